@@ -1,0 +1,63 @@
+# What every target shares: language level, instruction set, warnings, sanitizers; and how a layer and its tests are declared.
+include(GNUInstallDirs)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Asserts state our own bugs and cost little next to a kernel: keep them in a release build.
+string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# Flags that change the layout of a Pack or the bits of a result: whoever includes our headers needs the same ones.
+add_library(costate_flags INTERFACE)
+target_compile_features(costate_flags INTERFACE cxx_std_20)
+target_compile_options(costate_flags INTERFACE -march=${COSTATE_ARCH} -ffp-contract=fast -fno-math-errno)
+# Flags for our own sources only.
+add_library(costate_warnings INTERFACE)
+target_compile_options(costate_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-psabi -Wshadow -Wnon-virtual-dtor)
+if(COSTATE_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+set_property(GLOBAL PROPERTY COSTATE_LAYERS "")
+
+# costate_layer(core SOURCES a.cpp b.cpp DEPENDS TBB::tbb): library costate_core, alias costate::core.
+function(costate_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(costate_${name} STATIC ${ARG_SOURCES})
+  add_library(costate::${name} ALIAS costate_${name})
+  set_target_properties(costate_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(costate_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(costate_${name} PUBLIC costate_flags ${ARG_DEPENDS}
+                                        PRIVATE $<BUILD_INTERFACE:costate_warnings> ${ARG_PRIVATE_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY COSTATE_LAYERS costate_${name})
+endfunction()
+
+# costate::costate: every layer.
+function(costate_umbrella)
+  get_property(layers GLOBAL PROPERTY COSTATE_LAYERS)
+  add_library(costate INTERFACE)
+  add_library(costate::costate ALIAS costate)
+  target_link_libraries(costate INTERFACE ${layers})
+endfunction()
+
+# costate_tests(core DEPENDS costate::core SOURCES a_test.cpp ...): one executable per folder of tests.
+function(costate_tests name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} costate_test_main costate_warnings)
+  gtest_discover_tests(test_${name} TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "${name};${ARG_LABELS}" TIMEOUT 600)
+endfunction()
