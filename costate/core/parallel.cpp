@@ -33,8 +33,7 @@ int thread_count() {
       static_cast<std::size_t>(tbb::info::default_concurrency())));
 }
 
-void parallel_for(std::int64_t count, std::int64_t grain,
-                  const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body) {
   if (count <= 0) return;
   const std::int64_t chunks = (count + grain - 1) / grain;
   const auto chunk = [&](std::int64_t c) { body(c * grain, std::min((c + 1) * grain, count)); };

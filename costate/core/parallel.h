@@ -6,10 +6,26 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <type_traits>
 #include <vector>
 
 namespace costate {
+
+// A loop body that is borrowed for the length of a call: unlike std::function it never allocates.
+class ChunkBody {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkBody>)
+  ChunkBody(const F& f)  // NOLINT: implicit on purpose
+      : object_(&f), call_([](const void* object, std::int64_t begin, std::int64_t end) {
+          (*static_cast<const F*>(object))(begin, end);
+        }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(object_, begin, end); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
 
 // Threads that loops may use; 0 asks for one per core. Applies to the whole process.
 void set_thread_count(int threads);
@@ -17,8 +33,7 @@ int thread_count();
 
 // body(begin, end) for consecutive chunks of `grain` elements of [0, count). The first exception thrown leaves the loop.
 // A loop inside a loop is allowed: a thread that waits in the inner one takes no work from the outer one.
-void parallel_for(std::int64_t count, std::int64_t grain,
-                  const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body);
 
 // Sum of term(begin, end) over chunks, added in order of the chunks.
 template <class T, class Term>

@@ -1,0 +1,503 @@
+#include "costate/system/block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+
+namespace costate {
+namespace {
+
+constexpr std::int64_t kWatchEvery = 128;  // steps between checks for divergence
+constexpr std::int64_t kMostSamples = 32;  // of the adjoint's norm
+constexpr std::int64_t kGrain = 1 << 15;   // numbers per chunk of a large array
+
+// By bits: comparing a NaN would raise a floating-point exception.
+template <class Real>
+bool finite(Real value) {
+  using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  constexpr Bits kExponent = sizeof(Real) == 8 ? Bits(0x7ff0000000000000ull) : Bits(0x7f800000u);
+  return (std::bit_cast<Bits>(value) & kExponent) != kExponent;
+}
+
+template <class Real>
+void fill_zero(Real* to, std::int64_t count) {
+  if (count > 0) std::memset(to, 0, static_cast<std::size_t>(count) * sizeof(Real));
+}
+template <class Real>
+void copy(Real* to, const Real* from, std::int64_t count) {
+  if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Real));
+}
+
+}  // namespace
+
+template <class Real>
+Block<Real>::Block(const System<Real>& system, const RolloutOptions& options, const Activity& activity)
+    : system_(system), options_(options), activity_(activity), lanes_(system.lanes()), steps_(options.steps),
+      knots_((options.steps + options.hold - 1) / options.hold), n_(system.state_size()), nu_(system.control_size()),
+      np_(system.parameter_size()), tape_n_(system.tape_size() * system.lanes()), work_(system.make_workspace()) {}
+
+template <class Real>
+std::int64_t Block<Real>::sample_spacing(std::int64_t steps) {
+  return std::max<std::int64_t>(1, (steps + kMostSamples - 1) / kMostSamples);
+}
+template <class Real>
+std::int64_t Block<Real>::samples(std::int64_t steps) {
+  const std::int64_t spacing = sample_spacing(steps);
+  return (steps + spacing - 1) / spacing + 1;
+}
+
+template <class Real>
+std::int64_t Block<Real>::memory_bytes() const {
+  std::int64_t bytes = snapshots_single_.bytes();
+  for (const auto* buffer : {&u_, &p_, &working_, &tape_states_, &tape_, &snapshots_, &lambda_buffer_, &u_bar_, &p_bar_, &x_dot_,
+                             &u_dot_, &p_dot_, &working_dot_, &tape_states_dot_, &lambda_dot_buffer_, &u_bar_dot_, &p_bar_dot_}) {
+    bytes += buffer->bytes();
+  }
+  return bytes;
+}
+
+// --- gathering ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Rows of `row` numbers per world (or one shared row) into [index][lane].
+template <class Real>
+void gather(std::span<const Real> from, std::int64_t row, std::int64_t world, int stride, std::int64_t worlds, int lanes, Real* to) {
+  const bool shared = static_cast<std::int64_t>(from.size()) == row;
+  if (lanes == 1) return copy(to, from.data() + (shared ? 0 : world * row), row);
+  for (int l = 0; l < lanes; ++l) {
+    const std::int64_t w = shared ? 0 : std::min(world + l * stride, worlds - 1);
+    const Real* source = from.data() + w * row;
+    for (std::int64_t i = 0; i < row; ++i) to[i * lanes + l] = source[i];
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void Block<Real>::load(const Arguments<Real>& arguments, std::int64_t first_world, int world_stride) {
+  arguments_ = &arguments;
+  first_world_ = first_world;
+  world_stride_ = world_stride;
+  live_lanes_ = static_cast<int>(std::min<std::int64_t>(lanes_, options_.worlds - first_world));
+  work_->diagnostics = {};
+  const Signature& signature = system_.signature();
+  const std::int64_t worlds = options_.worlds;
+
+  u_.reserve(knots_ * nu_);
+  p_.reserve(np_);
+  working_.reserve(2 * n_);
+  state_ = {working_.data(), 2, 0};
+  gather<Real>(arguments.x0, signature.states(), first_world, world_stride, worlds, lanes_, working_.data());
+  gather<Real>(arguments.controls, knots_ * signature.controls(), first_world, world_stride, worlds, lanes_, u_.data());
+  const auto& fields = signature.fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    gather<Real>(arguments.parameters.values(f), fields[f].size, first_world, world_stride, worlds, lanes_,
+                 p_.data() + fields[f].offset * lanes_);
+  }
+}
+
+template <class Real>
+void Block<Real>::zero_tangent() {
+  x_dot_.reserve(n_);
+  u_dot_.reserve(knots_ * nu_);
+  p_dot_.reserve(np_);
+  fill_zero(x_dot_.data(), n_);
+  fill_zero(u_dot_.data(), knots_ * nu_);
+  fill_zero(p_dot_.data(), np_);
+}
+
+template <class Real>
+void Block<Real>::load_tangent(const Arguments<Real>& direction) {
+  zero_tangent();
+  const Signature& signature = system_.signature();
+  gather<Real>(direction.x0, signature.states(), first_world_, world_stride_, options_.worlds, lanes_, x_dot_.data());
+  gather<Real>(direction.controls, knots_ * signature.controls(), first_world_, world_stride_, options_.worlds, lanes_, u_dot_.data());
+  const auto& fields = signature.fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    gather<Real>(direction.parameters.values(f), fields[f].size, first_world_, world_stride_, options_.worlds, lanes_,
+                 p_dot_.data() + fields[f].offset * lanes_);
+  }
+}
+
+// --- forward ----------------------------------------------------------------------------------------------------------------
+
+template <class Real>
+typename Block<Real>::At Block<Real>::at(std::int64_t k, const Real* x) const {
+  At result;
+  result.k = k;
+  result.steps = steps_;
+  result.world = first_world_;
+  result.worlds = options_.worlds;
+  result.lanes = lanes_;
+  result.in = {x, k < steps_ && nu_ > 0 ? u_.data() + (k / options_.hold) * nu_ : nullptr, p_.data()};
+  return result;
+}
+
+template <class Real>
+Run<Real> Block<Real>::run(std::int64_t begin, std::int64_t end) const {
+  return {begin, end - begin, first_world_, options_.seed, nu_ > 0 ? u_.data() : nullptr, options_.hold, p_.data()};
+}
+
+template <class Real>
+void Block<Real>::begin(const Objective<Real>* objective, const Keep* keep) {
+  objective_ = objective;
+  keep_ = keep;
+  reached_ = -1;
+  advances_ = 0;
+  loss_.assign(static_cast<std::size_t>(lanes_), 0.0);
+  diverged_.assign(static_cast<std::size_t>(lanes_), 0);
+  energy_drift_ = std::numeric_limits<double>::quiet_NaN();
+}
+
+template <class Real>
+void Block<Real>::simulate(const Objective<Real>* objective, const Keep* keep) {
+  begin(objective, keep);
+  state_ = march(0, steps_, state_, nullptr);
+}
+
+template <class Real>
+void Block<Real>::forward(const Objective<Real>* objective, const Keep* keep) {
+  begin(objective, keep);
+  if (options_.checkpoints.kind == Checkpoints::Kind::reversible) {
+    state_ = march(0, steps_, state_, nullptr);
+    return;
+  }
+  schedule_.emplace(options_.checkpoints, steps_);
+  tape_states_.reserve((schedule_->tape_length() + 1) * n_);
+  tape_.reserve(schedule_->tape_length() * tape_n_);
+  if (options_.checkpoints.single_precision) snapshots_single_.reserve(schedule_->slots() * n_);
+  else snapshots_.reserve(schedule_->slots() * n_);
+  if (steps_ == 0) return visit(0, state_.base + state_.start * n_);
+  while (reached_ < steps_) execute(*schedule_->next());  // the first reverse comes when the end is reached
+}
+
+template <class Real>
+void Block<Real>::execute(const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::advance:
+      advances_ += action.end - action.begin;
+      state_ = march(action.begin, action.end, state_, nullptr);
+      return;
+    case Action::Kind::store: return snapshot(action.slot);
+    case Action::Kind::restore: return restore(action.slot);
+    case Action::Kind::record: {
+      tape_begin_ = action.begin;
+      copy(tape_states_.data(), state_.base + state_.start * n_, n_);
+      march(action.begin, action.end, {tape_states_.data(), action.end - action.begin + 1, 0}, tape_n_ > 0 ? tape_.data() : nullptr);
+      return;
+    }
+    case Action::Kind::reverse: return reverse(action.begin, action.end, tape_states_.data(), tape_n_ > 0 ? tape_.data() : nullptr);
+  }
+}
+
+// Steps from `begin` to `end`, stopping where a new state has to be looked at.
+template <class Real>
+Ring<Real> Block<Real>::march(std::int64_t begin, std::int64_t end, Ring<Real> states, Real* tape) {
+  visit(begin, states.base + states.start * n_);
+  for (std::int64_t k = begin; k < end;) {
+    const std::int64_t stop = reached_ < end ? std::min(end, next_visit(std::max(k, reached_) + 1)) : end;
+    system_.advance(run(k, stop), states, tape ? tape + (k - begin) * tape_n_ : nullptr, *work_);
+    states.start = (states.start + (stop - k)) % states.slots;
+    k = stop;
+    visit(k, states.base + states.start * n_);
+  }
+  return states;
+}
+
+template <class Real>
+std::int64_t Block<Real>::next_visit(std::int64_t k) const {
+  std::int64_t stop = (k + kWatchEvery - 1) / kWatchEvery * kWatchEvery;
+  if (objective_) stop = std::min(stop, objective_->next(k, steps_));
+  if (keep_ && options_.keep > 0) stop = std::min(stop, (k + options_.keep - 1) / options_.keep * options_.keep);
+  return stop;
+}
+
+// What happens when a state is reached for the first time.
+template <class Real>
+void Block<Real>::visit(std::int64_t k, const Real* x) {
+  if (k <= reached_) return;
+  reached_ = k;
+  if (k % kWatchEvery == 0 || k == steps_) watch(k, x);
+  if (objective_ && objective_->next(k, steps_) == k) objective_->value(at(k, x), loss_.data());
+  if (keep_ && ((options_.keep > 0 && k % options_.keep == 0) || k == steps_)) (*keep_)(k, x);
+  if (system_.capabilities().energy) {
+    if (k == 0) measure_energy(x, energy_begin_);
+    if (k == steps_) {
+      measure_energy(x, energy_end_);
+      energy_drift_ = 0;
+      for (int l = 0; l < live_lanes_; ++l) {
+        const double e0 = energy_begin_[static_cast<std::size_t>(l)], e1 = energy_end_[static_cast<std::size_t>(l)];
+        if (!diverged_[static_cast<std::size_t>(l)] && e0 != 0) energy_drift_ = std::max(energy_drift_, std::abs((e1 - e0) / e0));
+      }
+    }
+  }
+  if (k == steps_) final_ = x;
+}
+
+template <class Real>
+void Block<Real>::measure_energy(const Real* x, std::vector<Real>& value) {
+  value.assign(static_cast<std::size_t>(lanes_), Real(0));
+  system_.energy({x, nullptr, p_.data()}, value.data(), *work_);
+}
+
+// --- divergence -------------------------------------------------------------------------------------------------------------
+
+template <class Real>
+void Block<Real>::watch(std::int64_t, const Real* x) {
+  const std::int64_t bad = parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t count = 0;
+    for (std::int64_t j = begin; j < end; ++j) count += !finite(x[j]);
+    return count;
+  });
+  if (bad == 0) return;
+  if (options_.on_divergence == OnDivergence::stop) locate_divergence();
+  for (std::int64_t j = 0; j < n_; ++j) {
+    if (!finite(x[j])) diverged_[static_cast<std::size_t>(j % lanes_)] = 1;
+  }
+}
+
+// Replays from the start, one step at a time, until the first number goes bad. Only a run that fails pays for this.
+template <class Real>
+void Block<Real>::locate_divergence() {
+  load(*arguments_, first_world_, world_stride_);
+  Ring<Real> states = state_;
+  for (std::int64_t k = 0; k <= steps_; ++k) {
+    const Real* x = states.base + states.start * n_;
+    for (std::int64_t j = 0; j < n_; ++j) {
+      if (finite(x[j])) continue;
+      const std::int64_t world = std::min(first_world_ + (j % lanes_) * world_stride_, options_.worlds - 1);
+      const std::string name = system_.signature().describe(Role::state, j / lanes_);
+      const std::string step = "step " + std::to_string(k) + " of " + std::to_string(steps_) + ", world " + std::to_string(world);
+      if (k == 0) throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step, {}});
+      throw Error({"the state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step,
+                   "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on without it"},
+                  Error::Kind::numerics);
+    }
+    if (k == steps_) break;
+    system_.advance(run(k, k + 1), states, nullptr, *work_);
+    states.start = (states.start + 1) % 2;
+  }
+  throw Error({"the state went bad, but not when replayed: this physics does not repeat its own steps", {}, {}}, Error::Kind::numerics);
+}
+
+// --- snapshots --------------------------------------------------------------------------------------------------------------
+
+template <class Real>
+void Block<Real>::snapshot(std::int64_t slot) {
+  const Real* x = state_.base + state_.start * n_;
+  if (!options_.checkpoints.single_precision) return copy(snapshots_.data() + slot * n_, x, n_);
+  float* to = snapshots_single_.data() + slot * n_;
+  for (std::int64_t j = 0; j < n_; ++j) to[j] = static_cast<float>(x[j]);
+}
+
+template <class Real>
+void Block<Real>::restore(std::int64_t slot) {
+  Real* x = state_.base + state_.start * n_;
+  if (!options_.checkpoints.single_precision) return copy(x, snapshots_.data() + slot * n_, n_);
+  const float* from = snapshots_single_.data() + slot * n_;
+  for (std::int64_t j = 0; j < n_; ++j) x[j] = static_cast<Real>(from[j]);
+}
+
+// --- backward ---------------------------------------------------------------------------------------------------------------
+
+template <class Real>
+void Block<Real>::begin_reverse(const Objective<Real>& objective) {
+  objective_ = &objective;
+  lambda_buffer_.reserve(2 * n_);
+  u_bar_.reserve(knots_ * nu_);
+  p_bar_.reserve(np_);
+  lambda_ = {lambda_buffer_.data(), 2, 0};
+  fill_zero(lambda_.base, n_);
+  fill_zero(u_bar_.data(), knots_ * nu_);
+  fill_zero(p_bar_.data(), np_);
+  norm2_.assign(static_cast<std::size_t>(samples(steps_)), 0.0);
+  inject(steps_, final_);
+}
+
+template <class Real>
+void Block<Real>::backward(const Objective<Real>& objective) {
+  begin_reverse(objective);
+  if (steps_ == 0) return;
+  if (options_.checkpoints.kind == Checkpoints::Kind::reversible) return reverse_by_inverse_steps();
+  while (const auto action = schedule_->next()) execute(*action);
+}
+
+// The cotangent at step k is complete but for the objective's own term there.
+template <class Real>
+void Block<Real>::inject(std::int64_t k, const Real* x) {
+  Real* lambda = lambda_.base + lambda_.start * n_;
+  const std::int64_t window = options_.checkpoints.window;
+  if (window > 0 && k > 0 && k < steps_ && (steps_ - k) % window == 0) fill_zero(lambda, n_);
+  if (objective_->previous(k, steps_) == k) {
+    const bool controls = k < steps_ && nu_ > 0;
+    objective_->vjp(at(k, x), {lambda, controls ? u_bar_.data() + (k / options_.hold) * nu_ : nullptr, p_bar_.data()});
+  }
+  if (k % sample_spacing(steps_) != 0 && k != steps_) return;
+  const double norm2 = adjoint_norm2(lambda);
+  norm2_[static_cast<std::size_t>(k == steps_ ? samples(steps_) - 1 : k / sample_spacing(steps_))] = norm2;
+  if (!finite(norm2)) {
+    throw Error({"the gradient is not finite although the states are", "step " + std::to_string(k) + " of " + std::to_string(steps_),
+                 "the adjoint has overflowed: shorten the rollout, or use truncated(h); if it has not grown before (see the report of a "
+                 "shorter rollout), the physics has a wrong derivative here"},
+                Error::Kind::numerics);
+  }
+}
+
+template <class Real>
+double Block<Real>::adjoint_norm2(const Real* lambda) {
+  if (lanes_ == 1) {
+    return parallel_sum(n_, kGrain, 0.0, [&](std::int64_t begin, std::int64_t end) {
+      double sum = 0;
+      for (std::int64_t j = begin; j < end; ++j) sum += double(lambda[j]) * double(lambda[j]);
+      return sum;
+    });
+  }
+  // Lane by lane in columns, which the compiler turns into packs.
+  lane_sums_.assign(static_cast<std::size_t>(lanes_), 0.0);
+  double* sums = lane_sums_.data();
+  for (std::int64_t j = 0; j < n_; j += lanes_) {
+    for (int l = 0; l < lanes_; ++l) sums[l] += double(lambda[j + l]) * double(lambda[j + l]);
+  }
+  double sum = 0;
+  for (int l = 0; l < live_lanes_; ++l) {
+    if (!diverged_[static_cast<std::size_t>(l)]) sum += sums[l];
+  }
+  return sum;
+}
+
+// Nearest step <= k at which the backward pass has something to do.
+template <class Real>
+std::int64_t Block<Real>::previous_stop(std::int64_t k) const {
+  const std::int64_t spacing = sample_spacing(steps_), window = options_.checkpoints.window;
+  std::int64_t stop = std::max(k / spacing * spacing, objective_->previous(k, steps_));
+  if (window > 0) stop = std::max(stop, steps_ - (steps_ - k + window - 1) / window * window);
+  return stop;
+}
+
+template <class Real>
+void Block<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* states, const Real* tape) {
+  for (std::int64_t k = end; k > begin;) {
+    const std::int64_t stop = std::max(begin, previous_stop(k - 1));
+    system_.reverse(run(stop, k), states + (stop - begin) * n_, tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
+                    nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_, *work_);
+    lambda_.start = (lambda_.start + (k - stop)) % 2;
+    k = stop;
+    inject(k, states + (k - begin) * n_);
+  }
+}
+
+template <class Real>
+void Block<Real>::reverse_by_inverse_steps() {
+  for (std::int64_t k = steps_; k > 0; --k) {
+    const Real* y = state_.base + state_.start * n_;
+    state_.start = (state_.start + 1) % 2;
+    Real* x = state_.base + state_.start * n_;
+    system_.step_back(run(k - 1, k).context(k - 1), at(k - 1, nullptr).in, y, x, *work_);
+    reverse(k - 1, k, x, nullptr);
+  }
+}
+
+// --- tangents and second order ------------------------------------------------------------------------------------------------
+
+template <class Real>
+void Block<Real>::simulate_tangent(const Objective<Real>* objective) {
+  begin(objective, nullptr);
+  loss_dot_.assign(static_cast<std::size_t>(lanes_), 0.0);
+  working_dot_.reserve(2 * n_);
+  copy(working_dot_.data(), x_dot_.data(), n_);
+  Ring<Real> dot{working_dot_.data(), 2, 0};
+
+  // <grad l, dot>, with the gradient in scratch.
+  const auto add_loss_dot = [&](std::int64_t k, const Real* x, const Real* x_dot) {
+    if (!objective || objective->next(k, steps_) != k) return;
+    lambda_buffer_.reserve(2 * n_);
+    u_bar_.reserve(knots_ * nu_);
+    p_bar_.reserve(np_);
+    const bool controls = k < steps_ && nu_ > 0;
+    fill_zero(lambda_buffer_.data(), n_);
+    fill_zero(u_bar_.data(), nu_);
+    fill_zero(p_bar_.data(), np_);
+    objective->vjp(at(k, x), {lambda_buffer_.data(), controls ? u_bar_.data() : nullptr, p_bar_.data()});
+    const auto dot_product = [&](const Real* a, const Real* b, std::int64_t size) {
+      for (std::int64_t j = 0; j < size; ++j) loss_dot_[static_cast<std::size_t>(j % lanes_)] += double(a[j]) * double(b[j]);
+    };
+    dot_product(lambda_buffer_.data(), x_dot, n_);
+    if (controls) dot_product(u_bar_.data(), u_dot_.data() + (k / options_.hold) * nu_, nu_);
+    dot_product(p_bar_.data(), p_dot_.data(), np_);
+  };
+
+  for (std::int64_t k = 0;; ++k) {
+    const Real* x = state_.base + state_.start * n_;
+    const Real* x_dot = dot.base + dot.start * n_;
+    visit(k, x);
+    add_loss_dot(k, x, x_dot);
+    if (k == steps_) {
+      final_dot_ = x_dot;
+      return;
+    }
+    const std::int64_t next = 1 - state_.start;
+    const std::int64_t knot = (k / options_.hold) * nu_;
+    system_.step_jvp({k, first_world_, options_.seed}, at(k, x).in, {x_dot, nu_ > 0 ? u_dot_.data() + knot : nullptr, p_dot_.data()},
+                     state_.base + next * n_, dot.base + next * n_, *work_);
+    state_.start = dot.start = next;
+  }
+}
+
+// Forward: states and their tangents, all kept. Backward: cotangents and theirs.
+template <class Real>
+void Block<Real>::hessian_vector(const Objective<Real>& objective) {
+  begin(&objective, nullptr);
+  tape_states_.reserve((steps_ + 1) * n_);
+  tape_states_dot_.reserve((steps_ + 1) * n_);
+  copy(tape_states_.data(), state_.base + state_.start * n_, n_);
+  copy(tape_states_dot_.data(), x_dot_.data(), n_);
+  const auto inputs_dot = [&](std::int64_t k) {
+    return Inputs<Real>{tape_states_dot_.data() + k * n_,
+                        nu_ > 0 && k < steps_ ? u_dot_.data() + (k / options_.hold) * nu_ : nullptr, p_dot_.data()};
+  };
+  for (std::int64_t k = 0; k <= steps_; ++k) {
+    const Real* x = tape_states_.data() + k * n_;
+    visit(k, x);
+    if (k == steps_) break;
+    system_.step_jvp({k, first_world_, options_.seed}, at(k, x).in, inputs_dot(k), tape_states_.data() + (k + 1) * n_,
+                     tape_states_dot_.data() + (k + 1) * n_, *work_);
+  }
+
+  lambda_dot_buffer_.reserve(2 * n_);
+  u_bar_dot_.reserve(knots_ * nu_);
+  p_bar_dot_.reserve(np_);
+  lambda_dot_ = {lambda_dot_buffer_.data(), 2, 0};
+  fill_zero(lambda_dot_.base, n_);
+  fill_zero(u_bar_dot_.data(), knots_ * nu_);
+  fill_zero(p_bar_dot_.data(), np_);
+  const auto inject_dot = [&](std::int64_t k) {
+    if (objective.previous(k, steps_) != k) return;
+    Real* u_bar_dot = k < steps_ && nu_ > 0 ? u_bar_dot_.data() + (k / options_.hold) * nu_ : nullptr;
+    objective.hvp(at(k, tape_states_.data() + k * n_), inputs_dot(k), {lambda_dot_.base + lambda_dot_.start * n_, u_bar_dot, p_bar_dot_.data()});
+  };
+  inject_dot(steps_);
+  begin_reverse(objective);
+  for (std::int64_t k = steps_ - 1; k >= 0; --k) {
+    const std::int64_t next = 1 - lambda_.start, knot = (k / options_.hold) * nu_;
+    const bool controls = nu_ > 0;
+    system_.step_hvp({k, first_world_, options_.seed}, at(k, tape_states_.data() + k * n_).in, inputs_dot(k),
+                     lambda_.base + lambda_.start * n_, lambda_dot_.base + lambda_dot_.start * n_,
+                     {lambda_.base + next * n_, controls ? u_bar_.data() + knot : nullptr, p_bar_.data()},
+                     {lambda_dot_.base + next * n_, controls ? u_bar_dot_.data() + knot : nullptr, p_bar_dot_.data()}, activity_, *work_);
+    lambda_.start = lambda_dot_.start = next;
+    inject_dot(k);
+    inject(k, tape_states_.data() + k * n_);
+  }
+}
+
+template class Block<float>;
+template class Block<double>;
+
+}  // namespace costate

@@ -1,0 +1,88 @@
+#include "costate/system/gradient_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace costate {
+namespace {
+
+std::string number(double value, const char* format = "%.3g") {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// Rates are of interest above this growth per step; below, a long rollout is simply well conditioned.
+constexpr double kVanishing = 1e-12;
+
+}  // namespace
+
+void GradientReport::conclude(double epsilon) {
+  signal_horizon = steps;
+  const std::size_t n = adjoint_norm.size();
+  if (n >= 2 && adjoint_norm.back() > 0 && adjoint_norm.front() > 0) {
+    const auto rate = [&](std::size_t i, std::size_t j) {
+      return std::log(adjoint_norm[i] / adjoint_norm[j]) / double(sampled_steps[j] - sampled_steps[i]);
+    };
+    growth_rate = rate(0, n - 1);
+    // Windows of an eighth of the samples: long enough to look past the oscillation of a single mode.
+    const std::size_t window = std::max<std::size_t>(1, (n - 1) / 8);
+    largest_growth = growth_rate;
+    for (std::size_t i = 0; i + window < n; ++i) {
+      if (adjoint_norm[i] > 0 && adjoint_norm[i + window] > 0) largest_growth = std::max(largest_growth, rate(i, i + window));
+    }
+    // Where the growth since the end first exceeds 1 / epsilon.
+    for (std::size_t i = n; i-- > 0;) {
+      if (epsilon * adjoint_norm[i] <= adjoint_norm.back()) continue;
+      signal_horizon = steps - sampled_steps[i];
+      advice.push_back("the gradient grows " + number(std::exp(growth_rate), "%.4g") + "x per step; what comes from before step " +
+                       std::to_string(sampled_steps[i]) + " carries no signal: shorten the rollout, use truncated(" +
+                       std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) + "), or a score-function estimator");
+      break;
+    }
+    if (signal_horizon == steps && adjoint_norm.front() > 1e6 * adjoint_norm.back()) {
+      advice.push_back("the gradient has grown " + number(adjoint_norm.front() / adjoint_norm.back()) +
+                       "-fold over the rollout: expect very unequal step sizes; a shorter horizon trains better");
+    }
+    if (adjoint_norm.front() < kVanishing * adjoint_norm.back()) {
+      advice.push_back("the gradient has shrunk " + number(adjoint_norm.back() / adjoint_norm.front()) +
+                       "-fold: the early states hardly matter to this loss; add running terms, or shorten the rollout");
+    }
+  }
+  if (n >= 1 && *std::max_element(adjoint_norm.begin(), adjoint_norm.end()) == 0) {
+    advice.push_back("the gradient of the state is zero at every sampled step: the loss does not depend on the state along this trajectory");
+  }
+  if (!mode_switches.empty()) {
+    advice.push_back(std::to_string(mode_switches.size()) + " steps changed their contact or branch pattern (first: step " +
+                     std::to_string(mode_switches.front()) + "): the gradient is that of this pattern; compare dt with dt/2");
+  }
+  if (adjoint_residual > 1e-8) {
+    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual) + ": tighten the solver's tolerance");
+  }
+  if (spot_check > 1e-4) {
+    advice.push_back("a finite difference along a random direction disagrees by " + number(spot_check) +
+                     ": the loss is rough at this scale (contact, chaos), or the physics has a wrong derivative; run the checks");
+  }
+  if (!masked_worlds.empty()) {
+    advice.push_back(std::to_string(masked_worlds.size()) + " worlds diverged and were left out of value and gradient (first: world " +
+                     std::to_string(masked_worlds.front()) + ")");
+  }
+}
+
+std::string GradientReport::to_text() const {
+  std::string text = "gradient: " + estimator + ", " + label + "; " + std::to_string(steps) + " steps x " + std::to_string(worlds) +
+                     " worlds, " + schedule + ", " + std::to_string(advances) + " extra steps, " +
+                     number(double(memory_bytes) / (1 << 20)) + " MiB\n";
+  if (!adjoint_norm.empty()) {
+    text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " + number(adjoint_norm.front()) + " at the start; " +
+            number(std::exp(growth_rate), "%.6g") + "x per step (worst window " + number(std::exp(largest_growth), "%.6g") + "x)\n";
+  }
+  if (!std::isnan(energy_drift)) text += "energy:   drift " + number(energy_drift) + "\n";
+  if (!std::isnan(spot_check)) text += "check:    directional difference agrees to " + number(spot_check) + "\n";
+  if (adjoint_residual > 0) text += "solver:   adjoint residual " + number(adjoint_residual) + "\n";
+  for (const std::string& line : advice) text += "advice:   " + line + "\n";
+  return text;
+}
+
+}  // namespace costate

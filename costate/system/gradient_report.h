@@ -1,0 +1,45 @@
+// GradientReport: what a gradient is worth. It comes with every gradient, and says in words what follows from the numbers.
+//
+//   adjoint_norm    |lambda_k| at sampled steps, all worlds together
+//   growth_rate     log(|lambda_0| / |lambda_T|) / T: the finite-time Lyapunov exponent per step, seen backwards
+//   largest_growth  the largest such rate over a window of the samples
+//
+// An error of one rounding in a state of scale 1 grows like lambda: once eps |lambda_k| / |lambda_T| exceeds 1, the part of
+// the gradient from steps before k carries no signal.
+// Tests: tests/system/gradient_report_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace costate {
+
+struct GradientReport {
+  std::string estimator = "pathwise";  // how the gradient was made
+  std::string label = "exact";         // exact | exact up to rounding | biased: ...
+  std::string schedule;                // checkpoint schedule
+  std::int64_t steps = 0, worlds = 0;
+  std::int64_t advances = 0;        // steps taken again or before the tape, all worlds of a block counted once
+  std::int64_t memory_bytes = 0;    // states, tapes and snapshots held at once
+
+  std::vector<std::int64_t> sampled_steps;  // increasing
+  std::vector<double> adjoint_norm;         // at those steps
+  double growth_rate = 0;                   // per step
+  double largest_growth = 0;                // per step, over the worst window
+  std::int64_t signal_horizon = 0;          // steps from the end that carry signal (= steps: all)
+
+  std::vector<std::int64_t> mode_switches;  // steps where a contact or branch pattern changed
+  double adjoint_residual = 0;              // of implicit solves
+  double energy_drift = 0;                  // |E_T - E_0| / |E_0|, worst world; NaN: not measured
+  double spot_check = 0;                    // relative error of one directional difference; NaN: not asked for
+  std::vector<std::int64_t> masked_worlds;  // diverged and left out
+
+  std::vector<std::string> advice;
+
+  // From the norms: the rates, the horizon and the advice. epsilon is that of the number type.
+  void conclude(double epsilon);
+  std::string to_text() const;
+};
+
+}  // namespace costate

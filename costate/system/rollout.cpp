@@ -1,0 +1,544 @@
+#include "costate/system/rollout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/system/block.h"
+
+namespace costate {
+namespace {
+
+constexpr std::int64_t kWaveNumbers = 1 << 22;  // partial sums of shared gradients held at once
+
+// [index][lane] to rows of worlds.
+template <class Real>
+void scatter(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, Real* to) {
+  for (int l = 0; l < block.live_lanes(); ++l) {
+    Real* target = to + (block.first_world() + l) * row;
+    const bool dead = block.diverged()[static_cast<std::size_t>(l)];
+    for (std::int64_t i = 0; i < row; ++i) target[i] = dead ? Real(0) : from[i * lanes + l];
+  }
+}
+
+// Sum over the worlds of a block, lanes in order.
+template <class Real>
+void sum_lanes(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, double* to) {
+  for (std::int64_t i = 0; i < row; ++i) {
+    double sum = 0;
+    for (int l = 0; l < block.live_lanes(); ++l) {
+      if (!block.diverged()[static_cast<std::size_t>(l)]) sum += from[i * lanes + l];
+    }
+    to[i] = sum;
+  }
+}
+
+}  // namespace
+
+template <class Real>
+struct Rollout<Real>::Impl {
+  std::shared_ptr<const System<Real>> system;
+  RolloutOptions options;
+  Activity activity;
+  std::int64_t blocks, knots;
+
+  // Blocks that no thread uses right now.
+  std::vector<std::unique_ptr<Block<Real>>> idle;
+  std::mutex idle_mutex;
+  // Blocks that wait for backward().
+  std::vector<std::unique_ptr<Block<Real>>> waiting;
+  Arguments<Real> waiting_arguments;
+
+  Impl(std::shared_ptr<const System<Real>> s, RolloutOptions o) : system(std::move(s)), options(std::move(o)) {
+    if (!system) throw Error("a rollout needs a system");
+    if (options.steps < 0) throw Error("steps = " + std::to_string(options.steps) + ": a rollout cannot have fewer than 0 steps");
+    if (options.worlds < 1) throw Error("worlds = " + std::to_string(options.worlds) + ": a rollout has at least one world");
+    if (options.hold < 1) throw Error("hold = " + std::to_string(options.hold) + ": a control is held for at least one step");
+    if (options.keep < 0) throw Error("keep = " + std::to_string(options.keep) + ": every keep-th state is returned, 0 for none");
+    const auto can = system->capabilities();
+    if (options.checkpoints.kind == Checkpoints::Kind::reversible && !can.reversible) {
+      throw Error({"checkpoints = reversible, but this physics cannot step backwards", {},
+                   "use binomial(slots) or segments() to bound the memory"});
+    }
+    Schedule(options.checkpoints, options.steps);  // complains about nonsense now, not in the middle of a gradient
+    activity.parameters = system->signature().match(Role::parameter, options.active);
+    blocks = (options.worlds + system->lanes() - 1) / system->lanes();
+    knots = (options.steps + options.hold - 1) / options.hold;
+  }
+
+  void check(const Arguments<Real>& a, const char* what) const {
+    const Signature& signature = system->signature();
+    const auto expect = [&](const char* name, std::size_t have, std::int64_t row) {
+      const auto size = static_cast<std::int64_t>(have);
+      if (size == row || size == row * options.worlds) return;
+      throw Error(std::string(what) + name + " has " + std::to_string(size) + " numbers instead of " + std::to_string(row) +
+                  " (shared) or " + std::to_string(row * options.worlds) + " (one row for each of " +
+                  std::to_string(options.worlds) + " worlds)");
+    };
+    expect("x0", a.x0.size(), signature.states());
+    expect("controls", a.controls.size(), knots * signature.controls());
+    if (a.parameters.signature().parameters() != signature.parameters()) {
+      throw Error(std::string(what) + "parameters belong to another system: make them from system.signature()");
+    }
+    for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f) {
+      if (!a.parameters.per_world(f)) continue;
+      if (a.parameters.worlds() != options.worlds) {
+        throw Error(std::string(what) + "parameter '" + signature.fields(Role::parameter)[f].name + "' is given for " +
+                    std::to_string(a.parameters.worlds()) + " worlds, the rollout has " + std::to_string(options.worlds));
+      }
+    }
+  }
+
+  std::unique_ptr<Block<Real>> take() {
+    {
+      const std::lock_guard lock(idle_mutex);
+      if (!idle.empty()) {
+        auto block = std::move(idle.back());
+        idle.pop_back();
+        return block;
+      }
+    }
+    return std::make_unique<Block<Real>>(*system, options, activity);
+  }
+  void give_back(std::unique_ptr<Block<Real>> block) {
+    const std::lock_guard lock(idle_mutex);
+    idle.push_back(std::move(block));
+  }
+
+  // body(block, index) for all blocks; blocks are borrowed.
+  template <class F>
+  void for_each_block(const Arguments<Real>& arguments, const F& body) {
+    parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t b = begin; b < end; ++b) {
+        auto block = take();
+        block->load(arguments, b * system->lanes());
+        body(*block, b);
+        give_back(std::move(block));
+      }
+    });
+  }
+
+  // Results of several blocks, put together in the order of the blocks.
+  struct Collector {
+    const Impl& rollout;
+    const Arguments<Real>& arguments;
+    Gradient<Real>& out;
+    bool rates = false;  // of a Hessian-vector product instead of the gradient
+    bool shared_x0 = false, shared_controls = false;
+    std::vector<std::int64_t> shared_offset;  // per parameter field, in a row of partial sums; -1: per world
+    std::int64_t row = 0, norms = 0;
+    std::vector<double> partial, total;
+
+    Collector(const Impl& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_) : rollout(r), arguments(a), out(o), rates(rates_) {
+      const Signature& s = r.system->signature();
+      shared_x0 = static_cast<std::int64_t>(a.x0.size()) == s.states();
+      shared_controls = static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
+      if (shared_x0) row += s.states();
+      if (shared_controls) row += r.knots * s.controls();
+      const auto& fields = s.fields(Role::parameter);
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        const bool sum = r.activity.parameters[f] && !a.parameters.per_world(f);
+        shared_offset.push_back(sum ? row : -1);
+        if (sum) row += fields[f].size;
+      }
+      norms = row;
+      row += Block<Real>::samples(r.options.steps);
+      total.assign(static_cast<std::size_t>(row), 0.0);
+      out.values.assign(static_cast<std::size_t>(r.options.worlds), 0.0);
+      out.x0.assign(a.x0.size(), Real(0));
+      out.controls.assign(a.controls.size(), Real(0));
+      out.parameters = a.parameters.zeros();
+    }
+
+    std::int64_t wave() const { return std::clamp<std::int64_t>(kWaveNumbers / std::max<std::int64_t>(1, row), 1, rollout.blocks); }
+
+    void take(Block<Real>& block, std::int64_t slot) {
+      const Signature& s = rollout.system->signature();
+      const int lanes = rollout.system->lanes();
+      double* sums = partial.data() + slot * row;
+      const Real* x_bar = rates ? block.x0_bar_dot() : block.x0_bar();
+      const Real* u_bar = rates ? block.u_bar_dot() : block.u_bar();
+      const Real* p_bar = rates ? block.p_bar_dot() : block.p_bar();
+      for (int l = 0; l < block.live_lanes(); ++l) {
+        out.values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
+      }
+      std::int64_t offset = 0;
+      const auto deliver = [&](const Real* from, std::int64_t size, bool shared, Real* to) {
+        if (!shared) return scatter(block, from, size, lanes, to);
+        sum_lanes(block, from, size, lanes, sums + offset);
+        offset += size;
+      };
+      deliver(x_bar, s.states(), shared_x0, out.x0.data());
+      deliver(u_bar, rollout.knots * s.controls(), shared_controls, out.controls.data());
+      const auto& fields = s.fields(Role::parameter);
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (!rollout.activity.parameters[f]) continue;
+        deliver(p_bar + fields[f].offset * lanes, fields[f].size, shared_offset[f] >= 0, out.parameters.values(f).data());
+      }
+      for (std::size_t i = 0; i < block.adjoint_norm2().size(); ++i) sums[norms + static_cast<std::int64_t>(i)] = block.adjoint_norm2()[i];
+    }
+
+    void add_wave(std::int64_t count) {
+      for (std::int64_t slot = 0; slot < count; ++slot) {
+        for (std::int64_t i = 0; i < row; ++i) total[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(slot * row + i)];
+      }
+    }
+
+    void finish() {
+      const Signature& s = rollout.system->signature();
+      std::int64_t offset = 0;
+      const auto deliver = [&](std::int64_t size, Real* to) {
+        for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Real>(total[static_cast<std::size_t>(offset + i)]);
+        offset += size;
+      };
+      if (shared_x0) deliver(s.states(), out.x0.data());
+      if (shared_controls) deliver(rollout.knots * s.controls(), out.controls.data());
+      for (std::size_t f = 0; f < shared_offset.size(); ++f) {
+        if (shared_offset[f] >= 0) deliver(s.fields(Role::parameter)[f].size, out.parameters.values(f).data());
+      }
+    }
+  };
+
+  // Runs `produce(block, index)` for all blocks, wave by wave, and collects.
+  template <class F>
+  void collect(Collector& collector, Collector* second, const F& produce) {
+    Gradient<Real>& out = collector.out;
+    GradientReport& report = out.report;
+    report.energy_drift = std::numeric_limits<double>::quiet_NaN();
+    report.spot_check = std::numeric_limits<double>::quiet_NaN();
+    std::mutex merge;
+    std::vector<std::int64_t> masked;
+    const std::int64_t wave = collector.wave();
+    for (Collector* c : {&collector, second}) {
+      if (c) c->partial.assign(static_cast<std::size_t>(wave * c->row), 0.0);
+    }
+    for (std::int64_t first = 0; first < blocks; first += wave) {
+      const std::int64_t count = std::min(wave, blocks - first);
+      parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t slot = begin; slot < end; ++slot) {
+          auto block = produce(first + slot);
+          collector.take(*block, slot);
+          if (second) second->take(*block, slot);
+          {
+            const std::lock_guard lock(merge);  // maxima and sorted lists: the order of arrival does not show
+            report.advances = std::max(report.advances, block->advances());
+            report.memory_bytes = std::max(report.memory_bytes, block->memory_bytes());
+            report.adjoint_residual = std::max(report.adjoint_residual, block->diagnostics().adjoint_residual);
+            if (!std::isnan(block->energy_drift())) report.energy_drift = std::fmax(report.energy_drift, block->energy_drift());
+            const auto& switches = block->diagnostics().mode_switches;
+            report.mode_switches.insert(report.mode_switches.end(), switches.begin(), switches.end());
+            for (int l = 0; l < block->live_lanes(); ++l) {
+              if (block->diverged()[static_cast<std::size_t>(l)]) masked.push_back(block->first_world() + l);
+            }
+          }
+          give_back(std::move(block));
+        }
+      });
+      collector.add_wave(count);
+      if (second) second->add_wave(count);
+    }
+    collector.finish();
+    if (second) second->finish();
+
+    std::sort(masked.begin(), masked.end());
+    for (std::int64_t world : masked) out.values[static_cast<std::size_t>(world)] = std::numeric_limits<double>::quiet_NaN();
+    std::sort(report.mode_switches.begin(), report.mode_switches.end());
+    report.mode_switches.erase(std::unique(report.mode_switches.begin(), report.mode_switches.end()), report.mode_switches.end());
+    out.value = 0;
+    std::size_t next_masked = 0;
+    for (std::int64_t w = 0; w < options.worlds; ++w) {
+      if (next_masked < masked.size() && masked[next_masked] == w) ++next_masked;
+      else out.value += out.values[static_cast<std::size_t>(w)];
+    }
+    report.masked_worlds = std::move(masked);
+    report.steps = options.steps;
+    report.worlds = options.worlds;
+    report.schedule = options.checkpoints.name();
+    if (options.checkpoints.window > 0) report.label = "biased: the cotangent is dropped every " + std::to_string(options.checkpoints.window) + " steps";
+    else if (!options.checkpoints.exact()) report.label = "exact up to rounding of the reconstructed states";
+    const std::int64_t samples = Block<Real>::samples(options.steps), spacing = Block<Real>::sample_spacing(options.steps);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      report.sampled_steps.push_back(i == samples - 1 ? options.steps : i * spacing);
+      report.adjoint_norm.push_back(std::sqrt(collector.total[static_cast<std::size_t>(collector.norms + i)]));
+    }
+  }
+
+  // One directional difference, along a fixed pseudo-random direction over everything that is active.
+  void spot_check(Rollout& self, const Arguments<Real>& arguments, const Objective<Real>& objective, Gradient<Real>& gradient) {
+    std::uint64_t state = 0x9e3779b97f4a7c15ull;
+    const auto random = [&state] {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      return double(state >> 33) / double(1u << 30) - 1.0;
+    };
+    const double h = std::cbrt(double(std::numeric_limits<Real>::epsilon()));
+    Arguments<Real> plus = arguments, minus = arguments;
+    double expected = 0, scale = 0;
+    const auto shift = [&](std::span<Real> p, std::span<Real> m, std::span<const Real> g) {
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        const double d = random() * std::max(1.0, std::abs(double(p[i])));
+        p[i] = static_cast<Real>(p[i] + h * d);
+        m[i] = static_cast<Real>(m[i] - h * d);
+        const double moved = double(p[i]) - double(m[i]);
+        expected += double(g[i]) * moved;
+        scale += std::abs(double(g[i]) * moved);
+      }
+    };
+    shift(plus.x0, minus.x0, gradient.x0);
+    shift(plus.controls, minus.controls, gradient.controls);
+    for (std::size_t f = 0; f < activity.parameters.size(); ++f) {
+      if (activity.parameters[f]) shift(plus.parameters.values(f), minus.parameters.values(f), gradient.parameters.values(f));
+    }
+    const double difference = self.value(plus, objective) - self.value(minus, objective);
+    gradient.report.spot_check = scale > 0 ? std::abs(difference - expected) / scale : std::abs(difference);
+  }
+};
+
+template <class Real>
+Rollout<Real>::Rollout(std::shared_ptr<const System<Real>> system, RolloutOptions options)
+    : impl_(std::make_unique<Impl>(std::move(system), std::move(options))) {}
+template <class Real>
+Rollout<Real>::~Rollout() = default;
+template <class Real>
+Rollout<Real>::Rollout(Rollout&&) noexcept = default;
+template <class Real>
+Rollout<Real>& Rollout<Real>::operator=(Rollout&&) noexcept = default;
+template <class Real>
+const System<Real>& Rollout<Real>::system() const { return *impl_->system; }
+template <class Real>
+const RolloutOptions& Rollout<Real>::options() const { return impl_->options; }
+template <class Real>
+std::int64_t Rollout<Real>::knots() const { return impl_->knots; }
+
+template <class Real>
+Arguments<Real> Rollout<Real>::arguments() const {
+  const Signature& s = impl_->system->signature();
+  return {std::vector<Real>(static_cast<std::size_t>(s.states())), std::vector<Real>(static_cast<std::size_t>(impl_->knots * s.controls())),
+          Parameters<Real>(s)};
+}
+
+namespace {
+
+// Takes kept states out of blocks into kept x worlds x states.
+template <class Real>
+class Keeper {
+ public:
+  Keeper(const System<Real>& system, const RolloutOptions& options, Trajectory<Real>& out) : system_(system), options_(options), out_(out) {
+    const auto n = system.signature().states();
+    for (std::int64_t k = 0; options.keep > 0 && k <= options.steps; k += options.keep) out.kept.push_back(k);
+    out.states.resize(out.kept.size() * static_cast<std::size_t>(options.worlds * n));
+    out.final_state.resize(static_cast<std::size_t>(options.worlds * n));
+  }
+  typename Block<Real>::Keep of(const Block<Real>& block) const {
+    return [this, &block](std::int64_t k, const Real* x) {
+      const std::int64_t n = system_.signature().states();
+      if (options_.keep > 0 && k % options_.keep == 0) put(block, x, out_.states.data() + (k / options_.keep) * options_.worlds * n);
+      if (k == options_.steps) put(block, x, out_.final_state.data());
+    };
+  }
+
+ private:
+  void put(const Block<Real>& block, const Real* x, Real* to) const {
+    const std::int64_t n = system_.signature().states();
+    for (int l = 0; l < block.live_lanes(); ++l) {
+      for (std::int64_t i = 0; i < n; ++i) to[(block.first_world() + l) * n + i] = x[i * system_.lanes() + l];
+    }
+  }
+  const System<Real>& system_;
+  const RolloutOptions& options_;
+  Trajectory<Real>& out_;
+};
+
+template <class Real>
+void list_diverged(const Block<Real>& block, std::mutex& mutex, std::vector<std::int64_t>& list) {
+  for (int l = 0; l < block.live_lanes(); ++l) {
+    if (!block.diverged()[static_cast<std::size_t>(l)]) continue;
+    const std::lock_guard lock(mutex);
+    list.push_back(block.first_world() + l);
+  }
+}
+
+}  // namespace
+
+template <class Real>
+Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments) {
+  impl_->check(arguments, "");
+  Trajectory<Real> out;
+  const Keeper<Real> keeper(*impl_->system, impl_->options, out);
+  std::mutex mutex;
+  impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
+    const auto keep = keeper.of(block);
+    block.simulate(nullptr, &keep);
+    list_diverged(block, mutex, out.diverged);
+  });
+  std::sort(out.diverged.begin(), out.diverged.end());
+  return out;
+}
+
+template <class Real>
+double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Real>& objective) {
+  impl_->check(arguments, "");
+  objective.check(impl_->options.steps, impl_->options.worlds);
+  std::vector<double> values(static_cast<std::size_t>(impl_->options.worlds), 0.0);
+  impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
+    block.simulate(&objective, nullptr);
+    for (int l = 0; l < block.live_lanes(); ++l) {
+      if (!block.diverged()[static_cast<std::size_t>(l)]) values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
+    }
+  });
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+template <class Real>
+Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments) {
+  impl_->check(arguments, "");
+  Trajectory<Real> out;
+  const Keeper<Real> keeper(*impl_->system, impl_->options, out);
+  std::mutex mutex;
+  for (auto& block : impl_->waiting) {
+    if (block) impl_->give_back(std::move(block));
+  }
+  impl_->waiting.clear();
+  impl_->waiting_arguments = arguments;
+  std::vector<std::unique_ptr<Block<Real>>> waiting(static_cast<std::size_t>(impl_->blocks));
+  parallel_for(impl_->blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      auto block = impl_->take();
+      block->load(impl_->waiting_arguments, b * impl_->system->lanes());
+      const auto keep = keeper.of(*block);
+      block->forward(nullptr, &keep);
+      list_diverged(*block, mutex, out.diverged);
+      waiting[static_cast<std::size_t>(b)] = std::move(block);
+    }
+  });
+  impl_->waiting = std::move(waiting);
+  std::sort(out.diverged.begin(), out.diverged.end());
+  return out;
+}
+
+template <class Real>
+Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
+  if (impl_->waiting.empty()) throw Error({"backward() without a forward() before it", {}, "each forward() serves one backward()"});
+  objective.check(impl_->options.steps, impl_->options.worlds);
+  Gradient<Real> out;
+  typename Impl::Collector collector(*impl_, impl_->waiting_arguments, out, false);
+  impl_->collect(collector, nullptr, [&](std::int64_t b) {
+    auto block = std::move(impl_->waiting[static_cast<std::size_t>(b)]);
+    block->backward(objective);
+    return block;
+  });
+  impl_->waiting.clear();
+  std::fill(out.values.begin(), out.values.end(), std::numeric_limits<double>::quiet_NaN());  // known only to value_and_gradient
+  out.value = std::numeric_limits<double>::quiet_NaN();
+  out.report.conclude(std::numeric_limits<Real>::epsilon());
+  return out;
+}
+
+template <class Real>
+Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& arguments, const Objective<Real>& objective) {
+  impl_->check(arguments, "");
+  objective.check(impl_->options.steps, impl_->options.worlds);
+  Gradient<Real> out;
+  typename Impl::Collector collector(*impl_, arguments, out, false);
+  impl_->collect(collector, nullptr, [&](std::int64_t b) {
+    auto block = impl_->take();
+    block->load(arguments, b * impl_->system->lanes());
+    block->forward(&objective, nullptr);
+    block->backward(objective);
+    return block;
+  });
+  if (impl_->options.spot_check) impl_->spot_check(*this, arguments, objective, out);
+  out.report.conclude(std::numeric_limits<Real>::epsilon());
+  return out;
+}
+
+template <class Real>
+Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction, const Objective<Real>* objective) {
+  impl_->check(arguments, "");
+  impl_->check(direction, "direction: ");
+  if (objective) objective->check(impl_->options.steps, impl_->options.worlds);
+  const auto n = static_cast<std::int64_t>(impl_->system->signature().states());
+  const int lanes = impl_->system->lanes();
+  Tangent<Real> out;
+  out.final_state.resize(static_cast<std::size_t>(impl_->options.worlds * n));
+  out.final_state_dot.resize(out.final_state.size());
+  std::vector<double> values(static_cast<std::size_t>(impl_->options.worlds)), rates(values);
+  impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
+    block.load_tangent(direction);
+    block.simulate_tangent(objective);
+    scatter(block, block.final_state(), n, lanes, out.final_state.data());
+    scatter(block, block.final_state_dot(), n, lanes, out.final_state_dot.data());
+    for (int l = 0; l < block.live_lanes(); ++l) {
+      if (block.diverged()[static_cast<std::size_t>(l)]) continue;
+      values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
+      rates[static_cast<std::size_t>(block.first_world() + l)] = block.loss_dot()[static_cast<std::size_t>(l)];
+    }
+  });
+  out.value = std::accumulate(values.begin(), values.end(), 0.0);
+  out.value_dot = std::accumulate(rates.begin(), rates.end(), 0.0);
+  return out;
+}
+
+template <class Real>
+typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Arguments<Real>& arguments, const Arguments<Real>& direction,
+                                                                    const Objective<Real>& objective) {
+  if (!impl_->system->capabilities().second_order) {
+    throw Error({"this physics has no second derivatives", {}, "take differences of gradients"});
+  }
+  impl_->check(arguments, "");
+  impl_->check(direction, "direction: ");
+  objective.check(impl_->options.steps, impl_->options.worlds);
+  HessianVector out;
+  typename Impl::Collector gradient(*impl_, arguments, out.gradient, false), product(*impl_, arguments, out.product, true);
+  impl_->collect(gradient, &product, [&](std::int64_t b) {
+    auto block = impl_->take();
+    block->load(arguments, b * impl_->system->lanes());
+    block->load_tangent(direction);
+    block->hessian_vector(objective);
+    return block;
+  });
+  out.gradient.report.conclude(std::numeric_limits<Real>::epsilon());
+  return out;
+}
+
+template <class Real>
+std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
+  impl_->check(arguments, "");
+  if (impl_->options.worlds != 1) throw Error("jacobian() is of a single world: make the rollout with worlds = 1");
+  const Signature& s = impl_->system->signature();
+  const std::int64_t n = s.states();
+  const int lanes = impl_->system->lanes();
+  std::vector<std::int64_t> columns;  // index among (x, p)
+  for (std::int64_t i = 0; i < n; ++i) columns.push_back(i);
+  for (std::size_t f = 0; f < impl_->activity.parameters.size(); ++f) {
+    const Field& field = s.fields(Role::parameter)[f];
+    for (std::int64_t i = 0; impl_->activity.parameters[f] && i < field.size; ++i) columns.push_back(n + field.offset + i);
+  }
+  const auto count = static_cast<std::int64_t>(columns.size());
+  std::vector<Real> matrix(static_cast<std::size_t>(n * count));
+  // Every lane is the same world, moved along another direction.
+  parallel_for(count, lanes, [&](std::int64_t begin, std::int64_t end) {
+    auto block = impl_->take();
+    block->load(arguments, 0, 0);
+    block->zero_tangent();
+    for (std::int64_t c = begin; c < end; ++c) {
+      const std::int64_t index = columns[static_cast<std::size_t>(c)];
+      Real* seed = index < n ? block->x0_dot() + index * lanes : block->p_dot() + (index - n) * lanes;
+      seed[c - begin] = Real(1);
+    }
+    block->simulate_tangent(nullptr);
+    for (std::int64_t c = begin; c < end; ++c) {
+      for (std::int64_t i = 0; i < n; ++i) matrix[static_cast<std::size_t>(i * count + c)] = block->final_state_dot()[i * lanes + (c - begin)];
+    }
+    impl_->give_back(std::move(block));
+  });
+  return matrix;
+}
+
+template class Rollout<float>;
+template class Rollout<double>;
+
+}  // namespace costate

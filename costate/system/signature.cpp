@@ -1,0 +1,169 @@
+#include "costate/system/signature.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "costate/core/error.h"
+
+namespace costate {
+
+const char* to_string(Role role) {
+  switch (role) {
+    case Role::state: return "state";
+    case Role::control: return "control";
+    case Role::parameter: return "parameter";
+  }
+  return "";
+}
+
+Signature& Signature::state(std::string name, std::int64_t size, std::string unit) {
+  return add(Role::state, {std::move(name), size, 0, std::move(unit), {}});
+}
+Signature& Signature::control(std::string name, std::int64_t size, std::string unit) {
+  return add(Role::control, {std::move(name), size, 0, std::move(unit), {}});
+}
+Signature& Signature::parameter(std::string name, double value, std::string unit) {
+  return add(Role::parameter, {std::move(name), 1, 0, std::move(unit), {value}});
+}
+Signature& Signature::parameter(std::string name, std::vector<double> values, std::string unit) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return add(Role::parameter, {std::move(name), size, 0, std::move(unit), std::move(values)});
+}
+Signature& Signature::parameter_field(std::string name, std::int64_t size, double value, std::string unit) {
+  return add(Role::parameter, {std::move(name), size, 0, std::move(unit), {value}});
+}
+
+Signature& Signature::add(Role role, Field field) {
+  if (field.name.empty()) throw Error(std::string("a ") + to_string(role) + " field needs a name");
+  if (field.size < 0) throw Error("field '" + field.name + "' has a negative size");
+  if (find_if(role, field.name)) throw Error(std::string("two ") + to_string(role) + " fields are named '" + field.name + "'");
+  field.offset = total(role);
+  fields_[static_cast<int>(role)].push_back(std::move(field));
+  return *this;
+}
+
+std::int64_t Signature::total(Role role) const {
+  const auto& list = fields(role);
+  return list.empty() ? 0 : list.back().offset + list.back().size;
+}
+
+const Field* Signature::find_if(Role role, std::string_view name) const {
+  for (const Field& field : fields(role)) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  for (const Field& field : fields) names.push_back(field.name);
+  return names;
+}
+
+std::string choose_from(std::string_view name, const std::vector<Field>& fields) {
+  if (fields.empty()) return "there is none of that kind";
+  std::string text = "did you mean ";
+  const char* separator = "";
+  for (const std::string& miss : near_misses(name, names_of(fields))) {
+    text += separator + ("'" + miss + "'");
+    separator = ", ";
+  }
+  return text + "?";
+}
+
+}  // namespace
+
+const Field& Signature::find(Role role, std::string_view name) const {
+  if (const Field* field = find_if(role, name)) return *field;
+  throw Error({"no " + std::string(to_string(role)) + " is named '" + std::string(name) + "'", {}, choose_from(name, fields(role))});
+}
+
+std::vector<bool> Signature::match(Role role, const std::vector<std::string>& globs) const {
+  const auto& list = fields(role);
+  std::vector<bool> chosen(list.size(), false);
+  for (const std::string& glob : globs) {
+    bool found = glob == "**";  // "everything" may be nothing
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!glob_match(glob, list[i].name)) continue;
+      chosen[i] = true;
+      found = true;
+    }
+    if (!found) {
+      throw Error({"no " + std::string(to_string(role)) + " matches '" + glob + "'", {}, choose_from(glob, list)});
+    }
+  }
+  return chosen;
+}
+
+std::string Signature::describe(Role role, std::int64_t index) const {
+  for (const Field& field : fields(role)) {
+    if (index < field.offset || index >= field.offset + field.size) continue;
+    return field.size == 1 ? field.name : field.name + "[" + std::to_string(index - field.offset) + "]";
+  }
+  return std::string(to_string(role)) + "[" + std::to_string(index) + "]";
+}
+
+std::string Signature::to_text() const {
+  std::string text;
+  for (Role role : {Role::state, Role::control, Role::parameter}) {
+    for (const Field& field : fields(role)) {
+      text += std::string(to_string(role)) + "  " + field.name;
+      if (field.size != 1) text += "[" + std::to_string(field.size) + "]";
+      if (!field.unit.empty()) text += "  " + field.unit;
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  // Dynamic programme over the pattern, linear space: hostile patterns cost |pattern| * |text|, never more.
+  std::vector<char> reach(text.size() + 1, 0), next(text.size() + 1, 0);
+  reach[0] = 1;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    std::fill(next.begin(), next.end(), 0);
+    if (pattern[i] == '*') {
+      const bool deep = i + 1 < pattern.size() && pattern[i + 1] == '*';
+      if (deep) ++i;
+      char open = 0;
+      for (std::size_t j = 0; j <= text.size(); ++j) {
+        if (j > 0 && !deep && text[j - 1] == '/') open = 0;
+        open = static_cast<char>(open | reach[j]);
+        next[j] = open;
+      }
+    } else {
+      for (std::size_t j = 0; j < text.size(); ++j) {
+        if (reach[j] && (pattern[i] == '?' || pattern[i] == text[j])) next[j + 1] = 1;
+      }
+    }
+    std::swap(reach, next);
+  }
+  return reach[text.size()] != 0;
+}
+
+std::vector<std::string> near_misses(std::string_view name, const std::vector<std::string>& candidates) {
+  const auto distance = [&](const std::string& other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (std::size_t j = 0; j < other.size(); ++j) {
+        const std::size_t replace = diagonal + (name[i] == other[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+      }
+    }
+    return row.back();
+  };
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& candidate : candidates) ranked.emplace_back(distance(candidate), candidate);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> best;
+  for (std::size_t i = 0; i < ranked.size() && i < 3; ++i) best.push_back(ranked[i].second);
+  return best;
+}
+
+}  // namespace costate

@@ -1,0 +1,151 @@
+// System: a simulator is a step and its transpose.
+//
+//   y       = step(x, u, p)                          x state, u control, p parameters
+//   y_dot   = step_jvp(x, u, p; x_dot, u_dot, p_dot)   tangent, forward mode
+//   x_bar,.. = step_vjp(x, u, p; y_bar)               cotangent, reverse mode
+//
+// Every physics implements these; rollouts, checkpointing, losses, reports, estimators, optimisers and the bindings are
+// written once against them. Two kinds of physics stand behind the same interface:
+//
+//   small, many worlds   lanes() worlds are stepped together, one per SIMD lane (LaneSystem does this from a kernel)
+//   large, one world     lanes() == 1; the step is parallel inside
+//
+// A *block* is lanes() worlds. All numbers of a block lie as [index][lane]: number i of lane l is at i * lanes + l, so one
+// large world is a plain array and many small worlds load straight into registers.
+//
+// Rules. Inputs are never written to. A step is a pure function: noise comes from (seed, world, step) by Philox, time
+// from the step's index. No allocation inside: scratch is a Workspace made beforehand. Asked for a derivative it does not have,
+// a System throws; it never answers zero.
+//
+// Tests: tests/system/ (contract tests that every physics also runs: tests/system/contract.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "costate/system/signature.h"
+
+namespace costate {
+
+// Where in a rollout a step stands. Lane l of the block is world `world + l`.
+struct StepContext {
+  std::int64_t k = 0;
+  std::int64_t world = 0;
+  std::uint64_t seed = 0;
+};
+
+// What a step noticed, for the GradientReport.
+struct Diagnostics {
+  std::vector<std::int64_t> mode_switches;  // steps whose contact or branch pattern differs from the step before
+  double adjoint_residual = 0;              // largest relative residual of an adjoint solve
+};
+
+// Scratch of one block. A physics derives its own; nobody reads it between calls, except the diagnostics.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+  Diagnostics diagnostics;
+};
+
+// Pointers to the numbers of one block.
+template <class Real>
+struct Inputs {
+  const Real* x = nullptr;
+  const Real* u = nullptr;
+  const Real* p = nullptr;
+};
+template <class Real>
+struct Cotangents {
+  Real* x = nullptr;  // overwritten: exactly one step reads a state
+  Real* u = nullptr;  // added to: several steps may share a control; null: not wanted
+  Real* p = nullptr;  // added to: all steps share the parameters; null: not wanted
+};
+
+// Consecutive steps [first, first + count) of one block.
+template <class Real>
+struct Run {
+  std::int64_t first = 0, count = 0;
+  std::int64_t world = 0;
+  std::uint64_t seed = 0;
+  const Real* u = nullptr;  // control knots of the whole rollout, each controls() x lanes numbers
+  std::int64_t hold = 1;    // steps that share a knot
+  const Real* p = nullptr;
+
+  StepContext context(std::int64_t k) const { return {k, world, seed}; }
+};
+
+// Consecutive block states: state number j lies in slot (start + j) % slots.
+template <class Real>
+struct Ring {
+  Real* base = nullptr;
+  std::int64_t slots = 2;
+  std::int64_t start = 0;
+};
+
+// Which parameter fields need a cotangent (one flag per field), so that a physics can skip the others' work.
+struct Activity {
+  std::vector<bool> parameters;
+  bool controls = true;
+};
+
+template <class Real>
+class System {
+ public:
+  virtual ~System() = default;
+
+  virtual const Signature& signature() const = 0;
+  virtual int lanes() const { return 1; }
+  virtual std::unique_ptr<Workspace> make_workspace() const { return std::make_unique<Workspace>(); }
+
+  // Numbers per lane that a step may leave for its own transpose (a converged solution, an active set) besides x. They are
+  // a pure function of (x, u, p), so that a checkpoint schedule may recompute them.
+  virtual std::int64_t tape_size() const { return 0; }
+
+  struct Capabilities {
+    bool jvp = true, vjp = true, second_order = false, reversible = false, energy = false;
+  };
+  virtual Capabilities capabilities() const { return {}; }
+
+  // y = step(x, u, p). Null tape: not wanted.
+  virtual void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const = 0;
+
+  // y and y_dot. A null pointer in `in_dot` stands for zero.
+  virtual void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                        Workspace& work) const;
+
+  virtual void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
+                        const Cotangents<Real>& bar, const Activity& active, Workspace& work) const;
+
+  // Forward tangent of step_vjp: bar as step_vjp, bar_dot its rate when the inputs move along in_dot and y_bar along y_bar_dot.
+  virtual void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                        const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                        const Activity& active, Workspace& work) const;
+
+  // x from y = step(x, u, p), for time-reversible integrators; in.x is not read.
+  virtual void step_back(const StepContext& at, const Inputs<Real>& in, const Real* y, Real* x, Workspace& work) const;
+
+  // Energy of each lane at (x, p), where the physics conserves one.
+  virtual void energy(const Inputs<Real>& in, Real* value, Workspace& work) const;
+
+  // --- runs of steps. The defaults loop over the maps above; LaneSystem keeps the state in registers instead. ------------
+
+  // State 0 of the ring is x_first; the state after j steps becomes state j. With more slots than steps the whole trajectory
+  // is recorded, with two slots only its end survives: the same code, so the same bits.
+  virtual void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const;
+
+  // Runs the transposes backwards over a recorded run (states[j] = x_{first + j}). Entry 0 of the ring lambda is the
+  // cotangent after the run; entry `count` is the one before it on return. u_bar points to knot 0, like run.u.
+  virtual void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda, Real* u_bar,
+                       Real* p_bar, const Activity& active, Workspace& work) const;
+
+  // --- sizes in numbers --------------------------------------------------------------------------------------------------
+  std::int64_t state_size() const { return signature().states() * lanes(); }
+  std::int64_t control_size() const { return signature().controls() * lanes(); }
+  std::int64_t parameter_size() const { return signature().parameters() * lanes(); }
+};
+
+extern template class System<float>;
+extern template class System<double>;
+
+}  // namespace costate
