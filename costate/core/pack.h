@@ -63,7 +63,7 @@ struct Pack {
   Vector v;
 
   Pack() = default;
-  COSTATE_INLINE Pack(T all) : v(Vector{} + all) {}
+  COSTATE_INLINE Pack(T all) : v(all - Vector{}) {}  // x - 0 is x for every x, -0 too: it compiles to a broadcast
   COSTATE_INLINE explicit Pack(Vector lanes_) : v(lanes_) {}
   COSTATE_INLINE T operator[](int lane) const { return v[lane]; }
   COSTATE_INLINE void set(int lane, T value) { v[lane] = value; }
