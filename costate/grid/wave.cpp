@@ -1,0 +1,356 @@
+#include "costate/grid/wave.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "costate/ad/dual.h"
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/grid/wave_cell.h"
+
+namespace costate::grid {
+namespace {
+
+constexpr std::int64_t kCellsPerChunk = 1 << 14;
+
+// Arrays of numbers, or of numbers with tangents: the same loops then give values, tangents, cotangents and second order.
+template <class Real, bool kDual>
+struct Arrays {
+  template <class T>
+  using Number = std::conditional_t<kDual, Dual<T>, T>;
+  struct In {
+    const Real* value;
+    const Real* tangent;  // null: zero
+    In operator+(std::int64_t i) const { return {value + i, tangent ? tangent + i : nullptr}; }
+  };
+  struct Out {
+    Real* value;
+    Real* tangent;
+    Out operator+(std::int64_t i) const { return {value + i, tangent ? tangent + i : nullptr}; }
+    operator In() const { return {value, tangent}; }
+  };
+
+  template <class T>
+  static COSTATE_INLINE T read(const Real* from) {
+    if constexpr (std::is_same_v<T, Real>) return *from;
+    else return T::load_unaligned(from);
+  }
+  template <class T>
+  static COSTATE_INLINE void write(Real* to, T value) {
+    if constexpr (std::is_same_v<T, Real>) *to = value;
+    else value.store_unaligned(to);
+  }
+  template <class T>
+  static COSTATE_INLINE Number<T> get(In from, std::int64_t i) {
+    if constexpr (kDual) return make_dual(read<T>(from.value + i), from.tangent ? read<T>(from.tangent + i) : T(0));
+    else return read<T>(from.value + i);
+  }
+  template <class T>
+  static COSTATE_INLINE void put(Out to, std::int64_t i, const Number<T>& x) {
+    if constexpr (kDual) {
+      write<T>(to.value + i, value_of(x));
+      write<T>(to.tangent + i, tangent_of(x));
+    } else {
+      write<T>(to.value + i, x);
+    }
+  }
+  // A single number as seen by a loop over T.
+  template <class T>
+  static COSTATE_INLINE Number<T> spread(const Number<Real>& x) {
+    if constexpr (kDual) return make_dual(T(value_of(x)), T(tangent_of(x)));
+    else return T(x);
+  }
+};
+
+// Three neighbouring rows.
+template <class In>
+struct Rows {
+  In centre, south, north;
+};
+
+// f(i, tag) along a row: packs inside, single cells at both ends, where a neighbour is missing.
+template <class Real, class F>
+COSTATE_INLINE void along_row(std::int64_t nx, const F& f) {
+  using Wide = NativePack<Real>;
+  std::int64_t i = 0;
+  f(i++, Real());
+  for (; i + Wide::lanes < nx; i += Wide::lanes) f(i, Wide());
+  for (; i < nx; ++i) f(i, Real());
+}
+
+template <class A, class T, class In>
+COSTATE_INLINE auto stencil(const Rows<In>& rows, std::int64_t i, std::int64_t nx) {
+  using N = typename A::template Number<T>;
+  const bool first = i == 0, last = i == nx - 1;  // constant false inside a row of packs
+  return Stencil<N>{A::template get<T>(rows.centre, i), first ? N(T(0)) : A::template get<T>(rows.centre, i - 1),
+                    last ? N(T(0)) : A::template get<T>(rows.centre, i + 1), A::template get<T>(rows.south, i), A::template get<T>(rows.north, i)};
+}
+
+// Parameters of one step.
+template <class N>
+struct Scalars {
+  N damping, dx, dt;
+  template <class A, class T>
+  auto scale() const {
+    return WaveScale<typename A::template Number<T>>{A::template spread<T>(dt), A::template spread<T>(N(1) - dt * damping),
+                                                     A::template spread<T>(dt / (dx * dx))};
+  }
+};
+
+template <class Real>
+class Wave final : public System<Real> {
+ public:
+  explicit Wave(const WaveOptions& o) : nx_(o.nx), ny_(o.ny), n_(o.nx * o.ny), sources_(o.sources) {
+    if (nx_ < 2 || ny_ < 2) throw Error("a wave needs at least 2 x 2 cells, not " + std::to_string(nx_) + " x " + std::to_string(ny_));
+    if (!(o.dx > 0) || !(o.dt > 0)) throw Error("a wave needs dx > 0 and dt > 0");
+    if (o.speed * o.dt / o.dx > std::sqrt(0.5)) {
+      throw Error({"speed dt / dx = " + std::to_string(o.speed * o.dt / o.dx) + " exceeds the stability limit 0.707", {},
+                   "reduce dt below " + std::to_string(std::sqrt(0.5) * o.dx / o.speed)});
+    }
+    signature_.state("u", n_, "m").state("v", n_, "m/s");
+    signature_.parameter_field("speed", n_, o.speed, "m/s").parameter("damping", o.damping, "1/s").parameter("dx", o.dx, "m").parameter("dt", o.dt, "s");
+    if (!sources_.empty()) signature_.control("source", static_cast<std::int64_t>(sources_.size()), "m/s^2");
+    for (std::int64_t cell : sources_) {
+      if (cell < 0 || cell >= n_) throw Error("source cell " + std::to_string(cell) + " lies outside the grid of " + std::to_string(n_) + " cells");
+    }
+    rows_per_chunk_ = std::max<std::int64_t>(4, kCellsPerChunk / nx_);
+    chunks_ = (ny_ + rows_per_chunk_ - 1) / rows_per_chunk_;
+  }
+
+  const Signature& signature() const override { return signature_; }
+  typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true, .second_order = true, .reversible = true}; }
+
+  std::unique_ptr<Workspace> make_workspace() const override {
+    auto work = std::make_unique<Scratch>();
+    work->zero_row.reserve(nx_);
+    std::memset(work->zero_row.data(), 0, static_cast<std::size_t>(nx_) * sizeof(Real));
+    work->flux.reserve(chunks_ * 2 * kFluxRows * nx_);
+    work->sums.resize(static_cast<std::size_t>(chunks_));
+    return work;
+  }
+
+  void step(const StepContext&, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
+    forward<false>(in, {}, {y, nullptr}, work);
+  }
+  void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot, Workspace& work) const override {
+    forward<true>(in, in_dot, {y, y_dot}, work);
+  }
+  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real*, const Real* y_bar, const Cotangents<Real>& bar,
+                const Activity& active, Workspace& work) const override {
+    transpose<false>(in, {}, {y_bar, nullptr}, bar, {}, active, work);
+  }
+  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar, const Real* y_bar_dot,
+                const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const override {
+    transpose<true>(in, in_dot, {y_bar, y_bar_dot}, bar, bar_dot, active, work);
+  }
+
+  // u = u+ - dt v+, then v by the velocity's own equation.
+  void step_back(const StepContext&, const Inputs<Real>& in, const Real* y, Real* x, Workspace& work) const override {
+    using A = Arrays<Real, false>;
+    const auto s = scalars<false>(in, {});
+    const Real* zero = static_cast<Scratch&>(work).zero_row.data();
+    parallel_for(n_, kCellsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) x[i] = y[i] - s.dt * y[n_ + i];
+    });
+    parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        const auto u = rows_of<typename A::In>({x, nullptr}, j, {zero, nullptr});
+        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
+          using T = decltype(tag);
+          A::template write<T>(x + n_ + j * nx_ + i,
+                               wave_cell_back(s.template scale<A, T>(), stencil<A, T>(u, i, nx_), A::template read<T>(y + n_ + j * nx_ + i),
+                                              A::template read<T>(in.p + j * nx_ + i)));
+        });
+      }
+    });
+    for (std::size_t k = 0; k < sources_.size(); ++k) x[n_ + sources_[k]] -= s.dt * in.u[k] / (Real(1) - s.dt * s.damping);
+  }
+
+ private:
+  static constexpr std::int64_t kFluxRows = 3;
+  enum { kSpeed, kDamping, kDx, kDt };  // order of the parameter fields
+
+  struct Sums {  // of one chunk, for the parameters that every cell shares; second: tangents
+    double damping[2], dx[2], dt[2];
+  };
+  struct Scratch : Workspace {
+    AlignedBuffer<Real> zero_row;
+    AlignedBuffer<Real> flux;  // per chunk: kFluxRows rows of c^2 w, and their tangents
+    std::vector<Sums> sums;
+  };
+
+  template <class In>
+  Rows<In> rows_of(In plane, std::int64_t j, In zero_row) const {
+    return {plane + j * nx_, j > 0 ? plane + (j - 1) * nx_ : zero_row, j + 1 < ny_ ? plane + (j + 1) * nx_ : zero_row};
+  }
+
+  template <bool kDual>
+  auto scalars(const Inputs<Real>& in, const Inputs<Real>& in_dot) const {
+    using A = Arrays<Real, kDual>;
+    const typename A::In tail{in.p + n_, in_dot.p ? in_dot.p + n_ : nullptr};
+    using N = typename A::template Number<Real>;
+    return Scalars<N>{A::template get<Real>(tail, 0), A::template get<Real>(tail, 1), A::template get<Real>(tail, 2)};
+  }
+
+  template <bool kDual>
+  void forward(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::Out y, Workspace& work) const {
+    using A = Arrays<Real, kDual>;
+    using In = typename A::In;
+    const auto s = scalars<kDual>(in, in_dot);
+    const In x{in.x, in_dot.x}, speed{in.p, in_dot.p};
+    const In zero{static_cast<Scratch&>(work).zero_row.data(), nullptr};
+    parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        const Rows<In> u = rows_of(x, j, zero);
+        const In v = x + (n_ + j * nx_), c = speed + j * nx_;
+        const auto u_next = y + j * nx_, v_next = y + (n_ + j * nx_);
+        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
+          using T = decltype(tag);
+          const auto next = wave_cell(s.template scale<A, T>(), stencil<A, T>(u, i, nx_), A::template get<T>(v, i), A::template get<T>(c, i));
+          A::template put<T>(u_next, i, next.u);
+          A::template put<T>(v_next, i, next.v);
+        });
+      }
+    });
+    const In controls{in.u, in_dot.u};
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      const std::int64_t cell = sources_[k];
+      const auto kick = s.dt * A::template get<Real>(controls, static_cast<std::int64_t>(k));
+      A::template put<Real>(y, n_ + cell, A::template get<Real>(y, n_ + cell) + kick);
+      A::template put<Real>(y, cell, A::template get<Real>(y, cell) + s.dt * kick);
+    }
+  }
+
+  template <bool kDual>
+  void transpose(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::In y_bar, const Cotangents<Real>& bar,
+                 const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const {
+    using A = Arrays<Real, kDual>;
+    using In = typename A::In;
+    using Out = typename A::Out;
+    auto& scratch = static_cast<Scratch&>(work);
+    const auto s = scalars<kDual>(in, in_dot);
+    const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, zero{scratch.zero_row.data(), nullptr};
+    const Out x_bar{bar.x, bar_dot.x}, speed_bar{bar.p, bar_dot.p};
+    const bool want_speed = bar.p && active.parameters[kSpeed];
+
+    // w = v+_ + dt u+_ in the cells from j nx + i.
+    const auto w_at = [&](auto tag, std::int64_t cell) {
+      using T = decltype(tag);
+      return A::template get<T>(y_bar, n_ + cell) + A::template spread<T>(s.dt) * A::template get<T>(y_bar, cell);
+    };
+
+    parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      // c^2 w of three rows that move down the chunk.
+      Real* base = scratch.flux.data() + begin / rows_per_chunk_ * 2 * kFluxRows * nx_;
+      const auto flux_row = [&](std::int64_t j) {
+        Real* row = base + (j + kFluxRows) % kFluxRows * nx_;
+        return Out{row, row + kFluxRows * nx_};
+      };
+      const auto fill_flux = [&](std::int64_t j) {
+        const Out row = flux_row(j);
+        if (j < 0 || j >= ny_) {
+          std::memset(row.value, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
+          if (kDual) std::memset(row.tangent, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
+          return;
+        }
+        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
+          using T = decltype(tag);
+          const auto c = A::template get<T>(speed, j * nx_ + i);
+          A::template put<T>(row, i, (c * c) * w_at(tag, j * nx_ + i));
+        });
+      };
+      fill_flux(begin - 1);
+      fill_flux(begin);
+      for (std::int64_t j = begin; j < end; ++j) {
+        fill_flux(j + 1);
+        const Rows<In> flux{flux_row(j), flux_row(j - 1), flux_row(j + 1)}, u = rows_of(x, j, zero);
+        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
+          using T = decltype(tag);
+          const std::int64_t cell = j * nx_ + i;
+          const auto r = wave_cell_vjp(s.template scale<A, T>(), A::template get<T>(y_bar, cell), w_at(tag, cell), stencil<A, T>(flux, i, nx_),
+                                       stencil<A, T>(u, i, nx_), A::template get<T>(speed, cell));
+          A::template put<T>(x_bar, cell, r.u);
+          A::template put<T>(x_bar, n_ + cell, r.v);
+          if (want_speed) A::template put<T>(speed_bar, cell, A::template get<T>(speed_bar, cell) + r.speed);
+        });
+      }
+    });
+
+    if (bar.u) {
+      const Out u_bar{bar.u, bar_dot.u};
+      for (std::size_t k = 0; k < sources_.size(); ++k) {
+        const auto at = static_cast<std::int64_t>(k);
+        A::template put<Real>(u_bar, at, A::template get<Real>(u_bar, at) + s.dt * w_at(Real(), sources_[k]));
+      }
+    }
+    if (bar.p && (active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt])) {
+      transpose_scalars<kDual>(in, in_dot, s, y_bar, {bar.p + n_, bar_dot.p ? bar_dot.p + n_ : nullptr}, w_at, scratch);
+    }
+  }
+
+  // Cotangents of the parameters that every cell shares: sums over the grid, chunk by chunk, added in order.
+  template <bool kDual, class S, class W>
+  void transpose_scalars(const Inputs<Real>& in, const Inputs<Real>& in_dot, const S& s, typename Arrays<Real, kDual>::In y_bar,
+                         typename Arrays<Real, kDual>::Out p_bar, const W& w_at, Scratch& scratch) const {
+    using A = Arrays<Real, kDual>;
+    using N = typename A::template Number<Real>;
+    using In = typename A::In;
+    const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, controls{in.u, in_dot.u}, zero{scratch.zero_row.data(), nullptr};
+    const auto store_sum = [](double (&to)[2], const N& sum) {
+      if constexpr (kDual) to[0] = value_of(sum), to[1] = tangent_of(sum);
+      else to[0] = sum, to[1] = 0;
+    };
+    parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      N damping(Real(0)), dx(Real(0)), dt(Real(0));
+      for (std::int64_t j = begin; j < end; ++j) {
+        const Rows<In> u = rows_of(x, j, zero);
+        for (std::int64_t i = 0; i < nx_; ++i) {
+          const std::int64_t cell = j * nx_ + i;
+          const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell), w = w_at(Real(), cell);
+          const N pull = c * c * stencil<A, Real>(u, i, nx_).laplacian() / (s.dx * s.dx);
+          const N rate = pull - s.damping * v;
+          damping -= s.dt * v * w;
+          dx -= N(Real(2)) * s.dt / s.dx * pull * w;
+          dt += A::template get<Real>(y_bar, cell) * (v + s.dt * rate) + w * rate;
+        }
+      }
+      Sums& sums = scratch.sums[static_cast<std::size_t>(begin / rows_per_chunk_)];
+      store_sum(sums.damping, damping);
+      store_sum(sums.dx, dx);
+      store_sum(sums.dt, dt);
+    });
+    N source_dt(Real(0));
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      const N force = A::template get<Real>(controls, static_cast<std::int64_t>(k));
+      source_dt += A::template get<Real>(y_bar, sources_[k]) * s.dt * force + w_at(Real(), sources_[k]) * force;
+    }
+    double total[3][2] = {};
+    for (const Sums& sums : scratch.sums) {
+      for (int d = 0; d < 2; ++d) total[0][d] += sums.damping[d], total[1][d] += sums.dx[d], total[2][d] += sums.dt[d];
+    }
+    for (int f = 0; f < 3; ++f) {
+      N sum(Real(0));
+      if constexpr (kDual) sum = make_dual(Real(total[f][0]), Real(total[f][1]));
+      else sum = Real(total[f][0]);
+      if (f == 2) sum += source_dt;
+      A::template put<Real>(p_bar, f, A::template get<Real>(p_bar, f) + sum);
+    }
+  }
+
+  Signature signature_;
+  std::int64_t nx_, ny_, n_, rows_per_chunk_, chunks_;
+  std::vector<std::int64_t> sources_;
+};
+
+}  // namespace
+
+template <class Real>
+std::shared_ptr<System<Real>> wave(const WaveOptions& options) {
+  return std::make_shared<Wave<Real>>(options);
+}
+template std::shared_ptr<System<float>> wave<float>(const WaveOptions&);
+template std::shared_ptr<System<double>> wave<double>(const WaveOptions&);
+
+}  // namespace costate::grid
