@@ -44,14 +44,14 @@ struct Arrays {
   }
   template <class T>
   static COSTATE_INLINE Number<T> get(In from, std::int64_t i) {
-    if constexpr (kDual) return make_dual(read<T>(from.value + i), from.tangent ? read<T>(from.tangent + i) : T(0));
+    if constexpr (kDual) return Dual<T>(read<T>(from.value + i), from.tangent ? read<T>(from.tangent + i) : T(0));
     else return read<T>(from.value + i);
   }
   template <class T>
   static COSTATE_INLINE void put(Out to, std::int64_t i, const Number<T>& x) {
     if constexpr (kDual) {
-      write<T>(to.value + i, value_of(x));
-      write<T>(to.tangent + i, tangent_of(x));
+      write<T>(to.value + i, x.v);
+      write<T>(to.tangent + i, x.d[0]);
     } else {
       write<T>(to.value + i, x);
     }
@@ -59,7 +59,7 @@ struct Arrays {
   // A single number as seen by a loop over T.
   template <class T>
   static COSTATE_INLINE Number<T> spread(const Number<Real>& x) {
-    if constexpr (kDual) return make_dual(T(value_of(x)), T(tangent_of(x)));
+    if constexpr (kDual) return Dual<T>(T(x.v), T(x.d[0]));
     else return T(x);
   }
 };
@@ -299,7 +299,7 @@ class Wave final : public System<Real> {
     using In = typename A::In;
     const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, controls{in.u, in_dot.u}, zero{scratch.zero_row.data(), nullptr};
     const auto store_sum = [](double (&to)[2], const N& sum) {
-      if constexpr (kDual) to[0] = value_of(sum), to[1] = tangent_of(sum);
+      if constexpr (kDual) to[0] = sum.v, to[1] = sum.d[0];
       else to[0] = sum, to[1] = 0;
     };
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
@@ -332,7 +332,7 @@ class Wave final : public System<Real> {
     }
     for (int f = 0; f < 3; ++f) {
       N sum(Real(0));
-      if constexpr (kDual) sum = make_dual(Real(total[f][0]), Real(total[f][1]));
+      if constexpr (kDual) sum = Dual<Real>(Real(total[f][0]), Real(total[f][1]));
       else sum = Real(total[f][0]);
       if (f == 2) sum += source_dt;
       A::template put<Real>(p_bar, f, A::template get<Real>(p_bar, f) + sum);

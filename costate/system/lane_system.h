@@ -120,8 +120,8 @@ class LaneSystem final : public System<Real> {
       const Vec<D, kX> r = Kernel::template step<D>(context(at, j), load_dual<kX>(in.x, in_dot.x, j), load_dual<kU>(in.u, in_dot.u, j),
                                                     load_dual<kP>(in.p, in_dot.p, j));
       for (int i = 0; i < kX; ++i) {
-        store<S>(y + i * kLanes + j * kWidth, value_of(r[i]));
-        store<S>(y_dot + i * kLanes + j * kWidth, tangent_of(r[i]));
+        store<S>(y + i * kLanes + j * kWidth, r[i].v);
+        store<S>(y_dot + i * kLanes + j * kWidth, r[i].d[0]);
       }
     }
   }
@@ -143,8 +143,8 @@ class LaneSystem final : public System<Real> {
       const Vec<D, kX> x_bar = Kernel::template step_vjp<D>(context(at, j), load_dual<kX>(in.x, in_dot.x, j), load_dual<kU>(in.u, in_dot.u, j),
                                                             load_dual<kP>(in.p, in_dot.p, j), load_dual<kX>(y_bar, y_bar_dot, j), u_bar, p_bar);
       for (int i = 0; i < kX; ++i) {
-        store<S>(bar.x + i * kLanes + j * kWidth, value_of(x_bar[i]));
-        store<S>(bar_dot.x + i * kLanes + j * kWidth, tangent_of(x_bar[i]));
+        store<S>(bar.x + i * kLanes + j * kWidth, x_bar[i].v);
+        store<S>(bar_dot.x + i * kLanes + j * kWidth, x_bar[i].d[0]);
       }
       add_dual<kU>(u_bar, bar.u, bar_dot.u, j);
       add_dual<kP>(p_bar, bar.p, bar_dot.p, j);
@@ -267,7 +267,7 @@ class LaneSystem final : public System<Real> {
     Vec<Dual<S>, N> r;
     for (int i = 0; i < N; ++i) {
       const std::int64_t at = i * kLanes + j * kWidth;
-      r[i] = make_dual(load<S>(value + at), tangent ? load<S>(tangent + at) : S(0));
+      r[i] = Dual<S>(load<S>(value + at), tangent ? load<S>(tangent + at) : S(0));
     }
     return r;
   }
@@ -275,8 +275,8 @@ class LaneSystem final : public System<Real> {
   static void add_dual(const Vec<Dual<S>, N>& from, Real* value, Real* tangent, int j) {
     for (int i = 0; value && i < N; ++i) {
       const std::int64_t at = i * kLanes + j * kWidth;
-      store<S>(value + at, load<S>(value + at) + value_of(from[i]));
-      store<S>(tangent + at, load<S>(tangent + at) + tangent_of(from[i]));
+      store<S>(value + at, load<S>(value + at) + from[i].v);
+      store<S>(tangent + at, load<S>(tangent + at) + from[i].d[0]);
     }
   }
 

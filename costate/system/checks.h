@@ -1,0 +1,61 @@
+// Checks: is this gradient right? For any physics, on the user's own scene; the same checks test the engine itself.
+//
+//   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each other. Catches every wrong
+//                 adjoint of a right tangent, to rounding.
+//   stencil       the gradient along random directions against a six-point difference
+//                 (45 (f1 - f-1) - 9 (f2 - f-2) + (f3 - f-3)) / (60 h), whose error is O(h^6): catches a wrong tangent as well.
+//   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2: slope 2 over six halvings. Weak (an error of 1e-3 can hide), but it
+//                 needs no step size.
+//   time_step     gradients at dt and dt/2. If they disagree while the losses agree, the gradient is that of the time grid and
+//                 not of the physics.
+// Tests: tests/system/checks_test.cpp, and every physics' own.
+#pragma once
+
+#include <string>
+
+#include "costate/system/rollout.h"
+
+namespace costate::check {
+
+struct Result {
+  std::string name;
+  double error = 0;   // relative
+  double gate = 0;    // passes below this
+  std::string detail;
+  bool passed() const { return error <= gate; }
+  std::string to_text() const;
+};
+
+struct Options {
+  std::uint64_t seed = 1;
+  int directions = 3;   // random directions, the worst counts
+  double step = 1e-3;   // of the stencil, relative to the scale of each input
+};
+
+// Of one step at (x, u, p), and of a whole rollout.
+template <class Real>
+Result step_dot_product(const System<Real>& system, const Arguments<Real>& at, const Options& options = {});
+template <class Real>
+Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options = {});
+
+template <class Real>
+Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options = {});
+template <class Real>
+Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options = {});
+
+// Needs a parameter "dt", shared by all worlds; the rollout with dt/2 has twice the steps and holds controls twice as long. The
+// objective must only have a final term.
+template <class Real>
+Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options, const Arguments<Real>& at, const Objective<Real>& objective);
+
+// A random direction over x0, controls and the active parameters, each scaled by max(1, |value|).
+template <class Real>
+Arguments<Real> random_direction(const Rollout<Real>& rollout, const Arguments<Real>& at, std::uint64_t seed);
+
+// <gradient, direction>, and at + h direction.
+template <class Real>
+double inner(const Gradient<Real>& gradient, const Arguments<Real>& direction);
+template <class Real>
+Arguments<Real> moved(const Arguments<Real>& at, const Arguments<Real>& direction, double h);
+
+}  // namespace costate::check
