@@ -169,7 +169,7 @@ requires Real<common_scalar<A, B>> COSTATE_HD inline auto hypot(A first, B secon
   const S small = select(x > y, y, x);
   const T up = is_double<S> ? T(0x1p600) : T(0x1p80);
   const T huge = is_double<S> ? T(0x1p500) : T(0x1p60);
-  const mask_t<S> above = large > S(huge), below = small < S(T(1) / huge);
+  const mask_t<S> above = large > S(huge), below = large < S(T(1) / huge);
   const S scale = select(above, S(T(1) / up), select(below, S(up), S(1)));
   const S unscale = select(above, S(up), select(below, S(T(1) / up), S(1)));
   const S a = large * scale, b = small * scale;
