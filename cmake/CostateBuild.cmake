@@ -76,3 +76,23 @@ function(costate_tests name)
   gtest_discover_tests(test_${name} TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${name};${ARG_LABELS}" TIMEOUT 600)
 endfunction()
+
+# costate_example(foo [DEPENDS ...] [ARGS ...]): examples/foo.cpp becomes bin/foo. It is a test too: it must end well and,
+# where examples/expected/foo.txt exists, print that (tools/compare_text.py).
+function(costate_example name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;ARGS" ${ARGN})
+  add_executable(${name} ${name}.cpp)
+  target_link_libraries(${name} PRIVATE costate::costate costate_warnings ${ARG_DEPENDS})
+  if(NOT COSTATE_TESTS)
+    return()
+  endif()
+  set(expected ${CMAKE_CURRENT_SOURCE_DIR}/expected/${name}.txt)
+  find_package(Python3 COMPONENTS Interpreter)
+  if(EXISTS ${expected} AND Python3_FOUND)
+    add_test(NAME examples/${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/compare_text.py ${expected}
+                                           $<TARGET_FILE:${name}> ${ARG_ARGS})
+  else()
+    add_test(NAME examples/${name} COMMAND ${name} ${ARG_ARGS})
+  endif()
+  set_tests_properties(examples/${name} PROPERTIES LABELS examples TIMEOUT 600)
+endfunction()
