@@ -22,8 +22,8 @@
 
 namespace costate {
 
-// Bytes of one SIMD register of the instruction set this file is compiled for. It shapes Pack and so the binary interface:
-// whoever includes these headers compiles with the options of the costate::core target.
+// Bytes of one SIMD register of the instruction set this file is compiled for. It shapes Pack and so the
+// binary interface: whoever includes these headers compiles with the options of the costate::core target.
 #if defined(__AVX512F__)
 inline constexpr int kSimdBytes = 64;
 #elif defined(__AVX__)
@@ -33,7 +33,8 @@ inline constexpr int kSimdBytes = 16;
 #endif
 #if defined(COSTATE_EXPECT_SIMD_BYTES)
 static_assert(kSimdBytes == COSTATE_EXPECT_SIMD_BYTES,
-              "costate was built for SIMD registers of another width than this file is compiled for: link the CMake target "
+              "costate was built for SIMD registers of another width than this file is compiled for: link "
+              "the CMake target "
               "costate::costate, which brings the right -march, and set no other");
 #endif
 
