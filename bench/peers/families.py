@@ -19,7 +19,7 @@ FAMILIES = {
     "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
     "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
-    "torch": {"apt": ["python3-torch", "python3-scipy"], "pip": ["--no-deps", "torchdiffeq"],
+    "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
                        ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
                        ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread"]]},
