@@ -1,7 +1,8 @@
 # What every target shares: language level, instruction set, warnings, sanitizers; and how a layer and its tests are declared.
 include(GNUInstallDirs)
+include(CostateInstructionSet)
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 # Asserts state our own bugs and cost little next to a kernel: keep them in a release build.
@@ -21,16 +22,24 @@ endif()
 # Flags that change the layout of a Pack or the bits of a result: whoever includes our headers needs the same ones.
 add_library(costate_flags INTERFACE)
 target_compile_features(costate_flags INTERFACE cxx_std_20)
-target_compile_options(costate_flags INTERFACE -march=${COSTATE_ARCH} -ffp-contract=fast -fno-math-errno)
+target_compile_options(costate_flags INTERFACE
+  "$<BUILD_INTERFACE:-march=${COSTATE_ARCH}>" "$<INSTALL_INTERFACE:${COSTATE_PORTABLE_ARCH}>"
+  -ffp-contract=fast -fno-math-errno)
+target_compile_definitions(costate_flags INTERFACE COSTATE_EXPECT_SIMD_BYTES=${COSTATE_SIMD_BYTES})
+set_target_properties(costate_flags PROPERTIES EXPORT_NAME flags)
 # Flags for our own sources only.
 add_library(costate_warnings INTERFACE)
-target_compile_options(costate_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-psabi -Wshadow -Wnon-virtual-dtor)
+target_compile_options(costate_warnings INTERFACE -Wall -Wextra -Wpedantic -Wno-psabi -Wshadow -Wnon-virtual-dtor)
+if(PROJECT_IS_TOP_LEVEL)  # inside another project a new compiler's warning must not stop the build
+  target_compile_options(costate_warnings INTERFACE -Werror)
+endif()
 if(COSTATE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
 set_property(GLOBAL PROPERTY COSTATE_LAYERS "")
+set_property(GLOBAL PROPERTY COSTATE_PACKAGES "")
 
 # costate_layer(core SOURCES a.cpp b.cpp DEPENDS TBB::tbb): library costate_core, alias costate::core.
 function(costate_layer name)
@@ -43,6 +52,12 @@ function(costate_layer name)
   target_link_libraries(costate_${name} PUBLIC costate_flags ${ARG_DEPENDS}
                                         PRIVATE $<BUILD_INTERFACE:costate_warnings> ${ARG_PRIVATE_DEPENDS})
   set_property(GLOBAL APPEND PROPERTY COSTATE_LAYERS costate_${name})
+  # Whoever finds the installed package must find these too. An imported target is named after its package.
+  foreach(dependency IN LISTS ARG_DEPENDS ARG_PRIVATE_DEPENDS)
+    if(dependency MATCHES "^([^:]+)::" AND NOT CMAKE_MATCH_1 STREQUAL "costate")
+      set_property(GLOBAL APPEND PROPERTY COSTATE_PACKAGES ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
 endfunction()
 
 # costate::costate: every layer.
@@ -60,4 +75,24 @@ function(costate_tests name)
   target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} costate_test_main costate_warnings)
   gtest_discover_tests(test_${name} TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${name};${ARG_LABELS}" TIMEOUT 600)
+endfunction()
+
+# costate_example(foo [DEPENDS ...] [ARGS ...]): examples/foo.cpp becomes bin/foo. It is a test too: it must end well and,
+# where examples/expected/foo.txt exists, print that (tools/compare_text.py).
+function(costate_example name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;ARGS" ${ARGN})
+  add_executable(${name} ${name}.cpp)
+  target_link_libraries(${name} PRIVATE costate::costate costate_warnings ${ARG_DEPENDS})
+  if(NOT COSTATE_TESTS)
+    return()
+  endif()
+  set(expected ${CMAKE_CURRENT_SOURCE_DIR}/expected/${name}.txt)
+  find_package(Python3 COMPONENTS Interpreter)
+  if(EXISTS ${expected} AND Python3_FOUND)
+    add_test(NAME examples/${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/compare_text.py ${expected}
+                                           $<TARGET_FILE:${name}> ${ARG_ARGS})
+  else()
+    add_test(NAME examples/${name} COMMAND ${name} ${ARG_ARGS})
+  endif()
+  set_tests_properties(examples/${name} PROPERTIES LABELS examples TIMEOUT 600)
 endfunction()

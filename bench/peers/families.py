@@ -1,0 +1,100 @@
+"""The other engines: how each family of them is installed, what is run, and the cache of what was measured.
+
+Each family has a virtual environment of its own under .cache/peers, because some downgrade each other's packages. Each
+script beside this file prints one JSON object a line: peer, version, task, metric, value, unit. Results are kept in
+.cache/peers/results.json by machine, so that a later run shows the ratios without measuring again."""
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent.parent / ".cache/peers"
+RESULTS = CACHE / "results.json"
+ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
+
+FAMILIES = {
+    "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
+    "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
+    "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
+              "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
+                       ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
+                       ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread"]]},
+    "jax": {"pip": ["jax", "diffrax"],
+            "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE
+                       for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
+                     ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
+                     ["ode_neural.py", "jax scan", "diffrax rk4"]]},
+}
+
+
+class Unavailable(Exception):
+    """A family that cannot be installed here; the message says what would."""
+
+
+def installed(packages):
+    answer = subprocess.run(["dpkg-query", "-W", "-f=${db:Status-Abbrev} ${Package}\n", *packages], capture_output=True,
+                            text=True).stdout
+    return all(any(line.startswith("ii") and line.endswith(" " + p) for line in answer.splitlines()) for p in packages)
+
+
+def environment(name):
+    """Path of the Python of a family, installed on first use."""
+    family, venv = FAMILIES[name], CACHE / name
+    stamp, wanted = venv / "installed.json", json.dumps([family.get("apt", []), family["pip"]])
+    if stamp.exists() and stamp.read_text() == wanted:
+        return venv / "bin/python"
+    system = family.get("apt", [])
+    if system and not installed(system):
+        line = ["apt-get", "install", "-y", "--no-install-recommends", *system]
+        if os.geteuid() != 0 or subprocess.run(line, capture_output=True).returncode != 0:
+            raise Unavailable(f"needs: sudo {' '.join(line)}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # The system's Python: it is the one that sees the system's packages.
+    make = ["/usr/bin/python3", "-m", "venv", "--clear", *(["--system-site-packages"] if system else []), str(venv)]
+    for step in make, [str(venv / "bin/pip"), "install", "-q", *family["pip"]]:
+        done = subprocess.run(step, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable((done.stderr.strip() or done.stdout.strip() or "failed").splitlines()[-1])
+    stamp.write_text(wanted)
+    return venv / "bin/python"
+
+
+def run_script(python, arguments, limit_s=900):
+    """The JSON lines a script prints; what it printed before an error or the time limit still counts."""
+    command = [str(python), str(HERE / arguments[0]), *arguments[1:]]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+        output, trouble = done.stdout, done.stderr.strip().splitlines()[-1:] if done.returncode else []
+    except subprocess.TimeoutExpired as expired:
+        output, trouble = (expired.stdout or b"").decode(), [f"stopped after {limit_s} s"]
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    for what in trouble:
+        print(f"  {' '.join(arguments)}: {what}", file=sys.stderr)
+    return lines
+
+
+def load(machine):
+    """{family: {"when": seconds since 1970, "lines": [...]}} as measured on this machine."""
+    return json.loads(RESULTS.read_text()).get(machine, {}) if RESULTS.exists() else {}
+
+
+def measure(machine, families=tuple(FAMILIES)):
+    """Runs the families and adds their results to the cache; a family that fails keeps its earlier ones."""
+    for name in families:
+        start = time.perf_counter()
+        try:
+            python = environment(name)
+        except Unavailable as why:
+            print(f"  {name}: not measured, {why}", file=sys.stderr)
+            continue
+        lines = [line for arguments in FAMILIES[name]["runs"] for line in run_script(python, arguments)]
+        everything = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        everything.setdefault(machine, {})[name] = {"when": time.time(), "lines": lines}
+        part = RESULTS.with_suffix(".part")
+        part.write_text(json.dumps(everything, indent=1))
+        part.replace(RESULTS)
+        print(f"  {name}: {len(lines)} figures, {time.perf_counter() - start:.0f} s", file=sys.stderr)
