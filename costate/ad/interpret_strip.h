@@ -12,7 +12,7 @@
 namespace costate::ad {
 
 inline constexpr int kLongStrip = 16;
-inline constexpr int kShortStrip = 4;
+inline constexpr int kShortStrip = 8;
 
 template <class T>
 COSTATE_INLINE NativePack<T> fused(NativePack<T> a, NativePack<T> b, NativePack<T> c) {
