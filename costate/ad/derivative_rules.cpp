@@ -59,6 +59,12 @@ Id partial(Builder& builder, const Node& n, Id y_id, int which) {
       return (one + y * y).id;
     case Op::exp:
       return y.id;
+    case Op::expm1:  // y + 1 would lose the slope of very negative a
+      return call(Op::exp, a).id;
+    case Op::log1p:
+      return (one / (one + a)).id;
+    case Op::cbrt:
+      return (one / (number(3) * (y * y))).id;
     case Op::log:
       return (one / a).id;
     case Op::sinh:
@@ -76,14 +82,22 @@ Id partial(Builder& builder, const Node& n, Id y_id, int which) {
       return (one / (one + a * a)).id;
     case Op::atan2: {
       const Expression squared = a * a + b * b;
-      return which == 0 ? (b / squared).id : (-(a / squared)).id;
+      const Id origin = builder.binary(Op::eq, squared.id, number(0).id);
+      const Expression safe{&builder, builder.ternary(Op::select, origin, one.id, squared.id)};
+      return which == 0 ? (b / safe).id : (-(a / safe)).id;
     }
     case Op::pow: {
-      if (which == 0) return (b * Expression{&builder, builder.binary(Op::pow, a.id, (b - one).id)}).id;
-      // x^y log x, and 0 at x = 0 without ever taking log 0.
-      const Id is_zero = builder.binary(Op::eq, a.id, number(0).id);
-      const Expression safe{&builder, builder.ternary(Op::select, is_zero, one.id, a.id)};
-      return (y * call(Op::log, safe)).id;
+      const auto choose = [&](Id condition, Expression x, Expression z) {
+        return Expression{&builder, builder.ternary(Op::select, condition, x.id, z.id)};
+      };
+      if (which == 0) {  // y x^(y-1); 0 for y = 0, where x^(y-1) may be infinite
+        const Id none = builder.binary(Op::eq, b.id, number(0).id);
+        const Expression less = choose(none, one, b - one);
+        return choose(none, number(0), b * Expression{&builder, builder.binary(Op::pow, a.id, less.id)}).id;
+      }
+      // x^y log x; 0 where log x is infinite or not real, without taking it.
+      const Id positive = builder.binary(Op::gt, a.id, number(0).id);
+      return choose(positive, y * call(Op::log, choose(positive, a, one)), number(0)).id;
     }
     case Op::powi: {
       const int k = static_cast<int>(n.value);
@@ -118,9 +132,7 @@ Id partial(Builder& builder, const Node& n, Id y_id, int which) {
 namespace {
 
 // 1 where the second operand of min or max is the result; a tie is the first's.
-Id takes_second(Builder& builder, const Node& n) {
-  return n.op == Op::min ? builder.binary(Op::lt, n.b, n.a) : builder.binary(Op::lt, n.a, n.b);
-}
+Id takes_second(Builder& builder, const Node& n, Id y) { return builder.binary(Op::ne, y, n.a); }
 
 }  // namespace
 
@@ -146,7 +158,7 @@ Id tangent(Builder& builder, const Node& n, Id y, const Id operand_dot[3]) {
     case Op::min:
     case Op::max:
       if (operand_dot[0] == kNone && operand_dot[1] == kNone) return kNone;
-      return builder.ternary(Op::select, takes_second(builder, n), or_zero(operand_dot[1]),
+      return builder.ternary(Op::select, takes_second(builder, n, y), or_zero(operand_dot[1]),
                              or_zero(operand_dot[0]));
     default:
       break;
@@ -179,7 +191,7 @@ Id cotangent(Builder& builder, const Node& n, Id y, int which, Id y_bar, bool ga
     case Op::min:
     case Op::max: {
       const Id zero = builder.constant(0);
-      const Id second = takes_second(builder, n);
+      const Id second = takes_second(builder, n, y);
       return which == 0 ? builder.ternary(Op::select, second, zero, y_bar)
                         : builder.ternary(Op::select, second, y_bar, zero);
     }

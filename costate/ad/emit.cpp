@@ -1,5 +1,5 @@
-// A Program as C++ source: one statement per node, in the order of the program. Truth values stay truth values
-// (bool, or a mask when S is a Pack) until somebody computes with them.
+// A Program as C++ source: one statement per node, in the order of the program. Truth values stay truth
+// values (bool, or a mask when S is a Pack) until somebody computes with them.
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
@@ -57,7 +57,8 @@ std::string number(double value) {
 bool is_identifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   for (const char c : name) {
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      return false;
   }
   return true;
 }
@@ -93,7 +94,9 @@ class Emitter {
     return name(id);
   }
   // As a truth value.
-  std::string truth(Id id) const { return is_truth(node(id).op) ? name(id) : joined({"(", value(id), " != S(0))"}); }
+  std::string truth(Id id) const {
+    return is_truth(node(id).op) ? name(id) : joined({"(", value(id), " != S(0))"});
+  }
 
   std::string statement(Id id) const {
     const char* const type = is_truth(node(id).op) ? "const auto " : "const S ";
@@ -106,17 +109,28 @@ class Emitter {
 
   static const char* infix(Op op) {
     switch (op) {
-      case Op::add: return " + ";
-      case Op::sub: return " - ";
-      case Op::mul: return " * ";
-      case Op::div: return " / ";
-      case Op::lt: return " < ";
-      case Op::le: return " <= ";
-      case Op::gt: return " > ";
-      case Op::ge: return " >= ";
-      case Op::eq: return " == ";
-      case Op::ne: return " != ";
-      default: return nullptr;
+      case Op::add:
+        return " + ";
+      case Op::sub:
+        return " - ";
+      case Op::mul:
+        return " * ";
+      case Op::div:
+        return " / ";
+      case Op::lt:
+        return " < ";
+      case Op::le:
+        return " <= ";
+      case Op::gt:
+        return " > ";
+      case Op::ge:
+        return " >= ";
+      case Op::eq:
+        return " == ";
+      case Op::ne:
+        return " != ";
+      default:
+        return nullptr;
     }
   }
 
@@ -126,23 +140,33 @@ class Emitter {
     const auto operand = [&](int k) { return value(n.operand(k)); };
     if (infix(n.op) != nullptr) return joined({operand(0), infix(n.op), operand(1)});
     switch (n.op) {
-      case Op::neg: return joined({"-", operand(0)});
-      case Op::fma: return joined({"fma(", operand(0), ", ", operand(1), ", ", operand(2), ")"});
-      case Op::fms: return joined({"fma(", operand(0), ", ", operand(1), ", -", operand(2), ")"});
-      case Op::fnma: return joined({"fma(-", operand(0), ", ", operand(1), ", ", operand(2), ")"});
+      case Op::neg:
+        return joined({"-", operand(0)});
+      case Op::fma:
+        return joined({"fma(", operand(0), ", ", operand(1), ", ", operand(2), ")"});
+      case Op::fms:
+        return joined({"fma(", operand(0), ", ", operand(1), ", -", operand(2), ")"});
+      case Op::fnma:
+        return joined({"fma(-", operand(0), ", ", operand(1), ", ", operand(2), ")"});
       case Op::powi:
         return joined({"integer_power(", operand(0), ", ", std::to_string(static_cast<int>(n.value)), ")"});
       case Op::sign: {
         const std::string x = operand(0);
         return joined({"select(", x, " > S(0), S(1), select(", x, " < S(0), S(-1), ", x, "))"});
       }
-      case Op::min: return joined({"select(", operand(1), " < ", operand(0), ", ", operand(1), ", ", operand(0), ")"});
-      case Op::max: return joined({"select(", operand(0), " < ", operand(1), ", ", operand(1), ", ", operand(0), ")"});
+      case Op::min:
+        return joined({"select(", operand(1), " < ", operand(0), ", ", operand(1), ", ", operand(0), ")"});
+      case Op::max:
+        return joined({"select(", operand(0), " < ", operand(1), ", ", operand(1), ", ", operand(0), ")"});
       // & and |: a mask has no short circuit, and both sides are values already computed.
-      case Op::logical_and: return joined({"(", truth(n.a), " & ", truth(n.b), ")"});
-      case Op::logical_or: return joined({"(", truth(n.a), " | ", truth(n.b), ")"});
-      case Op::logical_not: return joined({"!", truth(n.a)});
-      case Op::select: return joined({"select(", truth(n.a), ", ", operand(1), ", ", operand(2), ")"});
+      case Op::logical_and:
+        return joined({"(", truth(n.a), " & ", truth(n.b), ")"});
+      case Op::logical_or:
+        return joined({"(", truth(n.a), " | ", truth(n.b), ")"});
+      case Op::logical_not:
+        return joined({"!", truth(n.a)});
+      case Op::select:
+        return joined({"select(", truth(n.a), ", ", operand(1), ", ", operand(2), ")"});
       case Op::gated_mul:
         return joined({operand(0), " * select(", operand(0), " == S(0), S(0), ", operand(1), ")"});
       default: {
@@ -159,7 +183,8 @@ class Emitter {
 }  // namespace
 
 std::string emit_cpp(const Program& source, std::string_view function_name) {
-  if (!is_identifier(function_name)) throw Error("'" + std::string(function_name) + "' is not a C++ function name");
+  if (!is_identifier(function_name))
+    throw Error("'" + std::string(function_name) + "' is not a C++ function name");
   const Program program = fuse(source);
   std::set<std::string> taken;
   const std::vector<std::string> inputs = parameter_names(program.input_fields(), "in_", taken);
@@ -179,7 +204,10 @@ std::string emit_cpp(const Program& source, std::string_view function_name) {
   document(program.input_fields(), inputs, "[[maybe_unused]] const S* ");
   document(program.output_fields(), outputs, "S* ");
 
-  text.append("template <class S>\nCOSTATE_HD inline void ").append(function_name).append("(").append(parameters);
+  text.append("template <class S>\nCOSTATE_HD inline void ")
+      .append(function_name)
+      .append("(")
+      .append(parameters);
   text += ") {\n  using namespace costate_emitted;\n  using namespace std;\n";
   const Emitter emitter(program, inputs);
   for (std::size_t i = 0; i < program.nodes().size(); ++i) {

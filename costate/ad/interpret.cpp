@@ -7,6 +7,7 @@
 
 #include "costate/ad/interpret_strip.h"
 #include "costate/core/error.h"
+#include "costate/core/functions.h"
 
 namespace costate::ad {
 namespace {
@@ -38,11 +39,11 @@ T step_one(const Instruction& i, const T* s) {
     case Op::abs:
       return std::abs(a);
     case Op::sign:
-      return a > 0 ? T(1) : a < 0 ? T(-1) : a;
+      return costate::sign(a);
     case Op::min:
-      return b < a ? b : a;
+      return costate::min(a, b);
     case Op::max:
-      return a < b ? b : a;
+      return costate::max(a, b);
     case Op::floor:
       return std::floor(a);
     case Op::lt:
@@ -66,7 +67,7 @@ T step_one(const Instruction& i, const T* s) {
     case Op::select:
       return a != 0 ? b : s[i.c];
     case Op::gated_mul:
-      return a == 0 ? T(0) : a * b;
+      return a * (a == 0 ? T(0) : b);
     default:
       return function_value<T>(i.op, a, b, i.exponent);
   }
@@ -89,8 +90,8 @@ const std::vector<float>& Executable::constants() const {
   return constants_float_;
 }
 
-// A longer strip shares the price of decoding among more worlds, until its values no longer fit the L1 cache. Measured on
-// Zen 4 (32 KiB L1): a little over does not hurt, since few of the values are touched at a time.
+// A longer strip shares the price of decoding among more worlds, until its values no longer fit the L1 cache.
+// Measured on Zen 4 (32 KiB L1): a little over does not hurt, since few of the values are touched at a time.
 template <class T>
 int Executable::strip_packs() const {
   const std::size_t live = register_count_ + input_slots_;

@@ -5,33 +5,14 @@
 #include <span>
 
 #include "costate/ad/interpret.h"
-#include "costate/ad/lane_functions.h"
 #include "costate/ad/strip_functions.h"
+#include "costate/core/functions.h"
 #include "costate/core/pack.h"
 
 namespace costate::ad {
 
 inline constexpr int kLongStrip = 16;
 inline constexpr int kShortStrip = 8;
-
-template <class T>
-COSTATE_INLINE NativePack<T> fused(NativePack<T> a, NativePack<T> b, NativePack<T> c) {
-  NativePack<T> r;
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 8)
-    r.v = _mm512_fmadd_pd(a.v, b.v, c.v);
-  else
-    r.v = _mm512_fmadd_ps(a.v, b.v, c.v);
-#elif defined(__FMA__)
-  if constexpr (sizeof(T) == 8)
-    r.v = _mm256_fmadd_pd(a.v, b.v, c.v);
-  else
-    r.v = _mm256_fmadd_ps(a.v, b.v, c.v);
-#else
-  for (int i = 0; i < NativePack<T>::lanes; ++i) r.set(i, std::fma(a[i], b[i], c[i]));
-#endif
-  return r;
-}
 
 template <class T, int K>
 class StripLoops {
@@ -120,31 +101,31 @@ void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* regis
         loops.unary(out, a, [](P x) { return -x; });
         break;
       case Op::fma:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return fused<T>(x, y, z); });
+        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(x, y, z); });
         break;
       case Op::fms:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return fused<T>(x, y, -z); });
+        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(x, y, -z); });
         break;
       case Op::fnma:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return fused<T>(-x, y, z); });
+        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(-x, y, z); });
         break;
       case Op::sqrt:
-        loops.unary(out, a, [](P x) { return lanewise::sqrt(x); });
+        loops.unary(out, a, [](P x) { return costate::sqrt(x); });
         break;
       case Op::abs:
-        loops.unary(out, a, [&](P x) { return select(x < zero, -x, x + zero); });
+        loops.unary(out, a, [](P x) { return costate::abs(x); });
         break;
       case Op::sign:
-        loops.unary(out, a, [&](P x) { return select(x > zero, one, select(x < zero, -one, x)); });
+        loops.unary(out, a, [](P x) { return costate::sign(x); });
         break;
       case Op::min:
-        loops.binary(out, a, b, [](P x, P y) { return select(y < x, y, x); });
+        loops.binary(out, a, b, [](P x, P y) { return costate::min(x, y); });
         break;
       case Op::max:
-        loops.binary(out, a, b, [](P x, P y) { return select(x < y, y, x); });
+        loops.binary(out, a, b, [](P x, P y) { return costate::max(x, y); });
         break;
       case Op::floor:
-        loops.unary(out, a, [](P x) { return lanewise::floor(x); });
+        loops.unary(out, a, [](P x) { return costate::floor(x); });
         break;
       case Op::lt:
         loops.binary(out, a, b, [&](P x, P y) { return truth(x < y); });

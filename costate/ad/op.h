@@ -1,15 +1,18 @@
 // Op: the operations a Program is made of, over real numbers.
 //
 // Truth values are numbers: a comparison gives 0 or 1, and anything that is not 0 counts as true.
-// Where an operation has a kink or a jump, this is what its derivative means everywhere in costate:
+// Where an operation has a kink or a jump, this is what its derivative means:
 //
-//   abs      derivative 0 at 0                     sign, floor, comparisons, logic    derivative 0 everywhere
-//   min max  a tie takes the first argument        select(c, a, b)                    only the branch taken
-//   pow      d/dy of x^y is 0 at x = 0             gated_mul(a, b)                    0 where a is 0,
-//   whatever b is
+//   abs                                0 at 0
+//   sign, floor, comparisons, logic    0 everywhere
+//   min, max                           a tie takes the first argument
+//   select(c, a, b)                    that of the branch taken
+//   atan2                              0 at the origin
+//   pow(x, y)                          d/dy is 0 for x <= 0, d/dx is 0 for y = 0
 //
-// min(a, b) is `b < a ? b : a` and max(a, b) is `a < b ? b : a`, as in std: a NaN in a is kept, a NaN in b
-// gives a. Tests: tests/ad/program_op_test.cpp runs over kOps, so an operation without a test fails it.
+// They are the conventions of Dual (dual.h). A NaN on either side of min or max stays, as in
+// core/functions.h. Tests: tests/ad/program_op_test.cpp runs over kOps, so an operation without a test fails
+// it.
 #pragma once
 
 #include <array>
@@ -34,7 +37,10 @@ enum class Op : std::uint8_t {
   cos,
   tan,
   exp,
+  expm1,  // e^a - 1
   log,
+  log1p,  // log(1 + a)
+  cbrt,
   sinh,
   cosh,
   tanh,
@@ -59,7 +65,8 @@ enum class Op : std::uint8_t {
   logical_or,
   logical_not,
   select,
-  gated_mul,
+  gated_mul,  // a * b, but 0 where a is 0 whatever b is: keeps the NaN of a branch not taken out of a
+              // gradient
 };
 
 struct OpInfo {
@@ -85,7 +92,10 @@ inline constexpr std::array kOps = {
     OpInfo{Op::cos, "cos", 1, false},
     OpInfo{Op::tan, "tan", 1, false},
     OpInfo{Op::exp, "exp", 1, false},
+    OpInfo{Op::expm1, "expm1", 1, false},
     OpInfo{Op::log, "log", 1, false},
+    OpInfo{Op::log1p, "log1p", 1, false},
+    OpInfo{Op::cbrt, "cbrt", 1, false},
     OpInfo{Op::sinh, "sinh", 1, false},
     OpInfo{Op::cosh, "cosh", 1, false},
     OpInfo{Op::tanh, "tanh", 1, false},

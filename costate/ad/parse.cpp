@@ -17,12 +17,13 @@ struct Function {
   Op op;
 };
 constexpr Function kFunctions[] = {
-    {"sqrt", Op::sqrt}, {"sin", Op::sin},       {"cos", Op::cos},      {"tan", Op::tan},
-    {"exp", Op::exp},   {"log", Op::log},       {"ln", Op::log},       {"sinh", Op::sinh},
-    {"cosh", Op::cosh}, {"tanh", Op::tanh},     {"asin", Op::asin},    {"acos", Op::acos},
-    {"atan", Op::atan}, {"atan2", Op::atan2},   {"pow", Op::pow},      {"abs", Op::abs},
-    {"sign", Op::sign}, {"min", Op::min},       {"max", Op::max},      {"floor", Op::floor},
-    {"fma", Op::fma},   {"select", Op::select}, {"where", Op::select},
+    {"sqrt", Op::sqrt},     {"sin", Op::sin},      {"cos", Op::cos},     {"tan", Op::tan},
+    {"exp", Op::exp},       {"expm1", Op::expm1},  {"log", Op::log},     {"log1p", Op::log1p},
+    {"cbrt", Op::cbrt},     {"ln", Op::log},       {"sinh", Op::sinh},   {"cosh", Op::cosh},
+    {"tanh", Op::tanh},     {"asin", Op::asin},    {"acos", Op::acos},   {"atan", Op::atan},
+    {"atan2", Op::atan2},   {"pow", Op::pow},      {"abs", Op::abs},     {"sign", Op::sign},
+    {"min", Op::min},       {"max", Op::max},      {"floor", Op::floor}, {"fma", Op::fma},
+    {"select", Op::select}, {"where", Op::select},
 };
 // Made of several operations, so spelled out in Parser::call.
 constexpr std::string_view kComposed[] = {"ceil", "step"};

@@ -1,18 +1,21 @@
 // Text to Program: formulas as people write them, in scene files and on the command line.
 //
-//   parse_expression("a*x - b*x*y", {{"x"}, {"y"}, {"a"}, {"b"}})                    one output, "value"
+//   parse_expression("a*x - b*x*y", {{"x"}, {"y"}, {"a"}, {"b"}})                 one output, "value"
 //   parse_equations("r = x[0]^2 + x[1]^2\n a[0] = -x[0]/r; a[1] = -x[1]/r", {{"x", 2}}, {{"a", 2}})
 //
-//   numbers       2  0.5  1e-3           names   x  x[2]  pi  e  and what an earlier equation defined
+//   numbers       2  0.5  1e-3
+//   names         x  x[2]  pi  e, and what an earlier equation defined
 //   arithmetic    + - * / and ^ or ** (to the right, and before the sign: -x^2 is -(x^2))
 //   truth         < <= > >= == != && || !      c ? a : b   select(c, a, b)   where(c, a, b)
-//   functions     sqrt sin cos tan exp log ln sinh cosh tanh asin acos atan atan2 pow abs sign min max floor
-//   ceil step fma # starts a comment; equations end with ; or the end of the line; a line may go on inside
-//   parentheses
+//   functions     sqrt sin cos tan exp expm1 log ln log1p cbrt sinh cosh tanh asin acos atan atan2 pow
+//                 abs sign min max floor ceil step fma
+//   comments      from # to the end of the line
 //
+// An equation ends with ; or the end of the line, which does not count inside parentheses.
 // A mistake is an Error with the line and column, the line itself and a caret under the place. Text is
-// treated as hostile: its length, its nesting and the program it makes are bounded. Tests:
-// tests/ad/program_parse_test.cpp.
+// treated as hostile: its length, its nesting and the program it makes are bounded.
+//
+// Tests: tests/ad/program_parse_test.cpp.
 #pragma once
 
 #include <string>

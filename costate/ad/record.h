@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "costate/ad/builder.h"
+#include "costate/core/functions.h"
 #include "costate/core/pack.h"
 #include "costate/core/vec.h"
 
@@ -30,7 +31,7 @@ class Var {
   Var(Builder& builder, Id id) : builder_(&builder), id_(id) {}
 
   // A recorded value is not known yet: branch with select(a < b, x, y).
-  operator bool() const = delete;
+  explicit operator bool() const = delete;
 
   Builder* builder() const { return builder_; }  // null for a number that has met no recorded value
   Id id_in(Builder& b) const { return builder_ != nullptr ? id_ : b.constant(value_); }
@@ -65,6 +66,8 @@ class VarMask {
   VarMask() = default;
   VarMask(bool value) : number_(value ? 1 : 0) {}
   explicit VarMask(Var number) : number_(number) {}
+  // Not known yet either: use select.
+  explicit operator bool() const = delete;
   // 1 or 0, as a value of the program.
   Var number() const { return number_; }
 
@@ -99,7 +102,10 @@ inline Var sin(Var a) { return Var::record_op(Op::sin, a); }
 inline Var cos(Var a) { return Var::record_op(Op::cos, a); }
 inline Var tan(Var a) { return Var::record_op(Op::tan, a); }
 inline Var exp(Var a) { return Var::record_op(Op::exp, a); }
+inline Var expm1(Var a) { return Var::record_op(Op::expm1, a); }
 inline Var log(Var a) { return Var::record_op(Op::log, a); }
+inline Var log1p(Var a) { return Var::record_op(Op::log1p, a); }
+inline Var cbrt(Var a) { return Var::record_op(Op::cbrt, a); }
 inline Var sinh(Var a) { return Var::record_op(Op::sinh, a); }
 inline Var cosh(Var a) { return Var::record_op(Op::cosh, a); }
 inline Var tanh(Var a) { return Var::record_op(Op::tanh, a); }
@@ -115,7 +121,18 @@ inline Var sign(Var a) { return Var::record_op(Op::sign, a); }
 inline Var min(Var a, Var b) { return Var::record_op(Op::min, a, b); }
 inline Var max(Var a, Var b) { return Var::record_op(Op::max, a, b); }
 inline Var floor(Var a) { return Var::record_op(Op::floor, a); }
+// Made of the above. copysign takes -0 for positive; hypot squares, so it overflows beyond 1e154.
 inline Var ceil(Var a) { return -floor(-a); }
+inline Var trunc(Var a) { return select(a < 0, ceil(a), floor(a)); }
+inline Var round(Var a) { return select(a < 0, ceil(a - 0.5), floor(a + 0.5)); }
+inline Var copysign(Var a, Var b) { return select(b < 0, -abs(a), abs(a)); }
+inline Var log2(Var a) { return log(a) * 1.44269504088896341; }
+inline Var hypot(Var a, Var b) {  // derivative 0 at the origin
+  const Var squared = a * a + b * b;
+  return select(squared == 0, 0, sqrt(select(squared == 0, 1, squared)));
+}
+inline SinCos<Var> sincos(Var a) { return {sin(a), cos(a)}; }
+inline VarMask is_finite(Var a) { return a - a == 0; }
 inline Var gated_mul(Var a, Var b) { return Var::record_op(Op::gated_mul, a, b); }
 
 // Where a kernel that is not a plain function of fields is recorded: declare inputs, compute, declare

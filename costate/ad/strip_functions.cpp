@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "costate/ad/lane_functions.h"
+#include "costate/core/functions.h"
 #include "costate/core/pack.h"
 
 namespace costate::ad {
@@ -39,7 +39,6 @@ void map(T* out, Strip<T> a, Strip<T> b, int packs, const F& f) {
 template <class T>
 void function_strip(Op op, T* out, Strip<T> a, Strip<T> b, int exponent, int packs) {
   using P = NativePack<T>;
-  using namespace lanewise;
   switch (op) {
     case Op::sin:
       return map(out, a, packs, [](P x) { return sin(x); });
@@ -49,8 +48,14 @@ void function_strip(Op op, T* out, Strip<T> a, Strip<T> b, int exponent, int pac
       return map(out, a, packs, [](P x) { return tan(x); });
     case Op::exp:
       return map(out, a, packs, [](P x) { return exp(x); });
+    case Op::expm1:
+      return map(out, a, packs, [](P x) { return expm1(x); });
     case Op::log:
       return map(out, a, packs, [](P x) { return log(x); });
+    case Op::log1p:
+      return map(out, a, packs, [](P x) { return log1p(x); });
+    case Op::cbrt:
+      return map(out, a, packs, [](P x) { return cbrt(x); });
     case Op::sinh:
       return map(out, a, packs, [](P x) { return sinh(x); });
     case Op::cosh:

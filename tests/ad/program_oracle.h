@@ -1,6 +1,7 @@
-// What a Program and its derivatives should give, computed without them: its nodes are evaluated on hyper-dual numbers in
-// long double. A hyper-dual number v + d1 e1 + d2 e2 + d12 e1 e2 with e1^2 = e2^2 = 0 carries a first derivative in two
-// directions and the second derivative in both, exactly (Fike, Alonso: AIAA 2011-886, section III).
+// What a Program and its derivatives should give, computed without them: its nodes are evaluated on
+// hyper-dual numbers in long double. A hyper-dual number v + d1 e1 + d2 e2 + d12 e1 e2 with e1^2 = e2^2 = 0
+// carries a first derivative in two directions and the second derivative in both, exactly (Fike, Alonso: AIAA
+// 2011-886, section III).
 #pragma once
 
 #include <cmath>
@@ -37,27 +38,52 @@ inline HyperDual evaluate_op(const ad::Node& n, HyperDual a, HyperDual b, HyperD
   const long double x = a.v;
   const auto truth = [](bool t) { return HyperDual{t ? 1.0L : 0.0L, 0, 0, 0}; };
   switch (n.op) {
-    case Op::constant: return {static_cast<long double>(n.value), 0, 0, 0};
-    case Op::input: break;
-    case Op::add: return a + b;
-    case Op::sub: return a - b;
-    case Op::mul: return a * b;
-    case Op::div: return a * reciprocal(b);
-    case Op::neg: return -a;
-    case Op::fma: return a * b + c;
-    case Op::fms: return a * b - c;
-    case Op::fnma: return c - a * b;
-    case Op::sqrt: return chain(a, std::sqrt(x), 0.5L / std::sqrt(x), -0.25L / (x * std::sqrt(x)));
-    case Op::sin: return chain(a, std::sin(x), std::cos(x), -std::sin(x));
-    case Op::cos: return chain(a, std::cos(x), -std::sin(x), -std::cos(x));
+    case Op::constant:
+      return {static_cast<long double>(n.value), 0, 0, 0};
+    case Op::input:
+      break;
+    case Op::add:
+      return a + b;
+    case Op::sub:
+      return a - b;
+    case Op::mul:
+      return a * b;
+    case Op::div:
+      return a * reciprocal(b);
+    case Op::neg:
+      return -a;
+    case Op::fma:
+      return a * b + c;
+    case Op::fms:
+      return a * b - c;
+    case Op::fnma:
+      return c - a * b;
+    case Op::sqrt:
+      return chain(a, std::sqrt(x), 0.5L / std::sqrt(x), -0.25L / (x * std::sqrt(x)));
+    case Op::sin:
+      return chain(a, std::sin(x), std::cos(x), -std::sin(x));
+    case Op::cos:
+      return chain(a, std::cos(x), -std::sin(x), -std::cos(x));
     case Op::tan: {
       const long double t = std::tan(x);
       return chain(a, t, 1 + t * t, 2 * t * (1 + t * t));
     }
-    case Op::exp: return chain(a, std::exp(x), std::exp(x), std::exp(x));
-    case Op::log: return chain(a, std::log(x), 1 / x, -1 / (x * x));
-    case Op::sinh: return chain(a, std::sinh(x), std::cosh(x), std::sinh(x));
-    case Op::cosh: return chain(a, std::cosh(x), std::sinh(x), std::cosh(x));
+    case Op::exp:
+      return chain(a, std::exp(x), std::exp(x), std::exp(x));
+    case Op::expm1:
+      return chain(a, std::expm1(x), std::exp(x), std::exp(x));
+    case Op::log1p:
+      return chain(a, std::log1p(x), 1 / (1 + x), -1 / ((1 + x) * (1 + x)));
+    case Op::cbrt: {
+      const long double r = std::cbrt(x);
+      return chain(a, r, 1 / (3 * r * r), -2 / (9 * r * r * r * r * r));
+    }
+    case Op::log:
+      return chain(a, std::log(x), 1 / x, -1 / (x * x));
+    case Op::sinh:
+      return chain(a, std::sinh(x), std::cosh(x), std::sinh(x));
+    case Op::cosh:
+      return chain(a, std::cosh(x), std::sinh(x), std::cosh(x));
     case Op::tanh: {
       const long double t = std::tanh(x), slope = 1 / (std::cosh(x) * std::cosh(x));
       return chain(a, t, slope, -2 * t * slope);
@@ -93,30 +119,49 @@ inline HyperDual evaluate_op(const ad::Node& n, HyperDual a, HyperDual b, HyperD
       const auto k = static_cast<long double>(n.value);
       return chain(a, std::pow(x, k), k * std::pow(x, k - 1), k * (k - 1) * std::pow(x, k - 2));
     }
-    case Op::abs: return x < 0 ? -a : x > 0 ? a : HyperDual{0, 0, 0, 0};
-    case Op::sign: return {x > 0 ? 1.0L : x < 0 ? -1.0L : 0.0L, 0, 0, 0};
-    case Op::min: return b.v < a.v ? b : a;
-    case Op::max: return a.v < b.v ? b : a;
-    case Op::floor: return {std::floor(x), 0, 0, 0};
-    case Op::lt: return truth(a.v < b.v);
-    case Op::le: return truth(a.v <= b.v);
-    case Op::gt: return truth(a.v > b.v);
-    case Op::ge: return truth(a.v >= b.v);
-    case Op::eq: return truth(a.v == b.v);
-    case Op::ne: return truth(a.v != b.v);
-    case Op::logical_and: return truth(a.v != 0 && b.v != 0);
-    case Op::logical_or: return truth(a.v != 0 || b.v != 0);
-    case Op::logical_not: return truth(a.v == 0);
-    case Op::select: return a.v != 0 ? b : c;
-    case Op::gated_mul: return a.v == 0 && a.d1 == 0 && a.d2 == 0 && a.d12 == 0 ? HyperDual{} : a * b;
+    case Op::abs:
+      return x < 0 ? -a : x > 0 ? a : HyperDual{0, 0, 0, 0};
+    case Op::sign:
+      return {x > 0 ? 1.0L : x < 0 ? -1.0L : 0.0L, 0, 0, 0};
+    case Op::min:
+      return b.v < a.v ? b : a;
+    case Op::max:
+      return a.v < b.v ? b : a;
+    case Op::floor:
+      return {std::floor(x), 0, 0, 0};
+    case Op::lt:
+      return truth(a.v < b.v);
+    case Op::le:
+      return truth(a.v <= b.v);
+    case Op::gt:
+      return truth(a.v > b.v);
+    case Op::ge:
+      return truth(a.v >= b.v);
+    case Op::eq:
+      return truth(a.v == b.v);
+    case Op::ne:
+      return truth(a.v != b.v);
+    case Op::logical_and:
+      return truth(a.v != 0 && b.v != 0);
+    case Op::logical_or:
+      return truth(a.v != 0 || b.v != 0);
+    case Op::logical_not:
+      return truth(a.v == 0);
+    case Op::select:
+      return a.v != 0 ? b : c;
+    case Op::gated_mul:
+      return a.v == 0 && a.d1 == 0 && a.d2 == 0 && a.d12 == 0 ? HyperDual{} : a * b;
   }
   return {};
 }
 
 // Outputs of the program on hyper-dual inputs, all fields one after the other.
-inline std::vector<HyperDual> evaluate_exactly(const ad::Program& program, std::span<const HyperDual> inputs) {
+inline std::vector<HyperDual> evaluate_exactly(const ad::Program& program,
+                                               std::span<const HyperDual> inputs) {
   std::vector<HyperDual> value;
-  const auto at = [&](ad::Id id) { return id == ad::kNone ? HyperDual{} : value[static_cast<std::size_t>(id)]; };
+  const auto at = [&](ad::Id id) {
+    return id == ad::kNone ? HyperDual{} : value[static_cast<std::size_t>(id)];
+  };
   for (const ad::Node& n : program.nodes()) {
     value.push_back(n.op == ad::Op::input ? inputs[static_cast<std::size_t>(n.value)]
                                           : evaluate_op(n, at(n.a), at(n.b), at(n.c)));
