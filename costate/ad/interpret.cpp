@@ -1,0 +1,248 @@
+#include "costate/ad/interpret.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include "costate/ad/interpret_strip.h"
+#include "costate/core/error.h"
+#include "costate/core/functions.h"
+
+namespace costate::ad {
+namespace {
+
+constexpr std::size_t kAlign = kAlignment;
+
+template <class T>
+T step_one(const Instruction& i, const T* s) {
+  const T a = s[i.a], b = s[i.b];
+  switch (i.op) {
+    case Op::add:
+      return a + b;
+    case Op::sub:
+      return a - b;
+    case Op::mul:
+      return a * b;
+    case Op::div:
+      return a / b;
+    case Op::neg:
+      return -a;
+    case Op::fma:
+      return std::fma(a, b, s[i.c]);
+    case Op::fms:
+      return std::fma(a, b, -s[i.c]);
+    case Op::fnma:
+      return std::fma(-a, b, s[i.c]);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::abs:
+      return std::abs(a);
+    case Op::sign:
+      return costate::sign(a);
+    case Op::min:
+      return costate::min(a, b);
+    case Op::max:
+      return costate::max(a, b);
+    case Op::floor:
+      return std::floor(a);
+    case Op::lt:
+      return T(a < b);
+    case Op::le:
+      return T(a <= b);
+    case Op::gt:
+      return T(a > b);
+    case Op::ge:
+      return T(a >= b);
+    case Op::eq:
+      return T(a == b);
+    case Op::ne:
+      return T(a != b);
+    case Op::logical_and:
+      return T(a != 0 && b != 0);
+    case Op::logical_or:
+      return T(a != 0 || b != 0);
+    case Op::logical_not:
+      return T(a == 0);
+    case Op::select:
+      return a != 0 ? b : s[i.c];
+    case Op::gated_mul:
+      return a * (a == 0 ? T(0) : b);
+    default:
+      return function_value<T>(i.op, a, b, i.exponent);
+  }
+}
+
+template <class T>
+T* aligned(std::byte* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return reinterpret_cast<T*>(p + (kAlign - address % kAlign) % kAlign);
+}
+
+}  // namespace
+
+template <>
+const std::vector<double>& Executable::constants() const {
+  return constants_;
+}
+template <>
+const std::vector<float>& Executable::constants() const {
+  return constants_float_;
+}
+
+// A longer strip shares the price of decoding among more worlds, until its values no longer fit the L1 cache.
+// Measured on Zen 4 (32 KiB L1): a little over does not hurt, since few of the values are touched at a time.
+template <class T>
+int Executable::strip_packs() const {
+  const std::size_t live = register_count_ + input_slots_;
+  return live * kLongStrip * kSimdBytes <= 40 * 1024 ? kLongStrip : kShortStrip;
+}
+
+template <class T>
+std::size_t Executable::scratch_bytes() const {
+  const auto packs =
+      constants_.size() + (input_slots_ + register_count_) * static_cast<std::size_t>(strip_packs<T>());
+  return kAlign + slot_count() * sizeof(Strip<T>) + kAlign + packs * kSimdBytes;
+}
+
+template <class T>
+void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
+                     std::ptrdiff_t worlds, std::span<std::byte> scratch) const {
+  if (inputs.size() != input_sizes_.size() || outputs.size() != output_sizes_.size()) {
+    throw Error("the program has " + std::to_string(input_sizes_.size()) + " input and " +
+                std::to_string(output_sizes_.size()) + " output fields; run() was given " +
+                std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()) + " blocks");
+  }
+  if (scratch.size() < scratch_bytes<T>()) {
+    throw Error("run() needs " + std::to_string(scratch_bytes<T>()) + " bytes of scratch and was given " +
+                std::to_string(scratch.size()));
+  }
+  if (worlds <= 0) return;
+  if (worlds == 1) return run_one<T>(inputs, outputs, aligned<T>(scratch.data()));
+  if (strip_packs<T>() == kLongStrip) {
+    run_strips<T, kLongStrip>(inputs, outputs, worlds, scratch.data());
+  } else {
+    run_strips<T, kShortStrip>(inputs, outputs, worlds, scratch.data());
+  }
+}
+
+template <class T>
+void Executable::run_one(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
+                         T* slots) const {
+  T* next = std::copy(constants<T>().begin(), constants<T>().end(), slots);
+  for (std::size_t f = 0; f < inputs.size(); ++f) {
+    for (int i = 0; i < input_sizes_[f]; ++i) *next++ = inputs[f].data[i * inputs[f].stride];
+  }
+  for (const Instruction& instruction : code_) slots[instruction.out] = step_one(instruction, slots);
+  const std::uint32_t* slot = output_slots_.data();
+  for (std::size_t f = 0; f < outputs.size(); ++f) {
+    for (int i = 0; i < output_sizes_[f]; ++i) {
+      T& to = outputs[f].data[i * outputs[f].stride];
+      to = outputs[f].add ? to + slots[*slot++] : slots[*slot++];
+    }
+  }
+}
+
+template <class T, int K>
+void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
+                            std::ptrdiff_t worlds, std::byte* scratch) const {
+  using P = NativePack<T>;
+  constexpr int lanes = P::lanes;
+  Strip<T>* const table = aligned<Strip<T>>(scratch);
+  T* const constant_packs = aligned<T>(reinterpret_cast<std::byte*>(table + slot_count()));
+  T* const input_packs = constant_packs + constants_.size() * lanes;
+  T* const registers = input_packs + input_slots_ * K * lanes;
+  const std::size_t first_register = constants_.size() + input_slots_;
+
+  for (std::size_t i = 0; i < constants_.size(); ++i) {
+    P(constants<T>()[i]).store(constant_packs + i * lanes);
+    table[i] = {constant_packs + i * lanes, 0};
+  }
+  Strip<T>* const input_table = table + constants_.size();
+  std::size_t element = 0;
+  for (std::size_t f = 0; f < inputs.size(); ++f) {
+    for (int i = 0; i < input_sizes_[f]; ++i, ++element) {
+      if (!inputs[f].broadcast) continue;
+      T* const pack = input_packs + element * K * lanes;
+      P(inputs[f].data[i * inputs[f].stride]).store(pack);
+      input_table[element] = {pack, 0};
+    }
+  }
+  for (std::size_t r = 0; r < register_count_; ++r)
+    table[first_register + r] = {registers + r * K * lanes, lanes};
+
+  for (std::ptrdiff_t first = 0; first < worlds; first += K * lanes) {
+    const std::ptrdiff_t here = std::min<std::ptrdiff_t>(K * lanes, worlds - first);
+    const int packs = static_cast<int>((here + lanes - 1) / lanes);
+    const bool padded = here % lanes != 0;
+    element = 0;
+    for (std::size_t f = 0; f < inputs.size(); ++f) {
+      for (int i = 0; i < input_sizes_[f]; ++i, ++element) {
+        if (inputs[f].broadcast) continue;
+        const T* from = inputs[f].data + i * inputs[f].stride + first;
+        if (padded) {  // lanes past the end repeat the last world: what is computed there is ordinary and
+                       // thrown away
+          T* const copy = input_packs + element * K * lanes;
+          std::copy(from, from + here, copy);
+          std::fill(copy + here, copy + packs * lanes, from[here - 1]);
+          from = copy;
+        }
+        input_table[element] = {from, lanes};
+      }
+    }
+    if (packs == K) {
+      run_code<T, K, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), K);
+    } else {
+      run_code<T, 0, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), packs);
+    }
+    const std::uint32_t* slot = output_slots_.data();
+    for (std::size_t f = 0; f < outputs.size(); ++f) {
+      for (int i = 0; i < output_sizes_[f]; ++i) {
+        store_strip(table[*slot++], outputs[f].data + i * outputs[f].stride + first, here, outputs[f].add);
+      }
+    }
+  }
+}
+
+template <class T>
+T apply(Op op, T a, T b, T c) {
+  const T slots[] = {a, b, c};
+  return step_one<T>({op, 0, 0, 1, 2, op == Op::powi ? static_cast<std::int32_t>(b) : 0}, slots);
+}
+
+template float apply(Op, float, float, float);
+template double apply(Op, double, double, double);
+template std::size_t Executable::scratch_bytes<float>() const;
+template std::size_t Executable::scratch_bytes<double>() const;
+template void Executable::run(std::span<const InputBlock<float>>, std::span<const OutputBlock<float>>,
+                              std::ptrdiff_t, std::span<std::byte>) const;
+template void Executable::run(std::span<const InputBlock<double>>, std::span<const OutputBlock<double>>,
+                              std::ptrdiff_t, std::span<std::byte>) const;
+
+std::vector<double> evaluate(const Program& program, std::span<const std::vector<double>> inputs) {
+  const Executable executable(program);
+  std::vector<InputBlock<double>> in;
+  for (std::size_t f = 0; f < inputs.size(); ++f) {
+    if (f < program.input_fields().size() &&
+        static_cast<int>(inputs[f].size()) != program.input_fields()[f].size) {
+      throw Error("input '" + program.input_fields()[f].name + "' has " +
+                  std::to_string(program.input_fields()[f].size) + " elements and was given " +
+                  std::to_string(inputs[f].size()));
+    }
+    in.push_back({inputs[f].data(), 1, false});
+  }
+  std::vector<double> result(static_cast<std::size_t>(program.output_count()));
+  std::vector<OutputBlock<double>> out;
+  for (std::size_t f = 0; f < program.output_fields().size(); ++f) {
+    out.push_back({result.data() + program.output_offset(static_cast<int>(f)), 1, false});
+  }
+  std::vector<std::byte> scratch(executable.scratch_bytes<double>());
+  executable.run<double>(in, out, 1, scratch);
+  return result;
+}
+
+std::vector<double> evaluate(const Program& program, std::initializer_list<std::vector<double>> inputs) {
+  return evaluate(program, std::span<const std::vector<double>>(inputs.begin(), inputs.size()));
+}
+
+}  // namespace costate::ad

@@ -1,0 +1,55 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "costate/ad/program.h"
+
+namespace costate::ad {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  for (int digits = 1; digits < 17; ++digits) {  // the shortest that reads back the same
+    char shorter[32];
+    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+    if (std::strtod(shorter, nullptr) == value) return shorter;
+  }
+  return text;
+}
+
+std::string element(const Field& field, int i) {
+  return field.size == 1 ? field.name : field.name + "[" + std::to_string(i) + "]";
+}
+
+}  // namespace
+
+std::string to_string(const Program& program) {
+  std::vector<std::string> input_names;
+  for (const Field& field : program.input_fields()) {
+    for (int i = 0; i < field.size; ++i) input_names.push_back(element(field, i));
+  }
+  const auto name = [&](Id id) {
+    const Node& n = program.nodes()[static_cast<std::size_t>(id)];
+    if (n.op == Op::constant) return number(n.value);
+    if (n.op == Op::input) return input_names[static_cast<std::size_t>(n.value)];
+    return std::string("%").append(std::to_string(id));
+  };
+  std::string text;
+  for (std::size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    if (info(n.op).arity == 0) continue;
+    text.append("%").append(std::to_string(i)).append(" = ").append(info(n.op).name);
+    for (int k = 0; k < info(n.op).arity; ++k) text.append(" ").append(name(n.operand(k)));
+    if (n.op == Op::powi) text.append(" ").append(number(n.value));
+    text += "\n";
+  }
+  std::size_t k = 0;
+  for (const Field& field : program.output_fields()) {
+    for (int i = 0; i < field.size; ++i) {
+      text.append(element(field, i)).append(" = ").append(name(program.outputs()[k++])).append("\n");
+    }
+  }
+  return text;
+}
+
+}  // namespace costate::ad
