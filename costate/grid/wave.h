@@ -29,7 +29,7 @@ namespace costate::grid {
 struct WaveOptions {
   std::int64_t nx = 64, ny = 64;
   double dx = 1.0, dt = 0.5, speed = 1.0, damping = 0.0;  // defaults of the parameters
-  std::vector<std::int64_t> sources;                      // cells (j * nx + i) driven by the control
+  std::vector<std::int64_t> sources = {};                 // cells (j * nx + i) driven by the control
 };
 
 template <class Real>

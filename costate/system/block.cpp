@@ -153,7 +153,7 @@ void Block<Real>::begin(const Objective<Real>* objective, const Keep* keep) {
   advances_ = 0;
   loss_.assign(static_cast<std::size_t>(lanes_), 0.0);
   diverged_.assign(static_cast<std::size_t>(lanes_), 0);
-  energy_drift_ = std::numeric_limits<double>::quiet_NaN();
+  energy_drift_.reset();
 }
 
 template <class Real>
@@ -231,11 +231,12 @@ void Block<Real>::visit(std::int64_t k, const Real* x) {
     if (k == 0) measure_energy(x, energy_begin_);
     if (k == steps_) {
       measure_energy(x, energy_end_);
-      energy_drift_ = 0;
+      double drift = 0;
       for (int l = 0; l < live_lanes_; ++l) {
         const double e0 = energy_begin_[static_cast<std::size_t>(l)], e1 = energy_end_[static_cast<std::size_t>(l)];
-        if (!diverged_[static_cast<std::size_t>(l)] && e0 != 0) energy_drift_ = std::max(energy_drift_, std::abs((e1 - e0) / e0));
+        if (!diverged_[static_cast<std::size_t>(l)] && e0 != 0) drift = std::max(drift, std::abs((e1 - e0) / e0));
       }
+      energy_drift_ = drift;
     }
   }
   if (k == steps_) final_ = x;

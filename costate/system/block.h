@@ -52,7 +52,7 @@ class Block {
   int live_lanes() const { return live_lanes_; }  // lanes that are worlds
   const std::vector<char>& diverged() const { return diverged_; }
   const std::vector<double>& adjoint_norm2() const { return norm2_; }  // per sampled step, live lanes
-  double energy_drift() const { return energy_drift_; }
+  std::optional<double> energy_drift() const { return energy_drift_; }
   Diagnostics& diagnostics() { return work_->diagnostics; }
   std::int64_t advances() const { return advances_; }
   std::int64_t memory_bytes() const;
@@ -106,7 +106,7 @@ class Block {
   std::int64_t tape_begin_ = 0, reached_ = -1, advances_ = 0;
   std::vector<double> loss_, loss_dot_, norm2_, lane_sums_;
   std::vector<Real> energy_begin_, energy_end_;
-  double energy_drift_ = 0;
+  std::optional<double> energy_drift_;
   std::vector<char> diverged_;
 };
 

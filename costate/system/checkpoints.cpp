@@ -42,13 +42,14 @@ std::string Checkpoints::name() const {
 std::int64_t binomial_reach(std::int64_t c, std::int64_t r) {
   if (c < 0 || r < 0) return 0;
   // Multiply along the shorter side; a saturated value is larger than any number of steps.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t n = c + r, m = std::min(c, r);
-  __int128 value = 1;
+  std::int64_t value = 1;
   for (std::int64_t i = 1; i <= m; ++i) {
+    if (value > kMost / (n - m + i)) return kMost;
     value = value * (n - m + i) / i;
-    if (value > std::numeric_limits<std::int64_t>::max()) return std::numeric_limits<std::int64_t>::max();
   }
-  return static_cast<std::int64_t>(value);
+  return value;
 }
 
 namespace {

@@ -35,11 +35,11 @@ void for_each_number(A& a, const B& b, const F& f) {
 }
 
 // Streams of random numbers that do not overlap: one per kind of array.
-enum Stream : std::int64_t { kX, kU, kP, kW };
+enum Stream : std::uint32_t { kX, kU, kP, kW };
 
 template <class Real>
-void randomise(std::span<Real> to, std::uint64_t seed, std::int64_t stream, std::int64_t part = 0) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<Real>(2 * uniform(seed, stream, part, std::int64_t(i)) - 1);
+void randomise(std::span<Real> to, std::uint64_t seed, Stream stream, std::uint32_t part = 0) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<Real>(2 * uniform(seed, stream, i, part) - 1);
 }
 
 }  // namespace
@@ -52,18 +52,18 @@ std::string Result::to_text() const {
 template <class Real>
 Arguments<Real> random_direction(const Rollout<Real>& rollout, const Arguments<Real>& at, std::uint64_t seed) {
   Arguments<Real> d{std::vector<Real>(at.x0.size()), std::vector<Real>(at.controls.size()), at.parameters.zeros()};
-  const auto fill = [&](std::span<Real> to, std::span<const Real> around, std::int64_t stream, std::int64_t part) {
-    randomise(to, seed, stream, part);
+  const auto fill = [&](std::span<Real> to, std::span<const Real> around, Stream stream) {
+    randomise(to, seed, stream);
     for (std::size_t i = 0; i < to.size(); ++i) to[i] *= std::max(Real(1), std::abs(around[i]));
   };
-  fill(d.x0, at.x0, kX, 0);
-  fill(d.controls, at.controls, kU, 0);
+  fill(d.x0, at.x0, kX);
+  fill(d.controls, at.controls, kU);
   const auto active = rollout.system().signature().match(Role::parameter, rollout.options().active);
   for (std::size_t f = 0; f < active.size(); ++f) {
     if (!active[f]) continue;
     // A parameter moves in proportion to itself: a mass of 1e-3 may not become negative.
     const auto around = at.parameters.values(f);
-    randomise(d.parameters.values(f), seed, kP, std::int64_t(f));
+    randomise(d.parameters.values(f), seed, kP, static_cast<std::uint32_t>(f));
     for (std::size_t i = 0; i < around.size(); ++i) d.parameters.values(f)[i] *= around[i] != 0 ? std::abs(around[i]) : Real(1);
   }
   return d;
@@ -151,7 +151,7 @@ Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective
     const Arguments<Real> d = random_direction(rollout, at, options.seed + static_cast<std::uint64_t>(trial));
     const double slope1 = inner(gradient, d);
     std::vector<double> x, y;
-    double h = 10 * options.step;
+    double h = options.step;
     for (int i = 0; i < 7; ++i, h /= 2) {
       const double remainder = std::abs(rollout.value(moved(at, d, h), objective) - gradient.value - h * slope1);
       const double rounding = 1e3 * std::numeric_limits<Real>::epsilon() * std::abs(gradient.value);

@@ -60,8 +60,8 @@ void GradientReport::conclude(double epsilon) {
   if (adjoint_residual > 1e-8) {
     advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual) + ": tighten the solver's tolerance");
   }
-  if (spot_check > 1e-4) {
-    advice.push_back("a finite difference along a random direction disagrees by " + number(spot_check) +
+  if (spot_check && *spot_check > 1e-4) {
+    advice.push_back("a finite difference along a random direction disagrees by " + number(*spot_check) +
                      ": the loss is rough at this scale (contact, chaos), or the physics has a wrong derivative; run the checks");
   }
   if (!masked_worlds.empty()) {
@@ -78,8 +78,8 @@ std::string GradientReport::to_text() const {
     text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " + number(adjoint_norm.front()) + " at the start; " +
             number(std::exp(growth_rate), "%.6g") + "x per step (worst window " + number(std::exp(largest_growth), "%.6g") + "x)\n";
   }
-  if (!std::isnan(energy_drift)) text += "energy:   drift " + number(energy_drift) + "\n";
-  if (!std::isnan(spot_check)) text += "check:    directional difference agrees to " + number(spot_check) + "\n";
+  if (energy_drift) text += "energy:   drift " + number(*energy_drift) + "\n";
+  if (spot_check) text += "check:    directional difference agrees to " + number(*spot_check) + "\n";
   if (adjoint_residual > 0) text += "solver:   adjoint residual " + number(adjoint_residual) + "\n";
   for (const std::string& line : advice) text += "advice:   " + line + "\n";
   return text;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct GradientReport {
 
   std::vector<std::int64_t> mode_switches;  // steps where a contact or branch pattern changed
   double adjoint_residual = 0;              // of implicit solves
-  double energy_drift = 0;                  // |E_T - E_0| / |E_0|, worst world; NaN: not measured
-  double spot_check = 0;                    // relative error of one directional difference; NaN: not asked for
+  std::optional<double> energy_drift;       // |E_T - E_0| / |E_0|, worst world, where the physics has an energy
+  std::optional<double> spot_check;         // relative error of one directional difference, where asked for
   std::vector<std::int64_t> masked_worlds;  // diverged and left out
 
   std::vector<std::string> advice;

@@ -208,8 +208,6 @@ struct Rollout<Real>::Impl {
   void collect(Collector& collector, Collector* second, const F& produce) {
     Gradient<Real>& out = collector.out;
     GradientReport& report = out.report;
-    report.energy_drift = std::numeric_limits<double>::quiet_NaN();
-    report.spot_check = std::numeric_limits<double>::quiet_NaN();
     std::mutex merge;
     std::vector<std::int64_t> masked;
     const std::int64_t wave = collector.wave();
@@ -228,7 +226,7 @@ struct Rollout<Real>::Impl {
             report.advances = std::max(report.advances, block->advances());
             report.memory_bytes = std::max(report.memory_bytes, block->memory_bytes());
             report.adjoint_residual = std::max(report.adjoint_residual, block->diagnostics().adjoint_residual);
-            if (!std::isnan(block->energy_drift())) report.energy_drift = std::fmax(report.energy_drift, block->energy_drift());
+            if (block->energy_drift()) report.energy_drift = std::max(report.energy_drift.value_or(0), *block->energy_drift());
             const auto& switches = block->diagnostics().mode_switches;
             report.mode_switches.insert(report.mode_switches.end(), switches.begin(), switches.end());
             for (int l = 0; l < block->live_lanes(); ++l) {

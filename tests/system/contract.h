@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/system/checks.h"
 #include "costate/system/rollout.h"
@@ -79,10 +81,11 @@ void expect_pure(const System<Real>& system, const Arguments<Real>& at) {
   };
   AlignedBuffer<Real> x(system.state_size()), u(system.control_size() + 1), p(system.parameter_size() + 1), y(system.state_size()), y2(system.state_size());
   AlignedBuffer<Real> x_bar(system.state_size()), u_bar(system.control_size() + 1), p_bar(system.parameter_size() + 1), tape(system.tape_size() * system.lanes() + 1);
-  spread(at.x0, x);
-  spread(std::span<const Real>(at.controls).first(static_cast<std::size_t>(system.signature().controls())), u);
+  const auto first = [](std::span<const Real> rows, std::int64_t size) { return rows.first(static_cast<std::size_t>(size)); };
+  spread(first(at.x0, system.signature().states()), x);
+  spread(first(at.controls, system.signature().controls()), u);
   const auto& fields = system.signature().fields(Role::parameter);
-  for (std::size_t f = 0; f < fields.size(); ++f) spread(at.parameters.values(f), p, fields[f].offset);
+  for (std::size_t f = 0; f < fields.size(); ++f) spread(first(at.parameters.values(f), fields[f].size), p, fields[f].offset);
   const auto copy_of = [](const AlignedBuffer<Real>& b, std::int64_t n) { return std::vector<Real>(b.data(), b.data() + n); };
   const auto x_before = copy_of(x, system.state_size()), u_before = copy_of(u, system.control_size()), p_before = copy_of(p, system.parameter_size());
   const Activity active{std::vector<bool>(fields.size(), true), true};

@@ -1,0 +1,91 @@
+#include "costate/grid/wave.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/system/contract.h"
+
+namespace costate {
+namespace {
+
+// A bump and a speed that varies from cell to cell.
+template <class Real>
+Arguments<Real> bump(const Rollout<Real>& rollout, std::int64_t nx, std::int64_t ny) {
+  Arguments<Real> a = rollout.arguments();
+  std::vector<Real> speed(static_cast<std::size_t>(nx * ny));
+  for (std::int64_t j = 0; j < ny; ++j) {
+    for (std::int64_t i = 0; i < nx; ++i) {
+      const double r2 = std::pow(double(i) - 0.4 * double(nx), 2) + std::pow(double(j) - 0.6 * double(ny), 2);
+      a.x0[static_cast<std::size_t>(j * nx + i)] = static_cast<Real>(std::exp(-0.1 * r2));
+      a.x0[static_cast<std::size_t>(nx * ny + j * nx + i)] = static_cast<Real>(0.1 * std::sin(0.3 * double(i + 2 * j)));
+      speed[static_cast<std::size_t>(j * nx + i)] = static_cast<Real>(1 + 0.2 * std::sin(0.5 * double(i) - 0.2 * double(j)));
+    }
+  }
+  a.parameters.set("speed", speed).set("damping", Real(0.05));
+  for (std::size_t k = 0; k < a.controls.size(); ++k) a.controls[k] = static_cast<Real>(std::cos(0.9 * double(k)));
+  return a;
+}
+
+template <class Real>
+void contract(std::int64_t nx, std::int64_t ny) {
+  const auto system = grid::wave<Real>({.nx = nx, .ny = ny, .sources = {nx + 1, 3 * nx - 1}});
+  Rollout<Real> rollout(system, {.steps = 30, .hold = 5});
+  test::expect_contract<Real>(system, bump(rollout, nx, ny), *loss::sum<Real>({loss::final<Real>(system->signature(), "u", {}), loss::effort<Real>(system->signature())}),
+                              {.steps = 30, .hold = 5, .stencil_step = 3e-4});
+  Rollout<Real> one(system, {.steps = 1});
+  test::expect_transpose_matches_dual<Real>(*system, bump(one, nx, ny), sizeof(Real) == 8 ? 1e-12 : 2e-5);
+}
+
+TEST(Wave, MeetsTheContractInDouble) { contract<double>(21, 13); }
+TEST(Wave, MeetsTheContractInFloat) { contract<float>(37, 5); }
+TEST(Wave, MeetsTheContractOnTheSmallestGrids) { contract<double>(2, 4); contract<double>(3, 3); }
+
+// Standing wave in a box of N cells: the discrete Laplacian's eigenvector sin(pi (i+1)/(N+1)) sin(...) oscillates with the discrete
+// frequency w: 2 sin(w dt / 2) = dt k, k^2 = 2 (2 sin(pi / (2 (N+1))))^2. Exact for the scheme.
+TEST(Wave, StandingWaveHasTheFrequencyOfTheScheme) {
+  const std::int64_t n = 31;
+  const double dt = 0.5;
+  const auto system = grid::wave<double>({.nx = n, .ny = n, .dt = dt});
+  const int steps = 300;
+  Rollout<double> rollout(system, {.steps = steps});
+  Arguments<double> a = rollout.arguments();
+  const double k = 2 * std::sin(std::numbers::pi / (2.0 * (n + 1))) * std::sqrt(2.0), w = 2 / dt * std::asin(dt * k / 2);
+  const auto mode = [&](std::int64_t i, std::int64_t j) { return std::sin(std::numbers::pi * double(i + 1) / (n + 1)) * std::sin(std::numbers::pi * double(j + 1) / (n + 1)); };
+  // v lives half a step behind u: u_m = cos(w dt m), v_0 = (u_0 - u_{-1}) / dt.
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      a.x0[static_cast<std::size_t>(j * n + i)] = mode(i, j);
+      a.x0[static_cast<std::size_t>(n * n + j * n + i)] = (1 - std::cos(w * dt)) / dt * mode(i, j);
+    }
+  }
+  const auto end = rollout.simulate(a).final_state;
+  for (std::int64_t c : {0, 100, 480, 960}) EXPECT_NEAR(end[static_cast<std::size_t>(c)], std::cos(w * dt * steps) * mode(c % n, c / n), 1e-10);
+}
+
+TEST(Wave, ReversesInConstantMemory) {
+  const std::int64_t n = 40;
+  const auto system = grid::wave<double>({.nx = n, .ny = n, .sources = {n * n / 2}});
+  const auto objective = loss::final<double>(system->signature(), "u", {});
+  Rollout<double> stored(system, {.steps = 200, .hold = 10}), reversed(system, {.steps = 200, .checkpoints = reversible(), .hold = 10});
+  Arguments<double> a = bump(stored, n, n);
+  a.parameters.set("damping", 0.01);
+  const auto exact = stored.value_and_gradient(a, *objective), g = reversed.value_and_gradient(a, *objective);
+  double worst = 0, scale = 0;
+  for (std::size_t i = 0; i < exact.parameters["speed"].size(); ++i) {
+    worst = std::max(worst, std::abs(exact.parameters["speed"][i] - g.parameters["speed"][i]));
+    scale = std::max(scale, std::abs(exact.parameters["speed"][i]));
+  }
+  EXPECT_LT(worst, 1e-11 * scale);
+  EXPECT_LT(g.report.memory_bytes * 20, exact.report.memory_bytes);
+}
+
+TEST(Wave, NonsenseIsRefused) {
+  EXPECT_THROW(grid::wave<double>({.nx = 1, .ny = 5}), Error);
+  EXPECT_THROW(grid::wave<double>({.dt = 2.0}), Error);
+  EXPECT_THROW(grid::wave<double>({.sources = {64 * 64}}), Error);
+}
+
+}  // namespace
+}  // namespace costate

@@ -1,0 +1,265 @@
+#include "costate/system/rollout.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/ode/fixed_step_systems.h"
+#include "tests/float_traps.h"
+#include "tests/system/contract.h"
+
+namespace costate {
+namespace {
+
+using ode::Integrator;
+
+// 37 pendulums (not a multiple of any lane count), each with its own start and length.
+struct Pendulums {
+  static constexpr std::int64_t kWorlds = 37;
+  std::shared_ptr<System<double>> system = ode::pendulum<double>(Integrator::rk4, 0.02);
+  RolloutOptions options{.steps = 90, .worlds = kWorlds, .hold = 10};
+  Rollout<double> rollout{system, options};
+  Arguments<double> at = rollout.arguments();
+  ObjectivePtr<double> objective = loss::sum<double>(
+      {loss::final<double>(system->signature(), "q", {0.5}), loss::track<double>(system->signature(), "v", {0, 30, 45, 90}, {0, 1, 2, 3}), loss::effort<double>(system->signature(), 0.01)});
+  Pendulums() {
+    at.x0.clear();
+    at.controls.clear();
+    std::vector<double> length;
+    for (std::int64_t w = 0; w < kWorlds; ++w) {
+      at.x0.insert(at.x0.end(), {0.1 + 0.02 * double(w), -0.3});
+      length.push_back(0.8 + 0.01 * double(w));
+      for (std::int64_t k = 0; k < rollout.knots(); ++k) at.controls.push_back(0.2 * std::sin(double(k + w)));
+    }
+    at.parameters.set("length", length);
+  }
+};
+
+TEST(Rollout, MeetsTheContractWithWorldsThatDiffer) {
+  Pendulums p;
+  test::expect_contract<double>(p.system, p.at, *p.objective, {.steps = 90, .worlds = Pendulums::kWorlds, .hold = 10});
+}
+
+TEST(Rollout, EachWorldIsItsOwnRollout) {
+  Pendulums p;
+  const auto all = p.rollout.value_and_gradient(p.at, *p.objective);
+  const auto knots = static_cast<std::size_t>(p.rollout.knots());
+  RolloutOptions single = p.options;
+  single.worlds = 1;
+  Rollout<double> one(p.system, single);
+  double gravity = 0;
+  for (std::size_t w : {0u, 5u, 15u, 16u, 36u}) {
+    Arguments<double> a = one.arguments();
+    a.x0 = {p.at.x0[2 * w], p.at.x0[2 * w + 1]};
+    a.controls.assign(p.at.controls.begin() + std::ptrdiff_t(w * knots), p.at.controls.begin() + std::ptrdiff_t((w + 1) * knots));
+    a.parameters.set("length", p.at.parameters["length"][w]);
+    const auto g = one.value_and_gradient(a, *p.objective);
+    EXPECT_NEAR(g.value, all.values[w], 1e-13);
+    EXPECT_NEAR(g.x0[1], all.x0[2 * w + 1], 1e-12);
+    EXPECT_NEAR(g.controls[3], all.controls[w * knots + 3], 1e-12);
+    EXPECT_NEAR(g.parameters["length"][0], all.parameters["length"][w], 1e-12);
+    gravity += g.parameters["gravity"][0];
+  }
+  EXPECT_NE(gravity, 0);
+}
+
+TEST(Rollout, SharedInputsGetTheSumOverWorlds) {
+  Pendulums p;
+  const auto per_world = p.rollout.value_and_gradient(p.at, *p.objective);
+  Arguments<double> shared = p.at;
+  shared.x0 = {0.3, 0.1};
+  shared.controls.assign(static_cast<std::size_t>(p.rollout.knots()), 0.25);
+  Arguments<double> spread = shared;
+  spread.x0.clear();
+  spread.controls.clear();
+  for (std::int64_t w = 0; w < Pendulums::kWorlds; ++w) {
+    spread.x0.insert(spread.x0.end(), shared.x0.begin(), shared.x0.end());
+    spread.controls.insert(spread.controls.end(), shared.controls.begin(), shared.controls.end());
+  }
+  const auto a = p.rollout.value_and_gradient(shared, *p.objective), b = p.rollout.value_and_gradient(spread, *p.objective);
+  ASSERT_EQ(a.x0.size(), 2u);
+  double sum = 0, sum_u = 0;
+  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w) sum += b.x0[2 * w], sum_u += b.controls[w * static_cast<std::size_t>(p.rollout.knots())];
+  EXPECT_NEAR(a.x0[0], sum, 1e-11 * std::abs(sum));
+  EXPECT_NEAR(a.controls[0], sum_u, 1e-11 * std::abs(sum_u));
+  EXPECT_EQ(a.parameters["gravity"].size(), 1u);
+  EXPECT_EQ(per_world.parameters["length"].size(), std::size_t(Pendulums::kWorlds));
+}
+
+TEST(Rollout, KeepsTheStatesThatWereAskedFor) {
+  Pendulums p;
+  p.options.keep = 20;
+  Rollout<double> rollout(p.system, p.options);
+  const auto t = rollout.simulate(p.at);
+  EXPECT_EQ(t.kept, (std::vector<std::int64_t>{0, 20, 40, 60, 80}));
+  EXPECT_EQ(t.states.size(), 5u * Pendulums::kWorlds * 2);
+  for (std::size_t i = 0; i < p.at.x0.size(); ++i) EXPECT_EQ(t.states[i], p.at.x0[i]);
+  RolloutOptions forty = p.options;
+  forty.steps = 40;
+  Rollout<double> shorter(p.system, forty);
+  Arguments<double> a = p.at;
+  const std::size_t knots = static_cast<std::size_t>(rollout.knots()), few = static_cast<std::size_t>(shorter.knots());
+  a.controls.clear();
+  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w) a.controls.insert(a.controls.end(), p.at.controls.begin() + std::ptrdiff_t(w * knots), p.at.controls.begin() + std::ptrdiff_t(w * knots + few));
+  const auto end = shorter.simulate(a).final_state;
+  EXPECT_TRUE(test::same_bits(end, std::vector<double>(t.states.begin() + 2 * 2 * Pendulums::kWorlds, t.states.begin() + 3 * 2 * Pendulums::kWorlds)));
+  EXPECT_TRUE(test::same_bits(rollout.forward(p.at).states, t.states));
+}
+
+TEST(Rollout, ZeroStepsIsTheIdentity) {
+  Rollout<double> rollout(ode::lorenz<double>(), {.steps = 0});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {1, 2, 3};
+  const auto g = rollout.value_and_gradient(a, *loss::final<double>(rollout.system().signature(), "y", {}));
+  EXPECT_EQ(g.value, 2.0);
+  EXPECT_EQ(g.x0, (std::vector<double>{0, 2, 0}));
+}
+
+TEST(Rollout, JacobianAgreesWithTheTranspose) {
+  Rollout<double> rollout(ode::lorenz<double>(), {.steps = 50, .active = {"rho", "beta"}});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {1, 2, 20};
+  const auto j = rollout.jacobian(a);
+  ASSERT_EQ(j.size(), 3u * 5);
+  for (int row = 0; row < 3; ++row) {
+    const auto g = rollout.value_and_gradient(a, *loss::final_value<double>(rollout.system().signature(), std::string(1, char('x' + row))));
+    for (int c = 0; c < 3; ++c) EXPECT_NEAR(j[std::size_t(row * 5 + c)], g.x0[std::size_t(c)], 1e-11);
+    EXPECT_NEAR(j[std::size_t(row * 5 + 3)], g.parameters["rho"][0], 1e-11);
+    EXPECT_NEAR(j[std::size_t(row * 5 + 4)], g.parameters["beta"][0], 1e-11);
+    EXPECT_EQ(g.parameters["sigma"][0], 0.0);
+  }
+}
+
+TEST(Rollout, TruncationDropsTheCotangentAndSaysSo) {
+  // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is known.
+  const auto system = ode::pendulum<double>(Integrator::euler, 0.1);
+  const auto objective = loss::track<double>(system->signature(), "q", {4}, {0.0});
+  Rollout<double> exact(system, {.steps = 4, .hold = 4}), cut(system, {.steps = 4, .checkpoints = truncated(2), .hold = 4});
+  Arguments<double> a = exact.arguments();
+  a.x0 = {0.4, 0.1};
+  EXPECT_NE(exact.value_and_gradient(a, *objective).x0[0], 0.0);
+  const auto g = cut.value_and_gradient(a, *objective);
+  EXPECT_EQ(g.x0[0], 0.0);  // the only term is two windows away
+  EXPECT_NE(g.parameters["gravity"][0], 0.0);
+  EXPECT_NE(g.report.label.find("biased"), std::string::npos);
+  // A window as long as the rollout cuts nothing.
+  Rollout<double> whole(system, {.steps = 4, .checkpoints = truncated(4), .hold = 4});
+  EXPECT_EQ(whole.value_and_gradient(a, *objective).x0, exact.value_and_gradient(a, *objective).x0);
+}
+
+TEST(Rollout, SinglePrecisionSnapshotsAreCloseAndLabelled) {
+  Pendulums p;
+  RolloutOptions o = p.options;
+  o.checkpoints = binomial(5).in_single_precision();
+  Rollout<double> rounded(p.system, o);
+  const auto exact = p.rollout.value_and_gradient(p.at, *p.objective), g = rounded.value_and_gradient(p.at, *p.objective);
+  EXPECT_EQ(exact.value, g.value);
+  for (std::size_t i = 0; i < g.x0.size(); ++i) EXPECT_NEAR(g.x0[i], exact.x0[i], 1e-5);
+  EXPECT_NE(g.report.label, "exact");
+}
+
+TEST(Rollout, DivergenceNamesStepFieldAndWorld) {
+  set_thread_count(1);
+  const test::AllowFloatExceptions allow;
+  const auto system = ode::lorenz<double>(Integrator::euler, 0.5);  // far too large a step
+  Rollout<double> rollout(system, {.steps = 400, .worlds = 20});
+  Arguments<double> a = rollout.arguments();
+  a.x0.assign(60, 0.0);  // the origin is a fixed point ...
+  a.x0[3 * 17] = 1.0;    // ... but world 17 is not there
+  try {
+    rollout.simulate(a);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().where.find("world 17"), std::string::npos) << e.what();
+    EXPECT_NE(e.message().where.find("step "), std::string::npos);
+    EXPECT_EQ(e.kind(), Error::Kind::numerics);
+  }
+  Rollout<double> masked(system, {.steps = 400, .worlds = 20, .on_divergence = OnDivergence::mask_world});
+  const auto g = masked.value_and_gradient(a, *loss::final<double>(system->signature(), "x", {}));
+  EXPECT_EQ(g.report.masked_worlds, (std::vector<std::int64_t>{17}));
+  EXPECT_TRUE(std::isnan(g.values[17]));
+  EXPECT_EQ(g.value, 0.0);
+  for (double x : g.x0) EXPECT_TRUE(std::isfinite(x));
+  EXPECT_EQ(masked.simulate(a).diverged, (std::vector<std::int64_t>{17}));
+  set_thread_count(0);
+}
+
+TEST(Rollout, ANonFiniteStartIsAnInputError) {
+  set_thread_count(1);
+  const test::AllowFloatExceptions allow;
+  Rollout<double> rollout(ode::lorenz<double>(), {.steps = 10});
+  Arguments<double> a = rollout.arguments();
+  a.x0[1] = NAN;
+  try {
+    rollout.simulate(a);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the initial state is not finite: y is nan"), std::string::npos) << e.what();
+  }
+  set_thread_count(0);
+}
+
+TEST(Rollout, BadArgumentsAreRefusedWithTheNumbersThatFit) {
+  const auto system = ode::pendulum<double>();
+  EXPECT_THROW(Rollout<double>(system, {.steps = -1}), Error);
+  EXPECT_THROW(Rollout<double>(system, {.worlds = 0}), Error);
+  EXPECT_THROW(Rollout<double>(system, {.hold = 0}), Error);
+  EXPECT_THROW(Rollout<double>(system, {.active = {"lenght"}}), Error);
+  EXPECT_THROW(Rollout<double>(system, {.steps = 5, .checkpoints = reversible()}), Error);
+  Rollout<double> rollout(system, {.steps = 5, .worlds = 3});
+  Arguments<double> a = rollout.arguments();
+  a.x0.resize(5);
+  EXPECT_THROW(rollout.simulate(a), Error);
+  a = rollout.arguments();
+  a.parameters = Parameters<double>(ode::lorenz<double>()->signature());
+  EXPECT_THROW(rollout.simulate(a), Error);
+  a = rollout.arguments();
+  a.parameters.set("mass", {1.0, 2.0});
+  EXPECT_THROW(rollout.simulate(a), Error);
+  EXPECT_THROW(rollout.backward(*loss::final<double>(system->signature(), "q", {})), Error);
+  EXPECT_THROW(loss::final<double>(system->signature(), "qq", {}), Error);
+  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::final<double>(system->signature(), "q", {1, 2})), Error);
+  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::track<double>(system->signature(), "q", {6}, {1.0})), Error);
+  EXPECT_THROW(loss::effort<double>(ode::lorenz<double>()->signature()), Error);
+}
+
+TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
+  Pendulums p;
+  p.options.spot_check = true;
+  Rollout<double> rollout(p.system, p.options);
+  EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(), 1e-8);
+}
+
+TEST(Rollout, ChaosIsReportedWithAdvice) {
+  Rollout<double> rollout(ode::lorenz<double>(), {.steps = 6000, .checkpoints = segments()});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {1, 2, 20};
+  const auto g = rollout.value_and_gradient(a, *loss::final<double>(rollout.system().signature(), "x", {}));
+  EXPECT_NEAR(g.report.growth_rate / 0.01, 0.9, 0.25);  // the largest Lyapunov exponent of Lorenz is 0.906
+  EXPECT_LT(g.report.signal_horizon, 6000);
+  ASSERT_FALSE(g.report.advice.empty());
+  EXPECT_NE(g.report.advice[0].find("carries no signal"), std::string::npos) << g.report.to_text();
+}
+
+TEST(Rollout, MemoryIsFlatOverAMillionSteps) {
+  const auto system = ode::lorenz<double>(Integrator::euler, 1e-5);
+  Rollout<double> rollout(system, {.steps = 1000000, .checkpoints = binomial(30), .active = {"rho"}});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {1, 2, 20};
+  const auto g = rollout.value_and_gradient(a, *loss::final<double>(system->signature(), "x", {}));
+  EXPECT_EQ(g.report.advances, binomial_advances(1000000, 30));
+  EXPECT_LT(g.report.memory_bytes, 64 * 1024);
+  EXPECT_NE(g.parameters["rho"][0], 0.0);
+}
+
+TEST(Rollout, TheTimeStepCheckSeesAResolvedProblem) {
+  const auto system = ode::pendulum<double>(Integrator::rk4, 0.02);
+  Rollout<double> rollout(system, {.steps = 50, .hold = 50});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {0.4, 0.1};
+  const auto result = check::time_step<double>(system, rollout.options(), a, *loss::final<double>(system->signature(), "q", {}));
+  EXPECT_LT(result.error, 1e-6) << result.to_text();
+}
+
+}  // namespace
+}  // namespace costate
