@@ -1,7 +1,7 @@
 // Dual<S, D>: a number that carries its derivatives in D directions along with it.
 //
-// The idea. Adjoin to the numbers a symbol e with e e = 0, as one adjoins i with i i = -1. A dual number is a
-// + b e. Then
+// The idea. Adjoin to the numbers a symbol e with e e = 0, as one adjoins i with i i = -1. A dual number is
+// a + b e. Then
 //
 //   (a + b e) + (c + d e) = (a + c) + (b + d) e
 //   (a + b e) (c + d e)   = a c + (a d + b c) e              because the e e term is gone
@@ -11,8 +11,9 @@
 // the coefficient of e, the speed of the result: the chain rule applied by the arithmetic itself, exact to
 // rounding, with no step size to choose. The coefficient is called the tangent.
 //
-// Several directions. Dual<S, D> has D symbols e_0 ... e_(D-1) whose products all vanish: x = v + sum_i d[i]
-// e_i. A function of n inputs seeded with x_i = variable(v_i, i), D = n, returns its gradient in d[0..n).
+// Several directions. Dual<S, D> has D symbols e_0 ... e_(D-1) whose products all vanish, and
+// x = v + d[0] e_0 + ... + d[D-1] e_(D-1). A function of n inputs seeded with x_i = variable(v_i, i), D = n,
+// returns its gradient in d[0..n).
 //
 // Higher order. The scalar S may itself be dual. With x = (v + p e) + (q + r e) g, the tangent of the tangent
 // holds second derivatives: seeding p = q = 1, r = 0, f(x).d[0].d[0] = f''(v). Any depth works, and any
@@ -25,10 +26,8 @@
 //   abs, sign, floor, trunc, round   abs'(0) = 0; the others are flat everywhere
 //   min, max                         of equal arguments the first is taken, with its tangent
 //   hypot, atan2                     the derivative at the origin is 0
-//   pow(x, y)                        at x = 0: d/dx is finite for y >= 1 (1 for y = 1, 0 above) and 0 for y =
-//   0; d/dy is 0 there.
-//                                    At x < 0 (whole y): d/dx as usual, d/dy, which is not real, is given as
-//                                    0.
+//   pow(x, y)                        at x = 0: d/dx is 1 for y = 1, 0 for y > 1 and for y = 0; d/dy is 0.
+//                                    at x < 0 (whole y): d/dx as usual; d/dy is not real, and given as 0.
 //   sqrt, cbrt at 0; asin, acos at +-1; log at 0; pow(0, y) with y < 1
 //                                    the slope is infinite and the tangent is too, or NaN (0 times infinity).
 //                                    A kernel that can arrive there selects a safe argument first.

@@ -6,15 +6,18 @@
 //   otherwise:         t = (a - b) / (a + b)                           = pi/4 + atan t
 //
 // so |t| <= tan(pi/8) and atan t = t + t^3 p(t^2). The angle is k pi/4 +- atan t with a whole k in 0..4,
-// added with pi/4 in two parts. atan x is atan2(x, 1). One division, with the rounding errors of a - b and a
-// + b carried along.
+// added with pi/4 in two parts. atan x is atan2(x, 1). One division; the rounding errors of a - b and a + b
+// are carried along.
 //
-// asin, acos: for |x| <= 1/2, asin x = x + x^3 q(x^2); otherwise with w = sqrt((1 - |x|)/2), asin|x| = pi/2 -
-// 2 asin w.
+// asin, acos: for |x| <= 1/2, asin x = x + x^3 q(x^2); otherwise, with w = sqrt((1 - |x|)/2),
 //
-// p, q through Chebyshev nodes (truncation 2^-57 double, 2^-29 float). Outside [-1, 1] asin and acos give NaN
-// quietly. Measured error: atan, atan2 1.3 ulp, asin, acos 1.2, hypot 1.0. Tests:
-// tests/core/functions_test.cpp.
+//   asin |x| = pi/2 - 2 asin w
+//
+// p, q through Chebyshev nodes (truncation 2^-57 double, 2^-29 float). Outside [-1, 1] asin and acos give
+// NaN quietly.
+//
+// Measured error: atan, atan2 1.3 ulp, asin, acos 1.2, hypot 1.0.
+// Tests: tests/core/functions_test.cpp, functions_special_test.cpp.
 #pragma once
 
 #include "costate/core/functions_bits.h"

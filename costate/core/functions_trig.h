@@ -11,11 +11,13 @@
 // correction step.
 //
 // Beyond |x| = 2^40 (double) or 2^17 (float) three parts of pi/2 no longer suffice: if any lane is there,
-// those lanes ask the C library. That is the only branch, and it is the only place where CPU and GPU may
-// differ by more than contraction.
+// those lanes ask the C library (on a GPU, CUDA's). That is the only branch.
 //
 // Measured error: sin, cos 1.5 ulp, tan 1.2 ulp, over the whole range.
-// [1] Cody, Waite: Software Manual for the Elementary Functions, 1980. Tests: tests/core/functions_test.cpp.
+//
+// [1] Cody, Waite: Software Manual for the Elementary Functions, 1980.
+//
+// Tests: tests/core/functions_test.cpp, functions_special_test.cpp.
 #pragma once
 
 #include "costate/core/functions_bits.h"

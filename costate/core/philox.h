@@ -13,8 +13,9 @@
 // One source serves scalars and packs: lane l of uniform<Pack<T, N>>(seed, world, ...) is world + l, with the
 // scalar's bits. Words are kept in 64-bit lanes because that is where products of two words live.
 //
-// [1] Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC11. Known answers: the
-// authors' Random123 library. Tests: tests/core/philox_test.cpp.
+// [1] Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC11.
+//
+// Tests: tests/core/philox_test.cpp, with the known answers of the authors' Random123 library.
 #pragma once
 
 #include <cstdint>
