@@ -192,6 +192,8 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
     }
     if (packs == K) {
       run_code<T, K, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), K);
+    } else if (packs == 1) {
+      run_code<T, 1, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), 1);
     } else {
       run_code<T, 0, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), packs);
     }

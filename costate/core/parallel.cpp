@@ -38,13 +38,16 @@ void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body) {
   const std::int64_t chunks = (count + grain - 1) / grain;
   const auto chunk = [&](std::int64_t c) { body(c * grain, std::min((c + 1) * grain, count)); };
   if (chunks == 1) return chunk(0);
+  // Every thread computes under the caller's rounding, denormal and trap settings.
+  using Context = tbb::task_group_context;
+  Context context(Context::bound, Context::concurrent_wait | Context::fp_settings);
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(
         tbb::blocked_range<std::int64_t>(0, chunks, 1),
         [&](const tbb::blocked_range<std::int64_t>& range) {
           for (std::int64_t c = range.begin(); c != range.end(); ++c) chunk(c);
         },
-        tbb::auto_partitioner{});
+        tbb::auto_partitioner{}, context);
   });
 }
 
