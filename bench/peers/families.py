@@ -77,6 +77,22 @@ def run_script(python, arguments, limit_s=900):
     return lines
 
 
+def better(new, old):
+    """The faster of two measurements of the same thing; the new one where faster has no meaning."""
+    if not all(isinstance(line["value"], (int, float)) for line in (new, old)):
+        return new
+    if new["unit"].endswith("/s"):
+        return max(new, old, key=lambda line: line["value"])
+    return min(new, old, key=lambda line: line["value"]) if new["unit"] in ("s", "ms", "us") else new
+
+
+def merge(new, old):
+    """The new lines, each as fast as it was ever measured here: a peer is not blamed for what else the machine did."""
+    key = lambda line: (line["peer"], line["version"], line["task"], line["metric"], line["unit"])
+    known = {key(line): line for line in old}
+    return [better(line, known.get(key(line), line)) for line in new]
+
+
 def load(machine):
     """{family: {"when": seconds since 1970, "lines": [...]}} as measured on this machine."""
     return json.loads(RESULTS.read_text()).get(machine, {}) if RESULTS.exists() else {}
@@ -93,7 +109,8 @@ def measure(machine, families=tuple(FAMILIES)):
             continue
         lines = [line for arguments in FAMILIES[name]["runs"] for line in run_script(python, arguments)]
         everything = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        everything.setdefault(machine, {})[name] = {"when": time.time(), "lines": lines}
+        earlier = everything.setdefault(machine, {}).get(name, {}).get("lines", [])
+        everything[machine][name] = {"when": time.time(), "lines": merge(lines, earlier)}
         part = RESULTS.with_suffix(".part")
         part.write_text(json.dumps(everything, indent=1))
         part.replace(RESULTS)

@@ -46,6 +46,13 @@ class Compare(unittest.TestCase):
     def test_times_compare_by_seconds(self):
         self.assertAlmostEqual(self.value("ball/gradient", "speed / torch"), 30)
 
+    def test_a_peer_keeps_the_best_it_ever_reached(self):
+        slow = [dict(line, value=line["value"] / 2 if line["unit"] == "steps/s" else line["value"]) for line in self.PEERS]
+        slow[2]["value"] = 60.0
+        self.assertEqual(bench.families.merge(slow, self.PEERS), self.PEERS)
+        newer = [dict(line, version="9") for line in slow]
+        self.assertEqual(bench.families.merge(newer, self.PEERS), newer)
+
 
 if __name__ == "__main__":
     unittest.main()
