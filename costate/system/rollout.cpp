@@ -81,7 +81,7 @@ struct Rollout<Real>::Impl {
     };
     expect("x0", a.x0.size(), signature.states());
     expect("controls", a.controls.size(), knots * signature.controls());
-    if (a.parameters.signature().parameters() != signature.parameters()) {
+    if (!same_fields(a.parameters.signature(), signature, Role::parameter)) {
       throw Error(std::string(what) + "parameters belong to another system: make them from system.signature()");
     }
     for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f) {

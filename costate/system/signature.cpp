@@ -118,6 +118,12 @@ std::string Signature::to_text() const {
   return text;
 }
 
+bool same_fields(const Signature& a, const Signature& b, Role role) {
+  const auto& x = a.fields(role);
+  const auto& y = b.fields(role);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Field& f, const Field& g) { return f.name == g.name && f.size == g.size; });
+}
+
 bool glob_match(std::string_view pattern, std::string_view text) {
   // Dynamic programme over the pattern, linear space: hostile patterns cost |pattern| * |text|, never more.
   std::vector<char> reach(text.size() + 1, 0), next(text.size() + 1, 0);

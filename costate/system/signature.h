@@ -56,6 +56,9 @@ class Signature {
   std::vector<Field> fields_[3];
 };
 
+// Same names and sizes in the same order.
+bool same_fields(const Signature& a, const Signature& b, Role role);
+
 // '*' stands for any run of characters but '/', "**" for any run at all, '?' for one character.
 bool glob_match(std::string_view pattern, std::string_view text);
 
