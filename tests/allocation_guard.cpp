@@ -1,6 +1,7 @@
 #include "tests/allocation_guard.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
