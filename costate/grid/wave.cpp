@@ -92,10 +92,83 @@ COSTATE_INLINE auto stencil(const Rows<In>& rows, std::int64_t i, std::int64_t n
 template <class N>
 struct Scalars {
   N damping, dx, dt;
-  template <class A, class T>
-  auto scale() const {
-    return WaveScale<typename A::template Number<T>>{A::template spread<T>(dt), A::template spread<T>(N(1) - dt * damping),
-                                                     A::template spread<T>(dt / (dx * dx))};
+};
+
+// The step's constants, for single cells and for packs: made once, before the loops.
+template <class Real, bool kDual>
+struct Scales {
+  using A = Arrays<Real, kDual>;
+  using Wide = NativePack<Real>;
+  template <class T>
+  using Scale = WaveScale<typename A::template Number<T>>;
+  Scale<Real> narrow;
+  Scale<Wide> wide;
+  explicit Scales(const Scalars<typename A::template Number<Real>>& s) : narrow(make<Real>(s)), wide(make<Wide>(s)) {}
+  template <class T>
+  COSTATE_INLINE const Scale<T>& get() const {
+    if constexpr (std::is_same_v<T, Real>) return narrow;
+    else return wide;
+  }
+
+ private:
+  template <class T>
+  static Scale<T> make(const Scalars<typename A::template Number<Real>>& s) {
+    using N = typename A::template Number<Real>;
+    return {A::template spread<T>(s.dt), A::template spread<T>(N(1) - s.dt * s.damping), A::template spread<T>(s.dt / (s.dx * s.dx))};
+  }
+};
+
+// --- one row. Arguments are taken by value, so that the loops keep their pointers in registers. --------------------------------------
+
+template <class Real, bool kDual>
+struct RowKernels {
+  using A = Arrays<Real, kDual>;
+  using In = typename A::In;
+  using Out = typename A::Out;
+  using S = Scales<Real, kDual>;
+
+  static void step(std::int64_t nx, S scale, Rows<In> u, In v, In speed, Out u_next, Out v_next) {
+    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
+      using T = decltype(tag);
+      const auto next = wave_cell(scale.template get<T>(), stencil<A, T>(u, i, nx), A::template get<T>(v, i), A::template get<T>(speed, i));
+      A::template put<T>(u_next, i, next.u);
+      A::template put<T>(v_next, i, next.v);
+    });
+  }
+
+  static void back(std::int64_t nx, S scale, Rows<In> u, In v_next, In speed, Out v) {
+    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
+      using T = decltype(tag);
+      A::template put<T>(v, i, wave_cell_back(scale.template get<T>(), stencil<A, T>(u, i, nx), A::template get<T>(v_next, i), A::template get<T>(speed, i)));
+    });
+  }
+
+  // w = v+_ + dt u+_
+  template <class T>
+  static COSTATE_INLINE auto drive(const WaveScale<typename A::template Number<T>>& scale, In u_bar, In v_bar, std::int64_t i) {
+    return A::template get<T>(v_bar, i) + scale.dt * A::template get<T>(u_bar, i);
+  }
+
+  // c^2 w
+  static void flux(std::int64_t nx, S scale, In u_bar, In v_bar, In speed, Out out) {
+    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
+      using T = decltype(tag);
+      const auto c = A::template get<T>(speed, i);
+      A::template put<T>(out, i, (c * c) * drive<T>(scale.template get<T>(), u_bar, v_bar, i));
+    });
+  }
+
+  template <bool kSpeed>
+  static void transpose(std::int64_t nx, S scale, In u_next_bar, In v_next_bar, Rows<In> flux, Rows<In> u, In speed, Out u_bar, Out v_bar, Out speed_bar) {
+    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
+      using T = decltype(tag);
+      const auto& k = scale.template get<T>();
+      const auto r = wave_cell_vjp(k, A::template get<T>(u_next_bar, i), drive<T>(k, u_next_bar, v_next_bar, i), stencil<A, T>(flux, i, nx),
+                                   stencil<A, T>(u, i, nx), A::template get<T>(speed, i));
+      A::template put<T>(u_bar, i, r.u);
+      A::template put<T>(v_bar, i, r.v);
+      if constexpr (kSpeed) A::template put<T>(speed_bar, i, A::template get<T>(speed_bar, i) + r.speed);
+    });
   }
 };
 
@@ -154,15 +227,13 @@ class Wave final : public System<Real> {
     parallel_for(n_, kCellsPerChunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) x[i] = y[i] - s.dt * y[n_ + i];
     });
+    using In = typename A::In;
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      const Scales<Real, false> scale(s);
       for (std::int64_t j = begin; j < end; ++j) {
-        const auto u = rows_of<typename A::In>({x, nullptr}, j, {zero, nullptr});
-        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
-          using T = decltype(tag);
-          A::template write<T>(x + n_ + j * nx_ + i,
-                               wave_cell_back(s.template scale<A, T>(), stencil<A, T>(u, i, nx_), A::template read<T>(y + n_ + j * nx_ + i),
-                                              A::template read<T>(in.p + j * nx_ + i)));
-        });
+        const std::int64_t row = j * nx_;
+        RowKernels<Real, false>::back(nx_, scale, rows_of<In>({x, nullptr}, j, {zero, nullptr}), {y + n_ + row, nullptr}, {in.p + row, nullptr},
+                                      {x + n_ + row, nullptr});
       }
     });
     for (std::size_t k = 0; k < sources_.size(); ++k) x[n_ + sources_[k]] -= s.dt * in.u[k] / (Real(1) - s.dt * s.damping);
@@ -202,16 +273,10 @@ class Wave final : public System<Real> {
     const In x{in.x, in_dot.x}, speed{in.p, in_dot.p};
     const In zero{static_cast<Scratch&>(work).zero_row.data(), nullptr};
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      const Scales<Real, kDual> scale(s);
       for (std::int64_t j = begin; j < end; ++j) {
-        const Rows<In> u = rows_of(x, j, zero);
-        const In v = x + (n_ + j * nx_), c = speed + j * nx_;
-        const auto u_next = y + j * nx_, v_next = y + (n_ + j * nx_);
-        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
-          using T = decltype(tag);
-          const auto next = wave_cell(s.template scale<A, T>(), stencil<A, T>(u, i, nx_), A::template get<T>(v, i), A::template get<T>(c, i));
-          A::template put<T>(u_next, i, next.u);
-          A::template put<T>(v_next, i, next.v);
-        });
+        const std::int64_t row = j * nx_;
+        RowKernels<Real, kDual>::step(nx_, scale, rows_of(x, j, zero), x + (n_ + row), speed + row, y + row, y + (n_ + row));
       }
     });
     const In controls{in.u, in_dot.u};
@@ -234,14 +299,10 @@ class Wave final : public System<Real> {
     const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, zero{scratch.zero_row.data(), nullptr};
     const Out x_bar{bar.x, bar_dot.x}, speed_bar{bar.p, bar_dot.p};
     const bool want_speed = bar.p && active.parameters[kSpeed];
-
-    // w = v+_ + dt u+_ in the cells from j nx + i.
-    const auto w_at = [&](auto tag, std::int64_t cell) {
-      using T = decltype(tag);
-      return A::template get<T>(y_bar, n_ + cell) + A::template spread<T>(s.dt) * A::template get<T>(y_bar, cell);
-    };
+    using Kernels = RowKernels<Real, kDual>;
 
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
+      const Scales<Real, kDual> scale(s);
       // c^2 w of three rows that move down the chunk.
       Real* base = scratch.flux.data() + begin / rows_per_chunk_ * 2 * kFluxRows * nx_;
       const auto flux_row = [&](std::int64_t j) {
@@ -250,39 +311,28 @@ class Wave final : public System<Real> {
       };
       const auto fill_flux = [&](std::int64_t j) {
         const Out row = flux_row(j);
-        if (j < 0 || j >= ny_) {
-          std::memset(row.value, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
-          if (kDual) std::memset(row.tangent, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
-          return;
-        }
-        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
-          using T = decltype(tag);
-          const auto c = A::template get<T>(speed, j * nx_ + i);
-          A::template put<T>(row, i, (c * c) * w_at(tag, j * nx_ + i));
-        });
+        if (j >= 0 && j < ny_) return Kernels::flux(nx_, scale, y_bar + j * nx_, y_bar + (n_ + j * nx_), speed + j * nx_, row);
+        std::memset(row.value, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
+        std::memset(row.tangent, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
       };
       fill_flux(begin - 1);
       fill_flux(begin);
       for (std::int64_t j = begin; j < end; ++j) {
         fill_flux(j + 1);
-        const Rows<In> flux{flux_row(j), flux_row(j - 1), flux_row(j + 1)}, u = rows_of(x, j, zero);
-        along_row<Real>(nx_, [&](std::int64_t i, auto tag) {
-          using T = decltype(tag);
-          const std::int64_t cell = j * nx_ + i;
-          const auto r = wave_cell_vjp(s.template scale<A, T>(), A::template get<T>(y_bar, cell), w_at(tag, cell), stencil<A, T>(flux, i, nx_),
-                                       stencil<A, T>(u, i, nx_), A::template get<T>(speed, cell));
-          A::template put<T>(x_bar, cell, r.u);
-          A::template put<T>(x_bar, n_ + cell, r.v);
-          if (want_speed) A::template put<T>(speed_bar, cell, A::template get<T>(speed_bar, cell) + r.speed);
-        });
+        const std::int64_t row = j * nx_;
+        const auto transpose_row = want_speed ? Kernels::template transpose<true> : Kernels::template transpose<false>;
+        transpose_row(nx_, scale, y_bar + row, y_bar + (n_ + row), Rows<In>{flux_row(j), flux_row(j - 1), flux_row(j + 1)}, rows_of(x, j, zero),
+                      speed + row, x_bar + row, x_bar + (n_ + row), speed_bar + row);
       }
     });
 
+    // w of one cell.
+    const auto w_at = [&](std::int64_t cell) { return A::template get<Real>(y_bar, n_ + cell) + s.dt * A::template get<Real>(y_bar, cell); };
     if (bar.u) {
       const Out u_bar{bar.u, bar_dot.u};
       for (std::size_t k = 0; k < sources_.size(); ++k) {
         const auto at = static_cast<std::int64_t>(k);
-        A::template put<Real>(u_bar, at, A::template get<Real>(u_bar, at) + s.dt * w_at(Real(), sources_[k]));
+        A::template put<Real>(u_bar, at, A::template get<Real>(u_bar, at) + s.dt * w_at(sources_[k]));
       }
     }
     if (bar.p && (active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt])) {
@@ -308,7 +358,7 @@ class Wave final : public System<Real> {
         const Rows<In> u = rows_of(x, j, zero);
         for (std::int64_t i = 0; i < nx_; ++i) {
           const std::int64_t cell = j * nx_ + i;
-          const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell), w = w_at(Real(), cell);
+          const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell), w = w_at(cell);
           const N pull = c * c * stencil<A, Real>(u, i, nx_).laplacian() / (s.dx * s.dx);
           const N rate = pull - s.damping * v;
           damping -= s.dt * v * w;
@@ -324,7 +374,7 @@ class Wave final : public System<Real> {
     N source_dt(Real(0));
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       const N force = A::template get<Real>(controls, static_cast<std::int64_t>(k));
-      source_dt += A::template get<Real>(y_bar, sources_[k]) * s.dt * force + w_at(Real(), sources_[k]) * force;
+      source_dt += A::template get<Real>(y_bar, sources_[k]) * s.dt * force + w_at(sources_[k]) * force;
     }
     double total[3][2] = {};
     for (const Sums& sums : scratch.sums) {
