@@ -5,8 +5,8 @@
 #include "costate/ad/interpret.h"
 #include "costate/ad/parse.h"
 #include "costate/core/error.h"
-#include "tests/allocation_guard.h"
 #include "tests/ad/random_program.h"
+#include "tests/allocation_guard.h"
 
 namespace costate::ad {
 namespace {
