@@ -154,10 +154,13 @@ class Emitter {
         const std::string x = operand(0);
         return joined({"select(", x, " > S(0), S(1), select(", x, " < S(0), S(-1), ", x, "))"});
       }
+      // A NaN on either side stays.
       case Op::min:
-        return joined({"select(", operand(1), " < ", operand(0), ", ", operand(1), ", ", operand(0), ")"});
-      case Op::max:
-        return joined({"select(", operand(0), " < ", operand(1), ", ", operand(1), ", ", operand(0), ")"});
+      case Op::max: {
+        const std::string x = operand(0), y = operand(1);
+        const char* const before = n.op == Op::min ? " < " : " > ";
+        return joined({"select((", y, before, x, ") | (", y, " != ", y, "), ", y, ", ", x, ")"});
+      }
       // & and |: a mask has no short circuit, and both sides are values already computed.
       case Op::logical_and:
         return joined({"(", truth(n.a), " & ", truth(n.b), ")"});

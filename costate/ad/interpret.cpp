@@ -73,6 +73,16 @@ T step_one(const Instruction& i, const T* s) {
   }
 }
 
+// visit(block, index in its field, index among all elements).
+template <class Block, class Visit>
+COSTATE_INLINE void for_each_element(std::span<const Block> blocks, const std::vector<int>& sizes,
+                                     const Visit& visit) {
+  std::size_t element = 0;
+  for (std::size_t f = 0; f < blocks.size(); ++f) {
+    for (int i = 0; i < sizes[f]; ++i) visit(blocks[f], i, element++);
+  }
+}
+
 template <class T>
 T* aligned(std::byte* p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
@@ -129,18 +139,16 @@ void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const Outp
 template <class T>
 void Executable::run_one(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                          T* slots) const {
-  T* next = std::copy(constants<T>().begin(), constants<T>().end(), slots);
-  for (std::size_t f = 0; f < inputs.size(); ++f) {
-    for (int i = 0; i < input_sizes_[f]; ++i) *next++ = inputs[f].data[i * inputs[f].stride];
-  }
+  T* const input_slots = std::copy(constants<T>().begin(), constants<T>().end(), slots);
+  for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+    input_slots[element] = block.data[i * block.stride];
+  });
   for (const Instruction& instruction : code_) slots[instruction.out] = step_one(instruction, slots);
-  const std::uint32_t* slot = output_slots_.data();
-  for (std::size_t f = 0; f < outputs.size(); ++f) {
-    for (int i = 0; i < output_sizes_[f]; ++i) {
-      T& to = outputs[f].data[i * outputs[f].stride];
-      to = outputs[f].add ? to + slots[*slot++] : slots[*slot++];
-    }
-  }
+  for_each_element(outputs, output_sizes_, [&](const OutputBlock<T>& block, int i, std::size_t element) {
+    const T value = slots[output_slots_[element]];
+    T& to = block.data[i * block.stride];
+    to = block.add ? to + value : value;
+  });
 }
 
 template <class T, int K>
@@ -148,61 +156,47 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
                             std::ptrdiff_t worlds, std::byte* scratch) const {
   using P = NativePack<T>;
   constexpr int lanes = P::lanes;
+  // Scratch: where each slot is; one pack per constant; a strip per input; a strip per register.
   Strip<T>* const table = aligned<Strip<T>>(scratch);
   T* const constant_packs = aligned<T>(reinterpret_cast<std::byte*>(table + slot_count()));
-  T* const input_packs = constant_packs + constants_.size() * lanes;
-  T* const registers = input_packs + input_slots_ * K * lanes;
-  const std::size_t first_register = constants_.size() + input_slots_;
+  T* const input_strips = constant_packs + constants_.size() * lanes;
+  T* const registers = input_strips + input_slots_ * K * lanes;
+  const std::size_t first_input = constants_.size(), first_register = first_input + input_slots_;
 
   for (std::size_t i = 0; i < constants_.size(); ++i) {
     P(constants<T>()[i]).store(constant_packs + i * lanes);
     table[i] = {constant_packs + i * lanes, 0};
   }
-  Strip<T>* const input_table = table + constants_.size();
-  std::size_t element = 0;
-  for (std::size_t f = 0; f < inputs.size(); ++f) {
-    for (int i = 0; i < input_sizes_[f]; ++i, ++element) {
-      if (!inputs[f].broadcast) continue;
-      T* const pack = input_packs + element * K * lanes;
-      P(inputs[f].data[i * inputs[f].stride]).store(pack);
-      input_table[element] = {pack, 0};
-    }
+  for (std::size_t i = 0; i < input_slots_ + register_count_; ++i) {
+    table[first_input + i] = {input_strips + i * K * lanes, lanes};
   }
-  for (std::size_t r = 0; r < register_count_; ++r)
-    table[first_register + r] = {registers + r * K * lanes, lanes};
+  for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+    if (!block.broadcast) return;
+    T* const strip = input_strips + element * K * lanes;
+    P(block.data[i * block.stride]).store(strip);
+    table[first_input + element] = {strip, 0};
+  });
 
   for (std::ptrdiff_t first = 0; first < worlds; first += K * lanes) {
     const std::ptrdiff_t here = std::min<std::ptrdiff_t>(K * lanes, worlds - first);
     const int packs = static_cast<int>((here + lanes - 1) / lanes);
-    const bool padded = here % lanes != 0;
-    element = 0;
-    for (std::size_t f = 0; f < inputs.size(); ++f) {
-      for (int i = 0; i < input_sizes_[f]; ++i, ++element) {
-        if (inputs[f].broadcast) continue;
-        const T* from = inputs[f].data + i * inputs[f].stride + first;
-        if (padded) {  // lanes past the end repeat the last world: what is computed there is ordinary and
-                       // thrown away
-          T* const copy = input_packs + element * K * lanes;
-          std::copy(from, from + here, copy);
-          std::fill(copy + here, copy + packs * lanes, from[here - 1]);
-          from = copy;
-        }
-        input_table[element] = {from, lanes};
-      }
-    }
+    // Inputs are copied: elements a power of two apart would keep evicting each other from the cache, and an
+    // output may overwrite its input.
+    for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+      if (block.broadcast) return;
+      load_strip(block.data + i * block.stride + first, input_strips + element * K * lanes, here);
+    });
+    const auto registers_from = static_cast<std::uint32_t>(first_register);
     if (packs == K) {
-      run_code<T, K, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), K);
+      run_code<T, K, K>(code_, table, registers, registers_from, K);
     } else if (packs == 1) {
-      run_code<T, 1, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), 1);
+      run_code<T, 1, K>(code_, table, registers, registers_from, 1);
     } else {
-      run_code<T, 0, K>(code_, table, registers, static_cast<std::uint32_t>(first_register), packs);
+      run_code<T, 0, K>(code_, table, registers, registers_from, packs);
     }
-    const std::uint32_t* slot = output_slots_.data();
-    for (std::size_t f = 0; f < outputs.size(); ++f) {
-      for (int i = 0; i < output_sizes_[f]; ++i) {
-        store_strip(table[*slot++], outputs[f].data + i * outputs[f].stride + first, here, outputs[f].add);
-      }
-    }
+    for_each_element(outputs, output_sizes_, [&](const OutputBlock<T>& block, int i, std::size_t element) {
+      store_strip(table[output_slots_[element]], block.data + i * block.stride + first, here, block.add);
+    });
   }
 }
 

@@ -32,9 +32,8 @@ struct InputBlock {
   bool broadcast = false;
 };
 
-// One output field: element i of world w goes to data[i * stride + w], overwriting it or adding to it. All
-// inputs of a strip are read before its outputs are written: an output may be the same block as an input, but
-// not overlap one shifted.
+// One output field: element i of world w goes to data[i * stride + w], overwriting it or adding to it. It may
+// be the block of an input, but not overlap one shifted.
 template <class T>
 struct OutputBlock {
   T* data = nullptr;

@@ -2,6 +2,7 @@
 // known to the compiler so that the loops unroll; K = 0 is a strip of `packs` packs, the last one of a run.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "costate/ad/interpret.h"
@@ -57,8 +58,8 @@ class StripLoops {
   }
 
  private:
-  static COSTATE_INLINE P packed(Strip<T> s, int i) { return P::load_unaligned(s.data + i * lanes); }
-  static COSTATE_INLINE P at(Strip<T> s, int i) { return P::load_unaligned(s.data + i * s.step); }
+  static COSTATE_INLINE P packed(Strip<T> s, int i) { return P::load(s.data + i * lanes); }
+  static COSTATE_INLINE P at(Strip<T> s, int i) { return P::load(s.data + i * s.step); }
 
   template <class F>
   COSTATE_INLINE void each(const F& f) const {
@@ -166,12 +167,22 @@ void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* regis
   }
 }
 
+// Lanes past the end repeat the last world: what is computed there is ordinary, and thrown away.
+template <class T>
+void load_strip(const T* from, T* to, std::ptrdiff_t worlds) {
+  using P = NativePack<T>;
+  std::ptrdiff_t w = 0;
+  for (; w + P::lanes <= worlds; w += P::lanes) P::load_unaligned(from + w).store(to + w);
+  if (w == worlds) return;
+  for (int lane = 0; lane < P::lanes; ++lane) to[w + lane] = from[std::min(w + lane, worlds - 1)];
+}
+
 template <class T>
 void store_strip(Strip<T> from, T* to, std::ptrdiff_t worlds, bool add) {
   using P = NativePack<T>;
   std::ptrdiff_t w = 0;
   for (; w + P::lanes <= worlds; w += P::lanes, from.data += from.step) {
-    const P value = P::load_unaligned(from.data);
+    const P value = P::load(from.data);
     (add ? P::load_unaligned(to + w) + value : value).store_unaligned(to + w);
   }
   for (int lane = 0; w < worlds; ++w, ++lane) to[w] = add ? to[w] + from.data[lane] : from.data[lane];

@@ -16,6 +16,7 @@
 #include "costate/ad/program.h"
 #include "costate/core/error.h"
 #include "tests/ad/random_program.h"
+#include "tests/float_traps.h"
 
 namespace costate::ad {
 namespace {
@@ -103,6 +104,13 @@ TEST(EmitCpp, CompilesAndGivesTheInterpretersNumbers) {
       const double expected = evaluate(programs[i], {x})[0];
       EXPECT_NEAR(library.run(i, programs[i], {x})[0], expected, 4 * 2.3e-16 * std::abs(expected))
           << kOps[i].name;
+    }
+  }
+  for (const Op op : {Op::min, Op::max}) {  // a NaN on either side stays, as in the interpreter
+    const auto k = static_cast<std::size_t>(op);
+    for (const Values& x : {Values{std::nan(""), 1, 0}, Values{1, std::nan(""), 0}}) {
+      const test::AllowFloatExceptions allow;
+      EXPECT_TRUE(std::isnan(library.run(k, programs[k], {x})[0])) << kOps[k].name;
     }
   }
   // Arithmetic alone: the same bits.

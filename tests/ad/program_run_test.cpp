@@ -5,8 +5,8 @@
 #include "costate/ad/interpret.h"
 #include "costate/ad/parse.h"
 #include "costate/core/error.h"
-#include "tests/allocation_guard.h"
 #include "tests/ad/random_program.h"
+#include "tests/allocation_guard.h"
 
 namespace costate::ad {
 namespace {
@@ -76,7 +76,7 @@ TEST(Executable, OutputsCanBeAddedToWhatIsThere) {
 }
 
 TEST(Executable, MayWriteOverItsOwnInput) {
-  const Executable swap(parse_equations("y[0] = x[1]; y[1] = x[0] + 1", {{"x", 2}}, {{"y", 2}}));
+  const Executable swap(parse_equations("y[0] = x[1]; y[1] = x[0]", {{"x", 2}}, {{"y", 2}}));
   std::vector<std::byte> scratch(swap.scratch_bytes<double>());
   for (const std::ptrdiff_t worlds : {1, 13, 500}) {
     const std::vector<double> before = ramp(2 * worlds, 1);
@@ -87,7 +87,7 @@ TEST(Executable, MayWriteOverItsOwnInput) {
     const auto n = static_cast<std::size_t>(worlds);
     for (std::size_t w = 0; w < n; ++w) {
       EXPECT_EQ(x[w], before[n + w]);
-      EXPECT_EQ(x[n + w], before[w] + 1);
+      EXPECT_EQ(x[n + w], before[w]);
     }
   }
 }
