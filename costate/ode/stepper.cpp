@@ -24,12 +24,13 @@ double Stepper::error_norm(const double* error, const double* scale, int compone
   return std::sqrt(sum / components);
 }
 
-void Stepper::step_vjp_jvp(const StepInput&, const StepTangent&, const double*, const double*, const StepCotangent&) {
+void Stepper::step_vjp_jvp(const StepInput&, const StepTangent&, const double*, const double*,
+                           const StepCotangent&) {
   no_second_order(name());
 }
 
-void Stepper::interpolate_vjp_jvp(const StepInput&, const StepTangent&, double, double, const double*, const double*,
-                                  const StepCotangent&, double*) {
+void Stepper::interpolate_vjp_jvp(const StepInput&, const StepTangent&, double, double, const double*,
+                                  const double*, const StepCotangent&, double*) {
   no_second_order(name());
 }
 

@@ -6,8 +6,8 @@
 
 namespace costate::ode {
 
-void VectorField::vjp_jvp(double, const double*, const double*, const double*, double, const double*, const double*,
-                          const double*, double*, double*, double*, double*) const {
+void VectorField::vjp_jvp(double, const double*, const double*, const double*, double, const double*,
+                          const double*, const double*, double*, double*, double*, double*) const {
   throw Error({"this vector field has no second derivatives", "",
                "Hessians need a field with has_second_order(), such as one made from a generic lambda"});
 }
