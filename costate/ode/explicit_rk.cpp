@@ -6,6 +6,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/ode/rk_rows.h"
 
 namespace costate::ode {
 namespace {
@@ -14,17 +15,6 @@ std::size_t z(int i) { return static_cast<std::size_t>(i); }
 
 bool same(const double* a, const std::vector<double>& b) {
   return b.empty() || std::memcmp(a, b.data(), b.size() * sizeof(double)) == 0;
-}
-
-// Small systems keep the sums in registers.
-template <int N>
-void combine_fixed(const Tableau::Term* begin, const Tableau::Term* end, const double* k, double* out) {
-  double sum[N] = {};
-  for (const Tableau::Term* term = begin; term != end; ++term) {
-    const double* stage = k + term->stage * N;
-    for (int i = 0; i < N; ++i) sum[i] += term->value * stage[i];
-  }
-  for (int i = 0; i < N; ++i) out[i] = sum[i];
 }
 
 }  // namespace
@@ -47,29 +37,7 @@ ExplicitRk::ExplicitRk(const Tableau& tableau, const VectorField& field)
 }
 
 void ExplicitRk::combine(const Tableau::Row& row, const double* k, double* out) const {
-  const Tableau::Term* begin = row.data();
-  const Tableau::Term* end = begin + row.size();
-  switch (n_) {
-    case 1:
-      return combine_fixed<1>(begin, end, k, out);
-    case 2:
-      return combine_fixed<2>(begin, end, k, out);
-    case 3:
-      return combine_fixed<3>(begin, end, k, out);
-    case 4:
-      return combine_fixed<4>(begin, end, k, out);
-    case 5:
-      return combine_fixed<5>(begin, end, k, out);
-    case 6:
-      return combine_fixed<6>(begin, end, k, out);
-    default:
-      break;
-  }
-  std::fill(out, out + n_, 0.0);
-  for (const Tableau::Term* term = begin; term != end; ++term) {
-    const double* stage = k + term->stage * n_;
-    for (int i = 0; i < n_; ++i) out[i] += term->value * stage[i];
-  }
+  with_states(n_, [&]<int N>() { combine_row<N>(row, k, out, n_); });
 }
 
 void ExplicitRk::combine(const double* weights, int count, const double* k, double* out) const {
@@ -107,16 +75,23 @@ void ExplicitRk::take_inputs(const StepInput& in) {
   if (!same_p) std::copy_n(in.p, np_, p_.begin());
 }
 
-void ExplicitRk::compute_stages(int count) const {
+template <int N>
+void ExplicitRk::compute_stages_of(int count) const {
+  const int n = N > 0 ? N : n_;
   for (; known_ < count; ++known_) {
     const int i = known_;
-    double* X = X_.data() + i * n_;
-    double* S = S_.data() + i * n_;
-    combine(tableau_.a[z(i)], k_.data(), S);
-    for (int j = 0; j < n_; ++j) X[j] = x_[z(j)] + h_ * S[j];
-    field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n_, scratch_.data());
+    double* X = X_.data() + i * n;
+    double* S = S_.data() + i * n;
+    combine_row<N>(tableau_.a[z(i)], k_.data(), S, n);
+    for (int j = 0; j < n; ++j) X[j] = x_[z(j)] + h_ * S[j];
+    field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n, scratch_.data());
     ++rhs_;
   }
+}
+
+void ExplicitRk::compute_stages(int count) const {
+  if (known_ >= count) return;
+  with_states(n_, [&]<int N>() { compute_stages_of<N>(count); });
 }
 
 void ExplicitRk::compute_end() const {

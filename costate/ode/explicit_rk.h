@@ -55,7 +55,12 @@ class ExplicitRk final : public Stepper {
   void take_inputs(const StepInput& in);
   void compute_stages(int count) const;
   void compute_end() const;
-  // out = sum of terms value * k[stage], for the stages of k
+  // The loops over states, unrolled for N states; N = 0: any number.
+  template <int N>
+  void compute_stages_of(int count) const;
+  template <int N>
+  void reverse_stages_of(const StepCotangent& in_bar, int count);
+  // out = sum over terms of value * k[stage]
   void combine(const Tableau::Row& row, const double* k, double* out) const;
   void combine(const double* weights, int count, const double* k, double* out) const;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "costate/ode/explicit_rk.h"
+#include "costate/ode/rk_rows.h"
 
 namespace costate::ode {
 namespace {
@@ -58,26 +59,37 @@ void ExplicitRk::interpolate_jvp(const StepInput& in, const StepTangent& in_dot,
 }
 
 // From k_bar_ and reached_ down to the inputs.
-void ExplicitRk::reverse_stages(const StepCotangent& in_bar, int count) {
+template <int N>
+void ExplicitRk::reverse_stages_of(const StepCotangent& in_bar, int count) {
+  const int n = N > 0 ? N : n_;
+  double* X_bar = X_bar_.data();
+  double h_bar = 0;
   for (int i = count - 1; i >= 0; --i) {
     if (!reached_[z(i)]) continue;
     const double c = tableau_.c[z(i)];
     double t_bar = 0;
-    double* X_bar = X_bar_.data();
-    std::fill_n(X_bar, n_, 0.0);
-    field_.vjp(t_ + c * h_, X_.data() + i * n_, p_.data(), k_bar_.data() + i * n_, &t_bar, X_bar, in_bar.p,
+    std::fill_n(X_bar, n, 0.0);
+    field_.vjp(t_ + c * h_, X_.data() + i * n, p_.data(), k_bar_.data() + i * n, &t_bar, X_bar, in_bar.p,
                scratch_.data());
     *in_bar.t += t_bar;
-    *in_bar.h += c * t_bar;
-    if (i > 0) *in_bar.h += dot(S_.data() + i * n_, X_bar);
-    for (int j = 0; j < n_; ++j) in_bar.x[j] += X_bar[j];
+    h_bar += c * t_bar;
+    if (i > 0) {
+      const double* S = S_.data() + i * n;
+      for (int j = 0; j < n; ++j) h_bar += S[j] * X_bar[j];
+    }
+    for (int j = 0; j < n; ++j) in_bar.x[j] += X_bar[j];
     for (const auto& term : tableau_.a[z(i)]) {
-      double* k_bar = k_bar_.data() + term.stage * n_;
+      double* k_bar = k_bar_.data() + term.stage * n;
       const double weight = h_ * term.value;
-      for (int j = 0; j < n_; ++j) k_bar[j] += weight * X_bar[j];
+      for (int j = 0; j < n; ++j) k_bar[j] += weight * X_bar[j];
       reached_[z(term.stage)] = 1;
     }
   }
+  *in_bar.h += h_bar;
+}
+
+void ExplicitRk::reverse_stages(const StepCotangent& in_bar, int count) {
+  with_states(n_, [&]<int N>() { reverse_stages_of<N>(in_bar, count); });
 }
 
 void ExplicitRk::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
