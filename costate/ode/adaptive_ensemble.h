@@ -73,7 +73,8 @@ class AdaptiveEnsemble {
     S t, h;  // h = 0: rejected
     X x;
   };
-  // After attempt `after`, lane `lane` finished `world`.
+  // Attempts of the groups alternate in the log. After attempt `after`, lane `lane` of its group finished
+  // `world`.
   struct Finish {
     std::size_t after;
     int lane;
@@ -85,7 +86,10 @@ class AdaptiveEnsemble {
     std::vector<Finish> finishes;
   };
 
-  static constexpr std::int64_t kChunk = 32 * kLanes;
+  // Groups of lanes that advance in turn: while one waits for its step size, the other computes.
+  static constexpr int kGroups = 2;
+  static constexpr std::int64_t kChunk = 32 * kGroups * kLanes;
+  static constexpr double kLogFloor = -13.287712379549449;  // log2(1e-4)
 
   EnsembleGradient run(std::int64_t worlds, const std::vector<double>& y0, const std::vector<double>& p,
                        const EnsembleCotangent* cotangent) const {
@@ -114,12 +118,11 @@ class AdaptiveEnsemble {
 
   // Lanes of one chunk on their way.
   struct Lanes {
-    S t, h, log_old, grow;  // log of the last error; upper limit of the next factor
+    S t, h, log_old, grow;  // log2 of the last error; upper limit of the next factor
+    S attempts, accepted;
     X x, k0;
     P p;
     std::int64_t world[kLanes];
-    long attempts[kLanes], accepted[kLanes];
-    int busy = 0;
   };
 
   static void set_lane(S& s, int lane, double v) {
@@ -163,16 +166,11 @@ class AdaptiveEnsemble {
     for (int i = 0; i < NP; ++i) set_lane(l.p[i], lane, q[i]);
     set_lane(l.t, lane, t0_);
     set_lane(l.h, lane, h);
-    set_lane(l.log_old, lane, std::log(1e-4));
+    set_lane(l.log_old, lane, kLogFloor);
     set_lane(l.grow, lane, 10.0);
     l.world[lane] = world;
-    l.attempts[lane] = l.accepted[lane] = 0;
-  }
-
-  // A lane without a world keeps the last one, standing still at t1.
-  static void leave(Lanes& l, int lane) {
-    l.world[lane] = -1;
-    --l.busy;
+    set_lane(l.attempts, lane, 0.0);
+    set_lane(l.accepted, lane, 0.0);
   }
 
   [[noreturn]] void fail(const std::string& what, std::int64_t world, double t,
@@ -181,70 +179,92 @@ class AdaptiveEnsemble {
                 Error::Kind::numerics);
   }
 
+  // One attempt of all lanes. True where a lane has arrived at t1; `trouble` where a step size fell below the
+  // smallest.
+  COSTATE_INLINE Mask attempt(Lanes& l, double smallest, Attempt* log, Mask* trouble) const {
+    const S rtol(options_.rtol), atol(options_.atol), end_time(t1_), sign(t1_ >= t0_ ? 1.0 : -1.0);
+    // Exponents of the controller: see step_control.h with k = 5.
+    constexpr double kBeta = 0.04, kExponent = 0.2 - 0.75 * kBeta;
+    const S remaining = sign * (end_time - l.t);
+    const Mask last = l.h * S(1.01) >= remaining;
+    const S length = select(last, remaining, l.h);
+    const S h = sign * length;
+    X k[7];
+    k[0] = l.k0;
+    const X y = Step::step(l.t, h, l.x, l.p, k);
+    const S err2 = Step::error_squared(h, l.x, y, k, rtol, atol);
+    const Mask accept = err2 <= S(1.0);
+    if (log) *log = {l.t, select(accept, h, S(0.0)), l.x};
+
+    // Not a number: as bad as can be.
+    const S bounded = select(err2 <= S(1e8), max(err2, S(1e-20)), S(1e8));
+    const S log_err = S(0.5) * rough_log2(bounded);
+    const S gain = S(kExponent) * log_err - select(accept, S(kBeta) * l.log_old, S(0.0));
+    const S factor = min(max(S(0.9) * rough_exp2(-gain), S(0.2)), select(accept, l.grow, S(1.0)));
+    l.h = length * factor;
+    l.log_old = select(accept, max(log_err, S(kLogFloor)), l.log_old);
+    l.grow = select(accept, S(10.0), S(1.0));
+    l.t = select(accept, select(last, end_time, l.t + h), l.t);
+    for (int i = 0; i < NX; ++i) {
+      l.x[i] = select(accept, y[i], l.x[i]);
+      l.k0[i] = select(accept, k[6][i], l.k0[i]);
+    }
+    l.accepted += select(accept, S(1.0), S(0.0));
+    l.attempts += S(1.0);
+    *trouble = (!accept) & (l.h < S(smallest));
+    return accept & last;
+  }
+
   long forward(std::int64_t begin, std::int64_t end, std::int64_t worlds, const double* y0, const double* p,
                EnsembleResult& result, Chunk* chunk) const {
-    const S rtol(options_.rtol), atol(options_.atol), end_time(t1_), sign(t1_ >= t0_ ? 1.0 : -1.0);
     const double smallest =
         16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0_), std::abs(t1_));
-    // Exponents of the controller on err^2: see step_control.h with k = 5.
-    constexpr double kBeta = 0.04, kExponent = 0.2 - 0.75 * kBeta;
-    Lanes l;
+    Lanes groups[kGroups];
     std::int64_t next = begin;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      // More lanes than worlds: the spare ones repeat the first world, and nobody looks.
-      enter(l, lane, next < end ? next : begin, worlds, y0, p);
-      if (next < end)
-        ++l.busy, ++next;
-      else {
-        l.world[lane] = -1;
-        set_lane(l.t, lane, t1_);
+    int busy = 0;
+    for (Lanes& l : groups) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        // More lanes than worlds: the spare ones stand at the end of the first world, and nobody looks.
+        enter(l, lane, next < end ? next : begin, worlds, y0, p);
+        if (next < end) {
+          ++busy;
+          ++next;
+        } else {
+          l.world[lane] = -1;
+          set_lane(l.t, lane, t1_);
+        }
       }
     }
     long attempts = 0;
-    X k[7];
-    for (std::size_t iteration = 0; l.busy > 0; ++iteration) {
-      const S remaining = sign * (end_time - l.t);
-      const Mask last = l.h * S(1.01) >= remaining;
-      const S length = select(last, remaining, l.h);
-      const S h = sign * length;
-      k[0] = l.k0;
-      const X y = Step::step(l.t, h, l.x, l.p, k);
-      const S err2 = Step::error_squared(h, l.x, y, k, rtol, atol);
-      const Mask accept = err2 <= S(1.0);
-      if (chunk) chunk->log.push_back({l.t, select(accept, h, S(0.0)), l.x});
-
-      // Not a number: as bad as can be.
-      const S bounded = select(err2 <= S(1e8), max(err2, S(1e-20)), S(1e8));
-      const S log_err = S(0.5) * log(bounded);
-      const S gain = select(accept, S(kExponent) * log_err - S(kBeta) * l.log_old, S(kExponent) * log_err);
-      const S factor = min(max(S(0.9) * exp(-gain), S(0.2)), select(accept, l.grow, S(1.0)));
-      l.h = length * factor;
-      l.log_old = select(accept, max(log_err, S(-9.210340371976182)), l.log_old);
-      l.grow = select(accept, S(10.0), S(1.0));
-      l.t = select(accept, select(last, end_time, l.t + h), l.t);
-      for (int i = 0; i < NX; ++i) {
-        l.x[i] = select(accept, y[i], l.x[i]);
-        l.k0[i] = select(accept, k[6][i], l.k0[i]);
+    for (std::size_t iteration = 0; busy > 0; ++iteration) {
+      Mask arrived[kGroups], trouble[kGroups];
+      Attempt* log = nullptr;
+      if (chunk) {
+        chunk->log.resize(chunk->log.size() + kGroups);
+        log = chunk->log.data() + chunk->log.size() - kGroups;
       }
-      for (int lane = 0; lane < kLanes; ++lane) {
-        l.accepted[lane] += lane_of(accept, lane);
-        ++l.attempts[lane];
-      }
+      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
+        arrived[G] = attempt(groups[G], smallest, log ? log + G : nullptr, &trouble[G]);
+      });
       // Trouble and arrivals are rare: look lane by lane only then.
-      if (any((!accept) & (l.h < S(smallest))) || (iteration & 255) == 255) check(l, smallest);
-      if (any(accept & last)) {
+      for (int g = 0; g < kGroups; ++g) {
+        if (any(trouble[g]) || (iteration & 255) == 255) check(groups[g], smallest);
+        if (!any(arrived[g])) continue;
+        Lanes& l = groups[g];
         for (int lane = 0; lane < kLanes; ++lane) {
-          if (l.world[lane] < 0 || !lane_of(accept & last, lane)) continue;
           const std::int64_t world = l.world[lane];
+          if (world < 0 || !lane_of(arrived[g], lane)) continue;
           for (int i = 0; i < NX; ++i)
             result.y[std::size_t(i * worlds + world)] = costate::lane(l.x[i], lane);
-          result.steps[std::size_t(world)] = l.accepted[lane];
-          attempts += l.attempts[lane];
-          if (chunk) chunk->finishes.push_back({iteration, lane, world});
-          if (next < end)
+          result.steps[std::size_t(world)] = long(costate::lane(l.accepted, lane));
+          attempts += long(costate::lane(l.attempts, lane));
+          if (chunk) chunk->finishes.push_back({iteration * kGroups + std::size_t(g), lane, world});
+          if (next < end) {
             enter(l, lane, next++, worlds, y0, p);
-          else
-            leave(l, lane);
+          } else {
+            l.world[lane] = -1;  // keeps the last world, standing still at t1
+            --busy;
+          }
         }
       }
     }
@@ -266,7 +286,7 @@ class AdaptiveEnsemble {
         fail("the step size fell to " + std::to_string(h), l.world[lane], t,
              "raise rtol or atol; if the state blows up, check the parameters of this world");
       }
-      if (l.attempts[lane] > options_.max_steps) {
+      if (costate::lane(l.attempts, lane) > double(options_.max_steps)) {
         fail("t1 was not reached in " + std::to_string(options_.max_steps) + " steps", l.world[lane], t,
              "raise max_steps, or loosen rtol; stiff problems belong to an implicit method");
       }
@@ -275,36 +295,45 @@ class AdaptiveEnsemble {
 
   void backward(const Chunk& chunk, std::int64_t worlds, const double* p, EnsembleGradient& out,
                 const EnsembleCotangent& cotangent) const {
-    X lambda = X::zero();
-    P p_lane = P::zero(), p_bar = P::zero();
-    std::int64_t world[kLanes];
-    std::fill(world, world + kLanes, -1);
-    const auto hand_over = [&](int lane) {
-      if (world[lane] < 0) return;
+    struct Group {
+      X lambda = X::zero();
+      P p = P::zero(), p_bar = P::zero();
+      std::int64_t world[kLanes];
+    } groups[kGroups];
+    for (Group& group : groups) std::fill(group.world, group.world + kLanes, -1);
+    const auto hand_over = [&](const Group& group, int lane) {
+      const std::int64_t world = group.world[lane];
+      if (world < 0) return;
       for (int i = 0; i < NX; ++i)
-        out.y0[std::size_t(i * worlds + world[lane])] = costate::lane(lambda[i], lane);
+        out.y0[std::size_t(i * worlds + world)] = costate::lane(group.lambda[i], lane);
       for (int i = 0; i < NP; ++i)
-        out.p[std::size_t(i * worlds + world[lane])] = costate::lane(p_bar[i], lane);
+        out.p[std::size_t(i * worlds + world)] = costate::lane(group.p_bar[i], lane);
     };
     std::size_t finish = chunk.finishes.size();
-    for (std::size_t a = chunk.log.size(); a-- > 0;) {
-      for (; finish > 0 && chunk.finishes[finish - 1].after == a; --finish) {
+    for (std::size_t first = chunk.log.size(); first >= kGroups;) {
+      first -= kGroups;
+      for (; finish > 0 && chunk.finishes[finish - 1].after >= first; --finish) {
         const Finish& f = chunk.finishes[finish - 1];
-        hand_over(f.lane);
+        Group& group = groups[f.after - first];
+        hand_over(group, f.lane);
         double y[NX], y_bar[NX] = {};
         for (int i = 0; i < NX; ++i) y[i] = out.result.y[std::size_t(i * worlds + f.world)];
         cotangent(f.world, y, y_bar);
-        for (int i = 0; i < NX; ++i) set_lane(lambda[i], f.lane, y_bar[i]);
+        for (int i = 0; i < NX; ++i) set_lane(group.lambda[i], f.lane, y_bar[i]);
         for (int i = 0; i < NP; ++i) {
-          set_lane(p_lane[i], f.lane, p[i * worlds + f.world]);
-          set_lane(p_bar[i], f.lane, 0.0);
+          set_lane(group.p[i], f.lane, p[i * worlds + f.world]);
+          set_lane(group.p_bar[i], f.lane, 0.0);
         }
-        world[f.lane] = f.world;
+        group.world[f.lane] = f.world;
       }
-      const Attempt& attempt = chunk.log[a];
-      lambda = Step::step_vjp(attempt.t, attempt.h, attempt.x, p_lane, lambda, p_bar);
+      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
+        const Attempt& a = chunk.log[first + G];
+        groups[G].lambda = Step::step_vjp(a.t, a.h, a.x, groups[G].p, groups[G].lambda, groups[G].p_bar);
+      });
     }
-    for (int lane = 0; lane < kLanes; ++lane) hand_over(lane);
+    for (const Group& group : groups) {
+      for (int lane = 0; lane < kLanes; ++lane) hand_over(group, lane);
+    }
   }
 
   double t0_, t1_;

@@ -18,6 +18,23 @@ COSTATE_INLINE void unrolled(std::integer_sequence<int, I...>, const Body& body)
   (body.template operator()<I>(), ...);
 }
 
+// Powers to a few digits, which is all that a step size controller needs, from the bits of the number.
+template <class S>
+COSTATE_INLINE S rough_log2(const S& x) {  // x > 0 and normal; error below 0.01
+  using F = simd::format<S>;
+  const auto bits = simd::to_bits(x);
+  const auto one = simd::to_bits(S(1.0)), magic = simd::to_bits(S(4503599627370496.0));  // 2^52
+  const S exponent =
+      simd::from_bits<S>(simd::shift_right<S>(bits, F::mantissa_bits) | magic) - S(4503599627370496.0);
+  const S m = simd::from_bits<S>((bits & F::mantissa_mask) | one);
+  return exponent - S(1023.0 + 5.0 / 3) + m * (S(2.0) - S(1.0 / 3) * m);
+}
+template <class S>
+COSTATE_INLINE S rough_exp2(const S& y) {  // |y| < 1000; relative error below 0.003
+  const S n = simd::round_down(y), f = y - n;
+  return simd::power_of_two(n) * (S(1.0) + f * (S(0.6565) + S(0.3435) * f));
+}
+
 template <class Rhs, class Pair, class S>
 struct AdaptiveStep {
   static constexpr int NX = Rhs::states, NP = Rhs::parameters;
@@ -53,9 +70,8 @@ struct AdaptiveStep {
     return y;
   }
 
-  // Square of the error norm.
-  static COSTATE_INLINE S error_squared(const S& h, const X& x, const X& y, const X* k, const S& rtol,
-                                        const S& atol) {
+  // Square of the error norm: the mean of (h e_i / scale_i)^2.
+  static COSTATE_INLINE S error_squared(const S& h, const X& x, const X& y, const X* k, const S& rtol, const S& atol) {
     S sum(0);
     for (int i = 0; i < NX; ++i) {
       S e = S(V(Pair::e[0])) * k[0][i];

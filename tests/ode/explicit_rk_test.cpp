@@ -6,6 +6,7 @@
 #include <random>
 
 #include "costate/ode/method.h"
+#include "tests/allocation_guard.h"
 #include "tests/ode/problems.h"
 
 namespace costate::ode {
@@ -221,6 +222,28 @@ TEST_P(SecondOrder, TangentOfTheTransposeAgreesWithAStencil) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, SecondOrder,
                          testing::Values("euler", "rk4", "bs3", "dopri5", "tsit5", "dop853"));
+
+TEST_P(Transpose, NoCallAllocates) {
+  const auto field = make_field<2, 3>(driven_pendulum);
+  auto stepper = make_stepper(GetParam(), field);
+  const double x[] = {1, 0.2}, one[] = {1, 1, 1};
+  double y[2], error[2], t_bar = 0, h_bar = 0, theta_bar = 0, x_bar[2] = {}, p_bar[3] = {};
+  const StepInput in{0, 0.1, x, kParameters.data()};
+  const StepTangent in_dot{1, 1, one, one};
+  const StepCotangent in_bar{&t_bar, &h_bar, x_bar, p_bar};
+  const costate::test::AllocationGuard guard;
+  stepper->step(in, y, error);
+  stepper->interpolate(0.5, y);
+  stepper->step_jvp(in, in_dot, y);
+  stepper->step_vjp(in, one, in_bar);
+  stepper->interpolate_jvp(in, in_dot, 0.5, 1, y);
+  stepper->interpolate_vjp(in, 0.5, one, in_bar, &theta_bar);
+  if (stepper->has_second_order()) {
+    stepper->step_vjp_jvp(in, in_dot, one, one, in_bar);
+    stepper->interpolate_vjp_jvp(in, in_dot, 0.5, 1, one, one, in_bar, &theta_bar);
+  }
+  EXPECT_EQ(guard.count(), 0);
+}
 
 TEST(ExplicitRk, KeepsTheLastStageOfAnAcceptedStepAndTheFirstOfARejectedOne) {
   const auto field = make_field<2, 3>(driven_pendulum);
