@@ -6,8 +6,8 @@
 // for every number of threads.
 //
 // The discrete adjoint replays a log of the attempts (t, h, x per lane; h = 0 where one was rejected) from
-// the last to the first: exact for the steps that each world took. Tests:
-// tests/ode/adaptive_ensemble_test.cpp.
+// the last to the first: exact for the steps that each world took.
+// Tests: tests/ode/adaptive_ensemble_test.cpp.
 #pragma once
 
 #include <cstdint>

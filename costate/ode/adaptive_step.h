@@ -3,7 +3,8 @@
 // Equations in explicit_rk.h; here stages and coefficients are unrolled at compile time. A lane with h = 0
 // stands still, and its transpose is the identity: that is how a rejected step is replayed.
 //
-// Rhs as in fixed_step.h, without controls. Tests: tests/ode/adaptive_ensemble_test.cpp.
+// Rhs as in fixed_step.h, without controls.
+// Tests: tests/ode/adaptive_ensemble_test.cpp.
 #pragma once
 
 #include <utility>
@@ -71,7 +72,8 @@ struct AdaptiveStep {
   }
 
   // Square of the error norm: the mean of (h e_i / scale_i)^2.
-  static COSTATE_INLINE S error_squared(const S& h, const X& x, const X& y, const X* k, const S& rtol, const S& atol) {
+  static COSTATE_INLINE S error_squared(const S& h, const X& x, const X& y, const X* k, const S& rtol,
+                                        const S& atol) {
     S sum(0);
     for (int i = 0; i < NX; ++i) {
       S e = S(V(Pair::e[0])) * k[0][i];

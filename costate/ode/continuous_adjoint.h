@@ -3,24 +3,24 @@
 //   lambda' = -f_x' lambda,   mu' = -f_p' lambda,   from lambda(t1) = dL/dx(t1), mu(t1) = 0 down to t0
 //   dL/dy0 = lambda(t0),  dL/dp = mu(t0),  dL/dt1 = <lambda, f>(t1),  dL/dt0 = -<lambda, f>(t0)
 //
-// lambda jumps by the cotangent of each sample. At an event, with w = f+ - R_x f- - R_t and gdot = g_t + g_x
-// f-,
+// lambda jumps by the cotangent of each sample. At an event,
 //
-//   s = (<w, lambda+> - t_e_bar) / gdot,   lambda- = R_x' lambda+ + s g_x',   mu += R_p' lambda+ + s g_p'
+//   w = f+ - R_x f- - R_t,   gdot = g_t + g_x f-,   s = (<w, lambda+> - t_e_bar) / gdot
+//   lambda- = R_x' lambda+ + s g_x',   mu += R_p' lambda+ + s g_p'
 //
 // (f+ is zero after a terminal event, where the solution ends with the event.) The result is the derivative
 // of the flow up to the tolerances of both passes; it is not the derivative of the numbers solve() returned,
 // for which see discrete_adjoint.h.
 //
-//   interpolating   x(t) comes from the dense output of the forward solution
-//   backsolve       x(t) is integrated backwards along with lambda, which needs no memory of the forward
-//   pass, and is
-//                   unstable wherever the forward problem forgets: an error grows like e^{a t} for x' = -a x.
-//                   The state that comes out at t0 is compared with the one that went in, and the report says
-//                   what it means.
+// Interpolating: x(t) comes from the dense output of the forward solution.
+//
+// Backsolve: x(t) is integrated backwards along with lambda. That needs no memory of the forward pass, and is
+// unstable wherever the forward problem forgets: an error grows like e^{a t} for x' = -a x. The state that
+// comes out at t0 is compared with the one that went in, and the report says what it means.
 //
 // Chen et al., Neural Ordinary Differential Equations (2018) for backsolve; Gholami, Keutzer, Biros, ANODE
-// (2019) for why not. Tests: tests/ode/continuous_adjoint_test.cpp.
+// (2019) for why not.
+// Tests: tests/ode/continuous_adjoint_test.cpp.
 #pragma once
 
 #include <string>

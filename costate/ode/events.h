@@ -3,7 +3,8 @@
 // At an event time t_e the state jumps, x+ = R(t_e, x-, p), or the solution ends, or the time is only
 // recorded. The step that contains the event is retaken with the length h_e at which g(t + h_e, step(t, h_e,
 // x, p), p) = 0 to rounding, so that event times and states after an event are differentiable functions of
-// all inputs: discrete_adjoint.h has the saltation terms. Tests: tests/ode/events_test.cpp.
+// all inputs: discrete_adjoint.h has the saltation terms.
+// Tests: tests/ode/events_test.cpp.
 #pragma once
 
 #include <limits>

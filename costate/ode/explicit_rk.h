@@ -2,8 +2,7 @@
 //
 //   S_i = sum_j a_ij k_j,   X_i = x + h S_i,   k_i = f(t + c_i h, X_i, p),   y = x + h sum_i b_i k_i
 //
-// Transpose, from the cotangent y_bar; stages in reverse, with K_i the cotangent of k_i, starting at h b_i
-// y_bar:
+// Transpose: stages in reverse, with K_i the cotangent of k_i, which starts at h b_i y_bar:
 //
 //   (t_i, X_i)_bar = f'(t_i, X_i, p)' K_i        x_bar += X_i_bar      K_j += h a_ij X_i_bar
 //   t_bar += t_i_bar                             h_bar += c_i t_i_bar + <S_i, X_i_bar>
@@ -13,7 +12,8 @@
 // Every call names its inputs; stages that are already known for those inputs are kept: after a rejected step
 // the first stage, after an accepted one its last (FSAL), between tangents and transposes of one step all of
 // them. What is kept are bits that the same code would compute again, so a step is a pure function of its
-// inputs. Tests: tests/ode/explicit_rk_test.cpp.
+// inputs.
+// Tests: tests/ode/explicit_rk_test.cpp.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,8 @@
 //   h_dot = -(g_t t_dot + g_x y_dot + g_p p_dot) / G_h      y_dot with h held,  G_h = g_t + <g_x, step_h>
 //
 // It costs one pass per direction, and suits few inputs or many outputs; one gradient of many inputs is the
-// adjoint's. Tests: tests/ode/forward_sensitivity_test.cpp.
+// adjoint's.
+// Tests: tests/ode/forward_sensitivity_test.cpp.
 #pragma once
 
 #include <vector>

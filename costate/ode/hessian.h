@@ -7,7 +7,8 @@
 //
 // At an event the multiplier s = -h_bar / G_h moves too. Both h_bar and G_h are h-components of transposed
 // steps, so their rates are h-components of step_vjp_jvp, and no third derivative appears. The field, guards,
-// jumps and costs must have has_second_order(). Tests: tests/ode/hessian_test.cpp.
+// jumps and costs must have has_second_order().
+// Tests: tests/ode/hessian_test.cpp.
 #pragma once
 
 #include <vector>

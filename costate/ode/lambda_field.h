@@ -3,13 +3,13 @@
 //   auto lotka_volterra = ode::make_field<2, 4>([](auto t, auto x, auto p) {
 //     return std::array{p[0] * x[0] - p[1] * x[0] * x[1], -p[2] * x[1] + p[3] * x[0] * x[1]};
 //   });
-//   auto distance = ode::make_function<2, 4>([](auto t, auto x, auto p) { return 0.5 * (x[0] * x[0] + x[1] *
-//   x[1]); });
+//   auto cost = ode::make_function<2, 4>([](auto t, auto x, auto p) { return 0.5 * x[0] * x[0]; });
 //
 // t is a scalar S, x and p are Vec<S, NX> and Vec<S, NP>; the result is an array of S, or one S. The lambda
 // is compiled for S = double and for dual numbers: tangents take one direction, transposes all 1 + NX + NP of
 // them in strips, second derivatives dual numbers of dual numbers. That suits small systems, where nothing
-// beats it; large ones belong in a Program. Tests: tests/ode/lambda_field_test.cpp.
+// beats it; large ones belong in a Program.
+// Tests: tests/ode/lambda_field_test.cpp.
 #pragma once
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 // The running cost l is given to solve() (Options::running), since its integral is part of the solution.
 // Samples are taken from the dense output, and differentiated through it. Whoever has a loss of their own
 // passes the cotangents of the outputs instead.
+// Tests: tests/ode/discrete_adjoint_test.cpp.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,8 @@
 // kick. Dense output: the cubic through q and v at both ends, and its derivative for v.
 //
 // [1] Hairer, Lubich, Wanner: Geometric Numerical Integration, 2nd ed.  [2] Yoshida, Phys. Lett. A 150
-// (1990). Tests: tests/ode/symplectic_test.cpp.
+// (1990).
+// Tests: tests/ode/symplectic_test.cpp.
 #pragma once
 
 #include <vector>

@@ -12,8 +12,8 @@
 // Coefficients: [HNW] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed. (Euler,
 // midpoint, Heun, RK4: II.1; Dormand-Prince 5(4): table II.5.2, interpolant of Shampine, Math. Comp. 46
 // (1986); DOP853: II.10 and the code DOP853); Bogacki, Shampine, Appl. Math. Lett. 2 (1989); Tsitouras,
-// Comput. Math. Appl. 62 (2011). Tests: tests/ode/explicit_rk_test.cpp (order conditions, convergence,
-// interpolants).
+// Comput. Math. Appl. 62 (2011).
+// Tests: tests/ode/explicit_rk_test.cpp (orders of methods and interpolants).
 #pragma once
 
 #include <string>
