@@ -59,6 +59,19 @@ class Stepper {
   virtual void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,
                                double* theta_bar) = 0;
 
+  // Size of the last step's error over the first `components` states, relative to scale: the root mean square of
+  // error / scale, unless the method combines several estimates. (Trailing states may be left out of error control.)
+  virtual double error_norm(const double* error, const double* scale, int components) const;
+
+  // Forward tangents of step_vjp and interpolate_vjp, for Hessian-vector products: with their inputs moving along the *_dot,
+  // adds the rates of the cotangents. Where has_second_order() is false they throw an Error that says so.
+  virtual bool has_second_order() const { return false; }
+  virtual void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar, const double* y_bar_dot,
+                            const StepCotangent& in_bar_dot);
+  virtual void interpolate_vjp_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
+                                   const double* y_bar, const double* y_bar_dot, const StepCotangent& in_bar_dot,
+                                   double* theta_bar_dot);
+
   // Evaluations of f, of its Jacobian, and factorisations since construction.
   struct Counts {
     long rhs = 0, jacobians = 0, factorisations = 0, newton_iterations = 0;

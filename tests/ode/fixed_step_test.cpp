@@ -16,7 +16,8 @@ template <class Real>
 Arguments<Real> start(const Rollout<Real>& rollout, std::vector<Real> x0) {
   Arguments<Real> a = rollout.arguments();
   a.x0 = std::move(x0);
-  for (std::size_t i = 0; i < a.controls.size(); ++i) a.controls[i] = static_cast<Real>(0.3 * std::sin(0.7 * double(i)));
+  for (std::size_t i = 0; i < a.controls.size(); ++i)
+    a.controls[i] = static_cast<Real>(0.3 * std::sin(0.7 * double(i)));
   return a;
 }
 
@@ -24,10 +25,12 @@ Arguments<Real> start(const Rollout<Real>& rollout, std::vector<Real> x0) {
 template <class Real>
 void contract(std::shared_ptr<System<Real>> system, std::vector<Real> x0, test::ContractOptions o = {}) {
   Rollout<Real> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
-  const auto objective = system->signature().controls() > 0
-                             ? loss::sum<Real>({loss::final<Real>(system->signature(), system->signature().fields(Role::state)[0].name, {}),
-                                                loss::effort<Real>(system->signature(), 0.1)})
-                             : loss::final<Real>(system->signature(), system->signature().fields(Role::state)[0].name, {});
+  const auto objective =
+      system->signature().controls() > 0
+          ? loss::sum<Real>(
+                {loss::final<Real>(system->signature(), system->signature().fields(Role::state)[0].name, {}),
+                 loss::effort<Real>(system->signature(), 0.1)})
+          : loss::final<Real>(system->signature(), system->signature().fields(Role::state)[0].name, {});
   const Arguments<Real> at = start(rollout, x0);
   test::expect_contract<Real>(system, at, *objective, o);
   Rollout<Real> one(system, {.steps = 1});
@@ -53,10 +56,13 @@ TEST(FixedStep, ProjectileMeetsTheContract) {
   }
 }
 TEST(FixedStep, VanDerPolMeetsTheContract) {
-  for (auto integrator : {Integrator::euler, Integrator::rk4}) contract<double>(ode::van_der_pol<double>(integrator), {2, 0.1});
+  for (auto integrator : {Integrator::euler, Integrator::rk4})
+    contract<double>(ode::van_der_pol<double>(integrator), {2, 0.1});
 }
 
-TEST(FixedStep, AnIntegratorThatDoesNotFitIsRefused) { EXPECT_THROW(ode::lorenz<double>(Integrator::verlet), Error); }
+TEST(FixedStep, AnIntegratorThatDoesNotFitIsRefused) {
+  EXPECT_THROW(ode::lorenz<double>(Integrator::verlet), Error);
+}
 
 // Lorenz, rho = 21, to t = 1: an independent quad-precision solution.
 TEST(FixedStep, LorenzReachesTheReferenceValueAndGradient) {
@@ -69,8 +75,12 @@ TEST(FixedStep, LorenzReachesTheReferenceValueAndGradient) {
   EXPECT_NEAR(end[0], -6.450579147318907, 2e-10);
   EXPECT_NEAR(end[1], -8.895211478667793, 2e-10);
   EXPECT_NEAR(end[2], 14.64914586660444, 2e-10);
-  EXPECT_NEAR(rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "x")).parameters["rho"][0], -1.239242130721969, 1e-9);
-  EXPECT_NEAR(rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "z")).parameters["rho"][0], 2.275542510621602, 1e-9);
+  EXPECT_NEAR(rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "x"))
+                  .parameters["rho"][0],
+              -1.239242130721969, 1e-9);
+  EXPECT_NEAR(rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "z"))
+                  .parameters["rho"][0],
+              2.275542510621602, 1e-9);
 }
 
 // Van der Pol, mu = 1, from (2, 0) to t = 5.
@@ -92,7 +102,8 @@ TEST(FixedStep, ProjectileWithoutDragMatchesTheClosedForm) {
   Arguments<double> a = rollout.arguments();
   a.x0 = {0, 1, 3, 4};
   a.parameters.set("drag", 0.0);
-  const auto g = rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "position", 1));
+  const auto g =
+      rollout.value_and_gradient(a, *loss::final_value<double>(system->signature(), "position", 1));
   EXPECT_NEAR(g.value, 1 + 4 - 9.81 / 2, 1e-13);
   EXPECT_NEAR(g.parameters["gravity"][0], -0.5, 1e-13);
   EXPECT_NEAR(g.x0[3], 1.0, 1e-13);
@@ -136,12 +147,15 @@ TEST(FixedStep, VerletRunsBackwardsToWhereItStarted) {
   Rollout<double> stored(system, {.steps = 1000, .hold = 100});
   Rollout<double> reversed(system, {.steps = 1000, .checkpoints = reversible(), .hold = 100});
   Arguments<double> a = start(stored, {0.9, 0.2});
-  const auto exact = stored.value_and_gradient(a, *objective), reconstructed = reversed.value_and_gradient(a, *objective);
+  const auto exact = stored.value_and_gradient(a, *objective),
+             reconstructed = reversed.value_and_gradient(a, *objective);
   EXPECT_EQ(exact.value, reconstructed.value);
   EXPECT_NEAR(reconstructed.x0[0], exact.x0[0], 1e-10 * std::abs(exact.x0[0]));
-  EXPECT_NEAR(reconstructed.parameters["length"][0], exact.parameters["length"][0], 1e-10 * std::abs(exact.parameters["length"][0]));
+  EXPECT_NEAR(reconstructed.parameters["length"][0], exact.parameters["length"][0],
+              1e-10 * std::abs(exact.parameters["length"][0]));
   EXPECT_EQ(reconstructed.report.label, "exact up to rounding of the reconstructed states");
-  EXPECT_LT(reversed.value_and_gradient(a, *objective).report.memory_bytes, stored.value_and_gradient(a, *objective).report.memory_bytes / 20);
+  EXPECT_LT(reversed.value_and_gradient(a, *objective).report.memory_bytes,
+            stored.value_and_gradient(a, *objective).report.memory_bytes / 20);
 }
 
 TEST(FixedStep, VerletKeepsTheEnergyOverALongTime) {
@@ -150,9 +164,11 @@ TEST(FixedStep, VerletKeepsTheEnergyOverALongTime) {
     Rollout<double> rollout(system, {.steps = steps, .checkpoints = reversible(), .hold = steps});
     Arguments<double> a = rollout.arguments();
     a.x0 = {0.9, 0.2};
-    return rollout.value_and_gradient(a, *loss::final<double>(system->signature(), "q", {})).report.energy_drift.value();
+    return rollout.value_and_gradient(a, *loss::final<double>(system->signature(), "q", {}))
+        .report.energy_drift.value();
   };
-  for (std::int64_t steps : {100, 1000, 10000, 100000}) EXPECT_LT(drift(steps), 5e-4);  // of order (w dt)^2, whatever the time
+  for (std::int64_t steps : {100, 1000, 10000, 100000})
+    EXPECT_LT(drift(steps), 5e-4);  // of order (w dt)^2, whatever the time
 }
 
 }  // namespace

@@ -1,0 +1,343 @@
+// Adaptive ensembles: many worlds of a small system in SIMD lanes, each with its own step sizes.
+//
+// A lane holds one world with its time, its step size and its controller. All lanes attempt a step together;
+// each accepts or rejects its own (step_control.h's rule, in lanes), and a lane whose world has reached t1
+// takes the next world. What a world computes does not depend on its neighbours: results have the same bits
+// for every number of threads.
+//
+// The discrete adjoint replays a log of the attempts (t, h, x per lane; h = 0 where one was rejected) from
+// the last to the first: exact for the steps that each world took.
+// Tests: tests/ode/adaptive_ensemble_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/ode/adaptive_pairs.h"
+#include "costate/ode/adaptive_step.h"
+
+namespace costate::ode {
+
+struct EnsembleOptions {
+  double rtol = 1e-6, atol = 1e-9;
+  long max_steps = 100000;  // attempts of one world
+};
+
+// Layout of arrays over worlds: [index][world].
+struct EnsembleResult {
+  std::vector<double> y;    // at t1
+  std::vector<long> steps;  // accepted, per world
+  long attempts = 0;        // of all worlds
+};
+struct EnsembleGradient {
+  EnsembleResult result;
+  std::vector<double> y0, p;
+};
+// The cotangent of a world's final state, of which it is told.
+using EnsembleCotangent = std::function<void(std::int64_t world, const double* y, double* y_bar)>;
+
+template <class Rhs, class Pair = DormandPrince, class S = NativePack<double>>
+class AdaptiveEnsemble {
+ public:
+  static constexpr int NX = Rhs::states, NP = Rhs::parameters, kLanes = lanes_of<S>;
+  static_assert(std::is_same_v<value_t<S>, double>);
+
+  AdaptiveEnsemble(double t0, double t1, EnsembleOptions options = {}) : t0_(t0), t1_(t1), options_(options) {
+    if (!(options.atol > 0) || !(options.rtol >= 0)) {
+      throw Error({"an ensemble needs atol > 0 and rtol >= 0", "ode::AdaptiveEnsemble", ""});
+    }
+  }
+
+  EnsembleResult solve(std::int64_t worlds, const std::vector<double>& y0,
+                       const std::vector<double>& p) const {
+    EnsembleGradient out = run(worlds, y0, p, nullptr);
+    return std::move(out.result);
+  }
+  EnsembleGradient gradient(std::int64_t worlds, const std::vector<double>& y0, const std::vector<double>& p,
+                            const EnsembleCotangent& cotangent) const {
+    return run(worlds, y0, p, &cotangent);
+  }
+
+ private:
+  using Step = AdaptiveStep<Rhs, Pair, S>;
+  using X = Vec<S, NX>;
+  using P = Vec<S, NP>;
+  using Mask = mask_t<S>;
+
+  struct Attempt {
+    S t, h;  // h = 0: rejected
+    X x;
+  };
+  // Attempts of the groups alternate in the log. After attempt `after`, lane `lane` of its group finished
+  // `world`.
+  struct Finish {
+    std::size_t after;
+    int lane;
+    std::int64_t world;
+  };
+  // One chunk of worlds, from first to last.
+  struct Chunk {
+    std::vector<Attempt> log;
+    std::vector<Finish> finishes;
+  };
+
+  // Groups of lanes that advance in turn: while one waits for its step size, the other computes.
+  static constexpr int kGroups = 2;
+  static constexpr std::int64_t kChunk = 32 * kGroups * kLanes;
+  static constexpr double kLogFloor = -13.287712379549449;  // log2(1e-4)
+
+  EnsembleGradient run(std::int64_t worlds, const std::vector<double>& y0, const std::vector<double>& p,
+                       const EnsembleCotangent* cotangent) const {
+    if (std::int64_t(y0.size()) != worlds * NX || std::int64_t(p.size()) != worlds * NP) {
+      throw Error({"y0 and p must have one value per state or parameter and world", "ode::AdaptiveEnsemble",
+                   "the layout is [index][world]"});
+    }
+    EnsembleGradient out;
+    out.result.y.resize(y0.size());
+    out.result.steps.resize(std::size_t(worlds));
+    if (cotangent) {
+      out.y0.resize(y0.size());
+      out.p.resize(p.size());
+    }
+    out.result.attempts = parallel_sum<long>(worlds, kChunk, 0L, [&](std::int64_t begin, std::int64_t end) {
+      thread_local Chunk chunk;
+      chunk.log.clear();
+      chunk.finishes.clear();
+      const long attempts =
+          forward(begin, end, worlds, y0.data(), p.data(), out.result, cotangent ? &chunk : nullptr);
+      if (cotangent) backward(chunk, worlds, p.data(), out, *cotangent);
+      return attempts;
+    });
+    return out;
+  }
+
+  // Lanes of one chunk on their way.
+  struct Lanes {
+    S t, h, log_old, grow;  // log2 of the last error; upper limit of the next factor
+    S attempts, accepted;
+    X x, k0;
+    P p;
+    std::int64_t world[kLanes];
+  };
+
+  static void set_lane(S& s, int lane, double v) {
+    if constexpr (kLanes == 1)
+      s = v;
+    else
+      s.set(lane, v);
+  }
+
+  // Starting step of [HNW II.4], for one world.
+  double initial_step(const Vec<double, NX>& x, const Vec<double, NP>& p, Vec<double, NX>& f0) const {
+    const double sign = t1_ >= t0_ ? 1 : -1;
+    f0 = Rhs::value(t0_, x, Vec<double, 0>{}, p);
+    double d0 = 0, d1 = 0, d2 = 0;
+    const auto scaled = [&](double v, int i) {
+      const double r = v / (options_.atol + options_.rtol * std::abs(x[i]));
+      return r * r / NX;
+    };
+    for (int i = 0; i < NX; ++i) d0 += scaled(x[i], i), d1 += scaled(f0[i], i);
+    d0 = std::sqrt(d0), d1 = std::sqrt(d1);
+    const double span = std::abs(t1_ - t0_);
+    const double h0 = std::min(d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1, span);
+    Vec<double, NX> x1;
+    for (int i = 0; i < NX; ++i) x1[i] = x[i] + sign * h0 * f0[i];
+    const Vec<double, NX> f1 = Rhs::value(t0_ + sign * h0, x1, Vec<double, 0>{}, p);
+    for (int i = 0; i < NX; ++i) d2 += scaled(f1[i] - f0[i], i);
+    d2 = std::sqrt(d2) / h0;
+    const double steepest = std::max(d1, d2);
+    const double h1 = steepest <= 1e-15 ? std::max(1e-6, h0 * 1e-3) : std::pow(0.01 / steepest, 0.2);
+    return std::min({100 * h0, h1, span});
+  }
+
+  void enter(Lanes& l, int lane, std::int64_t world, std::int64_t worlds, const double* y0,
+             const double* p) const {
+    Vec<double, NX> x, f0;
+    Vec<double, NP> q;
+    for (int i = 0; i < NX; ++i) x[i] = y0[i * worlds + world];
+    for (int i = 0; i < NP; ++i) q[i] = p[i * worlds + world];
+    const double h = initial_step(x, q, f0);
+    for (int i = 0; i < NX; ++i) set_lane(l.x[i], lane, x[i]), set_lane(l.k0[i], lane, f0[i]);
+    for (int i = 0; i < NP; ++i) set_lane(l.p[i], lane, q[i]);
+    set_lane(l.t, lane, t0_);
+    set_lane(l.h, lane, h);
+    set_lane(l.log_old, lane, kLogFloor);
+    set_lane(l.grow, lane, 10.0);
+    l.world[lane] = world;
+    set_lane(l.attempts, lane, 0.0);
+    set_lane(l.accepted, lane, 0.0);
+  }
+
+  [[noreturn]] void fail(const std::string& what, std::int64_t world, double t,
+                         const std::string& advice) const {
+    throw Error({what, "world " + std::to_string(world) + ", t = " + std::to_string(t), advice},
+                Error::Kind::numerics);
+  }
+
+  // One attempt of all lanes. True where a lane has arrived at t1; `trouble` where a step size fell below the
+  // smallest.
+  COSTATE_INLINE Mask attempt(Lanes& l, double smallest, Attempt* log, Mask* trouble) const {
+    const S rtol(options_.rtol), atol(options_.atol), end_time(t1_), sign(t1_ >= t0_ ? 1.0 : -1.0);
+    // Exponents of the controller: see step_control.h with k = 5.
+    constexpr double kBeta = 0.04, kExponent = 0.2 - 0.75 * kBeta;
+    const S remaining = sign * (end_time - l.t);
+    const Mask last = l.h * S(1.01) >= remaining;
+    const S length = select(last, remaining, l.h);
+    const S h = sign * length;
+    X k[7];
+    k[0] = l.k0;
+    const X y = Step::step(l.t, h, l.x, l.p, k);
+    const S err2 = Step::error_squared(h, l.x, y, k, rtol, atol);
+    const Mask accept = err2 <= S(1.0);
+    if (log) *log = {l.t, select(accept, h, S(0.0)), l.x};
+
+    // Not a number: as bad as can be.
+    const S bounded = select(err2 <= S(1e8), max(err2, S(1e-20)), S(1e8));
+    const S log_err = S(0.5) * rough_log2(bounded);
+    const S gain = S(kExponent) * log_err - select(accept, S(kBeta) * l.log_old, S(0.0));
+    const S factor = min(max(S(0.9) * rough_exp2(-gain), S(0.2)), select(accept, l.grow, S(1.0)));
+    l.h = length * factor;
+    l.log_old = select(accept, max(log_err, S(kLogFloor)), l.log_old);
+    l.grow = select(accept, S(10.0), S(1.0));
+    l.t = select(accept, select(last, end_time, l.t + h), l.t);
+    for (int i = 0; i < NX; ++i) {
+      l.x[i] = select(accept, y[i], l.x[i]);
+      l.k0[i] = select(accept, k[6][i], l.k0[i]);
+    }
+    l.accepted += select(accept, S(1.0), S(0.0));
+    l.attempts += S(1.0);
+    *trouble = (!accept) & (l.h < S(smallest));
+    return accept & last;
+  }
+
+  long forward(std::int64_t begin, std::int64_t end, std::int64_t worlds, const double* y0, const double* p,
+               EnsembleResult& result, Chunk* chunk) const {
+    const double smallest =
+        16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0_), std::abs(t1_));
+    Lanes groups[kGroups];
+    std::int64_t next = begin;
+    int busy = 0;
+    for (Lanes& l : groups) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        // More lanes than worlds: the spare ones stand at the end of the first world, and nobody looks.
+        enter(l, lane, next < end ? next : begin, worlds, y0, p);
+        if (next < end) {
+          ++busy;
+          ++next;
+        } else {
+          l.world[lane] = -1;
+          set_lane(l.t, lane, t1_);
+        }
+      }
+    }
+    long attempts = 0;
+    for (std::size_t iteration = 0; busy > 0; ++iteration) {
+      Mask arrived[kGroups], trouble[kGroups];
+      Attempt* log = nullptr;
+      if (chunk) {
+        chunk->log.resize(chunk->log.size() + kGroups);
+        log = chunk->log.data() + chunk->log.size() - kGroups;
+      }
+      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
+        arrived[G] = attempt(groups[G], smallest, log ? log + G : nullptr, &trouble[G]);
+      });
+      // Trouble and arrivals are rare: look lane by lane only then.
+      for (int g = 0; g < kGroups; ++g) {
+        if (any(trouble[g]) || (iteration & 255) == 255) check(groups[g], smallest);
+        if (!any(arrived[g])) continue;
+        Lanes& l = groups[g];
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const std::int64_t world = l.world[lane];
+          if (world < 0 || !lane_of(arrived[g], lane)) continue;
+          for (int i = 0; i < NX; ++i)
+            result.y[std::size_t(i * worlds + world)] = costate::lane(l.x[i], lane);
+          result.steps[std::size_t(world)] = long(costate::lane(l.accepted, lane));
+          attempts += long(costate::lane(l.attempts, lane));
+          if (chunk) chunk->finishes.push_back({iteration * kGroups + std::size_t(g), lane, world});
+          if (next < end) {
+            enter(l, lane, next++, worlds, y0, p);
+          } else {
+            l.world[lane] = -1;  // keeps the last world, standing still at t1
+            --busy;
+          }
+        }
+      }
+    }
+    return attempts;
+  }
+
+  static bool lane_of(const Mask& m, int lane) {
+    if constexpr (kLanes == 1)
+      return m;
+    else
+      return m[lane];
+  }
+
+  void check(const Lanes& l, double smallest) const {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (l.world[lane] < 0) continue;
+      const double h = costate::lane(l.h, lane), t = costate::lane(l.t, lane);
+      if (!(h >= smallest) && t != t1_) {
+        fail("the step size fell to " + std::to_string(h), l.world[lane], t,
+             "raise rtol or atol; if the state blows up, check the parameters of this world");
+      }
+      if (costate::lane(l.attempts, lane) > double(options_.max_steps)) {
+        fail("t1 was not reached in " + std::to_string(options_.max_steps) + " steps", l.world[lane], t,
+             "raise max_steps, or loosen rtol; stiff problems belong to an implicit method");
+      }
+    }
+  }
+
+  void backward(const Chunk& chunk, std::int64_t worlds, const double* p, EnsembleGradient& out,
+                const EnsembleCotangent& cotangent) const {
+    struct Group {
+      X lambda = X::zero();
+      P p = P::zero(), p_bar = P::zero();
+      std::int64_t world[kLanes];
+    } groups[kGroups];
+    for (Group& group : groups) std::fill(group.world, group.world + kLanes, -1);
+    const auto hand_over = [&](const Group& group, int lane) {
+      const std::int64_t world = group.world[lane];
+      if (world < 0) return;
+      for (int i = 0; i < NX; ++i)
+        out.y0[std::size_t(i * worlds + world)] = costate::lane(group.lambda[i], lane);
+      for (int i = 0; i < NP; ++i)
+        out.p[std::size_t(i * worlds + world)] = costate::lane(group.p_bar[i], lane);
+    };
+    std::size_t finish = chunk.finishes.size();
+    for (std::size_t first = chunk.log.size(); first >= kGroups;) {
+      first -= kGroups;
+      for (; finish > 0 && chunk.finishes[finish - 1].after >= first; --finish) {
+        const Finish& f = chunk.finishes[finish - 1];
+        Group& group = groups[f.after - first];
+        hand_over(group, f.lane);
+        double y[NX], y_bar[NX] = {};
+        for (int i = 0; i < NX; ++i) y[i] = out.result.y[std::size_t(i * worlds + f.world)];
+        cotangent(f.world, y, y_bar);
+        for (int i = 0; i < NX; ++i) set_lane(group.lambda[i], f.lane, y_bar[i]);
+        for (int i = 0; i < NP; ++i) {
+          set_lane(group.p[i], f.lane, p[i * worlds + f.world]);
+          set_lane(group.p_bar[i], f.lane, 0.0);
+        }
+        group.world[f.lane] = f.world;
+      }
+      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
+        const Attempt& a = chunk.log[first + G];
+        groups[G].lambda = Step::step_vjp(a.t, a.h, a.x, groups[G].p, groups[G].lambda, groups[G].p_bar);
+      });
+    }
+    for (const Group& group : groups) {
+      for (int lane = 0; lane < kLanes; ++lane) hand_over(group, lane);
+    }
+  }
+
+  double t0_, t1_;
+  EnsembleOptions options_;
+};
+
+}  // namespace costate::ode

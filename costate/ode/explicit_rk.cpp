@@ -1,0 +1,144 @@
+#include "costate/ode/explicit_rk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "costate/core/error.h"
+#include "costate/ode/rk_rows.h"
+
+namespace costate::ode {
+namespace {
+
+std::size_t z(int i) { return static_cast<std::size_t>(i); }
+
+bool same(const double* a, const std::vector<double>& b) {
+  return b.empty() || std::memcmp(a, b.data(), b.size() * sizeof(double)) == 0;
+}
+
+}  // namespace
+
+ExplicitRk::ExplicitRk(const Tableau& tableau, const VectorField& field)
+    : tableau_(tableau), field_(field), n_(field.states()), np_(field.parameters()) {
+  if (!field.mass().empty()) {
+    throw Error({"the vector field has a mass matrix, which explicit methods do not take",
+                 std::string("method ") + name(),
+                 "use an implicit method (rodas, radau), or divide by the mass matrix in the equations"});
+  }
+  const std::size_t stages = z(tableau.dense_stages), n = z(n_);
+  x_.resize(n);
+  p_.resize(z(np_));
+  y_.resize(n);
+  for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_}) v->assign(stages * n, 0.0);
+  for (auto* v : {&sum_, &sum_dot_, &X_bar_, &X_bar_dot_, &error_auxiliary_}) v->assign(n, 0.0);
+  scratch_.resize(field.scratch_size());
+  reached_.resize(stages);
+}
+
+void ExplicitRk::combine(const Tableau::Row& row, const double* k, double* out) const {
+  with_states(n_, [&]<int N>() { combine_row<N>(row, k, out, n_); });
+}
+
+void ExplicitRk::combine(const double* weights, int count, const double* k, double* out) const {
+  std::fill(out, out + n_, 0.0);
+  for (int s = 0; s < count; ++s) {
+    for (int i = 0; i < n_; ++i) out[i] += weights[s] * k[s * n_ + i];
+  }
+}
+
+double ExplicitRk::dot(const double* a, const double* b) const {
+  double sum = 0;
+  for (int i = 0; i < n_; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+void ExplicitRk::take_inputs(const StepInput& in) {
+  const bool same_p = valid_ && same(in.p, p_);
+  const bool same_start = same_p && in.t == t_ && same(in.x, x_);
+  if (same_start && in.h == h_) return;
+  const int last = tableau_.last;
+  if (same_start) {
+    known_ = std::min(known_, 1);
+  } else if (same_p && last >= 0 && end_known_ && known_ > last && in.t == t_ + h_ && same(in.x, y_)) {
+    std::copy_n(k_.begin() + last * n_, n_, k_.begin());
+    std::copy_n(y_.begin(), n_, X_.begin());
+    known_ = 1;
+  } else {
+    known_ = 0;
+  }
+  end_known_ = false;
+  valid_ = true;
+  t_ = in.t;
+  h_ = in.h;
+  std::copy_n(in.x, n_, x_.begin());
+  if (!same_p) std::copy_n(in.p, np_, p_.begin());
+}
+
+template <int N>
+void ExplicitRk::compute_stages_of(int count) const {
+  const int n = N > 0 ? N : n_;
+  for (; known_ < count; ++known_) {
+    const int i = known_;
+    double* X = X_.data() + i * n;
+    double* S = S_.data() + i * n;
+    combine_row<N>(tableau_.a[z(i)], k_.data(), S, n);
+    for (int j = 0; j < n; ++j) X[j] = x_[z(j)] + h_ * S[j];
+    field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n, scratch_.data());
+    ++rhs_;
+  }
+}
+
+void ExplicitRk::compute_stages(int count) const {
+  if (known_ >= count) return;
+  with_states(n_, [&]<int N>() { compute_stages_of<N>(count); });
+}
+
+void ExplicitRk::compute_end() const {
+  if (end_known_) return;
+  compute_stages(tableau_.stages);
+  combine(tableau_.b, k_.data(), sum_.data());
+  for (int j = 0; j < n_; ++j) y_[z(j)] = x_[z(j)] + h_ * sum_[z(j)];
+  end_known_ = true;
+}
+
+bool ExplicitRk::step(const StepInput& in, double* y, double* error) {
+  take_inputs(in);
+  compute_end();
+  std::copy_n(y_.begin(), n_, y);
+  if (error && tableau_.error_order > 0) {
+    compute_stages(tableau_.error_stages);
+    combine(tableau_.error, k_.data(), error);
+    for (int j = 0; j < n_; ++j) error[j] *= h_;
+    if (!tableau_.error_auxiliary.empty()) {
+      combine(tableau_.error_auxiliary, k_.data(), error_auxiliary_.data());
+      for (double& e : error_auxiliary_) e *= h_;
+    }
+  }
+  counts_.rhs = rhs_;
+  return true;
+}
+
+// DOP853: err = |e5| |e5| / sqrt(|e5|^2 + 0.01 |e3|^2), which behaves as h^8 [HNW II.10].
+double ExplicitRk::error_norm(const double* error, const double* scale, int components) const {
+  if (tableau_.error_auxiliary.empty()) return Stepper::error_norm(error, scale, components);
+  double fifth = 0, third = 0;
+  for (int i = 0; i < components; ++i) {
+    const double e5 = error[i] / scale[i], e3 = error_auxiliary_[z(i)] / scale[i];
+    fifth += e5 * e5;
+    third += e3 * e3;
+  }
+  const double denominator = fifth + 0.01 * third;
+  return denominator > 0 ? fifth / std::sqrt(denominator * components) : 0.0;
+}
+
+void ExplicitRk::interpolate(double theta, double* y) const {
+  double w[kMaxStages], dw[kMaxStages], ddw[kMaxStages];
+  compute_end();
+  compute_stages(tableau_.dense_stages);
+  tableau_.weights(theta, w, dw, ddw);
+  combine(w, tableau_.dense_stages, k_.data(), sum_.data());
+  for (int j = 0; j < n_; ++j) y[j] = x_[z(j)] + h_ * sum_[z(j)];
+}
+
+}  // namespace costate::ode

@@ -1,0 +1,416 @@
+#include "costate/ode/solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "costate/core/error.h"
+#include "costate/ode/quadrature_field.h"
+#include "costate/ode/step_control.h"
+#include "costate/ode/stiffness.h"
+#include "costate/ode/zeno.h"
+
+namespace costate::ode {
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+std::size_t z(long i) { return static_cast<std::size_t>(i); }
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", v);
+  return text;
+}
+
+void check_input(bool ok, const std::string& what, const std::string& advice) {
+  if (!ok) throw Error({what, "ode::solve", advice});
+}
+
+}  // namespace
+
+// One run of solve(): the state of the march, and the trajectory it leaves behind.
+class Integration {
+ public:
+  Integration(const VectorField& field, TimeSpan span, const std::vector<double>& y0,
+              const std::vector<double>& p, const Options& options);
+  Solution run();
+
+ private:
+  double initial_step();
+  bool attempt();  // one step from (t_, x_) into (h_, y_); false: rejected
+  bool attempt_fixed();
+  void accept();  // record the step, outputs, events
+  void record_step(int event);
+  void handle_event(int event);
+  void emit(bool at_end);
+  void finish(Status status, const std::string& message);
+  [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
+  std::string stiffness_hint() const;
+
+  const Options& options_;
+  const VectorField& user_field_;
+  std::shared_ptr<Trajectory> trajectory_ = std::make_shared<Trajectory>();
+  const VectorField* field_;
+  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<EventMonitor> monitor_;
+  StepControl control_;
+  ZenoWatch zeno_;
+  Solution solution_;
+
+  int n_, controlled_;
+  double t0_, t1_, sign_;
+  bool fixed_;
+  double t_, h_ = 0, next_h_ = 0, max_step_;
+  double segment_start_;
+  long segment_steps_ = 0, attempts_ = 0;
+  bool not_finite_ = false, done_ = false, last_ = false;
+  std::vector<double> x_, y_, error_, scale_, atol_;
+  std::size_t next_output_ = 0;
+};
+
+Integration::Integration(const VectorField& field, TimeSpan span, const std::vector<double>& y0,
+                         const std::vector<double>& p, const Options& options)
+    : options_(options),
+      user_field_(field),
+      field_(&field),
+      control_(1),
+      zeno_(std::abs(span.t1 - span.t0)),
+      t0_(span.t0),
+      t1_(span.t1),
+      sign_(span.t1 >= span.t0 ? 1 : -1),
+      fixed_(options.dt > 0),
+      t_(span.t0),
+      segment_start_(span.t0) {
+  const int states = field.states();
+  check_input(int(y0.size()) == states,
+              "y0 has " + std::to_string(y0.size()) + " values for " + std::to_string(states) + " states",
+              "give one initial value per state");
+  check_input(int(p.size()) == field.parameters(),
+              "p has " + std::to_string(p.size()) + " values for " + std::to_string(field.parameters()) +
+                  " parameters",
+              "give one value per parameter of the field");
+  check_input(std::isfinite(t0_) && std::isfinite(t1_), "the time span is not finite", "");
+  check_input(options.atol.size() == 1 || int(options.atol.size()) == states,
+              "atol has " + std::to_string(options.atol.size()) + " values",
+              "give one for all states, or one per state");
+  check_input(options.rtol >= 0 && options.keep_every >= 1 && options.dt >= 0,
+              "rtol and dt must not be negative, keep_every at least 1", "");
+  for (std::size_t i = 0; i < options.t_eval.size(); ++i) {
+    const double t = options.t_eval[i];
+    check_input(sign_ * t >= sign_ * t0_ && sign_ * t <= sign_ * t1_,
+                "t_eval[" + std::to_string(i) + "] = " + number(t) + " is outside the time span", "");
+    check_input(i == 0 || sign_ * options.t_eval[i - 1] <= sign_ * t,
+                "t_eval is not sorted in the direction of time", "");
+  }
+
+  if (options.running) {
+    trajectory_->quadrature = std::make_shared<QuadratureField>(field, options.running);
+    field_ = trajectory_->quadrature.get();
+  }
+  n_ = field_->states();
+  controlled_ = options.control_integral ? n_ : states;
+  Trajectory& tr = *trajectory_;
+  tr.field = field_;
+  tr.method = options.method;
+  tr.tolerance = {options.rtol, *std::min_element(options.atol.begin(), options.atol.end())};
+  tr.guards = options.events;
+  tr.user_states = states;
+  tr.t0 = t0_;
+  tr.t1 = t0_;
+  tr.dt = options.dt;
+  tr.p = p;
+  tr.keep_every = options.keep_every;
+
+  stepper_ = make_stepper(options.method, *field_, tr.tolerance);
+  check_input(fixed_ || stepper_->error_order() > 0,
+              "the method " + options.method + " has no error estimate",
+              "set dt, or use dopri5, tsit5 or dop853");
+  control_ = StepControl(std::max(stepper_->error_order(), 1));
+  monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, tr.p.data());
+  max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
+
+  x_ = y0;
+  x_.resize(z(n_), 0.0);
+  for (auto* v : {&y_, &error_, &scale_}) v->assign(z(n_), 0.0);
+  atol_.resize(z(n_), options.atol.back());
+  for (std::size_t i = 0; i < options.atol.size(); ++i) atol_[i] = options.atol[i];
+}
+
+void Integration::fail(const std::string& what, const std::string& advice) const {
+  throw Error({what,
+               options_.method + " at t = " + number(t_) + " (step " +
+                   std::to_string(solution_.counts.accepted) + ")",
+               advice},
+              Error::Kind::numerics);
+}
+
+std::string Integration::stiffness_hint() const {
+  if (stepper_->implicit()) return "";
+  const double rho = spectral_radius(*field_, t_, x_.data(), trajectory_->p.data());
+  const double product = std::abs(h_) * rho;
+  if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
+  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas or radau";
+}
+
+// Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
+double Integration::initial_step() {
+  if (options_.first_step > 0) return options_.first_step;
+  std::vector<double> f0(z(n_)), f1(z(n_)), scratch(field_->scratch_size());
+  const double* p = trajectory_->p.data();
+  field_->value(t_, x_.data(), p, f0.data(), scratch.data());
+  double d0 = 0, d1 = 0, d2 = 0;
+  for (int i = 0; i < controlled_; ++i) {
+    scale_[z(i)] = atol_[z(i)] + options_.rtol * std::abs(x_[z(i)]);
+    check_input(scale_[z(i)] > 0, "the error tolerance of state " + std::to_string(i) + " is zero",
+                "set atol > 0");
+    d0 += std::pow(x_[z(i)] / scale_[z(i)], 2);
+    d1 += std::pow(f0[z(i)] / scale_[z(i)], 2);
+  }
+  d0 = std::sqrt(d0 / controlled_);
+  d1 = std::sqrt(d1 / controlled_);
+  double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
+  h0 = std::min(h0, std::abs(t1_ - t_));
+  for (int i = 0; i < n_; ++i) y_[z(i)] = x_[z(i)] + sign_ * h0 * f0[z(i)];
+  field_->value(t_ + sign_ * h0, y_.data(), p, f1.data(), scratch.data());
+  for (int i = 0; i < controlled_; ++i) d2 += std::pow((f1[z(i)] - f0[z(i)]) / scale_[z(i)], 2);
+  d2 = std::sqrt(d2 / controlled_) / h0;
+  solution_.counts.rhs += 2;
+  const double steepest = std::max(d1, d2);
+  const double h1 = steepest <= 1e-15 ? std::max(1e-6, h0 * 1e-3)
+                                      : std::pow(0.01 / steepest, 1.0 / (stepper_->error_order() + 1));
+  const double h = std::min(100 * h0, h1);
+  return std::isfinite(h) && h > 0 ? h : h0;
+}
+
+bool Integration::attempt_fixed() {
+  const double remaining = std::abs(t1_ - t_);
+  const bool full = remaining >= options_.dt * (1 - 1e-9);
+  last_ = remaining <= options_.dt * (1 + 1e-9);
+  h_ = full ? sign_ * options_.dt : t1_ - t_;
+  if (!stepper_->step({t_, h_, x_.data(), trajectory_->p.data()}, y_.data(), nullptr)) {
+    fail("the implicit stages did not converge", "reduce dt (now " + number(options_.dt) + ")");
+  }
+  for (int i = 0; i < n_; ++i) {
+    if (!std::isfinite(y_[z(i)])) {
+      fail("the state is not finite: state " + std::to_string(i) + " is " + number(y_[z(i)]),
+           "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + stiffness_hint());
+    }
+  }
+  return true;
+}
+
+bool Integration::attempt() {
+  if (fixed_) return attempt_fixed();
+  const double remaining = t1_ - t_;
+  double length = std::min(next_h_, max_step_);
+  last_ = length * 1.01 >= std::abs(remaining);
+  h_ = last_ ? remaining : sign_ * length;
+  const double smallest = 16 * kEps * std::max(std::abs(t_), std::abs(t1_ - t0_) * 1e-3);
+  if (std::abs(h_) < smallest && !(last_ && std::abs(remaining) < smallest)) {
+    if (not_finite_)
+      fail("the state stops being finite",
+           "the solution may blow up in finite time; check the equations" + stiffness_hint());
+    fail("the step size fell to " + number(std::abs(h_)),
+         "raise rtol (now " + number(options_.rtol) + ") or atol; a discontinuity belongs in an event" +
+             stiffness_hint());
+  }
+  const bool converged = stepper_->step({t_, h_, x_.data(), trajectory_->p.data()}, y_.data(), error_.data());
+  bool finite = converged;
+  for (int i = 0; finite && i < n_; ++i) finite = std::isfinite(y_[z(i)]) && std::isfinite(error_[z(i)]);
+  not_finite_ = converged && !finite;
+  if (!finite) {
+    next_h_ = std::abs(h_) * control_.fail();
+    return false;
+  }
+  for (int i = 0; i < controlled_; ++i) {
+    scale_[z(i)] = atol_[z(i)] + options_.rtol * std::max(std::abs(x_[z(i)]), std::abs(y_[z(i)]));
+  }
+  const double err = stepper_->error_norm(error_.data(), scale_.data(), controlled_);
+  if (!(err <= 1)) {
+    next_h_ = std::abs(h_) * control_.reject(err);
+    return false;
+  }
+  // A last step cut short says little about the next; it matters only after an event inside it.
+  next_h_ = std::abs(h_) * control_.accept(err);
+  return true;
+}
+
+void Integration::record_step(int event) {
+  Trajectory& tr = *trajectory_;
+  if (tr.size() % tr.keep_every == 0) tr.kept.insert(tr.kept.end(), x_.begin(), x_.end());
+  tr.steps.push_back({t_, h_, event});
+  ++solution_.counts.accepted;
+}
+
+// Outputs asked for inside the step just taken; without t_eval, its start if that was kept.
+void Integration::emit(bool at_end) {
+  const auto n = z(user_field_.states());
+  if (options_.t_eval.empty()) {
+    if (!at_end && (trajectory_->size() - 1) % options_.keep_every != 0) return;
+    solution_.t.push_back(t_);
+    solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + std::ptrdiff_t(n));
+    return;
+  }
+  const double end = last_ && trajectory_->steps.back().event < 0 ? t1_ : t_ + h_;
+  while (!at_end && next_output_ < options_.t_eval.size()) {
+    const double t = options_.t_eval[next_output_];
+    if (sign_ * t > sign_ * end) break;
+    if (t == t0_) {
+      solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + std::ptrdiff_t(n));
+    } else {
+      if (h_ == 0 || t == end)
+        std::copy(y_.begin(), y_.end(), error_.begin());
+      else
+        stepper_->interpolate((t - t_) / h_, error_.data());
+      solution_.y.insert(solution_.y.end(), error_.begin(), error_.begin() + std::ptrdiff_t(n));
+    }
+    solution_.t.push_back(t);
+    ++next_output_;
+  }
+}
+
+void Integration::finish(Status status, const std::string& message) {
+  done_ = true;
+  solution_.status = status;
+  solution_.message = message;
+}
+
+void Integration::handle_event(int event) {
+  Trajectory& tr = *trajectory_;
+  const Event& guard = tr.guards[z(event)];
+  EventRecord record{.event = event,
+                     .t = t_ + h_,
+                     .before = y_,
+                     .after = y_,
+                     .guard_rate = monitor_->guard_rate(),
+                     .grazing = monitor_->grazing(),
+                     .step = tr.size()};
+  if (guard.jump) {
+    std::vector<double> scratch(guard.jump->scratch_size());
+    guard.jump->value(record.t, y_.data(), tr.p.data(), record.after.data(), scratch.data());
+  }
+  if (record.grazing) {
+    solution_.notes.push_back("event \"" + guard.name + "\" at t = " + number(record.t) +
+                              " is grazing: its guard moves at " + number(record.guard_rate) +
+                              " only, and derivatives across it are inversely proportional to that");
+  }
+  record_step(int(tr.events.size()));
+  tr.events.push_back(record);
+  emit(false);
+  t_ = segment_start_ = record.t;
+  segment_steps_ = 0;
+  x_ = record.after;
+  if (guard.terminal)
+    return finish(Status::terminated, "ended by event \"" + guard.name + "\" at t = " + number(t_));
+
+  if (zeno_.accumulates(t_)) {
+    const std::string what = "events accumulate: \"" + guard.name + "\" has happened " +
+                             std::to_string(tr.events.size()) +
+                             " times, and would go on without end at t = " + number(zeno_.limit());
+    if (options_.stop_at_zeno) return finish(Status::zeno, what);
+    fail(what,
+         "set stop_at_zeno to end the solution there, or make the event terminal and go on with a resting "
+         "contact");
+  }
+  if (long(tr.events.size()) >= options_.max_events)
+    fail("there are " + std::to_string(tr.events.size()) + " events", "raise max_events");
+
+  const int another = monitor_->after_event(event, t_, x_.data());
+  if (another >= 0) {  // at the same instant: a step of zero length, with its own derivatives
+    h_ = 0;
+    y_ = x_;
+    handle_event(another);
+  }
+}
+
+void Integration::accept() {
+  double length = h_;
+  const int event = monitor_->empty() ? -1
+                                      : monitor_->find(*stepper_, {t_, h_, x_.data(), trajectory_->p.data()},
+                                                       &length, y_.data());
+  if (!monitor_->empty() && monitor_->near_miss()) {
+    solution_.notes.push_back("a guard came near zero without crossing it in the step from t = " +
+                              number(t_) + ": a small change of the inputs may add two events");
+  }
+  if (event >= 0) {
+    h_ = length;
+    last_ = false;
+    handle_event(event);
+    if (!done_ && sign_ * (t1_ - t_) <= 0) finish(Status::finished, "reached t1");
+    return;
+  }
+  record_step(-1);
+  emit(false);
+  ++segment_steps_;
+  // Time is start + k dt, never accumulated.
+  t_ = last_ ? t1_ : fixed_ ? segment_start_ + double(segment_steps_) * (sign_ * options_.dt) : t_ + h_;
+  std::swap(x_, y_);
+  if (last_) finish(Status::finished, "reached t1");
+}
+
+Solution Integration::run() {
+  Trajectory& tr = *trajectory_;
+  monitor_->start(t_, x_.data(), sign_ > 0);
+  if (t1_ == t0_)
+    finish(Status::finished, "reached t1");
+  else if (!fixed_)
+    next_h_ = initial_step();
+  while (!done_) {
+    if (++attempts_ > options_.max_steps) {
+      fail("t1 = " + number(t1_) + " was not reached in " + std::to_string(options_.max_steps) + " steps",
+           "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + stiffness_hint());
+    }
+    if (attempt())
+      accept();
+    else
+      ++solution_.counts.rejected;
+  }
+  tr.t1 = t_;
+  tr.final = x_;
+  emit(true);
+  solution_.integral = options_.running ? x_.back() : 0.0;
+  solution_.events = tr.events;
+  const Stepper::Counts& c = stepper_->counts();
+  solution_.counts.rhs += c.rhs;
+  solution_.counts.jacobians = c.jacobians;
+  solution_.counts.factorisations = c.factorisations;
+  solution_.counts.newton_iterations = c.newton_iterations;
+  solution_.trajectory_ = trajectory_;
+  return std::move(solution_);
+}
+
+Solution solve(const VectorField& field, TimeSpan span, const std::vector<double>& y0,
+               const std::vector<double>& p, const Options& options) {
+  return Integration(field, span, y0, p, options).run();
+}
+
+std::vector<double> Solution::final_state() const {
+  return {trajectory_->final.begin(), trajectory_->final.begin() + states()};
+}
+
+std::vector<double> Solution::operator()(double time) const {
+  const Trajectory& tr = *trajectory_;
+  const double sign = tr.t1 >= tr.t0 ? 1 : -1;
+  if (sign * time < sign * tr.t0 || sign * time > sign * tr.t1) {
+    throw Error({"t = " + number(time) + " is outside the solution, which spans " + number(tr.t0) + " to " +
+                     number(tr.t1),
+                 "ode::Solution", ""});
+  }
+  std::vector<double> x(z(tr.states()));
+  if (tr.steps.empty()) return final_state();
+  Replay replay(tr);
+  const long k = replay.step_at(time);
+  const StepInput in = replay.input(k);
+  if (in.h == 0) {
+    std::copy_n(in.x, tr.states(), x.begin());
+  } else {
+    replay.stepper().step(in, x.data(), nullptr);
+    replay.stepper().interpolate((time - in.t) / in.h, x.data());
+  }
+  x.resize(z(tr.user_states));
+  return x;
+}
+
+}  // namespace costate::ode

@@ -1,0 +1,84 @@
+// Trajectory: what a solution keeps so that its derivatives can replay it, and Replay, which walks it.
+//
+// Step k starts at (t_k, x_k) and has length h_k. Start states are kept for every m-th step (m = keep_every)
+// and after every event; the others are recomputed from the one before by the same code, so gradients have
+// the same bits for every m.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "costate/ode/events.h"
+#include "costate/ode/method.h"
+#include "costate/ode/vector_field.h"
+
+namespace costate::ode {
+
+struct StepRecord {
+  double t, h;
+  int event;  // index into Trajectory::events of the event that ends the step, or -1
+};
+
+struct Trajectory {
+  std::shared_ptr<const VectorField> quadrature;  // the field with the running cost, or null
+  const VectorField* field = nullptr;             // what was integrated: the user's field, or *quadrature
+  std::string method;
+  MethodTolerance tolerance;
+  std::vector<Event> guards;
+  int user_states = 0;
+  double t0 = 0, t1 = 0;  // t1: where the solution ended
+  double dt = 0;          // fixed steps of this length; 0: adaptive
+
+  std::vector<double> p;
+  std::vector<StepRecord> steps;
+  std::vector<EventRecord> events;
+  int keep_every = 1;
+  std::vector<double> kept;   // start states of steps 0, m, 2m, ...
+  std::vector<double> final;  // state at t1, after a terminal event's jump
+
+  int states() const { return field->states(); }
+  long size() const { return static_cast<long>(steps.size()); }
+};
+
+// Steps of one segment: from the start or an event to the next event or the end.
+struct Segment {
+  long first, last;  // inclusive
+  double from, to;
+  bool ends_in_event;
+};
+std::vector<Segment> segments_of(const Trajectory& trajectory);
+
+// A step of zero length separates two events at one instant. It is an Euler step, which every method is in
+// that limit: methods that divide by h need not know.
+class Replay {
+ public:
+  explicit Replay(const Trajectory& trajectory);
+
+  const double* start(long k);  // x_k; valid until the next call
+  StepInput input(long k) {
+    return {steps_[std::size_t(k)].t, steps_[std::size_t(k)].h, start(k), trajectory_.p.data()};
+  }
+  const double* end(long k);  // state at the end of step k, before any jump
+
+  void step(const StepInput& in, double* y);
+  void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot);
+  void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar);
+  void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar,
+                    const double* y_bar_dot, const StepCotangent& in_bar_dot);
+  Stepper& stepper() { return *stepper_; }
+  // The step that contains time t: the one that ends there, where two meet.
+  long step_at(double t) const;
+
+ private:
+  void recompute_block(long block);
+
+  const Trajectory& trajectory_;
+  const std::vector<StepRecord>& steps_;
+  std::unique_ptr<Stepper> stepper_;
+  int n_;
+  long block_ = -1;
+  std::vector<double> states_, end_, scratch_, f_;
+};
+
+}  // namespace costate::ode

@@ -1,0 +1,31 @@
+#include "costate/ode/vector_field.h"
+
+#include <algorithm>
+
+#include "costate/core/error.h"
+
+namespace costate::ode {
+
+void VectorField::vjp_jvp(double, const double*, const double*, const double*, double, const double*,
+                          const double*, const double*, double*, double*, double*, double*) const {
+  throw Error({"this vector field has no second derivatives", "",
+               "Hessians need a field with has_second_order(), such as one made from a generic lambda"});
+}
+
+void VectorField::jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const {
+  const int n = states();
+  std::vector<double> direction(static_cast<std::size_t>(n), 0.0), column(static_cast<std::size_t>(n));
+  for (int j = 0; j < n; ++j) {
+    direction[static_cast<std::size_t>(j)] = 1;
+    jvp(t, x, p, 0.0, direction.data(), nullptr, column.data(), scratch);
+    direction[static_cast<std::size_t>(j)] = 0;
+    for (int i = 0; i < n; ++i) f_x[i * n + j] = column[static_cast<std::size_t>(i)];
+  }
+}
+
+const std::vector<double>& VectorField::mass() const {
+  static const std::vector<double> identity;
+  return identity;
+}
+
+}  // namespace costate::ode
