@@ -25,7 +25,7 @@ class Evaluator {
   const Bounds& bounds_;
 };
 
-// Moves state.x, value and gradient one iteration on. An empty string: done; otherwise why no step was found.
+// Moves state.x, value and gradient one iteration on. No failure: done; otherwise why no step was found.
 struct Advance {
   Stop stop = Stop::iterations;
   std::string failure;
