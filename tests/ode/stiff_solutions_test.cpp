@@ -1,0 +1,124 @@
+// Whole solutions of stiff problems by the implicit steppers, against reference values, and their gradients.
+#include <gtest/gtest.h>
+
+#include "costate/ode/implicit_method.h"
+#include "costate/ode/sundials_backend.h"
+#include "tests/ode/adaptive_march.h"
+#include "tests/ode/robertson_field.h"
+#include "tests/ode/stiff_problems.h"
+
+namespace costate::ode::test {
+namespace {
+
+class StiffSolution : public testing::TestWithParam<const char*> {
+ protected:
+  static std::unique_ptr<Stepper> stepper(const VectorField& field, double rtol, double atol) {
+    return make_implicit_stepper(GetParam(), field, {rtol, atol});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Methods, StiffSolution, testing::Values("rodas5p", "radau5"));
+
+const std::vector<double> kRobertsonAtol = {1e-11, 1e-15, 1e-11};
+
+void expect_robertson(Stepper& s, double tolerance) {
+  const March m = adaptive_march(s, 0, 40, {1, 0, 0}, kRobertsonParameters, 1e-10, kRobertsonAtol, 1e-6);
+  EXPECT_NEAR(m.final[0], 0.71582706872, tolerance);
+  EXPECT_NEAR(m.final[1], 9.1855347646e-6, 1e-5 * tolerance);
+  EXPECT_NEAR(m.final[2], 0.28416374575, tolerance);
+  // Forward and reverse derivatives by p1, of every state.
+  const double expected[] = {-4.24755877, 4.59119625e-5, 4.24751286};
+  const std::vector<double> x_dot = march_jvp(s, m, kRobertsonParameters, {1, 0, 0});
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> bar(3);
+    bar[i] = 1;
+    const MarchGradient g = march_vjp(s, m, kRobertsonParameters, 3, bar);
+    EXPECT_NEAR(x_dot[i], expected[i], 3e-9 * std::abs(expected[i])) << i;
+    EXPECT_NEAR(g.p[0], x_dot[i], 1e-11 * std::abs(x_dot[i])) << i;
+  }
+}
+
+TEST_P(StiffSolution, RobertsonMatchesTheReference) {
+  const DualField<Robertson> field;
+  expect_robertson(*stepper(field, 1e-10, 1e-15), 2e-11);
+}
+
+TEST_P(StiffSolution, RobertsonByHandMatchesTheReference) {
+  const RobertsonByHand field;
+  expect_robertson(*stepper(field, 1e-10, 1e-15), 2e-11);
+}
+
+TEST_P(StiffSolution, RobertsonWithAnAlgebraicEquationMatchesTheReference) {
+  const DualField<RobertsonAlgebraic> field({}, robertson_mass());
+  expect_robertson(*stepper(field, 1e-10, 1e-15), 2e-11);
+}
+
+// q' = y3 as a fourth state: the integral over eleven decades of time.
+struct RobertsonIntegral {
+  static constexpr int kStates = 4, kParameters = 3;
+  template <class S>
+  void operator()(S t, const S* x, const S* p, S* dx) const {
+    Robertson{}(t, x, p, dx);
+    dx[3] = x[2];
+  }
+};
+
+TEST_P(StiffSolution, RobertsonIntegralToFortyMillionMatchesTheReference) {
+  const DualField<RobertsonIntegral> field;
+  const auto s = stepper(field, 1e-9, 1e-15);
+  const March m =
+      adaptive_march(*s, 0, 4e7, {1, 0, 0, 0}, kRobertsonParameters, 1e-9, {1e-11, 1e-15, 1e-11, 1e-3}, 1e-6);
+  EXPECT_NEAR(m.final[3], 3.9982528209e7, 2e-3);
+  const MarchGradient g = march_vjp(*s, m, kRobertsonParameters, 3, {0, 0, 0, 1});
+  EXPECT_NEAR(g.p[0], 7.68377327e5, 2e-8 * 7.68e5);
+  EXPECT_NEAR(g.p[1], -3.06892092, 2e-8 * 3.07);
+  EXPECT_NEAR(g.p[2], 5.11488998e-4, 2e-8 * 5.11e-4);
+}
+
+TEST_P(StiffSolution, VanDerPolWithStiffRelaxationAgreesWithItselfAndItsStencil) {
+  const DualField<VanDerPol> field;
+  const double p[] = {1000};
+  const auto s = stepper(field, 1e-9, 1e-12), finer = stepper(field, 1e-11, 1e-13);
+  const March m = adaptive_march(*s, 0, 1500, {2, 0}, p, 1e-9, {1e-12}, 1e-6);
+  const March fine = adaptive_march(*finer, 0, 1500, {2, 0}, p, 1e-11, {1e-13}, 1e-6);
+  EXPECT_LT(m.final[0], 0);  // past the first jump, near t = 807
+  EXPECT_LT(m.steps(), 2500);
+  EXPECT_NEAR(m.final[0], fine.final[0], 1e-7);
+  // The derivative along the steps taken, against the stencil along the same steps.
+  const std::vector<double> x_dot = march_jvp(*s, m, p, {1});
+  const auto replay = [&](double mu) {
+    std::vector<double> x = {2, 0}, y(2);
+    for (std::size_t k = 0; k < m.t.size(); ++k) {
+      EXPECT_TRUE(s->step({m.t[k], m.h[k], x.data(), &mu}, y.data(), nullptr));
+      std::swap(x, y);
+    }
+    return x[0];
+  };
+  const double reach = 1e-3;
+  double difference = 0;
+  const double weights[] = {45, -9, 1};
+  for (int k = 1; k <= 3; ++k)
+    difference += weights[k - 1] * (replay(p[0] + k * reach) - replay(p[0] - k * reach)) / (60 * reach);
+  EXPECT_NEAR(x_dot[0], difference, 1e-6 * std::abs(difference));
+  EXPECT_NEAR(march_vjp(*s, m, p, 1, {1, 0}).p[0], x_dot[0], 1e-9 * std::abs(x_dot[0]));
+}
+
+TEST_P(StiffSolution, GradientsAgreeWithSundials) {
+  if (!sundials::available()) GTEST_SKIP() << "built without SUNDIALS";
+  const RobertsonByHand field;
+  const auto s = stepper(field, 1e-9, 1e-14);
+  const March m = adaptive_march(*s, 0, 40, {1, 0, 0}, kRobertsonParameters, 1e-9, kRobertsonAtol, 1e-6);
+  const MarchGradient ours = march_vjp(*s, m, kRobertsonParameters, 3, {0, 0, 1});
+  const auto theirs = sundials::gradient(
+      field, 0, 40, {1, 0, 0}, {0.04, 1e4, 3e7},
+      {.final = [](const double* x, double* bar) { return bar[0] = bar[1] = 0, bar[2] = 1, x[2]; }},
+      {.rtol = 1e-10,
+       .atol = {1e-12, 1e-16, 1e-12},
+       .adjoint_rtol = 1e-10,
+       .adjoint_atol = 1e-13,
+       .integral_atol = 1e-16});
+  for (int j = 0; j < 3; ++j) EXPECT_NEAR(ours.p[j], theirs.p[j], 1e-5 * std::abs(theirs.p[j])) << j;
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(ours.x0[i], theirs.x0[i], 1e-5) << i;
+}
+
+}  // namespace
+}  // namespace costate::ode::test
