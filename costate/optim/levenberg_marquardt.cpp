@@ -42,15 +42,16 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
     state.damping = options.initial_damping;
     state.scale.assign(n, 0.0);
   }
+  const bool resumed = !state.x.empty();
   bool known = false;  // r and jacobian belong to state.x
 
   std::vector<double> trial(n), gradient(n);
   const auto advance = [&](DescentState&, const Evaluator& evaluate) -> Advance {
-    if (!known) {  // the model still holds the start, unless the run was resumed
-      if (state.evaluations == 1) {
-        r = trial_model.r, jacobian = trial_model.jacobian;
-      } else {
+    if (!known) {
+      if (resumed) {
         residuals.evaluate(state.x.data(), r.data(), jacobian.data());
+      } else {  // the model still holds the start
+        r = trial_model.r, jacobian = trial_model.jacobian;
       }
       known = true;
     }

@@ -4,6 +4,8 @@
 
 #include "costate/core/error.h"
 #include "costate/ode/radau_tableau.h"
+#include "tests/allocation_guard.h"
+#include "tests/ode/robertson_field.h"
 #include "tests/ode/stepper_checks.h"
 #include "tests/ode/stiff_problems.h"
 
@@ -192,6 +194,52 @@ TEST(Radau5, ASingularStageMatrixIsAFailedStep) {
   const double p[] = {radau::kGamma}, x[] = {1};  // gamma/h - p = 0
   double y[1];
   EXPECT_FALSE(stepper.step({0, 1, x, p}, y, nullptr));
+  EXPECT_THROW(stepper.step_jvp({0, 1, x, p}, {0, 1, nullptr, nullptr}, y), Error);
+}
+
+TEST(Radau5, StepsAndDerivativesAllocateNothingAndRepeatTheirBits) {
+  const RobertsonByHand field;
+  Radau5 stepper(field);
+  const double x[] = {0.9, 2e-5, 0.1 - 2e-5}, y_bar[] = {1, 2, 3}, x_dot[] = {0.1, 1e-6, 0.2};
+  double y[2][3], error[2][3], y_dot[2][3], between[2][3], t_bar[2] = {}, h_bar[2] = {}, x_bar[2][3] = {},
+                                                           p_bar[2][3] = {};
+  const costate::test::AllocationGuard guard;
+  for (int call : {0, 1}) {
+    const StepInput in{0, 0.1, x, kRobertsonParameters};
+    EXPECT_TRUE(stepper.step(in, y[call], error[call]));
+    stepper.interpolate(0.3, between[call]);
+    stepper.step_jvp(in, {0, 1, x_dot, nullptr}, y_dot[call]);
+    stepper.step_vjp(in, y_bar, {&t_bar[call], &h_bar[call], x_bar[call], p_bar[call]});
+  }
+  EXPECT_EQ(guard.count(), 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(y[0][i], y[1][i]);
+    EXPECT_EQ(error[0][i], error[1][i]);
+    EXPECT_EQ(between[0][i], between[1][i]);
+    EXPECT_EQ(y_dot[0][i], y_dot[1][i]);
+    EXPECT_EQ(x_bar[0][i], x_bar[1][i]);
+    EXPECT_EQ(p_bar[0][i], p_bar[1][i]);
+  }
+  EXPECT_EQ(h_bar[0], h_bar[1]);
+}
+
+struct Riccati {
+  static constexpr int kStates = 1, kParameters = 1;
+  template <class S>
+  void operator()(S, const S* x, const S* p, S* dx) const {
+    dx[0] = p[0] * x[0] * x[0];
+  }
+};
+
+TEST(Radau5, StagesThatDoNotConvergeAreAFailedStep) {
+  const DualField<Riccati> field;
+  Radau5 stepper(field);
+  const double p[] = {1}, x[] = {1};  // 1/(1 - t) has no value at t = 3
+  double y[1], bar[] = {1}, t_bar = 0, h_bar = 0, x_bar[1] = {}, p_bar[1] = {};
+  EXPECT_FALSE(stepper.step({0, 3, x, p}, y, nullptr));
+  EXPECT_THROW(stepper.step_vjp({0, 3, x, p}, bar, {&t_bar, &h_bar, x_bar, p_bar}), Error);
+  EXPECT_TRUE(stepper.step({0, 0.3, x, p}, y, nullptr));
+  EXPECT_NEAR(y[0], 1 / 0.7, 1e-4);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "costate/core/error.h"
 #include "costate/ode/rodas5p_tableau.h"
+#include "tests/allocation_guard.h"
+#include "tests/ode/robertson_field.h"
 #include "tests/ode/stepper_checks.h"
 #include "tests/ode/stiff_problems.h"
 
@@ -169,6 +171,33 @@ TEST(Rosenbrock, ASingularStageMatrixIsAFailedStep) {
   const double p[] = {1 / rodas5p::kGamma}, x[] = {1};  // 1/(h gamma) - p = 0
   double y[1];
   EXPECT_FALSE(stepper.step({0, 1, x, p}, y, nullptr));
+  EXPECT_THROW(stepper.step_jvp({0, 1, x, p}, {0, 1, nullptr, nullptr}, y), Error);
+}
+
+TEST(Rosenbrock, StepsAndDerivativesAllocateNothingAndRepeatTheirBits) {
+  const RobertsonByHand field;
+  Rosenbrock stepper(field);
+  const double x[] = {0.9, 2e-5, 0.1 - 2e-5}, y_bar[] = {1, 2, 3}, x_dot[] = {0.1, 1e-6, 0.2};
+  double y[2][3], error[2][3], y_dot[2][3], between[2][3], t_bar[2] = {}, h_bar[2] = {}, x_bar[2][3] = {},
+                                                           p_bar[2][3] = {};
+  const costate::test::AllocationGuard guard;
+  for (int call : {0, 1}) {
+    const StepInput in{0, 0.1, x, kRobertsonParameters};
+    EXPECT_TRUE(stepper.step(in, y[call], error[call]));
+    stepper.interpolate(0.3, between[call]);
+    stepper.step_jvp(in, {0, 1, x_dot, nullptr}, y_dot[call]);
+    stepper.step_vjp(in, y_bar, {&t_bar[call], &h_bar[call], x_bar[call], p_bar[call]});
+  }
+  EXPECT_EQ(guard.count(), 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(y[0][i], y[1][i]);
+    EXPECT_EQ(error[0][i], error[1][i]);
+    EXPECT_EQ(between[0][i], between[1][i]);
+    EXPECT_EQ(y_dot[0][i], y_dot[1][i]);
+    EXPECT_EQ(x_bar[0][i], x_bar[1][i]);
+    EXPECT_EQ(p_bar[0][i], p_bar[1][i]);
+  }
+  EXPECT_EQ(h_bar[0], h_bar[1]);
 }
 
 }  // namespace

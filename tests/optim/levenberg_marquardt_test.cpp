@@ -91,6 +91,19 @@ TEST(LevenbergMarquardt, DampsItsWayBackFromWhereResidualsAreNotNumbers) {
   EXPECT_NEAR(r.x[0], 0.01, 1e-8);
 }
 
+TEST(LevenbergMarquardt, ResumesToTheSameBits) {
+  LevenbergMarquardtOptions options{.stopping = {.max_iterations = 8, .gradient_tolerance = 0}};
+  LevenbergMarquardtState whole, parts;
+  minimize(exponential_fit(), {1, 0.2, 0}, options, &whole);
+  for (int until : {0, 3, 8}) {
+    options.stopping.max_iterations = until;
+    minimize(exponential_fit(), {1, 0.2, 0}, options, &parts);
+  }
+  EXPECT_EQ(whole.x, parts.x);
+  EXPECT_EQ(whole.damping, parts.damping);
+  EXPECT_EQ(whole.evaluations, parts.evaluations);
+}
+
 TEST(LevenbergMarquardt, NoResidualsIsAnError) {
   EXPECT_THROW(minimize(Residuals{}, {1}, LevenbergMarquardtOptions{}), Error);
 }
