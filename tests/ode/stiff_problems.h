@@ -107,4 +107,32 @@ struct MixedMass {
   }
 };
 
+// A pendulum of unit mass in Cartesian coordinates (x, y, vx, vy, tension per length), index 1: the
+// constraint x^2 + y^2 = L^2 differentiated twice, v^2 - g y - L^2 tension = 0. p = (g, L).
+struct CartesianPendulum {
+  static constexpr int kStates = 5, kParameters = 2;
+  template <class S>
+  void operator()(S, const S* x, const S* p, S* dx) const {
+    dx[0] = x[2];
+    dx[1] = x[3];
+    dx[2] = -(x[4] * x[0]);
+    dx[3] = -(x[4] * x[1]) - p[0];
+    dx[4] = x[2] * x[2] + x[3] * x[3] - p[0] * x[1] - p[1] * p[1] * x[4];
+  }
+  static std::vector<double> mass() {
+    std::vector<double> m(25);
+    for (int i = 0; i < 4; ++i) m[6 * i] = 1;
+    return m;
+  }
+};
+// The same in the angle and its rate.
+struct AnglePendulum {
+  static constexpr int kStates = 2, kParameters = 2;
+  template <class S>
+  void operator()(S, const S* x, const S* p, S* dx) const {
+    dx[0] = x[1];
+    dx[1] = -(p[0] / p[1] * sin(x[0]));
+  }
+};
+
 }  // namespace costate::ode::test

@@ -1,7 +1,9 @@
 // Whole solutions of stiff problems by the implicit steppers, against reference values, and their gradients.
 #include <gtest/gtest.h>
 
+#include "costate/ode/consistent_state.h"
 #include "costate/ode/implicit_method.h"
+#include "costate/ode/method.h"
 #include "costate/ode/sundials_backend.h"
 #include "tests/ode/adaptive_march.h"
 #include "tests/ode/robertson_field.h"
@@ -85,8 +87,35 @@ TEST_P(StiffSolution, VanDerPolWithStiffRelaxationConvergesWithItsGradient) {
   EXPECT_NEAR(m.final[0], fine.final[0], 1e-7);
   const double x_dot = march_jvp(*s, m, p, {1})[0], finer_dot = march_jvp(*finer, fine, p, {1})[0];
   EXPECT_NEAR(x_dot, finer_dot, 1e-3 * std::abs(finer_dot));
-  // During the jump the tangent is 5e8 times as large as at the end: of sixteen digits, about seven are left in common.
+  // During the jump the tangent is 5e8 times as large as at the end: of sixteen digits, about seven are left
+  // in common.
   EXPECT_NEAR(march_vjp(*s, m, p, 1, {1, 0}).p[0], x_dot, 1e-6 * std::abs(x_dot));
+}
+
+TEST_P(StiffSolution, PendulumAsDaeAgreesWithItsAngleIncludingTheConsistentStart) {
+  const DualField<CartesianPendulum> field({}, CartesianPendulum::mass());
+  const DualField<AnglePendulum> angle;
+  const double p[] = {9.8, 1};
+  const auto s = stepper(field, 1e-10, 1e-12);
+  const auto reference = make_stepper("dop853", angle);
+  const March a = adaptive_march(*reference, 0, 1.5, {1, 0}, p, 1e-12, {1e-14}, 1e-3);
+  const MarchGradient a_bar = march_vjp(*reference, a, p, 2, {std::cos(a.final[0]), 0});  // of sin(angle) = x
+
+  const ConsistentState consistent(field);
+  std::vector<double> x0 = {std::sin(1.0), -std::cos(1.0), 0, 0, 0};
+  consistent.make_consistent(0, x0.data(), p);
+  EXPECT_NEAR(x0[4], 9.8 * std::cos(1.0), 1e-13);
+  const March m = adaptive_march(*s, 0, 1.5, x0, p, 1e-10, {1e-12}, 1e-3);
+  EXPECT_NEAR(m.final[0], std::sin(a.final[0]), 1e-8);
+  EXPECT_NEAR(m.final[1], -std::cos(a.final[0]), 1e-8);
+  MarchGradient g = march_vjp(*s, m, p, 2, {1, 0, 0, 0, 0});
+  double t_bar = 0;
+  std::vector<double> x0_bar(5);
+  consistent.make_consistent_vjp(0, x0.data(), p, g.x0.data(), &t_bar, x0_bar.data(), g.p.data());
+  EXPECT_NEAR(g.p[0], a_bar.p[0], 1e-7);
+  // L enters with the start on the circle: x0 = L sin, y0 = -L cos, and x = L sin(angle) at the end.
+  const double by_length = g.p[1] + x0_bar[0] * std::sin(1.0) - x0_bar[1] * std::cos(1.0);
+  EXPECT_NEAR(by_length, a_bar.p[1] + std::sin(a.final[0]), 1e-7);
 }
 
 TEST_P(StiffSolution, GradientsAgreeWithSundials) {
