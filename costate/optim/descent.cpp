@@ -1,0 +1,129 @@
+#include "costate/optim/descent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "costate/core/error.h"
+
+namespace costate::optim {
+
+std::string in_words(const char* format, double a, double b) {
+  char buffer[160];
+  std::snprintf(buffer, sizeof buffer, format, a, b);
+  return buffer;
+}
+
+bool equal_to_round_off(double a, double b) {
+  return std::abs(a - b) <= 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(a), std::abs(b));
+}
+
+Evaluator::Evaluator(const Objective& objective, const Bounds& bounds, int n)
+    : objective_(objective), bounds_(bounds) {
+  for (const auto* side : {&bounds.lower, &bounds.upper}) {
+    if (!side->empty() && int(side->size()) != n) {
+      throw Error("bounds have " + std::to_string(side->size()) + " components, the variables " +
+                  std::to_string(n));
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    if (!(lower(i) <= upper(i)))
+      throw Error("the lower bound of variable " + std::to_string(i) + " lies above its upper bound");
+  }
+}
+
+bool Evaluator::operator()(DescentState& state, const std::vector<double>& x, double& value,
+                           std::vector<double>& gradient) const {
+  ++state.evaluations;
+  std::fill(gradient.begin(), gradient.end(), 0.0);
+  value = objective_(x.data(), gradient.data());
+  return std::isfinite(value) &&
+         std::all_of(gradient.begin(), gradient.end(), [](double e) { return std::isfinite(e); });
+}
+
+void Evaluator::project(std::vector<double>& x) const {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::min(std::max(x[i], lower(int(i))), upper(int(i)));
+}
+
+double Evaluator::gradient_norm(const std::vector<double>& x, const std::vector<double>& gradient) const {
+  double norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double g = gradient[i];
+    // How far -g may move the variable before its bound.
+    const double room = g > 0 ? x[i] - lower(int(i)) : upper(int(i)) - x[i];
+    norm = std::max(norm, std::min(std::abs(g), room));
+  }
+  return norm;
+}
+
+Result descend(const Objective& objective, const std::vector<double>& x0, const Bounds& bounds,
+               const Stopping& stopping, const Callback& callback, DescentState& state,
+               const AdvanceFunction& advance) {
+  const bool resumed = !state.x.empty();
+  if (x0.empty() && !resumed) throw Error("nothing to minimise: there are no variables");
+  const Evaluator evaluate(objective, bounds, int(resumed ? state.x.size() : x0.size()));
+
+  const auto finish = [&](Stop stop, std::string reason) {
+    return Result{state.best_x,     state.best_value,  evaluate.gradient_norm(state),
+                  state.iteration,  state.evaluations, stop,
+                  std::move(reason)};
+  };
+
+  if (!resumed) {
+    state.x = x0;
+    state.gradient.assign(x0.size(), 0.0);
+    evaluate.project(state.x);
+    const bool finite = evaluate(state, state.x, state.value, state.gradient);
+    state.best_x = state.x;
+    state.best_value = state.value;
+    if (!finite) {
+      std::fill(state.gradient.begin(), state.gradient.end(), 0.0);
+      return finish(
+          Stop::not_finite,
+          in_words("the value (%g) or its gradient is not finite at the starting point", state.value));
+    }
+  }
+
+  std::vector<double> before;
+  for (;;) {
+    const double gradient_norm = evaluate.gradient_norm(state);
+    if (gradient_norm <= stopping.gradient_tolerance) {
+      return finish(Stop::gradient, in_words("gradient norm %.2g not above %.2g", gradient_norm,
+                                             stopping.gradient_tolerance));
+    }
+    if (state.value <= stopping.target) {
+      return finish(Stop::target,
+                    in_words("value %.6g not above the target %.6g", state.value, stopping.target));
+    }
+    if (state.iteration >= stopping.max_iterations) {
+      return finish(Stop::iterations,
+                    in_words("%.0f iterations done, gradient norm %.2g", state.iteration, gradient_norm));
+    }
+
+    before = state.x;
+    const double value_before = state.value;
+    const Advance advanced = advance(state, evaluate);
+    if (!advanced.failure.empty()) return finish(advanced.stop, advanced.failure);
+    ++state.iteration;
+    if (state.value < state.best_value || equal_to_round_off(state.value, state.best_value)) {
+      state.best_value = state.value;
+      state.best_x = state.x;
+    }
+
+    double step = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) step = std::max(step, std::abs(state.x[i] - before[i]));
+    if (callback &&
+        !callback({state.iteration, state.value, evaluate.gradient_norm(state), step, state.evaluations})) {
+      return finish(Stop::callback,
+                    in_words("stopped by the callback after %.0f iterations", state.iteration));
+    }
+    const double decrease = value_before - state.value;
+    if (stopping.value_tolerance > 0 && decrease >= 0 &&
+        decrease <= stopping.value_tolerance * std::max(std::abs(value_before), std::abs(state.value))) {
+      return finish(Stop::value, in_words("the value fell by %.2g in one iteration, relative tolerance %.2g",
+                                          decrease, stopping.value_tolerance));
+    }
+  }
+}
+
+}  // namespace costate::optim

@@ -1,0 +1,45 @@
+// The loop that the gradient methods share: evaluate, test for the end, advance, report. A method supplies
+// `advance`.
+#pragma once
+
+#include "costate/optim/minimize.h"
+
+namespace costate::optim {
+
+// Evaluations of the objective that are counted and tested for finiteness.
+class Evaluator {
+ public:
+  Evaluator(const Objective& objective, const Bounds& bounds, int n);
+  // False: the value or the gradient is not finite.
+  bool operator()(DescentState& state, const std::vector<double>& x, double& value,
+                  std::vector<double>& gradient) const;
+  void project(std::vector<double>& x) const;
+  double lower(int i) const { return bounds_.lower.empty() ? -kInfinity : bounds_.lower[i]; }
+  double upper(int i) const { return bounds_.upper.empty() ? kInfinity : bounds_.upper[i]; }
+  double gradient_norm(const std::vector<double>& x, const std::vector<double>& gradient) const;
+  double gradient_norm(const DescentState& state) const { return gradient_norm(state.x, state.gradient); }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Objective& objective_;
+  const Bounds& bounds_;
+};
+
+// Moves state.x, value and gradient one iteration on. No failure: done; otherwise why no step was found.
+struct Advance {
+  Stop stop = Stop::iterations;
+  std::string failure;
+};
+using AdvanceFunction = std::function<Advance(DescentState& state, const Evaluator& evaluate)>;
+
+Result descend(const Objective& objective, const std::vector<double>& x0, const Bounds& bounds,
+               const Stopping& stopping, const Callback& callback, DescentState& state,
+               const AdvanceFunction& advance);
+
+// Two values whose difference says nothing: close to a minimum the gradient still has digits when the value
+// has none left.
+bool equal_to_round_off(double a, double b);
+
+std::string in_words(const char* format, double a, double b = 0);
+
+}  // namespace costate::optim
