@@ -70,9 +70,9 @@ class FieldDistance final : public AtSteps<Real> {
     this->check_steps(steps);
     if (!per_world_) return;
     const auto have = static_cast<std::int64_t>(targets_.size());
-    if (!this->only_last() || have != shared_size() * worlds) {
+    if (have != shared_size() * worlds) {
       throw Error("the target of '" + name_ + "' has " + std::to_string(have) + " numbers instead of " + std::to_string(shared_size()) +
-                  (this->only_last() ? " (or that times the worlds)" : " (steps x size)"));
+                  " (steps x size, shared) or " + std::to_string(shared_size() * worlds) + " (for each world)");
     }
   }
 
@@ -108,7 +108,8 @@ class FieldDistance final : public AtSteps<Real> {
   double residual(const At& at, std::int64_t i, int l) const {
     const double x = at.in.x[(offset_ + i) * at.lanes + l];
     if (targets_.empty()) return x;
-    const std::int64_t row = per_world_ ? at.world_of(l) : static_cast<std::int64_t>(this->index_of(at.k));
+    const auto steps = static_cast<std::int64_t>(this->steps_.size()), step = static_cast<std::int64_t>(this->index_of(at.k));
+    const std::int64_t row = per_world_ ? at.world_of(l) * steps + step : step;
     return x - targets_[static_cast<std::size_t>(row * size_ + i)];
   }
   std::int64_t shared_size() const { return size_ * static_cast<std::int64_t>(this->steps_.size()); }

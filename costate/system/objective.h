@@ -63,7 +63,7 @@ namespace loss {
 template <class Real>
 ObjectivePtr<Real> final(const Signature& signature, std::string_view field, std::vector<Real> target, double weight = 1);
 
-// 1/2 weight sum_j |field(step_j) - target_j|^2 at chosen steps; targets are steps x size numbers, shared by all worlds.
+// 1/2 weight sum_j |field(step_j) - target_j|^2 at chosen steps; targets are steps x size numbers shared by all worlds, or worlds x steps x size.
 template <class Real>
 ObjectivePtr<Real> track(const Signature& signature, std::string_view field, std::vector<std::int64_t> steps,
                          std::vector<Real> targets, double weight = 1);
