@@ -18,6 +18,7 @@ constexpr std::int64_t kCellsPerChunk = 1 << 14;
 // Arrays of numbers, or of numbers with tangents: the same loops then give values, tangents, cotangents and second order.
 template <class Real, bool kDual>
 struct Arrays {
+  using Value = Real;
   template <class T>
   using Number = std::conditional_t<kDual, Dual<T>, T>;
   struct In {
@@ -56,6 +57,12 @@ struct Arrays {
       write<T>(to.value + i, x);
     }
   }
+  // The same function of values and of tangents.
+  template <class T, class F>
+  static COSTATE_INLINE Number<T> edge(In from, const F& f) {
+    if constexpr (kDual) return Dual<T>(f(from.value), from.tangent ? f(from.tangent) : T(0));
+    else return f(from.value);
+  }
   // A single number as seen by a loop over T.
   template <class T>
   static COSTATE_INLINE Number<T> spread(const Number<Real>& x) {
@@ -64,28 +71,90 @@ struct Arrays {
   }
 };
 
+template <class A>
+using Real_of = typename A::Value;
+
 // Three neighbouring rows.
 template <class In>
 struct Rows {
   In centre, south, north;
 };
 
-// f(i, tag) along a row: packs inside, single cells at both ends, where a neighbour is missing.
+// What a loop body works on: one cell or a pack of them, at the western or eastern end of its row or inside.
+template <class T, bool kWest, bool kEast>
+struct Cells {
+  using Type = T;
+  static constexpr bool west = kWest, east = kEast;
+};
+
+// f(i, cells) along a row: packs from the first cell on, so that they lie on cache lines when rows do; single cells for the rest.
 template <class Real, class F>
 COSTATE_INLINE void along_row(std::int64_t nx, const F& f) {
   using Wide = NativePack<Real>;
+  constexpr std::int64_t width = Wide::lanes;
+  const std::int64_t wide_end = nx / width * width;
+  if (wide_end == nx && nx > width) {
+    f(0, Cells<Wide, true, false>());
+    for (std::int64_t i = width; i < nx - width; i += width) f(i, Cells<Wide, false, false>());
+    f(nx - width, Cells<Wide, false, true>());
+    return;
+  }
   std::int64_t i = 0;
-  f(i++, Real());
-  for (; i + Wide::lanes < nx; i += Wide::lanes) f(i, Wide());
-  for (; i < nx; ++i) f(i, Real());
+  if (wide_end < nx && wide_end > 0) {
+    f(0, Cells<Wide, true, false>());
+    for (i = width; i < wide_end; i += width) f(i, Cells<Wide, false, false>());
+  }
+  for (; i < nx; ++i) {
+    if (i == 0) f(i, Cells<Real, true, false>());
+    else if (i == nx - 1) f(i, Cells<Real, false, true>());
+    else f(i, Cells<Real, false, false>());
+  }
 }
 
-template <class A, class T, class In>
-COSTATE_INLINE auto stencil(const Rows<In>& rows, std::int64_t i, std::int64_t nx) {
+// The cells to the west (east) of those at `row`, where a zero stands outside the grid.
+template <class Real, class T>
+COSTATE_INLINE T west_of_first(const Real* row) {
+  if constexpr (std::is_same_v<T, Real>) return T(0);
+  else {
+    Real shifted[T::lanes];
+    shifted[0] = 0;
+    std::copy(row, row + T::lanes - 1, shifted + 1);
+    return T::load_unaligned(shifted);
+  }
+}
+template <class Real, class T>
+COSTATE_INLINE T east_of_last(const Real* row) {
+  if constexpr (std::is_same_v<T, Real>) return T(0);
+  else {
+    Real shifted[T::lanes];
+    shifted[T::lanes - 1] = 0;
+    std::copy(row + 1, row + T::lanes, shifted);
+    return T::load_unaligned(shifted);
+  }
+}
+
+template <class A, class Span, class In>
+COSTATE_INLINE auto stencil(const Rows<In>& rows, std::int64_t i, Span) {
+  using T = typename Span::Type;
   using N = typename A::template Number<T>;
-  const bool first = i == 0, last = i == nx - 1;  // constant false inside a row of packs
-  return Stencil<N>{A::template get<T>(rows.centre, i), first ? N(T(0)) : A::template get<T>(rows.centre, i - 1),
-                    last ? N(T(0)) : A::template get<T>(rows.centre, i + 1), A::template get<T>(rows.south, i), A::template get<T>(rows.north, i)};
+  const auto west = [&] {
+    if constexpr (!Span::west) return A::template get<T>(rows.centre, i - 1);
+    else return A::template edge<T>(rows.centre + i, [](const Real_of<A>* row) { return west_of_first<Real_of<A>, T>(row); });
+  };
+  const auto east = [&] {
+    if constexpr (!Span::east) return A::template get<T>(rows.centre, i + 1);
+    else return A::template edge<T>(rows.centre + i, [](const Real_of<A>* row) { return east_of_last<Real_of<A>, T>(row); });
+  };
+  return Stencil<N>{A::template get<T>(rows.centre, i), west(), east(), A::template get<T>(rows.south, i), A::template get<T>(rows.north, i)};
+}
+
+// The stencil of a single cell anywhere in its row.
+template <class A, class In>
+auto stencil_at(const Rows<In>& rows, std::int64_t i, std::int64_t nx) {
+  using Real = Real_of<A>;
+  if (i == 0) return stencil<A>(rows, i, Cells<Real, true, false>());
+  if (i == nx - 1) return stencil<A>(rows, i, Cells<Real, false, true>());
+  return stencil<A>(rows, i, Cells<Real, false, false>());
 }
 
 // Parameters of one step.
@@ -128,18 +197,18 @@ struct RowKernels {
   using S = Scales<Real, kDual>;
 
   static void step(std::int64_t nx, S scale, Rows<In> u, In v, In speed, Out u_next, Out v_next) {
-    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
-      using T = decltype(tag);
-      const auto next = wave_cell(scale.template get<T>(), stencil<A, T>(u, i, nx), A::template get<T>(v, i), A::template get<T>(speed, i));
+    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
+      using T = typename decltype(cells)::Type;
+      const auto next = wave_cell(scale.template get<T>(), stencil<A>(u, i, cells), A::template get<T>(v, i), A::template get<T>(speed, i));
       A::template put<T>(u_next, i, next.u);
       A::template put<T>(v_next, i, next.v);
     });
   }
 
   static void back(std::int64_t nx, S scale, Rows<In> u, In v_next, In speed, Out v) {
-    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
-      using T = decltype(tag);
-      A::template put<T>(v, i, wave_cell_back(scale.template get<T>(), stencil<A, T>(u, i, nx), A::template get<T>(v_next, i), A::template get<T>(speed, i)));
+    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
+      using T = typename decltype(cells)::Type;
+      A::template put<T>(v, i, wave_cell_back(scale.template get<T>(), stencil<A>(u, i, cells), A::template get<T>(v_next, i), A::template get<T>(speed, i)));
     });
   }
 
@@ -151,8 +220,8 @@ struct RowKernels {
 
   // c^2 w
   static void flux(std::int64_t nx, S scale, In u_bar, In v_bar, In speed, Out out) {
-    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
-      using T = decltype(tag);
+    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
+      using T = typename decltype(cells)::Type;
       const auto c = A::template get<T>(speed, i);
       A::template put<T>(out, i, (c * c) * drive<T>(scale.template get<T>(), u_bar, v_bar, i));
     });
@@ -160,11 +229,11 @@ struct RowKernels {
 
   template <bool kSpeed>
   static void transpose(std::int64_t nx, S scale, In u_next_bar, In v_next_bar, Rows<In> flux, Rows<In> u, In speed, Out u_bar, Out v_bar, Out speed_bar) {
-    along_row<Real>(nx, [=](std::int64_t i, auto tag) {
-      using T = decltype(tag);
+    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
+      using T = typename decltype(cells)::Type;
       const auto& k = scale.template get<T>();
-      const auto r = wave_cell_vjp(k, A::template get<T>(u_next_bar, i), drive<T>(k, u_next_bar, v_next_bar, i), stencil<A, T>(flux, i, nx),
-                                   stencil<A, T>(u, i, nx), A::template get<T>(speed, i));
+      const auto r = wave_cell_vjp(k, A::template get<T>(u_next_bar, i), drive<T>(k, u_next_bar, v_next_bar, i), stencil<A>(flux, i, cells),
+                                   stencil<A>(u, i, cells), A::template get<T>(speed, i));
       A::template put<T>(u_bar, i, r.u);
       A::template put<T>(v_bar, i, r.v);
       if constexpr (kSpeed) A::template put<T>(speed_bar, i, A::template get<T>(speed_bar, i) + r.speed);
@@ -359,7 +428,7 @@ class Wave final : public System<Real> {
         for (std::int64_t i = 0; i < nx_; ++i) {
           const std::int64_t cell = j * nx_ + i;
           const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell), w = w_at(cell);
-          const N pull = c * c * stencil<A, Real>(u, i, nx_).laplacian() / (s.dx * s.dx);
+          const N pull = c * c * stencil_at<A>(u, i, nx_).laplacian() / (s.dx * s.dx);
           const N rate = pull - s.damping * v;
           damping -= s.dt * v * w;
           dx -= N(Real(2)) * s.dt / s.dx * pull * w;
