@@ -46,9 +46,10 @@ struct DeviceArguments {
   std::vector<Real> x0, controls, parameters;
 };
 
-// kSegment: steps from one checkpoint to the next. Longer ones take less memory and more registers.
-// kActive: bit i asks for the gradient of parameter i.
-template <class Kernel, class Real, int kSegment = 8, unsigned long kActive = ~0ul>
+// kSegment: steps from one checkpoint to the next. Longer ones take less memory and more registers: the
+// compiler keeps the stages of all steps of a segment for their transposes, and spills when they are too
+// many. kActive: bit i asks for the gradient of parameter i.
+template <class Kernel, class Real, int kSegment = 4, unsigned long kActive = ~0ul>
 class DeviceRollout {
  public:
   // Parameters that are not active have NaN for a gradient: nobody takes it for zero.

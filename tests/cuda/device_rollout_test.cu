@@ -37,20 +37,20 @@ void expect_reference(const char* name, const BatchCase<Real>& c, double toleran
 }
 
 TEST(DeviceRollout, LorenzHasTheHostsStatesAndGradients) {
-  expect_reference<LorenzKernel, 8>("Lorenz", test::lorenz_case<double>(4096, 200), 1e-10);
-  expect_reference<LorenzKernel, 8>("Lorenz", test::lorenz_case<float>(4096, 200), 1e-4);
+  expect_reference<LorenzKernel, 4>("Lorenz", test::lorenz_case<double>(4096, 200), 1e-10);
+  expect_reference<LorenzKernel, 4>("Lorenz", test::lorenz_case<float>(4096, 200), 1e-4);
 }
 
 TEST(DeviceRollout, StepsLeftOverFromTheSegmentsCount) {
-  expect_reference<LorenzKernel, 8>("Lorenz", test::lorenz_case<double>(100, 203), 1e-10);
-  expect_reference<LorenzKernel, 8>("Lorenz", test::lorenz_case<double>(1, 5), 1e-12);
-  expect_reference<LorenzKernel, 5>("Lorenz", test::lorenz_case<double>(129, 99), 1e-10);
+  expect_reference<LorenzKernel, 4>("Lorenz", test::lorenz_case<double>(100, 203), 1e-10);
+  expect_reference<LorenzKernel, 4>("Lorenz", test::lorenz_case<double>(1, 5), 1e-12);
+  expect_reference<LorenzKernel, 3>("Lorenz", test::lorenz_case<double>(129, 99), 1e-10);
 }
 
 TEST(DeviceRollout, PendulumHasTheHostsGradientsOfItsControls) {
-  expect_reference<PendulumKernel, 8>("pendulum", test::pendulum_case<double>(1000, 203, 1), 1e-10);
-  expect_reference<PendulumKernel, 8>("pendulum", test::pendulum_case<double>(1000, 203, 10), 1e-10);
-  expect_reference<PendulumKernel, 8>("pendulum", test::pendulum_case<float>(1000, 203, 10), 1e-4);
+  expect_reference<PendulumKernel, 4>("pendulum", test::pendulum_case<double>(1000, 203, 1), 1e-10);
+  expect_reference<PendulumKernel, 4>("pendulum", test::pendulum_case<double>(1000, 203, 10), 1e-10);
+  expect_reference<PendulumKernel, 4>("pendulum", test::pendulum_case<float>(1000, 203, 10), 1e-4);
 }
 
 TEST(DeviceRollout, ASecondRunHasTheSameBits) {
@@ -69,7 +69,7 @@ TEST(DeviceRollout, ASecondRunHasTheSameBits) {
 
 TEST(DeviceRollout, InactiveParametersHaveNoGradient) {
   const auto c = test::lorenz_case<double>(10, 20);
-  cuda::DeviceRollout<LorenzKernel, double, 8, 1ul << ode::Lorenz::kRho> rollout(
+  cuda::DeviceRollout<LorenzKernel, double, 4, 1ul << ode::Lorenz::kRho> rollout(
       {c.worlds, c.steps, c.hold}, {c.x0, c.controls, c.parameters});
   const auto gradient = rollout.reverse(rollout.record());
   for (std::size_t i = 0; i < gradient.parameters.size(); ++i)
