@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "costate/core/error.h"
+#include "costate/ode/consistent_state.h"
 #include "costate/ode/quadrature_field.h"
 #include "costate/ode/step_control.h"
 #include "costate/ode/stiffness.h"
@@ -127,6 +128,7 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   check_input(fixed_ || stepper_->error_order() > 0,
               "the method " + options.method + " has no error estimate",
               "set dt, or use dopri5, tsit5 or dop853");
+  ConsistentState(field).require_consistent(t0_, y0.data(), p.data(), options.rtol, tr.tolerance.atol);
   control_ = StepControl(std::max(stepper_->error_order(), 1));
   monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, tr.p.data());
   max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
@@ -151,7 +153,7 @@ std::string Integration::stiffness_hint() const {
   const double rho = spectral_radius(*field_, t_, x_.data(), trajectory_->p.data());
   const double product = std::abs(h_) * rho;
   if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
-  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas or radau";
+  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas5p or radau5";
 }
 
 // Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
