@@ -212,27 +212,34 @@ struct RowKernels {
     });
   }
 
-  // w = v+_ + dt u+_
+  // What the transpose needs of a row: w = v+_ + dt u+_ and c^2 w.
+  struct Drive {
+    Out w, flux;
+  };
   template <class T>
-  static COSTATE_INLINE auto drive(const WaveScale<typename A::template Number<T>>& scale, In u_bar, In v_bar, std::int64_t i) {
-    return A::template get<T>(v_bar, i) + scale.dt * A::template get<T>(u_bar, i);
+  static COSTATE_INLINE void drive_cell(const S& scale, In u_bar, In v_bar, In speed, Drive out, std::int64_t i) {
+    const auto c = A::template get<T>(speed, i);
+    const auto w = A::template get<T>(v_bar, i) + scale.template get<T>().dt * A::template get<T>(u_bar, i);
+    A::template put<T>(out.w, i, w);
+    A::template put<T>(out.flux, i, (c * c) * w);
+  }
+  static void drive(std::int64_t nx, S scale, In u_bar, In v_bar, In speed, Drive out) {
+    along_row<Real>(nx, [=](std::int64_t i, auto cells) { drive_cell<typename decltype(cells)::Type>(scale, u_bar, v_bar, speed, out, i); });
   }
 
-  // c^2 w
-  static void flux(std::int64_t nx, S scale, In u_bar, In v_bar, In speed, Out out) {
-    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
-      using T = typename decltype(cells)::Type;
-      const auto c = A::template get<T>(speed, i);
-      A::template put<T>(out, i, (c * c) * drive<T>(scale.template get<T>(), u_bar, v_bar, i));
-    });
-  }
-
+  // The transpose of row j; on the way, the drive of row j + 1 (all zero outside the grid), whose flux is the northern neighbour.
+  struct NextRow {
+    In u_bar, v_bar, speed;
+    Drive out;
+  };
   template <bool kSpeed>
-  static void transpose(std::int64_t nx, S scale, In u_next_bar, In v_next_bar, Rows<In> flux, Rows<In> u, In speed, Out u_bar, Out v_bar, Out speed_bar) {
+  static void transpose(std::int64_t nx, S scale, NextRow next, In u_next_bar, In w, In flux, In flux_south, Rows<In> u, In speed, Out u_bar,
+                        Out v_bar, Out speed_bar) {
+    const Rows<In> fluxes{flux, flux_south, next.out.flux};
     along_row<Real>(nx, [=](std::int64_t i, auto cells) {
       using T = typename decltype(cells)::Type;
-      const auto& k = scale.template get<T>();
-      const auto r = wave_cell_vjp(k, A::template get<T>(u_next_bar, i), drive<T>(k, u_next_bar, v_next_bar, i), stencil<A>(flux, i, cells),
+      drive_cell<T>(scale, next.u_bar, next.v_bar, next.speed, next.out, i);
+      const auto r = wave_cell_vjp(scale.template get<T>(), A::template get<T>(u_next_bar, i), A::template get<T>(w, i), stencil<A>(fluxes, i, cells),
                                    stencil<A>(u, i, cells), A::template get<T>(speed, i));
       A::template put<T>(u_bar, i, r.u);
       A::template put<T>(v_bar, i, r.v);
@@ -268,7 +275,7 @@ class Wave final : public System<Real> {
     auto work = std::make_unique<Scratch>();
     work->zero_row.reserve(nx_);
     std::memset(work->zero_row.data(), 0, static_cast<std::size_t>(nx_) * sizeof(Real));
-    work->flux.reserve(chunks_ * 2 * kFluxRows * nx_);
+    work->drive.reserve(chunks_ * kDriveRows * nx_);
     work->sums.resize(static_cast<std::size_t>(chunks_));
     return work;
   }
@@ -309,7 +316,7 @@ class Wave final : public System<Real> {
   }
 
  private:
-  static constexpr std::int64_t kFluxRows = 3;
+  static constexpr std::int64_t kDriveRows = 3 * 4;  // three rows of w and c^2 w, each with its tangent
   enum { kSpeed, kDamping, kDx, kDt };  // order of the parameter fields
 
   struct Sums {  // of one chunk, for the parameters that every cell shares; second: tangents
@@ -317,7 +324,7 @@ class Wave final : public System<Real> {
   };
   struct Scratch : Workspace {
     AlignedBuffer<Real> zero_row;
-    AlignedBuffer<Real> flux;  // per chunk: kFluxRows rows of c^2 w, and their tangents
+    AlignedBuffer<Real> drive;  // per chunk: kDriveRows rows
     std::vector<Sums> sums;
   };
 
@@ -372,26 +379,25 @@ class Wave final : public System<Real> {
 
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
       const Scales<Real, kDual> scale(s);
-      // c^2 w of three rows that move down the chunk.
-      Real* base = scratch.flux.data() + begin / rows_per_chunk_ * 2 * kFluxRows * nx_;
-      const auto flux_row = [&](std::int64_t j) {
-        Real* row = base + (j + kFluxRows) % kFluxRows * nx_;
-        return Out{row, row + kFluxRows * nx_};
+      // w and c^2 w of three rows that move down the chunk.
+      Real* base = scratch.drive.data() + begin / rows_per_chunk_ * kDriveRows * nx_;
+      const auto drive_of = [&](std::int64_t j) {
+        Real* rows = base + (j + 3) % 3 * 4 * nx_;
+        return typename Kernels::Drive{{rows, rows + nx_}, {rows + 2 * nx_, rows + 3 * nx_}};
       };
-      const auto fill_flux = [&](std::int64_t j) {
-        const Out row = flux_row(j);
-        if (j >= 0 && j < ny_) return Kernels::flux(nx_, scale, y_bar + j * nx_, y_bar + (n_ + j * nx_), speed + j * nx_, row);
-        std::memset(row.value, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
-        std::memset(row.tangent, 0, static_cast<std::size_t>(nx_) * sizeof(Real));
+      const auto next_row = [&](std::int64_t j) {  // zero outside the grid
+        const bool inside = j >= 0 && j < ny_;
+        return typename Kernels::NextRow{inside ? y_bar + j * nx_ : zero, inside ? y_bar + (n_ + j * nx_) : zero, inside ? speed + j * nx_ : zero, drive_of(j)};
       };
-      fill_flux(begin - 1);
-      fill_flux(begin);
+      for (std::int64_t j = begin - 1; j <= begin; ++j) {
+        const auto row = next_row(j);
+        Kernels::drive(nx_, scale, row.u_bar, row.v_bar, row.speed, row.out);
+      }
+      const auto transpose_row = want_speed ? Kernels::template transpose<true> : Kernels::template transpose<false>;
       for (std::int64_t j = begin; j < end; ++j) {
-        fill_flux(j + 1);
         const std::int64_t row = j * nx_;
-        const auto transpose_row = want_speed ? Kernels::template transpose<true> : Kernels::template transpose<false>;
-        transpose_row(nx_, scale, y_bar + row, y_bar + (n_ + row), Rows<In>{flux_row(j), flux_row(j - 1), flux_row(j + 1)}, rows_of(x, j, zero),
-                      speed + row, x_bar + row, x_bar + (n_ + row), speed_bar + row);
+        transpose_row(nx_, scale, next_row(j + 1), y_bar + row, drive_of(j).w, drive_of(j).flux, drive_of(j - 1).flux, rows_of(x, j, zero), speed + row,
+                      x_bar + row, x_bar + (n_ + row), speed_bar + row);
       }
     });
 
