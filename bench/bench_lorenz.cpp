@@ -59,8 +59,8 @@ const bool registered = [] {
   benchmark::RegisterBenchmark("lorenz_ensemble/double/forward", forward<double>)->UseRealTime();
   benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient", gradient<float>, store_all())->UseRealTime();
   benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient", gradient<double>, store_all())->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient_segments", gradient<float>, segments())->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient_segments", gradient<double>, segments())->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient_segments", gradient<float>, segments(100))->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient_segments", gradient<double>, segments(100))->UseRealTime();
   benchmark::RegisterBenchmark("million_steps/double/gradient_30_slots", million_steps, binomial(30))->UseRealTime();
   return true;
 }();

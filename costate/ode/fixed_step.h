@@ -16,9 +16,9 @@
 // Classical Runge-Kutta of order 4 (Hairer, Norsett, Wanner: Solving ODEs I, Table II.1.2):
 //   k1 = f(t, x), k2 = f(t + h/2, x + h/2 k1), k3 = f(t + h/2, x + h/2 k2), k4 = f(t + h, x + h k3)
 //   y  = x + h/6 (k1 + 2 k2 + 2 k3 + k4)
-// Transposed, last stage first, with s_i the argument of stage i and s_i_bar = f_x(s_i)' k_i_bar:
-//   k4_bar = h/6 y_bar;  k3_bar = h/3 y_bar + h s4_bar;  k2_bar = h/3 y_bar + h/2 s3_bar;  k1_bar = h/6 y_bar + h/2 s2_bar
-//   x_bar  = y_bar + s1_bar + s2_bar + s3_bar + s4_bar
+// Transposed, last stage first, with s_i the argument of stage i, cotangents of stages in units of h/6, s_i_bar = f_x(s_i)' k_i_bar:
+//   k4_bar = y_bar;  k3_bar = 2 y_bar + h s4_bar;  k2_bar = 2 y_bar + h/2 s3_bar;  k1_bar = y_bar + h/2 s2_bar
+//   x_bar  = y_bar + h/6 (s1_bar + s2_bar + s3_bar + s4_bar)
 //
 // Explicit Euler: y = x + h f(t, x). Velocity Verlet for f = (v, a(t, q)), in velocity_verlet.h.
 // Tests: tests/ode/fixed_step_test.cpp (order, closed forms, transposes against Dual, dot products).
@@ -73,17 +73,22 @@ struct Rk4 {
     const X s4 = x + h * k3;
     const X k4 = Rhs::value(t + h, s4, u, p);
 
+    // Cotangents of the stages in units of h/6, which is multiplied in once at the end.
     S t1_bar(0), t23_bar(0), t4_bar(0);
-    const X outer = sixth * y_bar, inner = outer + outer;
-    const X s4_bar = Rhs::vjp(t + h, s4, u, p, outer, t4_bar, u_bar, p_bar);
-    const X s3_bar = Rhs::vjp(t + half, s3, u, p, inner + h * s4_bar, t23_bar, u_bar, p_bar);
-    const X s2_bar = Rhs::vjp(t + half, s2, u, p, inner + half * s3_bar, t23_bar, u_bar, p_bar);
-    const X s1_bar = Rhs::vjp(t, x, u, p, outer + half * s2_bar, t1_bar, u_bar, p_bar);
+    U u_sum = U::zero();
+    P p_sum = P::zero();
+    const X twice = y_bar + y_bar;
+    const X s4_bar = Rhs::vjp(t + h, s4, u, p, y_bar, t4_bar, u_sum, p_sum);
+    const X s3_bar = Rhs::vjp(t + half, s3, u, p, twice + h * s4_bar, t23_bar, u_sum, p_sum);
+    const X s2_bar = Rhs::vjp(t + half, s2, u, p, twice + half * s3_bar, t23_bar, u_sum, p_sum);
+    const X s1_bar = Rhs::vjp(t, x, u, p, y_bar + half * s2_bar, t1_bar, u_sum, p_sum);
 
-    tick_bar.t += t1_bar + t23_bar + t4_bar;
+    u_bar += sixth * u_sum;
+    p_bar += sixth * p_sum;
+    tick_bar.t += sixth * (t1_bar + t23_bar + t4_bar);
     tick_bar.h += S(1.0 / 6) * dot(k1 + S(2) * (k2 + k3) + k4, y_bar) +
-                  S(0.5) * (dot(k1, s2_bar) + dot(k2, s3_bar) + t23_bar) + dot(k3, s4_bar) + t4_bar;
-    return y_bar + ((s1_bar + s2_bar) + (s3_bar + s4_bar));
+                  sixth * (S(0.5) * (dot(k1, s2_bar) + dot(k2, s3_bar) + t23_bar) + dot(k3, s4_bar) + t4_bar);
+    return y_bar + sixth * ((s1_bar + s2_bar) + (s3_bar + s4_bar));
   }
 };
 

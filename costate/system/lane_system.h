@@ -229,7 +229,6 @@ class LaneSystem final : public System<Real> {
     ((best == I ? reverse_loop<kPatterns[I]>(run, states, lambda, u_bar, p_bar) : void()), ...);
   }
 
-  // One pack after the other: a transpose has work enough in flight, and two would not fit into the registers.
   template <unsigned long kActive>
   void reverse_loop(const Run<Real>& run, const Real* states, const Ring<Real>& lambda, Real* u_bar, Real* p_bar) const {
     for (int j = 0; j < kUnroll; ++j) {
@@ -237,6 +236,7 @@ class LaneSystem final : public System<Real> {
     }
   }
 
+  // Pack j of the block. One at a time: a transpose has work enough in flight, and two would not fit into the registers.
   template <unsigned long kActive>
   __attribute__((noinline)) void reverse_pack(const Run<Real>& run, const Real* states, const Ring<Real>& lambda, Real* u_bar, Real* p_bar, int j) const {
     constexpr std::int64_t size = kX * kLanes;
