@@ -1,5 +1,6 @@
 #include "costate/system/step_program.h"
 
+#include <cstring>
 #include <utility>
 
 #include "costate/ad/derivative.h"
@@ -9,7 +10,10 @@ namespace costate {
 template <class Real>
 StepProgram<Real>::StepProgram(const Signature& signature, ad::Program bound)
     : program_(std::move(bound)), has_controls_(signature.controls() > 0), step_(program_) {
-  for (const Field& field : signature.fields(Role::parameter)) offsets_.push_back(field.offset);
+  for (const Field& field : signature.fields(Role::parameter)) {
+    offsets_.push_back(field.offset);
+    sizes_.push_back(field.size);
+  }
 }
 
 template <class Real>
@@ -74,6 +78,16 @@ auto StepProgram<Real>::make(Kind kind, const Choice& choice) const -> std::uniq
 
 // --- blocks, in the order of a program's fields -------------------------------------------------------------
 
+// Most parameters are the same in all worlds: then an instruction loads them once for the whole strip.
+template <class Real>
+bool shared_by_all(const Real* numbers, std::int64_t size, int lanes) {
+  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
+  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
+    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
+  }
+  return true;
+}
+
 template <class Real>
 void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int lanes,
                                    Scratch& scratch) const {
@@ -82,7 +96,10 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
   scratch.k = static_cast<Real>(k);
   scratch.inputs.push_back({in.x, lanes, false});
   if (has_controls_) scratch.inputs.push_back({in.u, lanes, false});
-  for (const std::int64_t offset : offsets_) scratch.inputs.push_back({in.p + offset * lanes, lanes, false});
+  for (std::size_t f = 0; f < offsets_.size(); ++f) {
+    const Real* const p = in.p + offsets_[f] * lanes;
+    scratch.inputs.push_back({p, lanes, shared_by_all(p, sizes_[f], lanes)});
+  }
   scratch.inputs.push_back({&scratch.k, 1, true});
 }
 

@@ -73,7 +73,7 @@ class StepProgram {
   void run(const ad::Executable& code, int lanes, Scratch& scratch) const;
 
   ad::Program program_;
-  std::vector<std::int64_t> offsets_;  // of the parameter fields
+  std::vector<std::int64_t> offsets_, sizes_;  // of the parameter fields
   bool has_controls_ = false;
   ad::Executable step_;
   mutable std::mutex mutex_;
