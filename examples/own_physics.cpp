@@ -1,7 +1,6 @@
 // Write your own physics in 40 lines: a damped, driven pendulum as one function, fitted to a recording.
 //
-//   q'' = -(g / l) sin q - c q' + torque          q angle, l length, c damping, the torque per unit of
-//   inertia
+//   q'' = -(g / l) sin q - c q' + torque      q angle, l length, c damping, torque per unit of inertia
 //
 // Nothing here is a derivative: the function is compiled for values and recorded once for its reverse mode.
 //

@@ -159,6 +159,37 @@ TEST(ProgramSystem, AWorldHasTheSameBitsInAnyNumberOfLanes) {
   }
 }
 
+// Parameters that all worlds share are computed with once for a strip, also where a register is written over; one
+// world that differs makes them ordinary values.
+TEST(ProgramSystem, AWorldHasTheSameBitsWhetherOrNotParametersAreShared) {
+  Signature s;
+  s.state("q").state("v").parameter("a", 1.7).parameter("b", 0.6).parameter("c", 2.3).parameter("d", 0.4);
+  const auto system = equations_system<double>(s,
+                                               "e1 = pow(a*b + c, b*d); e2 = atan2(e1 - c, a*c*d); e3 = a > b ? e1*e2 + c : d\n"
+                                               "q_dot = e3*v + e1*e2; v_dot = -e2*sin(q*e1 + e3) - (e1 - e2)*v",
+                                               rk4(0.01));
+  Rollout<double> rollout(system, {.steps = 20, .worlds = 50});
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.3, -0.2};
+  const auto shared = rollout.value_and_gradient(at, *objective);
+  for (const char* name : {"a", "b", "c", "d", "dt"}) {
+    std::vector<double> values(50, at.parameters[name][0]);
+    values[49] *= 1.01;
+    at.parameters.set(name, values);
+  }
+  const auto differing = rollout.value_and_gradient(at, *objective);
+  for (std::size_t w = 0; w < 49; ++w) {
+    EXPECT_EQ(shared.values[w], differing.values[w]);
+    EXPECT_EQ(shared.values[w], shared.values[0]);
+    EXPECT_EQ(differing.parameters["b"][w], differing.parameters["b"][0]);
+  }
+  Arguments<double> alone = at;
+  Rollout<double> one(system, {.steps = 20});
+  for (const char* name : {"a", "b", "c", "d", "dt"}) alone.parameters.set(name, at.parameters[name][0]);
+  EXPECT_EQ(one.value_and_gradient(alone, *objective).parameters["b"][0], differing.parameters["b"][0]);
+}
+
 TEST(ProgramSystem, OnlyWantedParametersGetAGradient) {
   const auto system = equations_system<double>(lorenz_fields(), kLorenz, rk4(0.01));
   Rollout<double> all(system, {.steps = 40}), some(system, {.steps = 40, .active = {"rho"}}), none(system, {.steps = 40, .active = {}});
