@@ -53,8 +53,18 @@ class StripLoops {
       const P y = P::load(b.data);
       each([&](int i) { f(packed(a, i), y, packed(c, i)).store(out + i * lanes); });
     } else {
-      each([&](int i) { f(at(a, i), at(b, i), at(c, i)).store(out + i * lanes); });
+      alignas(kAlignment) T kept[3][lanes];
+      const Strip<T> x = keep(a, kept[0]), y = keep(b, kept[1]), z = keep(c, kept[2]);
+      each([&](int i) { f(at(x, i), at(y, i), at(z, i)).store(out + i * lanes); });
     }
+  }
+
+  // A pack that all worlds share is read again after the first store, which may be to its own register: keeps
+  // a copy.
+  static COSTATE_INLINE Strip<T> keep(Strip<T> s, T* copy) {
+    if (s.step != 0) return s;
+    P::load(s.data).store(copy);
+    return {copy, 0};
   }
 
  private:
@@ -74,10 +84,11 @@ class StripLoops {
   int packs_;
 };
 
-// Runs every instruction over one strip. A register holds Stride packs.
+// Runs every instruction over one strip. A register holds Stride packs. What is computed from values that all
+// worlds share is shared as well: its later readers load one pack.
 template <class T, int K, int Stride>
-void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* registers,
-              std::uint32_t first_register, int packs) {
+void run_code(std::span<const Instruction> code, Strip<T>* slots, T* registers, std::uint32_t first_register,
+              int packs) {
   using P = NativePack<T>;
   const StripLoops<T, K> loops(packs);
   const P one(1), zero(0);
@@ -85,6 +96,12 @@ void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* regis
   for (const Instruction& i : code) {
     T* const out = registers + static_cast<std::size_t>(i.out - first_register) * (Stride * P::lanes);
     const Strip<T> a = slots[i.a], b = slots[i.b];
+    const Strip<T> c = slots[i.c];
+    if (K != 1 && (a.step | b.step | c.step) == 0) {
+      run_code<T, 1, Stride>({&i, 1}, slots, registers, first_register, 1);
+      continue;
+    }
+    slots[i.out].step = (a.step | b.step | c.step) == 0 ? 0 : P::lanes;
     switch (i.op) {
       case Op::add:
         loops.binary(out, a, b, [](P x, P y) { return x + y; });
@@ -102,13 +119,13 @@ void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* regis
         loops.unary(out, a, [](P x) { return -x; });
         break;
       case Op::fma:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(x, y, z); });
+        loops.ternary(out, a, b, c, [](P x, P y, P z) { return costate::fma(x, y, z); });
         break;
       case Op::fms:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(x, y, -z); });
+        loops.ternary(out, a, b, c, [](P x, P y, P z) { return costate::fma(x, y, -z); });
         break;
       case Op::fnma:
-        loops.ternary(out, a, b, slots[i.c], [](P x, P y, P z) { return costate::fma(-x, y, z); });
+        loops.ternary(out, a, b, c, [](P x, P y, P z) { return costate::fma(-x, y, z); });
         break;
       case Op::sqrt:
         loops.unary(out, a, [](P x) { return costate::sqrt(x); });
@@ -156,13 +173,16 @@ void run_code(std::span<const Instruction> code, const Strip<T>* slots, T* regis
         loops.unary(out, a, [&](P x) { return truth(x == zero); });
         break;
       case Op::select:
-        loops.ternary(out, a, b, slots[i.c], [&](P x, P y, P z) { return select(x != zero, y, z); });
+        loops.ternary(out, a, b, c, [&](P x, P y, P z) { return select(x != zero, y, z); });
         break;
       case Op::gated_mul:  // b masked first: no 0 * infinity
         loops.binary(out, a, b, [&](P x, P y) { return x * select(x == zero, zero, y); });
         break;
-      default:
-        function_strip<T>(i.op, out, a, b, i.exponent, K > 0 ? K : packs);
+      default: {
+        alignas(kAlignment) T kept[2][P::lanes];
+        function_strip<T>(i.op, out, loops.keep(a, kept[0]), loops.keep(b, kept[1]), i.exponent,
+                          K > 0 ? K : packs);
+      }
     }
   }
 }
