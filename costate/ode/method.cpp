@@ -2,6 +2,7 @@
 
 #include "costate/core/error.h"
 #include "costate/ode/explicit_rk.h"
+#include "costate/ode/implicit_method.h"
 #include "costate/ode/symplectic.h"
 
 namespace costate::ode {
@@ -43,14 +44,16 @@ std::unique_ptr<Stepper> make_stepper(const std::string& method, const VectorFie
   for (const Method& m : kMethods) {
     if (method == m.name) return m.make(field, tolerance);
   }
+  if (std::unique_ptr<Stepper> implicit = make_implicit_stepper(method, field, tolerance)) return implicit;
   std::string names;
-  for (const Method& m : kMethods) names += (names.empty() ? "" : ", ") + std::string(m.name);
+  for (const std::string& name : method_names()) names += (names.empty() ? "" : ", ") + name;
   throw Error({"there is no method \"" + method + "\"", "", "choose one of: " + names});
 }
 
 std::vector<std::string> method_names() {
   std::vector<std::string> names;
   for (const Method& m : kMethods) names.emplace_back(m.name);
+  for (std::string& name : implicit_method_names()) names.push_back(std::move(name));
   return names;
 }
 

@@ -151,7 +151,7 @@ std::string Integration::stiffness_hint() const {
   const double rho = spectral_radius(*field_, t_, x_.data(), trajectory_->p.data());
   const double product = std::abs(h_) * rho;
   if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
-  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas or radau";
+  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas5p or radau5";
 }
 
 // Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
