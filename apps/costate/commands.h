@@ -1,0 +1,33 @@
+// The commands of the tool. Each reads a problem file, prints to stdout, and returns the exit code:
+// 0 all is well, 1 a check failed. Errors are thrown: main() turns them into 2 (input) and 3 (numerics).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "costate/io/problem.h"
+
+namespace costate::app {
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> set;  // "parameters.g=1.6"
+  std::string method;            // of solution; empty: the file's
+  std::string adjoint = "discrete";
+  int keep_every = 0;  // 0: the file's
+  bool json = false;
+  int dense = 0;    // 0: the steps themselves
+  std::string csv;  // file for the solution; empty: none
+  unsigned seed = 1;
+};
+
+// The problem with what the command line changes.
+io::Problem load(const Arguments& arguments);
+
+int run_solve(const Arguments& arguments);
+int run_grad(const Arguments& arguments);
+int run_check(const Arguments& arguments);
+int run_info(const Arguments& arguments);
+int run_optimize(const Arguments& arguments);
+
+}  // namespace costate::app

@@ -1,0 +1,189 @@
+#include "costate/io/check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/core/philox.h"
+#include "costate/io/run.h"
+#include "costate/ode/discrete_adjoint.h"
+#include "costate/ode/forward_sensitivity.h"
+
+namespace costate::io {
+namespace {
+
+constexpr int kDirections = 3;
+constexpr double kExactGate = 1e-10;      // two ways to the same derivative
+constexpr double kDifferenceGate = 1e-6;  // against differences of losses
+constexpr double kContinuousGate = 1e-6;  // another discretisation, to its tolerance
+
+double inner(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+class Checker {
+ public:
+  Checker(const Problem& problem, std::uint64_t seed)
+      : problem_(tight(problem)),
+        seed_(seed),
+        solution_(solve(problem_)),
+        gradient_(gradient(problem_, solution_)) {}
+
+  std::vector<CheckResult> run() {
+    return {dot_product(),
+            stencil(),
+            taylor(),
+            against("forward", kExactGate),
+            against("interpolating", kContinuousGate),
+            against("cvodes", kContinuousGate)};
+  }
+
+ private:
+  static Problem tight(Problem problem) {
+    problem.options.rtol = std::min(problem.options.rtol, 1e-11);
+    for (double& a : problem.options.atol) a = std::min(a, 1e-12);
+    problem.options.max_steps *= 10;
+    return problem;
+  }
+
+  // Uniform in (-1, 1).
+  double random() {
+    const auto draw = philox4x32<std::uint64_t>({{count_++, 0, 0, 0}}, seed_);
+    return 2 * (double(draw.word[0]) + 0.5) / 4294967296.0 - 1;
+  }
+  std::vector<double> random_like(const std::vector<double>& values) {
+    std::vector<double> v;
+    for (const double value : values) v.push_back(random() * (value == 0 ? 1.0 : std::abs(value)));
+    return v;
+  }
+  // Algebraic states follow from the others.
+  ode::InputTangent random_direction() {
+    ode::InputTangent d{.y0 = random_like(problem_.y0), .p = random_like(problem_.p)};
+    for (const int i : problem_.algebraic) d.y0[std::size_t(i)] = 0;
+    return d;
+  }
+  double slope(const ode::InputTangent& d) const {
+    return inner(gradient_.y0, d.y0) + inner(gradient_.p, d.p);
+  }
+  double scale(
+      const ode::InputTangent& d) const {  // |g||d|, term by term: what cancellation is measured against
+    double sum = 0;
+    for (std::size_t i = 0; i < d.y0.size(); ++i) sum += std::abs(gradient_.y0[i] * d.y0[i]);
+    for (std::size_t i = 0; i < d.p.size(); ++i) sum += std::abs(gradient_.p[i] * d.p[i]);
+    return std::max(sum, 1e-300);
+  }
+  double loss(const ode::InputTangent& d, double h) const {
+    Problem moved = problem_;
+    for (std::size_t i = 0; i < moved.y0.size(); ++i) moved.y0[i] += h * d.y0[i];
+    for (std::size_t i = 0; i < moved.p.size(); ++i) moved.p[i] += h * d.p[i];
+    return ode::evaluate(solve(moved), moved.loss).value;
+  }
+
+  CheckResult dot_product() {
+    CheckResult result{"dot product", 0, 1e-12, "forward against reverse, random directions"};
+    for (int k = 0; k < kDirections; ++k) {
+      ode::InputTangent v = random_direction();
+      v.t0 = random();
+      v.t1 = random();
+      ode::Cotangents w;
+      w.final.resize(problem_.y0.size());
+      for (double& e : w.final) e = random();
+      w.integral = problem_.options.running ? random() : 0.0;
+      for (std::size_t i = 0; i < solution_.events.size(); ++i) w.event_times.push_back(random());
+      const ode::OutputTangent jv = ode::sensitivities(solution_, {v})[0];
+      const ode::Gradient jw = ode::gradient(solution_, w);
+      const double left =
+          inner(jv.final, w.final) + jv.integral * w.integral + inner(jv.event_times, w.event_times);
+      const double right = inner(jw.y0, v.y0) + inner(jw.p, v.p) + jw.t0 * v.t0 + jw.t1 * v.t1;
+      const double size = std::sqrt(
+          (inner(jv.final, jv.final) + jv.integral * jv.integral + inner(jv.event_times, jv.event_times)) *
+          (inner(w.final, w.final) + w.integral * w.integral + inner(w.event_times, w.event_times)));
+      result.error = std::max(result.error, std::abs(left - right) / std::max(size, 1e-300));
+    }
+    return result;
+  }
+
+  CheckResult stencil() {
+    CheckResult result{"stencil", 0, kDifferenceGate, "six-point differences of the loss"};
+    for (int k = 0; k < kDirections; ++k) {
+      const ode::InputTangent d = random_direction();
+      double best = std::numeric_limits<double>::infinity();
+      for (const double h : {1e-2, 1e-3, 1e-4}) {  // too long: other branches; too short: rounding
+        try {
+          const double difference =
+              (45 * (loss(d, h) - loss(d, -h)) - 9 * (loss(d, 2 * h) - loss(d, -2 * h)) +
+               (loss(d, 3 * h) - loss(d, -3 * h))) /
+              (60 * h);
+          best = std::min(best, std::abs(difference - slope(d)) / scale(d));
+        } catch (const Error& error) {  // a step may leave the region where the equations can be solved
+          if (error.kind() != Error::Kind::numerics) throw;
+        }
+      }
+      result.error = std::max(result.error, best);
+    }
+    return result;
+  }
+
+  CheckResult taylor() {
+    CheckResult result{"Taylor", 0, 0.1, ""};
+    const ode::InputTangent d = random_direction();
+    const double start = ode::evaluate(solution_, problem_.loss).value;
+    // The remainder falls like h^2 until it meets the error of the solution.
+    const double floor = 1e-9 * std::max(std::abs(start), scale(d));
+    double before = 0, worst = 0;
+    int halvings = 0;
+    for (int k = 0; k < 7; ++k) {
+      const double h = 1e-2 / double(1 << k);
+      const double remainder = std::abs(loss(d, h) - start - h * slope(d));
+      if (remainder < floor) break;
+      if (k > 0) {
+        worst = std::abs(std::log2(before / remainder) - 2);  // of the shortest step above the floor
+        ++halvings;
+      }
+      before = remainder;
+    }
+    result.error = worst;
+    result.detail = halvings > 0
+                        ? "order of the remainder - 2, after " + std::to_string(halvings) + " halvings"
+                        : "the loss is linear to rounding";
+    return result;
+  }
+
+  CheckResult against(const std::string& adjoint, double gate) {
+    CheckResult result{"discrete against " + adjoint, 0, gate, ""};
+    try {
+      const ode::Gradient other = gradient(problem_, solution_, adjoint);
+      result.error = std::max(difference(gradient_.y0, other.y0), difference(gradient_.p, other.p));
+      result.detail = other.report.method;
+    } catch (const Error& error) {
+      result.skipped = true;
+      result.detail = "does not apply: " + error.message().what;
+    }
+    return result;
+  }
+  // Largest difference, relative to the largest entry.
+  static double difference(const std::vector<double>& a, const std::vector<double>& b) {
+    double most = 0, size = 1e-300;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      most = std::max(most, std::abs(a[i] - b[i]));
+      size = std::max(size, std::abs(a[i]));
+    }
+    return most / size;
+  }
+
+  Problem problem_;
+  std::uint64_t seed_;
+  std::uint64_t count_ = 0;
+  ode::Solution solution_;
+  ode::Gradient gradient_;
+};
+
+}  // namespace
+
+std::vector<CheckResult> check(const Problem& problem, std::uint64_t seed) {
+  return Checker(problem, seed).run();
+}
+
+}  // namespace costate::io

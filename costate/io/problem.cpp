@@ -1,0 +1,26 @@
+#include "costate/io/problem.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "costate/core/error.h"
+#include "costate/io/problem_reader.h"
+
+namespace costate::io {
+
+Problem parse_problem(std::string text, const std::string& name, const std::vector<Setting>& settings) {
+  return ProblemReader(TomlDocument(std::move(text), name), settings).read();
+}
+
+Problem load_problem(const std::string& path, const std::vector<Setting>& settings) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error({"there is no such file, or it cannot be read", path, ""});
+  std::string text(kMaxFileSize + 1, '\0');
+  file.read(text.data(), std::streamsize(text.size()));
+  if (file.bad() || (file.gcount() == 0 && !file.eof()))
+    throw Error({"this is not a file that can be read", path, ""});
+  text.resize(std::size_t(file.gcount()));
+  return parse_problem(std::move(text), path, settings);
+}
+
+}  // namespace costate::io

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/io/problem_reader.h"
+
+namespace costate::io {
+
+using Kind = TomlValue::Kind;
+
+double ProblemReader::number(const TomlValue& v, const std::string& what) const {
+  if (!v.is(Kind::number)) document_.fail(v.place, what + " must be a number, not " + v.description());
+  if (!std::isfinite(v.number)) document_.fail(v.place, what + " is not a finite number");
+  return v.number;
+}
+
+double ProblemReader::positive(const TomlValue& v, const std::string& what) const {
+  if (!(number(v, what) > 0)) document_.fail(v.place, what + " must be greater than zero");
+  return v.number;
+}
+
+long ProblemReader::count(const TomlValue& v, const std::string& what, long largest) const {
+  const double n = number(v, what);
+  if (n != std::floor(n) || n < 1 || n > double(largest))
+    document_.fail(v.place, what + " must be a whole number from 1 to " + std::to_string(largest));
+  return long(n);
+}
+
+bool ProblemReader::boolean(const TomlValue& v, const std::string& what) const {
+  if (!v.is(Kind::boolean)) document_.fail(v.place, what + " must be true or false, not " + v.description());
+  return v.number != 0;
+}
+
+const std::string& ProblemReader::string(const TomlValue& v, const std::string& what) const {
+  if (!v.is(Kind::string)) document_.fail(v.place, what + " must be a string, not " + v.description());
+  return v.text;
+}
+
+std::vector<double> ProblemReader::numbers(const TomlValue& v, const std::string& what) const {
+  if (!v.is(Kind::array))
+    document_.fail(v.place, what + " must be an array of numbers, not " + v.description());
+  std::vector<double> values;
+  for (std::size_t i = 0; i < v.items.size(); ++i)
+    values.push_back(number(v.items[i], what + "[" + std::to_string(i) + "]"));
+  return values;
+}
+
+const TomlValue& ProblemReader::table(const TomlValue& v, const std::string& what) const {
+  if (!v.is(Kind::table)) document_.fail(v.place, what + " must be a table, not " + v.description());
+  return v;
+}
+
+const std::string& ProblemReader::choice(const TomlValue& v, const std::string& what,
+                                         const std::vector<std::string>& known) const {
+  const std::string& chosen = string(v, what);
+  if (std::find(known.begin(), known.end(), chosen) == known.end()) {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    const std::string near = ad::nearest_name(chosen, known);
+    document_.fail(v.place, "there is no " + what + " '" + chosen + "'",
+                   (near.empty() ? "" : "did you mean '" + near + "'? ") + ("choose one of: " + list));
+  }
+  return chosen;
+}
+
+// What the user wrote on a command line takes the place of what the file says.
+void ProblemReader::apply(const Setting& setting) {
+  const auto& [path, text] = setting;
+  const std::string where = "--set " + path + "=" + text;
+  const auto wrong = [&](const std::string& what, const std::string& advice) {
+    throw Error({what, where, advice});
+  };
+  const std::size_t dot = path.find('.');
+  const std::string section = path.substr(0, dot);
+  if (dot == std::string::npos || (section != "state" && section != "parameters" && section != "solve"))
+    wrong("'" + path + "' names nothing that can be set", "write state.NAME, parameters.NAME or solve.KEY");
+  std::string key = path.substr(dot + 1), index;
+  if (const std::size_t bracket = key.find('['); bracket != std::string::npos && key.ends_with(']')) {
+    index = key.substr(bracket + 1, key.size() - bracket - 2);
+    key.resize(bracket);
+  }
+
+  TomlValue value;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value.number);
+  const bool is_number = error == std::errc() && stop == end;
+  if (is_number && !std::isfinite(value.number)) wrong("the value is not a finite number", "");
+  if (!is_number && section != "solve") wrong("'" + text + "' is not a number", "write " + path + "=1.5");
+  value.kind = is_number ? Kind::number : text == "true" || text == "false" ? Kind::boolean : Kind::string;
+  if (value.kind == Kind::boolean) value.number = text == "true";
+  value.text = text;
+
+  TomlValue* const table = document_.root().find(section);
+  if (!table || !table->is(Kind::table)) wrong("the file has no [" + section + "]", "");
+  TomlValue* target = table->find(key);
+  if (!target && section == "solve") {
+    table->keys.push_back(key);
+    table->key_places.push_back({});
+    table->items.push_back(value);
+    return;
+  }
+  if (!target) wrong("there is no " + section + "." + key, suggestion(key, table->keys));
+  if (!index.empty() || target->is(Kind::array)) {
+    std::size_t i = 0;
+    const auto parsed = std::from_chars(index.data(), index.data() + index.size(), i);
+    if (index.empty() || parsed.ec != std::errc() || parsed.ptr != index.data() + index.size() ||
+        !target->is(Kind::array) || i >= target->items.size())
+      wrong(target->is(Kind::array)
+                ? key + " is an array of " + std::to_string(target->items.size()) + " elements"
+                : key + " is not an array",
+            target->is(Kind::array) ? "write " + section + "." + key + "[0]=..." : "leave the index out");
+    target = &target->items[i];
+  }
+  value.place = target->place;
+  *target = value;
+}
+
+}  // namespace costate::io

@@ -1,0 +1,65 @@
+// Scope: the names that the formulas of a problem file may use, and formulas made into programs of (t, x, p).
+//
+//   states         in the order of the file, one after the other: the vector x
+//   parameters     likewise: the vector p
+//   definitions    named formulas, each may use those above it; computed once however often they are used
+//   t, pi          and e unless it is a name of the file
+//
+// A mistake inside a formula is reported at its place in the file. Tests: tests/io/problem_test.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "costate/ad/builder.h"
+#include "costate/ad/program.h"
+#include "costate/io/toml_document.h"
+
+namespace costate::io {
+
+// A named number or array of the file.
+struct Variable {
+  std::string name;
+  int offset = 0, size = 1;  // its elements in x or p
+  bool array = false;        // written in brackets
+  Place place = {};
+
+  // "h", or "u[2]" for an element of an array.
+  std::string element(int i) const { return array ? name + "[" + std::to_string(i) + "]" : name; }
+};
+
+class Scope {
+ public:
+  Scope(const TomlDocument& document, const std::vector<Variable>& states,
+        const std::vector<Variable>& parameters);
+
+  // An Error if the name cannot be used in formulas, or is taken.
+  void check_new_name(const std::string& name, Place place);
+
+  // A formula, or an array of them.
+  void define(const std::string& name, Place place, const TomlValue& formulas);
+
+  // Program with inputs t, x, p and the values of the formulas as one output field. With `extra`, that name stands for
+  // one more element at the end of p.
+  ad::Program program(const std::vector<const TomlValue*>& formulas, const std::string& extra = "") const;
+  // The states, with some of them replaced by formulas: null means unchanged.
+  ad::Program jump(const std::vector<const TomlValue*>& formulas) const;
+
+  int states() const { return states_; }
+  int parameters() const { return parameters_; }
+
+ private:
+  struct Definition {
+    std::vector<ad::Program> elements;  // inputs: the fields that were known before it
+  };
+  ad::Program parse(const TomlValue& formula, const std::vector<ad::Field>& fields) const;
+  ad::Program assemble(const std::vector<const TomlValue*>& formulas, const std::string& extra,
+                       bool states_by_default) const;
+
+  const TomlDocument& document_;
+  int states_ = 0, parameters_ = 0;
+  std::vector<ad::Field> fields_;  // t, states, parameters, definitions
+  std::vector<Definition> definitions_;
+};
+
+}  // namespace costate::io

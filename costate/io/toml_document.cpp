@@ -1,0 +1,231 @@
+#include "costate/io/toml_document.h"
+
+#define TOML_HEADER_ONLY 1
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+
+#include "costate/ad/program.h"
+#include "costate/core/error.h"
+
+namespace costate::io {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+Place place_of(const toml::source_region& region) {
+  return {int(region.begin.line), int(region.begin.column)};
+}
+
+// Where in `text` a place is; the end where there is no such place.
+std::size_t offset_of(std::string_view text, Place place) {
+  std::size_t at = 0;
+  for (int line = 1; line < place.line && at < text.size(); ++at) line += text[at] == '\n';
+  for (int column = 1; column < place.column && at < text.size(); ++column) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80)
+      ++at;  // rest of a character
+  }
+  return std::min(at, text.size());
+}
+
+// Steps over the opening quotes of a string.
+void find_text(std::string_view file, TomlValue& value) {
+  std::size_t at = offset_of(file, value.place);
+  const std::string_view rest = file.substr(at);
+  const bool triple = rest.starts_with("\"\"\"") || rest.starts_with("'''");
+  value.text_place = value.place;
+  value.text_place.column += triple ? 3 : 1;
+  at = std::min(at + (triple ? 3u : 1u), file.size());
+  if (triple && at < file.size() && (file[at] == '\n' || file.substr(at, 2) == "\r\n")) {
+    at += file[at] == '\n' ? 1 : 2;
+    value.text_place = {value.place.line + 1, 1};
+  }
+  value.text_is_verbatim = file.substr(at).starts_with(value.text);
+}
+
+// Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of what it
+// builds, and tears down recursively, is bounded here.
+Place too_many_dots(std::string_view text) {
+  int line = 1, dots = 0;
+  std::size_t line_start = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      const std::string_view triple = text.substr(i, 3);
+      const bool multi_line = triple.size() == 3 && triple[1] == c && triple[2] == c;
+      i += multi_line ? 3 : 1;
+      while (i < text.size()) {
+        if (multi_line ? text.substr(i, 3) == triple : text[i] == c || text[i] == '\n') break;
+        if (text[i] == '\\' && c == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
+        if (text[i] == '\n') ++line, line_start = i + 1;
+        ++i;
+      }
+      if (i >= text.size()) break;
+      if (multi_line) i += 2;
+      if (text[i] == '\n') --i;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '.') {
+      if (++dots > kMaxDepth) return {line, int(i - line_start) + 1};
+    } else if (c == '\n' || c == ',' || c == '=' || c == '{') {
+      dots = 0;
+      if (c == '\n') ++line, line_start = i + 1;
+    }
+  }
+  return {};
+}
+
+class Converter {
+ public:
+  Converter(const TomlDocument& document, std::string_view text) : document_(document), text_(text) {}
+
+  TomlValue convert(const toml::node& node, int depth = 0) const {
+    TomlValue v;
+    v.place = place_of(node.source());
+    if (depth > kMaxDepth)
+      document_.fail(v.place, "values are nested more than " + std::to_string(kMaxDepth) + " deep");
+    using Kind = TomlValue::Kind;
+    if (const auto* string = node.as_string()) {
+      v.kind = Kind::string;
+      v.text = string->get();
+      find_text(text_, v);
+    } else if (const auto* integer = node.as_integer()) {
+      v.kind = Kind::number;
+      v.number = double(integer->get());
+      v.whole = true;
+    } else if (const auto* real = node.as_floating_point()) {
+      v.kind = Kind::number;
+      v.number = real->get();
+    } else if (const auto* boolean = node.as_boolean()) {
+      v.kind = Kind::boolean;
+      v.number = boolean->get();
+    } else if (const auto* array = node.as_array()) {
+      v.kind = Kind::array;
+      for (const toml::node& item : *array) v.items.push_back(convert(item, depth + 1));
+    } else if (const auto* table = node.as_table()) {
+      convert_table(*table, v, depth);
+    } else {
+      v.kind = Kind::date;
+    }
+    return v;
+  }
+
+ private:
+  // The parser sorts keys by name; users order them with care.
+  void convert_table(const toml::table& table, TomlValue& v, int depth) const {
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (auto&& [key, value] : table) entries.emplace_back(&key, &value);
+    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+      const auto &x = a.first->source().begin, &y = b.first->source().begin;
+      return x.line != y.line ? x.line < y.line : x.column < y.column;
+    });
+    for (const auto& [key, value] : entries) {
+      v.keys.emplace_back(key->str());
+      v.key_places.push_back(place_of(key->source()));
+      v.items.push_back(convert(*value, depth + 1));
+    }
+  }
+
+  const TomlDocument& document_;
+  std::string_view text_;
+};
+
+}  // namespace
+
+const TomlValue* TomlValue::find(std::string_view key) const {
+  const auto at = std::find(keys.begin(), keys.end(), key);
+  return at == keys.end() ? nullptr : &items[std::size_t(at - keys.begin())];
+}
+
+TomlValue* TomlValue::find(std::string_view key) {
+  return const_cast<TomlValue*>(static_cast<const TomlValue*>(this)->find(key));
+}
+
+const char* TomlValue::description() const {
+  switch (kind) {
+    case Kind::string:
+      return "a string";
+    case Kind::number:
+      return "a number";
+    case Kind::boolean:
+      return "true or false";
+    case Kind::date:
+      return "a date or time";
+    case Kind::array:
+      return "an array";
+    case Kind::table:
+      return "a table";
+  }
+  return "";
+}
+
+TomlDocument::TomlDocument(std::string text, std::string name)
+    : text_(std::move(text)), name_(std::move(name)) {
+  if (text_.size() > kMaxFileSize) {
+    throw Error({"the file has " + std::to_string(text_.size()) + " bytes; the limit is " +
+                     std::to_string(kMaxFileSize),
+                 name_, ""});
+  }
+  if (const Place deep = too_many_dots(text_); deep.line)
+    fail(deep, "a key has more than " + std::to_string(kMaxDepth) + " parts");
+  try {
+    const toml::table table = toml::parse(text_);
+    root_ = Converter(*this, text_).convert(table);
+  } catch (const toml::parse_error& error) {
+    fail(place_of(error.source()), std::string(error.description()));
+  }
+}
+
+std::string_view TomlDocument::line(int number) const {
+  std::string_view rest = text_;
+  for (int i = 1; i < number; ++i) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  return rest.substr(0, rest.find('\n'));
+}
+
+void TomlDocument::fail(Place place, const std::string& what, const std::string& advice) const {
+  if (place.line <= 0) throw Error({what, name_, advice});
+  constexpr std::size_t kShown = 60;  // characters either side of the caret
+  const std::string_view whole = line(place.line);
+  const std::size_t at = offset_of(whole, {1, place.column});
+  std::size_t from = at > kShown ? at - kShown : 0;
+  while (from < at && (static_cast<unsigned char>(whole[from]) & 0xC0) == 0x80)
+    ++from;  // start of a character
+  std::size_t to = std::min(whole.size(), at + kShown);
+  while (to < whole.size() && (static_cast<unsigned char>(whole[to]) & 0xC0) == 0x80) ++to;
+  std::string shown(whole.substr(from, to - from));
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = c == '\t' ? ' ' : '?';
+  }
+  std::size_t indent = 0;
+  for (std::size_t i = from; i < at; ++i) indent += (static_cast<unsigned char>(whole[i]) & 0xC0) != 0x80;
+  while (!shown.empty() && (shown.back() == ' ' || shown.back() == '?') && whole.ends_with('\r'))
+    shown.pop_back();
+  throw Error({what + "\n  " + shown + "\n  " + std::string(indent, ' ') + "^",
+               name_ + ":" + std::to_string(place.line) + ":" + std::to_string(place.column), advice});
+}
+
+void TomlDocument::require_known_keys(const TomlValue& table, const std::vector<std::string>& known,
+                                      const std::string& where) const {
+  for (std::size_t i = 0; i < table.keys.size(); ++i) {
+    if (std::find(known.begin(), known.end(), table.keys[i]) != known.end()) continue;
+    fail(table.key_places[i], "unknown key '" + table.keys[i] + "' in " + where,
+         suggestion(table.keys[i], known));
+  }
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
+  const std::string near = ad::nearest_name(name, known);
+  if (!near.empty()) return "did you mean '" + near + "'?";
+  std::string list;
+  for (std::size_t i = 0; i < known.size() && i < 12; ++i) list += (i ? ", " : "") + known[i];
+  if (known.size() > 12) list += ", ...";
+  return list.empty() ? "" : "there is: " + list;
+}
+
+}  // namespace costate::io
