@@ -8,6 +8,7 @@
 #include "costate/ad/builder.h"
 #include "costate/ad/parse_tokens.h"
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 
 namespace costate::ad {
 namespace {

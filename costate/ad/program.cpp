@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 
 namespace costate::ad {
 namespace {
@@ -53,30 +54,5 @@ Program::Program(std::vector<Node> nodes, std::vector<Field> input_fields, std::
 
 int Program::input_field(std::string_view name) const { return find_field(input_fields_, name, "input"); }
 int Program::output_field(std::string_view name) const { return find_field(output_fields_, name, "output"); }
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    if (candidate.size() > 64 || name.size() > 64) continue;
-    // Levenshtein distance, one row at a time.
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (name[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 }  // namespace costate::ad

@@ -81,7 +81,4 @@ Program fuse(const Program& program);
 // math library.
 std::string emit_cpp(const Program& program, std::string_view function_name);
 
-// The candidate nearest to `name` in spelling, or "" if none is near: for "did you mean".
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace costate::ad

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 #include "costate/io/problem_reader.h"
 
 namespace costate::io {
@@ -57,7 +58,7 @@ const std::string& ProblemReader::choice(const TomlValue& v, const std::string& 
   if (std::find(known.begin(), known.end(), chosen) == known.end()) {
     std::string list;
     for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    const std::string near = ad::nearest_name(chosen, known);
+    const std::string near = nearest_name(chosen, known);
     document_.fail(v.place, "there is no " + what + " '" + chosen + "'",
                    (near.empty() ? "" : "did you mean '" + near + "'? ") + ("choose one of: " + list));
   }

@@ -8,6 +8,7 @@
 
 #include "costate/ad/program.h"
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 
 namespace costate::io {
 namespace {
@@ -220,7 +221,7 @@ void TomlDocument::require_known_keys(const TomlValue& table, const std::vector<
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
-  const std::string near = ad::nearest_name(name, known);
+  const std::string near = nearest_name(name, known);
   if (!near.empty()) return "did you mean '" + near + "'?";
   std::string list;
   for (std::size_t i = 0; i < known.size() && i < 12; ++i) list += (i ? ", " : "") + known[i];

@@ -27,6 +27,7 @@
 #include <array>
 
 #include "costate/core/vec.h"
+#include "costate/system/explicit_step.h"
 #include "costate/system/lane_system.h"
 
 namespace costate::ode {
@@ -40,7 +41,7 @@ struct Tick {
 struct Euler {
   template <class Rhs, class S, class X, class U, class P>
   static COSTATE_HD COSTATE_INLINE X step(Tick<S> tick, const X& x, const U& u, const P& p) {
-    return x + tick.h * Rhs::value(tick.t, x, u, p);
+    return EulerStep::step([&](S t, const X& at) { return Rhs::value(t, at, u, p); }, tick.t, tick.h, x);
   }
   template <class Rhs, class S, class X, class U, class P>
   static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p, const X& y_bar, Tick<S>& tick_bar,
@@ -53,12 +54,7 @@ struct Euler {
 struct Rk4 {
   template <class Rhs, class S, class X, class U, class P>
   static COSTATE_HD COSTATE_INLINE X step(Tick<S> tick, const X& x, const U& u, const P& p) {
-    const S t = tick.t, h = tick.h, half = S(0.5) * h;
-    const X k1 = Rhs::value(t, x, u, p);
-    const X k2 = Rhs::value(t + half, x + half * k1, u, p);
-    const X k3 = Rhs::value(t + half, x + half * k2, u, p);
-    const X k4 = Rhs::value(t + h, x + h * k3, u, p);
-    return x + (h * S(1.0 / 6)) * (k1 + S(2) * (k2 + k3) + k4);
+    return Rk4Step::step([&](S t, const X& at) { return Rhs::value(t, at, u, p); }, tick.t, tick.h, x);
   }
   // Stages are recomputed from x; the last one only if the cotangent of h is wanted.
   template <class Rhs, class S, class X, class U, class P>

@@ -5,6 +5,7 @@
 #include "costate/ad/parse.h"
 #include "costate/ad/record.h"
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 
 namespace costate {
 namespace {
@@ -57,7 +58,7 @@ std::vector<Id> resolve(const ad::Field& wanted, const Signature& signature, con
   }
   std::string advice = "the fields are";
   const char* separator = " ";
-  for (const std::string& name : near_misses(wanted.name, all_names(signature))) {
+  for (const std::string& name : nearest_names(wanted.name, all_names(signature))) {
     advice += separator + ("'" + name + "'");
     separator = ", ";
   }

@@ -5,7 +5,7 @@
 //           y  = x + h/6 (k1 + 2 k2 + 2 k3 + k4)
 //
 // (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, Table II.1.2.) One source makes the step
-// of a compiled lambda and of a recorded Program. A system made with one of them has the parameter "dt" after
+// of a compiled lambda, of a recorded Program and of the built-in problems (ode/fixed_step.h, which adds the transposes). A system made with one of them has the parameter "dt" after
 // its own, and "t0" after that if f depends on time; step k starts at t0 + k dt.
 //
 // Tests: tests/system/program_system_test.cpp, lambda_system_test.cpp.
@@ -23,7 +23,7 @@ struct NextState {};
 struct EulerStep {
   double dt = 0.01;
   template <class S, class X, class F>
-  static COSTATE_INLINE X step(const F& f, S t, S h, const X& x) {
+  static COSTATE_HD COSTATE_INLINE X step(const F& f, S t, S h, const X& x) {
     return x + h * f(t, x);
   }
 };
@@ -31,7 +31,7 @@ struct EulerStep {
 struct Rk4Step {
   double dt = 0.01;
   template <class S, class X, class F>
-  static COSTATE_INLINE X step(const F& f, S t, S h, const X& x) {
+  static COSTATE_HD COSTATE_INLINE X step(const F& f, S t, S h, const X& x) {
     const S half = S(0.5) * h;
     const X k1 = f(t, x);
     const X k2 = f(t + half, x + half * k1);

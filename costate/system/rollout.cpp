@@ -8,37 +8,11 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "costate/core/philox.h"
 #include "costate/system/block.h"
+#include "costate/system/collector.h"
 
 namespace costate {
-namespace {
-
-constexpr std::int64_t kWaveNumbers = 1 << 22;  // partial sums of shared gradients held at once
-
-// [index][lane] to rows of worlds.
-template <class Real>
-void scatter(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, Real* to) {
-  for (int l = 0; l < block.live_lanes(); ++l) {
-    Real* target = to + (block.first_world() + l) * row;
-    const bool dead = block.diverged()[static_cast<std::size_t>(l)];
-    for (std::int64_t i = 0; i < row; ++i) target[i] = dead ? Real(0) : from[i * lanes + l];
-  }
-}
-
-// Sum over the worlds of a block, lanes in order.
-template <class Real>
-void sum_lanes(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, double* to) {
-  for (std::int64_t i = 0; i < row; ++i) {
-    double sum = 0;
-    for (int l = 0; l < block.live_lanes(); ++l) {
-      if (!block.diverged()[static_cast<std::size_t>(l)]) sum += from[i * lanes + l];
-    }
-    to[i] = sum;
-  }
-}
-
-}  // namespace
-
 template <class Real>
 struct Rollout<Real>::Impl {
   std::shared_ptr<const System<Real>> system;
@@ -93,6 +67,8 @@ struct Rollout<Real>::Impl {
     }
   }
 
+  RolloutShape<Real> shape() const { return {*system, options, activity, blocks, knots}; }
+
   std::unique_ptr<Block<Real>> take() {
     {
       const std::lock_guard lock(idle_mutex);
@@ -122,96 +98,15 @@ struct Rollout<Real>::Impl {
     });
   }
 
-  // Results of several blocks, put together in the order of the blocks.
-  struct Collector {
-    const Impl& rollout;
-    const Arguments<Real>& arguments;
-    Gradient<Real>& out;
-    bool rates = false;  // of a Hessian-vector product instead of the gradient
-    bool shared_x0 = false, shared_controls = false;
-    std::vector<std::int64_t> shared_offset;  // per parameter field, in a row of partial sums; -1: per world
-    std::int64_t row = 0, norms = 0;
-    std::vector<double> partial, total;
-
-    Collector(const Impl& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_) : rollout(r), arguments(a), out(o), rates(rates_) {
-      const Signature& s = r.system->signature();
-      shared_x0 = static_cast<std::int64_t>(a.x0.size()) == s.states();
-      shared_controls = static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
-      if (shared_x0) row += s.states();
-      if (shared_controls) row += r.knots * s.controls();
-      const auto& fields = s.fields(Role::parameter);
-      for (std::size_t f = 0; f < fields.size(); ++f) {
-        const bool sum = r.activity.parameters[f] && !a.parameters.per_world(f);
-        shared_offset.push_back(sum ? row : -1);
-        if (sum) row += fields[f].size;
-      }
-      norms = row;
-      row += Block<Real>::samples(r.options.steps);
-      total.assign(static_cast<std::size_t>(row), 0.0);
-      out.values.assign(static_cast<std::size_t>(r.options.worlds), 0.0);
-      out.x0.assign(a.x0.size(), Real(0));
-      out.controls.assign(a.controls.size(), Real(0));
-      out.parameters = a.parameters.zeros();
-    }
-
-    std::int64_t wave() const { return std::clamp<std::int64_t>(kWaveNumbers / std::max<std::int64_t>(1, row), 1, rollout.blocks); }
-
-    void take(Block<Real>& block, std::int64_t slot) {
-      const Signature& s = rollout.system->signature();
-      const int lanes = rollout.system->lanes();
-      double* sums = partial.data() + slot * row;
-      const Real* x_bar = rates ? block.x0_bar_dot() : block.x0_bar();
-      const Real* u_bar = rates ? block.u_bar_dot() : block.u_bar();
-      const Real* p_bar = rates ? block.p_bar_dot() : block.p_bar();
-      for (int l = 0; l < block.live_lanes(); ++l) {
-        out.values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
-      }
-      std::int64_t offset = 0;
-      const auto deliver = [&](const Real* from, std::int64_t size, bool shared, Real* to) {
-        if (!shared) return scatter(block, from, size, lanes, to);
-        sum_lanes(block, from, size, lanes, sums + offset);
-        offset += size;
-      };
-      deliver(x_bar, s.states(), shared_x0, out.x0.data());
-      deliver(u_bar, rollout.knots * s.controls(), shared_controls, out.controls.data());
-      const auto& fields = s.fields(Role::parameter);
-      for (std::size_t f = 0; f < fields.size(); ++f) {
-        if (!rollout.activity.parameters[f]) continue;
-        deliver(p_bar + fields[f].offset * lanes, fields[f].size, shared_offset[f] >= 0, out.parameters.values(f).data());
-      }
-      for (std::size_t i = 0; i < block.adjoint_norm2().size(); ++i) sums[norms + static_cast<std::int64_t>(i)] = block.adjoint_norm2()[i];
-    }
-
-    void add_wave(std::int64_t count) {
-      for (std::int64_t slot = 0; slot < count; ++slot) {
-        for (std::int64_t i = 0; i < row; ++i) total[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(slot * row + i)];
-      }
-    }
-
-    void finish() {
-      const Signature& s = rollout.system->signature();
-      std::int64_t offset = 0;
-      const auto deliver = [&](std::int64_t size, Real* to) {
-        for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Real>(total[static_cast<std::size_t>(offset + i)]);
-        offset += size;
-      };
-      if (shared_x0) deliver(s.states(), out.x0.data());
-      if (shared_controls) deliver(rollout.knots * s.controls(), out.controls.data());
-      for (std::size_t f = 0; f < shared_offset.size(); ++f) {
-        if (shared_offset[f] >= 0) deliver(s.fields(Role::parameter)[f].size, out.parameters.values(f).data());
-      }
-    }
-  };
-
   // Runs `produce(block, index)` for all blocks, wave by wave, and collects.
   template <class F>
-  void collect(Collector& collector, Collector* second, const F& produce) {
+  void collect(Collector<Real>& collector, Collector<Real>* second, const F& produce) {
     Gradient<Real>& out = collector.out;
     GradientReport& report = out.report;
     std::mutex merge;
     std::vector<std::int64_t> masked;
     const std::int64_t wave = collector.wave();
-    for (Collector* c : {&collector, second}) {
+    for (Collector<Real>* c : {&collector, second}) {
       if (c) c->partial.assign(static_cast<std::size_t>(wave * c->row), 0.0);
     }
     for (std::int64_t first = 0; first < blocks; first += wave) {
@@ -267,11 +162,8 @@ struct Rollout<Real>::Impl {
 
   // One directional difference, along a fixed pseudo-random direction over everything that is active.
   void spot_check(Rollout& self, const Arguments<Real>& arguments, const Objective<Real>& objective, Gradient<Real>& gradient) {
-    std::uint64_t state = 0x9e3779b97f4a7c15ull;
-    const auto random = [&state] {
-      state = state * 6364136223846793005ull + 1442695040888963407ull;
-      return double(state >> 33) / double(1u << 30) - 1.0;
-    };
+    std::uint64_t drawn = 0;
+    const auto random = [&drawn] { return 2 * uniform(2026, 0, drawn++) - 1; };
     const double h = std::cbrt(double(std::numeric_limits<Real>::epsilon()));
     Arguments<Real> plus = arguments, minus = arguments;
     double expected = 0, scale = 0;
@@ -422,7 +314,7 @@ Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
   if (impl_->waiting.empty()) throw Error({"backward() without a forward() before it", {}, "each forward() serves one backward()"});
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
-  typename Impl::Collector collector(*impl_, impl_->waiting_arguments, out, false);
+  Collector<Real> collector(impl_->shape(), impl_->waiting_arguments, out, false);
   impl_->collect(collector, nullptr, [&](std::int64_t b) {
     auto block = std::move(impl_->waiting[static_cast<std::size_t>(b)]);
     block->backward(objective);
@@ -440,7 +332,7 @@ Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& argument
   impl_->check(arguments, "");
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
-  typename Impl::Collector collector(*impl_, arguments, out, false);
+  Collector<Real> collector(impl_->shape(), arguments, out, false);
   impl_->collect(collector, nullptr, [&](std::int64_t b) {
     auto block = impl_->take();
     block->load(arguments, b * impl_->system->lanes());
@@ -490,7 +382,7 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
   impl_->check(direction, "direction: ");
   objective.check(impl_->options.steps, impl_->options.worlds);
   HessianVector out;
-  typename Impl::Collector gradient(*impl_, arguments, out.gradient, false), product(*impl_, arguments, out.product, true);
+  Collector<Real> gradient(impl_->shape(), arguments, out.gradient, false), product(impl_->shape(), arguments, out.product, true);
   impl_->collect(gradient, &product, [&](std::int64_t b) {
     auto block = impl_->take();
     block->load(arguments, b * impl_->system->lanes());

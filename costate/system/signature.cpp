@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 
 namespace costate {
 
@@ -66,7 +67,7 @@ std::string choose_from(std::string_view name, const std::vector<Field>& fields)
   if (fields.empty()) return "there is none of that kind";
   std::string text = "did you mean ";
   const char* separator = "";
-  for (const std::string& miss : near_misses(name, names_of(fields))) {
+  for (const std::string& miss : nearest_names(name, names_of(fields))) {
     text += separator + ("'" + miss + "'");
     separator = ", ";
   }
@@ -147,29 +148,6 @@ bool glob_match(std::string_view pattern, std::string_view text) {
     std::swap(reach, next);
   }
   return reach[text.size()] != 0;
-}
-
-std::vector<std::string> near_misses(std::string_view name, const std::vector<std::string>& candidates) {
-  const auto distance = [&](const std::string& other) {
-    std::vector<std::size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < other.size(); ++j) {
-        const std::size_t replace = diagonal + (name[i] == other[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    return row.back();
-  };
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : candidates) ranked.emplace_back(distance(candidate), candidate);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> best;
-  for (std::size_t i = 0; i < ranked.size() && i < 3; ++i) best.push_back(ranked[i].second);
-  return best;
 }
 
 }  // namespace costate

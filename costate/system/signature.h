@@ -62,7 +62,4 @@ bool same_fields(const Signature& a, const Signature& b, Role role);
 // '*' stands for any run of characters but '/', "**" for any run at all, '?' for one character.
 bool glob_match(std::string_view pattern, std::string_view text);
 
-// The candidates closest to `name` by edit distance, for "did you mean" messages.
-std::vector<std::string> near_misses(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace costate
