@@ -47,7 +47,6 @@ std::vector<double> jacobian_at(const ode::Solution& s, const std::vector<double
 }
 // [/model]
 
-// [covariance]
 // (J'J)^-1, with J in units of the noise: the covariance of the estimates, to first order.
 std::vector<double> covariance(const std::vector<double>& j) {
   solve::DenseLu<double> normal(kUnknowns);
@@ -67,7 +66,6 @@ std::vector<double> covariance(const std::vector<double>& j) {
   }
   return c;
 }
-// [/covariance]
 
 void draw(const char* path, const std::vector<double>& times, const std::vector<double>& counts,
           const std::vector<double>& x, const std::vector<double>& c);
@@ -81,19 +79,18 @@ int main(int argc, char** argv) {
   }
 
   // [fit]
-  const optim::Residuals misfit{int(counts.size()), [&](const double* x, double* r, double* jacobian) {
-                                  const ode::Solution s = populations(x, 30);
-                                  for (std::size_t k = 0; k < times.size(); ++k) {
-                                    const std::vector<double> y = s(times[k]);
-                                    for (std::size_t i = 0; i < 2; ++i)
-                                      r[2 * k + i] = (y[i] - counts[2 * k + i]) / kNoise;
-                                  }
-                                  if (!jacobian) return;
-                                  const std::vector<double> j = jacobian_at(s, times);
-                                  for (std::size_t m = 0; m < j.size(); ++m) jacobian[m] = j[m] / kNoise;
-                                }};
+  const auto misfit = [&](const double* x, double* r, double* jacobian) {
+    const ode::Solution s = populations(x, 30);
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      const std::vector<double> y = s(times[k]);
+      for (std::size_t i = 0; i < 2; ++i) r[2 * k + i] = (y[i] - counts[2 * k + i]) / kNoise;
+    }
+    if (!jacobian) return;
+    const std::vector<double> j = jacobian_at(s, times);
+    for (std::size_t m = 0; m < j.size(); ++m) jacobian[m] = j[m] / kNoise;
+  };
   const auto fit = optim::minimize(
-      misfit, {8, 6, 1.0, 0.3, 0.5, 0.15},
+      optim::Residuals{int(counts.size()), misfit}, {8, 6, 1.0, 0.3, 0.5, 0.15},
       optim::LevenbergMarquardtOptions{.stopping = {.gradient_tolerance = 1e-6},
                                        .bounds = {.lower = std::vector<double>(kUnknowns, 1e-3)}});
   const std::vector<double> c = covariance(jacobian_at(populations(fit.x.data(), 30), times));
