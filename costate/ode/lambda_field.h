@@ -4,6 +4,7 @@
 //     return std::array{p[0] * x[0] - p[1] * x[0] * x[1], -p[2] * x[1] + p[3] * x[0] * x[1]};
 //   });
 //   auto cost = ode::make_function<2, 4>([](auto t, auto x, auto p) { return 0.5 * x[0] * x[0]; });
+//   auto pendulum = ode::make_field<5, 2>(equations, mass);     mass: row-major; M x' = f, M may be singular
 //
 // t is a scalar S, x and p are Vec<S, NX> and Vec<S, NP>; the result is an array of S, or one S. The lambda
 // is compiled for S = double and for dual numbers: tangents take one direction, transposes all 1 + NX + NP of
@@ -15,9 +16,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "costate/ad/dual.h"
+#include "costate/core/error.h"
 #include "costate/core/vec.h"
 #include "costate/ode/function.h"
 #include "costate/ode/vector_field.h"
@@ -186,7 +190,13 @@ class LambdaDerivatives {
 template <class F, int NX, int NP>
 class LambdaField final : public VectorField {
  public:
-  explicit LambdaField(F f) : f_(std::move(f)) {}
+  explicit LambdaField(F f, std::vector<double> mass = {}) : f_(std::move(f)), mass_(std::move(mass)) {
+    if (!mass_.empty() && mass_.size() != std::size_t(NX) * NX) {
+      throw Error({"the mass matrix has " + std::to_string(mass_.size()) + " values for " +
+                       std::to_string(NX) + " states",
+                   "ode::make_field", "give all rows, one after the other, or none for the identity"});
+    }
+  }
   int states() const override { return NX; }
   int parameters() const override { return NP; }
   void value(double t, const double* x, const double* p, double* dx, double*) const override {
@@ -209,9 +219,11 @@ class LambdaField final : public VectorField {
   void jacobian(double t, const double* x, const double* p, double* f_x, double*) const override {
     f_.jacobian(t, x, p, f_x);
   }
+  const std::vector<double>& mass() const override { return mass_; }
 
  private:
   LambdaDerivatives<F, NX, NP> f_;
+  std::vector<double> mass_;
   static_assert(LambdaDerivatives<F, NX, NP>::kOutputs == NX, "a vector field gives one rate per state");
 };
 
@@ -245,8 +257,8 @@ class LambdaFunction final : public Function {
 };
 
 template <int NX, int NP, class F>
-LambdaField<F, NX, NP> make_field(F f) {
-  return LambdaField<F, NX, NP>(std::move(f));
+LambdaField<F, NX, NP> make_field(F f, std::vector<double> mass = {}) {
+  return LambdaField<F, NX, NP>(std::move(f), std::move(mass));
 }
 template <int NX, int NP, class F>
 std::shared_ptr<const Function> make_function(F f) {

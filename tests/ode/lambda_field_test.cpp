@@ -75,5 +75,12 @@ TEST(LambdaFunction, MayReturnOneNumber) {
   EXPECT_EQ(x_bar[1], 0);
 }
 
+TEST(LambdaField, CarriesItsMassMatrixAndRefusesOneOfTheWrongSize) {
+  const auto equations = [](auto, auto x, auto) { return std::array{-x[0], x[0] - x[1]}; };
+  EXPECT_EQ((make_field<2, 0>(equations, {1, 0, 0, 0}).mass()), (std::vector<double>{1, 0, 0, 0}));
+  EXPECT_TRUE((make_field<2, 0>(equations).mass().empty()));
+  EXPECT_THROW((make_field<2, 0>(equations, {1, 0})), Error);
+}
+
 }  // namespace
 }  // namespace costate::ode
