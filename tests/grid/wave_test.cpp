@@ -42,6 +42,14 @@ TEST(Wave, MeetsTheContractInDouble) { contract<double>(21, 13); }
 TEST(Wave, MeetsTheContractInFloat) { contract<float>(37, 5); }
 TEST(Wave, MeetsTheContractOnTheSmallestGrids) { contract<double>(2, 4); contract<double>(3, 3); }
 
+// Long rows make chunks of four rows: three chunks, the last one short.
+TEST(Wave, MeetsTheContractAcrossChunks) {
+  const std::int64_t nx = 4100, ny = 11;
+  const auto system = grid::wave<double>({.nx = nx, .ny = ny, .sources = {5 * nx - 1}});
+  Rollout<double> rollout(system, {.steps = 7, .hold = 5});
+  test::expect_contract<double>(system, bump(rollout, nx, ny), *loss::final<double>(system->signature(), "u", {}), {.steps = 7, .hold = 5, .stencil_step = 3e-4});
+}
+
 // Standing wave in a box of N cells: the discrete Laplacian's eigenvector sin(pi (i+1)/(N+1)) sin(...) oscillates with the discrete
 // frequency w: 2 sin(w dt / 2) = dt k, k^2 = 2 (2 sin(pi / (2 (N+1))))^2. Exact for the scheme.
 TEST(Wave, StandingWaveHasTheFrequencyOfTheScheme) {

@@ -227,7 +227,7 @@ TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
   Pendulums p;
   p.options.spot_check = true;
   Rollout<double> rollout(p.system, p.options);
-  EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(), 1e-8);
+  EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(), 1e-7);  // central difference at cbrt(epsilon)
 }
 
 TEST(Rollout, ChaosIsReportedWithAdvice) {
