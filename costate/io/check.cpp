@@ -13,8 +13,9 @@ namespace costate::io {
 namespace {
 
 constexpr int kDirections = 3;
-constexpr double kExactGate = 1e-10;      // two ways to the same derivative
-constexpr double kDifferenceGate = 1e-8;  // against differences of losses; implicit methods are less smooth in their inputs
+constexpr double kExactGate = 1e-10;  // two ways to the same derivative
+constexpr double kDifferenceGate =
+    1e-8;  // against differences of losses; implicit methods are less smooth in their inputs
 constexpr double kContinuousGate = 1e-6;  // another discretisation, to its tolerance
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
@@ -122,13 +123,15 @@ class Checker {
   }
 
   CheckResult stencil() {
-    CheckResult result{"stencil", 0, implicit(problem_) ? 100 * kDifferenceGate : kDifferenceGate, "six-point differences of the loss"};
+    CheckResult result{"stencil", 0, implicit(problem_) ? 100 * kDifferenceGate : kDifferenceGate,
+                       "six-point differences of the loss"};
     for (int k = 0; k < kDirections; ++k) {
       const ode::InputTangent d = random_direction();
       double best = std::numeric_limits<double>::infinity();
       for (const double h : {1e-2, 1e-3, 1e-4, 1e-5}) {  // too long: other branches; too short: rounding
         const double difference = (45 * (loss(d, h) - loss(d, -h)) - 9 * (loss(d, 2 * h) - loss(d, -2 * h)) +
-                                   (loss(d, 3 * h) - loss(d, -3 * h))) / (60 * h);
+                                   (loss(d, 3 * h) - loss(d, -3 * h))) /
+                                  (60 * h);
         const double error = std::abs(difference - slope(d)) / scale(d);
         if (error < best) best = error;
       }

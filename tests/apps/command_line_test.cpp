@@ -56,7 +56,8 @@ TEST(CommandLine, CheckpointsChangeNoBitOfTheGradient) {
 }
 
 TEST(CommandLine, SetChangesValues) {
-  const Json g = json_of("grad " + problem("drag") + " --set parameters.b=0 --set solve.t1=2 --set state.v=5");
+  const Json g =
+      json_of("grad " + problem("drag") + " --set parameters.b=0 --set solve.t1=2 --set state.v=5");
   EXPECT_NEAR(g["loss"].get<double>(), 5 * 2 - 9.8 * 2, 1e-10);
   EXPECT_NEAR(g["gradient"]["state"]["v"].get<double>(), 2, 1e-11);
 }
@@ -96,7 +97,8 @@ TEST(CommandLine, CheckPassesAndSaysSo) {
 TEST(CommandLine, AFailedCheckHasExitCodeOne) {
   const Folder folder;
   const std::string file = (folder / "kink.toml").string();
-  std::ofstream(file) << "[state]\nx = 0.0\n[equations]\nx = 0\n[solve]\nt1 = 1\n[loss]\nfinal = \"abs(x)\"\n";
+  std::ofstream(file)
+      << "[state]\nx = 0.0\n[equations]\nx = 0\n[solve]\nt1 = 1\n[loss]\nfinal = \"abs(x)\"\n";
   const Outcome outcome = run_tool("check '" + file + "'");
   EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
   EXPECT_NE(outcome.out.find("FAIL"), std::string::npos);
@@ -135,13 +137,16 @@ TEST(CommandLine, HelpAndVersionEndWell) {
   for (const std::string command : {"", "solve", "grad", "check", "info", "optimize"}) {
     const Outcome outcome = run_tool(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
-    EXPECT_NE(outcome.out.find("costate " + (command.empty() ? std::string("grad") : command)), std::string::npos) << command;
+    EXPECT_NE(outcome.out.find("costate " + (command.empty() ? std::string("grad") : command)),
+              std::string::npos)
+        << command;
   }
 }
 
 TEST(CommandLine, WrongUseIsExitCodeTwoAndNothingOnStdout) {
-  for (const std::string arguments : {"", "fly", "grad", "grad missing.toml", "grad /", "grad x.toml --wrong", "grad missing.toml --json",
-                                      "solve x.toml --dense 1", "grad x.toml --checkpoints 0"}) {
+  for (const std::string arguments :
+       {"", "fly", "grad", "grad missing.toml", "grad /", "grad x.toml --wrong", "grad missing.toml --json",
+        "solve x.toml --dense 1", "grad x.toml --checkpoints 0"}) {
     const Outcome outcome = run_tool(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.err;
     EXPECT_EQ(outcome.out, "") << arguments;
@@ -155,7 +160,8 @@ TEST(CommandLine, TheFirstGradientIsThereWithinFiftyMilliseconds) {
   for (int k = 0; k < 20; ++k) {
     const auto start = std::chrono::steady_clock::now();
     ASSERT_EQ(run_tool("grad " + problem("lotka_volterra_final")).code, 0);
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(
+        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   EXPECT_LT(best, 50);
   RecordProperty("milliseconds", std::to_string(best));

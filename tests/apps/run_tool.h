@@ -24,10 +24,13 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A folder of this process' own, removed at the end.
+// A new folder, removed at the end.
 class Folder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("costate_test_" + std::to_string(getpid()))) {
+  Folder() {
+    static int count = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("costate_test_" + std::to_string(getpid()) + "_" + std::to_string(count++));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {
@@ -45,7 +48,8 @@ class Folder {
 inline Outcome run_tool(const std::string& arguments) {
   const Folder folder;
   const std::string out = (folder / "out").string(), err = (folder / "err").string();
-  const int status = std::system(("'" COSTATE_TOOL "' " + arguments + " > '" + out + "' 2> '" + err + "'").c_str());
+  const int status =
+      std::system(("'" COSTATE_TOOL "' " + arguments + " > '" + out + "' 2> '" + err + "'").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }
 

@@ -17,7 +17,8 @@ namespace {
 
 std::vector<std::filesystem::path> wrong_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_WRONG_FILES)) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_WRONG_FILES))
+    files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -72,7 +73,9 @@ TEST_P(WrongFile, IsReportedWithCodePlaceAndText) {
   std::getline(lines, shown);
   std::getline(lines, caret);
   const std::size_t column = std::stoul(e.place.substr(e.place.find(':') + 1));
-  if (column <= 60) EXPECT_EQ(caret, std::string(column + 1, ' ') + "^") << outcome.err;
+  if (column <= 60) {
+    EXPECT_EQ(caret, std::string(column + 1, ' ') + "^") << outcome.err;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, WrongFile, testing::ValuesIn(wrong_files()),

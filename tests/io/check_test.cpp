@@ -16,14 +16,16 @@ const CheckResult& named(const std::vector<CheckResult>& results, const std::str
 }
 
 TEST(Check, ReferenceProblemsPass) {
-  for (const char* file : {"lotka_volterra_final", "lotka_volterra_running", "lorenz", "van_der_pol", "drag", "bouncing_ball"}) {
+  for (const char* file :
+       {"lotka_volterra_final", "lotka_volterra_running", "lorenz", "van_der_pol", "drag", "bouncing_ball"}) {
     for (const CheckResult& r : check(reference(file)))
       EXPECT_TRUE(r.passed()) << file << ": " << r.name << ", error " << r.error << ", gate " << r.gate;
   }
 }
 
 TEST(Check, CvodesIsAskedWhereItAppliesAndSkippedWhereThereAreEvents) {
-  EXPECT_EQ(named(check(reference("lorenz")), "discrete against cvodes").skipped, !ode::sundials::available());
+  EXPECT_EQ(named(check(reference("lorenz")), "discrete against cvodes").skipped,
+            !ode::sundials::available());
   EXPECT_TRUE(named(check(reference("bouncing_ball")), "discrete against cvodes").skipped);
 }
 

@@ -40,9 +40,10 @@ final = "(x - 20)^2"
 TEST(Optimize, AThrowHitsItsTarget) {
   for (const std::string method : {"lbfgs", "gradient_descent", "adam"}) {
     const std::string rate = method == "adam" ? "0.1" : "0.05";
-    const Problem p = parse_problem(kThrow + "[optimize]\nvariables = [\"state.vx\"]\niterations = 2000\nrate = " + rate +
-                                        "\nmethod = \"" + method + "\"\n",
-                                    "f.toml");
+    const Problem p =
+        parse_problem(kThrow + "[optimize]\nvariables = [\"state.vx\"]\niterations = 2000\nrate = " + rate +
+                          "\nmethod = \"" + method + "\"\n",
+                      "f.toml");
     const Optimum o = optimize(p);
     EXPECT_NEAR(o.best[0], 10, 1e-4) << method;  // two seconds in the air
     EXPECT_NEAR(o.start_value, 100, 1e-8);
@@ -89,9 +90,11 @@ TEST(Fit, RecoversTheParametersThatMadeTheData) {
     measured += (k > 1 ? ", " : "") + std::string(number);
   }
   const Problem p = parse_problem(
-      "[state]\nx = 1.0\n[parameters]\nk = 0.1\n[equations]\nx = \"-k*x\"\n[solve]\nt1 = 2.0\nmethod = \"dop853\"\n"
+      "[state]\nx = 1.0\n[parameters]\nk = 0.1\n[equations]\nx = \"-k*x\"\n[solve]\nt1 = 2.0\nmethod = "
+      "\"dop853\"\n"
       "rtol = 1e-12\natol = 1e-13\n[fit]\nvariables = [\"parameters.k\", \"state.x\"]\ntolerance = 1e-12\n"
-      "data = {t = [" + t + "], value = \"x\", measured = [" + measured + "]}\n",
+      "data = {t = [" +
+          t + "], value = \"x\", measured = [" + measured + "]}\n",
       "f.toml");
   const Optimum o = optimize(p);
   EXPECT_EQ(o.residuals, 8);

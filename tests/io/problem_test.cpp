@@ -50,7 +50,8 @@ TEST(Problem, DecayHasTheSolutionAndGradientOfTheClosedForm) {
 }
 
 TEST(Problem, SettingsReplaceWhatTheFileSays) {
-  const Problem p = parse(kDecay, {{"parameters.k", "3"}, {"state.x", "2"}, {"solve.t1", "2"}, {"solve.method", "tsit5"}});
+  const Problem p =
+      parse(kDecay, {{"parameters.k", "3"}, {"state.x", "2"}, {"solve.t1", "2"}, {"solve.method", "tsit5"}});
   EXPECT_EQ(p.p[0], 3);
   EXPECT_EQ(p.y0[0], 2);
   EXPECT_EQ(p.t1, 2);
@@ -58,7 +59,8 @@ TEST(Problem, SettingsReplaceWhatTheFileSays) {
 }
 
 TEST(Problem, SettingsThatNameNothingAreMistakes) {
-  EXPECT_NE(mistake(kDecay, {{"parameters.kk", "3"}}).find("--set parameters.kk=3: there is no parameters.kk\n  did you mean 'k'?"),
+  EXPECT_NE(mistake(kDecay, {{"parameters.kk", "3"}})
+                .find("--set parameters.kk=3: there is no parameters.kk\n  did you mean 'k'?"),
             std::string::npos);
   EXPECT_NE(mistake(kDecay, {{"k", "3"}}).find("names nothing"), std::string::npos);
   EXPECT_NE(mistake(kDecay, {{"parameters.k", "three"}}).find("not a number"), std::string::npos);
@@ -185,8 +187,11 @@ t1 = 1.0
             "          ^\n"
             "  did you mean 'x'?");
   // In a string of several lines, and in one with escapes.
-  EXPECT_EQ(mistake("[state]\nx = 1\n[equations]\nx = '''\n1 +\n  (2 + y)'''\n[solve]\nt1 = 1\n").substr(0, 10), "f.toml:5:4");
-  EXPECT_EQ(mistake("[state]\nx = 1\n[equations]\nx = \"\\u0079\"\n[solve]\nt1 = 1\n").substr(0, 11), "f.toml:4:5:");
+  EXPECT_EQ(
+      mistake("[state]\nx = 1\n[equations]\nx = '''\n1 +\n  (2 + y)'''\n[solve]\nt1 = 1\n").substr(0, 10),
+      "f.toml:5:4");
+  EXPECT_EQ(mistake("[state]\nx = 1\n[equations]\nx = \"\\u0079\"\n[solve]\nt1 = 1\n").substr(0, 11),
+            "f.toml:4:5:");
 }
 
 TEST(Problem, AnEventThatNeverHappensIsNoted) {
@@ -205,7 +210,8 @@ TEST(Problem, EvaluatingAFieldFromTextAllocatesNothing) {
   p.field->value(0, &x, p.p.data(), &dx, scratch.data());
   p.field->jvp(0, &x, p.p.data(), 0, &one, nullptr, &dx, scratch.data());
   p.field->vjp(0, &x, p.p.data(), &one, &t_bar, &x_bar, &p_bar, scratch.data());
-  p.field->vjp_jvp(0, &x, p.p.data(), &one, 0, &one, nullptr, nullptr, &t_bar, &x_bar, &p_bar, scratch.data());
+  p.field->vjp_jvp(0, &x, p.p.data(), &one, 0, &one, nullptr, nullptr, &t_bar, &x_bar, &p_bar,
+                   scratch.data());
   p.field->jacobian(0, &x, p.p.data(), &f_x, scratch.data());
   EXPECT_EQ(guard.count(), 0);
 }

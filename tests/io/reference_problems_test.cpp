@@ -47,23 +47,28 @@ TEST_P(ReferenceProblem, LossAndGradientAreThoseOfTheReference) {
   const ode::Gradient g = gradient(problem, solution, r.adjoint);
   EXPECT_NEAR(g.value, r.loss, r.tolerance * std::abs(r.loss));
   for (const Expected& e : r.gradient)
-    EXPECT_NEAR(derivative(problem, g, e.input), e.derivative, r.tolerance * std::abs(e.derivative)) << e.input;
+    EXPECT_NEAR(derivative(problem, g, e.input), e.derivative, r.tolerance * std::abs(e.derivative))
+        << e.input;
 }
 
-const std::vector<Expected> kFinal = {{"state.u1", 0.2995995083036823},         {"state.u2", -0.01415181634485351},
-                                      {"parameters.p1", 0.6219615855512809},    {"parameters.p2", 0.06800140415087434},
-                                      {"parameters.p3", 0.1691764639958928},    {"parameters.p4", 0.2725606939500075}};
-const std::vector<Expected> kRunning = {{"state.u1", -52.00977041079382},       {"state.u2", -12.97267296259073},
-                                        {"parameters.p1", 3.62353837542988},    {"parameters.p2", -55.2370917032541},
-                                        {"parameters.p3", 51.5740834030593},    {"parameters.p4", -181.286366072316}};
+const std::vector<Expected> kFinal = {
+    {"state.u1", 0.2995995083036823},      {"state.u2", -0.01415181634485351},
+    {"parameters.p1", 0.6219615855512809}, {"parameters.p2", 0.06800140415087434},
+    {"parameters.p3", 0.1691764639958928}, {"parameters.p4", 0.2725606939500075}};
+const std::vector<Expected> kRunning = {
+    {"state.u1", -52.00977041079382},    {"state.u2", -12.97267296259073},
+    {"parameters.p1", 3.62353837542988}, {"parameters.p2", -55.2370917032541},
+    {"parameters.p3", 51.5740834030593}, {"parameters.p4", -181.286366072316}};
 const std::vector<Expected> kLorenz = {{"parameters.rho", 2.275542510621602}};
-const std::vector<Expected> kVanDerPol = {{"parameters.mu", -1.314040887531950}, {"state.y", -1.772753497832712}};
+const std::vector<Expected> kVanDerPol = {{"parameters.mu", -1.314040887531950},
+                                          {"state.y", -1.772753497832712}};
 const std::vector<Expected> kDrag = {{"parameters.b", -12.86249251168838},
                                      {"parameters.m", 1.286249251168838},
                                      {"parameters.g", -0.4113768880870467},
                                      {"state.v", 0.6061405035740307}};
-const std::vector<Expected> kBall = {
-    {"parameters.e", 314.56883995768527}, {"parameters.g", -7.277029744509887}, {"state.h", 1.5961821700760583}};
+const std::vector<Expected> kBall = {{"parameters.e", 314.56883995768527},
+                                     {"parameters.g", -7.277029744509887},
+                                     {"state.h", 1.5961821700760583}};
 const std::vector<Expected> kRobertson = {{"parameters.p1", -4.24755877}};
 const std::vector<Expected> kRobertsonRunning = {
     {"parameters.p1", 7.68377327e5}, {"parameters.p2", -3.06892092}, {"parameters.p3", 5.11488998e-4}};
@@ -86,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
         Reference{"van_der_pol", "forward", {}, kVanDerPolY, kVanDerPol, 1e-12},
         Reference{"drag", "discrete", {}, kDragY, kDrag, 1e-12},
         Reference{"drag", "forward", {}, kDragY, kDrag, 1e-12},
-        Reference{"drag", "discrete", {{"parameters.b", "0"}}, 5.1, {{"parameters.b", -25.33666666666667}}, 1e-12},
+        Reference{
+            "drag", "discrete", {{"parameters.b", "0"}}, 5.1, {{"parameters.b", -25.33666666666667}}, 1e-12},
         Reference{"bouncing_ball", "discrete", {}, kBallH, kBall, 1e-12},
         Reference{"bouncing_ball", "forward", {}, kBallH, kBall, 1e-12},
         Reference{"robertson", "discrete", {}, kRobertsonY1, kRobertson, 1e-9},
@@ -139,11 +145,13 @@ TEST(ReferenceProblems, AFileAndACompiledLambdaHaveTheSameGradient) {
                        })};
   // The same steps, so that only rounding differs.
   ode::Options fixed{.method = "rk4", .dt = 0.01};
-  const ode::Gradient compiled = ode::gradient(ode::solve(field, {0, 10}, {1, 1}, {1.5, 1, 3, 1}, fixed), loss);
+  const ode::Gradient compiled =
+      ode::gradient(ode::solve(field, {0, 10}, {1, 1}, {1.5, 1, 3, 1}, fixed), loss);
   const Problem same = reference("lotka_volterra_final", {{"solve.method", "rk4"}, {"solve.dt", "0.01"}});
   const ode::Gradient text = gradient(same, solve(same));
   EXPECT_NEAR(text.value, compiled.value, 1e-12 * std::abs(compiled.value));
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(text.p[i], compiled.p[i], 1e-12 * std::abs(compiled.p[i])) << i;
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(text.p[i], compiled.p[i], 1e-12 * std::abs(compiled.p[i])) << i;
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(text.y0[i], compiled.y0[i], 1e-12) << i;
 }
 
@@ -156,7 +164,8 @@ TEST(ReferenceProblems, ABouncingBallFromAFileEqualsTheCompiledOne) {
                                          .direction = -1,
                                          .jump = ode::make_function<2, 2>(ode::test::bounce)}}};
   const ode::Loss loss{.final = ode::make_function<2, 2>(ode::test::height)};
-  const ode::Gradient compiled = ode::gradient(ode::solve(field, {0, 15}, {50, 0}, {0.8, 9.8}, options), loss);
+  const ode::Gradient compiled =
+      ode::gradient(ode::solve(field, {0, 15}, {50, 0}, {0.8, 9.8}, options), loss);
   const ode::Gradient text = gradient(problem, solve(problem));
   EXPECT_NEAR(text.p[0], compiled.p[1], 1e-12 * std::abs(compiled.p[1]));  // g
   EXPECT_NEAR(text.p[1], compiled.p[0], 1e-12 * std::abs(compiled.p[0]));  // e

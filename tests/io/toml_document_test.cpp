@@ -70,14 +70,16 @@ TEST(TomlDocument, DepthIsBounded) {
   for (int i = 0; i < 100000; ++i) dotted += ".a";
   EXPECT_NE(message(dotted + " = 1").find("more than 64 parts"), std::string::npos);
   EXPECT_NE(message("[" + dotted + "]").find("more than 64 parts"), std::string::npos);
-  EXPECT_NE(message("x = " + std::string(100, '[') + std::string(100, ']')).find("nested"), std::string::npos);
+  EXPECT_NE(message("x = " + std::string(100, '[') + std::string(100, ']')).find("nested"),
+            std::string::npos);
   EXPECT_FALSE(message("x = " + std::string(100000, '[')).empty());
   EXPECT_NE(message(std::string(kMaxFileSize + 1, '#')).find("limit"), std::string::npos);
 }
 
 TEST(TomlDocument, DotsInsideStringsNumbersAndCommentsDoNotCount) {
   const std::string dots(200, '.');
-  EXPECT_EQ(message("a = \"" + dots + "\"\nb = '" + dots + "'\n# " + dots + "\nc = '''\n" + dots + "'''\n"), "");
+  EXPECT_EQ(message("a = \"" + dots + "\"\nb = '" + dots + "'\n# " + dots + "\nc = '''\n" + dots + "'''\n"),
+            "");
   std::string numbers = "a = [0.5";
   for (int i = 0; i < 200; ++i) numbers += ", 0.5";
   EXPECT_EQ(message(numbers + "]"), "");
