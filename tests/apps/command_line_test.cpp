@@ -136,6 +136,22 @@ TEST(CommandLine, FitFindsThePendulum) {
   EXPECT_LT(o["standard_deviation"]["parameters.length"].get<double>(), 0.01);
 }
 
+TEST(CommandLine, EveryExampleIsUnderstoodAndDoesWhatItSays) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_EXAMPLES)) {
+    if (entry.path().extension() != ".toml") continue;
+    ++files;
+    const std::string file = "'" + entry.path().string() + "'";
+    const Json info = json_of("info " + file);
+    const Json solution = json_of("solve " + file);
+    EXPECT_EQ(solution["state"].size(), info["state"].size()) << file;
+    if (info["loss"].empty()) continue;
+    const Outcome check = run_tool("check " + file);
+    EXPECT_EQ(check.code, 0) << file << "\n" << check.out << check.err;
+  }
+  EXPECT_GE(files, 6);
+}
+
 TEST(CommandLine, HelpAndVersionEndWell) {
   EXPECT_EQ(run_tool("--version").out, "costate " COSTATE_VERSION "\n");
   for (const std::string command : {"", "solve", "grad", "check", "info", "optimize"}) {
