@@ -30,7 +30,7 @@ set_target_properties(costate_flags PROPERTIES EXPORT_NAME flags)
 # Flags for our own sources only. (-Wrestrict sees ghosts in std::string concatenation: GCC bug 105329.)
 add_library(costate_warnings INTERFACE)
 target_compile_options(costate_warnings INTERFACE -Wall -Wextra -Wpedantic -Wno-psabi -Wno-restrict -Wshadow -Wnon-virtual-dtor)
-if(PROJECT_IS_TOP_LEVEL)  # inside another project a new compiler's warning must not stop the build
+if(PROJECT_IS_TOP_LEVEL AND NOT COSTATE_FUZZ)  # inside another project a new compiler's warning must not stop the build
   target_compile_options(costate_warnings INTERFACE -Werror)
 endif()
 if(COSTATE_SANITIZE)

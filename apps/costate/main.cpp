@@ -106,6 +106,9 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}: not enough memory\n  keep fewer states: --checkpoints 100\n", a.file);
     return kNumerics;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: internal error: {}\n", a.file, error.what());
+    return kNumerics;
   }
   return 0;
 }

@@ -13,14 +13,20 @@ namespace costate::io {
 namespace {
 
 constexpr int kDirections = 3;
-constexpr double kExactGate = 1e-10;      // two ways to the same derivative
-constexpr double kDifferenceGate = 1e-6;  // against differences of losses
+constexpr double kExactGate = 1e-10;  // two ways to the same derivative
+constexpr double kDifferenceGate =
+    1e-8;  // against differences of losses; implicit methods are less smooth in their inputs
 constexpr double kContinuousGate = 1e-6;  // another discretisation, to its tolerance
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) sum += a[i] * b[i];
   return sum;
+}
+
+// The larger of two errors. NaN is the largest: std::max would lose it.
+void take_worse(double& worst, double error) {
+  if (!(error <= worst)) worst = error;
 }
 
 class Checker {
@@ -41,11 +47,16 @@ class Checker {
   }
 
  private:
-  static Problem tight(Problem problem) {
-    problem.options.rtol = std::min(problem.options.rtol, 1e-11);
-    for (double& a : problem.options.atol) a = std::min(a, 1e-12);
-    problem.options.max_steps *= 10;
-    return problem;
+  static bool implicit(const Problem& problem) {
+    return problem.options.method == "rodas5p" || problem.options.method == "radau5";
+  }
+  // Implicit methods meet the rounding of their linear solves sooner.
+  static Problem tight(const Problem& problem) {
+    Problem t = problem;
+    t.options.rtol = std::min(t.options.rtol, implicit(t) ? 1e-9 : 1e-11);
+    for (double& a : t.options.atol) a = std::min(a, implicit(t) ? 1e-10 : 1e-12);
+    t.options.max_steps *= 10;
+    return t;
   }
 
   // Uniform in (-1, 1).
@@ -74,11 +85,17 @@ class Checker {
     for (std::size_t i = 0; i < d.p.size(); ++i) sum += std::abs(gradient_.p[i] * d.p[i]);
     return std::max(sum, 1e-300);
   }
+  // NaN where the step leaves the region in which the equations can be solved.
   double loss(const ode::InputTangent& d, double h) const {
     Problem moved = problem_;
     for (std::size_t i = 0; i < moved.y0.size(); ++i) moved.y0[i] += h * d.y0[i];
     for (std::size_t i = 0; i < moved.p.size(); ++i) moved.p[i] += h * d.p[i];
-    return ode::evaluate(solve(moved), moved.loss).value;
+    try {
+      return ode::evaluate(solve(moved), moved.loss).value;
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::numerics) throw;
+      return std::numeric_limits<double>::quiet_NaN();
+    }
   }
 
   CheckResult dot_product() {
@@ -100,28 +117,25 @@ class Checker {
       const double size = std::sqrt(
           (inner(jv.final, jv.final) + jv.integral * jv.integral + inner(jv.event_times, jv.event_times)) *
           (inner(w.final, w.final) + w.integral * w.integral + inner(w.event_times, w.event_times)));
-      result.error = std::max(result.error, std::abs(left - right) / std::max(size, 1e-300));
+      take_worse(result.error, std::abs(left - right) / std::max(size, 1e-300));
     }
     return result;
   }
 
   CheckResult stencil() {
-    CheckResult result{"stencil", 0, kDifferenceGate, "six-point differences of the loss"};
+    CheckResult result{"stencil", 0, implicit(problem_) ? 100 * kDifferenceGate : kDifferenceGate,
+                       "six-point differences of the loss"};
     for (int k = 0; k < kDirections; ++k) {
       const ode::InputTangent d = random_direction();
       double best = std::numeric_limits<double>::infinity();
-      for (const double h : {1e-2, 1e-3, 1e-4}) {  // too long: other branches; too short: rounding
-        try {
-          const double difference =
-              (45 * (loss(d, h) - loss(d, -h)) - 9 * (loss(d, 2 * h) - loss(d, -2 * h)) +
-               (loss(d, 3 * h) - loss(d, -3 * h))) /
-              (60 * h);
-          best = std::min(best, std::abs(difference - slope(d)) / scale(d));
-        } catch (const Error& error) {  // a step may leave the region where the equations can be solved
-          if (error.kind() != Error::Kind::numerics) throw;
-        }
+      for (const double h : {1e-2, 1e-3, 1e-4, 1e-5}) {  // too long: other branches; too short: rounding
+        const double difference = (45 * (loss(d, h) - loss(d, -h)) - 9 * (loss(d, 2 * h) - loss(d, -2 * h)) +
+                                   (loss(d, 3 * h) - loss(d, -3 * h))) /
+                                  (60 * h);
+        const double error = std::abs(difference - slope(d)) / scale(d);
+        if (error < best) best = error;
       }
-      result.error = std::max(result.error, best);
+      take_worse(result.error, best);
     }
     return result;
   }
@@ -133,17 +147,20 @@ class Checker {
     // The remainder falls like h^2 until it meets the error of the solution.
     const double floor = 1e-9 * std::max(std::abs(start), scale(d));
     double before = 0, worst = 0;
-    int halvings = 0;
-    for (int k = 0; k < 7; ++k) {
+    int halvings = 0, points = 0;
+    for (int k = 0; k < 10; ++k) {
       const double h = 1e-2 / double(1 << k);
       const double remainder = std::abs(loss(d, h) - start - h * slope(d));
+      if (!std::isfinite(remainder)) continue;
+      ++points;
       if (remainder < floor) break;
-      if (k > 0) {
+      if (before > 0) {
         worst = std::abs(std::log2(before / remainder) - 2);  // of the shortest step above the floor
         ++halvings;
       }
       before = remainder;
     }
+    result.skipped = points == 0;
     result.error = worst;
     result.detail = halvings > 0
                         ? "order of the remainder - 2, after " + std::to_string(halvings) + " halvings"
@@ -155,7 +172,8 @@ class Checker {
     CheckResult result{"discrete against " + adjoint, 0, gate, ""};
     try {
       const ode::Gradient other = gradient(problem_, solution_, adjoint);
-      result.error = std::max(difference(gradient_.y0, other.y0), difference(gradient_.p, other.p));
+      take_worse(result.error, difference(gradient_.y0, other.y0));
+      take_worse(result.error, difference(gradient_.p, other.p));
       result.detail = other.report.method;
     } catch (const Error& error) {
       result.skipped = true;
@@ -167,7 +185,7 @@ class Checker {
   static double difference(const std::vector<double>& a, const std::vector<double>& b) {
     double most = 0, size = 1e-300;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      most = std::max(most, std::abs(a[i] - b[i]));
+      take_worse(most, std::abs(a[i] - b[i]));
       size = std::max(size, std::abs(a[i]));
     }
     return most / size;

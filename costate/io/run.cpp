@@ -1,6 +1,7 @@
 #include "costate/io/run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "costate/core/error.h"
 #include "costate/ode/consistent_state.h"
@@ -101,6 +102,21 @@ ode::Gradient cvodes_gradient(const Problem& problem, const ode::Solution& solut
   return result;
 }
 
+// A right-hand side that starts out infinite or NaN is a mistake of the equations, not of the step size.
+void check_start(const Problem& problem, const std::vector<double>& y0) {
+  std::vector<double> f(y0.size()), scratch(problem.field->scratch_size());
+  problem.field->value(problem.t0, y0.data(), problem.p.data(), f.data(), scratch.data());
+  for (const Variable& v : problem.states) {
+    for (int i = 0; i < v.size; ++i) {
+      if (std::isfinite(f[std::size_t(v.offset + i)])) continue;
+      throw Error(
+          {"the equation of '" + v.element(i) + "' has no finite value at the start", problem.file,
+           "check it at the initial state: " + problem.equations[std::size_t(v.offset + i)].substr(0, 200)},
+          Error::Kind::numerics);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<double> initial_state(const Problem& problem) {
@@ -111,8 +127,10 @@ std::vector<double> initial_state(const Problem& problem) {
 }
 
 ode::Solution solve(const Problem& problem) {
-  ode::Solution solution = ode::solve(*problem.field, {problem.t0, problem.t1}, initial_state(problem),
-                                      problem.p, problem.options);
+  const std::vector<double> y0 = initial_state(problem);
+  check_start(problem, y0);
+  ode::Solution solution =
+      ode::solve(*problem.field, {problem.t0, problem.t1}, y0, problem.p, problem.options);
   for (std::size_t i = 0; i < problem.options.events.size(); ++i) {
     const bool happened = std::any_of(solution.events.begin(), solution.events.end(),
                                       [&](const ode::EventRecord& e) { return e.event == int(i); });

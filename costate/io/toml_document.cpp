@@ -1,6 +1,7 @@
 #include "costate/io/toml_document.h"
 
 #define TOML_HEADER_ONLY 1
+#define TOML_MAX_NESTED_VALUES 64
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
@@ -13,27 +14,41 @@
 namespace costate::io {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = TOML_MAX_NESTED_VALUES;
 
 Place place_of(const toml::source_region& region) {
   return {int(region.begin.line), int(region.begin.column)};
 }
 
-// Where in `text` a place is; the end where there is no such place.
-std::size_t offset_of(std::string_view text, Place place) {
-  std::size_t at = 0;
-  for (int line = 1; line < place.line && at < text.size(); ++at) line += text[at] == '\n';
-  for (int column = 1; column < place.column && at < text.size(); ++column) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80)
-      ++at;  // rest of a character
+// Where in a text places are. Asked for in their order, as a reader meets them, all of them cost one pass.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  // The end of the text where there is no such place.
+  std::size_t offset(Place place) {
+    if (place.line < line_ || (place.line == line_ && place.column < column_)) *this = Cursor(text_);
+    while (at_ < text_.size() && (line_ < place.line || (line_ == place.line && column_ < place.column))) {
+      const bool end_of_line = text_[at_++] == '\n';
+      while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80)
+        ++at_;  // rest of a character
+      if (end_of_line)
+        ++line_, column_ = 1;
+      else
+        ++column_;
+    }
+    return at_;
   }
-  return std::min(at, text.size());
-}
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1, column_ = 1;
+};
 
 // Steps over the opening quotes of a string.
-void find_text(std::string_view file, TomlValue& value) {
-  std::size_t at = offset_of(file, value.place);
+void find_text(std::string_view file, Cursor& cursor, TomlValue& value) {
+  std::size_t at = cursor.offset(value.place);
   const std::string_view rest = file.substr(at);
   const bool triple = rest.starts_with("\"\"\"") || rest.starts_with("'''");
   value.text_place = value.place;
@@ -78,11 +93,24 @@ Place too_many_dots(std::string_view text) {
   return {};
 }
 
+// The parser's words, without its own names for things.
+std::string plain(std::string_view description, bool at_end_of_line) {
+  if (at_end_of_line && description.find("unescaped control characters") != std::string_view::npos)
+    return "this string is not closed at the end of the line";
+  description = description.substr(0, description.find(" (TOML_"));
+  constexpr std::string_view kPrefix = "Error while parsing ";
+  if (!description.starts_with(kPrefix)) return std::string(description);
+  const std::size_t colon = description.find(": ");
+  return "this is not TOML: " +
+         std::string(description.substr(colon == std::string_view::npos ? 0 : colon + 2));
+}
+
 class Converter {
  public:
-  Converter(const TomlDocument& document, std::string_view text) : document_(document), text_(text) {}
+  Converter(const TomlDocument& document, std::string_view text)
+      : document_(document), text_(text), cursor_(text) {}
 
-  TomlValue convert(const toml::node& node, int depth = 0) const {
+  TomlValue convert(const toml::node& node, int depth = 0) {
     TomlValue v;
     v.place = place_of(node.source());
     if (depth > kMaxDepth)
@@ -91,7 +119,7 @@ class Converter {
     if (const auto* string = node.as_string()) {
       v.kind = Kind::string;
       v.text = string->get();
-      find_text(text_, v);
+      find_text(text_, cursor_, v);
     } else if (const auto* integer = node.as_integer()) {
       v.kind = Kind::number;
       v.number = double(integer->get());
@@ -115,7 +143,7 @@ class Converter {
 
  private:
   // The parser sorts keys by name; users order them with care.
-  void convert_table(const toml::table& table, TomlValue& v, int depth) const {
+  void convert_table(const toml::table& table, TomlValue& v, int depth) {
     std::vector<std::pair<const toml::key*, const toml::node*>> entries;
     for (auto&& [key, value] : table) entries.emplace_back(&key, &value);
     std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
@@ -131,6 +159,7 @@ class Converter {
 
   const TomlDocument& document_;
   std::string_view text_;
+  Cursor cursor_;
 };
 
 }  // namespace
@@ -175,7 +204,9 @@ TomlDocument::TomlDocument(std::string text, std::string name)
     const toml::table table = toml::parse(text_);
     root_ = Converter(*this, text_).convert(table);
   } catch (const toml::parse_error& error) {
-    fail(place_of(error.source()), std::string(error.description()));
+    const Place place = place_of(error.source());
+    const std::size_t at = Cursor(text_).offset(place);
+    fail(place, plain(error.description(), at >= text_.size() || text_[at] == '\n' || text_[at] == '\r'));
   }
 }
 
@@ -193,7 +224,7 @@ void TomlDocument::fail(Place place, const std::string& what, const std::string&
   if (place.line <= 0) throw Error({what, name_, advice});
   constexpr std::size_t kShown = 60;  // characters either side of the caret
   const std::string_view whole = line(place.line);
-  const std::size_t at = offset_of(whole, {1, place.column});
+  const std::size_t at = Cursor(whole).offset({1, place.column});
   std::size_t from = at > kShown ? at - kShown : 0;
   while (from < at && (static_cast<unsigned char>(whole[from]) & 0xC0) == 0x80)
     ++from;  // start of a character

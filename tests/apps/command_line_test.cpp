@@ -1,0 +1,191 @@
+// The tool as its users meet it: exit codes, streams, JSON, tables, and the time to a first gradient.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/run_tool.h"
+#include "tests/float_traps.h"
+
+namespace costate::app::test {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string problem(const std::string& name) { return "'" COSTATE_PROBLEMS "/" + name + ".toml'"; }
+std::string example(const std::string& name) { return "'" COSTATE_EXAMPLES "/" + name + ".toml'"; }
+
+Json json_of(const std::string& arguments) {
+  const Outcome outcome = run_tool(arguments + " --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return Json::parse(outcome.out);  // throws unless it is exactly one value
+}
+
+TEST(CommandLine, GradPrintsOneJsonObjectWithTheNamesOfTheFile) {
+  const Json g = json_of("grad " + problem("bouncing_ball"));
+  EXPECT_NEAR(g["loss"].get<double>(), 8.494217007606046, 1e-11);
+  EXPECT_NEAR(g["gradient"]["parameters"]["e"].get<double>(), 314.56883995768527, 1e-9);
+  EXPECT_NEAR(g["gradient"]["parameters"]["g"].get<double>(), -7.277029744509887, 1e-10);
+  EXPECT_NEAR(g["gradient"]["state"]["h"].get<double>(), 1.5961821700760583, 1e-11);
+  EXPECT_NEAR(g["gradient"]["t1"].get<double>(), -9.508652199492, 1e-9);
+  EXPECT_NEAR(g["gradient"]["t0"].get<double>(), 9.508652199492, 1e-9);
+  ASSERT_EQ(g["events"].size(), 3u);
+  EXPECT_NEAR(g["events"][1].get<double>(), 8.30539534499922, 1e-12);
+  EXPECT_EQ(g["report"]["method"], "discrete adjoint of dopri5");
+  EXPECT_EQ(g.size(), 4u);
+}
+
+TEST(CommandLine, EveryAdjointCanBeChosen) {
+  const double exact = json_of("grad " + problem("lorenz"))["gradient"]["parameters"]["rho"];
+  for (const std::string adjoint : {"discrete", "forward", "interpolating", "backsolve"}) {
+    const Json g = json_of("grad " + problem("lorenz") + " --adjoint " + adjoint);
+    EXPECT_NEAR(g["gradient"]["parameters"]["rho"].get<double>(), exact, 1e-7) << adjoint;
+  }
+  const Outcome wrong = run_tool("grad " + problem("lorenz") + " --adjoint magic");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_NE(wrong.err.find("magic"), std::string::npos);
+}
+
+TEST(CommandLine, CheckpointsChangeNoBitOfTheGradient) {
+  const Json all = json_of("grad " + problem("lotka_volterra_final")),
+             few = json_of("grad " + problem("lotka_volterra_final") + " --checkpoints 7");
+  EXPECT_EQ(all["gradient"], few["gradient"]);
+}
+
+TEST(CommandLine, SetChangesValues) {
+  const Json g =
+      json_of("grad " + problem("drag") + " --set parameters.b=0 --set solve.t1=2 --set state.v=5");
+  EXPECT_NEAR(g["loss"].get<double>(), 5 * 2 - 9.8 * 2, 1e-10);
+  EXPECT_NEAR(g["gradient"]["state"]["v"].get<double>(), 2, 1e-11);
+}
+
+TEST(CommandLine, SolveGivesTheSolutionAtTheTimesAskedFor) {
+  const Json s = json_of("solve " + problem("lorenz") + " --dense 5");
+  EXPECT_EQ(s["t"], Json({0.0, 0.25, 0.5, 0.75, 1.0}));
+  EXPECT_NEAR(s["state"]["x"][4].get<double>(), -6.450579147318907, 1e-10);
+  EXPECT_NEAR(s["end"]["state"]["y"].get<double>(), -8.895211478667793, 1e-10);
+  EXPECT_EQ(s["status"], "finished");
+}
+
+TEST(CommandLine, SolveWritesCsv) {
+  const Folder folder;
+  const std::string csv = (folder / "out.csv").string();
+  const Outcome outcome = run_tool("solve " + problem("lorenz") + " --dense 3 --csv '" + csv + "'");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string text = read_file(csv);
+  EXPECT_TRUE(text.starts_with("t,x,y,z\n0,1,0,0\n0.5,")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  const Outcome bad = run_tool("solve " + problem("lorenz") + " --csv /nonexistent/x.csv");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("cannot be written"), std::string::npos);
+}
+
+TEST(CommandLine, CheckPassesAndSaysSo) {
+  const Outcome text = run_tool("check " + problem("van_der_pol"));
+  EXPECT_EQ(text.code, 0) << text.out;
+  EXPECT_NE(text.out.find("all checks passed"), std::string::npos);
+  const Json json = json_of("check " + problem("bouncing_ball"));
+  EXPECT_TRUE(json["passed"]);
+  EXPECT_EQ(json["checks"].size(), 6u);
+  EXPECT_EQ(json["checks"][0]["name"], "dot product");
+}
+
+// A kink at the start: there is no derivative, so differences disagree with every adjoint.
+TEST(CommandLine, AFailedCheckHasExitCodeOne) {
+  const Folder folder;
+  const std::string file = (folder / "kink.toml").string();
+  std::ofstream(file)
+      << "[state]\nx = 0.0\n[equations]\nx = 0\n[solve]\nt1 = 1\n[loss]\nfinal = \"abs(x)\"\n";
+  const Outcome outcome = run_tool("check '" + file + "'");
+  EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("FAIL"), std::string::npos);
+}
+
+TEST(CommandLine, InfoSaysWhatWasUnderstood) {
+  const Outcome outcome = run_tool("info " + problem("bouncing_ball"));
+  EXPECT_EQ(outcome.code, 0);
+  for (const char* part : {"h' = v", "v' = -g", "parameter", "dopri5", "falling", "adjoints: discrete"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  EXPECT_EQ(json_of("info " + problem("lorenz"))["parameters"]["rho"], 21);
+}
+
+TEST(CommandLine, OptimizeHitsTheTarget) {
+  const Json o = json_of("optimize " + example("projectile"));
+  EXPECT_TRUE(o["report"]["converged"]);
+  const double vx = o["variables"]["state.vx"], vy = o["variables"]["state.vy"];
+  char best[128];
+  std::snprintf(best, sizeof best, " --set state.vx=%.17g --set state.vy=%.17g", vx, vy);
+  const Json s = json_of("solve " + example("projectile") + best);
+  EXPECT_EQ(s["status"], "terminated");
+  EXPECT_NEAR(s["end"]["state"]["x"].get<double>(), 30, 0.2);  // a gentle landing is worth a few centimetres
+  const Json g = json_of("grad " + example("projectile") + best);
+  EXPECT_NEAR(g["loss"].get<double>(), o["loss"].get<double>(), 1e-10);
+  EXPECT_NEAR(g["gradient"]["state"]["vx"].get<double>(), 0, 1e-7);
+  EXPECT_NEAR(g["gradient"]["state"]["vy"].get<double>(), 0, 1e-7);
+}
+
+TEST(CommandLine, FitFindsThePendulum) {
+  const Json o = json_of("optimize " + example("pendulum_fit"));
+  // The data were made with length 1.2, damping 0.15, angle 1 and noise of 0.01.
+  EXPECT_NEAR(o["variables"]["parameters.length"].get<double>(), 1.2, 0.01);
+  EXPECT_NEAR(o["variables"]["parameters.damping"].get<double>(), 0.15, 0.03);
+  EXPECT_NEAR(o["variables"]["state.angle"].get<double>(), 1.0, 0.04);
+  EXPECT_LT(o["standard_deviation"]["parameters.length"].get<double>(), 0.01);
+}
+
+TEST(CommandLine, EveryExampleIsUnderstoodAndDoesWhatItSays) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_EXAMPLES)) {
+    if (entry.path().extension() != ".toml") continue;
+    ++files;
+    const std::string file = "'" + entry.path().string() + "'";
+    const Json info = json_of("info " + file);
+    const Json solution = json_of("solve " + file);
+    EXPECT_EQ(solution["state"].size(), info["state"].size()) << file;
+    if (info["loss"].empty()) continue;
+    const Outcome check = run_tool("check " + file);
+    EXPECT_EQ(check.code, 0) << file << "\n" << check.out << check.err;
+  }
+  EXPECT_GE(files, 6);
+}
+
+TEST(CommandLine, HelpAndVersionEndWell) {
+  EXPECT_EQ(run_tool("--version").out, "costate " COSTATE_VERSION "\n");
+  for (const std::string command : {"", "solve", "grad", "check", "info", "optimize"}) {
+    const Outcome outcome = run_tool(command + " --help");
+    EXPECT_EQ(outcome.code, 0) << command;
+    EXPECT_NE(outcome.out.find("costate " + (command.empty() ? std::string("grad") : command)),
+              std::string::npos)
+        << command;
+  }
+}
+
+TEST(CommandLine, WrongUseIsExitCodeTwoAndNothingOnStdout) {
+  for (const std::string arguments :
+       {"", "fly", "grad", "grad missing.toml", "grad /", "grad x.toml --wrong", "grad missing.toml --json",
+        "solve x.toml --dense 1", "grad x.toml --checkpoints 0"}) {
+    const Outcome outcome = run_tool(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_NE(outcome.err, "") << arguments;
+  }
+}
+
+// From the start of the process, file and all. A busy machine may delay one run; the best of several is the tool's own time.
+TEST(CommandLine, TheFirstGradientIsThereWithinFiftyMilliseconds) {
+  double best = 1e9;
+  for (int k = 0; k < 20; ++k) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(run_tool("grad " + problem("lotka_volterra_final")).code, 0);
+    best = std::min(
+        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  EXPECT_LT(best, 50);
+  RecordProperty("milliseconds", std::to_string(best));
+}
+
+}  // namespace
+}  // namespace costate::app::test

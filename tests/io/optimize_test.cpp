@@ -1,0 +1,138 @@
+#include "costate/io/optimize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/io/run.h"
+#include "tests/float_traps.h"
+
+namespace costate::io {
+namespace {
+
+// Without drag the range is known: x = vx t, where y0 + vy t - g t^2/2 = 0.
+const std::string kThrow = R"(
+[state]
+x = 0.0
+y = 0.0
+vx = 5.0
+vy = 10.0
+[parameters]
+g = 10.0
+[equations]
+x = "vx"
+y = "vy"
+vx = 0
+vy = "-g"
+[[events]]
+when = "y"
+direction = -1
+terminal = true
+[solve]
+t1 = 100.0
+rtol = 1e-11
+atol = 1e-11
+[loss]
+final = "(x - 20)^2"
+)";
+
+TEST(Optimize, AThrowHitsItsTarget) {
+  for (const std::string method : {"lbfgs", "gradient_descent", "adam"}) {
+    const std::string rate = method == "adam" ? "0.1" : "0.05";
+    const Problem p =
+        parse_problem(kThrow + "[optimize]\nvariables = [\"state.vx\"]\niterations = 2000\nrate = " + rate +
+                          "\nmethod = \"" + method + "\"\n",
+                      "f.toml");
+    const Optimum o = optimize(p);
+    EXPECT_NEAR(o.best[0], 10, 1e-4) << method;  // two seconds in the air
+    EXPECT_NEAR(o.start_value, 100, 1e-8);
+    EXPECT_EQ(o.start[0], 5);
+    EXPECT_LT(o.result.value, 1e-6) << method;
+  }
+}
+
+TEST(Optimize, BoundsHold) {
+  const Problem p = parse_problem(
+      kThrow + "[optimize]\nvariables = [\"state.vx\"]\nbounds.state.vx = [0.0, 8.0]\n", "f.toml");
+  const Optimum o = optimize(p);
+  EXPECT_NEAR(o.best[0], 8, 1e-12);
+}
+
+TEST(Optimize, PlacesWhereTheEquationsCannotBeSolvedAreSteppedBackFrom) {
+  // x' = k x^2 from 1 blows up at t = 1/k: the first, long step of the optimiser lands there.
+  const costate::test::AllowFloatExceptions allow;
+  const Problem p = parse_problem(R"(
+[state]
+x = 1.0
+[parameters]
+k = 0.5
+[equations]
+x = "k*x^2"
+[solve]
+t1 = 1.0
+[loss]
+final = "(x - 4)^2"
+[optimize]
+variables = ["parameters.k"]
+)",
+                                  "f.toml");
+  const Optimum o = optimize(p);
+  EXPECT_NEAR(o.best[0], 0.75, 1e-5);
+}
+
+TEST(Fit, RecoversTheParametersThatMadeTheData) {
+  std::string t, measured;
+  for (int k = 1; k <= 8; ++k) {
+    char number[64];
+    t += (k > 1 ? ", " : "") + std::to_string(0.25 * k);
+    std::snprintf(number, sizeof number, "%.16g", 3 * std::exp(-0.7 * 0.25 * k));
+    measured += (k > 1 ? ", " : "") + std::string(number);
+  }
+  const Problem p = parse_problem(
+      "[state]\nx = 1.0\n[parameters]\nk = 0.1\n[equations]\nx = \"-k*x\"\n[solve]\nt1 = 2.0\nmethod = "
+      "\"dop853\"\n"
+      "rtol = 1e-12\natol = 1e-13\n[fit]\nvariables = [\"parameters.k\", \"state.x\"]\ntolerance = 1e-12\n"
+      "data = {t = [" +
+          t + "], value = \"x\", measured = [" + measured + "]}\n",
+      "f.toml");
+  const Optimum o = optimize(p);
+  EXPECT_EQ(o.residuals, 8);
+  EXPECT_NEAR(o.best[0], 0.7, 1e-7);
+  EXPECT_NEAR(o.best[1], 3, 1e-7);
+  ASSERT_EQ(o.standard_deviation.size(), 2u);
+  EXPECT_LT(o.standard_deviation[0], 1e-7);
+}
+
+// A straight line through noisy points has a closed form, and so has its uncertainty.
+TEST(Fit, UncertaintyIsThatOfLinearRegression) {
+  const Problem p = parse_problem(R"(
+[state]
+x = 0.0
+[parameters]
+slope = 0.0
+[equations]
+x = "slope"
+[solve]
+t1 = 4.0
+[fit]
+variables = ["parameters.slope"]
+data = {t = [1, 2, 3, 4], value = "x", measured = [1.1, 1.9, 3.2, 3.8], sigma = 0.5}
+)",
+                                  "f.toml");
+  const Optimum o = optimize(p);
+  const double slope = (1 * 1.1 + 2 * 1.9 + 3 * 3.2 + 4 * 3.8) / 30;
+  EXPECT_NEAR(o.best[0], slope, 1e-9);
+  double squares = 0;
+  const double measured[] = {1.1, 1.9, 3.2, 3.8};
+  for (int k = 0; k < 4; ++k) squares += std::pow(slope * (k + 1) - measured[k], 2);
+  ASSERT_EQ(o.standard_deviation.size(), 1u);
+  EXPECT_NEAR(o.standard_deviation[0], std::sqrt(squares / 3 / 30), 1e-8);
+}
+
+TEST(Optimize, AFileWithoutVariablesIsAMistake) {
+  EXPECT_THROW(optimize(parse_problem(kThrow, "f.toml")), Error);
+}
+
+}  // namespace
+}  // namespace costate::io
