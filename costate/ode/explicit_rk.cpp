@@ -24,14 +24,15 @@ ExplicitRk::ExplicitRk(const Tableau& tableau, const VectorField& field)
   if (!field.mass().empty()) {
     throw Error({"the vector field has a mass matrix, which explicit methods do not take",
                  std::string("method ") + name(),
-                 "use an implicit method (rodas, radau), or divide by the mass matrix in the equations"});
+                 "use an implicit method (rodas5p, radau5), or divide by the mass matrix in the equations"});
   }
   const std::size_t stages = z(tableau.dense_stages), n = z(n_);
   x_.resize(n);
   p_.resize(z(np_));
   y_.resize(n);
-  for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_}) v->assign(stages * n, 0.0);
-  for (auto* v : {&sum_, &sum_dot_, &X_bar_, &X_bar_dot_, &error_auxiliary_}) v->assign(n, 0.0);
+  for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_, &X_bar_})
+    v->assign(stages * n, 0.0);
+  for (auto* v : {&sum_, &sum_dot_, &X_bar_dot_, &error_auxiliary_}) v->assign(n, 0.0);
   scratch_.resize(field.scratch_size());
   reached_.resize(stages);
 }
@@ -68,6 +69,7 @@ void ExplicitRk::take_inputs(const StepInput& in) {
     known_ = 0;
   }
   end_known_ = false;
+  loaded_ = 0;
   valid_ = true;
   t_ = in.t;
   h_ = in.h;
@@ -84,6 +86,7 @@ void ExplicitRk::compute_stages_of(int count) const {
     double* S = S_.data() + i * n;
     combine_row<N>(tableau_.a[z(i)], k_.data(), S, n);
     for (int j = 0; j < n; ++j) X[j] = x_[z(j)] + h_ * S[j];
+    if (i < loaded_) continue;
     field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n, scratch_.data());
     ++rhs_;
   }
@@ -117,6 +120,16 @@ bool ExplicitRk::step(const StepInput& in, double* y, double* error) {
   }
   counts_.rhs = rhs_;
   return true;
+}
+
+void ExplicitRk::save_stages(double* stages) const { std::copy_n(k_.begin(), stage_size(), stages); }
+
+void ExplicitRk::load_stages(const StepInput& in, const double* stages) {
+  take_inputs(in);
+  if (known_ >= tableau_.stages) return;
+  std::copy_n(stages, stage_size(), k_.begin());
+  known_ = 0;
+  loaded_ = tableau_.stages;
 }
 
 // DOP853: err = |e5| |e5| / sqrt(|e5|^2 + 0.01 |e3|^2), which behaves as h^8 [HNW II.10].

@@ -54,7 +54,9 @@ class LambdaDerivatives {
  public:
   static constexpr int kOutputs = size_of<Result<double>>();
   static constexpr int kInputs = 1 + NX + NP;
-  static constexpr int kStrip = kInputs <= 8 ? kInputs : 8;  // directions at a time
+  static constexpr int kStrip = kInputs <= 2   ? kInputs
+                                : kInputs <= 4 ? 4
+                                               : 8;  // directions at a time: whole vectors
 
   explicit LambdaDerivatives(F f) : f_(std::move(f)) {}
 
@@ -164,7 +166,7 @@ class LambdaDerivatives {
   }
   template <class Body>
   static COSTATE_INLINE void strips(const Body& body, bool parameters) {
-    if constexpr (kStrip == kInputs) {
+    if constexpr (kStrip >= kInputs) {
       body(0);
     } else {
       const int inputs = parameters ? kInputs : 1 + NX;

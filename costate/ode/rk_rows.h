@@ -1,4 +1,4 @@
-// Sums over the terms of a tableau row, with the number of states known to the compiler or not (N = 0).
+// Sums over the terms of a row or column of a tableau, with the number of states known to the compiler or not (N = 0).
 #pragma once
 
 #include "costate/core/platform.h"
@@ -43,6 +43,29 @@ COSTATE_INLINE void combine_row(const Tableau::Row& row, const double* k, double
     for (const Tableau::Term& term : row) {
       const double* stage = k + term.stage * states;
       for (int i = 0; i < states; ++i) out[i] += term.value * stage[i];
+    }
+  }
+}
+
+// out = weight * y_bar + sum over the terms of a column, up to row `count`, of value * X_bar[row]
+template <int N>
+COSTATE_INLINE void combine_column(const Tableau::Row& column, int count, double weight, const double* y_bar,
+                                   const double* X_bar, double* out, int states) {
+  if constexpr (N > 0) {
+    double sum[N];
+    for (int i = 0; i < N; ++i) sum[i] = weight * y_bar[i];
+    for (const Tableau::Term& term : column) {
+      if (term.stage >= count) continue;
+      const double* row = X_bar + term.stage * N;
+      for (int i = 0; i < N; ++i) sum[i] += term.value * row[i];
+    }
+    for (int i = 0; i < N; ++i) out[i] = sum[i];
+  } else {
+    for (int i = 0; i < states; ++i) out[i] = weight * y_bar[i];
+    for (const Tableau::Term& term : column) {
+      if (term.stage >= count) continue;
+      const double* row = X_bar + term.stage * states;
+      for (int i = 0; i < states; ++i) out[i] += term.value * row[i];
     }
   }
 }
