@@ -77,24 +77,15 @@ void ExplicitRk::take_inputs(const StepInput& in) {
   if (!same_p) std::copy_n(in.p, np_, p_.begin());
 }
 
-template <int N>
-void ExplicitRk::compute_stages_of(int count) const {
-  const int n = N > 0 ? N : n_;
-  for (; known_ < count; ++known_) {
-    const int i = known_;
-    double* X = X_.data() + i * n;
-    double* S = S_.data() + i * n;
-    combine_row<N>(tableau_.a[z(i)], k_.data(), S, n);
-    for (int j = 0; j < n; ++j) X[j] = x_[z(j)] + h_ * S[j];
-    if (i < loaded_) continue;
-    field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n, scratch_.data());
-    ++rhs_;
-  }
+RkStages ExplicitRk::stages() const {
+  return {tableau_, t_, h_, x_.data(), p_.data(), k_.data(), X_.data(), S_.data(), scratch_.data()};
 }
 
 void ExplicitRk::compute_stages(int count) const {
   if (known_ >= count) return;
-  with_states(n_, [&]<int N>() { compute_stages_of<N>(count); });
+  field_.rk_stages(stages(), known_, count, loaded_);
+  rhs_ += std::max(0, count - std::max(known_, loaded_));
+  known_ = count;
 }
 
 void ExplicitRk::compute_end() const {

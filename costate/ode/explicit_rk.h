@@ -18,8 +18,8 @@
 
 #include <vector>
 
+#include "costate/ode/rk_stages.h"
 #include "costate/ode/stepper.h"
-#include "costate/ode/tableaus.h"
 
 namespace costate::ode {
 
@@ -58,11 +58,7 @@ class ExplicitRk final : public Stepper {
   void take_inputs(const StepInput& in);
   void compute_stages(int count) const;
   void compute_end() const;
-  // The loops over states, unrolled for N states; N = 0: any number.
-  template <int N>
-  void compute_stages_of(int count) const;
-  template <int N>
-  void reverse_stages_of(const double* weights, const double* y_bar, const StepCotangent& in_bar, int count);
+  RkStages stages() const;
   // out = sum over terms of value * k[stage]
   void combine(const Tableau::Row& row, const double* k, double* out) const;
   void combine(const double* weights, int count, const double* k, double* out) const;

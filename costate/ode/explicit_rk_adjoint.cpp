@@ -58,40 +58,10 @@ void ExplicitRk::interpolate_jvp(const StepInput& in, const StepTangent& in_dot,
   for (int j = 0; j < n_; ++j) y_dot[j] += h_ * theta_dot * sum_[z(j)];
 }
 
-template <int N>
-void ExplicitRk::reverse_stages_of(const double* weights, const double* y_bar, const StepCotangent& in_bar,
-                                   int count) {
-  const int n = N > 0 ? N : n_;
-  double h_bar = 0;
-  double* K = k_bar_.data();
-  for (int i = count - 1; i >= 0; --i) {
-    double* X_bar = X_bar_.data() + i * n;
-    combine_column<N>(tableau_.columns[z(i)], count, weights[i], y_bar, X_bar_.data(), K, n);
-    bool reached = false;
-    for (int j = 0; j < n; ++j) {
-      K[j] *= h_;
-      reached |= K[j] != 0;
-      X_bar[j] = 0;
-    }
-    if (!reached) continue;
-    const double c = tableau_.c[z(i)];
-    double t_bar = 0;
-    field_.vjp(t_ + c * h_, X_.data() + i * n, p_.data(), K, &t_bar, X_bar, in_bar.p, scratch_.data());
-    *in_bar.t += t_bar;
-    h_bar += c * t_bar;
-    const double* S = S_.data() + i * n;
-    for (int j = 0; j < n; ++j) {
-      h_bar += S[j] * X_bar[j];
-      in_bar.x[j] += X_bar[j];
-    }
-  }
-  *in_bar.h += h_bar;
-  for (int j = 0; j < n; ++j) in_bar.x[j] += y_bar[j];
-}
-
 void ExplicitRk::reverse_stages(const double* weights, const double* y_bar, const StepCotangent& in_bar,
                                 int count) {
-  with_states(n_, [&]<int N>() { reverse_stages_of<N>(weights, y_bar, in_bar, count); });
+  field_.rk_stages_vjp(stages(), count, weights, y_bar,
+                       {in_bar.t, in_bar.h, in_bar.x, in_bar.p, X_bar_.data(), k_bar_.data()});
 }
 
 void ExplicitRk::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
