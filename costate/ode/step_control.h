@@ -22,7 +22,8 @@ class StepControl {
 
   // Factor for the next step after an accepted one. No growth right after a rejection.
   double accept(double err) {
-    const double gain = std::pow(std::max(err, 1e-10), exponent_) / std::pow(old_, beta_) / safety_;
+    const double integral = beta_ > 0 ? std::pow(old_, beta_) : 1.0;
+    const double gain = std::pow(std::max(err, 1e-10), exponent_) / integral / safety_;
     const double factor = 1 / std::clamp(gain, 1 / kGrow, 1 / kShrink);
     old_ = std::max(err, 1e-4);
     const double limited = rejected_ ? std::min(factor, 1.0) : factor;
