@@ -4,7 +4,7 @@ how many times faster than each other engine measured on this machine. Called by
 
 A benchmark is called task/variant, its last part `forward` or `gradient` (a hand-written reference: `prototype_forward`,
 `prototype_gradient`), with "float" or "double" as a part of its name where that applies. Its counters (bench/measure.h):
-rate, and where they are known flops and bytes, all per second. Benchmarks called machine/... measure the machine."""
+rate, and where they are known flops and bytes, all per second; `error`, relative. Benchmarks called machine/... measure the machine."""
 import argparse
 import json
 import os
@@ -114,6 +114,8 @@ def compare(fastest, figures, matches):
         hand = sibling(name, lambda last: last if last.startswith("prototype_") else "prototype_" + last)
         if hand in fastest:
             row["speed / prototype"] = (faster_by(ours, fastest[hand]), "1")
+        if "error" in ours:
+            row["error"] = (ours["error"], "1")
         for what, label in ("flops", "share of FMA peak"), ("bytes", "share of bandwidth"):
             if what in ours:
                 row[what] = (ours[what], "flop/s" if what == "flops" else "B/s")
@@ -142,7 +144,7 @@ def ours_text(row):
 
 def print_table(rows):
     titles = {"gradient / forward": "grad/fwd", "speed / prototype": "vs hand", "share of FMA peak": "FMA peak",
-              "share of bandwidth": "bandwidth"}
+              "share of bandwidth": "bandwidth", "error": "error"}
     extra = list(dict.fromkeys([m for m in titles if any(m in row for row in rows.values())] +
                                [m for row in rows.values() for m in row if m.startswith("speed / ")]))
     table = [["benchmark", "ours", "unit", *(titles.get(m, "vs " + m.removeprefix("speed / ")) for m in extra)]]
@@ -151,7 +153,7 @@ def print_table(rows):
         for m in extra:
             value = row[m][0] if m in row else None
             cells.append("" if value is None else f"{100 * value:.0f} %" if m.startswith("share") else
-                         f"{value:.2f}" if m in titles else f"{short(value)}x")
+                         f"{value:.0e}" if m == "error" else f"{value:.2f}" if m in titles else f"{short(value)}x")
         table.append([name, *ours_text(row), *cells])
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     for line in table:

@@ -86,9 +86,9 @@ class AdaptiveEnsemble {
     std::vector<Finish> finishes;
   };
 
-  // Groups of lanes that advance in turn: while one waits for its step size, the other computes.
+  // Two groups of lanes in counterpoint: see stages_beside_control.
   static constexpr int kGroups = 2;
-  static constexpr std::int64_t kChunk = 32 * kGroups * kLanes;
+  static constexpr std::int64_t kChunk = 16 * kGroups * kLanes;
   static constexpr double kLogFloor = -13.287712379549449;  // log2(1e-4)
 
   EnsembleGradient run(std::int64_t worlds, const std::vector<double>& y0, const std::vector<double>& p,
@@ -119,10 +119,15 @@ class AdaptiveEnsemble {
   // Lanes of one chunk on their way.
   struct Lanes {
     S t, h, log_old, grow;  // log2 of the last error; upper limit of the next factor
-    S attempts, accepted;
+    S accepted;
     X x, k0;
     P p;
     std::int64_t world[kLanes];
+    long entered[kLanes];  // iteration in which the world took the lane
+    // An attempt whose stages are there and whose control is still to come.
+    S length;
+    Mask last;
+    X y, k6, error;
   };
 
   static void set_lane(S& s, int lane, double v) {
@@ -155,7 +160,7 @@ class AdaptiveEnsemble {
     return std::min({100 * h0, h1, span});
   }
 
-  void enter(Lanes& l, int lane, std::int64_t world, std::int64_t worlds, const double* y0,
+  void enter(Lanes& l, int lane, long iteration, std::int64_t world, std::int64_t worlds, const double* y0,
              const double* p) const {
     Vec<double, NX> x, f0;
     Vec<double, NP> q;
@@ -169,7 +174,7 @@ class AdaptiveEnsemble {
     set_lane(l.log_old, lane, kLogFloor);
     set_lane(l.grow, lane, 10.0);
     l.world[lane] = world;
-    set_lane(l.attempts, lane, 0.0);
+    l.entered[lane] = iteration;
     set_lane(l.accepted, lane, 0.0);
   }
 
@@ -179,40 +184,60 @@ class AdaptiveEnsemble {
                 Error::Kind::numerics);
   }
 
-  // One attempt of all lanes. True where a lane has arrived at t1; `trouble` where a step size fell below the
-  // smallest.
-  COSTATE_INLINE Mask attempt(Lanes& l, double smallest, Attempt* log, Mask* trouble) const {
+  // An attempt has two halves: its stages, here those of group l, and its control, here that of group m: the error,
+  // the size of the next step, and where the lanes stand then. Each half is a long chain of dependent operations.
+  // Piece by piece in turn, the two chains stand side by side in the processor's window and hide each other's
+  // latency, while only one group's stages need registers. Not inlined: one piece of machine code, hence the same
+  // bits for every lane of every group.
+  [[gnu::noinline]] void stages_beside_control(Lanes& l, Lanes& m, double smallest, Attempt* log,
+                                               Mask* arrived, Mask* trouble) const {
     const S rtol(options_.rtol), atol(options_.atol), end_time(t1_), sign(t1_ >= t0_ ? 1.0 : -1.0);
     // Exponents of the controller: see step_control.h with k = 5.
     constexpr double kBeta = 0.04, kExponent = 0.2 - 0.75 * kBeta;
-    const S remaining = sign * (end_time - l.t);
-    const Mask last = l.h * S(1.01) >= remaining;
-    const S length = select(last, remaining, l.h);
-    const S h = sign * length;
     X k[7];
     k[0] = l.k0;
-    const X y = Step::step(l.t, h, l.x, l.p, k);
-    const S err2 = Step::error_squared(h, l.x, y, k, rtol, atol);
-    const Mask accept = err2 <= S(1.0);
-    if (log) *log = {l.t, select(accept, h, S(0.0)), l.x};
+    const S remaining = sign * (end_time - l.t);
+    l.last = l.h * S(1.01) >= remaining;
+    l.length = select(l.last, remaining, l.h);
+    const S h = sign * l.length;
+    Step::template stage<1>(l.t, h, l.x, l.p, k);
 
+    const S err2 = Step::norm_squared(m.error, m.x, m.y, rtol, atol);
+
+    Step::template stage<2>(l.t, h, l.x, l.p, k);
+
+    const Mask accept = err2 <= S(1.0);
     // Not a number: as bad as can be.
     const S bounded = select(err2 <= S(1e8), max(err2, S(1e-20)), S(1e8));
     const S log_err = S(0.5) * rough_log2(bounded);
-    const S gain = S(kExponent) * log_err - select(accept, S(kBeta) * l.log_old, S(0.0));
-    const S factor = min(max(S(0.9) * rough_exp2(-gain), S(0.2)), select(accept, l.grow, S(1.0)));
-    l.h = length * factor;
-    l.log_old = select(accept, max(log_err, S(kLogFloor)), l.log_old);
-    l.grow = select(accept, S(10.0), S(1.0));
-    l.t = select(accept, select(last, end_time, l.t + h), l.t);
+
+    Step::template stage<3>(l.t, h, l.x, l.p, k);
+
+    const S gain = S(kExponent) * log_err - select(accept, S(kBeta) * m.log_old, S(0.0));
+    const S factor = min(max(S(0.9) * rough_exp2(-gain), S(0.2)), select(accept, m.grow, S(1.0)));
+
+    Step::template stage<4>(l.t, h, l.x, l.p, k);
+
+    const S taken = sign * m.length;
+    if (log) *log = {m.t, select(accept, taken, S(0.0)), m.x};
+    m.h = m.length * factor;
+    m.log_old = select(accept, max(log_err, S(kLogFloor)), m.log_old);
+    m.grow = select(accept, S(10.0), S(1.0));
+    m.t = select(accept, select(m.last, end_time, m.t + taken), m.t);
+
+    Step::template stage<5>(l.t, h, l.x, l.p, k);
+
     for (int i = 0; i < NX; ++i) {
-      l.x[i] = select(accept, y[i], l.x[i]);
-      l.k0[i] = select(accept, k[6][i], l.k0[i]);
+      m.x[i] = select(accept, m.y[i], m.x[i]);
+      m.k0[i] = select(accept, m.k6[i], m.k0[i]);
     }
-    l.accepted += select(accept, S(1.0), S(0.0));
-    l.attempts += S(1.0);
-    *trouble = (!accept) & (l.h < S(smallest));
-    return accept & last;
+    m.accepted += select(accept, S(1.0), S(0.0));
+    *trouble = (!accept) & (m.h < S(smallest));
+    *arrived = accept & m.last;
+
+    l.y = Step::template stage<6>(l.t, h, l.x, l.p, k);
+    l.k6 = k[6];
+    l.error = Step::error(h, k);
   }
 
   long forward(std::int64_t begin, std::int64_t end, std::int64_t worlds, const double* y0, const double* p,
@@ -225,7 +250,7 @@ class AdaptiveEnsemble {
     for (Lanes& l : groups) {
       for (int lane = 0; lane < kLanes; ++lane) {
         // More lanes than worlds: the spare ones stand at the end of the first world, and nobody looks.
-        enter(l, lane, next < end ? next : begin, worlds, y0, p);
+        enter(l, lane, 0, next < end ? next : begin, worlds, y0, p);
         if (next < end) {
           ++busy;
           ++next;
@@ -236,31 +261,33 @@ class AdaptiveEnsemble {
       }
     }
     long attempts = 0;
-    for (std::size_t iteration = 0; busy > 0; ++iteration) {
-      Mask arrived[kGroups], trouble[kGroups];
-      Attempt* log = nullptr;
-      if (chunk) {
-        chunk->log.resize(chunk->log.size() + kGroups);
-        log = chunk->log.data() + chunk->log.size() - kGroups;
-      }
-      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
-        arrived[G] = attempt(groups[G], smallest, log ? log + G : nullptr, &trouble[G]);
-      });
-      // Trouble and arrivals are rare: look lane by lane only then.
-      for (int g = 0; g < kGroups; ++g) {
-        if (any(trouble[g]) || (iteration & 255) == 255) check(groups[g], smallest);
-        if (!any(arrived[g])) continue;
+    Mask arrived, trouble;
+    {
+      Lanes nobody = groups[0];  // has no attempt to end
+      nobody.length = S(0);
+      nobody.last = nobody.length > S(0);
+      nobody.y = nobody.k6 = nobody.error = X::zero();
+      stages_beside_control(groups[1], nobody, smallest, nullptr, &arrived, &trouble);
+    }
+    for (long iteration = 0; busy > 0; ++iteration) {
+      if (chunk) chunk->log.resize(chunk->log.size() + kGroups);
+      for (int g = kGroups - 1; g >= 0; --g) {
         Lanes& l = groups[g];
+        Attempt* log = chunk ? chunk->log.data() + chunk->log.size() - kGroups + g : nullptr;
+        stages_beside_control(groups[1 - g], l, smallest, log, &arrived, &trouble);
+        // Trouble and arrivals are rare: look lane by lane only then.
+        if (any(trouble) || (iteration & 255) == 255) check(l, iteration, smallest);
+        if (!any(arrived)) continue;
         for (int lane = 0; lane < kLanes; ++lane) {
           const std::int64_t world = l.world[lane];
-          if (world < 0 || !lane_of(arrived[g], lane)) continue;
+          if (world < 0 || !lane_of(arrived, lane)) continue;
           for (int i = 0; i < NX; ++i)
             result.y[std::size_t(i * worlds + world)] = costate::lane(l.x[i], lane);
           result.steps[std::size_t(world)] = long(costate::lane(l.accepted, lane));
-          attempts += long(costate::lane(l.attempts, lane));
-          if (chunk) chunk->finishes.push_back({iteration * kGroups + std::size_t(g), lane, world});
+          attempts += iteration + 1 - l.entered[lane];
+          if (chunk) chunk->finishes.push_back({std::size_t(iteration * kGroups + g), lane, world});
           if (next < end) {
-            enter(l, lane, next++, worlds, y0, p);
+            enter(l, lane, iteration + 1, next++, worlds, y0, p);
           } else {
             l.world[lane] = -1;  // keeps the last world, standing still at t1
             --busy;
@@ -278,7 +305,7 @@ class AdaptiveEnsemble {
       return m[lane];
   }
 
-  void check(const Lanes& l, double smallest) const {
+  void check(const Lanes& l, long iteration, double smallest) const {
     for (int lane = 0; lane < kLanes; ++lane) {
       if (l.world[lane] < 0) continue;
       const double h = costate::lane(l.h, lane), t = costate::lane(l.t, lane);
@@ -286,7 +313,7 @@ class AdaptiveEnsemble {
         fail("the step size fell to " + std::to_string(h), l.world[lane], t,
              "raise rtol or atol; if the state blows up, check the parameters of this world");
       }
-      if (costate::lane(l.attempts, lane) > double(options_.max_steps)) {
+      if (iteration + 1 - l.entered[lane] > options_.max_steps) {
         fail("t1 was not reached in " + std::to_string(options_.max_steps) + " steps", l.world[lane], t,
              "raise max_steps, or loosen rtol; stiff problems belong to an implicit method");
       }

@@ -61,26 +61,35 @@ struct AdaptiveStep {
     return y;
   }
 
+  // k[I] from those before it; returns its argument, which for the last is the end of the step.
+  template <int I>
+  static COSTATE_INLINE X stage(const S& t, const S& h, const X& x, const P& p, X* k) {
+    const X y = moved(x, h, increment<I>(k));
+    k[I] = Rhs::value(t + S(V(Pair::c[I])) * h, y, Vec<S, 0>{}, p);
+    return y;
+  }
   // k[0] is known; fills k[1..6] and returns the end of the step.
   static COSTATE_INLINE X step(const S& t, const S& h, const X& x, const P& p, X* k) {
     X y = x;
-    unrolled(std::make_integer_sequence<int, 6>{}, [&]<int I>() {
-      y = moved(x, h, increment<I + 1>(k));
-      k[I + 1] = Rhs::value(t + S(V(Pair::c[I + 1])) * h, y, Vec<S, 0>{}, p);
-    });
+    unrolled(std::make_integer_sequence<int, 6>{}, [&]<int I>() { y = stage<I + 1>(t, h, x, p, k); });
     return y;
   }
 
-  // Square of the error norm: the mean of (h e_i / scale_i)^2.
-  static COSTATE_INLINE S error_squared(const S& h, const X& x, const X& y, const X* k, const S& rtol,
-                                        const S& atol) {
+  // The error estimate of the step.
+  static COSTATE_INLINE X error(const S& h, const X* k) {
+    X e = S(V(Pair::e[0])) * k[0];
+    unrolled(std::make_integer_sequence<int, 6>{}, [&]<int J>() {
+      if constexpr (Pair::e[J + 1] != 0) {
+        for (int i = 0; i < NX; ++i) e[i] += S(V(Pair::e[J + 1])) * k[J + 1][i];
+      }
+    });
+    return h * e;
+  }
+  // Square of its norm: the mean of (e_i / scale_i)^2.
+  static COSTATE_INLINE S norm_squared(const X& e, const X& x, const X& y, const S& rtol, const S& atol) {
     S sum(0);
     for (int i = 0; i < NX; ++i) {
-      S e = S(V(Pair::e[0])) * k[0][i];
-      unrolled(std::make_integer_sequence<int, 6>{}, [&]<int J>() {
-        if constexpr (Pair::e[J + 1] != 0) e += S(V(Pair::e[J + 1])) * k[J + 1][i];
-      });
-      const S ratio = h * e / (atol + rtol * max(abs(x[i]), abs(y[i])));
+      const S ratio = e[i] / (atol + rtol * max(abs(x[i]), abs(y[i])));
       sum += ratio * ratio;
     }
     return sum * S(V(1.0 / NX));

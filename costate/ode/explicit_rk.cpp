@@ -24,14 +24,15 @@ ExplicitRk::ExplicitRk(const Tableau& tableau, const VectorField& field)
   if (!field.mass().empty()) {
     throw Error({"the vector field has a mass matrix, which explicit methods do not take",
                  std::string("method ") + name(),
-                 "use an implicit method (rodas, radau), or divide by the mass matrix in the equations"});
+                 "use an implicit method (rodas5p, radau5), or divide by the mass matrix in the equations"});
   }
   const std::size_t stages = z(tableau.dense_stages), n = z(n_);
   x_.resize(n);
   p_.resize(z(np_));
   y_.resize(n);
-  for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_}) v->assign(stages * n, 0.0);
-  for (auto* v : {&sum_, &sum_dot_, &X_bar_, &X_bar_dot_, &error_auxiliary_}) v->assign(n, 0.0);
+  for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_, &X_bar_})
+    v->assign(stages * n, 0.0);
+  for (auto* v : {&sum_, &sum_dot_, &X_bar_dot_, &error_auxiliary_}) v->assign(n, 0.0);
   scratch_.resize(field.scratch_size());
   reached_.resize(stages);
 }
@@ -60,14 +61,16 @@ void ExplicitRk::take_inputs(const StepInput& in) {
   const int last = tableau_.last;
   if (same_start) {
     known_ = std::min(known_, 1);
-  } else if (same_p && last >= 0 && end_known_ && known_ > last && in.t == t_ + h_ && same(in.x, y_)) {
+  } else if (same_p && last >= 0 && known_ > last && in.t == t_ + h_ &&
+             std::memcmp(in.x, X_.data() + last * n_, z(n_) * sizeof(double)) == 0) {
     std::copy_n(k_.begin() + last * n_, n_, k_.begin());
-    std::copy_n(y_.begin(), n_, X_.begin());
+    std::copy_n(X_.begin() + last * n_, n_, X_.begin());
     known_ = 1;
   } else {
     known_ = 0;
   }
   end_known_ = false;
+  loaded_ = 0;
   valid_ = true;
   t_ = in.t;
   h_ = in.h;
@@ -75,30 +78,29 @@ void ExplicitRk::take_inputs(const StepInput& in) {
   if (!same_p) std::copy_n(in.p, np_, p_.begin());
 }
 
-template <int N>
-void ExplicitRk::compute_stages_of(int count) const {
-  const int n = N > 0 ? N : n_;
-  for (; known_ < count; ++known_) {
-    const int i = known_;
-    double* X = X_.data() + i * n;
-    double* S = S_.data() + i * n;
-    combine_row<N>(tableau_.a[z(i)], k_.data(), S, n);
-    for (int j = 0; j < n; ++j) X[j] = x_[z(j)] + h_ * S[j];
-    field_.value(t_ + tableau_.c[z(i)] * h_, X, p_.data(), k_.data() + i * n, scratch_.data());
-    ++rhs_;
-  }
+RkStages ExplicitRk::stages() const {
+  return {tableau_, t_, h_, x_.data(), p_.data(), k_.data(), X_.data(), S_.data(), scratch_.data()};
 }
 
 void ExplicitRk::compute_stages(int count) const {
   if (known_ >= count) return;
-  with_states(n_, [&]<int N>() { compute_stages_of<N>(count); });
+  field_.rk_stages(stages(), known_, count, loaded_);
+  rhs_ += std::max(0, count - std::max(known_, loaded_));
+  known_ = count;
 }
 
 void ExplicitRk::compute_end() const {
   if (end_known_) return;
   compute_stages(tableau_.stages);
-  combine(tableau_.b, k_.data(), sum_.data());
-  for (int j = 0; j < n_; ++j) y_[z(j)] = x_[z(j)] + h_ * sum_[z(j)];
+  if (const int last = tableau_.last; last >= 0) {
+    // The argument of the last stage is the end of the step. It comes from the same code as when that stage is
+    // evaluated, so that it has the same bits and k of it may serve as the first of the next step.
+    if (known_ <= last) field_.rk_stages(stages(), last, last + 1, last + 1);
+    std::copy_n(X_.begin() + last * n_, n_, y_.begin());
+  } else {
+    combine(tableau_.b, k_.data(), sum_.data());
+    for (int j = 0; j < n_; ++j) y_[z(j)] = x_[z(j)] + h_ * sum_[z(j)];
+  }
   end_known_ = true;
 }
 
@@ -117,6 +119,16 @@ bool ExplicitRk::step(const StepInput& in, double* y, double* error) {
   }
   counts_.rhs = rhs_;
   return true;
+}
+
+void ExplicitRk::save_stages(double* stages) const { std::copy_n(k_.begin(), stage_size(), stages); }
+
+void ExplicitRk::load_stages(const StepInput& in, const double* stages) {
+  take_inputs(in);
+  if (known_ >= tableau_.stages) return;
+  std::copy_n(stages, stage_size(), k_.begin());
+  known_ = 0;
+  loaded_ = tableau_.stages;
 }
 
 // DOP853: err = |e5| |e5| / sqrt(|e5|^2 + 0.01 |e3|^2), which behaves as h^8 [HNW II.10].

@@ -2,9 +2,9 @@
 //
 //   S_i = sum_j a_ij k_j,   X_i = x + h S_i,   k_i = f(t + c_i h, X_i, p),   y = x + h sum_i b_i k_i
 //
-// Transpose: stages in reverse, with K_i the cotangent of k_i, which starts at h b_i y_bar:
+// Transpose: stages in reverse, with K_i the cotangent of k_i:
 //
-//   (t_i, X_i)_bar = f'(t_i, X_i, p)' K_i        x_bar += X_i_bar      K_j += h a_ij X_i_bar
+//   K_i = h (b_i y_bar + sum_j>i a_ji X_j_bar)   (t_i, X_i)_bar = f'(t_i, X_i, p)' K_i      x_bar += X_i_bar
 //   t_bar += t_i_bar                             h_bar += c_i t_i_bar + <S_i, X_i_bar>
 //
 // The interpolant is the same map with weights w_i(theta) in place of b_i [HNW II.6].
@@ -18,8 +18,8 @@
 
 #include <vector>
 
+#include "costate/ode/rk_stages.h"
 #include "costate/ode/stepper.h"
-#include "costate/ode/tableaus.h"
 
 namespace costate::ode {
 
@@ -35,6 +35,9 @@ class ExplicitRk final : public Stepper {
   bool has_second_order() const override { return field_.has_second_order(); }
 
   bool step(const StepInput& in, double* y, double* error) override;
+  std::size_t stage_size() const override { return std::size_t(tableau_.stages * n_); }
+  void save_stages(double* stages) const override;
+  void load_stages(const StepInput& in, const double* stages) override;
   void interpolate(double theta, double* y) const override;
   double error_norm(const double* error, const double* scale, int components) const override;
 
@@ -55,17 +58,14 @@ class ExplicitRk final : public Stepper {
   void take_inputs(const StepInput& in);
   void compute_stages(int count) const;
   void compute_end() const;
-  // The loops over states, unrolled for N states; N = 0: any number.
-  template <int N>
-  void compute_stages_of(int count) const;
-  template <int N>
-  void reverse_stages_of(const StepCotangent& in_bar, int count);
+  RkStages stages() const;
   // out = sum over terms of value * k[stage]
   void combine(const Tableau::Row& row, const double* k, double* out) const;
   void combine(const double* weights, int count, const double* k, double* out) const;
 
   void tangent_stages(const StepTangent& in_dot, int count);
-  void reverse_stages(const StepCotangent& in_bar, int count);
+  // The transpose of y = x + h sum_i w_i k_i.
+  void reverse_stages(const double* weights, const double* y_bar, const StepCotangent& in_bar, int count);
   void reverse_stages_tangent(const StepTangent& in_dot, const StepCotangent& in_bar_dot, int count);
   double dot(const double* a, const double* b) const;
 
@@ -79,6 +79,7 @@ class ExplicitRk final : public Stepper {
   bool valid_ = false;
   // Filled on demand, also from interpolate(), which needs the stages of the interpolant.
   mutable int known_ = 0;
+  int loaded_ = 0;  // stages whose k came from load_stages
   mutable bool end_known_ = false;
   mutable long rhs_ = 0;
   mutable std::vector<double> y_;          // end of the step

@@ -58,53 +58,20 @@ void ExplicitRk::interpolate_jvp(const StepInput& in, const StepTangent& in_dot,
   for (int j = 0; j < n_; ++j) y_dot[j] += h_ * theta_dot * sum_[z(j)];
 }
 
-// From k_bar_ and reached_ down to the inputs.
-template <int N>
-void ExplicitRk::reverse_stages_of(const StepCotangent& in_bar, int count) {
-  const int n = N > 0 ? N : n_;
-  double* X_bar = X_bar_.data();
-  double h_bar = 0;
-  for (int i = count - 1; i >= 0; --i) {
-    if (!reached_[z(i)]) continue;
-    const double c = tableau_.c[z(i)];
-    double t_bar = 0;
-    std::fill_n(X_bar, n, 0.0);
-    field_.vjp(t_ + c * h_, X_.data() + i * n, p_.data(), k_bar_.data() + i * n, &t_bar, X_bar, in_bar.p,
-               scratch_.data());
-    *in_bar.t += t_bar;
-    h_bar += c * t_bar;
-    if (i > 0) {
-      const double* S = S_.data() + i * n;
-      for (int j = 0; j < n; ++j) h_bar += S[j] * X_bar[j];
-    }
-    for (int j = 0; j < n; ++j) in_bar.x[j] += X_bar[j];
-    for (const auto& term : tableau_.a[z(i)]) {
-      double* k_bar = k_bar_.data() + term.stage * n;
-      const double weight = h_ * term.value;
-      for (int j = 0; j < n; ++j) k_bar[j] += weight * X_bar[j];
-      reached_[z(term.stage)] = 1;
-    }
-  }
-  *in_bar.h += h_bar;
-}
-
-void ExplicitRk::reverse_stages(const StepCotangent& in_bar, int count) {
-  with_states(n_, [&]<int N>() { reverse_stages_of<N>(in_bar, count); });
+void ExplicitRk::reverse_stages(const double* weights, const double* y_bar, const StepCotangent& in_bar,
+                                int count) {
+  field_.rk_stages_vjp(stages(), count, weights, y_bar,
+                       {in_bar.t, in_bar.h, in_bar.x, in_bar.p, X_bar_.data(), k_bar_.data()});
 }
 
 void ExplicitRk::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
   double w[kMaxStages];
   take_inputs(in);
-  compute_end();
   const int count = solution_weights(tableau_, w);
+  compute_stages(count);
   combine(tableau_.b, k_.data(), sum_.data());
   *in_bar.h += dot(sum_.data(), y_bar);
-  for (int i = 0; i < count; ++i) {
-    reached_[z(i)] = w[i] != 0;
-    for (int j = 0; j < n_; ++j) k_bar_[z(i * n_ + j)] = h_ * w[i] * y_bar[j];
-  }
-  for (int j = 0; j < n_; ++j) in_bar.x[j] += y_bar[j];
-  reverse_stages(in_bar, count);
+  reverse_stages(w, y_bar, in_bar, count);
 }
 
 void ExplicitRk::interpolate_vjp(const StepInput& in, double theta, const double* y_bar,
@@ -112,19 +79,13 @@ void ExplicitRk::interpolate_vjp(const StepInput& in, double theta, const double
   double w[kMaxStages], dw[kMaxStages], ddw[kMaxStages];
   const int count = tableau_.dense_stages;
   take_inputs(in);
-  compute_end();
   compute_stages(count);
   tableau_.weights(theta, w, dw, ddw);
   combine(w, count, k_.data(), sum_.data());
   *in_bar.h += dot(sum_.data(), y_bar);
   combine(dw, count, k_.data(), sum_.data());
   if (theta_bar) *theta_bar += h_ * dot(sum_.data(), y_bar);
-  for (int i = 0; i < count; ++i) {
-    reached_[z(i)] = w[i] != 0;
-    for (int j = 0; j < n_; ++j) k_bar_[z(i * n_ + j)] = h_ * w[i] * y_bar[j];
-  }
-  for (int j = 0; j < n_; ++j) in_bar.x[j] += y_bar[j];
-  reverse_stages(in_bar, count);
+  reverse_stages(w, y_bar, in_bar, count);
 }
 
 // The tangent of reverse_stages: every line of it, differentiated. k_bar_, k_bar_dot_ and the tangents of the
@@ -136,7 +97,7 @@ void ExplicitRk::reverse_stages_tangent(const StepTangent& in_dot, const StepCot
     const double c = tableau_.c[z(i)], t = t_ + c * h_;
     const double* X = X_.data() + i * n_;
     double t_bar = 0, t_bar_dot = 0;
-    double* X_bar = X_bar_.data();
+    double* X_bar = X_bar_.data();  // of this stage alone
     double* X_bar_dot = X_bar_dot_.data();
     std::fill_n(X_bar, n_, 0.0);
     std::fill_n(X_bar_dot, n_, 0.0);

@@ -24,6 +24,7 @@
 #include "costate/core/error.h"
 #include "costate/core/vec.h"
 #include "costate/ode/function.h"
+#include "costate/ode/rk_stages.h"
 #include "costate/ode/vector_field.h"
 
 namespace costate::ode {
@@ -54,7 +55,9 @@ class LambdaDerivatives {
  public:
   static constexpr int kOutputs = size_of<Result<double>>();
   static constexpr int kInputs = 1 + NX + NP;
-  static constexpr int kStrip = kInputs <= 8 ? kInputs : 8;  // directions at a time
+  static constexpr int kStrip = kInputs <= 2   ? kInputs
+                                : kInputs <= 4 ? 4
+                                               : 8;  // directions at a time: whole vectors
 
   explicit LambdaDerivatives(F f) : f_(std::move(f)) {}
 
@@ -71,21 +74,23 @@ class LambdaDerivatives {
     for (int i = 0; i < kOutputs; ++i) y_dot[i] = D(element(r, i)).d[0];
   }
 
+  // y_bar' df for the directions of one strip. Directions are numbered in the order x, t, p.
+  COSTATE_INLINE std::array<double, kStrip> vjp_strip(double t, const double* x, const double* p,
+                                                      const double* y_bar, int first) const {
+    using D = Dual<double, kStrip>;
+    const auto r = f_(seeded<D>(t, NX, first), seeded<D, NX>(x, 0, first), seeded<D, NP>(p, 1 + NX, first));
+    std::array<double, kStrip> sum{};
+    for (int i = 0; i < kOutputs; ++i) {
+      const D y(element(r, i));
+      for (int m = 0; m < kStrip; ++m) sum[std::size_t(m)] += y_bar[i] * y.d[m];
+    }
+    return sum;
+  }
+
   void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
            double* p_bar) const {
-    using D = Dual<double, kStrip>;
-    strips(
-        [&](int first) {
-          const auto r =
-              f_(seeded<D>(t, 0, first), seeded<D, NX>(x, 1, first), seeded<D, NP>(p, 1 + NX, first));
-          std::array<double, kStrip> sum{};
-          for (int i = 0; i < kOutputs; ++i) {
-            const D y(element(r, i));
-            for (int m = 0; m < kStrip; ++m) sum[std::size_t(m)] += y_bar[i] * y.d[m];
-          }
-          scatter(sum.data(), first, t_bar, x_bar, p_bar);
-        },
-        p_bar != nullptr);
+    strips([&](int first) { scatter(vjp_strip(t, x, p, y_bar, first).data(), first, t_bar, x_bar, p_bar); },
+           p_bar != nullptr);
   }
 
   // Rate of vjp's outputs: outer directions for the transpose, an inner one for the motion.
@@ -99,7 +104,7 @@ class LambdaDerivatives {
     const Vec<Inner, NP> p_moving = moving<NP>(p, p_dot);
     strips(
         [&](int first) {
-          const auto r = f_(seeded<D>(t_moving, 0, first), seeded<D, NX>(x_moving.e, 1, first),
+          const auto r = f_(seeded<D>(t_moving, NX, first), seeded<D, NX>(x_moving.e, 0, first),
                             seeded<D, NP>(p_moving.e, 1 + NX, first));
           std::array<double, kStrip> sum{};
           for (int i = 0; i < kOutputs; ++i) {
@@ -119,12 +124,12 @@ class LambdaDerivatives {
     strips(
         [&](int first) {
           const auto r =
-              f_(seeded<D>(t, 0, first), seeded<D, NX>(x, 1, first), seeded<D, NP>(p, 1 + NX, first));
+              f_(seeded<D>(t, NX, first), seeded<D, NX>(x, 0, first), seeded<D, NP>(p, 1 + NX, first));
           for (int i = 0; i < kOutputs; ++i) {
             const D y(element(r, i));
             for (int m = 0; m < kStrip; ++m) {
-              const int column = first + m - 1;
-              if (column >= 0 && column < NX) f_x[i * NX + column] = y.d[m];
+              const int column = first + m;
+              if (column < NX) f_x[i * NX + column] = y.d[m];
             }
           }
         },
@@ -149,7 +154,7 @@ class LambdaDerivatives {
     for (int i = 0; i < N; ++i) r[i] = moving(v[i], dot ? dot[i] : 0.0);
     return r;
   }
-  // Input number `index` of (t, x, p), as seen by the strip of directions that starts at `first`.
+  // Input number `index` of (x, t, p), as seen by the strip of directions that starts at `first`.
   template <class D, class S>
   static COSTATE_INLINE D seeded(const S& v, int index, int first) {
     D r(v);
@@ -164,7 +169,7 @@ class LambdaDerivatives {
   }
   template <class Body>
   static COSTATE_INLINE void strips(const Body& body, bool parameters) {
-    if constexpr (kStrip == kInputs) {
+    if constexpr (kStrip >= kInputs) {
       body(0);
     } else {
       const int inputs = parameters ? kInputs : 1 + NX;
@@ -175,10 +180,10 @@ class LambdaDerivatives {
                                      double* p_bar) {
     for (int m = 0; m < kStrip; ++m) {
       const int input = first + m;
-      if (input == 0)
+      if (input < NX)
+        x_bar[input] += sum[m];
+      else if (input == NX)
         *t_bar += sum[m];
-      else if (input <= NX)
-        x_bar[input - 1] += sum[m];
       else if (input < kInputs && p_bar)
         p_bar[input - 1 - NX] += sum[m];
     }
@@ -220,6 +225,31 @@ class LambdaField final : public VectorField {
     f_.jacobian(t, x, p, f_x);
   }
   const std::vector<double>& mass() const override { return mass_; }
+  void rk_stages(const RkStages& s, int first, int last, int loaded) const override {
+    ode::rk_stages<NX>(s, first, last, loaded, NX,
+                       [&](double t, const double* X, double* k) { f_.value(t, X, s.p, k); });
+  }
+  void rk_stages_vjp(const RkStages& s, int count, const double* weights, const double* y_bar,
+                     const RkCotangents& bar) const override {
+    using Derivatives = LambdaDerivatives<F, NX, NP>;
+    if constexpr (Derivatives::kStrip >= Derivatives::kInputs) {
+      // One strip holds every direction: sums over the stages stay in one vector.
+      std::array<double, Derivatives::kStrip> total{};
+      ode::rk_stages_vjp<NX>(s, count, weights, y_bar, bar, NX,
+                             [&](double t, const double* X, const double* K, double* t_bar, double* X_bar) {
+                               const auto sum = f_.vjp_strip(t, X, s.p, K, 0);
+                               for (std::size_t m = 0; m < sum.size(); ++m) total[m] += sum[m];
+                               for (int i = 0; i < NX; ++i) X_bar[i] = sum[std::size_t(i)];
+                               *t_bar = sum[NX];
+                             });
+      for (int i = 0; bar.p && i < NP; ++i) bar.p[i] += total[std::size_t(1 + NX + i)];
+    } else {
+      ode::rk_stages_vjp<NX>(s, count, weights, y_bar, bar, NX,
+                             [&](double t, const double* X, const double* K, double* t_bar, double* X_bar) {
+                               f_.vjp(t, X, s.p, K, t_bar, X_bar, bar.p);
+                             });
+    }
+  }
 
  private:
   LambdaDerivatives<F, NX, NP> f_;

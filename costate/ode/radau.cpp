@@ -29,6 +29,7 @@ Radau5::Radau5(const VectorField& field, RadauOptions options)
       complex_(n_),
       k_(3 * n_),
       x_(n_),
+      p_(field.parameters()),
       z_(3 * n_),
       w_(3 * n_),
       f_(3 * n_),
@@ -136,9 +137,31 @@ bool Radau5::estimate_error(const StepInput& in, double* error) {
   return std::all_of(error, error + n_, [](double e) { return std::isfinite(e); });
 }
 
+bool Radau5::holds(const StepInput& in) const {
+  return stages_known_ && in.t == t_ && in.h == h_ && std::equal(x_.begin(), x_.end(), in.x) &&
+         std::equal(p_.begin(), p_.end(), in.p);
+}
+
+void Radau5::hold(const StepInput& in) {
+  t_ = in.t, h_ = in.h;
+  std::copy_n(in.x, x_.size(), x_.begin());
+  std::copy_n(in.p, p_.size(), p_.begin());
+  stages_known_ = linearised_ = false;
+}
+
+void Radau5::save_stages(double* stages) const { std::copy(z_.begin(), z_.end(), stages); }
+
+void Radau5::load_stages(const StepInput& in, const double* stages) {
+  if (holds(in)) return;
+  hold(in);
+  std::copy_n(stages, z_.size(), z_.begin());
+  stages_known_ = true;
+}
+
 bool Radau5::step(const StepInput& in, double* y, double* error) {
-  std::copy(in.x, in.x + n_, x_.begin());
+  hold(in);
   if (!factorise(in) || !converge_stages(in) || !finite(z_)) return false;
+  stages_known_ = true;
   const double* z3 = stage(z_, 2);
   for (int k = 0; k < n_; ++k) y[k] = in.x[k] + z3[k];
   return !error || estimate_error(in, error);

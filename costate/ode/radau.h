@@ -49,6 +49,9 @@ class Radau5 final : public Stepper {
   bool implicit() const override { return true; }
 
   bool step(const StepInput& in, double* y, double* error) override;
+  std::size_t stage_size() const override { return z_.size(); }
+  void save_stages(double* stages) const override;
+  void load_stages(const StepInput& in, const double* stages) override;
   void interpolate(double theta, double* y) const override;
   void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) override;
   void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) override;
@@ -63,6 +66,8 @@ class Radau5 final : public Stepper {
   bool estimate_error(const StepInput& in, double* error);
   // Stages, f at them, and the factors of K.
   void linearise(const StepInput& in);
+  bool holds(const StepInput& in) const;
+  void hold(const StepInput& in);
   double* stage(std::vector<double>& v, int i) { return v.data() + std::size_t(i) * n_; }
   const double* stage(const std::vector<double>& v, int i) const { return v.data() + std::size_t(i) * n_; }
 
@@ -73,8 +78,11 @@ class Radau5 final : public Stepper {
   solve::DenseLu<double> real_;                   // gamma/h M - J
   solve::DenseLu<std::complex<double>> complex_;  // (alpha + i beta)/h M - J
   solve::DenseLu<double> k_;                      // 3n x 3n
-  std::vector<double> x_;                         // start of the step taken last
-  std::vector<double> z_, w_, f_, x_stage_;       // stage by stage
+  double t_ = 0, h_ = 0;                          // the step taken last
+  std::vector<double> x_, p_;
+  // What is known of it: converged stages, and the factors of K.
+  bool stages_known_ = false, linearised_ = false;
+  std::vector<double> z_, w_, f_, x_stage_;  // stage by stage
   std::vector<double> jacobian_, right_, sum_, x_bar_;
   std::vector<std::complex<double>> pair_;
   std::vector<double> z_dot_, mu_;

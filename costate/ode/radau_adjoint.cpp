@@ -10,7 +10,13 @@ namespace costate::ode {
 using namespace radau;
 
 void Radau5::linearise(const StepInput& in) {
-  if (!factorise(in) || !converge_stages(in)) {
+  if (holds(in)) {
+    if (linearised_) return;
+  } else {
+    hold(in);
+    stages_known_ = factorise(in) && converge_stages(in);
+  }
+  if (!stages_known_) {
     throw Error({"the stages of a Radau5 step that is to be differentiated did not converge",
                  "t = " + std::to_string(in.t) + ", h = " + std::to_string(in.h),
                  "differentiate accepted steps only"},
@@ -41,6 +47,7 @@ void Radau5::linearise(const StepInput& in) {
                  "the algebraic states"},
                 Error::Kind::numerics);
   }
+  linearised_ = true;
 }
 
 void Radau5::interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,

@@ -17,7 +17,14 @@ void Rosenbrock::stages_for_derivative(const StepInput& in) {
          "",
          "use method = \"radau5\", which needs first derivatives alone, or a field with has_second_order()"});
   }
-  if (!compute_stages(in)) {
+  if (!holds(in)) {
+    hold(in);
+    if (compute_stages(in)) known_ = Known::all;
+  } else if (known_ == Known::stages && factorise(in)) {
+    for (int i = 0; i < kStages; ++i) stage_argument(in, i);
+    known_ = Known::all;
+  }
+  if (known_ != Known::all) {
     throw Error({"a Rosenbrock step that is to be differentiated has a singular stage matrix or stages that "
                  "are not finite",
                  "t = " + std::to_string(in.t) + ", h = " + std::to_string(in.h),

@@ -66,6 +66,7 @@ class Integration {
   double t_, h_ = 0, next_h_ = 0, max_step_;
   double segment_start_;
   long segment_steps_ = 0, attempts_ = 0;
+  long kept_stages_ = 0;  // steps whose stages are kept
   bool not_finite_ = false, done_ = false, last_ = false;
   std::vector<double> x_, y_, error_, scale_, atol_;
   std::size_t next_output_ = 0;
@@ -131,6 +132,8 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   ConsistentState(field).require_consistent(t0_, y0.data(), p.data(), options.rtol, tr.tolerance.atol);
   control_ = StepControl(std::max(stepper_->error_order(), 1));
   monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, tr.p.data());
+  if (options.keep_every == 1) tr.stage_size = stepper_->stage_size();
+  if (tr.stage_size > 0) kept_stages_ = options.stage_memory / long(tr.stage_size * sizeof(double));
   max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
 
   x_ = y0;
@@ -153,7 +156,8 @@ std::string Integration::stiffness_hint() const {
   const double rho = spectral_radius(*field_, t_, x_.data(), trajectory_->p.data());
   const double product = std::abs(h_) * rho;
   if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
-  return "; the problem looks stiff here (h * spectral radius = " + number(product) + "): use rodas5p or radau5";
+  return "; the problem looks stiff here (h * spectral radius = " + number(product) +
+         "): use rodas5p or radau5";
 }
 
 // Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
@@ -242,6 +246,10 @@ bool Integration::attempt() {
 void Integration::record_step(int event) {
   Trajectory& tr = *trajectory_;
   if (tr.size() % tr.keep_every == 0) tr.kept.insert(tr.kept.end(), x_.begin(), x_.end());
+  if (tr.stage_size > 0 && tr.size() < kept_stages_) {
+    tr.stages.resize(tr.stages.size() + tr.stage_size);
+    stepper_->save_stages(tr.stages.data() + tr.stages.size() - tr.stage_size);
+  }
   tr.steps.push_back({t_, h_, event});
   ++solution_.counts.accepted;
 }

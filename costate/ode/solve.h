@@ -41,8 +41,9 @@ struct Options {
   std::shared_ptr<const Function> running = nullptr;  // l(t, x, p): its integral is Solution::integral
   bool control_integral = false;                      // include the integral in error control
 
-  int keep_every =
-      1;  // keep every m-th accepted state and recompute the others for gradients: same bits, less memory
+  // Memory against time, for gradients. None of it changes a bit.
+  int keep_every = 1;           // keep every m-th accepted state, and compute the others again
+  long stage_memory = 1 << 20;  // with m = 1: bytes for the stages of steps, the others are computed again
 };
 
 // The field must outlive the solution.

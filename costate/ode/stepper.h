@@ -54,6 +54,12 @@ class Stepper {
   virtual void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) = 0;
   virtual void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) = 0;
 
+  // The stages of the step taken last, as numbers that load_stages takes back. They spare the derivatives of that step
+  // what they would compute again, and change no bit of them. 0: the method keeps none.
+  virtual std::size_t stage_size() const { return 0; }
+  virtual void save_stages(double* /*stages*/) const {}
+  virtual void load_stages(const StepInput& /*in*/, const double* /*stages*/) {}
+
   // The interpolant as a map of (in, theta).
   virtual void interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot, double* y_dot) = 0;
   virtual void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,

@@ -52,7 +52,7 @@ SymplecticStepper::SymplecticStepper(const Splitting& splitting, const VectorFie
   }
   if (!field.mass().empty()) {
     throw Error({"the vector field has a mass matrix, which explicit methods do not take",
-                 std::string("method ") + splitting.name, "use an implicit method (rodas, radau)"});
+                 std::string("method ") + splitting.name, "use an implicit method (rodas5p, radau5)"});
   }
   const std::size_t stages = splitting.stages.size(), n = z(n_);
   for (auto* v : {&x_, &y_, &seed_, &dot_, &bar_, &f_dot_}) v->assign(n, 0.0);

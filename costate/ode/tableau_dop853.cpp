@@ -220,7 +220,7 @@ const Tableau& dop853_tableau() {
     t.b = row_of(std::begin(kA), std::end(kA), kLast);
     t.error = row_of(std::begin(kE5), std::end(kE5), 0);
     t.error_auxiliary = third_order_estimate(t.b);
-    return t;
+    return with_columns(std::move(t));
   }();
   return tableau;
 }

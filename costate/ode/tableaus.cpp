@@ -65,132 +65,146 @@ constexpr double kTsitourasDense[7][4] = {
 
 }  // namespace
 
+Tableau with_columns(Tableau tableau) {
+  tableau.columns.resize(tableau.a.size());
+  for (std::size_t i = tableau.a.size(); i-- > 0;) {
+    for (const auto& term : tableau.a[i])
+      tableau.columns[std::size_t(term.stage)].push_back({static_cast<int>(i), term.value});
+  }
+  return tableau;
+}
+
 const Tableau& euler_tableau() {
-  static const Tableau tableau{.name = "euler",
-                               .order = 1,
-                               .error_order = 0,
-                               .dense_order = 1,
-                               .stages = 1,
-                               .error_stages = 1,
-                               .dense_stages = 1,
-                               .last = -1,
-                               .c = {0},
-                               .a = rows({{}}),
-                               .b = row({1}),
-                               .error = {},
-                               .error_auxiliary = {},
-                               .weights = [](double theta, double* w, double* dw, double* ddw) {
-                                 monomial_weights(kEulerDense, theta, w, dw, ddw);
-                               }};
+  static const Tableau tableau =
+      with_columns({.name = "euler",
+                    .order = 1,
+                    .error_order = 0,
+                    .dense_order = 1,
+                    .stages = 1,
+                    .error_stages = 1,
+                    .dense_stages = 1,
+                    .last = -1,
+                    .c = {0},
+                    .a = rows({{}}),
+                    .b = row({1}),
+                    .error = {},
+                    .error_auxiliary = {},
+                    .weights = [](double theta, double* w, double* dw, double* ddw) {
+                      monomial_weights(kEulerDense, theta, w, dw, ddw);
+                    }});
   return tableau;
 }
 
 const Tableau& midpoint_tableau() {
-  static const Tableau tableau{.name = "midpoint",
-                               .order = 2,
-                               .error_order = 0,
-                               .dense_order = 2,
-                               .stages = 2,
-                               .error_stages = 2,
-                               .dense_stages = 2,
-                               .last = -1,
-                               .c = {0, 0.5},
-                               .a = rows({{}, {0.5}}),
-                               .b = row({0, 1}),
-                               .error = {},
-                               .error_auxiliary = {},
-                               .weights = [](double theta, double* w, double* dw, double* ddw) {
-                                 monomial_weights(kMidpointDense, theta, w, dw, ddw);
-                               }};
+  static const Tableau tableau =
+      with_columns({.name = "midpoint",
+                    .order = 2,
+                    .error_order = 0,
+                    .dense_order = 2,
+                    .stages = 2,
+                    .error_stages = 2,
+                    .dense_stages = 2,
+                    .last = -1,
+                    .c = {0, 0.5},
+                    .a = rows({{}, {0.5}}),
+                    .b = row({0, 1}),
+                    .error = {},
+                    .error_auxiliary = {},
+                    .weights = [](double theta, double* w, double* dw, double* ddw) {
+                      monomial_weights(kMidpointDense, theta, w, dw, ddw);
+                    }});
   return tableau;
 }
 
 const Tableau& heun_tableau() {
-  static const Tableau tableau{.name = "heun",
-                               .order = 2,
-                               .error_order = 0,
-                               .dense_order = 2,
-                               .stages = 2,
-                               .error_stages = 2,
-                               .dense_stages = 2,
-                               .last = -1,
-                               .c = {0, 1},
-                               .a = rows({{}, {1}}),
-                               .b = row({0.5, 0.5}),
-                               .error = {},
-                               .error_auxiliary = {},
-                               .weights = [](double theta, double* w, double* dw, double* ddw) {
-                                 monomial_weights(kHeunDense, theta, w, dw, ddw);
-                               }};
+  static const Tableau tableau =
+      with_columns({.name = "heun",
+                    .order = 2,
+                    .error_order = 0,
+                    .dense_order = 2,
+                    .stages = 2,
+                    .error_stages = 2,
+                    .dense_stages = 2,
+                    .last = -1,
+                    .c = {0, 1},
+                    .a = rows({{}, {1}}),
+                    .b = row({0.5, 0.5}),
+                    .error = {},
+                    .error_auxiliary = {},
+                    .weights = [](double theta, double* w, double* dw, double* ddw) {
+                      monomial_weights(kHeunDense, theta, w, dw, ddw);
+                    }});
   return tableau;
 }
 
 const Tableau& rk4_tableau() {
-  static const Tableau tableau{.name = "rk4",
-                               .order = 4,
-                               .error_order = 0,
-                               .dense_order = 3,
-                               .stages = 4,
-                               .error_stages = 4,
-                               .dense_stages = 4,
-                               .last = -1,
-                               .c = {0, 0.5, 0.5, 1},
-                               .a = rows({{}, {0.5}, {0, 0.5}, {0, 0, 1}}),
-                               .b = row({1. / 6, 1. / 3, 1. / 3, 1. / 6}),
-                               .error = {},
-                               .error_auxiliary = {},
-                               .weights = [](double theta, double* w, double* dw, double* ddw) {
-                                 monomial_weights(kRk4Dense, theta, w, dw, ddw);
-                               }};
+  static const Tableau tableau =
+      with_columns({.name = "rk4",
+                    .order = 4,
+                    .error_order = 0,
+                    .dense_order = 3,
+                    .stages = 4,
+                    .error_stages = 4,
+                    .dense_stages = 4,
+                    .last = -1,
+                    .c = {0, 0.5, 0.5, 1},
+                    .a = rows({{}, {0.5}, {0, 0.5}, {0, 0, 1}}),
+                    .b = row({1. / 6, 1. / 3, 1. / 3, 1. / 6}),
+                    .error = {},
+                    .error_auxiliary = {},
+                    .weights = [](double theta, double* w, double* dw, double* ddw) {
+                      monomial_weights(kRk4Dense, theta, w, dw, ddw);
+                    }});
   return tableau;
 }
 
 const Tableau& bogacki_shampine_tableau() {
   static const std::vector<double> b = {2. / 9, 1. / 3, 4. / 9};
-  static const Tableau tableau{.name = "bs3",
-                               .order = 3,
-                               .error_order = 2,
-                               .dense_order = 3,
-                               .stages = 3,
-                               .error_stages = 4,
-                               .dense_stages = 4,
-                               .last = 3,
-                               .c = {0, 0.5, 0.75, 1},
-                               .a = rows({{}, {0.5}, {0, 0.75}, b}),
-                               .b = row(b),
-                               .error = row({-5. / 72, 1. / 12, 1. / 9, -1. / 8}),
-                               .error_auxiliary = {},
-                               .weights = [](double theta, double* w, double* dw, double* ddw) {
-                                 monomial_weights(kBogackiShampineDense, theta, w, dw, ddw);
-                               }};
+  static const Tableau tableau =
+      with_columns({.name = "bs3",
+                    .order = 3,
+                    .error_order = 2,
+                    .dense_order = 3,
+                    .stages = 3,
+                    .error_stages = 4,
+                    .dense_stages = 4,
+                    .last = 3,
+                    .c = {0, 0.5, 0.75, 1},
+                    .a = rows({{}, {0.5}, {0, 0.75}, b}),
+                    .b = row(b),
+                    .error = row({-5. / 72, 1. / 12, 1. / 9, -1. / 8}),
+                    .error_auxiliary = {},
+                    .weights = [](double theta, double* w, double* dw, double* ddw) {
+                      monomial_weights(kBogackiShampineDense, theta, w, dw, ddw);
+                    }});
   return tableau;
 }
 
 const Tableau& dormand_prince_tableau() {
   static const std::vector<double> b = {35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784, 11. / 84};
-  static const Tableau tableau{
-      .name = "dopri5",
-      .order = 5,
-      .error_order = 4,
-      .dense_order = 4,
-      .stages = 6,
-      .error_stages = 7,
-      .dense_stages = 7,
-      .last = 6,
-      .c = {0, 1. / 5, 3. / 10, 4. / 5, 8. / 9, 1, 1},
-      .a = rows({{},
-                 {1. / 5},
-                 {3. / 40, 9. / 40},
-                 {44. / 45, -56. / 15, 32. / 9},
-                 {19372. / 6561, -25360. / 2187, 64448. / 6561, -212. / 729},
-                 {9017. / 3168, -355. / 33, 46732. / 5247, 49. / 176, -5103. / 18656},
-                 b}),
-      .b = row(b),
-      .error = row({71. / 57600, 0, -71. / 16695, 71. / 1920, -17253. / 339200, 22. / 525, -1. / 40}),
-      .error_auxiliary = {},
-      .weights = [](double theta, double* w, double* dw, double* ddw) {
-        monomial_weights(kDormandPrinceDense, theta, w, dw, ddw);
-      }};
+  static const Tableau tableau = with_columns(
+      {.name = "dopri5",
+       .order = 5,
+       .error_order = 4,
+       .dense_order = 4,
+       .stages = 6,
+       .error_stages = 7,
+       .dense_stages = 7,
+       .last = 6,
+       .c = {0, 1. / 5, 3. / 10, 4. / 5, 8. / 9, 1, 1},
+       .a = rows({{},
+                  {1. / 5},
+                  {3. / 40, 9. / 40},
+                  {44. / 45, -56. / 15, 32. / 9},
+                  {19372. / 6561, -25360. / 2187, 64448. / 6561, -212. / 729},
+                  {9017. / 3168, -355. / 33, 46732. / 5247, 49. / 176, -5103. / 18656},
+                  b}),
+       .b = row(b),
+       .error = row({71. / 57600, 0, -71. / 16695, 71. / 1920, -17253. / 339200, 22. / 525, -1. / 40}),
+       .error_auxiliary = {},
+       .weights = [](double theta, double* w, double* dw, double* ddw) {
+         monomial_weights(kDormandPrinceDense, theta, w, dw, ddw);
+       }});
   return tableau;
 }
 
@@ -199,35 +213,35 @@ const Tableau& tsitouras_tableau() {
       0.09646076681806522951816731316512876, 0.01,
       0.4798896504144995747752495322905965,  1.379008574103741893192274821856873,
       -3.290069515436080679901047585711364,  2.324710524099773982415355918398766};
-  static const Tableau tableau{
-      .name = "tsit5",
-      .order = 5,
-      .error_order = 4,
-      .dense_order = 4,
-      .stages = 6,
-      .error_stages = 7,
-      .dense_stages = 7,
-      .last = 6,
-      .c = {0, 0.161, 0.327, 0.9, 0.9800255409045096857298102862870246, 1, 1},
-      .a = rows({{},
-                 {0.161},
-                 {-0.008480655492356988544426874250230775, 0.3354806554923569885444268742502308},
-                 {2.897153057105493432130432594192939, -6.359448489975074843148159912383826,
-                  4.362295432869581411017727318190887},
-                 {5.325864828439256604428877920840511, -11.74888356406282787774717033978577,
-                  7.495539342889836208304604784564358, -0.09249506636175524925650207933207192},
-                 {5.861455442946420028659251486982648, -12.92096931784710929170611868178336,
-                  8.159367898576158643180400794539253, -0.07158497328140099722453054252582974,
-                  -0.02826905039406838290900305721271224},
-                 b}),
-      .b = row(b),
-      .error = row({0.001780011052225771443378550607539535, 0.0008164344596567469032236360633546862,
-                    -0.007880878010261996010314727672526304, 0.1447110071732629075371651479726351,
-                    -0.5823571654525552250199376106520422, 0.4580821059291869466616365188325543, -1. / 66}),
-      .error_auxiliary = {},
-      .weights = [](double theta, double* w, double* dw, double* ddw) {
-        monomial_weights(kTsitourasDense, theta, w, dw, ddw);
-      }};
+  static const Tableau tableau = with_columns(
+      {.name = "tsit5",
+       .order = 5,
+       .error_order = 4,
+       .dense_order = 4,
+       .stages = 6,
+       .error_stages = 7,
+       .dense_stages = 7,
+       .last = 6,
+       .c = {0, 0.161, 0.327, 0.9, 0.9800255409045096857298102862870246, 1, 1},
+       .a = rows({{},
+                  {0.161},
+                  {-0.008480655492356988544426874250230775, 0.3354806554923569885444268742502308},
+                  {2.897153057105493432130432594192939, -6.359448489975074843148159912383826,
+                   4.362295432869581411017727318190887},
+                  {5.325864828439256604428877920840511, -11.74888356406282787774717033978577,
+                   7.495539342889836208304604784564358, -0.09249506636175524925650207933207192},
+                  {5.861455442946420028659251486982648, -12.92096931784710929170611868178336,
+                   8.159367898576158643180400794539253, -0.07158497328140099722453054252582974,
+                   -0.02826905039406838290900305721271224},
+                  b}),
+       .b = row(b),
+       .error = row({0.001780011052225771443378550607539535, 0.0008164344596567469032236360633546862,
+                     -0.007880878010261996010314727672526304, 0.1447110071732629075371651479726351,
+                     -0.5823571654525552250199376106520422, 0.4580821059291869466616365188325543, -1. / 66}),
+       .error_auxiliary = {},
+       .weights = [](double theta, double* w, double* dw, double* ddw) {
+         monomial_weights(kTsitourasDense, theta, w, dw, ddw);
+       }});
   return tableau;
 }
 

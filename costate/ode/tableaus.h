@@ -39,10 +39,14 @@ struct Tableau {
   Row b;
   Row error;            // empty: no estimate
   Row error_auxiliary;  // DOP853's third-order estimate, which damps the fifth-order one; else empty
+  std::vector<Row> columns = {};  // of a, for transposes: column j, last row first
 
   // w_i(theta) with first and second derivatives.
   void (*weights)(double theta, double* w, double* dw, double* ddw);
 };
+
+// The tableau with its columns filled in.
+Tableau with_columns(Tableau tableau);
 
 const Tableau& euler_tableau();
 const Tableau& midpoint_tableau();

@@ -63,6 +63,14 @@ const double* Replay::start(long k) {
   return states_.data() + (k % m) * n_;
 }
 
+StepInput Replay::input(long k) {
+  const StepInput in{steps_[z(k)].t, steps_[z(k)].h, start(k), trajectory_.p.data()};
+  const std::size_t size = trajectory_.stage_size, from = z(k) * size;
+  if (from < trajectory_.stages.size() && in.h != 0)
+    stepper_->load_stages(in, trajectory_.stages.data() + from);
+  return in;
+}
+
 const double* Replay::end(long k) {
   const StepRecord& record = steps_[z(k)];
   if (record.event >= 0) return trajectory_.events[z(record.event)].before.data();

@@ -34,7 +34,10 @@ struct Trajectory {
   std::vector<StepRecord> steps;
   std::vector<EventRecord> events;
   int keep_every = 1;
-  std::vector<double> kept;   // start states of steps 0, m, 2m, ...
+  std::vector<double> kept;  // start states of steps 0, m, 2m, ...
+  // Stages of the first steps, as many as fit in the memory allowed: stage_size numbers each.
+  std::size_t stage_size = 0;
+  std::vector<double> stages;
   std::vector<double> final;  // state at t1, after a terminal event's jump
 
   int states() const { return field->states(); }
@@ -56,10 +59,8 @@ class Replay {
   explicit Replay(const Trajectory& trajectory);
 
   const double* start(long k);  // x_k; valid until the next call
-  StepInput input(long k) {
-    return {steps_[std::size_t(k)].t, steps_[std::size_t(k)].h, start(k), trajectory_.p.data()};
-  }
-  const double* end(long k);  // state at the end of step k, before any jump
+  StepInput input(long k);      // and hands the stepper the stages that were kept
+  const double* end(long k);    // state at the end of step k, before any jump
 
   void step(const StepInput& in, double* y);
   void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot);

@@ -14,6 +14,9 @@
 
 namespace costate::ode {
 
+struct RkStages;
+struct RkCotangents;
+
 class VectorField {
  public:
   virtual ~VectorField() = default;
@@ -26,21 +29,26 @@ class VectorField {
 
   virtual void value(double t, const double* x, const double* p, double* dx, double* scratch) const = 0;
   // Null x_dot or p_dot: zero.
-  virtual void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-                   double* dx_dot, double* scratch) const = 0;
+  virtual void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot,
+                   const double* p_dot, double* dx_dot, double* scratch) const = 0;
   // Adds. Null p_bar: not wanted.
-  virtual void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar, double* x_bar,
-                   double* p_bar, double* scratch) const = 0;
+  virtual void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar,
+                   double* x_bar, double* p_bar, double* scratch) const = 0;
 
   // Forward tangent of vjp, for Hessian-vector products: with all inputs of vjp moving along their *_dot (dx_bar along
   // dx_bar_dot), adds the rates of t_bar, x_bar, p_bar. False where the source has no second derivatives.
   virtual bool has_second_order() const { return false; }
-  virtual void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot, const double* x_dot,
-                       const double* p_dot, const double* dx_bar_dot, double* t_bar_dot, double* x_bar_dot,
-                       double* p_bar_dot, double* scratch) const;
+  virtual void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot,
+                       const double* x_dot, const double* p_dot, const double* dx_bar_dot, double* t_bar_dot,
+                       double* x_bar_dot, double* p_bar_dot, double* scratch) const;
 
   // f_x, row-major states x states. The default takes one jvp per column.
   virtual void jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const;
+
+  // Loops over value and vjp, for explicit Runge-Kutta steps: see rk_stages.h.
+  virtual void rk_stages(const RkStages& stages, int first, int last, int loaded) const;
+  virtual void rk_stages_vjp(const RkStages& stages, int count, const double* weights, const double* y_bar,
+                             const RkCotangents& bar) const;
 
   // Row-major states x states, or empty for the identity. A singular M makes a differential-algebraic problem (index 1).
   virtual const std::vector<double>& mass() const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "costate/ode/discrete_adjoint.h"
 #include "costate/ode/problems/lorenz.h"
@@ -106,10 +107,14 @@ TEST(AdaptiveEnsemble, AWorldDoesNotKnowItsNeighboursOrTheThreads) {
   const Worlds w = spread(1000);
   const AdaptiveEnsemble<Lorenz> ensemble(0, 2, {.rtol = 1e-6, .atol = 1e-6});
   const EnsembleGradient all = ensemble.gradient(1000, w.y0, w.p, kFirstAndLast);
+  const long accepted = std::accumulate(all.result.steps.begin(), all.result.steps.end(), 0L);
+  EXPECT_GT(all.result.attempts, accepted);
+  EXPECT_LT(all.result.attempts, accepted + accepted / 5);
   for (int threads : {1, 2, 3}) {
     set_thread_count(threads);
     const EnsembleGradient again = ensemble.gradient(1000, w.y0, w.p, kFirstAndLast);
     EXPECT_EQ(again.result.y, all.result.y);
+    EXPECT_EQ(again.result.attempts, all.result.attempts);
     EXPECT_EQ(again.y0, all.y0);
     EXPECT_EQ(again.p, all.p);
   }
