@@ -222,8 +222,11 @@ Gradient Sweep::run() {
   report.method = "discrete adjoint of " + tr_.method;
   report.steps = tr_.size();
   report.adjoint_norm = norms_;
-  const double first = norms_.front(), last = norms_.back(), span = std::abs(tr_.t1 - tr_.t0);
-  if (first > 0 && last > 0 && span > 0) report.growth_rate = std::log(first / last) / span;
+  // Growth since the last time at which the loss depended on the state at all: a running cost has no cotangent at t1.
+  long end = tr_.size();
+  while (end > 0 && !(norms_[z(end)] > 0)) --end;
+  const double span = std::abs((end == tr_.size() ? tr_.t1 : tr_.steps[z(end)].t) - tr_.t0);
+  if (norms_.front() > 0 && span > 0) report.growth_rate = std::log(norms_.front() / norms_[z(end)]) / span;
   report.notes.push_back(tr_.dt > 0
                              ? "exact for the steps taken"
                              : "step sizes replayed as constants: exact for the steps taken, within the "
