@@ -26,8 +26,8 @@
 //   abs, sign, floor, trunc, round   abs'(0) = 0; the others are flat everywhere
 //   min, max                         of equal arguments the first is taken, with its tangent
 //   hypot, atan2                     the derivative at the origin is 0
-//   pow(x, y)                        at x = 0: d/dx is 1 for y = 1, 0 for y > 1 and for y = 0; d/dy is 0.
-//                                    at x < 0 (whole y): d/dx as usual; d/dy is not real, and given as 0.
+//   pow(x, y)                        at x = 0: d/dx is finite for y >= 1 (1 for y = 1, 0 above) and 0 for y = 0; d/dy is 0 there.
+//                                    At x < 0 (whole y): d/dx as usual; d/dy, which is not real, is given as 0.
 //   sqrt, cbrt at 0; asin, acos at +-1; log at 0; pow(0, y) with y < 1
 //                                    the slope is infinite and the tangent is too, or NaN (0 times infinity).
 //                                    A kernel that can arrive there selects a safe argument first.
@@ -84,8 +84,7 @@ struct Dual {
     return r;
   }
 
-  // --- dual with dual
-  // ---------------------------------------------------------------------------------------------------
+  // --- dual with dual ------------------------------------------------------------------------------------
   friend COSTATE_HD COSTATE_INLINE Dual operator+(const Dual& a, const Dual& b) {
     Dual r;
     r.v = a.v + b.v;
@@ -116,8 +115,7 @@ struct Dual {
   }
   friend COSTATE_HD COSTATE_INLINE Dual operator+(const Dual& a) { return a; }
 
-  // --- dual with constant: no arithmetic on tangents that are zero
-  // ------------------------------------------------------
+  // --- dual with constant: no arithmetic on tangents that are zero --------------------------------
   template <class U>
   static constexpr bool is_constant = std::is_convertible_v<U, S> && !std::is_same_v<U, Dual>;
   // Plain numbers stay plain all the way in, packs and inner duals become S.
@@ -193,8 +191,7 @@ struct Dual {
     return *this = *this / b;
   }
 
-  // --- comparisons look at values
-  // ---------------------------------------------------------------------------------------
+  // --- comparisons look at values -----------------------------------------------------------------
   friend COSTATE_HD COSTATE_INLINE MaskType operator<(const Dual& a, const Dual& b) { return a.v < b.v; }
   friend COSTATE_HD COSTATE_INLINE MaskType operator<=(const Dual& a, const Dual& b) { return a.v <= b.v; }
   friend COSTATE_HD COSTATE_INLINE MaskType operator>(const Dual& a, const Dual& b) { return a.v > b.v; }

@@ -6,8 +6,7 @@
 
 namespace costate {
 
-// --- one argument
-// -------------------------------------------------------------------------------------------------------
+// --- one argument ---------------------------------------------------------------------------------
 
 template <class S, int D>
 COSTATE_HD COSTATE_INLINE SinCos<Dual<S, D>> sincos(const Dual<S, D>& x) {
@@ -117,8 +116,7 @@ COSTATE_HD COSTATE_INLINE mask_t<S> is_finite(const Dual<S, D>& x) {
   return r;
 }
 
-// --- two arguments, of which one may be a constant
-// ----------------------------------------------------------------------
+// --- two arguments, of which one may be a constant ------------------------------------------------
 
 template <class A, class B>
 requires AnyDual<common_scalar<A, B>> COSTATE_HD COSTATE_INLINE auto min(const A& first, const B& second) {

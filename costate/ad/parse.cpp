@@ -108,8 +108,7 @@ class Parser {
     expect(symbol);
   }
 
-  // --- equations
-  // ----------------------------------------------------------------------------------------------------
+  // --- equations ----------------------------------------------------------------------------------
 
   void equation() {
     const Token name = tokens_.peek();
@@ -174,8 +173,7 @@ class Parser {
                               std::to_string(index) + "]");
   }
 
-  // --- expressions, loosest binding first
-  // ---------------------------------------------------------------------------
+  // --- expressions, loosest binding first ---------------------------------------------------------
 
   Id expression() {
     const Level level(*this);
@@ -342,8 +340,7 @@ class Parser {
     return arguments;
   }
 
-  // --- unknown names
-  // ------------------------------------------------------------------------------------------------
+  // --- unknown names ------------------------------------------------------------------------------
 
   static bool is_builtin(std::string_view name) {
     for (const Function& f : kFunctions) {

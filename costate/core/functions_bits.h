@@ -44,8 +44,7 @@ using common_scalar = typename CommonScalar<A, B>::type;
 
 namespace simd {
 
-// --- bits
-// ---------------------------------------------------------------------------------------------------------------
+// --- bits -----------------------------------------------------------------------------------------
 
 template <class T>
 struct Format;
@@ -135,8 +134,7 @@ COSTATE_HD COSTATE_INLINE mask_t<S> test_bits(bits_t<S> b, typename format<S>::I
     return mask_t<S>((b & which) != 0);
 }
 
-// --- registers
-// ----------------------------------------------------------------------------------------------------------
+// --- registers ------------------------------------------------------------------------------------
 
 // The instructions that the vector types of the compiler have no operator for.
 template <class T, int Bytes>
@@ -208,8 +206,7 @@ COSTATE_INLINE Pack<T, N> by_lane(F f, Pack<T, N> a) {
   return r;
 }
 
-// --- the same operations on one number
-// ------------------------------------------------------------------------------------
+// --- the same operations on one number ------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)
 COSTATE_HD COSTATE_INLINE double fused(double a, double b, double c) { return ::fma(a, b, c); }
@@ -284,8 +281,7 @@ COSTATE_INLINE Pack<T, N> round_to_zero(Pack<T, N> a) {
       a);
 }
 
-// --- building blocks
-// ------------------------------------------------------------------------------------------------------
+// --- building blocks ------------------------------------------------------------------------------
 
 // 2^n for a whole number n in the range of normal exponents: n + bias lands in the low bits and moves to the
 // exponent.
@@ -328,8 +324,7 @@ inline constexpr value_t<S> not_a_number = std::numeric_limits<value_t<S>>::quie
 
 }  // namespace simd
 
-// --- functions that are one or two instructions
-// -----------------------------------------------------------------------------
+// --- functions that are one or two instructions ---------------------------------------------------
 
 // a * b + c rounded once.
 template <class A, class B, class C>

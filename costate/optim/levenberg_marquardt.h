@@ -1,15 +1,16 @@
 // Levenberg-Marquardt for least squares with bounds:  minimise f(x) = 1/2 |r(x)|^2.
 //
-//   step   min |J d + r|^2 + mu |D d|^2  over the variables that are not held at a bound,   D_i = largest
-//   |column i of J| so far trial  projection(x + d); accepted if f falls by 1e-4 of what the linear model
-//   promises mu     falls by up to 9 after a good step, grows by 2, 4, 8, ... after bad ones [1]
+//   step    min |J d + r|^2 + mu |D d|^2  over the variables that are not held at a bound,   D_i = largest |column i of J| so far [2]
+//   trial   projection(x + d); accepted if f falls by 1e-4 of what the linear model promises
+//   mu      falls by up to 9 after a good step, grows by 2, 4, 8, ... after bad ones [1]
 //
 // By QR with column pivoting of (J; sqrt(mu) D): J'J is never formed, so the condition number is not squared.
 // mu = 0 is Gauss-Newton: initial_damping = 0 runs it until a step fails. x is moved inside the bounds first
 // and stays there. A trial that is not finite counts as a bad step.
 //
-// [1] Nielsen: Damping parameter in Marquardt's method, IMM-REP-1999-05. [2] More, The Levenberg-Marquardt
-// algorithm (1978): D. Tests: tests/optim/levenberg_marquardt_test.cpp.
+// [1] Nielsen: Damping parameter in Marquardt's method, IMM-REP-1999-05.
+// [2] More: The Levenberg-Marquardt algorithm (1978).
+// Tests: tests/optim/levenberg_marquardt_test.cpp.
 #pragma once
 
 #include "costate/optim/minimize.h"

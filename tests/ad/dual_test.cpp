@@ -162,8 +162,7 @@ TEST(Dual, TraitsSeeThroughTheNesting) {
   EXPECT_EQ(primal(Dual<Dual<P>>(y))[1], 4);
 }
 
-// --- the conventions at corners, with traps on: none of these may divide by zero
-// ---------------------------------------
+// --- the conventions at corners, with traps on: none of these may divide by zero ------------------
 
 TEST(Dual, AbsIsFlatAtZeroAndRoundingIsFlatEverywhere) {
   const D1 zero = D1::variable(0);

@@ -108,8 +108,7 @@ TEST_P(RandomPrograms, JacobianIsTheVjpOfEachOutput) {
 
 INSTANTIATE_TEST_SUITE_P(Program, RandomPrograms, testing::Range(0u, 60u));
 
-// --- kinks
-// ----------------------------------------------------------------------------------------------------------
+// --- kinks ----------------------------------------------------------------------------------------
 
 // The derivative at a kink, in both modes, is the one that Dual gives for the same code.
 template <class F>
@@ -162,8 +161,7 @@ TEST(ProgramKinks, CodeWithoutBranchesHasNoGates) {
   for (const Node& n : second.nodes()) EXPECT_NE(n.op, Op::gated_mul);
 }
 
-// --- what is differentiated
-// -------------------------------------------------------------------------------------------
+// --- what is differentiated -----------------------------------------------------------------------
 
 TEST(ProgramDerivative, OnlyActiveInputsGetCotangents) {
   const Program f = parse_expression("a*x + b*y", {{"x"}, {"y"}, {"a"}, {"b"}});
