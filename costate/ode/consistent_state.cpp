@@ -34,8 +34,16 @@ ConsistentState::ConsistentState(const VectorField& field) : field_(field), n_(f
       mass.data(), n_, n_);
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(m, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const double largest = svd.singularValues()[0];
+  inverse_.assign(mass.size(), 0.0);
   for (int k = 0; k < n_; ++k) {
-    if (svd.singularValues()[k] > kRankTolerance * largest) continue;
+    const double singular = svd.singularValues()[k];
+    if (singular > kRankTolerance * largest) {
+      for (int i = 0; i < n_; ++i) {
+        for (int j = 0; j < n_; ++j)
+          inverse_[i * n_ + j] += svd.matrixV()(i, k) * svd.matrixU()(j, k) / singular;
+      }
+      continue;
+    }
     ++algebraic_;
     for (int i = 0; i < n_; ++i) left_.push_back(svd.matrixU()(i, k)), right_.push_back(svd.matrixV()(i, k));
   }
@@ -106,6 +114,19 @@ void ConsistentState::make_consistent(double t, double* x, const double* p) cons
   throw Error({"no consistent state found near the one given: Newton's method did not converge",
                "t = " + std::to_string(t), "start closer to a state that satisfies the algebraic equations"},
               Error::Kind::numerics);
+}
+
+void ConsistentState::rate(double t, const double* x, const double* p, double* x_dot) const {
+  std::vector<double> f(n_), w(n_, 0.0), scratch(field_.scratch_size());
+  field_.value(t, x, p, f.data(), scratch.data());
+  if (inverse_.empty()) {
+    std::copy(f.begin(), f.end(), x_dot);
+    return;
+  }
+  for (int i = 0; i < n_; ++i) {
+    for (int j = 0; j < n_; ++j) w[i] += inverse_[i * n_ + j] * f[j];
+  }
+  make_consistent_jvp(t, x, p, 1, w.data(), nullptr, x_dot);
 }
 
 void ConsistentState::make_consistent_jvp(double t, const double* x, const double* p, double t_dot,

@@ -13,6 +13,9 @@
 //   x_dot = w - K S^-1 N' (f_x w + f_t t_dot + f_p p_dot),   w = x0_dot        (M x_dot = M x0_dot)
 //   q = S^-T K' x_bar:   x0_bar += x_bar - f_x' N q,   t_bar -= f_t' N q,   p_bar -= f_p' N q
 //
+// The tangent also gives the rate of a consistent solution: w = M^+ f with the pseudo-inverse of M, moved by
+// t_dot = 1, is x'.
+//
 // The null spaces come from the singular value decomposition of M. Ordinary differential equations (regular
 // M) pass through unchanged.
 //
@@ -35,6 +38,9 @@ class ConsistentState {
   // x in place. Throws Error if Newton does not converge.
   void make_consistent(double t, double* x, const double* p) const;
 
+  // x' at a consistent x.
+  void rate(double t, const double* x, const double* p, double* x_dot) const;
+
   // At a consistent x.
   void make_consistent_jvp(double t, const double* x, const double* p, double t_dot, const double* x0_dot,
                            const double* p_dot, double* x_dot) const;
@@ -50,6 +56,7 @@ class ConsistentState {
   const VectorField& field_;
   int n_, algebraic_ = 0;
   std::vector<double> left_, right_;  // N and K, one vector of n after the other
+  std::vector<double> inverse_;       // pseudo-inverse of M, row-major; empty for the identity
 };
 
 }  // namespace costate::ode

@@ -134,7 +134,8 @@ void Sweep::segment_to_end(const Segment& segment) {
         t1_bar_ += h_bar_;
       }
     } else {
-      const double s = (in.t - segment.from) / length, w = in.h / length;
+      // An empty span: h is t1 - t0 itself.
+      const double s = length != 0 ? (in.t - segment.from) / length : 0, w = length != 0 ? in.h / length : 1;
       from_bar += (1 - s) * t_bar_ - w * h_bar_;
       t1_bar_ += s * t_bar_ + w * h_bar_;
     }

@@ -23,6 +23,7 @@ EventMonitor::EventMonitor(const std::vector<Event>& events, const VectorField& 
                            const double* p)
     : events_(events),
       field_(field),
+      motion_(field),
       states_(states),
       p_(p),
       side_(events.size()),
@@ -57,7 +58,11 @@ double EventMonitor::guard(int i, double t, const double* x) const {
 
 double EventMonitor::guard_rate_at(int i, double t, const double* x) const {
   double rate = 0;
-  field_.value(t, x, p_, f_.data(), scratch_.data());
+  if (field_.mass().empty()) {
+    field_.value(t, x, p_, f_.data(), scratch_.data());
+  } else {
+    motion_.rate(t, x, p_, f_.data());
+  }
   events_[z(i)].guard->jvp(t, x, p_, 1.0, f_.data(), nullptr, &rate, scratch_.data());
   return rate;
 }

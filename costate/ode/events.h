@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/ode/consistent_state.h"
 #include "costate/ode/function.h"
 #include "costate/ode/stepper.h"
 
@@ -68,6 +69,7 @@ class EventMonitor {
 
   const std::vector<Event>& events_;
   const VectorField& field_;
+  const ConsistentState motion_;  // x' where a mass matrix makes it another than f
   const int states_;
   const double* p_;
   int forward_ = 1;

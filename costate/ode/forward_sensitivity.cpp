@@ -77,9 +77,12 @@ void Pass::set_times(const Segment& segment, long k) {
       d.t = d.from;
       d.h = restarted && !segment.ends_in_event && k == segment.last ? d.t1 - d.from : 0.0;
     } else {
-      const double length = segment.to - segment.from, s = (step.t - segment.from) / length;
+      const double length = segment.to - segment.from;
+      // An empty span: h is t1 - t0 itself.
+      const double s = length != 0 ? (step.t - segment.from) / length : 0,
+                   w = length != 0 ? step.h / length : 1;
       d.t = (1 - s) * d.from + s * d.t1;
-      d.h = step.h / length * (d.t1 - d.from);
+      d.h = w * (d.t1 - d.from);
     }
   }
 }

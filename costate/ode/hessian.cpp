@@ -157,7 +157,7 @@ void Sweep::segment_to_end(const Segment& segment) {
         t1_bar_ += h_bar_;
       }
     } else {  // the fractions s and w are constants
-      const double s = (in.t - segment.from) / length, w = in.h / length;
+      const double s = length != 0 ? (in.t - segment.from) / length : 0, w = length != 0 ? in.h / length : 1;
       from_bar += {(1 - s) * t_bar_.v - w * h_bar_.v, (1 - s) * t_bar_.dot - w * h_bar_.dot};
       t1_bar_ += {s * t_bar_.v + w * h_bar_.v, s * t_bar_.dot + w * h_bar_.dot};
     }

@@ -46,6 +46,7 @@ class Integration {
   void record_step(int event);
   void handle_event(int event);
   void emit(bool at_end);
+  void stand_still();
   void finish(Status status, const std::string& message);
   [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
   std::string stiffness_hint() const;
@@ -360,13 +361,22 @@ void Integration::accept() {
   if (last_) finish(Status::finished, "reached t1");
 }
 
+// An empty span is one step of zero length: its outputs are the start, and it has derivatives like any other.
+void Integration::stand_still() {
+  trajectory_->kept = y_ = x_;
+  trajectory_->steps.push_back({t_, 0, -1});
+  if (!options_.t_eval.empty()) emit(false);
+  finish(Status::finished, "reached t1");
+}
+
 Solution Integration::run() {
   Trajectory& tr = *trajectory_;
   monitor_->start(t_, x_.data(), sign_ > 0);
-  if (t1_ == t0_)
-    finish(Status::finished, "reached t1");
-  else if (!fixed_)
+  if (t1_ == t0_) {
+    stand_still();
+  } else if (!fixed_) {
     next_h_ = initial_step();
+  }
   while (!done_) {
     if (++attempts_ > options_.max_steps) {
       fail("t1 = " + number(t1_) + " was not reached in " + std::to_string(options_.max_steps) + " steps",

@@ -33,11 +33,11 @@ Replay::Replay(const Trajectory& trajectory)
     : trajectory_(trajectory),
       steps_(trajectory.steps),
       stepper_(make_stepper(trajectory.method, *trajectory.field, trajectory.tolerance)),
+      motion_(*trajectory.field),
       n_(trajectory.states()) {
   states_.resize(trajectory.keep_every > 1 ? z(n_) * z(trajectory.keep_every) : 0);
   end_.resize(z(n_));
   f_.resize(z(n_));
-  scratch_.resize(trajectory.field->scratch_size());
 }
 
 void Replay::recompute_block(long block) {
@@ -90,13 +90,13 @@ void Replay::step(const StepInput& in, double* y) {
 
 void Replay::step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) {
   if (in.h != 0) return stepper_->step_jvp(in, in_dot, y_dot);
-  trajectory_.field->value(in.t, in.x, in.p, f_.data(), scratch_.data());
+  motion_.rate(in.t, in.x, in.p, f_.data());
   for (int i = 0; i < n_; ++i) y_dot[i] = (in_dot.x ? in_dot.x[i] : 0.0) + in_dot.h * f_[z(i)];
 }
 
 void Replay::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
   if (in.h != 0) return stepper_->step_vjp(in, y_bar, in_bar);
-  trajectory_.field->value(in.t, in.x, in.p, f_.data(), scratch_.data());
+  motion_.rate(in.t, in.x, in.p, f_.data());
   for (int i = 0; i < n_; ++i) {
     in_bar.x[i] += y_bar[i];
     *in_bar.h += f_[z(i)] * y_bar[i];
@@ -106,8 +106,10 @@ void Replay::step_vjp(const StepInput& in, const double* y_bar, const StepCotang
 void Replay::step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar,
                           const double* y_bar_dot, const StepCotangent& in_bar_dot) {
   if (in.h == 0) {
-    throw Error({"second derivatives across two events at one instant are not available", "",
-                 "move the events apart, or take a difference of gradients"});
+    throw Error(
+        {"second derivatives of a step of zero length (two events at one instant, or an empty span) are not "
+         "available",
+         "", "move the times apart, or take a difference of gradients"});
   }
   stepper_->step_vjp_jvp(in, in_dot, y_bar, y_bar_dot, in_bar_dot);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/ode/consistent_state.h"
 #include "costate/ode/events.h"
 #include "costate/ode/method.h"
 #include "costate/ode/vector_field.h"
@@ -52,7 +53,7 @@ struct Segment {
 };
 std::vector<Segment> segments_of(const Trajectory& trajectory);
 
-// A step of zero length separates two events at one instant. It is an Euler step, which every method is in
+// A step of zero length separates two events at one instant, or is all of an empty span. It is an Euler step, which every method is in
 // that limit: methods that divide by h need not know.
 class Replay {
  public:
@@ -77,9 +78,10 @@ class Replay {
   const Trajectory& trajectory_;
   const std::vector<StepRecord>& steps_;
   std::unique_ptr<Stepper> stepper_;
+  ConsistentState motion_;  // x' of a step of zero length
   int n_;
   long block_ = -1;
-  std::vector<double> states_, end_, scratch_, f_;
+  std::vector<double> states_, end_, f_;
 };
 
 }  // namespace costate::ode

@@ -7,6 +7,13 @@
 #include "costate/core/error.h"
 
 namespace costate::optim {
+namespace {
+
+bool all_finite(const std::vector<double>& v) {
+  return std::all_of(v.begin(), v.end(), [](double e) { return std::isfinite(e); });
+}
+
+}  // namespace
 
 std::string in_words(const char* format, double a, double b) {
   char buffer[160];
@@ -37,8 +44,7 @@ bool Evaluator::operator()(DescentState& state, const std::vector<double>& x, do
   ++state.evaluations;
   std::fill(gradient.begin(), gradient.end(), 0.0);
   value = objective_(x.data(), gradient.data());
-  return std::isfinite(value) &&
-         std::all_of(gradient.begin(), gradient.end(), [](double e) { return std::isfinite(e); });
+  return std::isfinite(value) && all_finite(gradient);
 }
 
 void Evaluator::project(std::vector<double>& x) const {
@@ -69,19 +75,23 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
                   std::move(reason)};
   };
 
+  bool finite = all_finite(state.gradient);
   if (!resumed) {
     state.x = x0;
     state.gradient.assign(x0.size(), 0.0);
     evaluate.project(state.x);
-    const bool finite = evaluate(state, state.x, state.value, state.gradient);
+    finite = evaluate(state, state.x, state.value, state.gradient);
     state.best_x = state.x;
     state.best_value = state.value;
-    if (!finite) {
-      std::fill(state.gradient.begin(), state.gradient.end(), 0.0);
-      return finish(
-          Stop::not_finite,
-          in_words("the value (%g) or its gradient is not finite at the starting point", state.value));
-    }
+  }
+  if (!finite) {
+    std::fill(state.gradient.begin(), state.gradient.end(), 0.0);
+    Result result =
+        finish(Stop::not_finite,
+               in_words("the value (%g) or its gradient is not finite at the starting point", state.value));
+    // So that a run resumed from here says the same, instead of taking the zeros for a minimum.
+    std::fill(state.gradient.begin(), state.gradient.end(), std::numeric_limits<double>::quiet_NaN());
+    return result;
   }
 
   std::vector<double> before;

@@ -346,6 +346,7 @@ void Block<Real>::inject(std::int64_t k, const Real* x) {
 template <class Real>
 double Block<Real>::adjoint_norm2(const Real* lambda) {
   if (lanes_ == 1) {
+    if (diverged_[0]) return 0;  // masked, like a lane below
     return parallel_sum(n_, kGrain, 0.0, [&](std::int64_t begin, std::int64_t end) {
       double sum = 0;
       for (std::int64_t j = begin; j < end; ++j) sum += double(lambda[j]) * double(lambda[j]);

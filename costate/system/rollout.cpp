@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
@@ -158,6 +160,33 @@ struct Rollout<Real>::Impl {
       report.sampled_steps.push_back(i == samples - 1 ? options.steps : i * spacing);
       report.adjoint_norm.push_back(std::sqrt(collector.total[static_cast<std::size_t>(collector.norms + i)]));
     }
+  }
+
+  // Whether the first world gives the same bits in every lane, moved along one pseudo-random direction. Noise is drawn for world + lane,
+  // so a physics that uses it does not.
+  bool lanes_agree(const Arguments<Real>& arguments) {
+    const int lanes = system->lanes();
+    if (lanes == 1) return true;
+    Arguments<Real> direction = arguments;
+    std::uint64_t drawn = 0;
+    const auto fill = [&drawn](std::span<Real> values) {
+      for (Real& v : values) v = static_cast<Real>(uniform(2027, 0, drawn++));
+    };
+    fill(direction.x0);
+    fill(direction.controls);
+    for (std::size_t f = 0; f < activity.parameters.size(); ++f) fill(direction.parameters.values(f));
+    auto block = take();
+    block->load(arguments, 0, 0);
+    block->load_tangent(direction);
+    block->simulate_tangent(nullptr);
+    bool agree = true;
+    for (const Real* result : {block->final_state(), block->final_state_dot()}) {
+      for (std::int64_t j = 0; j < system->state_size(); ++j) {
+        agree = agree && std::memcmp(result + j, result + j / lanes * lanes, sizeof(Real)) == 0;
+      }
+    }
+    give_back(std::move(block));
+    return agree;
   }
 
   // One directional difference, along a fixed pseudo-random direction over everything that is active.
@@ -315,12 +344,13 @@ Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
   Collector<Real> collector(impl_->shape(), impl_->waiting_arguments, out, false);
+  // Used up even if this throws: some blocks have then run backwards, others not.
+  auto waiting = std::exchange(impl_->waiting, {});
   impl_->collect(collector, nullptr, [&](std::int64_t b) {
-    auto block = std::move(impl_->waiting[static_cast<std::size_t>(b)]);
+    auto block = std::move(waiting[static_cast<std::size_t>(b)]);
     block->backward(objective);
     return block;
   });
-  impl_->waiting.clear();
   std::fill(out.values.begin(), out.values.end(), std::numeric_limits<double>::quiet_NaN());  // known only to value_and_gradient
   out.value = std::numeric_limits<double>::quiet_NaN();
   out.report.conclude(std::numeric_limits<Real>::epsilon());
@@ -409,8 +439,9 @@ std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
   }
   const auto count = static_cast<std::int64_t>(columns.size());
   std::vector<Real> matrix(static_cast<std::size_t>(n * count));
-  // Every lane is the same world, moved along another direction.
-  parallel_for(count, lanes, [&](std::int64_t begin, std::int64_t end) {
+  // Every lane is the same world, moved along another direction; where noise tells lanes apart, lane 0 alone is that world.
+  const int directions = impl_->lanes_agree(arguments) ? lanes : 1;
+  parallel_for(count, directions, [&](std::int64_t begin, std::int64_t end) {
     auto block = impl_->take();
     block->load(arguments, 0, 0);
     block->zero_tangent();

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
+#include "tests/float_traps.h"
 #include "tests/system/contract.h"
 
 namespace costate {
@@ -93,6 +95,24 @@ TEST(Wave, NonsenseIsRefused) {
   EXPECT_THROW(grid::wave<double>({.nx = 1, .ny = 5}), Error);
   EXPECT_THROW(grid::wave<double>({.dt = 2.0}), Error);
   EXPECT_THROW(grid::wave<double>({.sources = {64 * 64}}), Error);
+}
+
+TEST(Wave, AMaskedWorldLeavesTheOthersTheirGradient) {
+  const test::AllowFloatExceptions the_masked_world_is_not_a_number;
+  const auto system = grid::wave<double>({.nx = 8, .ny = 8});
+  const auto objective = loss::final<double>(system->signature(), "u", {});
+  Rollout<double> one(system, {.steps = 5}), two(system, {.steps = 5, .worlds = 2, .on_divergence = OnDivergence::mask_world});
+  const Arguments<double> a = bump(one, 8, 8);
+  Arguments<double> both = a;
+  both.x0.insert(both.x0.end(), a.x0.begin(), a.x0.end());
+  both.x0[a.x0.size() + 3] = std::numeric_limits<double>::quiet_NaN();
+  const auto alone = one.value_and_gradient(a, *objective), g = two.value_and_gradient(both, *objective);
+  EXPECT_EQ(g.report.masked_worlds, (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(g.value, alone.value);
+  for (std::size_t i = 0; i < a.x0.size(); ++i) {
+    EXPECT_EQ(g.x0[i], alone.x0[i]);
+    EXPECT_EQ(g.x0[a.x0.size() + i], 0.0);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "costate/ode/forward_sensitivity.h"
 #include "costate/ode/solve.h"
 #include "tests/ode/problems.h"
 
@@ -200,6 +201,24 @@ TEST(DiscreteAdjoint, ReportNamesTheMethodTheStepsAndTheGrowth) {
   EXPECT_EQ(long(g.report.adjoint_norm.size()), s.counts.accepted + 1);
   EXPECT_NEAR(g.report.growth_rate, -2, 1e-6);
   ASSERT_FALSE(g.report.notes.empty());
+}
+
+TEST(DiscreteAdjoint, AnEmptySpanIsDifferentiableByItsEnds) {
+  const auto field = make_field<1, 1>([](auto t, auto x, auto p) { return std::array{p[0] * x[0] + t}; });
+  const auto square = make_function<1, 1>([](auto, auto x, auto) { return x[0] * x[0]; });
+  const Loss loss{.final = make_function<1, 1>([](auto t, auto x, auto) { return x[0] * t; }),
+                  .samples = std::make_shared<LeastSquares>(std::vector<double>{1}, std::vector<double>{0.5},
+                                                            std::vector<double>{2})};
+  for (const double dt : {0.0, 0.1}) {
+    const Solution s = solve(field, {1, 1}, {2}, {3}, {.dt = dt, .running = square});
+    for (const Gradient& g : {gradient(s, loss), forward_gradient(s, loss)}) {
+      EXPECT_EQ(g.value, 2 + 4.5);
+      EXPECT_EQ(g.y0[0], 1 + 6);
+      EXPECT_EQ(g.p[0], 0);
+      EXPECT_EQ(g.t1, 7 + 2 + 4);  // x', x and the running cost
+      EXPECT_EQ(g.t0, -7 - 4);
+    }
+  }
 }
 
 }  // namespace

@@ -308,5 +308,67 @@ TEST(Events, ARecordedCrossingDoesNotFireTwice) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(s.events[i].t, double(i + 1) * M_PI, 1e-10);
 }
 
+// x' = -p x with y = x^2 as an algebraic state: f says nothing about how fast y moves.
+TEST(Events, AGuardOnAnAlgebraicStateFiresOnce) {
+  const auto field = make_field<2, 1>(
+      [](auto, auto x, auto p) {
+        return std::array{-p[0] * x[0], x[1] - x[0] * x[0]};
+      },
+      {1, 0, 0, 0});
+  const Event quarter{.name = "quarter",
+                      .guard = make_function<2, 1>([](auto, auto x, auto) { return x[1] - 0.25; })};
+  for (const char* method : {"rodas5p", "radau5"}) {
+    const Solution s = solve(field, {0, 2}, {1, 1}, {1},
+                             {.method = method, .rtol = 1e-9, .atol = {1e-10}, .events = {quarter}});
+    ASSERT_EQ(s.events.size(), 1u) << method;
+    EXPECT_NEAR(s.events[0].t, std::log(2.0), 1e-7);
+    EXPECT_NEAR(s.events[0].guard_rate, -0.5, 1e-6);
+    EXPECT_FALSE(s.events[0].grazing);
+    EXPECT_NEAR(gradient(s, Cotangents{.event_times = {1}}).p[0], -std::log(2.0), 1e-6);
+  }
+}
+
+// -v' = g: the mass matrix turns the sign of f.
+TEST(Events, GuardRatesAreThoseOfTheStateNotOfItsMomentum) {
+  const auto field = make_field<2, 1>(
+      [](auto, auto x, auto p) {
+        return std::array{1.0 * x[1], 1.0 * p[0]};
+      },
+      {1, 0, 0, -1});
+  const Event top{.name = "top", .guard = make_function<2, 1>([](auto, auto x, auto) { return 1.0 * x[1]; })};
+  for (const char* method : {"rodas5p", "radau5"}) {
+    const Options options{.method = method, .rtol = 1e-9, .atol = {1e-10}, .events = {top}};
+    const Solution s = solve(field, {0, 2}, {0, 3}, {9.8}, options);
+    ASSERT_EQ(s.events.size(), 1u) << method;
+    EXPECT_NEAR(s.events[0].guard_rate, -9.8, 1e-9);
+    EXPECT_TRUE(solve(field, {0, 2}, {0, 0}, {9.8}, options).events.empty());  // starts at the top
+  }
+}
+
+TEST(Events, TwoAtOneInstantKeepTheirDerivativesUnderAMassMatrix) {
+  const auto field = make_field<2, 1>(
+      [](auto, auto, auto p) {
+        return std::array{-2.0 * p[0], -2.0 * p[0]};
+      },
+      {2, 0, 0, 2});
+  const Event first{.name = "first",
+                    .guard = make_function<2, 1>([](auto, auto x, auto) { return 1.0 * x[0]; }),
+                    .jump = make_function<2, 1>([](auto, auto x, auto) {
+                      return std::array{x[0] + 2.0, 1.0 * x[1]};
+                    })};
+  const Event second{.name = "second",
+                     .guard = make_function<2, 1>([](auto, auto x, auto) { return 1.0 * x[1]; }),
+                     .jump = make_function<2, 1>([](auto t, auto x, auto) {
+                       return std::array{1.0 * x[0], x[1] + 3.0 * t};
+                     })};
+  const Solution s = solve(field, {0, 1.5}, {1, 1}, {1},
+                           {.method = "radau5", .rtol = 1e-10, .atol = {1e-10}, .events = {first, second}});
+  ASSERT_EQ(s.events.size(), 2u);
+  const Gradient g = gradient(s, Cotangents{.final = {0, 1}});  // x1 = 1 - 1.5 p + 3 t, t = 1 / p
+  EXPECT_NEAR(g.y0[0], 0, 1e-9);
+  EXPECT_NEAR(g.y0[1], 4, 1e-9);
+  EXPECT_NEAR(g.p[0], -4.5, 1e-8);
+}
+
 }  // namespace
 }  // namespace costate::ode

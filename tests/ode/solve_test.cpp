@@ -152,5 +152,13 @@ TEST(Solve, ASecondRunGivesTheSameBitsAndInputsStayAsTheyWere) {
   EXPECT_EQ(y0, (std::vector<double>{1, 0}));
 }
 
+TEST(Solve, AnEmptySpanHasTheOutputsAskedFor) {
+  const Solution s = solve(kOscillator, {1, 1}, {2, 3}, {1}, {.t_eval = {1, 1}});
+  EXPECT_EQ(s.t, (std::vector<double>{1, 1}));
+  EXPECT_EQ(s.y, (std::vector<double>{2, 3, 2, 3}));
+  EXPECT_EQ(s.counts.accepted, 0);
+  EXPECT_EQ(solve(kOscillator, {1, 1}, {2, 3}, {1}).t, (std::vector<double>{1}));
+}
+
 }  // namespace
 }  // namespace costate::ode

@@ -68,6 +68,17 @@ TEST(Lbfgs, StepsBackFromWhereTheValueIsNotANumber) {
   EXPECT_EQ(lost.x[0], 2);
 }
 
+TEST(Lbfgs, AStartThatIsNotFiniteIsNoMinimumWhenResumed) {
+  const auto nowhere = [](const double*, double* g) {
+    return g[0] = 1, std::numeric_limits<double>::quiet_NaN();
+  };
+  LbfgsState state;
+  EXPECT_EQ(minimize(nowhere, {2}, LbfgsOptions{}, &state).stop, Stop::not_finite);
+  const Result again = minimize(nowhere, {2}, LbfgsOptions{}, &state);
+  EXPECT_EQ(again.stop, Stop::not_finite) << again.reason;
+  EXPECT_EQ(again.x[0], 2);
+}
+
 TEST(Lbfgs, AWrongGradientEndsInNoDescent) {
   const auto wrong = [](const double* x, double* g) { return g[0] = -2 * x[0], x[0] * x[0]; };
   const Result r = minimize(wrong, {1}, LbfgsOptions{});

@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "costate/core/error.h"
+#include "costate/core/philox.h"
 #include "costate/ode/fixed_step_systems.h"
+#include "costate/system/lane_system.h"
 #include "tests/float_traps.h"
 #include "tests/system/contract.h"
 
@@ -259,6 +262,59 @@ TEST(Rollout, TheTimeStepCheckSeesAResolvedProblem) {
   a.x0 = {0.4, 0.1};
   const auto result = check::time_step<double>(system, rollout.options(), a, *loss::final<double>(system->signature(), "q", {}));
   EXPECT_LT(result.error, 1e-6) << result.to_text();
+}
+
+// A term that cannot be differentiated.
+struct Refusing final : Objective<double> {
+  void check(std::int64_t, std::int64_t) const override {}
+  std::int64_t next(std::int64_t k, std::int64_t steps) const override { return k <= steps ? steps : kNever; }
+  std::int64_t previous(std::int64_t k, std::int64_t steps) const override { return k >= steps ? steps : -1; }
+  void value(const At&, double*) const override {}
+  void vjp(const At&, const Cotangents<double>&) const override { throw Error("no derivative"); }
+};
+
+TEST(Rollout, ABackwardPassThatFailsUsesUpItsForwardPass) {
+  Pendulums p;
+  p.rollout.forward(p.at);
+  EXPECT_THROW(p.rollout.backward(Refusing()), Error);
+  EXPECT_THROW(p.rollout.backward(*p.objective), Error);  // says that a forward() is missing
+  p.rollout.forward(p.at);
+  EXPECT_TRUE(test::same_bits(p.rollout.backward(*p.objective).x0, p.rollout.value_and_gradient(p.at, *p.objective).x0));
+}
+
+// x+ = x (1 + p noise(world, step))
+struct NoisyGrowth {
+  static constexpr int states = 1, controls = 0, parameters = 1;
+  template <class S>
+  static S noise(const StepContext& at) {
+    if constexpr (requires(S s) { s.d; }) return S(noise<decltype(S().v)>(at));
+    else return uniform<S>(at.seed, std::uint32_t(at.world), std::uint64_t(at.k));
+  }
+  template <class S>
+  static Vec<S, 1> step(const StepContext& at, const Vec<S, 1>& x, const Vec<S, 0>&, const Vec<S, 1>& p) {
+    return {{x[0] * (S(1) + p[0] * noise<S>(at))}};
+  }
+  template <class S>
+  static Vec<S, 1> step_vjp(const StepContext& at, const Vec<S, 1>& x, const Vec<S, 0>&, const Vec<S, 1>& p, const Vec<S, 1>& y_bar, Vec<S, 0>&,
+                            Vec<S, 1>& p_bar) {
+    p_bar[0] += y_bar[0] * x[0] * noise<S>(at);
+    return {{y_bar[0] * (S(1) + p[0] * noise<S>(at))}};
+  }
+};
+
+TEST(Rollout, AllColumnsOfAJacobianSeeTheNoiseOfItsWorld) {
+  Signature signature;
+  signature.state("x", 1).parameter("p", 0.5);
+  const std::shared_ptr<System<double>> system = std::make_shared<LaneSystem<NoisyGrowth, double>>(signature);
+  Rollout<double> rollout(system, {.steps = 3, .seed = 7});
+  Arguments<double> a = rollout.arguments();
+  for (const double start : {1.3, 0.0}) {  // from 0 the noise moves derivatives alone
+    a.x0 = {start};
+    const auto g = rollout.value_and_gradient(a, *loss::final_value<double>(signature, "x"));
+    const auto j = rollout.jacobian(a);
+    EXPECT_NEAR(j[0], g.x0[0], 1e-13);
+    EXPECT_NEAR(j[1], g.parameters["p"][0], 1e-13);
+  }
 }
 
 }  // namespace
