@@ -162,15 +162,19 @@ struct Rollout<Real>::Impl {
     }
   }
 
-  // Whether the first world gives the same bits in every lane, moved along one pseudo-random direction. Noise is drawn for world + lane,
+  // Whether the first world gives the same bits in every lane, moved along one generic direction. Noise is drawn for world + lane,
   // so a physics that uses it does not.
   bool lanes_agree(const Arguments<Real>& arguments) {
     const int lanes = system->lanes();
     if (lanes == 1) return true;
     Arguments<Real> direction = arguments;
-    std::uint64_t drawn = 0;
-    const auto fill = [&drawn](std::span<Real> values) {
-      for (Real& v : values) v = static_cast<Real>(uniform(2027, 0, drawn++));
+    double golden = 0;  // multiples of the golden ratio, modulo 1
+    const auto fill = [&golden](std::span<Real> values) {
+      for (Real& v : values) {
+        golden += 0.618033988749895;
+        if (golden > 1) golden -= 1;
+        v = static_cast<Real>(golden);
+      }
     };
     fill(direction.x0);
     fill(direction.controls);
