@@ -1,5 +1,15 @@
 #include "costate/io/toml_document.h"
 
+// The parser asserts what some wrong files break: "[=]" is one. Its asserts throw here, whatever the build type, and
+// such a file is a mistake like any other.
+#undef NDEBUG
+namespace costate::io {
+namespace {
+struct ParserIsLost {};
+[[noreturn]] void parser_is_lost() { throw ParserIsLost{}; }
+}  // namespace
+}  // namespace costate::io
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : ::costate::io::parser_is_lost())
 #define TOML_HEADER_ONLY 1
 #define TOML_MAX_NESTED_VALUES 64
 #define TOML_ENABLE_FORMATTERS 0
@@ -61,12 +71,19 @@ void find_text(std::string_view file, Cursor& cursor, TomlValue& value) {
   value.text_is_verbatim = file.substr(at).starts_with(value.text);
 }
 
-// Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of what it
-// builds, and tears down recursively, is bounded here.
-Place too_many_dots(std::string_view text) {
-  int line = 1, dots = 0;
-  std::size_t line_start = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 128; }
+
+struct Refusal {
+  std::size_t at = std::string_view::npos;  // npos: nothing to refuse
+  std::string what = {}, advice = {};
+};
+
+// What the parser must not see. Dotted keys nest tables without brackets, which it does not count: the depth of what it
+// builds, and tears down recursively, is bounded here (a.a.a.a. ... = 1). And names beyond ASCII, which TOML allows in
+// quotes only, make its tables of characters run off their end.
+Refusal refused(std::string_view text) {
+  int dots = 0;
+  for (std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"' || c == '\'') {
       const std::string_view triple = text.substr(i, 3);
@@ -75,7 +92,6 @@ Place too_many_dots(std::string_view text) {
       while (i < text.size()) {
         if (multi_line ? text.substr(i, 3) == triple : text[i] == c || text[i] == '\n') break;
         if (text[i] == '\\' && c == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
-        if (text[i] == '\n') ++line, line_start = i + 1;
         ++i;
       }
       if (i >= text.size()) break;
@@ -84,13 +100,26 @@ Place too_many_dots(std::string_view text) {
     } else if (c == '#') {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else if (c == '.') {
-      if (++dots > kMaxDepth) return {line, int(i - line_start) + 1};
+      if (++dots > kMaxDepth) return {i, "a key has more than " + std::to_string(kMaxDepth) + " parts"};
     } else if (c == '\n' || c == ',' || c == '=' || c == '{') {
       dots = 0;
-      if (c == '\n') ++line, line_start = i + 1;
+    } else if (!is_ascii(c)) {
+      return {i, "this character may stand only in strings and comments",
+              "write names in letters, digits and _"};
     }
   }
   return {};
+}
+
+Place place_at(std::string_view text, std::size_t offset) {
+  Place place{1, 1};
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    if (text[i] == '\n')
+      ++place.line, place.column = 1;
+    else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      ++place.column;
+  }
+  return place;
 }
 
 // The parser's words, without its own names for things.
@@ -103,6 +132,28 @@ std::string plain(std::string_view description, bool at_end_of_line) {
   const std::size_t colon = description.find(": ");
   return "this is not TOML: " +
          std::string(description.substr(colon == std::string_view::npos ? 0 : colon + 2));
+}
+
+bool gets_lost_in(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const ParserIsLost&) {
+    return true;
+  } catch (const toml::parse_error&) {
+  }
+  return false;
+}
+
+// The first line with which the parser gets lost: it reads from the start, so every longer text loses it too.
+int line_that_loses_the_parser(std::string_view text) {
+  std::vector<std::size_t> ends;  // of the lines
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') ends.push_back(i + 1);
+  }
+  ends.push_back(text.size());
+  const auto first = std::partition_point(
+      ends.begin(), ends.end() - 1, [&](std::size_t end) { return !gets_lost_in(text.substr(0, end)); });
+  return int(first - ends.begin()) + 1;
 }
 
 class Converter {
@@ -198,11 +249,14 @@ TomlDocument::TomlDocument(std::string text, std::string name)
                      std::to_string(kMaxFileSize),
                  name_, ""});
   }
-  if (const Place deep = too_many_dots(text_); deep.line)
-    fail(deep, "a key has more than " + std::to_string(kMaxDepth) + " parts");
+  if (const Refusal r = refused(text_); r.at != std::string_view::npos)
+    fail(place_at(text_, r.at), r.what, r.advice);
   try {
     const toml::table table = toml::parse(text_);
     root_ = Converter(*this, text_).convert(table);
+  } catch (const ParserIsLost&) {
+    fail({line_that_loses_the_parser(text_), 1}, "this is not TOML",
+         "a table begins with [name], a value with name =");
   } catch (const toml::parse_error& error) {
     const Place place = place_of(error.source());
     const std::size_t at = Cursor(text_).offset(place);

@@ -65,6 +65,18 @@ TEST(TomlDocument, SyntaxErrorsHaveAPlace) {
   EXPECT_EQ(message("a = 1\na = 2\n").substr(0, 11), "f.toml:2:5:");
 }
 
+TEST(TomlDocument, WhatTheParserAssertsIsAMistakeWithALine) {
+  EXPECT_EQ(message("a = 1\n[=]\nb = 2\n").substr(0, 27), "f.toml:2:1: this is not TOM");
+  EXPECT_EQ(message("[=").substr(0, 11), "f.toml:1:1:");
+}
+
+TEST(TomlDocument, NamesAreAsciiAndStringsAndCommentsAreNot) {
+  EXPECT_EQ(message("a = 1\n\"\xC3\xA4\" = 2\n\xC3\xA4 = 3\n").substr(0, 26), "f.toml:3:1: this character");
+  EXPECT_EQ(message("\xEF\xBB\xBF"
+                    "a = \"\xC3\xA4\"  # \xC3\xA4\n"),
+            "");
+}
+
 TEST(TomlDocument, DepthIsBounded) {
   std::string dotted = "a";
   for (int i = 0; i < 100000; ++i) dotted += ".a";
