@@ -71,19 +71,11 @@ void find_text(std::string_view file, Cursor& cursor, TomlValue& value) {
   value.text_is_verbatim = file.substr(at).starts_with(value.text);
 }
 
-bool is_ascii(char c) { return static_cast<unsigned char>(c) < 128; }
-
-struct Refusal {
-  std::size_t at = std::string_view::npos;  // npos: nothing to refuse
-  std::string what = {}, advice = {};
-};
-
-// What the parser must not see. Dotted keys nest tables without brackets, which it does not count: the depth of what it
-// builds, and tears down recursively, is bounded here (a.a.a.a. ... = 1). And names beyond ASCII, which TOML allows in
-// quotes only, make its tables of characters run off their end.
-Refusal refused(std::string_view text) {
+// Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of what it
+// builds, and tears down recursively, is bounded here. Returns where it is exceeded, or npos.
+std::size_t too_many_dots(std::string_view text) {
   int dots = 0;
-  for (std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"' || c == '\'') {
       const std::string_view triple = text.substr(i, 3);
@@ -100,15 +92,53 @@ Refusal refused(std::string_view text) {
     } else if (c == '#') {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else if (c == '.') {
-      if (++dots > kMaxDepth) return {i, "a key has more than " + std::to_string(kMaxDepth) + " parts"};
+      if (++dots > kMaxDepth) return i;
     } else if (c == '\n' || c == ',' || c == '=' || c == '{') {
       dots = 0;
-    } else if (!is_ascii(c)) {
-      return {i, "this character may stand only in strings and comments",
-              "write names in letters, digits and _"};
     }
   }
-  return {};
+  return std::string_view::npos;
+}
+
+// Length of the UTF-8 character that begins at `at`; 0: there is none.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(at);
+  std::size_t length = 0;
+  if (first < 0x80) length = 1;
+  if (first >= 0xC2 && first < 0xE0) length = 2;
+  if (first >= 0xE0 && first < 0xF0) length = 3;
+  if (first >= 0xF0 && first < 0xF5) length = 4;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// The text with '@' for every character beyond ASCII, so that columns stay. The parser's tables of such characters run
+// off their end outside strings (undefined behaviour on an umlaut); inside strings restore_text puts them back. Sets
+// `wrong` to the first byte that is not UTF-8, or npos.
+std::string ascii_only(std::string_view text, std::size_t* wrong) {
+  std::string ascii;
+  ascii.reserve(text.size());
+  *wrong = std::string_view::npos;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = character_length(text, i);
+    if (length == 0) {
+      *wrong = i;
+      return ascii;
+    }
+    ascii += length == 1 ? text[i] : '@';
+    i += length;
+  }
+  return ascii;
+}
+
+// As many characters of the file as the value has, from the place where its text begins.
+void restore_text(std::string_view file, std::size_t at, TomlValue& value) {
+  std::size_t end = at;
+  for (std::size_t i = 0; i < value.text.size() && end < file.size(); ++i) end += character_length(file, end);
+  value.text = file.substr(at, end - at);
 }
 
 Place place_at(std::string_view text, std::size_t offset) {
@@ -158,8 +188,8 @@ int line_that_loses_the_parser(std::string_view text) {
 
 class Converter {
  public:
-  Converter(const TomlDocument& document, std::string_view text)
-      : document_(document), text_(text), cursor_(text) {}
+  Converter(const TomlDocument& document, std::string_view ascii, std::string_view original)
+      : document_(document), text_(ascii), original_(original), cursor_(ascii), original_cursor_(original) {}
 
   TomlValue convert(const toml::node& node, int depth = 0) {
     TomlValue v;
@@ -171,6 +201,8 @@ class Converter {
       v.kind = Kind::string;
       v.text = string->get();
       find_text(text_, cursor_, v);
+      if (v.text_is_verbatim && v.text.find('@') != std::string::npos)
+        restore_text(original_, original_cursor_.offset(v.text_place), v);
     } else if (const auto* integer = node.as_integer()) {
       v.kind = Kind::number;
       v.number = double(integer->get());
@@ -209,8 +241,8 @@ class Converter {
   }
 
   const TomlDocument& document_;
-  std::string_view text_;
-  Cursor cursor_;
+  std::string_view text_, original_;
+  Cursor cursor_, original_cursor_;
 };
 
 }  // namespace
@@ -249,18 +281,23 @@ TomlDocument::TomlDocument(std::string text, std::string name)
                      std::to_string(kMaxFileSize),
                  name_, ""});
   }
-  if (const Refusal r = refused(text_); r.at != std::string_view::npos)
-    fail(place_at(text_, r.at), r.what, r.advice);
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // byte order mark
+  std::size_t wrong = 0;
+  const std::string ascii = ascii_only(text_, &wrong);
+  if (wrong != std::string_view::npos)
+    fail(place_at(text_, wrong), "this is not UTF-8", "save the file as UTF-8");
+  if (const std::size_t at = too_many_dots(ascii); at != std::string_view::npos)
+    fail(place_at(ascii, at), "a key has more than " + std::to_string(kMaxDepth) + " parts");
   try {
-    const toml::table table = toml::parse(text_);
-    root_ = Converter(*this, text_).convert(table);
+    const toml::table table = toml::parse(ascii);
+    root_ = Converter(*this, ascii, text_).convert(table);
   } catch (const ParserIsLost&) {
-    fail({line_that_loses_the_parser(text_), 1}, "this is not TOML",
+    fail({line_that_loses_the_parser(ascii), 1}, "this is not TOML",
          "a table begins with [name], a value with name =");
   } catch (const toml::parse_error& error) {
     const Place place = place_of(error.source());
-    const std::size_t at = Cursor(text_).offset(place);
-    fail(place, plain(error.description(), at >= text_.size() || text_[at] == '\n' || text_[at] == '\r'));
+    const std::size_t at = Cursor(ascii).offset(place);
+    fail(place, plain(error.description(), at >= ascii.size() || ascii[at] == '\n' || ascii[at] == '\r'));
   }
 }
 

@@ -71,10 +71,15 @@ TEST(TomlDocument, WhatTheParserAssertsIsAMistakeWithALine) {
 }
 
 TEST(TomlDocument, NamesAreAsciiAndStringsAndCommentsAreNot) {
-  EXPECT_EQ(message("a = 1\n\"\xC3\xA4\" = 2\n\xC3\xA4 = 3\n").substr(0, 26), "f.toml:3:1: this character");
-  EXPECT_EQ(message("\xEF\xBB\xBF"
-                    "a = \"\xC3\xA4\"  # \xC3\xA4\n"),
-            "");
+  EXPECT_EQ(message("a = 1\n\xC3\xA4 = 3\n").substr(0, 11), "f.toml:2:1:");
+  EXPECT_EQ(message("a = [0.\"\"\"5.\xD0\xA2}\n").substr(0, 9), "f.toml:1:");
+  const TomlDocument d("\xEF\xBB\xBF# \xC3\xA4\na = \"\xC3\xA4@\xE2\x82\xAC!\"  # \xC3\xA4\n", "f.toml");
+  EXPECT_EQ(d.root().find("a")->text, "\xC3\xA4@\xE2\x82\xAC!");
+}
+
+TEST(TomlDocument, TextThatIsNotUtf8IsRefusedWhereItIsNot) {
+  EXPECT_EQ(message("a = 1\nb = \"\xC3\xA4\xFF\"\n").substr(0, 29), "f.toml:2:7: this is not UTF-8");
+  EXPECT_NE(message("\xC3"), "");
 }
 
 TEST(TomlDocument, DepthIsBounded) {
