@@ -16,6 +16,7 @@ int run_check(const Arguments& arguments) {
   Progress progress(problem);
   progress.say("checking");
   const std::vector<io::CheckResult> results = io::check(problem, arguments.seed);
+  progress.finish();
   const bool passed =
       std::all_of(results.begin(), results.end(), [](const io::CheckResult& r) { return r.passed(); });
   const auto verdict = [](const io::CheckResult& r) {

@@ -48,6 +48,7 @@ int run_grad(const Arguments& arguments) {
   const ode::Solution solution = io::solve(problem);
   progress.say("differentiating");
   const ode::Gradient g = io::gradient(problem, solution, arguments.adjoint);
+  progress.finish();
   if (arguments.json) {
     print_json(problem, solution, g);
     return 0;

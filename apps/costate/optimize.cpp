@@ -16,6 +16,7 @@ int run_optimize(const Arguments& arguments) {
     progress.say(fmt::format("iteration {}, loss {:.6g}", p.iteration, p.value));
     return true;
   });
+  progress.finish();
   if (arguments.json) {
     Json variables = Json::object(), start = Json::object(), deviation = Json::object();
     for (std::size_t i = 0; i < o.variables.size(); ++i) {

@@ -56,7 +56,9 @@ Progress::Progress(io::Problem& problem)
   thread_ = std::thread([this] { show(); });
 }
 
-Progress::~Progress() {
+Progress::~Progress() { finish(); }
+
+void Progress::finish() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -77,7 +79,7 @@ void Progress::show() {
   bool shown = false;
   for (auto pause = 1000ms; !finished_.wait_for(lock, pause, [this] { return done_; }); pause = 200ms) {
     const double t = time_->load(std::memory_order_relaxed);
-    std::fprintf(stderr, "\r\033[K%s: t = %.6g of %.6g to %.6g", activity_.c_str(), t, t0_, t1_);
+    std::fprintf(stderr, "\r\033[K%s: t = %.6g, from %.6g to %.6g", activity_.c_str(), t, t0_, t1_);
     std::fflush(stderr);
     shown = true;
   }

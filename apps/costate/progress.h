@@ -22,6 +22,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Before results are printed: takes the line away.
+  void finish();
   // What is being done now: "solving", "iteration 12, loss 0.3". Shown beside the time.
   void say(const std::string& activity);
 

@@ -83,6 +83,7 @@ int run_solve(const Arguments& arguments) {
         k == arguments.dense - 1 ? problem.t1 : problem.t0 + theta * (problem.t1 - problem.t0));
   }
   const ode::Solution solution = io::solve(problem);
+  progress.finish();
   if (!arguments.csv.empty()) write_csv(arguments.csv, problem, solution);
   if (arguments.json) {
     print_json(problem, solution);

@@ -1,5 +1,15 @@
 #include "costate/io/toml_document.h"
 
+// The parser asserts what some wrong files break: "[=]" is one. Its asserts throw here, whatever the build type, and
+// such a file is a mistake like any other.
+#undef NDEBUG
+namespace costate::io {
+namespace {
+struct ParserIsLost {};
+[[noreturn]] void parser_is_lost() { throw ParserIsLost{}; }
+}  // namespace
+}  // namespace costate::io
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : ::costate::io::parser_is_lost())
 #define TOML_HEADER_ONLY 1
 #define TOML_MAX_NESTED_VALUES 64
 #define TOML_ENABLE_FORMATTERS 0
@@ -62,10 +72,9 @@ void find_text(std::string_view file, Cursor& cursor, TomlValue& value) {
 }
 
 // Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of what it
-// builds, and tears down recursively, is bounded here.
-Place too_many_dots(std::string_view text) {
-  int line = 1, dots = 0;
-  std::size_t line_start = 0;
+// builds, and tears down recursively, is bounded here. Returns where it is exceeded, or npos.
+std::size_t too_many_dots(std::string_view text) {
+  int dots = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"' || c == '\'') {
@@ -75,7 +84,6 @@ Place too_many_dots(std::string_view text) {
       while (i < text.size()) {
         if (multi_line ? text.substr(i, 3) == triple : text[i] == c || text[i] == '\n') break;
         if (text[i] == '\\' && c == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
-        if (text[i] == '\n') ++line, line_start = i + 1;
         ++i;
       }
       if (i >= text.size()) break;
@@ -84,13 +92,64 @@ Place too_many_dots(std::string_view text) {
     } else if (c == '#') {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else if (c == '.') {
-      if (++dots > kMaxDepth) return {line, int(i - line_start) + 1};
+      if (++dots > kMaxDepth) return i;
     } else if (c == '\n' || c == ',' || c == '=' || c == '{') {
       dots = 0;
-      if (c == '\n') ++line, line_start = i + 1;
     }
   }
-  return {};
+  return std::string_view::npos;
+}
+
+// Length of the UTF-8 character that begins at `at`; 0: there is none.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(at);
+  std::size_t length = 0;
+  if (first < 0x80) length = 1;
+  if (first >= 0xC2 && first < 0xE0) length = 2;
+  if (first >= 0xE0 && first < 0xF0) length = 3;
+  if (first >= 0xF0 && first < 0xF5) length = 4;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// The text with '@' for every character beyond ASCII, so that columns stay. The parser's tables of such characters run
+// off their end outside strings (undefined behaviour on an umlaut); inside strings restore_text puts them back. Sets
+// `wrong` to the first byte that is not UTF-8, or npos.
+std::string ascii_only(std::string_view text, std::size_t* wrong) {
+  std::string ascii;
+  ascii.reserve(text.size());
+  *wrong = std::string_view::npos;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = character_length(text, i);
+    if (length == 0) {
+      *wrong = i;
+      return ascii;
+    }
+    ascii += length == 1 ? text[i] : '@';
+    i += length;
+  }
+  return ascii;
+}
+
+// As many characters of the file as the value has, from the place where its text begins.
+void restore_text(std::string_view file, std::size_t at, TomlValue& value) {
+  std::size_t end = at;
+  for (std::size_t i = 0; i < value.text.size() && end < file.size(); ++i) end += character_length(file, end);
+  value.text = file.substr(at, end - at);
+}
+
+Place place_at(std::string_view text, std::size_t offset) {
+  Place place{1, 1};
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    if (text[i] == '\n')
+      ++place.line, place.column = 1;
+    else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      ++place.column;
+  }
+  return place;
 }
 
 // The parser's words, without its own names for things.
@@ -105,10 +164,32 @@ std::string plain(std::string_view description, bool at_end_of_line) {
          std::string(description.substr(colon == std::string_view::npos ? 0 : colon + 2));
 }
 
+bool gets_lost_in(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const ParserIsLost&) {
+    return true;
+  } catch (const toml::parse_error&) {
+  }
+  return false;
+}
+
+// The first line with which the parser gets lost: it reads from the start, so every longer text loses it too.
+int line_that_loses_the_parser(std::string_view text) {
+  std::vector<std::size_t> ends;  // of the lines
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') ends.push_back(i + 1);
+  }
+  ends.push_back(text.size());
+  const auto first = std::partition_point(
+      ends.begin(), ends.end() - 1, [&](std::size_t end) { return !gets_lost_in(text.substr(0, end)); });
+  return int(first - ends.begin()) + 1;
+}
+
 class Converter {
  public:
-  Converter(const TomlDocument& document, std::string_view text)
-      : document_(document), text_(text), cursor_(text) {}
+  Converter(const TomlDocument& document, std::string_view ascii, std::string_view original)
+      : document_(document), text_(ascii), original_(original), cursor_(ascii), original_cursor_(original) {}
 
   TomlValue convert(const toml::node& node, int depth = 0) {
     TomlValue v;
@@ -120,6 +201,8 @@ class Converter {
       v.kind = Kind::string;
       v.text = string->get();
       find_text(text_, cursor_, v);
+      if (v.text_is_verbatim && v.text.find('@') != std::string::npos)
+        restore_text(original_, original_cursor_.offset(v.text_place), v);
     } else if (const auto* integer = node.as_integer()) {
       v.kind = Kind::number;
       v.number = double(integer->get());
@@ -158,8 +241,8 @@ class Converter {
   }
 
   const TomlDocument& document_;
-  std::string_view text_;
-  Cursor cursor_;
+  std::string_view text_, original_;
+  Cursor cursor_, original_cursor_;
 };
 
 }  // namespace
@@ -198,15 +281,23 @@ TomlDocument::TomlDocument(std::string text, std::string name)
                      std::to_string(kMaxFileSize),
                  name_, ""});
   }
-  if (const Place deep = too_many_dots(text_); deep.line)
-    fail(deep, "a key has more than " + std::to_string(kMaxDepth) + " parts");
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // byte order mark
+  std::size_t wrong = 0;
+  const std::string ascii = ascii_only(text_, &wrong);
+  if (wrong != std::string_view::npos)
+    fail(place_at(text_, wrong), "this is not UTF-8", "save the file as UTF-8");
+  if (const std::size_t at = too_many_dots(ascii); at != std::string_view::npos)
+    fail(place_at(ascii, at), "a key has more than " + std::to_string(kMaxDepth) + " parts");
   try {
-    const toml::table table = toml::parse(text_);
-    root_ = Converter(*this, text_).convert(table);
+    const toml::table table = toml::parse(ascii);
+    root_ = Converter(*this, ascii, text_).convert(table);
+  } catch (const ParserIsLost&) {
+    fail({line_that_loses_the_parser(ascii), 1}, "this is not TOML",
+         "a table begins with [name], a value with name =");
   } catch (const toml::parse_error& error) {
     const Place place = place_of(error.source());
-    const std::size_t at = Cursor(text_).offset(place);
-    fail(place, plain(error.description(), at >= text_.size() || text_[at] == '\n' || text_[at] == '\r'));
+    const std::size_t at = Cursor(ascii).offset(place);
+    fail(place, plain(error.description(), at >= ascii.size() || ascii[at] == '\n' || ascii[at] == '\r'));
   }
 }
 

@@ -65,6 +65,23 @@ TEST(TomlDocument, SyntaxErrorsHaveAPlace) {
   EXPECT_EQ(message("a = 1\na = 2\n").substr(0, 11), "f.toml:2:5:");
 }
 
+TEST(TomlDocument, WhatTheParserAssertsIsAMistakeWithALine) {
+  EXPECT_EQ(message("a = 1\n[=]\nb = 2\n").substr(0, 27), "f.toml:2:1: this is not TOM");
+  EXPECT_EQ(message("[=").substr(0, 11), "f.toml:1:1:");
+}
+
+TEST(TomlDocument, NamesAreAsciiAndStringsAndCommentsAreNot) {
+  EXPECT_EQ(message("a = 1\n\xC3\xA4 = 3\n").substr(0, 11), "f.toml:2:1:");
+  EXPECT_EQ(message("a = [0.\"\"\"5.\xD0\xA2}\n").substr(0, 9), "f.toml:1:");
+  const TomlDocument d("\xEF\xBB\xBF# \xC3\xA4\na = \"\xC3\xA4@\xE2\x82\xAC!\"  # \xC3\xA4\n", "f.toml");
+  EXPECT_EQ(d.root().find("a")->text, "\xC3\xA4@\xE2\x82\xAC!");
+}
+
+TEST(TomlDocument, TextThatIsNotUtf8IsRefusedWhereItIsNot) {
+  EXPECT_EQ(message("a = 1\nb = \"\xC3\xA4\xFF\"\n").substr(0, 29), "f.toml:2:7: this is not UTF-8");
+  EXPECT_NE(message("\xC3"), "");
+}
+
 TEST(TomlDocument, DepthIsBounded) {
   std::string dotted = "a";
   for (int i = 0; i < 100000; ++i) dotted += ".a";
