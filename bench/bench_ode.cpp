@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "costate/ad/record.h"
 #include "costate/ode/discrete_adjoint.h"
 #include "costate/ode/lambda_field.h"
+#include "costate/ode/program_field.h"
 #include "costate/ode/solve.h"
 
 namespace costate::bench {
@@ -59,12 +61,27 @@ void gradient(benchmark::State& state, const Problem& problem) {
   state.counters["error"] = problem.error(last);
 }
 
-const auto lotka_volterra_field = ode::make_field<2, 4>([](auto, auto u, auto p) {
+constexpr auto predator_and_prey = [](auto, auto u, auto p) {
   return std::array{p[0] * u[0] - p[1] * u[0] * u[1], p[3] * u[0] * u[1] - p[2] * u[1]};
-});
+};
+const auto lotka_volterra_field = ode::make_field<2, 4>(predator_and_prey);
 
-Problem lotka_volterra(const std::string& method) {
-  return {.field = lotka_volterra_field,
+// The same equations recorded, and run by the interpreter.
+const ode::VectorField& lotka_volterra_program() {
+  static const ode::ProgramField field([] {
+    ad::Recorder recorder;
+    const ad::Var t = recorder.scalar("t");
+    const Vec<ad::Var, 2> u = recorder.input<2>("x");
+    const Vec<ad::Var, 4> p = recorder.input<4>("p");
+    const auto rate = predator_and_prey(t, u, p);
+    recorder.output("dx", Vec<ad::Var, 2>{{rate[0], rate[1]}});
+    return recorder.finish();
+  }());
+  return field;
+}
+
+Problem lotka_volterra(const ode::VectorField& field, const std::string& method) {
+  return {.field = field,
           .t1 = 10,
           .y0 = {1, 1},
           .p = {1.5, 1, 3, 1},
@@ -124,7 +141,8 @@ void add(const std::string& name, const Problem& problem) {
 
 const bool registered = [] {
   for (const char* method : {"dopri5", "tsit5", "dop853"})
-    add(std::string("lotka_volterra/") + method, lotka_volterra(method));
+    add(std::string("lotka_volterra/") + method, lotka_volterra(lotka_volterra_field, method));
+  add("lotka_volterra/program_dop853", lotka_volterra(lotka_volterra_program(), "dop853"));
   for (const char* method : {"dopri5", "tsit5"})
     add(std::string("bouncing_ball/") + method, bouncing_ball(method));
   // At one tolerance, and each method where it comes below an error of 1e-7.

@@ -320,15 +320,22 @@ class AdaptiveEnsemble {
     }
   }
 
+  // Lanes on their way back.
+  struct Reverse {
+    X lambda = X::zero();
+    P p = P::zero(), p_bar = P::zero();
+    std::int64_t world[kLanes];
+  };
+  // Not inlined, so that all groups share its bits.
+  [[gnu::noinline]] static void undo(const Attempt& a, Reverse& group) {
+    group.lambda = Step::step_vjp(a.t, a.h, a.x, group.p, group.lambda, group.p_bar);
+  }
+
   void backward(const Chunk& chunk, std::int64_t worlds, const double* p, EnsembleGradient& out,
                 const EnsembleCotangent& cotangent) const {
-    struct Group {
-      X lambda = X::zero();
-      P p = P::zero(), p_bar = P::zero();
-      std::int64_t world[kLanes];
-    } groups[kGroups];
-    for (Group& group : groups) std::fill(group.world, group.world + kLanes, -1);
-    const auto hand_over = [&](const Group& group, int lane) {
+    Reverse groups[kGroups];
+    for (Reverse& group : groups) std::fill(group.world, group.world + kLanes, -1);
+    const auto hand_over = [&](const Reverse& group, int lane) {
       const std::int64_t world = group.world[lane];
       if (world < 0) return;
       for (int i = 0; i < NX; ++i)
@@ -341,7 +348,7 @@ class AdaptiveEnsemble {
       first -= kGroups;
       for (; finish > 0 && chunk.finishes[finish - 1].after >= first; --finish) {
         const Finish& f = chunk.finishes[finish - 1];
-        Group& group = groups[f.after - first];
+        Reverse& group = groups[f.after - first];
         hand_over(group, f.lane);
         double y[NX], y_bar[NX] = {};
         for (int i = 0; i < NX; ++i) y[i] = out.result.y[std::size_t(i * worlds + f.world)];
@@ -353,12 +360,9 @@ class AdaptiveEnsemble {
         }
         group.world[f.lane] = f.world;
       }
-      unrolled(std::make_integer_sequence<int, kGroups>{}, [&]<int G>() {
-        const Attempt& a = chunk.log[first + G];
-        groups[G].lambda = Step::step_vjp(a.t, a.h, a.x, groups[G].p, groups[G].lambda, groups[G].p_bar);
-      });
+      for (std::size_t g = 0; g < kGroups; ++g) undo(chunk.log[first + g], groups[g]);
     }
-    for (const Group& group : groups) {
+    for (const Reverse& group : groups) {
       for (int lane = 0; lane < kLanes; ++lane) hand_over(group, lane);
     }
   }

@@ -37,7 +37,9 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
       double *X = s.X + i * n, *S = s.S + i * n;
       combine_row<0>(s.tableau.a[std::size_t(i)], s.k, S, n);
       for (int j = 0; j < n; ++j) X[j] = s.x[j] + s.h * S[j];
-      if (i >= loaded) value(s.t + s.tableau.c[std::size_t(i)] * s.h, X, s.k + i * n);
+      int known = loaded;  // see below
+      asm volatile("" : "+r"(known));
+      if (i >= known) value(s.t + s.tableau.c[std::size_t(i)] * s.h, X, s.k + i * n);
     }
   } else {
     double x[N], latest[N] = {};
@@ -49,7 +51,11 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
       for (int j = 0; j < N; ++j) X[j] = x[j] + s.h * S[j];
       std::copy_n(S, N, s.S + i * N);
       std::copy_n(X, N, s.X + i * N);
-      if (i >= loaded) {
+      // Hides from the compiler that this does not change: it would make two loops of one, and they might round
+      // differently.
+      int known = loaded;
+      asm volatile("" : "+r"(known));
+      if (i >= known) {
         value(s.t + s.tableau.c[std::size_t(i)] * s.h, X, latest);
         std::copy_n(latest, N, s.k + i * N);
       } else {
