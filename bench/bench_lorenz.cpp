@@ -17,8 +17,14 @@ constexpr double kFlops = 70;  // of one RK4 step, as usually counted
 template <class Real>
 std::shared_ptr<const System<Real>> interpreted() {
   Signature s;
-  s.state("x").state("y").state("z").parameter("sigma", 10.0).parameter("rho", 28.0).parameter("beta", 8.0 / 3);
-  return equations_system<Real>(s, "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z", rk4(0.01), kWorlds);
+  s.state("x")
+      .state("y")
+      .state("z")
+      .parameter("sigma", 10.0)
+      .parameter("rho", 28.0)
+      .parameter("beta", 8.0 / 3);
+  return equations_system<Real>(s, "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z",
+                                rk4(0.01), kWorlds);
 }
 
 template <class Real>
@@ -27,8 +33,11 @@ struct Ensemble {
   Rollout<Real> rollout;
   Arguments<Real> at;
   ObjectivePtr<Real> objective;
-  explicit Ensemble(const Checkpoints& checkpoints, std::shared_ptr<const System<Real>> s = ode::lorenz<Real>())
-      : system(std::move(s)), rollout(system, {.steps = kSteps, .worlds = kWorlds, .checkpoints = checkpoints, .active = {"rho"}}), at(rollout.arguments()) {
+  explicit Ensemble(const Checkpoints& checkpoints,
+                    std::shared_ptr<const System<Real>> s = ode::lorenz<Real>())
+      : system(std::move(s)),
+        rollout(system, {.steps = kSteps, .worlds = kWorlds, .checkpoints = checkpoints, .active = {"rho"}}),
+        at(rollout.arguments()) {
     at.x0.assign(3 * kWorlds, Real(1));
     std::vector<Real> rho;
     for (std::int64_t w = 0; w < kWorlds; ++w) rho.push_back(Real(20 + 8.0 * double(w) / (kWorlds - 1)));
@@ -81,14 +90,22 @@ const bool registered = [] {
   benchmark::RegisterBenchmark("lorenz_ensemble/float/forward", forward<float>)->UseRealTime();
   benchmark::RegisterBenchmark("lorenz_ensemble/double/forward", forward<double>)->UseRealTime();
   benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient", gradient<float>, store_all())->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient", gradient<double>, store_all())->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient_segments", gradient<float>, segments(100))->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient_segments", gradient<double>, segments(100))->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/float/program_forward", program_forward<float>)->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/double/program_forward", program_forward<double>)->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/float/program_gradient", program_gradient<float>)->UseRealTime();
-  benchmark::RegisterBenchmark("lorenz_ensemble/double/program_gradient", program_gradient<double>)->UseRealTime();
-  benchmark::RegisterBenchmark("million_steps/double/gradient_30_slots", million_steps, binomial(30))->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient", gradient<double>, store_all())
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/float/gradient_segments", gradient<float>, segments(100))
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/double/gradient_segments", gradient<double>, segments(100))
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/float/program_forward", program_forward<float>)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/double/program_forward", program_forward<double>)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/float/program_gradient", program_gradient<float>)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("lorenz_ensemble/double/program_gradient", program_gradient<double>)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("million_steps/double/gradient_30_slots", million_steps, binomial(30))
+      ->UseRealTime();
   return true;
 }();
 

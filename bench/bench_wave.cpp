@@ -16,7 +16,8 @@ struct Pond {
   Arguments<Real> at;
   ObjectivePtr<Real> objective = loss::final<Real>(system->signature(), "u", {});
   explicit Pond(const Checkpoints& checkpoints)
-      : rollout(system, {.steps = kSteps, .checkpoints = checkpoints, .active = {"speed"}}), at(rollout.arguments()) {
+      : rollout(system, {.steps = kSteps, .checkpoints = checkpoints, .active = {"speed"}}),
+        at(rollout.arguments()) {
     at.x0[std::size_t(kCells / 2 + kSide / 2)] = Real(1);
   }
 };
@@ -31,7 +32,8 @@ template <class Real>
 void gradient(benchmark::State& state, const Checkpoints& checkpoints) {
   Pond<Real> pond(checkpoints);
   pond.rollout.value_and_gradient(pond.at, *pond.objective);  // touches the memory once
-  for (auto _ : state) benchmark::DoNotOptimize(pond.rollout.value_and_gradient(pond.at, *pond.objective).value);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(pond.rollout.value_and_gradient(pond.at, *pond.objective).value);
   report(state, {.items = double(kCells * kSteps)});
 }
 
@@ -40,8 +42,10 @@ const bool registered = [] {
   benchmark::RegisterBenchmark("wave/double/forward", forward<double>)->UseRealTime();
   benchmark::RegisterBenchmark("wave/float/gradient", gradient<float>, store_all())->UseRealTime();
   benchmark::RegisterBenchmark("wave/double/gradient", gradient<double>, store_all())->UseRealTime();
-  benchmark::RegisterBenchmark("wave/float/gradient_reversible", gradient<float>, reversible())->UseRealTime();
-  benchmark::RegisterBenchmark("wave/double/gradient_reversible", gradient<double>, reversible())->UseRealTime();
+  benchmark::RegisterBenchmark("wave/float/gradient_reversible", gradient<float>, reversible())
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("wave/double/gradient_reversible", gradient<double>, reversible())
+      ->UseRealTime();
   return true;
 }();
 

@@ -8,11 +8,11 @@
 // 3. The same gradient, now with respect to the launch velocity, finds the throw that lands in the cup.
 #include <costate/costate.h>
 
+#include <unistd.h>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "examples/demo_page.h"
@@ -37,13 +37,15 @@ Arguments<double> throws(const Rollout<double>& rollout, Air air) {
 }
 
 // The flight of one ball, every kEvery-th position.
-std::vector<demo::Point> flight(const std::shared_ptr<System<double>>& ball, const std::vector<double>& x0, Air air) {
+std::vector<demo::Point> flight(const std::shared_ptr<System<double>>& ball, const std::vector<double>& x0,
+                                Air air) {
   Rollout<double> rollout(ball, {.steps = kSteps, .keep = 2});
   Arguments<double> a = throws(rollout, air);
   a.x0 = x0;
   const auto trajectory = rollout.simulate(a);
   std::vector<demo::Point> points;
-  for (std::size_t k = 0; k < trajectory.kept.size(); ++k) points.push_back({trajectory.states[4 * k], trajectory.states[4 * k + 1]});
+  for (std::size_t k = 0; k < trajectory.kept.size(); ++k)
+    points.push_back({trajectory.states[4 * k], trajectory.states[4 * k + 1]});
   return points;
 }
 
@@ -51,7 +53,9 @@ std::vector<demo::Point> flight(const std::shared_ptr<System<double>>& ball, con
 optim::Callback progress(const char* what, std::vector<double>& losses) {
   return [what, &losses](const optim::Progress& p) {
     losses.push_back(p.value);
-    if (isatty(2)) std::fprintf(stderr, "\r%s  iteration %2d  loss %.3e  gradient %.1e   ", what, p.iteration, p.value, p.gradient_norm);
+    if (isatty(2))
+      std::fprintf(stderr, "\r%s  iteration %2d  loss %.3e  gradient %.1e   ", what, p.iteration, p.value,
+                   p.gradient_norm);
     return true;
   };
 }
@@ -67,7 +71,8 @@ int main(int argc, char** argv) {
   Rollout<double> camera(ball, {.steps = kSteps, .worlds = kThrows, .keep = kEvery});
   Arguments<double> recorded = throws(camera, {kTrueDrag, kTrueWind});
   recorded.x0.clear();
-  for (int w = 0; w < kThrows; ++w) recorded.x0.insert(recorded.x0.end(), {0.0, 1.5, 6.0 + 1.5 * w, 9.0 - 1.1 * w});
+  for (int w = 0; w < kThrows; ++w)
+    recorded.x0.insert(recorded.x0.end(), {0.0, 1.5, 6.0 + 1.5 * w, 9.0 - 1.1 * w});
   const auto truth = camera.simulate(recorded);
   std::vector<std::int64_t> steps(truth.kept.begin() + 1, truth.kept.end());
   std::vector<double> seen;
@@ -75,7 +80,8 @@ int main(int argc, char** argv) {
   for (int w = 0; w < kThrows; ++w) {
     for (std::size_t k = 1; k < truth.kept.size(); ++k) {
       for (int c = 0; c < 2; ++c) {
-        const double noise = kNoise * normal(2026, std::uint32_t(w), std::uint64_t(truth.kept[k]), std::uint32_t(c));
+        const double noise =
+            kNoise * normal(2026, std::uint32_t(w), std::uint64_t(truth.kept[k]), std::uint32_t(c));
         seen.push_back(truth.states[(k * kThrows + std::size_t(w)) * 4 + std::size_t(c)] + noise);
       }
       dots.push_back({seen[seen.size() - 2], seen.back()});
@@ -95,7 +101,11 @@ int main(int argc, char** argv) {
         g[1] = gradient.parameters["wind"][0];
         return gradient.value;
       },
-      {0.0, 0.0}, optim::LbfgsOptions{.first_step = 0.02, .stopping = {.gradient_tolerance = 1e-7}, .bounds = {.lower = {0.0, -20.0}}, .callback = progress("learning the air  ", fit_losses)});
+      {0.0, 0.0},
+      optim::LbfgsOptions{.first_step = 0.02,
+                          .stopping = {.gradient_tolerance = 1e-7},
+                          .bounds = {.lower = {0.0, -20.0}},
+                          .callback = progress("learning the air  ", fit_losses)});
   const Air air{fit.x[0], fit.x[1]};
 
   // 3. Which throw lands in the cup?
@@ -117,15 +127,26 @@ int main(int argc, char** argv) {
 
   // 4. What it learned, thrown through the true air.
   const std::vector<double> best = {first[0], first[1], thrown.x[0], thrown.x[1]};
-  const auto before = flight(ball, first, {kTrueDrag, kTrueWind}), after = flight(ball, best, {kTrueDrag, kTrueWind});
+  const auto before = flight(ball, first, {kTrueDrag, kTrueWind}),
+             after = flight(ball, best, {kTrueDrag, kTrueWind});
   const auto distance = [](demo::Point p) { return std::hypot(p.x - kCup[0], p.y - kCup[1]); };
-  std::printf("learned from %lld noisy throws: drag %.3f kg/m (truth %.3f), wind %.2f m/s (truth %.2f)\n", static_cast<long long>(kThrows), air.drag, kTrueDrag, air.wind, kTrueWind);
-  std::printf("first throw misses the cup by %.2f m, the learned one by %.0f cm: throw %.1f m/s harder, %.0f degrees %s\n", distance(before.back()),
-              100 * distance(after.back()), std::hypot(best[2], best[3]) - std::hypot(first[2], first[3]),
-              std::abs(std::atan2(best[3], best[2]) - std::atan2(first[3], first[2])) * 180 / 3.14159265,
-              best[3] * first[2] > first[3] * best[2] ? "higher" : "lower");
-  demo::write_page(page, {.dots = dots, .before = before, .after = after, .cup = {kCup[0], kCup[1]}, .fit_losses = fit_losses, .aim_losses = aim_losses});
+  std::printf("learned from %lld noisy throws: drag %.3f kg/m (truth %.3f), wind %.2f m/s (truth %.2f)\n",
+              static_cast<long long>(kThrows), air.drag, kTrueDrag, air.wind, kTrueWind);
+  std::printf(
+      "first throw misses the cup by %.2f m, the learned one by %.0f cm: throw %.1f m/s harder, %.0f degrees "
+      "%s\n",
+      distance(before.back()), 100 * distance(after.back()),
+      std::hypot(best[2], best[3]) - std::hypot(first[2], first[3]),
+      std::abs(std::atan2(best[3], best[2]) - std::atan2(first[3], first[2])) * 180 / 3.14159265,
+      best[3] * first[2] > first[3] * best[2] ? "higher" : "lower");
+  demo::write_page(page, {.dots = dots,
+                          .before = before,
+                          .after = after,
+                          .cup = {kCup[0], kCup[1]},
+                          .fit_losses = fit_losses,
+                          .aim_losses = aim_losses});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  std::fprintf(stderr, "%ld simulations with gradient in %.3f s; replay: %s\n", fit.evaluations + thrown.evaluations, seconds, page.c_str());
+  std::fprintf(stderr, "%ld simulations with gradient in %.3f s; replay: %s\n",
+               fit.evaluations + thrown.evaluations, seconds, page.c_str());
   return distance(after.back()) < 0.2 ? 0 : 1;
 }

@@ -10,7 +10,8 @@ int main() {
   Rollout<double> rollout(ball, {.steps = 150});
   auto throw_ = rollout.arguments();
   throw_.x0 = {0, 1, 8, 6};  // position, velocity
-  const auto miss = loss::final<double>(ball->signature(), "position", {10, 0});  // half the square of the distance to a cup
+  const auto miss = loss::final<double>(ball->signature(), "position",
+                                        {10, 0});  // half the square of the distance to a cup
   const auto g = rollout.value_and_gradient(throw_, *miss);
   std::printf("loss %.6f\n", g.value);
   std::printf("d loss / d velocity   %.6f  %.6f\n", g.x0[2], g.x0[3]);

@@ -15,7 +15,8 @@ struct Bead {
 
   // Symplectic Euler:  w = v + dt (u - k sin q - c v),  y = (q + dt w, w)
   template <class S>
-  static auto step(const costate::StepContext&, const costate::Vec<S, 2>& x, const costate::Vec<S, 1>& u, const costate::Vec<S, 3>& p) {
+  static auto step(const costate::StepContext&, const costate::Vec<S, 2>& x, const costate::Vec<S, 1>& u,
+                   const costate::Vec<S, 3>& p) {
     using costate::sin;
     const S w = x[1] + p[2] * (u[0] - p[0] * sin(x[0]) - p[1] * x[1]);
     return costate::Vec<S, 2>{{x[0] + p[2] * w, w}};
@@ -23,8 +24,9 @@ struct Bead {
 
   // Its transpose, last line first: returns x_bar, adds to u_bar and p_bar.
   template <class S>
-  static auto step_vjp(const costate::StepContext&, const costate::Vec<S, 2>& x, const costate::Vec<S, 1>& u, const costate::Vec<S, 3>& p,
-                       const costate::Vec<S, 2>& y_bar, costate::Vec<S, 1>& u_bar, costate::Vec<S, 3>& p_bar) {
+  static auto step_vjp(const costate::StepContext&, const costate::Vec<S, 2>& x, const costate::Vec<S, 1>& u,
+                       const costate::Vec<S, 3>& p, const costate::Vec<S, 2>& y_bar,
+                       costate::Vec<S, 1>& u_bar, costate::Vec<S, 3>& p_bar) {
     using costate::cos, costate::sin;
     const S force = u[0] - p[0] * sin(x[0]) - p[1] * x[1], w = x[1] + p[2] * force;
     const S w_bar = y_bar[1] + p[2] * y_bar[0], force_bar = p[2] * w_bar;
@@ -50,10 +52,12 @@ int main() {
   at.x0 = {1.0, 0.0};
   const auto objective = loss::final<double>(fields, "q", {0.25});
   const auto g = rollout.value_and_gradient(at, *objective);
-  std::printf("loss %.6f, d/d strength %.6f, d/d friction %.6f\n", g.value, g.parameters["strength"][0], g.parameters["friction"][0]);
+  std::printf("loss %.6f, d/d strength %.6f, d/d friction %.6f\n", g.value, g.parameters["strength"][0],
+              g.parameters["friction"][0]);
 
   // The engine's own tests, on your physics.
-  for (const auto& result : {check::dot_product(rollout, at), check::stencil(rollout, at, *objective), check::taylor(rollout, at, *objective)}) {
+  for (const auto& result : {check::dot_product(rollout, at), check::stencil(rollout, at, *objective),
+                             check::taylor(rollout, at, *objective)}) {
     std::printf("%s  %s\n", result.passed() ? "pass" : "FAIL", result.name.c_str());
     if (!result.passed()) return 1;
   }

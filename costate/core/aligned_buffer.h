@@ -36,7 +36,8 @@ class AlignedBuffer {
     data_ = static_cast<T*>(::operator new(bytes, std::align_val_t(alignment(bytes))));
     capacity_ = size;
 #if defined(__linux__)
-    if (bytes >= kHugePage) madvise(data_, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: failure changes nothing
+    if (bytes >= kHugePage)
+      madvise(data_, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: failure changes nothing
 #endif
   }
   T* data() { return data_; }
@@ -46,9 +47,12 @@ class AlignedBuffer {
 
  private:
   static constexpr std::size_t kHugePage = std::size_t(2) << 20;
-  static constexpr std::size_t alignment(std::size_t bytes) { return bytes >= kHugePage ? kHugePage : std::size_t(kAlignment); }
+  static constexpr std::size_t alignment(std::size_t bytes) {
+    return bytes >= kHugePage ? kHugePage : std::size_t(kAlignment);
+  }
   void release() {
-    if (data_) ::operator delete(data_, std::align_val_t(alignment(static_cast<std::size_t>(capacity_) * sizeof(T))));
+    if (data_)
+      ::operator delete(data_, std::align_val_t(alignment(static_cast<std::size_t>(capacity_) * sizeof(T))));
     data_ = nullptr;
     capacity_ = 0;
   }

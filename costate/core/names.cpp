@@ -31,7 +31,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& candidates) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& candidate : candidates) ranked.emplace_back(distance(name, candidate), candidate);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> best;
   for (std::size_t i = 0; i < ranked.size() && i < 3; ++i) best.push_back(ranked[i].second);
   return best;

@@ -63,7 +63,8 @@ struct Pack {
   Vector v;
 
   Pack() = default;
-  COSTATE_INLINE Pack(T all) : v(all - Vector{}) {}  // x - 0 is x for every x, -0 too: it compiles to a broadcast
+  COSTATE_INLINE Pack(T all)
+      : v(all - Vector{}) {}  // x - 0 is x for every x, -0 too: it compiles to a broadcast
   COSTATE_INLINE explicit Pack(Vector lanes_) : v(lanes_) {}
   COSTATE_INLINE T operator[](int lane) const { return v[lane]; }
   COSTATE_INLINE void set(int lane, T value) { v[lane] = value; }
@@ -73,7 +74,9 @@ struct Pack {
     std::memcpy(&r.v, __builtin_assume_aligned(from, sizeof(Vector)), sizeof(Vector));
     return r;
   }
-  COSTATE_INLINE void store(T* to) const { std::memcpy(__builtin_assume_aligned(to, sizeof(Vector)), &v, sizeof(Vector)); }
+  COSTATE_INLINE void store(T* to) const {
+    std::memcpy(__builtin_assume_aligned(to, sizeof(Vector)), &v, sizeof(Vector));
+  }
   static COSTATE_INLINE Pack load_unaligned(const T* from) {
     Pack r;
     std::memcpy(&r.v, from, sizeof(Vector));
@@ -87,10 +90,22 @@ struct Pack {
   friend COSTATE_INLINE Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
   friend COSTATE_INLINE Pack operator-(Pack a) { return Pack(-a.v); }
   friend COSTATE_INLINE Pack operator+(Pack a) { return a; }
-  COSTATE_INLINE Pack& operator+=(Pack b) { v += b.v; return *this; }
-  COSTATE_INLINE Pack& operator-=(Pack b) { v -= b.v; return *this; }
-  COSTATE_INLINE Pack& operator*=(Pack b) { v *= b.v; return *this; }
-  COSTATE_INLINE Pack& operator/=(Pack b) { v /= b.v; return *this; }
+  COSTATE_INLINE Pack& operator+=(Pack b) {
+    v += b.v;
+    return *this;
+  }
+  COSTATE_INLINE Pack& operator-=(Pack b) {
+    v -= b.v;
+    return *this;
+  }
+  COSTATE_INLINE Pack& operator*=(Pack b) {
+    v *= b.v;
+    return *this;
+  }
+  COSTATE_INLINE Pack& operator/=(Pack b) {
+    v /= b.v;
+    return *this;
+  }
 
   friend COSTATE_INLINE Mask<T, N> operator<(Pack a, Pack b) { return Mask<T, N>(a.v < b.v); }
   friend COSTATE_INLINE Mask<T, N> operator<=(Pack a, Pack b) { return Mask<T, N>(a.v <= b.v); }
@@ -157,23 +172,31 @@ COSTATE_INLINE bool any(Mask<T, N> m) {
   return r;
 }
 template <class T, int N>
-COSTATE_INLINE bool all(Mask<T, N> m) { return !any(!m); }
+COSTATE_INLINE bool all(Mask<T, N> m) {
+  return !any(!m);
+}
 
 // One lane of S, so that host code can treat scalars and packs alike.
 template <class S>
 COSTATE_INLINE value_t<S> lane(const S& s, int i) {
-  if constexpr (lanes_of<S> == 1) return s;
-  else return s[i];
+  if constexpr (lanes_of<S> == 1)
+    return s;
+  else
+    return s[i];
 }
 template <class S>
 COSTATE_HD COSTATE_INLINE S load(const value_t<S>* from) {
-  if constexpr (lanes_of<S> == 1) return *from;
-  else return S::load(from);
+  if constexpr (lanes_of<S> == 1)
+    return *from;
+  else
+    return S::load(from);
 }
 template <class S>
 COSTATE_HD COSTATE_INLINE void store(value_t<S>* to, const S& s) {
-  if constexpr (lanes_of<S> == 1) *to = s;
-  else s.store(to);
+  if constexpr (lanes_of<S> == 1)
+    *to = s;
+  else
+    s.store(to);
 }
 
 }  // namespace costate

@@ -28,9 +28,9 @@ void set_thread_count(int threads) {
 }
 
 int thread_count() {
-  return static_cast<int>(std::min<std::size_t>(
-      tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism),
-      static_cast<std::size_t>(tbb::info::default_concurrency())));
+  return static_cast<int>(
+      std::min<std::size_t>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism),
+                            static_cast<std::size_t>(tbb::info::default_concurrency())));
 }
 
 void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body) {

@@ -15,8 +15,8 @@ namespace costate {
 class ChunkBody {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkBody>)
-  ChunkBody(const F& f)  // NOLINT: implicit on purpose
+  requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkBody>)
+      ChunkBody(const F& f)  // NOLINT: implicit on purpose
       : object_(&f), call_([](const void* object, std::int64_t begin, std::int64_t end) {
           (*static_cast<const F*>(object))(begin, end);
         }) {}

@@ -4,273 +4,52 @@
 #include <cmath>
 #include <cstring>
 
-#include "costate/ad/dual.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/grid/wave_cell.h"
+#include "costate/grid/wave_rows.h"
 
 namespace costate::grid {
 namespace {
 
 constexpr std::int64_t kCellsPerChunk = 1 << 14;
 
-// Arrays of numbers, or of numbers with tangents: the same loops then give values, tangents, cotangents and second order.
-template <class Real, bool kDual>
-struct Arrays {
-  using Value = Real;
-  template <class T>
-  using Number = std::conditional_t<kDual, Dual<T>, T>;
-  struct In {
-    const Real* value;
-    const Real* tangent;  // null: zero
-    In operator+(std::int64_t i) const { return {value + i, tangent ? tangent + i : nullptr}; }
-  };
-  struct Out {
-    Real* value;
-    Real* tangent;
-    Out operator+(std::int64_t i) const { return {value + i, tangent ? tangent + i : nullptr}; }
-    operator In() const { return {value, tangent}; }
-  };
-
-  template <class T>
-  static COSTATE_INLINE T read(const Real* from) {
-    if constexpr (std::is_same_v<T, Real>) return *from;
-    else return T::load_unaligned(from);
-  }
-  template <class T>
-  static COSTATE_INLINE void write(Real* to, T value) {
-    if constexpr (std::is_same_v<T, Real>) *to = value;
-    else value.store_unaligned(to);
-  }
-  template <class T>
-  static COSTATE_INLINE Number<T> get(In from, std::int64_t i) {
-    if constexpr (kDual) return Dual<T>(read<T>(from.value + i), from.tangent ? read<T>(from.tangent + i) : T(0));
-    else return read<T>(from.value + i);
-  }
-  template <class T>
-  static COSTATE_INLINE void put(Out to, std::int64_t i, const Number<T>& x) {
-    if constexpr (kDual) {
-      write<T>(to.value + i, x.v);
-      write<T>(to.tangent + i, x.d[0]);
-    } else {
-      write<T>(to.value + i, x);
-    }
-  }
-  // The same function of values and of tangents.
-  template <class T, class F>
-  static COSTATE_INLINE Number<T> edge(In from, const F& f) {
-    if constexpr (kDual) return Dual<T>(f(from.value), from.tangent ? f(from.tangent) : T(0));
-    else return f(from.value);
-  }
-  // A single number as seen by a loop over T.
-  template <class T>
-  static COSTATE_INLINE Number<T> spread(const Number<Real>& x) {
-    if constexpr (kDual) return Dual<T>(T(x.v), T(x.d[0]));
-    else return T(x);
-  }
-};
-
-template <class A>
-using Real_of = typename A::Value;
-
-// Three neighbouring rows.
-template <class In>
-struct Rows {
-  In centre, south, north;
-};
-
-// What a loop body works on: one cell or a pack of them, at the western or eastern end of its row or inside.
-template <class T, bool kWest, bool kEast>
-struct Cells {
-  using Type = T;
-  static constexpr bool west = kWest, east = kEast;
-};
-
-// f(i, cells) along a row: packs from the first cell on, so that they lie on cache lines when rows do; single cells for the rest.
-template <class Real, class F>
-COSTATE_INLINE void along_row(std::int64_t nx, const F& f) {
-  using Wide = NativePack<Real>;
-  constexpr std::int64_t width = Wide::lanes;
-  const std::int64_t wide_end = nx / width * width;
-  if (wide_end == nx && nx > width) {
-    f(0, Cells<Wide, true, false>());
-    for (std::int64_t i = width; i < nx - width; i += width) f(i, Cells<Wide, false, false>());
-    f(nx - width, Cells<Wide, false, true>());
-    return;
-  }
-  std::int64_t i = 0;
-  if (wide_end < nx && wide_end > 0) {
-    f(0, Cells<Wide, true, false>());
-    for (i = width; i < wide_end; i += width) f(i, Cells<Wide, false, false>());
-  }
-  for (; i < nx; ++i) {
-    if (i == 0) f(i, Cells<Real, true, false>());
-    else if (i == nx - 1) f(i, Cells<Real, false, true>());
-    else f(i, Cells<Real, false, false>());
-  }
-}
-
-// The cells to the west (east) of those at `row`, where a zero stands outside the grid.
-template <class Real, class T>
-COSTATE_INLINE T west_of_first(const Real* row) {
-  if constexpr (std::is_same_v<T, Real>) return T(0);
-  else {
-    Real shifted[T::lanes];
-    shifted[0] = 0;
-    std::copy(row, row + T::lanes - 1, shifted + 1);
-    return T::load_unaligned(shifted);
-  }
-}
-template <class Real, class T>
-COSTATE_INLINE T east_of_last(const Real* row) {
-  if constexpr (std::is_same_v<T, Real>) return T(0);
-  else {
-    Real shifted[T::lanes];
-    shifted[T::lanes - 1] = 0;
-    std::copy(row + 1, row + T::lanes, shifted);
-    return T::load_unaligned(shifted);
-  }
-}
-
-template <class A, class Span, class In>
-COSTATE_INLINE auto stencil(const Rows<In>& rows, std::int64_t i, Span) {
-  using T = typename Span::Type;
-  using N = typename A::template Number<T>;
-  const auto west = [&] {
-    if constexpr (!Span::west) return A::template get<T>(rows.centre, i - 1);
-    else return A::template edge<T>(rows.centre + i, [](const Real_of<A>* row) { return west_of_first<Real_of<A>, T>(row); });
-  };
-  const auto east = [&] {
-    if constexpr (!Span::east) return A::template get<T>(rows.centre, i + 1);
-    else return A::template edge<T>(rows.centre + i, [](const Real_of<A>* row) { return east_of_last<Real_of<A>, T>(row); });
-  };
-  return Stencil<N>{A::template get<T>(rows.centre, i), west(), east(), A::template get<T>(rows.south, i), A::template get<T>(rows.north, i)};
-}
-
-// The stencil of a single cell anywhere in its row.
-template <class A, class In>
-auto stencil_at(const Rows<In>& rows, std::int64_t i, std::int64_t nx) {
-  using Real = Real_of<A>;
-  if (i == 0) return stencil<A>(rows, i, Cells<Real, true, false>());
-  if (i == nx - 1) return stencil<A>(rows, i, Cells<Real, false, true>());
-  return stencil<A>(rows, i, Cells<Real, false, false>());
-}
-
-// Parameters of one step.
-template <class N>
-struct Scalars {
-  N damping, dx, dt;
-};
-
-// The step's constants, for single cells and for packs: made once, before the loops.
-template <class Real, bool kDual>
-struct Scales {
-  using A = Arrays<Real, kDual>;
-  using Wide = NativePack<Real>;
-  template <class T>
-  using Scale = WaveScale<typename A::template Number<T>>;
-  Scale<Real> narrow;
-  Scale<Wide> wide;
-  explicit Scales(const Scalars<typename A::template Number<Real>>& s) : narrow(make<Real>(s)), wide(make<Wide>(s)) {}
-  template <class T>
-  COSTATE_INLINE const Scale<T>& get() const {
-    if constexpr (std::is_same_v<T, Real>) return narrow;
-    else return wide;
-  }
-
- private:
-  template <class T>
-  static Scale<T> make(const Scalars<typename A::template Number<Real>>& s) {
-    using N = typename A::template Number<Real>;
-    return {A::template spread<T>(s.dt), A::template spread<T>(N(1) - s.dt * s.damping), A::template spread<T>(s.dt / (s.dx * s.dx))};
-  }
-};
-
-// --- one row. Arguments are taken by value, so that the loops keep their pointers in registers. --------------------------------------
-
-template <class Real, bool kDual>
-struct RowKernels {
-  using A = Arrays<Real, kDual>;
-  using In = typename A::In;
-  using Out = typename A::Out;
-  using S = Scales<Real, kDual>;
-
-  static void step(std::int64_t nx, S scale, Rows<In> u, In v, In speed, Out u_next, Out v_next) {
-    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
-      using T = typename decltype(cells)::Type;
-      const auto next = wave_cell(scale.template get<T>(), stencil<A>(u, i, cells), A::template get<T>(v, i), A::template get<T>(speed, i));
-      A::template put<T>(u_next, i, next.u);
-      A::template put<T>(v_next, i, next.v);
-    });
-  }
-
-  static void back(std::int64_t nx, S scale, Rows<In> u, In v_next, In speed, Out v) {
-    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
-      using T = typename decltype(cells)::Type;
-      A::template put<T>(v, i, wave_cell_back(scale.template get<T>(), stencil<A>(u, i, cells), A::template get<T>(v_next, i), A::template get<T>(speed, i)));
-    });
-  }
-
-  // What the transpose needs of a row: w = v+_ + dt u+_ and c^2 w.
-  struct Drive {
-    Out w, flux;
-  };
-  template <class T>
-  static COSTATE_INLINE void drive_cell(const S& scale, In u_bar, In v_bar, In speed, Drive out, std::int64_t i) {
-    const auto c = A::template get<T>(speed, i);
-    const auto w = A::template get<T>(v_bar, i) + scale.template get<T>().dt * A::template get<T>(u_bar, i);
-    A::template put<T>(out.w, i, w);
-    A::template put<T>(out.flux, i, (c * c) * w);
-  }
-  static void drive(std::int64_t nx, S scale, In u_bar, In v_bar, In speed, Drive out) {
-    along_row<Real>(nx, [=](std::int64_t i, auto cells) { drive_cell<typename decltype(cells)::Type>(scale, u_bar, v_bar, speed, out, i); });
-  }
-
-  // The transpose of row j. On the way (kDrive) the drive of row j + 1, whose flux is the northern neighbour; otherwise it is there already. Row j of
-  // y_bar is read before the same cells of x_bar are written, and no other row is: the two may be the same memory.
-  struct NextRow {
-    In u_bar, v_bar, speed;
-    Drive drive;
-  };
-  template <bool kSpeed, bool kDrive>
-  static void transpose(std::int64_t nx, S scale, NextRow next, In u_next_bar, In w, In flux, In flux_south, Rows<In> u, In speed, Out u_bar,
-                        Out v_bar, Out speed_bar) {
-    const Rows<In> fluxes{flux, flux_south, next.drive.flux};
-    along_row<Real>(nx, [=](std::int64_t i, auto cells) {
-      using T = typename decltype(cells)::Type;
-      if constexpr (kDrive) drive_cell<T>(scale, next.u_bar, next.v_bar, next.speed, next.drive, i);
-      const auto r = wave_cell_vjp(scale.template get<T>(), A::template get<T>(u_next_bar, i), A::template get<T>(w, i), stencil<A>(fluxes, i, cells),
-                                   stencil<A>(u, i, cells), A::template get<T>(speed, i));
-      A::template put<T>(u_bar, i, r.u);
-      A::template put<T>(v_bar, i, r.v);
-      if constexpr (kSpeed) A::template put<T>(speed_bar, i, A::template get<T>(speed_bar, i) + r.speed);
-    });
-  }
-};
-
 template <class Real>
 class Wave final : public System<Real> {
  public:
   explicit Wave(const WaveOptions& o) : nx_(o.nx), ny_(o.ny), n_(o.nx * o.ny), sources_(o.sources) {
-    if (nx_ < 2 || ny_ < 2) throw Error("a wave needs at least 2 x 2 cells, not " + std::to_string(nx_) + " x " + std::to_string(ny_));
+    if (nx_ < 2 || ny_ < 2)
+      throw Error("a wave needs at least 2 x 2 cells, not " + std::to_string(nx_) + " x " +
+                  std::to_string(ny_));
     if (!(o.dx > 0) || !(o.dt > 0)) throw Error("a wave needs dx > 0 and dt > 0");
+    if (!(o.speed >= 0) || !std::isfinite(o.damping)) {
+      throw Error("a wave needs a speed that is not negative and a finite damping");
+    }
     if (o.speed * o.dt / o.dx > std::sqrt(0.5)) {
-      throw Error({"speed dt / dx = " + std::to_string(o.speed * o.dt / o.dx) + " exceeds the stability limit 0.707", {},
-                   "reduce dt below " + std::to_string(std::sqrt(0.5) * o.dx / o.speed)});
+      throw Error(
+          {"speed dt / dx = " + std::to_string(o.speed * o.dt / o.dx) + " exceeds the stability limit 0.707",
+           {},
+           "reduce dt below " + std::to_string(std::sqrt(0.5) * o.dx / o.speed)});
     }
     signature_.state("u", n_, "m").state("v", n_, "m/s");
-    signature_.parameter_field("speed", n_, o.speed, "m/s").parameter("damping", o.damping, "1/s").parameter("dx", o.dx, "m").parameter("dt", o.dt, "s");
+    signature_.parameter_field("speed", n_, o.speed, "m/s")
+        .parameter("damping", o.damping, "1/s")
+        .parameter("dx", o.dx, "m")
+        .parameter("dt", o.dt, "s");
     if (!sources_.empty()) signature_.control("source", static_cast<std::int64_t>(sources_.size()), "m/s^2");
     for (std::int64_t cell : sources_) {
-      if (cell < 0 || cell >= n_) throw Error("source cell " + std::to_string(cell) + " lies outside the grid of " + std::to_string(n_) + " cells");
+      if (cell < 0 || cell >= n_)
+        throw Error("source cell " + std::to_string(cell) + " lies outside the grid of " +
+                    std::to_string(n_) + " cells");
     }
     rows_per_chunk_ = std::max<std::int64_t>(4, kCellsPerChunk / nx_);
     chunks_ = (ny_ + rows_per_chunk_ - 1) / rows_per_chunk_;
   }
 
   const Signature& signature() const override { return signature_; }
-  typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true, .second_order = true, .reversible = true}; }
+  typename System<Real>::Capabilities capabilities() const override {
+    return {.jvp = true, .vjp = true, .second_order = true, .reversible = true};
+  }
 
   std::unique_ptr<Workspace> make_workspace() const override {
     auto work = std::make_unique<Scratch>();
@@ -284,35 +63,39 @@ class Wave final : public System<Real> {
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
     forward<false>(in, {}, {y, nullptr}, work);
   }
-  void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot, Workspace& work) const override {
+  void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                Workspace& work) const override {
     forward<true>(in, in_dot, {y, y_dot}, work);
   }
-  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real*, const Real* y_bar, const Cotangents<Real>& bar,
-                const Activity& active, Workspace& work) const override {
+  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real*, const Real* y_bar,
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
     transpose<false>(in, {}, {y_bar, nullptr}, bar, {}, active, work);
   }
-  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar, const Real* y_bar_dot,
-                const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const override {
+  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& work) const override {
     transpose<true>(in, in_dot, {y_bar, y_bar_dot}, bar, bar_dot, active, work);
   }
 
   // In place where the ring allows: a run of an even number of steps ends in the slot it began in, and the cotangents of a row are read before they
   // are written. That saves a third of the memory traffic.
-  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar, Real* p_bar,
-               const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar,
+               Real* p_bar, const Activity& active, Workspace& work) const override {
     Real* y_bar = lambda.base + lambda.start * 2 * n_;
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
       const std::int64_t knot = (run.first + j) / run.hold * static_cast<std::int64_t>(sources_.size());
       const Inputs<Real> in{states + j * 2 * n_, run.u ? run.u + knot : nullptr, run.p};
       const bool move = j == run.count - 1 && run.count % 2 == 1;
       Real* x_bar = move ? lambda.base + (lambda.start + 1) % 2 * 2 * n_ : y_bar;
-      transpose<false>(in, {}, {y_bar, nullptr}, {x_bar, u_bar ? u_bar + knot : nullptr, p_bar}, {}, active, work);
+      transpose<false>(in, {}, {y_bar, nullptr}, {x_bar, u_bar ? u_bar + knot : nullptr, p_bar}, {}, active,
+                       work);
       y_bar = x_bar;
     }
   }
 
   // u = u+ - dt v+, then v by the velocity's own equation.
-  void step_back(const StepContext&, const Inputs<Real>& in, const Real* y, Real* x, Workspace& work) const override {
+  void step_back(const StepContext&, const Inputs<Real>& in, const Real* y, Real* x,
+                 Workspace& work) const override {
     using A = Arrays<Real, false>;
     const auto s = scalars<false>(in, {});
     const Real* zero = static_cast<Scratch&>(work).zero_row.data();
@@ -324,15 +107,18 @@ class Wave final : public System<Real> {
       const Scales<Real, false> scale(s);
       for (std::int64_t j = begin; j < end; ++j) {
         const std::int64_t row = j * nx_;
-        RowKernels<Real, false>::back(nx_, scale, rows_of<In>({x, nullptr}, j, {zero, nullptr}), {y + n_ + row, nullptr}, {in.p + row, nullptr},
+        RowKernels<Real, false>::back(nx_, scale, rows_of<In>({x, nullptr}, j, {zero, nullptr}),
+                                      {y + n_ + row, nullptr}, {in.p + row, nullptr},
                                       {x + n_ + row, nullptr});
       }
     });
-    for (std::size_t k = 0; k < sources_.size(); ++k) x[n_ + sources_[k]] -= s.dt * in.u[k] / (Real(1) - s.dt * s.damping);
+    for (std::size_t k = 0; k < sources_.size(); ++k)
+      x[n_ + sources_[k]] -= s.dt * in.u[k] / (Real(1) - s.dt * s.damping);
   }
 
  private:
-  static constexpr std::int64_t kDrives = 5;  // rows of w and c^2 w that a chunk holds: three that move, one below, one above
+  static constexpr std::int64_t kDrives =
+      5;  // rows of w and c^2 w that a chunk holds: three that move, one below, one above
   enum { kSpeed, kDamping, kDx, kDt };  // order of the parameter fields
 
   struct Sums {  // of one chunk, for the parameters that every cell shares; second: tangents
@@ -352,7 +138,8 @@ class Wave final : public System<Real> {
 
   template <class In>
   Rows<In> rows_of(In plane, std::int64_t j, In zero_row) const {
-    return {plane + j * nx_, j > 0 ? plane + (j - 1) * nx_ : zero_row, j + 1 < ny_ ? plane + (j + 1) * nx_ : zero_row};
+    return {plane + j * nx_, j > 0 ? plane + (j - 1) * nx_ : zero_row,
+            j + 1 < ny_ ? plane + (j + 1) * nx_ : zero_row};
   }
 
   template <bool kDual>
@@ -360,11 +147,13 @@ class Wave final : public System<Real> {
     using A = Arrays<Real, kDual>;
     const typename A::In tail{in.p + n_, in_dot.p ? in_dot.p + n_ : nullptr};
     using N = typename A::template Number<Real>;
-    return Scalars<N>{A::template get<Real>(tail, 0), A::template get<Real>(tail, 1), A::template get<Real>(tail, 2)};
+    return Scalars<N>{A::template get<Real>(tail, 0), A::template get<Real>(tail, 1),
+                      A::template get<Real>(tail, 2)};
   }
 
   template <bool kDual>
-  void forward(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::Out y, Workspace& work) const {
+  void forward(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::Out y,
+               Workspace& work) const {
     using A = Arrays<Real, kDual>;
     using In = typename A::In;
     const auto s = scalars<kDual>(in, in_dot);
@@ -374,7 +163,8 @@ class Wave final : public System<Real> {
       const Scales<Real, kDual> scale(s);
       for (std::int64_t j = begin; j < end; ++j) {
         const std::int64_t row = j * nx_;
-        RowKernels<Real, kDual>::step(nx_, scale, rows_of(x, j, zero), x + (n_ + row), speed + row, y + row, y + (n_ + row));
+        RowKernels<Real, kDual>::step(nx_, scale, rows_of(x, j, zero), x + (n_ + row), speed + row, y + row,
+                                      y + (n_ + row));
       }
     });
     const In controls{in.u, in_dot.u};
@@ -387,8 +177,9 @@ class Wave final : public System<Real> {
   }
 
   template <bool kDual>
-  void transpose(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::In y_bar, const Cotangents<Real>& bar,
-                 const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const {
+  void transpose(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::In y_bar,
+                 const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot, const Activity& active,
+                 Workspace& work) const {
     using A = Arrays<Real, kDual>;
     using In = typename A::In;
     using Out = typename A::Out;
@@ -400,7 +191,9 @@ class Wave final : public System<Real> {
     using Kernels = RowKernels<Real, kDual>;
 
     // w of one cell, read before x_bar is written.
-    const auto w_at = [&](std::int64_t cell) { return A::template get<Real>(y_bar, n_ + cell) + s.dt * A::template get<Real>(y_bar, cell); };
+    const auto w_at = [&](std::int64_t cell) {
+      return A::template get<Real>(y_bar, n_ + cell) + s.dt * A::template get<Real>(y_bar, cell);
+    };
     if (bar.u) {
       const Out u_bar{bar.u, bar_dot.u};
       for (std::size_t k = 0; k < sources_.size(); ++k) {
@@ -409,16 +202,19 @@ class Wave final : public System<Real> {
       }
     }
     if (bar.p && (active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt])) {
-      transpose_scalars<kDual>(in, in_dot, s, y_bar, {bar.p + n_, bar_dot.p ? bar_dot.p + n_ : nullptr}, w_at, scratch);
+      transpose_scalars<kDual>(in, in_dot, s, y_bar, {bar.p + n_, bar_dot.p ? bar_dot.p + n_ : nullptr}, w_at,
+                               scratch);
     }
 
     // The fluxes on both sides of every chunk, before any chunk is written.
     parallel_for(chunks_, 1, [&](std::int64_t chunk, std::int64_t) {
       const Scales<Real, kDual> scale(s);
       for (const std::int64_t side : {0, 1}) {
-        const std::int64_t j = side == 0 ? chunk * rows_per_chunk_ - 1 : std::min((chunk + 1) * rows_per_chunk_, ny_);
+        const std::int64_t j =
+            side == 0 ? chunk * rows_per_chunk_ - 1 : std::min((chunk + 1) * rows_per_chunk_, ny_);
         const bool inside = j >= 0 && j < ny_;
-        const In u_bar = inside ? y_bar + j * nx_ : zero, v_bar = inside ? y_bar + (n_ + j * nx_) : zero, c = inside ? speed + j * nx_ : zero;
+        const In u_bar = inside ? y_bar + j * nx_ : zero, v_bar = inside ? y_bar + (n_ + j * nx_) : zero,
+                 c = inside ? speed + j * nx_ : zero;
         Kernels::drive(nx_, scale, u_bar, v_bar, c, drive_of<kDual>(scratch, chunk, 3 + side));
       }
     });
@@ -426,32 +222,43 @@ class Wave final : public System<Real> {
       const Scales<Real, kDual> scale(s);
       const std::int64_t begin = chunk * rows_per_chunk_, end = std::min(begin + rows_per_chunk_, ny_);
       // Three rows of drives move up the chunk; beyond it are those made before.
-      const auto drive = [&](std::int64_t j) { return drive_of<kDual>(scratch, chunk, j < begin ? 3 : j == end ? 4 : j % 3); };
-      Kernels::drive(nx_, scale, y_bar + begin * nx_, y_bar + (n_ + begin * nx_), speed + begin * nx_, drive(begin));
+      const auto drive = [&](std::int64_t j) {
+        return drive_of<kDual>(scratch, chunk, j < begin ? 3 : j == end ? 4 : j % 3);
+      };
+      Kernels::drive(nx_, scale, y_bar + begin * nx_, y_bar + (n_ + begin * nx_), speed + begin * nx_,
+                     drive(begin));
       for (std::int64_t j = begin; j < end; ++j) {
         const std::int64_t row = j * nx_, above = row + nx_;
         const bool last = j + 1 == end;
-        const typename Kernels::NextRow next = last ? typename Kernels::NextRow{zero, zero, zero, drive(end)}
-                                                    : typename Kernels::NextRow{y_bar + above, y_bar + (n_ + above), speed + above, drive(j + 1)};
-        const auto transpose_row = last ? (want_speed ? Kernels::template transpose<true, false> : Kernels::template transpose<false, false>)
-                                        : (want_speed ? Kernels::template transpose<true, true> : Kernels::template transpose<false, true>);
-        transpose_row(nx_, scale, next, y_bar + row, drive(j).w, drive(j).flux, drive(j - 1).flux, rows_of(x, j, zero), speed + row, x_bar + row,
-                      x_bar + (n_ + row), speed_bar + row);
+        const typename Kernels::NextRow next =
+            last
+                ? typename Kernels::NextRow{zero, zero, zero, drive(end)}
+                : typename Kernels::NextRow{y_bar + above, y_bar + (n_ + above), speed + above, drive(j + 1)};
+        const auto transpose_row = last ? (want_speed ? Kernels::template transpose<true, false>
+                                                      : Kernels::template transpose<false, false>)
+                                        : (want_speed ? Kernels::template transpose<true, true>
+                                                      : Kernels::template transpose<false, true>);
+        transpose_row(nx_, scale, next, y_bar + row, drive(j).w, drive(j).flux, drive(j - 1).flux,
+                      rows_of(x, j, zero), speed + row, x_bar + row, x_bar + (n_ + row), speed_bar + row);
       }
     });
   }
 
   // Cotangents of the parameters that every cell shares: sums over the grid, chunk by chunk, added in order.
   template <bool kDual, class S, class W>
-  void transpose_scalars(const Inputs<Real>& in, const Inputs<Real>& in_dot, const S& s, typename Arrays<Real, kDual>::In y_bar,
-                         typename Arrays<Real, kDual>::Out p_bar, const W& w_at, Scratch& scratch) const {
+  void transpose_scalars(const Inputs<Real>& in, const Inputs<Real>& in_dot, const S& s,
+                         typename Arrays<Real, kDual>::In y_bar, typename Arrays<Real, kDual>::Out p_bar,
+                         const W& w_at, Scratch& scratch) const {
     using A = Arrays<Real, kDual>;
     using N = typename A::template Number<Real>;
     using In = typename A::In;
-    const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, controls{in.u, in_dot.u}, zero{scratch.zero_row.data(), nullptr};
-    const auto store_sum = [](double (&to)[2], const N& sum) {
-      if constexpr (kDual) to[0] = sum.v, to[1] = sum.d[0];
-      else to[0] = sum, to[1] = 0;
+    const In x{in.x, in_dot.x}, speed{in.p, in_dot.p}, controls{in.u, in_dot.u},
+        zero{scratch.zero_row.data(), nullptr};
+    const auto store_sum = [](double(&to)[2], const N& sum) {
+      if constexpr (kDual)
+        to[0] = sum.v, to[1] = sum.d[0];
+      else
+        to[0] = sum, to[1] = 0;
     };
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
       N damping(Real(0)), dx(Real(0)), dt(Real(0));
@@ -459,7 +266,8 @@ class Wave final : public System<Real> {
         const Rows<In> u = rows_of(x, j, zero);
         for (std::int64_t i = 0; i < nx_; ++i) {
           const std::int64_t cell = j * nx_ + i;
-          const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell), w = w_at(cell);
+          const N c = A::template get<Real>(speed, cell), v = A::template get<Real>(x, n_ + cell),
+                  w = w_at(cell);
           const N pull = c * c * stencil_at<A>(u, i, nx_).laplacian() / (s.dx * s.dx);
           const N rate = pull - s.damping * v;
           damping -= s.dt * v * w;
@@ -479,12 +287,15 @@ class Wave final : public System<Real> {
     }
     double total[3][2] = {};
     for (const Sums& sums : scratch.sums) {
-      for (int d = 0; d < 2; ++d) total[0][d] += sums.damping[d], total[1][d] += sums.dx[d], total[2][d] += sums.dt[d];
+      for (int d = 0; d < 2; ++d)
+        total[0][d] += sums.damping[d], total[1][d] += sums.dx[d], total[2][d] += sums.dt[d];
     }
     for (int f = 0; f < 3; ++f) {
       N sum(Real(0));
-      if constexpr (kDual) sum = Dual<Real>(Real(total[f][0]), Real(total[f][1]));
-      else sum = Real(total[f][0]);
+      if constexpr (kDual)
+        sum = Dual<Real>(Real(total[f][0]), Real(total[f][1]));
+      else
+        sum = Real(total[f][0]);
       if (f == 2) sum += source_dt;
       A::template put<Real>(p_bar, f, A::template get<Real>(p_bar, f) + sum);
     }

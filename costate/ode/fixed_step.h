@@ -44,8 +44,8 @@ struct Euler {
     return EulerStep::step([&](S t, const X& at) { return Rhs::value(t, at, u, p); }, tick.t, tick.h, x);
   }
   template <class Rhs, class S, class X, class U, class P>
-  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p, const X& y_bar, Tick<S>& tick_bar,
-                                              U& u_bar, P& p_bar) {
+  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p,
+                                              const X& y_bar, Tick<S>& tick_bar, U& u_bar, P& p_bar) {
     tick_bar.h += dot(Rhs::value(tick.t, x, u, p), y_bar);
     return y_bar + Rhs::vjp(tick.t, x, u, p, tick.h * y_bar, tick_bar.t, u_bar, p_bar);
   }
@@ -58,8 +58,8 @@ struct Rk4 {
   }
   // Stages are recomputed from x; the last one only if the cotangent of h is wanted.
   template <class Rhs, class S, class X, class U, class P>
-  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p, const X& y_bar, Tick<S>& tick_bar,
-                                              U& u_bar, P& p_bar) {
+  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p,
+                                              const X& y_bar, Tick<S>& tick_bar, U& u_bar, P& p_bar) {
     const S t = tick.t, h = tick.h, half = S(0.5) * h, sixth = h * S(1.0 / 6);
     const X k1 = Rhs::value(t, x, u, p);
     const X s2 = x + half * k1;
@@ -98,8 +98,10 @@ struct FixedStep {
 
   // Parameter patterns worth a loop of their own, as the right-hand side names them.
   static constexpr auto active_patterns = [] {
-    if constexpr (requires { Rhs::active_patterns; }) return std::to_array(Rhs::active_patterns);
-    else return std::array<unsigned long, 1>{(1ul << rhs_parameters) - 1};  // everything but dt
+    if constexpr (requires { Rhs::active_patterns; })
+      return std::to_array(Rhs::active_patterns);
+    else
+      return std::array<unsigned long, 1>{(1ul << rhs_parameters) - 1};  // everything but dt
   }();
 
   static Signature signature(double dt = 0.01) {
@@ -118,15 +120,17 @@ struct FixedStep {
   using P = Vec<S, parameters>;
 
   template <class S>
-  static COSTATE_HD COSTATE_INLINE X<S> step(const StepContext& at, const X<S>& x, const U<S>& u, const P<S>& p) {
+  static COSTATE_HD COSTATE_INLINE X<S> step(const StepContext& at, const X<S>& x, const U<S>& u,
+                                             const P<S>& p) {
     return Method::template step<Rhs>(tick(at, p), x, u, rhs_of(p));
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE X<S> step_vjp(const StepContext& at, const X<S>& x, const U<S>& u, const P<S>& p, const X<S>& y_bar,
-                                                 U<S>& u_bar, P<S>& p_bar) {
+  static COSTATE_HD COSTATE_INLINE X<S> step_vjp(const StepContext& at, const X<S>& x, const U<S>& u,
+                                                 const P<S>& p, const X<S>& y_bar, U<S>& u_bar, P<S>& p_bar) {
     Tick<S> tick_bar{S(0), p_bar[rhs_parameters]};
     Vec<S, rhs_parameters> rhs_bar = rhs_of(p_bar);
-    const X<S> x_bar = Method::template step_vjp<Rhs>(tick(at, p), x, u, rhs_of(p), y_bar, tick_bar, u_bar, rhs_bar);
+    const X<S> x_bar =
+        Method::template step_vjp<Rhs>(tick(at, p), x, u, rhs_of(p), y_bar, tick_bar, u_bar, rhs_bar);
     for (int i = 0; i < rhs_parameters; ++i) p_bar[i] = rhs_bar[i];
     p_bar[rhs_parameters] = tick_bar.h;
     if constexpr (!Rhs::autonomous) {
@@ -136,17 +140,18 @@ struct FixedStep {
     return x_bar;
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE X<S> step_back(const StepContext& at, const X<S>& y, const U<S>& u, const P<S>& p)
-    requires requires(Tick<S> t, X<S> v, U<S> w, Vec<S, rhs_parameters> r) { Method::template step_back<Rhs>(t, v, w, r); }
-  {
-    return Method::template step_back<Rhs>(tick(at, p), y, u, rhs_of(p));
+  static COSTATE_HD COSTATE_INLINE X<S> step_back(const StepContext& at, const X<S>& y, const U<S>& u,
+                                                  const P<S>& p) requires
+      requires(Tick<S> t, X<S> v, U<S> w, Vec<S, rhs_parameters> r) {
+    Method::template step_back<Rhs>(t, v, w, r);
   }
+  { return Method::template step_back<Rhs>(tick(at, p), y, u, rhs_of(p)); }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE S energy(const X<S>& x, const P<S>& p)
-    requires requires(X<S> v, Vec<S, rhs_parameters> r) { Rhs::template energy<S>(v, r); }
-  {
-    return Rhs::template energy<S>(x, rhs_of(p));
+  static COSTATE_HD COSTATE_INLINE S energy(const X<S>& x, const P<S>& p) requires
+      requires(X<S> v, Vec<S, rhs_parameters> r) {
+    Rhs::template energy<S>(v, r);
   }
+  { return Rhs::template energy<S>(x, rhs_of(p)); }
 
  private:
   template <class S>
@@ -157,8 +162,10 @@ struct FixedStep {
   }
   template <class S>
   static COSTATE_HD COSTATE_INLINE Tick<S> tick(const StepContext& at, const P<S>& p) {
-    if constexpr (Rhs::autonomous) return {S(0), p[rhs_parameters]};
-    else return {p[rhs_parameters + 1] + S(value_t<S>(at.k)) * p[rhs_parameters], p[rhs_parameters]};
+    if constexpr (Rhs::autonomous)
+      return {S(0), p[rhs_parameters]};
+    else
+      return {p[rhs_parameters + 1] + S(value_t<S>(at.k)) * p[rhs_parameters], p[rhs_parameters]};
   }
 };
 

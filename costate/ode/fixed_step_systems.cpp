@@ -20,11 +20,15 @@ std::shared_ptr<System<Real>> make(double dt) {
 template <class Rhs, class Real>
 std::shared_ptr<System<Real>> make(Integrator integrator, double dt) {
   switch (integrator) {
-    case Integrator::euler: return make<Rhs, Euler, Real>(dt);
-    case Integrator::rk4: return make<Rhs, Rk4, Real>(dt);
+    case Integrator::euler:
+      return make<Rhs, Euler, Real>(dt);
+    case Integrator::rk4:
+      return make<Rhs, Rk4, Real>(dt);
     case Integrator::verlet:
       if constexpr (Rhs::separable) return make<Rhs, Verlet, Real>(dt);
-      throw Error({"velocity Verlet needs v' = a(t, q), independent of v; this problem is not of that form", {}, "use rk4"});
+      throw Error({"velocity Verlet needs v' = a(t, q), independent of v; this problem is not of that form",
+                   {},
+                   "use rk4"});
   }
   throw Error("unknown integrator");
 }
@@ -32,13 +36,21 @@ std::shared_ptr<System<Real>> make(Integrator integrator, double dt) {
 }  // namespace
 
 template <class Real>
-std::shared_ptr<System<Real>> lorenz(Integrator integrator, double dt) { return make<Lorenz, Real>(integrator, dt); }
+std::shared_ptr<System<Real>> lorenz(Integrator integrator, double dt) {
+  return make<Lorenz, Real>(integrator, dt);
+}
 template <class Real>
-std::shared_ptr<System<Real>> pendulum(Integrator integrator, double dt) { return make<Pendulum, Real>(integrator, dt); }
+std::shared_ptr<System<Real>> pendulum(Integrator integrator, double dt) {
+  return make<Pendulum, Real>(integrator, dt);
+}
 template <class Real>
-std::shared_ptr<System<Real>> projectile(Integrator integrator, double dt) { return make<Projectile, Real>(integrator, dt); }
+std::shared_ptr<System<Real>> projectile(Integrator integrator, double dt) {
+  return make<Projectile, Real>(integrator, dt);
+}
 template <class Real>
-std::shared_ptr<System<Real>> van_der_pol(Integrator integrator, double dt) { return make<VanDerPol, Real>(integrator, dt); }
+std::shared_ptr<System<Real>> van_der_pol(Integrator integrator, double dt) {
+  return make<VanDerPol, Real>(integrator, dt);
+}
 
 #define COSTATE_INSTANTIATE(Real)                                              \
   template std::shared_ptr<System<Real>> lorenz<Real>(Integrator, double);     \

@@ -40,9 +40,9 @@ class Stepper {
   virtual ~Stepper() = default;
 
   virtual const char* name() const = 0;
-  virtual int order() const = 0;            // of the solution that is propagated
-  virtual int error_order() const = 0;      // local error estimate is O(h^(error_order + 1)); 0: fixed step only
-  virtual int dense_order() const = 0;      // of the interpolant
+  virtual int order() const = 0;        // of the solution that is propagated
+  virtual int error_order() const = 0;  // local error estimate is O(h^(error_order + 1)); 0: fixed step only
+  virtual int dense_order() const = 0;  // of the interpolant
   virtual bool implicit() const { return false; }
 
   // y and, if the method has an estimate, error = y - y_embedded. False: the implicit stages did not converge (the caller
@@ -61,9 +61,10 @@ class Stepper {
   virtual void load_stages(const StepInput& /*in*/, const double* /*stages*/) {}
 
   // The interpolant as a map of (in, theta).
-  virtual void interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot, double* y_dot) = 0;
-  virtual void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,
-                               double* theta_bar) = 0;
+  virtual void interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
+                               double* y_dot) = 0;
+  virtual void interpolate_vjp(const StepInput& in, double theta, const double* y_bar,
+                               const StepCotangent& in_bar, double* theta_bar) = 0;
 
   // Size of the last step's error over the first `components` states, relative to scale: the root mean square of
   // error / scale, unless the method combines several estimates. (Trailing states may be left out of error control.)
@@ -72,11 +73,11 @@ class Stepper {
   // Forward tangents of step_vjp and interpolate_vjp, for Hessian-vector products: with their inputs moving along the *_dot,
   // adds the rates of the cotangents. Where has_second_order() is false they throw an Error that says so.
   virtual bool has_second_order() const { return false; }
-  virtual void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar, const double* y_bar_dot,
-                            const StepCotangent& in_bar_dot);
-  virtual void interpolate_vjp_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
-                                   const double* y_bar, const double* y_bar_dot, const StepCotangent& in_bar_dot,
-                                   double* theta_bar_dot);
+  virtual void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar,
+                            const double* y_bar_dot, const StepCotangent& in_bar_dot);
+  virtual void interpolate_vjp_jvp(const StepInput& in, const StepTangent& in_dot, double theta,
+                                   double theta_dot, const double* y_bar, const double* y_bar_dot,
+                                   const StepCotangent& in_bar_dot, double* theta_bar_dot);
 
   // Evaluations of f, of its Jacobian, and factorisations since construction.
   struct Counts {

@@ -51,8 +51,8 @@ struct Verlet {
   }
 
   template <class Rhs, class S, class X, class U, class P>
-  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p, const X& y_bar, Tick<S>& tick_bar,
-                                                 U& u_bar, P& p_bar) {
+  static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p,
+                                              const X& y_bar, Tick<S>& tick_bar, U& u_bar, P& p_bar) {
     const auto [q, v] = split(x);
     const S half = S(0.5) * tick.h;
     const auto a = Rhs::acceleration(tick.t, q, u, p);
@@ -63,7 +63,8 @@ struct Verlet {
     auto [q_next_bar, v_next_bar] = split(y_bar);
     auto w_bar = v_next_bar;  // second half kick
     S t_next_bar(0);
-    q_next_bar += Rhs::acceleration_vjp(tick.t + tick.h, q_next, u, p, half * v_next_bar, t_next_bar, u_bar, p_bar);
+    q_next_bar +=
+        Rhs::acceleration_vjp(tick.t + tick.h, q_next, u, p, half * v_next_bar, t_next_bar, u_bar, p_bar);
     S half_bar = dot(a_next, v_next_bar);
 
     auto q_bar = q_next_bar;  // drift

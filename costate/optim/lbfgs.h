@@ -24,7 +24,8 @@ namespace costate::optim {
 struct LbfgsOptions {
   int memory = 10;           // pairs kept
   int max_line_search = 40;  // evaluations per iteration
-  double first_step = 1;     // largest change of a variable in the first iteration, when nothing is known of the scale
+  double first_step =
+      1;  // largest change of a variable in the first iteration, when nothing is known of the scale
   Stopping stopping = {};
   Bounds bounds = {};
   Callback callback = {};

@@ -218,8 +218,8 @@ Program parse_step(const Signature& signature, std::string_view text, const Sche
   std::vector<ad::Field> outputs;
   for (const Field& field : signature.fields(Role::state))
     outputs.push_back({field.name + suffix_of(scheme), static_cast<int>(field.size)});
-  const bool timed = !std::holds_alternative<NextState>(scheme) ||
-                     signature.find_if(Role::parameter, "dt") != nullptr;
+  const bool timed =
+      !std::holds_alternative<NextState>(scheme) || signature.find_if(Role::parameter, "dt") != nullptr;
   return ad::parse_equations(text, names_of(signature, timed), outputs,
                              {.name = "equations", .line = 1, .column = 1});
 }

@@ -30,9 +30,17 @@ bool finite(Real value) {
 
 template <class Real>
 Block<Real>::Block(const System<Real>& system, const RolloutOptions& options, const Activity& activity)
-    : system_(system), options_(options), activity_(activity), lanes_(system.lanes()), steps_(options.steps),
-      knots_((options.steps + options.hold - 1) / options.hold), n_(system.state_size()), nu_(system.control_size()),
-      np_(system.parameter_size()), tape_n_(system.tape_size() * system.lanes()), work_(system.make_workspace()) {}
+    : system_(system),
+      options_(options),
+      activity_(activity),
+      lanes_(system.lanes()),
+      steps_(options.steps),
+      knots_((options.steps + options.hold - 1) / options.hold),
+      n_(system.state_size()),
+      nu_(system.control_size()),
+      np_(system.parameter_size()),
+      tape_n_(system.tape_size() * system.lanes()),
+      work_(system.make_workspace()) {}
 
 template <class Real>
 std::int64_t Block<Real>::sample_spacing(std::int64_t steps) {
@@ -47,8 +55,9 @@ std::int64_t Block<Real>::samples(std::int64_t steps) {
 template <class Real>
 std::int64_t Block<Real>::memory_bytes() const {
   std::int64_t bytes = snapshots_single_.bytes();
-  for (const auto* buffer : {&u_, &p_, &working_, &tape_states_, &tape_, &snapshots_, &lambda_buffer_, &u_bar_, &p_bar_, &x_dot_,
-                             &u_dot_, &p_dot_, &working_dot_, &tape_states_dot_, &lambda_dot_buffer_, &u_bar_dot_, &p_bar_dot_}) {
+  for (const auto* buffer :
+       {&u_, &p_, &working_, &tape_states_, &tape_, &snapshots_, &lambda_buffer_, &u_bar_, &p_bar_, &x_dot_,
+        &u_dot_, &p_dot_, &working_dot_, &tape_states_dot_, &lambda_dot_buffer_, &u_bar_dot_, &p_bar_dot_}) {
     bytes += buffer->bytes();
   }
   return bytes;
@@ -60,7 +69,8 @@ namespace {
 
 // Rows of `row` numbers per world (or one shared row) into [index][lane].
 template <class Real>
-void gather(std::span<const Real> from, std::int64_t row, std::int64_t world, int stride, std::int64_t worlds, int lanes, Real* to) {
+void gather(std::span<const Real> from, std::int64_t row, std::int64_t world, int stride, std::int64_t worlds,
+            int lanes, Real* to) {
   const bool shared = static_cast<std::int64_t>(from.size()) == row;
   if (lanes == 1) return copy(to, from.data() + (shared ? 0 : world * row), row);
   for (int l = 0; l < lanes; ++l) {
@@ -87,7 +97,8 @@ void Block<Real>::load(const Arguments<Real>& arguments, std::int64_t first_worl
   working_.reserve(2 * n_);
   state_ = {working_.data(), 2, 0};
   gather<Real>(arguments.x0, signature.states(), first_world, world_stride, worlds, lanes_, working_.data());
-  gather<Real>(arguments.controls, knots_ * signature.controls(), first_world, world_stride, worlds, lanes_, u_.data());
+  gather<Real>(arguments.controls, knots_ * signature.controls(), first_world, world_stride, worlds, lanes_,
+               u_.data());
   const auto& fields = signature.fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     gather<Real>(arguments.parameters.values(f), fields[f].size, first_world, world_stride, worlds, lanes_,
@@ -109,12 +120,14 @@ template <class Real>
 void Block<Real>::load_tangent(const Arguments<Real>& direction) {
   zero_tangent();
   const Signature& signature = system_.signature();
-  gather<Real>(direction.x0, signature.states(), first_world_, world_stride_, options_.worlds, lanes_, x_dot_.data());
-  gather<Real>(direction.controls, knots_ * signature.controls(), first_world_, world_stride_, options_.worlds, lanes_, u_dot_.data());
+  gather<Real>(direction.x0, signature.states(), first_world_, world_stride_, options_.worlds, lanes_,
+               x_dot_.data());
+  gather<Real>(direction.controls, knots_ * signature.controls(), first_world_, world_stride_,
+               options_.worlds, lanes_, u_dot_.data());
   const auto& fields = signature.fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    gather<Real>(direction.parameters.values(f), fields[f].size, first_world_, world_stride_, options_.worlds, lanes_,
-                 p_dot_.data() + fields[f].offset * lanes_);
+    gather<Real>(direction.parameters.values(f), fields[f].size, first_world_, world_stride_, options_.worlds,
+                 lanes_, p_dot_.data() + fields[f].offset * lanes_);
   }
 }
 
@@ -134,7 +147,8 @@ typename Block<Real>::At Block<Real>::at(std::int64_t k, const Real* x) const {
 
 template <class Real>
 Run<Real> Block<Real>::run(std::int64_t begin, std::int64_t end) const {
-  return {begin, end - begin, first_world_, options_.seed, nu_ > 0 ? u_.data() : nullptr, options_.hold, p_.data()};
+  return {begin,         end - begin, first_world_, options_.seed, nu_ > 0 ? u_.data() : nullptr,
+          options_.hold, p_.data()};
 }
 
 template <class Real>
@@ -164,8 +178,10 @@ void Block<Real>::forward(const Objective<Real>* objective, const Keep* keep) {
   schedule_.emplace(options_.checkpoints, steps_);
   tape_states_.reserve((schedule_->tape_length() + 1) * n_);
   tape_.reserve(schedule_->tape_length() * tape_n_);
-  if (options_.checkpoints.single_precision) snapshots_single_.reserve(schedule_->slots() * n_);
-  else snapshots_.reserve(schedule_->slots() * n_);
+  if (options_.checkpoints.single_precision)
+    snapshots_single_.reserve(schedule_->slots() * n_);
+  else
+    snapshots_.reserve(schedule_->slots() * n_);
   if (steps_ == 0) return visit(0, state_.base + state_.start * n_);
   while (reached_ < steps_) execute(*schedule_->next());  // the first reverse comes when the end is reached
 }
@@ -177,15 +193,19 @@ void Block<Real>::execute(const Action& action) {
       advances_ += action.end - action.begin;
       state_ = march(action.begin, action.end, state_, nullptr);
       return;
-    case Action::Kind::store: return snapshot(action.slot);
-    case Action::Kind::restore: return restore(action.slot);
+    case Action::Kind::store:
+      return snapshot(action.slot);
+    case Action::Kind::restore:
+      return restore(action.slot);
     case Action::Kind::record: {
       tape_begin_ = action.begin;
       copy(tape_states_.data(), state_.base + state_.start * n_, n_);
-      march(action.begin, action.end, {tape_states_.data(), action.end - action.begin + 1, 0}, tape_n_ > 0 ? tape_.data() : nullptr);
+      march(action.begin, action.end, {tape_states_.data(), action.end - action.begin + 1, 0},
+            tape_n_ > 0 ? tape_.data() : nullptr);
       return;
     }
-    case Action::Kind::reverse: return reverse(action.begin, action.end, tape_states_.data(), tape_n_ > 0 ? tape_.data() : nullptr);
+    case Action::Kind::reverse:
+      return reverse(action.begin, action.end, tape_states_.data(), tape_n_ > 0 ? tape_.data() : nullptr);
   }
 }
 
@@ -207,7 +227,8 @@ template <class Real>
 std::int64_t Block<Real>::next_visit(std::int64_t k) const {
   std::int64_t stop = (k + kWatchEvery - 1) / kWatchEvery * kWatchEvery;
   if (objective_) stop = std::min(stop, objective_->next(k, steps_));
-  if (keep_ && options_.keep > 0) stop = std::min(stop, (k + options_.keep - 1) / options_.keep * options_.keep);
+  if (keep_ && options_.keep > 0)
+    stop = std::min(stop, (k + options_.keep - 1) / options_.keep * options_.keep);
   return stop;
 }
 
@@ -225,8 +246,10 @@ void Block<Real>::visit(std::int64_t k, const Real* x) {
       measure_energy(x, energy_end_);
       double drift = 0;
       for (int l = 0; l < live_lanes_; ++l) {
-        const double e0 = energy_begin_[static_cast<std::size_t>(l)], e1 = energy_end_[static_cast<std::size_t>(l)];
-        if (!diverged_[static_cast<std::size_t>(l)] && e0 != 0) drift = std::max(drift, std::abs((e1 - e0) / e0));
+        const double e0 = energy_begin_[static_cast<std::size_t>(l)],
+                     e1 = energy_end_[static_cast<std::size_t>(l)];
+        if (!diverged_[static_cast<std::size_t>(l)] && e0 != 0)
+          drift = std::max(drift, std::abs((e1 - e0) / e0));
       }
       energy_drift_ = drift;
     }
@@ -244,11 +267,12 @@ void Block<Real>::measure_energy(const Real* x, std::vector<Real>& value) {
 
 template <class Real>
 void Block<Real>::watch(std::int64_t, const Real* x) {
-  const std::int64_t bad = parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t count = 0;
-    for (std::int64_t j = begin; j < end; ++j) count += !finite(x[j]);
-    return count;
-  });
+  const std::int64_t bad =
+      parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
+        std::int64_t count = 0;
+        for (std::int64_t j = begin; j < end; ++j) count += !finite(x[j]);
+        return count;
+      });
   if (bad == 0) return;
   if (options_.on_divergence == OnDivergence::stop) locate_divergence();
   for (std::int64_t j = 0; j < n_; ++j) {
@@ -267,17 +291,24 @@ void Block<Real>::locate_divergence() {
       if (finite(x[j])) continue;
       const std::int64_t world = std::min(first_world_ + (j % lanes_) * world_stride_, options_.worlds - 1);
       const std::string name = system_.signature().describe(Role::state, j / lanes_);
-      const std::string step = "step " + std::to_string(k) + " of " + std::to_string(steps_) + ", world " + std::to_string(world);
-      if (k == 0) throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step, {}});
+      const std::string step =
+          "step " + std::to_string(k) + " of " + std::to_string(steps_) + ", world " + std::to_string(world);
+      if (k == 0)
+        throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"),
+                     step,
+                     {}});
       throw Error({"the state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step,
-                   "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on without it"},
+                   "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on "
+                   "without it"},
                   Error::Kind::numerics);
     }
     if (k == steps_) break;
     system_.advance(run(k, k + 1), states, nullptr, *work_);
     states.start = (states.start + 1) % 2;
   }
-  throw Error({"the state went bad, but not when replayed: this physics does not repeat its own steps", {}, {}}, Error::Kind::numerics);
+  throw Error(
+      {"the state went bad, but not when replayed: this physics does not repeat its own steps", {}, {}},
+      Error::Kind::numerics);
 }
 
 // --- snapshots --------------------------------------------------------------------------------------------------------------
@@ -330,14 +361,17 @@ void Block<Real>::inject(std::int64_t k, const Real* x) {
   if (window > 0 && k > 0 && k < steps_ && (steps_ - k) % window == 0) fill_zero(lambda, n_);
   if (objective_->previous(k, steps_) == k) {
     const bool controls = k < steps_ && nu_ > 0;
-    objective_->vjp(at(k, x), {lambda, controls ? u_bar_.data() + (k / options_.hold) * nu_ : nullptr, p_bar_.data()});
+    objective_->vjp(at(k, x),
+                    {lambda, controls ? u_bar_.data() + (k / options_.hold) * nu_ : nullptr, p_bar_.data()});
   }
   if (k % sample_spacing(steps_) != 0 && k != steps_) return;
   const double norm2 = adjoint_norm2(lambda);
   norm2_[static_cast<std::size_t>(k == steps_ ? samples(steps_) - 1 : k / sample_spacing(steps_))] = norm2;
   if (!finite(norm2)) {
-    throw Error({"the gradient is not finite although the states are", "step " + std::to_string(k) + " of " + std::to_string(steps_),
-                 "the adjoint has overflowed: shorten the rollout, or use truncated(h); if it has not grown before (see the report of a "
+    throw Error({"the gradient is not finite although the states are",
+                 "step " + std::to_string(k) + " of " + std::to_string(steps_),
+                 "the adjoint has overflowed: shorten the rollout, or use truncated(h); if it has not grown "
+                 "before (see the report of a "
                  "shorter rollout), the physics has a wrong derivative here"},
                 Error::Kind::numerics);
   }
@@ -379,8 +413,9 @@ template <class Real>
 void Block<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* states, const Real* tape) {
   for (std::int64_t k = end; k > begin;) {
     const std::int64_t stop = std::max(begin, previous_stop(k - 1));
-    system_.reverse(run(stop, k), states + (stop - begin) * n_, tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
-                    nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_, *work_);
+    system_.reverse(
+        run(stop, k), states + (stop - begin) * n_, tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
+        nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_, *work_);
     lambda_.start = (lambda_.start + (k - stop)) % 2;
     k = stop;
     inject(k, states + (k - begin) * n_);

@@ -99,7 +99,8 @@ class Block {
 
   AlignedBuffer<Real> u_, p_, working_, tape_states_, tape_, snapshots_, lambda_buffer_, u_bar_, p_bar_;
   AlignedBuffer<float> snapshots_single_;
-  AlignedBuffer<Real> x_dot_, u_dot_, p_dot_, working_dot_, tape_states_dot_, lambda_dot_buffer_, u_bar_dot_, p_bar_dot_;
+  AlignedBuffer<Real> x_dot_, u_dot_, p_dot_, working_dot_, tape_states_dot_, lambda_dot_buffer_, u_bar_dot_,
+      p_bar_dot_;
   Ring<Real> state_, lambda_, lambda_dot_;
   const Real* final_ = nullptr;
   const Real* final_dot_ = nullptr;

@@ -29,10 +29,18 @@ Checkpoints Checkpoints::truncated(std::int64_t steps) const {
 std::string Checkpoints::name() const {
   std::string text;
   switch (kind) {
-    case Kind::store_all: text = "store_all"; break;
-    case Kind::segments: text = "segments(" + (slots ? std::to_string(slots) : std::string("sqrt")) + ")"; break;
-    case Kind::binomial: text = "binomial(" + std::to_string(slots) + ")"; break;
-    case Kind::reversible: text = "reversible"; break;
+    case Kind::store_all:
+      text = "store_all";
+      break;
+    case Kind::segments:
+      text = "segments(" + (slots ? std::to_string(slots) : std::string("sqrt")) + ")";
+      break;
+    case Kind::binomial:
+      text = "binomial(" + std::to_string(slots) + ")";
+      break;
+    case Kind::reversible:
+      text = "reversible";
+      break;
   }
   if (single_precision) text += ", single-precision snapshots";
   if (window) text += ", truncated(" + std::to_string(window) + ")";
@@ -78,7 +86,8 @@ std::int64_t binomial_advances(std::int64_t steps, std::int64_t slots) {
   return r * steps - binomial_reach(slots + 1, r - 1);
 }
 
-Schedule::Schedule(const Checkpoints& checkpoints, std::int64_t steps) : kind_(checkpoints.kind), steps_(steps) {
+Schedule::Schedule(const Checkpoints& checkpoints, std::int64_t steps)
+    : kind_(checkpoints.kind), steps_(steps) {
   switch (kind_) {
     case Checkpoints::Kind::store_all:
       slots_ = 0;
@@ -90,7 +99,10 @@ Schedule::Schedule(const Checkpoints& checkpoints, std::int64_t steps) : kind_(c
       break;
     case Checkpoints::Kind::segments:
       if (checkpoints.slots < 0) throw Error("segments(length) needs a length of at least one step");
-      segment_ = checkpoints.slots ? checkpoints.slots : static_cast<std::int64_t>(std::ceil(std::sqrt(double(std::max<std::int64_t>(steps, 1)))));
+      segment_ =
+          checkpoints.slots
+              ? checkpoints.slots
+              : static_cast<std::int64_t>(std::ceil(std::sqrt(double(std::max<std::int64_t>(steps, 1)))));
       segment_ = std::max<std::int64_t>(1, std::min(segment_, steps));
       tape_length_ = segment_;
       slots_ = steps > 0 ? (steps - 1) / segment_ : 0;  // the last segment is recorded as it is reached
@@ -120,9 +132,12 @@ void Schedule::refill() {
       started_ = true;
       pending_ = {{Action::Kind::reverse, 0, steps_}, {Action::Kind::record, 0, steps_}};
       return;
-    case Checkpoints::Kind::segments: return refill_segments();
-    case Checkpoints::Kind::binomial: return refill_binomial();
-    case Checkpoints::Kind::reversible: return;
+    case Checkpoints::Kind::segments:
+      return refill_segments();
+    case Checkpoints::Kind::binomial:
+      return refill_binomial();
+    case Checkpoints::Kind::reversible:
+      return;
   }
 }
 

@@ -32,8 +32,8 @@ namespace costate {
 struct Checkpoints {
   enum class Kind { store_all, segments, binomial, reversible };
   Kind kind = Kind::store_all;
-  std::int64_t slots = 0;    // binomial: snapshots; segments: length of a segment (0: sqrt of the steps)
-  std::int64_t window = 0;   // > 0: drop the cotangent every `window` steps
+  std::int64_t slots = 0;   // binomial: snapshots; segments: length of a segment (0: sqrt of the steps)
+  std::int64_t window = 0;  // > 0: drop the cotangent every `window` steps
   bool single_precision = false;
 
   Checkpoints in_single_precision() const;
@@ -76,9 +76,9 @@ class Schedule {
 
   Checkpoints::Kind kind_;
   std::int64_t steps_, slots_, tape_length_, segment_ = 0;
-  std::vector<Range> open_;          // innermost last
-  std::vector<Action> pending_;      // to be yielded, last first
-  std::int64_t position_ = 0;        // step of the working state
+  std::vector<Range> open_;      // innermost last
+  std::vector<Action> pending_;  // to be yielded, last first
+  std::int64_t position_ = 0;    // step of the working state
   bool started_ = false;
 };
 

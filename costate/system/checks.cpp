@@ -39,19 +39,22 @@ enum Stream : std::uint32_t { kX, kU, kP, kW };
 
 template <class Real>
 void randomise(std::span<Real> to, std::uint64_t seed, Stream stream, std::uint32_t part = 0) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<Real>(2 * uniform(seed, stream, i, part) - 1);
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = static_cast<Real>(2 * uniform(seed, stream, i, part) - 1);
 }
 
 }  // namespace
 
 std::string Result::to_text() const {
-  return std::string(passed() ? "pass  " : "FAIL  ") + name + ": " + number(error) + " (gate " + number(gate) + ")" +
-         (detail.empty() ? "" : "  " + detail);
+  return std::string(passed() ? "pass  " : "FAIL  ") + name + ": " + number(error) + " (gate " +
+         number(gate) + ")" + (detail.empty() ? "" : "  " + detail);
 }
 
 template <class Real>
-Arguments<Real> random_direction(const Rollout<Real>& rollout, const Arguments<Real>& at, std::uint64_t seed) {
-  Arguments<Real> d{std::vector<Real>(at.x0.size()), std::vector<Real>(at.controls.size()), at.parameters.zeros()};
+Arguments<Real> random_direction(const Rollout<Real>& rollout, const Arguments<Real>& at,
+                                 std::uint64_t seed) {
+  Arguments<Real> d{std::vector<Real>(at.x0.size()), std::vector<Real>(at.controls.size()),
+                    at.parameters.zeros()};
   const auto fill = [&](std::span<Real> to, std::span<const Real> around, Stream stream) {
     randomise(to, seed, stream);
     for (std::size_t i = 0; i < to.size(); ++i) to[i] *= std::max(Real(1), std::abs(around[i]));
@@ -64,7 +67,8 @@ Arguments<Real> random_direction(const Rollout<Real>& rollout, const Arguments<R
     // A parameter moves in proportion to itself: a mass of 1e-3 may not become negative.
     const auto around = at.parameters.values(f);
     randomise(d.parameters.values(f), seed, kP, static_cast<std::uint32_t>(f));
-    for (std::size_t i = 0; i < around.size(); ++i) d.parameters.values(f)[i] *= around[i] != 0 ? std::abs(around[i]) : Real(1);
+    for (std::size_t i = 0; i < around.size(); ++i)
+      d.parameters.values(f)[i] *= around[i] != 0 ? std::abs(around[i]) : Real(1);
   }
   return d;
 }
@@ -79,7 +83,8 @@ double inner(const Gradient<Real>& gradient, const Arguments<Real>& direction) {
 template <class Real>
 Arguments<Real> moved(const Arguments<Real>& at, const Arguments<Real>& direction, double h) {
   Arguments<Real> result = at;
-  for_each_number(result, direction, [&](Real& x, Real d) { x = static_cast<Real>(double(x) + h * double(d)); });
+  for_each_number(result, direction,
+                  [&](Real& x, Real d) { x = static_cast<Real>(double(x) + h * double(d)); });
   return result;
 }
 
@@ -121,7 +126,8 @@ Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Opti
 }
 
 template <class Real>
-Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options) {
+Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+               const Options& options) {
   Result result{"six-point stencil", 0, gate_of<Real>(1e-9, 1e-2), {}};
   const Gradient<Real> gradient = rollout.value_and_gradient(at, objective);
   for (int trial = 0; trial < options.directions; ++trial) {
@@ -131,7 +137,8 @@ Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objectiv
     const double difference = (45 * f1 - 9 * f2 + f3) / (60 * options.step);
     const double exact = inner(gradient, d);
     double scale = 0;  // of the terms that make up <g, d>, so that a cancelling direction is no alarm
-    for_each_number(gradient, d, [&](Real g, Real x) { scale += double(g) * double(g) * double(x) * double(x); });
+    for_each_number(gradient, d,
+                    [&](Real g, Real x) { scale += double(g) * double(g) * double(x) * double(x); });
     scale = std::max(std::sqrt(scale), std::abs(exact));
     const double error = scale > 0 ? std::abs(difference - exact) / scale : std::abs(difference);
     if (error >= result.error) {
@@ -143,7 +150,8 @@ Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objectiv
 }
 
 template <class Real>
-Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options) {
+Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+              const Options& options) {
   // error: distance of the slope from 2.
   Result result{"Taylor remainder, |slope - 2|", 0, 0.05, {}};
   const Gradient<Real> gradient = rollout.value_and_gradient(at, objective);
@@ -153,7 +161,8 @@ Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective
     std::vector<double> x, y;
     double h = options.step;
     for (int i = 0; i < 7; ++i, h /= 2) {
-      const double remainder = std::abs(rollout.value(moved(at, d, h), objective) - gradient.value - h * slope1);
+      const double remainder =
+          std::abs(rollout.value(moved(at, d, h), objective) - gradient.value - h * slope1);
       const double rounding = 1e3 * std::numeric_limits<Real>::epsilon() * std::abs(gradient.value);
       if (remainder <= rounding) break;  // a (nearly) linear objective: nothing left to measure
       x.push_back(std::log(h));
@@ -162,7 +171,8 @@ Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective
     if (x.size() < 4) continue;
     double mx = 0, my = 0, sxx = 0, sxy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) mx += x[i] / double(x.size()), my += y[i] / double(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) sxx += (x[i] - mx) * (x[i] - mx), sxy += (x[i] - mx) * (y[i] - my);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sxx += (x[i] - mx) * (x[i] - mx), sxy += (x[i] - mx) * (y[i] - my);
     const double slope = sxy / sxx;
     if (std::abs(slope - 2) >= result.error) {
       result.error = std::abs(slope - 2);
@@ -173,7 +183,8 @@ Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective
 }
 
 template <class Real>
-Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options, const Arguments<Real>& at, const Objective<Real>& objective) {
+Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options,
+                 const Arguments<Real>& at, const Objective<Real>& objective) {
   Result result{"gradient at dt against dt/2", 0, 0.05, {}};
   const Field& dt = system->signature().find(Role::parameter, "dt");
   if (objective.next(0, options.steps) != options.steps) {
@@ -205,20 +216,23 @@ Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions opti
   const double value_change = std::abs(g1.value - g2.value) / std::max(std::abs(g2.value), 1e-300);
   result.detail = "loss changes by " + number(value_change);
   if (!result.passed() && value_change < 0.5 * result.error) {
-    result.detail += ": the gradient is discretisation-dominated; reduce dt, or split steps at contact onset (onset = split)";
+    result.detail +=
+        ": the gradient is discretisation-dominated; reduce dt, or split steps at contact onset (onset = "
+        "split)";
   }
   return result;
 }
 
-#define COSTATE_INSTANTIATE(Real)                                                                                                       \
-  template Arguments<Real> random_direction(const Rollout<Real>&, const Arguments<Real>&, std::uint64_t);                               \
-  template double inner(const Gradient<Real>&, const Arguments<Real>&);                                                                 \
-  template Arguments<Real> moved(const Arguments<Real>&, const Arguments<Real>&, double);                                               \
-  template Result step_dot_product(const System<Real>&, const Arguments<Real>&, const Options&);                                        \
-  template Result dot_product(Rollout<Real>&, const Arguments<Real>&, const Options&);                                                  \
-  template Result stencil(Rollout<Real>&, const Arguments<Real>&, const Objective<Real>&, const Options&);                              \
-  template Result taylor(Rollout<Real>&, const Arguments<Real>&, const Objective<Real>&, const Options&);                               \
-  template Result time_step(std::shared_ptr<const System<Real>>, RolloutOptions, const Arguments<Real>&, const Objective<Real>&);
+#define COSTATE_INSTANTIATE(Real)                                                                          \
+  template Arguments<Real> random_direction(const Rollout<Real>&, const Arguments<Real>&, std::uint64_t);  \
+  template double inner(const Gradient<Real>&, const Arguments<Real>&);                                    \
+  template Arguments<Real> moved(const Arguments<Real>&, const Arguments<Real>&, double);                  \
+  template Result step_dot_product(const System<Real>&, const Arguments<Real>&, const Options&);           \
+  template Result dot_product(Rollout<Real>&, const Arguments<Real>&, const Options&);                     \
+  template Result stencil(Rollout<Real>&, const Arguments<Real>&, const Objective<Real>&, const Options&); \
+  template Result taylor(Rollout<Real>&, const Arguments<Real>&, const Objective<Real>&, const Options&);  \
+  template Result time_step(std::shared_ptr<const System<Real>>, RolloutOptions, const Arguments<Real>&,   \
+                            const Objective<Real>&);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)
 #undef COSTATE_INSTANTIATE

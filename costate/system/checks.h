@@ -19,8 +19,8 @@ namespace costate::check {
 
 struct Result {
   std::string name;
-  double error = 0;   // relative
-  double gate = 0;    // passes below this
+  double error = 0;  // relative
+  double gate = 0;   // passes below this
   std::string detail;
   bool passed() const { return error <= gate; }
   std::string to_text() const;
@@ -28,8 +28,8 @@ struct Result {
 
 struct Options {
   std::uint64_t seed = 1;
-  int directions = 3;   // random directions, the worst counts
-  double step = 1e-3;   // of the stencil, relative to the scale of each input
+  int directions = 3;  // random directions, the worst counts
+  double step = 1e-3;  // of the stencil, relative to the scale of each input
 };
 
 // Of one step at (x, u, p), and of a whole rollout.
@@ -39,14 +39,17 @@ template <class Real>
 Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options = {});
 
 template <class Real>
-Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options = {});
+Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+               const Options& options = {});
 template <class Real>
-Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective, const Options& options = {});
+Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+              const Options& options = {});
 
 // Needs a parameter "dt", shared by all worlds; the rollout with dt/2 has twice the steps and holds controls twice as long. The
 // objective must only have a final term.
 template <class Real>
-Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options, const Arguments<Real>& at, const Objective<Real>& objective);
+Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options,
+                 const Arguments<Real>& at, const Objective<Real>& objective);
 
 // A random direction over x0, controls and the active parameters, each scaled by max(1, |value|).
 template <class Real>

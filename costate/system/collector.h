@@ -54,7 +54,8 @@ struct Collector {
   std::int64_t row = 0, norms = 0;
   std::vector<double> partial, total;
 
-  Collector(const RolloutShape<Real>& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_) : rollout(r), arguments(a), out(o), rates(rates_) {
+  Collector(const RolloutShape<Real>& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_)
+      : rollout(r), arguments(a), out(o), rates(rates_) {
     const Signature& s = r.system.signature();
     shared_x0 = static_cast<std::int64_t>(a.x0.size()) == s.states();
     shared_controls = static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
@@ -75,7 +76,9 @@ struct Collector {
     out.parameters = a.parameters.zeros();
   }
 
-  std::int64_t wave() const { return std::clamp<std::int64_t>(kWaveNumbers / std::max<std::int64_t>(1, row), 1, rollout.blocks); }
+  std::int64_t wave() const {
+    return std::clamp<std::int64_t>(kWaveNumbers / std::max<std::int64_t>(1, row), 1, rollout.blocks);
+  }
 
   void take(Block<Real>& block, std::int64_t slot) {
     const Signature& s = rollout.system.signature();
@@ -85,7 +88,8 @@ struct Collector {
     const Real* u_bar = rates ? block.u_bar_dot() : block.u_bar();
     const Real* p_bar = rates ? block.p_bar_dot() : block.p_bar();
     for (int l = 0; l < block.live_lanes(); ++l) {
-      out.values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
+      out.values[static_cast<std::size_t>(block.first_world() + l)] =
+          block.loss()[static_cast<std::size_t>(l)];
     }
     std::int64_t offset = 0;
     const auto deliver = [&](const Real* from, std::int64_t size, bool shared, Real* to) {
@@ -98,14 +102,17 @@ struct Collector {
     const auto& fields = s.fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (!rollout.activity.parameters[f]) continue;
-      deliver(p_bar + fields[f].offset * lanes, fields[f].size, shared_offset[f] >= 0, out.parameters.values(f).data());
+      deliver(p_bar + fields[f].offset * lanes, fields[f].size, shared_offset[f] >= 0,
+              out.parameters.values(f).data());
     }
-    for (std::size_t i = 0; i < block.adjoint_norm2().size(); ++i) sums[norms + static_cast<std::int64_t>(i)] = block.adjoint_norm2()[i];
+    for (std::size_t i = 0; i < block.adjoint_norm2().size(); ++i)
+      sums[norms + static_cast<std::int64_t>(i)] = block.adjoint_norm2()[i];
   }
 
   void add_wave(std::int64_t count) {
     for (std::int64_t slot = 0; slot < count; ++slot) {
-      for (std::int64_t i = 0; i < row; ++i) total[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(slot * row + i)];
+      for (std::int64_t i = 0; i < row; ++i)
+        total[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(slot * row + i)];
     }
   }
 
@@ -113,7 +120,8 @@ struct Collector {
     const Signature& s = rollout.system.signature();
     std::int64_t offset = 0;
     const auto deliver = [&](std::int64_t size, Real* to) {
-      for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Real>(total[static_cast<std::size_t>(offset + i)]);
+      for (std::int64_t i = 0; i < size; ++i)
+        to[i] = static_cast<Real>(total[static_cast<std::size_t>(offset + i)]);
       offset += size;
     };
     if (shared_x0) deliver(s.states(), out.x0.data());

@@ -30,53 +30,66 @@ void GradientReport::conclude(double epsilon) {
     const std::size_t window = std::max<std::size_t>(1, (n - 1) / 8);
     largest_growth = growth_rate;
     for (std::size_t i = 0; i + window < n; ++i) {
-      if (adjoint_norm[i] > 0 && adjoint_norm[i + window] > 0) largest_growth = std::max(largest_growth, rate(i, i + window));
+      if (adjoint_norm[i] > 0 && adjoint_norm[i + window] > 0)
+        largest_growth = std::max(largest_growth, rate(i, i + window));
     }
     // Where the growth since the end first exceeds 1 / epsilon.
     for (std::size_t i = n; i-- > 0;) {
       if (epsilon * adjoint_norm[i] <= adjoint_norm.back()) continue;
       signal_horizon = steps - sampled_steps[i];
-      advice.push_back("the gradient grows " + number(std::exp(growth_rate), "%.4g") + "x per step; what comes from before step " +
-                       std::to_string(sampled_steps[i]) + " carries no signal: shorten the rollout, use truncated(" +
-                       std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) + "), or a score-function estimator");
+      advice.push_back("the gradient grows " + number(std::exp(growth_rate), "%.4g") +
+                       "x per step; what comes from before step " + std::to_string(sampled_steps[i]) +
+                       " carries no signal: shorten the rollout, use truncated(" +
+                       std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
+                       "), or a score-function estimator");
       break;
     }
     if (signal_horizon == steps && adjoint_norm.front() > 1e6 * adjoint_norm.back()) {
-      advice.push_back("the gradient has grown " + number(adjoint_norm.front() / adjoint_norm.back()) +
-                       "-fold over the rollout: expect very unequal step sizes; a shorter horizon trains better");
+      advice.push_back(
+          "the gradient has grown " + number(adjoint_norm.front() / adjoint_norm.back()) +
+          "-fold over the rollout: expect very unequal step sizes; a shorter horizon trains better");
     }
     if (adjoint_norm.front() < kVanishing * adjoint_norm.back()) {
-      advice.push_back("the gradient has shrunk " + number(adjoint_norm.back() / adjoint_norm.front()) +
-                       "-fold: the early states hardly matter to this loss; add running terms, or shorten the rollout");
+      advice.push_back(
+          "the gradient has shrunk " + number(adjoint_norm.back() / adjoint_norm.front()) +
+          "-fold: the early states hardly matter to this loss; add running terms, or shorten the rollout");
     }
   }
   if (n >= 1 && *std::max_element(adjoint_norm.begin(), adjoint_norm.end()) == 0) {
-    advice.push_back("the gradient of the state is zero at every sampled step: the loss does not depend on the state along this trajectory");
+    advice.push_back(
+        "the gradient of the state is zero at every sampled step: the loss does not depend on the state "
+        "along this trajectory");
   }
   if (!mode_switches.empty()) {
-    advice.push_back(std::to_string(mode_switches.size()) + " steps changed their contact or branch pattern (first: step " +
-                     std::to_string(mode_switches.front()) + "): the gradient is that of this pattern; compare dt with dt/2");
+    advice.push_back(std::to_string(mode_switches.size()) +
+                     " steps changed their contact or branch pattern (first: step " +
+                     std::to_string(mode_switches.front()) +
+                     "): the gradient is that of this pattern; compare dt with dt/2");
   }
   if (adjoint_residual > 1e-8) {
-    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual) + ": tighten the solver's tolerance");
+    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual) +
+                     ": tighten the solver's tolerance");
   }
   if (spot_check && *spot_check > 1e-4) {
     advice.push_back("a finite difference along a random direction disagrees by " + number(*spot_check) +
-                     ": the loss is rough at this scale (contact, chaos), or the physics has a wrong derivative; run the checks");
+                     ": the loss is rough at this scale (contact, chaos), or the physics has a wrong "
+                     "derivative; run the checks");
   }
   if (!masked_worlds.empty()) {
-    advice.push_back(std::to_string(masked_worlds.size()) + " worlds diverged and were left out of value and gradient (first: world " +
+    advice.push_back(std::to_string(masked_worlds.size()) +
+                     " worlds diverged and were left out of value and gradient (first: world " +
                      std::to_string(masked_worlds.front()) + ")");
   }
 }
 
 std::string GradientReport::to_text() const {
-  std::string text = "gradient: " + estimator + ", " + label + "; " + std::to_string(steps) + " steps x " + std::to_string(worlds) +
-                     " worlds, " + schedule + ", " + std::to_string(advances) + " extra steps, " +
-                     number(double(memory_bytes) / (1 << 20)) + " MiB\n";
+  std::string text = "gradient: " + estimator + ", " + label + "; " + std::to_string(steps) + " steps x " +
+                     std::to_string(worlds) + " worlds, " + schedule + ", " + std::to_string(advances) +
+                     " extra steps, " + number(double(memory_bytes) / (1 << 20)) + " MiB\n";
   if (!adjoint_norm.empty()) {
-    text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " + number(adjoint_norm.front()) + " at the start; " +
-            number(std::exp(growth_rate), "%.6g") + "x per step (worst window " + number(std::exp(largest_growth), "%.6g") + "x)\n";
+    text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " +
+            number(adjoint_norm.front()) + " at the start; " + number(std::exp(growth_rate), "%.6g") +
+            "x per step (worst window " + number(std::exp(largest_growth), "%.6g") + "x)\n";
   }
   if (energy_drift) text += "energy:   drift " + number(*energy_drift) + "\n";
   if (spot_check) text += "check:    directional difference agrees to " + number(*spot_check) + "\n";

@@ -21,8 +21,8 @@ struct GradientReport {
   std::string label = "exact";         // exact | exact up to rounding | biased: ...
   std::string schedule;                // checkpoint schedule
   std::int64_t steps = 0, worlds = 0;
-  std::int64_t advances = 0;        // steps taken again or before the tape, all worlds of a block counted once
-  std::int64_t memory_bytes = 0;    // states, tapes and snapshots held at once
+  std::int64_t advances = 0;      // steps taken again or before the tape, all worlds of a block counted once
+  std::int64_t memory_bytes = 0;  // states, tapes and snapshots held at once
 
   std::vector<std::int64_t> sampled_steps;  // increasing
   std::vector<double> adjoint_norm;         // at those steps
@@ -32,8 +32,8 @@ struct GradientReport {
 
   std::vector<std::int64_t> mode_switches;  // steps where a contact or branch pattern changed
   double adjoint_residual = 0;              // of implicit solves
-  std::optional<double> energy_drift;       // |E_T - E_0| / |E_0|, worst world, where the physics has an energy
-  std::optional<double> spot_check;         // relative error of one directional difference, where asked for
+  std::optional<double> energy_drift;  // |E_T - E_0| / |E_0|, worst world, where the physics has an energy
+  std::optional<double> spot_check;    // relative error of one directional difference, where asked for
   std::vector<std::int64_t> masked_worlds;  // diverged and left out
 
   std::vector<std::string> advice;

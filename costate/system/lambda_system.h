@@ -56,7 +56,8 @@ struct Lambda {
   static constexpr int kOwn = kSizes.parameters;
   static constexpr int states = kSizes.states, controls = kSizes.controls;
   template <class S>
-  static constexpr bool takes_time = std::is_invocable_v<const F&, Vec<S, states>, Vec<S, controls>, Vec<S, kOwn>, S>;
+  static constexpr bool takes_time =
+      std::is_invocable_v<const F&, Vec<S, states>, Vec<S, controls>, Vec<S, kOwn>, S>;
   static constexpr bool timed = takes_time<double>;
   static constexpr int parameters = kOwn + (kIntegrated ? (timed ? 2 : 1) : 0);
   static constexpr int unroll = 2;  // two packs in flight hide the latency of a chain of stages
@@ -69,12 +70,17 @@ struct Lambda {
     Vec<S, kOwn> own;
     for (int i = 0; i < kOwn; ++i) own[i] = p[i];
     const auto value = [&](S t, const Vec<S, states>& at) {
-      if constexpr (timed) return as_vec<S, states>(f(at, u, own, t));
-      else return as_vec<S, states>(f(at, u, own));
+      if constexpr (timed)
+        return as_vec<S, states>(f(at, u, own, t));
+      else
+        return as_vec<S, states>(f(at, u, own));
     };
-    if constexpr (!kIntegrated) return value(k, x);
-    else if constexpr (timed) return Method::step(value, p[kOwn + 1] + k * p[kOwn], p[kOwn], x);
-    else return Method::step(value, S(0), p[kOwn], x);
+    if constexpr (!kIntegrated)
+      return value(k, x);
+    else if constexpr (timed)
+      return Method::step(value, p[kOwn + 1] + k * p[kOwn], p[kOwn], x);
+    else
+      return Method::step(value, S(0), p[kOwn], x);
   }
 };
 

@@ -42,26 +42,34 @@ namespace kernel {
 
 template <class K>
 constexpr int unroll_of() {
-  if constexpr (requires { K::unroll; }) return K::unroll;
-  else return 1;
+  if constexpr (requires { K::unroll; })
+    return K::unroll;
+  else
+    return 1;
 }
 template <class K>
-concept Reversible = requires(StepContext at, Vec<double, K::states> y, Vec<double, K::controls> u, Vec<double, K::parameters> p) {
+concept Reversible = requires(StepContext at, Vec<double, K::states> y, Vec<double, K::controls> u,
+                              Vec<double, K::parameters> p) {
   K::template step_back<double>(at, y, u, p);
 };
 template <class K>
-concept HasTranspose = requires(StepContext at, Vec<double, K::states> x, Vec<double, K::controls> u, Vec<double, K::parameters> p) {
+concept HasTranspose = requires(StepContext at, Vec<double, K::states> x, Vec<double, K::controls> u,
+                                Vec<double, K::parameters> p) {
   K::template step_vjp<double>(at, x, u, p, x, u, p);
 };
 template <class K>
-concept HasEnergy = requires(Vec<double, K::states> x, Vec<double, K::parameters> p) { K::template energy<double>(x, p); };
+concept HasEnergy = requires(Vec<double, K::states> x, Vec<double, K::parameters> p) {
+  K::template energy<double>(x, p);
+};
 
 constexpr unsigned long all_of(int parameters) { return parameters >= 64 ? ~0ul : (1ul << parameters) - 1; }
 
 template <class K>
 constexpr auto patterns() {
-  if constexpr (requires { K::active_patterns; }) return K::active_patterns;
-  else return std::array<unsigned long, 0>{};
+  if constexpr (requires { K::active_patterns; })
+    return K::active_patterns;
+  else
+    return std::array<unsigned long, 0>{};
 }
 
 }  // namespace kernel
@@ -80,21 +88,27 @@ class LaneSystem final : public System<Real> {
   explicit LaneSystem(Signature signature) requires(!kRecorded) : signature_(std::move(signature)) {}
   // `lanes` is rounded up to whole groups of packs.
   LaneSystem(Signature signature, Kernel kernel, int lanes) requires(kRecorded)
-      : signature_(std::move(signature)), kernel_(std::move(kernel)), lanes_((lanes + kLanes - 1) / kLanes * kLanes),
+      : signature_(std::move(signature)),
+        kernel_(std::move(kernel)),
+        lanes_((lanes + kLanes - 1) / kLanes * kLanes),
         recorded_(signature_, record()) {}
 
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return stride(); }
   typename System<Real>::Capabilities capabilities() const override {
-    return {.jvp = true, .vjp = true, .second_order = true, .reversible = kernel::Reversible<Kernel>, .energy = kernel::HasEnergy<Kernel>};
+    return {.jvp = true,
+            .vjp = true,
+            .second_order = true,
+            .reversible = kernel::Reversible<Kernel>,
+            .energy = kernel::HasEnergy<Kernel>};
   }
 
   void advance(const Run<Real>& run, const Ring<Real>& states, Real*, Workspace&) const override {
     for (int first = 0; first < stride(); first += kLanes) advance_group(run, states, first);
   }
 
-  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar, Real* p_bar,
-               const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar,
+               Real* p_bar, const Activity& active, Workspace& work) const override {
     if constexpr (kRecorded) {
       System<Real>::reverse(run, states, nullptr, lambda, u_bar, p_bar, active, work);
     } else {
@@ -117,11 +131,12 @@ class LaneSystem final : public System<Real> {
     std::copy(base + size, base + 2 * size, y);
   }
 
-  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot, Workspace&) const override {
+  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
+                Real* y_dot, Workspace&) const override {
     using D = Dual<S>;
     for (int j = 0; j < stride() / kWidth; ++j) {
-      const Vec<D, kX> r = kernel_step<D>(context(at, j), load_dual<kX>(in.x, in_dot.x, j), load_dual<kU>(in.u, in_dot.u, j),
-                                          load_dual<kP>(in.p, in_dot.p, j));
+      const Vec<D, kX> r = kernel_step<D>(context(at, j), load_dual<kX>(in.x, in_dot.x, j),
+                                          load_dual<kU>(in.u, in_dot.u, j), load_dual<kP>(in.p, in_dot.p, j));
       for (int i = 0; i < kX; ++i) {
         store<S>(y + i * stride() + j * kWidth, r[i].v);
         store<S>(y_dot + i * stride() + j * kWidth, r[i].d[0]);
@@ -129,29 +144,33 @@ class LaneSystem final : public System<Real> {
     }
   }
 
-  void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*, const Real* y_bar, const Cotangents<Real>& bar,
-                const Activity& active, Workspace& work) const override {
+  void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*, const Real* y_bar,
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
     if constexpr (kRecorded) {
       recorded_.vjp(at.k, in, y_bar, bar, active, lanes_, *static_cast<Scratch&>(work).program);
     } else {
       Real* base = aligned(static_cast<Scratch&>(work).ring);
       std::copy(y_bar, y_bar + kX * kLanes, base);
-      reverse(Run<Real>{at.k, 1, at.world, at.seed, in.u, at.k + 1, in.p}, in.x, nullptr, {base, 2, 0}, bar.u, bar.p, active, work);
+      reverse(Run<Real>{at.k, 1, at.world, at.seed, in.u, at.k + 1, in.p}, in.x, nullptr, {base, 2, 0}, bar.u,
+              bar.p, active, work);
       std::copy(base + kX * kLanes, base + 2 * kX * kLanes, bar.x);
     }
   }
 
-  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar, const Real* y_bar_dot,
-                const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const override {
+  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& work) const override {
     if constexpr (kRecorded) {
-      recorded_.hvp(at.k, in, in_dot, y_bar, y_bar_dot, bar, bar_dot, active, lanes_, *static_cast<Scratch&>(work).program);
+      recorded_.hvp(at.k, in, in_dot, y_bar, y_bar_dot, bar, bar_dot, active, lanes_,
+                    *static_cast<Scratch&>(work).program);
     } else {
       using D = Dual<S>;
       for (int j = 0; j < kUnroll; ++j) {
         Vec<D, kU> u_bar = Vec<D, kU>::zero();
         Vec<D, kP> p_bar = Vec<D, kP>::zero();
-        const Vec<D, kX> x_bar = Kernel::template step_vjp<D>(context(at, j), load_dual<kX>(in.x, in_dot.x, j), load_dual<kU>(in.u, in_dot.u, j),
-                                                              load_dual<kP>(in.p, in_dot.p, j), load_dual<kX>(y_bar, y_bar_dot, j), u_bar, p_bar);
+        const Vec<D, kX> x_bar = Kernel::template step_vjp<D>(
+            context(at, j), load_dual<kX>(in.x, in_dot.x, j), load_dual<kU>(in.u, in_dot.u, j),
+            load_dual<kP>(in.p, in_dot.p, j), load_dual<kX>(y_bar, y_bar_dot, j), u_bar, p_bar);
         for (int i = 0; i < kX; ++i) {
           store<S>(bar.x + i * kLanes + j * kWidth, x_bar[i].v);
           store<S>(bar_dot.x + i * kLanes + j * kWidth, x_bar[i].d[0]);
@@ -162,12 +181,14 @@ class LaneSystem final : public System<Real> {
     }
   }
 
-  void step_back(const StepContext& at, const Inputs<Real>& in, const Real* y, Real* x, Workspace& work) const override {
+  void step_back(const StepContext& at, const Inputs<Real>& in, const Real* y, Real* x,
+                 Workspace& work) const override {
     if constexpr (kernel::Reversible<Kernel>) {
       for (int j = 0; j < stride() / kWidth; ++j) {
         store_vec(x + j * kWidth, stride(),
                   Kernel::template step_back<S>(context(at, j), load_vec<S, kX>(y + j * kWidth, stride()),
-                                                load_controls(in.u, j), load_vec<S, kP>(in.p + j * kWidth, stride())));
+                                                load_controls(in.u, j),
+                                                load_vec<S, kP>(in.p + j * kWidth, stride())));
       }
     } else {
       System<Real>::step_back(at, in, y, x, work);
@@ -177,7 +198,9 @@ class LaneSystem final : public System<Real> {
   void energy(const Inputs<Real>& in, Real* value, Workspace& work) const override {
     if constexpr (kernel::HasEnergy<Kernel>) {
       for (int j = 0; j < stride() / kWidth; ++j) {
-        Kernel::template energy<S>(load_vec<S, kX>(in.x + j * kWidth, stride()), load_vec<S, kP>(in.p + j * kWidth, stride())).store_unaligned(value + j * kWidth);
+        Kernel::template energy<S>(load_vec<S, kX>(in.x + j * kWidth, stride()),
+                                   load_vec<S, kP>(in.p + j * kWidth, stride()))
+            .store_unaligned(value + j * kWidth);
       }
     } else {
       System<Real>::energy(in, value, work);
@@ -200,14 +223,19 @@ class LaneSystem final : public System<Real> {
 
   // Lanes of a block: known to the compiler unless the kernel is recorded.
   COSTATE_INLINE int stride() const {
-    if constexpr (kRecorded) return lanes_;
-    else return kLanes;
+    if constexpr (kRecorded)
+      return lanes_;
+    else
+      return kLanes;
   }
 
   template <class Scalar>
-  COSTATE_INLINE Vec<Scalar, kX> kernel_step(const StepContext& at, const Vec<Scalar, kX>& x, const Vec<Scalar, kU>& u, const Vec<Scalar, kP>& p) const {
-    if constexpr (kRecorded) return kernel_.template step<Scalar>(Scalar(value_t<Scalar>(at.k)), x, u, p);
-    else return Kernel::template step<Scalar>(at, x, u, p);
+  COSTATE_INLINE Vec<Scalar, kX> kernel_step(const StepContext& at, const Vec<Scalar, kX>& x,
+                                             const Vec<Scalar, kU>& u, const Vec<Scalar, kP>& p) const {
+    if constexpr (kRecorded)
+      return kernel_.template step<Scalar>(Scalar(value_t<Scalar>(at.k)), x, u, p);
+    else
+      return Kernel::template step<Scalar>(at, x, u, p);
   }
 
   ad::Program record() const requires(kRecorded) {
@@ -240,7 +268,8 @@ class LaneSystem final : public System<Real> {
       slot = slot + 1 == states.slots ? 0 : slot + 1;
       Real* to = states.base + slot * size + first;
       for (int j = 0; j < kUnroll; ++j) {
-        x[j] = kernel_step<S>(context(run.context(k), first / kWidth + j), x[j], load_controls(knot.u(run, stride()), first / kWidth + j), p[j]);
+        x[j] = kernel_step<S>(context(run.context(k), first / kWidth + j), x[j],
+                              load_controls(knot.u(run, stride()), first / kWidth + j), p[j]);
         store_vec(to + j * kWidth, stride(), x[j]);
       }
       knot.forward(run);
@@ -253,8 +282,10 @@ class LaneSystem final : public System<Real> {
   }
   // There may be no controls, and no pointer to them.
   COSTATE_INLINE Vec<S, kU> load_controls(const Real* u, int j) const {
-    if constexpr (kU == 0) return Vec<S, kU>::zero();
-    else return load_vec<S, kU>(u + j * kWidth, stride());
+    if constexpr (kU == 0)
+      return Vec<S, kU>::zero();
+    else
+      return load_vec<S, kU>(u + j * kWidth, stride());
   }
   static StepContext context(StepContext at, int j) { return {at.k, at.world + j * kWidth, at.seed}; }
 
@@ -263,8 +294,10 @@ class LaneSystem final : public System<Real> {
     std::int64_t index, phase;
     Knot(const Run<Real>& run, std::int64_t k) : index(k / run.hold), phase(k % run.hold) {}
     const Real* u(const Run<Real>& run, int stride) const {
-      if constexpr (kU == 0) return nullptr;
-      else return run.u + index * kU * stride;
+      if constexpr (kU == 0)
+        return nullptr;
+      else
+        return run.u + index * kU * stride;
     }
     void forward(const Run<Real>& run) {
       if constexpr (kU > 0) {
@@ -288,25 +321,30 @@ class LaneSystem final : public System<Real> {
   }();
 
   template <std::size_t... I>
-  void choose_reverse(unsigned long wanted, std::index_sequence<I...>, const Run<Real>& run, const Real* states, const Ring<Real>& lambda,
-                      Real* u_bar, Real* p_bar) const {
+  void choose_reverse(unsigned long wanted, std::index_sequence<I...>, const Run<Real>& run,
+                      const Real* states, const Ring<Real>& lambda, Real* u_bar, Real* p_bar) const {
     std::size_t best = kPatterns.size() - 1;
     for (std::size_t i = 0; i < kPatterns.size(); ++i) {
-      if ((wanted & ~kPatterns[i]) == 0 && std::popcount(kPatterns[i]) < std::popcount(kPatterns[best])) best = i;
+      if ((wanted & ~kPatterns[i]) == 0 && std::popcount(kPatterns[i]) < std::popcount(kPatterns[best]))
+        best = i;
     }
     ((best == I ? reverse_loop<kPatterns[I]>(run, states, lambda, u_bar, p_bar) : void()), ...);
   }
 
   template <unsigned long kActive>
-  void reverse_loop(const Run<Real>& run, const Real* states, const Ring<Real>& lambda, Real* u_bar, Real* p_bar) const {
+  void reverse_loop(const Run<Real>& run, const Real* states, const Ring<Real>& lambda, Real* u_bar,
+                    Real* p_bar) const {
     for (int j = 0; j < kUnroll; ++j) {
-      reverse_pack<kActive>(run, states + j * kWidth, lambda, u_bar ? u_bar + j * kWidth : nullptr, p_bar ? p_bar + j * kWidth : nullptr, j);
+      reverse_pack<kActive>(run, states + j * kWidth, lambda, u_bar ? u_bar + j * kWidth : nullptr,
+                            p_bar ? p_bar + j * kWidth : nullptr, j);
     }
   }
 
   // Pack j of the block. One at a time: a transpose has work enough in flight, and two would not fit into the registers.
   template <unsigned long kActive>
-  __attribute__((noinline)) void reverse_pack(const Run<Real>& run, const Real* states, const Ring<Real>& lambda, Real* u_bar, Real* p_bar, int j) const {
+  __attribute__((noinline)) void reverse_pack(const Run<Real>& run, const Real* states,
+                                              const Ring<Real>& lambda, Real* u_bar, Real* p_bar,
+                                              int j) const {
     constexpr std::int64_t size = kX * kLanes;
     Vec<S, kX> y_bar = load_vec<S, kX>(lambda.base + lambda.start * size + j * kWidth, kLanes);
     const Vec<S, kP> p = load_vec<S, kP>(run.p + j * kWidth, kLanes);
@@ -319,7 +357,8 @@ class LaneSystem final : public System<Real> {
     for (std::int64_t k = run.first + run.count - 1; k >= run.first; --k) {
       Real* u_bar_k = u_bar ? u_bar + knot.index * kU * kLanes : nullptr;
       Vec<S, kU> u_sum = u_bar ? load_vec<S, kU>(u_bar_k, kLanes) : Vec<S, kU>::zero();
-      y_bar = Kernel::template step_vjp<S>(context(run.context(k), j), load_vec<S, kX>(states + (k - run.first) * size, kLanes),
+      y_bar = Kernel::template step_vjp<S>(context(run.context(k), j),
+                                           load_vec<S, kX>(states + (k - run.first) * size, kLanes),
                                            load_controls(knot.u(run, kLanes), j), p, y_bar, u_sum, sum);
       if (kU > 0 && u_bar) store_vec(u_bar_k, kLanes, u_sum);
       knot.back(run);

@@ -61,7 +61,8 @@ namespace loss {
 
 // 1/2 weight |field - target|^2 of the final state. An empty target is zero; targets of all worlds: worlds x size numbers.
 template <class Real>
-ObjectivePtr<Real> final(const Signature& signature, std::string_view field, std::vector<Real> target, double weight = 1);
+ObjectivePtr<Real> final(const Signature& signature, std::string_view field, std::vector<Real> target,
+                         double weight = 1);
 
 // 1/2 weight sum_j |field(step_j) - target_j|^2 at chosen steps; targets are steps x size numbers shared by all worlds, or worlds x steps x size.
 template <class Real>
@@ -70,7 +71,8 @@ ObjectivePtr<Real> track(const Signature& signature, std::string_view field, std
 
 // weight * field[index] of the final state.
 template <class Real>
-ObjectivePtr<Real> final_value(const Signature& signature, std::string_view field, std::int64_t index = 0, double weight = 1);
+ObjectivePtr<Real> final_value(const Signature& signature, std::string_view field, std::int64_t index = 0,
+                               double weight = 1);
 
 // 1/2 weight sum_k |u_k|^2 over all steps.
 template <class Real>
@@ -78,7 +80,8 @@ ObjectivePtr<Real> effort(const Signature& signature, double weight = 1);
 
 // Cotangents supplied from outside, for chosen steps: L = sum_j <cotangent_j, x_{step_j}>, each worlds x states numbers.
 template <class Real>
-ObjectivePtr<Real> cotangents(const Signature& signature, std::vector<std::int64_t> steps, std::vector<std::vector<Real>> values);
+ObjectivePtr<Real> cotangents(const Signature& signature, std::vector<std::int64_t> steps,
+                              std::vector<std::vector<Real>> values);
 
 template <class Real>
 ObjectivePtr<Real> sum(std::vector<ObjectivePtr<Real>> terms);

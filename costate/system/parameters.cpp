@@ -16,23 +16,25 @@ Parameters<Real>::Parameters(const Signature& signature) : signature_(signature)
 
 template <class Real>
 std::size_t Parameters<Real>::position(std::string_view name) const {
-  return static_cast<std::size_t>(&signature_.find(Role::parameter, name) - signature_.fields(Role::parameter).data());
+  return static_cast<std::size_t>(&signature_.find(Role::parameter, name) -
+                                  signature_.fields(Role::parameter).data());
 }
 
 template <class Real>
 Parameters<Real>& Parameters<Real>::set(std::string_view name, std::vector<Real> values) {
   const std::size_t i = position(name);
-  const std::int64_t size = signature_.fields(Role::parameter)[i].size, have = static_cast<std::int64_t>(values.size());
+  const std::int64_t size = signature_.fields(Role::parameter)[i].size,
+                     have = static_cast<std::int64_t>(values.size());
   if (have == 1 && size != 1) values.resize(static_cast<std::size_t>(size), values[0]);
   if (have > 1 && have != size) {
     if (size == 0 || have % size != 0) {
-      throw Error("parameter '" + std::string(name) + "' takes 1, " + std::to_string(size) + " or worlds x " + std::to_string(size) +
-                  " numbers, not " + std::to_string(have));
+      throw Error("parameter '" + std::string(name) + "' takes 1, " + std::to_string(size) + " or worlds x " +
+                  std::to_string(size) + " numbers, not " + std::to_string(have));
     }
     const std::int64_t worlds = have / size;
     if (worlds_ != 1 && worlds_ != worlds) {
-      throw Error("parameter '" + std::string(name) + "' is given for " + std::to_string(worlds) + " worlds, another one for " +
-                  std::to_string(worlds_));
+      throw Error("parameter '" + std::string(name) + "' is given for " + std::to_string(worlds) +
+                  " worlds, another one for " + std::to_string(worlds_));
     }
     worlds_ = worlds;
   }

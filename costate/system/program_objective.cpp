@@ -83,7 +83,9 @@ class ProgramObjective final : public Objective<Real> {
   Call& begin(const At& at) const;
   void add_tangents(const Inputs<Real>& in_dot, int lanes, Call& call) const;
   void add_cotangents(const Cotangents<Real>& bar, int lanes, Call& call) const;
-  static unsigned wanted_of(const Cotangents<Real>& bar) { return (bar.x ? 1 : 0) | (bar.u ? 2 : 0) | (bar.p ? 4 : 0); }
+  static unsigned wanted_of(const Cotangents<Real>& bar) {
+    return (bar.x ? 1 : 0) | (bar.u ? 2 : 0) | (bar.p ? 4 : 0);
+  }
   template <class Pointers>
   static auto pointer_of(const Pointers& in, Role role) {
     return role == Role::state ? in.x : role == Role::control ? in.u : in.p;
@@ -127,7 +129,8 @@ ProgramObjective<Real>::ProgramObjective(const Signature& signature, const ad::P
     }
     if (active.active.empty()) continue;
     const ad::Program gradient = ad::vjp(term, active);
-    derivatives_[wanted] = {true, ad::Executable(gradient), ad::Executable(rates_of(ad::jvp(gradient, moving)))};
+    derivatives_[wanted] = {true, ad::Executable(gradient),
+                            ad::Executable(rates_of(ad::jvp(gradient, moving)))};
   }
 }
 
@@ -235,7 +238,8 @@ void ProgramObjective<Real>::vjp(const At& at, const Cotangents<Real>& bar) cons
 }
 
 template <class Real>
-void ProgramObjective<Real>::hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const {
+void ProgramObjective<Real>::hvp(const At& at, const Inputs<Real>& in_dot,
+                                 const Cotangents<Real>& bar_dot) const {
   const Derivative& derivative = derivatives_[wanted_of(bar_dot)];
   if (!derivative.exists) return;
   Call& call = begin(at);
@@ -255,12 +259,12 @@ ObjectivePtr<Real> program(const Signature& signature, const ad::Program& progra
 template <class Real>
 ObjectivePtr<Real> expression(const Signature& signature, std::string_view text, const When& when) {
   const bool timed = signature.find_if(Role::parameter, "dt") != nullptr;
-  return program<Real>(signature, ad::parse_expression(text, names_of(signature, timed), {.name = "objective"}),
-                       when);
+  return program<Real>(signature,
+                       ad::parse_expression(text, names_of(signature, timed), {.name = "objective"}), when);
 }
 
-#define COSTATE_INSTANTIATE(Real)                                                                         \
-  template ObjectivePtr<Real> program<Real>(const Signature&, const ad::Program&, const When&);           \
+#define COSTATE_INSTANTIATE(Real)                                                               \
+  template ObjectivePtr<Real> program<Real>(const Signature&, const ad::Program&, const When&); \
   template ObjectivePtr<Real> expression<Real>(const Signature&, std::string_view, const When&);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)

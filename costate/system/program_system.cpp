@@ -81,10 +81,10 @@ std::shared_ptr<System<Real>> equations_system(const Signature& signature, std::
   return program_system<Real>(signature, parse_step(signature, text, scheme), scheme, worlds);
 }
 
-#define COSTATE_INSTANTIATE(Real)                                                                        \
-  template std::shared_ptr<System<Real>> program_system<Real>(const Signature&, const ad::Program&,      \
-                                                              const Scheme&, std::int64_t);              \
-  template std::shared_ptr<System<Real>> equations_system<Real>(const Signature&, std::string_view,      \
+#define COSTATE_INSTANTIATE(Real)                                                                   \
+  template std::shared_ptr<System<Real>> program_system<Real>(const Signature&, const ad::Program&, \
+                                                              const Scheme&, std::int64_t);         \
+  template std::shared_ptr<System<Real>> equations_system<Real>(const Signature&, std::string_view, \
                                                                 const Scheme&, std::int64_t);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)

@@ -13,6 +13,7 @@
 #include "costate/core/philox.h"
 #include "costate/system/block.h"
 #include "costate/system/collector.h"
+#include "costate/system/keeper.h"
 
 namespace costate {
 template <class Real>
@@ -29,18 +30,25 @@ struct Rollout<Real>::Impl {
   std::vector<std::unique_ptr<Block<Real>>> waiting;
   Arguments<Real> waiting_arguments;
 
-  Impl(std::shared_ptr<const System<Real>> s, RolloutOptions o) : system(std::move(s)), options(std::move(o)) {
+  Impl(std::shared_ptr<const System<Real>> s, RolloutOptions o)
+      : system(std::move(s)), options(std::move(o)) {
     if (!system) throw Error("a rollout needs a system");
-    if (options.steps < 0) throw Error("steps = " + std::to_string(options.steps) + ": a rollout cannot have fewer than 0 steps");
-    if (options.worlds < 1) throw Error("worlds = " + std::to_string(options.worlds) + ": a rollout has at least one world");
-    if (options.hold < 1) throw Error("hold = " + std::to_string(options.hold) + ": a control is held for at least one step");
-    if (options.keep < 0) throw Error("keep = " + std::to_string(options.keep) + ": every keep-th state is returned, 0 for none");
+    if (options.steps < 0)
+      throw Error("steps = " + std::to_string(options.steps) + ": a rollout cannot have fewer than 0 steps");
+    if (options.worlds < 1)
+      throw Error("worlds = " + std::to_string(options.worlds) + ": a rollout has at least one world");
+    if (options.hold < 1)
+      throw Error("hold = " + std::to_string(options.hold) + ": a control is held for at least one step");
+    if (options.keep < 0)
+      throw Error("keep = " + std::to_string(options.keep) + ": every keep-th state is returned, 0 for none");
     const auto can = system->capabilities();
     if (options.checkpoints.kind == Checkpoints::Kind::reversible && !can.reversible) {
-      throw Error({"checkpoints = reversible, but this physics cannot step backwards", {},
+      throw Error({"checkpoints = reversible, but this physics cannot step backwards",
+                   {},
                    "use binomial(slots) or segments() to bound the memory"});
     }
-    Schedule(options.checkpoints, options.steps);  // complains about nonsense now, not in the middle of a gradient
+    Schedule(options.checkpoints,
+             options.steps);  // complains about nonsense now, not in the middle of a gradient
     activity.parameters = system->signature().match(Role::parameter, options.active);
     blocks = (options.worlds + system->lanes() - 1) / system->lanes();
     knots = (options.steps + options.hold - 1) / options.hold;
@@ -51,20 +59,22 @@ struct Rollout<Real>::Impl {
     const auto expect = [&](const char* name, std::size_t have, std::int64_t row) {
       const auto size = static_cast<std::int64_t>(have);
       if (size == row || size == row * options.worlds) return;
-      throw Error(std::string(what) + name + " has " + std::to_string(size) + " numbers instead of " + std::to_string(row) +
-                  " (shared) or " + std::to_string(row * options.worlds) + " (one row for each of " +
-                  std::to_string(options.worlds) + " worlds)");
+      throw Error(std::string(what) + name + " has " + std::to_string(size) + " numbers instead of " +
+                  std::to_string(row) + " (shared) or " + std::to_string(row * options.worlds) +
+                  " (one row for each of " + std::to_string(options.worlds) + " worlds)");
     };
     expect("x0", a.x0.size(), signature.states());
     expect("controls", a.controls.size(), knots * signature.controls());
     if (!same_fields(a.parameters.signature(), signature, Role::parameter)) {
-      throw Error(std::string(what) + "parameters belong to another system: make them from system.signature()");
+      throw Error(std::string(what) +
+                  "parameters belong to another system: make them from system.signature()");
     }
     for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f) {
       if (!a.parameters.per_world(f)) continue;
       if (a.parameters.worlds() != options.worlds) {
-        throw Error(std::string(what) + "parameter '" + signature.fields(Role::parameter)[f].name + "' is given for " +
-                    std::to_string(a.parameters.worlds()) + " worlds, the rollout has " + std::to_string(options.worlds));
+        throw Error(std::string(what) + "parameter '" + signature.fields(Role::parameter)[f].name +
+                    "' is given for " + std::to_string(a.parameters.worlds()) + " worlds, the rollout has " +
+                    std::to_string(options.worlds));
       }
     }
   }
@@ -122,8 +132,10 @@ struct Rollout<Real>::Impl {
             const std::lock_guard lock(merge);  // maxima and sorted lists: the order of arrival does not show
             report.advances = std::max(report.advances, block->advances());
             report.memory_bytes = std::max(report.memory_bytes, block->memory_bytes());
-            report.adjoint_residual = std::max(report.adjoint_residual, block->diagnostics().adjoint_residual);
-            if (block->energy_drift()) report.energy_drift = std::max(report.energy_drift.value_or(0), *block->energy_drift());
+            report.adjoint_residual =
+                std::max(report.adjoint_residual, block->diagnostics().adjoint_residual);
+            if (block->energy_drift())
+              report.energy_drift = std::max(report.energy_drift.value_or(0), *block->energy_drift());
             const auto& switches = block->diagnostics().mode_switches;
             report.mode_switches.insert(report.mode_switches.end(), switches.begin(), switches.end());
             for (int l = 0; l < block->live_lanes(); ++l) {
@@ -140,25 +152,34 @@ struct Rollout<Real>::Impl {
     if (second) second->finish();
 
     std::sort(masked.begin(), masked.end());
-    for (std::int64_t world : masked) out.values[static_cast<std::size_t>(world)] = std::numeric_limits<double>::quiet_NaN();
+    for (std::int64_t world : masked)
+      out.values[static_cast<std::size_t>(world)] = std::numeric_limits<double>::quiet_NaN();
     std::sort(report.mode_switches.begin(), report.mode_switches.end());
-    report.mode_switches.erase(std::unique(report.mode_switches.begin(), report.mode_switches.end()), report.mode_switches.end());
+    report.mode_switches.erase(std::unique(report.mode_switches.begin(), report.mode_switches.end()),
+                               report.mode_switches.end());
     out.value = 0;
     std::size_t next_masked = 0;
     for (std::int64_t w = 0; w < options.worlds; ++w) {
-      if (next_masked < masked.size() && masked[next_masked] == w) ++next_masked;
-      else out.value += out.values[static_cast<std::size_t>(w)];
+      if (next_masked < masked.size() && masked[next_masked] == w)
+        ++next_masked;
+      else
+        out.value += out.values[static_cast<std::size_t>(w)];
     }
     report.masked_worlds = std::move(masked);
     report.steps = options.steps;
     report.worlds = options.worlds;
     report.schedule = options.checkpoints.name();
-    if (options.checkpoints.window > 0) report.label = "biased: the cotangent is dropped every " + std::to_string(options.checkpoints.window) + " steps";
-    else if (!options.checkpoints.exact()) report.label = "exact up to rounding of the reconstructed states";
-    const std::int64_t samples = Block<Real>::samples(options.steps), spacing = Block<Real>::sample_spacing(options.steps);
+    if (options.checkpoints.window > 0)
+      report.label =
+          "biased: the cotangent is dropped every " + std::to_string(options.checkpoints.window) + " steps";
+    else if (!options.checkpoints.exact())
+      report.label = "exact up to rounding of the reconstructed states";
+    const std::int64_t samples = Block<Real>::samples(options.steps),
+                       spacing = Block<Real>::sample_spacing(options.steps);
     for (std::int64_t i = 0; i < samples; ++i) {
       report.sampled_steps.push_back(i == samples - 1 ? options.steps : i * spacing);
-      report.adjoint_norm.push_back(std::sqrt(collector.total[static_cast<std::size_t>(collector.norms + i)]));
+      report.adjoint_norm.push_back(
+          std::sqrt(collector.total[static_cast<std::size_t>(collector.norms + i)]));
     }
   }
 
@@ -194,7 +215,8 @@ struct Rollout<Real>::Impl {
   }
 
   // One directional difference, along a fixed pseudo-random direction over everything that is active.
-  void spot_check(Rollout& self, const Arguments<Real>& arguments, const Objective<Real>& objective, Gradient<Real>& gradient) {
+  void spot_check(Rollout& self, const Arguments<Real>& arguments, const Objective<Real>& objective,
+                  Gradient<Real>& gradient) {
     std::uint64_t drawn = 0;
     const auto random = [&drawn] { return 2 * uniform(2026, 0, drawn++) - 1; };
     const double h = std::cbrt(double(std::numeric_limits<Real>::epsilon()));
@@ -213,7 +235,8 @@ struct Rollout<Real>::Impl {
     shift(plus.x0, minus.x0, gradient.x0);
     shift(plus.controls, minus.controls, gradient.controls);
     for (std::size_t f = 0; f < activity.parameters.size(); ++f) {
-      if (activity.parameters[f]) shift(plus.parameters.values(f), minus.parameters.values(f), gradient.parameters.values(f));
+      if (activity.parameters[f])
+        shift(plus.parameters.values(f), minus.parameters.values(f), gradient.parameters.values(f));
     }
     const double difference = self.value(plus, objective) - self.value(minus, objective);
     gradient.report.spot_check = scale > 0 ? std::abs(difference - expected) / scale : std::abs(difference);
@@ -230,50 +253,26 @@ Rollout<Real>::Rollout(Rollout&&) noexcept = default;
 template <class Real>
 Rollout<Real>& Rollout<Real>::operator=(Rollout&&) noexcept = default;
 template <class Real>
-const System<Real>& Rollout<Real>::system() const { return *impl_->system; }
+const System<Real>& Rollout<Real>::system() const {
+  return *impl_->system;
+}
 template <class Real>
-const RolloutOptions& Rollout<Real>::options() const { return impl_->options; }
+const RolloutOptions& Rollout<Real>::options() const {
+  return impl_->options;
+}
 template <class Real>
-std::int64_t Rollout<Real>::knots() const { return impl_->knots; }
+std::int64_t Rollout<Real>::knots() const {
+  return impl_->knots;
+}
 
 template <class Real>
 Arguments<Real> Rollout<Real>::arguments() const {
   const Signature& s = impl_->system->signature();
-  return {std::vector<Real>(static_cast<std::size_t>(s.states())), std::vector<Real>(static_cast<std::size_t>(impl_->knots * s.controls())),
-          Parameters<Real>(s)};
+  return {std::vector<Real>(static_cast<std::size_t>(s.states())),
+          std::vector<Real>(static_cast<std::size_t>(impl_->knots * s.controls())), Parameters<Real>(s)};
 }
 
 namespace {
-
-// Takes kept states out of blocks into kept x worlds x states.
-template <class Real>
-class Keeper {
- public:
-  Keeper(const System<Real>& system, const RolloutOptions& options, Trajectory<Real>& out) : system_(system), options_(options), out_(out) {
-    const auto n = system.signature().states();
-    for (std::int64_t k = 0; options.keep > 0 && k <= options.steps; k += options.keep) out.kept.push_back(k);
-    out.states.resize(out.kept.size() * static_cast<std::size_t>(options.worlds * n));
-    out.final_state.resize(static_cast<std::size_t>(options.worlds * n));
-  }
-  typename Block<Real>::Keep of(const Block<Real>& block) const {
-    return [this, &block](std::int64_t k, const Real* x) {
-      const std::int64_t n = system_.signature().states();
-      if (options_.keep > 0 && k % options_.keep == 0) put(block, x, out_.states.data() + (k / options_.keep) * options_.worlds * n);
-      if (k == options_.steps) put(block, x, out_.final_state.data());
-    };
-  }
-
- private:
-  void put(const Block<Real>& block, const Real* x, Real* to) const {
-    const std::int64_t n = system_.signature().states();
-    for (int l = 0; l < block.live_lanes(); ++l) {
-      for (std::int64_t i = 0; i < n; ++i) to[(block.first_world() + l) * n + i] = x[i * system_.lanes() + l];
-    }
-  }
-  const System<Real>& system_;
-  const RolloutOptions& options_;
-  Trajectory<Real>& out_;
-};
 
 template <class Real>
 void list_diverged(const Block<Real>& block, std::mutex& mutex, std::vector<std::int64_t>& list) {
@@ -309,7 +308,8 @@ double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Re
   impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
     block.simulate(&objective, nullptr);
     for (int l = 0; l < block.live_lanes(); ++l) {
-      if (!block.diverged()[static_cast<std::size_t>(l)]) values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
+      if (!block.diverged()[static_cast<std::size_t>(l)])
+        values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
     }
   });
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -344,7 +344,8 @@ Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments) {
 
 template <class Real>
 Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
-  if (impl_->waiting.empty()) throw Error({"backward() without a forward() before it", {}, "each forward() serves one backward()"});
+  if (impl_->waiting.empty())
+    throw Error({"backward() without a forward() before it", {}, "each forward() serves one backward()"});
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
   Collector<Real> collector(impl_->shape(), impl_->waiting_arguments, out, false);
@@ -355,14 +356,16 @@ Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
     block->backward(objective);
     return block;
   });
-  std::fill(out.values.begin(), out.values.end(), std::numeric_limits<double>::quiet_NaN());  // known only to value_and_gradient
+  std::fill(out.values.begin(), out.values.end(),
+            std::numeric_limits<double>::quiet_NaN());  // known only to value_and_gradient
   out.value = std::numeric_limits<double>::quiet_NaN();
   out.report.conclude(std::numeric_limits<Real>::epsilon());
   return out;
 }
 
 template <class Real>
-Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& arguments, const Objective<Real>& objective) {
+Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& arguments,
+                                                 const Objective<Real>& objective) {
   impl_->check(arguments, "");
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
@@ -380,7 +383,8 @@ Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& argument
 }
 
 template <class Real>
-Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction, const Objective<Real>* objective) {
+Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction,
+                                 const Objective<Real>* objective) {
   impl_->check(arguments, "");
   impl_->check(direction, "direction: ");
   if (objective) objective->check(impl_->options.steps, impl_->options.worlds);
@@ -398,7 +402,8 @@ Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Argumen
     for (int l = 0; l < block.live_lanes(); ++l) {
       if (block.diverged()[static_cast<std::size_t>(l)]) continue;
       values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
-      rates[static_cast<std::size_t>(block.first_world() + l)] = block.loss_dot()[static_cast<std::size_t>(l)];
+      rates[static_cast<std::size_t>(block.first_world() + l)] =
+          block.loss_dot()[static_cast<std::size_t>(l)];
     }
   });
   out.value = std::accumulate(values.begin(), values.end(), 0.0);
@@ -407,7 +412,8 @@ Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Argumen
 }
 
 template <class Real>
-typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Arguments<Real>& arguments, const Arguments<Real>& direction,
+typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Arguments<Real>& arguments,
+                                                                    const Arguments<Real>& direction,
                                                                     const Objective<Real>& objective) {
   if (!impl_->system->capabilities().second_order) {
     throw Error({"this physics has no second derivatives", {}, "take differences of gradients"});
@@ -416,7 +422,8 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
   impl_->check(direction, "direction: ");
   objective.check(impl_->options.steps, impl_->options.worlds);
   HessianVector out;
-  Collector<Real> gradient(impl_->shape(), arguments, out.gradient, false), product(impl_->shape(), arguments, out.product, true);
+  Collector<Real> gradient(impl_->shape(), arguments, out.gradient, false),
+      product(impl_->shape(), arguments, out.product, true);
   impl_->collect(gradient, &product, [&](std::int64_t b) {
     auto block = impl_->take();
     block->load(arguments, b * impl_->system->lanes());
@@ -431,7 +438,8 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
 template <class Real>
 std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
   impl_->check(arguments, "");
-  if (impl_->options.worlds != 1) throw Error("jacobian() is of a single world: make the rollout with worlds = 1");
+  if (impl_->options.worlds != 1)
+    throw Error("jacobian() is of a single world: make the rollout with worlds = 1");
   const Signature& s = impl_->system->signature();
   const std::int64_t n = s.states();
   const int lanes = impl_->system->lanes();
@@ -439,7 +447,8 @@ std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
   for (std::int64_t i = 0; i < n; ++i) columns.push_back(i);
   for (std::size_t f = 0; f < impl_->activity.parameters.size(); ++f) {
     const Field& field = s.fields(Role::parameter)[f];
-    for (std::int64_t i = 0; impl_->activity.parameters[f] && i < field.size; ++i) columns.push_back(n + field.offset + i);
+    for (std::int64_t i = 0; impl_->activity.parameters[f] && i < field.size; ++i)
+      columns.push_back(n + field.offset + i);
   }
   const auto count = static_cast<std::int64_t>(columns.size());
   std::vector<Real> matrix(static_cast<std::size_t>(n * count));
@@ -456,7 +465,8 @@ std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
     }
     block->simulate_tangent(nullptr);
     for (std::int64_t c = begin; c < end; ++c) {
-      for (std::int64_t i = 0; i < n; ++i) matrix[static_cast<std::size_t>(i * count + c)] = block->final_state_dot()[i * lanes + (c - begin)];
+      for (std::int64_t i = 0; i < n; ++i)
+        matrix[static_cast<std::size_t>(i * count + c)] = block->final_state_dot()[i * lanes + (c - begin)];
     }
     impl_->give_back(std::move(block));
   });

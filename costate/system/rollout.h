@@ -34,8 +34,8 @@ struct RolloutOptions {
   std::int64_t steps = 1;
   std::int64_t worlds = 1;
   Checkpoints checkpoints = store_all();
-  std::int64_t hold = 1;                    // steps that share a control knot
-  std::int64_t keep = 0;                    // forward() returns every keep-th state (0: only the last)
+  std::int64_t hold = 1;                     // steps that share a control knot
+  std::int64_t keep = 0;                     // forward() returns every keep-th state (0: only the last)
   std::vector<std::string> active = {"**"};  // parameters whose gradient is wanted, as globs; {} for none
   std::uint64_t seed = 0;
   OnDivergence on_divergence = OnDivergence::stop;
@@ -98,13 +98,15 @@ class Rollout {
   Gradient<Real> value_and_gradient(const Arguments<Real>& arguments, const Objective<Real>& objective);
 
   // Forward mode along one direction (the shapes of `direction` are those of `arguments`).
-  Tangent<Real> jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction, const Objective<Real>* objective = nullptr);
+  Tangent<Real> jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction,
+                    const Objective<Real>* objective = nullptr);
 
   // Gradient, and its rate of change along `direction`: a Hessian-vector product.
   struct HessianVector {
     Gradient<Real> gradient, product;
   };
-  HessianVector hessian_vector(const Arguments<Real>& arguments, const Arguments<Real>& direction, const Objective<Real>& objective);
+  HessianVector hessian_vector(const Arguments<Real>& arguments, const Arguments<Real>& direction,
+                               const Objective<Real>& objective);
 
   // d x_T / d (x0, active parameters) of a single world, row-major; columns in that order. Directions run in SIMD lanes.
   std::vector<Real> jacobian(const Arguments<Real>& arguments);

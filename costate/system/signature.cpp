@@ -10,9 +10,12 @@ namespace costate {
 
 const char* to_string(Role role) {
   switch (role) {
-    case Role::state: return "state";
-    case Role::control: return "control";
-    case Role::parameter: return "parameter";
+    case Role::state:
+      return "state";
+    case Role::control:
+      return "control";
+    case Role::parameter:
+      return "parameter";
   }
   return "";
 }
@@ -37,7 +40,8 @@ Signature& Signature::parameter_field(std::string name, std::int64_t size, doubl
 Signature& Signature::add(Role role, Field field) {
   if (field.name.empty()) throw Error(std::string("a ") + to_string(role) + " field needs a name");
   if (field.size < 0) throw Error("field '" + field.name + "' has a negative size");
-  if (find_if(role, field.name)) throw Error(std::string("two ") + to_string(role) + " fields are named '" + field.name + "'");
+  if (find_if(role, field.name))
+    throw Error(std::string("two ") + to_string(role) + " fields are named '" + field.name + "'");
   field.offset = total(role);
   fields_[static_cast<int>(role)].push_back(std::move(field));
   return *this;
@@ -78,7 +82,9 @@ std::string choose_from(std::string_view name, const std::vector<Field>& fields)
 
 const Field& Signature::find(Role role, std::string_view name) const {
   if (const Field* field = find_if(role, name)) return *field;
-  throw Error({"no " + std::string(to_string(role)) + " is named '" + std::string(name) + "'", {}, choose_from(name, fields(role))});
+  throw Error({"no " + std::string(to_string(role)) + " is named '" + std::string(name) + "'",
+               {},
+               choose_from(name, fields(role))});
 }
 
 std::vector<bool> Signature::match(Role role, const std::vector<std::string>& globs) const {
@@ -92,7 +98,8 @@ std::vector<bool> Signature::match(Role role, const std::vector<std::string>& gl
       found = true;
     }
     if (!found) {
-      throw Error({"no " + std::string(to_string(role)) + " matches '" + glob + "'", {}, choose_from(glob, list)});
+      throw Error(
+          {"no " + std::string(to_string(role)) + " matches '" + glob + "'", {}, choose_from(glob, list)});
     }
   }
   return chosen;
@@ -122,7 +129,8 @@ std::string Signature::to_text() const {
 bool same_fields(const Signature& a, const Signature& b, Role role) {
   const auto& x = a.fields(role);
   const auto& y = b.fields(role);
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Field& f, const Field& g) { return f.name == g.name && f.size == g.size; });
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Field& f, const Field& g) { return f.name == g.name && f.size == g.size; });
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {

@@ -163,8 +163,7 @@ template <class Real>
 void StepProgram<Real>::vjp(std::int64_t k, const Inputs<Real>& in, const Real* y_bar,
                             const Cotangents<Real>& bar, const Activity& active, int lanes,
                             Scratch& scratch) const {
-  const Variant& v =
-      variant(kVjp, {has_controls_ && bar.u != nullptr, bar.p != nullptr, &active}, scratch);
+  const Variant& v = variant(kVjp, {has_controls_ && bar.u != nullptr, bar.p != nullptr, &active}, scratch);
   add_inputs(k, in, lanes, scratch);
   scratch.inputs.push_back({y_bar, lanes, false});
   add_cotangents(bar, v, lanes, scratch);
@@ -176,8 +175,7 @@ void StepProgram<Real>::hvp(std::int64_t k, const Inputs<Real>& in, const Inputs
                             const Real* y_bar, const Real* y_bar_dot, const Cotangents<Real>& bar,
                             const Cotangents<Real>& bar_dot, const Activity& active, int lanes,
                             Scratch& scratch) const {
-  const Variant& v =
-      variant(kHvp, {has_controls_ && bar.u != nullptr, bar.p != nullptr, &active}, scratch);
+  const Variant& v = variant(kHvp, {has_controls_ && bar.u != nullptr, bar.p != nullptr, &active}, scratch);
   add_inputs(k, in, lanes, scratch);
   scratch.inputs.push_back({y_bar, lanes, false});
   add_tangents(in_dot, v, lanes, scratch);

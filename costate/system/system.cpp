@@ -17,19 +17,21 @@ Inputs<Real> inputs_of(const System<Real>& system, const Run<Real>& run, std::in
 }  // namespace
 
 template <class Real>
-void System<Real>::step_jvp(const StepContext&, const Inputs<Real>&, const Inputs<Real>&, Real*, Real*, Workspace&) const {
+void System<Real>::step_jvp(const StepContext&, const Inputs<Real>&, const Inputs<Real>&, Real*, Real*,
+                            Workspace&) const {
   missing("forward-mode derivative", "use backward(), or a finite-difference check");
 }
 
 template <class Real>
-void System<Real>::step_vjp(const StepContext&, const Inputs<Real>&, const Real*, const Real*, const Cotangents<Real>&,
-                            const Activity&, Workspace&) const {
+void System<Real>::step_vjp(const StepContext&, const Inputs<Real>&, const Real*, const Real*,
+                            const Cotangents<Real>&, const Activity&, Workspace&) const {
   missing("reverse-mode derivative", "use jvp()");
 }
 
 template <class Real>
-void System<Real>::step_hvp(const StepContext&, const Inputs<Real>&, const Inputs<Real>&, const Real*, const Real*,
-                            const Cotangents<Real>&, const Cotangents<Real>&, const Activity&, Workspace&) const {
+void System<Real>::step_hvp(const StepContext&, const Inputs<Real>&, const Inputs<Real>&, const Real*,
+                            const Real*, const Cotangents<Real>&, const Cotangents<Real>&, const Activity&,
+                            Workspace&) const {
   missing("second derivatives", "take differences of gradients");
 }
 
@@ -44,7 +46,8 @@ void System<Real>::energy(const Inputs<Real>&, Real*, Workspace&) const {
 }
 
 template <class Real>
-void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const {
+void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
+                           Workspace& work) const {
   const std::int64_t size = state_size();
   std::int64_t slot = states.start;
   for (std::int64_t j = 0; j < run.count; ++j) {
@@ -56,15 +59,17 @@ void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real*
 }
 
 template <class Real>
-void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda, Real* u_bar,
-                           Real* p_bar, const Activity& active, Workspace& work) const {
+void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real* tape,
+                           const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
+                           Workspace& work) const {
   const std::int64_t size = state_size();
   std::int64_t slot = lambda.start;
   for (std::int64_t j = run.count - 1; j >= 0; --j) {
     const std::int64_t k = run.first + j, next = slot + 1 == lambda.slots ? 0 : slot + 1;
     step_vjp(run.context(k), inputs_of(*this, run, k, states + j * size),
              tape ? tape + j * tape_size() * lanes() : nullptr, lambda.base + slot * size,
-             {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar}, active, work);
+             {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar},
+             active, work);
     slot = next;
   }
 }

@@ -37,8 +37,9 @@ struct StepContext {
 
 // What a step noticed, for the GradientReport.
 struct Diagnostics {
-  std::vector<std::int64_t> mode_switches;  // steps whose contact or branch pattern differs from the step before
-  double adjoint_residual = 0;              // largest relative residual of an adjoint solve
+  std::vector<std::int64_t>
+      mode_switches;            // steps whose contact or branch pattern differs from the step before
+  double adjoint_residual = 0;  // largest relative residual of an adjoint solve
 };
 
 // Scratch of one block. A physics derives its own; nobody reads it between calls, except the diagnostics.
@@ -108,22 +109,24 @@ class System {
   virtual Capabilities capabilities() const { return {}; }
 
   // y = step(x, u, p). Null tape: not wanted.
-  virtual void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const = 0;
+  virtual void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
+                    Workspace& work) const = 0;
 
   // y and y_dot. A null pointer in `in_dot` stands for zero.
-  virtual void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
-                        Workspace& work) const;
+  virtual void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
+                        Real* y_dot, Workspace& work) const;
 
   virtual void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                         const Cotangents<Real>& bar, const Activity& active, Workspace& work) const;
 
   // Forward tangent of step_vjp: bar as step_vjp, bar_dot its rate when the inputs move along in_dot and y_bar along y_bar_dot.
-  virtual void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
-                        const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
-                        const Activity& active, Workspace& work) const;
+  virtual void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
+                        const Real* y_bar, const Real* y_bar_dot, const Cotangents<Real>& bar,
+                        const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const;
 
   // x from y = step(x, u, p), for time-reversible integrators; in.x is not read.
-  virtual void step_back(const StepContext& at, const Inputs<Real>& in, const Real* y, Real* x, Workspace& work) const;
+  virtual void step_back(const StepContext& at, const Inputs<Real>& in, const Real* y, Real* x,
+                         Workspace& work) const;
 
   // Energy of each lane at (x, p), where the physics conserves one.
   virtual void energy(const Inputs<Real>& in, Real* value, Workspace& work) const;
@@ -136,8 +139,8 @@ class System {
 
   // Runs the transposes backwards over a recorded run (states[j] = x_{first + j}). Entry 0 of the ring lambda is the
   // cotangent after the run; entry `count` is the one before it on return. u_bar points to knot 0, like run.u.
-  virtual void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda, Real* u_bar,
-                       Real* p_bar, const Activity& active, Workspace& work) const;
+  virtual void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
+                       Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const;
 
   // --- sizes in numbers --------------------------------------------------------------------------------------------------
   std::int64_t state_size() const { return signature().states() * lanes(); }

@@ -13,7 +13,8 @@ TEST(Names, TheNearestIsFoundIfItIsNear) {
 }
 
 TEST(Names, ThreeNearestComeInOrder) {
-  EXPECT_EQ(nearest_names("mas", {"length", "mass", "gas", "max"}), (std::vector<std::string>{"mass", "gas", "max"}));
+  EXPECT_EQ(nearest_names("mas", {"length", "mass", "gas", "max"}),
+            (std::vector<std::string>{"mass", "gas", "max"}));
 }
 
 TEST(Names, LongNamesAreComparedByTheirBeginning) {

@@ -7,7 +7,8 @@ namespace {
 
 template <class P>
 class PackTest : public testing::Test {};
-using Packs = testing::Types<Pack<float, 4>, Pack<float, 8>, Pack<double, 2>, Pack<double, 4>, NativePack<float>, NativePack<double>>;
+using Packs = testing::Types<Pack<float, 4>, Pack<float, 8>, Pack<double, 2>, Pack<double, 4>,
+                             NativePack<float>, NativePack<double>>;
 TYPED_TEST_SUITE(PackTest, Packs);
 
 template <class P>

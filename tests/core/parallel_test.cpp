@@ -34,7 +34,10 @@ TEST(Parallel, SumHasTheSameBitsForAnyThreadCount) {
 }
 
 TEST(Parallel, AnExceptionLeavesTheLoop) {
-  EXPECT_THROW(parallel_for(100, 1, [](std::int64_t b, std::int64_t) { if (b == 57) throw std::runtime_error("x"); }),
+  EXPECT_THROW(parallel_for(100, 1,
+                            [](std::int64_t b, std::int64_t) {
+                              if (b == 57) throw std::runtime_error("x");
+                            }),
                std::runtime_error);
 }
 

@@ -21,12 +21,15 @@ Arguments<Real> bump(const Rollout<Real>& rollout, std::int64_t nx, std::int64_t
     for (std::int64_t i = 0; i < nx; ++i) {
       const double r2 = std::pow(double(i) - 0.4 * double(nx), 2) + std::pow(double(j) - 0.6 * double(ny), 2);
       a.x0[static_cast<std::size_t>(j * nx + i)] = static_cast<Real>(std::exp(-0.1 * r2));
-      a.x0[static_cast<std::size_t>(nx * ny + j * nx + i)] = static_cast<Real>(0.1 * std::sin(0.3 * double(i + 2 * j)));
-      speed[static_cast<std::size_t>(j * nx + i)] = static_cast<Real>(1 + 0.2 * std::sin(0.5 * double(i) - 0.2 * double(j)));
+      a.x0[static_cast<std::size_t>(nx * ny + j * nx + i)] =
+          static_cast<Real>(0.1 * std::sin(0.3 * double(i + 2 * j)));
+      speed[static_cast<std::size_t>(j * nx + i)] =
+          static_cast<Real>(1 + 0.2 * std::sin(0.5 * double(i) - 0.2 * double(j)));
     }
   }
   a.parameters.set("speed", speed).set("damping", Real(0.05));
-  for (std::size_t k = 0; k < a.controls.size(); ++k) a.controls[k] = static_cast<Real>(std::cos(0.9 * double(k)));
+  for (std::size_t k = 0; k < a.controls.size(); ++k)
+    a.controls[k] = static_cast<Real>(std::cos(0.9 * double(k)));
   return a;
 }
 
@@ -34,7 +37,9 @@ template <class Real>
 void contract(std::int64_t nx, std::int64_t ny) {
   const auto system = grid::wave<Real>({.nx = nx, .ny = ny, .sources = {nx + 1, 3 * nx - 1}});
   Rollout<Real> rollout(system, {.steps = 30, .hold = 5});
-  test::expect_contract<Real>(system, bump(rollout, nx, ny), *loss::sum<Real>({loss::final<Real>(system->signature(), "u", {}), loss::effort<Real>(system->signature())}),
+  test::expect_contract<Real>(system, bump(rollout, nx, ny),
+                              *loss::sum<Real>({loss::final<Real>(system->signature(), "u", {}),
+                                                loss::effort<Real>(system->signature())}),
                               {.steps = 30, .hold = 5, .stencil_step = 3e-4});
   Rollout<Real> one(system, {.steps = 1});
   test::expect_transpose_matches_dual<Real>(*system, bump(one, nx, ny), sizeof(Real) == 8 ? 1e-12 : 2e-5);
@@ -42,14 +47,19 @@ void contract(std::int64_t nx, std::int64_t ny) {
 
 TEST(Wave, MeetsTheContractInDouble) { contract<double>(21, 13); }
 TEST(Wave, MeetsTheContractInFloat) { contract<float>(37, 5); }
-TEST(Wave, MeetsTheContractOnTheSmallestGrids) { contract<double>(2, 4); contract<double>(3, 3); }
+TEST(Wave, MeetsTheContractOnTheSmallestGrids) {
+  contract<double>(2, 4);
+  contract<double>(3, 3);
+}
 
 // Long rows make chunks of four rows: three chunks, the last one short.
 TEST(Wave, MeetsTheContractAcrossChunks) {
   const std::int64_t nx = 4100, ny = 11;
   const auto system = grid::wave<double>({.nx = nx, .ny = ny, .sources = {5 * nx - 1}});
   Rollout<double> rollout(system, {.steps = 7, .hold = 5});
-  test::expect_contract<double>(system, bump(rollout, nx, ny), *loss::final<double>(system->signature(), "u", {}), {.steps = 7, .hold = 5, .stencil_step = 3e-4});
+  test::expect_contract<double>(system, bump(rollout, nx, ny),
+                                *loss::final<double>(system->signature(), "u", {}),
+                                {.steps = 7, .hold = 5, .stencil_step = 3e-4});
 }
 
 // Standing wave in a box of N cells: the discrete Laplacian's eigenvector sin(pi (i+1)/(N+1)) sin(...) oscillates with the discrete
@@ -61,8 +71,12 @@ TEST(Wave, StandingWaveHasTheFrequencyOfTheScheme) {
   const int steps = 300;
   Rollout<double> rollout(system, {.steps = steps});
   Arguments<double> a = rollout.arguments();
-  const double k = 2 * std::sin(std::numbers::pi / (2.0 * (n + 1))) * std::sqrt(2.0), w = 2 / dt * std::asin(dt * k / 2);
-  const auto mode = [&](std::int64_t i, std::int64_t j) { return std::sin(std::numbers::pi * double(i + 1) / (n + 1)) * std::sin(std::numbers::pi * double(j + 1) / (n + 1)); };
+  const double k = 2 * std::sin(std::numbers::pi / (2.0 * (n + 1))) * std::sqrt(2.0),
+               w = 2 / dt * std::asin(dt * k / 2);
+  const auto mode = [&](std::int64_t i, std::int64_t j) {
+    return std::sin(std::numbers::pi * double(i + 1) / (n + 1)) *
+           std::sin(std::numbers::pi * double(j + 1) / (n + 1));
+  };
   // v lives half a step behind u: u_m = cos(w dt m), v_0 = (u_0 - u_{-1}) / dt.
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = 0; i < n; ++i) {
@@ -71,14 +85,16 @@ TEST(Wave, StandingWaveHasTheFrequencyOfTheScheme) {
     }
   }
   const auto end = rollout.simulate(a).final_state;
-  for (std::int64_t c : {0, 100, 480, 960}) EXPECT_NEAR(end[static_cast<std::size_t>(c)], std::cos(w * dt * steps) * mode(c % n, c / n), 1e-10);
+  for (std::int64_t c : {0, 100, 480, 960})
+    EXPECT_NEAR(end[static_cast<std::size_t>(c)], std::cos(w * dt * steps) * mode(c % n, c / n), 1e-10);
 }
 
 TEST(Wave, ReversesInConstantMemory) {
   const std::int64_t n = 40;
   const auto system = grid::wave<double>({.nx = n, .ny = n, .sources = {n * n / 2}});
   const auto objective = loss::final<double>(system->signature(), "u", {});
-  Rollout<double> stored(system, {.steps = 200, .hold = 10}), reversed(system, {.steps = 200, .checkpoints = reversible(), .hold = 10});
+  Rollout<double> stored(system, {.steps = 200, .hold = 10}),
+      reversed(system, {.steps = 200, .checkpoints = reversible(), .hold = 10});
   Arguments<double> a = bump(stored, n, n);
   a.parameters.set("damping", 0.01);
   const auto exact = stored.value_and_gradient(a, *objective), g = reversed.value_and_gradient(a, *objective);
@@ -94,6 +110,7 @@ TEST(Wave, ReversesInConstantMemory) {
 TEST(Wave, NonsenseIsRefused) {
   EXPECT_THROW(grid::wave<double>({.nx = 1, .ny = 5}), Error);
   EXPECT_THROW(grid::wave<double>({.dt = 2.0}), Error);
+  EXPECT_THROW(grid::wave<double>({.speed = -1.0}), Error);
   EXPECT_THROW(grid::wave<double>({.sources = {64 * 64}}), Error);
 }
 
@@ -101,7 +118,8 @@ TEST(Wave, AMaskedWorldLeavesTheOthersTheirGradient) {
   const test::AllowFloatExceptions the_masked_world_is_not_a_number;
   const auto system = grid::wave<double>({.nx = 8, .ny = 8});
   const auto objective = loss::final<double>(system->signature(), "u", {});
-  Rollout<double> one(system, {.steps = 5}), two(system, {.steps = 5, .worlds = 2, .on_divergence = OnDivergence::mask_world});
+  Rollout<double> one(system, {.steps = 5}),
+      two(system, {.steps = 5, .worlds = 2, .on_divergence = OnDivergence::mask_world});
   const Arguments<double> a = bump(one, 8, 8);
   Arguments<double> both = a;
   both.x0.insert(both.x0.end(), a.x0.begin(), a.x0.end());

@@ -64,7 +64,8 @@ Count execute(const Checkpoints& checkpoints, std::int64_t steps) {
 TEST(Checkpoints, BinomialCountsAreThePublishedOnes) {
   const struct {
     std::int64_t steps, slots, advances;
-  } published[] = {{10, 3, 15}, {100, 10, 222}, {1000, 5, 6284}, {1000, 10, 3636}, {1000, 31, 2439}, {10000, 100, 24747}};
+  } published[] = {{10, 3, 15},      {100, 10, 222},   {1000, 5, 6284},
+                   {1000, 10, 3636}, {1000, 31, 2439}, {10000, 100, 24747}};
   for (const auto& row : published) {
     EXPECT_EQ(binomial_advances(row.steps, row.slots), row.advances);
     const Count count = execute(binomial(row.slots), row.steps);

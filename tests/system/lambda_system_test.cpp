@@ -37,14 +37,16 @@ std::shared_ptr<System<Real>> pendulum(Method method, std::int64_t worlds = kMan
   const auto rhs = [](auto x, auto u, auto p) {
     return std::array{x[1], (u[0] / (p[2] * p[1]) - p[0] * sin(x[0])) / p[1]};
   };
-  return lambda_system<Real, Sizes{.states = 2, .controls = 1, .parameters = 3}>(pendulum_fields(), rhs, method, worlds);
+  return lambda_system<Real, Sizes{.states = 2, .controls = 1, .parameters = 3}>(pendulum_fields(), rhs,
+                                                                                 method, worlds);
 }
 
 template <class Real>
 Arguments<Real> start(const Rollout<Real>& rollout, std::vector<Real> x0) {
   Arguments<Real> a = rollout.arguments();
   a.x0 = std::move(x0);
-  for (std::size_t i = 0; i < a.controls.size(); ++i) a.controls[i] = static_cast<Real>(0.3 * std::sin(0.7 * double(i)));
+  for (std::size_t i = 0; i < a.controls.size(); ++i)
+    a.controls[i] = static_cast<Real>(0.3 * std::sin(0.7 * double(i)));
   return a;
 }
 
@@ -72,7 +74,11 @@ TEST(LambdaSystem, AFunctionOfTimeMeetsTheContract) {
   Signature s;
   s.state("q").state("v").parameter("omega", 1.3).parameter("gain", 0.7);
   const auto system = lambda_system<double, Sizes{.states = 2, .parameters = 2}>(
-      s, [](auto x, auto, auto p, auto t) { return std::array{x[1], -x[0] + p[1] * cos(p[0] * t)}; }, rk4(0.05));
+      s,
+      [](auto x, auto, auto p, auto t) {
+        return std::array{x[1], -x[0] + p[1] * cos(p[0] * t)};
+      },
+      rk4(0.05));
   ASSERT_NE(system->signature().find_if(Role::parameter, "t0"), nullptr);
   meets_contract<double>(system, {0.3, -0.2});
 }
@@ -91,10 +97,13 @@ TEST(LambdaSystem, AMapWithABranchAndACaptureMeetsTheContract) {
 
 // Lambda, recording and kernel are three routes to one gradient.
 template <class Real>
-void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr<System<Real>>& b, std::vector<Real> x0) {
+void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr<System<Real>>& b,
+                   std::vector<Real> x0) {
   const RolloutOptions options{.steps = 100, .worlds = 21, .hold = 10};
   Rollout<Real> left(a, options), right(b, options);
-  const auto objective = [](const Signature& s) { return loss::final<Real>(s, s.fields(Role::state)[0].name, {}); };
+  const auto objective = [](const Signature& s) {
+    return loss::final<Real>(s, s.fields(Role::state)[0].name, {});
+  };
   const auto g = left.value_and_gradient(start(left, x0), *objective(a->signature()));
   const auto h = right.value_and_gradient(start(right, x0), *objective(b->signature()));
   EXPECT_NEAR(g.value, h.value, 1e-12 * std::abs(h.value));
@@ -104,9 +113,12 @@ void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr
     return s;
   };
   for (std::size_t i = 0; i < h.x0.size(); ++i) EXPECT_NEAR(g.x0[i], h.x0[i], 1e-12 * scale(h.x0));
-  for (std::size_t i = 0; i < h.controls.size(); ++i) EXPECT_NEAR(g.controls[i], h.controls[i], 1e-12 * scale(h.controls));
+  for (std::size_t i = 0; i < h.controls.size(); ++i)
+    EXPECT_NEAR(g.controls[i], h.controls[i], 1e-12 * scale(h.controls));
   for (const Field& field : b->signature().fields(Role::parameter)) {
-    EXPECT_NEAR(g.parameters[field.name][0], h.parameters[field.name][0], 1e-12 * scale(h.parameters[field.name])) << field.name;
+    EXPECT_NEAR(g.parameters[field.name][0], h.parameters[field.name][0],
+                1e-12 * scale(h.parameters[field.name]))
+        << field.name;
   }
 }
 

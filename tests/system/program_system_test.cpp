@@ -15,7 +15,12 @@ using ode::Integrator;
 
 Signature lorenz_fields() {
   Signature s;
-  s.state("x").state("y").state("z").parameter("sigma", 10.0).parameter("rho", 28.0).parameter("beta", 8.0 / 3);
+  s.state("x")
+      .state("y")
+      .state("z")
+      .parameter("sigma", 10.0)
+      .parameter("rho", 28.0)
+      .parameter("beta", 8.0 / 3);
   return s;
 }
 constexpr const char* kLorenz = "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z";
@@ -48,14 +53,16 @@ template <class Real>
 Arguments<Real> spread(const Rollout<Real>& rollout, const std::vector<Real>& x0, const char* parameter) {
   Arguments<Real> a = rollout.arguments();
   const std::int64_t worlds = rollout.options().worlds;
-  const std::size_t controls = static_cast<std::size_t>(rollout.knots() * rollout.system().signature().controls());
+  const std::size_t controls =
+      static_cast<std::size_t>(rollout.knots() * rollout.system().signature().controls());
   const Real value = a.parameters[parameter][0];
   std::vector<Real> values;
   a.x0.clear();
   a.controls.clear();
   for (std::int64_t w = 0; w < worlds; ++w) {
     for (const Real x : x0) a.x0.push_back(x * Real(1 + 0.01 * double(w)));
-    for (std::size_t i = 0; i < controls; ++i) a.controls.push_back(Real(0.3 * std::sin(0.7 * double(i) + double(w))));
+    for (std::size_t i = 0; i < controls; ++i)
+      a.controls.push_back(Real(0.3 * std::sin(0.7 * double(i) + double(w))));
     values.push_back(value * Real(1 + 0.003 * double(w)));
   }
   a.parameters.set(parameter, values);
@@ -63,7 +70,8 @@ Arguments<Real> spread(const Rollout<Real>& rollout, const std::vector<Real>& x0
 }
 
 template <class Real>
-void meets_contract(std::shared_ptr<System<Real>> system, std::vector<Real> x0, const char* parameter, std::int64_t worlds) {
+void meets_contract(std::shared_ptr<System<Real>> system, std::vector<Real> x0, const char* parameter,
+                    std::int64_t worlds) {
   const Signature& s = system->signature();
   const test::ContractOptions o{.steps = 60, .worlds = worlds, .hold = 7};
   Rollout<Real> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
@@ -78,19 +86,23 @@ void meets_contract(std::shared_ptr<System<Real>> system, std::vector<Real> x0, 
 
 TEST(ProgramSystem, EquationsMeetTheContract) {
   for (const Scheme& scheme : {Scheme(euler(0.01)), Scheme(rk4(0.01))}) {
-    meets_contract<double>(equations_system<double>(lorenz_fields(), kLorenz, scheme), {1, 0.5, 20}, "rho", 1);
+    meets_contract<double>(equations_system<double>(lorenz_fields(), kLorenz, scheme), {1, 0.5, 20}, "rho",
+                           1);
     meets_contract<float>(equations_system<float>(lorenz_fields(), kLorenz, scheme), {1, 0.5f, 20}, "rho", 1);
   }
 }
 TEST(ProgramSystem, ARecordedPendulumMeetsTheContractInManyWorlds) {
   // 37 and 300 worlds: a block that is not full, and several blocks.
   for (const std::int64_t worlds : {1, 37, 300}) {
-    meets_contract<double>(program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01), worlds), {0.7, -0.4}, "length", worlds);
+    meets_contract<double>(program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01), worlds),
+                           {0.7, -0.4}, "length", worlds);
   }
-  meets_contract<float>(program_system<float>(pendulum_fields(), recorded_pendulum(), rk4(0.01), 37), {0.7f, -0.4f}, "length", 37);
+  meets_contract<float>(program_system<float>(pendulum_fields(), recorded_pendulum(), rk4(0.01), 37),
+                        {0.7f, -0.4f}, "length", 37);
 }
 TEST(ProgramSystem, APhysicsThatReadsTheTimeMeetsTheContract) {
-  meets_contract<double>(equations_system<double>(forced_fields(), kForced, rk4(0.05)), {0.7, 1.4}, "omega", 5);
+  meets_contract<double>(equations_system<double>(forced_fields(), kForced, rk4(0.05)), {0.7, 1.4}, "omega",
+                         5);
 }
 TEST(ProgramSystem, AMapMeetsTheContract) {
   // A damped standard map, kicked every step with a strength that depends on k.
@@ -103,8 +115,8 @@ TEST(ProgramSystem, AMapMeetsTheContract) {
 
 // Gradient with respect to everything, of a tracking loss, against the hand-written kernels.
 template <class Real>
-void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr<System<Real>>& b, std::vector<Real> x0,
-                   const char* parameter, double gate) {
+void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr<System<Real>>& b,
+                   std::vector<Real> x0, const char* parameter, double gate) {
   const RolloutOptions options{.steps = 100, .worlds = 21, .hold = 10};
   Rollout<Real> left(a, options), right(b, options);
   const Arguments<Real> at = spread(left, x0, parameter), same = spread(right, x0, parameter);
@@ -122,35 +134,44 @@ void same_gradient(const std::shared_ptr<System<Real>>& a, const std::shared_ptr
   EXPECT_NEAR(g.value, h.value, gate * std::max(1.0, std::abs(h.value)));
   near(g.x0, h.x0, "x0");
   near(g.controls, h.controls, "controls");
-  for (const Field& field : b->signature().fields(Role::parameter)) near(g.parameters[field.name], h.parameters[field.name], field.name);
+  for (const Field& field : b->signature().fields(Role::parameter))
+    near(g.parameters[field.name], h.parameters[field.name], field.name);
 
   const auto d = check::random_direction(right, same, 3);
   const auto left_hv = left.hessian_vector(at, d, *objective(a->signature()));
   const auto right_hv = right.hessian_vector(same, d, *objective(b->signature()));
   near(left_hv.product.x0, right_hv.product.x0, "H x0");
   near(left_hv.product.controls, right_hv.product.controls, "H controls");
-  for (const Field& field : b->signature().fields(Role::parameter)) near(left_hv.product.parameters[field.name], right_hv.product.parameters[field.name], "H " + field.name);
+  for (const Field& field : b->signature().fields(Role::parameter))
+    near(left_hv.product.parameters[field.name], right_hv.product.parameters[field.name], "H " + field.name);
 }
 
 TEST(ProgramSystem, GradientsEqualThoseOfTheHandWrittenKernels) {
-  same_gradient<double>(equations_system<double>(lorenz_fields(), kLorenz, euler(0.01)), ode::lorenz<double>(Integrator::euler), {1, 0.5, 20}, "rho", 1e-12);
-  same_gradient<double>(equations_system<double>(lorenz_fields(), kLorenz, rk4(0.01)), ode::lorenz<double>(Integrator::rk4), {1, 0.5, 20}, "rho", 1e-12);
-  same_gradient<double>(program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01)), ode::pendulum<double>(Integrator::rk4), {0.7, -0.4}, "length", 1e-12);
-  same_gradient<float>(equations_system<float>(pendulum_fields(), kPendulum, rk4(0.01)), ode::pendulum<float>(Integrator::rk4), {0.7f, -0.4f}, "length", 3e-5);
+  same_gradient<double>(equations_system<double>(lorenz_fields(), kLorenz, euler(0.01)),
+                        ode::lorenz<double>(Integrator::euler), {1, 0.5, 20}, "rho", 1e-12);
+  same_gradient<double>(equations_system<double>(lorenz_fields(), kLorenz, rk4(0.01)),
+                        ode::lorenz<double>(Integrator::rk4), {1, 0.5, 20}, "rho", 1e-12);
+  same_gradient<double>(program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01)),
+                        ode::pendulum<double>(Integrator::rk4), {0.7, -0.4}, "length", 1e-12);
+  same_gradient<float>(equations_system<float>(pendulum_fields(), kPendulum, rk4(0.01)),
+                       ode::pendulum<float>(Integrator::rk4), {0.7f, -0.4f}, "length", 3e-5);
 }
 
 TEST(ProgramSystem, TextAndRecordingGiveTheSameNumbers) {
   same_gradient<double>(equations_system<double>(pendulum_fields(), kPendulum, rk4(0.01)),
-                        program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01)), {0.7, -0.4}, "mass", 1e-12);
+                        program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.01)),
+                        {0.7, -0.4}, "mass", 1e-12);
 }
 
 TEST(ProgramSystem, AWorldHasTheSameBitsInAnyNumberOfLanes) {
   std::vector<double> expected;
   for (const std::int64_t lanes : {1, 2, 40, 200}) {
-    Rollout<double> rollout(equations_system<double>(pendulum_fields(), kPendulum, rk4(0.01), lanes), {.steps = 50, .hold = 50});
+    Rollout<double> rollout(equations_system<double>(pendulum_fields(), kPendulum, rk4(0.01), lanes),
+                            {.steps = 50, .hold = 50});
     Arguments<double> at = rollout.arguments();
     at.x0 = {0.9, -0.2};
-    const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(rollout.system().signature(), "q"));
+    const auto g =
+        rollout.value_and_gradient(at, *loss::final_value<double>(rollout.system().signature(), "q"));
     std::vector<double> numbers = g.x0;
     numbers.push_back(g.value);
     numbers.push_back(g.parameters["length"][0]);
@@ -164,10 +185,11 @@ TEST(ProgramSystem, AWorldHasTheSameBitsInAnyNumberOfLanes) {
 TEST(ProgramSystem, AWorldHasTheSameBitsWhetherOrNotParametersAreShared) {
   Signature s;
   s.state("q").state("v").parameter("a", 1.7).parameter("b", 0.6).parameter("c", 2.3).parameter("d", 0.4);
-  const auto system = equations_system<double>(s,
-                                               "e1 = pow(a*b + c, b*d); e2 = atan2(e1 - c, a*c*d); e3 = a > b ? e1*e2 + c : d\n"
-                                               "q_dot = e3*v + e1*e2; v_dot = -e2*sin(q*e1 + e3) - (e1 - e2)*v",
-                                               rk4(0.01));
+  const auto system = equations_system<double>(
+      s,
+      "e1 = pow(a*b + c, b*d); e2 = atan2(e1 - c, a*c*d); e3 = a > b ? e1*e2 + c : d\n"
+      "q_dot = e3*v + e1*e2; v_dot = -e2*sin(q*e1 + e3) - (e1 - e2)*v",
+      rk4(0.01));
   Rollout<double> rollout(system, {.steps = 20, .worlds = 50});
   const auto objective = loss::final<double>(system->signature(), "q", {});
   Arguments<double> at = rollout.arguments();
@@ -192,12 +214,15 @@ TEST(ProgramSystem, AWorldHasTheSameBitsWhetherOrNotParametersAreShared) {
 
 TEST(ProgramSystem, OnlyWantedParametersGetAGradient) {
   const auto system = equations_system<double>(lorenz_fields(), kLorenz, rk4(0.01));
-  Rollout<double> all(system, {.steps = 40}), some(system, {.steps = 40, .active = {"rho"}}), none(system, {.steps = 40, .active = {}});
+  Rollout<double> all(system, {.steps = 40}), some(system, {.steps = 40, .active = {"rho"}}),
+      none(system, {.steps = 40, .active = {}});
   Arguments<double> at = all.arguments();
   at.x0 = {1, 0.5, 20};
   const auto objective = loss::final<double>(system->signature(), "z", {});
-  const auto full = all.value_and_gradient(at, *objective), part = some.value_and_gradient(at, *objective), empty = none.value_and_gradient(at, *objective);
-  EXPECT_NEAR(part.parameters["rho"][0], full.parameters["rho"][0], 1e-12 * std::abs(full.parameters["rho"][0]));
+  const auto full = all.value_and_gradient(at, *objective), part = some.value_and_gradient(at, *objective),
+             empty = none.value_and_gradient(at, *objective);
+  EXPECT_NEAR(part.parameters["rho"][0], full.parameters["rho"][0],
+              1e-12 * std::abs(full.parameters["rho"][0]));
   EXPECT_EQ(part.parameters["sigma"][0], 0);
   EXPECT_NE(full.parameters["sigma"][0], 0);
   EXPECT_NEAR(empty.x0[1], full.x0[1], 1e-12 * std::abs(full.x0[1]));
@@ -209,7 +234,8 @@ TEST(ProgramSystem, BlocksFitTheNumberOfWorlds) {
   EXPECT_EQ(strip_lanes<double>(2), width);
   EXPECT_EQ(strip_lanes<double>(width + 1), 2 * width);
   EXPECT_EQ(strip_lanes<double>(16 * width), 16 * width);
-  EXPECT_EQ(strip_lanes<double>(16 * width + 1), 9 * width);  // two blocks, one of them a little less than full
+  EXPECT_EQ(strip_lanes<double>(16 * width + 1),
+            9 * width);  // two blocks, one of them a little less than full
   EXPECT_EQ(strip_lanes<double>(kManyWorlds), 16 * width);
 }
 
@@ -234,7 +260,11 @@ TEST(ProgramSystem, MistakesAreNamed) {
 
   const auto record_with = [](ad::Field field) {
     return message_of([&] {
-      program_system<double>(pendulum_fields(), ad::record([](auto x) { return std::array{x[0], x[0]}; }, field));
+      program_system<double>(pendulum_fields(), ad::record(
+                                                    [](auto x) {
+                                                      return std::array{x[0], x[0]};
+                                                    },
+                                                    field));
     });
   };
   EXPECT_NE(record_with({"lenght", 1}).find("'length'"), std::string::npos);

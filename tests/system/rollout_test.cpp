@@ -23,8 +23,10 @@ struct Pendulums {
   RolloutOptions options{.steps = 90, .worlds = kWorlds, .hold = 10};
   Rollout<double> rollout{system, options};
   Arguments<double> at = rollout.arguments();
-  ObjectivePtr<double> objective = loss::sum<double>(
-      {loss::final<double>(system->signature(), "q", {0.5}), loss::track<double>(system->signature(), "v", {0, 30, 45, 90}, {0, 1, 2, 3}), loss::effort<double>(system->signature(), 0.01)});
+  ObjectivePtr<double> objective =
+      loss::sum<double>({loss::final<double>(system->signature(), "q", {0.5}),
+                         loss::track<double>(system->signature(), "v", {0, 30, 45, 90}, {0, 1, 2, 3}),
+                         loss::effort<double>(system->signature(), 0.01)});
   Pendulums() {
     at.x0.clear();
     at.controls.clear();
@@ -40,7 +42,8 @@ struct Pendulums {
 
 TEST(Rollout, MeetsTheContractWithWorldsThatDiffer) {
   Pendulums p;
-  test::expect_contract<double>(p.system, p.at, *p.objective, {.steps = 90, .worlds = Pendulums::kWorlds, .hold = 10});
+  test::expect_contract<double>(p.system, p.at, *p.objective,
+                                {.steps = 90, .worlds = Pendulums::kWorlds, .hold = 10});
 }
 
 TEST(Rollout, EachWorldIsItsOwnRollout) {
@@ -54,7 +57,8 @@ TEST(Rollout, EachWorldIsItsOwnRollout) {
   for (std::size_t w : {0u, 5u, 15u, 16u, 36u}) {
     Arguments<double> a = one.arguments();
     a.x0 = {p.at.x0[2 * w], p.at.x0[2 * w + 1]};
-    a.controls.assign(p.at.controls.begin() + std::ptrdiff_t(w * knots), p.at.controls.begin() + std::ptrdiff_t((w + 1) * knots));
+    a.controls.assign(p.at.controls.begin() + std::ptrdiff_t(w * knots),
+                      p.at.controls.begin() + std::ptrdiff_t((w + 1) * knots));
     a.parameters.set("length", p.at.parameters["length"][w]);
     const auto g = one.value_and_gradient(a, *p.objective);
     EXPECT_NEAR(g.value, all.values[w], 1e-13);
@@ -79,10 +83,12 @@ TEST(Rollout, SharedInputsGetTheSumOverWorlds) {
     spread.x0.insert(spread.x0.end(), shared.x0.begin(), shared.x0.end());
     spread.controls.insert(spread.controls.end(), shared.controls.begin(), shared.controls.end());
   }
-  const auto a = p.rollout.value_and_gradient(shared, *p.objective), b = p.rollout.value_and_gradient(spread, *p.objective);
+  const auto a = p.rollout.value_and_gradient(shared, *p.objective),
+             b = p.rollout.value_and_gradient(spread, *p.objective);
   ASSERT_EQ(a.x0.size(), 2u);
   double sum = 0, sum_u = 0;
-  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w) sum += b.x0[2 * w], sum_u += b.controls[w * static_cast<std::size_t>(p.rollout.knots())];
+  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w)
+    sum += b.x0[2 * w], sum_u += b.controls[w * static_cast<std::size_t>(p.rollout.knots())];
   EXPECT_NEAR(a.x0[0], sum, 1e-11 * std::abs(sum));
   EXPECT_NEAR(a.controls[0], sum_u, 1e-11 * std::abs(sum_u));
   EXPECT_EQ(a.parameters["gravity"].size(), 1u);
@@ -101,11 +107,15 @@ TEST(Rollout, KeepsTheStatesThatWereAskedFor) {
   forty.steps = 40;
   Rollout<double> shorter(p.system, forty);
   Arguments<double> a = p.at;
-  const std::size_t knots = static_cast<std::size_t>(rollout.knots()), few = static_cast<std::size_t>(shorter.knots());
+  const std::size_t knots = static_cast<std::size_t>(rollout.knots()),
+                    few = static_cast<std::size_t>(shorter.knots());
   a.controls.clear();
-  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w) a.controls.insert(a.controls.end(), p.at.controls.begin() + std::ptrdiff_t(w * knots), p.at.controls.begin() + std::ptrdiff_t(w * knots + few));
+  for (std::size_t w = 0; w < Pendulums::kWorlds; ++w)
+    a.controls.insert(a.controls.end(), p.at.controls.begin() + std::ptrdiff_t(w * knots),
+                      p.at.controls.begin() + std::ptrdiff_t(w * knots + few));
   const auto end = shorter.simulate(a).final_state;
-  EXPECT_TRUE(test::same_bits(end, std::vector<double>(t.states.begin() + 2 * 2 * Pendulums::kWorlds, t.states.begin() + 3 * 2 * Pendulums::kWorlds)));
+  EXPECT_TRUE(test::same_bits(end, std::vector<double>(t.states.begin() + 2 * 2 * Pendulums::kWorlds,
+                                                       t.states.begin() + 3 * 2 * Pendulums::kWorlds)));
   EXPECT_TRUE(test::same_bits(rollout.forward(p.at).states, t.states));
 }
 
@@ -125,7 +135,8 @@ TEST(Rollout, JacobianAgreesWithTheTranspose) {
   const auto j = rollout.jacobian(a);
   ASSERT_EQ(j.size(), 3u * 5);
   for (int row = 0; row < 3; ++row) {
-    const auto g = rollout.value_and_gradient(a, *loss::final_value<double>(rollout.system().signature(), std::string(1, char('x' + row))));
+    const auto g = rollout.value_and_gradient(
+        a, *loss::final_value<double>(rollout.system().signature(), std::string(1, char('x' + row))));
     for (int c = 0; c < 3; ++c) EXPECT_NEAR(j[std::size_t(row * 5 + c)], g.x0[std::size_t(c)], 1e-11);
     EXPECT_NEAR(j[std::size_t(row * 5 + 3)], g.parameters["rho"][0], 1e-11);
     EXPECT_NEAR(j[std::size_t(row * 5 + 4)], g.parameters["beta"][0], 1e-11);
@@ -137,7 +148,8 @@ TEST(Rollout, TruncationDropsTheCotangentAndSaysSo) {
   // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is known.
   const auto system = ode::pendulum<double>(Integrator::euler, 0.1);
   const auto objective = loss::track<double>(system->signature(), "q", {4}, {0.0});
-  Rollout<double> exact(system, {.steps = 4, .hold = 4}), cut(system, {.steps = 4, .checkpoints = truncated(2), .hold = 4});
+  Rollout<double> exact(system, {.steps = 4, .hold = 4}),
+      cut(system, {.steps = 4, .checkpoints = truncated(2), .hold = 4});
   Arguments<double> a = exact.arguments();
   a.x0 = {0.4, 0.1};
   EXPECT_NE(exact.value_and_gradient(a, *objective).x0[0], 0.0);
@@ -155,7 +167,8 @@ TEST(Rollout, SinglePrecisionSnapshotsAreCloseAndLabelled) {
   RolloutOptions o = p.options;
   o.checkpoints = binomial(5).in_single_precision();
   Rollout<double> rounded(p.system, o);
-  const auto exact = p.rollout.value_and_gradient(p.at, *p.objective), g = rounded.value_and_gradient(p.at, *p.objective);
+  const auto exact = p.rollout.value_and_gradient(p.at, *p.objective),
+             g = rounded.value_and_gradient(p.at, *p.objective);
   EXPECT_EQ(exact.value, g.value);
   for (std::size_t i = 0; i < g.x0.size(); ++i) EXPECT_NEAR(g.x0[i], exact.x0[i], 1e-5);
   EXPECT_NE(g.report.label, "exact");
@@ -197,7 +210,8 @@ TEST(Rollout, ANonFiniteStartIsAnInputError) {
     rollout.simulate(a);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("the initial state is not finite: y is nan"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("the initial state is not finite: y is nan"), std::string::npos)
+        << e.what();
   }
   set_thread_count(0);
 }
@@ -221,8 +235,12 @@ TEST(Rollout, BadArgumentsAreRefusedWithTheNumbersThatFit) {
   EXPECT_THROW(rollout.simulate(a), Error);
   EXPECT_THROW(rollout.backward(*loss::final<double>(system->signature(), "q", {})), Error);
   EXPECT_THROW(loss::final<double>(system->signature(), "qq", {}), Error);
-  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::final<double>(system->signature(), "q", {1, 2})), Error);
-  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::track<double>(system->signature(), "q", {6}, {1.0})), Error);
+  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::final<double>(system->signature(), "q", {1, 2})),
+               Error);
+  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::track<double>(system->signature(), "q", {6}, {1.0})),
+               Error);
+  EXPECT_THROW(loss::track<double>(system->signature(), "q", {-1}, {1.0}), Error);
+  EXPECT_THROW(loss::sum<double>({nullptr}), Error);
   EXPECT_THROW(loss::effort<double>(ode::lorenz<double>()->signature()), Error);
 }
 
@@ -230,7 +248,8 @@ TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
   Pendulums p;
   p.options.spot_check = true;
   Rollout<double> rollout(p.system, p.options);
-  EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(), 1e-7);  // central difference at cbrt(epsilon)
+  EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(),
+            1e-7);  // central difference at cbrt(epsilon)
 }
 
 TEST(Rollout, ChaosIsReportedWithAdvice) {
@@ -260,7 +279,8 @@ TEST(Rollout, TheTimeStepCheckSeesAResolvedProblem) {
   Rollout<double> rollout(system, {.steps = 50, .hold = 50});
   Arguments<double> a = rollout.arguments();
   a.x0 = {0.4, 0.1};
-  const auto result = check::time_step<double>(system, rollout.options(), a, *loss::final<double>(system->signature(), "q", {}));
+  const auto result = check::time_step<double>(system, rollout.options(), a,
+                                               *loss::final<double>(system->signature(), "q", {}));
   EXPECT_LT(result.error, 1e-6) << result.to_text();
 }
 
@@ -279,7 +299,8 @@ TEST(Rollout, ABackwardPassThatFailsUsesUpItsForwardPass) {
   EXPECT_THROW(p.rollout.backward(Refusing()), Error);
   EXPECT_THROW(p.rollout.backward(*p.objective), Error);  // says that a forward() is missing
   p.rollout.forward(p.at);
-  EXPECT_TRUE(test::same_bits(p.rollout.backward(*p.objective).x0, p.rollout.value_and_gradient(p.at, *p.objective).x0));
+  EXPECT_TRUE(test::same_bits(p.rollout.backward(*p.objective).x0,
+                              p.rollout.value_and_gradient(p.at, *p.objective).x0));
 }
 
 // x+ = x (1 + p noise(world, step))
@@ -287,16 +308,18 @@ struct NoisyGrowth {
   static constexpr int states = 1, controls = 0, parameters = 1;
   template <class S>
   static S noise(const StepContext& at) {
-    if constexpr (requires(S s) { s.d; }) return S(noise<decltype(S().v)>(at));
-    else return uniform<S>(at.seed, std::uint32_t(at.world), std::uint64_t(at.k));
+    if constexpr (requires(S s) { s.d; })
+      return S(noise<decltype(S().v)>(at));
+    else
+      return uniform<S>(at.seed, std::uint32_t(at.world), std::uint64_t(at.k));
   }
   template <class S>
   static Vec<S, 1> step(const StepContext& at, const Vec<S, 1>& x, const Vec<S, 0>&, const Vec<S, 1>& p) {
     return {{x[0] * (S(1) + p[0] * noise<S>(at))}};
   }
   template <class S>
-  static Vec<S, 1> step_vjp(const StepContext& at, const Vec<S, 1>& x, const Vec<S, 0>&, const Vec<S, 1>& p, const Vec<S, 1>& y_bar, Vec<S, 0>&,
-                            Vec<S, 1>& p_bar) {
+  static Vec<S, 1> step_vjp(const StepContext& at, const Vec<S, 1>& x, const Vec<S, 0>&, const Vec<S, 1>& p,
+                            const Vec<S, 1>& y_bar, Vec<S, 0>&, Vec<S, 1>& p_bar) {
     p_bar[0] += y_bar[0] * x[0] * noise<S>(at);
     return {{y_bar[0] * (S(1) + p[0] * noise<S>(at))}};
   }

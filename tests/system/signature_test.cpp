@@ -11,7 +11,9 @@ namespace {
 Signature robot() {
   Signature s;
   s.state("q", 3, "rad").state("v", 3, "rad/s").control("torque", 2, "N m");
-  s.parameter("body/torso/mass", 3.5, "kg").parameter("geom/foot/friction", std::vector<double>{1, 0.1}).parameter("geom/hand/friction", std::vector<double>{2, 0.2});
+  s.parameter("body/torso/mass", 3.5, "kg")
+      .parameter("geom/foot/friction", std::vector<double>{1, 0.1})
+      .parameter("geom/hand/friction", std::vector<double>{2, 0.2});
   s.parameter_field("cell/stiffness", 4, 10.0).parameter("dt", 0.01, "s");
   return s;
 }
@@ -28,7 +30,8 @@ TEST(Signature, OffsetsAreThoseOfTheRole) {
 
 TEST(Signature, GlobsChooseFields) {
   const Signature s = robot();
-  EXPECT_EQ(s.match(Role::parameter, {"geom/*/friction"}), (std::vector<bool>{false, true, true, false, false}));
+  EXPECT_EQ(s.match(Role::parameter, {"geom/*/friction"}),
+            (std::vector<bool>{false, true, true, false, false}));
   EXPECT_EQ(s.match(Role::parameter, {"**"}), std::vector<bool>(5, true));
   EXPECT_EQ(s.match(Role::parameter, {"d?"}), (std::vector<bool>{false, false, false, false, true}));
   EXPECT_EQ(s.match(Role::parameter, {}), std::vector<bool>(5, false));

@@ -22,11 +22,13 @@ struct Pendulum {
   }
 
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 1> acceleration(S, const Vec<S, 1>& q, const Vec<S, 1>& u, const Vec<S, 3>& p) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 1> acceleration(S, const Vec<S, 1>& q, const Vec<S, 1>& u,
+                                                          const Vec<S, 3>& p) {
     return {{(u[0] / (p[kMass] * p[kLength]) - p[kGravity] * sin(q[0])) / p[kLength]}};
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 1> acceleration_vjp(S, const Vec<S, 1>& q, const Vec<S, 1>& u, const Vec<S, 3>& p, const Vec<S, 1>& a_bar, S&,
+  static COSTATE_HD COSTATE_INLINE Vec<S, 1> acceleration_vjp(S, const Vec<S, 1>& q, const Vec<S, 1>& u,
+                                                              const Vec<S, 3>& p, const Vec<S, 1>& a_bar, S&,
                                                               Vec<S, 1>& u_bar, Vec<S, 3>& p_bar) {
     const S m = p[kMass], l = p[kLength], g = p[kGravity];
     const S per_length = a_bar[0] / l, drive = per_length / (m * l);
@@ -39,11 +41,13 @@ struct Pendulum {
   }
 
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 2> value(S t, const Vec<S, 2>& x, const Vec<S, 1>& u, const Vec<S, 3>& p) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 2> value(S t, const Vec<S, 2>& x, const Vec<S, 1>& u,
+                                                   const Vec<S, 3>& p) {
     return {{x[1], acceleration(t, Vec<S, 1>{{x[0]}}, u, p)[0]}};
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 2> vjp(S t, const Vec<S, 2>& x, const Vec<S, 1>& u, const Vec<S, 3>& p, const Vec<S, 2>& d, S& t_bar,
+  static COSTATE_HD COSTATE_INLINE Vec<S, 2> vjp(S t, const Vec<S, 2>& x, const Vec<S, 1>& u,
+                                                 const Vec<S, 3>& p, const Vec<S, 2>& d, S& t_bar,
                                                  Vec<S, 1>& u_bar, Vec<S, 3>& p_bar) {
     return {{acceleration_vjp(t, Vec<S, 1>{{x[0]}}, u, p, Vec<S, 1>{{d[1]}}, t_bar, u_bar, p_bar)[0], d[0]}};
   }

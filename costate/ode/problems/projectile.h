@@ -19,20 +19,24 @@ struct Projectile {
 
   static void describe(Signature& s) {
     s.state("position", 2, "m").state("velocity", 2, "m/s");
-    s.parameter("gravity", 9.81, "m/s^2").parameter("drag", 0.01, "kg/m").parameter("mass", 1.0, "kg").parameter("wind", 0.0, "m/s");
+    s.parameter("gravity", 9.81, "m/s^2")
+        .parameter("drag", 0.01, "kg/m")
+        .parameter("mass", 1.0, "kg")
+        .parameter("wind", 0.0, "m/s");
   }
 
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 4> value(S, const Vec<S, 4>& x, const Vec<S, 0>&, const Vec<S, 4>& p) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 4> value(S, const Vec<S, 4>& x, const Vec<S, 0>&,
+                                                   const Vec<S, 4>& p) {
     const S rx = x[2] - p[kWind], ry = x[3];
     const S drag = p[kDrag] / p[kMass] * speed(rx, ry);
     return {{x[2], x[3], -drag * rx, -p[kGravity] - drag * ry}};
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 4> vjp(S, const Vec<S, 4>& x, const Vec<S, 0>&, const Vec<S, 4>& p, const Vec<S, 4>& d, S&,
-                                                 Vec<S, 0>&, Vec<S, 4>& p_bar) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 4> vjp(S, const Vec<S, 4>& x, const Vec<S, 0>&, const Vec<S, 4>& p,
+                                                 const Vec<S, 4>& d, S&, Vec<S, 0>&, Vec<S, 4>& p_bar) {
     const S rx = x[2] - p[kWind], ry = x[3], c = p[kDrag] / p[kMass], r = speed(rx, ry);
-    const S along = rx * d[2] + ry * d[3];          // <v - w, v'_bar>
+    const S along = rx * d[2] + ry * d[3];           // <v - w, v'_bar>
     const S c_bar = -r * along, r_bar = -c * along;  // of c |v - w|
     const S rx_bar = r_bar * rx / r - c * r * d[2], ry_bar = r_bar * ry / r - c * r * d[3];
     p_bar[kGravity] -= d[3];

@@ -17,16 +17,22 @@ struct VanDerPol {
   enum { kMu, kAmplitude, kFrequency };
 
   static void describe(Signature& s) {
-    s.state("y").state("v").parameter("mu", 1.0).parameter("amplitude", 0.0).parameter("frequency", 1.0, "rad/s");
+    s.state("y")
+        .state("v")
+        .parameter("mu", 1.0)
+        .parameter("amplitude", 0.0)
+        .parameter("frequency", 1.0, "rad/s");
   }
 
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 2> value(S t, const Vec<S, 2>& x, const Vec<S, 0>&, const Vec<S, 3>& p) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 2> value(S t, const Vec<S, 2>& x, const Vec<S, 0>&,
+                                                   const Vec<S, 3>& p) {
     return {{x[1], p[kMu] * (S(1) - x[0] * x[0]) * x[1] - x[0] + p[kAmplitude] * cos(p[kFrequency] * t)}};
   }
   template <class S>
-  static COSTATE_HD COSTATE_INLINE Vec<S, 2> vjp(S t, const Vec<S, 2>& x, const Vec<S, 0>&, const Vec<S, 3>& p, const Vec<S, 2>& d, S& t_bar,
-                                                 Vec<S, 0>&, Vec<S, 3>& p_bar) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 2> vjp(S t, const Vec<S, 2>& x, const Vec<S, 0>&,
+                                                 const Vec<S, 3>& p, const Vec<S, 2>& d, S& t_bar, Vec<S, 0>&,
+                                                 Vec<S, 3>& p_bar) {
     const S gap = S(1) - x[0] * x[0], phase = p[kFrequency] * t;
     const S phase_bar = -p[kAmplitude] * sin(phase) * d[1];
     t_bar += p[kFrequency] * phase_bar;
