@@ -25,9 +25,13 @@ class Sundials : public testing::Test {
 };
 
 TEST(SundialsMissing, IsAnErrorThatSaysHowToGetIt) {
-  if (sundials::available()) GTEST_SKIP() << "built with SUNDIALS";
   const DualField<LotkaVolterra> field;
-  EXPECT_THROW(sundials::solve(field, 0, 1, {1, 1}, {1.5, 1, 3, 1}), Error);
+  const auto solve = [&] { sundials::solve(field, 0, 1, {1, 1}, {1.5, 1, 3, 1}); };
+  if (sundials::available()) {
+    EXPECT_NO_THROW(solve());
+  } else {
+    EXPECT_THROW(solve(), Error);
+  }
 }
 
 TEST_F(Sundials, AdjointOfLotkaVolterraMatchesTheReference) {
