@@ -23,6 +23,7 @@ struct GradientReport {
   std::int64_t steps = 0, worlds = 0;
   std::int64_t advances = 0;      // steps taken again or before the tape, all worlds of a block counted once
   std::int64_t memory_bytes = 0;  // states, tapes and snapshots held at once
+  std::int64_t memory_bytes_per_world = 0;  // that, shared out among the worlds of a block
 
   std::vector<std::int64_t> sampled_steps;  // increasing
   std::vector<double> adjoint_norm;         // at those steps

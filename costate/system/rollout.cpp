@@ -165,6 +165,7 @@ struct Rollout<Real>::Impl {
       else
         out.value += out.values[static_cast<std::size_t>(w)];
     }
+    report.memory_bytes_per_world = report.memory_bytes / system->lanes();
     report.masked_worlds = std::move(masked);
     report.steps = options.steps;
     report.worlds = options.worlds;
