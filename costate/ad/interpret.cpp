@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "costate/ad/interpret_strip.h"
@@ -177,14 +178,28 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
     table[first_input + element] = {strip, 0};
   });
 
+  const auto is_aligned = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % kAlignment == 0; };
+  const auto written = [&](const T* row) {  // by any output, in the strip that starts at `row`
+    std::size_t f = 0;
+    for (const OutputBlock<T>& block : outputs) {
+      const T* const end = block.data + (output_sizes_[f++] - 1) * block.stride + worlds;
+      if (row < end && block.data < row + K * lanes) return true;
+    }
+    return false;
+  };
   for (std::ptrdiff_t first = 0; first < worlds; first += K * lanes) {
     const std::ptrdiff_t here = std::min<std::ptrdiff_t>(K * lanes, worlds - first);
     const int packs = static_cast<int>((here + lanes - 1) / lanes);
     // Inputs are copied: elements a power of two apart would keep evicting each other from the cache, and an
-    // output may overwrite its input.
+    // output may overwrite its input. Not so a block that is laid out like a strip and written by nobody.
     for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
       if (block.broadcast) return;
-      load_strip(block.data + i * block.stride + first, input_strips + element * K * lanes, here);
+      const T* const from = block.data + i * block.stride + first;
+      T* const strip = input_strips + element * K * lanes;
+      const bool in_place =
+          here == K * lanes && block.stride == K * lanes && is_aligned(from) && !written(from);
+      if (!in_place) load_strip(from, strip, here);
+      table[first_input + element] = {in_place ? from : strip, lanes};
     });
     const auto registers_from = static_cast<std::uint32_t>(first_register);
     if (packs == K) {

@@ -22,6 +22,7 @@ auto StepProgram<Real>::make_scratch() const -> std::unique_ptr<Scratch> {
   // The longest lists are those of hvp: x, u, p, k, y_bar and the tangents of all but k; bar and bar_dot.
   scratch->inputs.reserve(2 * (offsets_.size() + 4));
   scratch->outputs.reserve(2 * (offsets_.size() + 2));
+  scratch->shared.resize(offsets_.size());
   scratch->bytes.reserve(static_cast<std::int64_t>(step_.scratch_bytes<Real>()));
   return scratch;
 }
@@ -98,9 +99,23 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
   if (has_controls_) scratch.inputs.push_back({in.u, lanes, false});
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
     const Real* const p = in.p + offsets_[f] * lanes;
-    scratch.inputs.push_back({p, lanes, shared_by_all(p, sizes_[f], lanes)});
+    const bool shared = scratch.held == in.p ? scratch.shared[f] : shared_by_all(p, sizes_[f], lanes);
+    scratch.inputs.push_back({p, lanes, shared});
   }
   scratch.inputs.push_back({&scratch.k, 1, true});
+}
+
+template <class Real>
+void StepProgram<Real>::hold_parameters(const Real* p, int lanes, Scratch& scratch) const {
+  for (std::size_t f = 0; f < offsets_.size(); ++f) {
+    scratch.shared[f] = shared_by_all(p + offsets_[f] * lanes, sizes_[f], lanes);
+  }
+  scratch.held = p;
+}
+
+template <class Real>
+void StepProgram<Real>::release_parameters(Scratch& scratch) const {
+  scratch.held = nullptr;
 }
 
 template <class Real>

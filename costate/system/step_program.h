@@ -44,6 +44,10 @@ class StepProgram {
            const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
            const Activity& active, int lanes, Scratch& scratch) const;
 
+  // Between these the parameters p do not change: which of them all lanes share is looked up once.
+  void hold_parameters(const Real* p, int lanes, Scratch& scratch) const;
+  void release_parameters(Scratch& scratch) const;
+
   const ad::Program& program() const { return program_; }
 
  private:
@@ -88,6 +92,8 @@ class StepProgram<Real>::Scratch {
   std::vector<ad::OutputBlock<Real>> outputs;
   AlignedBuffer<std::byte> bytes;
   Real k = 0, zero = 0;
+  const Real* held = nullptr;  // parameters that hold_parameters has looked at
+  std::vector<char> shared;    // which of their fields all lanes share
 };
 
 extern template class StepProgram<float>;
