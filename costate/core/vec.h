@@ -8,7 +8,7 @@ namespace costate {
 template <class S, int N>
 struct Vec {
   static constexpr int size = N;
-  S e[N > 0 ? N : 1];
+  S e[N];
 
   COSTATE_HD COSTATE_INLINE S& operator[](int i) { return e[i]; }
   COSTATE_HD COSTATE_INLINE const S& operator[](int i) const { return e[i]; }
@@ -42,6 +42,24 @@ struct Vec {
     for (int i = 0; i < N; ++i) r += a.e[i] * b.e[i];
     return r;
   }
+};
+
+// A system without controls or parameters. The one element is never used; it is set so that copying an empty
+// Vec reads nothing uninitialised.
+template <class S>
+struct Vec<S, 0> {
+  static constexpr int size = 0;
+  S e[1] = {S(0)};
+
+  COSTATE_HD COSTATE_INLINE S& operator[](int) { return e[0]; }
+  COSTATE_HD COSTATE_INLINE const S& operator[](int) const { return e[0]; }
+
+  static COSTATE_HD COSTATE_INLINE Vec zero() { return {}; }
+  friend COSTATE_HD COSTATE_INLINE Vec operator+(const Vec&, const Vec&) { return {}; }
+  friend COSTATE_HD COSTATE_INLINE Vec operator-(const Vec&, const Vec&) { return {}; }
+  friend COSTATE_HD COSTATE_INLINE Vec operator*(const S&, const Vec&) { return {}; }
+  COSTATE_HD COSTATE_INLINE Vec& operator+=(const Vec&) { return *this; }
+  friend COSTATE_HD COSTATE_INLINE S dot(const Vec&, const Vec&) { return S(0); }
 };
 
 // The layout of a block of worlds is [index][lane]: element i of lane l is at i * stride + l.
