@@ -31,7 +31,7 @@ enum class MaterialKind {
 };
 
 struct Material {
-  std::string name;
+  std::string name = {};
   MaterialKind kind = MaterialKind::neo_hookean;
   double density = 1000;                 // kg/m^3 at rest
   double E = 1e5, nu = 0.3;              // Young's modulus [Pa], Poisson's ratio: all but liquid
@@ -47,7 +47,7 @@ struct Material {
   double strength = 1e4;                 // muscle: stress per unit of actuation [Pa]
   Vector fibre = {0, 1, 0};              // muscle: direction at rest, of length 1
   std::vector<std::string>
-      per_particle;  // parameters with one number for each particle of this material ("E", ...)
+      per_particle = {};  // parameters with one number for each particle of this material ("E", ...)
 };
 
 // The differentiable numbers of a kind, in the order of the Signature: "density", "E", "nu", ...
@@ -55,8 +55,8 @@ std::vector<std::string> parameters_of(MaterialKind kind);
 
 // Positions and velocities hold `dimension` numbers a particle. A vector of one element stands for all particles.
 struct Particles {
-  std::vector<double> x, v;
-  std::vector<double> volume;        // at rest [m^3]; in two dimensions [m^2]
+  std::vector<double> x = {}, v = {};
+  std::vector<double> volume = {};        // at rest [m^3]; in two dimensions [m^2]
   std::vector<int> material = {0};   // index into Model::materials
   std::vector<int> actuator = {-1};  // muscle: index into the control "actuation"; -1: none
 };
@@ -87,13 +87,13 @@ struct Wall {
 //
 // The condition holds on nodes with phi <= 0 and fades out over `band` cells outside (C1), so that the pose has a gradient.
 struct Collider {
-  std::string name;
-  Shape shape;
+  std::string name = {};
+  Shape shape = {};
   Contact contact = Contact::coulomb;
   double friction = 0.2;
   double band = 1;
   bool moves = false;
-  Vector position = {0, 0, 0}, rotation = {0, 0, 0};  // of a resting one
+  Vector position = {0, 0, 0}, rotation = {0, 0, 0};  // of a resting one; in 2-D the angle is rotation[2]
 };
 
 struct Model {
@@ -104,10 +104,10 @@ struct Model {
   double dt = 1e-4;
   Vector gravity = {0, -9.81, 0};
   Kernel kernel = Kernel::quadratic;
-  std::vector<Material> materials;
-  Particles particles;
-  std::array<Wall, 6> walls;  // low x, high x, low y, high y, low z, high z
-  std::vector<Collider> colliders;
+  std::vector<Material> materials = {};
+  Particles particles = {};
+  std::array<Wall, 6> walls = {};  // low x, high x, low y, high y, low z, high z
+  std::vector<Collider> colliders = {};
   int actuators = 0;           // size of the control "actuation"
   double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-12 of the lightest particle
   double largest_courant = 1;  // a particle that moves further than so many cells in a step is an Error

@@ -28,7 +28,7 @@ struct DistanceLattice {
   std::array<int, 3> points = {0, 0, 0};
   std::array<double, 3> origin = {0, 0, 0};
   double spacing = 1;
-  std::vector<double> phi;
+  std::vector<double> phi = {};
 };
 
 struct Shape {
@@ -36,7 +36,7 @@ struct Shape {
   std::array<double, 3> size = {1, 1, 1};  // radius, half height; half extents of a box; thickness of a cup
   std::vector<std::array<double, 2>>
       profile;  // cup: (radius, height) of the mid-surface, from the axis outward
-  std::shared_ptr<const DistanceLattice> lattice;  // sampled
+  std::shared_ptr<const DistanceLattice> lattice = {};  // sampled
 
   static Shape sphere(double radius);
   static Shape box(double half_x, double half_y, double half_z = 1);
