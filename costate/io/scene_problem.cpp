@@ -54,10 +54,6 @@ std::vector<std::string> active_parameters(const Scene& scene) {
   return names;
 }
 
-bool has_region(const LossTerm& term) {
-  return term.kind == LossTerm::Kind::in_region || term.kind == LossTerm::Kind::spilled;
-}
-
 }  // namespace
 
 template <class Real>
@@ -225,7 +221,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
     r.materials.push_back({scene_.model.materials[i].name, scene_.look.material_colors[i]});
   const std::size_t count = particles_.material.size(), dimension = std::size_t(particles_.dimension);
   for (const int m : particles_.material) r.particles.material.push_back(std::uint8_t(m));
-  r.particles.radius = float(0.62 * std::pow(particles_.volume[0], 1.0 / particles_.dimension));
+  r.particles.radius = float(0.7 * std::pow(particles_.volume[0], 1.0 / particles_.dimension));
   const std::int64_t velocity = system_->signature().find(Role::state, "particle/v").offset;
 
   // Frame by frame: only one state is in memory, however long the run. Losses are read off on the way.
@@ -239,7 +235,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
       const LossTerm& term = scene_.losses[j];
       if (!std::binary_search(term.steps.begin(), term.steps.end(), k)) continue;
       sums[j] += loss_->term_value(term, a.x0.data());
-      if (has_region(term) && k == term.steps.back())
+      if (term.kind == LossTerm::Kind::in_region && k == term.steps.back())
         result.fractions.emplace_back(term.name, region_fraction(particles_, term, a.x0.data()));
     }
     if (k % keep != 0) return;

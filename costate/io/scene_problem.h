@@ -23,7 +23,7 @@ struct SceneOutcome {
   double loss = 0;
   std::vector<std::pair<std::string, double>> terms;  // every loss and regulariser, weighted
   std::vector<std::pair<std::string, double>>
-      fractions;  // inside the region of each loss that has one, at its last step
+      fractions;  // inside the region of each in_region, at its last step
 };
 
 template <class Real>

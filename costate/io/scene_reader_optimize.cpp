@@ -224,7 +224,9 @@ void SceneReader::read_optimize() {
   if (!found) return;
   const TomlValue& o = table(*found, "optimize");
   document_.require_known_keys(
-      o, {"variables", "method", "iterations", "rate", "decay", "target", "gradient_limit"}, "[optimize]");
+      o,
+      {"variables", "method", "iterations", "rate", "decay", "target", "gradient_limit", "gradient_window"},
+      "[optimize]");
   SceneOptimize& optimize = scene_.optimize.emplace();
   if (const TomlValue* v = o.find("method"))
     optimize.method = choice(*v, "method of optimisation", {"adam", "lbfgs", "gradient_descent"});
@@ -237,6 +239,11 @@ void SceneReader::read_optimize() {
   }
   if (const TomlValue* v = o.find("target")) optimize.target = number(*v, "target");
   if (const TomlValue* v = o.find("gradient_limit")) optimize.gradient_limit = positive(*v, "gradient_limit");
+  if (const TomlValue* v = o.find("gradient_window")) {
+    const double window = std::ceil(positive(*v, "gradient_window") / scene_.model.dt);
+    if (window < double(scene_.steps))
+      scene_.checkpoints = scene_.checkpoints.truncated(std::int64_t(window));
+  }
   const TomlValue& list =
       required(o, "variables", "[optimize]", "add variables = [{name = \"jug.angle\", scale = 0.1}]");
   if (!list.is(Kind::array) || list.items.empty())

@@ -20,7 +20,7 @@ void main() {
   float edge = pow(1. - facing, 2.5);
   float gloss = pow(max(0., dot(n, normalize(sun + towards))), 90.);
   vec3 shade = colour * (.45 + .55 * (.5 + .5 * dot(n, sun)));
-  gl_FragColor = vec4(mix(shade, vec3(1.), .35 * edge) + gloss * .8, clamp(opacity * .55 + (1. - opacity * .4) * .75 * edge + .7 * gloss, 0., 1.));
+  gl_FragColor = vec4(mix(shade, vec3(1.), .35 * edge) + gloss * .8, clamp(opacity * (.16 + .2 * opacity) + (.25 + .55 * opacity) * edge + .6 * gloss, 0., 1.));
   #include <tonemapping_fragment>
   #include <encodings_fragment>
 }`;
