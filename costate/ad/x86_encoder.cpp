@@ -24,18 +24,25 @@ void Encoder::vector(Opcode opcode, int reg, int second, const Operand& rm, Lane
   const unsigned r = inverted(reg, 3), b = inverted(base, 3);
   // The index register is rax; an rm register has its fifth bit in the place of the index.
   const unsigned x = memory ? 1u : inverted(rm.reg, 4);
-  const unsigned w_v_pp = (opcode.wide ? 0x80u : 0u) | ((~static_cast<unsigned>(second) & 15u) << 3);
+  const unsigned wide = opcode.wide ? 0x80u : 0u;
+  const unsigned v_pp = (~static_cast<unsigned>(second) & 15u) << 3 | opcode.prefix;
   if (evex()) {
     byte(0x62);
     byte(r << 7 | x << 6 | b << 5 | inverted(reg, 4) << 4 | opcode.map);
-    byte(w_v_pp | 4u | opcode.prefix);
+    byte(wide | v_pp | 4u);
     byte((lanes.zero_others ? 0x80u : 0u) | 2u << 5 | inverted(second, 4) << 3 |
          static_cast<unsigned>(lanes.k));
   } else {
     assert(lanes.k == 0);
-    byte(0xc4);
-    byte(r << 7 | x << 6 | b << 5 | opcode.map);
-    byte(w_v_pp | (bytes_ == 32 ? 4u : 0u) | opcode.prefix);
+    const unsigned length = bytes_ == 32 ? 4u : 0u;
+    if (opcode.map == 1 && x == 1 && b == 1) {
+      byte(0xc5);
+      byte(r << 7 | v_pp | length);
+    } else {
+      byte(0xc4);
+      byte(r << 7 | x << 6 | b << 5 | opcode.map);
+      byte((opcode.map == 2 ? wide : 0u) | v_pp | length);
+    }
   }
   byte(opcode.byte);
   mod_rm(reg, rm);
@@ -78,7 +85,9 @@ void Encoder::load_pointer(General to, const Address& from) {  // REX.W 8B /r
   const auto reg = static_cast<unsigned>(to), base = static_cast<unsigned>(from.base);
   byte(0x48u | (reg >> 3) << 2 | base >> 3);
   byte(0x8b);
-  byte(2u << 6 | (reg & 7u) << 3 | (base & 7u));
+  const bool is_small = from.displacement >= -128 && from.displacement <= 127;
+  byte((is_small ? 1u : 2u) << 6 | (reg & 7u) << 3 | (base & 7u));
+  if (is_small) return byte(static_cast<unsigned>(from.displacement) & 0xffu);
   number(from.displacement);
 }
 

@@ -3,12 +3,14 @@
 // Vector instructions have three operands: reg <- vvvv op rm, where rm is a register or memory. Two formats:
 //
 //   VEX   C4 | ~R ~X ~B mmmmm | W ~vvvv L pp | opcode | ModRM [SIB] [disp] [imm8]              registers 0-15
+//         C5 | ~R ~vvvv L pp | opcode | ...       the same with map 1, W = X = B = 0
 //   EVEX  62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | opcode | ModRM ... [imm8] registers 0-31
 //
 //   mmmmm   opcode map: 1 is 0F, 2 is 0F38, 3 is 0F3A        pp   implied prefix: 0 none, 1 is 66
 //   R, X, B the fourth bits of ModRM.reg, SIB.index and ModRM.rm or SIB.base; R' and V' are fifth bits of reg and
 //           vvvv, and X is that of rm where rm is a register
-//   L       128 or 256 bits; L'L = 2 is 512 bits              W    element of 64 bits, or part of the opcode
+//   L       128 or 256 bits; L'L = 2 is 512 bits              W    elements of 64 bits; ignored by
+//           VEX in maps 1 and 3
 //   aaa, z  the mask register k1-k7, 0 for none; whether lanes outside the mask become 0 or keep their value
 //
 // Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: section 2.3 (VEX), 2.7 (EVEX),
