@@ -22,27 +22,27 @@ double tetrahedron(const Vec3<double>& p, const Vec3<double>& q, const Vec3<doub
 
 }  // namespace
 
-double volume_of(GeomKind kind, const std::array<double, 3>& s) {
-  switch (kind) {
-    case GeomKind::sphere:
+double volume_of(GeomType type, const std::array<double, 3>& s) {
+  switch (type) {
+    case GeomType::sphere:
       return 4 * kPi / 3 * s[0] * s[0] * s[0];
-    case GeomKind::capsule:
+    case GeomType::capsule:
       return kPi * s[0] * s[0] * (2 * s[1] + 4.0 / 3 * s[0]);
-    case GeomKind::cylinder:
+    case GeomType::cylinder:
       return 2 * kPi * s[0] * s[0] * s[1];
-    case GeomKind::ellipsoid:
+    case GeomType::ellipsoid:
       return 4 * kPi / 3 * s[0] * s[1] * s[2];
-    case GeomKind::box:
+    case GeomType::box:
       return 8 * s[0] * s[1] * s[2];
-    case GeomKind::plane:
-    case GeomKind::hfield:
-    case GeomKind::mesh:
+    case GeomType::plane:
+    case GeomType::heightfield:
+    case GeomType::mesh:
       break;
   }
   return 0;
 }
 
-MassProperties primitive_of(GeomKind kind, const std::array<double, 3>& s, double m) {
+MassProperties primitive_of(GeomType type, const std::array<double, 3>& s, double m) {
   MassProperties p;
   const auto diagonal = [&](double x, double y, double z) {
     p.mass = m;
@@ -51,22 +51,22 @@ MassProperties primitive_of(GeomKind kind, const std::array<double, 3>& s, doubl
   const auto quadric = [&](double factor, double a, double b, double c) {
     diagonal(m * factor * (b * b + c * c), m * factor * (a * a + c * c), m * factor * (a * a + b * b));
   };
-  switch (kind) {
-    case GeomKind::sphere:
+  switch (type) {
+    case GeomType::sphere:
       quadric(0.2, s[0], s[0], s[0]);
       break;
-    case GeomKind::ellipsoid:
+    case GeomType::ellipsoid:
       quadric(0.2, s[0], s[1], s[2]);
       break;
-    case GeomKind::box:
+    case GeomType::box:
       quadric(1.0 / 3, s[0], s[1], s[2]);
       break;
-    case GeomKind::cylinder: {
+    case GeomType::cylinder: {
       const double across = m * (3 * s[0] * s[0] + 4 * s[1] * s[1]) / 12;
       diagonal(across, across, m * s[0] * s[0] / 2);
       break;
     }
-    case GeomKind::capsule: {
+    case GeomType::capsule: {
       const double r = s[0], length = 2 * s[1];
       const double balls = m * 4 * r / (4 * r + 3 * length), rod = m - balls;
       const double across = rod * (3 * r * r + length * length) / 12 +
@@ -74,9 +74,9 @@ MassProperties primitive_of(GeomKind kind, const std::array<double, 3>& s, doubl
       diagonal(across, across, rod * r * r / 2 + 0.4 * balls * r * r);
       break;
     }
-    case GeomKind::plane:
-    case GeomKind::hfield:
-    case GeomKind::mesh:
+    case GeomType::plane:
+    case GeomType::heightfield:
+    case GeomType::mesh:
       break;
   }
   return p;

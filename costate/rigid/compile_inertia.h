@@ -26,10 +26,10 @@ struct MassProperties {
   Sym3<double> inertia{0, 0, 0, 0, 0, 0};  // about the centre
 };
 
-double volume_of(GeomKind kind, const std::array<double, 3>& size);
+double volume_of(GeomType type, const std::array<double, 3>& size);
 
 // A primitive of this mass, centred at the origin, axes along x, y, z.
-MassProperties primitive_of(GeomKind kind, const std::array<double, 3>& size, double mass);
+MassProperties primitive_of(GeomType type, const std::array<double, 3>& size, double mass);
 
 // A solid of density 1 bounded by triangles that look outward. `count_inward` is how MuJoCo's "legacy" meshes treat
 // tetrahedra that lie outside the solid: added instead of taken away.

@@ -8,8 +8,8 @@
 namespace costate::rigid {
 namespace {
 
-GeomSpec between(std::string name, GeomKind kind, Vector from, Vector to, double radius) {
-  GeomSpec geom{.name = std::move(name), .kind = kind, .size = {radius, 0, 0}};
+GeomSpec between(std::string name, GeomType type, Vector from, Vector to, double radius) {
+  GeomSpec geom{.name = std::move(name), .type = type, .size = {radius, 0, 0}};
   geom.fromto = {from.x, from.y, from.z, to.x, to.y, to.z};
   return geom;
 }
@@ -74,40 +74,40 @@ BodySpec& BodySpec::mass(double value, Vector center, Sym3<double> inertia) {
 }
 
 BodySpec& BodySpec::free(std::string joint_name) {
-  return add(JointSpec{.name = std::move(joint_name), .kind = JointKind::free});
+  return add(JointSpec{.name = std::move(joint_name), .type = JointType::free});
 }
 BodySpec& BodySpec::ball(std::string joint_name, Vector position) {
-  return add(JointSpec{.name = std::move(joint_name), .kind = JointKind::ball, .pos = position});
+  return add(JointSpec{.name = std::move(joint_name), .type = JointType::ball, .pos = position});
 }
 BodySpec& BodySpec::hinge(std::string joint_name, Vector axis, Vector position) {
   return add(JointSpec{.name = std::move(joint_name), .pos = position, .axis = axis});
 }
 BodySpec& BodySpec::slide(std::string joint_name, Vector axis) {
-  return add(JointSpec{.name = std::move(joint_name), .kind = JointKind::slide, .axis = axis});
+  return add(JointSpec{.name = std::move(joint_name), .type = JointType::slide, .axis = axis});
 }
 
 BodySpec& BodySpec::sphere(std::string geom_name, Vector center, double radius) {
   return add(GeomSpec{.name = std::move(geom_name), .size = {radius, 0, 0}, .pos = center});
 }
 BodySpec& BodySpec::capsule(std::string geom_name, Vector from, Vector to, double radius) {
-  return add(between(std::move(geom_name), GeomKind::capsule, from, to, radius));
+  return add(between(std::move(geom_name), GeomType::capsule, from, to, radius));
 }
 BodySpec& BodySpec::cylinder(std::string geom_name, Vector from, Vector to, double radius) {
-  return add(between(std::move(geom_name), GeomKind::cylinder, from, to, radius));
+  return add(between(std::move(geom_name), GeomType::cylinder, from, to, radius));
 }
 BodySpec& BodySpec::box(std::string geom_name, Vector center, Vector half) {
   return add(GeomSpec{
-      .name = std::move(geom_name), .kind = GeomKind::box, .size = {half.x, half.y, half.z}, .pos = center});
+      .name = std::move(geom_name), .type = GeomType::box, .size = {half.x, half.y, half.z}, .pos = center});
 }
 BodySpec& BodySpec::ellipsoid(std::string geom_name, Vector center, Vector half) {
   return add(GeomSpec{.name = std::move(geom_name),
-                      .kind = GeomKind::ellipsoid,
+                      .type = GeomType::ellipsoid,
                       .size = {half.x, half.y, half.z},
                       .pos = center});
 }
 BodySpec& BodySpec::plane(std::string geom_name, Vector position) {
   return add(
-      GeomSpec{.name = std::move(geom_name), .kind = GeomKind::plane, .size = {0, 0, 1}, .pos = position});
+      GeomSpec{.name = std::move(geom_name), .type = GeomType::plane, .size = {0, 0, 1}, .pos = position});
 }
 BodySpec& BodySpec::site(std::string site_name, Vector position) {
   return add(SiteSpec{.name = std::move(site_name), .pos = position});
@@ -131,7 +131,7 @@ ActuatorSpec ActuatorSpec::motor(std::string name, std::string joint, double gea
 }
 ActuatorSpec ActuatorSpec::position(std::string name, std::string joint, double kp, double kv) {
   ActuatorSpec a = motor(std::move(name), std::move(joint));
-  a.bias = BiasKind::affine;
+  a.bias = BiasType::affine;
   a.gainprm[0] = kp;
   a.biasprm[1] = -kp;
   a.biasprm[2] = -kv;
@@ -139,15 +139,15 @@ ActuatorSpec ActuatorSpec::position(std::string name, std::string joint, double 
 }
 ActuatorSpec ActuatorSpec::velocity(std::string name, std::string joint, double kv) {
   ActuatorSpec a = motor(std::move(name), std::move(joint));
-  a.bias = BiasKind::affine;
+  a.bias = BiasType::affine;
   a.gainprm[0] = kv;
   a.biasprm[2] = -kv;
   return a;
 }
 ActuatorSpec ActuatorSpec::damper(std::string name, std::string joint, double kv, double ctrl_max) {
   ActuatorSpec a = motor(std::move(name), std::move(joint));
-  a.gain = GainKind::affine;
-  a.gainprm = {0, 0, -kv, 0, 0, 0, 0, 0, 0, 0};
+  a.gain = GainType::affine;
+  a.gainprm = {0, 0, -kv};
   return a.limit_ctrl(0, ctrl_max);
 }
 ActuatorSpec& ActuatorSpec::limit_ctrl(double low, double high) {

@@ -11,7 +11,7 @@
 //   rigid::Model model = rigid::compile(spec);
 //
 // body() adds a child and returns the child; everything else on a body returns the body itself. What a short form does not
-// offer, the element's struct does: body.add(JointSpec{.name = "slider", .kind = JointKind::slide, .damping = 0.1}).
+// offer, the element's struct does: body.add(JointSpec{.name = "slider", .type = JointType::slide, .damping = 0.1}).
 //
 // A file's loader makes a Spec too (costate/io/mjcf.h, costate/io/urdf.h), so a loaded model can be changed before it is
 // compiled. Tests: tests/rigid/spec_test.cpp.
@@ -71,7 +71,7 @@ struct Spec {
   std::string name;
   BodySpec world;
   CompilerSpec compiler = {};
-  OptionSpec option = {};
+  Options options = {};
   std::vector<MeshSpec> meshes = {};
   std::vector<HeightFieldSpec> hfields = {};
   std::vector<PairSpec> pairs = {};

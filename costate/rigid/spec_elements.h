@@ -16,21 +16,13 @@
 #include <vector>
 
 #include "costate/core/quat.h"
+#include "costate/rigid/model.h"
 
 namespace costate::rigid {
 
 using Vector = Vec3<double>;
 using Rotation = Quat<double>;
-using Range = std::array<double, 2>;  // {0, 0}: none given
-
-enum class JointKind { free, ball, slide, hinge };
-enum class GeomKind { plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh };
-
-// Softness of a constraint: reference (time constant and damping ratio, or negative stiffness and damping) and impedance.
-struct Softness {
-  std::array<double, 2> solref{0.02, 1};
-  std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2};
-};
+using Range = Double2;  // {0, 0}: none given
 
 struct InertialSpec {
   double mass = 0;
@@ -42,14 +34,13 @@ struct InertialSpec {
 
 struct JointSpec {
   std::string name = {};
-  JointKind kind = JointKind::hinge;
+  JointType type = JointType::hinge;
   Vector pos{0, 0, 0};
   Vector axis{0, 0, 1};
   double stiffness = 0, damping = 0, armature = 0, frictionloss = 0;
   double ref = 0, springref = 0;
-  std::array<double, 2> springdamper{0,
-                                     0};  // time constant and damping ratio; > 0 overrides stiffness, damping
-  std::optional<bool> limited = {};       // unset: limited if there is a range
+  Double2 springdamper{0, 0};        // time constant and damping ratio; > 0 overrides stiffness, damping
+  std::optional<bool> limited = {};  // unset: limited if there is a range
   Range range{0, 0};
   double margin = 0;
   Softness limit = {};     // of the limits
@@ -63,21 +54,22 @@ struct JointSpec {
 
 struct GeomSpec {
   std::string name = {};
-  GeomKind kind = GeomKind::sphere;
-  std::array<double, 3> size{0, 0, 0};
+  GeomType type = GeomType::sphere;
+  Double3 size{0, 0, 0};
   Vector pos{0, 0, 0};
   Rotation quat{1, 0, 0, 0};
-  std::optional<std::array<double, 6>> fromto = {};  // ends of a capsule, cylinder, box or ellipsoid
-  std::optional<double> mass = {};                   // unset: from the density
+  std::optional<Double6> fromto = {};  // ends of a capsule, cylinder, box or ellipsoid
+  std::optional<double> mass = {};     // unset: from the density
   double density = 1000;
-  bool shell_inertia = false;
   std::string mesh = {}, hfield = {};
   int contype = 1, conaffinity = 1, condim = 3, priority = 0, group = 0;
-  std::array<double, 3> friction{1, 0.005, 0.0001};  // sliding, torsional, rolling
+  Double3 friction{1, 0.005, 0.0001};  // sliding, torsional, rolling
   double solmix = 1;
   Softness contact = {};
   double margin = 0, gap = 0;
-  std::array<float, 4> rgba{0.5f, 0.5f, 0.5f, 1.0f};
+  bool fluid_ellipsoid = false;
+  Double5 fluid_coefficients{0.5, 0.25, 1.5, 1, 1};
+  Double4 rgba{0.5, 0.5, 0.5, 1};
   std::string where = {};
 };
 
@@ -85,9 +77,9 @@ struct SiteSpec {
   std::string name = {};
   Vector pos{0, 0, 0};
   Rotation quat{1, 0, 0, 0};
-  GeomKind kind = GeomKind::sphere;
-  std::array<double, 3> size{0.005, 0.005, 0.005};
-  std::optional<std::array<double, 6>> fromto = {};
+  GeomType type = GeomType::sphere;
+  Double3 size{0.005, 0.005, 0.005};
+  std::optional<Double6> fromto = {};
   int group = 0;
   std::string where = {};
 };
@@ -96,9 +88,9 @@ struct SiteSpec {
 struct PairSpec {
   std::string name = {}, geom1 = {}, geom2 = {};
   std::optional<int> condim = {};
-  std::optional<std::array<double, 5>> friction = {};
-  std::optional<std::array<double, 2>> solref = {}, solreffriction = {};
-  std::optional<std::array<double, 5>> solimp = {};
+  std::optional<Double5> friction = {};
+  std::optional<Double2> solref = {}, solreffriction = {};
+  std::optional<Double5> solimp = {};
   std::optional<double> margin = {}, gap = {};
   std::string where = {};
 };
@@ -108,18 +100,16 @@ struct ExcludeSpec {
   std::string where = {};
 };
 
-enum class EqualityKind { connect, weld, joint, tendon };
-
 struct EqualitySpec {
   std::string name = {};
-  EqualityKind kind = EqualityKind::connect;
+  EqualityType type = EqualityType::connect;
   std::string first = {},
               second = {};  // bodies (or sites), joints, tendons; second: empty is the world, or constant
   bool sites = false;       // connect and weld: first and second are sites
   Vector anchor{0, 0, 0};
   std::optional<std::array<double, 7>> relpose = {};  // weld: position and quaternion; unset: as in qpos0
   double torquescale = 1;
-  std::array<double, 5> polycoef{0, 1, 0, 0, 0};
+  Double5 polycoef{0, 1, 0, 0, 0};
   bool active = true;
   Softness softness = {};
   std::string where = {};
@@ -136,7 +126,7 @@ struct TendonPoint {
 
 struct TendonSpec {
   std::string name = {};
-  bool spatial = false;
+  TendonType type = TendonType::fixed;
   std::vector<TendonPoint> path = {};
   double stiffness = 0, damping = 0, frictionloss = 0, armature = 0;
   Range springlength{-1, -1};  // -1: the length in qpos0's spring configuration
@@ -150,25 +140,19 @@ struct TendonSpec {
   std::string where = {};
 };
 
-enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank, body };
-enum class DynamicsKind { none, integrator, filter, filterexact };
-enum class GainKind { fixed, affine };
-enum class BiasKind { none, affine };
-
 // force = gain * (control or activation) + bias;   gain, bias affine: p0 + p1 length + p2 velocity.
 struct ActuatorSpec {
   std::string name = {};
-  TransmissionKind transmission = TransmissionKind::joint;
-  std::string target = {};  // joint, tendon, site, crank site or body
-  std::string refsite = {}, slidersite = {};
-  double cranklength = 0;
-  std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
-  DynamicsKind dynamics = DynamicsKind::none;
-  GainKind gain = GainKind::fixed;
-  BiasKind bias = BiasKind::none;
-  std::array<double, 10> dynprm{1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  std::array<double, 10> gainprm{1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  std::array<double, 10> biasprm{0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  TransmissionType transmission = TransmissionType::joint;
+  std::string target = {};   // joint, tendon or site
+  std::string refsite = {};  // site: the frame that its pose is measured in
+  Double6 gear{1, 0, 0, 0, 0, 0};
+  DynType dynamics = DynType::none;
+  GainType gain = GainType::fixed;
+  BiasType bias = BiasType::none;
+  double time_constant = 1;  // of a filter
+  Double3 gainprm{1, 0, 0};
+  Double3 biasprm{0, 0, 0};
   std::optional<bool> ctrl_limited = {}, force_limited = {}, act_limited = {};
   Range ctrl_range{0, 0}, force_range{0, 0}, act_range{0, 0};
   double inherit_range = 0;  // > 0: the control range is this much of the target's range
@@ -186,58 +170,14 @@ struct ActuatorSpec {
   ActuatorSpec& limit_force(double low, double high);
 };
 
-enum class SensorKind {
-  accelerometer,
-  velocimeter,
-  gyro,
-  force,
-  torque,
-  magnetometer,
-  touch,
-  jointpos,
-  jointvel,
-  tendonpos,
-  tendonvel,
-  actuatorpos,
-  actuatorvel,
-  actuatorfrc,
-  jointactuatorfrc,
-  tendonactuatorfrc,
-  ballquat,
-  ballangvel,
-  jointlimitpos,
-  jointlimitvel,
-  jointlimitfrc,
-  tendonlimitpos,
-  tendonlimitvel,
-  tendonlimitfrc,
-  framepos,
-  framequat,
-  framexaxis,
-  frameyaxis,
-  framezaxis,
-  framelinvel,
-  frameangvel,
-  framelinacc,
-  frameangacc,
-  subtreecom,
-  subtreelinvel,
-  subtreeangmom,
-  e_potential,
-  e_kinetic,
-  clock
-};
-// What a sensor sits on, or is measured against: body is the inertial frame, xbody the body's own.
-enum class ObjectKind { none, body, xbody, geom, site, joint, tendon, actuator };
-
 struct SensorSpec {
   std::string name = {};
-  SensorKind kind = SensorKind::jointpos;
-  ObjectKind object_kind = ObjectKind::none;
+  SensorType type = SensorType::jointpos;
+  ObjectType object_type = ObjectType::none;
   std::string object = {};
-  ObjectKind reference_kind = ObjectKind::none;
+  ObjectType reference_type = ObjectType::none;
   std::string reference = {};
-  double cutoff = 0;
+  double cutoff = 0, noise = 0;
   std::string where = {};
 };
 
@@ -248,45 +188,22 @@ struct KeyframeSpec {
   std::string where = {};
 };
 
-// Triangles; a compiled mesh is centred at its centre of mass and aligned with its principal axes.
-enum class MeshInertia { legacy, convex, exact, shell };
+// Triangles, in the frame of the geoms that show the mesh.
+enum class MeshInertia { legacy, convex, exact };
 struct MeshSpec {
   std::string name = {};
   std::vector<Vector> vertices = {};
   std::vector<std::array<int, 3>> faces = {};  // empty: the convex hull of the vertices
   MeshInertia inertia = MeshInertia::legacy;
-  int max_hull_vertices = -1;  // -1: no limit
   std::string where = {};
 };
 
 struct HeightFieldSpec {
   std::string name = {};
-  std::array<double, 4> size{0, 0, 0, 0};  // x and y radius, top and base elevation
+  Double4 size{0, 0, 0, 0};  // x and y radius, top and base elevation
   int rows = 0, columns = 0;
   std::vector<double> elevation = {};  // rows x columns, scaled to 0..1 by compile
   std::string where = {};
-};
-
-enum class IntegratorKind { euler, rk4, implicit, implicitfast };
-enum class SolverKind { pgs, cg, newton };
-enum class ConeKind { pyramidal, elliptic };
-
-struct OptionSpec {
-  double timestep = 0.002;
-  Vector gravity{0, 0, -9.81};
-  Vector wind{0, 0, 0}, magnetic{0, -0.5, 0};
-  double density = 0, viscosity = 0;  // of the medium
-  IntegratorKind integrator = IntegratorKind::euler;
-  SolverKind solver = SolverKind::newton;
-  ConeKind cone = ConeKind::pyramidal;
-  double impratio = 1, tolerance = 1e-8, ls_tolerance = 0.01, noslip_tolerance = 1e-6;
-  int iterations = 100, ls_iterations = 50, noslip_iterations = 0;
-  // Switches: what is left out of the physics.
-  bool constraint = true, equality = true, frictionloss = true, limit = true, contact = true, spring = true,
-       damper = true;
-  bool gravity_on = true, clampctrl = true, filterparent = true, actuation = true, refsafe = true,
-       eulerdamp = true;
-  bool warmstart = true;
 };
 
 struct CompilerSpec {
