@@ -105,6 +105,7 @@ rigid::Spec MjcfReader::read(const XmlElement& root) {
   each("actuator", [&](const XmlElement& e) { actuator(e); });
   each("sensor", [&](const XmlElement& e) { sensor(e); });
   each("keyframe", [&](const XmlElement& e) { keyframe(e); });
+  each("size", [&](const XmlElement& e) { size(e); });
   return std::move(spec_);
 }
 

@@ -65,6 +65,7 @@ class MjcfReader {
   // mjcf_sensors.cpp
   void sensor(const XmlElement& e);
   void keyframe(const XmlElement& e);
+  void size(const XmlElement& e);
 
   void check_default(const XmlElement& e);
   XmlAttributes with_defaults(const XmlElement& e, const std::string& child_class = "") const {

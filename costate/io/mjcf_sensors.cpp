@@ -1,4 +1,4 @@
-// <sensor> and <keyframe>.
+// <sensor>, <keyframe> and <size>.
 #include <algorithm>
 
 #include "costate/io/mjcf_reader.h"
@@ -132,6 +132,18 @@ void MjcfReader::keyframe(const XmlElement& e) {
     a.finish();
     spec_.add(std::move(k));
   }
+}
+
+// Keyframes that are not written out are as the start. The other sizes are memory that MuJoCo reserves.
+void MjcfReader::size(const XmlElement& e) {
+  XmlAttributes a(e);
+  int keys = 0;
+  a.read("nkey", keys);
+  if (keys > 1000) a.fail_at("nkey", "is too large");
+  while (int(spec_.keyframes.size()) < keys) spec_.add(rigid::KeyframeSpec{.where = e.where()});
+  a.ignore({"memory", "njmax", "nconmax", "nstack", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom",
+            "nuser_site", "nuser_cam", "nuser_tendon", "nuser_actuator", "nuser_sensor"});
+  a.finish();
 }
 
 }  // namespace costate::io

@@ -7,26 +7,6 @@
 namespace costate::rigid::stages {
 namespace {
 
-struct Pose {
-  Vector pos;
-  Rotation quat;
-};
-
-// Of every body in the world, in the configuration that the frames describe.
-std::vector<Pose> poses_at_reference(const Model& m) {
-  std::vector<Pose> poses;
-  for (const Body& b : m.bodies) {
-    const Pose own{to_vector(b.pos), to_rotation(b.quat)};
-    if (b.parent < 0) {
-      poses.push_back({{0, 0, 0}, {1, 0, 0, 0}});
-      continue;
-    }
-    const Pose& parent = poses[std::size_t(b.parent)];
-    poses.push_back({parent.pos + rotate(parent.quat, own.pos), normalized(parent.quat * own.quat)});
-  }
-  return poses;
-}
-
 // Where a point of one frame is in another.
 Vector carried(const Pose& from, const Pose& to, const Vector& point) {
   return rotate_back(to.quat, from.pos + rotate(from.quat, point) - to.pos);
@@ -110,6 +90,20 @@ int find_object(const Compilation& c, ObjectType type, const std::string& name, 
 }
 
 }  // namespace
+
+std::vector<Pose> poses_at_reference(const Model& m) {
+  std::vector<Pose> poses;
+  for (const Body& b : m.bodies) {
+    const Pose own{to_vector(b.pos), to_rotation(b.quat)};
+    if (b.parent < 0) {
+      poses.push_back({{0, 0, 0}, {1, 0, 0, 0}});
+      continue;
+    }
+    const Pose& parent = poses[std::size_t(b.parent)];
+    poses.push_back({parent.pos + rotate(parent.quat, own.pos), normalized(parent.quat * own.quat)});
+  }
+  return poses;
+}
 
 void compile_contacts(Compilation& c) {
   for (const PairSpec& s : c.spec.pairs) {
