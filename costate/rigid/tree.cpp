@@ -42,6 +42,17 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
   return r;
 }
 
+// Where M(i, j) lies, j <= i; -1: another branch.
+int mass_entry(const Tree& t, int i, int j) {
+  const int row = t.dofs[static_cast<std::size_t>(i)].row;
+  int ancestor = i, offset = 0;
+  while (ancestor > j) {
+    ancestor = t.dofs[static_cast<std::size_t>(ancestor)].parent;
+    ++offset;
+  }
+  return ancestor == j ? row + offset : -1;
+}
+
 }  // namespace
 
 Tree make_tree(const Model& model, ParameterMap map) {
@@ -92,6 +103,16 @@ Tree make_tree(const Model& model, ParameterMap map) {
           model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
       r.q.push_back(joint.qpos);
       r.dof.push_back(joint.dof);
+    }
+    for (std::size_t a = 0; a < r.dof.size(); ++a) {
+      for (std::size_t b = 0; b < r.dof.size(); ++b) {
+        if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
+        const int entry = mass_entry(t, r.dof[a], r.dof[b]);
+        if (entry >= 0)
+          r.pairs.push_back({int(a), int(b), entry});
+        else
+          r.one_branch = false;
+      }
     }
     r.p = map.tendons[i];
     t.tendons.push_back(std::move(r));

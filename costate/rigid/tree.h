@@ -47,6 +47,11 @@ struct TreeActuator {
 
 struct TreeTendon {
   std::vector<int> q, dof;  // of the joints it pulls
+  struct Pair {
+    int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
+  };
+  std::vector<Pair> pairs;
+  bool one_branch = true;  // every pair has its place there
   TendonParameters p;
 };
 
