@@ -18,7 +18,18 @@ void refuse_unsupported(const Model& model) {
     if (b.gravcomp != 0) throw Error("body \"" + b.name + "\": gravity compensation is not simulated");
     if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
   }
+  for (const Actuator& a : model.actuators) {
+    if (a.transmission == TransmissionType::joint_in_parent) {
+      const JointType type = model.joints[static_cast<std::size_t>(a.target)].type;
+      if (type == JointType::free || type == JointType::ball)
+        throw Error("actuator \"" + a.name +
+                    "\": jointinparent is simulated for slide and hinge joints only");
+    }
+    if (a.reference_site >= 0) throw Error("actuator \"" + a.name + "\": a reference site is not simulated");
+  }
   for (const Tendon& t : model.tendons) {
+    if (t.type != TendonType::fixed)
+      throw Error("tendon \"" + t.name + "\": spatial tendons are not simulated");
     if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
     if (t.actuator_force_limited)
       throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");

@@ -22,7 +22,8 @@ double relative_error(const std::vector<double>& ours, const std::vector<double>
 // The scalar kernels on one state.
 struct OneWorld {
   explicit OneWorld(const Model& model) : tree(make_tree(model, add_parameters(model, signature))), d(tree) {
-    for (const Field& f : signature.fields(Role::parameter)) p.insert(p.end(), f.defaults.begin(), f.defaults.end());
+    for (const Field& f : signature.fields(Role::parameter))
+      p.insert(p.end(), f.defaults.begin(), f.defaults.end());
     p.resize(static_cast<std::size_t>(tree.p.prepared_size));
     prepare_units(tree.p, p.data());
   }
@@ -76,11 +77,31 @@ TEST_F(Parity, MassMatrixBiasAndForcesAreMuJoCos) {
   }
 }
 
+TEST_F(Parity, InverseWeightsAndMeanInertiaAreMuJoCos) {
+  for (const auto& ref : all()) {
+    const Json& m = ref.json.at("model");
+    std::vector<double> dofs, bodies, expected_bodies, tendons, expected_tendons;
+    for (const Dof& d : ref.model.dofs) dofs.push_back(d.invweight);
+    for (const Body& b : ref.model.bodies)
+      bodies.insert(bodies.end(), b.invweight.begin(), b.invweight.end());
+    for (const Json& b : m.at("bodies")) {
+      const auto w = vector_of(b.at("invweight"));
+      expected_bodies.insert(expected_bodies.end(), w.begin(), w.end());
+    }
+    for (const Tendon& t : ref.model.tendons) tendons.push_back(t.invweight);
+    for (const Json& t : m.at("tendons")) expected_tendons.push_back(t.at("invweight"));
+    EXPECT_LT(relative_error(dofs, vector_of(m.at("dof_invweight"))), 1e-10) << ref.name;
+    EXPECT_LT(relative_error(bodies, expected_bodies), 1e-10) << ref.name;
+    EXPECT_LT(relative_error(tendons, expected_tendons), 1e-10) << ref.name;
+    EXPECT_NEAR(ref.model.mean_inertia / m.at("mean_inertia").get<double>(), 1, 1e-10) << ref.name;
+  }
+}
+
 const std::pair<const char*, Integrator> kIntegrators[] = {
     {"euler", Integrator::euler}, {"implicitfast", Integrator::implicitfast}, {"rk4", Integrator::rk4}};
 
-void expect_rollout(const test::Reference& ref, Integrator integrator, bool constraint, const std::string& key,
-                    std::int64_t steps, double gate) {
+void expect_rollout(const test::Reference& ref, Integrator integrator, bool constraint,
+                    const std::string& key, std::int64_t steps, double gate) {
   Model model = ref.model;
   model.options.integrator = integrator;
   model.options.constraint = constraint;
@@ -97,9 +118,11 @@ void expect_rollout(const test::Reference& ref, Integrator integrator, bool cons
     at.controls = vector_of(s.at("ctrl"));
     const auto end = rollout.simulate(at).final_state;
     const auto& expected = s.at(key);
-    const auto q = vector_of(expected.at("q")), v = vector_of(expected.at("v")), act = vector_of(expected.at("act"));
+    const auto q = vector_of(expected.at("q")), v = vector_of(expected.at("v")),
+               act = vector_of(expected.at("act"));
     const std::vector<double> our_q(end.begin(), end.begin() + model.nq),
-        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv), our_act(end.end() - model.na, end.end());
+        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv),
+        our_act(end.end() - model.na, end.end());
     EXPECT_LT(relative_error(our_q, q), gate) << ref.name << " " << key;
     EXPECT_LT(relative_error(our_v, v), gate) << ref.name << " " << key;
     EXPECT_LT(relative_error(our_act, act), gate) << ref.name << " " << key;
