@@ -34,7 +34,7 @@ std::string written(const TomlValue& formula) {
 }  // namespace
 
 ProblemReader::ProblemReader(TomlDocument document, const std::vector<Setting>& settings)
-    : document_(std::move(document)), root_(document_.root()) {
+    : TomlValues(std::move(document)), root_(document_.root()) {
   problem_.file = document_.name();
   for (const Setting& setting : settings) apply(setting);
 }

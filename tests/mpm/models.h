@@ -1,0 +1,43 @@
+// Small scenes that several tests share.
+#pragma once
+
+#include <cmath>
+
+#include "costate/mpm/system.h"
+#include "costate/system/objective.h"
+#include "costate/system/rollout.h"
+
+namespace costate::mpm::test {
+
+// 1/2 weight |mean position - target|^2 of the final state.
+template <class Real>
+class MeanPosition final : public Objective<Real> {
+ public:
+  using At = typename Objective<Real>::At;
+  MeanPosition(std::int64_t particles, int dimension, std::vector<double> target)
+      : n_(particles), d_(dimension), target_(std::move(target)) {}
+  void check(std::int64_t, std::int64_t) const override {}
+  std::int64_t next(std::int64_t k, std::int64_t steps) const override { return k <= steps ? steps : kNever; }
+  std::int64_t previous(std::int64_t k, std::int64_t steps) const override { return k >= steps ? steps : -1; }
+  void value(const At& at, double* loss) const override {
+    for (int a = 0; a < d_; ++a) *loss += 0.5 * error(at, a) * error(at, a);
+  }
+  void vjp(const At& at, const Cotangents<Real>& bar) const override {
+    for (int a = 0; a < d_; ++a) {
+      const auto each = static_cast<Real>(error(at, a) / double(n_));
+      for (std::int64_t p = 0; p < n_; ++p) bar.x[p * d_ + a] += each;
+    }
+  }
+
+ private:
+  double error(const At& at, int a) const {
+    double sum = 0;
+    for (std::int64_t p = 0; p < n_; ++p) sum += double(at.in.x[p * d_ + a]);
+    return sum / double(n_) - target_[static_cast<std::size_t>(a)];
+  }
+  std::int64_t n_;
+  int d_;
+  std::vector<double> target_;
+};
+
+}  // namespace costate::mpm::test
