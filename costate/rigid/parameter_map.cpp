@@ -1,0 +1,263 @@
+#include "costate/rigid/parameter_map.h"
+
+namespace costate::rigid {
+namespace {
+
+class Writer {
+ public:
+  Writer(ParameterMap& map, Signature& signature) : map_(map), signature_(signature) {}
+
+  void element(const char* kind, const std::string& name, std::size_t index) {
+    prefix_ = std::string(kind) + "/" + name_of(name, index) + "/";
+  }
+  void whole_model() { prefix_.clear(); }
+
+  template <std::size_t N>
+  int add(const char* field, const std::array<double, N>& values, const char* unit = "") {
+    return add(field, std::vector<double>(values.begin(), values.end()), unit);
+  }
+  int add(const char* field, double value, const char* unit = "") {
+    return add(field, std::vector<double>{value}, unit);
+  }
+  int add(const char* field, std::vector<double> values, const char* unit = "") {
+    const int at = static_cast<int>(signature_.parameters());
+    const auto index = static_cast<int>(signature_.fields(Role::parameter).size());
+    map_.field_of.insert(map_.field_of.end(), values.size(), index);
+    signature_.parameter(prefix_ + field, std::move(values), unit);
+    return at;
+  }
+  template <std::size_t N>
+  int add_unit(const char* field, const std::array<double, N>& values) {
+    const int at = add(field, values);
+    map_.units.push_back({at, int(N), 0});
+    return at;
+  }
+  SoftnessParameters add(const char* solref, const char* solimp, const Softness& softness) {
+    return {add(solref, softness.solref), add(solimp, softness.solimp)};
+  }
+
+ private:
+  ParameterMap& map_;
+  Signature& signature_;
+  std::string prefix_;
+};
+
+// --- which parts of a model act ---------------------------------------------------------------------------------------
+
+bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
+
+struct Wanted {
+  std::vector<bool> site, body_invweight, joint_invweight;
+};
+
+Wanted wanted_by(const Model& m) {
+  Wanted w{std::vector<bool>(m.sites.size()), std::vector<bool>(m.bodies.size()),
+           std::vector<bool>(m.joints.size())};
+  for (const Wrap& wrap : m.wraps) {
+    if (wrap.type == WrapType::site) w.site[static_cast<std::size_t>(wrap.object)] = true;
+    if (wrap.side_site >= 0) w.site[static_cast<std::size_t>(wrap.side_site)] = true;
+  }
+  for (const Actuator& a : m.actuators) {
+    if (a.transmission != TransmissionType::site) continue;
+    w.site[static_cast<std::size_t>(a.target)] = true;
+    if (a.reference_site >= 0) w.site[static_cast<std::size_t>(a.reference_site)] = true;
+  }
+  for (std::size_t j = 0; j < m.joints.size(); ++j) {
+    w.joint_invweight[j] = m.joints[j].limited || m.joints[j].frictionloss > 0;
+  }
+  for (const Equality& e : m.equalities) {
+    const bool bodies = e.type == EqualityType::connect || e.type == EqualityType::weld;
+    if (e.type == EqualityType::tendon) continue;
+    auto& flags = bodies ? w.body_invweight : w.joint_invweight;
+    flags[static_cast<std::size_t>(e.first)] = true;
+    if (e.second >= 0) flags[static_cast<std::size_t>(e.second)] = true;
+  }
+  return w;
+}
+
+void add_bodies(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
+  bool gravcomp = false;
+  for (const Body& b : m.bodies) gravcomp |= b.gravcomp != 0;
+  map.bodies.resize(m.bodies.size());
+  for (std::size_t i = 1; i < m.bodies.size(); ++i) {
+    const Body& b = m.bodies[i];
+    BodyParameters& at = map.bodies[i];
+    w.element("body", b.name, i);
+    at.mass = w.add("mass", b.mass, "kg");
+    at.com = w.add("com", b.com, "m");
+    at.inertia = w.add("inertia", b.inertia, "kg m^2");
+    const bool placed =
+        b.joints > 0 && m.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
+    if (!placed) {
+      at.pos = w.add("pos", b.pos, "m");
+      at.quat = w.add_unit("quat", b.quat);
+    }
+    if (gravcomp) at.gravcomp = w.add("gravcomp", b.gravcomp);
+    if (wanted.body_invweight[i]) at.invweight = w.add("invweight", b.invweight);
+  }
+}
+
+void add_joints(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
+  map.joints.resize(m.joints.size());
+  for (std::size_t i = 0; i < m.joints.size(); ++i) {
+    const Joint& j = m.joints[i];
+    JointParameters& at = map.joints[i];
+    w.element("joint", j.name, i);
+    if (j.type == JointType::hinge || j.type == JointType::ball) at.pos = w.add("pos", j.pos, "m");
+    if (is_scalar(j)) {
+      at.axis = w.add_unit("axis", j.axis);
+      at.ref = w.add("ref", j.ref);
+      at.springref = w.add("springref", j.springref);
+      if (j.actuator_force_limited)
+        at.actuator_force_range = w.add("actuator_force_range", j.actuator_force_range);
+    }
+    if (is_scalar(j) || j.stiffness != 0) at.stiffness = w.add("stiffness", j.stiffness);
+    at.damping = w.add("damping", j.damping);
+    at.armature = w.add("armature", j.armature);
+    if (wanted.joint_invweight[i]) {
+      std::vector<double> weights;
+      for (int d = 0; d < dof_size(j.type); ++d) {
+        weights.push_back(m.dofs[static_cast<std::size_t>(j.dof + d)].invweight);
+      }
+      at.invweight = w.add("invweight", weights);
+    }
+    if (j.frictionloss > 0) {
+      at.frictionloss = w.add("frictionloss", j.frictionloss);
+      at.friction = w.add("friction_solref", "friction_solimp", j.friction);
+    }
+    if (j.limited) {
+      at.range = w.add("range", j.range);
+      at.margin = w.add("margin", j.margin);
+      at.limit = w.add("solref", "solimp", j.limit);
+    }
+  }
+}
+
+void add_sites(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
+  map.sites.resize(m.sites.size());
+  for (std::size_t i = 0; i < m.sites.size(); ++i) {
+    if (!wanted.site[i]) continue;
+    w.element("site", m.sites[i].name, i);
+    map.sites[i].pos = w.add("pos", m.sites[i].pos, "m");
+    map.sites[i].quat = w.add_unit("quat", m.sites[i].quat);
+  }
+}
+
+void add_tendons(const Model& m, Writer& w, ParameterMap& map) {
+  map.tendons.resize(m.tendons.size());
+  for (std::size_t i = 0; i < m.tendons.size(); ++i) {
+    const Tendon& t = m.tendons[i];
+    TendonParameters& at = map.tendons[i];
+    w.element("tendon", t.name, i);
+    if (t.type == TendonType::fixed) {
+      std::vector<double> coefficients;
+      for (int k = 0; k < t.wraps; ++k) {
+        coefficients.push_back(m.wraps[static_cast<std::size_t>(t.first_wrap + k)].value);
+      }
+      at.coefficients = w.add("coefficients", coefficients);
+    }
+    at.stiffness = w.add("stiffness", t.stiffness);
+    at.damping = w.add("damping", t.damping);
+    at.springlength = w.add("springlength", t.springlength);
+    bool equality = false;
+    for (const Equality& e : m.equalities) {
+      equality |= e.type == EqualityType::tendon && (e.first == int(i) || e.second == int(i));
+    }
+    if (t.limited || t.frictionloss > 0 || equality) at.invweight = w.add("invweight", t.invweight);
+    if (t.frictionloss > 0) {
+      at.frictionloss = w.add("frictionloss", t.frictionloss);
+      at.friction = w.add("friction_solref", "friction_solimp", t.friction);
+    }
+    if (t.limited) {
+      at.range = w.add("range", t.range);
+      at.margin = w.add("margin", t.margin);
+      at.limit = w.add("solref", "solimp", t.limit);
+    }
+  }
+}
+
+void add_equalities(const Model& m, Writer& w, ParameterMap& map) {
+  map.equalities.resize(m.equalities.size());
+  for (std::size_t i = 0; i < m.equalities.size(); ++i) {
+    const Equality& e = m.equalities[i];
+    EqualityParameters& at = map.equalities[i];
+    w.element("equality", e.name, i);
+    if (e.type == EqualityType::connect || e.type == EqualityType::weld) {
+      at.anchor = w.add("anchor", e.anchor, "m");
+      at.other_anchor = w.add("other_anchor", e.other_anchor, "m");
+    }
+    if (e.type == EqualityType::weld) {
+      at.quat = w.add_unit("relative_quat", e.relative_quat);
+      at.torquescale = w.add("torquescale", e.torquescale);
+    }
+    if (e.type == EqualityType::joint || e.type == EqualityType::tendon) {
+      at.polycoef = w.add("polycoef", e.polycoef);
+    }
+    at.softness = w.add("solref", "solimp", e.softness);
+  }
+}
+
+void add_actuators(const Model& m, Writer& w, ParameterMap& map) {
+  map.actuators.resize(m.actuators.size());
+  for (std::size_t i = 0; i < m.actuators.size(); ++i) {
+    const Actuator& a = m.actuators[i];
+    ActuatorParameters& at = map.actuators[i];
+    w.element("actuator", a.name, i);
+    at.gear_size = 1;
+    if (a.transmission == TransmissionType::site) {
+      at.gear_size = 6;
+    } else if (a.transmission != TransmissionType::tendon) {
+      at.gear_size = dof_size(m.joints[static_cast<std::size_t>(a.target)].type);
+    }
+    at.gear = w.add("gear", std::vector<double>(a.gear.begin(), a.gear.begin() + at.gear_size));
+    at.gain =
+        w.add("gain", a.gain == GainType::fixed ? std::vector<double>{a.gainprm[0]}
+                                                : std::vector<double>(a.gainprm.begin(), a.gainprm.end()));
+    if (a.bias == BiasType::affine) at.bias = w.add("bias", a.biasprm);
+    if (a.dynamics == DynType::filter || a.dynamics == DynType::filterexact) {
+      at.time_constant = w.add("time_constant", a.time_constant, "s");
+    }
+    if (a.control_limited && m.options.clampctrl) at.control_range = w.add("control_range", a.control_range);
+    if (a.force_limited) at.force_range = w.add("force_range", a.force_range);
+    if (a.activation_limited && a.dynamics != DynType::none) {
+      at.activation_range = w.add("activation_range", a.activation_range);
+    }
+  }
+}
+
+}  // namespace
+
+std::string name_of(const std::string& name, std::size_t index) {
+  return name.empty() ? "#" + std::to_string(index) : name;
+}
+
+ParameterMap add_parameters(const Model& model, Signature& signature) {
+  ParameterMap map;
+  Writer w(map, signature);
+  const Wanted wanted = wanted_by(model);
+  w.whole_model();
+  map.gravity = w.add("gravity", model.options.gravity, "m/s^2");
+  map.dt = w.add("dt", model.options.timestep, "s");
+  add_bodies(model, wanted, w, map);
+  add_joints(model, wanted, w, map);
+  add_sites(model, wanted, w, map);
+  add_tendons(model, w, map);
+  add_equalities(model, w, map);
+  add_actuators(model, w, map);
+  map.size = static_cast<int>(signature.parameters());
+  map.prepared_size = map.size;
+  for (auto& unit : map.units) unit.inverse_norm = map.prepared_size++;
+  const auto inverse_norm = [&](int at) {
+    for (const auto& unit : map.units) {
+      if (unit.at == at) return unit.inverse_norm;
+    }
+    return kAbsent;
+  };
+  for (auto& body : map.bodies) body.inverse_quat_norm = inverse_norm(body.quat);
+  for (auto& joint : map.joints) joint.inverse_axis_norm = inverse_norm(joint.axis);
+  for (auto& site : map.sites) site.inverse_quat_norm = inverse_norm(site.quat);
+  for (auto& equality : map.equalities) equality.inverse_quat_norm = inverse_norm(equality.quat);
+  return map;
+}
+
+}  // namespace costate::rigid

@@ -1,0 +1,227 @@
+#include "costate/rigid/rigid_system.h"
+
+#include <cstring>
+
+#include "costate/ad/dual.h"
+#include "costate/core/error.h"
+#include "costate/rigid/step.h"
+
+namespace costate::rigid {
+namespace {
+
+// What the model asks for and the dynamics do not have.
+void refuse_unsupported(const Model& model) {
+  if (model.options.density != 0 || model.options.viscosity != 0) {
+    throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
+  }
+  for (const Body& b : model.bodies) {
+    if (b.gravcomp != 0) throw Error("body \"" + b.name + "\": gravity compensation is not simulated");
+    if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
+  }
+  for (const Actuator& a : model.actuators) {
+    if (a.transmission == TransmissionType::joint_in_parent) {
+      const JointType type = model.joints[static_cast<std::size_t>(a.target)].type;
+      if (type == JointType::free || type == JointType::ball)
+        throw Error("actuator \"" + a.name +
+                    "\": jointinparent is simulated for slide and hinge joints only");
+    }
+    if (a.reference_site >= 0) throw Error("actuator \"" + a.name + "\": a reference site is not simulated");
+  }
+  for (const Tendon& t : model.tendons) {
+    if (t.type != TendonType::fixed)
+      throw Error("tendon \"" + t.name + "\": spatial tendons are not simulated");
+    if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
+    if (t.actuator_force_limited)
+      throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
+  }
+}
+
+Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
+  refuse_unsupported(model);
+  signature.state("q", model.nq).state("v", model.nv);
+  if (model.na > 0) signature.state("act", model.na);
+  if (model.nu() > 0) signature.control("ctrl", model.nu());
+  if (options.applied_forces) signature.control("qfrc", model.nv);
+  Stepper s;
+  s.tree = make_tree(model, add_parameters(model, signature));
+  s.integrator = model.options.integrator;
+  s.applied_forces = options.applied_forces;
+  switch (s.integrator) {
+    case Integrator::euler:
+      s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
+      break;
+    case Integrator::rk4:
+      s.implicit = Implicit::none;
+      break;
+    case Integrator::implicitfast:
+      s.implicit = Implicit::damping_and_actuators;
+      for (const TreeTendon& t : s.tree.tendons) {
+        if (!t.one_branch) {
+          throw Error({"implicitfast does not support tendons that pull on several branches",
+                       {},
+                       "use Euler or RK4"});
+        }
+      }
+      for (const TreeActuator& a : s.tree.actuators) {
+        if (a.kind != TreeActuator::Kind::scalar_joint && (a.affine_gain || a.affine_bias)) {
+          throw Error("implicitfast supports velocity-dependent actuators on slide and hinge joints only");
+        }
+      }
+      break;
+    case Integrator::implicit:
+      throw Error({"the integrator `implicit` is not supported", {}, "use implicitfast, Euler or RK4"});
+  }
+  return s;
+}
+
+template <class Real>
+class RigidSystem final : public System<Real> {
+  using S = NativePack<Real>;
+  using D = Dual<S>;
+  static constexpr int kLanes = lanes_of<S>;
+
+  struct Scratch : Workspace {
+    explicit Scratch(const Stepper& s) : work(s) {}
+    StepWork<S> work;
+    std::unique_ptr<StepWork<D>> dual;  // made on first use: twice the memory
+  };
+
+ public:
+  RigidSystem(const Model& model, const SystemOptions& options)
+      : stepper_(make_stepper(model, options, signature_)) {}
+
+  const Signature& signature() const override { return signature_; }
+  int lanes() const override { return kLanes; }
+  std::int64_t tape_size() const override { return stepper_.tape_size(); }
+  typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
+  std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(stepper_); }
+
+  void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape,
+            Workspace& workspace) const override {
+    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    prepare(in.p, w);
+    step_prepared(in, y, tape, w);
+  }
+
+  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
+                const Cotangents<Real>& bar, const Activity& active, Workspace& workspace) const override {
+    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    prepare(in.p, w);
+    if (bar.p) load_all(bar.p, w.p_bar.data(), stepper_.tree.p.size);
+    step_vjp_prepared(in, tape, y_bar, bar, active, w);
+    if (bar.p) store_all(w.p_bar.data(), bar.p, stepper_.tree.p.size);
+  }
+
+  void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                Workspace& workspace) const override {
+    auto& scratch = static_cast<Scratch&>(workspace);
+    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
+    StepWork<D>& w = *scratch.dual;
+    load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
+    prepare_units(stepper_.tree.p, w.p.data());
+    load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
+    load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
+    rigid::step(stepper_, w, false);
+    for (int i = 0; i < stepper_.states(); ++i) {
+      const D& value = w.y[static_cast<std::size_t>(i)];
+      store<S>(y + i * kLanes, value.v);
+      store<S>(y_dot + i * kLanes, value.d[0]);
+    }
+  }
+
+  // Unit vectors and the like are the same in all steps of a run.
+  void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
+               Workspace& workspace) const override {
+    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    prepare(run.p, w);
+    const std::int64_t size = this->state_size();
+    std::int64_t slot = states.start;
+    for (std::int64_t j = 0; j < run.count; ++j) {
+      const std::int64_t next = slot + 1 == states.slots ? 0 : slot + 1;
+      step_prepared(inputs_of(run, run.first + j, states.base + slot * size), states.base + next * size,
+                    tape ? tape + j * tape_size() * kLanes : nullptr, w);
+      slot = next;
+    }
+  }
+
+  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
+               Real* u_bar, Real* p_bar, const Activity& active, Workspace& workspace) const override {
+    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    prepare(run.p, w);
+    if (p_bar) load_all(p_bar, w.p_bar.data(), stepper_.tree.p.size);
+    const std::int64_t size = this->state_size();
+    std::int64_t slot = lambda.start;
+    for (std::int64_t j = run.count - 1; j >= 0; --j) {
+      const std::int64_t k = run.first + j, next = slot + 1 == lambda.slots ? 0 : slot + 1;
+      step_vjp_prepared(
+          inputs_of(run, k, states + j * size), tape ? tape + j * tape_size() * kLanes : nullptr,
+          lambda.base + slot * size,
+          {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * this->control_size() : nullptr, p_bar},
+          active, w);
+      slot = next;
+    }
+    if (p_bar) store_all(w.p_bar.data(), p_bar, stepper_.tree.p.size);
+  }
+
+ private:
+  Inputs<Real> inputs_of(const Run<Real>& run, std::int64_t k, const Real* x) const {
+    return {x, run.u ? run.u + (k / run.hold) * this->control_size() : nullptr, run.p};
+  }
+
+  static void load_all(const Real* from, S* to, int n) {
+    for (int i = 0; i < n; ++i) to[i] = load<S>(from + i * kLanes);
+  }
+  static void store_all(const S* from, Real* to, int n) {
+    for (int i = 0; i < n; ++i) store<S>(to + i * kLanes, from[i]);
+  }
+  static void load_dual(const Real* value, const Real* tangent, D* to, int n) {
+    for (int i = 0; i < n; ++i) {
+      to[i] = D(load<S>(value + i * kLanes), tangent ? load<S>(tangent + i * kLanes) : S(0));
+    }
+  }
+
+  void prepare(const Real* p, StepWork<S>& w) const {
+    load_all(p, w.p.data(), stepper_.tree.p.size);
+    prepare_units(stepper_.tree.p, w.p.data());
+  }
+
+  void step_prepared(const Inputs<Real>& in, Real* y, Real* tape, StepWork<S>& w) const {
+    load_all(in.x, w.x.data(), stepper_.states());
+    load_all(in.u, w.u.data(), stepper_.controls());
+    rigid::step(stepper_, w, tape != nullptr);
+    store_all(w.y.data(), y, stepper_.states());
+    if (tape) store_all(w.tape.data(), tape, stepper_.tape_size());
+  }
+
+  void step_vjp_prepared(const Inputs<Real>& in, const Real* tape, const Real* y_bar,
+                         const Cotangents<Real>& bar, const Activity& active, StepWork<S>& w) const {
+    load_all(in.x, w.x.data(), stepper_.states());
+    load_all(in.u, w.u.data(), stepper_.controls());
+    load_all(y_bar, w.y_bar.data(), stepper_.states());
+    if (tape) {
+      load_all(tape, w.tape.data(), stepper_.tape_size());
+    } else {
+      rigid::step(stepper_, w, true);
+    }
+    if (bar.u) load_all(bar.u, w.u_bar.data(), stepper_.controls());
+    Wanted wanted;
+    if (bar.p) wanted = {&active, &stepper_.tree.p.field_of};
+    rigid::step_vjp(stepper_, w, wanted);
+    store_all(w.x_bar.data(), bar.x, stepper_.states());
+    if (bar.u) store_all(w.u_bar.data(), bar.u, stepper_.controls());
+  }
+
+  Signature signature_;
+  Stepper stepper_;
+};
+
+}  // namespace
+
+template <class Real>
+std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOptions& options) {
+  return std::make_shared<RigidSystem<Real>>(model, options);
+}
+template std::shared_ptr<System<float>> make_system<float>(const Model&, const SystemOptions&);
+template std::shared_ptr<System<double>> make_system<double>(const Model&, const SystemOptions&);
+
+}  // namespace costate::rigid

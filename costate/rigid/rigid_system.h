@@ -1,0 +1,31 @@
+// A model as a System: many worlds in SIMD lanes, every number of the model a parameter by name.
+//
+//   state      "q" (nq: positions as MuJoCo's qpos), "v" (nv), "act" (na)
+//   control    "ctrl" (one per actuator); with applied_forces also "qfrc" (one force per dof)
+//   parameter  "gravity", "dt", "body/<name>/mass", "joint/<name>/damping", ...: parameter_map.h lists them
+//
+// Quaternions in q need not be unit: a step divides by their length, and returns unit ones. So the gradient with respect to q is tangent
+// to the sphere: orthogonal to each quaternion, zero along it; half of it, turned into body axes, is the gradient with respect to
+// a rotation of the body: theta_bar = vec(q* q_bar) / 2 for unit q.
+// Tests: tests/rigid/rigid_system_test.cpp (contract), parity_test.cpp (MuJoCo).
+#pragma once
+
+#include <memory>
+
+#include "costate/rigid/model.h"
+#include "costate/system/system.h"
+
+namespace costate::rigid {
+
+struct SystemOptions {
+  bool applied_forces = false;
+};
+
+// Throws an Error for what the model has and the dynamics do not simulate.
+template <class Real>
+std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOptions& options = {});
+
+extern template std::shared_ptr<System<float>> make_system<float>(const Model&, const SystemOptions&);
+extern template std::shared_ptr<System<double>> make_system<double>(const Model&, const SystemOptions&);
+
+}  // namespace costate::rigid

@@ -1,0 +1,254 @@
+// The transpose of recursive Newton-Euler: cotangents of q, v, qdd and of every frame and inertia, given that of tau.
+//
+// With lambda = tau_bar and the virtual velocity w_i = sum of S_d lambda_d on the way from the world to body i,
+//
+//   L = <lambda, tau> = sum_i <w_i, I a_i> + <w_i x v_i, I v_i>
+//
+// so the reverse sweep has three motions per body with partials
+//
+//   w_bar_i = I a + v x* (I v),    a_bar_i = I w,    v_bar_i = I (w x v) - w x* (I v)
+//
+// which add up over subtrees. Through a joint, with the motions before it:
+//
+//   qd_bar  = <S, v_bar> + <v x S, a_bar>            v_bar before += qd S x* a_bar
+//   qdd_bar = <S, a_bar>                             w_bar, a_bar before: unchanged
+//
+// Pose. L does not change if everything behind a frame is carried along by a motion d together with the motions w, v, a that
+// arrive at the frame. So the wrench that the pose of all that feels is W = -(w x* w_bar + v x* v_bar + a x* a_bar), with no
+// derivative of any inertia, and
+//
+//   q_bar = <S, W> = <w x S, w_bar> + <v x S, v_bar> + <a x S, a_bar>      (values before the joint)
+//
+// Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias enter L linearly.
+// Whatever else puts a wrench on a body that it carries along (a thruster) adds it to w_bar; what else depends on where the
+// bodies are (the distance of two points) adds a wrench X of its own.
+//
+// Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
+// Tests: tests/rigid/rnea_test.cpp (against Dual, Pinocchio), rigid_system_test.cpp.
+#pragma once
+
+#include "costate/rigid/kinematics.h"
+#include "costate/rigid/rnea.h"
+#include "costate/system/system.h"
+
+namespace costate::rigid {
+
+// Which parameters' cotangents are wanted.
+struct Wanted {
+  const Activity* active = nullptr;  // null: none
+  const std::vector<int>* field_of = nullptr;
+  bool operator()(int parameter) const {
+    return active && parameter >= 0 &&
+           active->parameters[static_cast<std::size_t>((*field_of)[static_cast<std::size_t>(parameter)])];
+  }
+};
+
+// Cotangents that a sweep adds to. q is in the tangent space: nv numbers.
+template <class S>
+struct RneaBar {
+  S *q = nullptr, *qd = nullptr, *qdd = nullptr, *p = nullptr;  // qdd may be null
+};
+
+// The virtual velocities w.
+template <class S>
+void virtual_velocities(const Tree& tree, const S* lambda, Data<S>& d) {
+  d.w[0] = Motion<S>::zero();
+  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
+    const TreeBody& body = tree.bodies[i];
+    Motion<S> w = d.w[static_cast<std::size_t>(body.parent)];
+    for (int j = body.joint_begin; j < body.joint_end; ++j) {
+      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+      d.w_before[static_cast<std::size_t>(j)] = w;
+      if (joint.type == JointType::free) {
+        w.v += vec3_at(lambda + joint.dof);
+        w += combine(d, joint.dof + 3, 3, lambda);
+      } else {
+        w += combine(d, joint.dof, dof_size(joint.type), lambda);
+      }
+    }
+    d.w[i] = w;
+  }
+}
+
+// The cotangent of a body's inertia: of mass, com and moment of inertia in body axes.
+template <class S>
+void inertia_vjp(const BodyParameters& at, const S* p, const Mat3<S>& R, const Vec3<S>& x, const Motion<S>& w,
+                 const Motion<S>& a, const Motion<S>& z, const Motion<S>& v, S* p_bar) {
+  // L = <w, I a> + <z, I v>, linear in (mass, h, Io).
+  const S mass_bar = dot(w.v, a.v) + dot(z.v, v.v);
+  const Vec3<S> h_bar = cross(a.v, w.w) - cross(a.w, w.v) + cross(v.v, z.w) - cross(v.w, z.v);
+  const Sym3<S> B = symmetric_part(outer(w.w, a.w) + outer(z.w, v.w));
+  const Vec3<S> c = x + R * vec3_at(p + at.com);
+  const Vec3<S> Bc = B * c;
+  const S tr = trace(B);
+  p_bar[at.mass] += mass_bar + dot(h_bar, c) + tr * dot(c, c) - dot(c, Bc);
+  add_to(p_bar + at.com, transpose_times(R, p[at.mass] * (h_bar + S(2) * (tr * c - Bc))));
+  const Sym3<S> body = congruence(transpose(R), B);
+  S* to = p_bar + at.inertia;
+  to[0] += body.xx;
+  to[1] += body.yy;
+  to[2] += body.zz;
+  to[3] += S(2) * body.xy;
+  to[4] += S(2) * body.xz;
+  to[5] += S(2) * body.yz;
+}
+
+// Cotangents of a joint's frame: anchor, axis, ref. W: the wrench on what lies behind the joint; S_bar: of its motion.
+template <class S>
+void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S* q, const Data<S>& d,
+                     const Quat<S>& after, const Force<S>& W, const Force<S>& S_bar, const Wanted& wanted,
+                     S* p_bar) {
+  const Quat<S>& before = d.before[j];
+  if (joint.type == JointType::slide) {
+    if (wanted(joint.p.axis)) {
+      const Vec3<S> bar = rotate_back(before, S_bar.f + (q[joint.q] - p[joint.p.ref]) * W.f);
+      const auto unit = vec3_at(p + joint.p.axis);
+      add_unit_cotangent(p_bar + joint.p.axis, unit, p[joint.p.inverse_axis_norm], bar);
+    }
+    return;
+  }
+  const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+  const Vec3<S>& anchor = d.anchor[j];
+  // A shift of the anchor moves S, and the body by the difference of the two rotations of it.
+  if (wanted(joint.p.pos)) {
+    const Vec3<S> anchor_bar = cross(axis.w, S_bar.f);
+    add_to(p_bar + joint.p.pos, rotate_back(before, anchor_bar + W.f) - rotate_back(after, W.f));
+  }
+  if (wanted(joint.p.axis)) {
+    const Vec3<S> unit = vec3_at(p + joint.p.axis);
+    const SinCos<S> t = sincos(q[joint.q] - p[joint.p.ref]);
+    const Vec3<S> moment = rotate_back(before, W.n - cross(anchor, W.f));
+    const Vec3<S> bar = rotate_back(before, S_bar.n + cross(S_bar.f, anchor)) + t.sin * moment +
+                        (S(1) - t.cos) * cross(moment, unit);
+    add_unit_cotangent(p_bar + joint.p.axis, unit, p[joint.p.inverse_axis_norm], bar);
+  }
+}
+
+template <class S>
+COSTATE_INLINE Force<S> carried_wrench(const Motion<S>& w, const Force<S>& w_bar, const Motion<S>& v,
+                                       const Force<S>& v_bar, const Motion<S>& a, const Force<S>& a_bar) {
+  return -(cross(w, w_bar) + cross(v, v_bar) + cross(a, a_bar));
+}
+
+// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar and
+// d.wrench hold what others have put there, for each body.
+template <class S>
+void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
+              bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {
+  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
+    const Inertia<S>& I = d.inertia[i];
+    const Motion<S>&w = d.w[i], &v = d.v[i], &a = d.a[i];
+    const Force<S> Iv = I * v;
+    const Motion<S> z = cross(w, v);
+    const Force<S> w_bar = I * a + cross(v, Iv);
+    d.w_bar[i] = external ? d.w_bar[i] + w_bar : w_bar;
+    d.a_bar[i] = I * w;
+    const Force<S> v_bar = I * z - cross(w, Iv);
+    d.v_bar[i] = external ? d.v_bar[i] + v_bar : v_bar;
+    const BodyParameters& at = tree.bodies[i].p;
+    if (wanted(at.mass) || wanted(at.com) || wanted(at.inertia)) {
+      inertia_vjp(at, p, d.R[i], d.x[i], w, a, z, v, bar.p);
+    }
+  }
+  for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
+    const TreeBody& body = tree.bodies[i];
+    const Force<S> w_bar = d.w_bar[i], a_bar = d.a_bar[i];
+    Force<S> v_bar = d.v_bar[i];
+    const Force<S> X = external ? d.wrench[i] : Force<S>::zero();
+    for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
+      const auto at = static_cast<std::size_t>(j);
+      const TreeJoint& joint = tree.joints[at];
+      const int n = dof_size(joint.type);
+      if (joint.type == JointType::free) {
+        // Before it the world, at rest. The translation first: its own motions do not turn with anything.
+        const Motion<S> sv = combine(d, joint.dof + 3, 3, qd);
+        const Vec3<S> lambda_lin = vec3_at(lambda + joint.dof), v_lin = vec3_at(qd + joint.dof),
+                      a_lin = d.a_before[at].v + vec3_at(qdd + joint.dof);
+        const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
+        for (int k = 0; k < 3; ++k) {
+          const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
+          bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
+          bar.q[joint.dof + 3 + k] += dot(cross(lambda_lin, axis), w_bar.f) +
+                                      dot(cross(v_lin, axis), v_mid_bar.f) +
+                                      dot(cross(a_lin, axis), a_bar.f) + dot(axis, X.n);
+          if (bar.qdd) bar.qdd[joint.dof + 3 + k] += dot(axis, a_bar.n);
+        }
+        add_to(bar.qd + joint.dof, v_mid_bar.f);
+        add_to(bar.q + joint.dof, X.f);
+        if (bar.qdd) add_to(bar.qdd + joint.dof, a_bar.f);
+        v_bar = v_mid_bar;
+        continue;
+      }
+      const Motion<S>&w0 = d.w_before[at], &v0 = d.v_before[at], &a0 = d.a_before[at];
+      const bool frame = wanted(joint.p.pos) || wanted(joint.p.axis);
+      Force<S> W, S_bar, u;
+      if (frame) {
+        const auto next = at + 1;
+        W = X + (joint.last ? carried_wrench(d.w[i], w_bar, d.v[i], v_bar, d.a[i], a_bar)
+                            : carried_wrench(d.w_before[next], w_bar, d.v_before[next], v_bar,
+                                             d.a_before[next], a_bar));
+        u = v_bar - cross(v0, a_bar);
+      }
+      const Force<S> v_after_bar = v_bar;
+      const Motion<S> sv = combine(d, joint.dof, n, qd);
+      v_bar += cross(sv, a_bar);
+      for (int k = 0; k < n; ++k) {
+        const int dof = joint.dof + k;
+        const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+        const Motion<S> v0_axis = cross(v0, axis);
+        bar.qd[dof] += dot(axis, v_after_bar) + dot(v0_axis, a_bar);
+        const S q_bar = dot(cross(w0, axis), w_bar) + dot(v0_axis, v_bar) + dot(cross(a0, axis), a_bar);
+        bar.q[dof] += external ? q_bar + dot(axis, X) : q_bar;
+        if (bar.qdd) bar.qdd[dof] += dot(axis, a_bar);
+      }
+      if (joint.type == JointType::ball) {
+        if (wanted(joint.p.pos)) {
+          // S_k = (R e_k, r x R e_k) for each k: the anchor's cotangent is the sum of axis_k x S_bar_k.f.
+          Vec3<S> anchor_bar = Vec3<S>::zero();
+          for (int k = 0; k < 3; ++k) {
+            const int dof = joint.dof + k;
+            S_bar = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
+            anchor_bar += cross(d.axis[static_cast<std::size_t>(dof)].w, S_bar.f);
+          }
+          const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
+          add_to(bar.p + joint.p.pos, rotate_back(d.before[at], anchor_bar + W.f) - rotate_back(after, W.f));
+        }
+      } else {
+        if (wanted(joint.p.ref)) {
+          const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+          const S q_bar =
+              dot(cross(w0, axis), w_bar) + dot(cross(v0, axis), v_bar) + dot(cross(a0, axis), a_bar);
+          bar.p[joint.p.ref] -= q_bar + dot(axis, X);
+        }
+        if (frame) {
+          S_bar = lambda[joint.dof] * w_bar + qdd[joint.dof] * a_bar + qd[joint.dof] * u;
+          joint_frame_vjp(joint, at, p, q, d, joint.last ? d.quat[i] : d.before[at + 1], W, S_bar, wanted,
+                          bar.p);
+        }
+      }
+    }
+    const auto parent = static_cast<std::size_t>(body.parent);
+    if (wanted(body.p.pos) || wanted(body.p.quat)) {
+      const Force<S> W = X + carried_wrench(d.w[parent], w_bar, d.v[parent], v_bar, d.a[parent], a_bar);
+      add_to(bar.p + body.p.pos, transpose_times(d.R[parent], W.f));
+      const Quat<S> entry = body.joint_begin < body.joint_end
+                                ? d.before[static_cast<std::size_t>(body.joint_begin)]
+                                : d.quat[i];
+      const Vec3<S> x0 =
+          body.parent == 0 ? Vec3<S>::zero() : d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
+      const Vec3<S> theta_bar = rotate_back(entry, W.n - cross(x0, W.f));
+      add_to(bar.p + body.p.quat,
+             quat_cotangent(quat_at(p + body.p.quat), p[body.p.inverse_quat_norm], theta_bar));
+    }
+    if (body.parent > 0) {
+      d.w_bar[parent] += w_bar;
+      d.a_bar[parent] += a_bar;
+      d.v_bar[parent] += v_bar;
+      if (external) d.wrench[parent] += X;
+    } else if (wanted(tree.p.gravity)) {
+      add_to(bar.p + tree.p.gravity, -a_bar.f);
+    }
+  }
+}
+
+}  // namespace costate::rigid

@@ -1,0 +1,85 @@
+// One step of a rigid-body model, and its transpose.
+//
+//   euler          a from M + h B_damping;                      v+ = v + h a, act+ = next(act, act'), q+ = q (+) h v+
+//   implicitfast   a from M + h B_damping - h d tau_act/d v;    the same
+//   rk4            four accelerations, B = 0;                   classic weights; rotations as rotation vectors phi from q, whose
+//                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
+//
+// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape: the
+// accelerations and the factor of the matrix they were solved with, for each evaluation.
+//
+// [1] MuJoCo documentation, Computation.
+// [2] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
+// Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
+#pragma once
+
+#include "costate/rigid/acceleration.h"
+
+namespace costate::rigid {
+
+struct Stepper {
+  Tree tree;
+  Integrator integrator = Integrator::euler;
+  Implicit implicit = Implicit::damping;
+  bool applied_forces = false;  // controls end with a force for each dof
+
+  int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
+  int tape_per_evaluation() const { return tree.nv + tree.entries + tree.nv; }
+  int tape_size() const { return evaluations() * tape_per_evaluation(); }
+  int states() const { return tree.nq + tree.nv + tree.na; }
+  int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
+};
+
+// Scratch of a step. All arrays of one pack of worlds.
+template <class S>
+struct StepWork {
+  explicit StepWork(const Stepper& stepper)
+      : p(static_cast<std::size_t>(stepper.tree.p.prepared_size)),
+        p_bar(p.size()),
+        x(static_cast<std::size_t>(stepper.states())),
+        y(x.size()),
+        u(static_cast<std::size_t>(stepper.controls())),
+        u_bar(u.size()),
+        x_bar(x.size()),
+        y_bar(x.size()),
+        tape(static_cast<std::size_t>(stepper.tape_size())),
+        d(stepper.tree),
+        stage(4 * x.size()),
+        rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
+        act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
+        mean_v(static_cast<std::size_t>(stepper.tree.nv)),
+        mean_a(mean_v.size()),
+        mean_act(static_cast<std::size_t>(stepper.tree.na)),
+        q_bar(mean_v.size()),
+        v_bar(mean_v.size()),
+        act_bar(mean_act.size()),
+        act_dot_bar(mean_act.size()),
+        stage_q_bar(mean_v.size()),
+        stage_v_bar(mean_v.size()),
+        stage_act_bar(mean_act.size()),
+        rate_bar(mean_v.size()),
+        mean_v_bar(mean_v.size()),
+        mean_act_bar(mean_act.size()),
+        from_v(mean_v.size()),
+        from_a(mean_v.size()),
+        from_act(mean_act.size()),
+        moved_q_bar(static_cast<std::size_t>(stepper.tree.nq)) {}
+
+  // What goes in and out: prepared parameters, state, control, cotangents, tape.
+  std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar, tape;
+  Data<S> d;
+  // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.
+  std::vector<S> stage, rates, act_dots, mean_v, mean_a, mean_act;
+  std::vector<S> q_bar, v_bar, act_bar, act_dot_bar, stage_q_bar, stage_v_bar, stage_act_bar;
+  std::vector<S> rate_bar, mean_v_bar, mean_act_bar, from_v, from_a, from_act, moved_q_bar;
+};
+
+// w.y = step(w.x, w.u, w.p); with_tape: w.tape too.
+template <class S>
+void step(const Stepper& stepper, StepWork<S>& w, bool with_tape);
+
+// w.x_bar from w.y_bar; adds to w.u_bar and, where wanted, w.p_bar. Reads w.tape.
+template <class S>
+void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted);
+
+}  // namespace costate::rigid

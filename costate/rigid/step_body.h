@@ -1,0 +1,326 @@
+// Bodies of step.h, compiled once for each scalar in step_*.cpp.
+#pragma once
+
+#include "costate/rigid/step.h"
+
+namespace costate::rigid {
+
+template <class S>
+StateIn<S> state_in(const Stepper& stepper, const S* x, const S* u) {
+  const Tree& t = stepper.tree;
+  return {x, x + t.nq, x + t.nq + t.nv, u, stepper.applied_forces ? u + t.nu : nullptr};
+}
+
+// d.qacc and d.act_dot of a state; what its transpose needs to the tape.
+template <class S>
+void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape, Data<S>& d) {
+  smooth_forces(stepper.tree, p, in, d);
+  solve_acceleration(stepper.tree, stepper.implicit, p, in, d);
+  if (!tape) return;
+  tape = std::copy(d.qacc.begin(), d.qacc.end(), tape);
+  tape = std::copy(d.M.begin(), d.M.end(), tape);
+  std::copy(d.inverse_D.begin(), d.inverse_D.end(), tape);
+}
+
+template <class S>
+void recall(const Stepper& stepper, const S* tape, Data<S>& d) {
+  const Tree& t = stepper.tree;
+  std::copy(tape, tape + t.nv, d.qacc.begin());
+  std::copy(tape + t.nv, tape + t.nv + t.entries, d.M.begin());
+  std::copy(tape + t.nv + t.entries, tape + t.nv + t.entries + t.nv, d.inverse_D.begin());
+}
+
+// --- activations ------------------------------------------------------------------------------------------------------
+
+template <class S>
+void next_activations(const Tree& tree, const S* p, const S* act, const S* act_dot, S* out) {
+  for (const TreeActuator& actuator : tree.actuators) {
+    const int a = actuator.activation;
+    if (a >= 0) out[a] = next_activation(actuator, p, p[tree.p.dt], act[a], act_dot[a]);
+  }
+}
+template <class S>
+void next_activations_vjp(const Tree& tree, const S* p, const S* act, const S* act_dot, const S* out_bar,
+                          const Wanted& wanted, S* act_bar, S* act_dot_bar, S* p_bar) {
+  for (const TreeActuator& actuator : tree.actuators) {
+    const int a = actuator.activation;
+    if (a < 0) continue;
+    next_activation_vjp(tree, actuator, p, act[a], act_dot[a], out_bar[a], wanted, act_bar[a], act_dot_bar[a],
+                        p_bar);
+  }
+}
+
+// --- one evaluation ---------------------------------------------------------------------------------------------------
+
+template <class S>
+void euler_step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
+  const Tree& t = stepper.tree;
+  const S* p = w.p.data();
+  const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
+  evaluate(stepper, p, in, with_tape ? w.tape.data() : nullptr, w.d);
+  S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
+  const S h = p[t.p.dt];
+  for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+  next_activations(t, p, in.act, w.d.act_dot.data(), act);
+  integrate_position(t, in.q, v, h, q);
+}
+
+template <class S>
+void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
+  const Tree& t = stepper.tree;
+  const S* p = w.p.data();
+  const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
+  const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
+  recall(stepper, w.tape.data(), w.d);
+  const S h = p[t.p.dt];
+
+  std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
+  std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
+  std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
+  std::fill(w.act_dot_bar.begin(), w.act_dot_bar.end(), S(0));
+
+  // q+ = q (+) h v+, v+ = v + h a
+  S* v_next = w.mean_v.data();
+  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+  S h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
+  for (int i = 0; i < t.nv; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    w.d.lambda[at] = h * w.v_bar[at];
+    h_bar += w.d.qacc[at] * w.v_bar[at];
+  }
+  if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
+  if (t.na > 0) {  // act' is cheap: computed again
+    for (std::size_t i = 0; i < t.actuators.size(); ++i) {
+      const TreeActuator& actuator = t.actuators[i];
+      if (actuator.activation < 0) continue;
+      w.d.act_dot[static_cast<std::size_t>(actuator.activation)] =
+          activation_rate(actuator, int(i), p, in.act, in.u);
+    }
+    next_activations_vjp(t, p, in.act, w.d.act_dot.data(), act_next_bar, wanted, w.act_bar.data(),
+                         w.act_dot_bar.data(), w.p_bar.data());
+  }
+  acceleration_vjp<S>(t, stepper.implicit, p, in, w.act_dot_bar.data(), wanted,
+                      {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(),
+                       stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
+                      w.d);
+  S* x_bar = w.x_bar.data();
+  ambient_cotangent(t, in.q, w.q_bar.data(), x_bar);
+  std::copy(w.v_bar.begin(), w.v_bar.end(), x_bar + t.nq);
+  std::copy(w.act_bar.begin(), w.act_bar.end(), x_bar + t.nq + t.nv);
+}
+
+// --- four evaluations -------------------------------------------------------------------------------------------------
+
+inline constexpr double kRk4Node[4] = {0, 0.5, 0.5, 1}, kRk4Weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+
+// The rate at which the rotation vector phi of a stage moves, q = q0 (+) phi: J^-1(phi) w for rotations, v for the rest.
+template <class S>
+void lie_rates(const Tree& t, const S& h, const S* rate_before, const S* v, S* rate) {
+  std::copy(v, v + t.nv, rate);
+  if (!rate_before) return;
+  for (const TreeJoint& joint : t.joints) {
+    if (joint.type != JointType::free && joint.type != JointType::ball) continue;
+    const int dof = joint.type == JointType::free ? joint.dof + 3 : joint.dof;
+    const Vec3<S> r = log_jacobian(h * vec3_at(rate_before + dof), vec3_at(v + dof));
+    for (int k = 0; k < 3; ++k) rate[dof + k] = r[k];
+  }
+}
+// Adds to the cotangents of v and of the rates before; returns h_bar.
+template <class S>
+S lie_rates_vjp(const Tree& t, const S& h, const S* rate_before, const S* v, const S* rate_bar,
+                S* rate_before_bar, S* v_bar) {
+  S h_bar(0);
+  int next = 0;
+  const auto copy_until = [&](int end) {
+    for (; next < end; ++next) v_bar[next] += rate_bar[next];
+  };
+  for (const TreeJoint& joint : t.joints) {
+    if (!rate_before || (joint.type != JointType::free && joint.type != JointType::ball)) continue;
+    const int dof = joint.type == JointType::free ? joint.dof + 3 : joint.dof;
+    copy_until(dof);
+    next = dof + 3;
+    Vec3<S> phi_bar, w_bar;
+    const Vec3<S> before = vec3_at(rate_before + dof);
+    log_jacobian_vjp(h * before, vec3_at(v + dof), vec3_at(rate_bar + dof), phi_bar, w_bar);
+    add_to(v_bar + dof, w_bar);
+    add_to(rate_before_bar + dof, h * phi_bar);
+    h_bar += dot(before, phi_bar);
+  }
+  copy_until(t.nv);
+  return h_bar;
+}
+
+// The rates of stage s: of positions (lie_rates), velocities and activations.
+template <class S>
+struct StageRates {
+  const S *position, *velocity, *activation;
+};
+template <class S>
+StageRates<S> rates_of(const Stepper& stepper, const StepWork<S>& w, int s) {
+  const Tree& t = stepper.tree;
+  return {w.rates.data() + s * t.nv, w.tape.data() + s * stepper.tape_per_evaluation(),
+          w.act_dots.data() + s * t.na};
+}
+
+// The state of stage s, and the rate of its positions, from the rates of the stage before.
+template <class S>
+void rk4_stage(const Stepper& stepper, StepWork<S>& w, int s) {
+  const Tree& t = stepper.tree;
+  const S* x = w.x.data();
+  S *out = w.stage.data() + s * stepper.states(), *rate = w.rates.data() + s * t.nv;
+  if (s == 0) {
+    std::copy(x, x + stepper.states(), out);
+    lie_rates<S>(t, S(0), nullptr, out + t.nq, rate);
+    return;
+  }
+  const StageRates<S> before = rates_of(stepper, w, s - 1);
+  const S h = value_t<S>(kRk4Node[s]) * w.p[static_cast<std::size_t>(t.p.dt)];
+  integrate_position(t, x, before.position, h, out);
+  for (int i = 0; i < t.nv; ++i) out[t.nq + i] = x[t.nq + i] + h * before.velocity[i];
+  for (int i = 0; i < t.na; ++i) out[t.nq + t.nv + i] = x[t.nq + t.nv + i] + h * before.activation[i];
+  lie_rates(t, h, before.position, out + t.nq, rate);
+}
+
+// Weighted means of the stages' rates.
+template <class S>
+void rk4_means(const Stepper& stepper, StepWork<S>& w) {
+  const Tree& t = stepper.tree;
+  std::fill(w.mean_v.begin(), w.mean_v.end(), S(0));
+  std::fill(w.mean_a.begin(), w.mean_a.end(), S(0));
+  std::fill(w.mean_act.begin(), w.mean_act.end(), S(0));
+  for (int s = 0; s < 4; ++s) {
+    const S weight = S(value_t<S>(kRk4Weight[s]));
+    const StageRates<S> rates = rates_of(stepper, w, s);
+    for (int i = 0; i < t.nv; ++i) {
+      w.mean_v[static_cast<std::size_t>(i)] += weight * rates.position[i];
+      w.mean_a[static_cast<std::size_t>(i)] += weight * rates.velocity[i];
+    }
+    for (int i = 0; i < t.na; ++i) w.mean_act[static_cast<std::size_t>(i)] += weight * rates.activation[i];
+  }
+}
+
+template <class S>
+void rk4_step(const Stepper& stepper, StepWork<S>& w) {
+  const Tree& t = stepper.tree;
+  const S* p = w.p.data();
+  for (int s = 0; s < 4; ++s) {
+    rk4_stage(stepper, w, s);
+    evaluate(stepper, p, state_in(stepper, w.stage.data() + s * stepper.states(), w.u.data()),
+             w.tape.data() + s * stepper.tape_per_evaluation(), w.d);
+    std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * t.na);
+  }
+  rk4_means(stepper, w);
+  const S h = p[t.p.dt];
+  S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
+  integrate_position(t, w.x.data(), w.mean_v.data(), h, q);
+  for (int i = 0; i < t.nv; ++i)
+    v[i] = w.x[static_cast<std::size_t>(t.nq + i)] + h * w.mean_a[static_cast<std::size_t>(i)];
+  next_activations(t, p, w.x.data() + t.nq + t.nv, w.mean_act.data(), act);
+}
+
+template <class S>
+void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
+  const Tree& t = stepper.tree;
+  const S* p = w.p.data();
+  const S h = p[t.p.dt];
+  const S* act0 = w.x.data() + t.nq + t.nv;
+  // The stages again, from the tape.
+  for (int s = 0; s < 4; ++s) {
+    rk4_stage(stepper, w, s);
+    for (std::size_t i = 0; t.na > 0 && i < t.actuators.size(); ++i) {
+      const TreeActuator& actuator = t.actuators[i];
+      if (actuator.activation < 0) continue;
+      w.act_dots[static_cast<std::size_t>(s * t.na + actuator.activation)] = activation_rate(
+          actuator, int(i), p, w.stage.data() + s * stepper.states() + t.nq + t.nv, w.u.data());
+    }
+  }
+  rk4_means(stepper, w);
+
+  // The end of the step: cotangents of the means and of the state.
+  const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
+  std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
+  std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
+  std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
+  std::fill(w.mean_v_bar.begin(), w.mean_v_bar.end(), S(0));
+  std::fill(w.mean_act_bar.begin(), w.mean_act_bar.end(), S(0));
+  S h_bar = integrate_position_vjp(t, w.x.data(), w.mean_v.data(), h, q_next_bar, w.q_bar.data(),
+                                   w.mean_v_bar.data());
+  for (int i = 0; i < t.nv; ++i) h_bar += w.mean_a[static_cast<std::size_t>(i)] * v_next_bar[i];
+  next_activations_vjp(t, p, act0, w.mean_act.data(), act_next_bar, wanted, w.act_bar.data(),
+                       w.mean_act_bar.data(), w.p_bar.data());
+
+  // From the last stage to the first. from_*: what the stage after hands to this one's rates.
+  std::fill(w.from_v.begin(), w.from_v.end(), S(0));
+  std::fill(w.from_a.begin(), w.from_a.end(), S(0));
+  std::fill(w.from_act.begin(), w.from_act.end(), S(0));
+  for (int s = 3; s >= 0; --s) {
+    const S* stage = w.stage.data() + s * stepper.states();
+    const S weight = S(value_t<S>(kRk4Weight[s])), node = S(value_t<S>(kRk4Node[s])), hs = node * h;
+    const StageRates<S> before = s > 0 ? rates_of(stepper, w, s - 1) : StageRates<S>{};
+    recall(stepper, w.tape.data() + s * stepper.tape_per_evaluation(), w.d);
+    for (int i = 0; i < t.nv; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      w.rate_bar[at] = weight * w.mean_v_bar[at] + w.from_v[at];
+      w.d.lambda[at] = weight * h * v_next_bar[i] + w.from_a[at];
+      w.stage_q_bar[at] = w.stage_v_bar[at] = w.from_v[at] = S(0);
+    }
+    for (int i = 0; i < t.na; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      w.stage_act_bar[at] = S(0);
+      w.act_dot_bar[at] = weight * w.mean_act_bar[at] + w.from_act[at];
+    }
+    S hs_bar = lie_rates_vjp(t, hs, before.position, stage + t.nq, w.rate_bar.data(), w.from_v.data(),
+                             w.stage_v_bar.data());
+    acceleration_vjp<S>(t, stepper.implicit, p, state_in(stepper, stage, w.u.data()), w.act_dot_bar.data(),
+                        wanted,
+                        {w.stage_q_bar.data(), w.stage_v_bar.data(), w.stage_act_bar.data(), w.u_bar.data(),
+                         stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
+                        w.d);
+    if (s == 0) {
+      for (int i = 0; i < t.nv; ++i)
+        w.q_bar[static_cast<std::size_t>(i)] += w.stage_q_bar[static_cast<std::size_t>(i)];
+    } else {
+      ambient_cotangent(t, stage, w.stage_q_bar.data(), w.moved_q_bar.data());
+      hs_bar += integrate_position_vjp(t, w.x.data(), before.position, hs, w.moved_q_bar.data(),
+                                       w.q_bar.data(), w.from_v.data());
+      for (int i = 0; i < t.nv; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        w.from_a[at] = hs * w.stage_v_bar[at];
+        hs_bar += before.velocity[i] * w.stage_v_bar[at];
+      }
+      for (int i = 0; i < t.na; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        w.from_act[at] = hs * w.stage_act_bar[at];
+        hs_bar += before.activation[i] * w.stage_act_bar[at];
+      }
+      h_bar += node * hs_bar;
+    }
+    for (int i = 0; i < t.nv; ++i)
+      w.v_bar[static_cast<std::size_t>(i)] += w.stage_v_bar[static_cast<std::size_t>(i)];
+    for (int i = 0; i < t.na; ++i)
+      w.act_bar[static_cast<std::size_t>(i)] += w.stage_act_bar[static_cast<std::size_t>(i)];
+  }
+  if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
+  S* x_bar = w.x_bar.data();
+  ambient_cotangent(t, w.x.data(), w.q_bar.data(), x_bar);
+  std::copy(w.v_bar.begin(), w.v_bar.end(), x_bar + t.nq);
+  std::copy(w.act_bar.begin(), w.act_bar.end(), x_bar + t.nq + t.nv);
+}
+
+template <class S>
+void step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
+  if (stepper.integrator == Integrator::rk4)
+    rk4_step(stepper, w);
+  else
+    euler_step(stepper, w, with_tape);
+}
+
+template <class S>
+void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
+  if (stepper.integrator == Integrator::rk4)
+    rk4_step_vjp(stepper, w, wanted);
+  else
+    euler_step_vjp(stepper, w, wanted);
+}
+
+}  // namespace costate::rigid

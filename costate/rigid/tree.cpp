@@ -1,0 +1,143 @@
+#include "costate/rigid/tree.h"
+
+namespace costate::rigid {
+namespace {
+
+TreeActuator tree_actuator(const Model& model, const Actuator& a, const ActuatorParameters& p) {
+  using Kind = TreeActuator::Kind;
+  TreeActuator r;
+  r.target = a.target;
+  r.activation = a.activation;
+  r.dynamics = a.dynamics;
+  r.affine_gain = a.gain == GainType::affine;
+  r.affine_bias = a.bias == BiasType::affine;
+  r.act_early = a.act_early;
+  r.p = p;
+  switch (a.transmission) {
+    case TransmissionType::joint:
+    case TransmissionType::joint_in_parent: {
+      const Joint& joint = model.joints[static_cast<std::size_t>(a.target)];
+      r.q = joint.qpos;
+      r.dof = joint.dof;
+      r.kind = joint.type == JointType::free   ? Kind::free
+               : joint.type == JointType::ball ? Kind::ball
+                                               : Kind::scalar_joint;
+      break;
+    }
+    case TransmissionType::tendon:
+      r.kind = Kind::tendon;
+      break;
+    case TransmissionType::site:
+      r.kind = Kind::site;
+      break;
+  }
+  return r;
+}
+
+// Where M(i, j) lies, j <= i; -1: another branch.
+int mass_entry(const Tree& t, int i, int j) {
+  const int row = t.dofs[static_cast<std::size_t>(i)].row;
+  int ancestor = i, offset = 0;
+  while (ancestor > j) {
+    ancestor = t.dofs[static_cast<std::size_t>(ancestor)].parent;
+    ++offset;
+  }
+  return ancestor == j ? row + offset : -1;
+}
+
+bool only_slides(const Model& model, std::size_t index) {
+  const Body& b = model.bodies[index];
+  if (b.joints == 0 || model.bodies[static_cast<std::size_t>(b.parent)].weld != 0 || !(b.mass > 0))
+    return false;
+  if (b.com != Double3{0, 0, 0} || b.inertia[3] != 0 || b.inertia[4] != 0 || b.inertia[5] != 0) return false;
+  for (const Body& other : model.bodies) {
+    if (other.parent == int(index)) return false;
+  }
+  for (int j = b.first_joint; j < b.first_joint + b.joints; ++j) {
+    const Joint& joint = model.joints[static_cast<std::size_t>(j)];
+    int along = 0;
+    for (double a : joint.axis) along += a != 0;
+    if (joint.type != JointType::slide || along != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tree make_tree(const Model& model, ParameterMap map) {
+  Tree t;
+  t.nq = model.nq;
+  t.nv = model.nv;
+  t.na = model.na;
+  t.nu = model.nu();
+  t.bodies.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const Body& b = model.bodies[i];
+    TreeBody& body = t.bodies[i];
+    body.parent = b.parent;
+    body.root = b.root;
+    if (b.joints > 0) {
+      body.joint_begin = b.first_joint;
+      body.joint_end = b.first_joint + b.joints;
+      body.dof_begin = b.first_dof;
+      body.dof_end = b.first_dof + b.dofs;
+      body.last_dof = body.dof_end - 1;
+      body.placed = model.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
+    } else if (i > 0) {
+      body.last_dof = t.bodies[static_cast<std::size_t>(b.parent)].last_dof;
+    }
+    body.p = map.bodies[i];
+  }
+  for (std::size_t j = 0; j < model.joints.size(); ++j) {
+    const Joint& joint = model.joints[j];
+    const bool last = int(j) + 1 == t.bodies[static_cast<std::size_t>(joint.body)].joint_end;
+    t.joint_force_limits |= map.joints[j].actuator_force_range >= 0;
+    const bool spring = model.options.spring && map.joints[j].stiffness >= 0;
+    t.joints.push_back({joint.type, joint.body, joint.qpos, joint.dof, last, spring, map.joints[j]});
+  }
+  for (const Dof& d : model.dofs) {
+    const int depth = d.parent < 0 ? 1 : t.dofs[static_cast<std::size_t>(d.parent)].depth + 1;
+    t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
+    t.entries += depth;
+  }
+  for (std::size_t s = 0; s < model.sites.size(); ++s) t.sites.push_back({model.sites[s].body, map.sites[s]});
+  for (std::size_t i = 0; i < model.tendons.size(); ++i) {
+    const Tendon& tendon = model.tendons[i];
+    TreeTendon r;
+    for (int w = tendon.first_wrap; tendon.type == TendonType::fixed && w < tendon.first_wrap + tendon.wraps;
+         ++w) {
+      const Joint& joint =
+          model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
+      r.q.push_back(joint.qpos);
+      r.dof.push_back(joint.dof);
+    }
+    for (std::size_t a = 0; a < r.dof.size(); ++a) {
+      for (std::size_t b = 0; b < r.dof.size(); ++b) {
+        if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
+        const int entry = mass_entry(t, r.dof[a], r.dof[b]);
+        if (entry >= 0)
+          r.pairs.push_back({int(a), int(b), entry});
+        else
+          r.one_branch = false;
+      }
+    }
+    r.p = map.tendons[i];
+    t.tendons.push_back(std::move(r));
+  }
+  t.qpos_spring = model.qpos_spring;
+  for (std::size_t b = 1; b < model.bodies.size(); ++b) {
+    if (only_slides(model, b)) t.sliders.push_back(int(b));
+  }
+  t.springs = model.options.spring;
+  t.dampers = model.options.damper;
+  if (model.options.actuation) {
+    for (std::size_t a = 0; a < model.actuators.size(); ++a) {
+      t.actuators.push_back(tree_actuator(model, model.actuators[a], map.actuators[a]));
+      t.body_actuators |= t.actuators.back().kind == TreeActuator::Kind::site;
+    }
+  }
+  t.p = std::move(map);
+  return t;
+}
+
+}  // namespace costate::rigid

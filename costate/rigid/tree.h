@@ -1,0 +1,82 @@
+// Tree: the integers of a model as the kernels walk them, and where their numbers lie among the parameters.
+//
+// The mass matrix of a tree is zero between dofs of different branches, and so are its factors L in M = L' D L [1]. Row i
+// holds the diagonal, then the entries with its ancestors from the nearest to the farthest; the row of an ancestor j of i is
+// therefore laid out like the tail of row i that starts at j.
+//
+// [1] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
+#pragma once
+
+#include <vector>
+
+#include "costate/rigid/parameter_map.h"
+
+namespace costate::rigid {
+
+struct TreeBody {
+  int parent = 0, root = 0;
+  int joint_begin = 0, joint_end = 0;
+  int dof_begin = 0, dof_end = 0;
+  int last_dof = -1;    // the nearest dof that moves this body; -1: none does
+  bool placed = false;  // by a free joint
+  BodyParameters p;
+};
+
+struct TreeJoint {
+  JointType type = JointType::hinge;
+  int body = 0, q = 0, dof = 0;
+  bool last = false;  // in its body
+  bool has_spring = false;
+  JointParameters p;
+};
+
+struct TreeDof {
+  int body = 0, joint = 0, parent = -1;
+  int row = 0, depth = 0;  // of the mass matrix: address of the diagonal, number of entries
+};
+
+struct TreeActuator {
+  enum class Kind { scalar_joint, ball, free, tendon, site } kind = Kind::scalar_joint;
+  int target = 0;      // joint, tendon or site
+  int q = 0, dof = 0;  // of a joint
+  int activation = -1;
+  DynType dynamics = DynType::none;
+  bool affine_gain = false, affine_bias = false, act_early = false;
+  ActuatorParameters p;
+};
+
+struct TreeTendon {
+  std::vector<int> q, dof;  // of the joints it pulls
+  struct Pair {
+    int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
+  };
+  std::vector<Pair> pairs;
+  bool one_branch = true;  // every pair has its place there
+  TendonParameters p;
+};
+
+struct TreeSite {
+  int body = 0;
+  SiteParameters p;
+};
+
+struct Tree {
+  int nq = 0, nv = 0, na = 0, nu = 0;
+  int entries = 0;  // of the mass matrix
+  std::vector<TreeBody> bodies;
+  std::vector<TreeJoint> joints;
+  std::vector<TreeDof> dofs;
+  std::vector<TreeActuator> actuators;
+  std::vector<TreeSite> sites;
+  std::vector<TreeTendon> tendons;
+  std::vector<double> qpos_spring;
+  std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
+  bool springs = true, dampers = true;
+  bool body_actuators = false;      // some actuator acts on a site
+  bool joint_force_limits = false;  // some joint limits what its actuators do
+  ParameterMap p;
+};
+
+Tree make_tree(const Model& model, ParameterMap map);
+
+}  // namespace costate::rigid

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "costate/core/error.h"
+#include "costate/rigid/compile.h"
+#include "costate/rigid/compile_hull.h"
+#include "costate/rigid/compile_inertia.h"
+
+namespace costate::rigid {
+namespace {
+
+using Point = Vec3<double>;
+
+std::vector<Point> cloud(int n) {
+  std::mt19937 generator(7);
+  std::uniform_real_distribution<double> number(-1, 1);
+  std::vector<Point> points;
+  for (int i = 0; i < n; ++i) points.push_back({number(generator), number(generator), number(generator)});
+  return points;
+}
+
+void expect_hull(const std::vector<Point>& points, const std::vector<Triangle>& faces) {
+  std::map<std::pair<int, int>, int> edges;
+  for (const Triangle& f : faces) {
+    const Point &a = points[std::size_t(f[0])], &b = points[std::size_t(f[1])],
+                &c = points[std::size_t(f[2])];
+    const Point normal = normalized(cross(b - a, c - a));
+    double highest = 0;
+    for (const Point& p : points) highest = std::max(highest, dot(normal, p - a));
+    EXPECT_LT(highest, 1e-9);  // nothing outside
+    for (std::size_t k = 0; k < 3; ++k) ++edges[{f[k], f[(k + 1) % 3]}];
+  }
+  for (const auto& [edge, count] : edges) {
+    EXPECT_EQ(count, 1);
+    EXPECT_EQ(edges.count({edge.second, edge.first}), 1u);  // closed
+  }
+  // Euler: V - E + F = 2 with every face a triangle.
+  std::map<int, int> used;
+  for (const Triangle& f : faces)
+    for (const int i : f) ++used[i];
+  EXPECT_EQ(used.size() + faces.size(), edges.size() / 2 + 2);
+}
+
+TEST(Hull, EnclosesACloud) {
+  for (const int n : {4, 5, 20, 500}) {
+    const std::vector<Point> points = cloud(n);
+    expect_hull(points, convex_hull(points));
+  }
+}
+
+TEST(Hull, OfAGridOfPointsIsItsCube) {
+  std::vector<Point> points;
+  for (int i = 0; i < 216; ++i) points.push_back({double(i % 6), double(i / 6 % 6), double(i / 36)});
+  const std::vector<Triangle> faces = convex_hull(points);
+  expect_hull(points, faces);
+  EXPECT_NEAR(solid_of(points, faces, false).mass, 125, 1e-10);
+}
+
+TEST(Hull, OfFlatOrFewPointsIsAnError) {
+  EXPECT_THROW(convex_hull({}), Error);
+  EXPECT_THROW(convex_hull({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}), Error);
+  EXPECT_THROW(convex_hull({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}), Error);
+  std::vector<Point> plane = cloud(50);
+  for (Point& p : plane) p.z = 0.3 * p.x - 0.2 * p.y;
+  EXPECT_THROW(convex_hull(plane), Error);
+}
+
+// A box as a mesh, away from the origin and turned.
+MeshSpec box_mesh(const Point& half, const Point& at, const Rotation& turn) {
+  MeshSpec mesh{.name = "box"};
+  for (int i = 0; i < 8; ++i) {
+    const Point corner{i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z};
+    mesh.vertices.push_back(at + rotate(turn, corner));
+  }
+  return mesh;
+}
+
+TEST(Mesh, GivesABodyTheMassOfTheSameBox) {
+  const Rotation turn = from_euler({0.3, 0.2, -0.5});
+  for (const MeshInertia inertia : {MeshInertia::legacy, MeshInertia::convex, MeshInertia::exact}) {
+    Spec spec;
+    spec.add(box_mesh({0.1, 0.2, 0.3}, {0.5, -0.1, 0.2}, turn));
+    spec.meshes[0].inertia = inertia;
+    spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .pos = {1, 2, 3}, .mesh = "box"});
+    spec.world.body("b").free("b").add(
+        GeomSpec{.type = GeomType::box, .size = {0.1, 0.2, 0.3}, .pos = {1.5, 1.9, 3.2}, .quat = turn});
+    const Model m = compile(spec);
+    EXPECT_NEAR(m.bodies[1].mass, 48, 1e-10);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(m.bodies[1].com[i], m.bodies[2].com[i], 1e-13);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(m.bodies[1].inertia[i], m.bodies[2].inertia[i], 1e-12);
+    // Centred, with the largest moment (the short side) first; seen through the geom's frame it is where it was.
+    const Geom& g = m.geoms[0];
+    EXPECT_NEAR(g.size[0], 0.1, 1e-12);
+    EXPECT_NEAR(g.size[2], 0.3, 1e-12);
+    const Double4& q = g.quat;
+    const Double3& v = m.meshes[0].vertices[5];
+    const Point there = Point{g.pos[0], g.pos[1], g.pos[2]} +
+                        rotate(Rotation{q[0], q[1], q[2], q[3]}, Point{v[0], v[1], v[2]});
+    EXPECT_NEAR(norm(there - (Point{1, 2, 3} + spec.meshes[0].vertices[5])), 0, 1e-13);
+    EXPECT_EQ(m.meshes[0].hull_faces.size(), 12u);
+  }
+}
+
+TEST(Mesh, WithoutVolumeCanBeSeenButNotWeighed) {
+  Spec spec;
+  spec.add(MeshSpec{.name = "leaf", .vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, .faces = {{0, 1, 2}}});
+  spec.world.body("a")
+      .free("a")
+      .sphere("ball", {0, 0, 0}, 0.1)
+      .add(GeomSpec{.type = GeomType::mesh, .mass = 0.0, .mesh = "leaf", .contype = 0, .conaffinity = 0});
+  EXPECT_NO_THROW(compile(spec));
+  spec.body("a").geoms[1].mass = 1.0;
+  EXPECT_THROW(compile(spec), Error);
+}
+
+TEST(Mesh, ExactInertiaNeedsAClosedSurface) {
+  Spec spec;
+  MeshSpec mesh = box_mesh({1, 1, 1}, {0, 0, 0}, {1, 0, 0, 0});
+  mesh.faces = convex_hull(mesh.vertices);
+  mesh.faces.pop_back();
+  mesh.inertia = MeshInertia::exact;
+  spec.add(mesh);
+  spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .mesh = "box"});
+  EXPECT_THROW(compile(spec), Error);
+  spec.meshes[0].inertia = MeshInertia::convex;
+  EXPECT_NEAR(compile(spec).bodies[1].mass, 8000, 1e-8);
+}
+
+}  // namespace
+}  // namespace costate::rigid
