@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   for (std::size_t f = 0; f < waves.kept.size(); ++f) {
     const float* u = waves.states.data() + f * 2 * n * n;
     for (std::uint32_t k = 0; k < n * n; ++k)
-      surface.vertices.insert(surface.vertices.end(), {float(k % n) / n - 0.5F, float(k / n) / n - 0.5F, 0.15F + u[k]});
+      surface.vertices.insert(surface.vertices.end(),
+                              {float(k % n) / n - 0.5F, float(k / n) / n - 0.5F, 0.15F + u[k]});
   }
   recording.meshes.push_back(surface);
   recording.bodies.push_back({.name = "basin",
@@ -48,5 +49,6 @@ int main(int argc, char** argv) {
   const std::string page = argc > 1 ? argv[1] : "wave.html";
   view::write_replay(page, {recording});
   // [/record]
-  std::printf("%lld frames of %u vertices: %s\n", static_cast<long long>(recording.frames), n * n, page.c_str());
+  std::printf("%lld frames of %u vertices: %s\n", static_cast<long long>(recording.frames), n * n,
+              page.c_str());
 }
