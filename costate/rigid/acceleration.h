@@ -81,6 +81,14 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     }
   }
   if (implicit != Implicit::damping_and_actuators) return;
+  for (const TreeTendon& tendon : tree.tendons) {
+    if (!tree.dampers) break;
+    const S b = h * p[tendon.p.damping];
+    for (const auto& pair : tendon.pairs) {
+      d.M[static_cast<std::size_t>(pair.entry)] +=
+          b * p[tendon.p.coefficients + pair.first] * p[tendon.p.coefficients + pair.second];
+    }
+  }
   for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
     const TreeActuator& actuator = tree.actuators[i];
     if (actuator.kind != TreeActuator::Kind::scalar_joint || !(actuator.affine_bias || actuator.affine_gain))
@@ -120,6 +128,19 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
     }
   }
   if (implicit == Implicit::damping_and_actuators) {
+    for (const TreeTendon& tendon : tree.tendons) {
+      if (!tree.dampers) break;
+      const S b = p[tendon.p.damping], pull = tendon_velocity(tendon, p, lambda),
+              rate = tendon_velocity(tendon, p, static_cast<const S*>(d.qacc.data()));
+      h_bar -= b * pull * rate;
+      if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * pull * rate;
+      if (!wanted(tendon.p.coefficients)) continue;
+      for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
+        const int dof = tendon.dof[k];
+        p_bar[tendon.p.coefficients + int(k)] -=
+            h * b * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
+      }
+    }
     for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
       const TreeActuator& actuator = tree.actuators[i];
       if (actuator.kind != TreeActuator::Kind::scalar_joint ||

@@ -7,6 +7,26 @@
 namespace costate::rigid::stages {
 namespace {
 
+struct Pose {
+  Vector pos;
+  Rotation quat;
+};
+
+// Of every body in the world, in the configuration that the frames describe.
+std::vector<Pose> poses_at_reference(const Model& m) {
+  std::vector<Pose> poses;
+  for (const Body& b : m.bodies) {
+    const Pose own{to_vector(b.pos), to_rotation(b.quat)};
+    if (b.parent < 0) {
+      poses.push_back({{0, 0, 0}, {1, 0, 0, 0}});
+      continue;
+    }
+    const Pose& parent = poses[std::size_t(b.parent)];
+    poses.push_back({parent.pos + rotate(parent.quat, own.pos), normalized(parent.quat * own.quat)});
+  }
+  return poses;
+}
+
 // Where a point of one frame is in another.
 Vector carried(const Pose& from, const Pose& to, const Vector& point) {
   return rotate_back(to.quat, from.pos + rotate(from.quat, point) - to.pos);
@@ -64,20 +84,6 @@ int find_object(const Compilation& c, ObjectType type, const std::string& name, 
 }
 
 }  // namespace
-
-std::vector<Pose> poses_at_reference(const Model& m) {
-  std::vector<Pose> poses;
-  for (const Body& b : m.bodies) {
-    const Pose own{to_vector(b.pos), to_rotation(b.quat)};
-    if (b.parent < 0) {
-      poses.push_back({{0, 0, 0}, {1, 0, 0, 0}});
-      continue;
-    }
-    const Pose& parent = poses[std::size_t(b.parent)];
-    poses.push_back({parent.pos + rotate(parent.quat, own.pos), normalized(parent.quat * own.quat)});
-  }
-  return poses;
-}
 
 void compile_contacts(Compilation& c) {
   for (const PairSpec& s : c.spec.pairs) {
@@ -166,6 +172,14 @@ void compile_tendons(Compilation& c) {
     t.armature = s.armature;
     t.friction = s.friction;
     t.springlength = s.springlength;
+    if (t.type == TendonType::fixed && s.springlength[0] < 0 && s.springlength[1] < 0) {
+      double rest = 0;  // the length at which the joints' own springs rest
+      for (int w = t.first_wrap; w < t.first_wrap + t.wraps; ++w) {
+        const Wrap& wrap = c.model.wraps[std::size_t(w)];
+        rest += wrap.value * c.model.joints[std::size_t(wrap.object)].springref;
+      }
+      t.springlength = {rest, rest};
+    }
     if (s.springlength[0] > s.springlength[1])
       fail(who, "springlength: the first number must not be larger than the second", s.where);
     t.actuator_force_limited =

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "costate/core/error.h"
-#include "costate/rigid/model.h"
+#include "costate/rigid/complete.h"
 
 namespace costate::rigid {
 namespace {
@@ -216,6 +216,7 @@ void complete(Model& m) {
   check_tendons(m);
   complete_actuators(m);
   check_equalities(m);
+  measure_at_reference(m);
 }
 
 }  // namespace costate::rigid

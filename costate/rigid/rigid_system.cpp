@@ -9,7 +9,35 @@
 namespace costate::rigid {
 namespace {
 
+// What the model asks for and the dynamics do not have.
+void refuse_unsupported(const Model& model) {
+  if (model.options.density != 0 || model.options.viscosity != 0) {
+    throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
+  }
+  for (const Body& b : model.bodies) {
+    if (b.gravcomp != 0) throw Error("body \"" + b.name + "\": gravity compensation is not simulated");
+    if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
+  }
+  for (const Actuator& a : model.actuators) {
+    if (a.transmission == TransmissionType::joint_in_parent) {
+      const JointType type = model.joints[static_cast<std::size_t>(a.target)].type;
+      if (type == JointType::free || type == JointType::ball)
+        throw Error("actuator \"" + a.name +
+                    "\": jointinparent is simulated for slide and hinge joints only");
+    }
+    if (a.reference_site >= 0) throw Error("actuator \"" + a.name + "\": a reference site is not simulated");
+  }
+  for (const Tendon& t : model.tendons) {
+    if (t.type != TendonType::fixed)
+      throw Error("tendon \"" + t.name + "\": spatial tendons are not simulated");
+    if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
+    if (t.actuator_force_limited)
+      throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
+  }
+}
+
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
+  refuse_unsupported(model);
   signature.state("q", model.nq).state("v", model.nv);
   if (model.na > 0) signature.state("act", model.na);
   if (model.nu() > 0) signature.control("ctrl", model.nu());
@@ -27,9 +55,12 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       break;
     case Integrator::implicitfast:
       s.implicit = Implicit::damping_and_actuators;
-      for (const Tendon& t : model.tendons) {
-        if (t.damping != 0)
-          throw Error("tendon \"" + t.name + "\": damped tendons need another integrator than implicitfast");
+      for (const TreeTendon& t : s.tree.tendons) {
+        if (!t.one_branch) {
+          throw Error({"implicitfast does not support tendons that pull on several branches",
+                       {},
+                       "use Euler or RK4"});
+        }
       }
       for (const TreeActuator& a : s.tree.actuators) {
         if (a.kind != TreeActuator::Kind::scalar_joint && (a.affine_gain || a.affine_bias)) {

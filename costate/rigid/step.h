@@ -2,12 +2,14 @@
 //
 //   euler          a from M + h B_damping;                      v+ = v + h a, act+ = next(act, act'), q+ = q (+) h v+
 //   implicitfast   a from M + h B_damping - h d tau_act/d v;    the same
-//   rk4            four accelerations, B = 0;                   classic weights, each stage's q by (+) from q
+//   rk4            four accelerations, B = 0;                   classic weights; rotations as rotation vectors phi from q, whose
+//                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
 //
 // Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape: the
 // accelerations and the factor of the matrix they were solved with, for each evaluation.
 //
 // [1] MuJoCo documentation, Computation.
+// [2] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -43,6 +45,7 @@ struct StepWork {
         tape(static_cast<std::size_t>(stepper.tape_size())),
         d(stepper.tree),
         stage(4 * x.size()),
+        rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
         act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
         mean_v(static_cast<std::size_t>(stepper.tree.nv)),
         mean_a(mean_v.size()),
@@ -54,6 +57,7 @@ struct StepWork {
         stage_q_bar(mean_v.size()),
         stage_v_bar(mean_v.size()),
         stage_act_bar(mean_act.size()),
+        rate_bar(mean_v.size()),
         mean_v_bar(mean_v.size()),
         mean_act_bar(mean_act.size()),
         from_v(mean_v.size()),
@@ -64,10 +68,10 @@ struct StepWork {
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
   std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar, tape;
   Data<S> d;
-  // The stages of rk4: their states and activation rates; weighted means; cotangents.
-  std::vector<S> stage, act_dots, mean_v, mean_a, mean_act;
+  // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.
+  std::vector<S> stage, rates, act_dots, mean_v, mean_a, mean_act;
   std::vector<S> q_bar, v_bar, act_bar, act_dot_bar, stage_q_bar, stage_v_bar, stage_act_bar;
-  std::vector<S> mean_v_bar, mean_act_bar, from_v, from_a, from_act, moved_q_bar;
+  std::vector<S> rate_bar, mean_v_bar, mean_act_bar, from_v, from_a, from_act, moved_q_bar;
 };
 
 // w.y = step(w.x, w.u, w.p); with_tape: w.tape too.

@@ -113,21 +113,75 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
 
 inline constexpr double kRk4Node[4] = {0, 0.5, 0.5, 1}, kRk4Weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-// The state of stage s from the rates of the stage before.
+// The rate at which the rotation vector phi of a stage moves, q = q0 (+) phi: J^-1(phi) w for rotations, v for the rest.
 template <class S>
-void rk4_stage(const Tree& t, const S* p, const S* x, const S* v_before, const S* a_before,
-               const S* act_dot_before, int s, S* out) {
-  const S h = value_t<S>(kRk4Node[s]) * p[t.p.dt];
-  if (s == 0) {
-    std::copy(x, x + t.nq + t.nv + t.na, out);
-    return;
+void lie_rates(const Tree& t, const S& h, const S* rate_before, const S* v, S* rate) {
+  std::copy(v, v + t.nv, rate);
+  if (!rate_before) return;
+  for (const TreeJoint& joint : t.joints) {
+    if (joint.type != JointType::free && joint.type != JointType::ball) continue;
+    const int dof = joint.type == JointType::free ? joint.dof + 3 : joint.dof;
+    const Vec3<S> r = log_jacobian(h * vec3_at(rate_before + dof), vec3_at(v + dof));
+    for (int k = 0; k < 3; ++k) rate[dof + k] = r[k];
   }
-  integrate_position(t, x, v_before, h, out);
-  for (int i = 0; i < t.nv; ++i) out[t.nq + i] = x[t.nq + i] + h * a_before[i];
-  for (int i = 0; i < t.na; ++i) out[t.nq + t.nv + i] = x[t.nq + t.nv + i] + h * act_dot_before[i];
+}
+// Adds to the cotangents of v and of the rates before; returns h_bar.
+template <class S>
+S lie_rates_vjp(const Tree& t, const S& h, const S* rate_before, const S* v, const S* rate_bar,
+                S* rate_before_bar, S* v_bar) {
+  S h_bar(0);
+  int next = 0;
+  const auto copy_until = [&](int end) {
+    for (; next < end; ++next) v_bar[next] += rate_bar[next];
+  };
+  for (const TreeJoint& joint : t.joints) {
+    if (!rate_before || (joint.type != JointType::free && joint.type != JointType::ball)) continue;
+    const int dof = joint.type == JointType::free ? joint.dof + 3 : joint.dof;
+    copy_until(dof);
+    next = dof + 3;
+    Vec3<S> phi_bar, w_bar;
+    const Vec3<S> before = vec3_at(rate_before + dof);
+    log_jacobian_vjp(h * before, vec3_at(v + dof), vec3_at(rate_bar + dof), phi_bar, w_bar);
+    add_to(v_bar + dof, w_bar);
+    add_to(rate_before_bar + dof, h * phi_bar);
+    h_bar += dot(before, phi_bar);
+  }
+  copy_until(t.nv);
+  return h_bar;
 }
 
-// Weighted means of the stages' velocities, accelerations and activation rates.
+// The rates of stage s: of positions (lie_rates), velocities and activations.
+template <class S>
+struct StageRates {
+  const S *position, *velocity, *activation;
+};
+template <class S>
+StageRates<S> rates_of(const Stepper& stepper, const StepWork<S>& w, int s) {
+  const Tree& t = stepper.tree;
+  return {w.rates.data() + s * t.nv, w.tape.data() + s * stepper.tape_per_evaluation(),
+          w.act_dots.data() + s * t.na};
+}
+
+// The state of stage s, and the rate of its positions, from the rates of the stage before.
+template <class S>
+void rk4_stage(const Stepper& stepper, StepWork<S>& w, int s) {
+  const Tree& t = stepper.tree;
+  const S* x = w.x.data();
+  S *out = w.stage.data() + s * stepper.states(), *rate = w.rates.data() + s * t.nv;
+  if (s == 0) {
+    std::copy(x, x + stepper.states(), out);
+    lie_rates<S>(t, S(0), nullptr, out + t.nq, rate);
+    return;
+  }
+  const StageRates<S> before = rates_of(stepper, w, s - 1);
+  const S h = value_t<S>(kRk4Node[s]) * w.p[static_cast<std::size_t>(t.p.dt)];
+  integrate_position(t, x, before.position, h, out);
+  for (int i = 0; i < t.nv; ++i) out[t.nq + i] = x[t.nq + i] + h * before.velocity[i];
+  for (int i = 0; i < t.na; ++i) out[t.nq + t.nv + i] = x[t.nq + t.nv + i] + h * before.activation[i];
+  lie_rates(t, h, before.position, out + t.nq, rate);
+}
+
+// Weighted means of the stages' rates.
 template <class S>
 void rk4_means(const Stepper& stepper, StepWork<S>& w) {
   const Tree& t = stepper.tree;
@@ -136,14 +190,12 @@ void rk4_means(const Stepper& stepper, StepWork<S>& w) {
   std::fill(w.mean_act.begin(), w.mean_act.end(), S(0));
   for (int s = 0; s < 4; ++s) {
     const S weight = S(value_t<S>(kRk4Weight[s]));
-    const S* v = w.stage.data() + s * stepper.states() + t.nq;
-    const S* a = w.tape.data() + s * stepper.tape_per_evaluation();
-    const S* rate = w.act_dots.data() + s * t.na;
+    const StageRates<S> rates = rates_of(stepper, w, s);
     for (int i = 0; i < t.nv; ++i) {
-      w.mean_v[static_cast<std::size_t>(i)] += weight * v[i];
-      w.mean_a[static_cast<std::size_t>(i)] += weight * a[i];
+      w.mean_v[static_cast<std::size_t>(i)] += weight * rates.position[i];
+      w.mean_a[static_cast<std::size_t>(i)] += weight * rates.velocity[i];
     }
-    for (int i = 0; i < t.na; ++i) w.mean_act[static_cast<std::size_t>(i)] += weight * rate[i];
+    for (int i = 0; i < t.na; ++i) w.mean_act[static_cast<std::size_t>(i)] += weight * rates.activation[i];
   }
 }
 
@@ -151,14 +203,10 @@ template <class S>
 void rk4_step(const Stepper& stepper, StepWork<S>& w) {
   const Tree& t = stepper.tree;
   const S* p = w.p.data();
-  const int n = stepper.states();
   for (int s = 0; s < 4; ++s) {
-    S* stage = w.stage.data() + s * n;
-    const S* before = stage - n;
-    S* tape = w.tape.data() + s * stepper.tape_per_evaluation();
-    rk4_stage(t, p, w.x.data(), before + t.nq, tape - stepper.tape_per_evaluation(),
-              w.act_dots.data() + (s - 1) * t.na, s, stage);
-    evaluate(stepper, p, state_in(stepper, stage, w.u.data()), tape, w.d);
+    rk4_stage(stepper, w, s);
+    evaluate(stepper, p, state_in(stepper, w.stage.data() + s * stepper.states(), w.u.data()),
+             w.tape.data() + s * stepper.tape_per_evaluation(), w.d);
     std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * t.na);
   }
   rk4_means(stepper, w);
@@ -174,24 +222,21 @@ template <class S>
 void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
   const Tree& t = stepper.tree;
   const S* p = w.p.data();
-  const int n = stepper.states(), per = stepper.tape_per_evaluation();
   const S h = p[t.p.dt];
   const S* act0 = w.x.data() + t.nq + t.nv;
   // The stages again, from the tape.
   for (int s = 0; s < 4; ++s) {
-    S* stage = w.stage.data() + s * n;
-    rk4_stage(t, p, w.x.data(), stage - n + t.nq, w.tape.data() + (s - 1) * per,
-              w.act_dots.data() + (s - 1) * t.na, s, stage);
+    rk4_stage(stepper, w, s);
     for (std::size_t i = 0; t.na > 0 && i < t.actuators.size(); ++i) {
       const TreeActuator& actuator = t.actuators[i];
       if (actuator.activation < 0) continue;
-      w.act_dots[static_cast<std::size_t>(s * t.na + actuator.activation)] =
-          activation_rate(actuator, int(i), p, stage + t.nq + t.nv, w.u.data());
+      w.act_dots[static_cast<std::size_t>(s * t.na + actuator.activation)] = activation_rate(
+          actuator, int(i), p, w.stage.data() + s * stepper.states() + t.nq + t.nv, w.u.data());
     }
   }
   rk4_means(stepper, w);
 
-  // The end of the step: cotangents of the means, in mean_*_bar below, and of the state.
+  // The end of the step: cotangents of the means and of the state.
   const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
   std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
   std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
@@ -209,20 +254,23 @@ void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) 
   std::fill(w.from_a.begin(), w.from_a.end(), S(0));
   std::fill(w.from_act.begin(), w.from_act.end(), S(0));
   for (int s = 3; s >= 0; --s) {
-    const S* stage = w.stage.data() + s * n;
-    const S weight = S(value_t<S>(kRk4Weight[s]));
-    recall(stepper, w.tape.data() + s * per, w.d);
+    const S* stage = w.stage.data() + s * stepper.states();
+    const S weight = S(value_t<S>(kRk4Weight[s])), node = S(value_t<S>(kRk4Node[s])), hs = node * h;
+    const StageRates<S> before = s > 0 ? rates_of(stepper, w, s - 1) : StageRates<S>{};
+    recall(stepper, w.tape.data() + s * stepper.tape_per_evaluation(), w.d);
     for (int i = 0; i < t.nv; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      w.stage_q_bar[at] = S(0);
-      w.stage_v_bar[at] = weight * w.mean_v_bar[at] + w.from_v[at];
+      w.rate_bar[at] = weight * w.mean_v_bar[at] + w.from_v[at];
       w.d.lambda[at] = weight * h * v_next_bar[i] + w.from_a[at];
+      w.stage_q_bar[at] = w.stage_v_bar[at] = w.from_v[at] = S(0);
     }
     for (int i = 0; i < t.na; ++i) {
       const auto at = static_cast<std::size_t>(i);
       w.stage_act_bar[at] = S(0);
       w.act_dot_bar[at] = weight * w.mean_act_bar[at] + w.from_act[at];
     }
+    S hs_bar = lie_rates_vjp(t, hs, before.position, stage + t.nq, w.rate_bar.data(), w.from_v.data(),
+                             w.stage_v_bar.data());
     acceleration_vjp<S>(t, stepper.implicit, p, state_in(stepper, stage, w.u.data()), w.act_dot_bar.data(),
                         wanted,
                         {w.stage_q_bar.data(), w.stage_v_bar.data(), w.stage_act_bar.data(), w.u_bar.data(),
@@ -232,22 +280,18 @@ void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) 
       for (int i = 0; i < t.nv; ++i)
         w.q_bar[static_cast<std::size_t>(i)] += w.stage_q_bar[static_cast<std::size_t>(i)];
     } else {
-      const S node = S(value_t<S>(kRk4Node[s])), hs = node * h;
-      const S *v_before = stage - n + t.nq, *a_before = w.tape.data() + (s - 1) * per,
-              *rate_before = w.act_dots.data() + (s - 1) * t.na;
-      std::fill(w.from_v.begin(), w.from_v.end(), S(0));
       ambient_cotangent(t, stage, w.stage_q_bar.data(), w.moved_q_bar.data());
-      S hs_bar = integrate_position_vjp(t, w.x.data(), v_before, hs, w.moved_q_bar.data(), w.q_bar.data(),
-                                        w.from_v.data());
+      hs_bar += integrate_position_vjp(t, w.x.data(), before.position, hs, w.moved_q_bar.data(),
+                                       w.q_bar.data(), w.from_v.data());
       for (int i = 0; i < t.nv; ++i) {
         const auto at = static_cast<std::size_t>(i);
         w.from_a[at] = hs * w.stage_v_bar[at];
-        hs_bar += a_before[i] * w.stage_v_bar[at];
+        hs_bar += before.velocity[i] * w.stage_v_bar[at];
       }
       for (int i = 0; i < t.na; ++i) {
         const auto at = static_cast<std::size_t>(i);
         w.from_act[at] = hs * w.stage_act_bar[at];
-        hs_bar += rate_before[i] * w.stage_act_bar[at];
+        hs_bar += before.activation[i] * w.stage_act_bar[at];
       }
       h_bar += node * hs_bar;
     }

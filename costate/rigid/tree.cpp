@@ -1,7 +1,5 @@
 #include "costate/rigid/tree.h"
 
-#include "costate/core/error.h"
-
 namespace costate::rigid {
 namespace {
 
@@ -24,10 +22,6 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
       r.kind = joint.type == JointType::free   ? Kind::free
                : joint.type == JointType::ball ? Kind::ball
                                                : Kind::scalar_joint;
-      if (a.transmission == TransmissionType::joint_in_parent && r.kind != Kind::scalar_joint) {
-        throw Error("actuator \"" + a.name +
-                    "\": jointinparent is supported for slide and hinge joints only");
-      }
       break;
     }
     case TransmissionType::tendon:
@@ -35,11 +29,37 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
       break;
     case TransmissionType::site:
       r.kind = Kind::site;
-      if (a.reference_site >= 0)
-        throw Error("actuator \"" + a.name + "\": a reference site is not supported");
       break;
   }
   return r;
+}
+
+// Where M(i, j) lies, j <= i; -1: another branch.
+int mass_entry(const Tree& t, int i, int j) {
+  const int row = t.dofs[static_cast<std::size_t>(i)].row;
+  int ancestor = i, offset = 0;
+  while (ancestor > j) {
+    ancestor = t.dofs[static_cast<std::size_t>(ancestor)].parent;
+    ++offset;
+  }
+  return ancestor == j ? row + offset : -1;
+}
+
+bool only_slides(const Model& model, std::size_t index) {
+  const Body& b = model.bodies[index];
+  if (b.joints == 0 || model.bodies[static_cast<std::size_t>(b.parent)].weld != 0 || !(b.mass > 0))
+    return false;
+  if (b.com != Double3{0, 0, 0} || b.inertia[3] != 0 || b.inertia[4] != 0 || b.inertia[5] != 0) return false;
+  for (const Body& other : model.bodies) {
+    if (other.parent == int(index)) return false;
+  }
+  for (int j = b.first_joint; j < b.first_joint + b.joints; ++j) {
+    const Joint& joint = model.joints[static_cast<std::size_t>(j)];
+    int along = 0;
+    for (double a : joint.axis) along += a != 0;
+    if (joint.type != JointType::slide || along != 1) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -83,20 +103,31 @@ Tree make_tree(const Model& model, ParameterMap map) {
   for (std::size_t s = 0; s < model.sites.size(); ++s) t.sites.push_back({model.sites[s].body, map.sites[s]});
   for (std::size_t i = 0; i < model.tendons.size(); ++i) {
     const Tendon& tendon = model.tendons[i];
-    if (tendon.type != TendonType::fixed) {
-      throw Error("tendon \"" + tendon.name + "\": spatial tendons are not simulated yet");
-    }
     TreeTendon r;
-    for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
+    for (int w = tendon.first_wrap; tendon.type == TendonType::fixed && w < tendon.first_wrap + tendon.wraps;
+         ++w) {
       const Joint& joint =
           model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
       r.q.push_back(joint.qpos);
       r.dof.push_back(joint.dof);
     }
+    for (std::size_t a = 0; a < r.dof.size(); ++a) {
+      for (std::size_t b = 0; b < r.dof.size(); ++b) {
+        if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
+        const int entry = mass_entry(t, r.dof[a], r.dof[b]);
+        if (entry >= 0)
+          r.pairs.push_back({int(a), int(b), entry});
+        else
+          r.one_branch = false;
+      }
+    }
     r.p = map.tendons[i];
     t.tendons.push_back(std::move(r));
   }
   t.qpos_spring = model.qpos_spring;
+  for (std::size_t b = 1; b < model.bodies.size(); ++b) {
+    if (only_slides(model, b)) t.sliders.push_back(int(b));
+  }
   t.springs = model.options.spring;
   t.dampers = model.options.damper;
   if (model.options.actuation) {

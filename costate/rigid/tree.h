@@ -47,6 +47,11 @@ struct TreeActuator {
 
 struct TreeTendon {
   std::vector<int> q, dof;  // of the joints it pulls
+  struct Pair {
+    int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
+  };
+  std::vector<Pair> pairs;
+  bool one_branch = true;  // every pair has its place there
   TendonParameters p;
 };
 
@@ -65,6 +70,7 @@ struct Tree {
   std::vector<TreeSite> sites;
   std::vector<TreeTendon> tendons;
   std::vector<double> qpos_spring;
+  std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site
   bool joint_force_limits = false;  // some joint limits what its actuators do

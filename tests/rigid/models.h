@@ -92,7 +92,7 @@ inline Model zoo(Integrator integrator) {
   tendon.name = "cord";
   tendon.wraps = 2;
   tendon.stiffness = 2.0;
-  tendon.damping = integrator == Integrator::implicitfast ? 0 : 0.1;
+  tendon.damping = 0.1;
   tendon.springlength = {-0.05, 0.03};
   m.tendons.push_back(tendon);
 

@@ -1,0 +1,140 @@
+// The same numbers as MuJoCo, from random states of the models in tests/rigid/reference (tools/rigid_reference.py).
+#include <gtest/gtest.h>
+
+#include "costate/rigid/rigid_system.h"
+#include "costate/rigid/step.h"
+#include "costate/system/rollout.h"
+#include "tests/rigid/reference_model.h"
+
+namespace costate::rigid {
+namespace {
+
+using test::Json;
+using test::vector_of;
+
+double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  double scale = 1e-300, error = 0;
+  for (double x : theirs) scale = std::max(scale, std::abs(x));
+  for (std::size_t i = 0; i < theirs.size(); ++i) error = std::max(error, std::abs(ours[i] - theirs[i]));
+  return ours.size() == theirs.size() ? error / std::max(scale, 1.0) : 1e300;
+}
+
+// The scalar kernels on one state.
+struct OneWorld {
+  explicit OneWorld(const Model& model) : tree(make_tree(model, add_parameters(model, signature))), d(tree) {
+    for (const Field& f : signature.fields(Role::parameter))
+      p.insert(p.end(), f.defaults.begin(), f.defaults.end());
+    p.resize(static_cast<std::size_t>(tree.p.prepared_size));
+    prepare_units(tree.p, p.data());
+  }
+  Signature signature;
+  Tree tree;
+  Data<double> d;
+  std::vector<double> p;
+};
+
+class Parity : public ::testing::Test {
+ protected:
+  static const std::vector<test::Reference>& all() {
+    static const auto r = test::references();
+    return r;
+  }
+};
+
+TEST_F(Parity, ReferencesArePresent) { EXPECT_GE(all().size(), 3u); }
+
+TEST_F(Parity, MassMatrixBiasAndForcesAreMuJoCos) {
+  for (const auto& ref : all()) {
+    OneWorld w(ref.model);
+    for (const Json& s : ref.json.at("states")) {
+      const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), act = vector_of(s.at("act")),
+                 u = vector_of(s.at("ctrl"));
+      const StateIn<double> in{q.data(), v.data(), act.data(), u.data(), nullptr};
+      smooth_forces(w.tree, w.p.data(), in, w.d);
+      std::vector<double> passive(v.size()), bias(v.size());
+      passive_forces(w.tree, w.p.data(), q.data(), v.data(), passive.data());
+      tendon_forces(w.tree, w.p.data(), v.data(), passive.data(), w.d);
+      // Forces of sites act on bodies: they are in tau, not in tau_act.
+      std::vector<double> smooth(v.size());
+      const auto expected_bias = vector_of(s.at("bias")), expected_actuator = vector_of(s.at("actuator")),
+                 expected_passive = vector_of(s.at("passive"));
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        smooth[i] = expected_passive[i] + expected_actuator[i] - expected_bias[i];
+      }
+      EXPECT_LT(relative_error(passive, expected_passive), 1e-10) << ref.name;
+      EXPECT_LT(relative_error(w.d.tau, smooth), 1e-10) << ref.name;
+      if (!w.tree.body_actuators) {
+        EXPECT_LT(relative_error(w.d.bias, expected_bias), 1e-10) << ref.name;
+        EXPECT_LT(relative_error(w.d.tau_act, expected_actuator), 1e-10) << ref.name;
+      }
+      crba(w.tree, w.p.data(), w.d);
+      if (s.contains("mass")) {
+        EXPECT_LT(relative_error(w.d.M, vector_of(s.at("mass"))), 1e-10) << ref.name;
+      }
+      solve_acceleration(w.tree, Implicit::none, w.p.data(), in, w.d);
+      EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc_smooth"))), 1e-9) << ref.name;
+    }
+  }
+}
+
+TEST_F(Parity, InverseWeightsAndMeanInertiaAreMuJoCos) {
+  for (const auto& ref : all()) {
+    const Json& m = ref.json.at("model");
+    std::vector<double> dofs, bodies, expected_bodies, tendons, expected_tendons;
+    for (const Dof& d : ref.model.dofs) dofs.push_back(d.invweight);
+    for (const Body& b : ref.model.bodies)
+      bodies.insert(bodies.end(), b.invweight.begin(), b.invweight.end());
+    for (const Json& b : m.at("bodies")) {
+      const auto w = vector_of(b.at("invweight"));
+      expected_bodies.insert(expected_bodies.end(), w.begin(), w.end());
+    }
+    for (const Tendon& t : ref.model.tendons) tendons.push_back(t.invweight);
+    for (const Json& t : m.at("tendons")) expected_tendons.push_back(t.at("invweight"));
+    EXPECT_LT(relative_error(dofs, vector_of(m.at("dof_invweight"))), 1e-10) << ref.name;
+    EXPECT_LT(relative_error(bodies, expected_bodies), 1e-10) << ref.name;
+    EXPECT_LT(relative_error(tendons, expected_tendons), 1e-10) << ref.name;
+    EXPECT_NEAR(ref.model.mean_inertia / m.at("mean_inertia").get<double>(), 1, 1e-10) << ref.name;
+  }
+}
+
+const std::pair<const char*, Integrator> kIntegrators[] = {
+    {"euler", Integrator::euler}, {"implicitfast", Integrator::implicitfast}, {"rk4", Integrator::rk4}};
+
+void expect_rollout(const test::Reference& ref, Integrator integrator, bool constraint,
+                    const std::string& key, std::int64_t steps, double gate) {
+  Model model = ref.model;
+  model.options.integrator = integrator;
+  model.options.constraint = constraint;
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = steps, .hold = steps});
+  auto at = rollout.arguments();
+  for (const Json& s : ref.json.at("states")) {
+    if (!s.contains(key)) continue;
+    at.x0 = vector_of(s.at("q"));
+    for (const char* part : {"v", "act"}) {
+      const auto values = vector_of(s.at(part));
+      at.x0.insert(at.x0.end(), values.begin(), values.end());
+    }
+    at.controls = vector_of(s.at("ctrl"));
+    const auto end = rollout.simulate(at).final_state;
+    const auto& expected = s.at(key);
+    const auto q = vector_of(expected.at("q")), v = vector_of(expected.at("v")),
+               act = vector_of(expected.at("act"));
+    const std::vector<double> our_q(end.begin(), end.begin() + model.nq),
+        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv),
+        our_act(end.end() - model.na, end.end());
+    EXPECT_LT(relative_error(our_q, q), gate) << ref.name << " " << key;
+    EXPECT_LT(relative_error(our_v, v), gate) << ref.name << " " << key;
+    EXPECT_LT(relative_error(our_act, act), gate) << ref.name << " " << key;
+  }
+}
+
+TEST_F(Parity, AStepWithoutConstraintsIsMuJoCosForEachIntegrator) {
+  for (const auto& ref : all()) {
+    for (const auto& [name, integrator] : kIntegrators)
+      expect_rollout(ref, integrator, false, std::string("free_") + name, 1, 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace costate::rigid

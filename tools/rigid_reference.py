@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Numbers of MuJoCo for the parity tests of rigid bodies: compiled models, and what they do from random states.
+
+usage: tools/rigid_reference.py OUT_DIR MODEL.xml... [--states 8] [--steps 100]
+
+Needs the PyPI packages mujoco and numpy. One JSON file per model, with contact switched off. tests/rigid/parity_test.cpp reads
+the committed files of tests/rigid/reference, or all of $COSTATE_RIGID_REFERENCE: with --states 500 there and the models of the PyPI
+package gymnasium this is the long form of the test.
+"""
+import argparse
+import json
+import pathlib
+
+import mujoco
+import numpy as np
+
+JOINTS = ["free", "ball", "slide", "hinge"]
+INTEGRATORS = {"euler": mujoco.mjtIntegrator.mjINT_EULER, "rk4": mujoco.mjtIntegrator.mjINT_RK4,
+               "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
+
+
+def numbers(a):
+    return np.asarray(a, dtype=float).ravel().tolist()
+
+
+def name(m, kind, i):
+    return mujoco.mj_id2name(m, kind, i) or ""
+
+
+def full_inertia(m, i):
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, m.body_iquat[i])
+    r = matrix.reshape(3, 3)
+    full = r @ np.diag(m.body_inertia[i]) @ r.T
+    return [full[0, 0], full[1, 1], full[2, 2], full[0, 1], full[0, 2], full[1, 2]]
+
+
+def softness(solref, solimp):
+    return {"solref": numbers(solref), "solimp": numbers(solimp)}
+
+
+def compiled(m):
+    """The fields of costate::rigid::Model."""
+    T = mujoco.mjtObj
+    bodies = [dict(name=name(m, T.mjOBJ_BODY, i), parent=int(m.body_parentid[i]), pos=numbers(m.body_pos[i]),
+                   quat=numbers(m.body_quat[i]), mass=float(m.body_mass[i]), com=numbers(m.body_ipos[i]),
+                   inertia=full_inertia(m, i), gravcomp=float(m.body_gravcomp[i]),
+                   invweight=numbers(m.body_invweight0[i])) for i in range(m.nbody)]
+    joints = []
+    for i in range(m.njnt):
+        kind, q, dof = JOINTS[m.jnt_type[i]], m.jnt_qposadr[i], m.jnt_dofadr[i]
+        scalar = kind in ("slide", "hinge")
+        joints.append(dict(
+            name=name(m, T.mjOBJ_JOINT, i), type=kind, body=int(m.jnt_bodyid[i]), pos=numbers(m.jnt_pos[i]),
+            axis=numbers(m.jnt_axis[i]), ref=float(m.qpos0[q]) if scalar else 0.0,
+            springref=float(m.qpos_spring[q]) if scalar else 0.0, limited=bool(m.jnt_limited[i]),
+            range=numbers(m.jnt_range[i]), margin=float(m.jnt_margin[i]),
+            limit=softness(m.jnt_solref[i], m.jnt_solimp[i]), stiffness=float(m.jnt_stiffness[i]),
+            damping=float(m.dof_damping[dof]), armature=float(m.dof_armature[dof]),
+            frictionloss=float(m.dof_frictionloss[dof]), friction=softness(m.dof_solref[dof], m.dof_solimp[dof]),
+            actuator_force_limited=bool(m.jnt_actfrclimited[i]), actuator_force_range=numbers(m.jnt_actfrcrange[i])))
+    sites = [dict(name=name(m, T.mjOBJ_SITE, i), body=int(m.site_bodyid[i]), pos=numbers(m.site_pos[i]),
+                  quat=numbers(m.site_quat[i])) for i in range(m.nsite)]
+    wraps = [dict(object=int(m.wrap_objid[i]), value=float(m.wrap_prm[i])) for i in range(m.nwrap)]
+    tendons = [dict(name=name(m, T.mjOBJ_TENDON, i), first_wrap=int(m.tendon_adr[i]), wraps=int(m.tendon_num[i]),
+                    limited=bool(m.tendon_limited[i]), range=numbers(m.tendon_range[i]), margin=float(m.tendon_margin[i]),
+                    limit=softness(m.tendon_solref_lim[i], m.tendon_solimp_lim[i]),
+                    friction=softness(m.tendon_solref_fri[i], m.tendon_solimp_fri[i]),
+                    stiffness=float(m.tendon_stiffness[i]), damping=float(m.tendon_damping[i]),
+                    frictionloss=float(m.tendon_frictionloss[i]), springlength=numbers(m.tendon_lengthspring[i]),
+                    length=float(m.tendon_length0[i]), invweight=float(m.tendon_invweight0[i])) for i in range(m.ntendon)]
+    equalities = []
+    for i in range(m.neq):
+        data, kind = m.eq_data[i], ["connect", "weld", "joint", "tendon"][m.eq_type[i]]
+        e = dict(name=name(m, T.mjOBJ_EQUALITY, i), type=kind, first=int(m.eq_obj1id[i]), second=int(m.eq_obj2id[i]),
+                 active=bool(m.eq_active0[i]), softness=softness(m.eq_solref[i], m.eq_solimp[i]))
+        if kind in ("connect", "weld"):
+            e.update(anchor=numbers(data[0:3]), other_anchor=numbers(data[3:6]))
+        if kind == "weld":
+            e.update(relative_quat=numbers(data[6:10]), torquescale=float(data[10]))
+        if kind in ("joint", "tendon"):
+            e.update(polycoef=numbers(data[0:5]))
+        equalities.append(e)
+    actuators = []
+    for i in range(m.nu):
+        actuators.append(dict(
+            name=name(m, T.mjOBJ_ACTUATOR, i),
+            transmission={0: "joint", 1: "joint_in_parent", 3: "tendon", 4: "site"}[int(m.actuator_trntype[i])],
+            target=int(m.actuator_trnid[i][0]), gear=numbers(m.actuator_gear[i]),
+            dynamics=["none", "integrator", "filter", "filterexact"][m.actuator_dyntype[i]],
+            time_constant=float(m.actuator_dynprm[i][0]), gain=["fixed", "affine"][m.actuator_gaintype[i]],
+            gainprm=numbers(m.actuator_gainprm[i][:3]), bias=["none", "affine"][m.actuator_biastype[i]],
+            biasprm=numbers(m.actuator_biasprm[i][:3]), control_limited=bool(m.actuator_ctrllimited[i]),
+            force_limited=bool(m.actuator_forcelimited[i]), activation_limited=bool(m.actuator_actlimited[i]),
+            control_range=numbers(m.actuator_ctrlrange[i]), force_range=numbers(m.actuator_forcerange[i]),
+            activation_range=numbers(m.actuator_actrange[i]), act_early=bool(m.actuator_actearly[i])))
+    return dict(timestep=m.opt.timestep, gravity=numbers(m.opt.gravity), density=m.opt.density, viscosity=m.opt.viscosity,
+                wind=numbers(m.opt.wind), impratio=m.opt.impratio, mean_inertia=m.stat.meaninertia, bodies=bodies,
+                joints=joints, sites=sites, wraps=wraps, tendons=tendons, equalities=equalities, actuators=actuators,
+                dof_invweight=numbers(m.dof_invweight0), qpos0=numbers(m.qpos0), qpos_spring=numbers(m.qpos_spring))
+
+
+def random_state(m, d, rng):
+    mujoco.mj_resetData(m, d)
+    for i in range(m.njnt):
+        kind, q = JOINTS[m.jnt_type[i]], m.jnt_qposadr[i]
+        if kind == "free":
+            d.qpos[q:q + 3] += rng.uniform(-0.5, 0.5, 3)
+            q += 3
+        if kind in ("free", "ball"):
+            d.qpos[q:q + 4] += rng.uniform(-0.6, 0.6, 4)
+            d.qpos[q:q + 4] /= np.linalg.norm(d.qpos[q:q + 4])
+        elif m.jnt_limited[i]:  # past both ends too
+            low, high = m.jnt_range[i]
+            d.qpos[q] = rng.uniform(low - 0.1 * (high - low), high + 0.1 * (high - low))
+        else:
+            d.qpos[q] += rng.uniform(-1, 1)
+    d.qvel[:] = rng.uniform(-1, 1, m.nv)
+    d.act[:] = rng.uniform(-0.5, 0.5, m.na)
+    d.ctrl[:] = rng.uniform(-0.5, 0.5, m.nu)
+
+
+def lower_rows(m, d):
+    """Rows of the mass matrix: the diagonal, then the ancestors from the nearest on."""
+    full = np.zeros((m.nv, m.nv))
+    mujoco.mj_fullM(m, d, full)
+    rows = []
+    for i in range(m.nv):
+        j = i
+        while j >= 0:
+            rows.append(full[i, j])
+            j = m.dof_parentid[j]
+    return rows
+
+
+def rollout(m, d, x, steps):
+    mujoco.mj_resetData(m, d)
+    d.qpos[:], d.qvel[:], d.act[:], d.ctrl[:] = x
+    for _ in range(steps):
+        mujoco.mj_step(m, d)
+    return dict(q=numbers(d.qpos), v=numbers(d.qvel), act=numbers(d.act))
+
+
+def reference(path, states, steps):
+    m = mujoco.MjModel.from_xml_path(str(path))
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    m.opt.solver, m.opt.iterations, m.opt.ls_iterations = mujoco.mjtSolver.mjSOL_NEWTON, 200, 100
+    m.opt.tolerance, m.opt.ls_tolerance = 1e-16, 1e-6
+    d, rng, out = mujoco.MjData(m), np.random.default_rng(7), []
+    for s in range(states):
+        random_state(m, d, rng)
+        x = [a.copy() for a in (d.qpos, d.qvel, d.act, d.ctrl)]
+        mujoco.mj_forward(m, d)
+        item = dict(q=numbers(x[0]), v=numbers(x[1]), act=numbers(x[2]), ctrl=numbers(x[3]), bias=numbers(d.qfrc_bias),
+                    passive=numbers(d.qfrc_passive), actuator=numbers(d.qfrc_actuator), qacc_smooth=numbers(d.qacc_smooth),
+                    constraint=numbers(d.qfrc_constraint), qacc=numbers(d.qacc), rows=int(d.nefc))
+        if s < 3:
+            item["mass"] = lower_rows(m, d)
+        for label, integrator in INTEGRATORS.items():
+            m.opt.integrator = integrator
+            item["step_" + label] = rollout(m, d, x, 1)
+            if s < 3:
+                item["rollout_" + label] = rollout(m, d, x, steps)
+            m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+            item["free_" + label] = rollout(m, d, x, 1)
+            m.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+        m.opt.integrator = INTEGRATORS["euler"]
+        out.append(item)
+    return dict(mujoco=mujoco.__version__, steps=steps, model=compiled(m), states=out)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("models", type=pathlib.Path, nargs="+")
+    parser.add_argument("--states", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=100)
+    args = parser.parse_args()
+    for path in args.models:
+        result = reference(path, args.states, args.steps)
+        (args.out / (path.stem + ".json")).write_text(json.dumps(result, separators=(",", ":")))
+        print(path.stem, "nv", len(result["model"]["dof_invweight"]))
