@@ -54,7 +54,7 @@ void MjcfReader::orientation(XmlAttributes& a, Rotation& quat) const {
     if (chosen("quat")) {
       const std::vector<double> v = a.numbers("quat", 4, 4);
       quat = {v[0], v[1], v[2], v[3]};
-      if (!(dot(quat, quat) > 1e-28)) throw Error("is zero");
+      if (!(dot(quat, quat) > 1e-28)) a.fail_at("quat", "is zero");
       quat = normalized(quat);
     }
     if (chosen("axisangle")) {
@@ -75,7 +75,7 @@ void MjcfReader::orientation(XmlAttributes& a, Rotation& quat) const {
     }
   } catch (const Error& error) {
     if (!error.message().where.empty()) throw;
-    a.fail_at(used, ": " + error.message().what);
+    a.fail_at(used, "gives no orientation: " + error.message().what);
   }
   a.ignore({"quat", "axisangle", "xyaxes", "zaxis", "euler"});  // known names
 }
