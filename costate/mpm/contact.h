@@ -16,7 +16,8 @@ namespace costate::mpm {
 template <class S>
 Vec3<S> contact_velocity(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu) {
   const S zero(0), normal = dot(r, n);
-  if (contact == Contact::none || ((contact == Contact::separate || contact == Contact::coulomb) && !(normal < zero)))
+  if (contact == Contact::none ||
+      ((contact == Contact::separate || contact == Contact::coulomb) && !(normal < zero)))
     return r;
   if (contact == Contact::sticky) return Vec3<S>::zero();
   const Vec3<S> tangential = r - normal * n;
@@ -36,7 +37,8 @@ ContactBar<S> contact_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3
                                    const Vec3<S>& out_bar) {
   const S zero(0), normal = dot(r, n);
   const Vec3<S> none = Vec3<S>::zero();
-  if (contact == Contact::none || ((contact == Contact::separate || contact == Contact::coulomb) && !(normal < zero)))
+  if (contact == Contact::none ||
+      ((contact == Contact::separate || contact == Contact::coulomb) && !(normal < zero)))
     return {out_bar, none, zero};
   if (contact == Contact::sticky) return {none, none, zero};
   const Vec3<S> tangential = r - normal * n;

@@ -18,9 +18,9 @@ namespace costate::mpm {
 
 struct GridShape {
   int dimension = 3;
-  std::array<int, 3> nodes = {};      // of the second axis 1 in 2-D; last is nodes[2]
-  std::int64_t row = 0;               // nodes of a row in memory, padded
-  std::int64_t size = 0;              // numbers
+  std::array<int, 3> nodes = {};  // of the second axis 1 in 2-D; last is nodes[2]
+  std::int64_t row = 0;           // nodes of a row in memory, padded
+  std::int64_t size = 0;          // numbers
   Vector origin = {};
   double dx = 1;
 
@@ -73,9 +73,8 @@ class GridVelocity {
       store_row<Mode>(velocity, at, v);
       for (int n = 0; n < 4; ++n) {
         Vec3<S> u = read(Slice<const Real>{velocity.v, velocity.d}, at + 4 * n);
-        for_conditions(i, j, k + n, colliders, [&](int wall, int collider) {
-          u = apply(wall, collider, i, j, k + n, u);
-        });
+        for_conditions(i, j, k + n, colliders,
+                       [&](int wall, int collider) { u = apply(wall, collider, i, j, k + n, u); });
         write(velocity, at + 4 * n, u);
       }
     });
@@ -115,7 +114,8 @@ class GridVelocity {
       const Row v_bar = Row::load(bar + at);
       total += v_bar;
       // The velocity's fourth place is zero: inverse_mass has a zero there, and so have free and v_bar.
-      (inverse * v_bar + mass_place() * (full_inverse_mass(state) * (v_bar * free).quad_sum())).store(bar + at);
+      (inverse * v_bar + mass_place() * (full_inverse_mass(state) * (v_bar * free).quad_sum()))
+          .store(bar + at);
     });
     const Pack<Real, 4> sum = total.fold();
     for (int a = 0; a < 4; ++a) sums.velocity[a] += double(sum[a]);
@@ -139,9 +139,7 @@ class GridVelocity {
     return quad_row<Mode>(Slice<const Real>{v, d}, 0);
   }
   // 1 / (m + floor) in the three places of the momentum, 0 in that of the mass.
-  Row inverse_mass(const Row& state) const {
-    return Row(place_mask(1, 1, 1, 0)) * full_inverse_mass(state);
-  }
+  Row inverse_mass(const Row& state) const { return Row(place_mask(1, 1, 1, 0)) * full_inverse_mass(state); }
   Row full_inverse_mass(const Row& state) const {
     const Plain one(Real(1)), floor(floor_);
     if constexpr (Mode::kTangent) {
@@ -240,8 +238,8 @@ class GridVelocity {
                               in_.wall_friction[wall]);
     }
     const auto c = static_cast<std::size_t>(collider);
-    return collide(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension, in_.poses[c],
-                   position(i, j, k), v);
+    return collide(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension,
+                   in_.poses[c], position(i, j, k), v);
   }
   Vec3<S> apply_vjp(int wall, int collider, int i, int j, int k, const Vec3<S>& v, const Vec3<S>& out_bar,
                     GridSums& sums, Pose<double>* pose_bars) const {

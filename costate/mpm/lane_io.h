@@ -28,22 +28,11 @@ COSTATE_INLINE void transpose_groups(Pack<Real, L> (&t)[4]) {
   t[3].v = __builtin_shuffle(ef, gh, second);
 }
 
-template <class Real>
-struct Four {
-  typedef Real type __attribute__((vector_size(4 * sizeof(Real)), aligned(sizeof(Real)), may_alias));
-};
-
 // Numbers [0, 4) at place(l) of each lane.
 template <class Real, int L, class Place>
 COSTATE_INLINE void read_four(const Place& place, Pack<Real, L> (&out)[4]) {
   if constexpr (L >= 4) {
-    for (int r = 0; r < 4; ++r) {
-      Real buffer[L] __attribute__((aligned(64)));
-      for (int g = 0; g < L / 4; ++g)
-        *reinterpret_cast<typename Four<Real>::type*>(buffer + 4 * g) =
-            *reinterpret_cast<const typename Four<Real>::type*>(place(4 * g + r));
-      out[r] = Pack<Real, L>::load(buffer);
-    }
+    for (int r = 0; r < 4; ++r) out[r] = join_quads<Real, L>([&](int g) { return place(4 * g + r); });
     transpose_groups(out);
   } else {
     for (int c = 0; c < 4; ++c)
@@ -55,12 +44,12 @@ COSTATE_INLINE void write_four(const Place& place, int lanes, Pack<Real, L> (&in
   if constexpr (L >= 4) {
     transpose_groups(in);
     for (int r = 0; r < 4; ++r) {
-      Real buffer[L] __attribute__((aligned(64)));
-      in[r].store(buffer);
-      for (int g = 0; g < L / 4; ++g) {
-        if (4 * g + r < lanes)
-          *reinterpret_cast<typename Four<Real>::type*>(place(4 * g + r)) =
-              *reinterpret_cast<const typename Four<Real>::type*>(buffer + 4 * g);
+      if (r < lanes) quad_of<0>(in[r]).store_unaligned(place(r));
+      if constexpr (L >= 8)
+        if (4 + r < lanes) quad_of<1>(in[r]).store_unaligned(place(4 + r));
+      if constexpr (L >= 16) {
+        if (8 + r < lanes) quad_of<2>(in[r]).store_unaligned(place(8 + r));
+        if (12 + r < lanes) quad_of<3>(in[r]).store_unaligned(place(12 + r));
       }
     }
   } else {
@@ -83,7 +72,8 @@ COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack
   }
 }
 template <int kFirst = 0, class Real, int L, int N>
-COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes, const Pack<Real, L> (&in)[N]) {
+COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes,
+                                const Pack<Real, L> (&in)[N]) {
   if constexpr (N - kFirst >= 4) {
     Pack<Real, L> four[4] = {in[kFirst], in[kFirst + 1], in[kFirst + 2], in[kFirst + 3]};
     write_four([&](int l) { return to + std::int64_t(index[l]) * N + kFirst; }, lanes, four);

@@ -14,12 +14,19 @@ Law<S, D> law_of(MaterialKind kind) {
       return neo_hookean<S, D>();
     case MaterialKind::muscle:
       return muscle<S, D>();
-    default:
-      throw Error("this material is not built");
+    case MaterialKind::stvk_hencky:
+      return stvk_hencky<S, D>();
+    case MaterialKind::von_mises:
+      return von_mises<S, D>();
+    case MaterialKind::drucker_prager:
+      return drucker_prager<S, D>();
+    case MaterialKind::snow:
+      return snow<S, D>();
   }
+  throw Error("a material of unknown kind");
 }
 
-#define COSTATE_INSTANTIATE(S)                    \
+#define COSTATE_INSTANTIATE(S)                   \
   template Law<S, 2> law_of<S, 2>(MaterialKind); \
   template Law<S, 3> law_of<S, 3>(MaterialKind);
 COSTATE_MPM_LAW_SCALARS(COSTATE_INSTANTIATE)

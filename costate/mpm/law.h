@@ -101,7 +101,8 @@ COSTATE_INLINE void no_plastic_flow_vjp(const LawOutput<S, D>& out_bar, LawInput
   in_bar.plastic = out_bar.plastic;
 }
 
-#define COSTATE_MPM_LAW_SCALARS(apply) \
-  apply(NativePack<float>) apply(NativePack<double>) apply(Dual<NativePack<float>>) apply(Dual<NativePack<double>>)
+#define COSTATE_MPM_LAW_SCALARS(apply)                                              \
+  apply(NativePack<float>) apply(NativePack<double>) apply(Dual<NativePack<float>>) \
+      apply(Dual<NativePack<double>>)
 
 }  // namespace costate::mpm

@@ -4,7 +4,7 @@
 
 namespace costate::mpm {
 
-#define COSTATE_INSTANTIATE(S)        \
+#define COSTATE_INSTANTIATE(S)       \
   template Law<S, 2> liquid<S, 2>(); \
   template Law<S, 3> liquid<S, 3>();
 

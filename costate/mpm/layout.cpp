@@ -25,7 +25,8 @@ Layout::Layout(const Model& model) {
   const int D = model.dimension;
   particles = particle_count(model);
   const Particles& p = model.particles;
-  const auto materials_of = one_for_each(p.material, particles), actuators = one_for_each(p.actuator, particles);
+  const auto materials_of = one_for_each(p.material, particles),
+             actuators = one_for_each(p.actuator, particles);
   material.assign(materials_of.begin(), materials_of.end());
   actuator.assign(actuators.begin(), actuators.end());
   volume = one_for_each(p.volume, particles);
@@ -95,8 +96,8 @@ Layout::Layout(const Model& model) {
       n.angular_velocity = control(path + "angular_velocity", turns, "rad/s");
     } else {
       n.position = parameter(path + "position", first(c.position, D), "m");
-      n.rotation = parameter(
-          path + "rotation", D == 3 ? first(c.rotation, 3) : std::vector<double>{c.rotation[2]}, "rad");
+      n.rotation = parameter(path + "rotation",
+                             D == 3 ? first(c.rotation, 3) : std::vector<double>{c.rotation[2]}, "rad");
     }
     colliders.push_back(n);
   }

@@ -110,8 +110,9 @@ void check_material(const Model& model, const Material& m) {
     throw Error("a material needs a name without '/'");
   for (const std::string& name : parameters_of(m.kind)) {
     const double value = number_of(m, name);
-    const bool may_vanish = name == "viscosity" || name == "nu" || name == "hardening" || name == "strength" ||
-                            name == "friction_angle" || name == "critical_compression" || name == "critical_stretch";
+    const bool may_vanish = name == "viscosity" || name == "nu" || name == "hardening" ||
+                            name == "strength" || name == "friction_angle" ||
+                            name == "critical_compression" || name == "critical_stretch";
     if (!std::isfinite(value) || (may_vanish ? false : !(value > 0)))
       throw Error(who + " needs a positive " + name + ", not " + std::to_string(value));
   }

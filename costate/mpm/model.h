@@ -46,8 +46,8 @@ struct Material {
   double hardening = 10;                 // snow
   double strength = 1e4;                 // muscle: stress per unit of actuation [Pa]
   Vector fibre = {0, 1, 0};              // muscle: direction at rest, of length 1
-  std::vector<std::string>
-      per_particle = {};  // parameters with one number for each particle of this material ("E", ...)
+  std::vector<std::string> per_particle =
+      {};  // parameters with one number for each particle of this material ("E", ...)
 };
 
 // The differentiable numbers of a kind, in the order of the Signature: "density", "E", "nu", ...
@@ -56,7 +56,7 @@ std::vector<std::string> parameters_of(MaterialKind kind);
 // Positions and velocities hold `dimension` numbers a particle. A vector of one element stands for all particles.
 struct Particles {
   std::vector<double> x = {}, v = {};
-  std::vector<double> volume = {};        // at rest [m^3]; in two dimensions [m^2]
+  std::vector<double> volume = {};   // at rest [m^3]; in two dimensions [m^2]
   std::vector<int> material = {0};   // index into Model::materials
   std::vector<int> actuator = {-1};  // muscle: index into the control "actuation"; -1: none
 };

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "costate/ad/dual.h"
+#include "costate/mpm/quad.h"
 
 namespace costate::mpm {
 
@@ -35,7 +36,7 @@ struct NodeRow {
   }
   static COSTATE_INLINE NodeRow quad(const Real* q) {
     NodeRow r;
-    const Part all = repeat(q);
+    const Part all = repeat_quad<Real, kLanes>(q);
     for (int i = 0; i < kParts; ++i) r.e[i] = all;
     return r;
   }
@@ -44,7 +45,7 @@ struct NodeRow {
     if constexpr (kLanes == 4) {
       for (int i = 0; i < 4; ++i) r.e[i] = Part(w[i]);
     } else {
-      const Part all = repeat(w);
+      const Part all = repeat_quad<Real, kLanes>(w);
       for (int i = 0; i < kParts; ++i) {
         typename Mask<Real, kLanes>::Vector pick;
         for (int l = 0; l < kLanes; ++l) pick[l] = (l & ~3) + i * (kLanes / 4) + l / 4;
@@ -56,17 +57,12 @@ struct NodeRow {
   COSTATE_INLINE Pack<Real, 4> fold() const {
     Part s = e[0];
     for (int i = 1; i < kParts; ++i) s += e[i];
-    if constexpr (kLanes == 16) {
-      const auto half = __builtin_shufflevector(s.v, s.v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                        __builtin_shufflevector(s.v, s.v, 8, 9, 10, 11, 12, 13, 14, 15);
-      return Pack<Real, 4>(__builtin_shufflevector(half, half, 0, 1, 2, 3) +
-                           __builtin_shufflevector(half, half, 4, 5, 6, 7));
-    } else if constexpr (kLanes == 8) {
-      return Pack<Real, 4>(__builtin_shufflevector(s.v, s.v, 0, 1, 2, 3) +
-                           __builtin_shufflevector(s.v, s.v, 4, 5, 6, 7));
-    } else {
+    if constexpr (kLanes == 16)
+      return (quad_of<0>(s) + quad_of<1>(s)) + (quad_of<2>(s) + quad_of<3>(s));
+    else if constexpr (kLanes == 8)
+      return quad_of<0>(s) + quad_of<1>(s);
+    else
       return s;
-    }
   }
   COSTATE_INLINE Real sum() const {
     const Pack<Real, 4> f = fold();
@@ -107,15 +103,6 @@ struct NodeRow {
     NodeRow r;
     for (int i = 0; i < kParts; ++i) r.e[i] = Part(__builtin_shuffle(e[i].v, pick));
     return r;
-  }
-  static COSTATE_INLINE Part repeat(const Real* q) {
-    const auto v = Pack<Real, 4>::load_unaligned(q).v;
-    if constexpr (kLanes == 16)
-      return Part(__builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3));
-    else if constexpr (kLanes == 8)
-      return Part(__builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3));
-    else
-      return Part(v);
   }
 };
 

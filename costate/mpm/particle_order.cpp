@@ -54,7 +54,8 @@ void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, dou
       std::int32_t block[3] = {0, 0, 0};
       bool inside = true;
       for (int a = 0; a < D; ++a) {
-        const Real first = std::fma(x[p * D + a], scale, -shift[a]);  // as the transfers compute it, to the last bit
+        const Real first =
+            std::fma(x[p * D + a], scale, -shift[a]);  // as the transfers compute it, to the last bit
         // Written so that NaN is outside.
         inside &= first >= 0 && first < Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
         if (inside) block[a] = std::int32_t(first) / kBlock;
@@ -65,7 +66,8 @@ void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, dou
         continue;
       }
       const std::int64_t pencil = D == 3 ? std::int64_t(block[0]) * blocks_b_ + block[1] : block[0];
-      const auto key = static_cast<std::int32_t>((pencil * materials_ + material[p]) * blocks_c_ + block[D - 1]);
+      const auto key =
+          static_cast<std::int32_t>((pencil * materials_ + material[p]) * blocks_c_ + block[D - 1]);
       key_[static_cast<std::size_t>(p)] = key;
       ++count[key];
     }
@@ -94,7 +96,8 @@ void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, dou
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
     std::int32_t* next = counts_.data() + begin / chunk_ * keys_;
     for (std::int64_t p = begin; p < end; ++p)
-      order_[static_cast<std::size_t>(next[key_[static_cast<std::size_t>(p)]]++)] = static_cast<std::int32_t>(p);
+      order_[static_cast<std::size_t>(next[key_[static_cast<std::size_t>(p)]]++)] =
+          static_cast<std::int32_t>(p);
   });
   list_pencils();
 }
@@ -106,7 +109,8 @@ void ParticleOrder::list_pencils() {
   const auto start = [&](std::int64_t key) { return starts_[static_cast<std::size_t>(key)]; };
   for (std::int32_t a = 0; a < blocks_a_; ++a) {
     for (std::int32_t b = 0; b < blocks_b_; ++b) {
-      const std::int64_t pencil = std::int64_t(a) * blocks_b_ + b, first_key = pencil * materials_ * blocks_c_;
+      const std::int64_t pencil = std::int64_t(a) * blocks_b_ + b,
+                         first_key = pencil * materials_ * blocks_c_;
       auto &low = low_[static_cast<std::size_t>(pencil)], &high = high_[static_cast<std::size_t>(pencil)];
       low = blocks_c_, high = 0;
       const std::int32_t begin = start(first_key), end = start(first_key + materials_ * blocks_c_);

@@ -28,9 +28,9 @@ class ParticleOrder {
     std::int32_t material;
   };
   struct Pencil {
-    std::int32_t a, b;                    // block coordinates along the first axes (b = 0 in 2-D)
-    std::int32_t first_run, last_run;     // runs()[first_run, last_run)
-    std::int32_t begin, end;              // particles of all its runs
+    std::int32_t a, b;                 // block coordinates along the first axes (b = 0 in 2-D)
+    std::int32_t first_run, last_run;  // runs()[first_run, last_run)
+    std::int32_t begin, end;           // particles of all its runs
   };
   struct NodePencil {
     std::int32_t a, b;
@@ -41,13 +41,14 @@ class ParticleOrder {
 
   // x in cells is (x - origin) / dx. Throws an Error that names the first particle whose stencil leaves the grid.
   template <class Real>
-  void sort(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material, std::int64_t step);
+  void sort(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material,
+            std::int64_t step);
 
   const std::int32_t* order() const { return order_.data(); }
   const std::vector<Run>& runs() const { return runs_; }
   const std::vector<Pencil>& pencils(int colour) const { return pencils_[static_cast<std::size_t>(colour)]; }
   const std::vector<NodePencil>& node_pencils() const { return node_pencils_; }
-  std::int64_t pencil_count() const { return pencil_count_; }      // upper bound
+  std::int64_t pencil_count() const { return pencil_count_; }  // upper bound
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }
 
  private:
@@ -58,9 +59,9 @@ class ParticleOrder {
   std::int64_t particles_, chunk_, chunks_;
   std::int32_t blocks_a_, blocks_b_, blocks_c_;  // along the first, second (3-D) and last axis
   std::int64_t pencil_count_, keys_;
-  std::vector<std::int32_t> key_;      // of each particle
-  std::vector<std::int32_t> counts_;   // chunks x keys, then the first place of each
-  std::vector<std::int32_t> starts_;   // keys + 1
+  std::vector<std::int32_t> key_;     // of each particle
+  std::vector<std::int32_t> counts_;  // chunks x keys, then the first place of each
+  std::vector<std::int32_t> starts_;  // keys + 1
   std::vector<std::int32_t> order_;
   std::vector<std::int64_t> outside_;  // per chunk: the first particle outside, or -1
   std::vector<Run> runs_;

@@ -45,7 +45,12 @@ class ParticleStage {
   static constexpr int kWidth = kNativeLanes<Real>;
 
   ParticleStage(const ParticleConstants<Real, D>& constants, const ParticleOrder& order, In x, In u, In p)
-      : c_(constants), layout_(*constants.layout), order_(order), x_(x), u_(u), p_(p),
+      : c_(constants),
+        layout_(*constants.layout),
+        order_(order),
+        x_(x),
+        u_(u),
+        p_(p),
         dt_(number_at<Mode>(p, layout_.dt)) {}
 
   // y null: only the grid is wanted. Returns the first inverted particle, or kNoParticle.
@@ -60,14 +65,16 @@ class ParticleStage {
       respond(at.material, in, out);
       if (y.v) {
         scatter_lanes<Mode, D * D>(y + layout_.F, at.index, at.count, &out.F.e[0][0]);
-        if (layout_.plastic >= 0) scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
+        if (layout_.plastic >= 0)
+          scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
         inverted = std::min(inverted, first_where(at, !(primal(out.J) > Plain(0))));
       }
       std::int64_t offset[kWidth];
       write_stencil<false>(at, records, offset);
       write_momentum(at, in, out.tau, records);
       for (int l = 0; l < at.count; ++l) {
-        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::A, Record::Q, grid + offset[l], c_.strides);
+        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::A, Record::Q, grid + offset[l],
+                                          c_.strides);
       }
     });
     return inverted;
@@ -77,7 +84,8 @@ class ParticleStage {
   std::int64_t gather_and_move(const ParticleOrder::Pencil& pencil, In grid, Out y) const {
     std::int64_t too_fast = kNoParticle;
     alignas(64) Real values[kWidth * Record::size], tangents[Mode::kTangent ? kWidth * Record::size : 1];
-    alignas(64) Real answer[kWidth * Gathered::size], answer_dot[Mode::kTangent ? kWidth * Gathered::size : 1];
+    alignas(64) Real answer[kWidth * Gathered::size],
+        answer_dot[Mode::kTangent ? kWidth * Gathered::size : 1];
     const Out records{values, Mode::kTangent ? tangents : nullptr};
     const Out answers{answer, Mode::kTangent ? answer_dot : nullptr};
     const Real scale = Real(kInverseMoment<kTaps>) * c_.inverse_dx;
@@ -121,8 +129,8 @@ class ParticleStage {
       write_stencil<false>(at, records, offset);
       write_gather_bar(at, y_bar, records);
       for (int l = 0; l < at.count; ++l) {
-        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::B, Record::V, Out{grid_bar + offset[l], nullptr},
-                                          c_.strides);
+        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::B, Record::V,
+                                          Out{grid_bar + offset[l], nullptr}, c_.strides);
       }
     });
   }
@@ -154,8 +162,8 @@ class ParticleStage {
         const Lanes mass = write_momentum(at, in, out.tau, records);
         write_gather_bar(at, y_bar, records);
         for (int l = 0; l < at.count; ++l) {
-          Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l], grid_bar + offset[l],
-                                               c_.strides, answer + l * Gathered::size);
+          Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l],
+                                               grid_bar + offset[l], c_.strides, answer + l * Gathered::size);
         }
 
         // Q = (m v, m), A = dx (m C - dt V D^-1 tau)
@@ -178,7 +186,8 @@ class ParticleStage {
           }
         }
         read_record(records, at.count, Record::V, V_bar);
-        const Lanes stress_scale = Lanes(volume_lanes(at)) * Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
+        const Lanes stress_scale =
+            Lanes(volume_lanes(at)) * Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
         const Lanes dt(dt_);
         out_bar.tau = (-dt * stress_scale) * A_bar;
         gather_lanes<Mode, D * D>(In{y_bar, nullptr} + layout_.F, at.index, &out_bar.F.e[0][0]);
@@ -220,7 +229,8 @@ class ParticleStage {
       sums.dt += lane_sum(dt_total);
       if (sums.materials) {
         for (std::size_t n = 0; n < numbers.size(); ++n)
-          sums.materials[run.material * kLargestParameterCount + static_cast<std::int64_t>(n)] += lane_sum(total[n]);
+          sums.materials[run.material * kLargestParameterCount + static_cast<std::int64_t>(n)] +=
+              lane_sum(total[n]);
       }
     }
   }
@@ -302,7 +312,8 @@ class ParticleStage {
       return Plain::load(v);
   }
   void add_each(const Chosen& at, const Plain& bar, Real* to) const {
-    for (int l = 0; l < at.count; ++l) to[layout_.index_in_material[static_cast<std::size_t>(at.index[l])]] += bar[l];
+    for (int l = 0; l < at.count; ++l)
+      to[layout_.index_in_material[static_cast<std::size_t>(at.index[l])]] += bar[l];
   }
   void add_actuation(const Chosen& at, const Plain& bar, double* to) const {
     for (int l = 0; l < at.count; ++l) {
@@ -339,7 +350,8 @@ class ParticleStage {
       });
     }
   }
-  COSTATE_INLINE void respond(std::int32_t material, const LawInput<Lanes, D>& in, LawOutput<Lanes, D>& out) const {
+  COSTATE_INLINE void respond(std::int32_t material, const LawInput<Lanes, D>& in,
+                              LawOutput<Lanes, D>& out) const {
     if constexpr (Mode::kTangent)
       c_.tangent_laws[static_cast<std::size_t>(material)].respond(in, out);
     else
@@ -350,7 +362,8 @@ class ParticleStage {
   COSTATE_INLINE static In slice(Out records, int l) {
     return {records.v + l * Record::size, records.d ? records.d + l * Record::size : nullptr};
   }
-  COSTATE_INLINE static void put(Out records, int place, const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
+  COSTATE_INLINE static void put(Out records, int place, const Lanes& a, const Lanes& b, const Lanes& c,
+                                 const Lanes& d) {
     const auto put_plain = [&](Real* to, const Plain& pa, const Plain& pb, const Plain& pc, const Plain& pd) {
       Plain four[4] = {pa, pb, pc, pd};
       write_four([&](int l) { return to + l * Record::size + place; }, kWidth, four);
@@ -424,13 +437,14 @@ class ParticleStage {
     if constexpr (kSlopes) {
       put(records, Record::slope_last, last.slope[0], last.slope[1], last.slope[2], last.slope[3]);
       put(records, Record::slope_first, s[0].slope[0], s[0].slope[1], s[0].slope[2], s[0].slope[3]);
-      if constexpr (D == 3) put(records, Record::slope_second, s[1].slope[0], s[1].slope[1], s[1].slope[2], s[1].slope[3]);
+      if constexpr (D == 3)
+        put(records, Record::slope_second, s[1].slope[0], s[1].slope[1], s[1].slope[2], s[1].slope[3]);
     }
   }
 
   // Q and A of the scatter. Returns the mass.
-  COSTATE_INLINE Lanes write_momentum(const Chosen& at, const LawInput<Lanes, D>& in, const Matrix<Lanes, D>& tau,
-                                      Out records) const {
+  COSTATE_INLINE Lanes write_momentum(const Chosen& at, const LawInput<Lanes, D>& in,
+                                      const Matrix<Lanes, D>& tau, Out records) const {
     Lanes v[D];
     read(x_, layout_.v, at, v);
     const Lanes volume(volume_lanes(at)), mass = in.p[0] * volume, zero(Plain(0));

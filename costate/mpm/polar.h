@@ -54,8 +54,7 @@ COSTATE_INLINE Matrix<S, D> polar_rotation(const Matrix<S, D>& F) {
     for (int i = 0; i < D; ++i)
       for (int j = 0; j < D; ++j) value(i, j) = F(i, j).v, rate(i, j) = F(i, j).d[0];
     const Matrix<V, D> R = polar_rotation(value);
-    const Matrix<V, D> R_dot =
-        polar_detail::turn(R, transpose_times(R, value), transpose_times(R, rate));
+    const Matrix<V, D> R_dot = polar_detail::turn(R, transpose_times(R, value), transpose_times(R, rate));
     Matrix<S, D> r;
     for (int i = 0; i < D; ++i)
       for (int j = 0; j < D; ++j) r(i, j) = S(R(i, j), R_dot(i, j));

@@ -75,7 +75,8 @@ void check(const Shape& shape) {
       return;
     case ShapeKind::cup:
       positive(shape.size[0], "thickness");
-      if (shape.profile.size() < 2) throw Error("a shell of revolution needs a profile of two points or more");
+      if (shape.profile.size() < 2)
+        throw Error("a shell of revolution needs a profile of two points or more");
       for (const auto& p : shape.profile) {
         if (!(p[0] >= 0) || !std::isfinite(p[0]) || !std::isfinite(p[1]))
           throw Error("a profile consists of finite points (radius >= 0, height)");

@@ -39,7 +39,8 @@ std::vector<Real> initial_state(const Model& model) {
     for (int a = 0; a < D; ++a) state[static_cast<std::size_t>(layout.F + (i * D + a) * D + a)] = Real(1);
     if (layout.plastic >= 0) {
       const auto m = static_cast<std::size_t>(layout.material[static_cast<std::size_t>(i)]);
-      if (model.materials[m].kind == MaterialKind::snow) state[static_cast<std::size_t>(layout.plastic + i)] = Real(1);
+      if (model.materials[m].kind == MaterialKind::snow)
+        state[static_cast<std::size_t>(layout.plastic + i)] = Real(1);
     }
   }
   return state;

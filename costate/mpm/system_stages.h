@@ -24,8 +24,8 @@ class MaterialPoints final : public System<Real> {
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
     forward<Values<Real>>(at, in, {}, y, nullptr, static_cast<Scratch&>(work));
   }
-  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
-                Workspace& work) const override {
+  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
+                Real* y_dot, Workspace& work) const override {
     forward<Tangents<Real>>(at, in, in_dot, y, y_dot, static_cast<Scratch&>(work));
   }
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
@@ -41,16 +41,16 @@ class MaterialPoints final : public System<Real> {
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
-    std::vector<GridSums> grid_sums;            // per node pencil
-    std::vector<Pose<double>> pose_bars;        // node pencils x colliders
-    std::vector<double> particle_sums;          // per pencil: dt, actuation, materials x kLargestParameterCount
+    std::vector<GridSums> grid_sums;      // per node pencil
+    std::vector<Pose<double>> pose_bars;  // node pencils x colliders
+    std::vector<double> particle_sums;    // per pencil: dt, actuation, materials x kLargestParameterCount
   };
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
 
   template <class Mode>
-  void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
-               Scratch& s) const;
+  void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
+               Real* y_dot, Scratch& s) const;
 
   // --- stages --------------------------------------------------------------------------------------------------------
   void sort(const StepContext& at, const Real* x, Scratch& s) const {
@@ -99,7 +99,8 @@ class MaterialPoints final : public System<Real> {
     const int j_end = D == 3 ? std::min((p.b + 1) * B, grid_.nodes[1]) : 1;
     for (int i = p.a * B; i < i_end; ++i) {
       for (int j = p.b * B; j < j_end; ++j)
-        body(i * grid_.first_stride() + j * grid_.second_stride() + 4 * p.low, 4 * std::int64_t(p.high - p.low));
+        body(i * grid_.first_stride() + j * grid_.second_stride() + 4 * p.low,
+             4 * std::int64_t(p.high - p.low));
     }
   }
   std::int64_t worst(const Scratch& s) const {
@@ -116,7 +117,8 @@ class MaterialPoints final : public System<Real> {
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
-  [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y, Real dt) const;
+  [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
+                                   Real dt) const;
 
   std::int64_t particle_sum_count() const {
     return 1 + model_.actuators + std::int64_t(model_.materials.size()) * kLargestParameterCount;
@@ -149,8 +151,9 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     constants_.shift[a] = Real(model_.origin[a] / model_.dx + kFirstNodeShift<kTaps>);
   double lightest = 1e300;
   for (std::size_t i = 0; i < layout_.volume.size(); ++i) {
-    lightest = std::min(lightest, layout_.volume[i] *
-                                      model_.materials[static_cast<std::size_t>(layout_.material[i])].density);
+    lightest =
+        std::min(lightest,
+                 layout_.volume[i] * model_.materials[static_cast<std::size_t>(layout_.material[i])].density);
   }
   floor_ = Real(model_.mass_floor > 0 ? model_.mass_floor : (sizeof(Real) == 8 ? 1e-16 : 1e-12) * lightest);
 }
@@ -172,7 +175,8 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
 template <class Real, int D, int kTaps>
 template <class Mode>
 void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs<Real>& in,
-                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot, Scratch& s) const {
+                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                                             Scratch& s) const {
   const Slice<const Real> x{in.x, in_dot.x}, u{in.u, in_dot.u}, p{in.p, in_dot.p};
   const Slice<Real> next{y, y_dot};
   Slice<Real> grid{s.grid.data(), nullptr};
@@ -186,7 +190,8 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
       return s.grid_tangents;
     else
       return s.grid_inputs;
-  }();
+  }
+  ();
 
   sort(at, in.x, s);
   clear(grid, s);
@@ -240,7 +245,8 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
     GridSums& sums = s.grid_sums[slot] = {};
     Pose<double>* poses = s.pose_bars.data() + slot * colliders;
     for (std::size_t c = 0; c < colliders; ++c) {
-      poses[c] = {Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), 0.0};
+      poses[c] = {Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(),
+                  0.0};
     }
     on_grid.update_vjp(pencil, grid.v, grid_bar.v, sums, poses);
   });
@@ -309,7 +315,8 @@ void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, con
       for (int f = 0; f < 2 * D; ++f) bar.p[layout_.wall_friction + f] += Real(total.wall_friction[f]);
   }
   for (std::size_t c = 0; c < colliders; ++c) {
-    Pose<double> pose{Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), 0.0};
+    Pose<double> pose{Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(),
+                      0.0};
     for (std::size_t i = 0; i < count; ++i) {
       const Pose<double>& part = s.pose_bars[i * colliders + c];
       pose.R += part.R;
@@ -343,12 +350,14 @@ void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, con
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const {
+void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s,
+                                                          const Cotangents<Real>& bar) const {
   const auto add = [&](Real* to, std::int64_t slot) {
     double total = 0;
     for (int c = 0; c < ParticleOrder::kColours; ++c) {
       for (const Pencil& p : s.order.pencils(c)) {
-        total += s.particle_sums[static_cast<std::size_t>(s.order.pencil_index(p) * particle_sum_count() + slot)];
+        total +=
+            s.particle_sums[static_cast<std::size_t>(s.order.pencil_index(p) * particle_sum_count() + slot)];
       }
     }
     *to += Real(total);
@@ -362,8 +371,9 @@ void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s, cons
     const auto& numbers = layout_.materials[m].numbers;
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       if (!numbers[n].per_particle)
-        add(bar.p + numbers[n].offset,
-            1 + model_.actuators + static_cast<std::int64_t>(m) * kLargestParameterCount + static_cast<std::int64_t>(n));
+        add(bar.p + numbers[n].offset, 1 + model_.actuators +
+                                           static_cast<std::int64_t>(m) * kLargestParameterCount +
+                                           static_cast<std::int64_t>(n));
     }
   }
 }
@@ -380,18 +390,19 @@ void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
-                                                    Real dt) const {
+void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::int64_t particle,
+                                                    const Real* y, Real dt) const {
   double way = 0;
   for (int a = 0; a < D; ++a) {
     const double v = std::abs(double(y[layout_.v + particle * D + a]));
     way = v > way || !(v == v) ? v : way;
   }
-  throw Error({"particle " + std::to_string(particle) + " moves " + std::to_string(way * double(dt) / model_.dx) +
-                   " cells in one step; the largest allowed is " + std::to_string(model_.largest_courant),
-               "step " + std::to_string(at.k),
-               "reduce dt (now " + std::to_string(double(dt)) + ") or raise largest_courant"},
-              Error::Kind::numerics);
+  throw Error(
+      {"particle " + std::to_string(particle) + " moves " + std::to_string(way * double(dt) / model_.dx) +
+           " cells in one step; the largest allowed is " + std::to_string(model_.largest_courant),
+       "step " + std::to_string(at.k),
+       "reduce dt (now " + std::to_string(double(dt)) + ") or raise largest_courant"},
+      Error::Kind::numerics);
 }
 
 }  // namespace costate::mpm

@@ -22,13 +22,13 @@ namespace costate::mpm {
 // Places in a record. Columns of A and B are quads: A d = A_x d_x + A_y d_y + A_z d_z. "Last" is the last axis, along rows.
 struct Record {
   enum : int {
-    A = 0,         // three columns; the first axis first
+    A = 0,  // three columns; the first axis first
     Q = 12,
-    w_last = 16,   // 4 weights
-    d_last = 20,   // 4 offsets
-    w_first = 24,  // of the first axis
+    w_last = 16,    // 4 weights
+    d_last = 20,    // 4 offsets
+    w_first = 24,   // of the first axis
     w_second = 28,  // of the second; 3-D only
-    f = 32,        // position in the stencil along first and second axis
+    f = 32,         // position in the stencil along first and second axis
     slope_last = 36,
     slope_first = 40,
     slope_second = 44,
@@ -40,10 +40,10 @@ struct Record {
 // Places in the answer of a gather, and of gather_vjp.
 struct Gathered {
   enum : int {
-    B = 0,       // three columns
-    V = 12,      // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
+    B = 0,          // three columns
+    V = 12,         // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
     velocity = 16,  // gather_vjp: sum w_i g_i
-    X = 20,      // gather_vjp: the first sum of X_bar, first, second, last axis
+    X = 20,         // gather_vjp: the first sum of X_bar, first, second, last axis
     size = 24
   };
 };
