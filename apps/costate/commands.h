@@ -25,6 +25,7 @@ struct Arguments {
   int iterations = 0;  // 0: the file's
   int steps = 200;     // that are checked
   bool resume = false;
+  std::string from;  // state file whose best variables are the start; empty: the scene's own
   // of recordings
   std::vector<std::string> files;
   std::string title;

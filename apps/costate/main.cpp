@@ -105,6 +105,8 @@ int run(int argc, char** argv) {
                           "  costate run coffee.toml\n"
                           "  costate run coffee.toml --set domain.dx=0.004 --output fine");
   run->add_option("--output", a.output, "prefix of the files that are written");
+  for (CLI::App* sub : {run, grad, optimize})
+    sub->add_option("--from", a.from, "of a scene: start from the best variables of a PREFIX.state.json");
   CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
   view->footer("Examples:\n  costate view pour.before.rec pour.after.rec --output pour.html");
   view->add_option("FILE", a.files, "recordings (.rec)")->required();

@@ -7,6 +7,7 @@
 
 #include "costate/core/error.h"
 #include "costate/io/scene_check.h"
+#include "costate/io/scene_optimize.h"
 #include "costate/io/scene_problem.h"
 #include "costate/view/replay.h"
 #include "json.h"
@@ -95,7 +96,8 @@ io::Scene load_scene(const Arguments& arguments) {
   if (arguments.iterations > 0)
     settings.emplace_back("optimize.iterations", std::to_string(arguments.iterations));
   if (!arguments.method.empty()) settings.emplace_back("optimize.method", arguments.method);
-  return io::load_scene(arguments.file, settings);
+  const io::Scene scene = io::load_scene(arguments.file, settings);
+  return arguments.from.empty() ? scene : io::started_from(scene, arguments.from);
 }
 
 std::string output_prefix(const Arguments& arguments) {

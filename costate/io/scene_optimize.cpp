@@ -1,5 +1,6 @@
 #include "costate/io/scene_optimize.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -102,6 +103,13 @@ bool read_state(const std::string& path, const std::string& identity, std::size_
   return true;
 }
 
+// In the variables' own units.
+Json named_values(const std::vector<SceneVariable>& variables, const std::vector<double>& x) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < x.size(); ++i) json[variables[i].name] = x[i] * variables[i].scale;
+  return json;
+}
+
 template <class State, class Minimize>
 SceneOptimum run(const std::vector<double>& start, const Scene& scene, const SceneOptimizeOptions& options,
                  const optim::Objective& objective, const Minimize& minimize) {
@@ -124,7 +132,8 @@ SceneOptimum run(const std::vector<double>& start, const Scene& scene, const Sce
   const optim::Callback callback = [&](const optim::Progress& p) {
     optimum.losses.push_back(p.value);
     if (!options.state_file.empty()) {
-      Json json = {{"scene", identity}, {"losses", optimum.losses}};
+      Json json = {
+          {"scene", identity}, {"best", named_values(o.variables, state.best_x)}, {"losses", optimum.losses}};
       json.update(to_json(state));
       memory_to_json(state, json);
       write_state(options.state_file, json);
@@ -152,6 +161,32 @@ SceneOptimum run(const std::vector<double>& start, const Scene& scene, const Sce
 }
 
 }  // namespace
+
+Scene started_from(const Scene& scene, const std::string& state_file) {
+  if (!scene.optimize) throw Error({"there are no variables: the file has no [optimize]", scene.file, ""});
+  Scene moved = scene;
+  int found = 0;
+  try {
+    if (std::filesystem::file_size(state_file) > kMostStateBytes) throw Error("");
+    std::ifstream file(state_file, std::ios::binary);
+    const Json best = Json::parse(file).at("best");
+    for (SceneVariable& v : moved.optimize->variables) {
+      if (!best.contains(v.name)) continue;
+      const double value = best.at(v.name).get<double>();
+      if (!std::isfinite(value)) throw Error("");
+      v.start = std::clamp(value, v.lower, v.upper);
+      ++found;
+      if (v.kind == SceneVariable::Kind::angle) moved.motions[v.motion].angle.points[v.point] = v.start;
+      if (v.kind == SceneVariable::Kind::position)
+        moved.motions[v.motion].position[v.axis].points[v.point] = v.start;
+    }
+  } catch (const std::exception&) {
+    throw Error({"this is not the state of an optimisation", state_file,
+                 "give a file that costate optimize has written"});
+  }
+  if (found == 0) throw Error({"this state has not one variable of the scene", state_file, ""});
+  return moved;
+}
 
 template <class Real>
 SceneOptimum optimize(SceneProblem<Real>& problem, const SceneOptimizeOptions& options) {

@@ -33,6 +33,10 @@ struct SceneOptimizeOptions {
   std::function<bool(const SceneProgress&)> progress = {};  // false stops, keeping the best so far
 };
 
+// The scene started where a state file is best, variable by variable of the same name; the grid and the particles may be others. Error
+// if that is no state file, or has not one of the scene's variables.
+Scene started_from(const Scene& scene, const std::string& state_file);
+
 // Error if the scene has no [optimize], or the state file belongs to another scene.
 template <class Real>
 SceneOptimum optimize(SceneProblem<Real>& problem, const SceneOptimizeOptions& options = {});
