@@ -28,15 +28,26 @@ class CodeCache {
  private:
   static constexpr std::size_t kMaxCodes = 8;  // shapes beyond these are interpreted
 
-  template <class T>
-  const MachineCode* find(const StraightCode& code, int strip_packs, const CallShape& shape,
-                          std::ptrdiff_t packs);
-
   struct Kind {  // for one number type
-    std::array<std::atomic<const MachineCode*>, kMaxCodes> codes{};
-    std::array<MachineCode::Pointer, kMaxCodes> owned;
+    std::atomic<const MachineCode*> one_world = nullptr;
+    std::array<std::atomic<const MachineCode*>, kMaxCodes> strips{};
+    std::array<MachineCode::Pointer, kMaxCodes + 1> owned;
     std::atomic<std::int64_t> packs_interpreted = 0, worlds_interpreted = 0;
   };
+
+  template <class T>
+  Kind& kind() {
+    return kinds_[sizeof(T) == sizeof(double)];
+  }
+  template <class T>
+  const MachineCode* for_one_world(const StraightCode& code);
+  template <class T>
+  const MachineCode* for_strips(const StraightCode& code, int strip_packs, const CallShape& shape,
+                                std::ptrdiff_t packs);
+  bool worth_writing(std::atomic<std::int64_t>& interpreted, std::int64_t now, std::int64_t before);
+  template <class T>
+  const MachineCode* write(const StraightCode& code, int strip_packs, const CallShape& shape,
+                           MachineCode::Pointer& owner);
 
   bool at_once_;
   std::atomic<const char*> refused_ = nullptr;  // why there will be no more code

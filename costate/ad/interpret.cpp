@@ -8,7 +8,6 @@
 
 #include "costate/ad/code_cache.h"
 #include "costate/ad/interpret_strip.h"
-#include "costate/ad/machine_code_run.h"
 #include "costate/core/error.h"
 #include "costate/core/functions.h"
 
@@ -103,20 +102,10 @@ const std::vector<float>& Executable::constants() const {
   return code_.constants_float;
 }
 
-// A longer strip shares the price of decoding among more worlds, until its values no longer fit the L1 cache.
-// Measured on Zen 4 (32 KiB L1): a little over does not hurt, since few of the values are touched at a time.
-int Executable::strip_packs() const {
-  const std::size_t live = code_.register_count + code_.input_slots;
-  return live * kLongStrip * kSimdBytes <= 40 * 1024 ? kLongStrip : kShortStrip;
-}
-
 template <class T>
-std::size_t Executable::scratch_bytes() const {
-  const auto packs = code_.constants.size() +
-                     (code_.input_slots + code_.register_count) * static_cast<std::size_t>(strip_packs());
-  const std::size_t interpreter =
-      kAlign + code_.slot_count() * sizeof(Strip<T>) + kAlign + packs * kSimdBytes;
-  return machine_code_ ? std::max(interpreter, machine_code_scratch<T>(code_, strip_packs())) : interpreter;
+std::size_t Executable::interpreter_scratch() const {
+  const auto strips = (code_.input_slots + code_.register_count) * static_cast<std::size_t>(strip_packs_);
+  return 2 * kAlign + code_.slot_count() * sizeof(Strip<T>) + (code_.constants.size() + strips) * kSimdBytes;
 }
 
 template <class T>
@@ -132,10 +121,10 @@ void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const Outp
                 std::to_string(scratch.size()));
   }
   if (worlds <= 0) return;
-  if (machine_code_ && machine_code_->run(code_, strip_packs(), inputs, outputs, worlds, scratch.data()))
+  if (machine_code_ && machine_code_->run(code_, strip_packs_, inputs, outputs, worlds, scratch.data()))
     return;
   if (worlds == 1) return run_one<T>(inputs, outputs, aligned<T>(scratch.data()));
-  if (strip_packs() == kLongStrip) {
+  if (strip_packs_ == kLongStrip) {
     run_strips<T, kLongStrip>(inputs, outputs, worlds, scratch.data());
   } else {
     run_strips<T, kShortStrip>(inputs, outputs, worlds, scratch.data());
@@ -231,8 +220,8 @@ T apply(Op op, T a, T b, T c) {
 
 template float apply(Op, float, float, float);
 template double apply(Op, double, double, double);
-template std::size_t Executable::scratch_bytes<float>() const;
-template std::size_t Executable::scratch_bytes<double>() const;
+template std::size_t Executable::interpreter_scratch<float>() const;
+template std::size_t Executable::interpreter_scratch<double>() const;
 template void Executable::run(std::span<const InputBlock<float>>, std::span<const OutputBlock<float>>,
                               std::ptrdiff_t, std::span<std::byte>) const;
 template void Executable::run(std::span<const InputBlock<double>>, std::span<const OutputBlock<double>>,

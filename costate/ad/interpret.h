@@ -90,7 +90,9 @@ class Executable {
 
   // Scratch that run() needs, for any number of worlds. It carries nothing from one call to the next.
   template <class T>
-  std::size_t scratch_bytes() const;
+  std::size_t scratch_bytes() const {
+    return scratch_bytes_[sizeof(T) == sizeof(double)];
+  }
 
   // One block per field of the program, in order. Different scratch makes calls from several threads safe.
   template <class T>
@@ -110,11 +112,14 @@ class Executable {
   template <class T, int K>
   void run_strips(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                   std::ptrdiff_t worlds, std::byte* scratch) const;
-  int strip_packs() const;
+  template <class T>
+  std::size_t interpreter_scratch() const;
   template <class T>
   const std::vector<T>& constants() const;
 
   StraightCode code_;
+  int strip_packs_ = 0;
+  std::size_t scratch_bytes_[2] = {0, 0};    // float, double
   std::shared_ptr<CodeCache> machine_code_;  // null: always interpreted
 };
 

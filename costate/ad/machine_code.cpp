@@ -40,7 +40,8 @@ template <class T>
 MachineCode::Pointer MachineCode::make(const StraightCode& code, const CallShape& shape,
                                        int strip_packs) try {
   PageResource pages;
-  std::pmr::monotonic_buffer_resource memory(64 * 1024, &pages);
+  alignas(std::max_align_t) std::byte first[32 * 1024];  // enough for small programs
+  std::pmr::monotonic_buffer_resource memory(first, sizeof(first), &pages);
   bool shared[kMaxFields], added[kMaxFields];
   for (std::size_t f = 0; f < kMaxFields; ++f) {
     shared[f] = shape.shared[f];

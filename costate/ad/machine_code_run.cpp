@@ -25,6 +25,11 @@ auto range_of(const Block& block, int elements, std::ptrdiff_t worlds) {
   return Range<T>{block.data, block.data + (elements - 1) * block.stride + worlds};
 }
 
+// One world's number, in every lane. Stored as one vector: the code loads it as one, and parts would have to reach the
+// cache first.
+template <class T>
+using OnePack = Pack<T, pack_bytes(true) / static_cast<int>(sizeof(T))>;
+
 template <class T>
 class Frame {
  public:
@@ -52,7 +57,7 @@ class Frame {
         machine_.call(s, frame_, table_, packs);
       } else if (layout_.one_world) {
         const T value = function_value<T>(s.op, *strip(s.a).data, *strip(s.b).data, s.exponent);
-        std::fill_n(const_cast<T*>(strip(s.out).data), layout_.pack / static_cast<int>(sizeof(T)), value);
+        OnePack<T>(value).store(const_cast<T*>(strip(s.out).data));
       } else {
         function_strip<T>(s.op, const_cast<T*>(strip(s.out).data), strip(s.a), strip(s.b), s.exponent,
                           static_cast<int>(packs));
@@ -88,11 +93,10 @@ class Frame {
 template <class T>
 void run_one(const Frame<T>& frame, const StraightCode& code, std::span<const InputBlock<T>> inputs,
              std::span<const OutputBlock<T>> outputs) {
-  constexpr int copies = pack_bytes(true) / static_cast<int>(sizeof(T));
   std::size_t pack = 0;
   for (std::size_t f = 0; f < inputs.size(); ++f) {
     for (int i = 0; i < code.input_sizes[f]; ++i) {
-      std::fill_n(frame.shared_pack(pack++), copies, inputs[f].data[i * inputs[f].stride]);
+      OnePack<T>(inputs[f].data[i * inputs[f].stride]).store(frame.shared_pack(pack++));
     }
   }
   frame.run(false, 1);
@@ -166,7 +170,6 @@ void run_strips(const Frame<T>& frame, const StraightCode& code, std::span<const
 
 }  // namespace
 
-template <class T>
 std::size_t machine_code_scratch(const StraightCode& code, int strip_packs) {
   const FrameLayout frame = frame_layout(code, false, strip_packs);
   const std::size_t edges = code.input_slots + code.output_slots.size();
@@ -196,7 +199,6 @@ void run_machine_code(const MachineCode& machine, const StraightCode& code,
 }
 
 #define COSTATE_INSTANTIATE(T)                                                                            \
-  template std::size_t machine_code_scratch<T>(const StraightCode&, int);                                 \
   template bool outputs_are_apart(const StraightCode&, std::span<const OutputBlock<T>>, std::ptrdiff_t);  \
   template void run_machine_code(const MachineCode&, const StraightCode&, std::span<const InputBlock<T>>, \
                                  std::span<const OutputBlock<T>>, std::ptrdiff_t, std::byte*);

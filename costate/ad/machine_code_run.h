@@ -13,7 +13,6 @@
 namespace costate::ad {
 
 // Scratch for any call.
-template <class T>
 std::size_t machine_code_scratch(const StraightCode& code, int strip_packs);
 
 // False if outputs overlap one another: the order in which they are written would show, and is the interpreter's.

@@ -29,10 +29,8 @@ class Welder {
   std::map<std::array<double, 3>, int> index_;
 };
 
-bool reasonable(const Vec3<double>& p) {
-  return std::abs(p.x) <= kLargest && std::abs(p.y) <= kLargest &&
-         std::abs(p.z) <= kLargest;  // false for NaN
-}
+bool reasonable(double x) { return std::isfinite(x) && std::abs(x) <= kLargest; }
+bool reasonable(const Vec3<double>& p) { return reasonable(p.x) && reasonable(p.y) && reasonable(p.z); }
 
 // Words of a text, line by line.
 class Lines {

@@ -123,6 +123,13 @@ void MjcfReader::actuator(const XmlElement& e) {
     }
     XmlAttributes a = with_defaults(child);
     rigid::ActuatorSpec u;
+    const XmlElement gains = defaults_.actuator_gains(child, "");
+    if (child.name == "general" && !gains.name.empty() && gains.name != "general") {
+      XmlAttributes inherited(gains);
+      actuator_attributes(inherited, u);
+    } else if (child.name != "general" && child.name != "motor" && gains.name == "general") {
+      a.fail("does not take its gains from a <general> default here", "write a <" + child.name + "> default");
+    }
     actuator_attributes(a, u);
     const char* used = nullptr;
     const auto transmits = [&](const char* name, TransmissionType type) {

@@ -24,12 +24,12 @@ const std::initializer_list<std::pair<const char*, GeomType>> kGeomTypes = {
     {"box", GeomType::box},
     {"mesh", GeomType::mesh}};
 
-// The suffix that tells replicas apart, on every name inside.
-void add_suffix(XmlElement& e, const std::string& suffix) {
+// The suffix that tells replicas apart, on every name inside, before the `outer` letters of replicas around this one.
+void add_suffix(XmlElement& e, const std::string& suffix, std::size_t outer) {
   for (XmlAttribute& a : e.attributes) {
-    if (a.name == "name") a.value += suffix;
+    if (a.name == "name") a.value.insert(a.value.size() - std::min(outer, a.value.size()), suffix);
   }
-  for (XmlElement& child : e.children) add_suffix(child, suffix);
+  for (XmlElement& child : e.children) add_suffix(child, suffix, outer);
 }
 
 int elements_in(const XmlElement& e) {
@@ -54,7 +54,7 @@ void MjcfReader::orientation(XmlAttributes& a, Rotation& quat) const {
     if (chosen("quat")) {
       const std::vector<double> v = a.numbers("quat", 4, 4);
       quat = {v[0], v[1], v[2], v[3]};
-      if (!(dot(quat, quat) > 1e-28)) throw Error("is zero");
+      if (!(dot(quat, quat) > 1e-28)) a.fail_at("quat", "is zero");
       quat = normalized(quat);
     }
     if (chosen("axisangle")) {
@@ -75,7 +75,7 @@ void MjcfReader::orientation(XmlAttributes& a, Rotation& quat) const {
     }
   } catch (const Error& error) {
     if (!error.message().where.empty()) throw;
-    a.fail_at(used, ": " + error.message().what);
+    a.fail_at(used, "gives no orientation: " + error.message().what);
   }
   a.ignore({"quat", "axisangle", "xyaxes", "zaxis", "euler"});  // known names
 }
@@ -218,8 +218,8 @@ void MjcfReader::frame(const XmlElement& e, rigid::BodySpec& parent, const std::
   orientation(a, quat);
   a.refuse({"scale", "scaling"});
   a.finish();
-  body_children(e, parent, own_class, {outer.pos + rotate(outer.quat, pos), outer.quat * quat, true},
-                depth + 1);
+  body_children(e, parent, own_class,
+                {outer.pos + rotate(outer.quat, pos), outer.quat * quat, true, outer.suffix}, depth + 1);
 }
 
 void MjcfReader::replicate(const XmlElement& e, rigid::BodySpec& parent, const std::string& child_class,
@@ -242,7 +242,7 @@ void MjcfReader::replicate(const XmlElement& e, rigid::BodySpec& parent, const s
     if (child.name == "joint" || child.name == "freejoint")
       throw Error({"<" + child.name + "> cannot be replicated", child.where(), "put it into a <body>"});
   }
-  const Rotation turn = rigid::from_euler(angle_unit() * euler, euler_sequence_);
+  // Replica i is turned by i times the angles, and stands one offset, so turned, from the one before.
   Frame at = outer;
   at.moved = true;
   const std::size_t digits = std::to_string(count - 1).size();
@@ -250,10 +250,11 @@ void MjcfReader::replicate(const XmlElement& e, rigid::BodySpec& parent, const s
     XmlElement copy = e;
     std::string number = std::to_string(i);
     number.insert(0, digits - number.size(), '0');
-    for (XmlElement& child : copy.children) add_suffix(child, separator + number);
+    for (XmlElement& child : copy.children) add_suffix(child, separator + number, outer.suffix);
+    at.quat = outer.quat * rigid::from_euler(i * angle_unit() * euler, euler_sequence_);
+    at.suffix = outer.suffix + separator.size() + digits;
     body_children(copy, parent, child_class, at, depth + 1);
     at.pos = at.pos + rotate(at.quat, offset);
-    at.quat = normalized(at.quat * turn);
   }
 }
 
@@ -274,7 +275,7 @@ void MjcfReader::body(const XmlElement& e, rigid::BodySpec& parent, const std::s
   a.finish();
   b.pos = frame.pos + rotate(frame.quat, b.pos);
   b.quat = frame.quat * b.quat;
-  body_children(e, parent.add(std::move(b)), own_class, {}, depth + 1);
+  body_children(e, parent.add(std::move(b)), own_class, {.suffix = frame.suffix}, depth + 1);
 }
 
 void MjcfReader::body_children(const XmlElement& e, rigid::BodySpec& b, const std::string& child_class,

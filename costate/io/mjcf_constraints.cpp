@@ -12,16 +12,13 @@ void MjcfReader::pair(XmlAttributes& a, rigid::PairSpec& p) {
   a.read("name", p.name);
   a.read("geom1", p.geom1);
   a.read("geom2", p.geom2);
-  if (a.has("condim")) a.read("condim", p.condim.emplace(3));
-  if (a.has("friction"))
-    a.read_some("friction", p.friction.emplace(rigid::Double5{1, 1, 0.005, 0.0001, 0.0001}));
-  if (a.has("solref")) a.read_some("solref", p.solref.emplace(rigid::Softness{}.solref));
-  if (a.has("solimp")) a.read_some("solimp", p.solimp.emplace(rigid::Softness{}.solimp));
-  if (a.has("solreffriction")) a.read_some("solreffriction", p.solreffriction.emplace(rigid::Double2{0, 0}));
+  a.read("condim", p.condim);
+  a.read_some("friction", p.friction);
+  read_softness(a, "solref", "solimp", p.contact);
+  a.read_some("solreffriction", p.solreffriction);
   a.read("margin", p.margin);
   a.read("gap", p.gap);
   a.refuse({"adhesion"});
-  a.ignore({"condim", "friction", "solref", "solimp", "solreffriction"});  // known names
 }
 
 void MjcfReader::contact(const XmlElement& e) {

@@ -78,23 +78,24 @@ void MjcfDefaults::read(const XmlElement& section, const Check& check) {
     classes_["main"] = classes_[*name];  // the top class is everybody's, whatever its name
 }
 
-void MjcfDefaults::read_class(const XmlElement& e, const std::string& name, const Attributes& inherited,
-                              const Check& check) {
-  Attributes attributes = inherited;
+void MjcfDefaults::read_class(const XmlElement& e, const std::string& name, Class own, const Check& check) {
   for (const XmlElement& child : e.children) {
     if (child.name == "default") continue;
     check(child);
     if (!is_mjcf_actuator(child.name)) {
-      override_with(attributes[child.name], child.attributes);
+      override_with(own.attributes[child.name], child.attributes);
       continue;
     }
-    std::vector<XmlAttribute> shared, own;
+    std::vector<XmlAttribute> shared, gains;
     for (const XmlAttribute& a : child.attributes)
-      (is_in(kSharedByActuators, a.name) ? shared : own).push_back(a);
-    override_with(attributes["actuator"], shared);
-    override_with(attributes[child.name], own);
+      (is_in(kSharedByActuators, a.name) ? shared : gains).push_back(a);
+    override_with(own.attributes["actuator"], shared);
+    if (child.name == "general" && gains.empty()) continue;
+    if (child.name != own.actuator) own.gains.clear();
+    own.actuator = child.name;
+    override_with(own.gains, gains);
   }
-  classes_[name] = attributes;
+  classes_[name] = own;
   for (const XmlElement& child : e.children) {
     if (child.name != "default") continue;
     const std::string* const nested = child.find("class");
@@ -104,26 +105,38 @@ void MjcfDefaults::read_class(const XmlElement& e, const std::string& name, cons
     for (const XmlAttribute& a : child.attributes) {
       if (a.name != "class") throw Error({"<default> has no attribute '" + a.name + "'", a.place.text(), {}});
     }
-    read_class(child, *nested, attributes, check);
+    Class inherited = own;
+    inherited.parent = name;
+    read_class(child, *nested, std::move(inherited), check);
   }
+}
+
+const MjcfDefaults::Class& MjcfDefaults::class_of(const XmlElement& element,
+                                                  const std::string& child_class) const {
+  const std::string* const own_class = element.find("class");
+  if (own_class) require(*own_class, element.place);
+  return classes_.at(own_class ? *own_class : child_class.empty() ? std::string("main") : child_class);
 }
 
 std::vector<XmlAttribute> MjcfDefaults::merged(const XmlElement& element,
                                                const std::string& child_class) const {
-  const std::string* const own_class = element.find("class");
-  const std::string& name = own_class ? *own_class : child_class.empty() ? std::string("main") : child_class;
-  if (own_class) require(name, element.place);
-  const Attributes& attributes = classes_.at(name);
+  const Class* at = &class_of(element, child_class);
+  const bool actuator = is_mjcf_actuator(element.name);
   std::vector<XmlAttribute> result;
-  const auto add = [&](const std::string& kind) {
-    const auto found = attributes.find(kind);
-    if (found != attributes.end()) override_with(result, found->second);
-  };
-  if (is_mjcf_actuator(element.name)) add("actuator");
-  add(kind_of(element.name));
+  const auto shared = at->attributes.find(actuator ? std::string("actuator") : kind_of(element.name));
+  if (shared != at->attributes.end()) result = shared->second;
+  if (actuator) {
+    while (at->actuator != element.name && !at->parent.empty()) at = &classes_.at(at->parent);
+    if (at->actuator == element.name) override_with(result, at->gains);
+  }
   override_with(result, element.attributes);
   std::erase_if(result, [](const auto& a) { return a.name == "class"; });
   return result;
+}
+
+XmlElement MjcfDefaults::actuator_gains(const XmlElement& element, const std::string& child_class) const {
+  const Class& own = class_of(element, child_class);
+  return {own.actuator, own.gains, {}, element.place};
 }
 
 }  // namespace costate::io

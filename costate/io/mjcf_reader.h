@@ -19,6 +19,7 @@ class MjcfReader {
     rigid::Vector pos{0, 0, 0};
     rigid::Rotation quat{1, 0, 0, 0};
     bool moved = false;
+    std::size_t suffix = 0;  // letters that replicas around it have put on names
   };
 
   // mjcf_options.cpp

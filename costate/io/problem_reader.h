@@ -20,6 +20,7 @@ class ProblemReader : private TomlValues {
   std::vector<const TomlValue*> formulas(const Variable& state, const TomlValue& v) const;
   std::shared_ptr<const ode::Function> function(const TomlValue& formula) const;
 
+  void read_controls();  // reader_controls.cpp
   void read_definitions();
   void read_equations();
   void read_solve();

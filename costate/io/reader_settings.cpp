@@ -17,8 +17,10 @@ void ProblemReader::apply(const Setting& setting) {
   };
   const std::size_t dot = path.find('.');
   const std::string section = path.substr(0, dot);
-  if (dot == std::string::npos || (section != "state" && section != "parameters" && section != "solve"))
-    wrong("'" + path + "' names nothing that can be set", "write state.NAME, parameters.NAME or solve.KEY");
+  if (dot == std::string::npos ||
+      (section != "state" && section != "parameters" && section != "controls" && section != "solve"))
+    wrong("'" + path + "' names nothing that can be set",
+          "write state.NAME, parameters.NAME, controls.NAME[0] or solve.KEY");
   std::string key = path.substr(dot + 1), index;
   if (const std::size_t bracket = key.find('['); bracket != std::string::npos && key.ends_with(']')) {
     index = key.substr(bracket + 1, key.size() - bracket - 2);
@@ -45,6 +47,10 @@ void ProblemReader::apply(const Setting& setting) {
     return;
   }
   if (!target) wrong("there is no " + section + "." + key, suggestion(key, table->keys));
+  if (section == "controls" && target->is(Kind::table)) {
+    target = target->find("values");
+    if (!target) wrong("the control has no values", "");
+  }
   if (!index.empty() || target->is(Kind::array)) {
     std::size_t i = 0;
     const auto parsed = std::from_chars(index.data(), index.data() + index.size(), i);

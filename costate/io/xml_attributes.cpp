@@ -64,7 +64,7 @@ std::vector<double> XmlAttributes::numbers(const char* name, std::size_t at_leas
     const auto [stop, error] = std::from_chars(text.data() + at + sign, text.data() + end, value);
     if ((error != std::errc() && error != std::errc::result_out_of_range) || stop != text.data() + end)
       fail_at(name, "'" + text.substr(at, std::min<std::size_t>(end - at, 40)) + "' is not a number");
-    if (error == std::errc::result_out_of_range || !(std::abs(value) <= kLargest))
+    if (error == std::errc::result_out_of_range || !std::isfinite(value) || std::abs(value) > kLargest)
       fail_at(name,
               "'" + text.substr(at, std::min<std::size_t>(end - at, 40)) + "' is too large or not finite");
     if (values.size() == at_most) fail_at(name, "has more than " + counted(at_most, at_most));

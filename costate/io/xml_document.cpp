@@ -18,7 +18,7 @@ const char* meaning(tinyxml2::XMLError error) {
     case tinyxml2::XML_ERROR_MISMATCHED_ELEMENT:
       return "an element is not closed, or closed by another name";
     case tinyxml2::XML_ERROR_PARSING_ATTRIBUTE:
-      return "an attribute is not written as name=\"value\"";
+      return "an attribute is not written as name=\"value\", or is there twice";
     case tinyxml2::XML_ERROR_PARSING_ELEMENT:
       return "an element is not written as <name ...>";
     case tinyxml2::XML_ERROR_PARSING_COMMENT:
@@ -74,10 +74,6 @@ class TreeReader {
     result.place = {file, e.GetLineNum()};
     if (++count_ > kMaxXmlElements) throw Error({"there are too many elements", result.where(), {}});
     for (const tinyxml2::XMLAttribute* a = e.FirstAttribute(); a; a = a->Next()) {
-      if (result.find(a->Name()))
-        throw Error({"<" + result.name + "> has two attributes '" + a->Name() + "'",
-                     XmlPlace{file, a->GetLineNum()}.text(),
-                     {}});
       result.attributes.push_back({a->Name(), a->Value(), {file, a->GetLineNum()}});
     }
     for (const tinyxml2::XMLElement* child = e.FirstChildElement(); child;

@@ -76,6 +76,19 @@ double ParameterRows::end(int k) const {
   return w == 1 ? t1_ : t0_ + w * (t1_ - t0_);
 }
 
+int ParameterRows::row_at(double t) const {
+  const double sign = t1_ >= t0_ ? 1 : -1;
+  int low = 0, high = count_ - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (sign * end(middle) < sign * t)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 // The table is linear in its inputs: its values and its motion are one function.
 std::vector<double> ParameterRows::tangent(const double* p_dot, const double* u_dot, double t0_dot,
                                            double t1_dot) const {

@@ -52,6 +52,7 @@ class ParameterRows {
   // Where row k ends.
   double end_fraction(int k) const { return fractions_[std::size_t(k) + 1]; }
   double end(int k) const;
+  int row_at(double t) const;  // at a knot: the one that ends there
 
   std::vector<double> zeros() const { return std::vector<double>(table_.size(), 0.0); }
   // The table's motion. Null: zero. Empty where nothing moves it.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/ode/linear_control.h"
 
 namespace costate::ode {
 namespace {
@@ -199,6 +200,28 @@ TangentTrace trace_tangent(const Solution& solution, const InputTangent& directi
   const std::vector<InputTangent> directions = {direction};
   trace.output = Pass(solution.trajectory(), directions, sample_times, &trace).run()[0];
   return trace;
+}
+
+std::vector<double> parameters_at(const Solution& solution, double t) {
+  const ParameterRows& rows = solution.trajectory().parameters;
+  const double* row = rows.row(rows.row_at(t));
+  if (!rows.linear()) return {row, row + rows.width()};
+  std::vector<double> p(rows.parameters() + rows.controls());
+  linear_control_of(rows).value(t, row, p.data());
+  return p;
+}
+
+std::vector<double> parameter_tangent_at(const Solution& solution, const InputTangent& in, double t) {
+  const ParameterRows& rows = solution.trajectory().parameters;
+  const std::vector<double> table = rows.tangent(
+      in.p.empty() ? nullptr : in.p.data(), in.controls.empty() ? nullptr : in.controls.data(), in.t0, in.t1);
+  if (table.empty()) return {};
+  const int k = rows.row_at(t);
+  const double* row_dot = table.data() + z(k) * rows.width();
+  if (!rows.linear()) return {row_dot, row_dot + rows.width()};
+  std::vector<double> p_dot(rows.parameters() + rows.controls());
+  linear_control_of(rows).jvp(t, rows.row(k), 0, row_dot, p_dot.data());
+  return p_dot;
 }
 
 namespace {

@@ -37,6 +37,11 @@ std::vector<OutputTangent> sensitivities(const Solution& solution,
                                          const std::vector<InputTangent>& directions,
                                          const std::vector<double>& sample_times = {});
 
+// What functions of (t, x, p) see at a time of the solution: p and, where there are controls, u(t) after it. (At a knot:
+// of the interval that ends there.) And its motion; empty where it stands still.
+std::vector<double> parameters_at(const Solution& solution, double t);
+std::vector<double> parameter_tangent_at(const Solution& solution, const InputTangent& direction, double t);
+
 // dx(t1)/d(y0, p, u): row-major, states x (states + parameters + values of controls).
 std::vector<double> final_state_jacobian(const Solution& solution);
 

@@ -53,13 +53,6 @@ Double4 to_array(const Rotation& q);
 Vector to_vector(const Double3& a);
 Rotation to_rotation(const Double4& a);
 
-struct Pose {
-  Vector pos;
-  Rotation quat;
-};
-// Of every body in the world, in the configuration that the frames describe.
-std::vector<Pose> poses_at_reference(const Model& m);
-
 // Meshes with their frames (compile_mesh.cpp). A mesh's mass properties are those at density 1.
 struct CompiledMesh {
   Vector pos;  // of the centred, aligned mesh in the frame that it was written in
@@ -88,7 +81,7 @@ void compile_actuators(Compilation& c);
 void compile_sensors(Compilation& c);
 void compile_keyframes(Compilation& c);
 
-// What follows from the mass matrix at qpos0 (compile_weights.cpp); after complete(), which numbers the dofs.
-void compile_weights(Compilation& c);
+// After complete(), which measures inverse weights (compile_gains.cpp).
+void compile_gains(Compilation& c);
 
 }  // namespace costate::rigid::stages

@@ -10,6 +10,12 @@
 #include <random>
 #include <thread>
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "costate/ad/allocate.h"
 #include "costate/ad/code_memory.h"
 #include "costate/ad/derivative.h"
@@ -403,6 +409,33 @@ TEST(MachineCode, HasTheSameBytesEveryTime) {
     EXPECT_TRUE(std::equal(a->code().begin(), a->code().end(), b->code().begin(), b->code().end()));
   }
 }
+
+#if defined(__linux__)
+// A process may forbid itself new executable pages (prctl PR_SET_MDWE, Linux 6.3): a child does, and is interpreted.
+TEST(MachineCode, IsDoneWithoutWhereTheSystemRefusesIt) {
+  constexpr int kNotOnThisSystem = 77, kWrong = 1;
+  const Executable executable(parse_expression("x*x + 1", {{"x"}}), Engine::machine_code);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (prctl(65 /* PR_SET_MDWE */, 1, 0, 0, 0) != 0) _exit(kNotOnThisSystem);
+    std::vector<std::byte> scratch(executable.scratch_bytes<double>());
+    const std::vector<double> x(64, 2);
+    std::vector<double> y(64);
+    const InputBlock<double> in[] = {{x.data()}};
+    const OutputBlock<double> out[] = {{y.data()}};
+    for (const std::ptrdiff_t worlds : {1, 64, 64}) executable.run<double>(in, out, worlds, scratch);
+    const bool interpreted =
+        executable.description() ==
+        "1 instructions, 1 registers, interpreted: machine code: the system refuses executable memory";
+    _exit(interpreted && y == std::vector<double>(64, 5) ? 0 : kWrong);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNotOnThisSystem || !machine_code_possible(kSimdBytes)) GTEST_SKIP();
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+#endif
 
 TEST(MachineCode, CanBeSwitchedOff) {
   const Program program = parse_expression("x + 1", {{"x"}});
