@@ -24,27 +24,26 @@ CodeCache::CodeCache(Engine engine) : at_once_(engine == Engine::machine_code) {
 template <class T>
 bool CodeCache::run(const StraightCode& code, int strip_packs, std::span<const InputBlock<T>> inputs,
                     std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds, std::byte* scratch) {
-  const MachineCode* machine = nullptr;
   if (worlds == 1) {
-    machine = for_one_world<T>(code);
-  } else {
-    if (inputs.size() > kMaxFields || outputs.size() > kMaxFields) return false;
-    CallShape shape;
-    for (std::size_t f = 0; f < inputs.size(); ++f) shape.shared[f] = inputs[f].broadcast;
-    for (std::size_t f = 0; f < outputs.size(); ++f) shape.added[f] = outputs[f].add;
-    if (!outputs_are_apart(code, outputs, worlds)) return false;
-    constexpr std::ptrdiff_t lanes = NativePack<T>::lanes;
-    machine = for_strips<T>(code, strip_packs, shape, (worlds + lanes - 1) / lanes);
+    const MachineCode* machine = kind<T>().one_world.load(std::memory_order_acquire);
+    if (machine == nullptr) machine = for_one_world<T>(code);
+    if (machine != nullptr) run_one_world(*machine, code, inputs, outputs, scratch);
+    return machine != nullptr;
   }
-  if (machine == nullptr) return false;
-  run_machine_code(*machine, code, inputs, outputs, worlds, scratch);
-  return true;
+  if (inputs.size() > kMaxFields || outputs.size() > kMaxFields) return false;
+  CallShape shape;
+  for (std::size_t f = 0; f < inputs.size(); ++f) shape.shared[f] = inputs[f].broadcast;
+  for (std::size_t f = 0; f < outputs.size(); ++f) shape.added[f] = outputs[f].add;
+  if (!outputs_are_apart(code, outputs, worlds)) return false;
+  constexpr std::ptrdiff_t lanes = NativePack<T>::lanes;
+  const MachineCode* const machine = for_strips<T>(code, strip_packs, shape, (worlds + lanes - 1) / lanes);
+  if (machine != nullptr) run_strips(*machine, code, inputs, outputs, worlds, scratch);
+  return machine != nullptr;
 }
 
 template <class T>
 const MachineCode* CodeCache::for_one_world(const StraightCode& code) {
   auto& known = kind<T>().one_world;
-  if (const MachineCode* const c = known.load(std::memory_order_acquire)) return c;
   if (!worth_writing(kind<T>().worlds_interpreted, 1, kWorldsBefore)) return nullptr;
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock.owns_lock()) return nullptr;
