@@ -1,8 +1,10 @@
 #include "costate/ad/code_cache.h"
 
 #include <chrono>
+#include <limits>
 
 #include "costate/ad/code_memory.h"
+#include "costate/ad/interpret_strip.h"
 #include "costate/ad/machine_code_run.h"
 #include "costate/core/pack.h"
 
@@ -15,9 +17,13 @@ constexpr std::int64_t kPacksBefore = 512, kWorldsBefore = 512;
 
 }  // namespace
 
-CodeCache::CodeCache(Engine engine) : at_once_(engine == Engine::machine_code) {
+CodeCache::CodeCache(const StraightCode& code, Engine engine) : at_once_(engine == Engine::machine_code) {
   if (!machine_code_possible(kSimdBytes) || !machine_code_possible(pack_bytes(true))) {
     refused_ = "this processor lacks the vector instructions";
+  } else if (code.input_sizes.size() > kMaxFields || code.output_sizes.size() > kMaxFields) {
+    refused_ = "the program has more than 128 input or output fields";
+  } else if (machine_code_scratch(code, kLongStrip) > std::numeric_limits<std::int32_t>::max()) {
+    refused_ = "the program is too large";  // addresses in the frame have 32 bits
   }
 }
 
@@ -30,7 +36,7 @@ bool CodeCache::run(const StraightCode& code, int strip_packs, std::span<const I
     if (machine != nullptr) run_one_world(*machine, code, inputs, outputs, scratch);
     return machine != nullptr;
   }
-  if (inputs.size() > kMaxFields || outputs.size() > kMaxFields) return false;
+  if (refused_.load(std::memory_order_relaxed) != nullptr) return false;
   CallShape shape;
   for (std::size_t f = 0; f < inputs.size(); ++f) shape.shared[f] = inputs[f].broadcast;
   for (std::size_t f = 0; f < outputs.size(); ++f) shape.added[f] = outputs[f].add;
