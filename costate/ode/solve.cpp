@@ -55,6 +55,8 @@ class Integration {
   void end_interval();  // at t1, or at a knot of the controls
   const double* p() const { return trajectory_->parameters.row(row_); }
   void finish(Status status, const std::string& message);
+  void require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                          const std::string& advice) const;
   [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
   std::string hint() const;  // what the equations look like here
 
@@ -343,6 +345,9 @@ void Integration::handle_event(int event) {
   if (guard.jump) {
     std::vector<double> scratch(guard.jump->scratch_size());
     guard.jump->value(record.t, y_.data(), p(), record.after.data(), scratch.data());
+    require_consistent(record.t, record.after,
+                       "the jump of event \"" + guard.name + "\" leaves the algebraic equations",
+                       "set the algebraic states too, or let ConsistentJump find them");
   }
   if (record.grazing) {
     solution_.notes.push_back("event \"" + guard.name + "\" at t = " + number(record.t) +
@@ -418,12 +423,19 @@ void Integration::end_interval() {
   t_ = segment_start_ = interval_end_;
   segment_steps_ = 0;
   interval_end_ = tr.parameters.end(++row_);
-  if (motion_->algebraic_equations() == 0 || tr.parameters.linear()) return;
+  if (tr.parameters.linear()) return;
+  require_consistent(
+      t_, x_, "the controls jump in an algebraic equation, which the state after the knot does not satisfy",
+      "use controls that are linear between knots");
+}
+
+void Integration::require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                                     const std::string& advice) const {
+  if (motion_->algebraic_equations() == 0) return;
   try {
-    motion_->require_consistent(t_, x_.data(), p(), options_.rtol, tr.tolerance.atol);
+    motion_->require_consistent(t, x.data(), p(), options_.rtol, trajectory_->tolerance.atol);
   } catch (const Error&) {
-    fail("the controls jump in an algebraic equation, which the state after the knot does not satisfy",
-         "use controls that are linear between knots");
+    fail(what, advice);
   }
 }
 
