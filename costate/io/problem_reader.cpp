@@ -34,15 +34,15 @@ std::string written(const TomlValue& formula) {
 }  // namespace
 
 ProblemReader::ProblemReader(TomlDocument document, const std::vector<Setting>& settings)
-    : document_(std::move(document)), root_(document_.root()) {
+    : TomlValues(std::move(document)), root_(document_.root()) {
   problem_.file = document_.name();
   for (const Setting& setting : settings) apply(setting);
 }
 
 Problem ProblemReader::read() {
   document_.require_known_keys(root_,
-                               {"state", "parameters", "definitions", "equations", "events", "solve", "loss",
-                                "optimize", "fit", "title"},
+                               {"state", "parameters", "controls", "definitions", "equations", "events",
+                                "solve", "loss", "optimize", "fit", "title"},
                                "the file");
   if (const TomlValue* title = root_.find("title")) string(*title, "title");
   problem_.states = variables("state", problem_.y0);
@@ -52,7 +52,8 @@ Problem ProblemReader::read() {
                    "add a table [state] with the initial value of every state: x = 1.0");
   }
   problem_.parameters = variables("parameters", problem_.p);
-  scope_.emplace(document_, problem_.states, problem_.parameters);
+  read_controls();
+  scope_.emplace(document_, problem_.states, problem_.parameters, problem_.controls);
   read_definitions();
   read_solve();
   read_equations();
