@@ -44,6 +44,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   if (options.applied_forces) signature.control("qfrc", model.nv);
   Stepper s;
   s.tree = make_tree(model, add_parameters(model, signature));
+  s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
   switch (s.integrator) {

@@ -21,7 +21,8 @@
 //
 // Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias enter L linearly.
 // Whatever else puts a wrench on a body that it carries along (a thruster) adds it to w_bar; what else depends on where the
-// bodies are (the distance of two points) adds a wrench X of its own.
+// bodies are (the distance of two points) adds a wrench X of its own, and what uses the motions S themselves (a Jacobian) their
+// cotangents S_bar, which act on the pose before the joint as the wrench S x* S_bar.
 //
 // Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
 // Tests: tests/rigid/rnea_test.cpp (against Dual, Pinocchio), rigid_system_test.cpp.
@@ -43,10 +44,10 @@ struct Wanted {
   }
 };
 
-// Cotangents that a sweep adds to. q is in the tangent space: nv numbers.
+// Cotangents that a sweep adds to. q is in the tangent space: nv numbers. qdd and gravity may be null.
 template <class S>
 struct RneaBar {
-  S *q = nullptr, *qd = nullptr, *qdd = nullptr, *p = nullptr;  // qdd may be null
+  S *q = nullptr, *qd = nullptr, *qdd = nullptr, *p = nullptr, *gravity = nullptr;
 };
 
 // The virtual velocities w.
@@ -124,14 +125,23 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
   }
 }
 
+// sum of S_k x* S_bar_k over dofs [begin, begin + n)
+template <class S>
+COSTATE_INLINE Force<S> axis_wrench(const Data<S>& d, int begin, int n) {
+  Force<S> sum = Force<S>::zero();
+  for (int k = begin; k < begin + n; ++k)
+    sum += cross(d.axis[static_cast<std::size_t>(k)], d.axis_bar[static_cast<std::size_t>(k)]);
+  return sum;
+}
+
 template <class S>
 COSTATE_INLINE Force<S> carried_wrench(const Motion<S>& w, const Force<S>& w_bar, const Motion<S>& v,
                                        const Force<S>& v_bar, const Motion<S>& a, const Force<S>& a_bar) {
   return -(cross(w, w_bar) + cross(v, v_bar) + cross(a, a_bar));
 }
 
-// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar and
-// d.wrench hold what others have put there, for each body.
+// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar, d.a_bar,
+// d.wrench and d.axis_bar hold what others have put there, for each body and dof.
 template <class S>
 void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
               bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {
@@ -142,7 +152,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
     const Motion<S> z = cross(w, v);
     const Force<S> w_bar = I * a + cross(v, Iv);
     d.w_bar[i] = external ? d.w_bar[i] + w_bar : w_bar;
-    d.a_bar[i] = I * w;
+    d.a_bar[i] = external ? d.a_bar[i] + I * w : I * w;
     const Force<S> v_bar = I * z - cross(w, Iv);
     d.v_bar[i] = external ? d.v_bar[i] + v_bar : v_bar;
     const BodyParameters& at = tree.bodies[i].p;
@@ -154,7 +164,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
     const TreeBody& body = tree.bodies[i];
     const Force<S> w_bar = d.w_bar[i], a_bar = d.a_bar[i];
     Force<S> v_bar = d.v_bar[i];
-    const Force<S> X = external ? d.wrench[i] : Force<S>::zero();
+    Force<S> X = external ? d.wrench[i] : Force<S>::zero();
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
       const auto at = static_cast<std::size_t>(j);
       const TreeJoint& joint = tree.joints[at];
@@ -165,6 +175,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
         const Vec3<S> lambda_lin = vec3_at(lambda + joint.dof), v_lin = vec3_at(qd + joint.dof),
                       a_lin = d.a_before[at].v + vec3_at(qdd + joint.dof);
         const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
+        if (external) X += axis_wrench(d, joint.dof + 3, 3);
         for (int k = 0; k < 3; ++k) {
           const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
           bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
@@ -189,6 +200,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
                                              d.a_before[next], a_bar));
         u = v_bar - cross(v0, a_bar);
       }
+      if (external) X += axis_wrench(d, joint.dof, n);
       const Force<S> v_after_bar = v_bar;
       const Motion<S> sv = combine(d, joint.dof, n, qd);
       v_bar += cross(sv, a_bar);
@@ -208,6 +220,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
           for (int k = 0; k < 3; ++k) {
             const int dof = joint.dof + k;
             S_bar = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
+            if (external) S_bar += d.axis_bar[static_cast<std::size_t>(dof)];
             anchor_bar += cross(d.axis[static_cast<std::size_t>(dof)].w, S_bar.f);
           }
           const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
@@ -222,6 +235,7 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
         }
         if (frame) {
           S_bar = lambda[joint.dof] * w_bar + qdd[joint.dof] * a_bar + qd[joint.dof] * u;
+          if (external) S_bar += d.axis_bar[static_cast<std::size_t>(joint.dof)];
           joint_frame_vjp(joint, at, p, q, d, joint.last ? d.quat[i] : d.before[at + 1], W, S_bar, wanted,
                           bar.p);
         }
@@ -245,8 +259,8 @@ void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qd
       d.a_bar[parent] += a_bar;
       d.v_bar[parent] += v_bar;
       if (external) d.wrench[parent] += X;
-    } else if (wanted(tree.p.gravity)) {
-      add_to(bar.p + tree.p.gravity, -a_bar.f);
+    } else if (bar.gravity) {
+      add_to(bar.gravity, -a_bar.f);
     }
   }
 }
