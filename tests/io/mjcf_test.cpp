@@ -133,10 +133,16 @@ TEST(Mjcf, SizesOfTheInputAreBounded) {
 }
 
 TEST(Mjcf, ALoadedSpecCanBeChangedBeforeItIsCompiled) {
-  Spec spec = rigid::load_spec(std::string(COSTATE_SOURCE) + "/scenes/pendulum.xml");
+  const std::string file = std::string(COSTATE_SOURCE) + "/scenes/pendulum.xml";
+  // [change]
+  rigid::Spec spec = rigid::load_spec(file);
   spec.geom("bob").mass = 2;
-  EXPECT_NEAR(rigid::compile(spec).bodies[1].mass, 2.2, 1e-14);
-  EXPECT_NEAR(rigid::load(std::string(COSTATE_SOURCE) + "/scenes/pendulum.xml").bodies[1].mass, 1.2, 1e-14);
+  spec.joint("hinge").damping = 0;
+  const rigid::Model heavier = rigid::compile(spec);
+  // [/change]
+  EXPECT_NEAR(heavier.bodies[1].mass, 2.2, 1e-14);
+  EXPECT_EQ(heavier.joints[0].damping, 0);
+  EXPECT_NEAR(rigid::load(file).bodies[1].mass, 1.2, 1e-14);
 }
 
 }  // namespace
