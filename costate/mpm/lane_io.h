@@ -39,22 +39,23 @@ COSTATE_INLINE void read_four(const Place& place, Pack<Real, L> (&out)[4]) {
       for (int l = 0; l < L; ++l) out[c].set(l, place(l)[c]);
   }
 }
-template <class Real, int L, class Place>
+// The first kCount of four numbers to place(l) of each of the first `lanes` lanes.
+template <int kCount = 4, class Real, int L, class Place>
 COSTATE_INLINE void write_four(const Place& place, int lanes, Pack<Real, L> (&in)[4]) {
   if constexpr (L >= 4) {
     transpose_groups(in);
     for (int r = 0; r < 4; ++r) {
-      if (r < lanes) quad_of<0>(in[r]).store_unaligned(place(r));
+      if (r < lanes) store_part<kCount>(quad_of<0>(in[r]), place(r));
       if constexpr (L >= 8)
-        if (4 + r < lanes) quad_of<1>(in[r]).store_unaligned(place(4 + r));
+        if (4 + r < lanes) store_part<kCount>(quad_of<1>(in[r]), place(4 + r));
       if constexpr (L >= 16) {
-        if (8 + r < lanes) quad_of<2>(in[r]).store_unaligned(place(8 + r));
-        if (12 + r < lanes) quad_of<3>(in[r]).store_unaligned(place(12 + r));
+        if (8 + r < lanes) store_part<kCount>(quad_of<2>(in[r]), place(8 + r));
+        if (12 + r < lanes) store_part<kCount>(quad_of<3>(in[r]), place(12 + r));
       }
     }
   } else {
     for (int l = 0; l < std::min(L, lanes); ++l)
-      for (int c = 0; c < 4; ++c) place(l)[c] = in[c][l];
+      for (int c = 0; c < kCount; ++c) place(l)[c] = in[c][l];
   }
 }
 
@@ -74,16 +75,23 @@ COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack
 template <int kFirst = 0, class Real, int L, int N>
 COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes,
                                 const Pack<Real, L> (&in)[N]) {
-  if constexpr (N - kFirst >= 4) {
-    Pack<Real, L> four[4] = {in[kFirst], in[kFirst + 1], in[kFirst + 2], in[kFirst + 3]};
-    write_four([&](int l) { return to + std::int64_t(index[l]) * N + kFirst; }, lanes, four);
-    if constexpr (N - kFirst > 4) write_lanes<kFirst + 4>(to, index, lanes, in);
+  constexpr int kCount = N - kFirst < 4 ? N - kFirst : 4;
+  const auto place = [&](int l) { return to + std::int64_t(index[l]) * N + kFirst; };
+  if constexpr (kCount == 1) {
+    Real buffer[L] __attribute__((aligned(64)));
+    in[kFirst].store(buffer);
+    if (lanes == L)
+      for (int l = 0; l < L; ++l) *place(l) = buffer[l];
+    else
+      for (int l = 0; l < lanes; ++l) *place(l) = buffer[l];
   } else {
-    for (int c = kFirst; c < N; ++c) {
-      Real buffer[L] __attribute__((aligned(64)));
-      in[c].store(buffer);
-      for (int l = 0; l < lanes; ++l) to[std::int64_t(index[l]) * N + c] = buffer[l];
-    }
+    Pack<Real, L> four[4];
+    for (int c = 0; c < 4; ++c) four[c] = in[kFirst + (c < kCount ? c : 0)];
+    if (lanes == L)
+      write_four<kCount>(place, L, four);
+    else
+      write_four<kCount>(place, lanes, four);
+    if constexpr (N - kFirst > 4) write_lanes<kFirst + 4>(to, index, lanes, in);
   }
 }
 

@@ -52,6 +52,10 @@ class ParticleOrder {
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }
 
  private:
+  template <class Real, int D>
+  void count(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material,
+             std::int64_t step);
+  void place();
   void list_pencils();
 
   int dimension_, taps_, materials_;

@@ -224,12 +224,13 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   const Slice<Real> grid{s.grid.data(), nullptr}, velocity{s.velocity.data(), nullptr},
       grid_bar{s.grid_bar.data(), nullptr};
 
-  // The step again, as far as the velocities of the grid.
+  // The step again, as far as the velocities of the grid. What comes back from the particles does not depend on them: it is spread on the way.
   sort(at, in.x, s);
   clear(grid, s);
   clear(grid_bar, s);
   const ParticleStage<Mode, D, kTaps> particles(constants_, s.order, x, u, p);
-  for_pencils_by_colour(s, [&](const Pencil& pencil) { particles.deform_and_scatter(pencil, {}, grid); });
+  for_pencils_by_colour(
+      s, [&](const Pencil& pencil) { particles.scatter_both(pencil, y_bar, grid.v, grid_bar.v); });
   read_grid_inputs(u, p, s.grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, s.grid_inputs);
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
@@ -237,8 +238,6 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   });
 
   // And back.
-  for_pencils_by_colour(
-      s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
