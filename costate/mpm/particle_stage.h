@@ -26,7 +26,8 @@ template <class Real, int D>
 struct ParticleConstants {
   const Layout* layout;
   const Model* model;
-  std::vector<Real> volume;
+  std::vector<Real> volume;  // of each particle
+  bool same_volume;
   std::vector<Law<typename Values<Real>::Lanes, D>> laws;
   std::vector<Law<typename Tangents<Real>::Lanes, D>> tangent_laws;
   RowStrides strides;
@@ -114,7 +115,7 @@ class ParticleStage {
           }
           for (int b = 0; b < D; ++b) {
             Lanes column[D];
-            read_answer(answers, at.count, Gathered::B + 4 * b, column);
+            read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
             for (int a = 0; a < D; ++a) C[a * D + b] = Lanes(scale) * column[a];
           }
           write(y, layout_.x, at, x);
@@ -192,13 +193,17 @@ class ParticleStage {
             read(x_, layout_.v, at, v);
             read_answer(answers, at.count, Gathered::V, Q_bar);
             read_answer(answers, at.count, Gathered::velocity, v_next);
-            read_answer(answers, at.count, Gathered::X, X_bar);
+            for (int a = 0; a < D; ++a) {
+              Lanes parts[4];
+              read_answer(answers, at.count, Gathered::X + 4 * column_of<D>(a), parts);
+              X_bar[a] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+            }
             read(In{y_bar, nullptr}, layout_.x, at, x_next_bar);
             Lanes mass_bar = Q_bar[3];
             Matrix<Lanes, D> A_bar;
             for (int b = 0; b < D; ++b) {
               Lanes column[D], A_column[D], B_column[D];
-              read_answer(answers, at.count, Gathered::B + 4 * b, column);
+              read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
               read_record(records, at.count, Record::A + 4 * b, A_column);
               read_record(records, at.count, Record::B + 4 * b, B_column);
               for (int a = 0; a < D; ++a) {
@@ -260,8 +265,8 @@ class ParticleStage {
   }
 
  private:
-  struct Chosen {  // a pack: particles of one material; lanes past count repeat the last
-    std::int32_t index[kWidth];
+  struct Chosen {               // a pack: particles of one material; lanes past count repeat the last
+    const std::int32_t* index;  // kWidth of them
     int count;
     std::int32_t material;
   };
@@ -275,7 +280,13 @@ class ParticleStage {
       at.count = std::min<std::int32_t>(kWidth, run.end - begin);
       at.material = run.material;
       const std::int32_t* order = order_.order() + begin;
-      for (int l = 0; l < kWidth; ++l) at.index[l] = order[std::min(l, at.count - 1)];
+      // A full pack reads its indices where they are: scalar loads just after a wide store would wait for it.
+      at.index = order;
+      std::int32_t padded[kWidth];
+      if (at.count < kWidth) {
+        for (int l = 0; l < kWidth; ++l) padded[l] = order[std::min(l, at.count - 1)];
+        at.index = padded;
+      }
       const int ahead = std::min<std::int32_t>(2 * kWidth, run.end - begin);
       for (int l = kWidth; l < ahead; ++l) touch(order[l]);
       body(at);
@@ -330,6 +341,7 @@ class ParticleStage {
     return first;
   }
   COSTATE_INLINE Plain volume_lanes(const Chosen& at) const {
+    if (c_.same_volume) return Plain(c_.volume[0]);
     alignas(64) Real buffer[kWidth];
     for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[static_cast<std::size_t>(at.index[l])];
     return Plain::load(buffer);
