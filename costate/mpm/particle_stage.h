@@ -26,7 +26,8 @@ template <class Real, int D>
 struct ParticleConstants {
   const Layout* layout;
   const Model* model;
-  std::vector<Real> volume;
+  std::vector<Real> volume;  // of each particle
+  bool same_volume;
   std::vector<Law<typename Values<Real>::Lanes, D>> laws;
   std::vector<Law<typename Tangents<Real>::Lanes, D>> tangent_laws;
   RowStrides strides;
@@ -59,29 +60,23 @@ class ParticleStage {
     std::int64_t inverted = kNoParticle;
     alignas(64) Real values[kWidth * Record::size], tangents[Mode::kTangent ? kWidth * Record::size : 1];
     const Out records{values, Mode::kTangent ? tangents : nullptr};
-    for_packs(
-        pencil,
-        [&](std::int32_t i) {
-          touch_all<0>(x_.v, i);
-          touch<1>(y.v, layout_.F, D * D, i);
-        },
-        [&](const Chosen& at) {
-          LawInput<Lanes, D> in;
-          LawOutput<Lanes, D> out;
-          read_law(at, in);
-          respond(at.material, in, out);
-          scatter_lanes<Mode, D * D>(y + layout_.F, at.index, at.count, &out.F.e[0][0]);
-          if (layout_.plastic >= 0)
-            scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
-          inverted = std::min(inverted, first_where(at, !(primal(out.J) > Plain(0))));
-          std::int64_t offset[kWidth];
-          write_stencil<false>(at, records, offset);
-          write_momentum(at, in, out.tau, records);
-          for (int l = 0; l < at.count; ++l) {
-            Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::A, Record::Q, grid + offset[l],
-                                              c_.strides);
-          }
-        });
+    for_packs(pencil, [&](const Chosen& at) {
+      LawInput<Lanes, D> in;
+      LawOutput<Lanes, D> out;
+      read_law(at, in);
+      respond(at.material, in, out);
+      scatter_lanes<Mode, D * D>(y + layout_.F, at.index, at.count, &out.F.e[0][0]);
+      if (layout_.plastic >= 0) scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
+      inverted = std::min(inverted, first_where(at, !(primal(out.J) > Plain(0))));
+      std::int64_t offset[kWidth];
+      write_stencil<false>(at, records, offset);
+      write_momentum(at, in, out.tau, records);
+      for (int l = 0; l < at.count; ++l) {
+        if (l < at.next_count) touch_all<0>(x_.v, at.next[l]), touch<1>(y.v, layout_.F, D * D, at.next[l]);
+        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::A, Record::Q, grid + offset[l],
+                                          c_.strides);
+      }
+    });
     return inverted;
   }
 
@@ -94,35 +89,34 @@ class ParticleStage {
     const Out records{values, Mode::kTangent ? tangents : nullptr};
     const Out answers{answer, Mode::kTangent ? answer_dot : nullptr};
     const Real scale = Real(kInverseMoment<kTaps>) * c_.inverse_dx;
-    for_packs(
-        pencil, [&](std::int32_t i) { touch<0>(x_.v, layout_.x, D, i), touch_motion<1>(y.v, i); },
-        [&](const Chosen& at) {
-          std::int64_t offset[kWidth];
-          Lanes x[D], v[D], C[D * D];
-          read(x_, layout_.x, at, x);
-          write_stencil<false>(at, records, offset);
-          for (int l = 0; l < at.count; ++l) {
-            Transfer<Mode, D, kTaps>::gather(slice(records, l), grid + offset[l], c_.strides,
-                                             answers + l * Gathered::size);
-          }
-          read_answer(answers, at.count, Gathered::V, v);
-          Plain way(0);
-          for (int a = 0; a < D; ++a) {
-            x[a] = x[a] + Lanes(lanes_of_number(dt_)) * v[a];
-            const Plain speed = abs(primal(v[a]));
-            way = select(speed > way, speed, way);
-          }
-          for (int b = 0; b < D; ++b) {
-            Lanes column[D];
-            read_answer(answers, at.count, Gathered::B + 4 * b, column);
-            for (int a = 0; a < D; ++a) C[a * D + b] = Lanes(scale) * column[a];
-          }
-          write(y, layout_.x, at, x);
-          write(y, layout_.v, at, v);
-          scatter_lanes<Mode, D * D>(y + layout_.C, at.index, at.count, C);
-          way = way * Plain(primal(dt_) * c_.inverse_dx);
-          too_fast = std::min(too_fast, first_where(at, !(way <= Plain(c_.courant))));
-        });
+    for_packs(pencil, [&](const Chosen& at) {
+      std::int64_t offset[kWidth];
+      Lanes x[D], v[D], C[D * D];
+      read(x_, layout_.x, at, x);
+      write_stencil<false>(at, records, offset);
+      for (int l = 0; l < at.count; ++l) {
+        if (l < at.next_count) touch<0>(x_.v, layout_.x, D, at.next[l]), touch_motion<1>(y.v, at.next[l]);
+        Transfer<Mode, D, kTaps>::gather(slice(records, l), grid + offset[l], c_.strides,
+                                         answers + l * Gathered::size);
+      }
+      read_answer(answers, at.count, Gathered::V, v);
+      Plain way(0);
+      for (int a = 0; a < D; ++a) {
+        x[a] = x[a] + Lanes(lanes_of_number(dt_)) * v[a];
+        const Plain speed = abs(primal(v[a]));
+        way = select(speed > way, speed, way);
+      }
+      for (int b = 0; b < D; ++b) {
+        Lanes column[D];
+        read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
+        for (int a = 0; a < D; ++a) C[a * D + b] = Lanes(scale) * column[a];
+      }
+      write(y, layout_.x, at, x);
+      write(y, layout_.v, at, v);
+      scatter_lanes<Mode, D * D>(y + layout_.C, at.index, at.count, C);
+      way = way * Plain(primal(dt_) * c_.inverse_dx);
+      too_fast = std::min(too_fast, first_where(at, !(way <= Plain(c_.courant))));
+    });
     return too_fast;
   }
 
@@ -133,8 +127,7 @@ class ParticleStage {
                     Real* grid_bar) const {
     alignas(64) Real values[kWidth * Record::size];
     const Out records{values, nullptr};
-    const auto ahead = [&](std::int32_t i) { touch_all<0>(x_.v, i), touch_motion<0>(y_bar, i); };
-    for_packs(pencil, ahead, [&](const Chosen& at) {
+    for_packs(pencil, [&](const Chosen& at) {
       LawInput<Lanes, D> in;
       LawOutput<Lanes, D> out;
       read_law(at, in);
@@ -144,6 +137,7 @@ class ParticleStage {
       write_momentum(at, in, out.tau, records);
       write_gather_bar(at, y_bar, records);
       for (int l = 0; l < at.count; ++l) {
+        if (l < at.next_count) touch_all<0>(x_.v, at.next[l]), touch_motion<0>(y_bar, at.next[l]);
         const In record = slice(records, l);
         Transfer<Mode, D, kTaps>::scatter(record, Record::A, Record::Q, Out{grid + offset[l], nullptr},
                                           c_.strides);
@@ -170,86 +164,86 @@ class ParticleStage {
       Plain total[kLargestParameterCount], dt_total(0);
       for (Plain& t : total) t = Plain(0);
       const auto& numbers = layout_.materials[static_cast<std::size_t>(run.material)].numbers;
-      for_packs_of(
-          run, [&](std::int32_t i) { touch_all<0>(x_.v, i), touch_all<0>(y_bar, i), touch_all<1>(x_bar, i); },
-          [&](const Chosen& at) {
-            LawInput<Lanes, D> in, in_bar;
-            LawOutput<Lanes, D> out, out_bar;
-            read_law(at, in);
-            respond(at.material, in, out);
-            std::int64_t offset[kWidth];
-            write_stencil<true>(at, records, offset);
-            const Lanes mass = write_momentum(at, in, out.tau, records);
-            write_gather_bar(at, y_bar, records);
-            for (int l = 0; l < at.count; ++l) {
-              Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l],
-                                                   grid_bar + offset[l], c_.strides,
-                                                   answer + l * Gathered::size);
-            }
+      for_packs_of(run, [&](const Chosen& at) {
+        LawInput<Lanes, D> in, in_bar;
+        LawOutput<Lanes, D> out, out_bar;
+        read_law(at, in);
+        respond(at.material, in, out);
+        std::int64_t offset[kWidth];
+        write_stencil<true>(at, records, offset);
+        const Lanes mass = write_momentum(at, in, out.tau, records);
+        write_gather_bar(at, y_bar, records);
+        for (int l = 0; l < at.count; ++l) {
+          if (l < at.next_count)
+            touch_all<0>(x_.v, at.next[l]), touch_all<0>(y_bar, at.next[l]), touch_all<1>(x_bar, at.next[l]);
+          Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l],
+                                               grid_bar + offset[l], c_.strides, answer + l * Gathered::size);
+        }
 
-            // Q = (m v, m), A = dx (m C - dt V D^-1 tau)
-            Lanes v[D], Q_bar[4], V_bar[D], x_next_bar[D], v_next[D], X_bar[D];
-            read(x_, layout_.v, at, v);
-            read_answer(answers, at.count, Gathered::V, Q_bar);
-            read_answer(answers, at.count, Gathered::velocity, v_next);
-            read_answer(answers, at.count, Gathered::X, X_bar);
-            read(In{y_bar, nullptr}, layout_.x, at, x_next_bar);
-            Lanes mass_bar = Q_bar[3];
-            Matrix<Lanes, D> A_bar;
-            for (int b = 0; b < D; ++b) {
-              Lanes column[D], A_column[D], B_column[D];
-              read_answer(answers, at.count, Gathered::B + 4 * b, column);
-              read_record(records, at.count, Record::A + 4 * b, A_column);
-              read_record(records, at.count, Record::B + 4 * b, B_column);
-              for (int a = 0; a < D; ++a) {
-                A_bar(a, b) = Lanes(c_.dx) * column[a];
-                X_bar[b] -= A_column[a] * Q_bar[a] + B_column[a] * v_next[a];
-              }
-            }
-            read_record(records, at.count, Record::V, V_bar);
-            const Lanes stress_scale =
-                Lanes(volume_lanes(at)) * Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
-            const Lanes dt(dt_);
-            out_bar.tau = (-dt * stress_scale) * A_bar;
-            gather_lanes<Mode, D * D>(In{y_bar, nullptr} + layout_.F, at.index, &out_bar.F.e[0][0]);
-            if (layout_.plastic >= 0)
-              gather_lanes<Mode, 1>(In{y_bar, nullptr} + layout_.plastic, at.index, &out_bar.plastic);
-            else
-              out_bar.plastic = Lanes(0);
-            c_.laws[static_cast<std::size_t>(at.material)].respond_vjp(in, out_bar, in_bar);
-            Lanes dt_bar = in_bar.dt - stress_scale * contract(out.tau, A_bar);
-            mass_bar += contract(in.C, A_bar);
-            in_bar.C += mass * A_bar;
-            Lanes x_new_bar[D], v_bar[D];
-            for (int a = 0; a < D; ++a) {
-              mass_bar += v[a] * Q_bar[a];
-              v_bar[a] = mass * Q_bar[a];
-              dt_bar += x_next_bar[a] * v_next[a];
-              x_new_bar[a] = x_next_bar[a] + Lanes(c_.inverse_dx) * X_bar[a];
-            }
-            in_bar.p[0] = Lanes(volume_lanes(at)) * mass_bar;
+        // Q = (m v, m), A = dx (m C - dt V D^-1 tau)
+        Lanes v[D], Q_bar[4], V_bar[D], x_next_bar[D], v_next[D], X_bar[D];
+        read(x_, layout_.v, at, v);
+        read_answer(answers, at.count, Gathered::V, Q_bar);
+        read_answer(answers, at.count, Gathered::velocity, v_next);
+        for (int a = 0; a < D; ++a) {
+          Lanes parts[4];
+          read_answer(answers, at.count, Gathered::X + 4 * column_of<D>(a), parts);
+          X_bar[a] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+        }
+        read(In{y_bar, nullptr}, layout_.x, at, x_next_bar);
+        Lanes mass_bar = Q_bar[3];
+        Matrix<Lanes, D> A_bar;
+        for (int b = 0; b < D; ++b) {
+          Lanes column[D], A_column[D], B_column[D];
+          read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
+          read_record(records, at.count, Record::A + 4 * b, A_column);
+          read_record(records, at.count, Record::B + 4 * b, B_column);
+          for (int a = 0; a < D; ++a) {
+            A_bar(a, b) = Lanes(c_.dx) * column[a];
+            X_bar[b] -= A_column[a] * Q_bar[a] + B_column[a] * v_next[a];
+          }
+        }
+        read_record(records, at.count, Record::V, V_bar);
+        const Lanes stress_scale =
+            Lanes(volume_lanes(at)) * Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
+        const Lanes dt(dt_);
+        out_bar.tau = (-dt * stress_scale) * A_bar;
+        gather_lanes<Mode, D * D>(In{y_bar, nullptr} + layout_.F, at.index, &out_bar.F.e[0][0]);
+        if (layout_.plastic >= 0)
+          gather_lanes<Mode, 1>(In{y_bar, nullptr} + layout_.plastic, at.index, &out_bar.plastic);
+        else
+          out_bar.plastic = Lanes(0);
+        c_.laws[static_cast<std::size_t>(at.material)].respond_vjp(in, out_bar, in_bar);
+        Lanes dt_bar = in_bar.dt - stress_scale * contract(out.tau, A_bar);
+        mass_bar += contract(in.C, A_bar);
+        in_bar.C += mass * A_bar;
+        Lanes x_new_bar[D], v_bar[D];
+        for (int a = 0; a < D; ++a) {
+          mass_bar += v[a] * Q_bar[a];
+          v_bar[a] = mass * Q_bar[a];
+          dt_bar += x_next_bar[a] * v_next[a];
+          x_new_bar[a] = x_next_bar[a] + Lanes(c_.inverse_dx) * X_bar[a];
+        }
+        in_bar.p[0] = Lanes(volume_lanes(at)) * mass_bar;
 
-            write(Out{x_bar, nullptr}, layout_.x, at, x_new_bar);
-            write(Out{x_bar, nullptr}, layout_.v, at, v_bar);
-            scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.C, at.index, at.count,
-                                       &in_bar.C.e[0][0]);
-            scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.F, at.index, at.count,
-                                       &in_bar.F.e[0][0]);
-            if (layout_.plastic >= 0)
-              scatter_lanes<Mode, 1>(Out{x_bar, nullptr} + layout_.plastic, at.index, at.count,
-                                     &in_bar.plastic);
+        write(Out{x_bar, nullptr}, layout_.x, at, x_new_bar);
+        write(Out{x_bar, nullptr}, layout_.v, at, v_bar);
+        scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.C, at.index, at.count, &in_bar.C.e[0][0]);
+        scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.F, at.index, at.count, &in_bar.F.e[0][0]);
+        if (layout_.plastic >= 0)
+          scatter_lanes<Mode, 1>(Out{x_bar, nullptr} + layout_.plastic, at.index, at.count, &in_bar.plastic);
 
-            const auto real = lane_numbers() < Plain(Real(at.count));
-            dt_total += select(real, dt_bar, Plain(0));
-            if (sums.actuation) add_actuation(at, in_bar.actuation, sums.actuation);
-            if (!sums.materials) return;
-            for (std::size_t n = 0; n < numbers.size(); ++n) {
-              if (numbers[n].per_particle)
-                add_each(at, in_bar.p[n], p_bar + numbers[n].offset);
-              else
-                total[n] += select(real, in_bar.p[n], Plain(0));
-            }
-          });
+        const auto real = lane_numbers() < Plain(Real(at.count));
+        dt_total += select(real, dt_bar, Plain(0));
+        if (sums.actuation) add_actuation(at, in_bar.actuation, sums.actuation);
+        if (!sums.materials) return;
+        for (std::size_t n = 0; n < numbers.size(); ++n) {
+          if (numbers[n].per_particle)
+            add_each(at, in_bar.p[n], p_bar + numbers[n].offset);
+          else
+            total[n] += select(real, in_bar.p[n], Plain(0));
+        }
+      });
       sums.dt += lane_sum(dt_total);
       if (sums.materials) {
         for (std::size_t n = 0; n < numbers.size(); ++n)
@@ -260,32 +254,39 @@ class ParticleStage {
   }
 
  private:
-  struct Chosen {  // a pack: particles of one material; lanes past count repeat the last
-    std::int32_t index[kWidth];
+  struct Chosen {               // a pack: particles of one material; lanes past count repeat the last
+    const std::int32_t* index;  // kWidth of them
     int count;
     std::int32_t material;
+    const std::int32_t* next;  // particles of the next pack, to be fetched meanwhile
+    int next_count;
   };
 
-  // touch(particle) asks for the numbers of the next pack: particles lie in memory in the caller's order, not in ours.
-  template <class Touch, class Body>
-  COSTATE_INLINE void for_packs_of(const ParticleOrder::Run& run, const Touch& touch,
-                                   const Body& body) const {
+  template <class Body>
+  COSTATE_INLINE void for_packs_of(const ParticleOrder::Run& run, const Body& body) const {
     for (std::int32_t begin = run.begin; begin < run.end; begin += kWidth) {
       Chosen at;
       at.count = std::min<std::int32_t>(kWidth, run.end - begin);
       at.material = run.material;
       const std::int32_t* order = order_.order() + begin;
-      for (int l = 0; l < kWidth; ++l) at.index[l] = order[std::min(l, at.count - 1)];
-      const int ahead = std::min<std::int32_t>(2 * kWidth, run.end - begin);
-      for (int l = kWidth; l < ahead; ++l) touch(order[l]);
+      // A full pack reads its indices where they are: scalar loads just after a wide store would wait for it.
+      at.index = order;
+      std::int32_t padded[kWidth];
+      if (at.count < kWidth) {
+        for (int l = 0; l < kWidth; ++l) padded[l] = order[std::min(l, at.count - 1)];
+        at.index = padded;
+      }
+      at.next = order + kWidth;
+      at.next_count = std::min<std::int32_t>(kWidth, run.end - begin - at.count);
       body(at);
     }
   }
-  template <class Touch, class Body>
-  COSTATE_INLINE void for_packs(const ParticleOrder::Pencil& pencil, const Touch& touch,
-                                const Body& body) const {
+  // Each body, while it handles particle l of a pack, asks for the numbers of particle l of the next: they lie in memory in the caller's order,
+  // not in ours.
+  template <class Body>
+  COSTATE_INLINE void for_packs(const ParticleOrder::Pencil& pencil, const Body& body) const {
     for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r)
-      for_packs_of(order_.runs()[static_cast<std::size_t>(r)], touch, body);
+      for_packs_of(order_.runs()[static_cast<std::size_t>(r)], body);
   }
 
   template <int kWrite>
@@ -330,6 +331,7 @@ class ParticleStage {
     return first;
   }
   COSTATE_INLINE Plain volume_lanes(const Chosen& at) const {
+    if (c_.same_volume) return Plain(c_.volume[0]);
     alignas(64) Real buffer[kWidth];
     for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[static_cast<std::size_t>(at.index[l])];
     return Plain::load(buffer);

@@ -1,6 +1,7 @@
 // The System of system.h: the stages of a step in order, their transposes in reverse, and the scratch between them.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "costate/core/aligned_buffer.h"
@@ -139,6 +140,8 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
+  constants_.same_volume = std::all_of(constants_.volume.begin(), constants_.volume.end(),
+                                       [&](Real v) { return v == constants_.volume[0]; });
   for (const Material& m : model_.materials) {
     constants_.laws.push_back(law_of<typename Values<Real>::Lanes, D>(m.kind));
     constants_.tangent_laws.push_back(law_of<typename Tangents<Real>::Lanes, D>(m.kind));
