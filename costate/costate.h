@@ -5,6 +5,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/grid/wave.h"
+#include "costate/mpm/system.h"
 #include "costate/ode/discrete_adjoint.h"
 #include "costate/ode/fixed_step_systems.h"
 #include "costate/ode/lambda_field.h"

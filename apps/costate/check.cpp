@@ -11,18 +11,13 @@
 
 namespace costate::app {
 
-int run_check(const Arguments& arguments) {
-  io::Problem problem = load(arguments);
-  Progress progress(problem);
-  progress.say("checking");
-  const std::vector<io::CheckResult> results = io::check(problem, arguments.seed);
-  progress.finish();
+int report_checks(const std::vector<io::CheckResult>& results, bool json) {
   const bool passed =
       std::all_of(results.begin(), results.end(), [](const io::CheckResult& r) { return r.passed(); });
   const auto verdict = [](const io::CheckResult& r) {
     return r.skipped ? "skipped" : r.passed() ? "pass" : "FAIL";
   };
-  if (arguments.json) {
+  if (json) {
     Json checks = Json::array();
     for (const io::CheckResult& r : results)
       checks.push_back({{"name", r.name},
@@ -39,6 +34,15 @@ int run_check(const Arguments& arguments) {
     fmt::print("{}\n{}\n", table.text(), passed ? "all checks passed" : "a check FAILED");
   }
   return passed ? 0 : 1;
+}
+
+int run_check(const Arguments& arguments) {
+  io::Problem problem = load(arguments);
+  Progress progress(problem);
+  progress.say("checking");
+  const std::vector<io::CheckResult> results = io::check(problem, arguments.seed);
+  progress.finish();
+  return report_checks(results, arguments.json);
 }
 
 }  // namespace costate::app

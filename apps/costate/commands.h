@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/io/check.h"
 #include "costate/io/problem.h"
 
 namespace costate::app {
@@ -19,15 +20,33 @@ struct Arguments {
   int dense = 0;    // 0: the steps themselves
   std::string csv;  // file for the solution; empty: none
   unsigned seed = 1;
+  // of scenes
+  std::string output;  // prefix of the files that are written; empty: the name of the scene
+  int iterations = 0;  // 0: the file's
+  int steps = 200;     // that are checked
+  bool resume = false;
+  std::string from;  // state file whose best variables are the start; empty: the scene's own
+  // of recordings
+  std::vector<std::string> files;
+  std::string title;
 };
 
+// What --set says.
+std::vector<io::Setting> settings_of(const Arguments& arguments);
 // The problem with what the command line changes.
 io::Problem load(const Arguments& arguments);
+
+// Prints a table of checks, or JSON; the exit code.
+int report_checks(const std::vector<io::CheckResult>& results, bool json);
 
 int run_solve(const Arguments& arguments);
 int run_grad(const Arguments& arguments);
 int run_check(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
+
+// Models of rigid bodies (docs/models.md), told by the ending of the name.
+bool is_model_file(const std::string& file);
+int run_model_info(const Arguments& arguments);
 
 }  // namespace costate::app

@@ -16,6 +16,7 @@ void print_json(const io::Problem& problem, const ode::Solution& solution, const
                       {"parameters", named(problem.parameters, g.p.data())},
                       {"t0", g.t0},
                       {"t1", g.t1}};
+  if (!problem.controls.empty()) json["gradient"]["controls"] = named_controls(problem, g.controls);
   Json events = Json::array();
   for (const ode::EventRecord& e : solution.events) events.push_back(e.t);
   json["events"] = events;
@@ -57,6 +58,13 @@ int run_grad(const Arguments& arguments) {
   Table table({"input", "value", "d loss / d input"});
   rows(table, "state.", problem.states, problem.y0, g.y0);
   rows(table, "parameters.", problem.parameters, problem.p, g.p);
+  for (const io::Variable& v : problem.controls) {
+    for (int i = 0; i < v.size; ++i) {
+      const std::size_t at = problem.control_index(v, i);
+      table.row(
+          {"controls." + v.element(i), number(problem.options.controls.values[at]), number(g.controls[at])});
+    }
+  }
   table.row({"t0", number(problem.t0), number(g.t0)});
   table.row({"t1", number(problem.t1), number(g.t1)});
   fmt::print("{}", table.text());

@@ -9,10 +9,16 @@
 namespace costate::app {
 namespace {
 
+constexpr int kShownValues = 8;  // of a control
+
 std::string tolerance(const std::vector<double>& atol) {
   std::string text;
   for (const double a : atol) text += (text.empty() ? "" : ", ") + number(a);
   return text;
+}
+
+const char* interpolation(const io::Problem& p) {
+  return p.options.controls.interpolation == ode::Controls::Interpolation::linear ? "linear" : "hold";
 }
 
 Json as_json(const io::Problem& p) {
@@ -20,6 +26,10 @@ Json as_json(const io::Problem& p) {
   json["file"] = p.file;
   json["state"] = named(p.states, p.y0.data());
   json["parameters"] = named(p.parameters, p.p.data());
+  if (!p.controls.empty()) {
+    json["controls"] = named_controls(p, p.options.controls.values);
+    json["interpolation"] = interpolation(p);
+  }
   Json equations = Json::object();
   for (const io::Variable& v : p.states) {
     for (int i = 0; i < v.size; ++i) equations[v.element(i)] = p.equations[std::size_t(v.offset + i)];
@@ -57,6 +67,7 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 int run_info(const Arguments& arguments) {
+  if (is_model_file(arguments.file)) return run_model_info(arguments);
   const io::Problem p = load(arguments);
   if (arguments.json) {
     print(as_json(p));
@@ -78,6 +89,17 @@ int run_info(const Arguments& arguments) {
       for (int i = 0; i < v.size; ++i) parameters.row({v.element(i), number(p.p[std::size_t(v.offset + i)])});
     }
     fmt::print("\n{}", parameters.text());
+  }
+  if (!p.controls.empty()) {
+    Table controls({"control", "", "values"});
+    for (const io::Variable& v : p.controls) {
+      std::string values;
+      for (int i = 0; i < v.size && i < kShownValues; ++i)
+        values += (i > 0 ? ", " : "") + number(p.options.controls.values[p.control_index(v, i)]);
+      if (v.size > kShownValues) values += fmt::format(", ... ({} values)", v.size);
+      controls.row({v.name, interpolation(p), values});
+    }
+    fmt::print("\n{}", controls.text());
   }
   fmt::print("\n");
   Table rest;

@@ -5,14 +5,16 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/io/run.h"
+#include "scene.h"
 
 namespace costate::app {
 
-io::Problem load(const Arguments& arguments) {
+std::vector<io::Setting> settings_of(const Arguments& arguments) {
   std::vector<io::Setting> settings;
   for (const std::string& set : arguments.set) {
     const std::size_t equals = set.find('=');
@@ -20,6 +22,11 @@ io::Problem load(const Arguments& arguments) {
       throw Error({"a setting needs a value", "--set " + set, "write --set parameters.g=1.6"});
     settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
   }
+  return settings;
+}
+
+io::Problem load(const Arguments& arguments) {
+  std::vector<io::Setting> settings = settings_of(arguments);
   if (!arguments.method.empty()) settings.emplace_back("solve.method", arguments.method);
   if (arguments.keep_every > 0)
     settings.emplace_back("solve.keep_every", std::to_string(arguments.keep_every));
@@ -39,7 +46,7 @@ int report(const Error& error, const std::string& file) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Solve and differentiate the differential equations of a file.");
+  CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.");
   app.set_version_flag("--version", std::string("costate ") + COSTATE_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
@@ -52,7 +59,7 @@ int run(int argc, char** argv) {
   const auto command = [&](const char* name, const char* description, const char* examples) {
     CLI::App* sub = app.add_subcommand(name, description);
     sub->footer(std::string("Examples:\n") + examples);
-    sub->add_option("FILE", a.file, "problem file (docs/equations.md)")->required();
+    sub->add_option("FILE", a.file, "problem file (docs/equations.md) or scene (docs/scenes.md)")->required();
     sub->add_option("--set", a.set,
                     "change a value of the file: parameters.g=1.6, state.h=2, solve.t1=20 (repeatable)")
         ->take_all()
@@ -82,11 +89,29 @@ int run(int argc, char** argv) {
                             "  costate check ball.toml\n"
                             "  costate check ball.toml --seed 7");
   check->add_option("--seed", a.seed, "of the random directions");
-  CLI::App* info = command("info", "Print what was understood of the file.", "  costate info ball.toml");
+  CLI::App* info = command("info", "Print what was understood of the file.", "  costate info ball.toml\n  costate info scenes/humanoid.xml");
   CLI::App* optimize =
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"
-              "  costate optimize projectile.toml --set state.vx=5 --json");
+              "  costate optimize projectile.toml --set state.vx=5 --json\n"
+              "  costate optimize coffee.toml --output pour --resume");
+  optimize->add_option("--output", a.output, "of a scene: prefix of the files that are written");
+  optimize->add_option("--iterations", a.iterations, "of a scene: instead of the file's")
+      ->check(CLI::Range(1, 1'000'000));
+  optimize->add_flag("--resume", a.resume, "of a scene: continue from PREFIX.state.json");
+  check->add_option("--steps", a.steps, "of a scene: check its first steps (default: 200)")
+      ->check(CLI::Range(1, 10'000'000));
+  CLI::App* run = command("run", "Run a scene and write its recording and replay.",
+                          "  costate run coffee.toml\n"
+                          "  costate run coffee.toml --set domain.dx=0.004 --output fine");
+  run->add_option("--output", a.output, "prefix of the files that are written");
+  for (CLI::App* sub : {run, grad, optimize})
+    sub->add_option("--from", a.from, "of a scene: start from the best variables of a PREFIX.state.json");
+  CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
+  view->footer("Examples:\n  costate view pour.before.rec pour.after.rec --output pour.html");
+  view->add_option("FILE", a.files, "recordings (.rec)")->required();
+  view->add_option("--output", a.output, "the page (default: the first recording's name)");
+  view->add_option("--title", a.title, "of the page");
 
   try {
     app.parse(argc, argv);
@@ -95,7 +120,20 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : kInput;
   }
+  if (*view) a.file = a.files[0];
   try {
+    if (*view) return run_view(a);
+    if (*run && !io::is_scene(a.file) && std::filesystem::exists(a.file))
+      throw Error(
+          {"this file has no table [domain]: it is not a scene", a.file, "for equations, use costate solve"});
+    if (*run) return run_scene(a);
+    if (io::is_scene(a.file)) {
+      if (*solve) throw Error({"this is a scene, not equations", a.file, "use costate run"});
+      if (*grad) return grad_scene(a);
+      if (*check) return check_scene(a);
+      if (*info) return info_scene(a);
+      if (*optimize) return optimize_scene(a);
+    }
     if (*solve) return run_solve(a);
     if (*grad) return run_grad(a);
     if (*check) return run_check(a);

@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <limits>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/allocate.h"
 #include "costate/core/error.h"
 
 namespace costate::ad {
 
-Executable::Executable(const Program& source) {
+StraightCode allocate(const Program& source) {
   const Program program = fuse(source);
+  StraightCode code;
   const std::vector<Node>& nodes = program.nodes();
   const std::size_t n = nodes.size();
-  for (const Field& field : program.input_fields()) input_sizes_.push_back(field.size);
-  for (const Field& field : program.output_fields()) output_sizes_.push_back(field.size);
-  input_slots_ = static_cast<std::size_t>(program.input_count());
+  for (const Field& field : program.input_fields()) code.input_sizes.push_back(field.size);
+  for (const Field& field : program.output_fields()) code.output_sizes.push_back(field.size);
+  code.input_slots = static_cast<std::size_t>(program.input_count());
 
   constexpr std::size_t kForever = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> last_use(n, 0);
@@ -29,12 +30,11 @@ Executable::Executable(const Program& source) {
   std::vector<std::uint32_t> slot(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
     if (nodes[i].op != Op::constant) continue;
-    slot[i] = static_cast<std::uint32_t>(constants_.size());
-    constants_.push_back(nodes[i].value);
+    slot[i] = static_cast<std::uint32_t>(code.constants.size());
+    code.constants.push_back(nodes[i].value);
   }
-  constants_float_.assign(constants_.begin(), constants_.end());
-  const std::size_t first_input = constants_.size();
-  const std::size_t first_register = first_input + input_slots_;
+  code.constants_float.assign(code.constants.begin(), code.constants.end());
+  const std::size_t first_input = code.constants.size(), first_register = code.first_register();
 
   std::vector<std::uint32_t> free;
   for (std::size_t i = 0; i < n; ++i) {
@@ -55,12 +55,13 @@ Executable::Executable(const Program& source) {
       free.push_back(slot[id]);
       last_use[id] = 0;  // freed once, though an operand may appear twice
     }
-    if (free.empty()) free.push_back(static_cast<std::uint32_t>(first_register + register_count_++));
+    if (free.empty()) free.push_back(static_cast<std::uint32_t>(first_register + code.register_count++));
     instruction.out = slot[i] = free.back();
     free.pop_back();
-    code_.push_back(instruction);
+    code.instructions.push_back(instruction);
   }
-  for (const Id id : program.outputs()) output_slots_.push_back(slot[static_cast<std::size_t>(id)]);
+  for (const Id id : program.outputs()) code.output_slots.push_back(slot[static_cast<std::size_t>(id)]);
+  return code;
 }
 
 }  // namespace costate::ad

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "costate/ad/code_cache.h"
 #include "costate/ad/interpret_strip.h"
 #include "costate/core/error.h"
 #include "costate/core/functions.h"
@@ -94,34 +95,25 @@ T* aligned(std::byte* p) {
 
 template <>
 const std::vector<double>& Executable::constants() const {
-  return constants_;
+  return code_.constants;
 }
 template <>
 const std::vector<float>& Executable::constants() const {
-  return constants_float_;
-}
-
-// A longer strip shares the price of decoding among more worlds, until its values no longer fit the L1 cache.
-// Measured on Zen 4 (32 KiB L1): a little over does not hurt, since few of the values are touched at a time.
-template <class T>
-int Executable::strip_packs() const {
-  const std::size_t live = register_count_ + input_slots_;
-  return live * kLongStrip * kSimdBytes <= 40 * 1024 ? kLongStrip : kShortStrip;
+  return code_.constants_float;
 }
 
 template <class T>
-std::size_t Executable::scratch_bytes() const {
-  const auto packs =
-      constants_.size() + (input_slots_ + register_count_) * static_cast<std::size_t>(strip_packs<T>());
-  return kAlign + slot_count() * sizeof(Strip<T>) + kAlign + packs * kSimdBytes;
+std::size_t Executable::interpreter_scratch() const {
+  const auto strips = (code_.input_slots + code_.register_count) * static_cast<std::size_t>(strip_packs_);
+  return 2 * kAlign + code_.slot_count() * sizeof(Strip<T>) + (code_.constants.size() + strips) * kSimdBytes;
 }
 
 template <class T>
 void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                      std::ptrdiff_t worlds, std::span<std::byte> scratch) const {
-  if (inputs.size() != input_sizes_.size() || outputs.size() != output_sizes_.size()) {
-    throw Error("the program has " + std::to_string(input_sizes_.size()) + " input and " +
-                std::to_string(output_sizes_.size()) + " output fields; run() was given " +
+  if (inputs.size() != code_.input_sizes.size() || outputs.size() != code_.output_sizes.size()) {
+    throw Error("the program has " + std::to_string(code_.input_sizes.size()) + " input and " +
+                std::to_string(code_.output_sizes.size()) + " output fields; run() was given " +
                 std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()) + " blocks");
   }
   if (scratch.size() < scratch_bytes<T>()) {
@@ -129,8 +121,10 @@ void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const Outp
                 std::to_string(scratch.size()));
   }
   if (worlds <= 0) return;
+  if (machine_code_ && machine_code_->run(code_, strip_packs_, inputs, outputs, worlds, scratch.data()))
+    return;
   if (worlds == 1) return run_one<T>(inputs, outputs, aligned<T>(scratch.data()));
-  if (strip_packs<T>() == kLongStrip) {
+  if (strip_packs_ == kLongStrip) {
     run_strips<T, kLongStrip>(inputs, outputs, worlds, scratch.data());
   } else {
     run_strips<T, kShortStrip>(inputs, outputs, worlds, scratch.data());
@@ -141,12 +135,13 @@ template <class T>
 void Executable::run_one(std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                          T* slots) const {
   T* const input_slots = std::copy(constants<T>().begin(), constants<T>().end(), slots);
-  for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+  for_each_element(inputs, code_.input_sizes, [&](const InputBlock<T>& block, int i, std::size_t element) {
     input_slots[element] = block.data[i * block.stride];
   });
-  for (const Instruction& instruction : code_) slots[instruction.out] = step_one(instruction, slots);
-  for_each_element(outputs, output_sizes_, [&](const OutputBlock<T>& block, int i, std::size_t element) {
-    const T value = slots[output_slots_[element]];
+  for (const Instruction& instruction : code_.instructions)
+    slots[instruction.out] = step_one(instruction, slots);
+  for_each_element(outputs, code_.output_sizes, [&](const OutputBlock<T>& block, int i, std::size_t element) {
+    const T value = slots[code_.output_slots[element]];
     T& to = block.data[i * block.stride];
     to = block.add ? to + value : value;
   });
@@ -159,19 +154,19 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
   constexpr int lanes = P::lanes;
   // Scratch: where each slot is; one pack per constant; a strip per input; a strip per register.
   Strip<T>* const table = aligned<Strip<T>>(scratch);
-  T* const constant_packs = aligned<T>(reinterpret_cast<std::byte*>(table + slot_count()));
-  T* const input_strips = constant_packs + constants_.size() * lanes;
-  T* const registers = input_strips + input_slots_ * K * lanes;
-  const std::size_t first_input = constants_.size(), first_register = first_input + input_slots_;
+  T* const constant_packs = aligned<T>(reinterpret_cast<std::byte*>(table + code_.slot_count()));
+  T* const input_strips = constant_packs + code_.constants.size() * lanes;
+  T* const registers = input_strips + code_.input_slots * K * lanes;
+  const std::size_t first_input = code_.constants.size(), first_register = first_input + code_.input_slots;
 
-  for (std::size_t i = 0; i < constants_.size(); ++i) {
+  for (std::size_t i = 0; i < code_.constants.size(); ++i) {
     P(constants<T>()[i]).store(constant_packs + i * lanes);
     table[i] = {constant_packs + i * lanes, 0};
   }
-  for (std::size_t i = 0; i < input_slots_ + register_count_; ++i) {
+  for (std::size_t i = 0; i < code_.input_slots + code_.register_count; ++i) {
     table[first_input + i] = {input_strips + i * K * lanes, lanes};
   }
-  for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+  for_each_element(inputs, code_.input_sizes, [&](const InputBlock<T>& block, int i, std::size_t element) {
     if (!block.broadcast) return;
     T* const strip = input_strips + element * K * lanes;
     P(block.data[i * block.stride]).store(strip);
@@ -182,7 +177,7 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
   const auto written = [&](const T* row) {  // by any output, in the strip that starts at `row`
     std::size_t f = 0;
     for (const OutputBlock<T>& block : outputs) {
-      const T* const end = block.data + (output_sizes_[f++] - 1) * block.stride + worlds;
+      const T* const end = block.data + (code_.output_sizes[f++] - 1) * block.stride + worlds;
       if (row < end && block.data < row + K * lanes) return true;
     }
     return false;
@@ -192,7 +187,7 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
     const int packs = static_cast<int>((here + lanes - 1) / lanes);
     // Inputs are copied: elements a power of two apart would keep evicting each other from the cache, and an
     // output may overwrite its input. Not so a block that is laid out like a strip and written by nobody.
-    for_each_element(inputs, input_sizes_, [&](const InputBlock<T>& block, int i, std::size_t element) {
+    for_each_element(inputs, code_.input_sizes, [&](const InputBlock<T>& block, int i, std::size_t element) {
       if (block.broadcast) return;
       const T* const from = block.data + i * block.stride + first;
       T* const strip = input_strips + element * K * lanes;
@@ -203,15 +198,17 @@ void Executable::run_strips(std::span<const InputBlock<T>> inputs, std::span<con
     });
     const auto registers_from = static_cast<std::uint32_t>(first_register);
     if (packs == K) {
-      run_code<T, K, K>(code_, table, registers, registers_from, K);
+      run_code<T, K, K>(code_.instructions, table, registers, registers_from, K);
     } else if (packs == 1) {
-      run_code<T, 1, K>(code_, table, registers, registers_from, 1);
+      run_code<T, 1, K>(code_.instructions, table, registers, registers_from, 1);
     } else {
-      run_code<T, 0, K>(code_, table, registers, registers_from, packs);
+      run_code<T, 0, K>(code_.instructions, table, registers, registers_from, packs);
     }
-    for_each_element(outputs, output_sizes_, [&](const OutputBlock<T>& block, int i, std::size_t element) {
-      store_strip(table[output_slots_[element]], block.data + i * block.stride + first, here, block.add);
-    });
+    for_each_element(outputs, code_.output_sizes,
+                     [&](const OutputBlock<T>& block, int i, std::size_t element) {
+                       store_strip(table[code_.output_slots[element]], block.data + i * block.stride + first,
+                                   here, block.add);
+                     });
   }
 }
 
@@ -223,8 +220,8 @@ T apply(Op op, T a, T b, T c) {
 
 template float apply(Op, float, float, float);
 template double apply(Op, double, double, double);
-template std::size_t Executable::scratch_bytes<float>() const;
-template std::size_t Executable::scratch_bytes<double>() const;
+template std::size_t Executable::interpreter_scratch<float>() const;
+template std::size_t Executable::interpreter_scratch<double>() const;
 template void Executable::run(std::span<const InputBlock<float>>, std::span<const OutputBlock<float>>,
                               std::ptrdiff_t, std::span<std::byte>) const;
 template void Executable::run(std::span<const InputBlock<double>>, std::span<const OutputBlock<double>>,

@@ -22,14 +22,15 @@ S integer_power(S x, int n) {
 template <class T, class F>
 void map(T* out, Strip<T> a, int packs, const F& f) {
   using P = NativePack<T>;
-  for (int i = 0; i < packs; ++i) f(P::load(a.data + i * a.step)).store(out + i * P::lanes);
+  for (int i = 0; i < packs; ++i) f(P::load_unaligned(a.data + i * a.step)).store(out + i * P::lanes);
 }
 
 template <class T, class F>
 void map(T* out, Strip<T> a, Strip<T> b, int packs, const F& f) {
   using P = NativePack<T>;
   for (int i = 0; i < packs; ++i) {
-    f(P::load(a.data + i * a.step), P::load(b.data + i * b.step)).store(out + i * P::lanes);
+    f(P::load_unaligned(a.data + i * a.step), P::load_unaligned(b.data + i * b.step))
+        .store(out + i * P::lanes);
   }
 }
 

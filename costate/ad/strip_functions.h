@@ -18,7 +18,7 @@ struct Strip {
 };
 
 // out = op(a, b) for `packs` packs, for an op that is a function call rather than arithmetic. out may be a or
-// b.
+// b. Operands may lie anywhere; out lies on a cache line.
 template <class T>
 void function_strip(Op op, T* out, Strip<T> a, Strip<T> b, int exponent, int packs);
 

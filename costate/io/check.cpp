@@ -71,18 +71,22 @@ class Checker {
   }
   // Algebraic states follow from the others.
   ode::InputTangent random_direction() {
-    ode::InputTangent d{.y0 = random_like(problem_.y0), .p = random_like(problem_.p)};
+    ode::InputTangent d{.y0 = random_like(problem_.y0),
+                        .p = random_like(problem_.p),
+                        .controls = random_like(problem_.options.controls.values)};
     for (const int i : problem_.algebraic) d.y0[std::size_t(i)] = 0;
     return d;
   }
   double slope(const ode::InputTangent& d) const {
-    return inner(gradient_.y0, d.y0) + inner(gradient_.p, d.p);
+    return inner(gradient_.y0, d.y0) + inner(gradient_.p, d.p) + inner(gradient_.controls, d.controls);
   }
   double scale(
       const ode::InputTangent& d) const {  // |g||d|, term by term: what cancellation is measured against
     double sum = 0;
     for (std::size_t i = 0; i < d.y0.size(); ++i) sum += std::abs(gradient_.y0[i] * d.y0[i]);
     for (std::size_t i = 0; i < d.p.size(); ++i) sum += std::abs(gradient_.p[i] * d.p[i]);
+    for (std::size_t i = 0; i < d.controls.size(); ++i)
+      sum += std::abs(gradient_.controls[i] * d.controls[i]);
     return std::max(sum, 1e-300);
   }
   // NaN where the step leaves the region in which the equations can be solved.
@@ -90,6 +94,7 @@ class Checker {
     Problem moved = problem_;
     for (std::size_t i = 0; i < moved.y0.size(); ++i) moved.y0[i] += h * d.y0[i];
     for (std::size_t i = 0; i < moved.p.size(); ++i) moved.p[i] += h * d.p[i];
+    for (std::size_t i = 0; i < d.controls.size(); ++i) moved.options.controls.values[i] += h * d.controls[i];
     try {
       return ode::evaluate(solve(moved), moved.loss).value;
     } catch (const Error& error) {
@@ -113,7 +118,8 @@ class Checker {
       const ode::Gradient jw = ode::gradient(solution_, w);
       const double left =
           inner(jv.final, w.final) + jv.integral * w.integral + inner(jv.event_times, w.event_times);
-      const double right = inner(jw.y0, v.y0) + inner(jw.p, v.p) + jw.t0 * v.t0 + jw.t1 * v.t1;
+      const double right = inner(jw.y0, v.y0) + inner(jw.p, v.p) + inner(jw.controls, v.controls) +
+                           jw.t0 * v.t0 + jw.t1 * v.t1;
       const double size = std::sqrt(
           (inner(jv.final, jv.final) + jv.integral * jv.integral + inner(jv.event_times, jv.event_times)) *
           (inner(w.final, w.final) + w.integral * w.integral + inner(w.event_times, w.event_times)));
@@ -174,6 +180,7 @@ class Checker {
       const ode::Gradient other = gradient(problem_, solution_, adjoint);
       take_worse(result.error, difference(gradient_.y0, other.y0));
       take_worse(result.error, difference(gradient_.p, other.p));
+      take_worse(result.error, difference(gradient_.controls, other.controls));
       result.detail = other.report.method;
     } catch (const Error& error) {
       result.skipped = true;

@@ -19,8 +19,7 @@ const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> values_of(const Problem& problem, const std::vector<Input>& variables) {
   std::vector<double> values;
-  for (const Input& v : variables)
-    values.push_back((v.parameter ? problem.p : problem.y0)[std::size_t(v.index)]);
+  for (const Input& v : variables) values.push_back(value_of(problem, v));
   return values;
 }
 
@@ -47,8 +46,7 @@ bool solvable(const Evaluate& evaluate) {
 
 double loss_and_gradient(const Problem& problem, const std::vector<Input>& variables, double* gradient) {
   const ode::Gradient g = io::gradient(problem, solve(problem), "discrete");
-  for (std::size_t i = 0; i < variables.size(); ++i)
-    gradient[i] = (variables[i].parameter ? g.p : g.y0)[std::size_t(variables[i].index)];
+  for (std::size_t i = 0; i < variables.size(); ++i) gradient[i] = derivative_of(g, variables[i]);
   return g.value;
 }
 
@@ -78,7 +76,7 @@ class FitResiduals {
     std::vector<ode::OutputTangent> tangents;
     std::vector<ode::InputTangent> directions;
     if (jacobian) {
-      for (const Input& v : fit_.variables) directions.push_back(direction(v));
+      for (const Input& v : fit_.variables) directions.push_back(initial_tangent(moved, direction(v)));
       tangents = ode::sensitivities(solution, directions, times_);
     }
     int row = 0;
@@ -89,13 +87,14 @@ class FitResiduals {
         const std::size_t at = std::size_t(std::find(times_.begin(), times_.end(), t) - times_.begin());
         const double* x = solution.row(at);
         double y = 0;
-        series.value->value(t, x, moved.p.data(), &y, scratch.data());
+        const std::vector<double> p = ode::parameters_at(solution, t);
+        series.value->value(t, x, p.data(), &y, scratch.data());
         residual[row] = (y - series.measured[k]) / series.sigma;
         for (std::size_t j = 0; j < directions.size(); ++j) {
           const double* x_dot = tangents[j].samples.data() + at * moved.y0.size();
           double y_dot = 0;
-          series.value->jvp(t, x, moved.p.data(), 0.0, x_dot,
-                            directions[j].p.empty() ? nullptr : directions[j].p.data(), &y_dot,
+          const std::vector<double> p_dot = ode::parameter_tangent_at(solution, directions[j], t);
+          series.value->jvp(t, x, p.data(), 0.0, x_dot, p_dot.empty() ? nullptr : p_dot.data(), &y_dot,
                             scratch.data());
           jacobian[std::size_t(row) * directions.size() + j] = y_dot / series.sigma;
         }
@@ -106,8 +105,13 @@ class FitResiduals {
  private:
   ode::InputTangent direction(const Input& v) const {
     ode::InputTangent d;
-    std::vector<double>& moving = v.parameter ? d.p : d.y0;
-    moving.assign((v.parameter ? problem_.p : problem_.y0).size(), 0.0);
+    const bool state = v.of == Input::Of::state, parameter = v.of == Input::Of::parameter;
+    std::vector<double>& moving = state ? d.y0 : parameter ? d.p : d.controls;
+    moving.assign((state       ? problem_.y0
+                   : parameter ? problem_.p
+                               : problem_.options.controls.values)
+                      .size(),
+                  0.0);
     moving[std::size_t(v.index)] = 1;
     return d;
   }
@@ -150,8 +154,6 @@ std::vector<double> deviations(const FitResiduals& fit, const std::vector<double
 
 Optimum fit(const Problem& problem, const optim::Callback& callback) {
   const Fit& f = *problem.fit;
-  if (!problem.algebraic.empty())
-    throw Error({"[fit] knows no algebraic equations", problem.file, "use [optimize] with samples"});
   const FitResiduals residuals(problem);
   Optimum optimum{.variables = f.variables,
                   .start = values_of(problem, f.variables),
@@ -180,8 +182,7 @@ Optimum fit(const Problem& problem, const optim::Callback& callback) {
 
 Problem with_values(const Problem& problem, const std::vector<Input>& variables, const double* values) {
   Problem moved = problem;
-  for (std::size_t i = 0; i < variables.size(); ++i)
-    (variables[i].parameter ? moved.p : moved.y0)[std::size_t(variables[i].index)] = values[i];
+  for (std::size_t i = 0; i < variables.size(); ++i) value_of(moved, variables[i]) = values[i];
   return moved;
 }
 

@@ -8,6 +8,28 @@
 
 namespace costate::io {
 
+namespace {
+
+template <class Values>
+auto& element(const Input& input, Values& y0, Values& p, Values& controls) {
+  Values& values = input.of == Input::Of::state ? y0 : input.of == Input::Of::parameter ? p : controls;
+  return values[std::size_t(input.index)];
+}
+
+}  // namespace
+
+double& value_of(Problem& problem, const Input& input) {
+  return element(input, problem.y0, problem.p, problem.options.controls.values);
+}
+
+double value_of(const Problem& problem, const Input& input) {
+  return element(input, problem.y0, problem.p, problem.options.controls.values);
+}
+
+double derivative_of(const ode::Gradient& gradient, const Input& input) {
+  return element(input, gradient.y0, gradient.p, gradient.controls);
+}
+
 Problem parse_problem(std::string text, const std::string& name, const std::vector<Setting>& settings) {
   return ProblemReader(TomlDocument(std::move(text), name), settings).read();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "costate/io/scope.h"
+#include "costate/ode/gradient.h"
 #include "costate/ode/loss.h"
 #include "costate/ode/program_field.h"
 #include "costate/ode/solve.h"
@@ -23,9 +24,10 @@ namespace costate::io {
 
 // One number among the inputs that an optimiser changes.
 struct Input {
-  std::string name;        // "parameters.g", "state.u[2]"
-  bool parameter = false;  // else a state
-  int index = 0;           // in p or y0
+  enum class Of { state, parameter, control };
+  std::string name;  // "parameters.g", "state.u[2]", "controls.thrust[0]"
+  Of of = Of::state;
+  int index = 0;  // in y0, p or options.controls.values
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 
@@ -55,6 +57,11 @@ struct Fit {
 struct Problem {
   std::string file;
   std::vector<Variable> states, parameters;
+  // Each has `size` values over time, in options.controls.values at control_index(control, i).
+  std::vector<Variable> controls;
+  std::size_t control_index(const Variable& control, int i) const {
+    return std::size_t(i) * controls.size() + std::size_t(control.offset);
+  }
   std::vector<double> y0, p;
   std::vector<std::string> equations;  // as written, one per element of the state
   std::vector<std::string> guards;     // as written, one per event
@@ -62,7 +69,7 @@ struct Problem {
 
   std::shared_ptr<const ode::VectorField> field;
   double t0 = 0, t1 = 0;
-  ode::Options options;  // with the events and the running cost
+  ode::Options options;  // with the controls, the events and the running cost
   ode::Loss loss;
   std::string final_text, running_text, samples_text;  // of the loss, as written
   bool has_loss() const { return loss.final || loss.samples || options.running; }
@@ -70,6 +77,11 @@ struct Problem {
   std::optional<Optimize> optimize;
   std::optional<Fit> fit;
 };
+
+// The value that `input` names, and its part of a gradient.
+double& value_of(Problem& problem, const Input& input);
+double value_of(const Problem& problem, const Input& input);
+double derivative_of(const ode::Gradient& gradient, const Input& input);
 
 // A value given beside the file: {"parameters.g", "1.6"}.
 using Setting = std::pair<std::string, std::string>;

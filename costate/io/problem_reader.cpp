@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/io/sample_cost.h"
+#include "costate/ode/consistent_jump.h"
 #include "costate/ode/method.h"
 
 namespace costate::io {
@@ -34,15 +35,15 @@ std::string written(const TomlValue& formula) {
 }  // namespace
 
 ProblemReader::ProblemReader(TomlDocument document, const std::vector<Setting>& settings)
-    : document_(std::move(document)), root_(document_.root()) {
+    : TomlValues(std::move(document)), root_(document_.root()) {
   problem_.file = document_.name();
   for (const Setting& setting : settings) apply(setting);
 }
 
 Problem ProblemReader::read() {
   document_.require_known_keys(root_,
-                               {"state", "parameters", "definitions", "equations", "events", "solve", "loss",
-                                "optimize", "fit", "title"},
+                               {"state", "parameters", "controls", "definitions", "equations", "events",
+                                "solve", "loss", "optimize", "fit", "title"},
                                "the file");
   if (const TomlValue* title = root_.find("title")) string(*title, "title");
   problem_.states = variables("state", problem_.y0);
@@ -52,7 +53,8 @@ Problem ProblemReader::read() {
                    "add a table [state] with the initial value of every state: x = 1.0");
   }
   problem_.parameters = variables("parameters", problem_.p);
-  scope_.emplace(document_, problem_.states, problem_.parameters);
+  read_controls();
+  scope_.emplace(document_, problem_.states, problem_.parameters, problem_.controls);
   read_definitions();
   read_solve();
   read_equations();
@@ -223,9 +225,6 @@ void ProblemReader::read_events() {
     document_.fail(found->place, "events must be an array of tables", "write [[events]]");
   if (found->items.size() > kMaxEvents)
     document_.fail(found->place, "there are more than " + std::to_string(kMaxEvents) + " events");
-  if (!problem_.algebraic.empty() && !found->items.empty())
-    document_.fail(found->items[0].place, "events and algebraic equations do not go together",
-                   "eliminate the algebraic states, or the events");
   for (const TomlValue& event : found->items) read_event(table(event, "an event"));
 }
 
@@ -259,6 +258,8 @@ void ProblemReader::read_event(const TomlValue& v) {
       std::copy(list.begin(), list.end(), all.begin() + state->offset);
     }
     event.jump = std::make_shared<ode::ProgramFunction>(scope_->jump(all));
+    if (!problem_.algebraic.empty())
+      event.jump = std::make_shared<ode::ConsistentJump>(problem_.field, event.jump);
   }
   problem_.options.events.push_back(std::move(event));
 }

@@ -2,25 +2,17 @@
 #pragma once
 
 #include "costate/io/problem.h"
+#include "costate/io/toml_values.h"
 
 namespace costate::io {
 
-class ProblemReader {
+class ProblemReader : private TomlValues {
  public:
   ProblemReader(TomlDocument document, const std::vector<Setting>& settings);
   Problem read();
 
  private:
-  // reader_values.cpp: single values, with their checks.
-  double number(const TomlValue& v, const std::string& what) const;
-  double positive(const TomlValue& v, const std::string& what) const;
-  long count(const TomlValue& v, const std::string& what, long largest) const;
-  bool boolean(const TomlValue& v, const std::string& what) const;
-  const std::string& string(const TomlValue& v, const std::string& what) const;
-  std::vector<double> numbers(const TomlValue& v, const std::string& what) const;
-  const TomlValue& table(const TomlValue& v, const std::string& what) const;
-  const std::string& choice(const TomlValue& v, const std::string& what,
-                            const std::vector<std::string>& known) const;
+  // reader_settings.cpp
   void apply(const Setting& setting);
 
   std::vector<Variable> variables(const char* table, std::vector<double>& values) const;
@@ -28,6 +20,7 @@ class ProblemReader {
   std::vector<const TomlValue*> formulas(const Variable& state, const TomlValue& v) const;
   std::shared_ptr<const ode::Function> function(const TomlValue& formula) const;
 
+  void read_controls();  // reader_controls.cpp
   void read_definitions();
   void read_equations();
   void read_solve();
@@ -45,7 +38,6 @@ class ProblemReader {
   std::vector<Input> input(const std::string& name, Place place) const;
   void read_bounds(const TomlValue& bounds, const std::string& prefix, std::vector<Input>& inputs) const;
 
-  TomlDocument document_;
   const TomlValue& root_;
   std::optional<Scope> scope_;
   Problem problem_;

@@ -5,14 +5,18 @@
 
 namespace costate::io {
 
-// "parameters.k": every element of k; "parameters.k[1]": one.
+// "parameters.k": every element of k; "parameters.k[1]": one. "controls.u": every value over time.
 std::vector<Input> ProblemReader::input(const std::string& name, Place place) const {
-  const bool parameter = name.starts_with("parameters."), state = name.starts_with("state.");
-  if (!parameter && !state)
-    document_.fail(place, "'" + name + "' is neither a parameter nor a state",
-                   "write \"parameters.NAME\" or \"state.NAME\"");
-  const std::string prefix = parameter ? "parameters." : "state.";
-  const std::vector<Variable>& all = parameter ? problem_.parameters : problem_.states;
+  using Of = Input::Of;
+  const std::string prefix = name.substr(0, name.find('.') + 1);
+  if (prefix != "parameters." && prefix != "state." && prefix != "controls.")
+    document_.fail(place, "'" + name + "' is neither a parameter nor a state nor a control",
+                   "write \"parameters.NAME\", \"state.NAME\" or \"controls.NAME\"");
+  const Of of = prefix == "state." ? Of::state : prefix == "parameters." ? Of::parameter : Of::control;
+  const std::vector<Variable>& all = of == Of::state       ? problem_.states
+                                     : of == Of::parameter ? problem_.parameters
+                                                           : problem_.controls;
+  const int stride = of == Of::control ? int(problem_.controls.size()) : 1;
   std::string base = name.substr(prefix.size());
   int element = -1;
   if (const std::size_t bracket = base.find('['); bracket != std::string::npos && base.ends_with(']')) {
@@ -33,7 +37,7 @@ std::vector<Input> ProblemReader::input(const std::string& name, Place place) co
     std::vector<Input> inputs;
     for (int i = 0; i < v.size; ++i) {
       if (element < 0 || element == i)
-        inputs.push_back({.name = prefix + v.element(i), .parameter = parameter, .index = v.offset + i});
+        inputs.push_back({.name = prefix + v.element(i), .of = of, .index = v.offset + i * stride});
     }
     return inputs;
   }
@@ -62,7 +66,7 @@ void ProblemReader::read_bounds(const TomlValue& bounds, const std::string& pref
   for (std::size_t i = 0; i < bounds.keys.size(); ++i) {
     const std::string name = prefix + bounds.keys[i];
     const TomlValue& v = bounds.items[i];
-    if (v.is(TomlValue::Kind::table) && (name == "parameters" || name == "state")) {
+    if (v.is(TomlValue::Kind::table) && (name == "parameters" || name == "state" || name == "controls")) {
       read_bounds(v, name + ".", variables);
       continue;
     }

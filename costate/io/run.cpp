@@ -33,6 +33,7 @@ ode::AdjointOptions adjoint_options(const Problem& problem) {
 
 ode::Gradient cvodes_gradient(const Problem& problem, const ode::Solution& solution) {
   const char* const name = "cvodes";
+  refuse(!problem.controls.empty(), name, "knows no controls");
   refuse(!ode::sundials::available(), name, "needs SUNDIALS, which this build does not have");
   refuse(!problem.options.events.empty(), name, "knows no events");
   refuse(problem.loss.samples != nullptr, name, "knows no samples");
@@ -102,10 +103,18 @@ ode::Gradient cvodes_gradient(const Problem& problem, const ode::Solution& solut
   return result;
 }
 
+// p and, where there are controls, their first values: what the equations see at the start.
+std::vector<double> start_parameters(const Problem& problem) {
+  std::vector<double> p = problem.p;
+  const std::vector<double>& u = problem.options.controls.values;
+  p.insert(p.end(), u.begin(), u.begin() + std::ptrdiff_t(problem.controls.size()));
+  return p;
+}
+
 // A right-hand side that starts out infinite or NaN is a mistake of the equations, not of the step size.
 void check_start(const Problem& problem, const std::vector<double>& y0) {
   std::vector<double> f(y0.size()), scratch(problem.field->scratch_size());
-  problem.field->value(problem.t0, y0.data(), problem.p.data(), f.data(), scratch.data());
+  problem.field->value(problem.t0, y0.data(), start_parameters(problem).data(), f.data(), scratch.data());
   for (const Variable& v : problem.states) {
     for (int i = 0; i < v.size; ++i) {
       if (std::isfinite(f[std::size_t(v.offset + i)])) continue;
@@ -122,8 +131,24 @@ void check_start(const Problem& problem, const std::vector<double>& y0) {
 std::vector<double> initial_state(const Problem& problem) {
   std::vector<double> y0 = problem.y0;
   if (!problem.algebraic.empty())
-    ode::ConsistentState(*problem.field).make_consistent(problem.t0, y0.data(), problem.p.data());
+    ode::ConsistentState(*problem.field)
+        .make_consistent(problem.t0, y0.data(), start_parameters(problem).data());
   return y0;
+}
+
+ode::InputTangent initial_tangent(const Problem& problem, ode::InputTangent d) {
+  if (problem.algebraic.empty()) return d;
+  const std::vector<double> y0 = initial_state(problem), p = start_parameters(problem);
+  std::vector<double> y0_dot(y0.size()), p_dot(p.size(), 0.0);
+  std::copy(d.p.begin(), d.p.end(), p_dot.begin());
+  if (!d.controls.empty())
+    std::copy_n(d.controls.begin(), problem.controls.size(),
+                p_dot.begin() + std::ptrdiff_t(problem.p.size()));
+  ode::ConsistentState(*problem.field)
+      .make_consistent_jvp(problem.t0, y0.data(), p.data(), d.t0, d.y0.empty() ? nullptr : d.y0.data(),
+                           p_dot.data(), y0_dot.data());
+  d.y0 = y0_dot;
+  return d;
 }
 
 ode::Solution solve(const Problem& problem) {
@@ -165,11 +190,14 @@ ode::Gradient gradient(const Problem& problem, const ode::Solution& solution, co
     throw Error({"there is no adjoint '" + adjoint + "'", "", suggestion(adjoint, adjoint_names())});
   }
   if (algebraic) {
-    std::vector<double> y0_bar(g.y0.size(), 0.0);
+    const std::vector<double> p = start_parameters(problem);
+    std::vector<double> y0_bar(g.y0.size(), 0.0), p_bar(p.size(), 0.0);
     ode::ConsistentState(*problem.field)
-        .make_consistent_vjp(problem.t0, initial_state(problem).data(), problem.p.data(), g.y0.data(), &g.t0,
-                             y0_bar.data(), g.p.data());
+        .make_consistent_vjp(problem.t0, initial_state(problem).data(), p.data(), g.y0.data(), &g.t0,
+                             y0_bar.data(), p_bar.data());
     g.y0 = y0_bar;
+    for (std::size_t i = 0; i < p.size(); ++i)
+      (i < g.p.size() ? g.p[i] : g.controls[i - g.p.size()]) += p_bar[i];
   }
   return g;
 }

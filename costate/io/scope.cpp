@@ -47,7 +47,7 @@ ad::Id splice(ad::Builder& builder, const ad::Program& program, const std::vecto
 }  // namespace
 
 Scope::Scope(const TomlDocument& document, const std::vector<Variable>& states,
-             const std::vector<Variable>& parameters)
+             const std::vector<Variable>& parameters, const std::vector<Variable>& controls)
     : document_(document) {
   fields_.push_back({"t", 1});
   for (const Variable& v : states) {
@@ -63,6 +63,13 @@ Scope::Scope(const TomlDocument& document, const std::vector<Variable>& states,
     parameters_ += v.size;
     if (parameters_ > kMaxElements)
       document_.fail(v.place, "there are more than " + std::to_string(kMaxElements) + " parameters");
+  }
+  for (const Variable& v : controls) {
+    check_new_name(v.name, v.place);
+    fields_.push_back({v.name, 1});
+    if (++parameters_ > kMaxElements)
+      document_.fail(v.place,
+                     "there are more than " + std::to_string(kMaxElements) + " parameters and controls");
   }
 }
 

@@ -2,6 +2,7 @@
 //
 //   states         in the order of the file, one after the other: the vector x
 //   parameters     likewise: the vector p
+//   controls       one number each, at the end of p
 //   definitions    named formulas, each may use those above it; computed once however often they are used
 //   t, pi          and e unless it is a name of the file
 //
@@ -20,7 +21,7 @@ namespace costate::io {
 // A named number or array of the file.
 struct Variable {
   std::string name;
-  int offset = 0, size = 1;  // its elements in x or p
+  int offset = 0, size = 1;  // its elements in x or p; the values of a control: see Problem::controls
   bool array = false;        // written in brackets
   Place place = {};
 
@@ -31,7 +32,7 @@ struct Variable {
 class Scope {
  public:
   Scope(const TomlDocument& document, const std::vector<Variable>& states,
-        const std::vector<Variable>& parameters);
+        const std::vector<Variable>& parameters, const std::vector<Variable>& controls = {});
 
   // An Error if the name cannot be used in formulas, or is taken.
   void check_new_name(const std::string& name, Place place);
@@ -46,7 +47,7 @@ class Scope {
   ad::Program jump(const std::vector<const TomlValue*>& formulas) const;
 
   int states() const { return states_; }
-  int parameters() const { return parameters_; }
+  int parameters() const { return parameters_; }  // with the controls
 
  private:
   struct Definition {
@@ -58,7 +59,7 @@ class Scope {
 
   const TomlDocument& document_;
   int states_ = 0, parameters_ = 0;
-  std::vector<ad::Field> fields_;  // t, states, parameters, definitions
+  std::vector<ad::Field> fields_;  // t, states, parameters, controls, definitions
   std::vector<Definition> definitions_;
 };
 

@@ -86,7 +86,7 @@ class AdaptiveEnsemble {
     std::vector<Finish> finishes;
   };
 
-  // Two groups of lanes in counterpoint: see stages_beside_control.
+  // Two groups of lanes in counterpoint: see stages_beside_control. (Four gain nothing.)
   static constexpr int kGroups = 2;
   static constexpr std::int64_t kChunk = 16 * kGroups * kLanes;
   static constexpr double kLogFloor = -13.287712379549449;  // log2(1e-4)
@@ -137,40 +137,63 @@ class AdaptiveEnsemble {
       s.set(lane, v);
   }
 
-  // Starting step of [HNW II.4], for one world.
-  double initial_step(const Vec<double, NX>& x, const Vec<double, NP>& p, Vec<double, NX>& f0) const {
-    const double sign = t1_ >= t0_ ? 1 : -1;
-    f0 = Rhs::value(t0_, x, Vec<double, 0>{}, p);
-    double d0 = 0, d1 = 0, d2 = 0;
-    const auto scaled = [&](double v, int i) {
-      const double r = v / (options_.atol + options_.rtol * std::abs(x[i]));
-      return r * r / NX;
+  // How the worlds of a chunk set out: f(x0) and the first step size, [index][world of the chunk].
+  struct Start {
+    alignas(64) double h[kChunk];
+    alignas(64) double f0[NX][kChunk];
+  };
+
+  // Starting step of [HNW II.4], for a pack of worlds.
+  S initial_step(const X& x, const P& p, X& f0) const {
+    const S sign(t1_ >= t0_ ? 1.0 : -1.0), span(std::abs(t1_ - t0_)), tiny(1e-300);
+    f0 = Rhs::value(S(t0_), x, Vec<S, 0>{}, p);
+    const auto norm = [&](const X& v) {
+      S sum(0.0);
+      for (int i = 0; i < NX; ++i) {
+        const S ratio = v[i] / (S(options_.atol) + S(options_.rtol) * abs(x[i]));
+        sum += ratio * ratio;
+      }
+      return sqrt(sum * S(1.0 / NX));
     };
-    for (int i = 0; i < NX; ++i) d0 += scaled(x[i], i), d1 += scaled(f0[i], i);
-    d0 = std::sqrt(d0), d1 = std::sqrt(d1);
-    const double span = std::abs(t1_ - t0_);
-    const double h0 = std::min(d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1, span);
-    Vec<double, NX> x1;
+    const S d0 = norm(x), d1 = norm(f0);
+    const S h0 =
+        min(select((d0 < S(1e-5)) | (d1 < S(1e-5)), S(1e-6), S(0.01) * d0 / max(d1, tiny)), span);
+    X x1, change;
     for (int i = 0; i < NX; ++i) x1[i] = x[i] + sign * h0 * f0[i];
-    const Vec<double, NX> f1 = Rhs::value(t0_ + sign * h0, x1, Vec<double, 0>{}, p);
-    for (int i = 0; i < NX; ++i) d2 += scaled(f1[i] - f0[i], i);
-    d2 = std::sqrt(d2) / h0;
-    const double steepest = std::max(d1, d2);
-    const double h1 = steepest <= 1e-15 ? std::max(1e-6, h0 * 1e-3) : std::pow(0.01 / steepest, 0.2);
-    return std::min({100 * h0, h1, span});
+    const X f1 = Rhs::value(S(t0_) + sign * h0, x1, Vec<S, 0>{}, p);
+    for (int i = 0; i < NX; ++i) change[i] = f1[i] - f0[i];
+    const S d2 = norm(change) / max(h0, tiny);
+    const S steepest = max(d1, d2);
+    const S h1 = select(steepest <= S(1e-15), max(S(1e-6), h0 * S(1e-3)),
+                        pow(S(0.01) / max(steepest, S(1e-15)), S(0.2)));
+    return min(min(S(100.0) * h0, h1), span);
   }
 
-  void enter(Lanes& l, int lane, long iteration, std::int64_t world, std::int64_t worlds, const double* y0,
-             const double* p) const {
-    Vec<double, NX> x, f0;
-    Vec<double, NP> q;
-    for (int i = 0; i < NX; ++i) x[i] = y0[i * worlds + world];
-    for (int i = 0; i < NP; ++i) q[i] = p[i * worlds + world];
-    const double h = initial_step(x, q, f0);
-    for (int i = 0; i < NX; ++i) set_lane(l.x[i], lane, x[i]), set_lane(l.k0[i], lane, f0[i]);
-    for (int i = 0; i < NP; ++i) set_lane(l.p[i], lane, q[i]);
+  [[gnu::noinline]] void set_out(std::int64_t begin, std::int64_t end, std::int64_t worlds, const double* y0,
+                                 const double* p, Start& start) const {
+    for (std::int64_t first = begin; first < end; first += kLanes) {
+      X x = X::zero(), f0;
+      P q = P::zero();
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const std::int64_t world = std::min(first + lane, end - 1);
+        for (int i = 0; i < NX; ++i) set_lane(x[i], lane, y0[i * worlds + world]);
+        for (int i = 0; i < NP; ++i) set_lane(q[i], lane, p[i * worlds + world]);
+      }
+      store<S>(start.h + (first - begin), initial_step(x, q, f0));
+      for (int i = 0; i < NX; ++i) store<S>(start.f0[i] + (first - begin), f0[i]);
+    }
+  }
+
+  // `world` takes a lane; `place` is where it stands in the chunk.
+  void enter(Lanes& l, int lane, long iteration, std::int64_t world, std::int64_t place, std::int64_t worlds,
+             const double* y0, const double* p, const Start& start) const {
+    for (int i = 0; i < NX; ++i) {
+      set_lane(l.x[i], lane, y0[i * worlds + world]);
+      set_lane(l.k0[i], lane, start.f0[i][place]);
+    }
+    for (int i = 0; i < NP; ++i) set_lane(l.p[i], lane, p[i * worlds + world]);
     set_lane(l.t, lane, t0_);
-    set_lane(l.h, lane, h);
+    set_lane(l.h, lane, start.h[place]);
     set_lane(l.log_old, lane, kLogFloor);
     set_lane(l.grow, lane, 10.0);
     l.world[lane] = world;
@@ -244,13 +267,16 @@ class AdaptiveEnsemble {
                EnsembleResult& result, Chunk* chunk) const {
     const double smallest =
         16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0_), std::abs(t1_));
+    Start start;
+    set_out(begin, end, worlds, y0, p, start);
     Lanes groups[kGroups];
     std::int64_t next = begin;
     int busy = 0;
     for (Lanes& l : groups) {
       for (int lane = 0; lane < kLanes; ++lane) {
         // More lanes than worlds: the spare ones stand at the end of the first world, and nobody looks.
-        enter(l, lane, 0, next < end ? next : begin, worlds, y0, p);
+        const std::int64_t world = next < end ? next : begin;
+        enter(l, lane, 0, world, world - begin, worlds, y0, p, start);
         if (next < end) {
           ++busy;
           ++next;
@@ -267,14 +293,17 @@ class AdaptiveEnsemble {
       nobody.length = S(0);
       nobody.last = nobody.length > S(0);
       nobody.y = nobody.k6 = nobody.error = X::zero();
-      stages_beside_control(groups[1], nobody, smallest, nullptr, &arrived, &trouble);
+      for (int g = kGroups / 2; g < kGroups; ++g) {
+        stages_beside_control(groups[g], nobody, smallest, nullptr, &arrived, &trouble);
+      }
     }
     for (long iteration = 0; busy > 0; ++iteration) {
       if (chunk) chunk->log.resize(chunk->log.size() + kGroups);
-      for (int g = kGroups - 1; g >= 0; --g) {
+      for (int beside = 0; beside < kGroups; ++beside) {
+        const int g = (beside + kGroups / 2) % kGroups;
         Lanes& l = groups[g];
         Attempt* log = chunk ? chunk->log.data() + chunk->log.size() - kGroups + g : nullptr;
-        stages_beside_control(groups[1 - g], l, smallest, log, &arrived, &trouble);
+        stages_beside_control(groups[beside], l, smallest, log, &arrived, &trouble);
         // Trouble and arrivals are rare: look lane by lane only then.
         if (any(trouble) || (iteration & 255) == 255) check(l, iteration, smallest);
         if (!any(arrived)) continue;
@@ -287,7 +316,8 @@ class AdaptiveEnsemble {
           attempts += iteration + 1 - l.entered[lane];
           if (chunk) chunk->finishes.push_back({std::size_t(iteration * kGroups + g), lane, world});
           if (next < end) {
-            enter(l, lane, iteration + 1, next++, worlds, y0, p);
+            enter(l, lane, iteration + 1, next, next - begin, worlds, y0, p, start);
+            ++next;
           } else {
             l.world[lane] = -1;  // keeps the last world, standing still at t1
             --busy;

@@ -13,12 +13,12 @@ namespace {
 }
 
 // dz = -(f_x' lambda, f_p' lambda)
-void adjoint_rates(const Trajectory& tr, double t, const double* x, const double* lambda, double* dz,
+void adjoint_rates(const Trajectory& tr, int row, double t, const double* x, const double* lambda, double* dz,
                    double* scratch) {
-  const int n = tr.states(), size = n + int(tr.p.size());
+  const int n = tr.states(), size = n + int(tr.parameters.width());
   double t_bar = 0;
   std::fill(dz, dz + size, 0.0);
-  tr.field->vjp(t, x, tr.p.data(), lambda, &t_bar, dz, dz + n, scratch);
+  tr.field->vjp(t, x, tr.parameters.row(row), lambda, &t_bar, dz, dz + n, scratch);
   for (int i = 0; i < size; ++i) dz[i] = -dz[i];
 }
 
@@ -27,7 +27,7 @@ void adjoint_rates(const Trajectory& tr, double t, const double* x, const double
 InterpolatingField::InterpolatingField(const Trajectory& trajectory)
     : trajectory_(trajectory),
       n_(trajectory.states()),
-      np_(int(trajectory.p.size())),
+      np_(int(trajectory.parameters.width())),
       replay_(trajectory),
       x_(std::size_t(trajectory.states())) {}
 
@@ -46,14 +46,14 @@ const double* InterpolatingField::state_at(double t) const {
 }
 
 void InterpolatingField::value(double t, const double* z, const double*, double* dz, double* scratch) const {
-  adjoint_rates(trajectory_, t, state_at(t), z, dz, scratch);
+  adjoint_rates(trajectory_, segment_.row, t, state_at(t), z, dz, scratch);
 }
 
 void InterpolatingField::jvp(double t, const double*, const double*, double t_dot, const double* z_dot,
                              const double*, double* dz_dot, double* scratch) const {
   if (t_dot != 0) not_available("derivative by time: implicit methods that need one cannot integrate it");
   std::fill(dz_dot, dz_dot + n_ + np_, 0.0);
-  if (z_dot) adjoint_rates(trajectory_, t, state_at(t), z_dot, dz_dot, scratch);
+  if (z_dot) adjoint_rates(trajectory_, segment_.row, t, state_at(t), z_dot, dz_dot, scratch);
 }
 
 void InterpolatingField::vjp(double, const double*, const double*, const double*, double*, double*, double*,
@@ -62,8 +62,8 @@ void InterpolatingField::vjp(double, const double*, const double*, const double*
 }
 
 void BacksolveField::value(double t, const double* z, const double*, double* dz, double* scratch) const {
-  trajectory_.field->value(t, z, trajectory_.p.data(), dz, scratch);
-  adjoint_rates(trajectory_, t, z, z + n_, dz + n_, scratch);
+  trajectory_.field->value(t, z, trajectory_.parameters.row(row_), dz, scratch);
+  adjoint_rates(trajectory_, row_, t, z, z + n_, dz + n_, scratch);
 }
 
 void BacksolveField::jvp(double, const double*, const double*, double, const double*, const double*, double*,

@@ -1,4 +1,5 @@
-// The right-hand sides of continuous_adjoint.h as vector fields: states (lambda, mu) or (x, lambda, mu).
+// The right-hand sides of continuous_adjoint.h as vector fields: states (lambda, mu) or (x, lambda, mu). mu belongs to the
+// row of parameters of the segment that was entered last.
 #pragma once
 
 #include <vector>
@@ -41,7 +42,8 @@ class InterpolatingField final : public VectorField {
 class BacksolveField final : public VectorField {
  public:
   explicit BacksolveField(const Trajectory& trajectory)
-      : trajectory_(trajectory), n_(trajectory.states()), np_(int(trajectory.p.size())) {}
+      : trajectory_(trajectory), n_(trajectory.states()), np_(int(trajectory.parameters.width())) {}
+  void enter(const Segment& segment) { row_ = segment.row; }
 
   int states() const override { return 2 * n_ + np_; }
   int parameters() const override { return 0; }
@@ -54,7 +56,7 @@ class BacksolveField final : public VectorField {
 
  private:
   const Trajectory& trajectory_;
-  int n_, np_;
+  int n_, np_, row_ = 0;
 };
 
 }  // namespace costate::ode

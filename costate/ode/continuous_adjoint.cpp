@@ -33,7 +33,9 @@ class BackwardPass {
   void segment_backwards(const Segment& segment);
   void jump(int index, bool last);
   void compare(const double* truth);
-  double rate(double t, const double* x);  // <lambda, f>
+  void leave_row();                        // its mu is complete
+  void cross_knot(const Segment& before);  // from the interval after it
+  double rate(double t, const double* x);  // <lambda, f> in this row
 
   const Trajectory& tr_;
   const Cotangents& seed_;
@@ -45,6 +47,9 @@ class BackwardPass {
   Replay replay_;
   std::size_t pending_;
   std::vector<double> x_, lambda_mu_, f_, scratch_;
+  int row_;
+  std::vector<double> rows_bar_;
+  double t0_bar_ = 0, t1_bar_ = 0;
   double worst_ = 0;  // relative error of the reconstructed state
   long steps_ = 0;
 };
@@ -56,14 +61,16 @@ BackwardPass::BackwardPass(const Solution& solution, const Cotangents& cotangent
       options_(options),
       backsolve_(backsolve),
       n_(tr_.states()),
-      np_(int(tr_.p.size())),
+      np_(int(tr_.parameters.width())),
       interpolating_(tr_),
       backsolving_(tr_),
       replay_(tr_),
       pending_(cotangents.sample_times.size()),
       x_(tr_.final),
       lambda_mu_(z(n_ + np_), 0.0),
-      f_(z(n_)) {
+      f_(z(n_)),
+      row_(tr_.last_row()),
+      rows_bar_(tr_.parameters.zeros()) {
   if (!tr_.field->mass().empty()) {
     throw Error(
         {"continuous adjoints do not take a mass matrix", "", "use the discrete adjoint (ode::gradient)"});
@@ -78,7 +85,7 @@ BackwardPass::BackwardPass(const Solution& solution, const Cotangents& cotangent
 }
 
 double BackwardPass::rate(double t, const double* x) {
-  tr_.field->value(t, x, tr_.p.data(), f_.data(), scratch_.data());
+  tr_.field->value(t, x, tr_.parameters.row(row_), f_.data(), scratch_.data());
   return std::inner_product(f_.begin(), f_.end(), lambda_mu_.begin(), 0.0);
 }
 
@@ -90,6 +97,7 @@ void BackwardPass::integrate(const Segment& segment, double from, double to) {
                         .max_steps = options_.max_steps,
                         .keep_every = 1 << 20};
   if (backsolve_) {
+    backsolving_.enter(segment);
     std::vector<double> start = x_;
     start.insert(start.end(), lambda_mu_.begin(), lambda_mu_.end());
     const Solution s = solve(backsolving_, {from, to}, start, {}, options);
@@ -125,7 +133,7 @@ void BackwardPass::jump(int index, bool last) {
   const EventRecord& record = tr_.events[z(index)];
   const Event& event = tr_.guards[z(record.event)];
   const double* before = record.before.data();
-  const double* p = tr_.p.data();
+  const double* p = tr_.parameters.row(row_);
   double t_e_bar = seed_.event_times.empty() ? 0.0 : seed_.event_times[z(index)];
   double after_rate = 0;  // <f+, lambda+>: none where the solution ends
   if (last)
@@ -166,6 +174,22 @@ void BackwardPass::compare(const double* truth) {
   worst_ = std::max(worst_, difference / std::max(size, options_.atol));
 }
 
+void BackwardPass::leave_row() {
+  double* bar = rows_bar_.data() + row_ * np_;
+  for (int i = 0; i < np_; ++i) bar[i] += lambda_mu_[z(n_ + i)];
+  std::fill_n(lambda_mu_.begin() + n_, np_, 0.0);
+}
+
+void BackwardPass::cross_knot(const Segment& before) {
+  const double* x = backsolve_ ? x_.data() : replay_.start(before.last + 1);
+  const double rate_after = rate(before.to, x);
+  leave_row();
+  row_ = before.row;
+  const double tau_bar = rate(before.to, x) - rate_after;
+  t0_bar_ += (1 - before.fraction) * tau_bar;
+  t1_bar_ += before.fraction * tau_bar;
+}
+
 Gradient BackwardPass::run() {
   Gradient out;
   const std::vector<Segment> segments = segments_of(tr_);
@@ -174,6 +198,7 @@ Gradient BackwardPass::run() {
   try {
     for (std::size_t i = segments.size(); i-- > 0;) {
       const Segment& segment = segments[i];
+      if (segment.row != row_) cross_knot(segment);
       if (segment.ends_in_event) jump(tr_.steps[z(segment.last)].event, i + 1 == segments.size());
       segment_backwards(segment);
       if (backsolve_) compare(replay_.start(segment.first));
@@ -192,8 +217,13 @@ Gradient BackwardPass::run() {
     }
   }
   if (!segments.empty()) out.t0 = -rate(tr_.t0, replay_.start(0));
+  out.t0 += t0_bar_;
+  out.t1 += t1_bar_;
+  leave_row();
   out.y0.assign(lambda_mu_.begin(), lambda_mu_.begin() + tr_.user_states);
-  out.p.assign(lambda_mu_.begin() + n_, lambda_mu_.end());
+  out.p.assign(tr_.parameters.parameters(), 0.0);
+  out.controls.assign(tr_.parameters.control_values(), 0.0);
+  tr_.parameters.transpose(rows_bar_, out.p.data(), out.controls.data(), out.t0, out.t1);
   out.report.method =
       std::string(backsolve_ ? "backsolve" : "interpolating") + " continuous adjoint, " + options_.method;
   out.report.steps = steps_;
@@ -223,7 +253,7 @@ Gradient with_loss(const Solution& solution, const Loss& loss, const AdjointOpti
   const LossDerivatives l = evaluate(solution, loss);
   Gradient g = BackwardPass(solution, l.cotangents, options, backsolve).run();
   g.value = l.value;
-  for (std::size_t i = 0; i < g.p.size(); ++i) g.p[i] += l.p_bar[i];
+  solution.trajectory().parameters.transpose(l.rows_bar, g.p.data(), g.controls.data(), g.t0, g.t1);
   return g;
 }
 

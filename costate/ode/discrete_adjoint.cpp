@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "costate/core/error.h"
@@ -15,7 +16,8 @@ std::size_t z(long i) { return static_cast<std::size_t>(i); }
 // One reverse sweep.
 class Sweep {
  public:
-  Sweep(const Trajectory& trajectory, const Cotangents& cotangents);
+  // rows_bar: what a loss says about the parameters directly; empty: nothing.
+  Sweep(const Trajectory& trajectory, const Cotangents& cotangents, std::vector<double> rows_bar);
   Gradient run();
 
  private:
@@ -27,9 +29,11 @@ class Sweep {
   void clear_step();
   long full_steps(const Segment& segment) const;
   void move_dt(long k, const Segment& segment);  // what step k's t and h say about dt
+  std::optional<double> by_dt(double t1_bar) const;
   void note_norm(long k) { norms_[z(k)] = norm(); }
   double norm() const;
-  StepCotangent step_bar() { return {&t_bar_, &h_bar_, x_bar_.data(), p_bar_.data()}; }
+  double* p_bar() { return rows_bar_.data() + z(row_) * tr_.parameters.width(); }
+  StepCotangent step_bar() { return {&t_bar_, &h_bar_, x_bar_.data(), p_bar()}; }
 
   const Trajectory& tr_;
   const Cotangents& seed_;
@@ -40,14 +44,20 @@ class Sweep {
 
   std::vector<double> lambda_;  // cotangent of the state where the sweep stands
   double time_bar_;             // and of the time there
-  std::vector<double> x_bar_, p_bar_, y_bar_, step_h_, g_x_, jump_bar_, scratch_;
+  std::vector<double> x_bar_, y_bar_, step_h_, g_x_, jump_bar_, scratch_;
+  std::vector<double> rows_bar_;  // of Trajectory::parameters
+  int row_ = 0;                   // of the segment
   double t_bar_ = 0, h_bar_ = 0;
-  double t1_bar_ = 0, dt_bar_ = 0;
+  double t0_bar_ = 0, t1_bar_ = 0, dt_bar_ = 0;
   std::vector<double> norms_;
 };
 
-Sweep::Sweep(const Trajectory& trajectory, const Cotangents& cotangents)
-    : tr_(trajectory), seed_(cotangents), replay_(trajectory), n_(trajectory.states()) {
+Sweep::Sweep(const Trajectory& trajectory, const Cotangents& cotangents, std::vector<double> rows_bar)
+    : tr_(trajectory),
+      seed_(cotangents),
+      replay_(trajectory),
+      n_(trajectory.states()),
+      rows_bar_(std::move(rows_bar)) {
   const auto n = z(n_);
   const auto user = z(trajectory.user_states);
   if ((!seed_.final.empty() && seed_.final.size() != user) ||
@@ -64,7 +74,7 @@ Sweep::Sweep(const Trajectory& trajectory, const Cotangents& cotangents)
   if (trajectory.quadrature) lambda_.back() = seed_.integral;
   time_bar_ = seed_.end_time;
   for (auto* v : {&x_bar_, &y_bar_, &step_h_, &g_x_, &jump_bar_}) v->assign(n, 0.0);
-  p_bar_.assign(trajectory.p.size(), 0.0);
+  if (rows_bar_.empty()) rows_bar_ = trajectory.parameters.zeros();
   norms_.assign(z(trajectory.size() + 1), 0.0);
   std::size_t scratch = 0;
   for (const Event& e : trajectory.guards) {
@@ -96,6 +106,18 @@ void Sweep::move_dt(long k, const Segment& segment) {
   if (std::abs(tr_.steps[z(k)].h) == tr_.dt) dt_bar_ += h_bar_;
 }
 
+// Knots stand at fractions of the span, and move with dt only as far as the whole span does: where dt fills every
+// interval, t1 = t0 + N dt.
+std::optional<double> Sweep::by_dt(double t1_bar) const {
+  if (tr_.dt == 0 || !tr_.events.empty()) return std::nullopt;
+  const double sign = tr_.t1 >= tr_.t0 ? 1 : -1;
+  if (tr_.parameters.count() == 1 && !tr_.parameters.linear()) return sign * dt_bar_;
+  const bool filled = std::all_of(tr_.steps.begin(), tr_.steps.end(),
+                                  [&](const StepRecord& step) { return std::abs(step.h) == tr_.dt; });
+  if (!filled) return std::nullopt;
+  return sign * double(tr_.size()) * t1_bar;
+}
+
 void Sweep::samples_of(long k, const StepInput& in) {
   for (; pending_ > 0 && samples_[pending_ - 1].step == k; --pending_) {
     const double theta = samples_[pending_ - 1].theta;
@@ -116,10 +138,9 @@ void Sweep::samples_of(long k, const StepInput& in) {
 
 void Sweep::segment_to_end(const Segment& segment) {
   const double length = segment.to - segment.from;
-  // A fixed grid that restarted at an event moves with it, and its last step ends at t1.
-  const bool restarted = tr_.dt > 0 && segment.first > 0;
-  double from_bar = 0;
-  t1_bar_ += time_bar_;
+  // A fixed grid that restarted at an event moves with it, and its last step ends at the segment's end.
+  const bool restarted = tr_.dt > 0 && segment.starts_at_event;
+  double from_bar = 0, to_bar = time_bar_;
   dt_bar_ += double(full_steps(segment)) * time_bar_;
   for (long k = segment.last; k >= segment.first; --k) {
     const StepInput in = replay_.input(k);
@@ -131,18 +152,20 @@ void Sweep::segment_to_end(const Segment& segment) {
       from_bar += t_bar_;
       if (k == segment.last) {
         from_bar -= h_bar_;
-        t1_bar_ += h_bar_;
+        to_bar += h_bar_;
       }
     } else {
       // An empty span: h is t1 - t0 itself.
       const double s = length != 0 ? (in.t - segment.from) / length : 0, w = length != 0 ? in.h / length : 1;
       from_bar += (1 - s) * t_bar_ - w * h_bar_;
-      t1_bar_ += s * t_bar_ + w * h_bar_;
+      to_bar += s * t_bar_ + w * h_bar_;
     }
     move_dt(k, segment);
     note_norm(k);
   }
   time_bar_ = from_bar;
+  t0_bar_ += (1 - segment.fraction) * to_bar;
+  t1_bar_ += segment.fraction * to_bar;
 }
 
 void Sweep::segment_to_event(const Segment& segment) {
@@ -176,8 +199,7 @@ void Sweep::event_step(long k, const StepInput& in) {
   std::copy(lambda_.begin(), lambda_.end(), y_bar_.begin());
   if (event.jump) {
     std::fill_n(y_bar_.begin(), tr_.user_states, 0.0);
-    event.jump->vjp(record.t, y, in.p, lambda_.data(), &time_bar_, y_bar_.data(), p_bar_.data(),
-                    scratch_.data());
+    event.jump->vjp(record.t, y, in.p, lambda_.data(), &time_bar_, y_bar_.data(), p_bar(), scratch_.data());
   }
 
   // Guard: how the event time answers.
@@ -198,7 +220,7 @@ void Sweep::event_step(long k, const StepInput& in) {
   const double s = -h_bar / G_h;
   double ignored = 0;
   std::fill(jump_bar_.begin(), jump_bar_.end(), 0.0);
-  event.guard->vjp(record.t, y, in.p, &s, &ignored, jump_bar_.data(), p_bar_.data(), scratch_.data());
+  event.guard->vjp(record.t, y, in.p, &s, &ignored, jump_bar_.data(), p_bar(), scratch_.data());
   for (int i = 0; i < n_; ++i) y_bar_[z(i)] += jump_bar_[z(i)];
   replay_.step_vjp(in, y_bar_.data(), step_bar());
   t_bar_ += time_bar_ + s * g_t;
@@ -208,6 +230,7 @@ Gradient Sweep::run() {
   const std::vector<Segment> segments = segments_of(tr_);
   norms_[z(tr_.size())] = norm();
   for (std::size_t i = segments.size(); i-- > 0;) {
+    row_ = segments[i].row;
     if (segments[i].ends_in_event)
       segment_to_event(segments[i]);
     else
@@ -215,10 +238,12 @@ Gradient Sweep::run() {
   }
   Gradient out;
   out.y0.assign(lambda_.begin(), lambda_.begin() + tr_.user_states);
-  out.p = p_bar_;
-  out.t0 = time_bar_;
+  out.t0 = time_bar_ + t0_bar_;
   out.t1 = t1_bar_;
-  if (tr_.dt > 0 && tr_.events.empty()) out.dt = dt_bar_ * (tr_.t1 >= tr_.t0 ? 1 : -1);
+  out.p.assign(tr_.parameters.parameters(), 0.0);
+  out.controls.assign(tr_.parameters.control_values(), 0.0);
+  tr_.parameters.transpose(rows_bar_, out.p.data(), out.controls.data(), out.t0, out.t1);
+  out.dt = by_dt(out.t1);
   GradientReport& report = out.report;
   report.method = "discrete adjoint of " + tr_.method;
   report.steps = tr_.size();
@@ -250,14 +275,13 @@ Gradient Sweep::run() {
 }  // namespace
 
 Gradient gradient(const Solution& solution, const Cotangents& cotangents) {
-  return Sweep(solution.trajectory(), cotangents).run();
+  return Sweep(solution.trajectory(), cotangents, {}).run();
 }
 
 Gradient gradient(const Solution& solution, const Loss& loss) {
   const LossDerivatives derivatives = evaluate(solution, loss);
-  Gradient out = gradient(solution, derivatives.cotangents);
+  Gradient out = Sweep(solution.trajectory(), derivatives.cotangents, derivatives.rows_bar).run();
   out.value = derivatives.value;
-  for (std::size_t i = 0; i < out.p.size(); ++i) out.p[i] += derivatives.p_bar[i];
   return out;
 }
 

@@ -5,10 +5,11 @@
 //
 // The accepted (t_k, h_k) are replayed as constants: the gradient is exact for this sequence of steps, and
 // within the tolerance of the derivative of the flow. Times move with the ends of their segment, which goes
-// from a = t0 or an event to the next event or t1:
+// from a = t0, an event or a knot of the controls to the next of them or to t1:
 //
-//   up to t1:       t_k = a + s_k (t1 - a), h_k = w_k (t1 - a), fractions frozen
-//                   (fixed dt after an event: t_k = a + k dt, and the last step ends at t1)
+//   up to t1 or a knot, b = t0 + w (t1 - t0):
+//                   t_k = a + s_k (b - a), h_k = w_k (b - a), fractions frozen
+//                   (fixed dt after an event: t_k = a + k dt, and the last step ends at b)
 //   up to an event: t_k = a + const, h_k constant but for the last, h_e, which solves
 //                   G(t, h, x, p) = g(t + h, y, p) = 0 with y = step(t, h, x, p)
 //
@@ -21,8 +22,9 @@
 // which is the classical saltation matrix (Hiskens, Pai, IEEE TCAS-I 47 (2000)) with the step's own
 // h-derivative in place of f.
 //
+// The p of a step is the row of its interval (controls.h); cotangents of rows become those of p, u, t0 and t1.
 // Tangents of the same map: forward_sensitivity.h; second derivatives: hessian.h.
-// Tests: tests/ode/discrete_adjoint_test.cpp, tests/ode/events_test.cpp.
+// Tests: tests/ode/discrete_adjoint_test.cpp, tests/ode/events_test.cpp, tests/ode/controls_test.cpp.
 #pragma once
 
 #include "costate/ode/gradient.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "costate/core/error.h"
 
@@ -74,6 +75,18 @@ void EventMonitor::start(double t, const double* x, bool forward) {
     if (side_[z(i)] == 0) side_[z(i)] = forward_ * sign(guard_rate_at(i, t, x));
     fired_[z(i)] = 0;
   }
+}
+
+void EventMonitor::change_parameters(const double* p, double t, const double* x) {
+  for (int i = 0; i < int(events_.size()); ++i) {
+    const double before = guard(i, t, x);
+    const double* const old = std::exchange(p_, p);
+    const double after = guard(i, t, x);
+    p_ = old;
+    if (after == before) continue;  // in particular, one that stands at zero is still to cross it
+    side_[z(i)] = sign(after);
+  }
+  p_ = p;
 }
 
 // From a side to a value on the other side. A guard that starts on no side (zero, at rest) has not crossed.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/ode/linear_control.h"
 
 namespace costate::ode {
 namespace {
@@ -19,12 +20,15 @@ class Pass {
 
  private:
   struct Direction {
-    const double* p_dot;
-    double from, t1;           // rates of the segment's start and of t1
+    std::vector<double> rows_dot;  // of Trajectory::parameters; empty: zero
+    const double* p_dot;           // its row in this segment
+    double t0, t1;
+    double from, to;           // rates of the segment's ends; of `to` where no event decides it
     double t = 0, h = 0;       // of the current step
     std::vector<double> x, y;  // at its start and end
     OutputTangent out;
   };
+  void enter(const Segment& segment);
   void set_times(const Segment& segment, long k);
   void event_step(long k, const StepInput& in);
   void samples_of(long k, const StepInput& in);
@@ -53,13 +57,19 @@ Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& direct
   scratch_.resize(scratch);
   for (const InputTangent& in : directions) {
     if ((!in.y0.empty() && int(in.y0.size()) != trajectory.user_states) ||
-        (!in.p.empty() && in.p.size() != trajectory.p.size())) {
+        (!in.p.empty() && in.p.size() != trajectory.parameters.parameters()) ||
+        (!in.controls.empty() && in.controls.size() != trajectory.parameters.control_values())) {
       throw Error({"a direction does not fit the solution", "ode::sensitivities",
-                   "y0: one per state, p: one per parameter, or empty"});
+                   "y0: one per state, p: one per parameter, controls: one per value, or empty"});
     }
-    Direction d{.p_dot = in.p.empty() ? nullptr : in.p.data(),
-                .from = in.t0,
+    Direction d{.rows_dot = trajectory.parameters.tangent(in.p.empty() ? nullptr : in.p.data(),
+                                                          in.controls.empty() ? nullptr : in.controls.data(),
+                                                          in.t0, in.t1),
+                .p_dot = nullptr,
+                .t0 = in.t0,
                 .t1 = in.t1,
+                .from = in.t0,
+                .to = in.t1,
                 .x = in.y0,
                 .y = {},
                 .out = {}};
@@ -69,20 +79,27 @@ Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& direct
   }
 }
 
+void Pass::enter(const Segment& segment) {
+  for (Direction& d : directions_) {
+    d.to = (1 - segment.fraction) * d.t0 + segment.fraction * d.t1;
+    if (!d.rows_dot.empty()) d.p_dot = d.rows_dot.data() + z(segment.row) * tr_.parameters.width();
+  }
+}
+
 void Pass::set_times(const Segment& segment, long k) {
   const StepRecord& step = tr_.steps[z(k)];
-  const bool restarted = tr_.dt > 0 && segment.first > 0;
+  const bool restarted = tr_.dt > 0 && segment.starts_at_event;
   for (Direction& d : directions_) {
     if (segment.ends_in_event || restarted) {
       d.t = d.from;
-      d.h = restarted && !segment.ends_in_event && k == segment.last ? d.t1 - d.from : 0.0;
+      d.h = restarted && !segment.ends_in_event && k == segment.last ? d.to - d.from : 0.0;
     } else {
       const double length = segment.to - segment.from;
       // An empty span: h is t1 - t0 itself.
       const double s = length != 0 ? (step.t - segment.from) / length : 0,
                    w = length != 0 ? step.h / length : 1;
-      d.t = (1 - s) * d.from + s * d.t1;
-      d.h = w * (d.t1 - d.from);
+      d.t = (1 - s) * d.from + s * d.to;
+      d.h = w * (d.to - d.from);
     }
   }
 }
@@ -129,6 +146,7 @@ void Pass::samples_of(long k, const StepInput& in) {
 std::vector<OutputTangent> Pass::run() {
   std::vector<double> after(z(n_));
   for (const Segment& segment : segments_of(tr_)) {
+    enter(segment);
     for (long k = segment.first; k <= segment.last; ++k) {
       const StepInput in = replay_.input(k);
       set_times(segment, k);
@@ -153,6 +171,8 @@ std::vector<OutputTangent> Pass::run() {
         std::copy_n(after.begin(), tr_.user_states, d.x.begin());
       }
     }
+    if (segment.ends_in_event) continue;
+    for (Direction& d : directions_) d.from = d.to;
   }
   const bool ended_by_event = !tr_.steps.empty() && tr_.steps.back().event >= 0;
   std::vector<OutputTangent> out;
@@ -182,6 +202,28 @@ TangentTrace trace_tangent(const Solution& solution, const InputTangent& directi
   return trace;
 }
 
+std::vector<double> parameters_at(const Solution& solution, double t) {
+  const ParameterRows& rows = solution.trajectory().parameters;
+  const double* row = rows.row(rows.row_at(t));
+  if (!rows.linear()) return {row, row + rows.width()};
+  std::vector<double> p(rows.parameters() + rows.controls());
+  linear_control_of(rows).value(t, row, p.data());
+  return p;
+}
+
+std::vector<double> parameter_tangent_at(const Solution& solution, const InputTangent& in, double t) {
+  const ParameterRows& rows = solution.trajectory().parameters;
+  const std::vector<double> table = rows.tangent(
+      in.p.empty() ? nullptr : in.p.data(), in.controls.empty() ? nullptr : in.controls.data(), in.t0, in.t1);
+  if (table.empty()) return {};
+  const int k = rows.row_at(t);
+  const double* row_dot = table.data() + z(k) * rows.width();
+  if (!rows.linear()) return {row_dot, row_dot + rows.width()};
+  std::vector<double> p_dot(rows.parameters() + rows.controls());
+  linear_control_of(rows).jvp(t, rows.row(k), 0, row_dot, p_dot.data());
+  return p_dot;
+}
+
 namespace {
 
 std::vector<InputTangent> unit_directions(const Trajectory& tr) {
@@ -192,10 +234,16 @@ std::vector<InputTangent> unit_directions(const Trajectory& tr) {
     d.y0[z(i)] = 1;
     directions.push_back(d);
   }
-  for (std::size_t i = 0; i < tr.p.size(); ++i) {
+  for (std::size_t i = 0; i < tr.parameters.parameters(); ++i) {
     InputTangent d;
-    d.p.assign(tr.p.size(), 0.0);
+    d.p.assign(tr.parameters.parameters(), 0.0);
     d.p[i] = 1;
+    directions.push_back(d);
+  }
+  for (std::size_t i = 0; i < tr.parameters.control_values(); ++i) {
+    InputTangent d;
+    d.controls.assign(tr.parameters.control_values(), 0.0);
+    d.controls[i] = 1;
     directions.push_back(d);
   }
   return directions;
@@ -232,10 +280,12 @@ Gradient forward_gradient(const Solution& solution, const Loss& loss) {
   Gradient g;
   g.value = l.value;
   g.y0.assign(rates.begin(), rates.begin() + tr.user_states);
-  g.p.assign(rates.begin() + tr.user_states, rates.end() - 2);
-  for (std::size_t i = 0; i < g.p.size(); ++i) g.p[i] += l.p_bar[i];
+  const auto controls = rates.begin() + tr.user_states + std::ptrdiff_t(tr.parameters.parameters());
+  g.p.assign(rates.begin() + tr.user_states, controls);
+  g.controls.assign(controls, rates.end() - 2);
   g.t0 = rates[rates.size() - 2];
   g.t1 = rates.back();
+  tr.parameters.transpose(l.rows_bar, g.p.data(), g.controls.data(), g.t0, g.t1);
   g.report.method = "forward sensitivities of " + tr.method;
   g.report.steps = tr.size();
   g.report.notes.push_back(std::to_string(directions.size()) + " tangents along the steps taken");

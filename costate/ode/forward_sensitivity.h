@@ -21,7 +21,7 @@ namespace costate::ode {
 
 // A direction in which the inputs of a solution move. Empty: does not.
 struct InputTangent {
-  std::vector<double> y0 = {}, p = {};
+  std::vector<double> y0 = {}, p = {}, controls = {};
   double t0 = 0, t1 = 0;
 };
 
@@ -37,10 +37,15 @@ std::vector<OutputTangent> sensitivities(const Solution& solution,
                                          const std::vector<InputTangent>& directions,
                                          const std::vector<double>& sample_times = {});
 
-// dx(t1)/d(y0, p): row-major, states x (states + parameters).
+// What functions of (t, x, p) see at a time of the solution: p and, where there are controls, u(t) after it. (At a knot:
+// of the interval that ends there.) And its motion; empty where it stands still.
+std::vector<double> parameters_at(const Solution& solution, double t);
+std::vector<double> parameter_tangent_at(const Solution& solution, const InputTangent& direction, double t);
+
+// dx(t1)/d(y0, p, u): row-major, states x (states + parameters + values of controls).
 std::vector<double> final_state_jacobian(const Solution& solution);
 
-// The gradient of a loss by one tangent per initial value and parameter, t0 and t1.
+// The gradient of a loss by one tangent per initial value, parameter and value of a control, t0 and t1.
 Gradient forward_gradient(const Solution& solution, const Loss& loss);
 
 // The motion of every step along one direction, for second derivatives.

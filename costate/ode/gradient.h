@@ -19,10 +19,11 @@ struct GradientReport {
 struct Gradient {
   double value = 0;  // of the loss, where one was given
   std::vector<double> y0, p;
-  // Steps scale with the span they lie in: h_k = w_k (t1 - t0) with the fractions w_k frozen.
+  std::vector<double> controls;  // in the order of Controls::values
+  // Steps and the knots of controls scale with the span they lie in: h_k = w_k (t1 - t0) with the fractions w_k frozen.
   double t0 = 0, t1 = 0;
-  // Fixed steps without events: by dt with the number of steps frozen, so that t1 moves along. Else there is
-  // no such derivative.
+  // Fixed steps without events: by dt with the number of steps frozen, so that t1 moves along. With controls, dt must
+  // divide every interval. Else there is no such derivative.
   std::optional<double> dt;
   GradientReport report;
 };

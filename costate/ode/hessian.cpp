@@ -28,6 +28,7 @@ class Sweep {
 
  private:
   void seed(const Loss& loss);
+  void enter(int row);
   void segment_to_end(const Segment& segment);
   void segment_to_event(const Segment& segment);
   void samples_of(long k, const StepInput& in, const StepTangent& in_dot);
@@ -40,7 +41,8 @@ class Sweep {
     return {trace_.steps[z(k)].t, trace_.steps[z(k)].h, trace_.start.data() + k * n_, p_dot_};
   }
   StepCotangent bar() { return {&t_bar_.v, &h_bar_.v, x_bar_.data(), ignored_p_.data()}; }
-  StepCotangent bar_dot() { return {&t_bar_.dot, &h_bar_.dot, x_bar_dot_.data(), p_bar_dot_.data()}; }
+  double* p_bar_dot() { return rows_bar_dot_.data() + z(row_) * tr_.parameters.width(); }
+  StepCotangent bar_dot() { return {&t_bar_.dot, &h_bar_.dot, x_bar_dot_.data(), p_bar_dot()}; }
   void finish_step() {
     std::swap(lambda_, x_bar_);
     std::swap(lambda_dot_, x_bar_dot_);
@@ -49,7 +51,7 @@ class Sweep {
   const Trajectory& tr_;
   Replay replay_;
   const int n_;
-  const double* p_dot_;
+  const double* p_dot_ = nullptr;  // of the row of the segment
   InputTangent direction_;
   TangentTrace trace_;
   LossDerivatives loss_;
@@ -58,27 +60,31 @@ class Sweep {
   std::size_t pending_ = 0;
 
   std::vector<double> lambda_, lambda_dot_, x_bar_, x_bar_dot_, y_bar_, y_bar_dot_, g_x_, g_x_dot_;
-  std::vector<double> ignored_p_, p_bar_dot_, scratch_;
-  Moving time_bar_, t_bar_, h_bar_, t1_bar_;
+  std::vector<double> ignored_p_, rows_dot_, rows_bar_dot_, scratch_;
+  int row_ = 0;  // of the segment
+  Moving time_bar_, t_bar_, h_bar_, t0_bar_, t1_bar_;
 };
 
-Sweep::Sweep(const Solution& solution, const Loss& loss, const InputTangent& direction)
+Sweep::Sweep(const Solution& solution, const Loss& given, const InputTangent& direction)
     : tr_(solution.trajectory()), replay_(tr_), n_(tr_.states()), direction_(direction) {
   if (!replay_.stepper().has_second_order()) {
     throw Error({"the method " + tr_.method + " on this field has no second derivatives",
                  "ode::hessian_vector",
                  "use an explicit Runge-Kutta method and a field and running cost with has_second_order()"});
   }
-  p_dot_ = direction_.p.empty() ? nullptr : direction_.p.data();
-  loss_ = evaluate(solution, loss);
+  const Loss loss = with_controls(given, tr_);
+  loss_ = evaluate(solution, given);
   trace_ = trace_tangent(solution, direction_, loss_.cotangents.sample_times);
+  rows_dot_ = tr_.parameters.tangent(direction_.p.empty() ? nullptr : direction_.p.data(),
+                                     direction_.controls.empty() ? nullptr : direction_.controls.data(),
+                                     direction_.t0, direction_.t1);
   samples_ = place_samples(replay_, tr_, loss_.cotangents.sample_times);
   pending_ = samples_.size();
   const auto n = z(n_);
   for (auto* v : {&lambda_, &lambda_dot_, &x_bar_, &x_bar_dot_, &y_bar_, &y_bar_dot_, &g_x_, &g_x_dot_})
     v->assign(n, 0.0);
-  ignored_p_.assign(tr_.p.size(), 0.0);
-  p_bar_dot_.assign(tr_.p.size(), 0.0);
+  ignored_p_.assign(tr_.parameters.width(), 0.0);
+  rows_bar_dot_ = tr_.parameters.zeros();
   std::size_t scratch = loss.final ? loss.final->scratch_size() : 0;
   for (const Event& e : tr_.guards) {
     scratch = std::max({scratch, e.guard->scratch_size(), e.jump ? e.jump->scratch_size() : 0});
@@ -95,16 +101,24 @@ void Sweep::seed(const Loss& loss) {
   time_bar_.v = loss_.cotangents.end_time;
   if (loss.final) {
     const double one = 1;
-    loss.final->vjp_jvp(tr_.t1, tr_.final.data(), tr_.p.data(), &one, out.end_time, out.final.data(), p_dot_,
-                        nullptr, &time_bar_.dot, lambda_dot_.data(), p_bar_dot_.data(), scratch_.data());
+    enter(tr_.last_row());
+    loss.final->vjp_jvp(tr_.t1, tr_.final.data(), tr_.parameters.row(row_), &one, out.end_time,
+                        out.final.data(), p_dot_, nullptr, &time_bar_.dot, lambda_dot_.data(), p_bar_dot(),
+                        scratch_.data());
   }
   const auto n = z(tr_.user_states);
   sample_bar_dot_.assign(samples_.size() * n, 0.0);
   for (std::size_t k = 0; k < samples_.size(); ++k) {
-    loss.samples->gradient_jvp(k, loss_.sample_states.data() + k * n, tr_.p.data(),
+    enter(tr_.steps[z(samples_[k].step)].row);
+    loss.samples->gradient_jvp(k, loss_.sample_states.data() + k * n, tr_.parameters.row(row_),
                                out.samples.data() + k * n, p_dot_, sample_bar_dot_.data() + k * n,
-                               p_bar_dot_.data());
+                               p_bar_dot());
   }
+}
+
+void Sweep::enter(int row) {
+  row_ = row;
+  p_dot_ = rows_dot_.empty() ? nullptr : rows_dot_.data() + z(row) * tr_.parameters.width();
 }
 
 void Sweep::clear_step() {
@@ -140,9 +154,8 @@ void Sweep::samples_of(long k, const StepInput& in, const StepTangent& in_dot) {
 
 void Sweep::segment_to_end(const Segment& segment) {
   const double length = segment.to - segment.from;
-  const bool restarted = tr_.dt > 0 && segment.first > 0;
-  Moving from_bar;
-  t1_bar_ += time_bar_;
+  const bool restarted = tr_.dt > 0 && segment.starts_at_event;
+  Moving from_bar, to_bar = time_bar_;
   for (long k = segment.last; k >= segment.first; --k) {
     const StepInput in = replay_.input(k);
     const StepTangent in_dot = tangent_of(k);
@@ -154,15 +167,18 @@ void Sweep::segment_to_end(const Segment& segment) {
       from_bar += t_bar_;
       if (k == segment.last) {
         from_bar += {-h_bar_.v, -h_bar_.dot};
-        t1_bar_ += h_bar_;
+        to_bar += h_bar_;
       }
     } else {  // the fractions s and w are constants
       const double s = length != 0 ? (in.t - segment.from) / length : 0, w = length != 0 ? in.h / length : 1;
       from_bar += {(1 - s) * t_bar_.v - w * h_bar_.v, (1 - s) * t_bar_.dot - w * h_bar_.dot};
-      t1_bar_ += {s * t_bar_.v + w * h_bar_.v, s * t_bar_.dot + w * h_bar_.dot};
+      to_bar += {s * t_bar_.v + w * h_bar_.v, s * t_bar_.dot + w * h_bar_.dot};
     }
   }
   time_bar_ = from_bar;
+  const double w = segment.fraction;
+  t0_bar_ += {(1 - w) * to_bar.v, (1 - w) * to_bar.dot};
+  t1_bar_ += {w * to_bar.v, w * to_bar.dot};
 }
 
 void Sweep::segment_to_event(const Segment& segment) {
@@ -198,7 +214,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
     event.jump->vjp(record.t, y, in.p, lambda_.data(), &time_bar_.v, y_bar_.data(), ignored_p_.data(),
                     scratch_.data());
     event.jump->vjp_jvp(record.t, y, in.p, lambda_.data(), te_dot, y_dot, p_dot_, lambda_dot_.data(),
-                        &time_bar_.dot, y_bar_dot_.data(), p_bar_dot_.data(), scratch_.data());
+                        &time_bar_.dot, y_bar_dot_.data(), p_bar_dot(), scratch_.data());
   }
 
   // Guard with its rate; G_h and <y_bar, step_h> as h-components of transposed steps.
@@ -207,12 +223,12 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
   std::fill(g_x_.begin(), g_x_.end(), 0.0);
   std::fill(g_x_dot_.begin(), g_x_dot_.end(), 0.0);
   event.guard->vjp(record.t, y, in.p, &one, &g_t.v, g_x_.data(), ignored_p_.data(), scratch_.data());
-  std::vector<double> ignored(tr_.p.size());
+  std::vector<double> ignored(tr_.parameters.width());
   event.guard->vjp_jvp(record.t, y, in.p, &one, te_dot, y_dot, p_dot_, nullptr, &g_t.dot, g_x_dot_.data(),
                        ignored.data(), scratch_.data());
   const auto h_component = [&](const std::vector<double>& seed, const std::vector<double>& seed_dot) {
     Moving t, h;
-    std::vector<double> x(z(n_)), x_dot(z(n_)), p(tr_.p.size());
+    std::vector<double> x(z(n_)), x_dot(z(n_)), p(tr_.parameters.width());
     replay_.step_vjp(in, seed.data(), {&t.v, &h.v, x.data(), p.data()});
     replay_.step_vjp_jvp(in, in_dot, seed.data(), seed_dot.data(), {&t.dot, &h.dot, x_dot.data(), p.data()});
     return h;
@@ -227,7 +243,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
   // y_bar += s g_x, p_bar += s g_p
   double ignored_time = 0;
   event.guard->vjp_jvp(record.t, y, in.p, &s.v, te_dot, y_dot, p_dot_, &s.dot, &ignored_time,
-                       y_bar_dot_.data(), p_bar_dot_.data(), scratch_.data());
+                       y_bar_dot_.data(), p_bar_dot(), scratch_.data());
   for (int i = 0; i < n_; ++i) y_bar_[z(i)] += s.v * g_x_[z(i)];
   step_transposed(in, in_dot, y_bar_, y_bar_dot_);
   t_bar_ += time_bar_;
@@ -237,6 +253,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
 HessianVector Sweep::run() {
   const std::vector<Segment> segments = segments_of(tr_);
   for (std::size_t i = segments.size(); i-- > 0;) {
+    enter(segments[i].row);
     if (segments[i].ends_in_event)
       segment_to_event(segments[i]);
     else
@@ -244,9 +261,11 @@ HessianVector Sweep::run() {
   }
   HessianVector out;
   out.y0.assign(lambda_dot_.begin(), lambda_dot_.begin() + tr_.user_states);
-  out.p = p_bar_dot_;
-  out.t0 = time_bar_.dot;
+  out.t0 = time_bar_.dot + t0_bar_.dot;
   out.t1 = t1_bar_.dot;
+  out.p.assign(tr_.parameters.parameters(), 0.0);
+  out.controls.assign(tr_.parameters.control_values(), 0.0);
+  tr_.parameters.transpose(rows_bar_dot_, out.p.data(), out.controls.data(), out.t0, out.t1);
   return out;
 }
 
@@ -258,13 +277,17 @@ HessianVector hessian_vector(const Solution& solution, const Loss& loss, const I
 
 std::vector<double> hessian(const Solution& solution, const Loss& loss) {
   const Trajectory& tr = solution.trajectory();
-  const std::size_t n = z(tr.user_states), size = n + tr.p.size();
+  const std::size_t n = z(tr.user_states), m = n + tr.parameters.parameters(),
+                    size = m + tr.parameters.control_values();
   std::vector<double> h(size * size);
   for (std::size_t j = 0; j < size; ++j) {
-    InputTangent direction{.y0 = std::vector<double>(n, 0.0), .p = std::vector<double>(tr.p.size(), 0.0)};
-    (j < n ? direction.y0[j] : direction.p[j - n]) = 1;
+    InputTangent direction{.y0 = std::vector<double>(n, 0.0),
+                           .p = std::vector<double>(m - n, 0.0),
+                           .controls = std::vector<double>(size - m, 0.0)};
+    (j < n ? direction.y0[j] : j < m ? direction.p[j - n] : direction.controls[j - m]) = 1;
     const HessianVector column = hessian_vector(solution, loss, direction);
-    for (std::size_t i = 0; i < size; ++i) h[i * size + j] = i < n ? column.y0[i] : column.p[i - n];
+    for (std::size_t i = 0; i < size; ++i)
+      h[i * size + j] = i < n ? column.y0[i] : i < m ? column.p[i - n] : column.controls[i - m];
   }
   return h;
 }

@@ -19,14 +19,14 @@
 namespace costate::ode {
 
 struct HessianVector {
-  std::vector<double> y0, p;
+  std::vector<double> y0, p, controls;
   double t0 = 0, t1 = 0;
 };
 
-// H v for v = direction, over all inputs (y0, p, t0, t1).
+// H v for v = direction, over all inputs (y0, p, u, t0, t1).
 HessianVector hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction);
 
-// The Hessian by (y0, p): row-major, symmetric up to rounding.
+// The Hessian by (y0, p, u): row-major, symmetric up to rounding.
 std::vector<double> hessian(const Solution& solution, const Loss& loss);
 
 }  // namespace costate::ode

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "costate/core/error.h"
+#include "costate/ode/linear_control.h"
 
 namespace costate::ode {
 
@@ -55,19 +56,32 @@ std::vector<SamplePlace> place_samples(const Replay& replay, const Trajectory& t
   return places;
 }
 
-LossDerivatives evaluate(const Solution& solution, const Loss& loss) {
+Loss with_controls(const Loss& loss, const Trajectory& tr) {
+  if (!tr.parameters.linear()) return loss;
+  const LinearControl control = linear_control_of(tr.parameters);
+  Loss out = loss;
+  out.final = with_linear_control(loss.final, control);
+  out.samples = with_linear_control(loss.samples, tr.user_states, control);
+  return out;
+}
+
+LossDerivatives evaluate(const Solution& solution, const Loss& given) {
   const Trajectory& tr = solution.trajectory();
+  const Loss loss = with_controls(given, tr);
+  const std::size_t width = tr.parameters.width();
   const auto n = static_cast<std::size_t>(tr.user_states);
   LossDerivatives out;
-  out.p_bar.assign(tr.p.size(), 0.0);
+  out.rows_bar = tr.parameters.zeros();
   out.cotangents.final.assign(n, 0.0);
   if (loss.final) {
     if (loss.final->outputs() != 1) throw Error({"the final cost must have one output", "", ""});
     std::vector<double> scratch(loss.final->scratch_size());
     const double one = 1;
-    loss.final->value(tr.t1, tr.final.data(), tr.p.data(), &out.value, scratch.data());
-    loss.final->vjp(tr.t1, tr.final.data(), tr.p.data(), &one, &out.cotangents.end_time,
-                    out.cotangents.final.data(), out.p_bar.data(), scratch.data());
+    const int last = tr.last_row();
+    loss.final->value(tr.t1, tr.final.data(), tr.parameters.row(last), &out.value, scratch.data());
+    loss.final->vjp(tr.t1, tr.final.data(), tr.parameters.row(last), &one, &out.cotangents.end_time,
+                    out.cotangents.final.data(), out.rows_bar.data() + std::size_t(last) * width,
+                    scratch.data());
   }
   if (tr.quadrature) {
     out.value += loss.integral_weight * solution.integral;
@@ -90,8 +104,10 @@ LossDerivatives evaluate(const Solution& solution, const Loss& loss) {
       replay.stepper().interpolate(places[k].theta, x.data());
     }
     std::copy_n(x.begin(), n, out.sample_states.begin() + static_cast<std::ptrdiff_t>(k * n));
-    out.value += loss.samples->value(k, x.data(), tr.p.data());
-    loss.samples->gradient(k, x.data(), tr.p.data(), out.cotangents.samples.data() + k * n, out.p_bar.data());
+    const auto row = std::size_t(tr.steps[std::size_t(places[k].step)].row);
+    out.value += loss.samples->value(k, x.data(), in.p);
+    loss.samples->gradient(k, x.data(), in.p, out.cotangents.samples.data() + k * n,
+                           out.rows_bar.data() + row * width);
   }
   return out;
 }

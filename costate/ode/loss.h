@@ -3,6 +3,7 @@
 //   L = final(t1, x(t1), p) + weight * int_t0^t1 l(t, x, p) dt + sum_k sample_k(x(t_k), p)
 //
 // The running cost l is given to solve() (Options::running), since its integral is part of the solution.
+// With controls the costs see (p, u) at their time; a sample at a knot belongs to the interval that ends there.
 // Samples are taken from the dense output, and differentiated through it. Whoever has a loss of their own
 // passes the cotangents of the outputs instead.
 // Tests: tests/ode/discrete_adjoint_test.cpp.
@@ -62,10 +63,14 @@ struct Loss {
 struct LossDerivatives {
   double value = 0;
   Cotangents cotangents;
-  std::vector<double> p_bar;          // by p directly
+  std::vector<double> rows_bar;       // by Trajectory::parameters directly
   std::vector<double> sample_states;  // row-major
 };
 LossDerivatives evaluate(const Solution& solution, const Loss& loss);
+
+// The loss with its functions as those of a row of parameters, where controls are linear in time. (LossDerivatives has its
+// derivatives by the rows.)
+Loss with_controls(const Loss& loss, const Trajectory& trajectory);
 
 // Where in a trajectory a sample falls.
 struct SamplePlace {

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "costate/core/error.h"
 #include "costate/ode/consistent_state.h"
+#include "costate/ode/linear_control.h"
 #include "costate/ode/quadrature_field.h"
 #include "costate/ode/step_control.h"
 #include "costate/ode/stiffness.h"
@@ -16,6 +18,9 @@ namespace costate::ode {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kRunaway = 100;      // e-folds of the state in what is left of the span
+constexpr double kOwnPace = 0.1;      // of the spectral radius: a solution that quick has no stiffness
+constexpr double kConverged = 1e-11;  // tolerance of stages in steps of fixed length; see implicit_method.cpp
 
 std::size_t z(long i) { return static_cast<std::size_t>(i); }
 
@@ -47,9 +52,13 @@ class Integration {
   void handle_event(int event);
   void emit(bool at_end);
   void stand_still();
+  void end_interval();  // at t1, or at a knot of the controls
+  const double* p() const { return trajectory_->parameters.row(row_); }
   void finish(Status status, const std::string& message);
+  void require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                          const std::string& advice) const;
   [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
-  std::string stiffness_hint() const;
+  std::string hint() const;  // what the equations look like here
 
   const Options& options_;
   const VectorField& user_field_;
@@ -57,6 +66,7 @@ class Integration {
   const VectorField* field_;
   std::unique_ptr<Stepper> stepper_;
   std::unique_ptr<EventMonitor> monitor_;
+  std::optional<ConsistentState> motion_;
   StepControl control_;
   ZenoWatch zeno_;
   Solution solution_;
@@ -67,8 +77,10 @@ class Integration {
   double t_, h_ = 0, next_h_ = 0, max_step_;
   double segment_start_;
   long segment_steps_ = 0, attempts_ = 0;
-  long kept_stages_ = 0;  // steps whose stages are kept
-  bool not_finite_ = false, done_ = false, last_ = false;
+  int row_ = 0;                                            // of the interval between knots
+  double interval_end_;                                    // where it ends: no step goes further
+  long kept_stages_ = 0;                                   // steps whose stages are kept
+  bool not_finite_ = false, done_ = false, last_ = false;  // last_: the step ends the interval
   std::vector<double> x_, y_, error_, scale_, atol_;
   std::size_t next_output_ = 0;
 };
@@ -90,11 +102,10 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   check_input(int(y0.size()) == states,
               "y0 has " + std::to_string(y0.size()) + " values for " + std::to_string(states) + " states",
               "give one initial value per state");
-  check_input(int(p.size()) == field.parameters(),
-              "p has " + std::to_string(p.size()) + " values for " + std::to_string(field.parameters()) +
-                  " parameters",
-              "give one value per parameter of the field");
   check_input(std::isfinite(t0_) && std::isfinite(t1_), "the time span is not finite", "");
+  Trajectory& tr = *trajectory_;
+  tr.parameters = ParameterRows(p, options.controls, field.parameters(), t0_, t1_);
+  interval_end_ = tr.parameters.end(0);
   check_input(options.atol.size() == 1 || int(options.atol.size()) == states,
               "atol has " + std::to_string(options.atol.size()) + " values",
               "give one for all states, or one per state");
@@ -108,31 +119,41 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
                 "t_eval is not sorted in the direction of time", "");
   }
 
-  if (options.running) {
-    trajectory_->quadrature = std::make_shared<QuadratureField>(field, options.running);
-    field_ = trajectory_->quadrature.get();
+  tr.guards = options.events;
+  std::shared_ptr<const Function> running = options.running;
+  if (tr.parameters.linear()) {
+    const LinearControl control = linear_control_of(tr.parameters);
+    tr.controlled = with_linear_control(field, control);
+    field_ = tr.controlled.get();
+    for (Event& event : tr.guards) event = with_linear_control(event, control);
+    running = with_linear_control(running, control);
+  }
+  if (running) {
+    tr.quadrature = std::make_shared<QuadratureField>(*field_, running);
+    field_ = tr.quadrature.get();
   }
   n_ = field_->states();
   controlled_ = options.control_integral ? n_ : states;
-  Trajectory& tr = *trajectory_;
   tr.field = field_;
   tr.method = options.method;
   tr.tolerance = {options.rtol, *std::min_element(options.atol.begin(), options.atol.end())};
-  tr.guards = options.events;
+  if (fixed_) {
+    // Nothing but the convergence of implicit stages hangs on these: to rounding, as the derivatives assume.
+    tr.tolerance.rtol = std::min(tr.tolerance.rtol, kConverged);
+    tr.tolerance.atol = std::min(tr.tolerance.atol, kConverged);
+  }
   tr.user_states = states;
   tr.t0 = t0_;
   tr.t1 = t0_;
   tr.dt = options.dt;
-  tr.p = p;
   tr.keep_every = options.keep_every;
 
   stepper_ = make_stepper(options.method, *field_, tr.tolerance);
   check_input(fixed_ || stepper_->error_order() > 0,
               "the method " + options.method + " has no error estimate",
               "set dt, or use dopri5, tsit5 or dop853");
-  ConsistentState(field).require_consistent(t0_, y0.data(), p.data(), options.rtol, tr.tolerance.atol);
   control_ = StepControl(std::max(stepper_->error_order(), 1));
-  monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, tr.p.data());
+  monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, this->p());
   if (options.keep_every == 1) tr.stage_size = stepper_->stage_size();
   if (tr.stage_size > 0) kept_stages_ = options.stage_memory / long(tr.stage_size * sizeof(double));
   max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
@@ -142,6 +163,8 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   for (auto* v : {&y_, &error_, &scale_}) v->assign(z(n_), 0.0);
   atol_.resize(z(n_), options.atol.back());
   for (std::size_t i = 0; i < options.atol.size(); ++i) atol_[i] = options.atol[i];
+  motion_.emplace(*field_);
+  motion_->require_consistent(t0_, x_.data(), this->p(), options.rtol, tr.tolerance.atol);
 }
 
 void Integration::fail(const std::string& what, const std::string& advice) const {
@@ -152,10 +175,31 @@ void Integration::fail(const std::string& what, const std::string& advice) const
               Error::Kind::numerics);
 }
 
-std::string Integration::stiffness_hint() const {
-  if (stepper_->implicit()) return "";
-  const double rho = spectral_radius(*field_, t_, x_.data(), trajectory_->p.data());
+// Stiff: the equations are far quicker than the solution. Where both are equally quick and the state grows, the solution
+// itself runs away: x' = x^2 does so at t + |x| / |x'|.
+std::string Integration::hint() const {
+  std::vector<double> f(z(n_)), scratch(field_->scratch_size());
+  field_->value(t_, x_.data(), p(), f.data(), scratch.data());
+  double x_size = 0, f_size = 0;
+  for (int i = 0; i < user_field_.states(); ++i) {
+    x_size = std::max(x_size, std::abs(x_[z(i)]));
+    f_size = std::max(f_size, std::abs(f[z(i)]));
+  }
+  if (!(x_size > 0) || !(f_size > 0) || !std::isfinite(x_size) || !std::isfinite(f_size)) return "";
+  double xx = 0, xf = 0;
+  for (int i = 0; i < user_field_.states(); ++i) {
+    xx += x_[z(i)] / x_size * (x_[z(i)] / x_size);
+    xf += x_[z(i)] / x_size * (f[z(i)] / f_size);
+  }
+  const double pace = f_size / x_size;
+  const double rho = spectral_radius(*field_, t_, x_.data(), p());
+  const double growth = field_->mass().empty() ? sign_ * pace * xf / xx : 0.0;  // of log |x|
+  if (growth * std::abs(t1_ - t_) > kRunaway && growth > kOwnPace * rho) {
+    return "; the state grows e-fold in " + number(1 / growth) +
+           ": it seems to blow up near t = " + number(t_ + sign_ / growth);
+  }
   const double product = std::abs(h_) * rho;
+  if (stepper_->implicit() || pace > kOwnPace * rho) return "";
   if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
   return "; the problem looks stiff here (h * spectral radius = " + number(product) +
          "): use rodas5p or radau5";
@@ -165,8 +209,7 @@ std::string Integration::stiffness_hint() const {
 double Integration::initial_step() {
   if (options_.first_step > 0) return options_.first_step;
   std::vector<double> f0(z(n_)), f1(z(n_)), scratch(field_->scratch_size());
-  const double* p = trajectory_->p.data();
-  field_->value(t_, x_.data(), p, f0.data(), scratch.data());
+  field_->value(t_, x_.data(), p(), f0.data(), scratch.data());
   double d0 = 0, d1 = 0, d2 = 0;
   for (int i = 0; i < controlled_; ++i) {
     scale_[z(i)] = atol_[z(i)] + options_.rtol * std::abs(x_[z(i)]);
@@ -180,7 +223,7 @@ double Integration::initial_step() {
   double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
   h0 = std::min(h0, std::abs(t1_ - t_));
   for (int i = 0; i < n_; ++i) y_[z(i)] = x_[z(i)] + sign_ * h0 * f0[z(i)];
-  field_->value(t_ + sign_ * h0, y_.data(), p, f1.data(), scratch.data());
+  field_->value(t_ + sign_ * h0, y_.data(), p(), f1.data(), scratch.data());
   for (int i = 0; i < controlled_; ++i) d2 += std::pow((f1[z(i)] - f0[z(i)]) / scale_[z(i)], 2);
   d2 = std::sqrt(d2 / controlled_) / h0;
   solution_.counts.rhs += 2;
@@ -192,17 +235,17 @@ double Integration::initial_step() {
 }
 
 bool Integration::attempt_fixed() {
-  const double remaining = std::abs(t1_ - t_);
+  const double remaining = std::abs(interval_end_ - t_);
   const bool full = remaining >= options_.dt * (1 - 1e-9);
   last_ = remaining <= options_.dt * (1 + 1e-9);
-  h_ = full ? sign_ * options_.dt : t1_ - t_;
-  if (!stepper_->step({t_, h_, x_.data(), trajectory_->p.data()}, y_.data(), nullptr)) {
+  h_ = full ? sign_ * options_.dt : interval_end_ - t_;
+  if (!stepper_->step({t_, h_, x_.data(), p()}, y_.data(), nullptr)) {
     fail("the implicit stages did not converge", "reduce dt (now " + number(options_.dt) + ")");
   }
   for (int i = 0; i < n_; ++i) {
     if (!std::isfinite(y_[z(i)])) {
       fail("the state is not finite: state " + std::to_string(i) + " is " + number(y_[z(i)]),
-           "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + stiffness_hint());
+           "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + hint());
     }
   }
   return true;
@@ -210,20 +253,20 @@ bool Integration::attempt_fixed() {
 
 bool Integration::attempt() {
   if (fixed_) return attempt_fixed();
-  const double remaining = t1_ - t_;
-  double length = std::min(next_h_, max_step_);
+  const double remaining = interval_end_ - t_;
+  const double length = std::min(next_h_, max_step_);
   last_ = length * 1.01 >= std::abs(remaining);
   h_ = last_ ? remaining : sign_ * length;
   const double smallest = 16 * kEps * std::max(std::abs(t_), std::abs(t1_ - t0_) * 1e-3);
   if (std::abs(h_) < smallest && !(last_ && std::abs(remaining) < smallest)) {
     if (not_finite_)
       fail("the state stops being finite",
-           "the solution may blow up in finite time; check the equations" + stiffness_hint());
+           "the solution may blow up in finite time; check the equations" + hint());
     fail("the step size fell to " + number(std::abs(h_)),
          "raise rtol (now " + number(options_.rtol) + ") or atol; a discontinuity belongs in an event" +
-             stiffness_hint());
+             hint());
   }
-  const bool converged = stepper_->step({t_, h_, x_.data(), trajectory_->p.data()}, y_.data(), error_.data());
+  const bool converged = stepper_->step({t_, h_, x_.data(), p()}, y_.data(), error_.data());
   bool finite = converged;
   for (int i = 0; finite && i < n_; ++i) finite = std::isfinite(y_[z(i)]) && std::isfinite(error_[z(i)]);
   not_finite_ = converged && !finite;
@@ -239,8 +282,9 @@ bool Integration::attempt() {
     next_h_ = std::abs(h_) * control_.reject(err);
     return false;
   }
-  // A last step cut short says little about the next; it matters only after an event inside it.
   next_h_ = std::abs(h_) * control_.accept(err);
+  // A step cut short by a knot says little about the next.
+  if (last_ && row_ + 1 < trajectory_->parameters.count()) next_h_ = std::max(next_h_, length);
   return true;
 }
 
@@ -251,7 +295,7 @@ void Integration::record_step(int event) {
     tr.stages.resize(tr.stages.size() + tr.stage_size);
     stepper_->save_stages(tr.stages.data() + tr.stages.size() - tr.stage_size);
   }
-  tr.steps.push_back({t_, h_, event});
+  tr.steps.push_back({t_, h_, event, row_});
   ++solution_.counts.accepted;
 }
 
@@ -264,7 +308,7 @@ void Integration::emit(bool at_end) {
     solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + std::ptrdiff_t(n));
     return;
   }
-  const double end = last_ && trajectory_->steps.back().event < 0 ? t1_ : t_ + h_;
+  const double end = last_ && trajectory_->steps.back().event < 0 ? interval_end_ : t_ + h_;
   while (!at_end && next_output_ < options_.t_eval.size()) {
     const double t = options_.t_eval[next_output_];
     if (sign_ * t > sign_ * end) break;
@@ -300,7 +344,10 @@ void Integration::handle_event(int event) {
                      .step = tr.size()};
   if (guard.jump) {
     std::vector<double> scratch(guard.jump->scratch_size());
-    guard.jump->value(record.t, y_.data(), tr.p.data(), record.after.data(), scratch.data());
+    guard.jump->value(record.t, y_.data(), p(), record.after.data(), scratch.data());
+    require_consistent(record.t, record.after,
+                       "the jump of event \"" + guard.name + "\" leaves the algebraic equations",
+                       "set the algebraic states too, or let ConsistentJump find them");
   }
   if (record.grazing) {
     solution_.notes.push_back("event \"" + guard.name + "\" at t = " + number(record.t) +
@@ -338,9 +385,8 @@ void Integration::handle_event(int event) {
 
 void Integration::accept() {
   double length = h_;
-  const int event = monitor_->empty() ? -1
-                                      : monitor_->find(*stepper_, {t_, h_, x_.data(), trajectory_->p.data()},
-                                                       &length, y_.data());
+  const int event =
+      monitor_->empty() ? -1 : monitor_->find(*stepper_, {t_, h_, x_.data(), p()}, &length, y_.data());
   if (!monitor_->empty() && monitor_->near_miss()) {
     solution_.notes.push_back("a guard came near zero without crossing it in the step from t = " +
                               number(t_) + ": a small change of the inputs may add two events");
@@ -349,22 +395,60 @@ void Integration::accept() {
     h_ = length;
     last_ = false;
     handle_event(event);
-    if (!done_ && sign_ * (t1_ - t_) <= 0) finish(Status::finished, "reached t1");
+    if (!done_ && sign_ * (interval_end_ - t_) <= 0) {
+      // A knot at the instant of the event: a step of zero length lies between them, with its own derivatives.
+      if (row_ + 1 < trajectory_->parameters.count()) {
+        h_ = 0;
+        record_step(-1);
+      }
+      end_interval();
+    }
     return;
   }
   record_step(-1);
   emit(false);
   ++segment_steps_;
   // Time is start + k dt, never accumulated.
-  t_ = last_ ? t1_ : fixed_ ? segment_start_ + double(segment_steps_) * (sign_ * options_.dt) : t_ + h_;
+  t_ = last_    ? interval_end_
+       : fixed_ ? segment_start_ + double(segment_steps_) * (sign_ * options_.dt)
+                : t_ + h_;
   std::swap(x_, y_);
-  if (last_) finish(Status::finished, "reached t1");
+  if (last_) end_interval();
 }
 
-// An empty span is one step of zero length: its outputs are the start, and it has derivatives like any other.
+void Integration::end_interval() {
+  Trajectory& tr = *trajectory_;
+  if (row_ + 1 == tr.parameters.count()) return finish(Status::finished, "reached t1");
+  monitor_->change_parameters(tr.parameters.row(row_ + 1), interval_end_, x_.data());
+  t_ = segment_start_ = interval_end_;
+  segment_steps_ = 0;
+  interval_end_ = tr.parameters.end(++row_);
+  if (tr.parameters.linear()) return;
+  require_consistent(
+      t_, x_, "the controls jump in an algebraic equation, which the state after the knot does not satisfy",
+      "use controls that are linear between knots");
+}
+
+void Integration::require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                                     const std::string& advice) const {
+  if (motion_->algebraic_equations() == 0) return;
+  try {
+    motion_->require_consistent(t, x.data(), p(), options_.rtol, trajectory_->tolerance.atol);
+  } catch (const Error&) {
+    fail(what, advice);
+  }
+}
+
+// An empty span is one step of zero length, or one per interval of the controls: its outputs are the start, and it has
+// derivatives like any other.
 void Integration::stand_still() {
-  trajectory_->kept = y_ = x_;
-  trajectory_->steps.push_back({t_, 0, -1});
+  Trajectory& tr = *trajectory_;
+  y_ = x_;
+  for (row_ = 0; row_ < tr.parameters.count(); ++row_) {
+    if (row_ % tr.keep_every == 0) tr.kept.insert(tr.kept.end(), x_.begin(), x_.end());
+    tr.steps.push_back({t_, 0, -1, row_});
+  }
+  --row_;
   if (!options_.t_eval.empty()) emit(false);
   finish(Status::finished, "reached t1");
 }
@@ -380,7 +464,7 @@ Solution Integration::run() {
   while (!done_) {
     if (++attempts_ > options_.max_steps) {
       fail("t1 = " + number(t1_) + " was not reached in " + std::to_string(options_.max_steps) + " steps",
-           "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + stiffness_hint());
+           "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + hint());
     }
     if (attempt())
       accept();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/ode/controls.h"
 #include "costate/ode/events.h"
 #include "costate/ode/solution.h"
 #include "costate/ode/vector_field.h"
@@ -40,6 +41,8 @@ struct Options {
 
   std::shared_ptr<const Function> running = nullptr;  // l(t, x, p): its integral is Solution::integral
   bool control_integral = false;                      // include the integral in error control
+
+  Controls controls = {};  // u(t), piece by piece; the field's parameters are then (p, u)
 
   // Memory against time, for gradients. None of it changes a bit.
   int keep_every = 1;           // keep every m-th accepted state, and compute the others again

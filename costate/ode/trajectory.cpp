@@ -14,18 +14,29 @@ std::size_t z(long i) { return static_cast<std::size_t>(i); }
 
 std::vector<Segment> segments_of(const Trajectory& trajectory) {
   std::vector<Segment> segments;
+  const long last = trajectory.size() - 1;
   long first = 0;
   double from = trajectory.t0;
-  for (long k = 0; k < trajectory.size(); ++k) {
-    const int event = trajectory.steps[z(k)].event;
-    if (event < 0) continue;
-    const double to = trajectory.events[z(event)].t;
-    segments.push_back({first, k, from, to, true});
+  bool after_event = false;
+  for (long k = 0; k <= last; ++k) {
+    const StepRecord& step = trajectory.steps[z(k)];
+    const bool at_event = step.event >= 0, at_knot = k < last && trajectory.steps[z(k + 1)].row != step.row;
+    if (!at_event && !at_knot && k < last) continue;
+    const double to = at_event  ? trajectory.events[z(step.event)].t
+                      : at_knot ? trajectory.parameters.end(step.row)
+                                : trajectory.t1;
+    segments.push_back({.first = first,
+                        .last = k,
+                        .from = from,
+                        .to = to,
+                        .starts_at_event = after_event,
+                        .ends_in_event = at_event,
+                        .row = step.row,
+                        .fraction = trajectory.parameters.end_fraction(step.row)});
     first = k + 1;
     from = to;
+    after_event = at_event;
   }
-  if (first < trajectory.size())
-    segments.push_back({first, trajectory.size() - 1, from, trajectory.t1, false});
   return segments;
 }
 
@@ -50,7 +61,7 @@ void Replay::recompute_block(long block) {
     if (record.event >= 0) {
       std::copy_n(trajectory_.events[z(record.event)].after.begin(), n_, x + n_);
     } else {
-      step({record.t, record.h, x, trajectory_.p.data()}, x + n_);
+      step({record.t, record.h, x, trajectory_.p(k)}, x + n_);
     }
   }
   block_ = block;
@@ -64,7 +75,7 @@ const double* Replay::start(long k) {
 }
 
 StepInput Replay::input(long k) {
-  const StepInput in{steps_[z(k)].t, steps_[z(k)].h, start(k), trajectory_.p.data()};
+  const StepInput in{steps_[z(k)].t, steps_[z(k)].h, start(k), trajectory_.p(k)};
   const std::size_t size = trajectory_.stage_size, from = z(k) * size;
   if (from < trajectory_.stages.size() && in.h != 0)
     stepper_->load_stages(in, trajectory_.stages.data() + from);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "costate/ode/consistent_state.h"
+#include "costate/ode/controls.h"
 #include "costate/ode/events.h"
 #include "costate/ode/method.h"
 #include "costate/ode/vector_field.h"
@@ -18,12 +19,14 @@ namespace costate::ode {
 
 struct StepRecord {
   double t, h;
-  int event;  // index into Trajectory::events of the event that ends the step, or -1
+  int event;    // index into Trajectory::events of the event that ends the step, or -1
+  int row = 0;  // of Trajectory::parameters
 };
 
 struct Trajectory {
+  std::shared_ptr<const VectorField> controlled;  // the field as one of a row of parameters, or null
   std::shared_ptr<const VectorField> quadrature;  // the field with the running cost, or null
-  const VectorField* field = nullptr;             // what was integrated: the user's field, or *quadrature
+  const VectorField* field = nullptr;  // what was integrated: the user's field, *controlled or *quadrature
   std::string method;
   MethodTolerance tolerance;
   std::vector<Event> guards;
@@ -31,7 +34,7 @@ struct Trajectory {
   double t0 = 0, t1 = 0;  // t1: where the solution ended
   double dt = 0;          // fixed steps of this length; 0: adaptive
 
-  std::vector<double> p;
+  ParameterRows parameters;
   std::vector<StepRecord> steps;
   std::vector<EventRecord> events;
   int keep_every = 1;
@@ -43,13 +46,18 @@ struct Trajectory {
 
   int states() const { return field->states(); }
   long size() const { return static_cast<long>(steps.size()); }
+  const double* p(long step) const { return parameters.row(steps[static_cast<std::size_t>(step)].row); }
+  int last_row() const { return steps.empty() ? 0 : steps.back().row; }
 };
 
-// Steps of one segment: from the start or an event to the next event or the end.
+// Steps of one segment: from the start, an event or a knot of the controls to the next of them or the end.
 struct Segment {
   long first, last;  // inclusive
   double from, to;
-  bool ends_in_event;
+  bool starts_at_event, ends_in_event;
+  int row;
+  // Where it does not end in an event: to = t0 + fraction (t1 - t0), with the t1 that was asked for.
+  double fraction;
 };
 std::vector<Segment> segments_of(const Trajectory& trajectory);
 

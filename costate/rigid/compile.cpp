@@ -72,6 +72,7 @@ Model compile(const Spec& spec) {
   compile_actuators(c);
   compile_sensors(c);
   complete(c.model);
+  compile_gains(c);
   compile_keyframes(c);
   return std::move(c.model);
 }

@@ -32,32 +32,6 @@ Vector carried(const Pose& from, const Pose& to, const Vector& point) {
   return rotate_back(to.quat, from.pos + rotate(from.quat, point) - to.pos);
 }
 
-// Contact parameters of two geoms: those of the one with priority, or mixed by solmix.
-void mix(const Geom& a, const Geom& b, ContactPair& pair) {
-  pair.margin = a.margin + b.margin;
-  pair.gap = a.gap + b.gap;
-  Double3 friction;
-  if (a.priority != b.priority) {
-    const Geom& g = a.priority > b.priority ? a : b;
-    pair.condim = g.condim;
-    pair.contact = g.contact;
-    friction = g.friction;
-  } else {
-    pair.condim = std::max(a.condim, b.condim);
-    const double sum = a.solmix + b.solmix;
-    const double w = sum > 1e-15 ? a.solmix / sum : 0.5;
-    const bool direct = a.contact.solref[0] <= 0 || b.contact.solref[0] <= 0;  // stiffness: take the larger
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double x = a.contact.solref[i], y = b.contact.solref[i];
-      pair.contact.solref[i] = direct ? std::min(x, y) : w * x + (1 - w) * y;
-    }
-    for (std::size_t i = 0; i < 5; ++i)
-      pair.contact.solimp[i] = w * a.contact.solimp[i] + (1 - w) * b.contact.solimp[i];
-    for (std::size_t i = 0; i < 3; ++i) friction[i] = std::max(a.friction[i], b.friction[i]);
-  }
-  pair.friction = {friction[0], friction[0], friction[1], friction[2], friction[2]};
-}
-
 int size_of(SensorType type) {
   switch (type) {
     case SensorType::ballquat:
@@ -118,16 +92,14 @@ void compile_contacts(Compilation& c) {
     p.name = s.name;
     p.first = c.geoms.find(s.geom1, who, s.where);
     p.second = c.geoms.find(s.geom2, who, s.where);
-    mix(c.model.geoms[std::size_t(p.first)], c.model.geoms[std::size_t(p.second)], p);
-    if (s.condim) p.condim = *s.condim;
+    p.condim = s.condim;
     if (p.condim != 1 && p.condim != 3 && p.condim != 4 && p.condim != 6)
       fail(who, "condim must be 1, 3, 4 or 6", s.where);
-    if (s.friction) p.friction = *s.friction;
-    if (s.solref) p.contact.solref = *s.solref;
-    if (s.solimp) p.contact.solimp = *s.solimp;
-    if (s.solreffriction) p.solreffriction = *s.solreffriction;
-    if (s.margin) p.margin = *s.margin;
-    if (s.gap) p.gap = *s.gap;
+    p.friction = s.friction;
+    p.contact = s.contact;
+    p.solreffriction = s.solreffriction;
+    p.margin = s.margin;
+    p.gap = s.gap;
     c.model.pairs.push_back(std::move(p));
   }
   for (const ExcludeSpec& s : c.spec.excludes) {
@@ -200,6 +172,14 @@ void compile_tendons(Compilation& c) {
     t.armature = s.armature;
     t.friction = s.friction;
     t.springlength = s.springlength;
+    if (t.type == TendonType::fixed && s.springlength[0] < 0 && s.springlength[1] < 0) {
+      double rest = 0;  // the length at which the joints' own springs rest
+      for (int w = t.first_wrap; w < t.first_wrap + t.wraps; ++w) {
+        const Wrap& wrap = c.model.wraps[std::size_t(w)];
+        rest += wrap.value * c.model.joints[std::size_t(wrap.object)].springref;
+      }
+      t.springlength = {rest, rest};
+    }
     if (s.springlength[0] > s.springlength[1])
       fail(who, "springlength: the first number must not be larger than the second", s.where);
     t.actuator_force_limited =

@@ -81,4 +81,7 @@ void compile_actuators(Compilation& c);
 void compile_sensors(Compilation& c);
 void compile_keyframes(Compilation& c);
 
+// After complete(), which measures inverse weights (compile_gains.cpp).
+void compile_gains(Compilation& c);
+
 }  // namespace costate::rigid::stages

@@ -39,10 +39,8 @@ void add_joint(Compilation& c, const JointSpec& s, int body) {
   if (s.type == JointType::free && (c.model.bodies[std::size_t(body)].parent != 0))
     fail(who, "a free joint may only be in a body of the world", s.where);
 
-  if (s.type != JointType::free)
-    j.limited = is_limited(c, s.limited, s.range, who, "range", s.where);
-  else if (s.limited && *s.limited)
-    fail(who, "a free joint has no limits", s.where);
+  // A free joint has no limits, whatever its default class says.
+  if (s.type != JointType::free) j.limited = is_limited(c, s.limited, s.range, who, "range", s.where);
   if (j.limited && s.type == JointType::ball && s.range[0] != 0)
     fail(who, "the range of a ball joint starts at 0 (its second number is the largest angle)", s.where);
   j.range = s.range;

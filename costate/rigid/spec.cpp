@@ -69,7 +69,7 @@ BodySpec& BodySpec::set(InertialSpec value) {
   inertial = std::move(value);
   return *this;
 }
-BodySpec& BodySpec::mass(double value, Vector center, Sym3<double> inertia) {
+BodySpec& BodySpec::mass(double value, const Vector& center, const Sym3<double>& inertia) {
   return set({.mass = value, .pos = center, .inertia = inertia});
 }
 

@@ -47,7 +47,7 @@ class BodySpec {
   BodySpec& add(SiteSpec site);
   BodySpec& set(InertialSpec value);
   // Mass, centre of mass, inertia about it in body axes.
-  BodySpec& mass(double value, Vector center, Sym3<double> inertia);
+  BodySpec& mass(double value, const Vector& center, const Sym3<double>& inertia);
 
   BodySpec& free(std::string joint_name = "");
   BodySpec& ball(std::string joint_name, Vector position = {0, 0, 0});

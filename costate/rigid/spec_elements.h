@@ -84,14 +84,14 @@ struct SiteSpec {
   std::string where = {};
 };
 
-// A contact between two geoms whatever their types and affinities say. Unset: mixed from the geoms.
+// A contact between two geoms whatever their types, affinities and contact parameters say.
 struct PairSpec {
   std::string name = {}, geom1 = {}, geom2 = {};
-  std::optional<int> condim = {};
-  std::optional<Double5> friction = {};
-  std::optional<Double2> solref = {}, solreffriction = {};
-  std::optional<Double5> solimp = {};
-  std::optional<double> margin = {}, gap = {};
+  int condim = 3;
+  Double5 friction{1, 1, 0.005, 0.0001, 0.0001};  // two sliding, torsional, two rolling
+  Softness contact = {};
+  Double2 solreffriction{0, 0};  // {0, 0}: as the normal direction
+  double margin = 0, gap = 0;
   std::string where = {};
 };
 

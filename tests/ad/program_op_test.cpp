@@ -201,8 +201,9 @@ Program program_of(Op op, int exponent) {
 
 // All inputs of `worlds` worlds, [element][world], run in one call; all outputs the same way.
 template <class T>
-std::vector<T> run_worlds(const Program& program, const std::vector<T>& inputs, std::ptrdiff_t worlds) {
-  const Executable executable(program);
+std::vector<T> run_worlds_by(Engine engine, const Program& program, const std::vector<T>& inputs,
+                             std::ptrdiff_t worlds) {
+  const Executable executable(program, engine);
   std::vector<InputBlock<T>> in;
   for (std::size_t f = 0; f < program.input_fields().size(); ++f) {
     in.push_back({inputs.data() + program.input_offset(static_cast<int>(f)) * worlds, worlds});
@@ -223,6 +224,19 @@ auto bits(T x) {
     return std::bit_cast<std::uint64_t>(x);
   else
     return std::bit_cast<std::uint32_t>(x);
+}
+
+// By machine code and by the interpreter, which must agree.
+template <class T>
+std::vector<T> run_worlds(const Program& program, const std::vector<T>& inputs, std::ptrdiff_t worlds) {
+  const std::vector<T> result = run_worlds_by<T>(Engine::machine_code, program, inputs, worlds);
+  const std::vector<T> interpreted = run_worlds_by<T>(Engine::interpreter, program, inputs, worlds);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (std::isnan(result[i]) && std::isnan(interpreted[i])) continue;
+    EXPECT_EQ(bits(result[i]), bits(interpreted[i]))
+        << "machine code, output " << i << " of " << worlds << " worlds";
+  }
+  return result;
 }
 
 template <class T>

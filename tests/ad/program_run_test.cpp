@@ -1,4 +1,4 @@
-// How an Executable reads its inputs and writes its outputs.
+// How an Executable reads its inputs and writes its outputs, interpreted and as machine code.
 #include <gtest/gtest.h>
 
 #include "costate/ad/derivative.h"
@@ -23,8 +23,18 @@ std::vector<double> ramp(std::ptrdiff_t n, double from) {
   return values;
 }
 
-TEST(Executable, BroadcastInputIsTheSameAsACopyPerWorld) {
-  const Executable step(pendulum());
+class ExecutableBy : public testing::TestWithParam<Engine> {};
+
+std::string name_of(const testing::TestParamInfo<Engine>& engine) {
+  const char* const names[] = {"Default", "Interpreter", "MachineCode"};
+  return names[static_cast<std::size_t>(engine.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Program, ExecutableBy,
+                         testing::Values(Engine::automatic, Engine::interpreter, Engine::machine_code),
+                         name_of);
+
+TEST_P(ExecutableBy, BroadcastInputIsTheSameAsACopyPerWorld) {
+  const Executable step(pendulum(), GetParam());
   std::vector<std::byte> scratch(step.scratch_bytes<double>());
   for (const std::ptrdiff_t worlds : {1, 3, 8, 100, 1000}) {
     const auto n = static_cast<std::size_t>(worlds);
@@ -44,8 +54,8 @@ TEST(Executable, BroadcastInputIsTheSameAsACopyPerWorld) {
   }
 }
 
-TEST(Executable, WorldsPastTheEndAreLeftAlone) {
-  const Executable step(pendulum());
+TEST_P(ExecutableBy, WorldsPastTheEndAreLeftAlone) {
+  const Executable step(pendulum(), GetParam());
   std::vector<std::byte> scratch(step.scratch_bytes<double>());
   const std::ptrdiff_t stride = 64;
   const std::vector<double> x = ramp(2 * stride, 0), u = ramp(stride, 0);
@@ -62,8 +72,8 @@ TEST(Executable, WorldsPastTheEndAreLeftAlone) {
   }
 }
 
-TEST(Executable, OutputsCanBeAddedToWhatIsThere) {
-  const Executable square(parse_expression("x*x", {{"x"}}));
+TEST_P(ExecutableBy, OutputsCanBeAddedToWhatIsThere) {
+  const Executable square(parse_expression("x*x", {{"x"}}), GetParam());
   std::vector<std::byte> scratch(square.scratch_bytes<double>());
   for (const std::ptrdiff_t worlds : {1, 21}) {
     const std::vector<double> x = ramp(worlds, 1);
@@ -75,8 +85,8 @@ TEST(Executable, OutputsCanBeAddedToWhatIsThere) {
   }
 }
 
-TEST(Executable, MayWriteOverItsOwnInput) {
-  const Executable swap(parse_equations("y[0] = x[1]; y[1] = x[0]", {{"x", 2}}, {{"y", 2}}));
+TEST_P(ExecutableBy, MayWriteOverItsOwnInput) {
+  const Executable swap(parse_equations("y[0] = x[1]; y[1] = x[0]", {{"x", 2}}, {{"y", 2}}), GetParam());
   std::vector<std::byte> scratch(swap.scratch_bytes<double>());
   for (const std::ptrdiff_t worlds : {1, 13, 500}) {
     const std::vector<double> before = ramp(2 * worlds, 1);
@@ -92,8 +102,8 @@ TEST(Executable, MayWriteOverItsOwnInput) {
   }
 }
 
-TEST(Executable, RunAllocatesNothing) {
-  const Executable gradient(vjp(pendulum()));
+TEST_P(ExecutableBy, RunAllocatesNothing) {
+  const Executable gradient(vjp(pendulum()), GetParam());
   std::vector<std::byte> scratch(gradient.scratch_bytes<float>());
   const std::ptrdiff_t worlds = 200;
   const std::vector<float> in_values(8 * 200, 0.5f);
@@ -108,7 +118,7 @@ TEST(Executable, RunAllocatesNothing) {
   EXPECT_EQ(guard.count(), 0);
 }
 
-TEST(Executable, ManyLiveValuesRunInShorterStripsWithTheSameBits) {
+TEST_P(ExecutableBy, ManyLiveValuesRunInShorterStripsWithTheSameBits) {
   // 200 products are all needed at the end: too many registers for a long strip.
   std::string text = "s = 0\n", sum = "y = s";
   for (int i = 0; i < 200; ++i) {
@@ -116,7 +126,7 @@ TEST(Executable, ManyLiveValuesRunInShorterStripsWithTheSameBits) {
     text += "t" + n + " = sin(x*" + n + ")\n";
     sum += " + t" + n + "/(1 + t" + std::to_string(199 - i) + "^2)";
   }
-  const Executable wide(parse_equations(text + sum, {{"x"}}, {{"y"}}));
+  const Executable wide(parse_equations(text + sum, {{"x"}}, {{"y"}}), GetParam());
   EXPECT_GT(wide.register_count(), 100u);
   std::vector<std::byte> scratch(wide.scratch_bytes<double>());
   const std::ptrdiff_t worlds = 300;
@@ -133,9 +143,9 @@ TEST(Executable, ManyLiveValuesRunInShorterStripsWithTheSameBits) {
   EXPECT_EQ(together, alone);
 }
 
-TEST(Executable, RandomProgramsGiveEveryWorldItsOwnBits) {
+TEST_P(ExecutableBy, RandomProgramsGiveEveryWorldItsOwnBits) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const Executable run(vjp(test::RandomProgram(seed).make(3, 2, 60)));
+    const Executable run(vjp(test::RandomProgram(seed).make(3, 2, 60)), GetParam());
     std::vector<std::byte> scratch(run.scratch_bytes<double>());
     const std::ptrdiff_t worlds = 150;
     const auto n = static_cast<std::size_t>(worlds);

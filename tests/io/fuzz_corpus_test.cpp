@@ -1,4 +1,4 @@
-// Every input the fuzzer found worth keeping, read again: tests/fuzz/corpus.
+// Every input the fuzzers found worth keeping, read again: tests/fuzz/corpus, tests/fuzz/model_corpus.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/float_traps.h"
+#include "tests/fuzz/fuzz_model.h"
 #include "tests/fuzz/fuzz_problem.h"
 
 namespace costate::io {
@@ -23,6 +24,20 @@ TEST(FuzzCorpus, EveryInputEndsInASolutionOrAMessage) {
   }
   EXPECT_GE(files, 10);
   EXPECT_GE(solved, 3);  // the corpus reaches the solvers, not only the parser
+}
+
+TEST(FuzzCorpus, EveryModelIsCompiledOrAMessage) {
+  const costate::test::AllowFloatExceptions allow;
+  int files = 0, compiled = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_FUZZ_MODELS)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    SCOPED_TRACE(entry.path().filename());
+    compiled += fuzz::fuzz_model(text) == "compiled";
+    ++files;
+  }
+  EXPECT_GE(files, 9);
+  EXPECT_GE(compiled, 8);  // the corpus reaches the compiler, not only the parser
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ void expect_transposed(const Solution& s, const std::vector<double>& sample_time
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
   };
   for (int seed = 0; seed < seeds; ++seed) {
-    const InputTangent in{.y0 = draw(n), .p = draw(tr.p.size()), .t0 = normal(random), .t1 = normal(random)};
+    const InputTangent in{.y0 = draw(n), .p = draw(tr.parameters.parameters()), .t0 = normal(random), .t1 = normal(random)};
     const Cotangents c{.final = draw(n),
                        .integral = tr.quadrature ? normal(random) : 0.0,
                        .end_time = normal(random),

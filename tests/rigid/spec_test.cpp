@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "costate/core/error.h"
+#include "costate/rigid/compile.h"
 
 namespace costate::rigid {
 namespace {
@@ -51,18 +52,24 @@ TEST(Orientation, MatrixAndQuaternionAgreeInEveryBranch) {
 }
 
 TEST(Spec, BodiesChainIntoATree) {
-  Spec spec("double pendulum");
+  // [double-pendulum]
+  rigid::Spec spec("double pendulum");
   spec.world.body("upper", {0, 0, 2})
       .hinge("shoulder", {0, 1, 0})
       .capsule("upper_arm", {0, 0, 0}, {0, 0, -0.5}, 0.03)
       .body("lower", {0, 0, -0.5})
       .hinge("elbow", {0, 1, 0})
       .capsule("lower_arm", {0, 0, 0}, {0, 0, -0.5}, 0.03);
+  spec.joint("elbow").damping = 0.5;
+  spec.add(rigid::ActuatorSpec::motor("torque", "elbow").limit_ctrl(-1, 1));
+  const rigid::Model model = rigid::compile(spec);
+  // [/double-pendulum]
   EXPECT_EQ(spec.body("lower").joints.size(), 1u);
   EXPECT_EQ(spec.body("upper").children.front().name, "lower");
-  spec.joint("elbow").damping = 0.5;
   EXPECT_EQ(spec.body("lower").last_joint().damping, 0.5);
   EXPECT_EQ(spec.geom("lower_arm").size[0], 0.03);
+  EXPECT_EQ(model.nv, 2);
+  EXPECT_EQ(model.joints[1].damping, 0.5);
 }
 
 TEST(Spec, AWrongNameBringsTheNearestOne) {

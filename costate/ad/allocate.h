@@ -1,0 +1,10 @@
+// Instructions and registers for a Program.
+#pragma once
+
+#include "costate/ad/interpret.h"
+
+namespace costate::ad {
+
+StraightCode allocate(const Program& program);
+
+}  // namespace costate::ad

@@ -1,0 +1,296 @@
+#include "costate/io/scene_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/mpm/system.h"
+
+namespace costate::io {
+namespace {
+
+// The four control fields of a moving collider: offset and size in one knot.
+struct Slots {
+  const Field *position, *rotation, *velocity, *angular_velocity;
+};
+
+Slots slots(const Signature& signature, const Motion& m) {
+  const std::string base = "collider/" + m.collider + "/";
+  return {&signature.find(Role::control, base + "position"),
+          &signature.find(Role::control, base + "rotation"),
+          &signature.find(Role::control, base + "velocity"),
+          &signature.find(Role::control, base + "angular_velocity")};
+}
+
+// Body state and knot, number by number; a rotation of one number is that about z.
+template <class Body, class Visit>
+void each_number(const Slots& s, Body& body, const Visit& visit) {
+  const auto field = [&](const Field& f, auto& numbers) {
+    for (std::int64_t i = 0; i < f.size; ++i) visit(f.offset + i, numbers[std::size_t(f.size == 1 ? 2 : i)]);
+  };
+  field(*s.position, body.position);
+  field(*s.rotation, body.rotation);
+  field(*s.velocity, body.velocity);
+  field(*s.angular_velocity, body.angular_velocity);
+}
+
+double& number_of(Scene& scene, const SceneVariable& v) {
+  Motion& m = scene.motions[v.motion];
+  return (v.kind == SceneVariable::Kind::angle ? m.angle : m.position[v.axis]).points[v.point];
+}
+
+const std::vector<SceneVariable>& variables_of(const Scene& scene) {
+  static const std::vector<SceneVariable> kNone;
+  return scene.optimize ? scene.optimize->variables : kNone;
+}
+
+std::vector<std::string> active_parameters(const Scene& scene) {
+  std::vector<std::string> names;
+  for (const SceneVariable& v : variables_of(scene)) {
+    if (v.kind == SceneVariable::Kind::parameter &&
+        std::find(names.begin(), names.end(), v.parameter) == names.end())
+      names.push_back(v.parameter);
+  }
+  return names;
+}
+
+}  // namespace
+
+template <class Real>
+SceneProblem<Real>::SceneProblem(const Scene& scene)
+    : scene_(scene), system_(mpm::system<Real>(scene.model)) {
+  const mpm::Particles& p = scene_.model.particles;
+  particles_ = {.dimension = scene_.model.dimension,
+                .offset = system_->signature().find(Role::state, "particle/x").offset,
+                .material = p.material,
+                .volume = p.volume};
+  loss_ = std::make_unique<SceneLoss<Real>>(particles_, scene_.losses);
+}
+
+template <class Real>
+SceneProblem<Real>::~SceneProblem() = default;
+
+template <class Real>
+Rollout<Real>& SceneProblem<Real>::rollout() {
+  if (!rollout_)
+    rollout_ = std::make_unique<Rollout<Real>>(system_, RolloutOptions{.steps = scene_.steps,
+                                                                       .checkpoints = scene_.checkpoints,
+                                                                       .active = active_parameters(scene_)});
+  return *rollout_;
+}
+
+template <class Real>
+std::vector<double> SceneProblem<Real>::start() const {
+  std::vector<double> x;
+  for (const SceneVariable& v : variables_of(scene_)) x.push_back(v.start / v.scale);
+  return x;
+}
+
+template <class Real>
+Scene SceneProblem<Real>::with_variables(const std::vector<double>& x) const {
+  Scene moved = scene_;
+  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (variables[i].kind != SceneVariable::Kind::parameter)
+      number_of(moved, variables[i]) = x[i] * variables[i].scale;
+  }
+  return moved;
+}
+
+template <class Real>
+std::vector<Real> SceneProblem<Real>::controls(const Scene& moved) const {
+  const Signature& signature = system_->signature();
+  const std::int64_t width = signature.controls();
+  std::vector<Real> knots(std::size_t(width * scene_.steps), Real(0));
+  for (const Motion& m : moved.motions) {
+    const Slots s = slots(signature, m);
+    for (std::int64_t k = 0; k < scene_.steps; ++k) {
+      const BodyState body = motion_at(m, moved.duration, moved.model.dt * double(k));
+      each_number(s, body, [&](std::int64_t at, double v) { knots[std::size_t(k * width + at)] = Real(v); });
+    }
+  }
+  return knots;
+}
+
+template <class Real>
+Arguments<Real> SceneProblem<Real>::arguments(const std::vector<double>& x) const {
+  Arguments<Real> a;
+  a.x0 = mpm::initial_state<Real>(scene_.model);
+  a.controls = controls(with_variables(x));
+  a.parameters = Parameters<Real>(system_->signature());
+  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (variables[i].kind == SceneVariable::Kind::parameter)
+      a.parameters[variables[i].parameter][variables[i].point] = Real(x[i] * variables[i].scale);
+  }
+  return a;
+}
+
+template <class Real>
+double SceneProblem<Real>::regularisation(const Scene& moved, SceneOutcome* outcome) const {
+  double sum = 0;
+  for (const Regulariser& r : moved.regularisers) {
+    const Motion& m = moved.motions[r.motion];
+    double value = 0;
+    if (r.kind == Regulariser::Kind::overshoot) {
+      value = excess(m.angle, r.limit);
+    } else {
+      if (r.position)
+        for (const Path& path : m.position) value += jerk(path);
+      if (r.angle) value += jerk(m.angle);
+    }
+    sum += r.weight * value;
+    if (outcome)
+      outcome->terms.emplace_back(
+          (r.kind == Regulariser::Kind::overshoot ? "overshoot of " : "jerk of ") + m.collider,
+          r.weight * value);
+  }
+  return sum;
+}
+
+template <class Real>
+void SceneProblem<Real>::regularisation_vjp(const Scene& moved, std::vector<Motion>& motions_bar) const {
+  for (const Regulariser& r : moved.regularisers) {
+    const Motion& m = moved.motions[r.motion];
+    Motion& bar = motions_bar[r.motion];
+    if (r.kind == Regulariser::Kind::overshoot) {
+      excess_vjp(m.angle, r.limit, r.weight, bar.angle.points);
+    } else {
+      if (r.position)
+        for (std::size_t a = 0; a < 3; ++a) jerk_vjp(m.position[a], r.weight, bar.position[a].points);
+      if (r.angle) jerk_vjp(m.angle, r.weight, bar.angle.points);
+    }
+  }
+}
+
+template <class Real>
+void SceneProblem<Real>::pull_back(const std::vector<double>& x, const Gradient<Real>& gradient,
+                                   double* x_bar) const {
+  const Scene moved = with_variables(x);
+  const Signature& signature = system_->signature();
+  const std::int64_t width = signature.controls();
+  std::vector<Motion> motions_bar;
+  for (const Motion& m : moved.motions) {
+    motions_bar.push_back(zeros_like(m));
+    const Slots s = slots(signature, m);
+    for (std::int64_t k = 0; k < scene_.steps; ++k) {
+      BodyState bar;
+      each_number(s, bar, [&](std::int64_t at, double& v) {
+        v = double(gradient.controls[std::size_t(k * width + at)]);
+      });
+      motion_at_vjp(m, moved.duration, moved.model.dt * double(k), bar, motions_bar.back());
+    }
+  }
+  regularisation_vjp(moved, motions_bar);
+  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const SceneVariable& v = variables[i];
+    const double bar =
+        v.kind == SceneVariable::Kind::parameter ? double(gradient.parameters[v.parameter][v.point])
+        : v.kind == SceneVariable::Kind::angle   ? motions_bar[v.motion].angle.points[v.point]
+                                                 : motions_bar[v.motion].position[v.axis].points[v.point];
+    x_bar[i] = bar * v.scale;
+  }
+}
+
+template <class Real>
+double SceneProblem<Real>::value(const std::vector<double>& x) {
+  return rollout().value(arguments(x), *loss_) + regularisation(with_variables(x));
+}
+
+template <class Real>
+double SceneProblem<Real>::value_and_gradient(const std::vector<double>& x, double* gradient) {
+  const Gradient<Real> g = rollout().value_and_gradient(arguments(x), *loss_);
+  pull_back(x, g, gradient);
+  report_ = g.report;
+  return g.value + regularisation(with_variables(x));
+}
+
+template <class Real>
+Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome* outcome) {
+  const Scene moved = with_variables(x);
+  const std::int64_t keep =
+      std::max<std::int64_t>(1, std::llround(1 / (scene_.look.frames_per_second * scene_.model.dt)));
+  Recording r;
+  r.title = scene_.title;
+  r.up = 'y';
+  r.ground = float(scene_.model.origin[1] + 2 * scene_.model.dx);
+  r.frame_interval = scene_.model.dt * double(keep);
+  r.camera = scene_.look.camera;
+  for (std::size_t i = 0; i < scene_.model.materials.size(); ++i)
+    r.materials.push_back({scene_.model.materials[i].name, scene_.look.material_colors[i]});
+  const std::size_t count = particles_.material.size(), dimension = std::size_t(particles_.dimension);
+  for (const int m : particles_.material) r.particles.material.push_back(std::uint8_t(m));
+  r.particles.radius = float(0.7 * std::pow(particles_.volume[0], 1.0 / particles_.dimension));
+  const std::int64_t velocity = system_->signature().find(Role::state, "particle/v").offset;
+
+  // Frame by frame: only one state is in memory, however long the run. Losses are read off on the way.
+  Arguments<Real> a = arguments(x);
+  const std::vector<Real> all_controls = a.controls;
+  const std::int64_t width = system_->signature().controls();
+  std::vector<double> sums(scene_.losses.size(), 0.0);
+  SceneOutcome result;
+  const auto look = [&](std::int64_t k) {
+    for (std::size_t j = 0; j < scene_.losses.size(); ++j) {
+      const LossTerm& term = scene_.losses[j];
+      if (!std::binary_search(term.steps.begin(), term.steps.end(), k)) continue;
+      sums[j] += loss_->term_value(term, a.x0.data());
+      if (term.kind == LossTerm::Kind::in_region && k == term.steps.back())
+        result.fractions.emplace_back(term.name, region_fraction(particles_, term, a.x0.data()));
+    }
+    if (k % keep != 0) return;
+    ++r.frames;
+    for (std::size_t i = 0; i < count; ++i) {
+      double square = 0;
+      for (std::size_t d = 0; d < 3; ++d) {
+        const bool there = d < dimension;
+        const double v = there ? double(a.x0[std::size_t(velocity) + i * dimension + d]) : 0;
+        square += v * v;
+        r.particles.positions.push_back(
+            there ? float(a.x0[std::size_t(particles_.offset) + i * dimension + d]) : 0.0F);
+      }
+      r.particles.speeds.push_back(float(std::sqrt(square)));
+    }
+  };
+  look(0);
+  for (std::int64_t k = 0; k < scene_.steps;) {
+    const std::int64_t next_frame = (k / keep + 1) * keep, next_loss = loss_->next(k + 1, scene_.steps);
+    const std::int64_t end = std::min({scene_.steps, next_frame, next_loss});
+    Rollout<Real> part(system_, {.steps = end - k, .active = {}});
+    a.controls.assign(all_controls.begin() + k * width, all_controls.begin() + end * width);
+    a.x0 = part.simulate(a).final_state;
+    k = end;
+    look(k);
+  }
+
+  std::size_t moving = 0;
+  for (std::size_t c = 0; c < scene_.model.colliders.size(); ++c) {
+    const mpm::Collider& collider = scene_.model.colliders[c];
+    Body body{.name = collider.name,
+              .shape = picture_of(collider.shape),
+              .color = scene_.look.collider_colors[c],
+              .opacity = scene_.look.collider_opacity[c],
+              .poses = {picture_pose(collider.shape, collider.position, collider.rotation)}};
+    if (collider.moves) {
+      body.poses.clear();
+      for (std::int64_t f = 0; f < r.frames; ++f) {
+        const BodyState s = motion_at(moved.motions[moving], moved.duration, double(f) * r.frame_interval);
+        body.poses.push_back(picture_pose(collider.shape, s.position, s.rotation));
+      }
+      ++moving;
+    }
+    r.bodies.push_back(std::move(body));
+  }
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    result.terms.emplace_back(scene_.losses[j].name, sums[j]);
+    result.loss += sums[j];
+  }
+  result.loss += regularisation(moved, &result);
+  if (outcome) *outcome = result;
+  return r;
+}
+
+template class SceneProblem<float>;
+template class SceneProblem<double>;
+
+}  // namespace costate::io

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/io/scene_reader.h"
+
+namespace costate::io {
+namespace {
+
+using Kind = TomlValue::Kind;
+constexpr std::size_t kMostPoints = 1000;
+
+}  // namespace
+
+mpm::Shape SceneReader::read_shape(const TomlValue& v) const {
+  table(v, "shape");
+  static const std::vector<std::string> kKinds = {"sphere",     "box", "capsule", "cylinder",
+                                                  "half_space", "cup", "shell"};
+  const std::string& kind =
+      choice(required(v, "kind", "this shape", "add kind = \"box\""), "kind of shape", kKinds);
+  const auto size = [&](const char* key) {
+    return positive(required(v, key, "a " + kind, std::string("add ") + key + " = 0.05"), key);
+  };
+  const auto only = [&](std::vector<std::string> keys) {
+    keys.push_back("kind");
+    document_.require_known_keys(v, keys, "a " + kind);
+  };
+  if (kind == "sphere") {
+    only({"radius"});
+    return mpm::Shape::sphere(size("radius"));
+  }
+  if (kind == "box") {
+    only({"half"});
+    const auto half =
+        vector(required(v, "half", "a box", "add its half extents: half = [0.1, 0.1, 0.1]"), "half", true);
+    return mpm::Shape::box(half[0], half[1], half[2]);
+  }
+  if (kind == "capsule") {
+    only({"radius", "half_length"});
+    return mpm::Shape::capsule(size("radius"), size("half_length"));
+  }
+  if (kind == "cylinder") {
+    only({"radius", "half_height"});
+    return mpm::Shape::cylinder(size("radius"), size("half_height"));
+  }
+  if (kind == "half_space") {
+    only({});
+    return mpm::Shape::half_space();
+  }
+  if (kind == "cup") {
+    only({"radius", "height", "thickness"});
+    return mpm::Shape::cup(size("radius"), size("height"), size("thickness"));
+  }
+  only({"profile", "thickness"});
+  const TomlValue& line = required(v, "profile", "a shell",
+                                   "add (radius, height) pairs: profile = [[0, 0], [0.05, 0], [0.05, 0.1]]");
+  if (!line.is(Kind::array) || line.items.size() < 2 || line.items.size() > kMostPoints)
+    document_.fail(line.place, "profile must be 2 to 1000 pairs of radius and height");
+  std::vector<std::array<double, 2>> profile;
+  for (const TomlValue& pair : line.items) {
+    const std::vector<double> list = numbers(pair, "profile");
+    if (list.size() != 2) document_.fail(pair.place, "a point of a profile is a pair of radius and height");
+    if (list[0] < 0) document_.fail(pair.items[0].place, "a radius must not be negative");
+    if (!profile.empty() && profile.back()[0] == list[0] && profile.back()[1] == list[1])
+      document_.fail(pair.place, "two points of this profile are the same");
+    profile.push_back({list[0], list[1]});
+  }
+  return mpm::Shape::shell(profile, size("thickness"));
+}
+
+void SceneReader::read_colliders() {
+  const std::vector<TomlValue>* list = tables("colliders", 64);
+  if (!list) return;
+  for (const TomlValue& v : *list) read_collider(v);
+}
+
+void SceneReader::read_collider(const TomlValue& v) {
+  document_.require_known_keys(v,
+                               {"name", "shape", "position", "rotation_deg", "motion", "contact", "friction",
+                                "band", "color", "opacity"},
+                               "[[colliders]]");
+  mpm::Collider c;
+  c.name = string(required(v, "name", "this collider", "add name = \"mug\""), "name");
+  if (c.name.empty() || c.name.find_first_of("/.*[]") != std::string::npos)
+    document_.fail(v.find("name")->place, "a name must not be empty and has none of / . * [ ]");
+  if (std::find(collider_names_.begin(), collider_names_.end(), c.name) != collider_names_.end())
+    document_.fail(v.find("name")->place, "there are two colliders '" + c.name + "'");
+  c.shape =
+      read_shape(required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
+  if (c.shape.kind == mpm::ShapeKind::cup && c.shape.size[0] < 1.5 * scene_.model.dx)
+    document_.fail(v.find("shape")->place, "this wall is thinner than 1.5 cells, and the grid hardly sees it",
+                   "make it thicker than " + std::to_string(1.5 * scene_.model.dx) + ", or reduce dx");
+  if (const TomlValue* n = v.find("contact")) c.contact = contact(*n);
+  if (const TomlValue* n = v.find("friction")) {
+    c.friction = number(*n, "friction");
+    if (c.friction < 0) document_.fail(n->place, "friction must not be negative");
+  }
+  if (const TomlValue* n = v.find("band")) c.band = positive(*n, "band");
+
+  if (const TomlValue* m = v.find("motion")) {
+    for (const char* key : {"position", "rotation_deg"})
+      if (v.find(key))
+        document_.fail(v.find(key)->place,
+                       std::string("a collider that moves has its ") + key + " in motion");
+    c.moves = true;
+    const Motion motion = read_motion(*m, c.name);
+    const BodyState start = motion_at(motion, scene_.duration, 0);
+    c.position = start.position;
+    c.rotation = start.rotation;
+    scene_.motions.push_back(motion);
+  } else {
+    c.position = vector(
+        required(v, "position", "this collider", "add position = [0.1, 0.0, 0.1], or a motion"), "position");
+    if (const TomlValue* r = v.find("rotation_deg")) {
+      // About z in two dimensions, a rotation vector in three.
+      const std::vector<double> list =
+          r->is(Kind::number) ? std::vector<double>{0, 0, r->number} : numbers(*r, "rotation_deg");
+      if (list.size() != 3) document_.fail(r->place, "rotation_deg must be an angle about z, or 3 numbers");
+      for (std::size_t i = 0; i < 3; ++i) c.rotation[i] = list[i] * 3.14159265358979323846 / 180;
+    }
+  }
+  collider_names_.push_back(c.name);
+  scene_.look.collider_colors.push_back(v.find("color") ? color(*v.find("color")) : 0xb8bcc2);
+  double opacity = c.shape.kind == mpm::ShapeKind::cup ? 0.35 : 1;
+  if (const TomlValue* n = v.find("opacity")) {
+    opacity = number(*n, "opacity");
+    if (opacity < 0 || opacity > 1) document_.fail(n->place, "opacity must be between 0 and 1");
+  }
+  scene_.look.collider_opacity.push_back(float(opacity));
+  scene_.model.colliders.push_back(std::move(c));
+}
+
+Motion SceneReader::read_motion(const TomlValue& v, const std::string& collider) const {
+  table(v, "motion");
+  document_.require_known_keys(v, {"position", "angle_deg", "axis", "pivot"}, "motion");
+  Motion m{.collider = collider, .position = {}, .angle = {}};
+  const TomlValue& points =
+      required(v, "position", "motion", "add the control points of a spline: position = [[0, 0, 0], ...]");
+  if (!points.is(Kind::array) || points.items.size() < 4 || points.items.size() > kMostPoints)
+    document_.fail(points.place, "position must be 4 to 1000 control points");
+  for (const TomlValue& point : points.items) {
+    const auto p = vector(point, "a control point");
+    for (std::size_t a = 0; a < 3; ++a) m.position[a].points.push_back(p[a]);
+  }
+  m.angle.points.assign(4, 0.0);
+  if (const TomlValue* angle = v.find("angle_deg")) {
+    m.angle.points = numbers(*angle, "angle_deg");
+    if (m.angle.points.size() < 4 || m.angle.points.size() > kMostPoints)
+      document_.fail(angle->place, "angle_deg must be 4 to 1000 control points");
+    for (double& a : m.angle.points) a *= 3.14159265358979323846 / 180;
+  }
+  if (const TomlValue* pivot = v.find("pivot")) m.pivot = vector(*pivot, "pivot");
+  if (const TomlValue* axis = v.find("axis")) {
+    if (scene_.model.dimension == 2) document_.fail(axis->place, "in two dimensions the axis is z");
+    m.axis = vector(*axis, "axis");
+    const double size = std::sqrt(m.axis[0] * m.axis[0] + m.axis[1] * m.axis[1] + m.axis[2] * m.axis[2]);
+    if (!(size > 0)) document_.fail(axis->place, "the axis has no direction");
+    for (double& a : m.axis) a /= size;
+  }
+  return m;
+}
+
+}  // namespace costate::io

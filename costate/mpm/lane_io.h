@@ -1,0 +1,123 @@
+// Particles of a pack: from arrays of structures (the state, the records of a stage) to lanes and back, by transposing 4 x 4 blocks.
+//
+// Lane l of a pack holds particle index[l]. Reading N numbers of a particle reads up to the next multiple of four: every array that is read this way has at least
+// three more numbers behind it.
+#pragma once
+
+#include "costate/mpm/node_row.h"
+
+namespace costate::mpm {
+
+// Within each group of four lanes: t[r] lane c <- t[c] lane r. Its own inverse.
+template <class Real, int L>
+COSTATE_INLINE void transpose_groups(Pack<Real, L> (&t)[4]) {
+  using Pick = typename Mask<Real, L>::Vector;
+  Pick low, high, first, second;
+  for (int l = 0; l < L; ++l) {
+    const int group = l & ~3, k = l & 3;
+    low[l] = group + k / 2 + (k & 1) * L;  // a0 b0 a1 b1
+    high[l] = low[l] + 2;                  // a2 b2 a3 b3
+    first[l] = group + (k & 1) + (k / 2) * L;
+    second[l] = first[l] + 2;
+  }
+  const auto ab = __builtin_shuffle(t[0].v, t[1].v, low), cd = __builtin_shuffle(t[2].v, t[3].v, low);
+  const auto ef = __builtin_shuffle(t[0].v, t[1].v, high), gh = __builtin_shuffle(t[2].v, t[3].v, high);
+  t[0].v = __builtin_shuffle(ab, cd, first);
+  t[1].v = __builtin_shuffle(ab, cd, second);
+  t[2].v = __builtin_shuffle(ef, gh, first);
+  t[3].v = __builtin_shuffle(ef, gh, second);
+}
+
+// Numbers [0, 4) at place(l) of each lane.
+template <class Real, int L, class Place>
+COSTATE_INLINE void read_four(const Place& place, Pack<Real, L> (&out)[4]) {
+  if constexpr (L >= 4) {
+    for (int r = 0; r < 4; ++r) out[r] = join_quads<Real, L>([&](int g) { return place(4 * g + r); });
+    transpose_groups(out);
+  } else {
+    for (int c = 0; c < 4; ++c)
+      for (int l = 0; l < L; ++l) out[c].set(l, place(l)[c]);
+  }
+}
+template <class Real, int L, class Place>
+COSTATE_INLINE void write_four(const Place& place, int lanes, Pack<Real, L> (&in)[4]) {
+  if constexpr (L >= 4) {
+    transpose_groups(in);
+    for (int r = 0; r < 4; ++r) {
+      if (r < lanes) quad_of<0>(in[r]).store_unaligned(place(r));
+      if constexpr (L >= 8)
+        if (4 + r < lanes) quad_of<1>(in[r]).store_unaligned(place(4 + r));
+      if constexpr (L >= 16) {
+        if (8 + r < lanes) quad_of<2>(in[r]).store_unaligned(place(8 + r));
+        if (12 + r < lanes) quad_of<3>(in[r]).store_unaligned(place(12 + r));
+      }
+    }
+  } else {
+    for (int l = 0; l < std::min(L, lanes); ++l)
+      for (int c = 0; c < 4; ++c) place(l)[c] = in[c][l];
+  }
+}
+
+template <int kFirst = 0, class Real, int L, int N>
+COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack<Real, L> (&out)[N]) {
+  if constexpr (N - kFirst == 1) {
+    Real buffer[L] __attribute__((aligned(64)));
+    for (int l = 0; l < L; ++l) buffer[l] = from[std::int64_t(index[l]) * N + kFirst];
+    out[kFirst] = Pack<Real, L>::load(buffer);
+  } else {
+    Pack<Real, L> four[4];
+    read_four([&](int l) { return from + std::int64_t(index[l]) * N + kFirst; }, four);
+    for (int c = kFirst; c < std::min(kFirst + 4, N); ++c) out[c] = four[c - kFirst];
+    if constexpr (N - kFirst > 4) read_lanes<kFirst + 4>(from, index, out);
+  }
+}
+template <int kFirst = 0, class Real, int L, int N>
+COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes,
+                                const Pack<Real, L> (&in)[N]) {
+  if constexpr (N - kFirst >= 4) {
+    Pack<Real, L> four[4] = {in[kFirst], in[kFirst + 1], in[kFirst + 2], in[kFirst + 3]};
+    write_four([&](int l) { return to + std::int64_t(index[l]) * N + kFirst; }, lanes, four);
+    if constexpr (N - kFirst > 4) write_lanes<kFirst + 4>(to, index, lanes, in);
+  } else {
+    for (int c = kFirst; c < N; ++c) {
+      Real buffer[L] __attribute__((aligned(64)));
+      in[c].store(buffer);
+      for (int l = 0; l < lanes; ++l) to[std::int64_t(index[l]) * N + c] = buffer[l];
+    }
+  }
+}
+
+// The same for packs with tangents.
+template <class Mode, int N>
+COSTATE_INLINE void gather_lanes(Slice<const typename Mode::Real> from, const std::int32_t* index,
+                                 typename Mode::Lanes* out) {
+  using Plain = NativePack<typename Mode::Real>;
+  Plain v[N];
+  read_lanes(from.v, index, v);
+  if constexpr (Mode::kTangent) {
+    Plain d[N];
+    if (from.d)
+      read_lanes(from.d, index, d);
+    else
+      for (int c = 0; c < N; ++c) d[c] = Plain(0);
+    for (int c = 0; c < N; ++c) out[c] = {v[c], d[c]};
+  } else {
+    for (int c = 0; c < N; ++c) out[c] = v[c];
+  }
+}
+template <class Mode, int N>
+COSTATE_INLINE void scatter_lanes(Slice<typename Mode::Real> to, const std::int32_t* index, int lanes,
+                                  const typename Mode::Lanes* in) {
+  using Plain = NativePack<typename Mode::Real>;
+  Plain v[N];
+  if constexpr (Mode::kTangent) {
+    Plain d[N];
+    for (int c = 0; c < N; ++c) v[c] = in[c].v, d[c] = in[c].d[0];
+    write_lanes(to.d, index, lanes, d);
+  } else {
+    for (int c = 0; c < N; ++c) v[c] = in[c];
+  }
+  write_lanes(to.v, index, lanes, v);
+}
+
+}  // namespace costate::mpm

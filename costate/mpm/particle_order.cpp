@@ -1,0 +1,155 @@
+#include "costate/mpm/particle_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+
+namespace costate::mpm {
+
+namespace {
+std::int32_t blocks_along(int nodes) { return (nodes + ParticleOrder::kBlock - 1) / ParticleOrder::kBlock; }
+}  // namespace
+
+ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, std::int64_t particles,
+                             int materials)
+    : dimension_(dimension), taps_(taps), materials_(materials), nodes_(nodes), particles_(particles) {
+  blocks_a_ = blocks_along(nodes[0]);
+  blocks_b_ = dimension == 3 ? blocks_along(nodes[1]) : 1;
+  blocks_c_ = blocks_along(nodes[static_cast<std::size_t>(dimension - 1)]);
+  pencil_count_ = std::int64_t(blocks_a_) * blocks_b_;
+  keys_ = pencil_count_ * materials * blocks_c_;
+  // At most 32 chunks: their histograms are as long as there are blocks.
+  chunk_ = std::max<std::int64_t>(8192, (particles + 31) / 32);
+  chunks_ = (particles + chunk_ - 1) / chunk_;
+  const auto n = static_cast<std::size_t>(particles);
+  key_.resize(n);
+  order_.resize(n);
+  counts_.resize(static_cast<std::size_t>(chunks_ * keys_));
+  starts_.resize(static_cast<std::size_t>(keys_ + 1));
+  outside_.resize(static_cast<std::size_t>(chunks_));
+  low_.resize(static_cast<std::size_t>(pencil_count_));
+  high_.resize(static_cast<std::size_t>(pencil_count_));
+  runs_.reserve(static_cast<std::size_t>(pencil_count_ * materials));
+  for (auto& list : pencils_) list.reserve(static_cast<std::size_t>(pencil_count_));
+  node_pencils_.reserve(static_cast<std::size_t>(pencil_count_));
+}
+
+template <class Real>
+void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, double dx,
+                         const std::int32_t* material, std::int64_t step) {
+  const int D = dimension_;
+  const Real scale = Real(1 / dx);
+  Real shift[3];
+  for (int a = 0; a < 3; ++a)
+    shift[a] = Real(origin[static_cast<std::size_t>(a)] / dx + (taps_ == 3 ? 0.5 : 1.0));
+  parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
+    const auto chunk = static_cast<std::size_t>(begin / chunk_);
+    std::int32_t* count = counts_.data() + static_cast<std::int64_t>(chunk) * keys_;
+    std::fill(count, count + keys_, 0);
+    outside_[chunk] = -1;
+    for (std::int64_t p = begin; p < end; ++p) {
+      std::int32_t block[3] = {0, 0, 0};
+      bool inside = true;
+      for (int a = 0; a < D; ++a) {
+        const Real first =
+            std::fma(x[p * D + a], scale, -shift[a]);  // as the transfers compute it, to the last bit
+        // Written so that NaN is outside.
+        inside &= first >= 0 && first < Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
+        if (inside) block[a] = std::int32_t(first) / kBlock;
+      }
+      if (!inside) {
+        if (outside_[chunk] < 0) outside_[chunk] = p;
+        key_[static_cast<std::size_t>(p)] = 0;
+        continue;
+      }
+      const std::int64_t pencil = D == 3 ? std::int64_t(block[0]) * blocks_b_ + block[1] : block[0];
+      const auto key =
+          static_cast<std::int32_t>((pencil * materials_ + material[p]) * blocks_c_ + block[D - 1]);
+      key_[static_cast<std::size_t>(p)] = key;
+      ++count[key];
+    }
+  });
+  for (std::int64_t p : outside_) {
+    if (p < 0) continue;
+    std::string place;
+    for (int a = 0; a < D; ++a) place += (a ? ", " : "") + std::to_string(double(x[p * D + a]));
+    throw Error({"particle " + std::to_string(p) + " at (" + place + ") is outside the grid",
+                 "step " + std::to_string(step),
+                 "give that side of the grid a wall, enlarge `nodes`, or reduce dt if the motion diverges"},
+                Error::Kind::numerics);
+  }
+  // First place of every (key, chunk), key by key: stable in the particle's index.
+  std::int32_t place = 0;
+  for (std::int64_t key = 0; key < keys_; ++key) {
+    starts_[static_cast<std::size_t>(key)] = place;
+    for (std::int64_t c = 0; c < chunks_; ++c) {
+      std::int32_t& count = counts_[static_cast<std::size_t>(c * keys_ + key)];
+      const std::int32_t n = count;
+      count = place;
+      place += n;
+    }
+  }
+  starts_[static_cast<std::size_t>(keys_)] = place;
+  parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
+    std::int32_t* next = counts_.data() + begin / chunk_ * keys_;
+    for (std::int64_t p = begin; p < end; ++p)
+      order_[static_cast<std::size_t>(next[key_[static_cast<std::size_t>(p)]]++)] =
+          static_cast<std::int32_t>(p);
+  });
+  list_pencils();
+}
+
+void ParticleOrder::list_pencils() {
+  runs_.clear();
+  for (auto& list : pencils_) list.clear();
+  node_pencils_.clear();
+  const auto start = [&](std::int64_t key) { return starts_[static_cast<std::size_t>(key)]; };
+  for (std::int32_t a = 0; a < blocks_a_; ++a) {
+    for (std::int32_t b = 0; b < blocks_b_; ++b) {
+      const std::int64_t pencil = std::int64_t(a) * blocks_b_ + b,
+                         first_key = pencil * materials_ * blocks_c_;
+      auto &low = low_[static_cast<std::size_t>(pencil)], &high = high_[static_cast<std::size_t>(pencil)];
+      low = blocks_c_, high = 0;
+      const std::int32_t begin = start(first_key), end = start(first_key + materials_ * blocks_c_);
+      if (begin == end) continue;
+      const auto first_run = static_cast<std::int32_t>(runs_.size());
+      for (std::int32_t m = 0; m < materials_; ++m) {
+        const std::int64_t key = first_key + std::int64_t(m) * blocks_c_;
+        if (start(key) == start(key + blocks_c_)) continue;
+        runs_.push_back({start(key), start(key + blocks_c_), m});
+        for (std::int32_t c = 0; c < blocks_c_; ++c) {
+          if (start(key + c) == start(key + c + 1)) continue;
+          low = std::min(low, c);
+          high = std::max(high, c + 1);
+        }
+      }
+      const int colour = (a & 1) * 2 + (b & 1);
+      pencils_[static_cast<std::size_t>(colour)].push_back(
+          {a, b, first_run, static_cast<std::int32_t>(runs_.size()), begin, end});
+    }
+  }
+  for (std::int32_t a = 0; a < blocks_a_; ++a) {
+    for (std::int32_t b = 0; b < blocks_b_; ++b) {
+      std::int32_t low = blocks_c_, high = 0;
+      for (std::int32_t i = std::max(a - 1, 0); i <= a; ++i) {
+        for (std::int32_t j = std::max(b - 1, 0); j <= b; ++j) {
+          const auto pencil = static_cast<std::size_t>(std::int64_t(i) * blocks_b_ + j);
+          low = std::min(low, low_[pencil]);
+          high = std::max(high, high_[pencil]);
+        }
+      }
+      // A row is four nodes, whatever its weights, so it reaches into the next block.
+      if (low < high) node_pencils_.push_back({a, b, low * kBlock, (high + 1) * kBlock});
+    }
+  }
+}
+
+template void ParticleOrder::sort<float>(const float*, const std::array<double, 3>&, double,
+                                         const std::int32_t*, std::int64_t);
+template void ParticleOrder::sort<double>(const double*, const std::array<double, 3>&, double,
+                                          const std::int32_t*, std::int64_t);
+
+}  // namespace costate::mpm

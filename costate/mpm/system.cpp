@@ -1,0 +1,54 @@
+#include "costate/mpm/system.h"
+
+#include "costate/mpm/law_table.h"
+#include "costate/mpm/system_stages.h"
+
+namespace costate::mpm {
+
+extern template class MaterialPoints<float, 2, 3>;
+extern template class MaterialPoints<float, 2, 4>;
+extern template class MaterialPoints<float, 3, 3>;
+extern template class MaterialPoints<float, 3, 4>;
+extern template class MaterialPoints<double, 2, 3>;
+extern template class MaterialPoints<double, 2, 4>;
+extern template class MaterialPoints<double, 3, 3>;
+extern template class MaterialPoints<double, 3, 4>;
+
+template <class Real>
+std::shared_ptr<System<Real>> system(const Model& model) {
+  check(model);
+  const bool cubic = model.kernel == Kernel::cubic;
+  if (model.dimension == 2) {
+    if (cubic) return std::make_shared<MaterialPoints<Real, 2, 4>>(model);
+    return std::make_shared<MaterialPoints<Real, 2, 3>>(model);
+  }
+  if (cubic) return std::make_shared<MaterialPoints<Real, 3, 4>>(model);
+  return std::make_shared<MaterialPoints<Real, 3, 3>>(model);
+}
+
+template <class Real>
+std::vector<Real> initial_state(const Model& model) {
+  check(model);
+  const Layout layout(model);
+  const int D = model.dimension;
+  std::vector<Real> state(static_cast<std::size_t>(layout.signature.states()), Real(0));
+  const Particles& p = model.particles;
+  for (std::size_t i = 0; i < p.x.size(); ++i) state[static_cast<std::size_t>(layout.x) + i] = Real(p.x[i]);
+  for (std::size_t i = 0; i < p.v.size(); ++i) state[static_cast<std::size_t>(layout.v) + i] = Real(p.v[i]);
+  for (std::int64_t i = 0; i < layout.particles; ++i) {
+    for (int a = 0; a < D; ++a) state[static_cast<std::size_t>(layout.F + (i * D + a) * D + a)] = Real(1);
+    if (layout.plastic >= 0) {
+      const auto m = static_cast<std::size_t>(layout.material[static_cast<std::size_t>(i)]);
+      if (model.materials[m].kind == MaterialKind::snow)
+        state[static_cast<std::size_t>(layout.plastic + i)] = Real(1);
+    }
+  }
+  return state;
+}
+
+template std::shared_ptr<System<float>> system<float>(const Model&);
+template std::shared_ptr<System<double>> system<double>(const Model&);
+template std::vector<float> initial_state<float>(const Model&);
+template std::vector<double> initial_state<double>(const Model&);
+
+}  // namespace costate::mpm

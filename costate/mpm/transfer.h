@@ -1,0 +1,183 @@
+// Transfers of one particle between itself and the rows of its stencil. Offsets d are in cells; a row is four nodes of the last axis.
+//
+//   scatter      node_i += w_i (Q + A d_i)
+//   gather       V = sum w_i node_i,  B = sum w_i node_i d_i'
+//
+// To the grid Q = (m v, m), A = dx (m C - dt V D^-1 tau); to the particles V = v+ and C+ = (D^-1/dx) B. The transpose of the gather is the
+// scatter of Q = V_bar, A = B_bar; the transpose of the scatter is the gather of the nodes' cotangents n_i. What remains is the position, through w_i and d_i:
+//
+//   X_bar = sum_i slope(w_i) (g_i.(V_bar + B_bar d_i) + n_i.(Q + A d_i)) - B_bar' V - A' (sum w_i n_i)
+//
+// gather_vjp does the last two at once: it walks the velocities g and the cotangents n side by side. Weights factor over the axes, so sums run
+// row by row, then plane by plane, and the last axis' weights come in once, at the end.
+//
+// A particle's numbers travel in a record of quads (four numbers: components x, y, z and mass).
+// Tests: tests/mpm/transfer_test.cpp.
+#pragma once
+
+#include "costate/mpm/node_row.h"
+
+namespace costate::mpm {
+
+// Places in a record. Columns of A and B are quads: A d = A_x d_x + A_y d_y + A_z d_z. "Last" is the last axis, along rows.
+struct Record {
+  enum : int {
+    A = 0,  // three columns; the first axis first
+    Q = 12,
+    w_last = 16,    // 4 weights
+    d_last = 20,    // 4 offsets
+    w_first = 24,   // of the first axis
+    w_second = 28,  // of the second; 3-D only
+    f = 32,         // position in the stencil along first and second axis
+    slope_last = 36,
+    slope_first = 40,
+    slope_second = 44,
+    B = 48,  // cotangent of B, columns as A
+    V = 60,  // cotangent of V
+    size = 64
+  };
+};
+// Places in the answer of a gather, and of gather_vjp.
+struct Gathered {
+  enum : int {
+    B = 0,          // three columns
+    V = 12,         // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
+    velocity = 16,  // gather_vjp: sum w_i g_i
+    X = 20,         // gather_vjp: the first sum of X_bar, first, second, last axis
+    size = 24
+  };
+};
+
+struct RowStrides {
+  std::int64_t first, second;  // from a row to the next along the first and the second axis, in numbers
+};
+
+template <class Mode, int D, int kTaps>
+struct Transfer {
+  using Real = typename Mode::Real;
+  using Number = typename Mode::Number;
+  using Row = typename Mode::Row;
+  using In = Slice<const Real>;
+  using Out = Slice<Real>;
+
+  static COSTATE_INLINE void scatter(In r, int A, int Q, Out grid, const RowStrides& strides) {
+    const Row w = expand_row<Mode>(r, Record::w_last), d = expand_row<Mode>(r, Record::d_last);
+    const Row along = w * (quad_row<Mode>(r, Q) + quad_row<Mode>(r, A + 4 * (D - 1)) * d);
+    const Row across_first = w * quad_row<Mode>(r, A);
+    const Number f0 = number_at<Mode>(r, Record::f);
+    if constexpr (D == 2) {
+      for (int i = 0; i < kTaps; ++i) {
+        const Number w0 = number_at<Mode>(r, Record::w_first + i);
+        add(grid, i * strides.first, splat_row<Mode>(w0),
+            along + across_first * splat_row<Mode>(Number(Real(i)) - f0));
+      }
+    } else {
+      const Row across_second = w * quad_row<Mode>(r, A + 4);
+      const Number f1 = number_at<Mode>(r, Record::f + 1);
+      Row second[kTaps];
+      for (int j = 0; j < kTaps; ++j)
+        second[j] = along + across_second * splat_row<Mode>(Number(Real(j)) - f1);
+      for (int i = 0; i < kTaps; ++i) {
+        const Number w0 = number_at<Mode>(r, Record::w_first + i);
+        const Row first = across_first * splat_row<Mode>(Number(Real(i)) - f0);
+        for (int j = 0; j < kTaps; ++j) {
+          const Number w01 = w0 * number_at<Mode>(r, Record::w_second + j);
+          add(grid, i * strides.first + j * strides.second, splat_row<Mode>(w01), first + second[j]);
+        }
+      }
+    }
+  }
+
+  static COSTATE_INLINE void gather(In r, In grid, const RowStrides& strides, Out out) {
+    const Number f0 = number_at<Mode>(r, Record::f);
+    Row sum(Real(0)), first(Real(0)), second(Real(0));
+    for (int i = 0; i < kTaps; ++i) {
+      const Number w0 = number_at<Mode>(r, Record::w_first + i);
+      Row plane, plane_second;
+      if constexpr (D == 2) {
+        plane = load_row<Mode>(grid, i * strides.first);
+      } else {
+        const Number f1 = number_at<Mode>(r, Record::f + 1);
+        plane = plane_second = Row(Real(0));
+        for (int j = 0; j < kTaps; ++j) {
+          const Number w1 = number_at<Mode>(r, Record::w_second + j);
+          const Row g = load_row<Mode>(grid, i * strides.first + j * strides.second);
+          plane += splat_row<Mode>(w1) * g;
+          plane_second += splat_row<Mode>(w1 * (Number(Real(j)) - f1)) * g;
+        }
+        second += splat_row<Mode>(w0) * plane_second;
+      }
+      sum += splat_row<Mode>(w0) * plane;
+      first += splat_row<Mode>(w0 * (Number(Real(i)) - f0)) * plane;
+    }
+    const Row w = expand_row<Mode>(r, Record::w_last), d = expand_row<Mode>(r, Record::d_last);
+    const Row weighted = w * sum;
+    store_fold<Mode>(out, Gathered::V, weighted);
+    store_fold<Mode>(out, Gathered::B, w * first);
+    if constexpr (D == 3) store_fold<Mode>(out, Gathered::B + 4, w * second);
+    store_fold<Mode>(out, Gathered::B + 4 * (D - 1), weighted * d);
+  }
+
+  // velocity: g; cotangent: n. Values only.
+  static COSTATE_INLINE void gather_vjp(const Real* r, const Real* velocity, const Real* cotangent,
+                                        const RowStrides& strides, Real* out) {
+    const In g_grid{velocity, nullptr}, n_grid{cotangent, nullptr};
+    const Out to{out, nullptr};
+    const Real f0 = r[Record::f];
+    const Row w = Row::expand(r + Record::w_last), d = Row::expand(r + Record::d_last);
+    const Row from_g = Row::quad(r + Record::V) + Row::quad(r + Record::B + 4 * (D - 1)) * d;
+    const Row from_n = Row::quad(r + Record::Q) + Row::quad(r + Record::A + 4 * (D - 1)) * d;
+    const Row g_first = Row::quad(r + Record::B), n_first = Row::quad(r + Record::A);
+    Row power(Real(0)), power_first(Real(0)), power_second(Real(0));  // of s_i = g.(V_ + B_ d) + n.(Q + A d)
+    Row n_sum(Real(0)), n_sum_first(Real(0)), n_sum_second(Real(0)), g_sum(Real(0));
+    for (int i = 0; i < kTaps; ++i) {
+      const Real w0 = r[Record::w_first + i], slope0 = r[Record::slope_first + i], d0 = Real(i) - f0;
+      const Row field_g = from_g + g_first * Row(d0), field_n = from_n + n_first * Row(d0);
+      Row s, n, g;
+      if constexpr (D == 2) {
+        g = load_row<Mode>(g_grid, i * strides.first);
+        n = load_row<Mode>(n_grid, i * strides.first);
+        s = g * field_g + n * field_n;
+      } else {
+        const Real f1 = r[Record::f + 1];
+        const Row g_second = Row::quad(r + Record::B + 4), n_second = Row::quad(r + Record::A + 4);
+        Row s_second(Real(0)), n_plane_second(Real(0));
+        s = n = g = Row(Real(0));
+        for (int j = 0; j < kTaps; ++j) {
+          const Real w1 = r[Record::w_second + j], slope1 = r[Record::slope_second + j], d1 = Real(j) - f1;
+          const std::int64_t at = i * strides.first + j * strides.second;
+          const Row gj = load_row<Mode>(g_grid, at), nj = load_row<Mode>(n_grid, at);
+          const Row sj = gj * (field_g + g_second * Row(d1)) + nj * (field_n + n_second * Row(d1));
+          s += Row(w1) * sj;
+          s_second += Row(slope1) * sj;
+          n += Row(w1) * nj;
+          n_plane_second += Row(w1 * d1) * nj;
+          g += Row(w1) * gj;
+        }
+        power_second += Row(w0) * s_second;
+        n_sum_second += Row(w0) * n_plane_second;
+      }
+      power += Row(w0) * s;
+      power_first += Row(slope0) * s;
+      n_sum += Row(w0) * n;
+      n_sum_first += Row(w0 * d0) * n;
+      g_sum += Row(w0) * g;
+    }
+    const Row weighted = w * n_sum;
+    store_fold<Mode>(to, Gathered::V, weighted);
+    store_fold<Mode>(to, Gathered::B, w * n_sum_first);
+    if constexpr (D == 3) store_fold<Mode>(to, Gathered::B + 4, w * n_sum_second);
+    store_fold<Mode>(to, Gathered::B + 4 * (D - 1), weighted * d);
+    store_fold<Mode>(to, Gathered::velocity, w * g_sum);
+    out[Gathered::X] = (w * power_first).sum();
+    if constexpr (D == 3) out[Gathered::X + 1] = (w * power_second).sum();
+    out[Gathered::X + D - 1] = (Row::expand(r + Record::slope_last) * power).sum();
+  }
+
+ private:
+  static COSTATE_INLINE void add(Out grid, std::int64_t at, const Row& weight, const Row& value) {
+    store_row<Mode>(grid, at, load_row<Mode>(In{grid.v, grid.d}, at) + weight * value);
+  }
+};
+
+}  // namespace costate::mpm

@@ -1,0 +1,144 @@
+// The stage: a scene per recording, drawn side by side into one canvas with one camera.
+
+class Pane {
+  constructor(recording, extent) {
+    this.recording = recording;
+    this.scene = new THREE.Scene();
+    this.sun = new THREE.Vector3(0, 1, 0);  // towards the light, as the camera sees it
+    this.world = new THREE.Group();         // in the recording's own coordinates
+    if (recording.up === 'z') this.world.rotation.x = -Math.PI / 2;
+    this.scene.add(this.world);
+    this.moving = [];
+    if (recording.particles) {
+      this.cloud = new ParticleCloud(recording);
+      this.cloud.uniforms.sun.value = this.sun;
+      this.world.add(this.cloud.points);
+      this.moving.push(this.cloud);
+    }
+    for (const b of recording.bodies) this.add(new RigidShape(b, this.sun));
+    for (const m of recording.meshes) this.add(new MovingMesh(m, recording.frames, this.sun));
+    this.addLight(extent);
+    const floor = makeFloor(extent.radius * 3.2);
+    floor.position.set(extent.centre.x, recording.ground, extent.centre.z);
+    this.scene.add(floor);
+  }
+
+  add(part) {
+    this.world.add(part.object);
+    this.moving.push(part);
+  }
+
+  addLight({centre, radius}) {
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xd8cdbb, 0.86));
+    const light = new THREE.DirectionalLight(0xfff1dc, 0.5);
+    this.direction = new THREE.Vector3(0.42, 0.8, 0.36).normalize();
+    light.position.copy(centre).addScaledVector(this.direction, 3 * radius);
+    light.target.position.copy(centre);
+    light.castShadow = true;
+    const reach = 1.25 * radius, camera = light.shadow.camera;
+    Object.assign(camera, {left: -reach, right: reach, top: reach, bottom: -reach, near: radius, far: 5 * radius});
+    light.shadow.mapSize.set(1536, 1536);
+    light.shadow.radius = 4;
+    light.shadow.bias = -0.0012;
+    if (this.cloud) this.cloud.shadowUniforms.scale.value = 1536 / (2 * reach);
+    this.scene.add(light, light.target);
+  }
+
+  show(time) {
+    const at = Math.min(time / this.recording.interval, this.recording.frames - 1);
+    for (const part of this.moving) part.show(at);
+  }
+}
+
+// The ball around everything that the recordings hold, in coordinates of three.js.
+function extentOf(recordings) {
+  const box = new THREE.Box3();
+  for (const r of recordings) {
+    const include = v => box.expandByPoint(upright(v, r.up));
+    if (r.particles) { include(r.particles.low); include(r.particles.high); }
+    for (const m of r.meshes) { include(m.low); include(m.high); }
+    for (const b of r.bodies) {
+      const g = b.shape.kind === 'plane' ? null : shapeGeometry(b.shape);
+      if (g) g.computeBoundingSphere();
+      const reach = g ? g.boundingSphere.radius : 0, c = g ? g.boundingSphere.center : new THREE.Vector3();
+      for (let i = 0; i < b.poses.length; i += 7) {
+        const q = new THREE.Quaternion(b.poses[i + 4], b.poses[i + 5], b.poses[i + 6], b.poses[i + 3]);
+        const p = c.clone().applyQuaternion(q);
+        for (const s of [-reach, reach]) include([b.poses[i] + p.x + s, b.poses[i + 1] + p.y + s, b.poses[i + 2] + p.z + s]);
+      }
+    }
+  }
+  if (box.isEmpty()) box.set(new THREE.Vector3(-1, 0, -1), new THREE.Vector3(1, 1, 1));
+  const ball = box.getBoundingSphere(new THREE.Sphere());
+  return {centre: ball.center, radius: Math.max(ball.radius, 1e-6)};
+}
+
+class Stage {
+  constructor(canvas, replay) {
+    const context = canvas.getContext('webgl2', {antialias: true, preserveDrawingBuffer: true});
+    if (!context) throw new Error('This browser shows no WebGL 2, which the replay needs.');
+    this.canvas = canvas;
+    this.renderer = new THREE.WebGLRenderer({canvas, context, antialias: true});
+    this.renderer.setScissorTest(true);
+    this.renderer.autoClear = false;
+    this.renderer.gammaOutput = true;
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    this.renderer.setClearColor(0xf4f1ec);
+    const extent = extentOf(replay.recordings);
+    this.panes = replay.recordings.map(r => new Pane(r, extent));
+    this.alone = -1;
+    this.stale = true;
+    this.orbit = new Orbit(canvas, () => { this.stale = true; });
+    const first = replay.recordings[0], c = first.camera;
+    let eye = upright(c.eye, first.up), target = upright(c.target, first.up);
+    if (eye.distanceTo(target) < 1e-9) {
+      target = extent.centre.clone();
+      eye = target.clone().add(new THREE.Vector3(0.55, 0.42, 1).normalize().multiplyScalar(extent.radius * 3.6));
+    }
+    this.orbit.start(eye, target, c.fov);
+    window.addEventListener('resize', () => this.resize());
+    this.resize();
+  }
+
+  resize() {
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.renderer.setSize(window.innerWidth, window.innerHeight, false);
+    this.stale = true;
+  }
+
+  visible() { return this.alone < 0 ? this.panes : [this.panes[this.alone]]; }
+
+  show(time) {
+    for (const pane of this.panes) pane.show(time);
+    this.stale = true;
+  }
+
+  colourBySpeed(on) {
+    for (const pane of this.panes) if (pane.cloud) pane.cloud.uniforms.bySpeed.value = on ? 1 : 0;
+    this.stale = true;
+  }
+
+  render() {
+    if (!this.stale) return;
+    this.stale = false;
+    const shown = this.visible(), width = window.innerWidth / shown.length, height = window.innerHeight;
+    const camera = this.orbit.camera;
+    camera.aspect = width / height;
+    // In a narrow pane the height gives way, so that what fits the width of a square still does.
+    const fov = this.orbit.home.fov * Math.PI / 360;
+    camera.fov = 360 / Math.PI * Math.atan(Math.tan(fov) * Math.max(1, 1 / camera.aspect));
+    camera.updateProjectionMatrix();
+    camera.updateMatrixWorld();
+    const pixels = this.renderer.getPixelRatio() * height;
+    shown.forEach((pane, i) => {
+      pane.sun.copy(pane.direction).transformDirection(camera.matrixWorldInverse);
+      if (pane.cloud) pane.cloud.uniforms.scale.value = pixels * camera.projectionMatrix.elements[5] / 2;
+      const x = Math.floor(i * width), w = Math.ceil(width);
+      this.renderer.setViewport(x, 0, w, height);
+      this.renderer.setScissor(x, 0, w, height);
+      this.renderer.clear();
+      this.renderer.render(pane.scene, camera);
+    });
+  }
+}

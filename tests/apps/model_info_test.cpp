@@ -1,0 +1,53 @@
+// costate info on models of rigid bodies.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/run_tool.h"
+
+namespace costate::app::test {
+namespace {
+
+std::string scene(const std::string& name) { return "'" COSTATE_SCENES "/" + name + ".xml'"; }
+
+TEST(ModelInfo, TreeMassesAndCountsAsJson) {
+  const Outcome outcome = run_tool("info " + scene("humanoid") + " --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["model"], "humanoid");
+  EXPECT_EQ(json["counts"]["nv"], 27);
+  EXPECT_EQ(json["counts"]["actuators"], 21);
+  EXPECT_NEAR(json["mass"].get<double>(), 41.488, 1e-3);
+  EXPECT_EQ(json["bodies"][0]["name"], "torso");
+  EXPECT_EQ(json["bodies"][0]["joints"][0]["type"], "free");
+  EXPECT_EQ(json["bodies"].size(), json["counts"]["bodies"]);
+  EXPECT_TRUE(json["warnings"].empty());
+}
+
+TEST(ModelInfo, TableNamesBodiesJointsAndActuators) {
+  const Outcome outcome = run_tool("info " + scene("cart_pole"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* const text : {"cart-pole: 1.2 kg, 2 dofs, 1 actuators", "slide (slide)", "hinge (hinge)",
+                                 "-2 to 2", "joint slide", "0.01 s, RK4", "keyframes 2"})
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << text << "\n" << outcome.out;
+}
+
+TEST(ModelInfo, EverySceneIsUnderstood) {
+  for (const std::string name : {"pendulum", "double_pendulum", "cart_pole", "arm7", "quadrotor", "hopper",
+                                 "walker", "half_cheetah", "ant", "humanoid", "quadruped"}) {
+    const Outcome outcome = run_tool("info " + scene(name));
+    EXPECT_EQ(outcome.code, 0) << name << outcome.err;
+    EXPECT_EQ(outcome.out.find("warning"), std::string::npos) << name;
+  }
+}
+
+TEST(ModelInfo, AMistakeIsOneMessageWithFileAndLine) {
+  const Outcome outcome = run_tool("info '" COSTATE_WRONG_MODELS "/unknown_attribute.xml'");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, COSTATE_WRONG_MODELS
+            "/unknown_attribute.xml:5: <joint> has no attribute 'dampin'\n  did you mean 'damping'?\n");
+}
+
+}  // namespace
+}  // namespace costate::app::test

@@ -1,0 +1,149 @@
+#include "costate/io/scene.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/io/scene_fill.h"
+#include "tests/io/scene_files.h"
+
+namespace costate::io {
+namespace {
+
+std::string with(std::string text, const std::string& old, const std::string& fresh) {
+  const std::size_t at = text.find(old);
+  EXPECT_NE(at, std::string::npos) << old;
+  return at == std::string::npos ? text : text.replace(at, old.size(), fresh);
+}
+
+// What the reader says about a changed scene.
+std::string refusal(const std::string& old, const std::string& fresh) {
+  try {
+    parse_scene(with(test::paddle_scene(), old, fresh), "paddle.toml");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Scene, IsReadAsItIsWritten) {
+  const Scene s = parse_scene(test::paddle_scene(), "paddle.toml");
+  EXPECT_EQ(s.title, "paddle");
+  EXPECT_EQ(s.steps, 30);
+  EXPECT_TRUE(s.double_precision);
+  EXPECT_EQ(s.model.nodes, (std::array<int, 3>{13, 13, 13}));
+  EXPECT_NEAR(s.model.origin[1], -0.2, 1e-15);
+  EXPECT_EQ(s.model.walls[2].contact, mpm::Contact::coulomb);
+  EXPECT_EQ(s.model.walls[2].friction, 0.2);
+  EXPECT_EQ(s.model.walls[0].contact, mpm::Contact::separate);
+  EXPECT_NEAR(s.model.materials[0].bulk_modulus, 64000, 1e-9);
+  ASSERT_EQ(s.motions.size(), 1U);
+  EXPECT_EQ(s.motions[0].position[0].points.size(), 5U);
+  EXPECT_NEAR(s.motions[0].angle.points[2], 3.14159265358979 / 6, 1e-14);
+  EXPECT_NEAR(s.model.colliders[0].position[1], 0.25, 1e-15);  // the origin lies below the pivot
+  ASSERT_EQ(s.losses.size(), 2U);
+  EXPECT_EQ(s.losses[0].steps, (std::vector<std::int64_t>{30}));
+  EXPECT_EQ(s.losses[1].steps, (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(s.losses[1].axes, (std::array<bool, 3>{true, true, false}));
+  ASSERT_TRUE(s.optimize);
+  EXPECT_EQ(s.optimize->variables.size(), 2U * 4 + 4 + 3);
+  EXPECT_EQ(s.optimize->variables[0].name, "paddle.position[1].x");
+  EXPECT_EQ(s.optimize->variables.back().name, "parameters.gravity[2]");
+  EXPECT_NEAR(s.optimize->variables[8].upper, 3.14159265358979 / 2, 1e-14);
+}
+
+TEST(Scene, HoldsTheVolumeOfItsShapes) {
+  const Scene s = parse_scene(test::paddle_scene(), "paddle.toml");
+  double volume = 0;
+  for (const double v : s.model.particles.volume) volume += v;
+  EXPECT_NEAR(volume, 4.0 / 3 * 3.14159265 * 0.008, 0.1 * volume);
+  for (std::size_t i = 0; i < s.model.particles.x.size(); i += 3)
+    EXPECT_LT(std::hypot(s.model.particles.x[i] - 0.5, s.model.particles.x[i + 1] - 0.3,
+                         s.model.particles.x[i + 2] - 0.4),
+              0.2);
+}
+
+TEST(Scene, JitterIsReproducibleAndDependsOnTheSeed) {
+  const auto positions = [](const std::string& text) { return parse_scene(text, "s").model.particles.x; };
+  const std::string text = test::paddle_scene();
+  EXPECT_EQ(positions(text), positions(text));
+  EXPECT_NE(positions(text), positions(with(text, "seed = 7", "seed = 8")));
+}
+
+TEST(Scene, ChoosesAStepFromTheSpeedOfSound) {
+  const Scene s = parse_scene(with(test::paddle_scene(), "dt = 0.004", "courant = 0.4"), "s");
+  EXPECT_EQ(s.steps, 24);  // 0.12 / (0.4 * 0.1 / 8)
+  EXPECT_NEAR(s.model.dt * double(s.steps), 0.12, 1e-15);
+}
+
+TEST(Scene, TakesSettingsFromTheCommandLine) {
+  const Scene s =
+      parse_scene(test::paddle_scene(), "s", {{"domain.dx", "0.08"}, {"optimize.iterations", "9"}});
+  EXPECT_EQ(s.model.dx, 0.08);
+  EXPECT_EQ(s.optimize->iterations, 9);
+  EXPECT_THROW(parse_scene(test::paddle_scene(), "s", {{"nothing.dx", "1"}}), Error);
+  EXPECT_THROW(parse_scene(test::paddle_scene(), "s", {{"dx", "1"}}), Error);
+}
+
+TEST(Scene, FillsCups) {
+  const mpm::Shape cup = mpm::Shape::cup(0.1, 0.2, 0.02);
+  EXPECT_TRUE(inside_cup(cup, {0.05, 0.1, 0}, 0.15, 0.005));
+  EXPECT_FALSE(inside_cup(cup, {0.05, 0.16, 0}, 0.15, 0.005));  // above the level
+  EXPECT_FALSE(inside_cup(cup, {0.15, 0.1, 0}, 0.15, 0.005));   // outside
+  EXPECT_FALSE(inside_cup(cup, {0.05, -0.1, 0}, 0.15, 0.005));  // below
+  EXPECT_FALSE(inside_cup(cup, {0.088, 0.1, 0}, 0.15, 0.005));  // too close to the wall
+  std::string text = with(test::paddle_scene(), "shape = {kind = \"sphere\", radius = 0.15}",
+                          "shape = {kind = \"cup\", radius = 0.2, height = 0.2, thickness = 0.16}");
+  text = with(text, "shape = {kind = \"sphere\", radius = 0.2}\nposition = [0.5, 0.3, 0.4]",
+              "inside = \"paddle\"\nlevel = 0.19");
+  text = with(text, "particles_per_cell = 8", "particles_per_cell = 64");
+  EXPECT_GT(parse_scene(text, "s").model.particles.material.size(), 20U);
+}
+
+TEST(Scene, MistakesAreReportedWhereTheyAre) {
+  EXPECT_EQ(refusal("dx = 0.1", "dx = -0.1").substr(0, 19), "paddle.toml:5:6: dx");
+  EXPECT_NE(refusal("dx = 0.1", "dxx = 0.1").find("paddle.toml:5:1: "), std::string::npos);
+  EXPECT_NE(refusal("dx = 0.1", "dxx = 0.1").find("did you mean 'dx'"), std::string::npos);
+  EXPECT_NE(refusal("dx = 0.1", "dx = 0.0001").find("2^28 nodes"), std::string::npos);
+  EXPECT_NE(refusal("high = [0.8, 0.8, 0.8]", "high = [0.8, 0.8]").find("high must be 3 numbers"),
+            std::string::npos);
+  EXPECT_NE(refusal("duration = 0.12", "duration = 1e9").find("ten million"), std::string::npos);
+  EXPECT_NE(refusal("kind = \"liquid\"", "kind = \"liquit\"").find("did you mean 'liquid'"),
+            std::string::npos);
+  EXPECT_NE(refusal("viscosity = 0.5", "E = 0.5").find("a material of kind liquid"), std::string::npos);
+  EXPECT_NE(refusal("radius = 0.15", "radius = 0").find("greater than zero"), std::string::npos);
+  EXPECT_NE(refusal("kind = \"sphere\", radius = 0.15", "kind = \"sphere\"").find("has no 'radius'"),
+            std::string::npos);
+  EXPECT_NE(refusal("material = \"water\"", "material = \"wine\"").find("no material 'wine'"),
+            std::string::npos);
+  EXPECT_NE(refusal("angle_deg = [0.0, 10.0, 30.0, 40.0]", "angle_deg = [0.0]").find("4 to 1000"),
+            std::string::npos);
+  EXPECT_NE(refusal("axis = [0.0, 0.0, 1.0]", "axis = [0.0, 0.0, 0.0]").find("no direction"),
+            std::string::npos);
+  EXPECT_NE(refusal("kind = \"in_region\"", "kind = \"in_regoin\"").find("did you mean 'in_region'"),
+            std::string::npos);
+  EXPECT_NE(refusal("from = 0.04", "from = 4").find("not between 0 and the duration"), std::string::npos);
+  EXPECT_NE(refusal("collider = \"paddle\"", "collider = \"puddle\"").find("did you mean 'paddle'"),
+            std::string::npos);
+  EXPECT_NE(refusal("name = \"paddle.angle\"", "name = \"paddle.angel\"").find("has no 'angel'"),
+            std::string::npos);
+  EXPECT_NE(refusal("name = \"parameters.gravity\"", "name = \"parameters.gravitas\"")
+                .find("did you mean 'gravity'"),
+            std::string::npos);
+  EXPECT_NE(refusal("upper = 90.0", "upper = 20.0").find("outside its bounds"), std::string::npos);
+  EXPECT_NE(refusal("fixed_first = 1", "fixed_first = 5").find("all control points are fixed"),
+            std::string::npos);
+  EXPECT_NE(refusal("radius = 0.2}\nposition = [0.5, 0.3, 0.4]", "radius = 0.2}\nposition = [5, 5, 5]")
+                .find("not one particle"),
+            std::string::npos);
+}
+
+TEST(Scene, NeedsItsTables) {
+  EXPECT_THROW(parse_scene("", "s"), Error);
+  EXPECT_THROW(parse_scene("[domain]\nhigh = [1, 1, 1]\ndx = 0.1\nduration = 1\n", "s"), Error);
+  EXPECT_FALSE(is_scene("/no/such/file.toml"));
+}
+
+}  // namespace
+}  // namespace costate::io

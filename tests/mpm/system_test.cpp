@@ -1,0 +1,263 @@
+#include "costate/mpm/system.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/mpm/models.h"
+#include "tests/system/contract.h"
+
+namespace costate::mpm {
+namespace {
+
+// A block that moves and deforms, away from every wall.
+Model block(int dimension, MaterialKind kind, Kernel kernel = Kernel::quadratic) {
+  Model m;
+  m.dimension = dimension;
+  m.nodes = {16, 18, 17};
+  m.dx = 0.1;
+  m.origin = {-0.3, 0.2, 0.1};
+  m.dt = 2e-3;
+  m.kernel = kernel;
+  m.materials = {{.name = "body",
+                  .kind = kind,
+                  .density = 900,
+                  .E = 2e4,
+                  .nu = 0.28,
+                  .bulk_modulus = 3e4,
+                  .viscosity = 2}};
+  fill(m, Shape::box(0.2, 0.15, 0.2), {0.5, 1.1, 0.9}, 0.05, 0);
+  const std::int64_t n = particle_count(m);
+  for (std::int64_t p = 0; p < n; ++p) {
+    for (int a = 0; a < dimension; ++a) {
+      double& x = m.particles.x[std::size_t(p * dimension + a)];
+      x += 0.01 * std::sin(double(3 * p + 7 * a));
+      m.particles.v[std::size_t(p * dimension + a)] = 0.4 * std::cos(double(a) + 5 * x);
+    }
+  }
+  return m;
+}
+
+template <class Real>
+Arguments<Real> stirred(const Model& model, const Rollout<Real>& rollout) {
+  Arguments<Real> at = rollout.arguments();
+  at.x0 = initial_state<Real>(model);
+  const std::int64_t n = particle_count(model);
+  const int D = model.dimension;
+  for (std::int64_t i = 0; i < n * D * D; ++i) {
+    at.x0[std::size_t(2 * n * D + i)] += Real(0.5 * std::sin(double(i)));  // C
+    if (model.materials[0].kind != MaterialKind::liquid || i % (D * D) == 0)
+      at.x0[std::size_t(2 * n * D + n * D * D + i)] += Real(0.03 * std::cos(double(2 * i)));  // F
+  }
+  return at;
+}
+
+template <class Real>
+void contract(const Model& model) {
+  const auto system = mpm::system<Real>(model);
+  Rollout<Real> rollout(system, {.steps = 10, .hold = 4});
+  const Arguments<Real> at = stirred(model, rollout);
+  const test::MeanPosition<Real> objective(particle_count(model), model.dimension, {0.1, 0.2, 0.3});
+  costate::test::expect_contract<Real>(system, at, objective,
+                                       {.steps = 10, .hold = 4, .stencil_gate = 1e-8, .stencil_step = 1e-4});
+}
+
+class Materials : public testing::TestWithParam<MaterialKind> {};
+
+TEST_P(Materials, MeetTheContractInThreeDimensions) { contract<double>(block(3, GetParam())); }
+TEST_P(Materials, MeetTheContractInTwoDimensions) { contract<double>(block(2, GetParam())); }
+TEST_P(Materials, MeetTheContractInFloat) { contract<float>(block(3, GetParam())); }
+
+std::string name_of(const testing::TestParamInfo<MaterialKind>& kind) {
+  const char* names[] = {"Liquid",   "FixedCorotated", "NeoHookean", "StvkHencky",
+                         "VonMises", "DruckerPrager",  "Snow",       "Muscle"};
+  return names[static_cast<int>(kind.param)];
+}
+INSTANTIATE_TEST_SUITE_P(MaterialPoints, Materials,
+                         testing::Values(MaterialKind::liquid, MaterialKind::fixed_corotated,
+                                         MaterialKind::neo_hookean, MaterialKind::stvk_hencky,
+                                         MaterialKind::von_mises, MaterialKind::drucker_prager,
+                                         MaterialKind::snow),
+                         name_of);
+
+TEST(MaterialPoints, CubicKernelMeetsTheContract) {
+  contract<double>(block(3, MaterialKind::neo_hookean, Kernel::cubic));
+  contract<double>(block(2, MaterialKind::liquid, Kernel::cubic));
+  contract<float>(block(2, MaterialKind::neo_hookean, Kernel::cubic));
+}
+
+// Three materials, one of them with a stiffness of its own for each particle, one a muscle.
+Model mixture() {
+  Model m = block(3, MaterialKind::neo_hookean);
+  m.materials[0].per_particle = {"E", "density"};
+  m.materials.push_back({.name = "water", .kind = MaterialKind::liquid, .bulk_modulus = 2e4, .viscosity = 1});
+  m.materials.push_back(
+      {.name = "leg", .kind = MaterialKind::muscle, .E = 3e4, .strength = 2e3, .fibre = {0.6, 0.8, 0}});
+  m.actuators = 2;
+  for (std::size_t p = 0; p < m.particles.material.size(); ++p) {
+    m.particles.material[p] = static_cast<int>(p * p % 3);
+    m.particles.actuator[p] = static_cast<int>(p % 4) - 1 < 2 ? static_cast<int>(p % 4) - 1 : 0;
+  }
+  return m;
+}
+
+TEST(MaterialPoints, MixedMaterialsMeetTheContract) {
+  const Model m = mixture();
+  const auto system = mpm::system<double>(m);
+  Rollout<double> rollout(system, {.steps = 6, .hold = 2});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  for (std::size_t k = 0; k < at.controls.size(); ++k) at.controls[k] = 0.5 + std::sin(double(k));
+  const auto E = system->signature().find(Role::parameter, "material/body/E");
+  EXPECT_GT(E.size, 10);
+  const test::MeanPosition<double> objective(particle_count(m), 3, {0.1, 0.2, 0.3});
+  for (std::int64_t i = 0; i < particle_count(m); ++i)
+    at.x0[std::size_t(15 * particle_count(m) + 9 * i)] -= 0.02;  // away from the liquid's cut-off
+  test::expect_exact_gradient(system, at, objective, 6, 2);
+}
+
+TEST(MaterialPoints, TransposeAndTangentAgreeOverAHundredSteps) {
+  const Model m = block(2, MaterialKind::fixed_corotated);
+  Rollout<double> rollout(mpm::system<double>(m), {.steps = 100});
+  const auto result = check::dot_product(rollout, stirred(m, rollout), {.seed = 2, .directions = 5});
+  EXPECT_TRUE(result.passed()) << result.to_text();
+}
+
+// Every entry of the Jacobian of a few particles: transposes against tangents.
+TEST(MaterialPoints, TransposeMatchesTangentsInEveryEntry) {
+  Model m = block(2, MaterialKind::neo_hookean);
+  m.particles.x.resize(10), m.particles.v.resize(10), m.particles.volume = {0.0025},
+                                                      m.particles.material = {0}, m.particles.actuator = {-1};
+  const auto system = mpm::system<double>(m);
+  Rollout<double> one(system, {.steps = 1});
+  costate::test::expect_transpose_matches_dual<double>(*system, stirred(m, one), 1e-12);
+}
+
+// --- closed forms --------------------------------------------------------------------------------------------------
+
+TEST(MaterialPoints, ConserveMomentumWithoutGravity) {
+  for (const Kernel kernel : {Kernel::quadratic, Kernel::cubic}) {
+    Model m = block(3, MaterialKind::fixed_corotated, kernel);
+    m.gravity = {0, 0, 0};
+    Rollout<double> rollout(mpm::system<double>(m), {.steps = 100});
+    const Arguments<double> at = stirred(m, rollout);
+    const auto end = rollout.simulate(at).final_state;
+    const std::int64_t n = particle_count(m);
+    // Linear momentum, and angular momentum with APIC's share m D C: both about the origin.
+    const auto momenta = [&](const std::vector<double>& x, double(&p)[3], double(&L)[3], double& size) {
+      const double D = m.dx * m.dx / (kernel == Kernel::quadratic ? 4 : 3);
+      for (int a = 0; a < 3; ++a) p[a] = L[a] = 0;
+      size = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double* r = &x[std::size_t(3 * i)];
+        const double* v = &x[std::size_t(3 * (n + i))];
+        const double* C = &x[std::size_t(6 * n + 9 * i)];
+        for (int a = 0; a < 3; ++a) {
+          const int b = (a + 1) % 3, c = (a + 2) % 3;
+          p[a] += v[a];
+          L[a] += r[b] * v[c] - r[c] * v[b] + D * (C[3 * c + b] - C[3 * b + c]);
+          size += std::abs(v[a]);
+        }
+      }
+    };
+    double p0[3], L0[3], p1[3], L1[3], size;
+    momenta(at.x0, p0, L0, size);
+    momenta(end, p1, L1, size);
+    for (int a = 0; a < 3; ++a) {
+      EXPECT_NEAR(p1[a], p0[a], 1e-12 * size);
+      EXPECT_NEAR(L1[a], L0[a], 1e-12 * size);
+    }
+  }
+}
+
+TEST(MaterialPoints, FallFreely) {
+  Model m = block(3, MaterialKind::neo_hookean);
+  for (double& v : m.particles.v) v = 0;
+  Rollout<double> rollout(mpm::system<double>(m), {.steps = 50});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  const auto end = rollout.simulate(at).final_state;
+  // Symplectic Euler: y - dt^2 g k (k + 1) / 2 exactly.
+  const double fall = -9.81 * m.dt * m.dt * 50 * 51 / 2;
+  for (std::int64_t p = 0; p < particle_count(m); ++p)
+    EXPECT_NEAR(end[std::size_t(3 * p + 1)], at.x0[std::size_t(3 * p + 1)] + fall, 1e-11);
+}
+
+// --- errors ----------------------------------------------------------------------------------------------------------
+
+template <class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+void expect_contains(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+TEST(MaterialPoints, TooFastAParticleIsNamed) {
+  Model m = block(2, MaterialKind::neo_hookean);
+  for (double& v : m.particles.v) v = 0;
+  Rollout<double> rollout(mpm::system<double>(m), {.steps = 5});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  const std::size_t n = std::size_t(particle_count(m));
+  for (std::size_t p = 0; p < n; ++p) at.x0[2 * (n + p)] = 60;
+  expect_contains(message_of([&] { rollout.simulate(at); }),
+                  {"particle 0", "step 0", "cells", "largest_courant", "dt"});
+}
+
+TEST(MaterialPoints, AParticleOutsideIsNamed) {
+  Model m = block(2, MaterialKind::neo_hookean);
+  for (Wall& wall : m.walls) wall.contact = Contact::none;
+  Rollout<double> rollout(mpm::system<double>(m), {.steps = 5});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  at.x0[2 * 7] = 40;
+  expect_contains(message_of([&] { rollout.simulate(at); }),
+                  {"particle 7", "outside the grid", "step 0", "nodes"});
+}
+
+TEST(MaterialPoints, AnInvertedElementIsNamed) {
+  Model m = block(3, MaterialKind::fixed_corotated);
+  Rollout<double> rollout(mpm::system<double>(m), {.steps = 5});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  const std::size_t n = std::size_t(particle_count(m));
+  at.x0[6 * n + 9 * n + 9 * 11] = -0.5;
+  expect_contains(message_of([&] { rollout.simulate(at); }),
+                  {"particle 11", "body", "inverted", "step 0", "dt"});
+}
+
+TEST(MaterialPoints, AStepTooLongForTheSpeedOfSoundIsRefused) {
+  Model m = block(3, MaterialKind::neo_hookean);
+  m.dt = 0.1;
+  expect_contains(message_of([&] { mpm::system<double>(m); }),
+                  {"body", "cells in a step", "reduce dt below"});
+}
+
+TEST(MaterialPoints, WrongModelsAreRefused) {
+  const auto refused = [](const auto& change) {
+    Model m = block(3, MaterialKind::neo_hookean);
+    change(m);
+    return message_of([&] { mpm::system<double>(m); });
+  };
+  expect_contains(refused([](Model& m) { m.dimension = 4; }), {"2 or 3 dimensions"});
+  expect_contains(refused([](Model& m) { m.nodes = {4, 4, 4}; }), {"8 nodes"});
+  expect_contains(refused([](Model& m) { m.materials.clear(); }), {"needs a material"});
+  expect_contains(refused([](Model& m) { m.materials[0].nu = 0.5; }), {"nu < 0.5"});
+  expect_contains(refused([](Model& m) { m.materials[0].E = -1; }), {"positive E"});
+  expect_contains(refused([](Model& m) { m.materials[0].per_particle = {"viscosity"}; }), {"viscosity"});
+  expect_contains(refused([](Model& m) { m.particles.material[3] = 2; }), {"material 2"});
+  expect_contains(refused([](Model& m) { m.particles.v.pop_back(); }), {"velocities"});
+  expect_contains(refused([](Model& m) { m.walls[0].nodes = 9, m.walls[1].nodes = 9; }), {"no space"});
+  expect_contains(refused([](Model& m) { m.colliders = {{.name = "a/b", .shape = Shape::sphere(1)}}; }),
+                  {"without '/'"});
+  expect_contains(refused([](Model& m) { m.colliders = {{.name = "a", .shape = Shape::sphere(-1)}}; }),
+                  {"radius"});
+}
+
+}  // namespace
+}  // namespace costate::mpm
