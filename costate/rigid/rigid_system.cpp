@@ -9,8 +9,28 @@
 namespace costate::rigid {
 namespace {
 
+// Whether geoms of different bodies may touch.
+bool may_touch(const Model& model) {
+  if (!model.options.constraint || !model.options.contact) return false;
+  if (!model.pairs.empty()) return true;
+  for (const Geom& a : model.geoms) {
+    for (const Geom& b : model.geoms) {
+      const int one = model.bodies[static_cast<std::size_t>(a.body)].weld,
+                two = model.bodies[static_cast<std::size_t>(b.body)].weld;
+      if (one != two && ((a.contype & b.conaffinity) || (b.contype & a.conaffinity))) return true;
+    }
+  }
+  return false;
+}
+
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
+  if (may_touch(model)) {
+    throw Error({"contact between geoms is not simulated here",
+                 {},
+                 "set options.contact = false (MJCF: <option><flag contact=\"disable\"/></option>) to let "
+                 "them pass through each other"});
+  }
   if (model.options.density != 0 || model.options.viscosity != 0) {
     throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
   }
