@@ -14,6 +14,7 @@
 using namespace costate;
 
 int main() {
+  // [model]
   // 1. The pendulum hangs from "body/upper"; the second rod starts where the first ends.
   rigid::Model model = rigid::load(COSTATE_SCENES "/double_pendulum.xml");
   model.options.contact = false;
@@ -22,6 +23,7 @@ int main() {
                                             "joint/shoulder/damping", "joint/elbow/damping"};
   Rollout<double> rollout(system, {.steps = 400, .worlds = 6, .keep = 4, .active = unknown});
   Arguments<double> truth = rollout.arguments();
+  // [/model]
   truth.x0.clear();
   for (int w = 0; w < 6; ++w) {  // six starts
     for (double x : {0.5 + 0.2 * w, -0.4 + 0.15 * w, 0.3 - 0.1 * w, 0.2 * w}) truth.x0.push_back(x);
@@ -55,6 +57,7 @@ int main() {
   const std::vector<double> start = {std::log(0.8), std::log(0.5), std::log(0.6), std::log(0.01),
                                      std::log(0.01)};
 
+  // [gradient]
   // 4. One backward pass gives the gradient of all of them.
   const auto objective = [&](const double* x, double* gradient) {
     set(x);
@@ -66,6 +69,7 @@ int main() {
     gradient[4] = g.parameters["joint/elbow/damping"][0] * std::exp(x[4]);
     return g.value;
   };
+  // [/gradient]
   const auto result = optim::minimize(
       objective, start, {.first_step = 0.1, .stopping = {.max_iterations = 200, .gradient_tolerance = 1e-9}});
   set(result.x.data());

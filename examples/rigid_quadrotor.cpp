@@ -58,7 +58,8 @@ int main() {
   for (std::size_t i = 0; i < 3; ++i) {
     const double *x = flight.states.data() + 13 * (i + 1), *w = waypoints[i];
     const double miss = std::hypot(x[0] - w[0], x[1] - w[1], x[2] - w[2]);
-    std::printf("waypoint %zu (%.1f, %.1f, %.1f): missed by %.0f mm\n", i + 1, w[0], w[1], w[2], 1e3 * miss);
+    std::printf("waypoint %zu (%.1f, %.1f, %.1f): %s\n", i + 1, w[0], w[1], w[2],
+                miss < 0.03 ? "passed within 3 cm" : "missed");
     worst = std::max(worst, miss);
   }
   return worst < 0.03 ? 0 : 1;
