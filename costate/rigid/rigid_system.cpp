@@ -136,19 +136,28 @@ class RigidSystem final : public System<Real> {
 
   void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
                 Workspace& workspace) const override {
-    auto& scratch = static_cast<Scratch&>(workspace);
-    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
-    StepWork<D>& w = *scratch.dual;
-    load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
-    prepare_units(stepper_.tree.p, w.p.data());
-    load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
-    load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
+    StepWork<D>& w = dual_work(workspace);
+    load_inputs(in, in_dot, w);
     rigid::step(stepper_, w, false);
-    for (int i = 0; i < stepper_.states(); ++i) {
-      const D& value = w.y[static_cast<std::size_t>(i)];
-      store<S>(y + i * kLanes, value.v);
-      store<S>(y_dot + i * kLanes, value.d[0]);
-    }
+    store_dual(w.y.data(), y, y_dot, stepper_.states());
+  }
+
+  // The transpose, carried on duals: its tangent is the second derivative.
+  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& workspace) const override {
+    StepWork<D>& w = dual_work(workspace);
+    load_inputs(in, in_dot, w);
+    rigid::step(stepper_, w, true);
+    load_dual(y_bar, y_bar_dot, w.y_bar.data(), stepper_.states());
+    if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
+    if (bar.p) load_dual(bar.p, bar_dot.p, w.p_bar.data(), stepper_.tree.p.size);
+    Wanted wanted;
+    if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
+    rigid::step_vjp(stepper_, w, wanted);
+    store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
+    if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
+    if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
   }
 
   // Unit vectors and the like are the same in all steps of a run.
@@ -201,6 +210,24 @@ class RigidSystem final : public System<Real> {
     for (int i = 0; i < n; ++i) {
       to[i] = D(load<S>(value + i * kLanes), tangent ? load<S>(tangent + i * kLanes) : S(0));
     }
+  }
+
+  static void store_dual(const D* from, Real* value, Real* tangent, int n) {
+    for (int i = 0; i < n; ++i) {
+      store<S>(value + i * kLanes, from[i].v);
+      store<S>(tangent + i * kLanes, from[i].d[0]);
+    }
+  }
+  StepWork<D>& dual_work(Workspace& workspace) const {
+    auto& scratch = static_cast<Scratch&>(workspace);
+    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
+    return *scratch.dual;
+  }
+  void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, StepWork<D>& w) const {
+    load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
+    prepare_units(stepper_.tree.p, w.p.data());
+    load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
+    load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
   void prepare(const Real* p, StepWork<S>& w) const {
