@@ -1,6 +1,7 @@
 #include "costate/rigid/rigid_system.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
@@ -102,8 +103,10 @@ class RigidSystem final : public System<Real> {
   static constexpr int kLanes = lanes_of<S>;
 
   struct Scratch : Workspace {
-    explicit Scratch(const Stepper& s) : work(s) {}
+    explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
     StepWork<S> work;
+    std::vector<S> zones;  // rows that pull (1) or not (0) in step `zones_of`
+    std::int64_t zones_of = -1;
     std::unique_ptr<StepWork<D>> dual;  // made on first use: twice the memory
   };
 
@@ -190,6 +193,7 @@ class RigidSystem final : public System<Real> {
           lambda.base + slot * size,
           {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * this->control_size() : nullptr, p_bar},
           active, frames, w);
+      notice(k, static_cast<Scratch&>(workspace));
       slot = next;
     }
     if (p_bar) store_all(w.p_bar.data(), p_bar, stepper_.tree.p.size);
@@ -198,6 +202,26 @@ class RigidSystem final : public System<Real> {
  private:
   Inputs<Real> inputs_of(const Run<Real>& run, std::int64_t k, const Real* x) const {
     return {x, run.u ? run.u + (k / run.hold) * this->control_size() : nullptr, run.p};
+  }
+
+  // For the report: the adjoint's residual, and steps in which a limit or dry friction changed its zone. Called from the last
+  // step to the first.
+  void notice(std::int64_t k, Scratch& scratch) const {
+    ConstraintData<S>& c = scratch.work.c;
+    if (stepper_.constraints.rows == 0) return;
+    bool changed = false;
+    for (std::size_t row = 0; row < scratch.zones.size(); ++row) {
+      const S zone = select(c.slope[row] != S(0), S(1), S(0));
+      changed |= any(zone != scratch.zones[row]);
+      scratch.zones[row] = zone;
+    }
+    if (changed && scratch.zones_of == k + 1) scratch.diagnostics.mode_switches.push_back(k + 1);
+    scratch.zones_of = k;
+    if (!c.in_play) return;
+    for (int l = 0; l < kLanes; ++l) {
+      const double residual = std::sqrt(static_cast<double>(lane(c.residual2, l)));
+      scratch.diagnostics.adjoint_residual = std::max(scratch.diagnostics.adjoint_residual, residual);
+    }
   }
 
   static void load_all(const Real* from, S* to, int n) {
