@@ -36,8 +36,11 @@ void refuse_unsupported(const Model& model) {
     throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
   }
   for (const Body& b : model.bodies) {
-    if (b.gravcomp != 0) throw Error("body \"" + b.name + "\": gravity compensation is not simulated");
     if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
+  }
+  for (const Joint& j : model.joints) {
+    if (j.actuator_gravcomp)
+      throw Error("joint \"" + j.name + "\": gravity compensation as an actuator's force is not simulated");
   }
   for (const Actuator& a : model.actuators) {
     if (a.transmission == TransmissionType::joint_in_parent) {
