@@ -2,7 +2,7 @@
 """What the PyPI package `mujoco` makes of models, as JSON that tests/io/mjcf_parity_test.cpp reads.
 
     python3 -m venv .cache/mujoco && .cache/mujoco/bin/pip install mujoco gymnasium
-    .cache/mujoco/bin/python tests/io/parity/make_models_json.py               # scenes/*.xml and tests/io/models/*.xml
+    .cache/mujoco/bin/python tests/io/parity/make_models_json.py               # scenes/ and tests/io/models/
     .cache/mujoco/bin/python tests/io/parity/make_models_json.py --gymnasium   # Gymnasium's models, to .cache/
 
 The first writes tests/io/parity/models.json, which is committed; the second is for machines that have the package."""
@@ -107,6 +107,7 @@ def main():
         target = ROOT / ".cache/gymnasium_models.json"
     else:
         files = sorted((ROOT / "scenes").glob("*.xml")) + sorted(f for f in (ROOT / "tests/io/models").glob("*.xml") if not f.stem.endswith("_part"))
+        files += sorted((ROOT / "tests/io/models").glob("*.urdf"))
         target = ROOT / "tests/io/parity/models.json"
     models = [described(path) for path in files]
     target.write_text("[\n" + ",\n".join(json.dumps(m) for m in models) + "\n]\n")
