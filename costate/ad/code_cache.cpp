@@ -1,8 +1,10 @@
 #include "costate/ad/code_cache.h"
 
 #include <chrono>
+#include <limits>
 
 #include "costate/ad/code_memory.h"
+#include "costate/ad/interpret_strip.h"
 #include "costate/ad/machine_code_run.h"
 #include "costate/core/pack.h"
 
@@ -15,36 +17,39 @@ constexpr std::int64_t kPacksBefore = 512, kWorldsBefore = 512;
 
 }  // namespace
 
-CodeCache::CodeCache(Engine engine) : at_once_(engine == Engine::machine_code) {
+CodeCache::CodeCache(const StraightCode& code, Engine engine) : at_once_(engine == Engine::machine_code) {
   if (!machine_code_possible(kSimdBytes) || !machine_code_possible(pack_bytes(true))) {
     refused_ = "this processor lacks the vector instructions";
+  } else if (code.input_sizes.size() > kMaxFields || code.output_sizes.size() > kMaxFields) {
+    refused_ = "the program has more than 128 input or output fields";
+  } else if (machine_code_scratch(code, kLongStrip) > std::numeric_limits<std::int32_t>::max()) {
+    refused_ = "the program is too large";  // addresses in the frame have 32 bits
   }
 }
 
 template <class T>
 bool CodeCache::run(const StraightCode& code, int strip_packs, std::span<const InputBlock<T>> inputs,
                     std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds, std::byte* scratch) {
-  const MachineCode* machine = nullptr;
   if (worlds == 1) {
-    machine = for_one_world<T>(code);
-  } else {
-    if (inputs.size() > kMaxFields || outputs.size() > kMaxFields) return false;
-    CallShape shape;
-    for (std::size_t f = 0; f < inputs.size(); ++f) shape.shared[f] = inputs[f].broadcast;
-    for (std::size_t f = 0; f < outputs.size(); ++f) shape.added[f] = outputs[f].add;
-    if (!outputs_are_apart(code, outputs, worlds)) return false;
-    constexpr std::ptrdiff_t lanes = NativePack<T>::lanes;
-    machine = for_strips<T>(code, strip_packs, shape, (worlds + lanes - 1) / lanes);
+    const MachineCode* machine = kind<T>().one_world.load(std::memory_order_acquire);
+    if (machine == nullptr) machine = for_one_world<T>(code);
+    if (machine != nullptr) run_one_world(*machine, code, inputs, outputs, scratch);
+    return machine != nullptr;
   }
-  if (machine == nullptr) return false;
-  run_machine_code(*machine, code, inputs, outputs, worlds, scratch);
-  return true;
+  if (refused_.load(std::memory_order_relaxed) != nullptr) return false;
+  CallShape shape;
+  for (std::size_t f = 0; f < inputs.size(); ++f) shape.shared[f] = inputs[f].broadcast;
+  for (std::size_t f = 0; f < outputs.size(); ++f) shape.added[f] = outputs[f].add;
+  if (!outputs_are_apart(code, outputs, worlds)) return false;
+  constexpr std::ptrdiff_t lanes = NativePack<T>::lanes;
+  const MachineCode* const machine = for_strips<T>(code, strip_packs, shape, (worlds + lanes - 1) / lanes);
+  if (machine != nullptr) run_strips(*machine, code, inputs, outputs, worlds, scratch);
+  return machine != nullptr;
 }
 
 template <class T>
 const MachineCode* CodeCache::for_one_world(const StraightCode& code) {
   auto& known = kind<T>().one_world;
-  if (const MachineCode* const c = known.load(std::memory_order_acquire)) return c;
   if (!worth_writing(kind<T>().worlds_interpreted, 1, kWorldsBefore)) return nullptr;
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock.owns_lock()) return nullptr;

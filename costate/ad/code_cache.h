@@ -16,7 +16,7 @@ namespace costate::ad {
 
 class CodeCache {
  public:
-  explicit CodeCache(Engine engine);
+  CodeCache(const StraightCode& code, Engine engine);
 
   // Runs the call if there is, or is now to be, code for it.
   template <class T>

@@ -30,7 +30,7 @@ Executable::Executable(const Program& program, Engine engine)
       strip_packs_(strip_length(code_)),
       scratch_bytes_{interpreter_scratch<float>(), interpreter_scratch<double>()} {
   if (engine == Engine::interpreter || switched_off()) return;
-  machine_code_ = std::make_shared<CodeCache>(engine);
+  machine_code_ = std::make_shared<CodeCache>(code_, engine);
   scratch_bytes_[0] = std::max(scratch_bytes_[0], machine_code_scratch(code_, strip_packs_));
   scratch_bytes_[1] = std::max(scratch_bytes_[1], machine_code_scratch(code_, strip_packs_));
 }

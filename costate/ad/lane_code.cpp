@@ -7,11 +7,12 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const StraightCode& code, const LaneShape& shape, std::pmr::memory_resource* memory)
+  Lowering(const StraightCode& code, const CallShape& shape, std::pmr::memory_resource* memory)
       : code_(code), shape_(shape), result_(memory), once_(memory), always_(memory), current_(memory) {}
 
   LaneCode lower() {
     place_constants_and_inputs();
+    place_outputs();
     for (const Instruction& i : code_.instructions) lower(i);
     lower_remaining_outputs();
     append(once_, true);
@@ -35,13 +36,12 @@ class Lowering {
       current_[slot] = add_value(Home::pool, x86::kLiterals + slot);
     std::size_t element = 0;
     for (std::size_t f = 0; f < code_.input_sizes.size(); ++f) {
-      const bool in_frame = shape_.one_world || shape_.shared_fields[f];
+      const bool in_frame = shape_.one_world || shape_.shared[f];
       for (int i = 0; i < code_.input_sizes[f]; ++i, ++element) {
         current_[slot++] = add_value(in_frame ? Home::shared : Home::input, element);
       }
     }
     shared_ = element;
-    place_outputs();
   }
 
   // Which elements each instruction's value is written to: a value may be written several times.
@@ -53,7 +53,7 @@ class Lowering {
     for (std::size_t e = 0; e < code_.output_slots.size(); ++e) {
       while (left == 0) left = code_.output_sizes[++f];
       --left;
-      adds_[e] = !shape_.one_world && shape_.added_fields[f];
+      adds_[e] = !shape_.one_world && shape_.added[f];
     }
     // The last instruction that writes an output's slot makes its value.
     last_writer_.assign(code_.slot_count(), kNobody);
@@ -117,7 +117,7 @@ class Lowering {
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
   const StraightCode& code_;
-  const LaneShape& shape_;
+  const CallShape& shape_;
   LaneCode result_;
   std::pmr::vector<LaneStep> once_, always_;
   std::pmr::vector<std::uint32_t> current_;
@@ -129,7 +129,7 @@ class Lowering {
 
 }  // namespace
 
-LaneCode make_lane_code(const StraightCode& code, const LaneShape& shape, std::pmr::memory_resource* memory) {
+LaneCode make_lane_code(const StraightCode& code, const CallShape& shape, std::pmr::memory_resource* memory) {
   return Lowering(code, shape, memory).lower();
 }
 

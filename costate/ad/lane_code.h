@@ -14,9 +14,9 @@
 // One world alone is a strip of one pack: its inputs and outputs are packs of the frame, and nothing is shared.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory_resource>
-#include <span>
 #include <vector>
 
 #include "costate/ad/interpret.h"
@@ -47,10 +47,14 @@ struct LaneSegment {
   bool once = false;  // before the strips
 };
 
-// What machine code is made for: one world alone, or strips, with these blocks shared and these added to.
-struct LaneShape {
+inline constexpr std::size_t kMaxFields = 128;
+
+// What machine code is made for: one world alone; or strips, with these input fields shared by all worlds and these
+// output fields added to.
+struct CallShape {
   bool one_world = false;
-  std::span<const bool> shared_fields, added_fields;
+  std::bitset<kMaxFields> shared, added;
+  bool operator==(const CallShape&) const = default;
 };
 
 struct LaneCode {
@@ -66,6 +70,6 @@ inline constexpr std::size_t kMaxShared = 256;
 // A block's code stays well inside the instruction cache, from which every pack of a strip runs it again.
 inline constexpr std::uint32_t kMaxBlock = 1024;
 
-LaneCode make_lane_code(const StraightCode& code, const LaneShape& shape, std::pmr::memory_resource* memory);
+LaneCode make_lane_code(const StraightCode& code, const CallShape& shape, std::pmr::memory_resource* memory);
 
 }  // namespace costate::ad

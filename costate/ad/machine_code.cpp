@@ -42,12 +42,7 @@ MachineCode::Pointer MachineCode::make(const StraightCode& code, const CallShape
   PageResource pages;
   alignas(std::max_align_t) std::byte first[32 * 1024];  // enough for small programs
   std::pmr::monotonic_buffer_resource memory(first, sizeof(first), &pages);
-  bool shared[kMaxFields], added[kMaxFields];
-  for (std::size_t f = 0; f < kMaxFields; ++f) {
-    shared[f] = shape.shared[f];
-    added[f] = shape.added[f];
-  }
-  const LaneCode lanes = make_lane_code(code, {shape.one_world, shared, added}, &memory);
+  const LaneCode lanes = make_lane_code(code, shape, &memory);
   const FrameLayout frame = frame_layout(code, shape.one_world, strip_packs);
   x86::Encoder encoder(frame.pack, &memory);
   BlockWriter writer(lanes, frame, encoder, sizeof(T) == 8, &memory);

@@ -13,7 +13,6 @@
 // Tests: tests/ad/machine_code_test.cpp.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,15 +23,6 @@
 #include "costate/core/platform.h"
 
 namespace costate::ad {
-
-inline constexpr std::size_t kMaxFields = 128;
-
-// Which input fields are shared by all worlds, which output fields are added to.
-struct CallShape {
-  bool one_world = false;
-  std::bitset<kMaxFields> shared, added;
-  bool operator==(const CallShape&) const = default;
-};
 
 class MachineCode {
  public:

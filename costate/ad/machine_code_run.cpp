@@ -37,7 +37,7 @@ class Frame {
       : machine_(machine), layout_(machine.frame()) {
     const auto address = reinterpret_cast<std::uintptr_t>(scratch);
     table_ = reinterpret_cast<void**>(scratch + (kLine - address % kLine) % kLine);
-    const std::size_t pointers = code.input_slots + code.output_slots.size();
+    const std::size_t pointers = layout_.one_world ? 0 : code.input_slots + code.output_slots.size();
     frame_ = reinterpret_cast<std::byte*>(table_) + whole_lines(pointers * sizeof(void*));
     edges_ = frame_ + layout_.strips + code.register_count * strip_bytes();
   }
@@ -90,9 +90,32 @@ class Frame {
   std::byte *frame_, *edges_;
 };
 
+}  // namespace
+
+std::size_t machine_code_scratch(const StraightCode& code, int strip_packs) {
+  const FrameLayout frame = frame_layout(code, false, strip_packs);
+  const std::size_t edges = code.input_slots + code.output_slots.size();
+  return kLine + whole_lines(edges * sizeof(void*)) + static_cast<std::size_t>(frame.strips) +
+         (code.register_count + edges) * static_cast<std::size_t>(frame.strip);
+}
+
 template <class T>
-void run_one(const Frame<T>& frame, const StraightCode& code, std::span<const InputBlock<T>> inputs,
-             std::span<const OutputBlock<T>> outputs) {
+bool outputs_are_apart(const StraightCode& code, std::span<const OutputBlock<T>> outputs,
+                       std::ptrdiff_t worlds) {
+  for (std::size_t f = 1; f < outputs.size(); ++f) {
+    const auto range = range_of(outputs[f], code.output_sizes[f], worlds);
+    for (std::size_t g = 0; g < f; ++g) {
+      if (range.overlaps(range_of(outputs[g], code.output_sizes[g], worlds))) return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+void run_one_world(const MachineCode& machine, const StraightCode& code,
+                   std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
+                   std::byte* scratch) {
+  const Frame<T> frame(machine, code, scratch);
   std::size_t pack = 0;
   for (std::size_t f = 0; f < inputs.size(); ++f) {
     for (int i = 0; i < code.input_sizes[f]; ++i) {
@@ -110,8 +133,9 @@ void run_one(const Frame<T>& frame, const StraightCode& code, std::span<const In
 }
 
 template <class T>
-void run_strips(const Frame<T>& frame, const StraightCode& code, std::span<const InputBlock<T>> inputs,
-                std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds) {
+void run_strips(const MachineCode& machine, const StraightCode& code, std::span<const InputBlock<T>> inputs,
+                std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds, std::byte* scratch) {
+  const Frame<T> frame(machine, code, scratch);
   using P = NativePack<T>;
   const auto strip = static_cast<std::ptrdiff_t>(frame.strip_bytes() / sizeof(T));
   std::bitset<kMaxFields> overlapped;
@@ -168,40 +192,12 @@ void run_strips(const Frame<T>& frame, const StraightCode& code, std::span<const
   }
 }
 
-}  // namespace
-
-std::size_t machine_code_scratch(const StraightCode& code, int strip_packs) {
-  const FrameLayout frame = frame_layout(code, false, strip_packs);
-  const std::size_t edges = code.input_slots + code.output_slots.size();
-  return kLine + whole_lines(edges * sizeof(void*)) + static_cast<std::size_t>(frame.strips) +
-         (code.register_count + edges) * static_cast<std::size_t>(frame.strip);
-}
-
-template <class T>
-bool outputs_are_apart(const StraightCode& code, std::span<const OutputBlock<T>> outputs,
-                       std::ptrdiff_t worlds) {
-  for (std::size_t f = 1; f < outputs.size(); ++f) {
-    const auto range = range_of(outputs[f], code.output_sizes[f], worlds);
-    for (std::size_t g = 0; g < f; ++g) {
-      if (range.overlaps(range_of(outputs[g], code.output_sizes[g], worlds))) return false;
-    }
-  }
-  return true;
-}
-
-template <class T>
-void run_machine_code(const MachineCode& machine, const StraightCode& code,
-                      std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
-                      std::ptrdiff_t worlds, std::byte* scratch) {
-  const Frame<T> frame(machine, code, scratch);
-  if (worlds == 1) return run_one(frame, code, inputs, outputs);
-  run_strips(frame, code, inputs, outputs, worlds);
-}
-
-#define COSTATE_INSTANTIATE(T)                                                                            \
-  template bool outputs_are_apart(const StraightCode&, std::span<const OutputBlock<T>>, std::ptrdiff_t);  \
-  template void run_machine_code(const MachineCode&, const StraightCode&, std::span<const InputBlock<T>>, \
-                                 std::span<const OutputBlock<T>>, std::ptrdiff_t, std::byte*);
+#define COSTATE_INSTANTIATE(T)                                                                           \
+  template bool outputs_are_apart(const StraightCode&, std::span<const OutputBlock<T>>, std::ptrdiff_t); \
+  template void run_strips(const MachineCode&, const StraightCode&, std::span<const InputBlock<T>>,      \
+                           std::span<const OutputBlock<T>>, std::ptrdiff_t, std::byte*);                 \
+  template void run_one_world(const MachineCode&, const StraightCode&, std::span<const InputBlock<T>>,   \
+                              std::span<const OutputBlock<T>>, std::byte*);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)
 #undef COSTATE_INSTANTIATE

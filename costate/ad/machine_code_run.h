@@ -20,9 +20,15 @@ template <class T>
 bool outputs_are_apart(const StraightCode& code, std::span<const OutputBlock<T>> outputs,
                        std::ptrdiff_t worlds);
 
+// Many worlds.
 template <class T>
-void run_machine_code(const MachineCode& machine, const StraightCode& code,
-                      std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
-                      std::ptrdiff_t worlds, std::byte* scratch);
+void run_strips(const MachineCode& machine, const StraightCode& code, std::span<const InputBlock<T>> inputs,
+                std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds, std::byte* scratch);
+
+// One world, by code for one world.
+template <class T>
+void run_one_world(const MachineCode& machine, const StraightCode& code,
+                   std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
+                   std::byte* scratch);
 
 }  // namespace costate::ad

@@ -41,8 +41,6 @@ bool is_arithmetic(Op op);
 // Bit i: operand i may be in memory.
 unsigned memory_operands(Op op);
 int spare_registers(Op op);
-// fma and its kin overwrite one of their operands.
-constexpr bool overwrites_an_operand(Op op) { return op == Op::fma || op == Op::fms || op == Op::fnma; }
 
 class Operations {
  public:

@@ -76,7 +76,7 @@ class FitResiduals {
     std::vector<ode::OutputTangent> tangents;
     std::vector<ode::InputTangent> directions;
     if (jacobian) {
-      for (const Input& v : fit_.variables) directions.push_back(direction(v));
+      for (const Input& v : fit_.variables) directions.push_back(initial_tangent(moved, direction(v)));
       tangents = ode::sensitivities(solution, directions, times_);
     }
     int row = 0;
@@ -154,8 +154,6 @@ std::vector<double> deviations(const FitResiduals& fit, const std::vector<double
 
 Optimum fit(const Problem& problem, const optim::Callback& callback) {
   const Fit& f = *problem.fit;
-  if (!problem.algebraic.empty())
-    throw Error({"[fit] knows no algebraic equations", problem.file, "use [optimize] with samples"});
   const FitResiduals residuals(problem);
   Optimum optimum{.variables = f.variables,
                   .start = values_of(problem, f.variables),

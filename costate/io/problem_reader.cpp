@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/io/sample_cost.h"
+#include "costate/ode/consistent_jump.h"
 #include "costate/ode/method.h"
 
 namespace costate::io {
@@ -224,9 +225,6 @@ void ProblemReader::read_events() {
     document_.fail(found->place, "events must be an array of tables", "write [[events]]");
   if (found->items.size() > kMaxEvents)
     document_.fail(found->place, "there are more than " + std::to_string(kMaxEvents) + " events");
-  if (!problem_.algebraic.empty() && !found->items.empty())
-    document_.fail(found->items[0].place, "events and algebraic equations do not go together",
-                   "eliminate the algebraic states, or the events");
   for (const TomlValue& event : found->items) read_event(table(event, "an event"));
 }
 
@@ -260,6 +258,8 @@ void ProblemReader::read_event(const TomlValue& v) {
       std::copy(list.begin(), list.end(), all.begin() + state->offset);
     }
     event.jump = std::make_shared<ode::ProgramFunction>(scope_->jump(all));
+    if (!problem_.algebraic.empty())
+      event.jump = std::make_shared<ode::ConsistentJump>(problem_.field, event.jump);
   }
   problem_.options.events.push_back(std::move(event));
 }

@@ -136,6 +136,21 @@ std::vector<double> initial_state(const Problem& problem) {
   return y0;
 }
 
+ode::InputTangent initial_tangent(const Problem& problem, ode::InputTangent d) {
+  if (problem.algebraic.empty()) return d;
+  const std::vector<double> y0 = initial_state(problem), p = start_parameters(problem);
+  std::vector<double> y0_dot(y0.size()), p_dot(p.size(), 0.0);
+  std::copy(d.p.begin(), d.p.end(), p_dot.begin());
+  if (!d.controls.empty())
+    std::copy_n(d.controls.begin(), problem.controls.size(),
+                p_dot.begin() + std::ptrdiff_t(problem.p.size()));
+  ode::ConsistentState(*problem.field)
+      .make_consistent_jvp(problem.t0, y0.data(), p.data(), d.t0, d.y0.empty() ? nullptr : d.y0.data(),
+                           p_dot.data(), y0_dot.data());
+  d.y0 = y0_dot;
+  return d;
+}
+
 ode::Solution solve(const Problem& problem) {
   const std::vector<double> y0 = initial_state(problem);
   check_start(problem, y0);

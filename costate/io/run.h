@@ -4,6 +4,7 @@
 #pragma once
 
 #include "costate/io/problem.h"
+#include "costate/ode/forward_sensitivity.h"
 #include "costate/ode/gradient.h"
 #include "costate/ode/solution.h"
 
@@ -11,6 +12,8 @@ namespace costate::io {
 
 // The initial state, made consistent with the algebraic equations if there are any.
 std::vector<double> initial_state(const Problem& problem);
+// A direction of the file's inputs as one of the solution's: the algebraic states move along.
+ode::InputTangent initial_tangent(const Problem& problem, ode::InputTangent direction);
 
 // Solution::notes also names the events that never happened.
 ode::Solution solve(const Problem& problem);

@@ -53,6 +53,15 @@ DistanceAt<S> distance_at(const Shape& shape, const Vec3<S>& l, int dimension) {
   return {phi.v, {phi.d[0], phi.d[1], dimension == 3 ? phi.d[2] : S(0)}};
 }
 
+// Whether the condition holds at all, told by the plain distance: most nodes near a collider are outside its band.
+template <class S>
+bool reaches(const Shape& shape, const Vec3<S>& l, int dimension, value_t<S> band) {
+  using T = value_t<S>;
+  const T x[3] = {T(primal(l.x)), T(primal(l.y)), T(primal(l.z))};
+  const T phi = distance(shape, x, dimension);
+  return phi < band || phi <= T(0);
+}
+
 template <class S>
 struct Fade {
   S value, slope;
@@ -71,8 +80,8 @@ template <class S>
 Vec3<S> collide(const Collider& collider, value_t<S> band, int dimension, const Pose<S>& pose,
                 const Vec3<value_t<S>>& X, const Vec3<S>& v) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
+  if (!reaches(collider.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(collider.shape, l, dimension);
-  if (!(at.phi < S(band) || at.phi <= S(0))) return v;
   const S s = fade(at.phi, band).value;
   const Vec3<S> n = pose.R * normalized(at.gradient), r = v - (pose.V + cross(pose.W, y));
   return v + s * (contact_velocity(collider.contact, r, n, pose.mu) - r);
@@ -83,11 +92,11 @@ template <class S>
 Vec3<S> collide_vjp(const Collider& collider, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
                     const Vec3<S>& v, const Vec3<S>& out_bar, Pose<double>& pose_bar) {
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
+  if (!reaches(collider.shape, l, dimension, band)) return out_bar;
   using D = Dual<S, 3>;
   const DistanceAt<D> at = distance_at(
       collider.shape, Vec3<D>{D::variable(l.x, 0), D::variable(l.y, 1), D::variable(l.z, 2)}, dimension);
   const S phi = at.phi.v;
-  if (!(phi < band || phi <= S(0))) return out_bar;
   const Fade<S> s = fade(phi, band);
   const Vec3<D> m = normalized(at.gradient);  // with its derivative along l
   const Vec3<S> m_value{m.x.v, m.y.v, m.z.v}, n = pose.R * m_value, r = v - (pose.V + cross(pose.W, y));

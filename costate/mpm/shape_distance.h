@@ -99,11 +99,16 @@ S distance(const Shape& shape, const S (&x)[3], int dimension) {
     case ShapeKind::half_space:
       return x[1];
     case ShapeKind::cup: {
-      const S radius = length(x[0], x[2]);
-      S nearest(T(1e30));
-      for (std::size_t i = 0; i + 1 < shape.profile.size(); ++i)
-        nearest = smaller(nearest, to_segment(radius, x[1], shape.profile[i], shape.profile[i + 1]));
-      return nearest - T(0.5) * a;
+      // Which piece is nearest is found with plain numbers; only that one is differentiated.
+      const auto r = primal(length(x[0], x[2])), y = primal(x[1]);
+      std::size_t nearest = 0;
+      auto least = to_segment(r, y, shape.profile[0], shape.profile[1]);
+      for (std::size_t i = 1; i + 1 < shape.profile.size(); ++i) {
+        const auto d = to_segment(r, y, shape.profile[i], shape.profile[i + 1]);
+        if (d < least) least = d, nearest = i;
+      }
+      return to_segment(length(x[0], x[2]), x[1], shape.profile[nearest], shape.profile[nearest + 1]) -
+             T(0.5) * a;
     }
     case ShapeKind::sampled:
       return sampled(*shape.lattice, x);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "costate/ode/radau_tableau.h"
 
@@ -11,8 +12,10 @@ using namespace radau;
 
 namespace {
 
-// An update this many times the tolerance that no longer shrinks is round-off, not divergence.
+// An update this many times the tolerance, or the rounding of the largest state, that no longer shrinks is round-off, not
+// divergence.
 constexpr double kRoundOffUpdate = 100;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 bool finite(const std::vector<double>& v) {
   return std::all_of(v.begin(), v.end(), [](double e) { return std::isfinite(e); });
@@ -88,11 +91,13 @@ bool Radau5::converge_stages(const StepInput& in) {
     for (int k = 0; k < n_; ++k) pair_[k] = {r2[k], r3[k]};
     complex_.solve(pair_.data(), pair_.data());
 
-    double update = 0;
+    double update = 0, largest = 0, size = 0;
     for (int k = 0; k < n_; ++k) {
       const double scale = 1 / (options_.newton_atol + options_.newton_rtol * std::abs(in.x[k]));
       const double d1 = r1[k] * scale, d2 = pair_[k].real() * scale, d3 = pair_[k].imag() * scale;
       update += d1 * d1 + d2 * d2 + d3 * d3;
+      largest = std::max({largest, std::abs(r1[k]), std::abs(pair_[k].real()), std::abs(pair_[k].imag())});
+      size = std::max({size, std::abs(in.x[k]), std::abs(stage(z_, 2)[k])});
       w1[k] += r1[k];
       w2[k] += pair_[k].real();
       w3[k] += pair_[k].imag();
@@ -108,7 +113,7 @@ bool Radau5::converge_stages(const StepInput& in) {
       // With a contraction of theta per iteration, theta/(1 - theta) of this update is still to come.
       const double theta = update / last;
       if (theta < 1 && theta / (1 - theta) * update < 1) return true;
-      if (theta >= 0.9 && update < kRoundOffUpdate) return true;
+      if (theta >= 0.9 && (update < kRoundOffUpdate || largest < kRoundOffUpdate * kEps * size)) return true;
       if (theta >= 2 || (theta >= 0.99 && iteration > 2)) return false;
     }
     last = update;

@@ -19,7 +19,7 @@
 // First derivatives of f suffice. The Jacobian inside Newton does not enter: it changes the way to Z, not Z.
 //
 // [1] Hairer, Wanner: Solving Ordinary Differential Equations II, 2nd ed.
-// Derivatives: radau_adjoint.cpp. Tests: tests/ode/radau_test.cpp.
+// Derivatives: radau_adjoint.cpp. Tests: tests/ode/radau_test.cpp, implicit_stepper_test.cpp.
 #pragma once
 
 #include "costate/ode/mass_matrix.h"

@@ -18,6 +18,9 @@ namespace costate::ode {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kRunaway = 100;      // e-folds of the state in what is left of the span
+constexpr double kOwnPace = 0.1;      // of the spectral radius: a solution that quick has no stiffness
+constexpr double kConverged = 1e-11;  // tolerance of stages in steps of fixed length; see implicit_method.cpp
 
 std::size_t z(long i) { return static_cast<std::size_t>(i); }
 
@@ -52,8 +55,10 @@ class Integration {
   void end_interval();  // at t1, or at a knot of the controls
   const double* p() const { return trajectory_->parameters.row(row_); }
   void finish(Status status, const std::string& message);
+  void require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                          const std::string& advice) const;
   [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
-  std::string stiffness_hint() const;
+  std::string hint() const;  // what the equations look like here
 
   const Options& options_;
   const VectorField& user_field_;
@@ -132,6 +137,11 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   tr.field = field_;
   tr.method = options.method;
   tr.tolerance = {options.rtol, *std::min_element(options.atol.begin(), options.atol.end())};
+  if (fixed_) {
+    // Nothing but the convergence of implicit stages hangs on these: to rounding, as the derivatives assume.
+    tr.tolerance.rtol = std::min(tr.tolerance.rtol, kConverged);
+    tr.tolerance.atol = std::min(tr.tolerance.atol, kConverged);
+  }
   tr.user_states = states;
   tr.t0 = t0_;
   tr.t1 = t0_;
@@ -165,10 +175,31 @@ void Integration::fail(const std::string& what, const std::string& advice) const
               Error::Kind::numerics);
 }
 
-std::string Integration::stiffness_hint() const {
-  if (stepper_->implicit()) return "";
+// Stiff: the equations are far quicker than the solution. Where both are equally quick and the state grows, the solution
+// itself runs away: x' = x^2 does so at t + |x| / |x'|.
+std::string Integration::hint() const {
+  std::vector<double> f(z(n_)), scratch(field_->scratch_size());
+  field_->value(t_, x_.data(), p(), f.data(), scratch.data());
+  double x_size = 0, f_size = 0;
+  for (int i = 0; i < user_field_.states(); ++i) {
+    x_size = std::max(x_size, std::abs(x_[z(i)]));
+    f_size = std::max(f_size, std::abs(f[z(i)]));
+  }
+  if (!(x_size > 0) || !(f_size > 0) || !std::isfinite(x_size) || !std::isfinite(f_size)) return "";
+  double xx = 0, xf = 0;
+  for (int i = 0; i < user_field_.states(); ++i) {
+    xx += x_[z(i)] / x_size * (x_[z(i)] / x_size);
+    xf += x_[z(i)] / x_size * (f[z(i)] / f_size);
+  }
+  const double pace = f_size / x_size;
   const double rho = spectral_radius(*field_, t_, x_.data(), p());
+  const double growth = field_->mass().empty() ? sign_ * pace * xf / xx : 0.0;  // of log |x|
+  if (growth * std::abs(t1_ - t_) > kRunaway && growth > kOwnPace * rho) {
+    return "; the state grows e-fold in " + number(1 / growth) +
+           ": it seems to blow up near t = " + number(t_ + sign_ / growth);
+  }
   const double product = std::abs(h_) * rho;
+  if (stepper_->implicit() || pace > kOwnPace * rho) return "";
   if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
   return "; the problem looks stiff here (h * spectral radius = " + number(product) +
          "): use rodas5p or radau5";
@@ -214,7 +245,7 @@ bool Integration::attempt_fixed() {
   for (int i = 0; i < n_; ++i) {
     if (!std::isfinite(y_[z(i)])) {
       fail("the state is not finite: state " + std::to_string(i) + " is " + number(y_[z(i)]),
-           "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + stiffness_hint());
+           "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + hint());
     }
   }
   return true;
@@ -230,10 +261,10 @@ bool Integration::attempt() {
   if (std::abs(h_) < smallest && !(last_ && std::abs(remaining) < smallest)) {
     if (not_finite_)
       fail("the state stops being finite",
-           "the solution may blow up in finite time; check the equations" + stiffness_hint());
+           "the solution may blow up in finite time; check the equations" + hint());
     fail("the step size fell to " + number(std::abs(h_)),
          "raise rtol (now " + number(options_.rtol) + ") or atol; a discontinuity belongs in an event" +
-             stiffness_hint());
+             hint());
   }
   const bool converged = stepper_->step({t_, h_, x_.data(), p()}, y_.data(), error_.data());
   bool finite = converged;
@@ -314,6 +345,9 @@ void Integration::handle_event(int event) {
   if (guard.jump) {
     std::vector<double> scratch(guard.jump->scratch_size());
     guard.jump->value(record.t, y_.data(), p(), record.after.data(), scratch.data());
+    require_consistent(record.t, record.after,
+                       "the jump of event \"" + guard.name + "\" leaves the algebraic equations",
+                       "set the algebraic states too, or let ConsistentJump find them");
   }
   if (record.grazing) {
     solution_.notes.push_back("event \"" + guard.name + "\" at t = " + number(record.t) +
@@ -389,12 +423,19 @@ void Integration::end_interval() {
   t_ = segment_start_ = interval_end_;
   segment_steps_ = 0;
   interval_end_ = tr.parameters.end(++row_);
-  if (motion_->algebraic_equations() == 0 || tr.parameters.linear()) return;
+  if (tr.parameters.linear()) return;
+  require_consistent(
+      t_, x_, "the controls jump in an algebraic equation, which the state after the knot does not satisfy",
+      "use controls that are linear between knots");
+}
+
+void Integration::require_consistent(double t, const std::vector<double>& x, const std::string& what,
+                                     const std::string& advice) const {
+  if (motion_->algebraic_equations() == 0) return;
   try {
-    motion_->require_consistent(t_, x_.data(), p(), options_.rtol, tr.tolerance.atol);
+    motion_->require_consistent(t, x.data(), p(), options_.rtol, trajectory_->tolerance.atol);
   } catch (const Error&) {
-    fail("the controls jump in an algebraic equation, which the state after the knot does not satisfy",
-         "use controls that are linear between knots");
+    fail(what, advice);
   }
 }
 
@@ -423,7 +464,7 @@ Solution Integration::run() {
   while (!done_) {
     if (++attempts_ > options_.max_steps) {
       fail("t1 = " + number(t1_) + " was not reached in " + std::to_string(options_.max_steps) + " steps",
-           "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + stiffness_hint());
+           "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + hint());
     }
     if (attempt())
       accept();

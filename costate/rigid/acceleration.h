@@ -1,17 +1,22 @@
 // Accelerations of a state: the forces of everything smooth, and the equations of motion.
 //
-//   (M(q) + h B) a = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
+//   (M(q) + h B) a' = tau + J' f,    tau = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
+//   M(q) a          = tau + J' f(J a - aref)                                                            constraints.h
 //
 // B is what an integrator treats implicitly (0 for RK4): the damping of the joints, and for implicitfast the slopes d tau / d v of the
 // actuators too.
-// Transpose [MATH: implicit function]: lambda = (M + h B)^-1 a_bar is the cotangent of the right-hand side; -lambda through the
-// transpose of tau = RNEA(q, v, a) gives q, v and every inertia and frame; B_bar = -h lambda a', h_bar = -<lambda, B a>.
+// Transpose. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent of tau, and -lambda through the transpose of
+// tau = RNEA(q, v, a) gives q, v and every inertia and frame; B_bar = -h lambda a', h_bar = -<lambda, B a>.
+// With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent
+// of tau and of J' f. The residuals of both equations add up to -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a
+// second one without velocities.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
 #include <algorithm>
 
 #include "costate/rigid/actuation_adjoint.h"
+#include "costate/rigid/constraint_adjoint.h"
 #include "costate/rigid/crba.h"
 #include "costate/rigid/integrate.h"
 
@@ -43,7 +48,7 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& 
   kinematics(tree, p, in.q, d);
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, in.q, d);
-  rnea_forward<S>(tree, p, in.v, nullptr, d);
+  rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
   std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
   if (tree.body_actuators) std::fill(d.applied.begin(), d.applied.end(), Force<S>::zero());
   actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
@@ -100,14 +105,28 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
   }
 }
 
-// d.qacc, with the factor in d.M and d.inverse_D. Needs smooth_forces.
+// d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem in c.a. Needs
+// smooth_forces.
 template <class S>
-void solve_acceleration(const Tree& tree, Implicit implicit, const S* p, const StateIn<S>& in, Data<S>& d) {
+void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
+                        const StateIn<S>& in, Data<S>& d, ConstraintData<S>& c) {
   crba(tree, p, d);
+  if (cons.rows > 0) {
+    make_rows(tree, cons, p, in.q, in.v, d, c);
+    if (c.in_play) std::copy(d.M.begin(), d.M.end(), c.mass.begin());
+  }
   add_implicit(tree, implicit, p, in, d);
-  factor(tree, d.M.data(), d.inverse_D.data());
+  factor(tree.dofs, d.M.data(), d.inverse_D.data());
   std::copy(d.tau.begin(), d.tau.end(), d.qacc.begin());
-  solve_factored(tree, d.M.data(), d.inverse_D.data(), d.qacc.data());
+  solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
+  if (cons.rows == 0) return;
+  std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
+  if (!c.in_play) return;
+  solve_constraints(tree, cons, static_cast<const S*>(d.tau.data()), c);
+  std::copy(c.a.begin(), c.a.end(), d.qacc.begin());
+  if (implicit == Implicit::none) return;
+  multiply_mass(tree, c.mass.data(), c.a.data(), d.qacc.data());  // tau + J' f, without the forces' rounding
+  solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
 }
 
 // What the implicit part hands back: -h lambda_i a_i for each B_ii, and h_bar.
@@ -158,33 +177,102 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   if (wanted(tree.p.dt)) p_bar[tree.p.dt] += h_bar;
 }
 
-// Cotangents of the state, given those of qacc (in d.lambda, overwritten by lambda) and act_dot. Needs the factor in d.M and
-// d.inverse_D and the accelerations in d.qacc; recomputes the rest.
+// c.nu = H^-1 c.Ma, with one step of refinement: stiff rows make H ill conditioned.
 template <class S>
-void acceleration_vjp(const Tree& tree, Implicit implicit, const S* p, const StateIn<S>& in,
-                      const S* act_dot_bar, const Wanted& wanted, const StateBar<S>& bar, Data<S>& d) {
-  S* lambda = d.lambda.data();
-  solve_factored(tree, d.M.data(), d.inverse_D.data(), lambda);
+void solve_newton_refined(const Tree& tree, const Constraints& cons, ConstraintData<S>& c) {
+  std::copy(c.Ma.begin(), c.Ma.end(), c.nu.begin());
+  solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.nu.data());
+  multiply_mass(tree, c.mass.data(), c.nu.data(), c.Md.data());
+  multiply_rows(cons, c, static_cast<const S*>(c.nu.data()), c.Jd.data());
+  for (std::size_t row = 0; row < c.Jd.size(); ++row) c.Jd[row] *= c.slope[row];
+  for (std::size_t i = 0; i < c.nu.size(); ++i) c.direction[i] = c.Ma[i] - c.Md[i];
+  add_transposed(cons, c, static_cast<const S*>(c.Jd.data()), S(-1), c.direction.data());
+  solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.direction.data());
+  for (std::size_t i = 0; i < c.nu.size(); ++i) c.nu[i] += c.direction[i];
+}
 
+// nu in c.nu and mu in d.lambda, given a'_bar there. Needs rnea_forward's kinematics and the rows of the state.
+template <class S>
+void solve_adjoint(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p, Data<S>& d,
+                   ConstraintData<S>& c) {
+  evaluate_rows(cons, static_cast<const S*>(c.a.data()), c);
+  std::swap(d.M, d.other_M);  // crba writes to M, which holds the factor
+  crba(tree, p, d);
+  std::copy(d.M.begin(), d.M.end(), c.mass.begin());
+  std::swap(d.M, d.other_M);
+  factor_newton_matrix(cons, c);
+  if (implicit == Implicit::none) {
+    std::copy(d.lambda.begin(), d.lambda.end(), c.Ma.begin());
+    solve_newton_refined(tree, cons, c);
+    return;
+  }
+  solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
+  multiply_mass(tree, c.mass.data(), d.lambda.data(), c.Ma.data());
+  solve_newton_refined(tree, cons, c);
+}
+
+// -<mu, M (a' - a)>: what the second equation of motion adds.
+template <class S>
+void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, const Wanted& wanted, S* q_bar,
+                       S* p_bar, Data<S>& d, const ConstraintData<S>& c) {
+  for (std::size_t i = 0; i < d.qacc.size(); ++i) {
+    d.difference[i] = d.qacc[i] - c.a[i];
+    d.minus_lambda[i] = -mu[i];
+  }
+  for (const TreeJoint& joint : tree.joints) {
+    if (!wanted(joint.p.armature)) continue;
+    for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
+      p_bar[joint.p.armature] -= mu[i] * d.difference[static_cast<std::size_t>(i)];
+  }
+  rnea_forward<S>(tree, Vec3<S>::zero(), d.zeros.data(), d.difference.data(), d);
+  virtual_velocities<S>(tree, d.minus_lambda.data(), d);
+  rnea_vjp<S>(tree, p, q, d.zeros.data(), d.difference.data(), d.minus_lambda.data(), false, wanted,
+              {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
+}
+
+// Cotangents of the state, given those of qacc (in d.lambda, overwritten) and act_dot. Needs the factor in d.M and d.inverse_D and
+// the accelerations in d.qacc and c.a; recomputes the rest.
+template <class S>
+void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
+                      const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
+                      const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
   kinematics(tree, p, in.q, d);
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, in.q, d);
-  rnea_forward<S>(tree, p, in.v, d.qacc.data(), d);
+  if (cons.rows > 0) {
+    if (cons.bodies) rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
+    make_rows(tree, cons, p, in.q, in.v, static_cast<const Data<S>&>(d), c);
+  }
+  const bool constrained = cons.rows > 0 && c.in_play;
+  const S *lambda = d.lambda.data(),
+          *a = d.qacc.data();  // cotangent of tau; acceleration of the equation it belongs to
+  if (constrained) {
+    solve_adjoint(tree, cons, implicit, p, d, c);
+    lambda = c.nu.data();
+    a = c.a.data();
+  } else {
+    solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
+  }
+  rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, a, d);
   for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
-  const bool external = tree.body_actuators;
+  const bool external = tree.body_actuators || constrained;
   if (external) {
     std::fill(d.wrench.begin(), d.wrench.end(), Force<S>::zero());
+    std::fill(d.axis_bar.begin(), d.axis_bar.end(), Force<S>::zero());
     std::fill(d.v_bar.begin(), d.v_bar.end(), Force<S>::zero());
+    std::fill(d.a_bar.begin(), d.a_bar.end(), Force<S>::zero());
     std::fill(d.w_bar.begin(), d.w_bar.end(), Force<S>::zero());
   }
   for (const TreeJoint& joint : tree.joints) {
     if (!wanted(joint.p.armature)) continue;
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
-      bar.p[joint.p.armature] -= lambda[i] * d.qacc[static_cast<std::size_t>(i)];
+      bar.p[joint.p.armature] -= lambda[i] * a[i];
   }
-  add_implicit_vjp(tree, implicit, p, in, lambda, wanted, bar.p, d);
+  // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
+  add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
+  if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);
   passive_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p);
   if (bar.applied) {
@@ -206,8 +294,10 @@ void acceleration_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   }
   actuation_vjp<S>(tree, p, in.q, in.v, in.act, in.u, tau_act_bar, act_dot_bar, d.slope_bar.data(), wanted,
                    {bar.q, bar.v, bar.act, bar.u, bar.p}, d);
-  rnea_vjp<S>(tree, p, in.q, in.v, d.qacc.data(), d.minus_lambda.data(), external, wanted,
-              {bar.q, bar.v, nullptr, bar.p}, d);
+  rnea_vjp<S>(tree, p, in.q, in.v, a, d.minus_lambda.data(), external, wanted,
+              {bar.q, bar.v, nullptr, bar.p, wanted(tree.p.gravity) ? bar.p + tree.p.gravity : nullptr}, d);
+  if (constrained && implicit != Implicit::none)
+    implicit_mass_vjp(tree, p, in.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
 }
 
 }  // namespace costate::rigid

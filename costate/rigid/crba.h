@@ -35,17 +35,18 @@ void crba(const Tree& tree, const S* p, Data<S>& d) {
   }
 }
 
-// M -> L (below the diagonal) and 1/D.
+// M -> L (below the diagonal) and 1/D. `dofs` says which rows and entries there are: the tree's, or those of a matrix with
+// more of them (constraints.h).
 template <class S>
-void factor(const Tree& tree, S* M, S* inverse_D) {
-  for (int k = tree.nv - 1; k >= 0; --k) {
-    const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
+void factor(const std::vector<TreeDof>& dofs, S* M, S* inverse_D) {
+  for (int k = int(dofs.size()) - 1; k >= 0; --k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
     S* row = M + dof.row;
     const S inverse = S(1) / row[0];
     inverse_D[k] = inverse;
     int ancestor = dof.parent;
     for (int t = 1; t < dof.depth; ++t) {
-      const TreeDof& up = tree.dofs[static_cast<std::size_t>(ancestor)];
+      const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
       S* target = M + up.row;
       const S scale = inverse * row[t];
       for (int s = 0; s < up.depth; ++s) target[s] -= scale * row[t + s];
@@ -57,24 +58,24 @@ void factor(const Tree& tree, S* M, S* inverse_D) {
 
 // x <- (L' D L)^-1 x
 template <class S>
-void solve_factored(const Tree& tree, const S* L, const S* inverse_D, S* x) {
-  for (int k = tree.nv - 1; k >= 0; --k) {
-    const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
+void solve_factored(const std::vector<TreeDof>& dofs, const S* L, const S* inverse_D, S* x) {
+  for (int k = int(dofs.size()) - 1; k >= 0; --k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
     int ancestor = dof.parent;
     const S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
       x[ancestor] -= L[dof.row + t] * value;
-      ancestor = tree.dofs[static_cast<std::size_t>(ancestor)].parent;
+      ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
     }
     x[k] = inverse_D[k] * value;
   }
-  for (int k = 0; k < tree.nv; ++k) {
-    const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
+  for (int k = 0; k < int(dofs.size()); ++k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
     int ancestor = dof.parent;
     S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
       value -= L[dof.row + t] * x[ancestor];
-      ancestor = tree.dofs[static_cast<std::size_t>(ancestor)].parent;
+      ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
     }
     x[k] = value;
   }

@@ -27,6 +27,7 @@ struct Data {
         bias(t.dofs.size()),
         composite(t.bodies.size()),
         M(static_cast<std::size_t>(t.entries)),
+        other_M(M.size()),
         inverse_D(t.dofs.size()),
         tendon_length(t.tendons.size()),
         applied(t.bodies.size()),
@@ -40,8 +41,12 @@ struct Data {
         a_bar(t.bodies.size()),
         w_bar(t.bodies.size()),
         wrench(t.bodies.size()),
+        axis_bar(t.dofs.size()),
         lambda(t.dofs.size()),
         minus_lambda(t.dofs.size()),
+        zeros(t.dofs.size(), S(0)),
+        difference(t.dofs.size()),
+        unused(t.dofs.size()),
         tau_act_bar(t.dofs.size()),
         slope_bar(t.actuators.size()) {}
 
@@ -63,7 +68,7 @@ struct Data {
 
   // crba, ltdl
   std::vector<Inertia<S>> composite;
-  std::vector<S> M, inverse_D;
+  std::vector<S> M, other_M, inverse_D;
 
   // transmissions and forces: lengths of tendons, wrenches that actuators put on bodies
   std::vector<S> tendon_length;
@@ -76,7 +81,8 @@ struct Data {
   // on the pose; lambda; cotangents of the actuators' forces on dofs and of their slopes
   std::vector<Motion<S>> w_before, w;
   std::vector<Force<S>> v_bar, a_bar, w_bar, wrench;
-  std::vector<S> lambda, minus_lambda, tau_act_bar, slope_bar;
+  std::vector<Force<S>> axis_bar;  // external cotangent of S, per dof
+  std::vector<S> lambda, minus_lambda, zeros, difference, unused, tau_act_bar, slope_bar;
 };
 
 template <class S>

@@ -38,11 +38,11 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
   r.mean_inertia = S(0);
   for (const TreeDof& dof : tree.dofs) r.mean_inertia += d.M[static_cast<std::size_t>(dof.row)];
   if (tree.nv > 0) r.mean_inertia /= S(value_t<S>(tree.nv));
-  factor(tree, d.M.data(), d.inverse_D.data());
+  factor(tree.dofs, d.M.data(), d.inverse_D.data());
   std::vector<S> row(static_cast<std::size_t>(tree.nv)), solved(row.size());
   const auto weight = [&] {  // row M^-1 row'
     solved = row;
-    solve_factored(tree, d.M.data(), d.inverse_D.data(), solved.data());
+    solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), solved.data());
     S sum(0);
     for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] * solved[i];
     return sum;

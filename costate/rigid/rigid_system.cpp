@@ -44,6 +44,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   if (options.applied_forces) signature.control("qfrc", model.nv);
   Stepper s;
   s.tree = make_tree(model, add_parameters(model, signature));
+  s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
   switch (s.integrator) {
@@ -108,7 +109,8 @@ class RigidSystem final : public System<Real> {
     StepWork<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(in.p, w);
     if (bar.p) load_all(bar.p, w.p_bar.data(), stepper_.tree.p.size);
-    step_vjp_prepared(in, tape, y_bar, bar, active, w);
+    step_vjp_prepared(in, tape, y_bar, bar, active, bar.p && wants_frames(stepper_.tree, active.parameters),
+                      w);
     if (bar.p) store_all(w.p_bar.data(), bar.p, stepper_.tree.p.size);
   }
 
@@ -149,6 +151,7 @@ class RigidSystem final : public System<Real> {
     StepWork<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(run.p, w);
     if (p_bar) load_all(p_bar, w.p_bar.data(), stepper_.tree.p.size);
+    const bool frames = p_bar && wants_frames(stepper_.tree, active.parameters);
     const std::int64_t size = this->state_size();
     std::int64_t slot = lambda.start;
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
@@ -157,7 +160,7 @@ class RigidSystem final : public System<Real> {
           inputs_of(run, k, states + j * size), tape ? tape + j * tape_size() * kLanes : nullptr,
           lambda.base + slot * size,
           {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * this->control_size() : nullptr, p_bar},
-          active, w);
+          active, frames, w);
       slot = next;
     }
     if (p_bar) store_all(w.p_bar.data(), p_bar, stepper_.tree.p.size);
@@ -194,7 +197,8 @@ class RigidSystem final : public System<Real> {
   }
 
   void step_vjp_prepared(const Inputs<Real>& in, const Real* tape, const Real* y_bar,
-                         const Cotangents<Real>& bar, const Activity& active, StepWork<S>& w) const {
+                         const Cotangents<Real>& bar, const Activity& active, bool frames,
+                         StepWork<S>& w) const {
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
     load_all(y_bar, w.y_bar.data(), stepper_.states());
@@ -205,7 +209,7 @@ class RigidSystem final : public System<Real> {
     }
     if (bar.u) load_all(bar.u, w.u_bar.data(), stepper_.controls());
     Wanted wanted;
-    if (bar.p) wanted = {&active, &stepper_.tree.p.field_of};
+    if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, frames};
     rigid::step_vjp(stepper_, w, wanted);
     store_all(w.x_bar.data(), bar.x, stepper_.states());
     if (bar.u) store_all(w.u_bar.data(), bar.u, stepper_.controls());

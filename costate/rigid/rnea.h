@@ -25,9 +25,9 @@ COSTATE_INLINE Motion<S> combine(const Data<S>& d, int begin, int n, const S* c)
 
 // Velocities and accelerations. With qdd null the accelerations are those of a motion without qdd.
 template <class S>
-void rnea_forward(const Tree& tree, const S* p, const S* qd, const S* qdd, Data<S>& d) {
+void rnea_forward(const Tree& tree, const Vec3<S>& gravity, const S* qd, const S* qdd, Data<S>& d) {
   d.v[0] = Motion<S>::zero();
-  d.a[0] = {Vec3<S>::zero(), -vec3_at(p + tree.p.gravity)};
+  d.a[0] = {Vec3<S>::zero(), -gravity};
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
     Motion<S> v = d.v[static_cast<std::size_t>(body.parent)], a = d.a[static_cast<std::size_t>(body.parent)];
@@ -94,7 +94,7 @@ void rnea_backward(const Tree& tree, const Force<S>* applied, S* tau, Data<S>& d
 // tau = M qdd + c. Armature is not included.
 template <class S>
 void rnea(const Tree& tree, const S* p, const S* qd, const S* qdd, S* tau, Data<S>& d) {
-  rnea_forward(tree, p, qd, qdd, d);
+  rnea_forward(tree, vec3_at(p + tree.p.gravity), qd, qdd, d);
   rnea_backward<S>(tree, nullptr, tau, d);
 }
 

@@ -21,7 +21,8 @@
 //
 // Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias enter L linearly.
 // Whatever else puts a wrench on a body that it carries along (a thruster) adds it to w_bar; what else depends on where the
-// bodies are (the distance of two points) adds a wrench X of its own.
+// bodies are (the distance of two points) adds a wrench X of its own, and what uses the motions S themselves (a Jacobian) their
+// cotangents S_bar, which act on the pose before the joint as the wrench S x* S_bar.
 //
 // Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
 // Tests: tests/rigid/rnea_test.cpp (against Dual, Pinocchio), rigid_system_test.cpp.
@@ -37,16 +38,17 @@ namespace costate::rigid {
 struct Wanted {
   const Activity* active = nullptr;  // null: none
   const std::vector<int>* field_of = nullptr;
+  bool frames = true;  // some frame or inertia is: worth a sweep of its own
   bool operator()(int parameter) const {
     return active && parameter >= 0 &&
            active->parameters[static_cast<std::size_t>((*field_of)[static_cast<std::size_t>(parameter)])];
   }
 };
 
-// Cotangents that a sweep adds to. q is in the tangent space: nv numbers.
+// Cotangents that a sweep adds to. q is in the tangent space: nv numbers. qdd and gravity may be null.
 template <class S>
 struct RneaBar {
-  S *q = nullptr, *qd = nullptr, *qdd = nullptr, *p = nullptr;  // qdd may be null
+  S *q = nullptr, *qd = nullptr, *qdd = nullptr, *p = nullptr, *gravity = nullptr;
 };
 
 // The virtual velocities w.
@@ -124,131 +126,174 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
   }
 }
 
+// sum of S_k x* S_bar_k over dofs [begin, begin + n)
+template <class S>
+COSTATE_INLINE Force<S> axis_wrench(const Data<S>& d, int begin, int n) {
+  Force<S> sum = Force<S>::zero();
+  for (int k = begin; k < begin + n; ++k)
+    sum += cross(d.axis[static_cast<std::size_t>(k)], d.axis_bar[static_cast<std::size_t>(k)]);
+  return sum;
+}
+
 template <class S>
 COSTATE_INLINE Force<S> carried_wrench(const Motion<S>& w, const Force<S>& w_bar, const Motion<S>& v,
                                        const Force<S>& v_bar, const Motion<S>& a, const Force<S>& a_bar) {
   return -(cross(w, w_bar) + cross(v, v_bar) + cross(a, a_bar));
 }
 
-// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar and
-// d.wrench hold what others have put there, for each body.
-template <class S>
-void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
-              bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {
+// Partials of each body, into d.w_bar, d.v_bar, d.a_bar.
+template <bool kExternal, class S>
+void body_partials(const Tree& tree, Data<S>& d) {
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
-    const Inertia<S>& I = d.inertia[i];
-    const Motion<S>&w = d.w[i], &v = d.v[i], &a = d.a[i];
+    const Inertia<S> I = d.inertia[i];
+    const Motion<S> w = d.w[i], v = d.v[i];
     const Force<S> Iv = I * v;
-    const Motion<S> z = cross(w, v);
-    const Force<S> w_bar = I * a + cross(v, Iv);
-    d.w_bar[i] = external ? d.w_bar[i] + w_bar : w_bar;
-    d.a_bar[i] = I * w;
-    const Force<S> v_bar = I * z - cross(w, Iv);
-    d.v_bar[i] = external ? d.v_bar[i] + v_bar : v_bar;
-    const BodyParameters& at = tree.bodies[i].p;
-    if (wanted(at.mass) || wanted(at.com) || wanted(at.inertia)) {
-      inertia_vjp(at, p, d.R[i], d.x[i], w, a, z, v, bar.p);
-    }
+    const Force<S> w_bar = I * d.a[i] + cross(v, Iv), a_bar = I * w, v_bar = I * cross(w, v) - cross(w, Iv);
+    d.w_bar[i] = kExternal ? d.w_bar[i] + w_bar : w_bar;
+    d.a_bar[i] = kExternal ? d.a_bar[i] + a_bar : a_bar;
+    d.v_bar[i] = kExternal ? d.v_bar[i] + v_bar : v_bar;
   }
+}
+
+// A free joint. Before it the world, at rest. The translation first: its own motions do not turn with anything. Returns v_bar
+// before it.
+template <bool kExternal, class S>
+void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S* qdd, const S* lambda,
+                    const Force<S>& w_bar, Force<S>& v_bar, const Force<S>& a_bar, Force<S>& X,
+                    const RneaBar<S>& bar, const Data<S>& d) {
+  const Motion<S> sv = combine(d, joint.dof + 3, 3, qd);
+  const Vec3<S> lambda_lin = vec3_at(lambda + joint.dof), v_lin = vec3_at(qd + joint.dof),
+                a_lin = d.a_before[j].v + vec3_at(qdd + joint.dof);
+  const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
+  if (kExternal) X += axis_wrench(d, joint.dof + 3, 3);
+  for (int k = 0; k < 3; ++k) {
+    const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
+    bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
+    bar.q[joint.dof + 3 + k] += dot(cross(lambda_lin, axis), w_bar.f) + dot(cross(v_lin, axis), v_mid_bar.f) +
+                                dot(cross(a_lin, axis), a_bar.f);
+    if (kExternal) bar.q[joint.dof + 3 + k] += dot(axis, X.n);
+    if (bar.qdd) bar.qdd[joint.dof + 3 + k] += dot(axis, a_bar.n);
+  }
+  add_to(bar.qd + joint.dof, v_mid_bar.f);
+  if (kExternal) add_to(bar.q + joint.dof, X.f);
+  if (bar.qdd) add_to(bar.qdd + joint.dof, a_bar.f);
+  v_bar = v_mid_bar;
+}
+
+// Joints and their velocities, from the leaves to the world; partials add up in d.*_bar, wrenches in d.wrench.
+template <bool kExternal, class S>
+void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, const RneaBar<S>& bar,
+                 Data<S>& d) {
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
     const Force<S> w_bar = d.w_bar[i], a_bar = d.a_bar[i];
     Force<S> v_bar = d.v_bar[i];
-    const Force<S> X = external ? d.wrench[i] : Force<S>::zero();
+    Force<S> X = kExternal ? d.wrench[i] : Force<S>::zero();
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
       const auto at = static_cast<std::size_t>(j);
       const TreeJoint& joint = tree.joints[at];
-      const int n = dof_size(joint.type);
       if (joint.type == JointType::free) {
-        // Before it the world, at rest. The translation first: its own motions do not turn with anything.
-        const Motion<S> sv = combine(d, joint.dof + 3, 3, qd);
-        const Vec3<S> lambda_lin = vec3_at(lambda + joint.dof), v_lin = vec3_at(qd + joint.dof),
-                      a_lin = d.a_before[at].v + vec3_at(qdd + joint.dof);
-        const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
-        for (int k = 0; k < 3; ++k) {
-          const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
-          bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
-          bar.q[joint.dof + 3 + k] += dot(cross(lambda_lin, axis), w_bar.f) +
-                                      dot(cross(v_lin, axis), v_mid_bar.f) +
-                                      dot(cross(a_lin, axis), a_bar.f) + dot(axis, X.n);
-          if (bar.qdd) bar.qdd[joint.dof + 3 + k] += dot(axis, a_bar.n);
-        }
-        add_to(bar.qd + joint.dof, v_mid_bar.f);
-        add_to(bar.q + joint.dof, X.f);
-        if (bar.qdd) add_to(bar.qdd + joint.dof, a_bar.f);
-        v_bar = v_mid_bar;
+        free_joint_vjp<kExternal>(joint, at, qd, qdd, lambda, w_bar, v_bar, a_bar, X, bar, d);
         continue;
       }
-      const Motion<S>&w0 = d.w_before[at], &v0 = d.v_before[at], &a0 = d.a_before[at];
-      const bool frame = wanted(joint.p.pos) || wanted(joint.p.axis);
-      Force<S> W, S_bar, u;
-      if (frame) {
-        const auto next = at + 1;
-        W = X + (joint.last ? carried_wrench(d.w[i], w_bar, d.v[i], v_bar, d.a[i], a_bar)
-                            : carried_wrench(d.w_before[next], w_bar, d.v_before[next], v_bar,
-                                             d.a_before[next], a_bar));
-        u = v_bar - cross(v0, a_bar);
-      }
+      const int n = dof_size(joint.type);
+      const Motion<S> w0 = d.w_before[at], v0 = d.v_before[at], a0 = d.a_before[at];
+      if (kExternal) X += axis_wrench(d, joint.dof, n);
       const Force<S> v_after_bar = v_bar;
-      const Motion<S> sv = combine(d, joint.dof, n, qd);
-      v_bar += cross(sv, a_bar);
-      for (int k = 0; k < n; ++k) {
-        const int dof = joint.dof + k;
-        const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
-        const Motion<S> v0_axis = cross(v0, axis);
+      v_bar += cross(combine(d, joint.dof, n, qd), a_bar);
+      for (int dof = joint.dof; dof < joint.dof + n; ++dof) {
+        const Motion<S> axis = d.axis[static_cast<std::size_t>(dof)], v0_axis = cross(v0, axis);
         bar.qd[dof] += dot(axis, v_after_bar) + dot(v0_axis, a_bar);
-        const S q_bar = dot(cross(w0, axis), w_bar) + dot(v0_axis, v_bar) + dot(cross(a0, axis), a_bar);
-        bar.q[dof] += external ? q_bar + dot(axis, X) : q_bar;
+        bar.q[dof] += dot(cross(w0, axis), w_bar) + dot(v0_axis, v_bar) + dot(cross(a0, axis), a_bar);
+        if (kExternal) bar.q[dof] += dot(axis, X);
         if (bar.qdd) bar.qdd[dof] += dot(axis, a_bar);
-      }
-      if (joint.type == JointType::ball) {
-        if (wanted(joint.p.pos)) {
-          // S_k = (R e_k, r x R e_k) for each k: the anchor's cotangent is the sum of axis_k x S_bar_k.f.
-          Vec3<S> anchor_bar = Vec3<S>::zero();
-          for (int k = 0; k < 3; ++k) {
-            const int dof = joint.dof + k;
-            S_bar = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
-            anchor_bar += cross(d.axis[static_cast<std::size_t>(dof)].w, S_bar.f);
-          }
-          const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
-          add_to(bar.p + joint.p.pos, rotate_back(d.before[at], anchor_bar + W.f) - rotate_back(after, W.f));
-        }
-      } else {
-        if (wanted(joint.p.ref)) {
-          const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
-          const S q_bar =
-              dot(cross(w0, axis), w_bar) + dot(cross(v0, axis), v_bar) + dot(cross(a0, axis), a_bar);
-          bar.p[joint.p.ref] -= q_bar + dot(axis, X);
-        }
-        if (frame) {
-          S_bar = lambda[joint.dof] * w_bar + qdd[joint.dof] * a_bar + qd[joint.dof] * u;
-          joint_frame_vjp(joint, at, p, q, d, joint.last ? d.quat[i] : d.before[at + 1], W, S_bar, wanted,
-                          bar.p);
-        }
       }
     }
     const auto parent = static_cast<std::size_t>(body.parent);
-    if (wanted(body.p.pos) || wanted(body.p.quat)) {
-      const Force<S> W = X + carried_wrench(d.w[parent], w_bar, d.v[parent], v_bar, d.a[parent], a_bar);
-      add_to(bar.p + body.p.pos, transpose_times(d.R[parent], W.f));
-      const Quat<S> entry = body.joint_begin < body.joint_end
-                                ? d.before[static_cast<std::size_t>(body.joint_begin)]
-                                : d.quat[i];
-      const Vec3<S> x0 =
-          body.parent == 0 ? Vec3<S>::zero() : d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
-      const Vec3<S> theta_bar = rotate_back(entry, W.n - cross(x0, W.f));
-      add_to(bar.p + body.p.quat,
-             quat_cotangent(quat_at(p + body.p.quat), p[body.p.inverse_quat_norm], theta_bar));
-    }
     if (body.parent > 0) {
       d.w_bar[parent] += w_bar;
       d.a_bar[parent] += a_bar;
       d.v_bar[parent] += v_bar;
-      if (external) d.wrench[parent] += X;
-    } else if (wanted(tree.p.gravity)) {
-      add_to(bar.p + tree.p.gravity, -a_bar.f);
+      if (kExternal) d.wrench[parent] += X;
+    } else if (bar.gravity) {
+      add_to(bar.gravity, -a_bar.f);
     }
   }
+}
+
+// Inertias and frames, after the joints' sweep has left the sums over subtrees in d.*_bar.
+template <class S>
+void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
+                 bool external, const Wanted& wanted, S* p_bar, const Data<S>& d) {
+  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
+    const TreeBody& body = tree.bodies[i];
+    if (wanted(body.p.mass) || wanted(body.p.com) || wanted(body.p.inertia)) {
+      inertia_vjp(body.p, p, d.R[i], d.x[i], d.w[i], d.a[i], cross(d.w[i], d.v[i]), d.v[i], p_bar);
+    }
+    if (body.placed) continue;
+    const Force<S> w_bar = d.w_bar[i], a_bar = d.a_bar[i];
+    Force<S> v_bar = d.v_bar[i];
+    // The wrench on what lies behind a joint; before it, that on its motion S is added.
+    Force<S> W = carried_wrench(d.w[i], w_bar, d.v[i], v_bar, d.a[i], a_bar);
+    if (external) W += d.wrench[i];
+    for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
+      const auto at = static_cast<std::size_t>(j);
+      const TreeJoint& joint = tree.joints[at];
+      const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
+      const Force<S> u = v_bar - cross(d.v_before[at], a_bar);
+      const auto axis_bar = [&](int dof) {
+        const Force<S> own = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
+        return external ? own + d.axis_bar[static_cast<std::size_t>(dof)] : own;
+      };
+      if (joint.type != JointType::ball) {
+        const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+        const Force<S> S_bar = axis_bar(joint.dof);
+        if (wanted(joint.p.ref)) p_bar[joint.p.ref] -= dot(axis, W);
+        if (wanted(joint.p.pos) || wanted(joint.p.axis))
+          joint_frame_vjp(joint, at, p, q, d, after, W, S_bar, wanted, p_bar);
+        W += cross(axis, S_bar);
+      } else {
+        // S_k = (R e_k, r x R e_k) for each k: the anchor's cotangent is the sum of axis_k x S_bar_k.f.
+        Vec3<S> anchor_bar = Vec3<S>::zero();
+        Force<S> turn = Force<S>::zero();
+        for (int dof = joint.dof; dof < joint.dof + 3; ++dof) {
+          const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+          const Force<S> S_bar = axis_bar(dof);
+          anchor_bar += cross(axis.w, S_bar.f);
+          turn += cross(axis, S_bar);
+        }
+        if (wanted(joint.p.pos))
+          add_to(p_bar + joint.p.pos, rotate_back(d.before[at], anchor_bar + W.f) - rotate_back(after, W.f));
+        W += turn;
+      }
+      v_bar += cross(combine(d, joint.dof, dof_size(joint.type), qd), a_bar);
+    }
+    if (!(wanted(body.p.pos) || wanted(body.p.quat))) continue;
+    const auto parent = static_cast<std::size_t>(body.parent);
+    add_to(p_bar + body.p.pos, transpose_times(d.R[parent], W.f));
+    const Quat<S> entry =
+        body.joint_begin < body.joint_end ? d.before[static_cast<std::size_t>(body.joint_begin)] : d.quat[i];
+    const Vec3<S> x0 =
+        body.parent == 0 ? Vec3<S>::zero() : d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
+    const Vec3<S> theta_bar = rotate_back(entry, W.n - cross(x0, W.f));
+    add_to(p_bar + body.p.quat,
+           quat_cotangent(quat_at(p + body.p.quat), p[body.p.inverse_quat_norm], theta_bar));
+  }
+}
+
+// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar,
+// d.a_bar, d.wrench and d.axis_bar hold what others have put there, for each body and dof.
+template <class S>
+void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
+              bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {
+  if (external) {
+    body_partials<true>(tree, d);
+    joint_sweep<true>(tree, qd, qdd, lambda, bar, d);
+  } else {
+    body_partials<false>(tree, d);
+    joint_sweep<false>(tree, qd, qdd, lambda, bar, d);
+  }
+  if (wanted.frames) frame_sweep(tree, p, q, qd, qdd, lambda, external, wanted, bar.p, d);
 }
 
 }  // namespace costate::rigid

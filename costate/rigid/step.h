@@ -19,12 +19,15 @@ namespace costate::rigid {
 
 struct Stepper {
   Tree tree;
+  Constraints constraints;
   Integrator integrator = Integrator::euler;
   Implicit implicit = Implicit::damping;
   bool applied_forces = false;  // controls end with a force for each dof
 
   int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
-  int tape_per_evaluation() const { return tree.nv + tree.entries + tree.nv; }
+  int tape_per_evaluation() const {
+    return tree.nv + tree.entries + tree.nv + (constraints.rows > 0 ? tree.nv : 0);
+  }
   int tape_size() const { return evaluations() * tape_per_evaluation(); }
   int states() const { return tree.nq + tree.nv + tree.na; }
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
@@ -44,6 +47,7 @@ struct StepWork {
         y_bar(x.size()),
         tape(static_cast<std::size_t>(stepper.tape_size())),
         d(stepper.tree),
+        c(stepper.constraints),
         stage(4 * x.size()),
         rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
         act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
@@ -68,6 +72,7 @@ struct StepWork {
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
   std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar, tape;
   Data<S> d;
+  ConstraintData<S> c;
   // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.
   std::vector<S> stage, rates, act_dots, mean_v, mean_a, mean_act;
   std::vector<S> q_bar, v_bar, act_bar, act_dot_bar, stage_q_bar, stage_v_bar, stage_act_bar;

@@ -64,6 +64,23 @@ bool only_slides(const Model& model, std::size_t index) {
 
 }  // namespace
 
+bool wants_frames(const Tree& tree, const std::vector<bool>& active_fields) {
+  const auto active = [&](int at) {
+    return at >= 0 && active_fields[static_cast<std::size_t>(tree.p.field_of[static_cast<std::size_t>(at)])];
+  };
+  for (const TreeBody& b : tree.bodies) {
+    for (int at : {b.p.mass, b.p.com, b.p.inertia, b.p.pos, b.p.quat}) {
+      if (active(at)) return true;
+    }
+  }
+  for (const TreeJoint& j : tree.joints) {
+    for (int at : {j.p.pos, j.p.axis, j.p.ref}) {
+      if (active(at)) return true;
+    }
+  }
+  return false;
+}
+
 Tree make_tree(const Model& model, ParameterMap map) {
   Tree t;
   t.nq = model.nq;

@@ -77,6 +77,9 @@ struct Tree {
   ParameterMap p;
 };
 
+// Whether some active parameter is a frame or an inertia.
+bool wants_frames(const Tree& tree, const std::vector<bool>& active_fields);
+
 Tree make_tree(const Model& model, ParameterMap map);
 
 }  // namespace costate::rigid

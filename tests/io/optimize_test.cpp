@@ -52,6 +52,37 @@ TEST(Optimize, AThrowHitsItsTarget) {
   }
 }
 
+// x' = -z, 0 = z - k x: the start of z depends on k, and so do measurements of it at the start.
+TEST(Optimize, AFitKnowsThatAlgebraicStatesFollow) {
+  const Problem p = parse_problem(R"(
+[state]
+x = 1.0
+z = 0.0
+[parameters]
+k = 0.7
+[equations]
+x = "-z"
+z = "z - k*x"
+[solve]
+t1 = 1.0
+method = "radau5"
+rtol = 1e-10
+atol = 1e-11
+algebraic = ["z"]
+[fit]
+variables = ["parameters.k", "state.x"]
+[fit.data]
+t = [0.0, 0.5, 1.0]
+value = "z"
+measured = [3.0, 1.4171, 0.6694]
+)",
+                                  "f.toml");
+  const Optimum o = optimize(p);  // z = k x0 e^(-k t) with k = 1.5, x0 = 2
+  EXPECT_NEAR(o.best[0], 1.5, 1e-4);
+  EXPECT_NEAR(o.best[1], 2.0, 1e-4);
+  EXPECT_LT(o.result.iterations, 12);
+}
+
 TEST(Optimize, BoundsHold) {
   const Problem p = parse_problem(
       kThrow + "[optimize]\nvariables = [\"state.vx\"]\nbounds.state.vx = [0.0, 8.0]\n", "f.toml");

@@ -69,6 +69,42 @@ TEST(Problem, SettingsThatNameNothingAreMistakes) {
   EXPECT_NE(mistake(kDecay, {{"solve.t2", "1"}}).find("unknown key 't2'"), std::string::npos);
 }
 
+// A leaking tank that is filled whenever it is half empty. The flow is an algebraic state, or put in by hand.
+TEST(Problem, EventsAndAlgebraicEquationsGiveWhatEliminationGives) {
+  const std::string head = "[state]\nx = 1.0\n", rest = R"(
+[[events]]
+when = "x - 0.5"
+direction = -1
+set.x = "x + fill"
+[loss]
+final = "x"
+running = "FLOW^2"
+)";
+  const std::string parameters = "[parameters]\nk = 1.2\nfill = 0.4\n";
+  const std::string solve_table = "[solve]\nt1 = 2.0\nmethod = \"radau5\"\nrtol = 1e-10\natol = 1e-11\n";
+  const auto with = [&](std::string text, const std::string& flow) {
+    return text.replace(text.find("FLOW"), 4, flow);
+  };
+  const Problem algebraic = parse(head + "flow = 0.3\n" + parameters +
+                                  "[equations]\nx = \"-flow\"\nflow = \"flow + 0.1*flow^3 - k*x\"\n" +
+                                  solve_table + "algebraic = [\"flow\"]\n" + with(rest, "flow"));
+  const ode::Solution s = solve(algebraic);
+  ASSERT_GE(s.events.size(), 2u);
+  const ode::Gradient g = gradient(algebraic, s), forward = gradient(algebraic, s, "forward");
+  // The same with the root of the cubic written out: 2 sqrt(a) sinh(asinh(10 k x / (2 a^(3/2))) / 3), a = 10/3.
+  const std::string c = "(10*k*x/(2*(10/3)*sqrt(10/3)))";
+  const std::string flow = "(2*sqrt(10/3)*sinh(log(" + c + " + sqrt(" + c + "^2 + 1))/3))";
+  const Problem eliminated =
+      parse(head + parameters + "[equations]\nx = \"-" + flow + "\"\n" + solve_table + with(rest, flow));
+  const ode::Gradient e = gradient(eliminated, solve(eliminated));
+  EXPECT_NEAR(g.value, e.value, 1e-8);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(g.p[i], e.p[i], 1e-7);
+    EXPECT_NEAR(g.p[i], forward.p[i], 1e-10);
+  }
+  EXPECT_NEAR(g.y0[0], e.y0[0], 1e-7);
+}
+
 TEST(Problem, StatesParametersAndDefinitionsMayBeArrays) {
   const Problem p = parse(R"(
 [state]

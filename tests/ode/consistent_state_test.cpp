@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "costate/ode/consistent_jump.h"
+#include "costate/ode/lambda_field.h"
 #include "tests/ode/stiff_problems.h"
 
 namespace costate::ode::test {
@@ -64,6 +66,30 @@ TEST(ConsistentState, DerivativesMatchTheClosedFormAndEachOther) {
       x_bar[0] * x_dot[0] + x_bar[1] * x_dot[1],
       0.5 * t_bar + x0_bar[0] * x0_dot[0] + x0_bar[1] * x0_dot[1] + p_bar[0] * p_dot[0] + p_bar[1] * p_dot[1],
       1e-14);
+}
+
+TEST(ConsistentJump, DerivativesMatchTheClosedFormAndEachOther) {
+  const auto field = std::make_shared<const DualField<MixedMass>>(MixedMass{}, MixedMass::mass());
+  // Both states gain: the sum s becomes 2 s + p0, and the difference is p1 s^2 after it.
+  const auto jump =
+      std::make_shared<const ConsistentJump>(field, make_function<2, 2>([](auto, auto x, auto p) {
+                                               return std::array{2.0 * x[0] + p[0], 2.0 * x[1]};
+                                             }));
+  const double x[] = {0.7, 0.1}, x_dot[] = {0.3, 0.2}, p_dot[] = {0.4, 0.7}, y_bar[] = {1.1, -0.6};
+  const double s = 2 * 0.8 + kP[0], s_dot = 2 * 0.5 + 0.4;
+  std::vector<double> scratch(jump->scratch_size());
+  double y[2], y_dot[2], t_bar = 0, x_bar[2] = {}, p_bar[2] = {};
+  jump->value(0, x, kP, y, scratch.data());
+  EXPECT_NEAR(y[0] + y[1], s, 1e-14);
+  EXPECT_NEAR(y[0] - y[1], kP[1] * s * s, 1e-14);
+  jump->jvp(0, x, kP, 0.5, x_dot, p_dot, y_dot, scratch.data());
+  EXPECT_NEAR(y_dot[0] + y_dot[1], s_dot, 1e-14);
+  EXPECT_NEAR(y_dot[0] - y_dot[1], 0.7 * s * s + 2 * kP[1] * s * s_dot, 1e-13);
+  jump->vjp(0, x, kP, y_bar, &t_bar, x_bar, p_bar, scratch.data());
+  EXPECT_NEAR(
+      y_bar[0] * y_dot[0] + y_bar[1] * y_dot[1],
+      0.5 * t_bar + x_bar[0] * x_dot[0] + x_bar[1] * x_dot[1] + p_bar[0] * p_dot[0] + p_bar[1] * p_dot[1],
+      1e-13);
 }
 
 struct IndexTwo {  // x0' = x1, 0 = x0 - p0: the constraint does not contain the algebraic state

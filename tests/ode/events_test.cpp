@@ -345,6 +345,35 @@ TEST(Events, GuardRatesAreThoseOfTheStateNotOfItsMomentum) {
   }
 }
 
+// x' = -z, 0 = z - x: a jump of x alone leaves z behind.
+TEST(Events, AJumpThatLeavesTheAlgebraicEquationsIsAnError) {
+  const auto field = make_field<2, 1>(
+      [](auto, auto x, auto) {
+        return std::array{-1.0 * x[1], x[1] - x[0]};
+      },
+      {1, 0, 0, 0});
+  Event half{.name = "half",
+             .guard = make_function<2, 1>([](auto, auto x, auto) { return x[0] - 0.5; }),
+             .direction = -1,
+             .jump = make_function<2, 1>([](auto, auto x, auto) {
+               return std::array{x[0] + 1.0, 1.0 * x[1]};
+             })};
+  const auto run = [&] {
+    return solve(field, {0, 1}, {1, 1}, {0},
+                 {.method = "radau5", .rtol = 1e-9, .atol = {1e-10}, .events = {half}});
+  };
+  try {
+    run();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the jump of event \"half\" leaves the algebraic equations"),
+              std::string::npos)
+        << error.what();
+  }
+  half.jump = make_function<2, 1>([](auto, auto x, auto) { return std::array{x[0] + 1.0, x[1] + 1.0}; });
+  EXPECT_NEAR(run().final_state()[0], 1.5 * std::exp(std::log(2.0) - 1), 1e-8);
+}
+
 TEST(Events, TwoAtOneInstantKeepTheirDerivativesUnderAMassMatrix) {
   const auto field = make_field<2, 1>(
       [](auto, auto, auto p) {

@@ -45,6 +45,30 @@ TEST_P(ImplicitSolve, RobertsonIntegralToFortyMillionMatchesTheReference) {
   EXPECT_NEAR(g.p[2], 5.11488998e-4, 2e-8 * 5.11e-4);
 }
 
+// Steps of fixed length have no use for rtol, and their stages are converged to rounding whatever it is.
+TEST_P(ImplicitSolve, FixedStepsHaveTheDerivativeByDtOfAStencil) {
+  const auto field = make_field<2, 2>([](auto t, auto x, auto p) {
+    using std::cos, std::sin;
+    return std::array{1.0 * x[1], p[0] * cos(t) - 9.0 * sin(x[0]) - p[1] * x[1]};
+  });
+  const auto run = [&](double dt) {
+    return solve(field, {0.3, 0.3 + 25 * dt}, {1, 0}, {0.5, 0.2}, {.method = GetParam(), .dt = dt});
+  };
+  const auto end = [&](double dt) { return run(dt).final_state()[0]; };
+  const double dt = 0.08, e = 1e-4;
+  const double stencil = (45 * (end(dt + e) - end(dt - e)) - 9 * (end(dt + 2 * e) - end(dt - 2 * e)) +
+                          (end(dt + 3 * e) - end(dt - 3 * e))) /
+                         (60 * e);
+  const Solution s = run(dt);
+  ASSERT_EQ(s.counts.accepted, 25);
+  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  ASSERT_TRUE(g.dt.has_value());
+  EXPECT_NEAR(*g.dt, stencil, 1e-9 * std::abs(stencil));
+  // A large state beside a small one: rounding of the one must not keep the other from converging.
+  const Solution far = solve(field, {0, 1}, {1e6, 0}, {0.5, 0.2}, {.method = GetParam(), .dt = 0.01});
+  EXPECT_EQ(far.counts.accepted, 100);
+}
+
 TEST_P(ImplicitSolve, AnInconsistentStartIsAnError) {
   const DualField<RobertsonAlgebraic> dae({}, robertson_mass());
   EXPECT_THROW(solve(dae, {0, 40}, {1, 0, 0.5}, {0.04, 1e4, 3e7}, {.method = GetParam()}), Error);

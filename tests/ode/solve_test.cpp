@@ -122,6 +122,18 @@ TEST(Solve, BlowUpInFiniteTimeIsAnErrorNearItsTime) {
   const auto field = make_field<1, 1>([](auto, auto x, auto) { return x[0] * x[0]; });  // 1 / (1 - t)
   const std::string adaptive = message_of([&] { solve(field, {0, 2}, {1}, {0}, {}); }, Error::Kind::numerics);
   EXPECT_NE(adaptive.find("t = 1"), std::string::npos) << adaptive;
+  // That is no stiffness, whichever way it is met.
+  for (const char* method : {"dopri5", "dop853", "tsit5", "radau5", "rodas5p"}) {
+    for (const long max_steps : {200L, 100000L}) {
+      const std::string message = message_of(
+          [&] {
+            solve(field, {0, 2}, {1}, {0}, {.method = method, .max_steps = max_steps});
+          },
+          Error::Kind::numerics);
+      EXPECT_EQ(message.find("stiff"), std::string::npos) << method << ": " << message;
+      EXPECT_NE(message.find("seems to blow up near t = 1"), std::string::npos) << method << ": " << message;
+    }
+  }
   const std::string fixed = message_of(
       [&] {
         solve(field, {0, 4}, {1}, {0}, {.method = "rk4", .dt = 0.05});

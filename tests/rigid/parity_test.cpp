@@ -21,7 +21,11 @@ double relative_error(const std::vector<double>& ours, const std::vector<double>
 
 // The scalar kernels on one state.
 struct OneWorld {
-  explicit OneWorld(const Model& model) : tree(make_tree(model, add_parameters(model, signature))), d(tree) {
+  explicit OneWorld(const Model& model)
+      : tree(make_tree(model, add_parameters(model, signature))),
+        constraints(make_constraints(model, tree)),
+        d(tree),
+        c(constraints) {
     for (const Field& f : signature.fields(Role::parameter))
       p.insert(p.end(), f.defaults.begin(), f.defaults.end());
     p.resize(static_cast<std::size_t>(tree.p.prepared_size));
@@ -29,7 +33,9 @@ struct OneWorld {
   }
   Signature signature;
   Tree tree;
+  Constraints constraints;
   Data<double> d;
+  ConstraintData<double> c;
   std::vector<double> p;
 };
 
@@ -71,8 +77,9 @@ TEST_F(Parity, MassMatrixBiasAndForcesAreMuJoCos) {
       if (s.contains("mass")) {
         EXPECT_LT(relative_error(w.d.M, vector_of(s.at("mass"))), 1e-10) << ref.name;
       }
-      solve_acceleration(w.tree, Implicit::none, w.p.data(), in, w.d);
-      EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc_smooth"))), 1e-9) << ref.name;
+      factor(w.tree.dofs, w.d.M.data(), w.d.inverse_D.data());
+      solve_factored(w.tree.dofs, w.d.M.data(), w.d.inverse_D.data(), w.d.tau.data());
+      EXPECT_LT(relative_error(w.d.tau, vector_of(s.at("qacc_smooth"))), 1e-9) << ref.name;
     }
   }
 }
@@ -133,6 +140,38 @@ TEST_F(Parity, AStepWithoutConstraintsIsMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
     for (const auto& [name, integrator] : kIntegrators)
       expect_rollout(ref, integrator, false, std::string("free_") + name, 1, 1e-10);
+  }
+}
+
+TEST_F(Parity, ConstraintForcesAndAccelerationsAreMuJoCos) {
+  for (const auto& ref : all()) {
+    OneWorld w(ref.model);
+    for (const Json& s : ref.json.at("states")) {
+      const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), act = vector_of(s.at("act")),
+                 u = vector_of(s.at("ctrl"));
+      const StateIn<double> in{q.data(), v.data(), act.data(), u.data(), nullptr};
+      smooth_forces(w.tree, w.p.data(), in, w.d);
+      solve_acceleration(w.tree, w.constraints, Implicit::none, w.p.data(), in, w.d, w.c);
+      std::vector<double> force(v.size());
+      if (w.c.in_play && w.constraints.rows > 0)
+        add_transposed<double>(w.constraints, w.c, w.c.force.data(), 1.0, force.data());
+      EXPECT_LT(relative_error(force, vector_of(s.at("constraint"))), 1e-8) << ref.name;
+      EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc"))), 1e-8) << ref.name;
+    }
+  }
+}
+
+TEST_F(Parity, AStepIsMuJoCosForEachIntegrator) {
+  for (const auto& ref : all()) {
+    for (const auto& [name, integrator] : kIntegrators)
+      expect_rollout(ref, integrator, true, std::string("step_") + name, 1, 1e-9);
+  }
+}
+
+TEST_F(Parity, RolloutsAreMuJoCosForEachIntegrator) {
+  for (const auto& ref : all()) {
+    for (const auto& [name, integrator] : kIntegrators)
+      expect_rollout(ref, integrator, true, std::string("rollout_") + name, ref.json.at("steps"), 1e-9);
   }
 }
 

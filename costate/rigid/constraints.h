@@ -1,0 +1,67 @@
+// Constraints: which rows the convex problem of a model has, and where their numbers lie.
+//
+//   a = argmin 1/2 (a - a0)' M (a - a0) + sum_i s_i(J_i a - aref_i)                                  [1, "constraint model"]
+//
+//   equality    s = D y^2 / 2                                    connect 3 rows, weld 6, joint 1, tendon 1
+//   friction    the same up to |D y| = frictionloss, then linear  one row per dof or tendon with dry friction
+//   limit       D y^2 / 2 for y < 0, else 0                      lower and upper end of a joint or tendon; one row for a ball joint
+//
+// Rows have fixed places: one that is not in play in a world (a limit that is far) has D = 0 there. A group is the rows of one element,
+// which share their dofs. Contacts are more groups of the same kind.
+//
+// The matrix of Newton's method, H = M + J' S J, has M's entries and those that rows couple. Eliminated from the last dof to the first, its
+// rows are nested like M's: `dofs` is that elimination tree, which is M's own where every row acts along one branch.
+//
+// [1] MuJoCo documentation, Computation.
+// constraint_rows.h fills the rows, constraint_solver.h finds a, constraint_adjoint.h transposes both.
+#pragma once
+
+#include "costate/rigid/tree.h"
+
+namespace costate::rigid {
+
+enum class RowKind { equality, friction, limit };
+
+enum class GroupKind {
+  joint_limit,
+  ball_limit,
+  tendon_limit,
+  dof_friction,
+  tendon_friction,
+  joint_equality,
+  tendon_equality,
+  connect,
+  weld,
+};
+
+struct ConstraintGroup {
+  GroupKind kind;
+  int index = 0;  // joint, dof, tendon or equality
+  int row = 0, rows = 1;
+  int jacobian = 0;          // first value: rows x dofs numbers
+  std::vector<int> dofs;     // ascending
+  std::vector<int> entries;  // of H for each pair (a, b), b <= a, of positions in `dofs`
+  SoftnessParameters softness;
+  int first = -1, second = -1;           // of an equality: joints, tendons or bodies
+  double first_ref = 0, second_ref = 0;  // positions or lengths at qpos0
+  std::vector<int> sides;  // of each dof of a connect or weld: +1 moves the first body, -1 the second, 0 both
+};
+
+struct Constraints {
+  std::vector<ConstraintGroup> groups;
+  std::vector<RowKind> kinds;  // of each row
+  int rows = 0, jacobian = 0;
+  bool permanent = false;  // some row is always in play
+  bool bodies = false;     // some row holds points of bodies together
+
+  std::vector<TreeDof> dofs;  // of H: parent, row, depth
+  int entries = 0;
+  std::vector<int> place;  // of M's entries among H's
+
+  bool refsafe = true;
+  int iterations = 100;
+};
+
+Constraints make_constraints(const Model& model, const Tree& tree);
+
+}  // namespace costate::rigid

@@ -1,0 +1,96 @@
+// Scenes and recordings from the command line.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "costate/io/recording.h"
+#include "tests/apps/run_tool.h"
+#include "tests/io/scene_files.h"
+
+namespace costate::app::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class SceneTool : public testing::Test {
+ protected:
+  SceneTool() { std::ofstream(path("paddle.toml")) << io::test::paddle_scene(); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string scene() const { return path("paddle.toml") + " "; }
+  Folder folder_;
+};
+
+TEST_F(SceneTool, RunWritesARecordingAndAPage) {
+  const Outcome o = run_tool("run " + scene() + "--output " + path("out") + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_GT(Json::parse(o.out)["loss"].get<double>(), 0);
+  EXPECT_EQ(io::read_recording(path("out.rec")).frames, 7);
+  EXPECT_NE(read_file(path("out.html")).find("<canvas"), std::string::npos);
+  EXPECT_NE(run_tool("run " + scene() + "--output " + path("out")).out.find("replay: "), std::string::npos);
+}
+
+TEST_F(SceneTool, GradAndCheckAgree) {
+  const Outcome grad = run_tool("grad " + scene() + "--json");
+  ASSERT_EQ(grad.code, 0) << grad.err;
+  EXPECT_EQ(Json::parse(grad.out)["gradient"].size(), 15U);
+  EXPECT_NE(run_tool("grad " + scene()).out.find("paddle.angle[2]"), std::string::npos);
+  const Outcome check = run_tool("check " + scene() + "--steps 15");
+  EXPECT_EQ(check.code, 0) << check.out;
+  EXPECT_NE(check.out.find("all checks passed"), std::string::npos);
+  EXPECT_NE(run_tool("info " + scene()).out.find("moving collider"), std::string::npos);
+}
+
+TEST_F(SceneTool, OptimizeWritesBeforeAndAfterAndResumes) {
+  const std::string out = "--output " + path("out") + " --json";
+  const Outcome first = run_tool("optimize " + scene() + out + " --iterations 2");
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Json a = Json::parse(first.out);
+  EXPECT_LT(a["loss"].get<double>(), a["start_loss"].get<double>());
+  EXPECT_EQ(io::read_recording(path("out.before.rec")).title, "before");
+  EXPECT_EQ(io::read_recording(path("out.after.rec")).curves[0].y.size(), 3U);
+  EXPECT_NE(read_file(path("out.html")).find("Learned: "), std::string::npos);
+
+  const Outcome second = run_tool("optimize " + scene() + out + " --iterations 4 --resume");
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(Json::parse(second.out)["losses"].size(), 5U);
+  EXPECT_EQ(Json::parse(second.out)["losses"][1], a["losses"][1]);
+
+  const Outcome from = run_tool("run " + scene() + "--from " + path("out.state.json") + " --output " +
+                                path("fine") + " --json");
+  ASSERT_EQ(from.code, 0) << from.err;
+  EXPECT_NEAR(Json::parse(from.out)["loss"].get<double>(), Json::parse(second.out)["loss"].get<double>(),
+              1e-9);
+
+  const Outcome view = run_tool("view " + path("out.before.rec") + " " + path("out.after.rec") +
+                                " --output " + path("both.html"));
+  EXPECT_EQ(view.code, 0) << view.err;
+  EXPECT_NE(read_file(path("both.html")).find("\"before\""), std::string::npos);
+}
+
+TEST_F(SceneTool, InterruptKeepsTheBestSoFar) {
+  // Interrupted before it begins to work, it still finishes the iteration it is in.
+  const std::string command =
+      "optimize " + scene() + "--output " + path("out") + " --json --iterations 100000";
+  const std::string script = "'" COSTATE_TOOL "' " + command + " > " + path("json") + " & tool=$!; " +
+                             "while [ ! -e " + path("out.state.json") +
+                             " ]; do sleep 0.05; done; kill -INT $tool; wait $tool";
+  ASSERT_EQ(std::system(("bash -mc '" + script + "'").c_str()), 0);
+  const Json json = Json::parse(read_file(path("json")));
+  EXPECT_LT(json["report"]["iterations"].get<int>(), 100000);
+  EXPECT_NE(json["report"]["reason"].get<std::string>().find("stopped"), std::string::npos);
+  EXPECT_LE(json["loss"].get<double>(), json["start_loss"].get<double>());
+}
+
+TEST_F(SceneTool, MistakesEndWithTwo) {
+  EXPECT_EQ(run_tool("solve " + scene()).code, 2);
+  EXPECT_EQ(run_tool("run " + path("missing.toml")).code, 2);
+  EXPECT_EQ(run_tool("run '" COSTATE_EXAMPLES "/lorenz.toml'").code, 2);
+  EXPECT_EQ(run_tool("view " + scene()).code, 2);
+  const Outcome wrong = run_tool("run " + scene() + "--set domain.dx=-1");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("dx must be greater than zero"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace costate::app::test

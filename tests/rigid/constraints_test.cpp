@@ -1,0 +1,54 @@
+// Limits, dry friction and equalities: gradients of the zoo of tests/rigid/reference, which has every kind.
+#include "costate/rigid/constraints.h"
+
+#include <gtest/gtest.h>
+
+#include "costate/rigid/rigid_system.h"
+#include "tests/rigid/models.h"
+#include "tests/rigid/reference_model.h"
+#include "tests/system/contract.h"
+
+namespace costate::rigid {
+namespace {
+
+Model constrained_zoo(Integrator integrator) {
+  for (auto& reference : test::references()) {
+    if (reference.name != "zoo") continue;
+    reference.model.options.integrator = integrator;
+    return reference.model;
+  }
+  throw std::runtime_error("no zoo");
+}
+
+void one_step_matches_dual(Integrator integrator) {
+  const Model model = constrained_zoo(integrator);
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = 1});
+  for (unsigned seed : {1u, 2u, 3u, 4u}) {
+    costate::test::expect_transpose_matches_dual<double>(*system,
+                                                         test::random_arguments(model, rollout, seed), 1e-12);
+  }
+}
+
+TEST(Constraints, EveryParametersCotangentMatchesDualUnderEuler) { one_step_matches_dual(Integrator::euler); }
+TEST(Constraints, EveryParametersCotangentMatchesDualUnderImplicitfast) {
+  one_step_matches_dual(Integrator::implicitfast);
+}
+TEST(Constraints, EveryParametersCotangentMatchesDualUnderRk4) { one_step_matches_dual(Integrator::rk4); }
+
+template <class Real>
+void contract(Integrator integrator) {
+  const Model model = constrained_zoo(integrator);
+  const auto system = make_system<Real>(model);
+  Rollout<Real> rollout(system, {.steps = 6, .hold = 5});
+  const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
+                                          loss::final<Real>(system->signature(), "v", {}, 0.1)});
+  costate::test::expect_contract<Real>(system, test::random_arguments(model, rollout, 2, 0.3), *objective,
+                                       {.steps = 6, .hold = 5, .stencil_step = 1e-4});
+}
+
+TEST(Constraints, MeetTheContract) { contract<double>(Integrator::euler); }
+TEST(Constraints, MeetTheContractWithRk4) { contract<double>(Integrator::rk4); }
+
+}  // namespace
+}  // namespace costate::rigid
