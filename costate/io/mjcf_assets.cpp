@@ -47,7 +47,8 @@ void MjcfReader::mesh_attributes(XmlAttributes& a, rigid::Vector& scale, rigid::
   int most = -1;
   a.read("maxhullvert", most);
   if (most != -1)
-    a.fail_at("maxhullvert", "is not supported", "leave it out: hulls have as many vertices as they need");
+    spec_.warnings.push_back(a.where() +
+                             ": maxhullvert is not done: the hull has as many vertices as it needs");
 }
 
 void MjcfReader::mesh(const XmlElement& e) {
