@@ -43,7 +43,8 @@ void MjcfReader::mesh_attributes(XmlAttributes& a, rigid::Vector& scale, rigid::
   a.choose("inertia", inertia,
            {{"legacy", rigid::MeshInertia::legacy},
             {"convex", rigid::MeshInertia::convex},
-            {"exact", rigid::MeshInertia::exact}});
+            {"exact", rigid::MeshInertia::exact},
+            {"shell", rigid::MeshInertia::shell}});
   int most = -1;
   a.read("maxhullvert", most);
   if (most != -1)

@@ -189,7 +189,7 @@ struct KeyframeSpec {
 };
 
 // Triangles, in the frame of the geoms that show the mesh.
-enum class MeshInertia { legacy, convex, exact };
+enum class MeshInertia { legacy, convex, exact, shell };
 struct MeshSpec {
   std::string name = {};
   std::vector<Vector> vertices = {};
