@@ -16,6 +16,7 @@ void print_json(const io::Problem& problem, const ode::Solution& solution, const
                       {"parameters", named(problem.parameters, g.p.data())},
                       {"t0", g.t0},
                       {"t1", g.t1}};
+  if (g.dt) json["gradient"]["dt"] = *g.dt;
   if (!problem.controls.empty()) json["gradient"]["controls"] = named_controls(problem, g.controls);
   Json events = Json::array();
   for (const ode::EventRecord& e : solution.events) events.push_back(e.t);
@@ -67,6 +68,7 @@ int run_grad(const Arguments& arguments) {
   }
   table.row({"t0", number(problem.t0), number(g.t0)});
   table.row({"t1", number(problem.t1), number(g.t1)});
+  if (g.dt) table.row({"dt", number(problem.options.dt), number(*g.dt)});
   fmt::print("{}", table.text());
   if (!solution.events.empty()) {
     fmt::print("\nevents\n");

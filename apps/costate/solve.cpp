@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/io/run.h"
+#include "costate/ode/forward_sensitivity.h"
 #include "json.h"
 #include "progress.h"
 #include "table.h"
@@ -25,7 +26,17 @@ std::vector<std::string> columns(const io::Problem& problem) {
   for (const io::Variable& v : problem.states) {
     for (int i = 0; i < v.size; ++i) names.push_back(v.element(i));
   }
+  for (const io::Variable& v : problem.controls) names.push_back(v.name);
   return names;
+}
+
+// What the columns after the time hold: the states, and the controls at that time.
+std::vector<double> cells_of(const io::Problem& problem, const ode::Solution& solution, std::size_t k) {
+  std::vector<double> cells(solution.row(k), solution.row(k) + solution.states());
+  if (problem.controls.empty()) return cells;
+  const std::vector<double> p = ode::parameters_at(solution, solution.t[k]);
+  cells.insert(cells.end(), p.end() - std::ptrdiff_t(problem.controls.size()), p.end());
+  return cells;
 }
 
 void write_csv(const std::string& path, const io::Problem& problem, const ode::Solution& solution) {
@@ -36,7 +47,7 @@ void write_csv(const std::string& path, const io::Problem& problem, const ode::S
   file << line << "\n";
   for (std::size_t k = 0; k < solution.t.size(); ++k) {
     line = fmt::format("{}", solution.t[k]);
-    for (int i = 0; i < solution.states(); ++i) line += fmt::format(",{}", solution.row(k)[i]);
+    for (const double cell : cells_of(problem, solution, k)) line += fmt::format(",{}", cell);
     file << line << "\n";
   }
   file.close();
@@ -56,6 +67,16 @@ void print_json(const io::Problem& problem, const ode::Solution& s) {
     states[v.name] = series;
   }
   json["state"] = states;
+  if (!problem.controls.empty()) {
+    Json controls = Json::object();
+    for (const io::Variable& v : problem.controls) {
+      Json series = Json::array();
+      for (std::size_t k = 0; k < s.t.size(); ++k)
+        series.push_back(cells_of(problem, s, k)[std::size_t(s.states() + v.offset)]);
+      controls[v.name] = series;
+    }
+    json["controls"] = controls;
+  }
   json["end"] = {{"t", s.end_time()}, {"state", named(problem.states, s.final_state().data())}};
   if (problem.options.running) json["integral"] = s.integral;
   Json events = Json::array();
@@ -99,7 +120,7 @@ int run_solve(const Arguments& arguments) {
         k = n - kShownRows / 2;
       }
       std::vector<std::string> cells = {number(solution.t[k])};
-      for (int i = 0; i < solution.states(); ++i) cells.push_back(number(solution.row(k)[i]));
+      for (const double cell : cells_of(problem, solution, k)) cells.push_back(number(cell));
       table.row(cells);
     }
     fmt::print("{}\n", table.text());

@@ -4,9 +4,9 @@
 //   ProgramField      its output is x', one element per state
 //   ProgramFunction   any number of outputs
 //
-// Every derivative is a program of its own, made once from f by source transformation and run by the interpreter for one
+// Every derivative is a program of its own, made once from f by source transformation and run for one
 // world: jvp(f) and vjp(f), jvp(vjp(f)) for second derivatives, and the entries of f_x that are not structurally zero.
-// Evaluations allocate nothing: the scratch asked for beforehand holds the interpreter's registers.
+// Evaluations allocate nothing: the scratch asked for beforehand holds its registers.
 // Tests: tests/ode/program_field_test.cpp. Fields from compiled lambdas: lambda_field.h.
 #pragma once
 

@@ -18,8 +18,6 @@ namespace costate::ode {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr double kRunaway = 100;      // e-folds of the state in what is left of the span
-constexpr double kOwnPace = 0.1;      // of the spectral radius: a solution that quick has no stiffness
 constexpr double kConverged = 1e-11;  // tolerance of stages in steps of fixed length; see implicit_method.cpp
 
 std::size_t z(long i) { return static_cast<std::size_t>(i); }
@@ -58,7 +56,9 @@ class Integration {
   void require_consistent(double t, const std::vector<double>& x, const std::string& what,
                           const std::string& advice) const;
   [[noreturn]] void fail(const std::string& what, const std::string& advice) const;
-  std::string hint() const;  // what the equations look like here
+  std::string hint() const {  // what the equations look like here
+    return hint_about(*field_, {t_, h_, t1_, x_.data(), p(), user_field_.states()}, stepper_->implicit());
+  }
 
   const Options& options_;
   const VectorField& user_field_;
@@ -164,7 +164,8 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   atol_.resize(z(n_), options.atol.back());
   for (std::size_t i = 0; i < options.atol.size(); ++i) atol_[i] = options.atol[i];
   motion_.emplace(*field_);
-  motion_->require_consistent(t0_, x_.data(), this->p(), options.rtol, tr.tolerance.atol);
+  motion_->require_consistent(t0_, x_.data(), this->p(), options.rtol,
+                              *std::min_element(atol_.begin(), atol_.end()));
 }
 
 void Integration::fail(const std::string& what, const std::string& advice) const {
@@ -173,36 +174,6 @@ void Integration::fail(const std::string& what, const std::string& advice) const
                    std::to_string(solution_.counts.accepted) + ")",
                advice},
               Error::Kind::numerics);
-}
-
-// Stiff: the equations are far quicker than the solution. Where both are equally quick and the state grows, the solution
-// itself runs away: x' = x^2 does so at t + |x| / |x'|.
-std::string Integration::hint() const {
-  std::vector<double> f(z(n_)), scratch(field_->scratch_size());
-  field_->value(t_, x_.data(), p(), f.data(), scratch.data());
-  double x_size = 0, f_size = 0;
-  for (int i = 0; i < user_field_.states(); ++i) {
-    x_size = std::max(x_size, std::abs(x_[z(i)]));
-    f_size = std::max(f_size, std::abs(f[z(i)]));
-  }
-  if (!(x_size > 0) || !(f_size > 0) || !std::isfinite(x_size) || !std::isfinite(f_size)) return "";
-  double xx = 0, xf = 0;
-  for (int i = 0; i < user_field_.states(); ++i) {
-    xx += x_[z(i)] / x_size * (x_[z(i)] / x_size);
-    xf += x_[z(i)] / x_size * (f[z(i)] / f_size);
-  }
-  const double pace = f_size / x_size;
-  const double rho = spectral_radius(*field_, t_, x_.data(), p());
-  const double growth = field_->mass().empty() ? sign_ * pace * xf / xx : 0.0;  // of log |x|
-  if (growth * std::abs(t1_ - t_) > kRunaway && growth > kOwnPace * rho) {
-    return "; the state grows e-fold in " + number(1 / growth) +
-           ": it seems to blow up near t = " + number(t_ + sign_ / growth);
-  }
-  const double product = std::abs(h_) * rho;
-  if (stepper_->implicit() || pace > kOwnPace * rho) return "";
-  if (!(product > 1.5) && !(rho * std::abs(t1_ - t_) > 1e4)) return "";
-  return "; the problem looks stiff here (h * spectral radius = " + number(product) +
-         "): use rodas5p or radau5";
 }
 
 // Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
@@ -433,7 +404,8 @@ void Integration::require_consistent(double t, const std::vector<double>& x, con
                                      const std::string& advice) const {
   if (motion_->algebraic_equations() == 0) return;
   try {
-    motion_->require_consistent(t, x.data(), p(), options_.rtol, trajectory_->tolerance.atol);
+    motion_->require_consistent(t, x.data(), p(), options_.rtol,
+                                *std::min_element(atol_.begin(), atol_.end()));
   } catch (const Error&) {
     fail(what, advice);
   }

@@ -1,9 +1,23 @@
 #include "costate/ode/stiffness.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 namespace costate::ode {
+namespace {
+
+constexpr double kRunaway = 100;  // e-folds of the state in what is left of the span
+constexpr double kOwnPace = 0.1;  // of the spectral radius: a solution that quick has no stiffness
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", v);
+  return text;
+}
+
+}  // namespace
 
 double spectral_radius(const VectorField& field, double t, const double* x, const double* p) {
   const auto n = static_cast<std::size_t>(field.states());
@@ -23,6 +37,33 @@ double spectral_radius(const VectorField& field, double t, const double* x, cons
     v.swap(w);
   }
   return std::exp(log_growth / (kIterations - kDiscarded - 1));
+}
+
+std::string hint_about(const VectorField& field, const Standing& at, bool implicit) {
+  std::vector<double> f(static_cast<std::size_t>(field.states())), scratch(field.scratch_size());
+  field.value(at.t, at.x, at.p, f.data(), scratch.data());
+  double x_size = 0, f_size = 0, xx = 0, xf = 0;
+  for (int i = 0; i < at.states; ++i) {
+    x_size = std::max(x_size, std::abs(at.x[i]));
+    f_size = std::max(f_size, std::abs(f[static_cast<std::size_t>(i)]));
+  }
+  if (!(x_size > 0) || !(f_size > 0) || !std::isfinite(x_size) || !std::isfinite(f_size)) return "";
+  for (int i = 0; i < at.states; ++i) {
+    xx += at.x[i] / x_size * (at.x[i] / x_size);
+    xf += at.x[i] / x_size * (f[static_cast<std::size_t>(i)] / f_size);
+  }
+  const double remaining = at.t1 - at.t, sign = remaining >= 0 ? 1 : -1;
+  const double pace = f_size / x_size, rho = spectral_radius(field, at.t, at.x, at.p);
+  const double growth = field.mass().empty() ? sign * pace * xf / xx : 0.0;  // of log |x|
+  if (growth * std::abs(remaining) > kRunaway && growth > kOwnPace * rho) {
+    return "; the state grows e-fold in " + number(1 / growth) +
+           ": it seems to blow up near t = " + number(at.t + sign / growth);
+  }
+  const double product = std::abs(at.h) * rho;
+  if (implicit || pace > kOwnPace * rho || (!(product > 1.5) && !(rho * std::abs(remaining) > 1e4)))
+    return "";
+  return "; the problem looks stiff here (h * spectral radius = " + number(product) +
+         "): use rodas5p or radau5";
 }
 
 }  // namespace costate::ode

@@ -1,4 +1,4 @@
-// ProgramSystem: physics given as a Program or as equations in text, run by the interpreter. No compiler needed.
+// ProgramSystem: physics given as a Program or as equations in text: no compiler needed.
 //
 //   Signature s;
 //   s.state("x").state("y").parameter("a", 1.0);

@@ -70,6 +70,26 @@ TEST(CommandLine, SolveGivesTheSolutionAtTheTimesAskedFor) {
   EXPECT_EQ(s["status"], "finished");
 }
 
+TEST(CommandLine, ControlsAreAmongTheInputsAndTheColumns) {
+  const Json g = json_of("grad " + example("soft_landing") + " --set controls.thrust[1]=1");
+  ASSERT_EQ(g["gradient"]["controls"]["thrust"].size(), 8u);
+  // dh/du_k = 2 (16 - 2k - 1), dv/du_k = 2; by the thrust at its own cost: 2 * 0.02 u_k.
+  const double h = 100 - 160 + 0.5 * 256 * (2 - 1.62) - 26, v = -10 + 16 * (2 - 1.62) - 2;
+  EXPECT_NEAR(g["gradient"]["controls"]["thrust"][1].get<double>(), 2 * h * 26 + 2 * v * 2 + 2 * 0.02, 1e-6);
+  EXPECT_FALSE(g["gradient"].contains("dt"));
+  const Json s = json_of("solve " + example("soft_landing") + " --set controls.thrust[1]=1 --dense 9");
+  EXPECT_EQ(s["controls"]["thrust"], Json({2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0}));
+  const Outcome table = run_tool("solve " + example("soft_landing") + " --dense 3");
+  EXPECT_NE(table.out.find("thrust"), std::string::npos);
+}
+
+TEST(CommandLine, AFixedStepHasADerivativeToo) {
+  const std::string fixed = " --method rk4 --set solve.dt=0.01";
+  const Json g = json_of("grad " + problem("lorenz") + fixed);
+  EXPECT_NEAR(g["gradient"]["dt"].get<double>(), 100 * g["gradient"]["t1"].get<double>(), 1e-9);
+  EXPECT_NE(run_tool("grad " + problem("lorenz") + fixed).out.find("\n  dt "), std::string::npos);
+}
+
 TEST(CommandLine, SolveWritesCsv) {
   const Folder folder;
   const std::string csv = (folder / "out.csv").string();
