@@ -20,11 +20,13 @@ struct Worlds {
   Signature signature;
   rigid::Tree tree;
   rigid::Data<S> d;
+  rigid::DerivativeData<S> r;
   std::vector<S> p, q, v, tau, jacobian;
 
   explicit Worlds(const Model& model)
       : tree(rigid::make_tree(model, rigid::add_parameters(model, signature))),
         d(tree),
+        r(tree),
         q(static_cast<std::size_t>(model.nq)),
         v(static_cast<std::size_t>(model.nv)),
         tau(v.size()),
@@ -46,7 +48,7 @@ struct Worlds {
   void forward() { rigid::forward_dynamics<S>(tree, p.data(), q.data(), v.data(), tau.data(), d); }
   void derivatives() {
     const std::size_t square = v.size() * v.size();
-    rigid::forward_dynamics_derivatives<S>(tree, p.data(), q.data(), v.data(), d, jacobian.data(),
+    rigid::forward_dynamics_derivatives<S>(tree, p.data(), v.data(), d, r, jacobian.data(),
                                            jacobian.data() + square, jacobian.data() + 2 * square);
   }
 };
