@@ -220,6 +220,13 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
     expect_near(t.at("gap"), p.gap, what + " gap");
   }
   EXPECT_EQ(j.at("excludes").get<std::size_t>(), m.excludes.size()) << name;
+  ASSERT_EQ(j.at("hfields").size(), m.heightfields.size()) << name;
+  for (std::size_t h = 0; h < m.heightfields.size(); ++h) {
+    const std::vector<double>& data = m.heightfields[h].data;
+    ASSERT_EQ(j.at("hfields")[h].size(), data.size()) << name;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      EXPECT_NEAR(j.at("hfields")[h][i].get<double>(), data[i], 1e-6) << name;  // single precision there
+  }
 }
 
 void compare(const Json& j, const std::string& root) {

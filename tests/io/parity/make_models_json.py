@@ -114,6 +114,7 @@ def described(path):
          "friction": numbers(m.pair_friction[i]), "solref": numbers(m.pair_solref[i]), "solimp": numbers(m.pair_solimp[i]),
          "margin": float(m.pair_margin[i]), "gap": float(m.pair_gap[i])} for i in range(m.npair)]
     result["excludes"] = int(m.nexclude)
+    result["hfields"] = [numbers(m.hfield_data[a:a + r * c]) for a, r, c in zip(m.hfield_adr, m.hfield_nrow, m.hfield_ncol)]
     if path.parent.name == "scenes":
         result["motion"] = motion(m, seed=len(path.stem))
     return result
