@@ -60,16 +60,25 @@ class Wave final : public System<Real> {
     return work;
   }
 
-  void step(const StepContext&, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
-    forward<false>(in, {}, {y, nullptr}, work);
+  // Of the state, the transpose needs u alone, unless one of the parameters that every cell shares wants a cotangent.
+  std::int64_t tape_size() const override { return n_; }
+  TapeUse tape_use(const Activity& active) const override {
+    return wants_scalars(active) ? TapeUse::none : TapeUse::instead_of_state;
+  }
+
+  void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const override {
+    if (tape)
+      forward<false, true>(in, {}, {y, nullptr}, tape, work);
+    else
+      forward<false, false>(in, {}, {y, nullptr}, nullptr, work);
   }
   void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
                 Workspace& work) const override {
-    forward<true>(in, in_dot, {y, y_dot}, work);
+    forward<true, false>(in, in_dot, {y, y_dot}, nullptr, work);
   }
-  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real*, const Real* y_bar,
+  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
-    transpose<false>(in, {}, {y_bar, nullptr}, bar, {}, active, work);
+    transpose<false>(from(in, tape), {}, {y_bar, nullptr}, bar, {}, active, work);
   }
   void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
@@ -79,12 +88,13 @@ class Wave final : public System<Real> {
 
   // In place where the ring allows: a run of an even number of steps ends in the slot it began in, and the cotangents of a row are read before they
   // are written. That saves a third of the memory traffic.
-  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar,
-               Real* p_bar, const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
+               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override {
     Real* y_bar = lambda.base + lambda.start * 2 * n_;
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
       const std::int64_t knot = (run.first + j) / run.hold * static_cast<std::int64_t>(sources_.size());
-      const Inputs<Real> in{states + j * 2 * n_, run.u ? run.u + knot : nullptr, run.p};
+      const Inputs<Real> in{tape ? tape + j * n_ : states + j * 2 * n_, run.u ? run.u + knot : nullptr,
+                            run.p};
       const bool move = j == run.count - 1 && run.count % 2 == 1;
       Real* x_bar = move ? lambda.base + (lambda.start + 1) % 2 * 2 * n_ : y_bar;
       transpose<false>(in, {}, {y_bar, nullptr}, {x_bar, u_bar ? u_bar + knot : nullptr, p_bar}, {}, active,
@@ -121,6 +131,14 @@ class Wave final : public System<Real> {
       5;  // rows of w and c^2 w that a chunk holds: three that move, one below, one above
   enum { kSpeed, kDamping, kDx, kDt };  // order of the parameter fields
 
+  static bool wants_scalars(const Activity& active) {
+    return active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt];
+  }
+  // The transpose reads u, which is the tape or the beginning of x.
+  static Inputs<Real> from(const Inputs<Real>& in, const Real* tape) {
+    return {tape ? tape : in.x, in.u, in.p};
+  }
+
   struct Sums {  // of one chunk, for the parameters that every cell shares; second: tangents
     double damping[2], dx[2], dt[2];
   };
@@ -151,21 +169,25 @@ class Wave final : public System<Real> {
                       A::template get<Real>(tail, 2)};
   }
 
-  template <bool kDual>
+  template <bool kDual, bool kTape>
   void forward(const Inputs<Real>& in, const Inputs<Real>& in_dot, typename Arrays<Real, kDual>::Out y,
-               Workspace& work) const {
+               Real* tape, Workspace& work) const {
     using A = Arrays<Real, kDual>;
     using In = typename A::In;
     const auto s = scalars<kDual>(in, in_dot);
     const In x{in.x, in_dot.x}, speed{in.p, in_dot.p};
     const In zero{static_cast<Scratch&>(work).zero_row.data(), nullptr};
+    const bool aligned = kTape && nx_ % NativePack<Real>::lanes == 0 &&
+                         reinterpret_cast<std::uintptr_t>(tape) % sizeof(NativePack<Real>) == 0;
     parallel_for(ny_, rows_per_chunk_, [&](std::int64_t begin, std::int64_t end) {
       const Scales<Real, kDual> scale(s);
       for (std::int64_t j = begin; j < end; ++j) {
         const std::int64_t row = j * nx_;
-        RowKernels<Real, kDual>::step(nx_, scale, rows_of(x, j, zero), x + (n_ + row), speed + row, y + row,
-                                      y + (n_ + row));
+        RowKernels<Real, kDual>::template step<kTape>(nx_, scale, rows_of(x, j, zero), x + (n_ + row),
+                                                      speed + row, y + row, y + (n_ + row),
+                                                      kTape ? tape + row : nullptr, aligned);
       }
+      if constexpr (kTape) stream_fence();
     });
     const In controls{in.u, in_dot.u};
     for (std::size_t k = 0; k < sources_.size(); ++k) {
@@ -201,7 +223,7 @@ class Wave final : public System<Real> {
         A::template put<Real>(u_bar, at, A::template get<Real>(u_bar, at) + s.dt * w_at(sources_[k]));
       }
     }
-    if (bar.p && (active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt])) {
+    if (bar.p && wants_scalars(active)) {
       transpose_scalars<kDual>(in, in_dot, s, y_bar, {bar.p + n_, bar_dot.p ? bar_dot.p + n_ : nullptr}, w_at,
                                scratch);
     }

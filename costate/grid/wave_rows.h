@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "costate/ad/dual.h"
+#include "costate/core/stream.h"
 #include "costate/grid/wave_cell.h"
 
 namespace costate::grid {
@@ -218,11 +219,23 @@ struct RowKernels {
   using Out = typename A::Out;
   using S = Scales<Real, kDual>;
 
-  static void step(std::int64_t nx, S scale, Rows<In> u, In v, In speed, Out u_next, Out v_next) {
+  // kTape: u is also copied to `tape`, which is aligned to packs if `aligned`.
+  template <bool kTape>
+  static void step(std::int64_t nx, S scale, Rows<In> u, In v, In speed, Out u_next, Out v_next, Real* tape,
+                   bool aligned) {
     along_row<Real>(nx, [=](std::int64_t i, auto cells) {
       using T = typename decltype(cells)::Type;
-      const auto next = wave_cell(scale.template get<T>(), stencil<A>(u, i, cells), A::template get<T>(v, i),
-                                  A::template get<T>(speed, i));
+      const auto at = stencil<A>(u, i, cells);
+      const auto next =
+          wave_cell(scale.template get<T>(), at, A::template get<T>(v, i), A::template get<T>(speed, i));
+      if constexpr (kTape) {
+        if constexpr (std::is_same_v<T, Real>)
+          tape[i] = at.centre;
+        else if (aligned)
+          stream(tape + i, at.centre);
+        else
+          at.centre.store_unaligned(tape + i);
+      }
       A::template put<T>(u_next, i, next.u);
       A::template put<T>(v_next, i, next.v);
     });

@@ -176,7 +176,11 @@ void Block<Real>::forward(const Objective<Real>* objective, const Keep* keep) {
     return;
   }
   schedule_.emplace(options_.checkpoints, steps_);
-  tape_states_.reserve((schedule_->tape_length() + 1) * n_);
+  // Only with the objective that backward() will be given.
+  const TapeUse use = system_.tape_use(activity_);
+  from_tape_ = use == TapeUse::instead_of_state && objective && objective->previous(steps_ - 1, steps_) < 0;
+  tape_n_ = use == TapeUse::beside_state || from_tape_ ? system_.tape_size() * lanes_ : 0;
+  if (!from_tape_) tape_states_.reserve((schedule_->tape_length() + 1) * n_);
   tape_.reserve(schedule_->tape_length() * tape_n_);
   if (options_.checkpoints.single_precision)
     snapshots_single_.reserve(schedule_->slots() * n_);
@@ -199,13 +203,16 @@ void Block<Real>::execute(const Action& action) {
       return restore(action.slot);
     case Action::Kind::record: {
       tape_begin_ = action.begin;
+      if (from_tape_) {
+        state_ = march(action.begin, action.end, state_, tape());
+        return;
+      }
       copy(tape_states_.data(), state_.base + state_.start * n_, n_);
-      march(action.begin, action.end, {tape_states_.data(), action.end - action.begin + 1, 0},
-            tape_n_ > 0 ? tape_.data() : nullptr);
+      march(action.begin, action.end, {tape_states_.data(), action.end - action.begin + 1, 0}, tape());
       return;
     }
     case Action::Kind::reverse:
-      return reverse(action.begin, action.end, tape_states_.data(), tape_n_ > 0 ? tape_.data() : nullptr);
+      return reverse(action.begin, action.end, from_tape_ ? nullptr : tape_states_.data(), tape());
   }
 }
 
@@ -413,12 +420,13 @@ template <class Real>
 void Block<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* states, const Real* tape) {
   for (std::int64_t k = end; k > begin;) {
     const std::int64_t stop = std::max(begin, previous_stop(k - 1));
-    system_.reverse(
-        run(stop, k), states + (stop - begin) * n_, tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
-        nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_, *work_);
+    system_.reverse(run(stop, k), states ? states + (stop - begin) * n_ : nullptr,
+                    tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
+                    nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_,
+                    *work_);
     lambda_.start = (lambda_.start + (k - stop)) % 2;
     k = stop;
-    inject(k, states + (k - begin) * n_);
+    inject(k, states ? states + (k - begin) * n_ : nullptr);
   }
 }
 

@@ -67,6 +67,7 @@ class Block {
   Run<Real> run(std::int64_t begin, std::int64_t end) const;
   void begin(const Objective<Real>* objective, const Keep* keep);
   void execute(const Action& action);
+  Real* tape() { return tape_n_ > 0 ? tape_.data() : nullptr; }
   Ring<Real> march(std::int64_t begin, std::int64_t end, Ring<Real> states, Real* tape);
   void visit(std::int64_t k, const Real* x);
   std::int64_t next_visit(std::int64_t k) const;
@@ -86,7 +87,8 @@ class Block {
   const RolloutOptions& options_;
   const Activity& activity_;
   const int lanes_;
-  const std::int64_t steps_, knots_, n_, nu_, np_, tape_n_;
+  const std::int64_t steps_, knots_, n_, nu_, np_;
+  std::int64_t tape_n_;
   const bool tangents_ = false;
 
   std::unique_ptr<Workspace> work_;
@@ -104,6 +106,7 @@ class Block {
   Ring<Real> state_, lambda_, lambda_dot_;
   const Real* final_ = nullptr;
   const Real* final_dot_ = nullptr;
+  bool from_tape_ = false;  // tapes are kept instead of states
   std::int64_t tape_begin_ = 0, reached_ = -1, advances_ = 0;
   std::vector<double> loss_, loss_dot_, norm2_, lane_sums_;
   std::vector<Real> energy_begin_, energy_end_;

@@ -66,7 +66,7 @@ void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real*
   std::int64_t slot = lambda.start;
   for (std::int64_t j = run.count - 1; j >= 0; --j) {
     const std::int64_t k = run.first + j, next = slot + 1 == lambda.slots ? 0 : slot + 1;
-    step_vjp(run.context(k), inputs_of(*this, run, k, states + j * size),
+    step_vjp(run.context(k), inputs_of(*this, run, k, states ? states + j * size : nullptr),
              tape ? tape + j * tape_size() * lanes() : nullptr, lambda.base + slot * size,
              {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar},
              active, work);

@@ -90,6 +90,13 @@ struct Activity {
   bool controls = true;
 };
 
+// How step_vjp uses the tape, given the parameters that need a cotangent.
+//   beside_state       it reads x and the tape
+//   instead_of_state   it reads either one: the tape is a smaller stand-in. A rollout whose objective does not look at the states
+//                      on the way keeps tapes alone (in.x is null), any other states alone (the tape is null)
+//   none               it reads x alone
+enum class TapeUse { beside_state, instead_of_state, none };
+
 template <class Real>
 class System {
  public:
@@ -102,6 +109,7 @@ class System {
   // Numbers per lane that a step may leave for its own transpose (a converged solution, an active set) besides x. They are
   // a pure function of (x, u, p), so that a checkpoint schedule may recompute them.
   virtual std::int64_t tape_size() const { return 0; }
+  virtual TapeUse tape_use(const Activity&) const { return TapeUse::beside_state; }
 
   struct Capabilities {
     bool jvp = true, vjp = true, second_order = false, reversible = false, energy = false;

@@ -107,6 +107,26 @@ TEST(Wave, ReversesInConstantMemory) {
   EXPECT_LT(g.report.memory_bytes * 20, exact.report.memory_bytes);
 }
 
+// value_and_gradient knows that the loss looks at the end alone, and keeps half the states; forward() cannot know.
+TEST(Wave, GradientFromTapesHasTheBitsOfThatFromStates) {
+  for (const std::int64_t n : {32, 37}) {  // rows aligned to packs, and not
+    const auto system = grid::wave<float>({.nx = n, .ny = n});
+    const auto objective = loss::final<float>(system->signature(), "u", {});
+    for (const Checkpoints& checkpoints : {store_all(), segments(), binomial(4)}) {
+      Rollout<float> rollout(system, {.steps = 50, .checkpoints = checkpoints, .active = {"speed"}});
+      const Arguments<float> a = bump(rollout, n, n);
+      const auto tapes = rollout.value_and_gradient(a, *objective);
+      rollout.forward(a);
+      const auto states = rollout.backward(*objective);
+      EXPECT_EQ(tapes.x0, states.x0);
+      EXPECT_TRUE(std::ranges::equal(tapes.parameters["speed"], states.parameters["speed"]));
+      if (checkpoints.kind == Checkpoints::Kind::store_all) {
+        EXPECT_LT(double(tapes.report.memory_bytes), 0.7 * double(states.report.memory_bytes));
+      }
+    }
+  }
+}
+
 TEST(Wave, NonsenseIsRefused) {
   EXPECT_THROW(grid::wave<double>({.nx = 1, .ny = 5}), Error);
   EXPECT_THROW(grid::wave<double>({.dt = 2.0}), Error);
