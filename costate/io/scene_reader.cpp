@@ -15,7 +15,7 @@ namespace {
 
 using Kind = TomlValue::Kind;
 
-constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 28,
+constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 26,
                        kMostSteps = 10'000'000;
 constexpr int kWallNodes = 3;  // the third lies on the wall
 const char* const kMaterialKinds[] = {"liquid",    "fixed_corotated", "neo_hookean", "stvk_hencky",
@@ -199,7 +199,7 @@ void SceneReader::read_domain() {
     nodes *= cells + 2 * kWallNodes - 1;
     if (cells < 8) document_.fail(dx.place, "there are fewer than 8 cells from low to high", "reduce dx");
     if (nodes > double(kMostNodes))
-      document_.fail(dx.place, "the grid has more than 2^28 nodes", "enlarge dx");
+      document_.fail(dx.place, "the grid has more than 2^26 nodes", "enlarge dx");
     model.nodes[a] = int(cells) + 2 * kWallNodes - 1;
     model.origin[a] = low_[a] - (kWallNodes - 1) * model.dx;
   }
@@ -340,7 +340,7 @@ void SceneReader::read_fill(const TomlValue& v) {
   double places = 1;
   for (std::size_t a = 0; a < std::size_t(model.dimension); ++a)
     places *= (high_[a] - low_[a]) / fill.spacing + 1;
-  if (places > 4e9) document_.fail(v.place, "the domain has room for more than 4e9 particles", "enlarge dx");
+  if (places > 3e8) document_.fail(v.place, "the domain has room for more than 3e8 particles", "enlarge dx");
 
   if (const TomlValue* name = v.find("inside")) {
     const auto at = std::find(collider_names_.begin(), collider_names_.end(), string(*name, "inside"));
