@@ -45,8 +45,8 @@ enum class Contact {
 };
 
 struct MassSpringModel {
-  int dimensions = 2;          // 2 or 3
-  std::vector<double> masses;  // kg, one a mass
+  int dimensions = 2;               // 2 or 3
+  std::vector<double> masses = {};  // kg, one a mass
   std::vector<Spring> springs = {};
   std::vector<double> gravity = {};  // m/s^2; empty: none
   double drag = 0;                   // 1/s: velocities decay as e^{-drag t}
