@@ -2,7 +2,6 @@
 //
 //   mass_spring_triangle docs/images/mass_spring_triangle.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/soft/mass_spring.h>
 #include <costate/system/program_objective.h>
 
 #include <cmath>

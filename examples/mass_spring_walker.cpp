@@ -3,8 +3,6 @@
 //   build/bin/mass_spring_walker                        writes walker.html: before and after, side by side
 //   build/bin/mass_spring_walker page.html curve.svg    writes it elsewhere, and draws the curve of learning
 #include <costate/costate.h>
-#include <costate/learn/closed_loop.h>
-#include <costate/soft/mass_spring.h>
 #include <costate/system/program_objective.h>
 #include <costate/view/replay.h>
 
@@ -85,7 +83,7 @@ io::Recording film(const std::string& title, const Body& body, const Trajectory<
   r.ground = -0.012F;  // the feet are drawn as spheres
   r.frames = std::int64_t(run.kept.size());
   r.frame_interval = interval;
-  r.camera = {.eye = {0.5F, 0.5F, 1.9F}, .target = {0.5F, 0.1F, 0}};
+  r.camera = {.eye = {0.75F, 0.6F, 2.9F}, .target = {0.75F, 0.15F, 0}};
   r.materials = {{.name = "mass", .color = 0x2d3142}};
   r.particles.radius = 0.012F;
   r.particles.material.assign(body.x.size() / 2, 0);
