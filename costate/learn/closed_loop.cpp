@@ -116,6 +116,12 @@ class ClosedLoop final : public System<Real> {
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return plant_->lanes(); }
   std::int64_t tape_size() const override { return plant_->tape_size(); }
+  // The network reads the state, so a tape that could stand in for it saves nothing.
+  TapeUse tape_use(const Activity& active) const override {
+    Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
+    narrow(active, plant);
+    return plant_->tape_use(plant) == TapeUse::beside_state ? TapeUse::beside_state : TapeUse::none;
+  }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
   typename System<Real>::Capabilities capabilities() const override {
     auto c = plant_->capabilities();
