@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "costate/grid/wave.h"
+#include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/system/lambda_system.h"
+#include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
 namespace costate::learn {
@@ -65,6 +67,19 @@ TEST(ClosedLoop, SeveralPacksInABlockMeetTheContract) {
   ASSERT_GT(system->lanes(), kNativeLanes<double>);
   contract<double>(system, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 1}}}}, .hidden = 3},
                    "angle");
+}
+
+// A plant that leaves a tape for its transpose.
+TEST(ClosedLoop, RigidBodiesMeetTheContract) {
+  const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
+  const auto plant = rigid::make_system<double>(model);
+  ASSERT_GT(plant->tape_size(), 0);
+  const auto system = closed_loop<double>(
+      plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
+  Rollout<double> rollout(system, {.steps = 20});
+  test::expect_contract<double>(system, rigid::test::random_arguments(model, rollout, 5),
+                                *loss::final<double>(system->signature(), "v", {}),
+                                {.steps = 20, .stencil_step = 3e-4});
 }
 
 TEST(ClosedLoop, NetworkWithoutWavesMeetsTheContract) {
