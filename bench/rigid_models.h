@@ -8,7 +8,8 @@
 
 namespace costate::bench {
 
-inline int add_link(rigid::Model& m, int parent, rigid::Double3 pos, rigid::JointType type, rigid::Double3 axis) {
+inline int add_link(rigid::Model& m, int parent, rigid::Double3 pos, rigid::JointType type,
+                    rigid::Double3 axis) {
   rigid::Body body;
   body.name = "link" + std::to_string(m.bodies.size());
   body.parent = parent;

@@ -18,6 +18,7 @@ ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
 FAMILIES = {
     "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
     "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    "pinocchio": {"pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
     "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),

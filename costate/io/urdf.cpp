@@ -76,7 +76,9 @@ class UrdfReader {
         add_joint(e);
       else if (e.name == "transmission")
         warn(e, "<transmission> is not read: add actuators to the model");
-      else if (e.name != "material" && e.name != "gazebo" && e.name != "mujoco")
+      else if (e.name == "mujoco")
+        warn(e, "<mujoco> is not read: bodies without joints stay bodies of their own, geoms have no mass");
+      else if (e.name != "material" && e.name != "gazebo")
         throw Error({"there is no element <" + e.name + "> in <robot>", e.where(),
                      xml_suggestion(e.name, {"link", "joint", "material", "transmission", "gazebo"})});
     }

@@ -18,6 +18,7 @@
 #include "costate/rigid/actuation_adjoint.h"
 #include "costate/rigid/constraint_adjoint.h"
 #include "costate/rigid/crba.h"
+#include "costate/rigid/gravity_compensation.h"
 #include "costate/rigid/integrate.h"
 
 namespace costate::rigid {
@@ -50,10 +51,11 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& 
   tendon_lengths(tree, p, in.q, d);
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
   std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
-  if (tree.body_actuators) std::fill(d.applied.begin(), d.applied.end(), Force<S>::zero());
+  if (tree.body_wrenches()) std::fill(d.applied.begin(), d.applied.end(), Force<S>::zero());
+  if (tree.gravcomp) gravity_compensation(tree, p, d);
   actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
   limit_joint_forces(tree, p, d.tau_act.data());
-  rnea_backward<S>(tree, tree.body_actuators ? d.applied.data() : nullptr, d.bias.data(), d);
+  rnea_backward<S>(tree, tree.body_wrenches() ? d.applied.data() : nullptr, d.bias.data(), d);
   for (int i = 0; i < tree.nv; ++i) {
     const auto at = static_cast<std::size_t>(i);
     d.tau[at] = d.tau_act[at] - d.bias[at];
@@ -187,6 +189,12 @@ void solve_newton_refined(const Tree& tree, const Constraints& cons, ConstraintD
   for (std::size_t row = 0; row < c.Jd.size(); ++row) c.Jd[row] *= c.slope[row];
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.direction[i] = c.Ma[i] - c.Md[i];
   add_transposed(cons, c, static_cast<const S*>(c.Jd.data()), S(-1), c.direction.data());
+  S residual(0), scale(0);
+  for (std::size_t i = 0; i < c.nu.size(); ++i) {
+    residual += c.direction[i] * c.direction[i];
+    scale += c.Ma[i] * c.Ma[i];
+  }
+  c.residual2 = residual / select(scale > S(0), scale, S(1));
   solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.direction.data());
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.nu[i] += c.direction[i];
 }
@@ -251,13 +259,14 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
     lambda = c.nu.data();
     a = c.a.data();
   } else {
+    std::fill(c.slope.begin(), c.slope.end(), S(0));
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, a, d);
   for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
-  const bool external = tree.body_actuators || constrained;
+  const bool external = tree.body_wrenches() || constrained;
   if (external) {
     std::fill(d.wrench.begin(), d.wrench.end(), Force<S>::zero());
     std::fill(d.axis_bar.begin(), d.axis_bar.end(), Force<S>::zero());
@@ -272,6 +281,7 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
   }
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
+  if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);
   passive_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p);

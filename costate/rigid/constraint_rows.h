@@ -50,6 +50,7 @@ struct ConstraintData {
   std::vector<S> a, gradient, direction, Ma, Md;
   std::vector<S> mass, H, inverse_D;  // M itself, and the factor of the last Newton matrix
   std::vector<S> nu, J_bar;           // the adjoint's accelerations; cotangent of a group's Jacobian
+  S residual2 = S(0);                 // of the last adjoint solve before refinement, relative, squared
   bool in_play = false;               // some row of some world is
 };
 

@@ -7,7 +7,7 @@
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008.
 // [2] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
-// No transpose: d(M a) is part of rnea_adjoint.h. Tests: tests/rigid/crba_test.cpp, parity_test.cpp.
+// No transpose: d(M a) is part of rnea_adjoint.h. Tests: tests/rigid/forward_dynamics_test.cpp, parity_test.cpp.
 #pragma once
 
 #include "costate/rigid/data.h"

@@ -132,17 +132,18 @@ RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S&
   const S x_bar = slope * y_bar;
   bar.e = x_bar / d.width;
   if (solimp_bar) {
+    // A bound itself still follows its parameter, as it does in the primal: the curve of power 1 is in use.
     const auto inside = [&](const S& x) {
-      return (x > S(T(kLowestImpedance))) & (x < S(T(kHighestImpedance)));
+      return (x >= S(T(kLowestImpedance))) & (x <= S(T(kHighestImpedance)));
     };
     solimp_bar[0] += select(inside(solimp[0]), free_bar * (S(1) - d.y), S(0));
     solimp_bar[1] += select(inside(solimp[1]), dmax_bar, S(0));
-    solimp_bar[2] -= select(solimp[2] > S(T(kTiny)), d.x * x_bar / d.width, S(0));
+    solimp_bar[2] -= select(solimp[2] >= S(T(kTiny)), d.x * x_bar / d.width, S(0));
     solimp_bar[3] += select(inside(solimp[3]), (S(1) - d.power) * d.pw * y_bar, S(0));
     const S logarithm = select(at_zero, S(0), log(safe));
     const S by_power = d.pw * logarithm * y_bar;
     solimp_bar[4] +=
-        select(solimp[4] > S(1), select(d.lower, d.mid * by_power, -((S(1) - d.mid) * by_power)), S(0));
+        select(solimp[4] >= S(1), select(d.lower, d.mid * by_power, -((S(1) - d.mid) * by_power)), S(0));
   }
   return bar;
 }

@@ -5,7 +5,7 @@
 //
 // Transpose, with theta the rotation in body axes and y the new quaternion: theta_y_bar = (1/2) vec(y* y_bar) (what y_bar has along y
 // is lost: |y| = 1), theta_q_bar = R(exp) theta_y_bar, (h w)_bar = J' theta_y_bar (so3.h).
-// Tests: tests/rigid/integrate_test.cpp.
+// Tests: tests/rigid/so3_test.cpp, rigid_system_test.cpp.
 #pragma once
 
 #include "costate/rigid/kinematics.h"

@@ -5,14 +5,14 @@
 //   tendon   J M^-1 J'
 //
 // Constraints scale their softness with them [1, "diagApprox"]. They are parameters of their own ("joint/<name>/invweight"), since a
-// rollout need not repeat what only depends on masses; `chain_inverse_weights` carries their gradient on to masses, inertias
-// and frames, so that it is the gradient of a model compiled again.
+// rollout need not repeat what only depends on masses; derived_parameters.h carries their gradient on to masses, inertias and
+// frames, so that it is the gradient of a model compiled again.
 //
 // A body that only slides along its own axes, has no children and hangs on nothing that moves counts with its bare mass, as in
 // MuJoCo (armature left out; the mean only over directions that move).
 //
 // [1] MuJoCo documentation, Computation, "constraint model".
-// Tests: tests/rigid/inverse_weights_test.cpp.
+// Tests: tests/rigid/parity_test.cpp, derived_parameters_test.cpp.
 #pragma once
 
 #include "costate/rigid/crba.h"

@@ -20,7 +20,7 @@
 // ambient cotangent of a quaternion is q_bar = (2 / |q|) q/|q| * (0, theta_bar), orthogonal to q.
 //
 // [1] MuJoCo documentation, Computation: "kinematics".
-// Tests: tests/rigid/kinematics_test.cpp, parity_test.cpp.
+// Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 
 #include "costate/rigid/data.h"

@@ -236,7 +236,8 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   Writer w(map, signature);
   const Wanted wanted = wanted_by(model);
   w.whole_model();
-  map.gravity = w.add("gravity", model.options.gravity, "m/s^2");
+  map.gravity =
+      w.add("gravity", model.options.gravity_on ? model.options.gravity : Double3{0, 0, 0}, "m/s^2");
   map.dt = w.add("dt", model.options.timestep, "s");
   add_bodies(model, wanted, w, map);
   add_joints(model, wanted, w, map);

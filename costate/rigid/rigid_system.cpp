@@ -1,6 +1,7 @@
 #include "costate/rigid/rigid_system.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
@@ -9,14 +10,37 @@
 namespace costate::rigid {
 namespace {
 
+// Whether geoms of different bodies may touch.
+bool may_touch(const Model& model) {
+  if (!model.options.constraint || !model.options.contact) return false;
+  if (!model.pairs.empty()) return true;
+  for (const Geom& a : model.geoms) {
+    for (const Geom& b : model.geoms) {
+      const int one = model.bodies[static_cast<std::size_t>(a.body)].weld,
+                two = model.bodies[static_cast<std::size_t>(b.body)].weld;
+      if (one != two && ((a.contype & b.conaffinity) || (b.contype & a.conaffinity))) return true;
+    }
+  }
+  return false;
+}
+
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
+  if (may_touch(model)) {
+    throw Error({"contact between geoms is not simulated here",
+                 {},
+                 "set options.contact = false (MJCF: <option><flag contact=\"disable\"/></option>) to let "
+                 "them pass through each other"});
+  }
   if (model.options.density != 0 || model.options.viscosity != 0) {
     throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
   }
   for (const Body& b : model.bodies) {
-    if (b.gravcomp != 0) throw Error("body \"" + b.name + "\": gravity compensation is not simulated");
     if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
+  }
+  for (const Joint& j : model.joints) {
+    if (j.actuator_gravcomp)
+      throw Error("joint \"" + j.name + "\": gravity compensation as an actuator's force is not simulated");
   }
   for (const Actuator& a : model.actuators) {
     if (a.transmission == TransmissionType::joint_in_parent) {
@@ -82,8 +106,10 @@ class RigidSystem final : public System<Real> {
   static constexpr int kLanes = lanes_of<S>;
 
   struct Scratch : Workspace {
-    explicit Scratch(const Stepper& s) : work(s) {}
+    explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
     StepWork<S> work;
+    std::vector<S> zones;  // rows that pull (1) or not (0) in step `zones_of`
+    std::int64_t zones_of = -1;
     std::unique_ptr<StepWork<D>> dual;  // made on first use: twice the memory
   };
 
@@ -116,19 +142,28 @@ class RigidSystem final : public System<Real> {
 
   void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
                 Workspace& workspace) const override {
-    auto& scratch = static_cast<Scratch&>(workspace);
-    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
-    StepWork<D>& w = *scratch.dual;
-    load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
-    prepare_units(stepper_.tree.p, w.p.data());
-    load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
-    load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
+    StepWork<D>& w = dual_work(workspace);
+    load_inputs(in, in_dot, w);
     rigid::step(stepper_, w, false);
-    for (int i = 0; i < stepper_.states(); ++i) {
-      const D& value = w.y[static_cast<std::size_t>(i)];
-      store<S>(y + i * kLanes, value.v);
-      store<S>(y_dot + i * kLanes, value.d[0]);
-    }
+    store_dual(w.y.data(), y, y_dot, stepper_.states());
+  }
+
+  // The transpose, carried on duals: its tangent is the second derivative.
+  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& workspace) const override {
+    StepWork<D>& w = dual_work(workspace);
+    load_inputs(in, in_dot, w);
+    rigid::step(stepper_, w, true);
+    load_dual(y_bar, y_bar_dot, w.y_bar.data(), stepper_.states());
+    if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
+    if (bar.p) load_dual(bar.p, bar_dot.p, w.p_bar.data(), stepper_.tree.p.size);
+    Wanted wanted;
+    if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
+    rigid::step_vjp(stepper_, w, wanted);
+    store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
+    if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
+    if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
   }
 
   // Unit vectors and the like are the same in all steps of a run.
@@ -161,6 +196,7 @@ class RigidSystem final : public System<Real> {
           lambda.base + slot * size,
           {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * this->control_size() : nullptr, p_bar},
           active, frames, w);
+      notice(k, static_cast<Scratch&>(workspace));
       slot = next;
     }
     if (p_bar) store_all(w.p_bar.data(), p_bar, stepper_.tree.p.size);
@@ -169,6 +205,26 @@ class RigidSystem final : public System<Real> {
  private:
   Inputs<Real> inputs_of(const Run<Real>& run, std::int64_t k, const Real* x) const {
     return {x, run.u ? run.u + (k / run.hold) * this->control_size() : nullptr, run.p};
+  }
+
+  // For the report: the adjoint's residual, and steps in which a limit or dry friction changed its zone. Called from the last
+  // step to the first.
+  void notice(std::int64_t k, Scratch& scratch) const {
+    ConstraintData<S>& c = scratch.work.c;
+    if (stepper_.constraints.rows == 0) return;
+    bool changed = false;
+    for (std::size_t row = 0; row < scratch.zones.size(); ++row) {
+      const S zone = select(c.slope[row] != S(0), S(1), S(0));
+      changed |= any(zone != scratch.zones[row]);
+      scratch.zones[row] = zone;
+    }
+    if (changed && scratch.zones_of == k + 1) scratch.diagnostics.mode_switches.push_back(k + 1);
+    scratch.zones_of = k;
+    if (!c.in_play) return;
+    for (int l = 0; l < kLanes; ++l) {
+      const double residual = std::sqrt(static_cast<double>(lane(c.residual2, l)));
+      scratch.diagnostics.adjoint_residual = std::max(scratch.diagnostics.adjoint_residual, residual);
+    }
   }
 
   static void load_all(const Real* from, S* to, int n) {
@@ -181,6 +237,24 @@ class RigidSystem final : public System<Real> {
     for (int i = 0; i < n; ++i) {
       to[i] = D(load<S>(value + i * kLanes), tangent ? load<S>(tangent + i * kLanes) : S(0));
     }
+  }
+
+  static void store_dual(const D* from, Real* value, Real* tangent, int n) {
+    for (int i = 0; i < n; ++i) {
+      store<S>(value + i * kLanes, from[i].v);
+      store<S>(tangent + i * kLanes, from[i].d[0]);
+    }
+  }
+  StepWork<D>& dual_work(Workspace& workspace) const {
+    auto& scratch = static_cast<Scratch&>(workspace);
+    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
+    return *scratch.dual;
+  }
+  void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, StepWork<D>& w) const {
+    load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
+    prepare_units(stepper_.tree.p, w.p.data());
+    load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
+    load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
   void prepare(const Real* p, StepWork<S>& w) const {

@@ -8,7 +8,7 @@
 // joint the rotation comes after the translation.
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008. Its transpose: rnea_adjoint.h.
-// Tests: tests/rigid/rnea_test.cpp, parity_test.cpp.
+// Tests: tests/rigid/forward_dynamics_test.cpp, parity_test.cpp.
 #pragma once
 
 #include "costate/rigid/data.h"

@@ -25,7 +25,7 @@
 // cotangents S_bar, which act on the pose before the joint as the wrench S x* S_bar.
 //
 // Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
-// Tests: tests/rigid/rnea_test.cpp (against Dual, Pinocchio), rigid_system_test.cpp.
+// Tests: tests/rigid/forward_dynamics_test.cpp (Pinocchio), rigid_system_test.cpp.
 #pragma once
 
 #include "costate/rigid/kinematics.h"

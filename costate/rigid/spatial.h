@@ -11,7 +11,7 @@
 //   I m      = (Io w + h x v,  m v - h x w)              Io moment of inertia about the origin, h = mass * com
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008.
-// Tests: tests/rigid/spatial_test.cpp.
+// Tests: tests/rigid/forward_dynamics_test.cpp.
 #pragma once
 
 #include "costate/core/mat3.h"

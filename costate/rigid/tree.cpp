@@ -145,6 +145,7 @@ Tree make_tree(const Model& model, ParameterMap map) {
   for (std::size_t b = 1; b < model.bodies.size(); ++b) {
     if (only_slides(model, b)) t.sliders.push_back(int(b));
   }
+  t.gravcomp = model.bodies.size() > 1 && map.bodies[1].gravcomp >= 0 && model.options.gravity_on;
   t.springs = model.options.spring;
   t.dampers = model.options.damper;
   if (model.options.actuation) {

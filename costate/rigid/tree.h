@@ -73,8 +73,10 @@ struct Tree {
   std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site
+  bool gravcomp = false;            // some body's weight is held up
   bool joint_force_limits = false;  // some joint limits what its actuators do
   ParameterMap p;
+  bool body_wrenches() const { return body_actuators || gravcomp; }
 };
 
 // Whether some active parameter is a frame or an inertia.

@@ -111,6 +111,8 @@ TEST(Scene, MistakesAreReportedWhereTheyAre) {
   EXPECT_NE(refusal("high = [0.8, 0.8, 0.8]", "high = [0.8, 0.8]").find("high must be 3 numbers"),
             std::string::npos);
   EXPECT_NE(refusal("duration = 0.12", "duration = 1e9").find("ten million"), std::string::npos);
+  EXPECT_NE(refusal("duration = 0.12\ndt = 0.004", "duration = 1e-320").find("shorter than 1e-30"),
+            std::string::npos);
   EXPECT_NE(refusal("kind = \"liquid\"", "kind = \"liquit\"").find("did you mean 'liquid'"),
             std::string::npos);
   EXPECT_NE(refusal("viscosity = 0.5", "E = 0.5").find("a material of kind liquid"), std::string::npos);

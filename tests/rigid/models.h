@@ -75,6 +75,8 @@ inline Model zoo(Integrator integrator) {
   const int tip = add_body(m, "tip", pole, {0.05, 0, 0.3}, 0.4);
   (void)tip;
   m.joints[1].stiffness = 0.8;
+  m.bodies[static_cast<std::size_t>(arm)].gravcomp = 0.7;
+  m.bodies[static_cast<std::size_t>(pole)].gravcomp = 1.2;
   Site site;
   site.name = "rotor";
   site.body = hand;

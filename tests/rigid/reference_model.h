@@ -19,7 +19,9 @@ std::array<double, N> array_of(const Json& j) {
 }
 inline std::vector<double> vector_of(const Json& j) { return j.get<std::vector<double>>(); }
 
-inline Softness softness_of(const Json& j) { return {array_of<2>(j.at("solref")), array_of<5>(j.at("solimp"))}; }
+inline Softness softness_of(const Json& j) {
+  return {array_of<2>(j.at("solref")), array_of<5>(j.at("solimp"))};
+}
 
 template <class Enum>
 Enum choice(const Json& j, std::initializer_list<const char*> names) {

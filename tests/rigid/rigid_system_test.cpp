@@ -46,5 +46,43 @@ TEST(RigidSystem, MeetsTheContractWithImplicitfast) { contract<double>(Integrato
 TEST(RigidSystem, MeetsTheContractWithRk4) { contract<double>(Integrator::rk4); }
 TEST(RigidSystem, MeetsTheContractInFloat) { contract<float>(Integrator::euler); }
 
+TEST(RigidSystem, RefusesWhatItDoesNotSimulate) {
+  const auto refuses = [](auto change) {
+    Model model = test::zoo(Integrator::euler);
+    change(model);
+    EXPECT_THROW(make_system<double>(model), Error);
+  };
+  refuses([](Model& m) { m.options.density = 1.2; });
+  refuses([](Model& m) { m.options.integrator = Integrator::implicit; });
+  refuses([](Model& m) { m.joints[2].actuator_gravcomp = true; });
+  refuses([](Model& m) { m.bodies[1].mocap = true; });
+  refuses([](Model& m) { m.tendons[0].type = TendonType::spatial; });
+  refuses([](Model& m) { m.actuators.back().transmission = TransmissionType::joint_in_parent; });
+  refuses([](Model& m) {  // two balls that may touch
+    m.geoms.resize(2);
+    m.geoms[0].body = 1;
+    m.geoms[1].body = 4;
+  });
+}
+
+TEST(RigidSystem, WorldsInLanesMayDifferInEveryParameter) {
+  const Model model = test::zoo(Integrator::euler);
+  const auto system = make_system<double>(model);
+  Rollout<double> many(system, {.steps = 10, .worlds = 11, .hold = 10}),
+      one(system, {.steps = 10, .hold = 10});
+  auto at = test::random_arguments(model, many, 3);
+  std::vector<double> masses;
+  for (int w = 0; w < 11; ++w) masses.push_back(0.7 + 0.1 * w);
+  at.parameters.set("body/arm/mass", masses);
+  const auto together = many.simulate(at).final_state;
+  for (std::size_t w = 0; w < 11; ++w) {
+    auto alone = at;
+    alone.parameters = one.arguments().parameters;
+    alone.parameters.set("body/arm/mass", masses[w]);
+    const auto end = one.simulate(alone).final_state;
+    for (std::size_t i = 0; i < end.size(); ++i) EXPECT_EQ(end[i], together[w * end.size() + i]);
+  }
+}
+
 }  // namespace
 }  // namespace costate::rigid

@@ -1,0 +1,126 @@
+#include "costate/rigid/derived_parameters.h"
+
+#include "costate/ad/dual.h"
+#include "costate/core/error.h"
+#include "costate/rigid/inverse_weights.h"
+
+namespace costate::rigid {
+namespace {
+
+struct Layout {
+  Signature signature;
+  Tree tree;
+  explicit Layout(const Model& model) : tree(make_tree(model, add_parameters(model, signature))) {}
+};
+
+// All numbers in the order of the signature, in double.
+template <class Real>
+std::vector<double> flat(const Layout& layout, const Parameters<Real>& p) {
+  if (!same_fields(layout.signature, p.signature(), Role::parameter))
+    throw Error("these are not the parameters of this model");
+  std::vector<double> r;
+  for (std::size_t f = 0; f < layout.signature.fields(Role::parameter).size(); ++f) {
+    const std::string& name = layout.signature.fields(Role::parameter)[f].name;
+    if (p.per_world(f))
+      throw Error({"\"" + name + "\" differs from world to world", {}, "derive the weights world by world"});
+    r.insert(r.end(), p.values(f).begin(), p.values(f).end());
+  }
+  return r;
+}
+
+// Calls visit(parameter, weight) for every inverse weight that is a parameter.
+template <class S, class Visit>
+void for_each_weight(const Tree& tree, const InverseWeights<S>& w, const Visit& visit) {
+  for (const TreeJoint& joint : tree.joints) {
+    for (int i = 0; joint.p.invweight >= 0 && i < dof_size(joint.type); ++i)
+      visit(joint.p.invweight + i, w.dofs[static_cast<std::size_t>(joint.dof + i)]);
+  }
+  for (std::size_t b = 0; b < tree.bodies.size(); ++b) {
+    if (tree.bodies[b].p.invweight < 0) continue;
+    visit(tree.bodies[b].p.invweight, w.bodies[b].x);
+    visit(tree.bodies[b].p.invweight + 1, w.bodies[b].y);
+  }
+  for (std::size_t t = 0; t < tree.tendons.size(); ++t) {
+    if (tree.tendons[t].p.invweight >= 0) visit(tree.tendons[t].p.invweight, w.tendons[t]);
+  }
+}
+
+// At the reference configuration, which slides and hinges share with their `ref`.
+template <class S>
+InverseWeights<S> measure(const Model& model, const Tree& tree, std::vector<S> p) {
+  std::vector<S> q(model.qpos0.begin(), model.qpos0.end());
+  for (const TreeJoint& joint : tree.joints) {
+    if (joint.p.ref >= 0) q[static_cast<std::size_t>(joint.q)] = p[static_cast<std::size_t>(joint.p.ref)];
+  }
+  p.resize(static_cast<std::size_t>(tree.p.prepared_size), S(0));
+  prepare_units(tree.p, p.data());
+  return inverse_weights(tree, p.data(), q.data());
+}
+
+// What the weights depend on.
+std::vector<int> causes(const Tree& tree) {
+  std::vector<int> r;
+  const auto add = [&](int at, int n) {
+    for (int i = 0; at >= 0 && i < n; ++i) r.push_back(at + i);
+  };
+  for (const TreeBody& b : tree.bodies) {
+    add(b.p.mass, 1);
+    add(b.p.com, 3);
+    add(b.p.inertia, 6);
+    add(b.p.pos, 3);
+    add(b.p.quat, 4);
+  }
+  for (const TreeJoint& j : tree.joints) {
+    add(j.p.pos, 3);
+    add(j.p.axis, 3);
+    add(j.p.armature, 1);
+  }
+  for (const TreeTendon& t : tree.tendons) add(t.p.coefficients, int(t.dof.size()));
+  return r;
+}
+
+template <class Real>
+Real& number(const Layout& layout, Parameters<Real>& p, int at) {
+  const auto field = static_cast<std::size_t>(layout.tree.p.field_of[static_cast<std::size_t>(at)]);
+  return p.values(
+      field)[static_cast<std::size_t>(at - layout.signature.fields(Role::parameter)[field].offset)];
+}
+
+}  // namespace
+
+template <class Real>
+Parameters<Real> with_inverse_weights(const Model& model, const Parameters<Real>& parameters) {
+  const Layout layout(model);
+  Parameters<Real> r = parameters;
+  for_each_weight(layout.tree, measure(model, layout.tree, flat(layout, parameters)),
+                  [&](int at, double weight) { number(layout, r, at) = static_cast<Real>(weight); });
+  return r;
+}
+
+template <class Real>
+void chain_inverse_weights(const Model& model, const Parameters<Real>& parameters,
+                           Parameters<Real>& gradient) {
+  constexpr int kDirections = 8;
+  using D = Dual<double, kDirections>;
+  const Layout layout(model);
+  const std::vector<double> at = flat(layout, parameters), bar = flat(layout, gradient);
+  const std::vector<int> moved = causes(layout.tree);
+  for (std::size_t first = 0; first < moved.size(); first += kDirections) {
+    const std::size_t n = std::min<std::size_t>(kDirections, moved.size() - first);
+    std::vector<D> p(at.begin(), at.end());
+    for (std::size_t i = 0; i < n; ++i) p[static_cast<std::size_t>(moved[first + i])].d[i] = 1;
+    double sum[kDirections] = {};
+    for_each_weight(layout.tree, measure(model, layout.tree, p), [&](int weight, const D& value) {
+      for (std::size_t i = 0; i < n; ++i) sum[i] += bar[static_cast<std::size_t>(weight)] * value.d[i];
+    });
+    for (std::size_t i = 0; i < n; ++i)
+      number(layout, gradient, moved[first + i]) += static_cast<Real>(sum[i]);
+  }
+}
+
+template Parameters<float> with_inverse_weights(const Model&, const Parameters<float>&);
+template Parameters<double> with_inverse_weights(const Model&, const Parameters<double>&);
+template void chain_inverse_weights(const Model&, const Parameters<float>&, Parameters<float>&);
+template void chain_inverse_weights(const Model&, const Parameters<double>&, Parameters<double>&);
+
+}  // namespace costate::rigid

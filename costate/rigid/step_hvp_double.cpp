@@ -1,0 +1,8 @@
+#include "costate/ad/dual.h"
+#include "costate/rigid/step_body.h"
+
+namespace costate::rigid {
+
+template void step_vjp(const Stepper&, StepWork<Dual<NativePack<double>>>&, const Wanted&);
+
+}  // namespace costate::rigid
