@@ -89,7 +89,8 @@ int run(int argc, char** argv) {
                             "  costate check ball.toml\n"
                             "  costate check ball.toml --seed 7");
   check->add_option("--seed", a.seed, "of the random directions");
-  CLI::App* info = command("info", "Print what was understood of the file.", "  costate info ball.toml\n  costate info scenes/humanoid.xml");
+  CLI::App* info = command("info", "Print what was understood of the file.",
+                           "  costate info ball.toml\n  costate info scenes/humanoid.xml");
   CLI::App* optimize =
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"
