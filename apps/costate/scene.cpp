@@ -145,8 +145,10 @@ int run_view(const Arguments& arguments) {
   }
   // Runs of one scene have one title: then their files tell them apart.
   const std::string title = recordings[0].title;
+  const bool same = std::all_of(recordings.begin(), recordings.end(),
+                                [&](const io::Recording& r) { return r.title == title; });
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    if (recordings[i].title.empty() || (recordings.size() > 1 && recordings[i].title == title))
+    if (recordings[i].title.empty() || (recordings.size() > 1 && same))
       recordings[i].title = std::filesystem::path(arguments.files[i]).stem().string();
   }
   const std::string page = arguments.output.empty()
