@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   auto drop = rollout.arguments();
   for (std::uint32_t j = 0; j < n; ++j) {
     for (std::uint32_t i = 0; i < n; ++i)
-      drop.x0[j * n + i] = 0.12F * std::exp(-0.02F * float(std::pow(i - 35.0, 2) + std::pow(j - 55.0, 2)));
+      drop.x0[j * n + i] = 0.2F * std::exp(-0.02F * float(std::pow(i - 35.0, 2) + std::pow(j - 55.0, 2)));
   }
   const auto waves = rollout.simulate(drop);
   // [/simulate]
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     const float* u = waves.states.data() + f * 2 * n * n;
     for (std::uint32_t k = 0; k < n * n; ++k)
       surface.vertices.insert(surface.vertices.end(),
-                              {float(k % n) / n - 0.5F, float(k / n) / n - 0.5F, 0.15F + u[k]});
+                              {float(k % n) / n - 0.5F, float(k / n) / n - 0.5F, 0.08F + u[k]});
   }
   recording.meshes.push_back(surface);
   recording.bodies.push_back({.name = "basin",

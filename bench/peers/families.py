@@ -29,6 +29,9 @@ FAMILIES = {
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
                      ["ode_neural.py", "jax scan", "diffrax rk4"]]},
+    "warp": {"pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
+    # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
+    "taichi": {"pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
 }
 
 

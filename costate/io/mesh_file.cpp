@@ -138,6 +138,17 @@ TriangleMesh binary_stl(const std::string& content, const std::string& path) {
   return mesh;
 }
 
+// A polygon as triangles: a quadrilateral along its shorter diagonal, others as a fan.
+void cut(TriangleMesh& mesh, std::vector<int>& corners) {
+  const auto length = [&](std::size_t a, std::size_t b) {
+    return squared_norm(mesh.vertices[std::size_t(corners[a])] - mesh.vertices[std::size_t(corners[b])]);
+  };
+  if (corners.size() == 4 && length(1, 3) <= length(0, 2))
+    std::rotate(corners.begin(), corners.begin() + 1, corners.end());
+  for (std::size_t k = 2; k < corners.size(); ++k)
+    mesh.faces.push_back({corners[0], corners[k - 1], corners[k]});
+}
+
 TriangleMesh obj(const std::string& text, const std::string& path) {
   TriangleMesh mesh;
   Welder welder(mesh);
@@ -159,8 +170,7 @@ TriangleMesh obj(const std::string& text, const std::string& path) {
         corners.push_back(number[std::size_t(from_start)]);
       }
       if (corners.size() < 3) lines.fail("a face needs three vertices");
-      for (std::size_t k = 2; k < corners.size(); ++k)
-        mesh.faces.push_back({corners[0], corners[k - 1], corners[k]});
+      cut(mesh, corners);
     }
     // Normals, texture, groups, materials and lines have no mass and no volume.
   }

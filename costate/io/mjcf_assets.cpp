@@ -1,4 +1,6 @@
 // <asset>: meshes and height fields. Textures, materials and skins have no physics.
+#include <algorithm>
+
 #include "costate/io/mesh_file.h"
 #include "costate/io/mjcf_reader.h"
 
@@ -43,11 +45,13 @@ void MjcfReader::mesh_attributes(XmlAttributes& a, rigid::Vector& scale, rigid::
   a.choose("inertia", inertia,
            {{"legacy", rigid::MeshInertia::legacy},
             {"convex", rigid::MeshInertia::convex},
-            {"exact", rigid::MeshInertia::exact}});
+            {"exact", rigid::MeshInertia::exact},
+            {"shell", rigid::MeshInertia::shell}});
   int most = -1;
   a.read("maxhullvert", most);
   if (most != -1)
-    a.fail_at("maxhullvert", "is not supported", "leave it out: hulls have as many vertices as they need");
+    spec_.warnings.push_back(a.where() +
+                             ": maxhullvert is not done: the hull has as many vertices as it needs");
 }
 
 void MjcfReader::mesh(const XmlElement& e) {
@@ -125,6 +129,11 @@ void MjcfReader::hfield(const XmlElement& e) {
   if (cells > kMaxInline) a.fail("has too many cells");
   if (field.elevation.empty()) field.elevation.assign(cells, 0.0);
   if (field.elevation.size() != cells) a.fail_at("elevation", "needs nrow x ncol numbers");
+  // The file lists rows as one sees them on a map, the field from small y to large.
+  for (int low = 0, high = field.rows - 1; low < high; ++low, --high) {
+    const auto row = [&](int r) { return field.elevation.begin() + std::ptrdiff_t(r) * field.columns; };
+    std::swap_ranges(row(low), row(low) + field.columns, row(high));
+  }
   spec_.add(std::move(field));
 }
 

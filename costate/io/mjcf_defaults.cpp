@@ -46,6 +46,9 @@ void override_with(std::vector<XmlAttribute>& base, const std::vector<XmlAttribu
       std::any_of(own.begin(), own.end(), [](const auto& a) { return is_in(kOrientations, a.name); });
   if (turns) std::erase_if(base, [](const auto& a) { return is_in(kOrientations, a.name); });
   for (const XmlAttribute& a : own) {
+    // Two ways to say the same: the later one counts.
+    const std::string other = a.name == "kv" ? "dampratio" : a.name == "dampratio" ? "kv" : "";
+    std::erase_if(base, [&](const auto& b) { return b.name == other; });
     const auto same = std::find_if(base.begin(), base.end(), [&](const auto& b) { return b.name == a.name; });
     if (same == base.end()) {
       base.push_back(a);

@@ -76,7 +76,9 @@ void MjcfReader::option(const XmlElement& e) {
   }
   int noslip = 0;
   a.read("noslip_iterations", noslip);
-  if (noslip > 0) a.fail_at("noslip_iterations", "is not supported", "raise impratio instead");
+  if (noslip > 0)
+    spec_.warnings.push_back(e.where() +
+                             ": noslip_iterations are not done: contacts creep as their softness says");
   a.refuse({"actuatorgroupdisable"});
   a.ignore({"jacobian", "noslip_tolerance", "ccd_tolerance", "ccd_iterations", "mpr_tolerance",
             "mpr_iterations", "sleep_tolerance", "sdf_iterations", "sdf_initpoints", "apirate", "collision",

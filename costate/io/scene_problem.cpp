@@ -203,7 +203,19 @@ double SceneProblem<Real>::value_and_gradient(const std::vector<double>& x, doub
   const Gradient<Real> g = rollout().value_and_gradient(arguments(x), *loss_);
   pull_back(x, g, gradient);
   report_ = g.report;
-  return g.value + regularisation(with_variables(x));
+  const double value = g.value + regularisation(with_variables(x));
+  if (!std::isfinite(value))
+    throw Error(
+        {"the loss is not finite", scene_.file, "look for a width, weight or distance that is absurd"},
+        Error::Kind::numerics);
+  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(gradient[i]))
+      throw Error({"the loss is finite, but its derivative by " + variables[i].name + " is not", scene_.file,
+                   "shorten the simulation, or set gradient_window in [optimize]"},
+                  Error::Kind::numerics);
+  }
+  return value;
 }
 
 template <class Real>

@@ -15,9 +15,10 @@ namespace {
 
 using Kind = TomlValue::Kind;
 
-constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 28,
+constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 26,
                        kMostSteps = 10'000'000;
-constexpr int kWallNodes = 3;  // the third lies on the wall
+constexpr double kShortestDuration = 1e-30;  // the rates of motions divide by it
+constexpr int kWallNodes = 3;                // the third lies on the wall
 const char* const kMaterialKinds[] = {"liquid",    "fixed_corotated", "neo_hookean", "stvk_hencky",
                                       "von_mises", "drucker_prager",  "snow",        "muscle"};
 constexpr Color kColors[] = {0x4f86c6, 0xd98b5f, 0x7aa06b, 0xb07aa1, 0xe0b84f, 0x6b6b6b};
@@ -199,13 +200,15 @@ void SceneReader::read_domain() {
     nodes *= cells + 2 * kWallNodes - 1;
     if (cells < 8) document_.fail(dx.place, "there are fewer than 8 cells from low to high", "reduce dx");
     if (nodes > double(kMostNodes))
-      document_.fail(dx.place, "the grid has more than 2^28 nodes", "enlarge dx");
+      document_.fail(dx.place, "the grid has more than 2^26 nodes", "enlarge dx");
     model.nodes[a] = int(cells) + 2 * kWallNodes - 1;
     model.origin[a] = low_[a] - (kWallNodes - 1) * model.dx;
   }
   if (model.dimension == 2) model.nodes[2] = 1;
-  scene_.duration =
-      positive(required(d, "duration", "[domain]", "add the time to simulate: duration = 1.5"), "duration");
+  const TomlValue& duration = required(d, "duration", "[domain]", "add the time to simulate: duration = 1.5");
+  scene_.duration = positive(duration, "duration");
+  if (scene_.duration < kShortestDuration)
+    document_.fail(duration.place, "the duration is shorter than 1e-30", "enlarge duration");
   model.gravity = d.find("gravity") ? vector(*d.find("gravity"), "gravity") : mpm::Vector{0, -9.81, 0};
   if (const TomlValue* v = d.find("kernel"))
     model.kernel =
@@ -340,7 +343,7 @@ void SceneReader::read_fill(const TomlValue& v) {
   double places = 1;
   for (std::size_t a = 0; a < std::size_t(model.dimension); ++a)
     places *= (high_[a] - low_[a]) / fill.spacing + 1;
-  if (places > 4e9) document_.fail(v.place, "the domain has room for more than 4e9 particles", "enlarge dx");
+  if (places > 3e8) document_.fail(v.place, "the domain has room for more than 3e8 particles", "enlarge dx");
 
   if (const TomlValue* name = v.find("inside")) {
     const auto at = std::find(collider_names_.begin(), collider_names_.end(), string(*name, "inside"));

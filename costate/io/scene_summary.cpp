@@ -39,7 +39,7 @@ std::string what_changed(const Motion& before, const Motion& after, double durat
   const MotionSummary a = summarise(before, duration), b = summarise(after, duration);
   std::vector<std::string> changes;
   const double tilt = (std::abs(b.largest_angle) - std::abs(a.largest_angle)) / kDegree;
-  if (std::abs(tilt) >= 1)
+  if (std::abs(tilt) >= 2)
     changes.push_back(words("tilt %.0f degrees ", std::abs(tilt)) + (tilt > 0 ? "more" : "less"));
   const double later = b.half_time - a.half_time;
   if (std::abs(later) >= 0.01 * duration)

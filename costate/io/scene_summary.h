@@ -4,7 +4,7 @@
 //   time     when the angle first reaches half of its largest
 //   place    mean position of the pivot while the angle is beyond that half; where there is no angle, over the whole time
 //
-// Changes too small to matter (a degree, a hundredth of the duration, 2 mm) are left out.
+// Changes too small to matter (2 degrees, a hundredth of the duration, 2 mm) are left out.
 // Tests: tests/io/scene_summary_test.cpp.
 #pragma once
 

@@ -5,7 +5,7 @@
 //   separate   r_t where r_n < 0, else r
 //   coulomb    r_t max(0, 1 + mu r_n/|r_t|) where r_n < 0, else r            an impulse inside the friction cone
 //
-// Continuous everywhere; corners at r_n = 0 and where sliding begins. Tests: tests/mpm/contact_test.cpp.
+// Continuous everywhere; corners at r_n = 0 and where sliding begins. Tests: tests/mpm/transfer_test.cpp, collider_test.cpp.
 #pragma once
 
 #include "costate/core/vec3.h"

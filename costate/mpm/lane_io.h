@@ -39,51 +39,60 @@ COSTATE_INLINE void read_four(const Place& place, Pack<Real, L> (&out)[4]) {
       for (int l = 0; l < L; ++l) out[c].set(l, place(l)[c]);
   }
 }
-template <class Real, int L, class Place>
+// The first kCount of four numbers to place(l) of each of the first `lanes` lanes.
+template <int kCount = 4, class Real, int L, class Place>
 COSTATE_INLINE void write_four(const Place& place, int lanes, Pack<Real, L> (&in)[4]) {
   if constexpr (L >= 4) {
     transpose_groups(in);
     for (int r = 0; r < 4; ++r) {
-      if (r < lanes) quad_of<0>(in[r]).store_unaligned(place(r));
+      if (r < lanes) store_part<kCount>(quad_of<0>(in[r]), place(r));
       if constexpr (L >= 8)
-        if (4 + r < lanes) quad_of<1>(in[r]).store_unaligned(place(4 + r));
+        if (4 + r < lanes) store_part<kCount>(quad_of<1>(in[r]), place(4 + r));
       if constexpr (L >= 16) {
-        if (8 + r < lanes) quad_of<2>(in[r]).store_unaligned(place(8 + r));
-        if (12 + r < lanes) quad_of<3>(in[r]).store_unaligned(place(12 + r));
+        if (8 + r < lanes) store_part<kCount>(quad_of<2>(in[r]), place(8 + r));
+        if (12 + r < lanes) store_part<kCount>(quad_of<3>(in[r]), place(12 + r));
       }
     }
   } else {
     for (int l = 0; l < std::min(L, lanes); ++l)
-      for (int c = 0; c < 4; ++c) place(l)[c] = in[c][l];
+      for (int c = 0; c < kCount; ++c) place(l)[c] = in[c][l];
   }
 }
 
 template <int kFirst = 0, class Real, int L, int N>
-COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack<Real, L> (&out)[N]) {
-  if constexpr (N - kFirst == 1) {
+COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack<Real, L>* out) {
+  if constexpr (N == 1) {
     Real buffer[L] __attribute__((aligned(64)));
-    for (int l = 0; l < L; ++l) buffer[l] = from[std::int64_t(index[l]) * N + kFirst];
-    out[kFirst] = Pack<Real, L>::load(buffer);
+    for (int l = 0; l < L; ++l) buffer[l] = from[index[l]];
+    out[0] = Pack<Real, L>::load(buffer);
   } else {
+    // A single last number is read with the three before it: a pack loaded from just stored numbers would wait for them.
+    constexpr int kBack = N - kFirst == 1 ? 3 : 0;
     Pack<Real, L> four[4];
-    read_four([&](int l) { return from + std::int64_t(index[l]) * N + kFirst; }, four);
-    for (int c = kFirst; c < std::min(kFirst + 4, N); ++c) out[c] = four[c - kFirst];
-    if constexpr (N - kFirst > 4) read_lanes<kFirst + 4>(from, index, out);
+    read_four([&](int l) { return from + std::int64_t(index[l]) * N + (kFirst - kBack); }, four);
+    for (int c = kFirst; c < std::min(kFirst + 4, N); ++c) out[c] = four[c - kFirst + kBack];
+    if constexpr (N - kFirst > 4) read_lanes<kFirst + 4, Real, L, N>(from, index, out);
   }
 }
 template <int kFirst = 0, class Real, int L, int N>
-COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes,
-                                const Pack<Real, L> (&in)[N]) {
-  if constexpr (N - kFirst >= 4) {
-    Pack<Real, L> four[4] = {in[kFirst], in[kFirst + 1], in[kFirst + 2], in[kFirst + 3]};
-    write_four([&](int l) { return to + std::int64_t(index[l]) * N + kFirst; }, lanes, four);
-    if constexpr (N - kFirst > 4) write_lanes<kFirst + 4>(to, index, lanes, in);
+COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes, const Pack<Real, L>* in) {
+  constexpr int kCount = N - kFirst < 4 ? N - kFirst : 4;
+  const auto place = [&](int l) { return to + std::int64_t(index[l]) * N + kFirst; };
+  if constexpr (kCount == 1) {
+    Real buffer[L] __attribute__((aligned(64)));
+    in[kFirst].store(buffer);
+    if (lanes == L)
+      for (int l = 0; l < L; ++l) *place(l) = buffer[l];
+    else
+      for (int l = 0; l < lanes; ++l) *place(l) = buffer[l];
   } else {
-    for (int c = kFirst; c < N; ++c) {
-      Real buffer[L] __attribute__((aligned(64)));
-      in[c].store(buffer);
-      for (int l = 0; l < lanes; ++l) to[std::int64_t(index[l]) * N + c] = buffer[l];
-    }
+    Pack<Real, L> four[4];
+    for (int c = 0; c < 4; ++c) four[c] = in[kFirst + (c < kCount ? c : 0)];
+    if (lanes == L)
+      write_four<kCount>(place, L, four);
+    else
+      write_four<kCount>(place, lanes, four);
+    if constexpr (N - kFirst > 4) write_lanes<kFirst + 4, Real, L, N>(to, index, lanes, in);
   }
 }
 
@@ -91,33 +100,33 @@ COSTATE_INLINE void write_lanes(Real* to, const std::int32_t* index, int lanes,
 template <class Mode, int N>
 COSTATE_INLINE void gather_lanes(Slice<const typename Mode::Real> from, const std::int32_t* index,
                                  typename Mode::Lanes* out) {
-  using Plain = NativePack<typename Mode::Real>;
-  Plain v[N];
-  read_lanes(from.v, index, v);
+  using Real = typename Mode::Real;
+  using Plain = NativePack<Real>;
   if constexpr (Mode::kTangent) {
-    Plain d[N];
+    Plain v[N], d[N];
+    read_lanes<0, Real, Plain::lanes, N>(from.v, index, v);
     if (from.d)
-      read_lanes(from.d, index, d);
+      read_lanes<0, Real, Plain::lanes, N>(from.d, index, d);
     else
       for (int c = 0; c < N; ++c) d[c] = Plain(0);
     for (int c = 0; c < N; ++c) out[c] = {v[c], d[c]};
   } else {
-    for (int c = 0; c < N; ++c) out[c] = v[c];
+    read_lanes<0, Real, Plain::lanes, N>(from.v, index, out);
   }
 }
 template <class Mode, int N>
 COSTATE_INLINE void scatter_lanes(Slice<typename Mode::Real> to, const std::int32_t* index, int lanes,
                                   const typename Mode::Lanes* in) {
-  using Plain = NativePack<typename Mode::Real>;
-  Plain v[N];
+  using Real = typename Mode::Real;
+  using Plain = NativePack<Real>;
   if constexpr (Mode::kTangent) {
-    Plain d[N];
+    Plain v[N], d[N];
     for (int c = 0; c < N; ++c) v[c] = in[c].v, d[c] = in[c].d[0];
-    write_lanes(to.d, index, lanes, d);
+    write_lanes<0, Real, Plain::lanes, N>(to.d, index, lanes, d);
+    write_lanes<0, Real, Plain::lanes, N>(to.v, index, lanes, v);
   } else {
-    for (int c = 0; c < N; ++c) v[c] = in[c];
+    write_lanes<0, Real, Plain::lanes, N>(to.v, index, lanes, in);
   }
-  write_lanes(to.v, index, lanes, v);
 }
 
 }  // namespace costate::mpm

@@ -110,11 +110,16 @@ void check_material(const Model& model, const Material& m) {
     throw Error("a material needs a name without '/'");
   for (const std::string& name : parameters_of(m.kind)) {
     const double value = number_of(m, name);
-    const bool may_vanish = name == "viscosity" || name == "nu" || name == "hardening" ||
-                            name == "strength" || name == "friction_angle" ||
+    const bool signed_number = name == "nu" || name == "strength";
+    const bool may_vanish = name == "viscosity" || name == "hardening" || name == "friction_angle" ||
                             name == "critical_compression" || name == "critical_stretch";
-    if (!std::isfinite(value) || (may_vanish ? false : !(value > 0)))
+    if (!std::isfinite(value) || (!signed_number && !(may_vanish ? value >= 0 : value > 0)))
       throw Error(who + " needs a positive " + name + ", not " + std::to_string(value));
+    // The cone would open into the wrong half; the smallest stretch would not be one.
+    if (name == "friction_angle" && !(value < 1.5707963267948966))
+      throw Error(who + " needs a friction_angle below pi/2, not " + std::to_string(value));
+    if (name == "critical_compression" && !(value < 1))
+      throw Error(who + " needs a critical_compression below 1, not " + std::to_string(value));
   }
   if (m.kind != MaterialKind::liquid && !(m.nu > -1 && m.nu < 0.5))
     throw Error(who + " needs -1 < nu < 0.5, not " + std::to_string(m.nu));

@@ -4,9 +4,9 @@
 // then run over rows: 9 (or 16) a particle in three dimensions instead of 27 (or 64) nodes.
 //
 //   quad(q)    the four numbers q in every node          expand(w)  number w[k] in all four places of node k
-//   fold()     sum over the nodes: four numbers          sum()      of all sixteen
+//   fold()     sum over the nodes: four numbers
 //
-// Dual<NodeRow<Real>> carries tangents through the same code. Tests: tests/mpm/node_row_test.cpp.
+// Dual<NodeRow<Real>> carries tangents through the same code. Tests: tests/mpm/transfer_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -64,9 +64,28 @@ struct NodeRow {
     else
       return s;
   }
-  COSTATE_INLINE Real sum() const {
-    const Pack<Real, 4> f = fold();
-    return (f[0] + f[1]) + (f[2] + f[3]);
+  // Four folds at once, one after the other in memory: halves are added in pairs, so that the shuffles serve all four.
+  static COSTATE_INLINE void store_folds(Real* to, const NodeRow& a, const NodeRow& b, const NodeRow& c,
+                                         const NodeRow& d) {
+    if constexpr (kLanes == 16) {
+      typename Mask<Real, kLanes>::Vector low, high, even, odd;
+      for (int l = 0; l < 16; ++l) {
+        low[l] = l < 8 ? l : l + 8;  // quads 0, 1 of both
+        high[l] = low[l] + 8;        // quads 2, 3
+        even[l] = (l & 3) + 8 * (l / 4);
+        odd[l] = even[l] + 4;
+      }
+      const auto pairs = [&](const Part& p, const Part& q) {
+        return __builtin_shuffle(p.v, q.v, low) + __builtin_shuffle(p.v, q.v, high);
+      };
+      const auto ab = pairs(a.e[0], b.e[0]), cd = pairs(c.e[0], d.e[0]);
+      Part(__builtin_shuffle(ab, cd, even) + __builtin_shuffle(ab, cd, odd)).store_unaligned(to);
+    } else {
+      a.fold().store_unaligned(to);
+      b.fold().store_unaligned(to + 4);
+      c.fold().store_unaligned(to + 8);
+      d.fold().store_unaligned(to + 12);
+    }
   }
 
   friend COSTATE_INLINE NodeRow operator+(const NodeRow& a, const NodeRow& b) {
@@ -194,11 +213,16 @@ COSTATE_INLINE typename Mode::Row splat_row(const typename Mode::Number& s) {
     return Rows(s);
 }
 template <class Mode>
-COSTATE_INLINE void store_fold(Slice<typename Mode::Real> to, std::int64_t i, const typename Mode::Row& row) {
-  if constexpr (Mode::kTangent)
-    row.v.fold().store_unaligned(to.v + i), row.d[0].fold().store_unaligned(to.d + i);
-  else
-    row.fold().store_unaligned(to.v + i);
+COSTATE_INLINE void store_folds(Slice<typename Mode::Real> to, std::int64_t i, const typename Mode::Row& a,
+                                const typename Mode::Row& b, const typename Mode::Row& c,
+                                const typename Mode::Row& d) {
+  using Rows = NodeRow<typename Mode::Real>;
+  if constexpr (Mode::kTangent) {
+    Rows::store_folds(to.v + i, a.v, b.v, c.v, d.v);
+    Rows::store_folds(to.d + i, a.d[0], b.d[0], c.d[0], d.d[0]);
+  } else {
+    Rows::store_folds(to.v + i, a, b, c, d);
+  }
 }
 
 }  // namespace costate::mpm

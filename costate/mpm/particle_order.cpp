@@ -40,66 +40,78 @@ ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, 
 template <class Real>
 void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, double dx,
                          const std::int32_t* material, std::int64_t step) {
-  const int D = dimension_;
+  if (dimension_ == 2)
+    count<Real, 2>(x, origin, dx, material, step);
+  else
+    count<Real, 3>(x, origin, dx, material, step);
+  place();
+  list_pencils();
+}
+
+// Keys, and how many particles of each chunk have them.
+template <class Real, int D>
+void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, double dx,
+                          const std::int32_t* material, std::int64_t step) {
   const Real scale = Real(1 / dx);
-  Real shift[3];
-  for (int a = 0; a < 3; ++a)
+  Real shift[3], limit[3];
+  for (int a = 0; a < 3; ++a) {
+    limit[a] = Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
     shift[a] = Real(origin[static_cast<std::size_t>(a)] / dx + (taps_ == 3 ? 0.5 : 1.0));
+  }
+  const std::int32_t materials = materials_;
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
     const auto chunk = static_cast<std::size_t>(begin / chunk_);
     std::int32_t* count = counts_.data() + static_cast<std::int64_t>(chunk) * keys_;
     std::fill(count, count + keys_, 0);
     outside_[chunk] = -1;
     for (std::int64_t p = begin; p < end; ++p) {
-      std::int32_t block[3] = {0, 0, 0};
+      std::int32_t block[D];
       bool inside = true;
       for (int a = 0; a < D; ++a) {
-        const Real first =
-            std::fma(x[p * D + a], scale, -shift[a]);  // as the transfers compute it, to the last bit
-        // Written so that NaN is outside.
-        inside &= first >= 0 && first < Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
-        if (inside) block[a] = std::int32_t(first) / kBlock;
+        // As the transfers compute it, to the last bit; written so that NaN is outside.
+        const Real first = std::fma(x[p * D + a], scale, -shift[a]);
+        const bool good = first >= Real(0) && first < limit[a];
+        inside &= good;
+        block[a] = std::int32_t(good ? first : Real(0)) / kBlock;
       }
-      if (!inside) {
-        if (outside_[chunk] < 0) outside_[chunk] = p;
-        key_[static_cast<std::size_t>(p)] = 0;
-        continue;
-      }
-      const std::int64_t pencil = D == 3 ? std::int64_t(block[0]) * blocks_b_ + block[1] : block[0];
-      const auto key =
-          static_cast<std::int32_t>((pencil * materials_ + material[p]) * blocks_c_ + block[D - 1]);
+      if (!inside && outside_[chunk] < 0) outside_[chunk] = p;
+      const std::int32_t pencil = D == 3 ? block[0] * blocks_b_ + block[1] : block[0];
+      const std::int32_t key =
+          (pencil * materials + (materials == 1 ? 0 : material[p])) * blocks_c_ + block[D - 1];
       key_[static_cast<std::size_t>(p)] = key;
       ++count[key];
     }
   });
   for (std::int64_t p : outside_) {
     if (p < 0) continue;
-    std::string place;
-    for (int a = 0; a < D; ++a) place += (a ? ", " : "") + std::to_string(double(x[p * D + a]));
-    throw Error({"particle " + std::to_string(p) + " at (" + place + ") is outside the grid",
+    std::string position;
+    for (int a = 0; a < D; ++a) position += (a ? ", " : "") + std::to_string(double(x[p * D + a]));
+    throw Error({"particle " + std::to_string(p) + " at (" + position + ") is outside the grid",
                  "step " + std::to_string(step),
                  "give that side of the grid a wall, enlarge `nodes`, or reduce dt if the motion diverges"},
                 Error::Kind::numerics);
   }
+}
+
+void ParticleOrder::place() {
   // First place of every (key, chunk), key by key: stable in the particle's index.
-  std::int32_t place = 0;
+  std::int32_t first = 0;
   for (std::int64_t key = 0; key < keys_; ++key) {
-    starts_[static_cast<std::size_t>(key)] = place;
+    starts_[static_cast<std::size_t>(key)] = first;
     for (std::int64_t c = 0; c < chunks_; ++c) {
       std::int32_t& count = counts_[static_cast<std::size_t>(c * keys_ + key)];
       const std::int32_t n = count;
-      count = place;
-      place += n;
+      count = first;
+      first += n;
     }
   }
-  starts_[static_cast<std::size_t>(keys_)] = place;
+  starts_[static_cast<std::size_t>(keys_)] = first;
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
     std::int32_t* next = counts_.data() + begin / chunk_ * keys_;
     for (std::int64_t p = begin; p < end; ++p)
       order_[static_cast<std::size_t>(next[key_[static_cast<std::size_t>(p)]]++)] =
           static_cast<std::int32_t>(p);
   });
-  list_pencils();
 }
 
 void ParticleOrder::list_pencils() {

@@ -7,7 +7,7 @@
 // A particle in pencil (a, b) touches node columns of the pencils (a..a+1, b..b+1). Pencils whose a and b have the same parity touch
 // nothing in common: four colours (two in 2-D) scatter without conflicts. A node pencil is live where one of the (up to four) cell pencils that reach it
 // holds a particle; only these are cleared and updated, over the range of the last axis that is reached.
-// Tests: tests/mpm/particle_order_test.cpp.
+// Tests: tests/mpm/transfer_test.cpp.
 #pragma once
 
 #include <array>
@@ -52,6 +52,10 @@ class ParticleOrder {
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }
 
  private:
+  template <class Real, int D>
+  void count(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material,
+             std::int64_t step);
+  void place();
   void list_pencils();
 
   int dimension_, taps_, materials_;

@@ -2,7 +2,8 @@
 //
 //   deform_and_scatter       (x, v, C, F) -> F+, and the grid's momentum and mass
 //   gather_and_move          grid velocities -> (x+, v+, C+)
-//   scatter_cotangents       transpose of the gather onto the grid: v_i_ += w_i (V_ + B_ d_i), V_ = v+_ + dt x+_, B_ = (D^-1/dx) C+_
+//   scatter_both             the first again, and the transpose of the gather onto the grid: v_i_ += w_i (V_ + B_ d_i), V_ = v+_ + dt x+_,
+//                            B_ = (D^-1/dx) C+_
 //   gather_cotangents        the rest: positions through the weights, then Q_, A_, tau_ back to (x, v, C, F) and the material's numbers
 //
 // A stage handles one pencil; its particles' numbers go through records (transfer.h) that stay in the first-level cache.
@@ -25,7 +26,8 @@ template <class Real, int D>
 struct ParticleConstants {
   const Layout* layout;
   const Model* model;
-  std::vector<Real> volume;
+  std::vector<Real> volume;  // of each particle
+  bool same_volume;
   std::vector<Law<typename Values<Real>::Lanes, D>> laws;
   std::vector<Law<typename Tangents<Real>::Lanes, D>> tangent_laws;
   RowStrides strides;
@@ -53,7 +55,7 @@ class ParticleStage {
         p_(p),
         dt_(number_at<Mode>(p, layout_.dt)) {}
 
-  // y null: only the grid is wanted. Returns the first inverted particle, or kNoParticle.
+  // Returns the first inverted particle, or kNoParticle.
   std::int64_t deform_and_scatter(const ParticleOrder::Pencil& pencil, Out y, Out grid) const {
     std::int64_t inverted = kNoParticle;
     alignas(64) Real values[kWidth * Record::size], tangents[Mode::kTangent ? kWidth * Record::size : 1];
@@ -63,16 +65,14 @@ class ParticleStage {
       LawOutput<Lanes, D> out;
       read_law(at, in);
       respond(at.material, in, out);
-      if (y.v) {
-        scatter_lanes<Mode, D * D>(y + layout_.F, at.index, at.count, &out.F.e[0][0]);
-        if (layout_.plastic >= 0)
-          scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
-        inverted = std::min(inverted, first_where(at, !(primal(out.J) > Plain(0))));
-      }
+      scatter_lanes<Mode, D * D>(y + layout_.F, at.index, at.count, &out.F.e[0][0]);
+      if (layout_.plastic >= 0) scatter_lanes<Mode, 1>(y + layout_.plastic, at.index, at.count, &out.plastic);
+      inverted = std::min(inverted, first_where(at, !(primal(out.J) > Plain(0))));
       std::int64_t offset[kWidth];
       write_stencil<false>(at, records, offset);
       write_momentum(at, in, out.tau, records);
       for (int l = 0; l < at.count; ++l) {
+        if (l < at.next_count) touch_all<0>(x_.v, at.next[l]), touch<1>(y.v, layout_.F, D * D, at.next[l]);
         Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::A, Record::Q, grid + offset[l],
                                           c_.strides);
       }
@@ -95,6 +95,7 @@ class ParticleStage {
       read(x_, layout_.x, at, x);
       write_stencil<false>(at, records, offset);
       for (int l = 0; l < at.count; ++l) {
+        if (l < at.next_count) touch<0>(x_.v, layout_.x, D, at.next[l]), touch_motion<1>(y.v, at.next[l]);
         Transfer<Mode, D, kTaps>::gather(slice(records, l), grid + offset[l], c_.strides,
                                          answers + l * Gathered::size);
       }
@@ -107,7 +108,7 @@ class ParticleStage {
       }
       for (int b = 0; b < D; ++b) {
         Lanes column[D];
-        read_answer(answers, at.count, Gathered::B + 4 * b, column);
+        read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
         for (int a = 0; a < D; ++a) C[a * D + b] = Lanes(scale) * column[a];
       }
       write(y, layout_.x, at, x);
@@ -121,16 +122,27 @@ class ParticleStage {
 
   // --- transposes; values only ---------------------------------------------------------------------------------------
 
-  void scatter_cotangents(const ParticleOrder::Pencil& pencil, const Real* y_bar, Real* grid_bar) const {
+  // The grid's momentum and mass again, and the transpose of the gather beside it: both spread over the same stencils.
+  void scatter_both(const ParticleOrder::Pencil& pencil, const Real* y_bar, Real* grid,
+                    Real* grid_bar) const {
     alignas(64) Real values[kWidth * Record::size];
     const Out records{values, nullptr};
     for_packs(pencil, [&](const Chosen& at) {
+      LawInput<Lanes, D> in;
+      LawOutput<Lanes, D> out;
+      read_law(at, in);
+      respond(at.material, in, out);
       std::int64_t offset[kWidth];
       write_stencil<false>(at, records, offset);
+      write_momentum(at, in, out.tau, records);
       write_gather_bar(at, y_bar, records);
       for (int l = 0; l < at.count; ++l) {
-        Transfer<Mode, D, kTaps>::scatter(slice(records, l), Record::B, Record::V,
-                                          Out{grid_bar + offset[l], nullptr}, c_.strides);
+        if (l < at.next_count) touch_all<0>(x_.v, at.next[l]), touch_motion<0>(y_bar, at.next[l]);
+        const In record = slice(records, l);
+        Transfer<Mode, D, kTaps>::scatter(record, Record::A, Record::Q, Out{grid + offset[l], nullptr},
+                                          c_.strides);
+        Transfer<Mode, D, kTaps>::scatter(record, Record::B, Record::V, Out{grid_bar + offset[l], nullptr},
+                                          c_.strides);
       }
     });
   }
@@ -162,6 +174,8 @@ class ParticleStage {
         const Lanes mass = write_momentum(at, in, out.tau, records);
         write_gather_bar(at, y_bar, records);
         for (int l = 0; l < at.count; ++l) {
+          if (l < at.next_count)
+            touch_all<0>(x_.v, at.next[l]), touch_all<0>(y_bar, at.next[l]), touch_all<1>(x_bar, at.next[l]);
           Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l],
                                                grid_bar + offset[l], c_.strides, answer + l * Gathered::size);
         }
@@ -171,13 +185,17 @@ class ParticleStage {
         read(x_, layout_.v, at, v);
         read_answer(answers, at.count, Gathered::V, Q_bar);
         read_answer(answers, at.count, Gathered::velocity, v_next);
-        read_answer(answers, at.count, Gathered::X, X_bar);
+        for (int a = 0; a < D; ++a) {
+          Lanes parts[4];
+          read_answer(answers, at.count, Gathered::X + 4 * column_of<D>(a), parts);
+          X_bar[a] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+        }
         read(In{y_bar, nullptr}, layout_.x, at, x_next_bar);
         Lanes mass_bar = Q_bar[3];
         Matrix<Lanes, D> A_bar;
         for (int b = 0; b < D; ++b) {
           Lanes column[D], A_column[D], B_column[D];
-          read_answer(answers, at.count, Gathered::B + 4 * b, column);
+          read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
           read_record(records, at.count, Record::A + 4 * b, A_column);
           read_record(records, at.count, Record::B + 4 * b, B_column);
           for (int a = 0; a < D; ++a) {
@@ -236,10 +254,12 @@ class ParticleStage {
   }
 
  private:
-  struct Chosen {  // a pack: particles of one material; lanes past count repeat the last
-    std::int32_t index[kWidth];
+  struct Chosen {               // a pack: particles of one material; lanes past count repeat the last
+    const std::int32_t* index;  // kWidth of them
     int count;
     std::int32_t material;
+    const std::int32_t* next;  // particles of the next pack, to be fetched meanwhile
+    int next_count;
   };
 
   template <class Body>
@@ -249,14 +269,40 @@ class ParticleStage {
       at.count = std::min<std::int32_t>(kWidth, run.end - begin);
       at.material = run.material;
       const std::int32_t* order = order_.order() + begin;
-      for (int l = 0; l < kWidth; ++l) at.index[l] = order[std::min(l, at.count - 1)];
+      // A full pack reads its indices where they are: scalar loads just after a wide store would wait for it.
+      at.index = order;
+      std::int32_t padded[kWidth];
+      if (at.count < kWidth) {
+        for (int l = 0; l < kWidth; ++l) padded[l] = order[std::min(l, at.count - 1)];
+        at.index = padded;
+      }
+      at.next = order + kWidth;
+      at.next_count = std::min<std::int32_t>(kWidth, run.end - begin - at.count);
       body(at);
     }
   }
+  // Each body, while it handles particle l of a pack, asks for the numbers of particle l of the next: they lie in memory in the caller's order,
+  // not in ours.
   template <class Body>
   COSTATE_INLINE void for_packs(const ParticleOrder::Pencil& pencil, const Body& body) const {
     for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r)
       for_packs_of(order_.runs()[static_cast<std::size_t>(r)], body);
+  }
+
+  template <int kWrite>
+  COSTATE_INLINE static void touch(const Real* from, std::int64_t field, int size, std::int32_t particle) {
+    __builtin_prefetch(from + field + std::int64_t(particle) * size, kWrite);
+  }
+  template <int kWrite>
+  COSTATE_INLINE void touch_motion(const Real* from, std::int32_t particle) const {
+    touch<kWrite>(from, layout_.x, D, particle);
+    touch<kWrite>(from, layout_.v, D, particle);
+    touch<kWrite>(from, layout_.C, D * D, particle);
+  }
+  template <int kWrite>
+  COSTATE_INLINE void touch_all(const Real* from, std::int32_t particle) const {
+    touch_motion<kWrite>(from, particle);
+    touch<kWrite>(from, layout_.F, D * D, particle);
   }
 
   // --- numbers of a pack ---------------------------------------------------------------------------------------------
@@ -285,6 +331,7 @@ class ParticleStage {
     return first;
   }
   COSTATE_INLINE Plain volume_lanes(const Chosen& at) const {
+    if (c_.same_volume) return Plain(c_.volume[0]);
     alignas(64) Real buffer[kWidth];
     for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[static_cast<std::size_t>(at.index[l])];
     return Plain::load(buffer);

@@ -7,7 +7,7 @@
 // eigenvalues s_i + s_j: finite at equal stretches, singular only where two stretches cancel (an inverted element). No singular
 // value decomposition is needed. Transpose: F_bar = R [y]x with (tr(S) 1 - S) y = ax(R' R_bar).
 //
-// Higham, Computing the polar decomposition, SIAM J. Sci. Stat. Comput. 7 (1986).  Tests: tests/mpm/polar_test.cpp.
+// Higham, Computing the polar decomposition, SIAM J. Sci. Stat. Comput. 7 (1986).  Tests: tests/mpm/law_test.cpp.
 #pragma once
 
 #include "costate/ad/dual.h"

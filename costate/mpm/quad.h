@@ -78,4 +78,17 @@ COSTATE_INLINE Pack<Real, 4> quad_of(const Pack<Real, L>& p) {
   return r;
 }
 
+// The first N numbers of a quad.
+template <int N, class Real>
+COSTATE_INLINE void store_part(const Pack<Real, 4>& q, Real* to) {
+  static_assert(N >= 1 && N <= 4);
+  if constexpr (N == 4) return q.store_unaligned(to);
+#if defined(__AVX512VL__) && defined(COSTATE_X86_SIMD)
+  if constexpr (N == 3 && sizeof(Real) == 4) return _mm_mask_storeu_ps((float*)to, 7, (__m128)q.v);
+  if constexpr (N == 3 && sizeof(Real) == 8) return _mm256_mask_storeu_pd((double*)to, 7, (__m256d)q.v);
+#endif
+  if constexpr (N >= 2) std::memcpy(to, &q.v, 2 * sizeof(Real));
+  if constexpr (N % 2 == 1) to[N - 1] = q.v[N - 1];
+}
+
 }  // namespace costate::mpm

@@ -5,7 +5,7 @@
 //
 // A quadratic stencil has a fourth node of weight zero, so that both fill a NodeRow. sum w = 1 and sum w d = 0 with d_k = k - f; sum w d d = 1/4 or
 // 1/3, whose inverse is the D^-1 of MLS-MPM in cells. Slopes are derivatives with respect to X.
-// Steffen, Kirby, Berzins: Analysis and reduction of quadrature errors in the material point method, 2008. Tests: tests/mpm/spline_test.cpp.
+// Steffen, Kirby, Berzins: Analysis and reduction of quadrature errors in the material point method, 2008. Tests: tests/mpm/transfer_test.cpp.
 #pragma once
 
 #include "costate/core/functions.h"

@@ -1,6 +1,7 @@
 // The System of system.h: the stages of a step in order, their transposes in reverse, and the scratch between them.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "costate/core/aligned_buffer.h"
@@ -139,6 +140,8 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
+  constants_.same_volume = std::all_of(constants_.volume.begin(), constants_.volume.end(),
+                                       [&](Real v) { return v == constants_.volume[0]; });
   for (const Material& m : model_.materials) {
     constants_.laws.push_back(law_of<typename Values<Real>::Lanes, D>(m.kind));
     constants_.tangent_laws.push_back(law_of<typename Tangents<Real>::Lanes, D>(m.kind));
@@ -224,12 +227,13 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   const Slice<Real> grid{s.grid.data(), nullptr}, velocity{s.velocity.data(), nullptr},
       grid_bar{s.grid_bar.data(), nullptr};
 
-  // The step again, as far as the velocities of the grid.
+  // The step again, as far as the velocities of the grid. What comes back from the particles does not depend on them: it is spread on the way.
   sort(at, in.x, s);
   clear(grid, s);
   clear(grid_bar, s);
   const ParticleStage<Mode, D, kTaps> particles(constants_, s.order, x, u, p);
-  for_pencils_by_colour(s, [&](const Pencil& pencil) { particles.deform_and_scatter(pencil, {}, grid); });
+  for_pencils_by_colour(
+      s, [&](const Pencil& pencil) { particles.scatter_both(pencil, y_bar, grid.v, grid_bar.v); });
   read_grid_inputs(u, p, s.grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, s.grid_inputs);
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
@@ -237,8 +241,6 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   });
 
   // And back.
-  for_pencils_by_colour(
-      s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);

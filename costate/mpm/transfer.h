@@ -40,13 +40,18 @@ struct Record {
 // Places in the answer of a gather, and of gather_vjp.
 struct Gathered {
   enum : int {
-    B = 0,          // three columns
-    V = 12,         // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
-    velocity = 16,  // gather_vjp: sum w_i g_i
-    X = 20,         // gather_vjp: the first sum of X_bar, first, second, last axis
-    size = 24
+    B = 0,   // three columns; in 2-D the second is not used
+    V = 12,  // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
+    X = 16,  // gather_vjp: the first sum of X_bar, for first, second and last axis, each as four parts to be added
+    velocity = 28,  // gather_vjp: sum w_i g_i
+    size = 32
   };
 };
+// Where the column of an axis, and its sum of X_bar, stand: the last axis is always third.
+template <int D>
+constexpr int column_of(int axis) {
+  return axis == D - 1 ? 2 : axis;
+}
 
 struct RowStrides {
   std::int64_t first, second;  // from a row to the next along the first and the second axis, in numbers
@@ -112,10 +117,7 @@ struct Transfer {
     }
     const Row w = expand_row<Mode>(r, Record::w_last), d = expand_row<Mode>(r, Record::d_last);
     const Row weighted = w * sum;
-    store_fold<Mode>(out, Gathered::V, weighted);
-    store_fold<Mode>(out, Gathered::B, w * first);
-    if constexpr (D == 3) store_fold<Mode>(out, Gathered::B + 4, w * second);
-    store_fold<Mode>(out, Gathered::B + 4 * (D - 1), weighted * d);
+    store_folds<Mode>(out, Gathered::B, w * first, w * second, weighted * d, weighted);
   }
 
   // velocity: g; cotangent: n. Values only.
@@ -164,14 +166,9 @@ struct Transfer {
       g_sum += Row(w0) * g;
     }
     const Row weighted = w * n_sum;
-    store_fold<Mode>(to, Gathered::V, weighted);
-    store_fold<Mode>(to, Gathered::B, w * n_sum_first);
-    if constexpr (D == 3) store_fold<Mode>(to, Gathered::B + 4, w * n_sum_second);
-    store_fold<Mode>(to, Gathered::B + 4 * (D - 1), weighted * d);
-    store_fold<Mode>(to, Gathered::velocity, w * g_sum);
-    out[Gathered::X] = (w * power_first).sum();
-    if constexpr (D == 3) out[Gathered::X + 1] = (w * power_second).sum();
-    out[Gathered::X + D - 1] = (Row::expand(r + Record::slope_last) * power).sum();
+    store_folds<Mode>(to, Gathered::B, w * n_sum_first, w * n_sum_second, weighted * d, weighted);
+    store_folds<Mode>(to, Gathered::X, w * power_first, w * power_second,
+                      Row::expand(r + Record::slope_last) * power, w * g_sum);
   }
 
  private:

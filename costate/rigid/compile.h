@@ -6,7 +6,8 @@
 // ratio) is measured. Every mistake is an Error that names the element and, for a file, its line.
 //
 // Reference: MuJoCo documentation, "Modeling" and "XML reference", whose rules these are.
-// Tests: tests/rigid/compile_test.cpp, compile_inertia_test.cpp, compile_mesh_test.cpp, compile_parity_test.cpp.
+// Tests: tests/rigid/compile_test.cpp, compile_inertia_test.cpp, compile_mesh_test.cpp; parity
+// with the PyPI package `mujoco`: tests/io/mjcf_parity_test.cpp.
 #pragma once
 
 #include "costate/rigid/model.h"

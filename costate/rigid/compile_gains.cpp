@@ -23,7 +23,8 @@ void set_springs(Compilation& c) {
       const double t = s.springdamper[0], ratio = s.springdamper[1];
       if (!(t > 0 && ratio > 0)) continue;
       double weight = 0;
-      for (int d = 0; d < dof_size(q.type); ++d) weight += m.dofs[std::size_t(q.dof + d)].invweight;
+      for (int d = 0; d < dof_size(q.type); ++d)
+        weight += m.dofs[std::size_t(q.dof) + std::size_t(d)].invweight;
       const double inertia = dof_size(q.type) / std::max(weight, kTiny);
       q.stiffness = inertia / (t * t * ratio * ratio);
       q.damping = 2 * inertia / t;

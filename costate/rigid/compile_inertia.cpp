@@ -119,6 +119,33 @@ MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
   return p;
 }
 
+MassProperties shell_of(const std::vector<Vec3<double>>& vertices,
+                        const std::vector<std::array<int, 3>>& faces) {
+  MassProperties p;
+  const auto each = [&](auto&& visit) {
+    for (const auto& f : faces) {
+      const Vec3<double> a = vertices[std::size_t(f[0])], b = vertices[std::size_t(f[1])],
+                         c = vertices[std::size_t(f[2])];
+      visit(norm(cross(b - a, c - a)) / 2, a, b, c);
+    }
+  };
+  using Corner = const Vec3<double>&;
+  each([&](double area, Corner a, Corner b, Corner c) {
+    p.mass += area;
+    p.center += area / 3 * (a + b + c);
+  });
+  if (!(p.mass > 0)) return {};
+  p.center = p.center / p.mass;
+  Sym3<double> second{0, 0, 0, 0, 0, 0};
+  each([&](double area, Corner a, Corner b, Corner c) {
+    const Vec3<double> u = a - p.center, v = b - p.center, w = c - p.center;
+    second += area / 12 * (outer(u) + outer(v) + outer(w) + outer(u + v + w));
+  });
+  const double t = trace(second);
+  p.inertia = Sym3<double>::diagonal(t, t, t) - second;
+  return p;
+}
+
 MassProperties moved(const MassProperties& solid, const Vec3<double>& pos, const Quat<double>& quat) {
   return {solid.mass, pos + rotate(quat, solid.center), congruence(to_matrix(quat), solid.inertia)};
 }

@@ -36,6 +36,10 @@ MassProperties primitive_of(GeomType type, const std::array<double, 3>& size, do
 MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
                         const std::vector<std::array<int, 3>>& faces, bool count_inward);
 
+// The triangles themselves, of surface density 1: int x x' dA = A/12 (pp' + qq' + rr' + (p + q + r)(p + q + r)').
+MassProperties shell_of(const std::vector<Vec3<double>>& vertices,
+                        const std::vector<std::array<int, 3>>& faces);
+
 // The same solid in another frame; at another density.
 MassProperties moved(const MassProperties& solid, const Vec3<double>& pos, const Quat<double>& quat);
 MassProperties scaled(const MassProperties& solid, double factor);

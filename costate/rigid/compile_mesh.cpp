@@ -83,8 +83,10 @@ CompiledMesh compile_mesh(const MeshSpec& s, bool collides, bool gives_mass, Mes
   const std::vector<std::array<int, 3>>& faces = s.faces.empty() ? hull : s.faces;
   if (s.inertia == MeshInertia::exact && !is_closed(faces))
     fail(who, "its surface is not closed, so it has no exact inertia", s.where, "use inertia=\"convex\"");
-  const MassProperties solid =
-      solid_of(s.vertices, s.inertia == MeshInertia::convex ? hull : faces, s.inertia == MeshInertia::legacy);
+  const MassProperties solid = s.inertia == MeshInertia::shell
+                                   ? shell_of(s.vertices, faces)
+                                   : solid_of(s.vertices, s.inertia == MeshInertia::convex ? hull : faces,
+                                              s.inertia == MeshInertia::legacy);
 
   CompiledMesh compiled{.pos = {0, 0, 0}, .quat = {1, 0, 0, 0}, .volume = 0, .inertia = Sym3<double>::zero()};
   if (solid.mass > kTinyVolume) {

@@ -132,6 +132,7 @@ RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S&
   const S x_bar = slope * y_bar;
   bar.e = x_bar / d.width;
   if (solimp_bar) {
+    // A bound itself still follows its parameter, as it does in the primal: the curve of power 1 is in use.
     const auto inside = [&](const S& x) {
       return (x >= S(T(kLowestImpedance))) & (x <= S(T(kHighestImpedance)));
     };

@@ -189,7 +189,7 @@ struct KeyframeSpec {
 };
 
 // Triangles, in the frame of the geoms that show the mesh.
-enum class MeshInertia { legacy, convex, exact };
+enum class MeshInertia { legacy, convex, exact, shell };
 struct MeshSpec {
   std::string name = {};
   std::vector<Vector> vertices = {};
@@ -202,7 +202,7 @@ struct HeightFieldSpec {
   std::string name = {};
   Double4 size{0, 0, 0, 0};  // x and y radius, top and base elevation
   int rows = 0, columns = 0;
-  std::vector<double> elevation = {};  // rows x columns, scaled to 0..1 by compile
+  std::vector<double> elevation = {};  // rows (y grows) x columns (x grows), scaled to 0..1 by compile
   std::string where = {};
 };
 

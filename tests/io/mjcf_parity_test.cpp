@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "costate/io/xml_model.h"
+#include "costate/rigid/rigid_system.h"
+#include "costate/system/rollout.h"
 
 namespace costate::rigid {
 namespace {
@@ -218,6 +220,13 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
     expect_near(t.at("gap"), p.gap, what + " gap");
   }
   EXPECT_EQ(j.at("excludes").get<std::size_t>(), m.excludes.size()) << name;
+  ASSERT_EQ(j.at("hfields").size(), m.heightfields.size()) << name;
+  for (std::size_t h = 0; h < m.heightfields.size(); ++h) {
+    const std::vector<double>& data = m.heightfields[h].data;
+    ASSERT_EQ(j.at("hfields")[h].size(), data.size()) << name;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      EXPECT_NEAR(j.at("hfields")[h][i].get<double>(), data[i], 1e-6) << name;  // single precision there
+  }
 }
 
 void compare(const Json& j, const std::string& root) {
@@ -248,6 +257,40 @@ TEST(MjcfParity, ScenesAndTestModelsCompileAsInMujoco) {
   const Json models = read_json(std::string(COSTATE_IO_TESTS) + "/parity/models.json");
   ASSERT_GE(models.size(), 11u);
   for (const Json& model : models) compare(model, COSTATE_SOURCE);
+}
+
+// From the file to the motion: loader, compiler, dynamics and constraints together, each scene with its own integrator.
+TEST(MjcfParity, ScenesMoveAsInMujoco) {
+  const Json models = read_json(std::string(COSTATE_IO_TESTS) + "/parity/models.json");
+  int moved = 0;
+  for (const Json& j : models) {
+    if (!j.contains("motion")) continue;
+    const Json& motion = j.at("motion");
+    const std::string file = j.at("file").get<std::string>();
+    SCOPED_TRACE(file);
+    Model m = load(std::string(COSTATE_SOURCE) + "/" + file);
+    m.options.contact = false;
+    m.options.iterations = 100;
+    m.options.tolerance = 1e-14;
+    const auto steps = motion.at("steps").get<std::int64_t>();
+    Rollout<double> rollout(make_system<double>(m), {.steps = steps, .hold = steps});
+    auto at = rollout.arguments();
+    at.x0 = motion.at("q").get<std::vector<double>>();
+    for (const Json& v : motion.at("v")) at.x0.push_back(v.get<double>());
+    at.controls = motion.at("ctrl").get<std::vector<double>>();
+    const auto end = rollout.simulate(at).final_state;
+    std::vector<double> expected = motion.at("q_end").get<std::vector<double>>();
+    for (const Json& v : motion.at("v_end")) expected.push_back(v.get<double>());
+    ASSERT_EQ(end.size(), expected.size());
+    double scale = 0, error = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      scale = std::max(scale, std::abs(expected[i]));
+      error = std::max(error, std::abs(end[i] - expected[i]));
+    }
+    EXPECT_LT(error, 1e-8 * scale);
+    ++moved;
+  }
+  EXPECT_EQ(moved, 11);
 }
 
 TEST(MjcfParity, GymnasiumModelsCompileAsInMujoco) {

@@ -11,6 +11,7 @@
 #include "costate/core/error.h"
 #include "costate/io/scene_check.h"
 #include "costate/io/scene_optimize.h"
+#include "tests/float_traps.h"
 #include "tests/io/scene_files.h"
 
 namespace costate::io {
@@ -37,6 +38,23 @@ TEST(SceneProblem, GradientMatchesDifferencesInEveryVariable) {
     const double expected =
         (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h);
     EXPECT_NEAR(gradient[i], expected, 1e-6 * largest) << problem.scene().optimize->variables[i].name;
+  }
+}
+
+TEST(SceneProblem, ALossThatIsNotFiniteIsAnError) {
+  Scene scene = paddle();
+  scene.regularisers[0].weight = 1e308;
+  scene.motions[0].position[0].points[2] = 1e3;
+  SceneProblem<double> problem(scene);
+  std::vector<double> gradient(problem.start().size());
+  try {
+    const costate::test::AllowFloatExceptions allow;
+    problem.value_and_gradient(problem.start(), gradient.data());
+    FAIL() << "a loss of infinity passed for one";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::numerics);
+    EXPECT_NE(std::string(error.what()).find("paddle.toml: the loss is not finite"), std::string::npos)
+        << error.what();
   }
 }
 

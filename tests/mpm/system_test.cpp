@@ -249,6 +249,16 @@ TEST(MaterialPoints, WrongModelsAreRefused) {
   expect_contains(refused([](Model& m) { m.materials.clear(); }), {"needs a material"});
   expect_contains(refused([](Model& m) { m.materials[0].nu = 0.5; }), {"nu < 0.5"});
   expect_contains(refused([](Model& m) { m.materials[0].E = -1; }), {"positive E"});
+  const auto refused_as = [&](MaterialKind kind, double Material::*number, double value) {
+    return refused([&](Model& m) { m.materials[0].kind = kind, m.materials[0].*number = value; });
+  };
+  expect_contains(refused_as(MaterialKind::liquid, &Material::viscosity, -1), {"positive viscosity"});
+  expect_contains(refused_as(MaterialKind::drucker_prager, &Material::friction_angle, -0.1),
+                  {"positive friction_angle"});
+  expect_contains(refused_as(MaterialKind::drucker_prager, &Material::friction_angle, 1.6), {"below pi/2"});
+  expect_contains(refused_as(MaterialKind::snow, &Material::critical_compression, 1), {"below 1"});
+  expect_contains(refused_as(MaterialKind::snow, &Material::critical_stretch, -0.1),
+                  {"positive critical_stretch"});
   expect_contains(refused([](Model& m) { m.materials[0].per_particle = {"viscosity"}; }), {"viscosity"});
   expect_contains(refused([](Model& m) { m.particles.material[3] = 2; }), {"material 2"});
   expect_contains(refused([](Model& m) { m.particles.v.pop_back(); }), {"velocities"});

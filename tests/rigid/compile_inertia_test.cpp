@@ -85,6 +85,18 @@ TEST(Inertia, BoxIsTheHullOfItsCorners) {
   EXPECT_NEAR(hull.inertia.zz, box.inertia.zz, 1e-11);
 }
 
+TEST(Inertia, AShellIsTheDifferenceOfTwoSolids) {
+  // A box grown by e on all sides, less the box, over e: its sides, up to terms of order e.
+  const double e = 1e-6;
+  const MassProperties inner = exact(GeomType::box, {1, 2, 3}),
+                       outer = exact(GeomType::box, {1 + e, 2 + e, 3 + e});
+  const MassProperties shell = shell_of(kCube, convex_hull(kCube));
+  EXPECT_NEAR(shell.mass, 88, 1e-12);
+  EXPECT_NEAR(shell.inertia.xx, (outer.inertia.xx - inner.inertia.xx) / e, 1e-2);
+  EXPECT_NEAR(shell.inertia.yy, (outer.inertia.yy - inner.inertia.yy) / e, 1e-2);
+  EXPECT_NEAR(shell.inertia.zz, (outer.inertia.zz - inner.inertia.zz) / e, 1e-2);
+}
+
 TEST(Inertia, PartsOfABoxMakeTheBox) {
   // Two halves of a box, side by side and turned: the parallel-axis theorem in every term.
   const Quat<double> turn{0.5, 0.5, -0.5, 0.5};

@@ -36,6 +36,19 @@ TEST(Constraints, EveryParametersCotangentMatchesDualUnderImplicitfast) {
 }
 TEST(Constraints, EveryParametersCotangentMatchesDualUnderRk4) { one_step_matches_dual(Integrator::rk4); }
 
+// Straight curves (power 1) and impedances at their bounds: the transpose takes the side that the primal takes.
+TEST(Constraints, CotangentsMatchDualWhereTheSoftnessIsAtItsBounds) {
+  Model model = constrained_zoo(Integrator::euler);
+  const auto bound = [](Softness& s) { s.solimp = {1e-4, 0.9999, 0.5, 0.5, 1}; };
+  for (Joint& j : model.joints) bound(j.limit), bound(j.friction);
+  for (Tendon& t : model.tendons) bound(t.limit), bound(t.friction);
+  for (Equality& e : model.equalities) bound(e.softness);
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = 1});
+  costate::test::expect_transpose_matches_dual<double>(*system, test::random_arguments(model, rollout, 2),
+                                                       1e-10);
+}
+
 template <class Real>
 void contract(Integrator integrator) {
   const Model model = constrained_zoo(integrator);

@@ -4,12 +4,12 @@ function drawChart(host, curves) {
   if (!curves.length) return;
   const width = 240, height = 116, left = 34, bottom = 16;
   const palette = ['#b5562b', '#3f6f8f', '#6a8f4e', '#8a5a8f'];
+  const least = list => list.reduce((a, b) => Math.min(a, b), Infinity), most = list => list.reduce((a, b) => Math.max(a, b), -Infinity);
   const ys = [].concat(...curves.map(c => c.y)), xs = [].concat(...curves.map(c => c.x));
-  const positive = Math.min(...ys) > 0, log = positive && Math.max(...ys) > 20 * Math.min(...ys);
+  const log = least(ys) > 0 && most(ys) > 20 * least(ys);
   const f = v => log ? Math.log10(v) : v;
-  let low = Math.min(...ys.map(f)), high = Math.max(...ys.map(f));
-  if (!(high > low)) { high = low + 1; }
-  const x0 = Math.min(...xs), x1 = Math.max(...xs, x0 + 1e-9);
+  const low = f(least(ys)), high = Math.max(f(most(ys)), low + 1e-12);
+  const x0 = least(xs), x1 = Math.max(most(xs), x0 + 1e-9);
   const X = x => left + (width - left) * (x - x0) / (x1 - x0), Y = y => (height - bottom) * (1 - (f(y) - low) / (high - low)) + 4;
   const short = v => Math.abs(v) >= 1e4 || (v !== 0 && Math.abs(v) < 1e-2) ? v.toExponential(0) : String(+v.toPrecision(2));
   let svg = `<svg viewBox="0 0 ${width} ${height + 10}" role="img">`;

@@ -58,13 +58,16 @@ function extentOf(recordings) {
     if (r.particles) { include(r.particles.low); include(r.particles.high); }
     for (const m of r.meshes) { include(m.low); include(m.high); }
     for (const b of r.bodies) {
-      const g = b.shape.kind === 'plane' ? null : shapeGeometry(b.shape);
-      if (g) g.computeBoundingSphere();
-      const reach = g ? g.boundingSphere.radius : 0, c = g ? g.boundingSphere.center : new THREE.Vector3();
+      if (b.shape.kind === 'plane') continue;
+      const g = shapeGeometry(b.shape);
+      g.computeBoundingBox();
+      const {min, max} = g.boundingBox;
       for (let i = 0; i < b.poses.length; i += 7) {
         const q = new THREE.Quaternion(b.poses[i + 4], b.poses[i + 5], b.poses[i + 6], b.poses[i + 3]);
-        const p = c.clone().applyQuaternion(q);
-        for (const s of [-reach, reach]) include([b.poses[i] + p.x + s, b.poses[i + 1] + p.y + s, b.poses[i + 2] + p.z + s]);
+        for (let corner = 0; corner < 8; ++corner) {
+          const p = new THREE.Vector3(corner & 1 ? min.x : max.x, corner & 2 ? min.y : max.y, corner & 4 ? min.z : max.z).applyQuaternion(q);
+          include([b.poses[i] + p.x, b.poses[i + 1] + p.y, b.poses[i + 2] + p.z]);
+        }
       }
     }
   }
@@ -94,7 +97,7 @@ class Stage {
     let eye = upright(c.eye, first.up), target = upright(c.target, first.up);
     if (eye.distanceTo(target) < 1e-9) {
       target = extent.centre.clone();
-      eye = target.clone().add(new THREE.Vector3(0.55, 0.42, 1).normalize().multiplyScalar(extent.radius * 3.6));
+      eye = target.clone().add(new THREE.Vector3(0.55, 0.42, 1).normalize().multiplyScalar(extent.radius * 3.4));
     }
     this.orbit.start(eye, target, c.fov);
     window.addEventListener('resize', () => this.resize());

@@ -28,6 +28,25 @@ def inertia_in_body_axes(m, i):
     return [full[0, 0], full[1, 1], full[2, 2], full[0, 1], full[0, 2], full[1, 2]]
 
 
+def motion(m, seed):
+    """A hundred steps from a random state under constant controls: contact off, the solver run to its end."""
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    m.opt.solver, m.opt.iterations, m.opt.ls_iterations = mujoco.mjtSolver.mjSOL_NEWTON, 200, 200
+    m.opt.tolerance, m.opt.ls_tolerance = 0, 1e-6
+    random = np.random.default_rng(seed)
+    d = mujoco.MjData(m)
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    mujoco.mj_integratePos(m, d.qpos, random.normal(size=m.nv), 0.1)
+    d.qvel[:] = 0.3 * random.normal(size=m.nv)
+    middle, half = m.actuator_ctrlrange.mean(axis=1), np.diff(m.actuator_ctrlrange, axis=1)[:, 0] / 2
+    d.ctrl[:] = middle + 0.3 * half * random.uniform(-1, 1, size=m.nu)
+    start = {"q": numbers(d.qpos), "v": numbers(d.qvel), "ctrl": numbers(d.ctrl)}
+    for _ in range(100):
+        mujoco.mj_step(m, d)
+    return start | {"steps": 100, "q_end": numbers(d.qpos), "v_end": numbers(d.qvel)}
+
+
 def described(path):
     m = mujoco.MjModel.from_xml_path(str(path))
     d = mujoco.MjData(m)
@@ -95,6 +114,9 @@ def described(path):
          "friction": numbers(m.pair_friction[i]), "solref": numbers(m.pair_solref[i]), "solimp": numbers(m.pair_solimp[i]),
          "margin": float(m.pair_margin[i]), "gap": float(m.pair_gap[i])} for i in range(m.npair)]
     result["excludes"] = int(m.nexclude)
+    result["hfields"] = [numbers(m.hfield_data[a:a + r * c]) for a, r, c in zip(m.hfield_adr, m.hfield_nrow, m.hfield_ncol)]
+    if path.parent.name == "scenes":
+        result["motion"] = motion(m, seed=len(path.stem))
     return result
 
 

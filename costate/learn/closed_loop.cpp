@@ -1,0 +1,250 @@
+#include "costate/learn/closed_loop.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "costate/ad/dual.h"
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/error.h"
+#include "costate/core/philox.h"
+
+namespace costate::learn {
+namespace {
+
+std::vector<double> first_weights(const PolicyNetwork& network, std::uint64_t layer, std::int64_t outputs,
+                                  std::int64_t inputs) {
+  std::vector<double> w(std::size_t(outputs * inputs));
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = normal(network.seed, 0, layer, std::uint32_t(i)) / std::sqrt(double(inputs));
+  return w;
+}
+
+// The plant's states and parameters, in its order: its own numbers come first.
+Signature fields_of(const Signature& plant) {
+  Signature s;
+  for (const Field& f : plant.fields(Role::state)) s.state(f.name, f.size, f.unit);
+  for (const Field& f : plant.fields(Role::parameter)) {
+    if (f.defaults.size() == 1)
+      s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
+    else
+      s.parameter(f.name, f.defaults, f.unit);
+  }
+  return s;
+}
+
+PolicyLayout join(const Signature& plant, const PolicyNetwork& network, Signature& fields) {
+  if (plant.controls() == 0) throw Error("there is nothing to control: the plant has no controls");
+  if (network.hidden < 1 || network.waves < 0)
+    throw Error("a network needs a hidden layer, and waves that can be counted");
+  if (network.waves > 0 && !plant.find_if(Role::parameter, "dt"))
+    throw Error({"waves need the time, and the plant has no parameter \"dt\"", {}, "set waves to 0"});
+  for (const Observation& o : network.observations) {
+    for (const auto& term : o.terms) {
+      if (term.state < 0 || term.state >= plant.states())
+        throw Error("an observation of state number " + std::to_string(term.state) + ", but there are " +
+                    std::to_string(plant.states()));
+    }
+  }
+  PolicyLayout n;
+  n.waves = network.waves;
+  n.inputs = network.waves + int(network.observations.size());
+  n.hidden = network.hidden;
+  n.outputs = int(plant.controls());
+  n.observations = network.observations;
+  if (n.inputs == 0) throw Error("a network that sees neither waves nor observations");
+  fields = fields_of(plant);
+  if (n.waves > 0) fields.parameter("policy/omega", network.omega, "rad/s");
+  fields.parameter("policy/w1", first_weights(network, 1, n.hidden, n.inputs));
+  fields.parameter_field("policy/b1", n.hidden, 0);
+  fields.parameter("policy/w2", first_weights(network, 2, n.outputs, n.hidden));
+  fields.parameter_field("policy/b2", n.outputs, 0);
+  const auto at = [&](const char* name) { return fields.find(Role::parameter, name).offset; };
+  if (n.waves > 0) n.dt = at("dt"), n.omega = at("policy/omega");
+  n.w1 = at("policy/w1"), n.b1 = at("policy/b1"), n.w2 = at("policy/w2"), n.b2 = at("policy/b2");
+  return n;
+}
+
+// Values and tangents of a lane group as duals. A null pointer to tangents stands for zero.
+template <class S>
+struct StridedDual {
+  value_t<S>*value, *tangent;
+  std::int64_t stride;
+  Dual<S> operator[](std::int64_t i) const {
+    return {load<S>(value + i * stride), tangent ? load<S>(tangent + i * stride) : S(0)};
+  }
+  void add(std::int64_t i, const Dual<S>& s) const {
+    store<S>(value + i * stride, load<S>(value + i * stride) + s.v);
+    store<S>(tangent + i * stride, load<S>(tangent + i * stride) + s.d[0]);
+  }
+};
+
+template <class Real, class S>
+class ClosedLoop final : public System<Real> {
+  using Tangent = Dual<S>;
+  static constexpr int kWidth = lanes_of<S>;
+
+  struct Scratch : Workspace {
+    Scratch(const ClosedLoop& loop)
+        : plant(loop.plant_->make_workspace()),
+          values(loop.layout_),
+          tangents(loop.layout_),
+          u(loop.plant_->control_size()),
+          u_dot(loop.plant_->control_size()),
+          u_bar(loop.plant_->control_size()),
+          u_bar_dot(loop.plant_->control_size()) {
+      active.parameters.resize(loop.plant_->signature().fields(Role::parameter).size());
+    }
+    std::unique_ptr<Workspace> plant;
+    PolicyActivations<S> values;
+    PolicyActivations<Tangent> tangents;
+    AlignedBuffer<Real> u, u_dot, u_bar, u_bar_dot;
+    Activity active;  // as the plant counts its parameters
+  };
+
+  // While it lives the plant's workspace writes to our diagnostics.
+  struct Lent {
+    explicit Lent(Scratch& s) : scratch(s) { std::swap(scratch.diagnostics, scratch.plant->diagnostics); }
+    ~Lent() { std::swap(scratch.diagnostics, scratch.plant->diagnostics); }
+    Scratch& scratch;
+  };
+
+ public:
+  ClosedLoop(std::shared_ptr<const System<Real>> plant, const PolicyNetwork& network)
+      : plant_(std::move(plant)), layout_(join(plant_->signature(), network, signature_)) {}
+
+  const Signature& signature() const override { return signature_; }
+  int lanes() const override { return plant_->lanes(); }
+  std::int64_t tape_size() const override { return plant_->tape_size(); }
+  // The network reads the state, so a tape that could stand in for it saves nothing.
+  TapeUse tape_use(const Activity& active) const override {
+    Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
+    narrow(active, plant);
+    return plant_->tape_use(plant) == TapeUse::beside_state ? TapeUse::beside_state : TapeUse::none;
+  }
+  std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
+  typename System<Real>::Capabilities capabilities() const override {
+    auto c = plant_->capabilities();
+    c.reversible = false;  // the control is that of the state before the step
+    return c;
+  }
+  void energy(const Inputs<Real>& in, Real* value, Workspace& work) const override {
+    plant_->energy({in.x, nullptr, in.p}, value, *static_cast<Scratch&>(work).plant);
+  }
+
+  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
+            Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    const Lent lent(s);
+    for (int first = 0; first < lanes(); first += kWidth) {
+      policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
+      write(s.values.u, s.u.data(), first);
+    }
+    plant_->step(at, {in.x, s.u.data(), in.p}, y, tape, *s.plant);
+  }
+
+  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
+                Real* y_dot, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    const Lent lent(s);
+    for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
+    plant_->step_jvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y, y_dot, *s.plant);
+  }
+
+  void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    const Lent lent(s);
+    narrow(active, s.active);
+    for (int first = 0; first < lanes(); first += kWidth) {
+      policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
+      write(s.values.u, s.u.data(), first);
+    }
+    std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
+    plant_->step_vjp(at, {in.x, s.u.data(), in.p}, tape, y_bar, {bar.x, s.u_bar.data(), bar.p}, s.active,
+                     *s.plant);
+    for (int first = 0; first < lanes(); first += kWidth) {
+      if (lanes() > kWidth) policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
+      policy_vjp<S>(layout_, at.k, strided(in.p, first), strided(s.u_bar.data(), first),
+                    strided(bar.x, first), Wanted<Strided<S>>{strided(bar.p, first), bar.p != nullptr},
+                    s.values);
+    }
+  }
+
+  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    const Lent lent(s);
+    narrow(active, s.active);
+    for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
+    std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
+    std::fill_n(s.u_bar_dot.data(), plant_->control_size(), Real(0));
+    plant_->step_hvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y_bar, y_bar_dot,
+                     {bar.x, s.u_bar.data(), bar.p}, {bar_dot.x, s.u_bar_dot.data(), bar_dot.p}, s.active,
+                     *s.plant);
+    for (int first = 0; first < lanes(); first += kWidth) {
+      if (lanes() > kWidth) control_and_tangent(at, in, in_dot, first, s);
+      policy_vjp<Tangent>(
+          layout_, at.k, strided(in.p, in_dot.p, first), strided(s.u_bar.data(), s.u_bar_dot.data(), first),
+          strided(bar.x, bar_dot.x, first),
+          Wanted<StridedDual<S>>{strided(bar.p, bar_dot.p, first), bar.p != nullptr}, s.tangents);
+    }
+  }
+
+ private:
+  // Cotangents that may not be wanted.
+  template <class To>
+  struct Wanted {
+    To to;
+    bool wanted;
+    template <class Scalar>
+    void add(std::int64_t i, const Scalar& s) const {
+      if (wanted) to.add(i, s);
+    }
+  };
+
+  Strided<S> strided(const Real* block, int first) const {
+    return {block ? const_cast<Real*>(block) + first : nullptr, lanes()};
+  }
+  StridedDual<S> strided(const Real* value, const Real* tangent, int first) const {
+    return {value ? const_cast<Real*>(value) + first : nullptr,
+            tangent ? const_cast<Real*>(tangent) + first : nullptr, lanes()};
+  }
+  void write(const std::vector<S>& from, Real* to, int first) const {
+    for (std::size_t i = 0; i < from.size(); ++i) store<S>(to + std::int64_t(i) * lanes() + first, from[i]);
+  }
+
+  void control_and_tangent(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
+                           int first, Scratch& s) const {
+    policy(layout_, at.k, strided(in.x, in_dot.x, first), strided(in.p, in_dot.p, first), s.tangents);
+    for (std::size_t i = 0; i < s.tangents.u.size(); ++i) {
+      store<S>(s.u.data() + std::int64_t(i) * lanes() + first, s.tangents.u[i].v);
+      store<S>(s.u_dot.data() + std::int64_t(i) * lanes() + first, s.tangents.u[i].d[0]);
+    }
+  }
+
+  static void narrow(const Activity& all, Activity& plant) {
+    for (std::size_t f = 0; f < plant.parameters.size(); ++f) plant.parameters[f] = all.parameters[f];
+  }
+
+  std::shared_ptr<const System<Real>> plant_;
+  Signature signature_;
+  PolicyLayout layout_;
+};
+
+}  // namespace
+
+template <class Real>
+std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant,
+                                          const PolicyNetwork& network) {
+  if (plant->lanes() % kNativeLanes<Real> == 0)
+    return std::make_shared<ClosedLoop<Real, NativePack<Real>>>(std::move(plant), network);
+  return std::make_shared<ClosedLoop<Real, Real>>(std::move(plant), network);
+}
+template std::shared_ptr<System<float>> closed_loop<float>(std::shared_ptr<const System<float>>,
+                                                           const PolicyNetwork&);
+template std::shared_ptr<System<double>> closed_loop<double>(std::shared_ptr<const System<double>>,
+                                                             const PolicyNetwork&);
+
+}  // namespace costate::learn

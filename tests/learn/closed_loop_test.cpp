@@ -1,0 +1,130 @@
+#include "costate/learn/closed_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/grid/wave.h"
+#include "costate/rigid/rigid_system.h"
+#include "costate/soft/mass_spring.h"
+#include "costate/system/lambda_system.h"
+#include "tests/rigid/models.h"
+#include "tests/system/contract.h"
+
+namespace costate::learn {
+namespace {
+
+// Two masses and a muscle in free space.
+soft::MassSpringModel dumbbell() {
+  return {.masses = {1, 2},
+          .springs = {{.rest_length = 1, .stiffness = 30, .damping = 0.4, .muscle = 0, .strength = 0.3}},
+          .drag = 0.5,
+          .dt = 0.01};
+}
+const PolicyNetwork kNetwork = {.waves = 3,
+                                .omega = 5,
+                                .observations = {{{{0, 1}, {2, -1}}}, {{{4, 0.5}}}, {{{7, 0.3}, {1, 0.1}}}},
+                                .hidden = 4,
+                                .seed = 3};
+
+template <class Real>
+Arguments<Real> stretched(const Rollout<Real>& rollout) {
+  Arguments<Real> a = rollout.arguments();
+  for (std::size_t i = 0; i < a.x0.size(); ++i) a.x0[i] = static_cast<Real>(std::sin(1.0 + 2.0 * double(i)));
+  return a;
+}
+
+template <class Real>
+void contract(std::shared_ptr<System<Real>> plant, const PolicyNetwork& network, const char* field) {
+  const auto system = closed_loop<Real>(plant, network);
+  Rollout<Real> rollout(system, {.steps = 60});
+  test::expect_contract<Real>(system, stretched(rollout), *loss::final<Real>(system->signature(), field, {}),
+                              {.steps = 60, .stencil_step = 3e-4});
+  Rollout<Real> one(system, {.steps = 1});
+  test::expect_transpose_matches_dual<Real>(*system, stretched(one), sizeof(Real) == 8 ? 1e-12 : 2e-5);
+}
+
+TEST(ClosedLoop, ManySmallWorldsMeetTheContract) {
+  contract<double>(soft::make_system<double>(dumbbell()), kNetwork, "x");
+  contract<float>(soft::make_system<float>(dumbbell()), kNetwork, "x");
+}
+
+TEST(ClosedLoop, OneLargeWorldMeetsTheContract) {
+  const auto pond = grid::wave<double>({.nx = 6, .ny = 5, .dt = 0.05, .sources = {7, 20}});
+  contract<double>(pond, {.waves = 2, .omega = 0.3, .observations = {{{{3, 1}}}, {{{40, 1}}}}, .hidden = 3},
+                   "u");
+}
+
+// A recorded system steps several packs at once.
+TEST(ClosedLoop, SeveralPacksInABlockMeetTheContract) {
+  Signature fields;
+  fields.state("angle").state("rate").control("torque").parameter("length", 1.0);
+  const auto pendulum = [](auto x, auto u, auto p) {
+    return std::array{x[1], u[0] - 9.81 / p[0] * sin(x[0])};
+  };
+  const auto system = lambda_system<double, Sizes{.states = 2, .controls = 1, .parameters = 1}>(
+      fields, pendulum, rk4(0.01), 64);
+  ASSERT_GT(system->lanes(), kNativeLanes<double>);
+  contract<double>(system, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 1}}}}, .hidden = 3},
+                   "angle");
+}
+
+// A plant that leaves a tape for its transpose.
+TEST(ClosedLoop, RigidBodiesMeetTheContract) {
+  const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
+  const auto plant = rigid::make_system<double>(model);
+  ASSERT_GT(plant->tape_size(), 0);
+  const auto system = closed_loop<double>(
+      plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
+  Rollout<double> rollout(system, {.steps = 20});
+  test::expect_contract<double>(system, rigid::test::random_arguments(model, rollout, 5),
+                                *loss::final<double>(system->signature(), "v", {}),
+                                {.steps = 20, .stencil_step = 3e-4});
+}
+
+TEST(ClosedLoop, NetworkWithoutWavesMeetsTheContract) {
+  PolicyNetwork reflex = kNetwork;
+  reflex.waves = 0;
+  contract<double>(soft::make_system<double>(dumbbell()), reflex, "x");
+}
+
+// Controls computed beside the rollout and given to the plant: the same motion.
+TEST(ClosedLoop, IsThePlantUnderTheNetworksControls) {
+  const auto plant = soft::make_system<double>(dumbbell());
+  const auto system = closed_loop<double>(plant, kNetwork);
+  Rollout<double> loop(system, {.steps = 40, .keep = 1}), open(plant, {.steps = 40});
+  const Arguments<double> a = stretched(loop);
+  const auto run = loop.simulate(a);
+  Arguments<double> b = open.arguments();
+  b.x0 = a.x0;
+  const auto p = [&](const char* name) { return a.parameters[name]; };
+  for (std::size_t k = 0; k < 40; ++k) {
+    const double* x = run.states.data() + k * 8;
+    std::vector<double> o;
+    for (int j = 0; j < 3; ++j) o.push_back(std::sin(5 * 0.01 * double(k) + 2 * std::numbers::pi * j / 3));
+    o.insert(o.end(), {x[0] - x[2], 0.5 * x[4], 0.3 * x[7] + 0.1 * x[1]});
+    double u = p("policy/b2")[0];
+    for (std::size_t i = 0; i < 4; ++i) {
+      double sum = p("policy/b1")[i];
+      for (std::size_t j = 0; j < 6; ++j) sum += p("policy/w1")[i * 6 + j] * o[j];
+      u += p("policy/w2")[i] * std::tanh(sum);
+    }
+    b.controls[k] = std::tanh(u);
+  }
+  const auto end = open.simulate(b).final_state;
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(run.final_state[i], end[i], 1e-13);
+}
+
+TEST(ClosedLoop, RefusesNetworksThatDoNotFit) {
+  const auto plant = soft::make_system<double>(dumbbell());
+  const auto with = [&](PolicyNetwork n) { return closed_loop<double>(plant, n); };
+  EXPECT_THROW(with({.waves = 0}), Error);  // sees nothing
+  EXPECT_THROW(with({.waves = 2, .hidden = 0}), Error);
+  EXPECT_THROW(with({.waves = -1}), Error);
+  EXPECT_THROW(with({.observations = {{{{8, 1}}}}}), Error);  // there are eight numbers
+  EXPECT_THROW(closed_loop<double>(grid::wave<double>({.nx = 4, .ny = 4}), {.waves = 2}),
+               Error);  // no controls
+}
+
+}  // namespace
+}  // namespace costate::learn

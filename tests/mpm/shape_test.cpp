@@ -1,0 +1,88 @@
+#include "costate/mpm/shape.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/mpm/mesh_distance.h"
+#include "costate/mpm/model.h"
+
+namespace costate::mpm {
+namespace {
+
+TEST(Shape, DistancesAreThoseOfGeometry) {
+  const auto phi = [](const Shape& s, double x, double y, double z) { return signed_distance(s, {x, y, z}); };
+  EXPECT_DOUBLE_EQ(phi(Shape::sphere(2), 3, 4, 0), 3);
+  EXPECT_DOUBLE_EQ(phi(Shape::sphere(2), 0, 0, 0), -2);
+  EXPECT_DOUBLE_EQ(phi(Shape::box(1, 2, 3), 4, 6, 3), 5);
+  EXPECT_DOUBLE_EQ(phi(Shape::box(1, 2, 3), 0.5, 0, 0), -0.5);
+  EXPECT_DOUBLE_EQ(phi(Shape::capsule(0.5, 1), 3, 5, 0), 4.5);
+  EXPECT_DOUBLE_EQ(phi(Shape::capsule(0.5, 1), 0.2, 0.7, 0), -0.3);
+  EXPECT_DOUBLE_EQ(phi(Shape::cylinder(1, 2), 3, 0, 4), 4);
+  EXPECT_DOUBLE_EQ(phi(Shape::cylinder(1, 2), 0, 2.5, 0), 0.5);
+  EXPECT_DOUBLE_EQ(phi(Shape::half_space(), 7, -0.3, 1), -0.3);
+  // A cup: free inside, solid in wall and bottom, open above.
+  const Shape cup = Shape::cup(1, 2, 0.2);
+  EXPECT_DOUBLE_EQ(phi(cup, 0, 1.5, 0), 0.9);
+  EXPECT_DOUBLE_EQ(phi(cup, 0, 0, 1), -0.1);
+  EXPECT_DOUBLE_EQ(phi(cup, 0.6, 1, 0.8), -0.1);
+  EXPECT_DOUBLE_EQ(phi(cup, 0, -0.5, 0), 0.4);
+  EXPECT_DOUBLE_EQ(phi(cup, 1, 2.5, 0), 0.4);
+}
+
+TEST(Shape, WrongSizesAreRefused) {
+  EXPECT_THROW(check(Shape::sphere(0)), Error);
+  EXPECT_THROW(check(Shape::box(1, -1)), Error);
+  EXPECT_THROW(check(Shape::capsule(1, 0)), Error);
+  EXPECT_THROW(check(Shape::shell({{0, 0}}, 0.1)), Error);
+  EXPECT_THROW(check(Shape::shell({{-1, 0}, {1, 0}}, 0.1)), Error);
+  EXPECT_THROW(check(Shape::sampled({.points = {2, 2, 2}, .phi = {1}})), Error);
+}
+
+TEST(Shape, FillingGivesEveryParticleItsShareOfVolume) {
+  Model m;
+  m.materials = {{.name = "a"}};
+  EXPECT_EQ(fill(m, Shape::box(0.1, 0.2, 0.05), {0.5, 0.5, 0.5}, 0.025, 0), 8 * 16 * 4);
+  double volume = 0;
+  for (double v : m.particles.volume) volume += v;
+  EXPECT_NEAR(volume, 0.2 * 0.4 * 0.1, 1e-12);
+  const auto before = particle_count(m);
+  const auto added = fill(m, Shape::sphere(0.2), {0.5, 0.5, 0.5}, 0.02, 0, {1, 2, 3});
+  EXPECT_EQ(particle_count(m), before + added);
+  EXPECT_NEAR(double(added) * 8e-6, 4.0 / 3 * 3.14159265 * 0.008, 0.03 * 0.0335);
+  EXPECT_EQ(m.particles.v.back(), 3);
+  EXPECT_THROW(fill(m, Shape::half_space(), {0, 0, 0}, 0.1, 0), Error);
+}
+
+// A cube of twelve triangles has the distance of a box, up to the lattice's interpolation near edges.
+TEST(MeshDistance, CubeHasTheDistanceOfABox) {
+  TriangleMesh cube;
+  for (int i = 0; i < 8; ++i)
+    cube.vertices.push_back({i & 1 ? 0.5 : -0.5, i & 2 ? 0.5 : -0.5, i & 4 ? 0.5 : -0.5});
+  const int quads[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
+                           {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
+  for (const auto& q : quads) {
+    cube.triangles.push_back({q[0], q[1], q[2]});
+    cube.triangles.push_back({q[0], q[2], q[3]});
+  }
+  const DistanceLattice lattice = mesh_distance(cube, 0.1, 0.3);
+  const Shape exact = Shape::box(0.5, 0.5, 0.5), sampled = Shape::sampled(lattice);
+  std::size_t at = 0;
+  for (int i = 0; i < lattice.points[0]; ++i) {
+    for (int j = 0; j < lattice.points[1]; ++j) {
+      for (int k = 0; k < lattice.points[2]; ++k) {
+        const std::array<double, 3> x = {-0.8 + 0.1 * i, -0.8 + 0.1 * j, -0.8 + 0.1 * k};
+        EXPECT_NEAR(lattice.phi[at], signed_distance(exact, x), 1e-12);
+        EXPECT_NEAR(signed_distance(sampled, x), lattice.phi[at++], 1e-12);
+      }
+    }
+  }
+  EXPECT_NEAR(signed_distance(sampled, {0.63, 0.11, 0.05}), 0.13, 1e-12);
+  EXPECT_NEAR(signed_distance(sampled, {0, 0, 2}), 1.5, 1e-12);  // beyond the lattice
+  EXPECT_THROW(mesh_distance({}, 0.1, 0.1), Error);
+  EXPECT_THROW(mesh_distance({.vertices = {{0, 0, 0}}, .triangles = {{0, 1, 2}}}, 0.1, 0.1), Error);
+}
+
+}  // namespace
+}  // namespace costate::mpm

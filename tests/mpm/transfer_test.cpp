@@ -1,0 +1,163 @@
+// Splines, rows of nodes, the order of particles, and contact: the parts of a step on their own.
+#include "costate/mpm/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "costate/core/error.h"
+#include "costate/mpm/contact.h"
+#include "costate/mpm/lane_io.h"
+#include "costate/mpm/particle_order.h"
+#include "costate/mpm/spline.h"
+#include "tests/float_traps.h"
+
+namespace costate::mpm {
+namespace {
+
+template <int kTaps>
+void expect_moments() {
+  const double low = kTaps == 3 ? 0.5 : 1.0;
+  for (double f = low; f < low + 1; f += 0.0625) {
+    const Spline<double> s = spline<kTaps>(f);
+    double sum = 0, first = 0, second = 0, slope = 0, slope_first = 0;
+    for (int k = 0; k < 4; ++k) {
+      const double d = k - f;
+      EXPECT_GE(s.w[k], 0);
+      sum += s.w[k], first += s.w[k] * d, second += s.w[k] * d * d;
+      slope += s.slope[k], slope_first += s.slope[k] * d;
+    }
+    EXPECT_NEAR(sum, 1, 1e-15);
+    EXPECT_NEAR(first, 0, 1e-15);
+    EXPECT_NEAR(second, 1 / kInverseMoment<kTaps>, 1e-15);
+    EXPECT_NEAR(slope, 0, 1e-15);
+    EXPECT_NEAR(slope_first, 1, 1e-15);
+    const double h = 1e-6;
+    for (int k = 0; k < kTaps; ++k)
+      EXPECT_NEAR(s.slope[k], (spline<kTaps>(f + h).w[k] - spline<kTaps>(f - h).w[k]) / (2 * h), 1e-9);
+  }
+}
+TEST(Spline, WeightsHaveTheMomentsOfMls) {
+  expect_moments<3>();
+  expect_moments<4>();
+}
+
+template <class Real>
+void expect_rows() {
+  using Row = NodeRow<Real>;
+  Real numbers[16], more[16], out[16];
+  for (int i = 0; i < 16; ++i) numbers[i] = Real(1 + i * i), more[i] = Real(3 - i);
+  const Row a = Row::load(numbers), b = Row::load(more);
+  (a * Row::expand(numbers) + Row::quad(more)).store(out);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(out[i], numbers[i] * numbers[i / 4] + more[i % 4]);
+  a.masses().store(out);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(out[i], numbers[i | 3]);
+  a.quad_sum().store(out);
+  for (int i = 0; i < 16; ++i) {
+    const Real* q = numbers + (i & ~3);
+    EXPECT_EQ(out[i], q[0] + q[1] + q[2] + q[3]);
+  }
+  Row::store_folds(out, a, b, a + b, a * b);
+  for (int c = 0; c < 4; ++c) {
+    Real sums[4] = {};
+    for (int n = 0; n < 4; ++n) {
+      const int i = 4 * n + c;
+      sums[0] += numbers[i], sums[1] += more[i], sums[2] += numbers[i] + more[i],
+          sums[3] += numbers[i] * more[i];
+    }
+    for (int k = 0; k < 4; ++k) EXPECT_EQ(out[4 * k + c], sums[k]);
+  }
+}
+TEST(NodeRow, QuadsAndFoldsAreWhatTheySay) {
+  expect_rows<float>();
+  expect_rows<double>();
+}
+
+template <class Real, int N>
+void expect_lanes() {
+  using Mode = Values<Real>;
+  constexpr int kLanes = kNativeLanes<Real>;
+  std::vector<Real> state(40 * N + 4), copy(40 * N + 4, Real(-1));
+  for (std::size_t i = 0; i < state.size(); ++i) state[i] = Real(i);
+  std::int32_t index[kLanes];
+  for (int l = 0; l < kLanes; ++l) index[l] = (7 * l + 3) % 40;
+  typename Mode::Lanes lanes[N];
+  gather_lanes<Mode, N>({state.data(), nullptr}, index, lanes);
+  for (int c = 0; c < N; ++c)
+    for (int l = 0; l < kLanes; ++l) EXPECT_EQ(lanes[c][l], state[std::size_t(index[l] * N + c)]);
+  const int count = kLanes - 1;  // the last lane must not be written
+  scatter_lanes<Mode, N>({copy.data(), nullptr}, index, count, lanes);
+  for (int p = 0; p < 40; ++p) {
+    const bool written = std::find(index, index + count, p) != index + count;
+    for (int c = 0; c < N; ++c)
+      EXPECT_EQ(copy[std::size_t(p * N + c)], written ? state[std::size_t(p * N + c)] : Real(-1)) << p;
+  }
+}
+TEST(LaneIo, PacksReadAndWriteTheirParticlesAlone) {
+  expect_lanes<float, 1>(), expect_lanes<float, 2>(), expect_lanes<float, 3>(), expect_lanes<float, 4>();
+  expect_lanes<float, 9>(), expect_lanes<double, 1>(), expect_lanes<double, 2>(), expect_lanes<double, 3>();
+  expect_lanes<double, 4>(), expect_lanes<double, 9>();
+}
+
+TEST(ParticleOrder, RunsHoldEveryParticleOnceInItsPencilStably) {
+  const int n = 5000, materials = 3;
+  std::vector<double> x;
+  std::vector<std::int32_t> material;
+  for (int p = 0; p < n; ++p) {
+    for (int a = 0; a < 3; ++a) x.push_back(2 + 14 * (0.5 + 0.499 * std::sin(12.9898 * p + 78.233 * a)));
+    material.push_back(p * 7 % materials);
+  }
+  ParticleOrder order(3, {20, 21, 22}, 3, n, materials);
+  order.sort(x.data(), {0, 0, 0}, 1.0, material.data(), 0);
+  std::set<std::int32_t> seen;
+  for (int colour = 0; colour < ParticleOrder::kColours; ++colour) {
+    std::set<std::pair<int, int>> columns;  // touched by pencils of this colour
+    for (const auto& pencil : order.pencils(colour)) {
+      for (int a : {0, 1})
+        for (int b : {0, 1})
+          EXPECT_TRUE(columns.insert({pencil.a + a, pencil.b + b}).second)
+              << "two pencils of one colour touch";
+      for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r) {
+        const auto& run = order.runs()[std::size_t(r)];
+        int last_block = -1;
+        std::int32_t last = -1;
+        for (std::int32_t i = run.begin; i < run.end; ++i) {
+          const std::int32_t p = order.order()[i];
+          EXPECT_TRUE(seen.insert(p).second);
+          EXPECT_EQ(material[std::size_t(p)], run.material);
+          int block[3];
+          for (int a = 0; a < 3; ++a) block[a] = int(x[std::size_t(3 * p + a)] - 0.5) / 4;
+          EXPECT_EQ(block[0], pencil.a);
+          EXPECT_EQ(block[1], pencil.b);
+          EXPECT_TRUE(block[2] > last_block || (block[2] == last_block && p > last));
+          last_block = block[2], last = p;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), std::size_t(n));
+  const costate::test::AllowFloatExceptions comparing_not_a_number;
+  x[3 * 17] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(order.sort(x.data(), {0, 0, 0}, 1.0, material.data(), 4), Error);
+}
+
+TEST(Contact, VelocitiesAfterContactAreThoseOfTheCone) {
+  const Vec3<double> n{0, 1, 0}, into{3, -4, 0}, away{3, 4, 0};
+  const auto expect = [](const Vec3<double>& v, double x, double y) {
+    EXPECT_NEAR(v.x, x, 1e-15);
+    EXPECT_NEAR(v.y, y, 1e-15);
+  };
+  expect(contact_velocity(Contact::sticky, into, n, 0.0), 0, 0);
+  expect(contact_velocity(Contact::slip, away, n, 0.0), 3, 0);
+  expect(contact_velocity(Contact::separate, away, n, 0.0), 3, 4);
+  expect(contact_velocity(Contact::separate, into, n, 0.0), 3, 0);
+  expect(contact_velocity(Contact::coulomb, into, n, 0.5), 1, 0);   // loses mu |v_n| = 2
+  expect(contact_velocity(Contact::coulomb, into, n, 0.75), 0, 0);  // sticks
+  expect(contact_velocity(Contact::coulomb, away, n, 0.75), 3, 4);
+}
+
+}  // namespace
+}  // namespace costate::mpm
