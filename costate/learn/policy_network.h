@@ -70,6 +70,18 @@ struct PolicyActivations {
   std::vector<S> o, slope, o_bar, h, u;  // slope: cos(omega t + phase)
 };
 
+// term(0) + ... + term(n - 1) as four partial sums: additions that do not wait for one another.
+template <class S, class Term>
+COSTATE_INLINE S sum_of(std::size_t n, const Term& term) {
+  S part[4] = {S(0), S(0), S(0), S(0)};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) part[j] += term(i + j);
+  }
+  for (; i < n; ++i) part[0] += term(i);
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 // X, P: arrays of S with operator[]. Leaves the controls in a.u.
 template <class S, class X, class P>
 void policy(const PolicyLayout& n, std::int64_t k, const X& x, const P& p, PolicyActivations<S>& a) {
@@ -81,20 +93,19 @@ void policy(const PolicyLayout& n, std::int64_t k, const X& x, const P& p, Polic
     a.slope[std::size_t(j)] = cos(angle);
   }
   for (std::size_t i = 0; i < n.observations.size(); ++i) {
-    S sum(0);
-    for (const auto& term : n.observations[i].terms) sum += S(Real(term.weight)) * x[term.state];
-    a.o[std::size_t(n.waves) + i] = sum;
+    const auto& terms = n.observations[i].terms;
+    a.o[std::size_t(n.waves) + i] =
+        sum_of<S>(terms.size(), [&](std::size_t j) { return S(Real(terms[j].weight)) * x[terms[j].state]; });
   }
-  for (int i = 0; i < n.hidden; ++i) {
-    S sum = p[n.b1 + i];
-    for (int j = 0; j < n.inputs; ++j) sum += p[n.w1 + std::int64_t(i) * n.inputs + j] * a.o[std::size_t(j)];
-    a.h[std::size_t(i)] = tanh(sum);
-  }
-  for (int i = 0; i < n.outputs; ++i) {
-    S sum = p[n.b2 + i];
-    for (int j = 0; j < n.hidden; ++j) sum += p[n.w2 + std::int64_t(i) * n.hidden + j] * a.h[std::size_t(j)];
-    a.u[std::size_t(i)] = tanh(sum);
-  }
+  const auto layer = [&p](const std::vector<S>& in, std::int64_t w, std::int64_t b, std::vector<S>& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int64_t row = w + std::int64_t(i * in.size());
+      const S sum = sum_of<S>(in.size(), [&](std::size_t j) { return p[row + std::int64_t(j)] * in[j]; });
+      out[i] = tanh(p[b + std::int64_t(i)] + sum);
+    }
+  };
+  layer(a.o, n.w1, n.b1, a.h);
+  layer(a.h, n.w2, n.b2, a.u);
 }
 
 // After policy() at the same point. Adds to x_bar and p_bar (arrays with add()).

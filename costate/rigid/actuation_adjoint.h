@@ -63,8 +63,8 @@ void site_wrench_vjp(const Tree& tree, const TreeActuator& actuator, const S* p,
   }
 }
 
-// `act_next_bar`: cotangents of the next activations (na numbers). `force_rate_bar` and the like for implicit integrators:
-// cotangents of d force / d velocity per actuator, or null. Virtual velocities must be in d.w, as rnea_vjp leaves them.
+// tau_bar: cotangents of the dofs' forces; act_dot_bar_in: of the activations' rates (null: none); slope_bar: of d force / d velocity of each
+// actuator, which implicit integrators use (null: none). Minus the virtual velocities must be in d.w, as rnea_vjp wants them.
 template <class S>
 void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* act, const S* u,
                    const S* tau_bar, const S* act_dot_bar_in, const S* slope_bar, const Wanted& wanted,

@@ -8,8 +8,8 @@
 //   connect        pos = x1 - x2, two points in the world                    softness by |pos|
 //   weld           the same, and rotation t vec(conj(q2) q1 r)               softness by the norm of all six
 //
-// The reference of a connect or weld also takes off the acceleration that velocities alone cause, J' v (dot over J), so that J a - aref is the true
-// relative acceleration.
+// The reference of a connect or weld also takes off the acceleration that velocities alone cause (dJ/dt v), so that J a - aref
+// contains the true relative acceleration.
 // The two bodies of a connect or weld may be in different trees; a dof that moves both moves neither against the other at one point,
 // but their points differ while the constraint is violated, so both sides are kept.
 // Tests: tests/rigid/parity_test.cpp, constraints_test.cpp.

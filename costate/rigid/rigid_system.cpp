@@ -38,6 +38,8 @@ void refuse_unsupported(const Model& model) {
   for (const Body& b : model.bodies) {
     if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
   }
+  if (!model.options.actuation && model.na > 0)
+    throw Error("actuation is switched off, but actuators have activations: remove them");
   for (const Joint& j : model.joints) {
     if (j.actuator_gravcomp)
       throw Error("joint \"" + j.name + "\": gravity compensation as an actuator's force is not simulated");

@@ -153,7 +153,7 @@ class MassSpringSystem final : public System<Real> {
     read(in.x, a.x);
     read(in.u, a.u);
     read(in.p, a.p);
-    mass_spring_step<S, D>(topology_, a.x.data(), a.u.data(), a.p.data(), a.y.data(), a.scratch);
+    forward(a);
     write(a.y, y);
   }
 
@@ -161,7 +161,7 @@ class MassSpringSystem final : public System<Real> {
                 Workspace& work) const override {
     Arrays<Tangent, D>& a = static_cast<Scratch&>(work).tangents;
     read(in, in_dot, a);
-    mass_spring_step<Tangent, D>(topology_, a.x.data(), a.u.data(), a.p.data(), a.y.data(), a.scratch);
+    forward(a);
     write(a.y, y, y_dot);
   }
 
@@ -194,9 +194,52 @@ class MassSpringSystem final : public System<Real> {
     write(a.p_bar, bar.p, bar_dot.p);
   }
 
+  // Runs read the parameters once, and hand the state from step to step.
+  void advance(const Run<Real>& run, const Ring<Real>& states, Real*, Workspace& work) const override {
+    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
+    const std::int64_t size = this->state_size();
+    std::int64_t slot = states.start;
+    read(run.p, a.p);
+    read(states.base + slot * size, a.x);
+    for (std::int64_t k = run.first; k < run.first + run.count; ++k) {
+      slot = slot + 1 == states.slots ? 0 : slot + 1;
+      read(run.u ? run.u + k / run.hold * this->control_size() : nullptr, a.u);
+      forward(a);
+      write(a.y, states.base + slot * size);
+      std::swap(a.x, a.y);
+    }
+  }
+
+  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar,
+               Real* p_bar, const Activity&, Workspace& work) const override {
+    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
+    const std::int64_t size = this->state_size();
+    std::int64_t slot = lambda.start;
+    read(run.p, a.p);
+    read(p_bar, a.p_bar);
+    read(lambda.base + slot * size, a.y_bar);
+    for (std::int64_t j = run.count - 1; j >= 0; --j) {
+      const std::int64_t knot = (run.first + j) / run.hold * this->control_size();
+      slot = slot + 1 == lambda.slots ? 0 : slot + 1;
+      read(states + j * size, a.x);
+      read(run.u ? run.u + knot : nullptr, a.u);
+      read(u_bar ? u_bar + knot : nullptr, a.u_bar);
+      transpose(a);
+      write(a.u_bar, u_bar ? u_bar + knot : nullptr);
+      write(a.x_bar, lambda.base + slot * size);
+      std::swap(a.x_bar, a.y_bar);
+    }
+    write(a.p_bar, p_bar);
+  }
+
  private:
+  // Not inlined: single steps and runs are the same machine code, so the same bits.
   template <class Scalar>
-  void transpose(Arrays<Scalar, D>& a) const {
+  [[gnu::noinline]] void forward(Arrays<Scalar, D>& a) const {
+    mass_spring_step<Scalar, D>(topology_, a.x.data(), a.u.data(), a.p.data(), a.y.data(), a.scratch);
+  }
+  template <class Scalar>
+  [[gnu::noinline]] void transpose(Arrays<Scalar, D>& a) const {
     mass_spring_step_vjp<Scalar, D>(topology_, a.x.data(), a.u.data(), a.p.data(), a.y_bar.data(),
                                     a.x_bar.data(), a.u_bar.data(), a.p_bar.data(), a.scratch);
   }

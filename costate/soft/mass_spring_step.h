@@ -31,15 +31,17 @@ struct Topology {
   ParameterOffsets p = {};
 };
 
-// Scratch of a step: forces, and the states between planes.
+// Scratch of a step: forces, springs as the transpose finds them, and the states between planes.
 template <class S, int D>
 struct StepScratch {
   explicit StepScratch(const Topology& m)
       : force(std::size_t(m.masses)),
         kicked(std::size_t(m.masses)),
         force_bar(std::size_t(m.masses)),
+        springs(m.springs.size()),
         between(m.planes.size() + 1) {}
   std::vector<Vec<S, D>> force, kicked, force_bar;
+  std::vector<StretchedSpring<S, D>> springs;
   std::vector<Moving<S, D>> between;
 };
 
@@ -73,35 +75,40 @@ COSTATE_INLINE S plane_offset(const Topology& m, int i, const S* p) {
 // --- stages --------------------------------------------------------------------------------------------------------------
 
 template <class S, int D>
-void spring_forces(const Topology& m, const S* x, const S* u, const S* p, std::vector<Vec<S, D>>& force) {
+COSTATE_INLINE StretchedSpring<S, D> stretched(const Topology& m, int s, const S* x, const S* u, const S* p) {
+  const auto [a, b] = std::pair(m.springs[std::size_t(s)].a, m.springs[std::size_t(s)].b);
   const S* v = x + m.masses * D;
+  return {vec_at<S, D>(x, a) - vec_at<S, D>(x, b), vec_at<S, D>(v, a) - vec_at<S, D>(v, b),
+          numbers_of(m, s, u, p), m.softening};
+}
+
+// `keep(s, spring)` is shown every stretched spring: the transpose wants them again.
+template <class S, int D, class Keep>
+void spring_forces(const Topology& m, const S* x, const S* u, const S* p, std::vector<Vec<S, D>>& force,
+                   const Keep& keep) {
   for (auto& f : force) f = Vec<S, D>::zero();
   for (int s = 0; s < int(m.springs.size()); ++s) {
-    const auto [a, b] = std::pair(m.springs[std::size_t(s)].a, m.springs[std::size_t(s)].b);
-    const StretchedSpring<S, D> at(vec_at<S, D>(x, a) - vec_at<S, D>(x, b),
-                                   vec_at<S, D>(v, a) - vec_at<S, D>(v, b), numbers_of(m, s, u, p),
-                                   m.softening);
+    const Spring& spring = m.springs[std::size_t(s)];
+    const StretchedSpring<S, D> at = stretched<S, D>(m, s, x, u, p);
     const Vec<S, D> f = spring_force(at);
-    force[std::size_t(a)] = force[std::size_t(a)] - f;
-    force[std::size_t(b)] += f;
+    force[std::size_t(spring.a)] = force[std::size_t(spring.a)] - f;
+    force[std::size_t(spring.b)] += f;
+    keep(s, at);
   }
 }
 
 // Adds to x_bar (positions and velocities), u_bar and p_bar.
 template <class S, int D>
-void spring_forces_vjp(const Topology& m, const S* x, const S* u, const S* p,
-                       const std::vector<Vec<S, D>>& force_bar, S* x_bar, S* u_bar, S* p_bar) {
+void spring_forces_vjp(const Topology& m, const std::vector<StretchedSpring<S, D>>& springs, const S* u,
+                       const S* p, const std::vector<Vec<S, D>>& force_bar, S* x_bar, S* u_bar, S* p_bar) {
   const int velocities = m.masses * D;
   for (int s = int(m.springs.size()) - 1; s >= 0; --s) {
     const Spring& spring = m.springs[std::size_t(s)];
     const auto [a, b] = std::pair(spring.a, spring.b);
-    const SpringNumbers<S> numbers = numbers_of(m, s, u, p);
-    const StretchedSpring<S, D> at(vec_at<S, D>(x, a) - vec_at<S, D>(x, b),
-                                   vec_at<S, D>(x + velocities, a) - vec_at<S, D>(x + velocities, b), numbers,
-                                   m.softening);
     Vec<S, D> d_bar = Vec<S, D>::zero(), w_bar = Vec<S, D>::zero();
     SpringNumbers<S> bar{S(0), S(0), S(0), S(0), S(0)};
-    spring_force_vjp(at, numbers, force_bar[std::size_t(b)] - force_bar[std::size_t(a)], d_bar, w_bar, bar);
+    spring_force_vjp(springs[std::size_t(s)], numbers_of(m, s, u, p),
+                     force_bar[std::size_t(b)] - force_bar[std::size_t(a)], d_bar, w_bar, bar);
     for (int k = 0; k < D; ++k) {
       x_bar[a * D + k] += d_bar[k];
       x_bar[b * D + k] -= d_bar[k];
@@ -200,7 +207,7 @@ COSTATE_INLINE Moving<S, D> planes_and_drift_vjp(const Topology& m, const std::v
 
 template <class S, int D>
 void mass_spring_step(const Topology& m, const S* x, const S* u, const S* p, S* y, StepScratch<S, D>& work) {
-  spring_forces<S, D>(m, x, u, p, work.force);
+  spring_forces<S, D>(m, x, u, p, work.force, [](int, const auto&) {});
   kick<S, D>(m, x, p, work.force, work.kicked);
   for (int i = 0; i < m.masses; ++i) {
     put(y, i, planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[std::size_t(i)]}, p, work.between));
@@ -212,7 +219,8 @@ void mass_spring_step(const Topology& m, const S* x, const S* u, const S* p, S* 
 template <class S, int D>
 void mass_spring_step_vjp(const Topology& m, const S* x, const S* u, const S* p, const S* y_bar, S* x_bar,
                           S* u_bar, S* p_bar, StepScratch<S, D>& work) {
-  spring_forces<S, D>(m, x, u, p, work.force);
+  spring_forces<S, D>(m, x, u, p, work.force,
+                      [&](int s, const auto& at) { work.springs[std::size_t(s)] = at; });
   kick<S, D>(m, x, p, work.force, work.kicked);
   for (int i = 0; i < m.masses; ++i) {
     planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[std::size_t(i)]}, p, work.between);
@@ -223,7 +231,7 @@ void mass_spring_step_vjp(const Topology& m, const S* x, const S* u, const S* p,
     work.kicked[std::size_t(i)] = bar.v;  // from here on its cotangent
   }
   kick_vjp<S, D>(m, x, p, work.force, work.kicked, work.force_bar, x_bar, p_bar);
-  spring_forces_vjp<S, D>(m, x, u, p, work.force_bar, x_bar, u_bar, p_bar);
+  spring_forces_vjp<S, D>(m, work.springs, u, p, work.force_bar, x_bar, u_bar, p_bar);
 }
 
 }  // namespace costate::soft

@@ -20,8 +20,9 @@ struct SpringNumbers {
 template <class S, int D>
 struct StretchedSpring {
   Vec<S, D> d, w;
-  S norm, length, stretch, rate, tension;  // norm: 1 instead of 0; length likewise
+  S norm, inverse, stretch, rate, tension;  // norm: 1 instead of 0; inverse: 1/l, likewise
 
+  StretchedSpring() = default;
   COSTATE_INLINE StretchedSpring(const Vec<S, D>& d_, const Vec<S, D>& w_, const SpringNumbers<S>& s,
                                  double softening)
       : d(d_), w(w_) {
@@ -30,16 +31,17 @@ struct StretchedSpring {
     const auto apart = square > S(0);
     norm = sqrt(select(apart, square, S(1)));
     const S soft = select(apart, norm, S(0)) + S(value_t<S>(softening));
-    length = select(soft > S(0), soft, S(1));
+    const S length = select(soft > S(0), soft, S(1));
+    inverse = S(1) / length;
     stretch = length - s.rest * (S(1) + s.strength * s.act);
-    rate = dot(w, d) / length;
+    rate = dot(w, d) * inverse;
     tension = s.stiffness * stretch + s.damping * rate;
   }
 };
 
 template <class S, int D>
 COSTATE_INLINE Vec<S, D> spring_force(const StretchedSpring<S, D>& at) {
-  return (at.tension / at.length) * at.d;
+  return (at.tension * at.inverse) * at.d;
 }
 
 // Adds to d_bar, w_bar and to the cotangents of the spring's own numbers.
@@ -47,7 +49,7 @@ template <class S, int D>
 COSTATE_INLINE void spring_force_vjp(const StretchedSpring<S, D>& at, const SpringNumbers<S>& s,
                                      const Vec<S, D>& f_bar, Vec<S, D>& d_bar, Vec<S, D>& w_bar,
                                      SpringNumbers<S>& s_bar) {
-  const S inverse = S(1) / at.length, ratio = at.tension * inverse;
+  const S inverse = at.inverse, ratio = at.tension * inverse;
   const S tension_bar = dot(f_bar, at.d) * inverse;  // f = tension d / l
   d_bar += ratio * f_bar;
   S length_bar = -ratio * tension_bar;
