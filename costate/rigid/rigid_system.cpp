@@ -122,7 +122,9 @@ class RigidSystem final : public System<Real> {
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return kLanes; }
   std::int64_t tape_size() const override { return stepper_.tape_size(); }
-  typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
+  typename System<Real>::Capabilities capabilities() const override {
+    return {.jvp = true, .vjp = true, .second_order = true};
+  }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(stepper_); }
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape,
