@@ -21,8 +21,8 @@ ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, 
   blocks_c_ = blocks_along(nodes[static_cast<std::size_t>(dimension - 1)]);
   pencil_count_ = std::int64_t(blocks_a_) * blocks_b_;
   keys_ = pencil_count_ * materials * blocks_c_;
-  // At most 32 chunks: their histograms are as long as there are blocks.
-  chunk_ = std::max<std::int64_t>(8192, (particles + 31) / 32);
+  // At most 16 chunks: their histograms are as long as there are blocks.
+  chunk_ = std::max<std::int64_t>(16384, (particles + 15) / 16);
   chunks_ = (particles + chunk_ - 1) / chunk_;
   const auto n = static_cast<std::size_t>(particles);
   key_.resize(n);
@@ -72,7 +72,7 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
         const Real first = std::fma(x[p * D + a], scale, -shift[a]);
         const bool good = first >= Real(0) && first < limit[a];
         inside &= good;
-        block[a] = std::int32_t(good ? first : Real(0)) / kBlock;
+        block[a] = std::int32_t(std::uint32_t(std::int32_t(good ? first : Real(0))) / kBlock);
       }
       if (!inside && outside_[chunk] < 0) outside_[chunk] = p;
       const std::int32_t pencil = D == 3 ? block[0] * blocks_b_ + block[1] : block[0];
