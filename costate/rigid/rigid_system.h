@@ -11,6 +11,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "costate/rigid/model.h"
 #include "costate/system/system.h"
@@ -24,6 +26,10 @@ struct SystemOptions {
 // Throws an Error for what the model has and the dynamics do not simulate.
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOptions& options = {});
+
+// Where a model starts (q, v, act of one world): its reference configuration at rest, or one of its keyframes by name.
+std::vector<double> initial_state(const Model& model);
+std::vector<double> initial_state(const Model& model, const std::string& keyframe);
 
 extern template std::shared_ptr<System<float>> make_system<float>(const Model&, const SystemOptions&);
 extern template std::shared_ptr<System<double>> make_system<double>(const Model&, const SystemOptions&);

@@ -84,5 +84,18 @@ TEST(RigidSystem, WorldsInLanesMayDifferInEveryParameter) {
   }
 }
 
+TEST(RigidSystem, StartsFromItsReferenceOrAKeyframe) {
+  Model model = test::zoo(Integrator::euler);
+  const std::vector<double> start = initial_state(model);
+  ASSERT_EQ(std::int64_t(start.size()), make_system<double>(model)->signature().states());
+  EXPECT_TRUE(std::equal(model.qpos0.begin(), model.qpos0.end(), start.begin()));
+  Keyframe bent{.name = "bent", .time = 0, .qpos = model.qpos0, .qvel = {}, .act = {}, .ctrl = {}};
+  bent.qvel.assign(std::size_t(model.nv), 0.5);
+  bent.act.assign(std::size_t(model.na), 0.25);
+  model.keyframes.push_back(bent);
+  EXPECT_EQ(initial_state(model, "bent")[model.qpos0.size()], 0.5);
+  EXPECT_THROW(initial_state(model, "bend"), Error);
+}
+
 }  // namespace
 }  // namespace costate::rigid
