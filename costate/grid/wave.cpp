@@ -93,7 +93,7 @@ class Wave final : public System<Real> {
     Real* y_bar = lambda.base + lambda.start * 2 * n_;
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
       const std::int64_t knot = (run.first + j) / run.hold * static_cast<std::int64_t>(sources_.size());
-      const Inputs<Real> in{tape ? tape + j * n_ : states + j * 2 * n_, run.u ? run.u + knot : nullptr,
+      const Inputs<Real> in{states ? states + j * 2 * n_ : tape + j * n_, run.u ? run.u + knot : nullptr,
                             run.p};
       const bool move = j == run.count - 1 && run.count % 2 == 1;
       Real* x_bar = move ? lambda.base + (lambda.start + 1) % 2 * 2 * n_ : y_bar;
@@ -134,9 +134,9 @@ class Wave final : public System<Real> {
   static bool wants_scalars(const Activity& active) {
     return active.parameters[kDamping] || active.parameters[kDx] || active.parameters[kDt];
   }
-  // The transpose reads u, which is the tape or the beginning of x.
+  // The transpose reads u, which is the beginning of x, or the tape where there is no x.
   static Inputs<Real> from(const Inputs<Real>& in, const Real* tape) {
-    return {tape ? tape : in.x, in.u, in.p};
+    return {in.x ? in.x : tape, in.u, in.p};
   }
 
   struct Sums {  // of one chunk, for the parameters that every cell shares; second: tangents
