@@ -127,6 +127,31 @@ TEST(Wave, GradientFromTapesHasTheBitsOfThatFromStates) {
   }
 }
 
+// With damping, dx and dt active the transpose needs v too: a tape, which holds u alone, must then not be looked at.
+TEST(Wave, ReadsNoTapeWhereThereIsAState) {
+  const std::int64_t n = 9;
+  const auto system = grid::wave<double>({.nx = n, .ny = n});
+  const Rollout<double> rollout(system, {.steps = 1});
+  const Arguments<double> a = bump(rollout, n, n);
+  const auto np = static_cast<std::size_t>(system->parameter_size());
+  std::vector<double> p;
+  for (std::size_t f = 0; f < system->signature().fields(Role::parameter).size(); ++f) {
+    const auto values = a.parameters.values(f);
+    p.insert(p.end(), values.begin(), values.end());
+  }
+  ASSERT_EQ(p.size(), np);
+  const auto work = system->make_workspace();
+  const Activity all{std::vector<bool>(system->signature().fields(Role::parameter).size(), true)};
+  const std::vector<double> y_bar(2 * n * n, 1.0), poison(n * n, std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> x_bar(2 * n * n), p_bar(np), x_bar_too(2 * n * n), p_bar_too(np);
+  const Inputs<double> in{a.x0.data(), nullptr, p.data()};
+  system->step_vjp({}, in, nullptr, y_bar.data(), {x_bar.data(), nullptr, p_bar.data()}, all, *work);
+  system->step_vjp({}, in, poison.data(), y_bar.data(), {x_bar_too.data(), nullptr, p_bar_too.data()}, all,
+                   *work);
+  EXPECT_EQ(x_bar, x_bar_too);
+  EXPECT_EQ(p_bar, p_bar_too);
+}
+
 TEST(Wave, NonsenseIsRefused) {
   EXPECT_THROW(grid::wave<double>({.nx = 1, .ny = 5}), Error);
   EXPECT_THROW(grid::wave<double>({.dt = 2.0}), Error);

@@ -47,8 +47,11 @@ TEST_P(Scenes, MeetsTheContract) {
   }
   const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
                                             loss::final<double>(system->signature(), "v", {}, 0.1)});
-  costate::test::expect_contract<double>(system, at, *objective,
-                                         {.steps = 4, .hold = 2, .stencil_step = 3e-5});
+  // The humanoid's state has a switch of dry friction or a limit 3e-6 to 1e-5 away along the direction of the Hessian's check.
+  const bool corner_is_near = std::string(GetParam()) == "humanoid";
+  costate::test::expect_contract<double>(
+      system, at, *objective,
+      {.steps = 4, .hold = 2, .stencil_step = 3e-5, .second_order_step = corner_is_near ? 1e-6 : 1e-3});
   at.controls.resize(static_cast<std::size_t>(system->signature().controls()));
   costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-12);
 }
