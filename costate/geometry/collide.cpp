@@ -1,0 +1,72 @@
+#include "costate/geometry/collide.h"
+
+#include <cassert>
+
+#include "costate/geometry/plane_round.h"
+#include "costate/geometry/round_pairs.h"
+
+namespace costate::geometry {
+
+namespace {
+
+constexpr int kTypes = 8;
+
+// Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh.
+constexpr int kSlots[kTypes][kTypes] = {
+    {0, 0, 1, 2, 0, 0, 0, 0},  // plane
+    {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
+    {0, 0, 1, 1, 0, 0, 0, 0},  // sphere
+    {0, 0, 0, 2, 0, 0, 0, 0},  // capsule
+    {0, 0, 0, 0, 0, 0, 0, 0},  // ellipsoid
+    {0, 0, 0, 0, 0, 0, 0, 0},  // cylinder
+    {0, 0, 0, 0, 0, 0, 0, 0},  // box
+    {0, 0, 0, 0, 0, 0, 0, 0},  // mesh
+};
+
+constexpr int pair_code(ShapeType first, ShapeType second) { return kTypes * int(first) + int(second); }
+
+// Calls visit(pair, pair_vjp) for the pair's two functions.
+template <class S, class Visit>
+void with_pair(ShapeType first, ShapeType second, const Visit& visit) {
+  using enum ShapeType;
+  switch (pair_code(first, second)) {
+    case pair_code(plane, sphere):
+      return visit(plane_sphere<S>, plane_sphere_vjp<S>);
+    case pair_code(plane, capsule):
+      return visit(plane_capsule<S>, plane_capsule_vjp<S>);
+    case pair_code(sphere, sphere):
+      return visit(sphere_sphere<S>, sphere_sphere_vjp<S>);
+    case pair_code(sphere, capsule):
+      return visit(sphere_capsule<S>, sphere_capsule_vjp<S>);
+    case pair_code(capsule, capsule):
+      return visit(capsule_capsule<S>, capsule_capsule_vjp<S>);
+    default:
+      assert(contact_slots(first, second) == 0);
+  }
+}
+
+}  // namespace
+
+int contact_slots(ShapeType first, ShapeType second) { return kSlots[int(first)][int(second)]; }
+
+template <class S>
+void collide(ShapeType first_type, ShapeType second_type, const Shape<S>& first, const Shape<S>& second,
+             const S& margin, ContactPoint<S>* out) {
+  with_pair<S>(first_type, second_type, [&](auto pair, auto) { pair(first, second, margin, out); });
+}
+
+template <class S>
+void collide_vjp(ShapeType first_type, ShapeType second_type, const Shape<S>& first, const Shape<S>& second,
+                 const S& margin, const ContactPoint<S>* bar, ShapeBar<S>& first_bar,
+                 ShapeBar<S>& second_bar) {
+  with_pair<S>(first_type, second_type,
+               [&](auto, auto pair_vjp) { pair_vjp(first, second, margin, bar, first_bar, second_bar); });
+}
+
+#define COSTATE_INSTANTIATE(S)                                                                               \
+  template void collide(ShapeType, ShapeType, const Shape<S>&, const Shape<S>&, const S&, ContactPoint<S>*); \
+  template void collide_vjp(ShapeType, ShapeType, const Shape<S>&, const Shape<S>&, const S&,                \
+                            const ContactPoint<S>*, ShapeBar<S>&, ShapeBar<S>&)
+COSTATE_GEOMETRY_SCALARS(COSTATE_INSTANTIATE);
+
+}  // namespace costate::geometry
