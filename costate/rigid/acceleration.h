@@ -186,7 +186,7 @@ void solve_newton_refined(const Tree& tree, const Constraints& cons, ConstraintD
   solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.nu.data());
   multiply_mass(tree, c.mass.data(), c.nu.data(), c.Md.data());
   multiply_rows(cons, c, static_cast<const S*>(c.nu.data()), c.Jd.data());
-  for (std::size_t row = 0; row < c.Jd.size(); ++row) c.Jd[row] *= c.slope[row];
+  multiply_slopes(cons, c, c.Jd.data());
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.direction[i] = c.Ma[i] - c.Md[i];
   add_transposed(cons, c, static_cast<const S*>(c.Jd.data()), S(-1), c.direction.data());
   S residual(0), scale(0);
@@ -259,7 +259,6 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
     lambda = c.nu.data();
     a = c.a.data();
   } else {
-    std::fill(c.slope.begin(), c.slope.end(), S(0));
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, a, d);

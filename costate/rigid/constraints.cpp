@@ -212,6 +212,8 @@ Constraints make_constraints(const Model& model, const Tree& tree) {
   c.iterations = std::max(model.options.iterations, 100);  // gradients need the minimum itself
   c.elliptic = model.options.cone == ConeType::elliptic;
   c.impratio = model.options.impratio;
+  c.all_geoms = tree.geoms.size();
+  c.all_bodies = tree.bodies.size();
   Maker make(model, tree, c);
   if (model.options.constraint) {
     if (model.options.equality) make.add_equalities();

@@ -48,8 +48,9 @@ struct ConstraintGroup {
   SoftnessParameters softness;
   int first = -1, second = -1;           // of an equality: joints, tendons or bodies
   double first_ref = 0, second_ref = 0;  // positions or lengths at qpos0
-  std::vector<int> sides;  // of each dof of a connect or weld: +1 moves the first body, -1 the second, 0 both;
-                           // of a contact the other way round
+  std::vector<int>
+      sides;  // of each dof of a connect or weld: +1 moves the first body, -1 the second, 0 both;
+              // of a contact the other way round
 };
 
 // Two geoms that may touch: contact points are the groups [group, group + slots).
@@ -67,6 +68,7 @@ struct Constraints {
   std::vector<TouchingPair> pairs;
   std::vector<int> geoms;  // that may touch something
   int points = 0;
+  std::size_t all_geoms = 0, all_bodies = 0;
   bool elliptic = false;  // cones
   double impratio = 1;
   bool permanent = false;  // some row is always in play

@@ -16,7 +16,7 @@
 // All are linear in D. For the transpose, <m, f> is differentiated with respect to D, the mu_k and mu.
 // S is a lower triangle, row by row.
 //
-// [1] MuJoCo documentation, Computation. Tests: tests/rigid/contact_law_test.cpp.
+// [1] MuJoCo documentation, Computation. Tests: tests/contact/law_test.cpp.
 #pragma once
 
 #include "costate/core/functions.h"
@@ -27,6 +27,20 @@ namespace costate::rigid {
 inline constexpr int kMostRows = 6, kMostBlock = 21;
 
 constexpr int block_at(int i, int j) { return i * (i + 1) / 2 + j; }
+
+// out = S x
+template <class S>
+COSTATE_INLINE void multiply_block(int rows, const S* block, const S* x, S* out) {
+  for (int i = 0; i < rows; ++i) {
+    S sum = block[block_at(i, i)] * x[i];
+    for (int j = 0; j < i; ++j) {
+      const S entry = block[block_at(i, j)];
+      sum += entry * x[j];
+      out[j] += entry * x[i];
+    }
+    out[i] = sum;
+  }
+}
 
 // D, and of row k > 0 its coefficient mu[k]; mu[0]: the regularised one of an elliptic cone.
 template <class S>
@@ -111,8 +125,7 @@ COSTATE_INLINE void ellipse(int rows, const ContactStiffness<S>& c, const S* y, 
     out.force[k] = choose(-(kappa * mu * mu * y[k]), B * e * turned);
     S* row = out.block + block_at(k, 0);
     row[0] = choose(S(0), -(B * turned));
-    for (int j = 1; j < k; ++j)
-      row[j] = choose(S(0), B * turned * c.mu[j] * p.u[j] * (S(1) + ratio));
+    for (int j = 1; j < k; ++j) row[j] = choose(S(0), B * turned * c.mu[j] * p.u[j] * (S(1) + ratio));
     row[k] = choose(kappa * mu * mu, B * mu * mu * (p.u[k] * p.u[k] * (S(1) + ratio) - ratio));
   }
   out.zone = select(p.part, S(0), select(p.stick, S(1), S(2)));
@@ -132,7 +145,8 @@ COSTATE_INLINE void contact_force(bool elliptic, int rows, const ContactStiffnes
 
 // d<m, f>/dmu_k into mu_bar[k], and with respect to the cone's own mu into mu_bar[0].
 template <class S>
-void contact_friction_vjp(bool elliptic, int rows, const ContactStiffness<S>& c, const S* y, const S* m, S* mu_bar) {
+void contact_friction_vjp(bool elliptic, int rows, const ContactStiffness<S>& c, const S* y, const S* m,
+                          S* mu_bar) {
   mu_bar[0] = S(0);
   if (rows == 1) return;
   if (!elliptic) {
@@ -155,8 +169,8 @@ void contact_friction_vjp(bool elliptic, int rows, const ContactStiffness<S>& c,
     along += m[k] * c.mu[k] * p.u[k];
     stuck_bar += c.mu[k] * c.mu[k] * y[k] * m[k];
   }
-  mu_bar[0] = choose(S(2) * kappa / c.mu[0] * stuck_bar,
-                     S(2) * c.mu[0] / (S(1) + mu2) * B * e * (m[0] - along));
+  mu_bar[0] =
+      choose(S(2) * kappa / c.mu[0] * stuck_bar, S(2) * c.mu[0] / (S(1) + mu2) * B * e * (m[0] - along));
   for (int k = 1; k < rows; ++k) {
     const S slipping = B * p.u[k] * y[k] * (m[0] - along) +
                        B * e * (m[k] * p.u[k] + y[k] * inverse * (m[k] * c.mu[k] - p.u[k] * along));

@@ -8,10 +8,11 @@
 // Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling, rolling), which a <pair> states itself.
 // None is below 1e-5.
 //
-// [1] MuJoCo documentation, Modeling. Tests: tests/rigid/contact_test.cpp.
+// [1] MuJoCo documentation, Modeling. Tests: tests/contact/gradient_test.cpp.
 #pragma once
 
 #include "costate/rigid/constraint_rows.h"
+#include "costate/rigid/rnea_adjoint.h"
 
 namespace costate::rigid {
 
@@ -20,7 +21,7 @@ inline constexpr SoftnessParameters kMixed{0, 2};  // where solref and solimp li
 
 template <class S>
 struct ContactParameters {
-  S soft[7];             // solref, solimp
+  S soft[7];              // solref, solimp
   S friction[kMostRows];  // [k]: of row k; [0] unused
 };
 
@@ -32,6 +33,30 @@ COSTATE_INLINE S contact_margin(const Tree& tree, const GeomPair& g, const S* p)
   if (g.pair >= 0) return p[tree.p.pairs[static_cast<std::size_t>(g.pair)].margin];
   return p[tree.geoms[static_cast<std::size_t>(g.first)].p.margin] +
          p[tree.geoms[static_cast<std::size_t>(g.second)].p.margin];
+}
+
+// Inverse weight of both bodies, where they can move at all.
+template <class S>
+COSTATE_INLINE S contact_weight(const Tree& tree, const TouchingPair& pair, const S* p) {
+  S w(0);
+  for (const int body : {pair.first_body, pair.second_body}) {
+    const int at = tree.bodies[static_cast<std::size_t>(body)].p.invweight;
+    if (at >= 0) w += p[at];
+  }
+  return w;
+}
+
+// The parameter that damps tangents by itself, or none: the normal's does it.
+inline int own_damping(const Tree& tree, const GeomPair& g) {
+  return g.pair < 0 ? kAbsent : tree.p.pairs[static_cast<std::size_t>(g.pair)].solreffriction;
+}
+template <class S>
+COSTATE_INLINE S tangential_damping(const Tree& tree, const Constraints& cons, const GeomPair& g,
+                                    const ContactParameters<S>& par, const S* p, const S& normal) {
+  const int own = own_damping(tree, g);
+  if (own < 0) return normal;
+  const S dmax = clip(par.soft[kMixed.solimp + 1], kLowestImpedance, kHighestImpedance);
+  return stiffness(p + own, dmax, p[tree.p.dt], cons.refsafe, true).B;
 }
 
 // w, and its slopes by solmix1 and solmix2.

@@ -10,7 +10,7 @@
 // and there is a way to collide their shapes. A <pair> brings its own friction and softness; for all others those of the geoms are mixed
 // (contact_mixing.h).
 //
-// [1] MuJoCo documentation, Computation. Tests: tests/rigid/contact_pairs_test.cpp.
+// [1] MuJoCo documentation, Computation. Tests: tests/contact/pairs_test.cpp.
 #pragma once
 
 #include "costate/rigid/model.h"
@@ -25,6 +25,11 @@ struct GeomPair {
   int slots = 0;   // contact points at most
 };
 
+// slots > 0 in all of them.
 std::vector<GeomPair> touching_pairs(const Model& model);
+
+// Throws an Error for two geoms that may meet but whose shapes have no way to collide (planes and heightfields among themselves need
+// none).
+void refuse_unknown_pairs(const Model& model);
 
 }  // namespace costate::rigid

@@ -55,7 +55,8 @@ struct Wanted {
 
 // What the geoms that may touch bring into it.
 void wanted_by_contact(const Model& m, Wanted& w) {
-  for (auto* flags : {&w.geom, &w.geom_contact, &w.geom_friction, &w.geom_mixed}) flags->resize(m.geoms.size());
+  for (auto* flags : {&w.geom, &w.geom_contact, &w.geom_friction, &w.geom_mixed})
+    flags->resize(m.geoms.size());
   w.pair.resize(m.pairs.size());
   for (const GeomPair& pair : touching_pairs(m)) {
     for (const int side : {1, 2}) {
