@@ -32,5 +32,33 @@ TEST(ContactGradient, CotangentsMatchDualOnTheHopper) {
 }
 TEST(ContactGradient, CotangentsMatchDualOnTheAnt) { transpose_matches_dual("ant", Integrator::euler, 3); }
 
+template <class Real>
+void contract(const std::string& name, Integrator integrator, std::size_t state,
+              costate::test::ContractOptions o) {
+  test::Reference ref = contact_reference(name);
+  ref.model.options.integrator = integrator;
+  const auto system = make_system<Real>(ref.model);
+  Rollout<Real> rollout(system, {.steps = o.steps, .hold = o.hold});
+  const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
+                                          loss::final<Real>(system->signature(), "v", {}, 0.01)});
+  costate::test::expect_contract<Real>(system, arguments_of(ref, rollout, state), *objective, o);
+}
+
+constexpr costate::test::ContractOptions kShort = {
+    .steps = 4, .hold = 3, .stencil_step = 1e-5, .second_order_step = 1e-5};
+
+TEST(ContactGradient, TheZooMeetsTheContract) { contract<double>("zoo", Integrator::euler, 0, kShort); }
+TEST(ContactGradient, TheZooWithEllipsesMeetsTheContract) {
+  contract<double>("zoo_elliptic", Integrator::euler, 0, kShort);
+}
+TEST(ContactGradient, TheHopperMeetsTheContract) { contract<double>("hopper", Integrator::rk4, 2, kShort); }
+TEST(ContactGradient, TheAntMeetsTheContract) { contract<double>("ant", Integrator::euler, 1, kShort); }
+TEST(ContactGradient, TheHumanoidMeetsTheContract) {
+  contract<double>("humanoid", Integrator::euler, 2, kShort);
+}
+TEST(ContactGradient, TheHumanoidMeetsTheContractInFloat) {
+  contract<float>("humanoid", Integrator::euler, 2, kShort);
+}
+
 }  // namespace
 }  // namespace costate::rigid
