@@ -116,7 +116,8 @@ TEST(ContactPairs, ParametersAreListedWhereTheyAct) {
   m.geoms[1].contype = m.geoms[1].conaffinity = 0;
   m.geoms[2].condim = m.geoms[3].condim = m.geoms[4].condim = m.geoms[0].condim = 1;
   const auto has = [&](const std::string& name) {
-    for (const Field& f : make_system<double>(m)->signature().fields(Role::parameter)) {
+    const auto system = make_system<double>(m);
+    for (const Field& f : system->signature().fields(Role::parameter)) {
       if (f.name == name) return true;
     }
     return false;
