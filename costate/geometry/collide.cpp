@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "costate/geometry/box_box.h"
+#include "costate/geometry/capsule_box.h"
 #include "costate/geometry/plane_polyhedron.h"
 #include "costate/geometry/plane_round.h"
 #include "costate/geometry/round_pairs.h"
@@ -18,10 +20,10 @@ constexpr int kSlots[kTypes][kTypes] = {
     {0, 0, 1, 2, 1, 4, 4, 3},  // plane
     {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
     {0, 0, 1, 1, 0, 1, 1, 0},  // sphere
-    {0, 0, 0, 2, 0, 0, 0, 0},  // capsule
+    {0, 0, 0, 2, 0, 0, 2, 0},  // capsule
     {0, 0, 0, 0, 0, 0, 0, 0},  // ellipsoid
     {0, 0, 0, 0, 0, 0, 0, 0},  // cylinder
-    {0, 0, 0, 0, 0, 0, 0, 0},  // box
+    {0, 0, 0, 0, 0, 0, 8, 0},  // box
     {0, 0, 0, 0, 0, 0, 0, 0},  // mesh
 };
 
@@ -47,6 +49,8 @@ void with_pair(ShapeType first, ShapeType second, const Visit& visit) {
     COSTATE_CASE(sphere, cylinder);
     COSTATE_CASE(sphere, box);
     COSTATE_CASE(capsule, capsule);
+    COSTATE_CASE(capsule, box);
+    COSTATE_CASE(box, box);
     default:
       assert(contact_slots(first, second) == 0);
   }

@@ -26,16 +26,21 @@ struct PlaceInBox {
 
 template <class S>
 COSTATE_INLINE PlaceInBox<S> place_in_box(const Vec3<S>& x, const Shape<S>& box) {
-  const S one(1);
+  // On the border of a face, to rounding (where capsule_box.h puts its second ball), is on the face.
+  using T = value_t<S>;
+  const S one(1), border = S(sizeof(T) == 8 ? T(1 + 1e-12) : T(1 + 1e-6));
   PlaceInBox<S> r;
   r.c = transpose_times(box.R, x - box.x);
-  r.inside = mask_t<S>(true);
+  S outside(0);
   for (int i = 0; i < 3; ++i) {
     r.sign[i] = select(r.c[i] > S(0), one, S(-1));
-    r.clamped[i] = abs(r.c[i]) > box.size[i];
+    r.clamped[i] = abs(r.c[i]) > border * box.size[i];
     r.q[i] = select(r.clamped[i], r.sign[i] * box.size[i], r.c[i]);
-    r.inside = r.inside & (!r.clamped[i]);
+    const S gap = r.q[i] - r.c[i];
+    outside += gap * gap;
   }
+  // On the surface, to rounding, counts as inside: there the face has a normal and the gap has none.
+  r.inside = outside < S(sizeof(T) == 8 ? T(1e-30) : T(1e-14));
   const S depth[3] = {box.size[0] - abs(r.c[0]), box.size[1] - abs(r.c[1]), box.size[2] - abs(r.c[2])};
   r.nearest[0] = (depth[0] <= depth[1]) & (depth[0] <= depth[2]);
   r.nearest[1] = (!r.nearest[0]) & (depth[1] <= depth[2]);
