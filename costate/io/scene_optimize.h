@@ -2,7 +2,7 @@
 //
 // After every iteration the state (the optimiser's memory, the best point, the loss of every iteration) is written to `state_file`, a
 // JSON object; a run that is given the same scene and that file continues where it left off, with the same bits as if it had never
-// stopped. Tests: tests/io/scene_optimize_test.cpp.
+// stopped. Tests: tests/apps/scene_test.cpp.
 #pragma once
 
 #include <functional>
