@@ -6,33 +6,15 @@
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
+#include "costate/rigid/contact_pairs.h"
 #include "costate/rigid/step.h"
 
 namespace costate::rigid {
 namespace {
 
-// Whether geoms of different bodies may touch.
-bool may_touch(const Model& model) {
-  if (!model.options.constraint || !model.options.contact) return false;
-  if (!model.pairs.empty()) return true;
-  for (const Geom& a : model.geoms) {
-    for (const Geom& b : model.geoms) {
-      const int one = model.bodies[static_cast<std::size_t>(a.body)].weld,
-                two = model.bodies[static_cast<std::size_t>(b.body)].weld;
-      if (one != two && ((a.contype & b.conaffinity) || (b.contype & a.conaffinity))) return true;
-    }
-  }
-  return false;
-}
-
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
-  if (may_touch(model)) {
-    throw Error({"contact between geoms is not simulated here",
-                 {},
-                 "set options.contact = false (MJCF: <option><flag contact=\"disable\"/></option>) to let "
-                 "them pass through each other"});
-  }
+  refuse_unknown_pairs(model);
   if (model.options.density != 0 || model.options.viscosity != 0) {
     throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
   }
@@ -111,7 +93,7 @@ class RigidSystem final : public System<Real> {
   struct Scratch : Workspace {
     explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
     StepWork<S> work;
-    std::vector<S> zones;  // rows that pull (1) or not (0) in step `zones_of`
+    std::vector<S> zones;  // of the rows' force laws in step `zones_of`
     std::int64_t zones_of = -1;
     std::unique_ptr<StepWork<D>> dual;  // made on first use: twice the memory
   };
@@ -212,16 +194,15 @@ class RigidSystem final : public System<Real> {
     return {x, run.u ? run.u + (k / run.hold) * this->control_size() : nullptr, run.p};
   }
 
-  // For the report: the adjoint's residual, and steps in which a limit or dry friction changed its zone. Called from the last
+  // For the report: the adjoint's residual, and steps in which a limit, dry friction or a contact changed its zone. Called from the last
   // step to the first.
   void notice(std::int64_t k, Scratch& scratch) const {
     ConstraintData<S>& c = scratch.work.c;
     if (stepper_.constraints.rows == 0) return;
     bool changed = false;
     for (std::size_t row = 0; row < scratch.zones.size(); ++row) {
-      const S zone = select(c.slope[row] != S(0), S(1), S(0));
-      changed |= any(zone != scratch.zones[row]);
-      scratch.zones[row] = zone;
+      changed |= any(c.zone[row] != scratch.zones[row]);
+      scratch.zones[row] = c.zone[row];
     }
     if (changed && scratch.zones_of == k + 1) scratch.diagnostics.mode_switches.push_back(k + 1);
     scratch.zones_of = k;
