@@ -41,12 +41,7 @@ void SceneTables::apply(const Setting& setting, const char* examples) {
   if (dot == std::string::npos) wrong("'" + path + "' names nothing that can be set");
   TomlValue* const table = document_.root().find(path.substr(0, dot));
   if (!table || !table->is(Kind::table)) wrong("the file has no table [" + path.substr(0, dot) + "]");
-  TomlValue value;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);
-  const bool is_number = error == std::errc() && stop == text.data() + text.size();
-  value.kind = is_number ? Kind::number : text == "true" || text == "false" ? Kind::boolean : Kind::string;
-  if (value.kind == Kind::boolean) value.number = text == "true";
-  value.text = text;
+  TomlValue value = setting_value(text);
   const std::string key = path.substr(dot + 1);
   if (TomlValue* found = table->find(key)) {
     value.place = found->place;
