@@ -1,0 +1,19 @@
+"""costate: a differentiable physics engine. A simulator is a step and its transpose.
+
+    import costate
+
+    humanoid = costate.rigid.load("humanoid.xml")
+    sim = humanoid.rollout(steps=100, active=["geom/*/friction"])
+    value, grad = sim.value_and_grad(x0, u, p, loss=costate.loss.final("q", target))
+    grad.x0, grad.controls, grad.parameters["geom/foot/friction"], grad.report
+
+Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading axes.
+"""
+from . import _core, loss, rigid
+from ._core import (Check, Checkpoints, Error, Field, Gradient, GradientReport, Loss, Rollout, Signature, System,
+                    Trajectory, __version__, binomial, equations, reversible, segments, set_thread_count, store_all,
+                    thread_count)
+
+__all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Rollout", "Signature",
+           "System", "Trajectory", "binomial", "equations", "loss", "reversible", "rigid", "segments",
+           "set_thread_count", "store_all", "thread_count"]

@@ -1,0 +1,18 @@
+// What each file adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace costate::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+void bind_signature(nb::module_& m);
+void bind_reports(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_systems(nb::module_& m);
+void bind_rollout(nb::module_& m);
+void bind_models(nb::module_& m);
+
+}  // namespace costate::python
