@@ -11,9 +11,12 @@ Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading a
 """
 from . import _core, loss, rigid
 from ._core import (Check, Checkpoints, Error, Field, Gradient, GradientReport, Loss, Rollout, Signature, System,
-                    Trajectory, __version__, binomial, equations, reversible, segments, set_thread_count, store_all,
-                    thread_count)
+                    Program, Trajectory, __version__, binomial, equations, reversible, segments, set_thread_count,
+                    store_all, thread_count)
+from ._core import method_names as ode_methods
+from .ivp import solve_ivp
+from .trace import system, where
 
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Rollout", "Signature",
-           "System", "Trajectory", "binomial", "equations", "loss", "reversible", "rigid", "segments",
-           "set_thread_count", "store_all", "thread_count"]
+           "Program", "System", "Trajectory", "binomial", "equations", "loss", "ode_methods", "reversible", "rigid", "segments",
+           "set_thread_count", "solve_ivp", "store_all", "system", "thread_count", "where"]

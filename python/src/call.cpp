@@ -112,6 +112,8 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
     if (!batch.empty() && batch.back() == 1) batch.pop_back();
   } else if (batch.empty()) {  // one number for the whole field
     given.shape = {size};
+  } else if (product(batch) == size) {  // (size,), or the same numbers in a shape of the user's own
+    batch.clear();
   } else if (batch.back() == size) {
     batch.pop_back();
   } else {

@@ -30,4 +30,6 @@ NB_MODULE(_core, m) {
   bind_systems(m);
   bind_rollout(m);
   bind_models(m);
+  bind_recording(m);
+  bind_ode(m);
 }
