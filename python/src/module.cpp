@@ -12,6 +12,7 @@ void start(nb::module_& m) {
   m.attr("__version__") = COSTATE_VERSION;
   m.attr("simd_bytes") = COSTATE_EXPECT_SIMD_BYTES;
   listen_to_signals();
+  nb::set_leak_warnings(false);  // compiled functions of other libraries keep systems until the process ends
   m.def("set_thread_count", &set_thread_count, nb::arg("threads"),
         "Threads that the engine may use in this process; 0: one per core.");
   m.def("thread_count", &thread_count);
@@ -32,4 +33,7 @@ NB_MODULE(_core, m) {
   bind_models(m);
   bind_recording(m);
   bind_ode(m);
+#ifdef COSTATE_XLA
+  bind_jax(m);
+#endif
 }

@@ -16,5 +16,6 @@ void bind_rollout(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_ode(nb::module_& m);
+void bind_jax(nb::module_& m);  // where XLA's headers were found
 
 }  // namespace costate::python
