@@ -33,6 +33,10 @@ NB_MODULE(_core, m) {
   bind_models(m);
   bind_recording(m);
   bind_ode(m);
+  bind_optimisers(m);
+  bind_recordings(m);
+  bind_problems(m);
+  bind_scenes(m);
 #ifdef COSTATE_XLA
   bind_jax(m);
 #endif

@@ -16,6 +16,10 @@ void bind_rollout(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_ode(nb::module_& m);
+void bind_optimisers(nb::module_& m);
+void bind_recordings(nb::module_& m);
+void bind_problems(nb::module_& m);
+void bind_scenes(nb::module_& m);
 void bind_jax(nb::module_& m);  // where XLA's headers were found
 
 }  // namespace costate::python
