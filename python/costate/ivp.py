@@ -39,7 +39,7 @@ class _Shapes:
 
 
 def _program(function, states, shapes, outputs):
-    recording = _core.Recording()
+    recording = _core.Tracer()
     t = _wrap(recording.input("t", 1)[0])
     y = Array(_object_array(recording.input("x", states)))
     p = _object_array(recording.input("p", sum(shapes.sizes)))

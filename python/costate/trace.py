@@ -353,7 +353,7 @@ def _outputs(result, fields, name):
 
 def record(function, signature, one_output=False, shapes={}):
     """The Program of a function of (x, u, p, t, k) or of fields by name, in any order and leaving out what it does not need."""
-    recording = _core.Recording()
+    recording = _core.Tracer()
     roles = {"x": signature.states, "u": signature.controls, "p": signature.parameters}
     by_name = {f.name: f for fields in roles.values() for f in fields}
     values, arguments = {}, {}

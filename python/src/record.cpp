@@ -129,7 +129,7 @@ void bind_values(nb::module_& m) {
 
 void bind_recording(nb::module_& m) {
   bind_values(m);
-  nb::class_<Recording>(m, "Recording", "A function on its way to become a Program.")
+  nb::class_<Recording>(m, "Tracer", "A function on its way to become a Program.")
       .def(nb::init<>())
       .def("input", &Recording::input, "name"_a, "size"_a)
       .def("output", &Recording::output, "name"_a, "elements"_a)
