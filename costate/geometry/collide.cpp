@@ -2,8 +2,12 @@
 
 #include <cassert>
 
+#include "costate/geometry/box_box.h"
+#include "costate/geometry/capsule_box.h"
+#include "costate/geometry/plane_polyhedron.h"
 #include "costate/geometry/plane_round.h"
 #include "costate/geometry/round_pairs.h"
+#include "costate/geometry/sphere_solid.h"
 
 namespace costate::geometry {
 
@@ -13,33 +17,40 @@ constexpr int kTypes = 8;
 
 // Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh.
 constexpr int kSlots[kTypes][kTypes] = {
-    {0, 0, 1, 2, 0, 0, 0, 0},  // plane
+    {0, 0, 1, 2, 1, 4, 4, 3},  // plane
     {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
-    {0, 0, 1, 1, 0, 0, 0, 0},  // sphere
-    {0, 0, 0, 2, 0, 0, 0, 0},  // capsule
+    {0, 0, 1, 1, 0, 1, 1, 0},  // sphere
+    {0, 0, 0, 2, 0, 0, 2, 0},  // capsule
     {0, 0, 0, 0, 0, 0, 0, 0},  // ellipsoid
     {0, 0, 0, 0, 0, 0, 0, 0},  // cylinder
-    {0, 0, 0, 0, 0, 0, 0, 0},  // box
+    {0, 0, 0, 0, 0, 0, 8, 0},  // box
     {0, 0, 0, 0, 0, 0, 0, 0},  // mesh
 };
 
 constexpr int pair_code(ShapeType first, ShapeType second) { return kTypes * int(first) + int(second); }
+
+#define COSTATE_CASE(first, second) \
+  case pair_code(first, second):    \
+    return visit(first##_##second<S>, first##_##second##_vjp<S>)
 
 // Calls visit(pair, pair_vjp) for the pair's two functions.
 template <class S, class Visit>
 void with_pair(ShapeType first, ShapeType second, const Visit& visit) {
   using enum ShapeType;
   switch (pair_code(first, second)) {
-    case pair_code(plane, sphere):
-      return visit(plane_sphere<S>, plane_sphere_vjp<S>);
-    case pair_code(plane, capsule):
-      return visit(plane_capsule<S>, plane_capsule_vjp<S>);
-    case pair_code(sphere, sphere):
-      return visit(sphere_sphere<S>, sphere_sphere_vjp<S>);
-    case pair_code(sphere, capsule):
-      return visit(sphere_capsule<S>, sphere_capsule_vjp<S>);
-    case pair_code(capsule, capsule):
-      return visit(capsule_capsule<S>, capsule_capsule_vjp<S>);
+    COSTATE_CASE(plane, sphere);
+    COSTATE_CASE(plane, capsule);
+    COSTATE_CASE(plane, ellipsoid);
+    COSTATE_CASE(plane, cylinder);
+    COSTATE_CASE(plane, box);
+    COSTATE_CASE(plane, mesh);
+    COSTATE_CASE(sphere, sphere);
+    COSTATE_CASE(sphere, capsule);
+    COSTATE_CASE(sphere, cylinder);
+    COSTATE_CASE(sphere, box);
+    COSTATE_CASE(capsule, capsule);
+    COSTATE_CASE(capsule, box);
+    COSTATE_CASE(box, box);
     default:
       assert(contact_slots(first, second) == 0);
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "costate/geometry/contact_point.h"
+#include "costate/geometry/matrix_transpose.h"
 #include "costate/geometry/scalars.h"
 
 namespace costate::geometry {
@@ -30,14 +31,6 @@ COSTATE_INLINE void plane_ball_vjp(const Vec3<S>& x, const Vec3<S>& n, const Vec
   x_bar -= dist_bar * n;
   n_bar += bar.normal + dist_bar * from_plane - (r + half * dist) * bar.point;
   r_bar -= n_point_bar + dist_bar;
-}
-
-// Adds a cotangent to one column of a matrix's.
-template <class S>
-COSTATE_INLINE void add_to_column(Mat3<S>& m, int j, const Vec3<S>& v) {
-  m.e[0][j] += v.x;
-  m.e[1][j] += v.y;
-  m.e[2][j] += v.z;
 }
 
 COSTATE_GEOMETRY_PAIR(plane_sphere);

@@ -60,8 +60,9 @@ struct ConstraintData {
   std::vector<S> block,
       zone;  // of contacts: their slopes; of each row: which part of its force law acts, 0 none
   ContactData<S> contact;
-  S residual2 = S(0);    // of the last adjoint solve before refinement, relative, squared
-  bool in_play = false;  // some row of some world is
+  S residual2 = S(0);                   // of the last adjoint solve before refinement, relative, squared
+  bool in_play = false;                 // some row of some world is
+  mask_t<S> worlds = mask_t<S>(false);  // that have a row in play
 };
 
 // The rows of all contact points; lists their groups as active. Compiled in contact_rows.cpp.
@@ -371,6 +372,7 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
                const Data<S>& d, ConstraintData<S>& c) {
   const S dt = p[tree.p.whole_dt];
   c.active.clear();
+  c.worlds = mask_t<S>(cons.permanent);
   std::fill(c.zone.begin(), c.zone.end(), S(0));
   for (std::size_t index = 0; index < cons.groups.size(); ++index) {
     const ConstraintGroup& g = cons.groups[index];
@@ -396,6 +398,7 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
       const mask_t<S> present = kind == RowKind::limit ? mask_t<S>(geometry.r[i] < S(0)) : mask_t<S>(true);
       c.aref[row] = select(present, bodies ? reference.aref - bias[i] : reference.aref, S(0));
       c.D[row] = select(present, reference.D, S(0));
+      c.worlds = c.worlds | present;
       if (kind == RowKind::friction) c.loss[row] = p[friction_parameter(tree, g)];
     }
     if (in_play) c.active.push_back(int(index));

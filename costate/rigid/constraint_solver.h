@@ -265,7 +265,7 @@ template <class S>
 void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, ConstraintData<S>& c) {
   using T = value_t<S>;
   const S tolerance = S(T(sizeof(T) == 8 ? 1e-28 : 1e-12));
-  mask_t<S> running(true);
+  mask_t<S> running = c.worlds;
   for (int iteration = 0; iteration < cons.iterations; ++iteration) {
     multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());
     evaluate_rows(cons, c.a.data(), c);

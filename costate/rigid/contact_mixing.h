@@ -5,6 +5,8 @@
 //   solref        both time constants positive: w s1 + (1 - w) s2, w = solmix1 / (solmix1 + solmix2); else the smaller
 //   solimp        w s1 + (1 - w) s2
 //
+// Where two numbers are equal, larger and smaller have a corner, and both get half of the cotangent, as a central difference would give.
+//
 // Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling, rolling), which a <pair> states itself.
 // None is below 1e-5.
 //
@@ -24,6 +26,12 @@ struct ContactParameters {
   S soft[7];              // solref, solimp
   S friction[kMostRows];  // [k]: of row k; [0] unused
 };
+
+// How much of max(a, b) is a's: 1, 0, or a half at the corner.
+template <class S>
+COSTATE_INLINE S share_of_max(const S& a, const S& b) {
+  return select(a > b, S(1), select(a < b, S(0), S(value_t<S>(0.5))));
+}
 
 // Which of a geom's coefficients row k of a contact has.
 constexpr int friction_kind(int k) { return k <= 2 ? 0 : k == 3 ? 1 : 2; }
@@ -91,8 +99,10 @@ void contact_parameters(const Tree& tree, const GeomPair& g, const S* p, Contact
     const S w = mixing_weight(p[one.solmix], p[two.solmix]).w, rest = S(1) - w;
     const S *a = p + one.contact.solref, *b = p + two.contact.solref;
     const mask_t<S> times = (a[0] > S(0)) & (b[0] > S(0));
-    for (int i = 0; i < 2; ++i)
-      out.soft[i] = select(times, w * a[i] + rest * b[i], select(a[i] < b[i], a[i], b[i]));
+    for (int i = 0; i < 2; ++i) {
+      const S of_second = share_of_max(a[i], b[i]), share = select(times, w, S(1) - of_second);
+      out.soft[i] = share * a[i] + (S(1) - share) * b[i];
+    }
     a = p + one.contact.solimp;
     b = p + two.contact.solimp;
     for (int i = 0; i < 5; ++i) out.soft[2 + i] = w * a[i] + rest * b[i];
@@ -108,8 +118,8 @@ void contact_parameters(const Tree& tree, const GeomPair& g, const S* p, Contact
       if (g.chosen) {
         mu = p[(g.chosen == 1 ? one : two).friction + kind];
       } else {
-        const S a = p[one.friction + kind], b = p[two.friction + kind];
-        mu = select(a > b, a, b);
+        const S a = p[one.friction + kind], b = p[two.friction + kind], share = share_of_max(a, b);
+        mu = share * a + (S(1) - share) * b;
       }
     }
     out.friction[k] = select(mu < least, least, mu);
@@ -142,11 +152,9 @@ void contact_parameters_vjp(const Tree& tree, const GeomPair& g, const S* p, con
     const S *a = p + one.contact.solref, *b = p + two.contact.solref;
     const mask_t<S> times = (a[0] > S(0)) & (b[0] > S(0));
     for (int i = 0; i < 2; ++i) {
-      const mask_t<S> less = a[i] < b[i];
-      if (wanted(one.contact.solref))
-        p_bar[one.contact.solref + i] += select(times, w, select(less, S(1), S(0))) * bar.soft[i];
-      if (wanted(two.contact.solref))
-        p_bar[two.contact.solref + i] += select(times, rest, select(less, S(0), S(1))) * bar.soft[i];
+      const S share = select(times, w, S(1) - share_of_max(a[i], b[i]));
+      if (wanted(one.contact.solref)) p_bar[one.contact.solref + i] += share * bar.soft[i];
+      if (wanted(two.contact.solref)) p_bar[two.contact.solref + i] += (S(1) - share) * bar.soft[i];
       w_bar += select(times, (a[i] - b[i]) * bar.soft[i], S(0));
     }
     a = p + one.contact.solimp;
@@ -172,9 +180,9 @@ void contact_parameters_vjp(const Tree& tree, const GeomPair& g, const S* p, con
     if (g.chosen) {
       hand((g.chosen == 1 ? one : two).friction + kind, bar.friction[k]);
     } else {
-      const mask_t<S> larger = p[one.friction + kind] > p[two.friction + kind];
-      hand(one.friction + kind, select(larger, bar.friction[k], S(0)));
-      hand(two.friction + kind, select(larger, S(0), bar.friction[k]));
+      const S share = share_of_max(p[one.friction + kind], p[two.friction + kind]);
+      hand(one.friction + kind, share * bar.friction[k]);
+      hand(two.friction + kind, (S(1) - share) * bar.friction[k]);
     }
   }
 }

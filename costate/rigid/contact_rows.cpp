@@ -98,6 +98,7 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
   const RowReference<S> reference = row_reference(par.soft, kMixed, p[tree.p.whole_dt], cons.refsafe, false,
                                                   RowInput<S>{r, abs(r), vel[0], weight});
   const mask_t<S> present = point_in_play(mode, r);
+  c.worlds = c.worlds | present;
   S D = reference.D;
   if (cone && !cons.elliptic) D *= S(T(cons.impratio * 0.5)) / (mu * mu);
   c.D[row] = select(present, D, S(0));

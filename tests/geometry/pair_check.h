@@ -309,8 +309,11 @@ void expect_lanes(const Sampler& sample, double gate) {
       ShapeBar<T> one_a_bar = ShapeBar<T>::zero(), one_b_bar = ShapeBar<T>::zero();
       collide_vjp<T>(any_scene.types[0], any_scene.types[1], one_a, one_b, T(any_scene.margin),
                      one_bar.data(), one_a_bar, one_b_bar);
+      double size =
+          1;  // a ball about to touch a corner turns its normal fast: what is rounding there is large elsewhere
+      for (int i = 0; i < kShapeNumbers; ++i)
+        size = std::max<double>(size, std::abs(number(one_a_bar, i)) + std::abs(number(one_b_bar, i)));
       for (int i = 0; i < kShapeNumbers; ++i) {
-        const double size = 1 + std::abs(number(one_a_bar, i)) + std::abs(number(one_b_bar, i));
         ASSERT_NEAR(number(a_bar, i)[l], number(one_a_bar, i), 100 * gate * size);
         ASSERT_NEAR(number(b_bar, i)[l], number(one_b_bar, i), 100 * gate * size);
       }
