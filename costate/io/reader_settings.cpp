@@ -27,15 +27,17 @@ void ProblemReader::apply(const Setting& setting) {
     key.resize(bracket);
   }
 
-  TomlValue value;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value.number);
-  const bool is_number = error == std::errc() && stop == end;
-  if (is_number && !std::isfinite(value.number)) wrong("the value is not a finite number", "");
-  if (!is_number && section != "solve") wrong("'" + text + "' is not a number", "write " + path + "=1.5");
-  value.kind = is_number ? Kind::number : text == "true" || text == "false" ? Kind::boolean : Kind::string;
-  if (value.kind == Kind::boolean) value.number = text == "true";
-  value.text = text;
+  TomlValue value = setting_value(text);
+  const auto must_be_a_number = [&](const TomlValue& v) {
+    if (v.is(Kind::number) && !std::isfinite(v.number)) wrong("the value is not a finite number", "");
+    if (!v.is(Kind::number) && section != "solve")
+      wrong("'" + v.text + "' is not a number", "write " + path + "=1.5");
+  };
+  if (value.is(Kind::array)) {
+    for (const TomlValue& item : value.items) must_be_a_number(item);
+  } else {
+    must_be_a_number(value);
+  }
 
   TomlValue* const table = document_.root().find(section);
   if (!table || !table->is(Kind::table)) wrong("the file has no [" + section + "]", "");
@@ -51,7 +53,12 @@ void ProblemReader::apply(const Setting& setting) {
     target = target->find("values");
     if (!target) wrong("the control has no values", "");
   }
-  if (!index.empty() || target->is(Kind::array)) {
+  const bool whole_array = index.empty() && value.is(Kind::array) && target->is(Kind::array);
+  if (whole_array && section != "solve" && value.items.size() != target->items.size())
+    wrong(key + " is an array of " + std::to_string(target->items.size()) + " elements, not of " +
+              std::to_string(value.items.size()),
+          "");
+  if (!whole_array && (!index.empty() || target->is(Kind::array))) {
     std::size_t i = 0;
     const auto parsed = std::from_chars(index.data(), index.data() + index.size(), i);
     if (index.empty() || parsed.ec != std::errc() || parsed.ptr != index.data() + index.size() ||
@@ -62,7 +69,10 @@ void ProblemReader::apply(const Setting& setting) {
             target->is(Kind::array) ? "write " + section + "." + key + "[0]=..." : "leave the index out");
     target = &target->items[i];
   }
+  if (value.is(Kind::array) && !target->is(Kind::array) && section != "solve")
+    wrong(key + " is one number", "write " + path + "=1.5");
   value.place = target->place;
+  for (TomlValue& item : value.items) item.place = target->place;
   *target = value;
 }
 

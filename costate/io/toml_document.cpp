@@ -16,6 +16,7 @@ struct ParserIsLost {};
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "costate/ad/program.h"
 #include "costate/core/error.h"
@@ -340,6 +341,36 @@ void TomlDocument::require_known_keys(const TomlValue& table, const std::vector<
     fail(table.key_places[i], "unknown key '" + table.keys[i] + "' in " + where,
          suggestion(table.keys[i], known));
   }
+}
+
+TomlValue setting_value(std::string_view text) {
+  const auto trimmed = [](std::string_view t) {
+    while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
+    while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
+    return t;
+  };
+  text = trimmed(text);
+  TomlValue value;
+  value.text = text;
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    value.kind = TomlValue::Kind::array;
+    std::string_view rest = trimmed(text.substr(1, text.size() - 2));
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      value.items.push_back(setting_value(rest.substr(0, comma)));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return value;
+  }
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);
+  if (error == std::errc() && stop == text.data() + text.size()) {
+    value.kind = TomlValue::Kind::number;
+    value.whole = text.find_first_not_of("+-0123456789") == std::string_view::npos;
+  } else {
+    value.kind = text == "true" || text == "false" ? TomlValue::Kind::boolean : TomlValue::Kind::string;
+    value.number = text == "true";
+  }
+  return value;
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {

@@ -68,6 +68,9 @@ class TomlDocument {
   TomlValue root_;
 };
 
+// What NAME=TEXT on a command line means: a number, a boolean, an array of such, "[1, 2]", or else a string.
+TomlValue setting_value(std::string_view text);
+
 // "did you mean 'x'?", or a list of what there is.
 std::string suggestion(std::string_view name, const std::vector<std::string>& known);
 

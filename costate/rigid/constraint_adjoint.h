@@ -247,7 +247,7 @@ void group_geometry_vjp(const Tree& tree, const ConstraintGroup& g, const S* p, 
 template <class S>
 void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
                     const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
-  const S dt = p[tree.p.dt];
+  const S dt = p[tree.p.whole_dt];
   const S* nu = c.nu.data();
   multiply_rows(cons, c, nu, c.Jd.data());
   S dt_bar(0);
@@ -306,7 +306,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     group_geometry_vjp(tree, g, p, q, r_bar, static_cast<const S*>(J_bar), acc_bar, wanted, bar, d);
   }
   if (!cons.pairs.empty()) contact_vjp(tree, cons, p, q, v, a, wanted, bar, d, c, dt_bar);
-  if (wanted(tree.p.dt)) bar.p[tree.p.dt] += dt_bar;
+  if (wanted(tree.p.dt)) bar.p[tree.p.whole_dt] += dt_bar;
 }
 
 }  // namespace costate::rigid

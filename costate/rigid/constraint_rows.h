@@ -370,7 +370,7 @@ bool far_away(RowKind kind, const S& r) {
 template <class S>
 void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
                const Data<S>& d, ConstraintData<S>& c) {
-  const S dt = p[tree.p.dt];
+  const S dt = p[tree.p.whole_dt];
   c.active.clear();
   c.worlds = mask_t<S>(cons.permanent);
   std::fill(c.zone.begin(), c.zone.end(), S(0));

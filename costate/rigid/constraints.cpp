@@ -127,7 +127,12 @@ class Maker {
       std::set_symmetric_difference(first.begin(), first.end(), second.begin(), second.end(),
                                     std::back_inserter(dofs));
       const int index = int(c_.pairs.size());
-      c_.pairs.push_back({geoms, one, two, int(c_.groups.size()), c_.points});
+      const auto round = [&](int geom) {
+        const GeomType type = tree_.geoms[static_cast<std::size_t>(geom)].type;
+        return type == GeomType::plane || type == GeomType::sphere || type == GeomType::capsule;
+      };
+      c_.pairs.push_back(
+          {geoms, one, two, int(c_.groups.size()), c_.points, round(geoms.first) && round(geoms.second)});
       c_.points += geoms.slots;
       for (int slot = 0; slot < geoms.slots; ++slot) {
         ConstraintGroup& g = add(GroupKind::contact, RowKind::contact, index, geoms.condim, dofs, {});

@@ -44,7 +44,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
   // Reference acceleration: the normal row, and the damping of the others.
   const RowInput<S> in{r, abs(r), vel[0], weight};
   const int own = own_damping(tree, pair.geoms);
-  const S normal_damping = row_reference(par.soft, kMixed, p[tree.p.dt], cons.refsafe, false, in).B;
+  const S normal_damping = row_reference(par.soft, kMixed, p[tree.p.whole_dt], cons.refsafe, false, in).B;
   const S damping = tangential_damping(tree, cons, pair.geoms, par, p, normal_damping);
   S damping_bar(0);
   for (int i = 1; i < rows; ++i) {
@@ -52,15 +52,16 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
     damping_bar -= vel[i] * out.g[i];
   }
   const RowInput<S> in_bar =
-      row_reference_vjp(par.soft, kMixed, p[tree.p.dt], cons.refsafe, false, in, out.g[0], D_bar,
+      row_reference_vjp(par.soft, kMixed, p[tree.p.whole_dt], cons.refsafe, false, in, out.g[0], D_bar,
                         par_bar.soft, par_bar.soft + kMixed.solimp, dt_bar, own < 0 ? damping_bar : S(0));
   if (own >= 0) {
     const S* solref = p + own;
     S soft[7] = {solref[0], solref[1]}, soft_bar[7];
     for (int i = 0; i < 5; ++i) soft[2 + i] = par.soft[kMixed.solimp + i];
     for (S& x : soft_bar) x = S(0);
-    row_reference_vjp(soft, kMixed, p[tree.p.dt], cons.refsafe, true, RowInput<S>{S(0), S(0), S(0), weight},
-                      S(0), S(0), soft_bar, soft_bar + kMixed.solimp, dt_bar, damping_bar);
+    row_reference_vjp(soft, kMixed, p[tree.p.whole_dt], cons.refsafe, true,
+                      RowInput<S>{S(0), S(0), S(0), weight}, S(0), S(0), soft_bar, soft_bar + kMixed.solimp,
+                      dt_bar, damping_bar);
     for (int i = 0; i < 5; ++i) par_bar.soft[2 + i] += soft_bar[2 + i];
     if (wanted(own)) {
       p_bar[own] += soft_bar[0];
@@ -68,7 +69,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
     }
   }
   out.h[0] = in_bar.vel;
-  out.r = in_bar.r - in_bar.e;  // e = |r|, r < 0
+  out.r = in_bar.r - select(r < S(0), in_bar.e, -in_bar.e);  // e = |r|
 
   if (cone) {
     S mu_bar[kMostRows];
@@ -182,6 +183,20 @@ void shape_vjp(const Tree& tree, int index, const S* p, const Wanted& wanted, S*
   }
 }
 
+template <class S>
+void margin_vjp(const Tree& tree, const TouchingPair& pair, const S& margin_bar, const Wanted& wanted,
+                S* p_bar) {
+  if (pair.geoms.pair >= 0) {
+    const int at = tree.p.pairs[static_cast<std::size_t>(pair.geoms.pair)].margin;
+    if (wanted(at)) p_bar[at] += margin_bar;
+    return;
+  }
+  for (const int g : {pair.geoms.first, pair.geoms.second}) {
+    const int at = tree.geoms[static_cast<std::size_t>(g)].p.margin;
+    if (wanted(at)) p_bar[at] += margin_bar;
+  }
+}
+
 }  // namespace
 
 template <class S>
@@ -211,7 +226,7 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
       const auto at = static_cast<std::size_t>(pair.point + slot);
       const geometry::ContactPoint<S>& point = contact.points[at];
       point_bars[slot] = geometry::ContactPoint<S>::zero();
-      if (!any(point.dist < margin)) continue;
+      if (!any(point_in_play(contact.modes[at], point.dist - margin))) continue;
       const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
       const RowsBar<S> rows =
           rows_vjp(tree, cons, pair, g, par, point.dist - margin, p, v, wanted, par_bar, bar.p, dt_bar, c);
@@ -222,22 +237,50 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
                           contact.shapes[two], margin, point_bars, contact.shape_bars[one],
                           contact.shape_bars[two]);
     contact_parameters_vjp(tree, pair.geoms, p, par_bar, wanted, bar.p);
-    if (pair.geoms.pair >= 0) {
-      const int at = tree.p.pairs[static_cast<std::size_t>(pair.geoms.pair)].margin;
-      if (wanted(at)) bar.p[at] += margin_bar;
-    } else {
-      for (const std::size_t g : {one, two}) {
-        if (wanted(tree.geoms[g].p.margin)) bar.p[tree.geoms[g].p.margin] += margin_bar;
-      }
-    }
+    margin_vjp(tree, pair, margin_bar, wanted, bar.p);
   }
   dofs_vjp(tree, static_cast<const S*>(c.nu.data()), a, v, bar.v, d, contact);
   for (const int i : cons.geoms) shape_vjp(tree, i, p, wanted, bar.p, d, contact);
 }
 
-#define COSTATE_INSTANTIATE(S)                                                                       \
-  template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*, \
-                            const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&);
+template <class S>
+void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* gap_bar,
+                      const Wanted& wanted, S* q_bar, S* p_bar, Data<S>& d, ContactData<S>& c) {
+  for (const int i : cons.geoms) c.shape_bars[static_cast<std::size_t>(i)] = geometry::ShapeBar<S>::zero();
+  for (const TouchingPair& pair : cons.pairs) {
+    const auto one = static_cast<std::size_t>(pair.geoms.first),
+               two = static_cast<std::size_t>(pair.geoms.second);
+    S margin_bar(0);
+    bool wants = false;
+    geometry::ContactPoint<S>* point_bars = c.point_bars.data();
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      point_bars[slot] = geometry::ContactPoint<S>::zero();
+      point_bars[slot].dist = gap_bar[pair.point + slot];
+      margin_bar -= point_bars[slot].dist;
+      wants |= any(point_bars[slot].dist != S(0));
+    }
+    if (!wants) continue;
+    geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, c.shapes[one], c.shapes[two],
+                          contact_margin(tree, pair.geoms, p), point_bars, c.shape_bars[one],
+                          c.shape_bars[two]);
+    margin_vjp(tree, pair, margin_bar, wanted, p_bar);
+  }
+  for (auto* forces : {&d.wrench, &d.axis_bar, &d.v_bar, &d.a_bar, &d.w_bar})
+    std::fill(forces->begin(), forces->end(), Force<S>::zero());
+  for (const int i : cons.geoms) shape_vjp(tree, i, p, wanted, p_bar, d, c);
+  // Where bodies are, and nothing that moves.
+  const S* zeros = d.zeros.data();
+  rnea_forward<S>(tree, Vec3<S>::zero(), zeros, zeros, d);
+  virtual_velocities<S>(tree, zeros, d);
+  rnea_vjp<S>(tree, p, q, zeros, zeros, zeros, true, wanted,
+              {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
+}
+
+#define COSTATE_INSTANTIATE(S)                                                                         \
+  template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*,   \
+                            const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&); \
+  template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,        \
+                                 const Wanted&, S*, S*, Data<S>&, ContactData<S>&);
 COSTATE_INSTANTIATE(double)
 COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)

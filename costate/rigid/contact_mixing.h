@@ -64,7 +64,7 @@ COSTATE_INLINE S tangential_damping(const Tree& tree, const Constraints& cons, c
   const int own = own_damping(tree, g);
   if (own < 0) return normal;
   const S dmax = clip(par.soft[kMixed.solimp + 1], kLowestImpedance, kHighestImpedance);
-  return stiffness(p + own, dmax, p[tree.p.dt], cons.refsafe, true).B;
+  return stiffness(p + own, dmax, p[tree.p.whole_dt], cons.refsafe, true).B;
 }
 
 // w, and its slopes by solmix1 and solmix2.

@@ -66,9 +66,9 @@ bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const Con
 // The rows of one contact point.
 template <class S>
 void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& pair, const ConstraintGroup& g,
-                const ContactParameters<S>& par, const S& margin, const geometry::ContactPoint<S>& point,
-                const Mat3<S>& frame, const S* p, const S* q, const S* v, const Data<S>& d,
-                ConstraintData<S>& c) {
+                const ContactParameters<S>& par, const S& margin, const S& mode,
+                const geometry::ContactPoint<S>& point, const Mat3<S>& frame, const S* p, const S* q,
+                const S* v, const Data<S>& d, ConstraintData<S>& c) {
   const Vec3<S> x[2] = {
       point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
       point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
@@ -97,9 +97,9 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
   S weight = contact_weight(tree, pair, p);
   if (cone && !cons.elliptic) weight *= S(1) + mu * mu;
   const S r = point.dist - margin;
-  const RowReference<S> reference = row_reference(par.soft, kMixed, p[tree.p.dt], cons.refsafe, false,
+  const RowReference<S> reference = row_reference(par.soft, kMixed, p[tree.p.whole_dt], cons.refsafe, false,
                                                   RowInput<S>{r, abs(r), vel[0], weight});
-  const mask_t<S> present = r < S(0);
+  const mask_t<S> present = point_in_play(mode, r);
   c.worlds = c.worlds | present;
   S D = reference.D;
   if (cone && !cons.elliptic) D *= S(T(cons.impratio * 0.5)) / (mu * mu);
@@ -134,23 +134,42 @@ void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S
     ContactParameters<S> par;
     bool touches = false;
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      if (!any(points[slot].dist < margin)) continue;
+      const auto at = static_cast<std::size_t>(pair.point + slot);
+      if (!any(point_in_play(contact.modes[at], points[slot].dist - margin))) continue;
       if (!touches) contact_parameters(tree, pair.geoms, p, par);
       touches = true;
-      const auto at = static_cast<std::size_t>(pair.point + slot);
       contact.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
       const int group = pair.group + slot;
-      point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin, points[slot],
-                 contact.frames[at], p, q, v, d, c);
+      point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin,
+                 contact.modes[at], points[slot], contact.frames[at], p, q, v, d, c);
       c.active.push_back(group);
     }
     if (touches) contact.touching.push_back(int(i));
   }
 }
 
+template <class S>
+void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                  ContactData<S>& c, S* gap) {
+  place_shapes(tree, cons, p, q, d, c);
+  std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
+  for (const TouchingPair& pair : cons.pairs) {
+    const auto one = static_cast<std::size_t>(pair.geoms.first),
+               two = static_cast<std::size_t>(pair.geoms.second);
+    const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
+    const S margin = contact_margin(tree, pair.geoms, p);
+    if (!maybe_near(pair, first == GeomType::plane, margin, c)) continue;
+    geometry::ContactPoint<S>* points = c.points.data() + pair.point;
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) gap[pair.point + slot] = points[slot].dist - margin;
+  }
+}
+
 #define COSTATE_INSTANTIATE(S)                                                                              \
   template void contact_rows(const Tree&, const Constraints&, const S*, const S*, const S*, const Data<S>&, \
-                             ConstraintData<S>&);
+                             ConstraintData<S>&);                                                           \
+  template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
+                             ContactData<S>&, S*);
 COSTATE_INSTANTIATE(double)
 COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)

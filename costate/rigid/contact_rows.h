@@ -31,6 +31,7 @@ struct ContactData {
         reach(shapes.size()),
         points(static_cast<std::size_t>(cons.points)),
         frames(points.size()),
+        modes(points.size(), S(0)),
         shape_bars(shapes.size()),
         by_nu(cons.pairs.empty() ? 0 : cons.all_bodies),
         by_a(by_nu.size()),
@@ -46,6 +47,7 @@ struct ContactData {
   std::vector<S> reach;                    // radii of bounding spheres
   std::vector<geometry::ContactPoint<S>> points;
   std::vector<Mat3<S>> frames;
+  std::vector<S> modes;       // of each point: > 0 in play, < 0 not, 0 as its distance says
   std::vector<int> touching;  // pairs with a point in play in some world
 
   // The transpose: cotangents of one pair's points and of all shapes; wrenches on bodies whose product with a dof's nu, a and v is the cotangent of its
@@ -55,5 +57,16 @@ struct ContactData {
   std::vector<Force<S>> by_nu, by_a, by_v;
   std::vector<Motion<S>> motion;
 };
+
+// Which worlds have a point in play, given r = dist - margin.
+template <class S>
+COSTATE_INLINE mask_t<S> point_in_play(const S& mode, const S& r) {
+  return (mode > S(0)) | ((mode == S(0)) & (r < S(0)));
+}
+
+// r = dist - margin of every contact point of a state; kFar where the bounding spheres are far from each other. Needs kinematics.
+template <class S>
+void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                  ContactData<S>& c, S* gap);
 
 }  // namespace costate::rigid

@@ -330,6 +330,7 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   map.size = static_cast<int>(signature.parameters());
   map.prepared_size = map.size;
   for (auto& unit : map.units) unit.inverse_norm = map.prepared_size++;
+  map.whole_dt = map.prepared_size++;
   const auto inverse_norm = [&](int at) {
     for (const auto& unit : map.units) {
       if (unit.at == at) return unit.inverse_norm;

@@ -47,6 +47,12 @@ Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective
 
 // Needs a parameter "dt", shared by all worlds; the rollout with dt/2 has twice the steps and holds controls twice as long. The
 // objective must only have a final term.
+struct TimeStepChange {
+  double gradient = 0, loss = 0;  // relative
+};
+template <class Real>
+TimeStepChange time_step_change(std::shared_ptr<const System<Real>> system, RolloutOptions options,
+                                const Arguments<Real>& at, const Objective<Real>& objective);
 template <class Real>
 Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions options,
                  const Arguments<Real>& at, const Objective<Real>& objective);

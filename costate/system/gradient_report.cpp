@@ -18,6 +18,12 @@ constexpr double kVanishing = 1e-12;
 
 }  // namespace
 
+bool GradientReport::discretisation_dominated() const {
+  constexpr double kMost = 0.05;
+  return gradient_by_time_step && *gradient_by_time_step > kMost &&
+         loss_by_time_step.value_or(0) < 0.5 * *gradient_by_time_step;
+}
+
 void GradientReport::conclude(double epsilon) {
   signal_horizon = steps;
   const std::size_t n = adjoint_norm.size();
@@ -75,6 +81,14 @@ void GradientReport::conclude(double epsilon) {
                      ": the loss is rough at this scale (contact, chaos), or the physics has a wrong "
                      "derivative; run the checks");
   }
+  if (discretisation_dominated()) {
+    label = "discretisation-dominated";
+    advice.push_back(
+        "from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step) +
+        " of itself and the loss by " + number(*loss_by_time_step) +
+        ": it is the gradient of the time grid, not of the physics; split steps at contact onset "
+        "(onset = split), reduce dt, or smooth over the phase of the impact");
+  }
   if (!masked_worlds.empty()) {
     advice.push_back(std::to_string(masked_worlds.size()) +
                      " worlds diverged and were left out of value and gradient (first: world " +
@@ -93,6 +107,10 @@ std::string GradientReport::to_text() const {
   }
   if (energy_drift) text += "energy:   drift " + number(*energy_drift) + "\n";
   if (spot_check) text += "check:    directional difference agrees to " + number(*spot_check) + "\n";
+  if (gradient_by_time_step) {
+    text += "time step: from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step) +
+            ", the loss by " + number(loss_by_time_step.value_or(0)) + "\n";
+  }
   if (adjoint_residual > 0) text += "solver:   adjoint residual " + number(adjoint_residual) + "\n";
   for (const std::string& line : advice) text += "advice:   " + line + "\n";
   return text;

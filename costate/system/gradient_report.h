@@ -18,7 +18,7 @@ namespace costate {
 
 struct GradientReport {
   std::string estimator = "pathwise";  // how the gradient was made
-  std::string label = "exact";         // exact | exact up to rounding | biased: ...
+  std::string label = "exact";         // exact | exact up to rounding | discretisation-dominated | biased: ...
   std::string schedule;                // checkpoint schedule
   std::int64_t steps = 0, worlds = 0;
   std::int64_t advances = 0;      // steps taken again or before the tape, all worlds of a block counted once
@@ -35,9 +35,14 @@ struct GradientReport {
   double adjoint_residual = 0;              // of implicit solves
   std::optional<double> energy_drift;  // |E_T - E_0| / |E_0|, worst world, where the physics has an energy
   std::optional<double> spot_check;    // relative error of one directional difference, where asked for
+  // Relative change of gradient and loss from dt to dt/2, where asked for.
+  std::optional<double> gradient_by_time_step, loss_by_time_step;
   std::vector<std::int64_t> masked_worlds;  // diverged and left out
 
   std::vector<std::string> advice;
+
+  // The gradient is that of the time grid: it changes with dt and the loss does not (both are known).
+  bool discretisation_dominated() const;
 
   // From the norms: the rates, the horizon and the advice. epsilon is that of the number type.
   void conclude(double epsilon);

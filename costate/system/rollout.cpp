@@ -12,6 +12,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/system/block.h"
+#include "costate/system/checks.h"
 #include "costate/system/collector.h"
 #include "costate/system/keeper.h"
 
@@ -379,6 +380,11 @@ Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& argument
     return block;
   });
   if (impl_->options.spot_check) impl_->spot_check(*this, arguments, objective, out);
+  if (impl_->options.time_step_check) {
+    const auto change = check::time_step_change<Real>(impl_->system, impl_->options, arguments, objective);
+    out.report.gradient_by_time_step = change.gradient;
+    out.report.loss_by_time_step = change.loss;
+  }
   out.report.conclude(std::numeric_limits<Real>::epsilon());
   return out;
 }

@@ -40,6 +40,7 @@ struct RolloutOptions {
   std::uint64_t seed = 0;
   OnDivergence on_divergence = OnDivergence::stop;
   bool spot_check = false;  // compare each gradient with one directional difference (two more forward passes)
+  bool time_step_check = false;  // compare each gradient with the one at dt/2 (check::time_step; twice the cost)
 };
 
 template <class Real>

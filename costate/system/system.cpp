@@ -1,6 +1,7 @@
 #include "costate/system/system.h"
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 
 namespace costate {
 namespace {
@@ -55,6 +56,7 @@ void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real*
     step(run.context(k), inputs_of(*this, run, k, states.base + slot * size), states.base + next * size,
          tape ? tape + j * tape_size() * lanes() : nullptr, work);
     slot = next;
+    stop_if_interrupted();
   }
 }
 
@@ -71,6 +73,7 @@ void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real*
              {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar},
              active, work);
     slot = next;
+    stop_if_interrupted();
   }
 }
 

@@ -69,6 +69,18 @@ TEST(Problem, SettingsThatNameNothingAreMistakes) {
   EXPECT_NE(mistake(kDecay, {{"solve.t2", "1"}}).find("unknown key 't2'"), std::string::npos);
 }
 
+TEST(Problem, AWholeArrayIsSetAtOnce) {
+  const std::string text =
+      "[state]\nu = [1.0, 2.0]\nw = 1.0\n[equations]\nu = [\"-u[0]\", \"-u[1]\"]\nw = \"0\"\n[solve]\nt1 = "
+      "1.0\n";
+  EXPECT_EQ(parse(text, {{"state.u", "[3, 4.5]"}}).y0, (std::vector<double>{3, 4.5, 1}));
+  EXPECT_NE(mistake(text, {{"state.u", "[3]"}}).find("u is an array of 2 elements, not of 1"),
+            std::string::npos);
+  EXPECT_NE(mistake(text, {{"state.u", "[3, x]"}}).find("'x' is not a number"), std::string::npos);
+  EXPECT_NE(mistake(text, {{"state.w", "[3, 4]"}}).find("w is one number"), std::string::npos);
+  EXPECT_NE(mistake(text, {{"state.u", "3"}}).find("u is an array of 2 elements"), std::string::npos);
+}
+
 // A leaking tank that is filled whenever it is half empty. The flow is an algebraic state, or put in by hand.
 TEST(Problem, EventsAndAlgebraicEquationsGiveWhatEliminationGives) {
   const std::string head = "[state]\nx = 1.0\n", rest = R"(

@@ -77,6 +77,28 @@ const double kFinalLoss = 4.424874073408009e-3, kRunningLoss = 85.7705072010927,
              kVanDerPolY = -0.8370774502947651, kDragY = 3.316160783656088, kBallH = 8.494217007606046,
              kRobertsonY1 = 0.71582706872;
 
+const std::string kTightest = "1e-14";
+const std::vector<Setting> kTight = {
+    {"solve.method", "dop853"}, {"solve.rtol", kTightest}, {"solve.atol", kTightest}};
+
+// As many of the printed digits as rounding leaves: what a sum of some hundred steps in double can hold. The cost at the end of Lotka-Volterra
+// is a small difference, and dG/dp1 one of numbers fifty times as large.
+INSTANTIATE_TEST_SUITE_P(
+    AllDigits, ReferenceProblem,
+    testing::Values(Reference{"lotka_volterra_final", "discrete", kTight, kFinalLoss, kFinal, 1e-12},
+                    Reference{"lotka_volterra_final", "forward", kTight, kFinalLoss, kFinal, 1e-12},
+                    Reference{"lotka_volterra_running", "discrete", kTight, kRunningLoss, kRunning, 4e-12},
+                    Reference{"lotka_volterra_running", "forward", kTight, kRunningLoss, kRunning, 4e-12},
+                    Reference{"lorenz", "discrete", kTight, kLorenzZ, kLorenz, 3e-14},
+                    Reference{"lorenz", "forward", kTight, kLorenzZ, kLorenz, 3e-14},
+                    Reference{"van_der_pol", "discrete", kTight, kVanDerPolY, kVanDerPol, 5e-14},
+                    Reference{"van_der_pol", "forward", kTight, kVanDerPolY, kVanDerPol, 5e-14},
+                    Reference{"drag", "discrete", kTight, kDragY, kDrag, 1e-14},
+                    Reference{"drag", "forward", kTight, kDragY, kDrag, 1e-14},
+                    Reference{"bouncing_ball", "discrete", kTight, kBallH, kBall, 3e-14},
+                    Reference{"bouncing_ball", "forward", kTight, kBallH, kBall, 3e-14}),
+    [](const auto& r) { return r.param.file + "_" + r.param.adjoint; });
+
 INSTANTIATE_TEST_SUITE_P(
     Files, ReferenceProblem,
     testing::Values(

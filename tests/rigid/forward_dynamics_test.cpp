@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/rigid/differentiated_world.h"
 #include "tests/rigid/models.h"
 #include "tests/rigid/reference_model.h"
 
@@ -10,34 +11,8 @@ namespace {
 
 using test::vector_of;
 
-struct OneWorld {
-  explicit OneWorld(const Model& model)
-      : tree(make_tree(model, add_parameters(model, signature))), d(tree), r(tree) {
-    for (const Field& f : signature.fields(Role::parameter))
-      p.insert(p.end(), f.defaults.begin(), f.defaults.end());
-    p.resize(static_cast<std::size_t>(tree.p.prepared_size));
-    prepare_units(tree.p, p.data());
-    const auto n = static_cast<std::size_t>(tree.nv);
-    for (auto* m : {&da_dq, &da_dv, &da_dtau}) m->resize(n * n);
-  }
-  void differentiate(const std::vector<double>& q, const std::vector<double>& v,
-                     const std::vector<double>& tau) {
-    forward_dynamics(tree, p.data(), q.data(), v.data(), tau.data(), d);
-    forward_dynamics_derivatives(tree, p.data(), v.data(), d, r, da_dq.data(), da_dv.data(), da_dtau.data());
-  }
-  Signature signature;
-  Tree tree;
-  Data<double> d;
-  DerivativeData<double> r;
-  std::vector<double> p, da_dq, da_dv, da_dtau;
-};
-
-double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  double scale = 1, error = 0;
-  for (double x : theirs) scale = std::max(scale, std::abs(x));
-  for (std::size_t i = 0; i < theirs.size(); ++i) error = std::max(error, std::abs(ours[i] - theirs[i]));
-  return ours.size() == theirs.size() ? error / scale : 1e300;
-}
+using test::DifferentiatedWorld;
+using test::relative_error;
 
 Model model_of_pinocchio(const test::Json& json) {
   Model m;
@@ -67,7 +42,7 @@ Model model_of_pinocchio(const test::Json& json) {
 TEST(ForwardDynamics, RneaCrbaAbaAndTheirDerivativesArePinocchios) {
   const auto json = test::Json::parse(std::ifstream(COSTATE_RIGID_REFERENCE "_pinocchio.json"));
   const Model model = model_of_pinocchio(json);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   const auto n = static_cast<std::size_t>(model.nv);
   for (const auto& s : json.at("states")) {
     const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), tau = vector_of(s.at("tau"));
@@ -94,7 +69,7 @@ TEST(ForwardDynamics, RneaCrbaAbaAndTheirDerivativesArePinocchios) {
 // Free joints and several joints in a body: the derivatives against the transpose of RNEA, row by row.
 TEST(ForwardDynamics, DerivativesAreTheRowsOfTheTranspose) {
   Model model = test::zoo(Integrator::rk4);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   const auto n = static_cast<std::size_t>(model.nv);
   for (unsigned seed : {1u, 2u, 3u}) {
     const auto x = test::random_state(model, seed);

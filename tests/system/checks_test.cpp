@@ -1,0 +1,159 @@
+#include "costate/system/checks.h"
+
+#include <gtest/gtest.h>
+
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/error.h"
+#include "costate/ode/fixed_step_systems.h"
+#include "costate/system/lambda_system.h"
+
+namespace costate {
+namespace {
+
+// A pendulum one of whose derivatives is wrong by one part in a million.
+struct Wrong final : System<double> {
+  enum class In { nothing, state, parameter, control, tangent } in;
+  std::shared_ptr<System<double>> inner = ode::pendulum<double>(ode::Integrator::rk4, 0.02);
+  explicit Wrong(In what) : in(what) {}
+
+  static constexpr double kFactor = 1 + 1e-6;
+  void spoil(double* values, std::int64_t n) const {
+    for (std::int64_t i = 0; i < n; ++i) values[i] *= kFactor;
+  }
+  const Signature& signature() const override { return inner->signature(); }
+  int lanes() const override { return inner->lanes(); }
+  std::int64_t tape_size() const override { return inner->tape_size(); }
+  std::unique_ptr<Workspace> make_workspace() const override { return inner->make_workspace(); }
+  void step(const StepContext& at, const Inputs<double>& i, double* y, double* tape,
+            Workspace& w) const override {
+    inner->step(at, i, y, tape, w);
+  }
+  void step_jvp(const StepContext& at, const Inputs<double>& i, const Inputs<double>& dot, double* y,
+                double* y_dot, Workspace& w) const override {
+    inner->step_jvp(at, i, dot, y, y_dot, w);
+    if (in == In::tangent) spoil(y_dot, state_size());
+  }
+  void step_vjp(const StepContext& at, const Inputs<double>& i, const double* tape, const double* y_bar,
+                const Cotangents<double>& bar, const Activity& active, Workspace& w) const override {
+    AlignedBuffer<double> u(control_size()), p(parameter_size());
+    std::fill_n(u.data(), control_size(), 0.0);
+    std::fill_n(p.data(), parameter_size(), 0.0);
+    inner->step_vjp(at, i, tape, y_bar, {bar.x, u.data(), p.data()}, active, w);
+    if (in == In::state) spoil(bar.x, state_size());
+    if (in == In::control) spoil(u.data(), control_size());
+    if (in == In::parameter) spoil(p.data(), parameter_size());
+    for (std::int64_t k = 0; bar.u && k < control_size(); ++k) bar.u[k] += u.data()[k];
+    for (std::int64_t k = 0; bar.p && k < parameter_size(); ++k) bar.p[k] += p.data()[k];
+  }
+};
+
+struct Checked {
+  std::shared_ptr<const System<double>> system;
+  Rollout<double> rollout;
+  Arguments<double> at;
+  ObjectivePtr<double> objective;
+  explicit Checked(Wrong::In in)
+      : system(std::make_shared<Wrong>(in)),
+        rollout(system, {.steps = 40, .hold = 40}),
+        at(rollout.arguments()) {
+    at.x0 = {0.4, 0.1};
+    at.controls = {0.3};
+    objective = loss::final<double>(system->signature(), "q", {});
+  }
+};
+
+TEST(Checks, ARightGradientPasses) {
+  Checked c(Wrong::In::nothing);
+  EXPECT_TRUE(check::step_dot_product(*c.system, c.at).passed());
+  EXPECT_TRUE(check::dot_product(c.rollout, c.at).passed());
+  EXPECT_TRUE(check::stencil(c.rollout, c.at, *c.objective).passed());
+  EXPECT_TRUE(check::taylor(c.rollout, c.at, *c.objective).passed());
+}
+
+TEST(Checks, AnErrorOfAMillionthInAnyDerivativeIsCaught) {
+  for (const auto in : {Wrong::In::state, Wrong::In::parameter, Wrong::In::control, Wrong::In::tangent}) {
+    Checked c(in);
+    const auto dot = check::dot_product(c.rollout, c.at);
+    EXPECT_FALSE(dot.passed()) << int(in) << ": " << dot.to_text();
+    EXPECT_EQ(dot.to_text().substr(0, 4), "FAIL");
+    EXPECT_FALSE(check::step_dot_product(*c.system, c.at).passed()) << int(in);
+    const auto stencil = check::stencil(c.rollout, c.at, *c.objective);
+    EXPECT_EQ(stencil.passed(), in == Wrong::In::tangent) << int(in) << ": " << stencil.to_text();
+  }
+}
+
+// y = x^2 + |x|: away from 0 a parabola; with the wrong slope the remainder is of first order.
+TEST(Checks, TaylorSeesASlopeThatIsWrongByOnePart) {
+  Signature s;
+  s.state("x").parameter("a", 1.0);
+  const auto system = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return p[0] * x[0] * x[0]; });
+  Rollout<double> rollout(system, {.steps = 1, .active = {}});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.7};
+  const auto right = check::taylor(rollout, at, *loss::final_value<double>(s, "x"));
+  EXPECT_TRUE(right.passed()) << right.to_text();
+  // A corner inside the steps that it takes: no slope of 2.
+  const auto corner = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return p[0] * abs(x[0] - 0.7001); });
+  Rollout<double> bent(corner, {.steps = 1, .active = {}});
+  const auto wrong = check::taylor(bent, at, *loss::final_value<double>(s, "x"), {.step = 0.1});
+  EXPECT_FALSE(wrong.passed()) << wrong.to_text();
+}
+
+// A ball on a stiff spring floor, semi-implicit Euler: bounces at -1 of its speed for every dt, with a slope that is not -1.
+std::shared_ptr<System<double>> bouncing_ball() {
+  Signature s;
+  s.state("z").state("v").parameter("dt", 0.002);
+  return lambda_system<double, Sizes{.states = 2, .parameters = 1}>(s, [](auto x, auto, auto p) {
+    const auto force = select(x[0] < 0.0 * x[0], -1e4 * x[0], 0.0 * x[0]);
+    const auto v = x[1] + p[0] * force;
+    return std::array{x[0] + p[0] * v, v};
+  });
+}
+
+TEST(Checks, AGradientOfTheTimeGridIsCalledThat) {
+  const auto system = bouncing_ball();
+  Rollout<double> rollout(system, {.steps = 1000, .time_step_check = true});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.9371, -1};
+  const auto objective = loss::final_value<double>(system->signature(), "z");
+  const Gradient<double> g = rollout.value_and_gradient(at, *objective);
+  EXPECT_NEAR(g.value, 2 - 0.9371 - 3.14159 / 100,
+              0.003);                     // half a period on the floor: the trajectory is right
+  EXPECT_GT(std::abs(g.x0[0] + 1), 0.5);  // its slope is not
+  EXPECT_TRUE(g.report.discretisation_dominated());
+  EXPECT_EQ(g.report.label, "discretisation-dominated");
+  EXPECT_NE(g.report.to_text().find("gradient of the time grid"), std::string::npos) << g.report.to_text();
+  const auto result = check::time_step<double>(system, {.steps = 1000}, at, *objective);
+  EXPECT_FALSE(result.passed());
+  EXPECT_NE(result.detail.find("discretisation-dominated"), std::string::npos);
+  EXPECT_EQ(result.error, g.report.gradient_by_time_step.value());
+}
+
+TEST(Checks, AResolvedGradientKeepsItsLabel) {
+  const auto system = ode::pendulum<double>(ode::Integrator::rk4, 0.02);
+  Rollout<double> rollout(system, {.steps = 50, .hold = 50, .time_step_check = true});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.4, 0.1};
+  const auto g = rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {}));
+  EXPECT_LT(g.report.gradient_by_time_step.value(), 1e-6);
+  EXPECT_FALSE(g.report.discretisation_dominated());
+  EXPECT_EQ(g.report.label, "exact");
+}
+
+TEST(Checks, TheTimeStepCheckSaysWhatItNeeds) {
+  const auto system = ode::pendulum<double>(ode::Integrator::rk4, 0.02);
+  Rollout<double> rollout(system, {.steps = 4, .time_step_check = true});
+  const Arguments<double> at = rollout.arguments();
+  EXPECT_THROW(rollout.value_and_gradient(at, *loss::effort<double>(system->signature())), Error);
+  Signature s;
+  s.state("x");
+  const auto map =
+      lambda_system<double, Sizes{.states = 1}>(s, [](auto x, auto, auto) { return 0.5 * x[0]; });
+  Rollout<double> without(map, {.steps = 4, .time_step_check = true});
+  EXPECT_THROW(without.value_and_gradient(without.arguments(), *loss::final_value<double>(s, "x")), Error);
+}
+
+}  // namespace
+}  // namespace costate

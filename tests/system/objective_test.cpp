@@ -1,0 +1,102 @@
+#include "costate/system/objective.h"
+
+#include <gtest/gtest.h>
+
+#include "costate/core/error.h"
+
+namespace costate {
+namespace {
+
+Signature signature() {
+  Signature s;
+  s.state("q", 2).state("v").control("u", 2).parameter("m", 1.0);
+  return s;
+}
+
+// Value and derivatives of an objective at the state (q0, q1, v) = (1, 2, 3) and controls (4, 5) of one world.
+struct Evaluated {
+  double value = 0;
+  std::vector<double> x_bar = std::vector<double>(3), u_bar = std::vector<double>(2), p_bar = {0};
+};
+Evaluated evaluate(const Objective<double>& objective, std::int64_t k, std::int64_t steps) {
+  const double x[] = {1, 2, 3}, u[] = {4, 5}, p[] = {1};
+  Objective<double>::At at{.k = k, .steps = steps, .in = {x, k == steps ? nullptr : u, p}};
+  Evaluated e;
+  objective.value(at, &e.value);
+  objective.vjp(at, {e.x_bar.data(), k == steps ? nullptr : e.u_bar.data(), e.p_bar.data()});
+  return e;
+}
+
+TEST(Objective, TheFinalTermIsHalfTheSquaredDistance) {
+  const auto o = loss::final<double>(signature(), "q", {0.5, 4}, 3);
+  EXPECT_EQ(o->next(0, 10), 10);
+  EXPECT_EQ(o->previous(10, 10), 10);
+  EXPECT_EQ(o->previous(9, 10), -1);
+  EXPECT_EQ(o->next(11, 10), kNever);
+  const Evaluated e = evaluate(*o, 10, 10);
+  EXPECT_DOUBLE_EQ(e.value, 0.5 * 3 * (0.25 + 4));
+  EXPECT_EQ(e.x_bar, (std::vector<double>{3 * 0.5, 3 * -2.0, 0}));
+}
+
+TEST(Objective, AnEmptyTargetIsZero) {
+  EXPECT_DOUBLE_EQ(evaluate(*loss::final<double>(signature(), "v", {}), 5, 5).value, 4.5);
+}
+
+TEST(Objective, TrackingHasTermsAtItsStepsOnly) {
+  const auto o = loss::track<double>(signature(), "v", {2, 7, 10}, {1, 2, 3});
+  EXPECT_EQ(o->next(0, 10), 2);
+  EXPECT_EQ(o->next(3, 10), 7);
+  EXPECT_EQ(o->next(8, 10), 10);
+  EXPECT_EQ(o->previous(9, 10), 7);
+  EXPECT_EQ(o->previous(1, 10), -1);
+  EXPECT_DOUBLE_EQ(evaluate(*o, 2, 10).value, 2);
+  EXPECT_DOUBLE_EQ(evaluate(*o, 7, 10).value, 0.5);
+  EXPECT_EQ(evaluate(*o, 7, 10).x_bar[2], 1);
+  EXPECT_THROW(o->check(9, 1), Error);  // there is no step 10
+}
+
+TEST(Objective, AFinalValueIsLinear) {
+  const Evaluated e = evaluate(*loss::final_value<double>(signature(), "q", 1, -2), 3, 3);
+  EXPECT_EQ(e.value, -4);
+  EXPECT_EQ(e.x_bar, (std::vector<double>{0, -2, 0}));
+}
+
+TEST(Objective, EffortCountsControlsAtEveryStepButTheEnd) {
+  const auto o = loss::effort<double>(signature(), 0.1);
+  EXPECT_EQ(o->next(0, 3), 0);
+  EXPECT_EQ(o->previous(3, 3), 2);
+  const Evaluated e = evaluate(*o, 1, 3);
+  EXPECT_DOUBLE_EQ(e.value, 0.05 * 41);
+  EXPECT_DOUBLE_EQ(e.u_bar[0], 0.4);
+  EXPECT_DOUBLE_EQ(e.u_bar[1], 0.5);
+}
+
+TEST(Objective, CotangentsFromOutsideAreTheDerivative) {
+  const auto o = loss::cotangents<double>(signature(), {0, 4}, {{1, 0, 0}, {7, 8, 9}});
+  EXPECT_EQ(evaluate(*o, 4, 4).x_bar, (std::vector<double>{7, 8, 9}));
+  EXPECT_EQ(evaluate(*o, 4, 4).value, 7 + 16 + 27);
+  EXPECT_EQ(o->next(1, 4), 4);
+}
+
+TEST(Objective, ASumHasTheTermsOfAll) {
+  const auto o =
+      loss::sum<double>({loss::final_value<double>(signature(), "v"), loss::effort<double>(signature()),
+                         loss::track<double>(signature(), "v", {1}, {0})});
+  EXPECT_EQ(o->next(0, 3), 0);
+  EXPECT_EQ(o->previous(3, 3), 3);
+  const Evaluated middle = evaluate(*o, 1, 3), end = evaluate(*o, 3, 3);
+  EXPECT_DOUBLE_EQ(middle.value, 0.5 * 41 + 4.5);
+  EXPECT_EQ(middle.x_bar[2], 3);
+  EXPECT_DOUBLE_EQ(end.value, 3);
+  EXPECT_EQ(end.x_bar[2], 1);
+}
+
+TEST(Objective, MistakesAreNamed) {
+  EXPECT_THROW(loss::final<double>(signature(), "w", {}), Error);
+  EXPECT_THROW(loss::final_value<double>(signature(), "q", 2), Error);
+  EXPECT_THROW(loss::track<double>(signature(), "v", {1, 2}, {1})->check(5, 1), Error);
+  EXPECT_THROW(loss::cotangents<double>(signature(), {1}, {{1, 2}})->check(5, 1), Error);
+}
+
+}  // namespace
+}  // namespace costate
