@@ -19,6 +19,8 @@ FAMILIES = {
     "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
     "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
     "pinocchio": {"pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "mujoco": {"pip": ["mujoco", "gymnasium", "numpy"],
+               "runs": [["rigid_mujoco.py", "--folder", str(HERE.parent.parent / "scenes")]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
     "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
