@@ -154,11 +154,11 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
   place_shapes(tree, cons, p, q, d, c);
   std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
   for (const TouchingPair& pair : cons.pairs) {
+    if (!pair.splittable) continue;
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!maybe_near(pair, first == GeomType::plane, margin, c)) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
     geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) gap[pair.point + slot] = points[slot].dist - margin;

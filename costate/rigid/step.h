@@ -36,6 +36,11 @@ struct Stepper {
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
 };
 
+struct SystemOptions;
+
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (rigid_system.cpp)
+Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
+
 // Scratch of a step. All arrays of one pack of worlds.
 template <class S>
 struct StepWork {
