@@ -17,7 +17,7 @@ constexpr int kTypes = 8;
 
 // Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh.
 constexpr int kSlots[kTypes][kTypes] = {
-    {0, 0, 1, 2, 1, 4, 4, 3},  // plane
+    {0, 0, 1, 2, 1, 4, 4, 4},  // plane
     {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
     {0, 0, 1, 1, 0, 1, 1, 0},  // sphere
     {0, 0, 0, 2, 0, 0, 2, 0},  // capsule
