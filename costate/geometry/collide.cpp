@@ -19,11 +19,11 @@ constexpr int kSlots[kTypes][kTypes] = {
     {0, 0, 1, 2, 1, 4, 4, 4},  // plane
     {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
     {0, 0, 1, 1, 1, 1, 1, 1},  // sphere
-    {0, 0, 0, 2, 1, 1, 2, 1},  // capsule
+    {0, 0, 0, 2, 1, 2, 2, 2},  // capsule
     {0, 0, 0, 0, 1, 1, 1, 1},  // ellipsoid
-    {0, 0, 0, 0, 0, 1, 1, 1},  // cylinder
-    {0, 0, 0, 0, 0, 0, 8, 1},  // box
-    {0, 0, 0, 0, 0, 0, 0, 1},  // mesh
+    {0, 0, 0, 0, 0, 4, 4, 4},  // cylinder
+    {0, 0, 0, 0, 0, 0, 8, 4},  // box
+    {0, 0, 0, 0, 0, 0, 0, 4},  // mesh
 };
 
 constexpr int pair_code(ShapeType first, ShapeType second) { return kTypes * int(first) + int(second); }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "costate/geometry/collide.h"
 #include "costate/geometry/convex_feature.h"
+#include "costate/geometry/face_clip.h"
 #include "costate/geometry/gjk.h"
 #include "costate/geometry/lanes.h"
 
@@ -48,10 +50,11 @@ struct Unknowns {
 };
 
 struct ConvexCase {
-  enum Kind { apart, smooth, held } kind = apart;
+  enum Kind { apart, smooth, clipped, held } kind = apart;
   Feature f1, f2;
   Unknowns<double> z;
   Vec3<double> p1, p2;  // held: witnesses in the shapes' frames
+  ClipCase clip;
   int unknowns() const { return 4 + f1.flats + f2.flats; }
 };
 
@@ -174,8 +177,23 @@ bool fit_features(ConvexBody& one, ConvexBody& two, const Closest& guess, double
   return false;
 }
 
+// Two faces that lie along each other near the contact, or a line of one along a face of the other; in MuJoCo's order of preference.
+bool lies_along(ConvexBody& one, ConvexBody& two, const Vec3<double>& n, double margin, ClipCase& clip) {
+  Feature list1[kMaxFeatures], list2[kMaxFeatures];
+  const int count1 = features_towards(one, n, list1), count2 = features_towards(two, -n, list2);
+  for (bool face_wanted : {true, false}) {
+    if (!face_wanted)
+      for (int j = 0; j < count2; ++j)
+        if (list2[j].flats == 2 && clip_case(one, two, false, list2[j], false, margin, clip)) return true;
+    for (int i = 0; i < count1; ++i)
+      if (list1[i].flats == 2 && clip_case(one, two, true, list1[i], face_wanted, margin, clip)) return true;
+  }
+  return false;
+}
+
 ConvexCase convex_case(ShapeType first_type, ShapeType second_type, const Shape<double>& first,
                        const Shape<double>& second, double margin) {
+  const int slots = contact_slots(first_type, second_type);
   ConvexCase c;
   ConvexBody one{first_type, first}, two{second_type, second};
   const double reach = margin + one.radius() + two.radius();
@@ -192,6 +210,8 @@ ConvexCase convex_case(ShapeType first_type, ShapeType second_type, const Shape<
     if (!guess.found) return c;
     if (!fit_features(one, two, guess, scale, c)) continue;
     c.kind = c.z.d > reach ? ConvexCase::apart : ConvexCase::smooth;
+    if (c.kind == ConvexCase::smooth && slots > 1 && lies_along(one, two, c.z.n, margin, c.clip))
+      c.kind = ConvexCase::clipped;
     return c;
   }
   if (guess.dist > reach) return c;
@@ -230,82 +250,140 @@ void held_points(const ConvexCase& c, const Shape<T>& first, const Shape<T>& sec
 
 }  // namespace
 
+namespace {
+
+template <class T>
+void touch(ShapeType first_type, ShapeType second_type, const Shape<T>& one, const Shape<T>& two,
+           double reach, ContactPoint<T>* found) {
+  const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
+  if (c.kind == ConvexCase::apart) return;
+  const Radii<T> r = radii(first_type, second_type, one, two);
+  if (c.kind == ConvexCase::clipped) {
+    const bool first = c.clip.first_owns;
+    return clip_contacts(c.clip, first ? one : two, first ? two : one, first ? r.two : r.one, found);
+  }
+  Vec3<T> n = lifted<T>(c.z.n), w1, w2;
+  T d;
+  if (c.kind == ConvexCase::smooth) {
+    const Unknowns<T> z = solution(c, one, two);
+    n = z.n;
+    d = z.d;
+    w1 = place(c.f1, one, z.t1, z.n);
+    w2 = place(c.f2, two, z.t2, -z.n);
+  } else {
+    held_points(c, one, two, w1, w2);
+    d = dot(n, w2 - w1);
+  }
+  found[0] = {d - r.one - r.two, T(0.5) * (w1 + w2 + (r.one - r.two) * n), n, Vec3<T>::zero()};
+}
+
+template <class T>
+void touch_vjp(ShapeType first_type, ShapeType second_type, const Shape<T>& one, const Shape<T>& two,
+               double reach, const ContactPoint<T>* b, ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
+  const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
+  if (c.kind == ConvexCase::apart) return;
+  const Radii<T> r = radii(first_type, second_type, one, two);
+  if (c.kind == ConvexCase::clipped) {
+    const bool first = c.clip.first_owns;
+    T radius_bar(0);
+    clip_contacts_vjp(c.clip, first ? one : two, first ? two : one, first ? r.two : r.one, b,
+                      first ? one_bar : two_bar, first ? two_bar : one_bar, radius_bar);
+    if (is_round(first ? second_type : first_type)) (first ? two_bar : one_bar).size[0] += radius_bar;
+    return;
+  }
+  Unknowns<T> z = {lifted<T>(c.z.n), T(0), {}, {}};
+  if (c.kind == ConvexCase::smooth) z = solution(c, one, two);
+  // dist = d - r1 - r2, point = (w1 + w2 + (r1 - r2) n)/2
+  const T along = T(0.5) * dot(z.n, b[0].point);
+  if (is_round(first_type)) one_bar.size[0] += along - b[0].dist;
+  if (is_round(second_type)) two_bar.size[0] -= along + b[0].dist;
+  Vec3<T> w1_bar = T(0.5) * b[0].point, w2_bar = w1_bar;
+  if (c.kind == ConvexCase::held) {
+    w1_bar -= b[0].dist * z.n;
+    w2_bar += b[0].dist * z.n;
+    one_bar.x += w1_bar;
+    two_bar.x += w2_bar;
+    one_bar.R += outer(w1_bar, lifted<T>(c.p1));
+    two_bar.R += outer(w2_bar, lifted<T>(c.p2));
+    return;
+  }
+  Vec3<T> n_bar = b[0].normal + (T(0.5) * (r.one - r.two)) * b[0].point, m2_bar = Vec3<T>::zero();
+  T t1_bar[2] = {T(0), T(0)}, t2_bar[2] = {T(0), T(0)};
+  place_vjp(c.f1, one, z.t1, z.n, w1_bar, one_bar, t1_bar, n_bar);
+  place_vjp(c.f2, two, z.t2, -z.n, w2_bar, two_bar, t2_bar, m2_bar);
+  n_bar -= m2_bar;
+
+  T J[kMaxUnknowns][kMaxUnknowns], l[kMaxUnknowns];
+  jacobian(c, one, two, z, J);
+  for (int i = 0; i < 3; ++i) l[i] = n_bar[i];
+  l[3] = b[0].dist;
+  int row = 4;
+  for (int j = 0; j < c.f1.flats; ++j) l[row++] = t1_bar[j];
+  for (int j = 0; j < c.f2.flats; ++j) l[row++] = t2_bar[j];
+  if (!solve(c.unknowns(), J, l, true)) return;
+
+  // inputs_ -= (dF/d inputs)^T l; what reaches z again is J's business and is dropped
+  const Vec3<T> gap_bar = {-l[0], -l[1], -l[2]};
+  Vec3<T> unused_n = Vec3<T>::zero();
+  T unused_t[2] = {T(0), T(0)};
+  place_vjp(c.f2, two, z.t2, -z.n, gap_bar, two_bar, unused_t, unused_n);
+  place_vjp(c.f1, one, z.t1, z.n, -gap_bar, one_bar, unused_t, unused_n);
+  row = 4;
+  for (int j = 0; j < c.f1.flats; ++j) one_bar.R -= outer(l[row++] * z.n, lifted<T>(c.f1.flat[j]));
+  for (int j = 0; j < c.f2.flats; ++j) two_bar.R -= outer(l[row++] * z.n, lifted<T>(c.f2.flat[j]));
+}
+
+template <int slots, class S>
+void touch_in_lanes(ShapeType first_type, ShapeType second_type, const Shape<S>& first,
+                    const Shape<S>& second, const S& margin, ContactPoint<S>* out) {
+  using T = lane_t<S>;
+  in_lanes<slots>(first, second, margin, out,
+                  [&](const Shape<T>& one, const Shape<T>& two, double reach, ContactPoint<T>* found) {
+                    touch<T>(first_type, second_type, one, two, reach, found);
+                  });
+}
+template <int slots, class S>
+void touch_in_lanes_vjp(ShapeType first_type, ShapeType second_type, const Shape<S>& first,
+                        const Shape<S>& second, const S& margin, const ContactPoint<S>* bar,
+                        ShapeBar<S>& first_bar, ShapeBar<S>& second_bar) {
+  using T = lane_t<S>;
+  in_lanes_vjp<slots>(first, second, margin, bar, first_bar, second_bar,
+                      [&](const Shape<T>& one, const Shape<T>& two, double reach, const ContactPoint<T>* b,
+                          ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
+                        touch_vjp<T>(first_type, second_type, one, two, reach, b, one_bar, two_bar);
+                      });
+}
+
+}  // namespace
+
 template <class S>
 void convex_contact(ShapeType first_type, ShapeType second_type, const Shape<S>& first,
                     const Shape<S>& second, const S& margin, ContactPoint<S>* out) {
-  in_lanes<1>(first, second, margin, out, [&](const auto& one, const auto& two, double reach, auto* found) {
-    using T = lane_t<S>;
-    const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
-    if (c.kind == ConvexCase::apart) return;
-    const Radii<T> r = radii(first_type, second_type, one, two);
-    Vec3<T> n = lifted<T>(c.z.n), w1, w2;
-    T d;
-    if (c.kind == ConvexCase::smooth) {
-      const Unknowns<T> z = solution(c, one, two);
-      n = z.n;
-      d = z.d;
-      w1 = place(c.f1, one, z.t1, z.n);
-      w2 = place(c.f2, two, z.t2, -z.n);
-    } else {
-      held_points(c, one, two, w1, w2);
-      d = dot(n, w2 - w1);
-    }
-    found[0] = {d - r.one - r.two, T(0.5) * (w1 + w2 + (r.one - r.two) * n), n, Vec3<T>::zero()};
-  });
+  switch (contact_slots(first_type, second_type)) {
+    case 1:
+      return touch_in_lanes<1>(first_type, second_type, first, second, margin, out);
+    case 2:
+      return touch_in_lanes<2>(first_type, second_type, first, second, margin, out);
+    default:
+      return touch_in_lanes<kClipSlots>(first_type, second_type, first, second, margin, out);
+  }
 }
 
 template <class S>
 void convex_contact_vjp(ShapeType first_type, ShapeType second_type, const Shape<S>& first,
                         const Shape<S>& second, const S& margin, const ContactPoint<S>* bar,
                         ShapeBar<S>& first_bar, ShapeBar<S>& second_bar) {
-  in_lanes_vjp<1>(
-      first, second, margin, bar, first_bar, second_bar,
-      [&](const auto& one, const auto& two, double reach, const auto* b, auto& one_bar, auto& two_bar) {
-        using T = lane_t<S>;
-        const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
-        if (c.kind == ConvexCase::apart) return;
-        const Radii<T> r = radii(first_type, second_type, one, two);
-        const Unknowns<T> z = c.kind == ConvexCase::smooth ? solution(c, one, two)
-                                                           : Unknowns<T>{lifted<T>(c.z.n), T(0), {}, {}};
-        // dist = d - r1 - r2, point = (w1 + w2 + (r1 - r2) n)/2
-        const T along = T(0.5) * dot(z.n, b[0].point);
-        if (is_round(first_type)) one_bar.size[0] += along - b[0].dist;
-        if (is_round(second_type)) two_bar.size[0] -= along + b[0].dist;
-        Vec3<T> w1_bar = T(0.5) * b[0].point, w2_bar = w1_bar;
-        if (c.kind == ConvexCase::held) {
-          w1_bar -= b[0].dist * z.n;
-          w2_bar += b[0].dist * z.n;
-          one_bar.x += w1_bar;
-          two_bar.x += w2_bar;
-          one_bar.R += outer(w1_bar, lifted<T>(c.p1));
-          two_bar.R += outer(w2_bar, lifted<T>(c.p2));
-          return;
-        }
-        Vec3<T> n_bar = b[0].normal + (T(0.5) * (r.one - r.two)) * b[0].point, m2_bar = Vec3<T>::zero();
-        T t1_bar[2] = {T(0), T(0)}, t2_bar[2] = {T(0), T(0)};
-        place_vjp(c.f1, one, z.t1, z.n, w1_bar, one_bar, t1_bar, n_bar);
-        place_vjp(c.f2, two, z.t2, -z.n, w2_bar, two_bar, t2_bar, m2_bar);
-        n_bar -= m2_bar;
-
-        T J[kMaxUnknowns][kMaxUnknowns], l[kMaxUnknowns];
-        jacobian(c, one, two, z, J);
-        for (int i = 0; i < 3; ++i) l[i] = n_bar[i];
-        l[3] = b[0].dist;
-        int row = 4;
-        for (int j = 0; j < c.f1.flats; ++j) l[row++] = t1_bar[j];
-        for (int j = 0; j < c.f2.flats; ++j) l[row++] = t2_bar[j];
-        if (!solve(c.unknowns(), J, l, true)) return;
-
-        // inputs_ -= (dF/d inputs)^T l; what reaches z again is J's business and is dropped
-        const Vec3<T> gap_bar = {-l[0], -l[1], -l[2]};
-        Vec3<T> unused_n = Vec3<T>::zero();
-        T unused_t[2] = {T(0), T(0)};
-        place_vjp(c.f2, two, z.t2, -z.n, gap_bar, two_bar, unused_t, unused_n);
-        place_vjp(c.f1, one, z.t1, z.n, -gap_bar, one_bar, unused_t, unused_n);
-        row = 4;
-        for (int j = 0; j < c.f1.flats; ++j) one_bar.R -= outer(l[row++] * z.n, lifted<T>(c.f1.flat[j]));
-        for (int j = 0; j < c.f2.flats; ++j) two_bar.R -= outer(l[row++] * z.n, lifted<T>(c.f2.flat[j]));
-      });
+  switch (contact_slots(first_type, second_type)) {
+    case 1:
+      return touch_in_lanes_vjp<1>(first_type, second_type, first, second, margin, bar, first_bar,
+                                   second_bar);
+    case 2:
+      return touch_in_lanes_vjp<2>(first_type, second_type, first, second, margin, bar, first_bar,
+                                   second_bar);
+    default:
+      return touch_in_lanes_vjp<kClipSlots>(first_type, second_type, first, second, margin, bar, first_bar,
+                                            second_bar);
+  }
 }
 
 #define COSTATE_INSTANTIATE(S)                                                                       \

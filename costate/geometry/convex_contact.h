@@ -1,5 +1,5 @@
 // Contact of two convex shapes whose surfaces have no closed form together: ellipsoids, cylinders, meshes, and these with spheres, capsules,
-// boxes. One contact point.
+// boxes. One contact point, or several where a face of one lies along the other (face_clip.h).
 //
 // gjk.h finds about where; the features of both shapes there (convex_feature.h) make equations of the contact exact. With cores (a sphere's
 // centre, a capsule's axis; radii r1, r2 put on after), w1 = w1(t1, n), w2 = w2(t2, -n):

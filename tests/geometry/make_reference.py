@@ -50,8 +50,9 @@ def place(m, d, rng, first, second, extent, special):
     if first == "hfield":
         q1 = np.array([1.0, 0, 0, 0])
         x2 = x1 + np.array([rng.uniform(-0.8, 0.8), rng.uniform(-0.7, 0.7), rng.uniform(0.2, 0.6)])
-    # Not where MuJoCo then leaves the choice to rounding: a capsule along a plane's normal or a box's edge.
-    if special == "parallel" and first not in ("plane", "hfield") and (first, second) != ("capsule", "box"):
+    # Not where MuJoCo then leaves the choice to rounding: a capsule along a plane's normal or a box's edge, round sides along each other.
+    loose = [("capsule", "box"), ("capsule", "cylinder"), ("cylinder", "cylinder"), ("cylinder", "box")]
+    if special == "parallel" and first not in ("plane", "hfield") and (first, second) not in loose:
         q2 = q1
     if first in ("plane", "hfield"):
         d.mocap_pos[0], d.mocap_quat[0] = x1, q1
