@@ -9,6 +9,7 @@
 #include "bench/measure.h"
 #include "costate/io/xml_model.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/rigid/step_jacobian.h"
 #include "costate/system/rollout.h"
 
 namespace costate::bench {
@@ -63,6 +64,23 @@ void rollout(benchmark::State& state, const std::string& name, bool gradient) {
       benchmark::DoNotOptimize(r.value(at, *objective));
   }
   report(state, {.items = double(kWorlds * kSteps)});
+}
+
+// Of all worlds at once; `rate` counts worlds.
+template <class Real>
+void jacobian(benchmark::State& state, const std::string& name) {
+  OnTheFloor<Real> start(name);
+  const rigid::StepJacobian<Real> jacobian(walker(name));
+  const Rollout<Real> r(start.system, {.steps = 1, .worlds = kWorlds});
+  const auto at = start.arguments(r, kWorlds);
+  std::vector<Real> u(static_cast<std::size_t>(kWorlds * jacobian.controls())),
+      A(static_cast<std::size_t>(kWorlds * jacobian.rows() * jacobian.rows())),
+      B(static_cast<std::size_t>(kWorlds * jacobian.rows() * jacobian.controls()));
+  for (auto _ : state) {
+    jacobian(kWorlds, at.x0.data(), u.data(), at.parameters, A.data(), B.data());
+    benchmark::DoNotOptimize(A.data());
+  }
+  report(state, {.items = double(kWorlds)});
 }
 
 template <class Real>
