@@ -63,6 +63,15 @@ bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const Con
   return any(dot(between, between) < sum * sum);
 }
 
+// Some point of the pair is in play however far apart the shapes are.
+template <class S>
+bool held(const TouchingPair& pair, const ContactData<S>& c) {
+  for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
+    if (any(c.modes[static_cast<std::size_t>(k)] > S(0))) return true;
+  }
+  return false;
+}
+
 // The rows of one contact point.
 template <class S>
 void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& pair, const ConstraintGroup& g,
@@ -128,7 +137,7 @@ void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
+    if (!held(pair, contact) && !maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
     geometry::ContactPoint<S>* points = contact.points.data() + pair.point;
     geometry::collide(first, second, contact.shapes[one], contact.shapes[two], margin, points);
     ContactParameters<S> par;
