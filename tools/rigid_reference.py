@@ -206,7 +206,7 @@ def reference(path, states, steps, contact):
         for label, integrator in INTEGRATORS.items():
             m.opt.integrator = integrator
             item["step_" + label] = rollout(m, d, x, 1)
-            if s < 3:
+            if s < (100 if contact else 3):
                 item["rollout_" + label] = rollout(m, d, x, steps)
             if contact:
                 continue
