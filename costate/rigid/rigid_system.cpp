@@ -118,7 +118,10 @@ class RigidSystem final : public System<Real> {
 
  public:
   RigidSystem(const Model& model, const SystemOptions& options)
-      : stepper_(make_stepper(model, options, signature_)) {}
+      : stepper_(make_stepper(model, options, signature_)) {
+    for (std::size_t j = 0; j < model.joints.size(); ++j)
+      joint_names_.push_back(name_of(model.joints[j].name, j));
+  }
 
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return kLanes; }
@@ -169,6 +172,37 @@ class RigidSystem final : public System<Real> {
     store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
     if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
+  }
+
+  // A quaternion without a direction, a body that nothing weighs.
+  typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {
+    const Tree& tree = stepper_.tree;
+    for (std::size_t j = 0; j < tree.joints.size(); ++j) {
+      const TreeJoint& joint = tree.joints[j];
+      if (joint.type != JointType::free && joint.type != JointType::ball) continue;
+      const int first = joint.type == JointType::free ? joint.q + 3 : joint.q;
+      bool zero = true;
+      for (int i = first; i < first + 4; ++i) zero &= in.x[i * kLanes + lane] == Real(0);
+      if (!zero) continue;
+      return {"the quaternion of joint \"" + joint_names_[j] + "\", q[" + std::to_string(first) + "] to q[" +
+                  std::to_string(first + 3) + "], is zero",
+              "no rotation is 1 0 0 0; rigid::initial_state(model) is where the model starts"};
+    }
+    for (const auto& unit : tree.p.units) {
+      bool zero = true;
+      for (int i = unit.at; i < unit.at + unit.length; ++i) zero &= in.p[i * kLanes + lane] == Real(0);
+      if (zero)
+        return {"the parameter " + signature_.fields(Role::parameter)[field_of(unit.at)].name +
+                    " is zero, and a direction must not be",
+                "give it a length"};
+    }
+    for (std::size_t d = 0; d < tree.dofs.size(); ++d) {
+      if (inertia_behind(in, lane, static_cast<int>(d)) > 0) continue;
+      const std::string& name = joint_names_[static_cast<std::size_t>(tree.dofs[d].joint)];
+      return {"joint \"" + name + "\" moves nothing that has a mass",
+              "give its body a mass, or the joint armature"};
+    }
+    return {};
   }
 
   // Unit vectors and the like are the same in all steps of a run.
@@ -294,8 +328,28 @@ class RigidSystem final : public System<Real> {
     if (bar.u) store_all(w.u_bar.data(), bar.u, stepper_.controls());
   }
 
+  std::size_t field_of(int parameter) const {
+    return static_cast<std::size_t>(stepper_.tree.p.field_of[static_cast<std::size_t>(parameter)]);
+  }
+  // Mass and inertia of everything that a dof moves, and its armature: zero if there is none at all.
+  Real inertia_behind(const Inputs<Real>& in, int lane, int dof) const {
+    const Tree& tree = stepper_.tree;
+    const TreeDof& d = tree.dofs[static_cast<std::size_t>(dof)];
+    Real sum = in.p[tree.joints[static_cast<std::size_t>(d.joint)].p.armature * kLanes + lane];
+    for (std::size_t i = static_cast<std::size_t>(d.body); i < tree.bodies.size(); ++i) {
+      int up = static_cast<int>(i);
+      while (up > d.body) up = tree.bodies[static_cast<std::size_t>(up)].parent;
+      if (up != d.body) continue;
+      const BodyParameters& at = tree.bodies[i].p;
+      sum += in.p[at.mass * kLanes + lane];
+      for (int k = 0; k < 3; ++k) sum += in.p[(at.inertia + k) * kLanes + lane];
+    }
+    return sum;
+  }
+
   Signature signature_;
   Stepper stepper_;
+  std::vector<std::string> joint_names_;
 };
 
 }  // namespace
