@@ -7,6 +7,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 
 namespace costate::ode {
 namespace {
@@ -143,6 +144,7 @@ void Sweep::segment_to_end(const Segment& segment) {
   double from_bar = 0, to_bar = time_bar_;
   dt_bar_ += double(full_steps(segment)) * time_bar_;
   for (long k = segment.last; k >= segment.first; --k) {
+    stop_if_interrupted();
     const StepInput in = replay_.input(k);
     clear_step();
     samples_of(k, in);
@@ -171,6 +173,7 @@ void Sweep::segment_to_end(const Segment& segment) {
 void Sweep::segment_to_event(const Segment& segment) {
   double from_bar = 0;
   for (long k = segment.last; k >= segment.first; --k) {
+    stop_if_interrupted();
     const StepInput in = replay_.input(k);
     clear_step();
     samples_of(k, in);

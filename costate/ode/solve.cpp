@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 #include "costate/ode/consistent_state.h"
 #include "costate/ode/linear_control.h"
 #include "costate/ode/quadrature_field.h"
@@ -434,6 +435,7 @@ Solution Integration::run() {
     next_h_ = initial_step();
   }
   while (!done_) {
+    stop_if_interrupted();
     if (++attempts_ > options_.max_steps) {
       fail("t1 = " + number(t1_) + " was not reached in " + std::to_string(options_.max_steps) + " steps",
            "raise max_steps, or loosen rtol (now " + number(options_.rtol) + ")" + hint());

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
 #include "costate/system/block_memory.h"
 
@@ -225,6 +226,7 @@ Ring<Real> Block<Real>::march(std::int64_t begin, std::int64_t end, Ring<Real> s
     system_.advance(run(k, stop), states, tape ? tape + (k - begin) * tape_n_ : nullptr, *work_);
     states.start = (states.start + (stop - k)) % states.slots;
     k = stop;
+    stop_if_interrupted();
     visit(k, states.base + states.start * n_);
   }
   return states;
@@ -430,6 +432,7 @@ void Block<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* stat
                     *work_);
     lambda_.start = (lambda_.start + (k - stop)) % 2;
     k = stop;
+    stop_if_interrupted();
     inject(k, states ? states + (k - begin) * n_ : nullptr);
   }
 }

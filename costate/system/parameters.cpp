@@ -22,18 +22,23 @@ std::size_t Parameters<Real>::position(std::string_view name) const {
 
 template <class Real>
 Parameters<Real>& Parameters<Real>::set(std::string_view name, std::vector<Real> values) {
-  const std::size_t i = position(name);
+  return set(position(name), std::move(values));
+}
+
+template <class Real>
+Parameters<Real>& Parameters<Real>::set(std::size_t i, std::vector<Real> values) {
+  const std::string& name = signature_.fields(Role::parameter)[i].name;
   const std::int64_t size = signature_.fields(Role::parameter)[i].size,
                      have = static_cast<std::int64_t>(values.size());
   if (have == 1 && size != 1) values.resize(static_cast<std::size_t>(size), values[0]);
   if (have > 1 && have != size) {
     if (size == 0 || have % size != 0) {
-      throw Error("parameter '" + std::string(name) + "' takes 1, " + std::to_string(size) + " or worlds x " +
+      throw Error("parameter '" + name + "' takes 1, " + std::to_string(size) + " or worlds x " +
                   std::to_string(size) + " numbers, not " + std::to_string(have));
     }
     const std::int64_t worlds = have / size;
     if (worlds_ != 1 && worlds_ != worlds) {
-      throw Error("parameter '" + std::string(name) + "' is given for " + std::to_string(worlds) +
+      throw Error("parameter '" + name + "' is given for " + std::to_string(worlds) +
                   " worlds, another one for " + std::to_string(worlds_));
     }
     worlds_ = worlds;

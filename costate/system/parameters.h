@@ -20,6 +20,8 @@ class Parameters {
 
   // `values` holds one number for the whole field, or size numbers, or worlds x size numbers (then different per world).
   Parameters& set(std::string_view name, std::vector<Real> values);
+  // The same, by position in signature.fields(Role::parameter).
+  Parameters& set(std::size_t field, std::vector<Real> values);
   Parameters& set(std::string_view name, Real value) { return set(name, std::vector<Real>{value}); }
 
   std::span<const Real> operator[](std::string_view name) const;

@@ -1,6 +1,7 @@
 #include "costate/system/system.h"
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 
 namespace costate {
 namespace {
@@ -60,6 +61,7 @@ void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real*
     step(run.context(k), inputs_of(*this, run, k, states.base + slot * size), states.base + next * size,
          tape ? tape + j * tape_size() * lanes() : nullptr, work);
     slot = next;
+    stop_if_interrupted();
   }
 }
 
@@ -76,6 +78,7 @@ void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real*
              {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar},
              active, work);
     slot = next;
+    stop_if_interrupted();
   }
 }
 

@@ -1,0 +1,25 @@
+"""costate: a differentiable physics engine. A simulator is a step and its transpose.
+
+    import costate
+
+    humanoid = costate.rigid.load("humanoid.xml")
+    sim = humanoid.rollout(steps=100, active=["geom/*/friction"])
+    value, grad = sim.value_and_grad(x0, u, p, loss=costate.loss.final("q", target))
+    grad.x0, grad.controls, grad.parameters["geom/foot/friction"], grad.report
+
+Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading axes.
+"""
+from . import _core, loss, rigid
+from ._core import (Check, Checkpoints, Error, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
+                    Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, equations,
+                    least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
+                    write_replay)
+from ._core import method_names as ode_methods
+from .files import load
+from .ivp import solve_ivp
+from .trace import system, where
+
+__all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Problem", "Program",
+           "Progress", "Recording", "Rollout", "Scene", "Signature", "System", "Trajectory", "binomial", "equations",
+           "least_squares", "load", "loss", "minimize", "ode_methods", "reversible", "rigid", "segments",
+           "set_thread_count", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]

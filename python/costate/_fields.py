@@ -1,0 +1,22 @@
+"""Numbers by the names of their fields."""
+import numpy as np
+
+
+def join(fields, values, otherwise):
+    """Fields side by side along the last axis: {"q": (*batch, 2), "v": (*batch, 2)} to (*batch, 4).
+
+    A field of one number may come without that axis; an absent field is taken from `otherwise`.
+    """
+    parts = []
+    for field in fields:
+        if field.name not in values:
+            parts.append(otherwise[field.offset:field.offset + field.size])
+            continue
+        part = np.asarray(values[field.name], dtype=np.float64)
+        if field.size == 1 and (part.ndim == 0 or part.shape[-1] != 1):
+            part = part[..., None]
+        if part.shape[-1:] != (field.size,):
+            raise ValueError(f"{field.name} has the shape {part.shape} instead of (..., {field.size})")
+        parts.append(part)
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    return np.concatenate([np.broadcast_to(part, batch + part.shape[-1:]) for part in parts], axis=-1)

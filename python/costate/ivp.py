@@ -1,0 +1,191 @@
+"""solve_ivp with SciPy's arguments and SciPy's result, plus the gradient of whatever is computed from it.
+
+    solution = costate.solve_ivp(lotka_volterra, (0, 10), [1.0, 1.0], args=(1.5, 1.0, 3.0, 1.0), t_eval=times, rtol=1e-8)
+    grad = solution.gradient(solution.y - data)        # of 1/2 |y - data|^2
+    grad.y0, grad.args, grad.t_span
+
+The right-hand side and the events are recorded once (costate.trace) and kept: later calls with the same function and the same shapes
+start at once.
+"""
+import weakref
+
+import numpy as np
+
+from . import _core
+from .trace import Array, _object_array, _wrap
+
+_METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
+_MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
+_known = weakref.WeakKeyDictionary()  # function -> {(kind, states, shapes): what was made of it}
+
+
+class _Shapes:
+    """args as one array of numbers, and back."""
+
+    def __init__(self, args):
+        self.shapes = tuple(np.shape(a) for a in args)
+        self.sizes = [int(np.prod(shape)) for shape in self.shapes]
+
+    def flat(self, args):
+        parts = [np.asarray(a, dtype=np.float64).ravel() for a in args]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def apart(self, flat, make=lambda a: a):
+        parts, start = [], 0
+        for shape, size in zip(self.shapes, self.sizes):
+            parts.append(make(flat[start:start + size].reshape(shape)))
+            start += size
+        return tuple(parts)
+
+
+def _program(function, states, shapes, outputs):
+    recording = _core.Tracer()
+    t = _wrap(recording.input("t", 1)[0])
+    y = Array(_object_array(recording.input("x", states)))
+    p = _object_array(recording.input("p", sum(shapes.sizes)))
+    result = function(t, y, *shapes.apart(p, Array))
+    if isinstance(result, (list, tuple)):
+        values = np.concatenate([_object_array(part).ravel() for part in result])
+    else:
+        values = _object_array(result).ravel()
+    if values.size != outputs:
+        raise _core.Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
+    recording.output("value", list(values))
+    return recording.finish()
+
+
+def _made(kind, function, states, shapes, make):
+    key = (kind, states, shapes.shapes)
+    try:
+        known = _known.setdefault(function, {})
+    except TypeError:  # what cannot be referred to weakly is recorded each time
+        return make()
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+class Gradient:
+    """Derivatives of a scalar by what went into a solution: y0 (states,), args (as they were given), t_span (2,)."""
+
+    def __init__(self, y0, args, t_span, report):
+        self.y0, self.args, self.t_span, self.report = y0, args, t_span, report
+
+    def __repr__(self):
+        return f"Gradient by y0 {self.y0.shape}, {len(self.args)} args, t_span\n{self.report!r}"
+
+
+class DenseOutput:
+    """The solution as a function of time, as SciPy's OdeSolution: (states,) for one time, (states, times) for several."""
+
+    def __init__(self, solution):
+        self._solution = solution
+
+    def __call__(self, t):
+        t = np.asarray(t, dtype=np.float64)
+        return self._solution.at(t.ravel()).reshape(t.shape + (-1,)).T if t.ndim else self._solution.at([t])[0]
+
+
+def _gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint="discrete", rtol=1e-8, atol=1e-8):
+    """Gradient of L, given how L depends on what was returned.
+
+    y          dL/dy, the shape of .y: (states, times)
+    final      dL/dy at the end of t_span, (states,)
+    end_time   dL/dt at the end: of t_span, or of the time of a terminal event
+    t_events   dL/dt_events, the shapes of .t_events
+    adjoint    'discrete' (exact for the steps taken), 'interpolating' or 'backsolve' (to rtol, atol)
+    """
+    times = samples = event_bar = None
+    if y is not None:
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != self.y.shape:
+            raise _core.Error(f"y has the shape {y.shape} instead of that of the solution, {self.y.shape}")
+        times, samples = self.t, np.ascontiguousarray(y.T)
+    if t_events is not None:
+        rows = [iter(np.asarray(row, dtype=np.float64)) for row in t_events]
+        event_bar = np.array([next(rows[i]) for i in self._solution.event_order])
+    y0, p, t0, t1, report = self._solution.gradient(final, times, samples, end_time, event_bar, adjoint, rtol, atol)
+    return Gradient(y0, self._shapes.apart(p), np.array([t0, t1]), report)
+
+
+def _result_class():
+    try:
+        from scipy.integrate._ivp.ivp import OdeResult as base
+    except ImportError:  # the same fields without SciPy
+        class base(dict):
+            __getattr__ = dict.__getitem__
+
+            def __repr__(self):
+                return "\n".join(f"{k:>10}: {v!r}" for k, v in self.items())
+
+    class OdeResult(base):
+        """SciPy's OdeResult, and gradient()."""
+        gradient = _gradient
+
+        def __getattr__(self, name):
+            if name in ("_solution", "_shapes"):
+                return self.__dict__[name]
+            return super().__getattr__(name)
+
+    return OdeResult
+
+
+_OdeResult = None
+
+
+def _store(result, **hidden):
+    for name, value in hidden.items():
+        object.__setattr__(result, name, value)
+    return result
+
+
+def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, events=None, vectorized=False, args=None,
+              *, rtol=1e-3, atol=1e-6, first_step=None, max_step=np.inf, dt=None, max_steps=100_000, jac=None,
+              jac_sparsity=None):
+    """Solves y' = fun(t, y, *args) from y0 over t_span. Arguments and result are those of scipy.integrate.solve_ivp.
+
+    fun      recorded: NumPy's operators and functions, costate.where instead of `if`
+    y0       (states,)
+    args     numbers and arrays; each has a gradient
+    method   'RK23', 'RK45', 'DOP853', 'Radau', or a name from costate.ode_methods()
+    events   functions of (t, y, *args) with the attributes terminal and direction
+    dt       steps of this length instead of error control
+    jac and jac_sparsity are accepted and not needed: derivatives are exact; vectorized means nothing here.
+
+    The result also has gradient(y=dL/dy, ...), which returns dL/dy0, dL/dargs and dL/dt_span.
+    """
+    global _OdeResult
+    del vectorized, jac, jac_sparsity
+    if args is None:
+        args = ()
+    elif not isinstance(args, (tuple, list)):
+        raise TypeError("args is a tuple of the further arguments of fun: args=(value,) for one")
+    y0 = np.atleast_1d(np.asarray(y0))
+    if y0.dtype.kind == "c":
+        raise _core.Error("complex states are not solved: split them into real and imaginary parts")
+    states, shapes = y0.size, _Shapes(args)
+    functions = () if events is None else (events,) if callable(events) else tuple(events)
+
+    equations = _made("rhs", fun, states, shapes, lambda: _core.Equations(_program(fun, states, shapes, states)))
+    guards = []
+    for event in functions:
+        direction = int(np.sign(getattr(event, "direction", 0)))
+        terminal = getattr(event, "terminal", False) or False
+        if terminal is not True and int(terminal) > 1:
+            raise _core.Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
+        key = ("event", direction, bool(terminal))
+        guards.append(_made(key, event, states, shapes,
+                            lambda: _core.Event(_program(event, states, shapes, 1), direction, bool(terminal))))
+    t0, t1 = map(float, t_span)
+    solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
+                           np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if np.isinf(max_step) else max_step,
+                           max_steps, t_eval, guards)
+    if _OdeResult is None:
+        _OdeResult = _result_class()
+    tables = [solution.events(i) for i in range(len(functions))]
+    status = 1 if solution.terminated else 0
+    result = _OdeResult(t=solution.t, y=np.ascontiguousarray(solution.y.T), sol=DenseOutput(solution) if dense_output else None,
+                        t_events=[t for t, _ in tables] if functions else None,
+                        y_events=[y for _, y in tables] if functions else None, nfev=solution.nfev, njev=solution.njev,
+                        nlu=solution.nlu, status=status, message=_MESSAGES[status], success=True)
+    return _store(result, _solution=solution, _shapes=shapes)

@@ -1,0 +1,78 @@
+// AnySystem: a physics as Python sees it, in both precisions. The typed System is made when a rollout first needs it; how many lanes it has
+// may depend on the number of worlds.
+// AnyLoss: an objective that is not yet bound to a signature and a precision.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "costate/system/objective.h"
+#include "costate/system/system.h"
+
+namespace costate::python {
+
+template <class Real>
+using SystemPtr = std::shared_ptr<const System<Real>>;
+
+class AnySystem {
+ public:
+  template <class Real>
+  using Make = std::function<SystemPtr<Real>(std::int64_t worlds)>;
+
+  // `initial`: where a rollout starts unless told otherwise; empty: at zero.
+  AnySystem(std::string name, Make<double> in_double, Make<float> in_single, std::vector<double> initial);
+
+  const std::string& name() const { return name_; }
+  const Signature& signature() const { return signature_; }
+  const std::vector<double>& initial() const { return initial_; }
+  System<double>::Capabilities capabilities() const { return capabilities_; }
+  // Position among the parameters. Error with near misses.
+  std::size_t parameter(const std::string& name) const;
+
+  template <class Real>
+  SystemPtr<Real> make(std::int64_t worlds) const {
+    if constexpr (sizeof(Real) == 8)
+      return in_double_(worlds);
+    else
+      return in_single_(worlds);
+  }
+
+ private:
+  std::string name_;
+  Make<double> in_double_;
+  Make<float> in_single_;
+  Signature signature_;
+  System<double>::Capabilities capabilities_;
+  std::vector<double> initial_;
+  std::unordered_map<std::string, std::size_t> positions_;
+};
+
+struct AnyLoss {
+  std::function<ObjectivePtr<double>(const Signature&)> in_double;
+  std::function<ObjectivePtr<float>(const Signature&)> in_single;
+  std::string text;
+
+  template <class Real>
+  ObjectivePtr<Real> bind(const Signature& signature) const {
+    if constexpr (sizeof(Real) == 8)
+      return in_double(signature);
+    else
+      return in_single(signature);
+  }
+};
+using AnyLossPtr = std::shared_ptr<const AnyLoss>;
+
+// make.template operator()<Real>(signature) for both precisions.
+template <class Make>
+std::shared_ptr<AnyLoss> any_loss(std::string text, Make make) {
+  auto loss = std::make_shared<AnyLoss>();
+  loss->text = std::move(text);
+  loss->in_double = [make](const Signature& s) { return make.template operator()<double>(s); };
+  loss->in_single = [make](const Signature& s) { return make.template operator()<float>(s); };
+  return loss;
+}
+
+}  // namespace costate::python

@@ -1,0 +1,70 @@
+// NumPy arrays in and out. Results are handed over without a copy: the array owns the C++ vector.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "costate/core/error.h"
+
+namespace costate::python {
+
+namespace nb = nanobind;
+
+using Shape = std::vector<std::size_t>;
+
+inline std::size_t product(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+// Numbers that can be read where they lie: C-contiguous, in main memory, of the right type. Anything else (lists, other types,
+// strided arrays, tensors of other libraries) is converted first.
+template <class Real>
+using ConstArray = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;
+
+template <class Real>
+ConstArray<Real> as_array(nb::handle object, const char* what) {
+  ConstArray<Real> array;
+  if (nb::try_cast(object, array)) return array;
+  try {
+    const nb::object numpy = nb::module_::import_("numpy");
+    nb::object made = numpy.attr("ascontiguousarray")(object, sizeof(Real) == 8 ? "float64" : "float32");
+    // ascontiguousarray makes one element of a scalar.
+    if (nb::cast<int>(numpy.attr("ndim")(object)) == 0) made = made.attr("reshape")(nb::make_tuple());
+    return nb::cast<ConstArray<Real>>(made);
+  } catch (const std::exception& error) {
+    throw Error(std::string(what) + " is no array of numbers: " + error.what());
+  }
+}
+
+template <class Real>
+Shape shape_of(const ConstArray<Real>& array) {
+  Shape shape(array.ndim());
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = array.shape(i);
+  return shape;
+}
+
+template <class Real>
+std::vector<Real> to_vector(nb::handle object, const char* what) {
+  const auto array = as_array<Real>(object, what);
+  return std::vector<Real>(array.data(), array.data() + array.size());
+}
+
+template <class Number>
+nb::object to_numpy(std::vector<Number>&& values, const Shape& shape) {
+  auto* owned = new std::vector<Number>(std::move(values));
+  const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, Number>(owned->data(), shape.size(), shape.data(), owner));
+}
+
+template <class Number>
+nb::object to_numpy(std::vector<Number>&& values) {
+  const Shape shape = {values.size()};
+  return to_numpy(std::move(values), shape);
+}
+
+}  // namespace costate::python

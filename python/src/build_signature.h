@@ -1,0 +1,17 @@
+// A Signature, and an integrator, from what Python says.
+#pragma once
+
+#include <string>
+
+#include "arrays.h"
+#include "costate/system/explicit_step.h"
+#include "costate/system/signature.h"
+
+namespace costate::python {
+
+// states, controls: {name: size} or names; parameters: {name: default, a number or an array}. None: none.
+Signature build_signature(nb::handle states, nb::handle controls, nb::handle parameters);
+// "rk4", "euler", "next".
+Scheme scheme_of(const std::string& method, double dt);
+
+}  // namespace costate::python

@@ -1,0 +1,181 @@
+#include "call.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace costate::python {
+namespace {
+
+std::string text_of(const Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] void wrong_shape(const std::string& name, const Shape& have, const std::string& want) {
+  throw Error(name + " has the shape " + text_of(have) + " instead of " + want);
+}
+
+// {"q": ..., "v": ...}: all fields of a role side by side. Absent fields: from `otherwise`.
+nb::object joined(const Signature& signature, Role role, nb::handle fields, std::vector<double> otherwise) {
+  for (auto [key, value] : nb::borrow<nb::dict>(fields))
+    signature.find(role, nb::cast<std::string>(key));  // throws for unknown names
+  return nb::module_::import_("costate._fields")
+      .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
+}
+
+}  // namespace
+
+template <class Real>
+Call<Real>::Call(const AnySystem& system, std::int64_t knots, nb::handle x0, nb::handle u, nb::handle p)
+    : system_(system), knots_(knots) {
+  look_at_state(x0);
+  look_at_controls(u);
+  look_at_parameters(p);
+}
+
+template <class Real>
+void Call<Real>::join(Shape batch, const std::string& name) {
+  if (batch.empty()) return;
+  if (batch_ && *batch_ != batch)
+    throw Error(name + " is given for worlds " + text_of(batch) + ", another input for " + text_of(*batch_));
+  batch_ = std::move(batch);
+}
+
+template <class Real>
+void Call<Real>::look_at_state(nb::handle x0) {
+  const auto states = static_cast<std::size_t>(system_.signature().states());
+  x0_shape_ = {states};
+  if (x0.is_none()) return;
+  if (nb::isinstance<nb::dict>(x0)) {
+    x0_ = as_array<Real>(joined(system_.signature(), Role::state, x0, system_.initial()), "x0");
+  } else {
+    x0_ = as_array<Real>(x0, "x0");
+  }
+  x0_shape_ = shape_of(x0_);
+  if (x0_shape_.empty() || x0_shape_.back() != states)
+    wrong_shape("x0", x0_shape_, "(..., " + std::to_string(states) + ")");
+  join(Shape(x0_shape_.begin(), x0_shape_.end() - 1), "x0");
+}
+
+template <class Real>
+void Call<Real>::look_at_controls(nb::handle u) {
+  const auto controls = static_cast<std::size_t>(system_.signature().controls()),
+             knots = static_cast<std::size_t>(knots_);
+  u_shape_ = {knots, controls};
+  if (u.is_none()) return;
+  if (nb::isinstance<nb::dict>(u)) {
+    u_ = as_array<Real>(joined(system_.signature(), Role::control, u, std::vector<double>(controls)), "u");
+  } else {
+    u_ = as_array<Real>(u, "u");
+  }
+  u_shape_ = shape_of(u_);
+  const std::size_t n = u_shape_.size();
+  if (controls == 1 && n == 1 && u_shape_[0] == knots) return;  // one number for each knot
+  if (n < 2 || u_shape_[n - 1] != controls || u_shape_[n - 2] != knots)
+    wrong_shape("u", u_shape_,
+                "(..., " + std::to_string(knots) + ", " + std::to_string(controls) +
+                    "): one row of controls for each " + "step (or for each `hold` steps)");
+  join(Shape(u_shape_.begin(), u_shape_.end() - 2), "u");
+}
+
+template <class Real>
+void Call<Real>::look_at_parameters(nb::handle p) {
+  if (p.is_none()) return;
+  nb::dict values;
+  if (!nb::try_cast(p, values)) throw Error("p is no dict of parameters: {name or glob: value}");
+  for (auto [key, value] : values) {
+    const auto name = nb::cast<std::string>(key);
+    if (name.find_first_of("*?") == std::string::npos) {
+      look_at_parameter(system_.parameter(name), value);
+      continue;
+    }
+    const auto matches = system_.signature().match(Role::parameter, {name});
+    for (std::size_t f = 0; f < matches.size(); ++f) {
+      if (matches[f]) look_at_parameter(f, value);
+    }
+  }
+}
+
+template <class Real>
+void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
+  const Field& field = system_.signature().fields(Role::parameter)[f];
+  const auto size = static_cast<std::size_t>(field.size);
+  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
+    given_.push_back({f, static_cast<Real>(nb::cast<double>(value)), {}, size == 1 ? Shape{} : Shape{size}});
+    return;
+  }
+  Given given{f, 0, as_array<Real>(value, field.name.c_str()), {}};
+  given.shape = shape_of(given.values);
+  Shape batch = given.shape;
+  if (size == 1) {  // (*batch,) or (*batch, 1)
+    if (!batch.empty() && batch.back() == 1) batch.pop_back();
+  } else if (batch.empty()) {  // one number for the whole field
+    given.shape = {size};
+  } else if (product(batch) == size) {  // (size,), or the same numbers in a shape of the user's own
+    batch.clear();
+  } else if (batch.back() == size) {
+    batch.pop_back();
+  } else {
+    wrong_shape("parameter '" + field.name + "'", given.shape,
+                "(" + std::to_string(size) + ",) or (..., " + std::to_string(size) + ")");
+  }
+  join(batch, "parameter '" + field.name + "'");
+  given_.push_back(std::move(given));
+}
+
+template <class Real>
+void Call<Real>::fill(Arguments<Real>& a, const Parameters<Real>& defaults,
+                      std::vector<std::size_t>& changed) const {
+  if (x0_.is_valid())
+    a.x0.assign(x0_.data(), x0_.data() + x0_.size());
+  else
+    a.x0.assign(system_.initial().begin(), system_.initial().end());
+  if (u_.is_valid())
+    a.controls.assign(u_.data(), u_.data() + u_.size());
+  else
+    a.controls.assign(static_cast<std::size_t>(knots_ * system_.signature().controls()), Real(0));
+  for (const std::size_t f : changed) {
+    const auto values = defaults.values(f);
+    a.parameters.set(f, {values.begin(), values.end()});
+  }
+  changed.clear();
+  for (const Given& g : given_) {
+    a.parameters.set(g.field, g.values.is_valid()
+                                  ? std::vector<Real>(g.values.data(), g.values.data() + g.values.size())
+                                  : std::vector<Real>{g.number});
+    changed.push_back(g.field);
+  }
+}
+
+template <class Real>
+void Call<Real>::fill_direction(Arguments<Real>& d, const Arguments<Real>& at) const {
+  const auto set = [](std::vector<Real>& to, const ConstArray<Real>& from, std::size_t size) {
+    if (from.is_valid())
+      to.assign(from.data(), from.data() + from.size());
+    else
+      to.assign(size, Real(0));
+  };
+  set(d.x0, x0_, at.x0.size());
+  set(d.controls, u_, at.controls.size());
+  d.parameters = Parameters<Real>(system_.signature()).zeros();
+  for (const Given& g : given_) {
+    d.parameters.set(g.field, g.values.is_valid()
+                                  ? std::vector<Real>(g.values.data(), g.values.data() + g.values.size())
+                                  : std::vector<Real>{g.number});
+  }
+}
+
+template <class Real>
+Shape Call<Real>::parameter_shape(std::size_t f) const {
+  for (const Given& g : given_) {
+    if (g.field == f) return g.shape;
+  }
+  const auto size = static_cast<std::size_t>(system_.signature().fields(Role::parameter)[f].size);
+  return size == 1 ? Shape{} : Shape{size};
+}
+
+template class Call<float>;
+template class Call<double>;
+
+}  // namespace costate::python

@@ -1,0 +1,107 @@
+// Objectives by name; python/costate/loss.py says what they compute.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "any_system.h"
+#include "arrays.h"
+#include "costate/system/program_objective.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using Steps = std::vector<std::int64_t>;
+
+template <class Real>
+std::vector<Real> converted(const std::vector<double>& values) {
+  return std::vector<Real>(values.begin(), values.end());
+}
+
+std::vector<double> numbers(nb::handle object, const char* what) {
+  return object.is_none() ? std::vector<double>{} : to_vector<double>(object, what);
+}
+
+// "end", "each_step" or a list of steps.
+loss::When when_of(nb::handle object) {
+  if (nb::isinstance<nb::str>(object)) {
+    const auto word = nb::cast<std::string>(object);
+    if (word == "end") return loss::at_end();
+    if (word == "each_step") return loss::each_step();
+    throw Error({"when = '" + word + "'", {}, "use 'end', 'each_step' or a list of steps"});
+  }
+  Steps steps;
+  if (!nb::try_cast(object, steps)) throw Error("when is neither 'end', 'each_step' nor a list of steps");
+  return loss::at_steps(steps);
+}
+
+std::shared_ptr<AnyLoss> final(const std::string& field, nb::handle target, double weight) {
+  return any_loss("final('" + field + "')",
+                  [field, weight, values = numbers(target, "target")]<class Real>(const Signature& s) {
+                    return loss::final<Real>(s, field, converted<Real>(values), weight);
+                  });
+}
+
+std::shared_ptr<AnyLoss> track(const std::string& field, const Steps& steps, nb::handle targets,
+                               double weight) {
+  return any_loss(
+      "track('" + field + "')",
+      [field, steps, weight, values = numbers(targets, "targets")]<class Real>(const Signature& s) {
+        return loss::track<Real>(s, field, steps, converted<Real>(values), weight);
+      });
+}
+
+std::shared_ptr<AnyLoss> final_value(const std::string& field, std::int64_t index, double weight) {
+  return any_loss("final_value('" + field + "')", [field, index, weight]<class Real>(const Signature& s) {
+    return loss::final_value<Real>(s, field, index, weight);
+  });
+}
+
+std::shared_ptr<AnyLoss> effort(double weight) {
+  return any_loss("effort()",
+                  [weight]<class Real>(const Signature& s) { return loss::effort<Real>(s, weight); });
+}
+
+std::shared_ptr<AnyLoss> expression(const std::string& text, nb::handle when) {
+  return any_loss("expression('" + text + "')", [text, at = when_of(when)]<class Real>(const Signature& s) {
+    return loss::expression<Real>(s, text, at);
+  });
+}
+
+std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms) {
+  std::string text;
+  for (const auto& term : terms) text += (text.empty() ? "" : " + ") + term->text;
+  return any_loss(text, [terms]<class Real>(const Signature& s) {
+    std::vector<ObjectivePtr<Real>> bound;
+    for (const auto& term : terms) bound.push_back(term->template bind<Real>(s));
+    return loss::sum<Real>(bound);
+  });
+}
+
+}  // namespace
+
+void bind_losses(nb::module_& m) {
+  nb::class_<AnyLoss>(m, "Loss",
+                      "What is differentiated: a sum of terms of single states. Losses can be added.")
+      .def("__repr__", [](const AnyLoss& loss) { return "costate.loss." + loss.text; })
+      .def("__add__", [](std::shared_ptr<AnyLoss> a, std::shared_ptr<AnyLoss> b) {
+        return sum({a, b});
+      });
+
+  auto l = m.def_submodule("loss", "Objectives of a rollout.");
+  l.def("final", &final, "field"_a, "target"_a = nb::none(), "weight"_a = 1.0,
+        "1/2 weight |field - target|^2 of the final state. target: (size,) shared, or (worlds, size); None: "
+        "zero.");
+  l.def("track", &track, "field"_a, "steps"_a, "targets"_a, "weight"_a = 1.0,
+        "1/2 weight sum_j |field(step_j) - target_j|^2. targets: (steps, size), or (worlds, steps, size).");
+  l.def("final_value", &final_value, "field"_a, "index"_a = 0, "weight"_a = 1.0,
+        "weight * field[index] of the final state.");
+  l.def("effort", &effort, "weight"_a = 1.0, "1/2 weight sum_k |u_k|^2.");
+  l.def("expression", &expression, "text"_a, "when"_a = "end",
+        "A formula in the names of states, controls and parameters (arrays as name[i]), k and t, such as\n"
+        "'0.5*(q - 1)^2 + 0.01*torque^2'. when: 'end', 'each_step' (before each step) or a list of steps.");
+  l.def("sum", &sum, "terms"_a, "The sum of losses.");
+}
+
+}  // namespace costate::python

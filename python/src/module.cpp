@@ -1,0 +1,43 @@
+// costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier said in Python.
+#include "module.h"
+
+#include "costate/core/parallel.h"
+#include "without_gil.h"
+
+namespace costate::python {
+namespace {
+
+void start(nb::module_& m) {
+  m.doc() = "The compiled part of costate.";
+  m.attr("__version__") = COSTATE_VERSION;
+  m.attr("simd_bytes") = COSTATE_EXPECT_SIMD_BYTES;
+  listen_to_signals();
+  nb::set_leak_warnings(false);  // compiled functions of other libraries keep systems until the process ends
+  m.def("set_thread_count", &set_thread_count, nb::arg("threads"),
+        "Threads that the engine may use in this process; 0: one per core.");
+  m.def("thread_count", &thread_count);
+}
+
+}  // namespace
+}  // namespace costate::python
+
+NB_MODULE(_core, m) {
+  using namespace costate::python;
+  start(m);
+  bind_errors(m);
+  bind_signature(m);
+  bind_reports(m);
+  bind_losses(m);
+  bind_systems(m);
+  bind_rollout(m);
+  bind_models(m);
+  bind_recording(m);
+  bind_ode(m);
+  bind_optimisers(m);
+  bind_recordings(m);
+  bind_problems(m);
+  bind_scenes(m);
+#ifdef COSTATE_XLA
+  bind_jax(m);
+#endif
+}

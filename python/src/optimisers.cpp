@@ -1,0 +1,174 @@
+// Minimisation of Python functions; python/costate/optim.py says how they are called.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "costate/optim/adam.h"
+#include "costate/optim/gradient_descent.h"
+#include "costate/optim/lbfgs.h"
+#include "costate/optim/levenberg_marquardt.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using Numbers = std::vector<double>;
+
+Numbers numbers(nb::handle object, const char* what) {
+  return object.is_none() ? Numbers{} : to_vector<double>(object, what);
+}
+
+// value, gradient = fun(x)
+optim::Objective objective_of(const nb::object& fun, std::size_t n) {
+  return [fun, n](const double* x, double* gradient) {
+    const nb::object result = fun(to_numpy(Numbers(x, x + n)));
+    nb::tuple pair;
+    if (!nb::try_cast(result, pair) || pair.size() != 2)
+      throw Error("the function returns (value, gradient)");
+    const auto g = as_array<double>(pair[1], "the gradient");
+    if (g.size() != n)
+      throw Error("the gradient has " + std::to_string(g.size()) + " numbers, x has " + std::to_string(n));
+    std::copy_n(g.data(), n, gradient);
+    return nb::cast<double>(nb::float_(pair[0]));
+  };
+}
+
+optim::Callback callback_of(const nb::object& callback) {
+  if (callback.is_none()) return {};
+  return [callback](const optim::Progress& p) {
+    const nb::object answer = callback(nb::cast(p));
+    return answer.is_none() || nb::cast<bool>(answer);
+  };
+}
+
+// Runs a method; on Ctrl-C, the best point so far.
+template <class State, class Run>
+optim::Result run(const Run& method) {
+  State state;
+  try {
+    return method(&state);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_KeyboardInterrupt) || state.best_x.empty()) throw;
+    optim::Result result;
+    result.x = state.best_x;
+    result.value = state.best_value;
+    result.iterations = state.iteration;
+    result.evaluations = state.evaluations;
+    result.stop = optim::Stop::callback;
+    result.reason = "interrupted; this is the best point so far";
+    return result;
+  }
+}
+
+optim::Result minimize(const nb::object& fun, nb::handle x0, const std::string& method, nb::handle lower,
+                       nb::handle upper, int iterations, double tolerance, double value_tolerance,
+                       std::optional<double> target, double rate, double decay, double momentum, int memory,
+                       const nb::object& callback) {
+  const Numbers start = to_vector<double>(x0, "x0");
+  const optim::Objective objective = objective_of(fun, start.size());
+  const auto common = [&](auto options) {
+    options.stopping.max_iterations = iterations;
+    options.stopping.gradient_tolerance = tolerance;
+    options.stopping.value_tolerance = value_tolerance;
+    if (target) options.stopping.target = *target;
+    options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
+    options.callback = callback_of(callback);
+    return options;
+  };
+  if (method == "lbfgs") {
+    auto options = common(optim::LbfgsOptions{});
+    options.memory = memory;
+    return run<optim::LbfgsState>(
+        [&](auto* state) { return optim::minimize(objective, start, options, state); });
+  }
+  if (method == "adam") {
+    auto options = common(optim::AdamOptions{});
+    options.rate = rate;
+    options.decay = decay;
+    return run<optim::AdamState>(
+        [&](auto* state) { return optim::minimize(objective, start, options, state); });
+  }
+  if (method == "gradient_descent") {
+    auto options = common(optim::GradientDescentOptions{});
+    options.rate = rate;
+    options.momentum = momentum;
+    return run<optim::GradientDescentState>(
+        [&](auto* state) { return optim::minimize(objective, start, options, state); });
+  }
+  throw Error({"method = '" + method + "'", {}, "use 'lbfgs', 'adam' or 'gradient_descent'"});
+}
+
+// residuals, jacobian = fun(x)
+optim::Result least_squares(const nb::object& fun, nb::handle x0, nb::handle lower, nb::handle upper,
+                            int iterations, double tolerance, const nb::object& callback) {
+  const Numbers start = to_vector<double>(x0, "x0");
+  const std::size_t n = start.size();
+  const auto at = [&](const double* x) {
+    nb::tuple pair;
+    if (!nb::try_cast(nb::object(fun(to_numpy(Numbers(x, x + n)))), pair) || pair.size() != 2)
+      throw Error("the function returns (residuals, jacobian)");
+    return pair;
+  };
+  optim::Residuals residuals;
+  residuals.count = static_cast<int>(as_array<double>(at(start.data())[0], "the residuals").size());
+  residuals.evaluate = [&, count = static_cast<std::size_t>(residuals.count)](const double* x, double* r,
+                                                                              double* jacobian) {
+    const nb::tuple pair = at(x);
+    const auto values = as_array<double>(pair[0], "the residuals");
+    const auto rows = as_array<double>(pair[1], "the Jacobian");
+    if (values.size() != count || rows.size() != count * n)
+      throw Error("residuals (" + std::to_string(count) + ",) need a Jacobian (" + std::to_string(count) +
+                  ", " + std::to_string(n) + ")");
+    std::copy_n(values.data(), count, r);
+    if (jacobian != nullptr) std::copy_n(rows.data(), count * n, jacobian);
+  };
+  optim::LevenbergMarquardtOptions options;
+  options.stopping.max_iterations = iterations;
+  options.stopping.gradient_tolerance = tolerance;
+  options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
+  options.callback = callback_of(callback);
+  return run<optim::LevenbergMarquardtState>(
+      [&](auto* state) { return optim::minimize(residuals, start, options, state); });
+}
+
+}  // namespace
+
+void bind_optimisers(nb::module_& m) {
+  nb::class_<optim::Progress>(m, "Progress", "How far an optimisation has come.")
+      .def_ro("iteration", &optim::Progress::iteration)
+      .def_ro("value", &optim::Progress::value)
+      .def_ro("gradient_norm", &optim::Progress::gradient_norm)
+      .def_ro("step", &optim::Progress::step, "Largest change of a variable.")
+      .def_ro("evaluations", &optim::Progress::evaluations);
+  nb::class_<optim::Result>(m, "Optimum", "What an optimiser found.")
+      .def_prop_ro(
+          "x", [](const optim::Result& r) { return to_numpy(Numbers(r.x)); }, "The best point seen.")
+      .def_ro("value", &optim::Result::value, "There.")
+      .def_ro("gradient_norm", &optim::Result::gradient_norm)
+      .def_ro("iterations", &optim::Result::iterations)
+      .def_ro("evaluations", &optim::Result::evaluations)
+      .def_ro("reason", &optim::Result::reason, "Why it stopped, in words.")
+      .def_prop_ro("converged", &optim::Result::converged)
+      .def("__repr__", [](const optim::Result& r) {
+        return "Optimum: value " + std::to_string(r.value) + " after " + std::to_string(r.iterations) +
+               " iterations (" + r.reason + ")";
+      });
+  m.def("minimize", &minimize, "fun"_a, "x0"_a, "method"_a = "lbfgs", nb::kw_only(), "lower"_a = nb::none(),
+        "upper"_a = nb::none(), "iterations"_a = 1000, "tolerance"_a = 1e-8, "value_tolerance"_a = 0.0,
+        "target"_a = nb::none(), "rate"_a = 1e-2, "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
+        "callback"_a = nb::none(),
+        "The minimum of a function that returns (value, gradient).\n\n"
+        "method     'lbfgs' (with bounds), 'adam' or 'gradient_descent'\n"
+        "tolerance  of the largest component of the gradient; target: a value that is good enough\n"
+        "rate, decay (adam), momentum (gradient_descent), memory (lbfgs)\n"
+        "callback   called with a Progress after each iteration; False stops\n"
+        "Ctrl-C stops too and returns the best point so far.");
+  m.def("least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a = nb::none(),
+        "upper"_a = nb::none(), "iterations"_a = 100, "tolerance"_a = 1e-10, "callback"_a = nb::none(),
+        "The least 1/2 |r|^2 of a function that returns (residuals, jacobian), by Levenberg-Marquardt.");
+}
+
+}  // namespace costate::python

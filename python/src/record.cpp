@@ -1,0 +1,162 @@
+// Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these: python/costate/trace.py.
+#include "record.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "any_system.h"
+#include "arrays.h"
+#include "build_signature.h"
+#include "costate/ad/interpret.h"
+#include "costate/system/program_objective.h"
+#include "costate/system/program_system.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using ad::Op;
+
+Traced recorded(Op op, const Traced& a, const Traced& b = {}, const Traced& c = {}) {
+  const auto& recording = a.recording ? a.recording : b.recording ? b.recording : c.recording;
+  const bool truth = ad::is_truth(op) || (op == Op::select && b.truth && c.truth);
+  return {recording, ad::Var::record_op(op, a.value, b.value, c.value), truth};
+}
+
+class Recording {
+ public:
+  std::vector<Traced> input(const std::string& name, int size) {
+    const ad::Id first = builder_->input_field(name, size);
+    std::vector<Traced> elements;
+    for (int i = 0; i < size; ++i) elements.push_back({builder_, ad::Var(*builder_, first + i)});
+    return elements;
+  }
+  void output(const std::string& name, const std::vector<Traced>& elements) {
+    std::vector<ad::Id> ids;
+    for (const Traced& e : elements) {
+      if (e.recording && e.recording != builder_)
+        throw Error(
+            "a value of another recording is returned: it must come from this function's own arguments");
+      ids.push_back(e.value.id_in(*builder_));
+    }
+    builder_->output_field(name, ids);
+  }
+  ad::Program finish() const { return builder_->finish(); }
+
+ private:
+  std::shared_ptr<ad::Builder> builder_ = std::make_shared<ad::Builder>();
+};
+
+[[noreturn]] void no_truth() {
+  throw Error({"whether this is true is not known yet: the function is being recorded, not run",
+               {},
+               "use costate.where(condition, a, b) instead of `if`, `and`, `or`, `not`, min() and max(); "
+               "np.minimum and np.maximum; & | ~ between conditions"});
+}
+[[noreturn]] void no_number() {
+  throw Error(
+      {"this value is not known yet: the function is being recorded, not run",
+       {},
+       "compute with it (operators, NumPy's functions); to fill an array, collect values in a list or "
+       "start from np.zeros_like(x)"});
+}
+
+nb::object evaluate(const ad::Program& program, nb::args inputs) {
+  std::vector<std::vector<double>> values;
+  for (nb::handle input : inputs) values.push_back(to_vector<double>(input, "an input"));
+  if (values.size() != program.input_fields().size())
+    throw Error("the program has " + std::to_string(program.input_fields().size()) + " inputs, not " +
+                std::to_string(values.size()));
+  return to_numpy(ad::evaluate(program, std::span<const std::vector<double>>(values)));
+}
+
+std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad::Program& program,
+                                           const std::string& method, double dt, const std::string& name,
+                                           nb::handle initial) {
+  const Scheme scheme = scheme_of(method, dt);
+  return std::make_shared<AnySystem>(
+      name, [=](std::int64_t worlds) { return program_system<double>(signature, program, scheme, worlds); },
+      [=](std::int64_t worlds) { return program_system<float>(signature, program, scheme, worlds); },
+      initial.is_none() ? std::vector<double>{} : to_vector<double>(initial, "initial"));
+}
+
+// A Python function that records a loss for the signature it is given.
+std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
+                                       const std::vector<std::int64_t>& steps) {
+  const loss::When at = when == "each_step" ? loss::each_step()
+                        : when == "steps"   ? loss::at_steps(steps)
+                                            : loss::at_end();
+  return any_loss("function", [record, at]<class Real>(const Signature& s) {
+    return loss::program<Real>(s, nb::cast<ad::Program>(record(nb::cast(s))), at);
+  });
+}
+
+void bind_values(nb::module_& m) {
+  nb::class_<Traced>(m, "Traced", "A number of a function that is being recorded.")
+      .def("__init__",
+           [](Traced* self, double value) {
+             new (self) Traced{nullptr, ad::Var(value)};
+           })
+      .def_ro("truth", &Traced::truth)
+      .def("__bool__", [](const Traced&) -> bool { no_truth(); })
+      .def("__float__", [](const Traced&) -> double { no_number(); })
+      .def("__int__", [](const Traced&) -> int { no_number(); })
+      .def("__repr__",
+           [](const Traced& t) { return t.truth ? "<recorded condition>" : "<recorded number>"; });
+  nb::implicitly_convertible<double, Traced>();
+
+  nb::dict operations;
+  for (const ad::OpInfo& info : ad::kOps) {
+    const Op op = info.op;
+    const nb::str name(std::string(info.name).c_str());
+    if (op == Op::powi) continue;
+    if (info.arity == 1)
+      operations[name] = nb::cpp_function([op](const Traced& a) { return recorded(op, a); });
+    if (info.arity == 2)
+      operations[name] =
+          nb::cpp_function([op](const Traced& a, const Traced& b) { return recorded(op, a, b); });
+    if (info.arity == 3)
+      operations[name] = nb::cpp_function(
+          [op](const Traced& a, const Traced& b, const Traced& c) { return recorded(op, a, b, c); });
+  }
+  m.attr("operations") = operations;
+}
+
+}  // namespace
+
+void bind_recording(nb::module_& m) {
+  bind_values(m);
+  nb::class_<Recording>(m, "Tracer", "A function on its way to become a Program.")
+      .def(nb::init<>())
+      .def("input", &Recording::input, "name"_a, "size"_a)
+      .def("output", &Recording::output, "name"_a, "elements"_a)
+      .def("finish", &Recording::finish);
+
+  nb::class_<ad::Program>(m, "Program", "Straight-line code recorded from a function.")
+      .def_prop_ro("inputs",
+                   [](const ad::Program& p) {
+                     nb::dict fields;
+                     for (const auto& f : p.input_fields()) fields[f.name.c_str()] = f.size;
+                     return fields;
+                   })
+      .def_prop_ro("outputs",
+                   [](const ad::Program& p) {
+                     nb::dict fields;
+                     for (const auto& f : p.output_fields()) fields[f.name.c_str()] = f.size;
+                     return fields;
+                   })
+      .def("__len__", [](const ad::Program& p) { return p.nodes().size(); })
+      .def("__call__", &evaluate, "inputs"_a, "All outputs one after the other, (outputs,).")
+      .def("cpp", &ad::emit_cpp, "name"_a, "The program as a C++ template.")
+      .def("__repr__", [](const ad::Program& p) { return ad::to_string(p); });
+
+  m.def("build_signature", &build_signature, "states"_a, "controls"_a.none(), "parameters"_a.none());
+  m.def("recorded_system", &recorded_system, "signature"_a, "program"_a, "method"_a, "dt"_a, "name"_a,
+        "initial"_a.none());
+  m.def("recorded_loss", &recorded_loss, "record"_a, "when"_a, "steps"_a);
+}
+
+}  // namespace costate::python

@@ -1,0 +1,139 @@
+// Recordings and replays.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "costate/io/recording.h"
+#include "costate/view/replay.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using io::Recording;
+
+void set_particles(Recording& r, nb::handle positions, float radius, nb::handle material, nb::handle speeds) {
+  const auto array = as_array<float>(positions, "positions");
+  if (array.ndim() != 3 || array.shape(2) != 3)
+    throw Error("positions have the shape (frames, particles, 3)");
+  r.frames = static_cast<std::int64_t>(array.shape(0));
+  r.particles.radius = radius;
+  r.particles.positions.assign(array.data(), array.data() + array.size());
+  if (material.is_none()) {
+    r.particles.material.assign(array.shape(1), 0);
+  } else {
+    const auto indices = to_vector<double>(material, "material");
+    r.particles.material.assign(indices.begin(), indices.end());
+  }
+  if (r.materials.empty()) r.materials.push_back({.name = "particles"});
+  if (speeds.is_none())
+    r.particles.speeds.clear();
+  else
+    r.particles.speeds = to_vector<float>(speeds, "speeds");
+}
+
+void add_body(Recording& r, const std::string& name, const std::string& shape, const std::vector<float>& size,
+              nb::handle poses, std::uint32_t color, float opacity) {
+  static const std::pair<const char*, io::Shape::Kind> kinds[] = {{"sphere", io::Shape::Kind::sphere},
+                                                                  {"box", io::Shape::Kind::box},
+                                                                  {"cylinder", io::Shape::Kind::cylinder},
+                                                                  {"capsule", io::Shape::Kind::capsule},
+                                                                  {"plane", io::Shape::Kind::plane}};
+  io::Body body;
+  body.name = name;
+  body.color = color;
+  body.opacity = opacity;
+  bool known = false;
+  for (const auto& [word, kind] : kinds) {
+    if (shape == word) {
+      body.shape.kind = kind;
+      known = true;
+    }
+  }
+  if (!known) throw Error({"shape = '" + shape + "'", {}, "use sphere, box, cylinder, capsule or plane"});
+  body.shape.size = size;
+  const auto array = as_array<float>(poses, "poses");
+  if (array.ndim() < 1 || array.shape(array.ndim() - 1) != 7)
+    throw Error("poses have the shape (7,) or (frames, 7): position, unit quaternion (w, x, y, z)");
+  const std::size_t count = array.size() / 7;
+  body.poses.resize(count);
+  for (std::size_t k = 0; k < count; ++k) std::copy_n(array.data() + 7 * k, 7, body.poses[k].begin());
+  if (count > 1) r.frames = static_cast<std::int64_t>(count);
+  r.bodies.push_back(std::move(body));
+}
+
+void add_curve(Recording& r, const std::string& name, nb::handle x, nb::handle y, const std::string& x_name) {
+  r.curves.push_back({name, x_name, to_vector<double>(x, "x"), to_vector<double>(y, "y")});
+}
+
+nb::object positions(const Recording& r) {
+  const std::size_t frames = static_cast<std::size_t>(r.frames), count = r.particles.material.size();
+  return to_numpy(std::vector<float>(r.particles.positions), {frames, count, 3});
+}
+
+nb::object poses(const Recording& r, const std::string& name) {
+  for (const io::Body& body : r.bodies) {
+    if (body.name != name) continue;
+    std::vector<float> values;
+    for (const io::Pose& pose : body.poses) values.insert(values.end(), pose.begin(), pose.end());
+    return to_numpy(std::move(values), {body.poses.size(), 7});
+  }
+  throw Error("the recording has no body named '" + name + "'");
+}
+
+std::string in_a_frame(const Recording& r) {
+  std::string page;
+  for (const char c : view::replay_page({r}))
+    page += c == '"' ? "&quot;" : c == '&' ? "&amp;" : std::string(1, c);
+  return "<iframe style=\"width:100%;height:480px;border:0\" srcdoc=\"" + page + "\"></iframe>";
+}
+
+}  // namespace
+
+void bind_recordings(nb::module_& m) {
+  nb::class_<Recording>(m, "Recording", "What a run looked like: frames at equal intervals of time.")
+      .def(nb::init<>())
+      .def_rw("title", &Recording::title)
+      .def_rw("caption", &Recording::caption)
+      .def_rw("frame_interval", &Recording::frame_interval, "s")
+      .def_rw("ground", &Recording::ground, "Height of the floor that is drawn.")
+      .def_ro("frames", &Recording::frames)
+      .def_prop_ro("positions", &positions, "Of particles, (frames, particles, 3).")
+      .def_prop_ro("bodies",
+                   [](const Recording& r) {
+                     std::vector<std::string> names;
+                     for (const auto& b : r.bodies) names.push_back(b.name);
+                     return names;
+                   })
+      .def("poses", &poses, "body"_a, "(frames or 1, 7): position, unit quaternion (w, x, y, z).")
+      .def("set_particles", &set_particles, "positions"_a, "radius"_a = 0.01F, "material"_a = nb::none(),
+           "speeds"_a = nb::none())
+      .def("add_body", &add_body, "name"_a, "shape"_a, "size"_a, "poses"_a, "color"_a = 0xb8bcc2,
+           "opacity"_a = 1.0F, "shape: sphere, box, cylinder, capsule or plane; poses (7,) or (frames, 7).")
+      .def("add_curve", &add_curve, "name"_a, "x"_a, "y"_a, "x_name"_a = "iteration")
+      .def(
+          "write", [](const Recording& r, const std::string& path) { io::write_recording(path, r); },
+          "path"_a)
+      .def(
+          "write_html", [](const Recording& r, const std::string& path) { view::write_replay(path, {r}); },
+          "path"_a, "A page that shows the recording, without network or server.")
+      .def("_repr_html_", &in_a_frame)
+      .def("__repr__", [](const Recording& r) {
+        return "Recording '" + r.title + "': " + std::to_string(r.frames) + " frames, " +
+               std::to_string(r.particles.material.size()) + " particles, " +
+               std::to_string(r.bodies.size()) + " bodies";
+      });
+  m.def("read_recording", &io::read_recording, "path"_a);
+  m.def(
+      "write_replay",
+      [](const std::string& path, const std::vector<Recording>& recordings, const std::string& title,
+         const std::vector<std::string>& notes) {
+        view::write_replay(path, recordings, {.title = title, .notes = notes});
+      },
+      "path"_a, "recordings"_a, "title"_a = "", "notes"_a = std::vector<std::string>{},
+      "Recordings side by side on one page, with one camera and one clock.");
+}
+
+}  // namespace costate::python

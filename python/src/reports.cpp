@@ -1,0 +1,56 @@
+// What a gradient is worth, and checks of it.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "costate/io/check.h"
+#include "costate/system/checks.h"
+#include "costate/system/gradient_report.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string html;
+  for (const char c : text)
+    html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return html;
+}
+
+}  // namespace
+
+void bind_reports(nb::module_& m) {
+  nb::class_<GradientReport>(m, "GradientReport", "What a gradient is worth: print it to read it.")
+      .def_ro("estimator", &GradientReport::estimator, "How the gradient was made.")
+      .def_ro("label", &GradientReport::label, "'exact', 'exact up to rounding ...' or 'biased: ...'.")
+      .def_ro("schedule", &GradientReport::schedule, "Checkpoint schedule.")
+      .def_ro("steps", &GradientReport::steps)
+      .def_ro("worlds", &GradientReport::worlds)
+      .def_ro("advances", &GradientReport::advances, "Steps taken again.")
+      .def_ro("memory_bytes", &GradientReport::memory_bytes)
+      .def_ro("sampled_steps", &GradientReport::sampled_steps)
+      .def_ro("adjoint_norm", &GradientReport::adjoint_norm, "|lambda| at the sampled steps.")
+      .def_ro("growth_rate", &GradientReport::growth_rate, "Of |lambda|, per step, backwards in time.")
+      .def_ro("largest_growth", &GradientReport::largest_growth)
+      .def_ro("signal_horizon", &GradientReport::signal_horizon, "Steps from the end that carry signal.")
+      .def_ro("mode_switches", &GradientReport::mode_switches, "Steps where a contact pattern changed.")
+      .def_ro("adjoint_residual", &GradientReport::adjoint_residual)
+      .def_ro("energy_drift", &GradientReport::energy_drift)
+      .def_ro("spot_check", &GradientReport::spot_check, "Relative error of one directional difference.")
+      .def_ro("masked_worlds", &GradientReport::masked_worlds, "Worlds that diverged and were left out.")
+      .def_ro("advice", &GradientReport::advice)
+      .def("__repr__", &GradientReport::to_text)
+      .def("_repr_html_", [](const GradientReport& r) { return "<pre>" + escaped(r.to_text()) + "</pre>"; });
+
+  nb::class_<check::Result>(m, "Check", "One check of a gradient; true if it passed.")
+      .def_ro("name", &check::Result::name)
+      .def_ro("error", &check::Result::error, "Relative.")
+      .def_ro("gate", &check::Result::gate, "Passes up to this.")
+      .def_ro("detail", &check::Result::detail)
+      .def_prop_ro("passed", &check::Result::passed)
+      .def("__bool__", &check::Result::passed)
+      .def("__repr__", &check::Result::to_text);
+}
+
+}  // namespace costate::python

@@ -1,0 +1,133 @@
+// costate.Rollout, Trajectory and Gradient.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "module.h"
+#include "typed_rollout.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+
+// The part of `array`'s last axis that is the field.
+nb::object slice_of(const Signature& signature, Role role, const std::string& name, nb::handle array) {
+  const Field& field = signature.find(role, name);
+  return array[nb::make_tuple(
+      nb::ellipsis(), nb::slice(nb::int_(field.offset), nb::int_(field.offset + field.size), nb::none()))];
+}
+
+std::string shape_text(nb::handle array) { return nb::repr(array.attr("shape")).c_str(); }
+
+std::string describe(const PyRollout& r) {
+  return "Rollout of '" + r.system->name() + "': " + std::to_string(r.options.steps) + " steps, " +
+         (r.fixed_worlds ? std::to_string(r.options.worlds) + " worlds"
+                         : std::string("as many worlds as the arrays have")) +
+         ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
+}
+
+void bind_results(nb::module_& m) {
+  nb::class_<Simulation>(m, "Trajectory", "The states of a rollout; trajectory['q'] is the field q of them.")
+      .def_ro("final_state", &Simulation::final_state, "(*batch, states)")
+      .def_ro("states", &Simulation::states, "Every keep-th state, (kept, *batch, states); None if keep = 0.")
+      .def_ro("steps", &Simulation::steps, "Of the kept states, (kept,).")
+      .def_ro("diverged", &Simulation::diverged, "Worlds that diverged, with on_divergence='mask_world'.")
+      .def(
+          "__getitem__",
+          [](const Simulation& s, const std::string& name) {
+            return slice_of(s.system->signature(), Role::state, name,
+                            s.states.is_none() ? s.final_state : s.states);
+          },
+          "name"_a, "A view of one field: of the kept states, or of the final one if none were kept.")
+      .def("__repr__", [](const Simulation& s) {
+        return "Trajectory of '" + s.system->name() + "': final_state " + shape_text(s.final_state) +
+               (s.states.is_none() ? "" : ", states " + shape_text(s.states));
+      });
+
+  nb::class_<PyGradient>(m, "Gradient", "A gradient; each part has the shape of what it is the gradient of.")
+      .def_ro("value", &PyGradient::value, "Of the loss, summed over worlds (nan after backward()).")
+      .def_ro("values", &PyGradient::values, "Of each world, (*batch,).")
+      .def_ro("x0", &PyGradient::x0)
+      .def_ro("controls", &PyGradient::controls)
+      .def_ro("parameters", &PyGradient::parameters, "By name, of the active parameters.")
+      .def_ro("report", &PyGradient::report)
+      .def("__repr__", [](const PyGradient& g) {
+        return "Gradient: x0 " + shape_text(g.x0) + ", controls " + shape_text(g.controls) + ", " +
+               std::to_string(nb::len(g.parameters)) + " parameters\n" + g.report.to_text();
+      });
+}
+
+}  // namespace
+
+void bind_rollout(nb::module_& m) {
+  bind_results(m);
+  const auto none = [] { return nb::none(); };
+  nb::class_<PyRollout>(m, "Rollout",
+                        "Steps of a system, forward and back. Made by system.rollout(steps, ...).\n\n"
+                        "x0 (*batch, states), or a dict by field; None: the system's initial state.\n"
+                        "u  (*batch, knots, controls), or a dict by field; None: zero.\n"
+                        "p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.\n"
+                        "What has no batch axes is shared by all worlds; its gradient is the sum over them.")
+      .def("forward", &PyRollout::forward, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "Runs, keeping what backward() needs. Returns a Trajectory.")
+      .def("simulate", &PyRollout::simulate, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "Runs without keeping anything for a gradient. Returns a Trajectory.")
+      .def("backward", nb::overload_cast<const AnyLossPtr&>(&PyRollout::backward), "loss"_a,
+           "Gradient of a loss along the latest forward().")
+      .def("backward", nb::overload_cast<nb::handle, nb::handle>(&PyRollout::backward),
+           "final_state"_a = none(), "states"_a = none(),
+           "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
+      .def("value", &PyRollout::value, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
+           "loss"_a, "The loss, summed over worlds.")
+      .def(
+          "value_and_grad",
+          [](PyRollout& r, nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) {
+            PyGradient gradient = r.value_and_gradient(x0, u, p, loss);
+            const double value = gradient.value;
+            return nb::make_tuple(value, std::move(gradient));
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(), "loss"_a,
+          "(value, Gradient): forward and back, block by block, in the memory of one block per thread.")
+      .def("pull_back", &PyRollout::pull_back, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
+           "final_state"_a = none(), "states"_a = none(),
+           "Gradient of <final_state, x_T> + <states, x_k>: forward and back with given cotangents.")
+      .def("jvp", &PyRollout::jvp, "x0"_a = none(), "u"_a = none(), "p"_a = none(), "x0_dot"_a = none(),
+           "u_dot"_a = none(), "p_dot"_a = none(),
+           "(final_state, final_state_dot): forward mode along a direction.")
+      .def("hessian_vector", &PyRollout::hessian_vector, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "x0_dot"_a = none(), "u_dot"_a = none(), "p_dot"_a = none(), nb::kw_only(), "loss"_a,
+           "(Gradient, its rate of change along the direction).")
+      .def("pull_back_tangent", &PyRollout::pull_back_tangent, "x0"_a = none(), "u"_a = none(),
+           "p"_a = none(), "x0_dot"_a = none(), "u_dot"_a = none(), "p_dot"_a = none(), nb::kw_only(),
+           "final_state"_a, "pull_back() and its rate of change along the direction, the cotangent held.")
+      .def("jacobian", &PyRollout::jacobian, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "d x_T / d (x0, active parameters) of a single world, one row for each state.")
+      .def("check", &PyRollout::check, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
+           "loss"_a = nb::none(), "seed"_a = 1, "step"_a = 1e-3,
+           "Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of "
+           "Check.\n\n"
+           "step: of the stencil, relative to the scale of each input.")
+      .def_prop_ro("steps", [](const PyRollout& r) { return r.options.steps; })
+      .def_prop_ro("hold", [](const PyRollout& r) { return r.options.hold; })
+      .def_prop_ro("keep", [](const PyRollout& r) { return r.options.keep; })
+      .def_prop_ro(
+          "knots", [](const PyRollout& r) { return knots_of(r.options); }, "Rows of u.")
+      .def_prop_ro("dtype", [](const PyRollout& r) { return r.single ? "float32" : "float64"; })
+      .def_prop_ro(
+          "active",
+          [](const PyRollout& r) {
+            const Signature& s = r.system->signature();
+            const auto flags = s.match(Role::parameter, r.options.active);
+            std::vector<std::string> names;
+            for (std::size_t f = 0; f < flags.size(); ++f)
+              if (flags[f]) names.push_back(s.fields(Role::parameter)[f].name);
+            return names;
+          },
+          "Names of the parameters whose gradient is computed.")
+      .def_prop_ro("system", [](const PyRollout& r) { return std::const_pointer_cast<AnySystem>(r.system); })
+      .def("__repr__", &describe);
+}
+
+}  // namespace costate::python

@@ -1,0 +1,143 @@
+"""Problems, scenes and recordings: what Python computes is what the command line prints."""
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import costate
+
+
+def told(tool, *arguments, cwd=None):
+    out = subprocess.run([tool, *arguments, "--json"], capture_output=True, text=True, check=True, cwd=cwd).stdout
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "lotka_volterra", "robertson", "soft_landing"])
+def test_gradients_are_those_of_the_command_line(tool, examples, name):
+    file = str(examples / f"{name}.toml")
+    expected = told(tool, "grad", file)
+    grad = costate.load(file).gradient()
+    assert grad.value == pytest.approx(expected["loss"], rel=1e-12)
+    for group in ("state", "parameters"):
+        ours, theirs = getattr(grad, group), expected["gradient"][group]
+        assert set(ours) == set(theirs)
+        for key in theirs:
+            np.testing.assert_allclose(ours[key], theirs[key], rtol=1e-12)
+    for key, values in expected["gradient"].get("controls", {}).items():
+        np.testing.assert_allclose(grad.controls[key], values, rtol=1e-12)
+    assert grad.report.steps == expected["report"]["steps"]
+
+
+def test_a_solution_by_the_names_of_the_file(examples):
+    problem = costate.load(str(examples / "bouncing_ball.toml"))
+    solution = problem.solve()
+    name = next(iter(problem.state))
+    assert solution[name].shape == solution.t.shape
+    assert solution[name][0] == problem.state[name]
+    assert solution.events and solution.y.shape == (len(solution.t), len(problem.state))
+    with pytest.raises(costate.Error, match="no state named"):
+        solution["nothing"]
+
+
+def test_settings_change_the_file(tool, examples):
+    file = str(examples / "lotka_volterra.toml")
+    changed = costate.load(file, {"parameters.p[1]": 1.25})
+    assert changed.parameters["p"][1] == 1.25
+    assert changed.gradient().value == pytest.approx(told(tool, "grad", file, "--set", "parameters.p[1]=1.25")["loss"])
+
+
+def test_checks_and_adjoints_agree(examples):
+    problem = costate.load(str(examples / "lotka_volterra.toml"))
+    assert all(problem.check())
+    exact, forward = problem.gradient(), problem.gradient("forward")
+    for key in exact.parameters:
+        assert exact.parameters[key] == pytest.approx(forward.parameters[key], rel=1e-9)
+
+
+def test_a_fit_finds_what_the_command_line_finds(tool, examples):
+    file = str(examples / "pendulum_fit.toml")
+    expected, seen = told(tool, "optimize", file), []
+    result = costate.load(file).optimize(callback=lambda p: seen.append(p.value))
+    assert result["variables"] == pytest.approx(expected["variables"], rel=1e-9)
+    assert result["converged"] == expected["report"]["converged"] and len(seen) >= result["iterations"]
+    stopped = costate.load(file).optimize(callback=lambda p: p.iteration < 2)
+    assert stopped["iterations"] <= 2
+
+
+PADDLE = str(Path(__file__).parent / "paddle.toml")
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return costate.load(PADDLE)
+
+
+def test_a_scene_has_the_gradient_of_the_command_line(tool, scene):
+    expected = told(tool, "grad", PADDLE)
+    value, gradient = scene.value_and_grad()
+    assert value == pytest.approx(expected["loss"], rel=1e-12)
+    assert scene.variables == list(expected["gradient"])
+    np.testing.assert_allclose(gradient, list(expected["gradient"].values()), rtol=1e-12)
+    assert scene.report.steps == scene.steps and "particles" in repr(scene)
+
+
+def test_a_scenes_gradient_agrees_with_a_difference(scene):
+    x, h = scene.start, 1e-5
+    direction = np.random.default_rng(4).standard_normal(x.size)
+    difference = (scene.value_and_grad(x + h * direction)[0] - scene.value_and_grad(x - h * direction)[0]) / (2 * h)
+    assert scene.value_and_grad()[1] @ direction == pytest.approx(difference, rel=1e-5)
+    assert all(scene.check(steps=20))
+
+
+def test_a_scene_is_recorded_and_replayed(scene, tmp_path):
+    recording, outcome = scene.run()
+    assert recording.positions.shape[0] == recording.frames and recording.positions.shape[2] == 3
+    assert outcome["loss"] == pytest.approx(sum(outcome["terms"].values()))
+    recording.title = "pour"
+    recording.write(str(tmp_path / "pour.rec"))
+    again = costate.load(tmp_path / "pour.rec")
+    np.testing.assert_array_equal(again.positions, recording.positions)
+    recording.write_html(str(tmp_path / "pour.html"))
+    costate.write_replay(str(tmp_path / "two.html"), [recording, again], title="Twice")
+    assert "<html" in (tmp_path / "two.html").read_text()[:2000].lower()
+    assert recording._repr_html_().startswith("<iframe") and "pour" in repr(recording)
+
+
+def test_a_scene_is_optimised_and_resumed(scene, tmp_path):
+    state = str(tmp_path / "state.json")
+    seen = []
+    first = scene.optimize(state_file=state, progress=lambda i, value, best: seen.append(value) or len(seen) < 3)
+    assert first["loss"] <= first["start_loss"] and len(seen) == 3
+    again = scene.optimize(state_file=state, resume=True, progress=lambda i, value, best: False)
+    assert again["iterations"] >= first["iterations"]
+    assert scene.value_and_grad(first["x"])[0] == pytest.approx(first["loss"], rel=1e-6)
+
+
+def test_a_recording_made_in_python(tmp_path):
+    r = costate.Recording()
+    r.title, r.frame_interval = "orbit", 0.05
+    t = np.linspace(0, 2 * np.pi, 40)
+    poses = np.zeros((40, 7))
+    poses[:, 0], poses[:, 1], poses[:, 2], poses[:, 3] = np.cos(t), np.sin(t), 0.5, 1
+    r.add_body("moon", "sphere", [0.1], poses, color=0xffcc00)
+    r.add_body("planet", "sphere", [0.3], [0, 0, 0.5, 1, 0, 0, 0])
+    r.add_curve("angle", np.arange(40), t, "frame")
+    path = str(tmp_path / "orbit.rec")
+    r.write(path)
+    again = costate.load(path)
+    assert again.frames == 40 and again.bodies == ["moon", "planet"]
+    np.testing.assert_allclose(again.poses("moon"), poses, atol=1e-6)
+    with pytest.raises(costate.Error, match="no body"):
+        again.poses("sun")
+
+
+def test_mistakes_are_errors_with_line_and_column(tmp_path):
+    file = tmp_path / "wrong.toml"
+    file.write_text('[state]\nx = 1.0\n[equations]\nx = "-k*x"\n[solve]\nt1 = 1.0\n')
+    with pytest.raises(costate.Error) as caught:
+        costate.load(file)
+    assert "wrong.toml:4" in caught.value.where
+    with pytest.raises(costate.Error, match="nothing.toml"):
+        costate.load("nothing.toml")

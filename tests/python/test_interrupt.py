@@ -1,0 +1,72 @@
+"""Ctrl-C stops a long rollout between steps, and breaks nothing; other threads run meanwhile."""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import costate
+
+
+def spinning(steps):
+    return costate.equations({"x": 1, "y": 1}, "x_dot = y; y_dot = -x", dt=1e-3).rollout(steps, checkpoints=costate.binomial(20))
+
+
+def test_ctrl_c_interrupts_and_the_rollout_can_be_used_again():
+    program = textwrap.dedent("""
+        import time, numpy as np, costate
+        system = costate.equations({"x": 1, "y": 1}, "x_dot = y; y_dot = -x", dt=1e-3)
+        long = system.rollout(10**10, checkpoints=costate.binomial(20))
+        short = system.rollout(100)
+        x0 = np.ones((64, 2))
+        before = short.simulate(x0).final_state
+        print("ready", flush=True)
+        start = time.time()
+        try:
+            long.value_and_grad(x0, loss=costate.loss.final("x"))
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        assert np.array_equal(short.simulate(x0).final_state, before)
+        print("well")
+    """)
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=os.environ)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    pressed = time.time()
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=30)
+    assert out == "interrupted\nwell\n" and child.returncode == 0
+    assert time.time() - pressed < 5
+
+
+def test_a_handler_that_raises_something_else_is_heard():
+    class Enough(Exception):
+        pass
+
+    def handler(*_):
+        raise Enough
+
+    old = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Enough):
+            spinning(10**10).simulate([1.0, 0.0])
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert spinning(10).simulate([1.0, 0.0]).final_state == pytest.approx([np.cos(0.01), -np.sin(0.01)])
+
+
+def test_other_threads_run_while_a_rollout_does():
+    ticks = []
+    worker = threading.Thread(target=lambda: spinning(3_000_000).simulate([1.0, 0.0]))
+    worker.start()
+    while worker.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(1e-3)
+    worker.join()
+    assert len(ticks) > 5  # a loop that held the lock would have let us tick once

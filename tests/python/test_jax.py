@@ -1,0 +1,118 @@
+"""costate.jax against the same equations in JAX: jit, vmap, grad, scan."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import costate
+import costate.jax
+import pendulum
+
+STEPS = 20
+RNG = np.random.default_rng(11)
+X0, U, P = np.array([0.7, -0.2]), 0.3 * RNG.standard_normal((STEPS, 1)), dict(pendulum.PARAMETERS, l=1.1)
+PJ = {k: jnp.asarray(v) for k, v in P.items()}
+TOLERANCE = dict(rtol=1e-11, atol=1e-13)
+
+
+@pytest.fixture(scope="module")
+def simulate():
+    return costate.jax.rollout(pendulum.system().rollout(STEPS))
+
+
+def loss(f):
+    return lambda x0, u, p: jnp.sum(jnp.sin(f(x0, u, p)) ** 2)
+
+
+def assert_same(a, b):
+    jax.tree_util.tree_map(lambda x, y: np.testing.assert_allclose(x, y, **TOLERANCE), a, b)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit])
+def test_value_and_grad(simulate, transform):
+    ours = transform(jax.value_and_grad(loss(simulate), argnums=(0, 1, 2)))(X0, U, PJ)
+    theirs = jax.value_and_grad(loss(pendulum.reference), argnums=(0, 1, 2))(X0, U, PJ)
+    assert_same(ours, theirs)
+
+
+def test_vmap_in_every_combination_of_axes(simulate):
+    x0, u = X0 + 0.1 * RNG.standard_normal((5, 2)), U + 0.1 * RNG.standard_normal((5, STEPS, 1))
+    p = dict(PJ, l=jnp.linspace(1.0, 1.4, 5))
+    for axes, inputs in [((0, None, None), (x0, U, PJ)), ((None, 0, None), (X0, u, PJ)),
+                         ((0, 0, {"g": None, "l": 0, "c": None}), (x0, u, p))]:
+        ours = jax.jit(jax.vmap(jax.grad(loss(simulate), argnums=(0, 1, 2)), axes))(*inputs)
+        theirs = jax.vmap(jax.grad(loss(pendulum.reference), argnums=(0, 1, 2)), axes)(*inputs)
+        assert_same(ours, theirs)
+
+
+def test_gradient_of_a_vmapped_sum(simulate):
+    x0 = X0 + 0.1 * RNG.standard_normal((4, 2))
+    total = lambda f: lambda p: jnp.sum(jax.vmap(lambda x: loss(f)(x, U, p))(x0))
+    assert_same(jax.grad(total(simulate))(PJ), jax.grad(total(pendulum.reference))(PJ))
+
+
+def test_leading_axes_are_batches(simulate):
+    x0 = X0 + 0.1 * RNG.standard_normal((3, 4, 2))
+    u = U + 0.1 * RNG.standard_normal((4, STEPS, 1))
+    result = simulate(x0, u, PJ)
+    assert result.shape == (3, 4, 2)
+    np.testing.assert_allclose(result[2, 1], pendulum.reference(x0[2, 1], u[1], PJ), **TOLERANCE)
+
+
+def test_scan_over_single_steps():
+    one = costate.jax.rollout(pendulum.system().rollout(1))
+
+    def chained(x0, u, p):
+        return jax.lax.scan(lambda x, row: (one(x, row[None], p), None), x0, u)[0]
+
+    ours = jax.jit(jax.grad(loss(chained), argnums=(0, 1, 2)))(jnp.asarray(X0), jnp.asarray(U), PJ)
+    assert_same(ours, jax.grad(loss(pendulum.reference), argnums=(0, 1, 2))(X0, U, PJ))
+
+
+def test_kept_states_have_gradients():
+    f = costate.jax.rollout(pendulum.system().rollout(STEPS, keep=5))
+    final, states = f(X0, U, PJ)
+    assert states.shape == (5, 2)
+    weights = RNG.standard_normal((5, 2))
+
+    def ours(x0):
+        final, states = f(x0, U, PJ)
+        return jnp.sum(weights * states) + final[0] ** 2
+
+    def theirs(x0):
+        states = jnp.stack([pendulum.reference(x0, U[:5 * j], PJ) for j in range(5)])
+        return jnp.sum(weights * states) + states[-1, 0] ** 2
+
+    x0 = X0 + 0.1 * RNG.standard_normal((3, 2))
+    assert_same(jax.vmap(jax.grad(ours))(x0), jax.vmap(jax.grad(theirs))(x0))
+
+
+def test_single_precision_and_globs():
+    f = costate.jax.rollout(pendulum.system().rollout(STEPS, dtype="float32"))
+    result = f(X0, U, {"?": 2.0})
+    assert result.dtype == jnp.float32
+    np.testing.assert_allclose(result, pendulum.reference(X0, U, {"g": 2.0, "l": 2.0, "c": 2.0}), rtol=1e-4)
+    # One number for three parameters: its derivative is the sum of theirs.
+    exact = jax.grad(loss(pendulum.reference), argnums=2)(X0, U, {k: jnp.asarray(2.0) for k in "glc"})
+    assert float(jax.grad(lambda v: loss(f)(X0, U, {"?": v}))(2.0)) == pytest.approx(float(sum(exact.values())), rel=1e-3)
+
+
+def test_models_from_files(scenes):
+    sim = costate.rigid.load(str(scenes / "cart_pole.xml")).rollout(25)
+    f = costate.jax.rollout(sim)
+    u = 0.2 * RNG.standard_normal((25, 1))
+    bar = RNG.standard_normal(4)
+    x0 = sim.system.initial_state + 0.1
+    expected = sim.pull_back(x0, u, final_state=bar)
+    x_bar, u_bar = jax.grad(lambda x, u: jnp.dot(bar, f(x, u)), argnums=(0, 1))(x0, u)
+    np.testing.assert_allclose(x_bar, expected.x0, rtol=1e-13)
+    np.testing.assert_allclose(u_bar, expected.controls, rtol=1e-13)
+
+
+def test_mistakes_are_errors(simulate):
+    with pytest.raises(costate.Error, match="x0 has the shape"):
+        simulate(np.zeros(3))
+    with pytest.raises(costate.Error, match="length"):
+        simulate(X0, U, {"length": 1.0})
+    with pytest.raises(Exception, match="the initial state is not finite"):
+        simulate(np.array([np.nan, 0.0])).block_until_ready()

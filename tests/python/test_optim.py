@@ -1,0 +1,80 @@
+"""Optimisers against closed forms and SciPy."""
+import numpy as np
+import pytest
+import scipy.optimize
+
+import costate
+import pendulum
+
+
+def rosenbrock(x):
+    return scipy.optimize.rosen(x), scipy.optimize.rosen_der(x)
+
+
+def test_lbfgs_finds_rosenbrocks_minimum():
+    seen = []
+    result = costate.minimize(rosenbrock, [-1.2, 1.0, 0.7], callback=lambda p: seen.append(p.value))
+    assert result.converged and "gradient" in result.reason
+    np.testing.assert_allclose(result.x, 1, rtol=1e-6)
+    assert len(seen) == result.iterations and seen[-1] < 1e-12
+
+
+def test_bounds_are_those_of_scipy():
+    bounds = ([-2.0, -2.0], [0.5, 2.0])
+    ours = costate.minimize(rosenbrock, [-1.2, 1.0], lower=bounds[0], upper=bounds[1])
+    theirs = scipy.optimize.minimize(rosenbrock, [-1.2, 1.0], jac=True, method="L-BFGS-B", bounds=list(zip(*bounds)))
+    np.testing.assert_allclose(ours.x, theirs.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("method, options", [("adam", {"rate": 0.05, "iterations": 3000}),
+                                             ("gradient_descent", {"rate": 0.1, "momentum": 0.5})])
+def test_first_order_methods(method, options):
+    result = costate.minimize(lambda x: (0.5 * np.sum((x - 3) ** 2), x - 3), np.zeros(4), method, **options)
+    np.testing.assert_allclose(result.x, 3, atol=1e-4)
+
+
+def test_least_squares_fits_what_scipy_fits():
+    t = np.linspace(0, 1, 30)
+    data = 2 * np.exp(-3 * t) + 0.01 * np.random.default_rng(0).standard_normal(30)
+
+    def residuals(x):
+        e = np.exp(-x[1] * t)
+        return x[0] * e - data, np.stack([e, -x[0] * t * e], axis=1)
+
+    ours = costate.least_squares(residuals, [1.0, 1.0])
+    theirs = scipy.optimize.least_squares(lambda x: residuals(x)[0], [1.0, 1.0], jac=lambda x: residuals(x)[1])
+    np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-6)
+
+
+def test_a_rollout_is_fitted():
+    sim = pendulum.system().rollout(60)
+    truth = sim.simulate([0.8, 0.0], p={"l": 0.7}).final_state
+    loss = costate.loss.final("q", truth[:1]) + costate.loss.final("v", truth[1:])
+
+    def objective(x):
+        value, grad = sim.value_and_grad([0.8, 0.0], p={"l": x[0]}, loss=loss)
+        return value, [grad.parameters["l"]]
+
+    assert costate.minimize(objective, [0.9], lower=[0.1]).x[0] == pytest.approx(0.7, rel=1e-6)
+
+
+def test_ctrl_c_keeps_the_best_point():
+    calls = []
+
+    def slow(x):
+        calls.append(x)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return rosenbrock(x)
+
+    result = costate.minimize(slow, [-1.2, 1.0])
+    assert "interrupted" in result.reason and result.value <= rosenbrock(np.array([-1.2, 1.0]))[0]
+
+
+def test_mistakes_are_errors():
+    with pytest.raises(costate.Error, match="value, gradient"):
+        costate.minimize(lambda x: 1.0, [1.0])
+    with pytest.raises(costate.Error, match="method = 'newton'"):
+        costate.minimize(rosenbrock, [1.0], "newton")
+    with pytest.raises(ZeroDivisionError):
+        costate.minimize(lambda x: (1 / 0, x), [1.0])

@@ -1,0 +1,69 @@
+"""Models from files: closed forms, differences, and the command line's view of the same file."""
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import costate
+
+
+def test_a_model_has_the_names_of_its_file(scenes):
+    s = costate.rigid.load(str(scenes / "cart_pole.xml"))
+    assert [f.name for f in s.signature.states][:2] == ["q", "v"]
+    assert s.initial_state.shape == (s.signature.state_size,)
+    assert any(f.name.endswith("/mass") for f in s.signature.parameters)
+    assert s.parameters["gravity"].tolist() == [0, 0, -9.81]
+
+
+def test_a_small_swing_has_the_period_of_a_compound_pendulum(scenes):
+    s = costate.rigid.load(str(scenes / "pendulum.xml"))
+    damping = {n: 0.0 for n in s.parameters if n.endswith("/damping")}
+    dt = float(s.parameters["dt"])
+    sim = s.rollout(int(4 / dt), keep=1)
+    q = sim.simulate({"q": [1e-3]}, p=damping)["q"][:, 0]
+    crossings = np.flatnonzero((q[:-1] > 0) & (q[1:] <= 0))
+    period = (crossings[-1] - crossings[0]) * dt / (len(crossings) - 1)
+    # The same from the model's own numbers: T = 2 pi sqrt(I / (m g c)), by a difference of the angular acceleration.
+    tiny = s.rollout(1)
+    rate = lambda angle: (tiny.simulate({"q": [angle]}, p=damping).final_state[1]) / dt
+    omega = np.sqrt(-(rate(1e-4) - rate(-1e-4)) / 2e-4)
+    assert period == pytest.approx(2 * np.pi / omega, rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["cart_pole.xml", "double_pendulum.xml", "arm7.xml"])
+def test_gradients_agree_with_differences(scenes, name):
+    s = costate.rigid.load(str(scenes / name))
+    sim = s.rollout(30)
+    rng = np.random.default_rng(3)
+    x0 = s.initial_state + 0.1 * rng.standard_normal(s.signature.state_size)
+    u = 0.1 * rng.standard_normal((30, s.signature.control_size))
+    loss = costate.loss.final("q", weight=1.0) + costate.loss.final("v", weight=0.1)
+    _, grad = sim.value_and_grad(x0, u, loss=loss)
+    assert all(sim.check(x0, u, loss=loss, step=1e-4))
+    mass = next(n for n in s.parameters if n.startswith("body/") and n.endswith("/mass") and s.parameters[n] > 0)
+    h = 1e-5
+
+    def along(value):
+        f = [value(k * h) for k in (-3, -2, -1, 1, 2, 3)]
+        return (45 * (f[3] - f[2]) - 9 * (f[4] - f[1]) + (f[5] - f[0])) / (60 * h)
+
+    m = float(s.parameters[mass])
+    assert float(grad.parameters[mass]) == pytest.approx(
+        along(lambda e: sim.value(x0, u, {mass: m + e}, loss=loss)), rel=1e-6, abs=1e-9)
+    d = rng.standard_normal(u.shape)
+    assert np.sum(grad.controls * d) == pytest.approx(along(lambda e: sim.value(x0, u + e * d, loss=loss)), rel=1e-6)
+
+
+def test_masses_are_those_of_the_command_line(scenes, tool):
+    file = str(scenes / "arm7.xml")
+    told = json.loads(subprocess.run([tool, "info", "--json", file], capture_output=True, text=True, check=True).stdout)
+    s = costate.rigid.load(file)
+    assert told["counts"]["nv"] == s.signature.state_size // 2
+    total = sum(float(v) for n, v in s.parameters.items() if n.startswith("body/") and n.endswith("/mass"))
+    assert total == pytest.approx(told["mass"], rel=1e-12)
+
+
+def test_a_missing_file_is_an_error():
+    with pytest.raises(costate.Error, match="nowhere.xml"):
+        costate.rigid.load("nowhere.xml")

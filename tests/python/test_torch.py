@@ -1,0 +1,95 @@
+"""costate.torch: PyTorch's own gradcheck and gradgradcheck, and the engine's NumPy interface."""
+import numpy as np
+import pytest
+
+import costate
+import pendulum
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch)")
+import costate.torch as costate_torch  # noqa: E402
+
+STEPS = 12
+RNG = np.random.default_rng(13)
+
+
+@pytest.fixture
+def simulate():
+    return costate_torch.rollout(pendulum.system().rollout(STEPS))
+
+
+def tensors(*batch):
+    x0 = torch.tensor([0.7, -0.2], dtype=torch.float64) + 0.1 * torch.tensor(RNG.standard_normal((*batch, 2)))
+    u = torch.tensor(0.3 * RNG.standard_normal((*batch, STEPS, 1)))
+    length = 1.1 + 0.1 * torch.tensor(RNG.random(batch))
+    return tuple(t.requires_grad_() for t in (x0, u, length))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+def test_gradcheck_and_gradgradcheck(simulate, batch):
+    g = torch.tensor(9.5, dtype=torch.float64, requires_grad=True)  # shared by all worlds
+    f = lambda x0, u, l, g: simulate(x0, u, {"l": l, "g": g})
+    inputs = (*tensors(*batch), g)
+    assert torch.autograd.gradcheck(f, inputs)
+    assert torch.autograd.gradgradcheck(f, inputs)
+
+
+def test_gradient_is_that_of_numpy(simulate):
+    x0, u, length = tensors(4)
+    bar = RNG.standard_normal((4, 2))
+    simulate(x0, u, {"l": length}).backward(torch.tensor(bar))
+    sim = pendulum.system().rollout(STEPS)
+    expected = sim.pull_back(x0.detach(), u.detach(), {"l": length.detach()}, final_state=bar)
+    np.testing.assert_array_equal(x0.grad, expected.x0)
+    np.testing.assert_array_equal(u.grad, expected.controls)
+    np.testing.assert_array_equal(length.grad, expected.parameters["l"])
+
+
+def test_kept_states():
+    simulate = costate_torch.rollout(pendulum.system().rollout(STEPS, keep=4))
+    x0, u, length = tensors()
+    assert torch.autograd.gradcheck(lambda *a: simulate(a[0], a[1], {"l": a[2]}), (x0, u, length))
+
+
+def test_single_precision():
+    simulate = costate_torch.rollout(pendulum.system().rollout(STEPS, dtype="float32"))
+    x0 = torch.tensor([0.7, -0.2], requires_grad=True)
+    final = simulate(x0)
+    assert final.dtype == torch.float32
+    final.sum().backward()
+    exact = pendulum.system().rollout(STEPS).pull_back([0.7, -0.2], final_state=[1.0, 1.0])
+    np.testing.assert_allclose(x0.grad, exact.x0, rtol=1e-4)
+
+
+def test_a_module_learns_the_length_of_a_pendulum():
+    sim = pendulum.system().rollout(50, keep=5)
+    truth = sim.simulate([0.8, 0.0], p={"l": 0.7}).states
+    module = costate_torch.Module(sim, learn={"l": 1.3}, positive=["l"])
+    optimiser = torch.optim.Adam(module.parameters(), lr=0.05)
+    x0, data = torch.tensor([0.8, 0.0], dtype=torch.float64), torch.from_numpy(truth)
+    for _ in range(150):
+        optimiser.zero_grad()
+        loss = ((module(x0)[1] - data) ** 2).sum()
+        loss.backward()
+        optimiser.step()
+    assert float(module.physics["l"]) == pytest.approx(0.7, rel=1e-3)
+    assert "l" in repr(module) and len(list(module.parameters())) == 1
+
+
+def test_rigid_models_have_gradients_and_say_what_they_lack(scenes):
+    system = costate.rigid.load(str(scenes / "cart_pole.xml"))
+    simulate = costate_torch.rollout(system.rollout(10))
+    x0 = torch.tensor(system.initial_state + 0.1, requires_grad=True)
+    u = torch.zeros((10, 1), dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(simulate, (x0, u))
+    if not system.second_order:
+        with pytest.raises(costate.Error, match="no second derivatives"):
+            torch.autograd.gradgradcheck(simulate, (x0, u))
+
+
+def test_mistakes_are_errors(simulate):
+    x0, u, length = tensors()
+    with pytest.raises(costate.Error, match="no parameter is named 'length'"):
+        simulate(x0, u, {"length": length})
+    some = costate_torch.rollout(pendulum.system().rollout(STEPS, active=["g"]))
+    with pytest.raises(costate.Error, match="not active"):
+        some(x0, u, {"l": length})

@@ -1,0 +1,165 @@
+"""Recorded functions against the same functions run by NumPy and differentiated by JAX."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import costate
+import pendulum
+from costate.trace import record
+
+RNG = np.random.default_rng(5)
+
+# Each is a function of an array (n,) and of the module that provides the functions.
+FUNCTIONS = {
+    "arithmetic": lambda x, m: 2 * x[0] - x[1] / 3 + x[2] ** 2 - (-x[0]) + x[1] ** -1 + 2.0 ** x[0],
+    "in place": lambda x, m: (lambda y: y + 1)(x[0] * 1) * 2,
+    "trigonometry": lambda x, m: m.sin(x[0]) + m.cos(x[1]) * m.tan(x[2]) + m.arctan2(x[0], x[1]) + m.arcsin(x[0] / 9),
+    "arcs": lambda x, m: m.arccos(x[0] / 9) + m.arctan(x[1]) + m.arcsinh(x[2]) + m.arccosh(x[1] + 2) + m.arctanh(x[0] / 5),
+    "exponentials": lambda x, m: m.exp(x[0]) + m.expm1(x[1]) + m.log(x[2] + 3) + m.log1p(x[1]) + m.exp2(x[0]) + m.log10(x[2]),
+    "hyperbolic": lambda x, m: m.sinh(x[0]) + m.cosh(x[1]) + m.tanh(x[2]) + m.logaddexp(x[0], x[2]),
+    "roots": lambda x, m: m.sqrt(x[0]) + m.cbrt(x[1]) + m.hypot(x[1], x[2]) + m.square(x[0]) + m.reciprocal(x[2]),
+    "kinks": lambda x, m: m.abs(x[0] - 1) + m.sign(x[1]) + m.minimum(x[0], x[1]) + m.maximum(x[1], x[2]) + m.floor(x[0] * 3),
+    "clip": lambda x, m: m.sum(m.clip(x, 0.6, 1.0)) + x[0] % 0.3,
+    "sums": lambda x, m: m.sum(x) * m.prod(x) + m.mean(x) + x.sum() + x.max() - m.min(x),
+    "products": lambda x, m: m.dot(x, A_VECTOR) + x @ x + m.sum(MATRIX @ x) + m.sum(x @ MATRIX) + m.sum(m.outer(x, x)),
+    "cross": lambda x, m: m.sum(m.cross(x, A_VECTOR) * A_VECTOR[::-1]) + m.linalg.norm(x),
+    "stacks": lambda x, m: m.sum(m.stack([x, 2 * x])[1] * m.concatenate([x[1:], x[:1]])) + m.sum(m.roll(x, 1) * x),
+    "broadcast": lambda x, m: m.sum(x[:, None] * x[None, :] * MATRIX) + m.sum(m.tanh(MATRIX @ x + A_VECTOR)),
+    "slices": lambda x, m: m.sum(x[::2]) - x[-1] + m.sum(m.reshape(x, (3, 1)) * MATRIX),
+    "constants": lambda x, m: m.sin(0.3) * x[0] + m.zeros_like(x)[1] + m.ones_like(x)[2] * x[2],
+}
+MATRIX = RNG.standard_normal((3, 3))
+A_VECTOR = RNG.standard_normal(3)
+
+
+def recorded(f):
+    signature = costate._core.build_signature({"x": 3}, None, None)
+    return record(lambda x: f(x, np), signature, one_output=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_have_numpys_values_and_jaxs_gradients(name):
+    f = FUNCTIONS[name]
+    x = np.array([0.83, 0.47, 1.21])
+    assert recorded(f)(x)[0] == pytest.approx(float(f(x, np)), rel=1e-13)
+    sim = costate.equations({"x": 3}, "; ".join(f"x_next[{i}] = x[{i}]" for i in range(3)), method="next").rollout(0)
+    value, grad = sim.value_and_grad(x, loss=costate.loss.function(lambda x: f(x, np)))
+    assert value == pytest.approx(float(f(x, np)), rel=1e-13)
+    np.testing.assert_allclose(grad.x0, jax.grad(lambda x: f(x, jnp))(jnp.asarray(x)), rtol=1e-11, atol=1e-12)
+
+
+def test_conditions():
+    f = lambda x, m: m.where((x[0] > 0) & ~(x[1] > 1) | (x[2] == 5), x[0] * 2, m.where(x[2] <= 0, 1.0, x[1]))
+    program = recorded(lambda x, m: f(x, m) if m is not np else costate.where(
+        (x[0] > 0) & ~(x[1] > 1) | (x[2] == 5), x[0] * 2, costate.where(x[2] <= 0, 1.0, x[1])))
+    for x in ([1, 0.5, 0], [1, 2, 3], [-1, 0, -1], [-1, 2, 5], [-3, 7, 1]):
+        x = np.array(x, dtype=float)
+        assert program(x)[0] == f(x, jnp)
+
+
+def test_where_works_on_plain_arrays_too():
+    np.testing.assert_array_equal(costate.where(np.array([True, False]), 1, 2), [1, 2])
+
+
+def step(x, u, p):
+    q, v = x
+    return [v, u.torque - p.g / p.l * np.sin(q) - p.c * v]
+
+
+def by_names(q, v, torque, g, l, c):
+    return {"v": torque - g / l * np.sin(q) - c * v, "q": v}
+
+
+@pytest.mark.parametrize("function", [step, by_names])
+def test_a_recorded_system_is_the_one_given_as_text(function):
+    made = costate.system(function, states=["q", "v"], controls=["torque"], parameters=pendulum.PARAMETERS, dt=pendulum.DT)
+    x0, u = np.array([0.5, 0.1]), RNG.standard_normal((30, 1))
+    loss = costate.loss.final("q")
+    a, b = (s.rollout(30).value_and_grad(x0, u, loss=loss)[1] for s in (made, pendulum.system()))
+    np.testing.assert_allclose(a.x0, b.x0, rtol=1e-14)
+    np.testing.assert_allclose(a.parameters["l"], b.parameters["l"], rtol=1e-13)
+
+
+def test_a_decorated_function_with_time_and_matrices():
+    weights = 0.3 * RNG.standard_normal((4, 2))
+
+    @costate.system(states={"z": 2}, parameters={"w": weights, "out": weights.T, "f": 2.0}, dt=0.05)
+    def network(z, w, p, t):
+        return p.out @ np.tanh(w @ z) + np.sin(p.f * t)
+
+    assert network.name == "network" and [f.size for f in network.signature.parameters][:2] == [8, 8]
+    sim = network.rollout(20)
+    z0 = np.array([0.2, -0.4])
+    value, grad = sim.value_and_grad(z0, p={"w": weights}, loss=costate.loss.final("z"))
+
+    def reference(z0, w):
+        def rate(z, t):
+            return weights.T @ jnp.tanh(w @ z) + jnp.sin(2.0 * t)
+
+        z, h = z0, 0.05
+        for k in range(20):
+            t = k * h
+            k1 = rate(z, t)
+            k2 = rate(z + h / 2 * k1, t + h / 2)
+            k3 = rate(z + h / 2 * k2, t + h / 2)
+            z = z + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(z + h * k3, t + h))
+        return 0.5 * jnp.sum(z**2)
+
+    expected, (z_bar, w_bar) = jax.value_and_grad(reference, argnums=(0, 1))(jnp.asarray(z0), jnp.asarray(weights))
+    assert value == pytest.approx(float(expected), rel=1e-12)
+    np.testing.assert_allclose(grad.x0, z_bar, rtol=1e-11)
+    np.testing.assert_allclose(grad.parameters["w"], w_bar, rtol=1e-10)  # in the shape that was given
+
+
+def make(function, **options):
+    return costate.system(function, **dict({"states": ["q", "v"], "parameters": {"g": 1.0}}, **options))
+
+
+@pytest.mark.parametrize("function, message", [
+    (lambda x: [x[1], -x[0]] if x[0] > 0 else x, "costate.where"),
+    (lambda x: [x[1], max(x[0], 0.0)], "costate.where"),
+    (lambda x: [x[1], float(x[0])], "recorded, not run"),
+    (lambda x: [x[1]], "returns 1 numbers instead of 2"),
+    (lambda x: [x[1], np.frexp(x[0])[0]], "np.frexp cannot be recorded"),
+    (lambda x: [x[1], np.sort(x)[0]], "np.sort cannot be recorded"),
+    (lambda x, speed: [x[1], speed], "what is the argument 'speed'"),
+    (lambda x, p: [x[1], p.mass], "there is no 'mass': there are g"),
+    (lambda x: [x[1], "a"], "str cannot be recorded"),
+    (lambda x: x.__setitem__(0, 1.0), "never written to"),
+])
+def test_what_cannot_be_recorded_is_an_error_that_says_what_to_do(function, message):
+    with pytest.raises(costate.Error, match=message):
+        make(function)
+
+
+def test_filling_an_array():
+    def fill(x):
+        rate = np.zeros_like(x)
+        rate[0] = x[1]
+        rate[1] -= x[0]
+        return rate
+
+    def refuse(x):
+        rate = np.zeros(2)
+        rate[0] = x[1]
+        return rate
+
+    np.testing.assert_allclose(make(fill).rollout(10).simulate([1.0, 0.0]).final_state, [np.cos(0.1), -np.sin(0.1)], rtol=1e-9)
+    with pytest.raises(ValueError) as caught:  # NumPy's own error; ours, which says what to do, is its cause
+        make(refuse)
+    assert "np.zeros_like" in str(caught.value.__cause__)
+
+
+def test_values_of_two_recordings_do_not_mix():
+    kept = []
+    make(lambda x: kept.append(x) or [x[1], -x[0]])
+    with pytest.raises(costate.Error, match="recording"):
+        make(lambda x: [x[1], kept[0][0]])
+
+
+def test_a_program_can_be_read():
+    program = recorded(FUNCTIONS["arithmetic"])
+    assert program.inputs == {"x": 3} and program.outputs == {"value": 1} and len(program) > 5
+    assert "input" in repr(program) or "x" in repr(program)
+    assert "template" in program.cpp("f")
