@@ -20,6 +20,8 @@ FAMILIES = {
     "scipy": {"about": "ode", "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
     "casadi": {"about": "ode", "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
     "pinocchio": {"about": "rigid", "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "mujoco": {"about": "rigid", "pip": ["mujoco", "gymnasium", "numpy"],
+               "runs": [["rigid_mujoco.py", "--folder", str(HERE.parent.parent / "scenes")]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
     "torch": {"about": "ode", "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"],
               "pip": ["--no-deps", "torchdiffeq"],

@@ -50,6 +50,8 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
+}  // namespace
+
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
   refuse_unsupported(model);
   signature.state("q", model.nq).state("v", model.nv);
@@ -91,6 +93,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   }
   return s;
 }
+
+namespace {
 
 // Scratch of a step, whole or in parts.
 template <class S>

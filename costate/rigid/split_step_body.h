@@ -116,7 +116,8 @@ S event_time(const Stepper& stepper, const typename SplitWork<S>::Part& part, co
     f_lo = select(searching & before, f, f_lo);
     hi = select(searching & !before, t, hi);
     f_hi = select(searching & !before, f, f_hi);
-    t = select(searching, inside(guess), t);
+    // Every third time the middle: where the parabola fits badly the bracket shrinks all the same.
+    t = select(searching, i % 3 == 2 ? half * (lo + hi) : inside(guess), t);
   }
   return t;
 }

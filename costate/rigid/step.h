@@ -55,6 +55,11 @@ class Tape {
   S* at_;
 };
 
+struct SystemOptions;
+
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (rigid_system.cpp)
+Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
+
 // Scratch of a step. All arrays of one pack of worlds.
 template <class S>
 struct StepWork {

@@ -7,8 +7,10 @@
 // [1] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "costate/geometry/convex.h"
 #include "costate/rigid/parameter_map.h"
 
 namespace costate::rigid {
@@ -63,7 +65,7 @@ struct TreeSite {
 struct TreeGeom {
   int body = 0;
   GeomType type = GeomType::sphere;
-  double reach = 0;  // of a mesh or heightfield: no point is farther from the geom's origin
+  std::shared_ptr<const geometry::ConvexMesh> mesh;  // of a mesh that may touch something
   GeomParameters p;
 };
 
