@@ -28,7 +28,8 @@ struct SoftnessParameters {
 struct BodyParameters {
   int mass = kAbsent, com = kAbsent, inertia = kAbsent, pos = kAbsent, quat = kAbsent, gravcomp = kAbsent;
   int invweight = kAbsent;
-  int inverse_quat_norm = kAbsent;  // among the prepared numbers
+  int inverse_quat_norm = kAbsent;                                              // among the prepared numbers
+  int fluid_box = kAbsent, fluid_quat = kAbsent, inverse_fluid_norm = kAbsent;  // in a fluid: fluid.h
 };
 struct JointParameters {
   int pos = kAbsent, axis = kAbsent, ref = kAbsent, springref = kAbsent;
@@ -70,6 +71,7 @@ struct PairParameters {
 
 struct ParameterMap {
   int gravity = 0, dt = 0;
+  int density = kAbsent, viscosity = kAbsent, wind = kAbsent;  // of a fluid, where there is one
   std::vector<BodyParameters> bodies;
   std::vector<JointParameters> joints;
   std::vector<GeomParameters> geoms;
@@ -86,7 +88,7 @@ struct ParameterMap {
         inverse_norm;  // a vector that is divided by its length; where 1/length is kept, past `size`
   };
   std::vector<Unit> units;
-  int whole_dt = 0;       // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
+  int whole_dt = 0;  // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
   int prepared_size = 0;  // size, an inverse norm for each unit vector, whole_dt
 };
 
