@@ -5,6 +5,7 @@ script beside this file prints one JSON object a line: peer, version, task, metr
 .cache/peers/results.json by machine, so that a later run shows the ratios without measuring again."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,24 +17,24 @@ RESULTS = CACHE / "results.json"
 ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
 
 FAMILIES = {
-    "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
-    "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
-    "pinocchio": {"pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
-    "mujoco": {"pip": ["mujoco", "gymnasium", "numpy"],
+    "scipy": {"ours": "lotka_volterra robertson", "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
+    "casadi": {"ours": "lotka_volterra robertson bouncing_ball", "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    "pinocchio": {"ours": "rigid/arm7 rigid/humanoid32", "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "mujoco": {"ours": "rigid/", "pip": ["mujoco", "gymnasium", "numpy"],
                "runs": [["rigid_mujoco.py", "--folder", str(HERE.parent.parent / "scenes")]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
-    "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
+    "torch": {"ours": "lorenz_ensemble lotka_volterra bouncing_ball neural_ode", "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
                        ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
                        ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread"]]},
-    "jax": {"pip": ["jax", "diffrax"],
+    "jax": {"ours": "lorenz_ensemble lotka_volterra robertson bouncing_ball neural_ode", "pip": ["jax", "diffrax"],
             "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
                      ["ode_neural.py", "jax scan", "diffrax rk4"]]},
-    "warp": {"pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
+    "warp": {"ours": "mpm_block", "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
     # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
-    "taichi": {"pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
+    "taichi": {"ours": "mpm_block", "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
 }
 
 
@@ -102,6 +103,13 @@ def merge(new, old):
 def load(machine):
     """{family: {"when": seconds since 1970, "lines": [...]}} as measured on this machine."""
     return json.loads(RESULTS.read_text()).get(machine, {}) if RESULTS.exists() else {}
+
+
+def wanted(pattern):
+    """The families with something to compare with a benchmark that the pattern may choose."""
+    return [name for name, family in FAMILIES.items()
+            if not pattern or any(re.search(pattern, ours) or ours in pattern
+                                  for ours in family.get("ours", pattern).split())]
 
 
 def measure(machine, families=tuple(FAMILIES)):

@@ -9,6 +9,7 @@
 #include "costate/core/parallel.h"
 #include "costate/mpm/grid_velocity.h"
 #include "costate/mpm/particle_stage.h"
+#include "costate/mpm/particle_transpose.h"
 #include "costate/mpm/system.h"
 
 namespace costate::mpm {
@@ -22,12 +23,17 @@ class MaterialPoints final : public System<Real> {
   typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
 
-  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
-    forward<Values<Real>>(at, in, {}, y, nullptr, static_cast<Scratch&>(work));
+  // Momentum and mass of the live nodes, behind one number that says whether they are there: a tenth of a state. A scene so sparse that they do not fit
+  // has them computed again.
+  std::int64_t tape_size() const override { return 1 + kTapeNodes * layout_.particles * 4; }
+
+  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
+            Workspace& work) const override {
+    forward<Values<Real>>(at, in, {}, y, nullptr, tape, static_cast<Scratch&>(work));
   }
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                 Real* y_dot, Workspace& work) const override {
-    forward<Tangents<Real>>(at, in, in_dot, y, y_dot, static_cast<Scratch&>(work));
+    forward<Tangents<Real>>(at, in, in_dot, y, y_dot, nullptr, static_cast<Scratch&>(work));
   }
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
@@ -48,10 +54,11 @@ class MaterialPoints final : public System<Real> {
   };
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
+  static constexpr int kTapeNodes = 1;  // a particle
 
   template <class Mode>
   void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
-               Real* y_dot, Scratch& s) const;
+               Real* y_dot, Real* tape, Scratch& s) const;
 
   // --- stages --------------------------------------------------------------------------------------------------------
   void sort(const StepContext& at, const Real* x, Scratch& s) const {
@@ -103,6 +110,35 @@ class MaterialPoints final : public System<Real> {
         body(i * grid_.first_stride() + j * grid_.second_stride() + 4 * p.low,
              4 * std::int64_t(p.high - p.low));
     }
+  }
+  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where they end.
+  template <class Body>
+  std::int64_t for_tape_places(const Scratch& s, const Body& body) const {
+    std::int64_t place = 1;
+    for (const NodePencil& p : s.order.node_pencils()) {
+      body(p, place);
+      for_columns(p, [&](std::int64_t, std::int64_t size) { place += size; });
+    }
+    return place;
+  }
+  void write_tape(const Real* grid, Real* tape, const Scratch& s) const {
+    const bool fits = for_tape_places(s, [](const NodePencil&, std::int64_t) {}) <= tape_size();
+    tape[0] = Real(fits ? 1 : 0);
+    if (!fits) return;
+    for_tape_places(s, [&](const NodePencil& p, std::int64_t place) {
+      for_columns(p, [&](std::int64_t at, std::int64_t size) {
+        std::memcpy(tape + place, grid + at, static_cast<std::size_t>(size) * sizeof(Real));
+        place += size;
+      });
+    });
+  }
+  void read_tape(const Real* tape, Real* grid, const Scratch& s) const {
+    for_tape_places(s, [&](const NodePencil& p, std::int64_t place) {
+      for_columns(p, [&](std::int64_t at, std::int64_t size) {
+        std::memcpy(grid + at, tape + place, static_cast<std::size_t>(size) * sizeof(Real));
+        place += size;
+      });
+    });
   }
   std::int64_t worst(const Scratch& s) const {
     std::int64_t first = kNoParticle;
@@ -178,7 +214,7 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
 template <class Real, int D, int kTaps>
 template <class Mode>
 void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs<Real>& in,
-                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot, Real* tape,
                                              Scratch& s) const {
   const Slice<const Real> x{in.x, in_dot.x}, u{in.u, in_dot.u}, p{in.p, in_dot.p};
   const Slice<Real> next{y, y_dot};
@@ -204,6 +240,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
         particles.deform_and_scatter(pencil, next, grid);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle) throw_inverted(at, particle);
+  if (tape) write_tape(grid.v, tape, s);
   read_grid_inputs(u, p, grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, grid_inputs);
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, grid); });
@@ -216,7 +253,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*,
+void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape,
                                               const Real* y_bar, const Cotangents<Real>& bar, const Activity&,
                                               Workspace& work) const {
   using Mode = Values<Real>;
@@ -227,13 +264,15 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   const Slice<Real> grid{s.grid.data(), nullptr}, velocity{s.velocity.data(), nullptr},
       grid_bar{s.grid_bar.data(), nullptr};
 
-  // The step again, as far as the velocities of the grid. What comes back from the particles does not depend on them: it is spread on the way.
+  // The step again, as far as the velocities of the grid.
   sort(at, in.x, s);
-  clear(grid, s);
-  clear(grid_bar, s);
-  const ParticleStage<Mode, D, kTaps> particles(constants_, s.order, x, u, p);
-  for_pencils_by_colour(
-      s, [&](const Pencil& pencil) { particles.scatter_both(pencil, y_bar, grid.v, grid_bar.v); });
+  const ParticleTranspose<Real, D, kTaps> particles(constants_, s.order, x, u, p);
+  if (tape && tape[0] != Real(0)) {
+    read_tape(tape, grid.v, s);
+  } else {
+    clear(grid, s);
+    for_pencils_by_colour(s, [&](const Pencil& pencil) { particles.scatter_momentum(pencil, grid.v); });
+  }
   read_grid_inputs(u, p, s.grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, s.grid_inputs);
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
@@ -241,6 +280,9 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   });
 
   // And back.
+  clear(grid_bar, s);
+  for_pencils_by_colour(
+      s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
@@ -255,8 +297,8 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   for_pencils(s, [&](const Pencil& pencil) {
     double* sums = s.particle_sums.data() + s.order.pencil_index(pencil) * particle_sum_count();
     std::fill(sums, sums + particle_sum_count(), 0.0);
-    typename ParticleStage<Mode, D, kTaps>::Sums to{0, bar.u && model_.actuators > 0 ? sums + 1 : nullptr,
-                                                    bar.p ? sums + 1 + model_.actuators : nullptr};
+    typename ParticleTranspose<Real, D, kTaps>::Sums to{0, bar.u && model_.actuators > 0 ? sums + 1 : nullptr,
+                                                        bar.p ? sums + 1 + model_.actuators : nullptr};
     particles.gather_cotangents(pencil, velocity.v, grid_bar.v, y_bar, bar.x, bar.p, to);
     sums[0] = to.dt;
   });
