@@ -7,6 +7,7 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "costate/mpm/body_stage.h"
 #include "costate/mpm/grid_velocity.h"
 #include "costate/mpm/particle_stage.h"
 #include "costate/mpm/particle_transpose.h"
@@ -39,12 +40,25 @@ class MaterialPoints final : public System<Real> {
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
 
  private:
+  template <class S>
+  struct BodyWork {
+    std::vector<BodyInputs<S>> in;
+    std::vector<Pose<S>> poses;      // with the velocities that the nodes see
+    std::vector<BodySums<S>> parts;  // node pencils x bodies
+  };
   struct Scratch : Workspace {
     explicit Scratch(const MaterialPoints& system);
     ParticleOrder order;
-    AlignedBuffer<Real> grid;      // momentum and mass; velocities in a forward step
-    AlignedBuffer<Real> velocity;  // in a transpose; tangents of the grid in a tangent step
+    AlignedBuffer<Real> grid;      // momentum and mass; velocities in a forward step without bodies
+    AlignedBuffer<Real> velocity;  // in a transpose, and with bodies
     AlignedBuffer<Real> grid_bar;
+    AlignedBuffer<Real> grid_dot, velocity_dot;  // in a tangent step
+    AlignedBuffer<Real> before;                  // in a transpose: velocities before the bodies
+    BodyWork<Real> bodies;
+    BodyWork<Dual<Real>> body_tangents;
+    std::vector<Pose<double>> body_bars;  // node pencils x bodies
+    std::vector<BodyInputs<double>> body_inputs_bar;
+    std::vector<BodySums<double>> body_sums_bar;
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
@@ -52,6 +66,13 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<double>> pose_bars;  // node pencils x colliders
     std::vector<double> particle_sums;    // per pencil: dt, actuation, materials x kLargestParameterCount
   };
+  template <class S>
+  static auto& body_work(Scratch& s) {
+    if constexpr (is_dual<S>)
+      return s.body_tangents;
+    else
+      return s.bodies;
+  }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
   static constexpr int kTapeNodes = 1;  // a particle
@@ -153,6 +174,18 @@ class MaterialPoints final : public System<Real> {
   void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
+  // --- free bodies -----------------------------------------------------------------------------------------------------
+  template <class S>
+  void read_bodies(Slice<const Real> x, Slice<const Real> p, const GridInputs<S>& grid,
+                   BodyWork<S>& out) const;
+  template <class Mode>
+  void look_at_bodies(Slice<const Real> grid, Slice<const Real> velocity, Scratch& s) const;
+  template <class Mode>
+  void push_bodies(Slice<const Real> grid, Slice<Real> velocity, Scratch& s) const;
+  template <class Mode>
+  void move_bodies(Slice<Real> y, Scratch& s) const;
+  void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
   [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
                                    Real dt) const;
@@ -165,6 +198,7 @@ class MaterialPoints final : public System<Real> {
   Layout layout_;
   GridShape grid_;
   ParticleConstants<Real, D> constants_;
+  std::vector<Collider> body_shapes_;
   Real floor_;
 };
 
@@ -173,6 +207,8 @@ class MaterialPoints final : public System<Real> {
 template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     : model_(model), layout_((check(model), model)), grid_(model) {
+  for (const Body& b : model_.bodies)
+    body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
@@ -209,6 +245,12 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
   particle_sums.resize(pencils * static_cast<std::size_t>(system.particle_sum_count()));
   grid_inputs.poses.resize(system.model_.colliders.size());
   grid_tangents.poses.resize(system.model_.colliders.size());
+  const std::size_t count = system.model_.bodies.size();
+  bodies.in.resize(count), body_tangents.in.resize(count);
+  bodies.poses.resize(count), body_tangents.poses.resize(count);
+  bodies.parts.resize(count * pencils), body_tangents.parts.resize(count * pencils);
+  body_bars.resize(count * pencils);
+  body_inputs_bar.resize(count), body_sums_bar.resize(count);
 }
 
 template <class Real, int D, int kTaps>
@@ -220,10 +262,19 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   const Slice<Real> next{y, y_dot};
   Slice<Real> grid{s.grid.data(), nullptr};
   if constexpr (Mode::kTangent) {
-    s.velocity.reserve(grid_.size);
-    grid.d = s.velocity.data();
+    s.grid_dot.reserve(grid_.size);
+    grid.d = s.grid_dot.data();
   }
   const Slice<const Real> grid_in{grid.v, grid.d};
+  Slice<Real> velocity = grid;
+  if (!model_.bodies.empty()) {
+    s.velocity.reserve(grid_.size);
+    velocity.v = s.velocity.data();
+    if constexpr (Mode::kTangent) {
+      s.velocity_dot.reserve(grid_.size);
+      velocity.d = s.velocity_dot.data();
+    }
+  }
   auto& grid_inputs = [&]() -> auto& {
     if constexpr (Mode::kTangent)
       return s.grid_tangents;
@@ -243,10 +294,17 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   if (tape) write_tape(grid.v, tape, s);
   read_grid_inputs(u, p, grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, grid_inputs);
-  for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, grid); });
+  for_node_pencils(
+      s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, velocity); });
+  if (!model_.bodies.empty()) {
+    read_bodies(x, p, grid_inputs, body_work<typename Mode::Number>(s));
+    look_at_bodies<Mode>(grid_in, {velocity.v, velocity.d}, s);
+    push_bodies<Mode>(grid_in, velocity, s);
+    move_bodies<Mode>(next, s);
+  }
   for_pencils(s, [&](const Pencil& pencil) {
     s.offender[static_cast<std::size_t>(s.order.pencil_index(pencil))] =
-        particles.gather_and_move(pencil, grid_in, next);
+        particles.gather_and_move(pencil, {velocity.v, velocity.d}, next);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle)
     throw_too_fast(at, particle, y, in.p[layout_.dt]);
@@ -278,11 +336,24 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
     on_grid.update(pencil, {grid.v, nullptr}, velocity);
   });
+  if (!model_.bodies.empty()) {
+    s.before.reserve(grid_.size);
+    for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
+      for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
+        std::memcpy(s.before.data() + place, velocity.v + place,
+                    static_cast<std::size_t>(size) * sizeof(Real));
+      });
+    });
+    read_bodies(x, p, s.grid_inputs, s.bodies);
+    look_at_bodies<Mode>({grid.v, nullptr}, {velocity.v, nullptr}, s);
+    push_bodies<Mode>({grid.v, nullptr}, velocity, s);
+  }
 
   // And back.
   clear(grid_bar, s);
   for_pencils_by_colour(
       s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
+  if (!model_.bodies.empty()) bodies_vjp(in, y_bar, s, bar);
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
@@ -293,6 +364,10 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
                   0.0};
     }
     on_grid.update_vjp(pencil, grid.v, grid_bar.v, sums, poses);
+    if (model_.bodies.empty()) return;
+    for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
+      for (std::int64_t n = place + 3; n < place + size; n += 4) grid_bar.v[n] += s.before.data()[n];
+    });
   });
   for_pencils(s, [&](const Pencil& pencil) {
     double* sums = s.particle_sums.data() + s.order.pencil_index(pencil) * particle_sum_count();
@@ -450,3 +525,5 @@ void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::
 }
 
 }  // namespace costate::mpm
+
+#include "costate/mpm/system_bodies.h"
