@@ -1,4 +1,5 @@
 // costate.Rollout, Trajectory and Gradient.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -13,7 +14,7 @@ namespace {
 using namespace nb::literals;
 
 // The part of `array`'s last axis that is the field.
-nb::object slice_of(const Signature& signature, Role role, const std::string& name, nb::handle array) {
+Array slice_of(const Signature& signature, Role role, const std::string& name, nb::handle array) {
   const Field& field = signature.find(role, name);
   return array[nb::make_tuple(
       nb::ellipsis(), nb::slice(nb::int_(field.offset), nb::int_(field.offset + field.size), nb::none()))];
@@ -76,17 +77,18 @@ void bind_rollout(nb::module_& m) {
            "Runs without keeping anything for a gradient. Returns a Trajectory.")
       .def("backward", nb::overload_cast<const AnyLossPtr&>(&PyRollout::backward), "loss"_a,
            "Gradient of a loss along the latest forward().")
-      .def("backward", nb::overload_cast<nb::handle, nb::handle>(&PyRollout::backward),
+      .def("backward", nb::overload_cast<const ArrayLike&, const ArrayLike&>(&PyRollout::backward),
            "final_state"_a = none(), "states"_a = none(),
            "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
       .def("value", &PyRollout::value, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a, "The loss, summed over worlds.")
       .def(
           "value_and_grad",
-          [](PyRollout& r, nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) {
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p,
+             const AnyLossPtr& loss) {
             PyGradient gradient = r.value_and_gradient(x0, u, p, loss);
             const double value = gradient.value;
-            return nb::make_tuple(value, std::move(gradient));
+            return std::make_pair(value, std::move(gradient));
           },
           "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(), "loss"_a,
           "(value, Gradient): forward and back, block by block, in the memory of one block per thread.")

@@ -61,13 +61,13 @@ class PyScene {
       for (const auto& v : scene().optimize->variables) list.push_back(v.name);
     return list;
   }
-  nb::object start() const {
+  Array start() const {
     Numbers values;
     if (scene().optimize)
       for (const auto& v : scene().optimize->variables) values.push_back(v.start);
     return to_numpy(std::move(values));
   }
-  nb::tuple run(nb::handle x) {
+  std::pair<io::Recording, nb::dict> run(const ArrayLike& x) {
     io::SceneOutcome outcome;
     const Numbers at = scaled(x);
     io::Recording recording =
@@ -76,15 +76,15 @@ class PyScene {
     told["loss"] = outcome.loss;
     told["terms"] = table(outcome.terms);
     told["fractions"] = table(outcome.fractions);
-    return nb::make_tuple(std::move(recording), told);
+    return {std::move(recording), told};
   }
-  nb::tuple value_and_grad(nb::handle x) {
+  std::pair<double, Array> value_and_grad(const ArrayLike& x) {
     const Numbers at = scaled(x);
     Numbers gradient(at.size());
     const double value = without_gil(
         [&] { return visit([&](auto& p) { return p.value_and_gradient(at, gradient.data()); }); });
     for (std::size_t i = 0; i < at.size(); ++i) gradient[i] /= scene().optimize->variables[i].scale;
-    return nb::make_tuple(value, to_numpy(std::move(gradient)));
+    return {value, to_numpy(std::move(gradient))};
   }
   GradientReport report() const {
     return visit([](const auto& p) { return p.report(); });
