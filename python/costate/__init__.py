@@ -10,11 +10,12 @@
 Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading axes.
 """
 from . import _core, loss, rigid
-from ._core import (Check, Checkpoints, Error, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
+from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
                     Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, equations,
                     least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
 from ._core import method_names as ode_methods
+from .error import Error
 from .files import load
 from .ivp import solve_ivp
 from .trace import system, where

@@ -12,6 +12,7 @@ import weakref
 import numpy as np
 
 from . import _core
+from .error import Error
 from .trace import Array, _object_array, _wrap
 
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
@@ -49,7 +50,7 @@ def _program(function, states, shapes, outputs):
     else:
         values = _object_array(result).ravel()
     if values.size != outputs:
-        raise _core.Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
+        raise Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
     recording.output("value", list(values))
     return recording.finish()
 
@@ -99,7 +100,7 @@ def _gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint=
     if y is not None:
         y = np.asarray(y, dtype=np.float64)
         if y.shape != self.y.shape:
-            raise _core.Error(f"y has the shape {y.shape} instead of that of the solution, {self.y.shape}")
+            raise Error(f"y has the shape {y.shape} instead of that of the solution, {self.y.shape}")
         times, samples = self.t, np.ascontiguousarray(y.T)
     if t_events is not None:
         rows = [iter(np.asarray(row, dtype=np.float64)) for row in t_events]
@@ -162,7 +163,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         raise TypeError("args is a tuple of the further arguments of fun: args=(value,) for one")
     y0 = np.atleast_1d(np.asarray(y0))
     if y0.dtype.kind == "c":
-        raise _core.Error("complex states are not solved: split them into real and imaginary parts")
+        raise Error("complex states are not solved: split them into real and imaginary parts")
     states, shapes = y0.size, _Shapes(args)
     functions = () if events is None else (events,) if callable(events) else tuple(events)
 
@@ -172,7 +173,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         direction = int(np.sign(getattr(event, "direction", 0)))
         terminal = getattr(event, "terminal", False) or False
         if terminal is not True and int(terminal) > 1:
-            raise _core.Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
+            raise Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
         key = ("event", direction, bool(terminal))
         guards.append(_made(key, event, states, shapes,
                             lambda: _core.Event(_program(event, states, shapes, 1), direction, bool(terminal))))

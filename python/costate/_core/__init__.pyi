@@ -6,7 +6,6 @@ from typing import overload
 import numpy
 import numpy.typing
 
-from costate import Error as Error
 from costate._core import loss as loss, rigid as rigid, xla as xla
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import CapsuleType
+
 import costate._core
 
 
-forward: PyCapsule = ...
+def forward() -> CapsuleType: ...
 
-backward: PyCapsule = ...
+def backward() -> CapsuleType: ...
 
 def register_rollout(rollout: costate._core.Rollout, parameters: Sequence[str]) -> int:
     """
