@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Numbers of MuJoCo for the parity tests of rigid bodies: compiled models, and what they do from random states.
 
-usage: tools/rigid_reference.py OUT_DIR MODEL.xml... [--states 8] [--steps 100]
+usage: tools/rigid_reference.py OUT_DIR MODEL.xml... [--states 8] [--steps 100] [--contact]
 
-Needs the PyPI packages mujoco and numpy. One JSON file per model, with contact switched off. tests/rigid/parity_test.cpp reads
-the committed files of tests/rigid/reference, or all of $COSTATE_RIGID_REFERENCE: with --states 500 there and the models of the PyPI
-package gymnasium this is the long form of the test.
+Needs the PyPI packages mujoco and numpy. One JSON file per model, with contact switched off; with --contact it is on, and the states are
+such that something touches, up to deep penetration. tests/rigid/parity_test.cpp reads the committed files of tests/rigid/reference, or all of
+$COSTATE_RIGID_REFERENCE, tests/contact/parity_test.cpp those of tests/contact/reference or $COSTATE_CONTACT_REFERENCE: with --states 500 there
+and the models of the PyPI package gymnasium this is the long form of the tests.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ import mujoco
 import numpy as np
 
 JOINTS = ["free", "ball", "slide", "hinge"]
+SHAPES = ["plane", "heightfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"]
 INTEGRATORS = {"euler": mujoco.mjtIntegrator.mjINT_EULER, "rk4": mujoco.mjtIntegrator.mjINT_RK4,
                "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
 
@@ -100,6 +102,46 @@ def compiled(m):
                 dof_invweight=numbers(m.dof_invweight0), qpos0=numbers(m.qpos0), qpos_spring=numbers(m.qpos_spring))
 
 
+def touchable(m):
+    """What contact adds to the model."""
+    T = mujoco.mjtObj
+    geoms = [dict(name=name(m, T.mjOBJ_GEOM, i), type=SHAPES[m.geom_type[i]], body=int(m.geom_bodyid[i]),
+                  size=numbers(m.geom_size[i]), pos=numbers(m.geom_pos[i]), quat=numbers(m.geom_quat[i]),
+                  friction=numbers(m.geom_friction[i]), condim=int(m.geom_condim[i]), contype=int(m.geom_contype[i]),
+                  conaffinity=int(m.geom_conaffinity[i]), priority=int(m.geom_priority[i]), solmix=float(m.geom_solmix[i]),
+                  contact=softness(m.geom_solref[i], m.geom_solimp[i]), margin=float(m.geom_margin[i]),
+                  gap=float(m.geom_gap[i])) for i in range(m.ngeom)]
+    pairs = [dict(name=name(m, T.mjOBJ_PAIR, i), first=int(m.pair_geom1[i]), second=int(m.pair_geom2[i]),
+                  condim=int(m.pair_dim[i]), friction=numbers(m.pair_friction[i]),
+                  contact=softness(m.pair_solref[i], m.pair_solimp[i]), solreffriction=numbers(m.pair_solreffriction[i]),
+                  margin=float(m.pair_margin[i]), gap=float(m.pair_gap[i])) for i in range(m.npair)]
+    excludes = [dict(first=int(s) >> 16, second=int(s) & 0xffff) for s in m.exclude_signature]
+    return dict(geoms=geoms, pairs=pairs, excludes=excludes, cone=["pyramidal", "elliptic"][m.opt.cone])
+
+
+def contacts(d):
+    """Points that push, in the order of their geoms and depths."""
+    found = [dict(first=int(c.geom[0]), second=int(c.geom[1]), dist=float(c.dist), pos=numbers(c.pos),
+                  normal=numbers(c.frame[:3])) for c in d.contact if c.exclude == 0]
+    return sorted(found, key=lambda c: (c["first"], c["second"], c["dist"]))
+
+
+def sink(m, d, rng):
+    """Moves everything that can rise as a whole so that its lowest point is near the floor, or under it."""
+    mujoco.mj_kinematics(m, d)
+    mujoco.mj_comPos(m, d)
+    floors = [g for g in range(m.ngeom) if SHAPES[m.geom_type[g]] in ("plane", "heightfield")]
+    for i in range(m.njnt):
+        root = m.body_rootid[m.jnt_bodyid[i]]
+        rises = m.jnt_type[i] == 0 or (m.jnt_type[i] == 2 and abs(m.jnt_axis[i][2]) > 0.99 and m.jnt_bodyid[i] == root)
+        if not rises or not floors:
+            continue
+        gaps = [mujoco.mj_geomDistance(m, d, f, g, 10, None) for f in floors for g in range(m.ngeom)
+                if m.body_rootid[m.geom_bodyid[g]] == root and g not in floors]
+        if gaps:
+            d.qpos[m.jnt_qposadr[i] + (2 if m.jnt_type[i] == 0 else 0)] += 0.01 - 0.25 * rng.uniform() ** 2 - min(gaps)
+
+
 def random_state(m, d, rng):
     mujoco.mj_resetData(m, d)
     for i in range(m.njnt):
@@ -141,32 +183,42 @@ def rollout(m, d, x, steps):
     return dict(q=numbers(d.qpos), v=numbers(d.qvel), act=numbers(d.act))
 
 
-def reference(path, states, steps):
+def reference(path, states, steps, contact):
     m = mujoco.MjModel.from_xml_path(str(path))
-    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    if not contact:
+        m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     m.opt.solver, m.opt.iterations, m.opt.ls_iterations = mujoco.mjtSolver.mjSOL_NEWTON, 200, 100
     m.opt.tolerance, m.opt.ls_tolerance = 1e-16, 1e-6
     d, rng, out = mujoco.MjData(m), np.random.default_rng(7), []
     for s in range(states):
         random_state(m, d, rng)
+        if contact:
+            sink(m, d, rng)
         x = [a.copy() for a in (d.qpos, d.qvel, d.act, d.ctrl)]
         mujoco.mj_forward(m, d)
         item = dict(q=numbers(x[0]), v=numbers(x[1]), act=numbers(x[2]), ctrl=numbers(x[3]), bias=numbers(d.qfrc_bias),
                     passive=numbers(d.qfrc_passive), actuator=numbers(d.qfrc_actuator), qacc_smooth=numbers(d.qacc_smooth),
                     constraint=numbers(d.qfrc_constraint), qacc=numbers(d.qacc), rows=int(d.nefc))
-        if s < 3:
+        if contact:
+            item["contacts"] = contacts(d)
+        elif s < 3:
             item["mass"] = lower_rows(m, d)
         for label, integrator in INTEGRATORS.items():
             m.opt.integrator = integrator
             item["step_" + label] = rollout(m, d, x, 1)
             if s < 3:
                 item["rollout_" + label] = rollout(m, d, x, steps)
+            if contact:
+                continue
             m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
             item["free_" + label] = rollout(m, d, x, 1)
             m.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         m.opt.integrator = INTEGRATORS["euler"]
         out.append(item)
-    return dict(mujoco=mujoco.__version__, steps=steps, model=compiled(m), states=out)
+    model = compiled(m)
+    if contact:
+        model.update(touchable(m))
+    return dict(mujoco=mujoco.__version__, steps=steps, model=model, states=out)
 
 
 if __name__ == "__main__":
@@ -175,8 +227,9 @@ if __name__ == "__main__":
     parser.add_argument("models", type=pathlib.Path, nargs="+")
     parser.add_argument("--states", type=int, default=8)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--contact", action="store_true")
     args = parser.parse_args()
     for path in args.models:
-        result = reference(path, args.states, args.steps)
+        result = reference(path, args.states, args.steps, args.contact)
         (args.out / (path.stem + ".json")).write_text(json.dumps(result, separators=(",", ":")))
         print(path.stem, "nv", len(result["model"]["dof_invweight"]))

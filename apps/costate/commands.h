@@ -45,8 +45,7 @@ int run_check(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
 
-// Models of rigid bodies (docs/models.md), told by the ending of the name.
-bool is_model_file(const std::string& file);
+// Of a model of rigid bodies (docs/models.md).
 int run_model_info(const Arguments& arguments);
 
 }  // namespace costate::app

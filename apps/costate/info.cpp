@@ -67,7 +67,6 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 int run_info(const Arguments& arguments) {
-  if (is_model_file(arguments.file)) return run_model_info(arguments);
   const io::Problem p = load(arguments);
   if (arguments.json) {
     print(as_json(p));

@@ -1,5 +1,5 @@
-// costate: differential equations in a file, solved, differentiated, checked and optimised from the command line.
-// Guide: docs/command_line.md; the file format: docs/equations.md.
+// costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and optimised from the command
+// line. Guide: docs/command_line.md; the file formats: docs/equations.md, docs/scenes.md, docs/models.md.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -59,7 +59,9 @@ int run(int argc, char** argv) {
   const auto command = [&](const char* name, const char* description, const char* examples) {
     CLI::App* sub = app.add_subcommand(name, description);
     sub->footer(std::string("Examples:\n") + examples);
-    sub->add_option("FILE", a.file, "problem file (docs/equations.md) or scene (docs/scenes.md)")->required();
+    sub->add_option("FILE", a.file,
+                    "problem file (docs/equations.md), scene (docs/scenes.md) or model (docs/models.md)")
+        ->required();
     sub->add_option("--set", a.set,
                     "change a value of the file: parameters.g=1.6, state.h=2, solve.t1=20 (repeatable)")
         ->take_all()
@@ -102,8 +104,9 @@ int run(int argc, char** argv) {
   optimize->add_flag("--resume", a.resume, "of a scene: continue from PREFIX.state.json");
   check->add_option("--steps", a.steps, "of a scene: check its first steps (default: 200)")
       ->check(CLI::Range(1, 10'000'000));
-  CLI::App* run = command("run", "Run a scene and write its recording and replay.",
+  CLI::App* run = command("run", "Run a scene or a model, and write its recording and replay.",
                           "  costate run coffee.toml\n"
+                          "  costate run scenes/double_pendulum.xml --set run.duration=10\n"
                           "  costate run coffee.toml --set domain.dx=0.004 --output fine");
   run->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize})
@@ -124,11 +127,14 @@ int run(int argc, char** argv) {
   if (*view) a.file = a.files[0];
   try {
     if (*view) return run_view(a);
-    if (*run && !io::is_scene(a.file) && std::filesystem::exists(a.file))
-      throw Error(
-          {"this file has no table [domain]: it is not a scene", a.file, "for equations, use costate solve"});
+    const bool model = io::is_model_file(a.file);
+    if (*info && model) return run_model_info(a);
+    const bool scene = model || io::is_scene(a.file);
+    if (*run && !scene && std::filesystem::exists(a.file))
+      throw Error({"this file has no table [domain] or [model]: it is not a scene", a.file,
+                   "for equations, use costate solve"});
     if (*run) return run_scene(a);
-    if (io::is_scene(a.file)) {
+    if (scene) {
       if (*solve) throw Error({"this is a scene, not equations", a.file, "use costate run"});
       if (*grad) return grad_scene(a);
       if (*check) return check_scene(a);

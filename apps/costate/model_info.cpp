@@ -139,8 +139,6 @@ std::string joints_text(const Model& m, const rigid::Body& b) {
 
 }  // namespace
 
-bool is_model_file(const std::string& file) { return file.ends_with(".xml") || file.ends_with(".urdf"); }
-
 int run_model_info(const Arguments& arguments) {
   if (!arguments.set.empty() || !arguments.method.empty())
     throw Error({"--set and --method are for problem files", arguments.file, "change the model itself"});

@@ -1,13 +1,15 @@
-// Commands on scenes (files with a table [domain]); the same names as for problem files, told apart by main().
+// Commands on scenes (files with a table [domain] or [model], and models of rigid bodies); the same names as for problem files, told apart
+// by main().
 #pragma once
 
 #include "commands.h"
-#include "costate/io/scene.h"
+#include "costate/io/scene_function.h"
 
 namespace costate::app {
 
 // The scene with what the command line changes.
-io::Scene load_scene(const Arguments& arguments);
+std::unique_ptr<io::SceneFunction> open_scene(const Arguments& arguments);
+io::SceneOpening opening_of(const Arguments& arguments);
 // Files of a run: PREFIX.html, PREFIX.rec, ...; from --output, or the scene's own name without its folder.
 std::string output_prefix(const Arguments& arguments);
 

@@ -4,7 +4,6 @@
 
 #include <csignal>
 
-#include "costate/io/scene_summary.h"
 #include "costate/view/replay.h"
 #include "json.h"
 #include "progress_bar.h"
@@ -41,27 +40,18 @@ std::string caption(const io::SceneOutcome& outcome) {
   return text;
 }
 
-std::string lesson(const io::Scene& before, const io::Scene& after) {
-  std::string text;
-  for (std::size_t i = 0; i < before.motions.size(); ++i) {
-    const std::string change = io::what_changed(before.motions[i], after.motions[i], before.duration);
-    text += (text.empty() ? "" : "; ") +
-            (before.motions.size() > 1 ? before.motions[i].collider + ": " : "") + change;
-  }
-  return text;
-}
+}  // namespace
 
-template <class Real>
-int optimize(const io::Scene& scene, const Arguments& arguments) {
-  io::SceneProblem<Real> problem(scene);
+int optimize_scene(const Arguments& arguments) {
+  const auto scene = open_scene(arguments);
   const std::string prefix = output_prefix(arguments), state = prefix + ".state.json";
   ProgressBar bar;
   io::SceneOptimum optimum;
   {
     const StopOnInterrupt stop;
-    bar.show(0, scene.optimize ? scene.optimize->iterations : 0, "first gradient");
+    bar.show(0, scene->optimize() ? scene->optimize()->iterations : 0, "first gradient");
     optimum = io::optimize(
-        problem,
+        *scene,
         {.state_file = state, .resume = arguments.resume, .progress = [&](const io::SceneProgress& p) {
            bar.show(p.iteration, p.iterations,
                     fmt::format("loss {:.4g}  best {:.4g}  gradient {:.2g}  {} left", p.value, p.best,
@@ -72,7 +62,7 @@ int optimize(const io::Scene& scene, const Arguments& arguments) {
     bar.show(optimum.iterations, optimum.iterations, "recording");
   }
   io::SceneOutcome first, last;
-  io::Recording before = problem.record(optimum.start, &first), after = problem.record(optimum.best, &last);
+  io::Recording before = scene->record(optimum.start, &first), after = scene->record(optimum.best, &last);
   bar.finish();
   before.title = "before";
   after.title = fmt::format("after {} iterations", optimum.iterations);
@@ -81,17 +71,17 @@ int optimize(const io::Scene& scene, const Arguments& arguments) {
   io::Curve losses{.name = "loss", .x = {}, .y = optimum.losses};
   for (std::size_t i = 0; i < optimum.losses.size(); ++i) losses.x.push_back(double(i));
   before.curves = after.curves = {losses};
-  const std::string learned = lesson(scene, problem.with_variables(optimum.best));
+  const std::string learned = scene->difference(optimum.start, optimum.best);
   io::write_recording(prefix + ".before.rec", before);
   io::write_recording(prefix + ".after.rec", after);
   std::vector<std::string> notes;
   if (!learned.empty()) notes.push_back("Learned: " + learned + ".");
-  view::write_replay(prefix + ".html", {before, after}, {.title = scene.title, .notes = notes});
+  view::write_replay(prefix + ".html", {before, after}, {.title = scene->title(), .notes = notes});
 
   if (arguments.json) {
     Json variables = Json::object(), start = Json::object(), fractions = Json::object();
     for (std::size_t i = 0; i < optimum.best.size(); ++i) {
-      const io::SceneVariable& v = scene.optimize->variables[i];
+      const io::SceneVariable& v = scene->variables()[i];
       variables[v.name] = optimum.best[i] * v.scale;
       start[v.name] = optimum.start[i] * v.scale;
     }
@@ -105,7 +95,7 @@ int optimize(const io::Scene& scene, const Arguments& arguments) {
            {"fractions", fractions},
            {"learned", learned},
            {"report",
-            {{"method", scene.optimize->method},
+            {{"method", scene->optimize()->method},
              {"iterations", optimum.iterations},
              {"evaluations", optimum.evaluations},
              {"reason", optimum.reason}}},
@@ -117,17 +107,10 @@ int optimize(const io::Scene& scene, const Arguments& arguments) {
     fmt::print("{}: {:.0f} % at the start, {:.0f} % at the end\n", last.fractions[i].first,
                100 * first.fractions[i].second, 100 * last.fractions[i].second);
   if (!learned.empty()) fmt::print("learned: {}\n", learned);
-  fmt::print("{}: {} iterations, {} evaluations; {}\n", scene.optimize->method, optimum.iterations,
+  fmt::print("{}: {} iterations, {} evaluations; {}\n", scene->optimize()->method, optimum.iterations,
              optimum.evaluations, optimum.reason);
   fmt::print("replay: {}.html (continue with --resume)\n", prefix);
   return 0;
-}
-
-}  // namespace
-
-int optimize_scene(const Arguments& arguments) {
-  const io::Scene scene = load_scene(arguments);
-  return scene.double_precision ? optimize<double>(scene, arguments) : optimize<float>(scene, arguments);
 }
 
 }  // namespace costate::app

@@ -43,6 +43,7 @@ std::size_t sizes_of(Shape::Kind kind) {
     case Shape::Kind::sphere:
       return 1;
     case Shape::Kind::box:
+    case Shape::Kind::ellipsoid:
       return 3;
     case Shape::Kind::cylinder:
     case Shape::Kind::capsule:

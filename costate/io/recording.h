@@ -33,9 +33,9 @@ struct Material {
 
 // A shape in its own coordinates. Cylinders, capsules and shapes of revolution stand along their z axis.
 struct Shape {
-  enum class Kind { sphere, box, cylinder, capsule, revolution, plane, mesh };
+  enum class Kind { sphere, box, cylinder, capsule, revolution, plane, mesh, ellipsoid };
   Kind kind = Kind::sphere;
-  // sphere: radius; box: half extents; cylinder, capsule: radius, half length (without caps); plane (z = 0): half extents x, y.
+  // sphere: radius; box, ellipsoid: half extents; cylinder, capsule: radius, half length (without caps); plane (z = 0): half extents x, y.
   std::vector<float> size = {};
   std::vector<float> profile = {};            // revolution: (r, z) pairs of a line turned about z
   std::vector<float> vertices = {};           // mesh: x, y, z

@@ -18,7 +18,8 @@ constexpr char kMagic[] = "costate-record-1";
 constexpr std::size_t kMagicSize = 16, kPreamble = kMagicSize + 8;
 constexpr std::uint64_t kMaxHeader = std::uint64_t{16} << 20, kMaxFile = std::uint64_t{8} << 30;
 constexpr int kMaxDepth = 16;
-constexpr const char* kKinds[] = {"sphere", "box", "cylinder", "capsule", "revolution", "plane", "mesh"};
+constexpr const char* kKinds[] = {"sphere",     "box",   "cylinder", "capsule",
+                                  "revolution", "plane", "mesh",     "ellipsoid"};
 
 template <class T>
 constexpr const char* type_name() {

@@ -9,13 +9,11 @@
 // Tests: tests/io/scene_test.cpp.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "costate/io/problem.h"
-#include "costate/io/recording.h"
+#include "costate/io/scene_function.h"
 #include "costate/io/scene_loss.h"
 #include "costate/io/scene_motion.h"
 #include "costate/mpm/model.h"
@@ -31,29 +29,6 @@ struct Regulariser {
   bool position = true, angle = true;  // jerk: of which paths
   double limit = 0;                    // overshoot: of the angle [rad]
   double weight = 1;
-};
-
-// One number that an optimiser changes. It sees value / scale, so that steps of equal size mean equally much.
-struct SceneVariable {
-  enum class Kind { position, angle, parameter };
-  Kind kind = Kind::position;
-  std::string name;        // "jug.angle[3]", "jug.position[2].x", "parameters.gravity[1]"
-  std::size_t motion = 0;  // of position and angle
-  std::size_t axis = 0;    // of position
-  std::size_t point = 0;   // control point, or element of the parameter
-  std::string parameter;   // name in the signature
-  double start = 0;
-  double scale = 1;
-  double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
-};
-
-struct SceneOptimize {
-  std::vector<SceneVariable> variables;
-  std::string method = "adam";  // adam, lbfgs, gradient_descent
-  int iterations = 30;
-  double rate = 0.1, decay = 1;
-  double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough
-  double gradient_limit = 0;  // > 0: longer gradients are scaled down to this length
 };
 
 // What the recording of a scene looks like.
@@ -81,9 +56,6 @@ struct Scene {
 // Throw Error (Kind::input) on any mistake. Settings: {"domain.dx", "0.01"}, any key of a table that is not in an array.
 Scene load_scene(const std::string& path, const std::vector<Setting>& settings = {});
 Scene parse_scene(std::string text, const std::string& name, const std::vector<Setting>& settings = {});
-
-// Whether a file describes a scene (it has a table [domain]) rather than equations. False where it cannot be read.
-bool is_scene(const std::string& path);
 
 // Where the pivot of a moving collider starts, and other poses, as bodies of a recording: scene_shape.cpp.
 Shape picture_of(const mpm::Shape& shape);

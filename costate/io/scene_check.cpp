@@ -12,12 +12,11 @@ namespace costate::io {
 namespace {
 
 constexpr int kDirections = 3, kHalvings = 6;
-constexpr double kStep = 1e-5;
 
 // Value along one direction, which the two checks share.
 class Line {
  public:
-  Line(SceneProblem<double>& problem, const std::vector<double>& x, std::uint64_t seed, int number)
+  Line(SceneFunction& problem, const std::vector<double>& x, std::uint64_t seed, int number)
       : problem_(problem), x_(x), direction_(x.size()) {
     for (std::size_t i = 0; i < x.size(); ++i)
       direction_[i] = normal(seed, std::uint32_t(i), std::uint64_t(number)) / std::sqrt(double(x.size()));
@@ -34,7 +33,7 @@ class Line {
   }
 
  private:
-  SceneProblem<double>& problem_;
+  SceneFunction& problem_;
   const std::vector<double>& x_;
   std::vector<double> direction_;
 };
@@ -52,14 +51,18 @@ Scene shortened(const Scene& scene, std::int64_t steps) {
 }
 
 std::vector<CheckResult> check(const Scene& scene, std::int64_t steps, std::uint64_t seed) {
-  const Scene cut = shortened(scene, steps);
-  SceneProblem<double> problem(cut);
+  SceneProblem<double> problem(shortened(scene, steps));
+  return check(problem, seed);
+}
+
+std::vector<CheckResult> check(SceneFunction& problem, std::uint64_t seed) {
+  const auto [step, gate] = problem.stencil();
   const std::vector<double> x = problem.start();
-  const std::string detail = std::to_string(cut.steps) + " of " + std::to_string(scene.steps) + " steps";
+  const std::string detail = std::to_string(problem.steps()) + " steps";
   std::vector<CheckResult> results;
-  const check::Result dot = check::dot_product(problem.rollout(), problem.arguments(x), {.seed = seed});
+  const check::Result dot = problem.dot_product(seed);
   results.push_back({.name = "dot product", .error = dot.error, .gate = dot.gate, .detail = detail});
-  if (x.empty() || cut.losses.empty()) {
+  if (x.empty() || !problem.has_loss()) {
     const std::string why = "the file has no [optimize], or no loss";
     results.push_back({.name = "stencil", .detail = why, .skipped = true});
     results.push_back({.name = "Taylor", .detail = why, .skipped = true});
@@ -72,11 +75,11 @@ std::vector<CheckResult> check(const Scene& scene, std::int64_t steps, std::uint
   norm = std::sqrt(norm / double(x.size()));
 
   CheckResult stencil{
-      .name = "stencil", .gate = 1e-5, .detail = std::to_string(kDirections) + " directions, " + detail};
+      .name = "stencil", .gate = gate, .detail = std::to_string(kDirections) + " directions, " + detail};
   CheckResult taylor{.name = "Taylor", .gate = 0.1, .detail = "slope 2 over six halvings"};
   for (int d = 0; d < kDirections; ++d) {
     const Line line(problem, x, seed, d);
-    const double h = kStep, slope = line.slope(gradient);
+    const double h = step, slope = line.slope(gradient);
     const double difference =
         (45 * (line.value(h) - line.value(-h)) - 9 * (line.value(2 * h) - line.value(-2 * h)) +
          (line.value(3 * h) - line.value(-3 * h))) /
@@ -84,11 +87,11 @@ std::vector<CheckResult> check(const Scene& scene, std::int64_t steps, std::uint
     stencil.error = std::max(stencil.error, std::abs(slope - difference) / std::max(norm, 1e-300));
     if (d > 0) continue;
     // Slope of log remainder over log h; remainders at rounding say nothing.
-    const double top = 64 * kStep, floor = 1e-13 * std::abs(value);
+    const double top = 64 * step, floor = 1e-13 * std::abs(value);
     std::vector<double> remainders;
     for (int k = 0; k <= kHalvings; ++k) {
-      const double step = top / std::pow(2.0, k);
-      remainders.push_back(std::abs(line.value(step) - value - step * slope));
+      const double h_k = top / std::pow(2.0, k);
+      remainders.push_back(std::abs(line.value(h_k) - value - h_k * slope));
     }
     if (remainders.back() < 16 * floor) {
       taylor.detail = "the loss is so straight here that only rounding is left";

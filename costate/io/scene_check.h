@@ -17,6 +17,9 @@ namespace costate::io {
 // The scene cut off after so many steps, its losses moved to the new end where they lay beyond it.
 Scene shortened(const Scene& scene, std::int64_t steps);
 
+// Of a scene in double precision.
+std::vector<CheckResult> check(SceneFunction& problem, std::uint64_t seed = 1);
+
 std::vector<CheckResult> check(const Scene& scene, std::int64_t steps = 200, std::uint64_t seed = 1);
 
 }  // namespace costate::io

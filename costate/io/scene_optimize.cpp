@@ -19,10 +19,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::uintmax_t kMostStateBytes = std::uintmax_t{64} << 20;
 
 // What makes two runs the same run: another file or another setting is another run.
-std::string identity_of(const Scene& scene) {
-  std::string text = scene.optimize->method + " " + std::to_string(scene.steps) + " " +
-                     std::to_string(scene.model.particles.x.size()) + " " + std::to_string(scene.model.dx);
-  for (const SceneVariable& v : scene.optimize->variables)
+std::string identity_of(const SceneFunction& scene) {
+  std::string text = scene.optimize()->method + " " + scene.identity();
+  for (const SceneVariable& v : scene.variables())
     text += " " + v.name + "=" + std::to_string(v.start) + "/" + std::to_string(v.scale);
   return text;
 }
@@ -111,9 +110,10 @@ Json named_values(const std::vector<SceneVariable>& variables, const std::vector
 }
 
 template <class State, class Minimize>
-SceneOptimum run(const std::vector<double>& start, const Scene& scene, const SceneOptimizeOptions& options,
-                 const optim::Objective& objective, const Minimize& minimize) {
-  const SceneOptimize& o = *scene.optimize;
+SceneOptimum run(const std::vector<double>& start, const SceneFunction& scene,
+                 const SceneOptimizeOptions& options, const optim::Objective& objective,
+                 const Minimize& minimize) {
+  const SceneOptimize& o = *scene.optimize();
   SceneOptimum optimum;
   optimum.start = start;
   State state;
@@ -162,39 +162,34 @@ SceneOptimum run(const std::vector<double>& start, const Scene& scene, const Sce
 
 }  // namespace
 
-Scene started_from(const Scene& scene, const std::string& state_file) {
-  if (!scene.optimize) throw Error({"there are no variables: the file has no [optimize]", scene.file, ""});
-  Scene moved = scene;
+void start_from(const std::string& state_file, const std::string& scene,
+                std::optional<SceneOptimize>& optimize) {
+  if (!optimize) throw Error({"there are no variables: the file has no [optimize]", scene, ""});
   int found = 0;
   try {
     if (std::filesystem::file_size(state_file) > kMostStateBytes) throw Error("");
     std::ifstream file(state_file, std::ios::binary);
     const Json best = Json::parse(file).at("best");
-    for (SceneVariable& v : moved.optimize->variables) {
+    for (SceneVariable& v : optimize->variables) {
       if (!best.contains(v.name)) continue;
       const double value = best.at(v.name).get<double>();
       if (!std::isfinite(value)) throw Error("");
       v.start = std::clamp(value, v.lower, v.upper);
       ++found;
-      if (v.kind == SceneVariable::Kind::angle) moved.motions[v.motion].angle.points[v.point] = v.start;
-      if (v.kind == SceneVariable::Kind::position)
-        moved.motions[v.motion].position[v.axis].points[v.point] = v.start;
     }
   } catch (const std::exception&) {
     throw Error({"this is not the state of an optimisation", state_file,
                  "give a file that costate optimize has written"});
   }
   if (found == 0) throw Error({"this state has not one variable of the scene", state_file, ""});
-  return moved;
 }
 
-template <class Real>
-SceneOptimum optimize(SceneProblem<Real>& problem, const SceneOptimizeOptions& options) {
-  const Scene& scene = problem.scene();
-  if (!scene.optimize)
-    throw Error({"there is nothing to optimise: the file has no [optimize]", scene.file,
-                 "add [optimize] with variables = [{name = \"jug.angle\", scale = 5}]"});
-  const SceneOptimize& o = *scene.optimize;
+SceneOptimum optimize(SceneFunction& problem, const SceneOptimizeOptions& options) {
+  const SceneFunction& scene = problem;
+  if (!problem.optimize())
+    throw Error({"there is nothing to optimise: the file has no [optimize]", problem.file(),
+                 "add [optimize] with variables = [{name = \"...\", scale = 1}]"});
+  const SceneOptimize& o = *problem.optimize();
   const std::vector<double> start = problem.start();
   const std::size_t n = start.size();
   // A motion under which the simulation breaks down counts as one whose loss is not finite: the optimisers step back from it. The
@@ -251,8 +246,5 @@ SceneOptimum optimize(SceneProblem<Real>& problem, const SceneOptimizeOptions& o
             &state);
       });
 }
-
-template SceneOptimum optimize(SceneProblem<float>&, const SceneOptimizeOptions&);
-template SceneOptimum optimize(SceneProblem<double>&, const SceneOptimizeOptions&);
 
 }  // namespace costate::io

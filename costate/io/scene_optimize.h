@@ -2,12 +2,12 @@
 //
 // After every iteration the state (the optimiser's memory, the best point, the loss of every iteration) is written to `state_file`, a
 // JSON object; a run that is given the same scene and that file continues where it left off, with the same bits as if it had never
-// stopped. Tests: tests/apps/scene_test.cpp.
+// stopped. Tests: tests/io/scene_problem_test.cpp.
 #pragma once
 
 #include <functional>
 
-#include "costate/io/scene_problem.h"
+#include "costate/io/scene_function.h"
 #include "costate/optim/minimize.h"
 
 namespace costate::io {
@@ -33,12 +33,7 @@ struct SceneOptimizeOptions {
   std::function<bool(const SceneProgress&)> progress = {};  // false stops, keeping the best so far
 };
 
-// The scene started where a state file is best, variable by variable of the same name; the grid and the particles may be others. Error
-// if that is no state file, or has not one of the scene's variables.
-Scene started_from(const Scene& scene, const std::string& state_file);
-
 // Error if the scene has no [optimize], or the state file belongs to another scene.
-template <class Real>
-SceneOptimum optimize(SceneProblem<Real>& problem, const SceneOptimizeOptions& options = {});
+SceneOptimum optimize(SceneFunction& problem, const SceneOptimizeOptions& options = {});
 
 }  // namespace costate::io

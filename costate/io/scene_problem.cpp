@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "costate/core/error.h"
+#include "costate/io/scene_summary.h"
 #include "costate/mpm/system.h"
 
 namespace costate::io {
@@ -39,21 +39,6 @@ double& number_of(Scene& scene, const SceneVariable& v) {
   return (v.kind == SceneVariable::Kind::angle ? m.angle : m.position[v.axis]).points[v.point];
 }
 
-const std::vector<SceneVariable>& variables_of(const Scene& scene) {
-  static const std::vector<SceneVariable> kNone;
-  return scene.optimize ? scene.optimize->variables : kNone;
-}
-
-std::vector<std::string> active_parameters(const Scene& scene) {
-  std::vector<std::string> names;
-  for (const SceneVariable& v : variables_of(scene)) {
-    if (v.kind == SceneVariable::Kind::parameter &&
-        std::find(names.begin(), names.end(), v.parameter) == names.end())
-      names.push_back(v.parameter);
-  }
-  return names;
-}
-
 }  // namespace
 
 template <class Real>
@@ -73,26 +58,68 @@ SceneProblem<Real>::~SceneProblem() = default;
 template <class Real>
 Rollout<Real>& SceneProblem<Real>::rollout() {
   if (!rollout_)
-    rollout_ = std::make_unique<Rollout<Real>>(system_, RolloutOptions{.steps = scene_.steps,
-                                                                       .checkpoints = scene_.checkpoints,
-                                                                       .active = active_parameters(scene_)});
+    rollout_ =
+        std::make_unique<Rollout<Real>>(system_, RolloutOptions{.steps = scene_.steps,
+                                                                .checkpoints = scene_.checkpoints,
+                                                                .active = parameters_among(variables())});
   return *rollout_;
 }
 
 template <class Real>
-std::vector<double> SceneProblem<Real>::start() const {
-  std::vector<double> x;
-  for (const SceneVariable& v : variables_of(scene_)) x.push_back(v.start / v.scale);
-  return x;
+std::vector<std::pair<std::string, std::string>> SceneProblem<Real>::facts() const {
+  const mpm::Model& m = scene_.model;
+  std::string grid = std::to_string(m.nodes[0]) + " x " + std::to_string(m.nodes[1]);
+  if (m.dimension == 3) grid += " x " + std::to_string(m.nodes[2]);
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"particles", std::to_string(mpm::particle_count(m))},
+      {"grid", grid},
+      {"dx", brief_number(m.dx)},
+      {"dt", brief_number(m.dt)},
+      {"steps", std::to_string(scene_.steps)},
+      {"precision", scene_.double_precision ? "double" : "float"}};
+  for (const mpm::Material& material : m.materials) rows.emplace_back("material", material.name);
+  for (const mpm::Collider& c : m.colliders)
+    rows.emplace_back(c.moves ? "moving collider" : "collider", c.name);
+  for (const LossTerm& loss : scene_.losses) rows.emplace_back("loss", loss.name);
+  if (scene_.optimize) rows.emplace_back("variables", std::to_string(scene_.optimize->variables.size()));
+  return rows;
+}
+
+template <class Real>
+std::string SceneProblem<Real>::headline() const {
+  return std::to_string(mpm::particle_count(scene_.model)) + " particles, " + std::to_string(scene_.steps) +
+         " steps of " + brief_number(scene_.model.dt) + " s";
+}
+
+template <class Real>
+std::string SceneProblem<Real>::identity() const {
+  return std::to_string(scene_.steps) + " " + std::to_string(scene_.model.particles.x.size()) + " " +
+         std::to_string(scene_.model.dx);
+}
+
+template <class Real>
+std::string SceneProblem<Real>::difference(const std::vector<double>& before,
+                                           const std::vector<double>& after) const {
+  const std::vector<Motion> old = with_variables(before).motions, fresh = with_variables(after).motions;
+  std::string text;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    const std::string change = what_changed(old[i], fresh[i], scene_.duration);
+    text += (text.empty() ? "" : "; ") + (old.size() > 1 ? old[i].collider + ": " : "") + change;
+  }
+  return text;
+}
+
+template <class Real>
+check::Result SceneProblem<Real>::dot_product(std::uint64_t seed) {
+  return check::dot_product(rollout(), arguments(start()), {.seed = seed});
 }
 
 template <class Real>
 Scene SceneProblem<Real>::with_variables(const std::vector<double>& x) const {
   Scene moved = scene_;
-  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (variables[i].kind != SceneVariable::Kind::parameter)
-      number_of(moved, variables[i]) = x[i] * variables[i].scale;
+    if (list[i].kind != SceneVariable::Kind::parameter) number_of(moved, list[i]) = x[i] * list[i].scale;
   }
   return moved;
 }
@@ -118,10 +145,10 @@ Arguments<Real> SceneProblem<Real>::arguments(const std::vector<double>& x) cons
   a.x0 = mpm::initial_state<Real>(scene_.model);
   a.controls = controls(with_variables(x));
   a.parameters = Parameters<Real>(system_->signature());
-  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (variables[i].kind == SceneVariable::Kind::parameter)
-      a.parameters[variables[i].parameter][variables[i].point] = Real(x[i] * variables[i].scale);
+    if (list[i].kind == SceneVariable::Kind::parameter)
+      a.parameters[list[i].parameter][list[i].point] = Real(x[i] * list[i].scale);
   }
   return a;
 }
@@ -182,9 +209,9 @@ void SceneProblem<Real>::pull_back(const std::vector<double>& x, const Gradient<
     }
   }
   regularisation_vjp(moved, motions_bar);
-  const std::vector<SceneVariable>& variables = variables_of(scene_);
+  const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const SceneVariable& v = variables[i];
+    const SceneVariable& v = list[i];
     const double bar =
         v.kind == SceneVariable::Kind::parameter ? double(gradient.parameters[v.parameter][v.point])
         : v.kind == SceneVariable::Kind::angle   ? motions_bar[v.motion].angle.points[v.point]
@@ -204,17 +231,7 @@ double SceneProblem<Real>::value_and_gradient(const std::vector<double>& x, doub
   pull_back(x, g, gradient);
   report_ = g.report;
   const double value = g.value + regularisation(with_variables(x));
-  if (!std::isfinite(value))
-    throw Error(
-        {"the loss is not finite", scene_.file, "look for a width, weight or distance that is absurd"},
-        Error::Kind::numerics);
-  const std::vector<SceneVariable>& variables = variables_of(scene_);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(gradient[i]))
-      throw Error({"the loss is finite, but its derivative by " + variables[i].name + " is not", scene_.file,
-                   "shorten the simulation, or set gradient_window in [optimize]"},
-                  Error::Kind::numerics);
-  }
+  require_finite(value, gradient);
   return value;
 }
 

@@ -18,32 +18,33 @@
 
 namespace costate::io {
 
-// What a run came to.
-struct SceneOutcome {
-  double loss = 0;
-  std::vector<std::pair<std::string, double>> terms;  // every loss and regulariser, weighted
-  std::vector<std::pair<std::string, double>>
-      fractions;  // inside the region of each in_region, at its last step
-};
-
 template <class Real>
-class SceneProblem {
+class SceneProblem final : public SceneFunction {
  public:
   explicit SceneProblem(const Scene& scene);
-  ~SceneProblem();
+  ~SceneProblem() override;
 
   const Scene& scene() const { return scene_; }
-  // Where the file starts, in units of the scales. Empty where nothing is to be optimised.
-  std::vector<double> start() const;
   // The scene with other values of its variables.
   Scene with_variables(const std::vector<double>& x) const;
 
-  double value(const std::vector<double>& x);
-  double value_and_gradient(const std::vector<double>& x, double* gradient);
-  const GradientReport& report() const { return report_; }  // of the latest gradient
+  const std::string& file() const override { return scene_.file; }
+  const std::string& title() const override { return scene_.title; }
+  std::int64_t steps() const override { return scene_.steps; }
+  bool has_loss() const override { return !scene_.losses.empty(); }
+  const SceneOptimize* optimize() const override { return scene_.optimize ? &*scene_.optimize : nullptr; }
+  std::vector<std::pair<std::string, std::string>> facts() const override;
+  std::string headline() const override;
+  std::string identity() const override;
+  std::string difference(const std::vector<double>& before, const std::vector<double>& after) const override;
 
-  // Runs the scene and records it; `outcome`, where not null, is filled in.
-  Recording record(const std::vector<double>& x, SceneOutcome* outcome = nullptr);
+  double value(const std::vector<double>& x) override;
+  double value_and_gradient(const std::vector<double>& x, double* gradient) override;
+  const GradientReport& report() const override { return report_; }
+  Recording record(const std::vector<double>& x, SceneOutcome* outcome = nullptr) override;
+  check::Result dot_product(std::uint64_t seed) override;
+  // Kinks of contact are everywhere: differences are short.
+  Stencil stencil() const override { return {1e-5, 1e-5}; }
 
   Rollout<Real>& rollout();
   Arguments<Real> arguments(const std::vector<double>& x) const;

@@ -1,10 +1,7 @@
 #include "costate/io/scene_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "costate/core/error.h"
 #include "costate/io/scene_fill.h"
@@ -22,17 +19,6 @@ constexpr int kWallNodes = 3;                // the third lies on the wall
 const char* const kMaterialKinds[] = {"liquid",    "fixed_corotated", "neo_hookean", "stvk_hencky",
                                       "von_mises", "drucker_prager",  "snow",        "muscle"};
 constexpr Color kColors[] = {0x4f86c6, 0xd98b5f, 0x7aa06b, 0xb07aa1, 0xe0b84f, 0x6b6b6b};
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error({"there is no such file, or it cannot be read", path, ""});
-  std::string text(kMaxFileSize + 1, '\0');
-  file.read(text.data(), std::streamsize(text.size()));
-  if (file.bad() || (file.gcount() == 0 && !file.eof()))
-    throw Error({"this is not a file that can be read", path, ""});
-  text.resize(std::size_t(file.gcount()));
-  return text;
-}
 
 // Of the fastest wave in a material.
 double wave_speed(const mpm::Material& m) {
@@ -61,9 +47,9 @@ double* member(mpm::Material& m, const std::string& key) {
 }  // namespace
 
 SceneReader::SceneReader(TomlDocument document, const std::vector<Setting>& settings)
-    : TomlValues(std::move(document)), root_(document_.root()) {
+    : SceneTables(std::move(document), settings,
+                  "domain.dx=0.01, optimize.iterations=20, record.frames_per_second=60") {
   scene_.file = document_.name();
-  for (const Setting& setting : settings) apply(setting);
 }
 
 Scene SceneReader::read() {
@@ -81,43 +67,15 @@ Scene SceneReader::read() {
   read_losses();
   read_regularisers();
   read_optimize();
-  read_record();
+  const SceneCamera look = read_record();
+  scene_.look.frames_per_second = look.frames_per_second;
+  scene_.look.camera = look.camera;
   try {
     mpm::check(scene_.model);
   } catch (const Error& error) {
     throw Error({error.message().what, document_.name(), error.message().advice});
   }
   return std::move(scene_);
-}
-
-// "domain.dx" = "0.01": what the user wrote on a command line takes the place of what the file says.
-void SceneReader::apply(const Setting& setting) {
-  const auto& [path, text] = setting;
-  const std::size_t dot = path.find('.');
-  const auto wrong = [&](const std::string& what) {
-    throw Error({what, "--set " + path + "=" + text,
-                 "write domain.dx=0.01, optimize.iterations=20, record.frames_per_second=60"});
-  };
-  if (dot == std::string::npos) wrong("'" + path + "' names nothing that can be set");
-  TomlValue* const table = document_.root().find(path.substr(0, dot));
-  if (!table || !table->is(Kind::table)) wrong("the file has no table [" + path.substr(0, dot) + "]");
-  TomlValue value = setting_value(text);
-  const std::string key = path.substr(dot + 1);
-  if (TomlValue* found = table->find(key)) {
-    value.place = found->place;
-    *found = value;
-  } else {
-    table->keys.push_back(key);
-    table->key_places.push_back({});
-    table->items.push_back(value);
-  }
-}
-
-const TomlValue& SceneReader::required(const TomlValue& t, const char* key, const std::string& where,
-                                       const std::string& advice) const {
-  const TomlValue* found = t.find(key);
-  if (!found) document_.fail(t.place, where + " has no '" + key + "'", advice);
-  return *found;
 }
 
 std::array<double, 3> SceneReader::vector(const TomlValue& v, const std::string& what, bool size) const {
@@ -131,27 +89,6 @@ std::array<double, 3> SceneReader::vector(const TomlValue& v, const std::string&
     if (size && !(r[i] > 0)) document_.fail(v.items[i].place, what + " must be greater than zero");
   }
   return r;
-}
-
-Color SceneReader::color(const TomlValue& v) const {
-  const std::string& text = string(v, "color");
-  Color c = 0;
-  const char* const end = text.data() + text.size();
-  if (text.size() != 7 || text[0] != '#' || std::from_chars(text.data() + 1, end, c, 16).ptr != end)
-    document_.fail(v.place, "a color is written as \"#5b3620\"");
-  return c;
-}
-
-const std::vector<TomlValue>* SceneReader::tables(const char* name, std::size_t most) const {
-  const TomlValue* found = root_.find(name);
-  if (!found) return nullptr;
-  if (!found->is(Kind::array))
-    document_.fail(found->place, std::string(name) + " must be an array of tables",
-                   std::string("write [[") + name + "]]");
-  if (found->items.size() > most)
-    document_.fail(found->place, "there are more than " + std::to_string(most) + " tables [[" + name + "]]");
-  for (const TomlValue& item : found->items) table(item, std::string("each of ") + name);
-  return &found->items;
 }
 
 mpm::Contact SceneReader::contact(const TomlValue& v) const {
@@ -210,11 +147,7 @@ void SceneReader::read_domain() {
         choice(*v, "kernel", {"quadratic", "cubic"}) == "cubic" ? mpm::Kernel::cubic : mpm::Kernel::quadratic;
   if (const TomlValue* v = d.find("precision"))
     scene_.double_precision = choice(*v, "precision", {"float", "double"}) == "double";
-  if (const TomlValue* v = d.find("checkpoints")) {
-    scene_.checkpoints = v->is(Kind::number) ? segments(count(*v, "checkpoints", 1'000'000))
-                         : choice(*v, "checkpoint schedule", {"all", "segments"}) == "all" ? store_all()
-                                                                                           : segments();
-  }
+  if (const TomlValue* v = d.find("checkpoints")) scene_.checkpoints = read_checkpoints(*v);
 }
 
 void SceneReader::read_wall(const TomlValue& v, const std::string& name, mpm::Wall& wall) const {
@@ -392,44 +325,12 @@ void SceneReader::choose_time_step() {
   scene_.model.dt = scene_.duration / double(scene_.steps);
 }
 
-void SceneReader::read_record() {
-  const TomlValue* found = root_.find("record");
-  if (!found) return;
-  const TomlValue& r = table(*found, "record");
-  document_.require_known_keys(r, {"frames_per_second", "eye", "target", "field_of_view"}, "[record]");
-  if (const TomlValue* v = r.find("frames_per_second")) {
-    scene_.look.frames_per_second = positive(*v, "frames_per_second");
-    if (v->number > 10000) document_.fail(v->place, "frames_per_second must not be above 10000");
-  }
-  const auto eye = [&](const char* key, std::array<float, 3>& out) {
-    const TomlValue* v = r.find(key);
-    if (!v) return;
-    const std::vector<double> list = numbers(*v, key);
-    if (list.size() != 3) document_.fail(v->place, std::string(key) + " must be 3 numbers");
-    for (std::size_t i = 0; i < 3; ++i) out[i] = float(list[i]);
-  };
-  eye("eye", scene_.look.camera.eye);
-  eye("target", scene_.look.camera.target);
-  if (const TomlValue* v = r.find("field_of_view")) {
-    scene_.look.camera.field_of_view = float(positive(*v, "field_of_view"));
-    if (v->number >= 179) document_.fail(v->place, "field_of_view must be below 179 degrees");
-  }
-}
-
 Scene parse_scene(std::string text, const std::string& name, const std::vector<Setting>& settings) {
   return SceneReader(TomlDocument(std::move(text), name), settings).read();
 }
 
 Scene load_scene(const std::string& path, const std::vector<Setting>& settings) {
   return parse_scene(read_text(path), path, settings);
-}
-
-bool is_scene(const std::string& path) {
-  try {
-    return TomlDocument(read_text(path), path).root().find("domain") != nullptr;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 }  // namespace costate::io

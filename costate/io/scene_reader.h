@@ -2,18 +2,17 @@
 #pragma once
 
 #include "costate/io/scene.h"
-#include "costate/io/toml_values.h"
+#include "costate/io/scene_tables.h"
 
 namespace costate::io {
 
-class SceneReader : private TomlValues {
+class SceneReader : private SceneTables {
  public:
   SceneReader(TomlDocument document, const std::vector<Setting>& settings);
   Scene read();
 
  private:
   // scene_reader.cpp
-  void apply(const Setting& setting);
   void read_domain();
   void read_walls();
   void read_wall(const TomlValue& v, const std::string& name, mpm::Wall& wall) const;
@@ -21,7 +20,6 @@ class SceneReader : private TomlValues {
   void read_fills();
   void read_fill(const TomlValue& v);
   void choose_time_step();
-  void read_record();
 
   // scene_reader_colliders.cpp
   void read_colliders();
@@ -32,7 +30,6 @@ class SceneReader : private TomlValues {
   // scene_reader_optimize.cpp
   void read_losses();
   LossTerm read_loss(const TomlValue& v) const;
-  std::vector<std::int64_t> read_steps(const TomlValue& v) const;
   Region read_region(const TomlValue& v) const;
   void read_height_field(const TomlValue& v, LossTerm& term) const;
   void read_match(const TomlValue& v, LossTerm& term) const;
@@ -41,17 +38,12 @@ class SceneReader : private TomlValues {
   void read_variable(const TomlValue& v);
 
   // Single values and lists, with what they must be.
-  const TomlValue& required(const TomlValue& table, const char* key, const std::string& where,
-                            const std::string& advice) const;
   std::array<double, 3> vector(const TomlValue& v, const std::string& what, bool size = false) const;
-  Color color(const TomlValue& v) const;
-  const std::vector<TomlValue>* tables(const char* name, std::size_t most) const;
   mpm::Contact contact(const TomlValue& v) const;
   int material(const TomlValue& v) const;
   std::size_t motion(const TomlValue& v, const std::string& name) const;
   std::int64_t most_particles(const TomlValue& place, std::int64_t count) const;
 
-  const TomlValue& root_;
   Scene scene_;
   std::array<double, 3> low_ = {}, high_ = {};
   std::vector<std::string> collider_names_;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "costate/core/error.h"
@@ -19,36 +18,6 @@ void SceneReader::read_losses() {
   const std::vector<TomlValue>* list = tables("loss", 64);
   if (!list) return;
   for (const TomlValue& v : *list) scene_.losses.push_back(read_loss(v));
-}
-
-// at = "end", at = 1.2, or from, to and every.
-std::vector<std::int64_t> SceneReader::read_steps(const TomlValue& v) const {
-  const auto step_of = [&](double t) {
-    return std::int64_t(std::llround(t / scene_.duration * double(scene_.steps)));
-  };
-  const auto time = [&](const TomlValue& t, const char* what) {
-    const double seconds = number(t, what);
-    if (seconds < 0 || seconds > scene_.duration * (1 + 1e-12))
-      document_.fail(t.place, std::string(what) + " is not between 0 and the duration");
-    return seconds;
-  };
-  const TomlValue *at = v.find("at"), *from = v.find("from"), *to = v.find("to"), *every = v.find("every");
-  if (at && (from || to || every)) document_.fail(at->place, "give either at, or from, to and every");
-  if (at && at->is(Kind::number)) return {step_of(time(*at, "at"))};
-  if (at && string(*at, "at") != "end") document_.fail(at->place, "at must be \"end\" or a time");
-  if (!from && !to && !every) return {scene_.steps};
-  const double first = from ? time(*from, "from") : 0, last = to ? time(*to, "to") : scene_.duration;
-  const double gap = every ? positive(*every, "every") : (last - first) / 10;
-  if (!(last >= first)) document_.fail(v.place, "from is after to");
-  if ((last - first) / std::max(gap, 1e-300) > 1e5)
-    document_.fail(v.place, "this is a hundred thousand samples", "enlarge every");
-  std::vector<std::int64_t> steps;
-  for (double t = last; t >= first - 1e-9 * scene_.duration && gap > 0; t -= gap)
-    steps.push_back(step_of(std::max(t, 0.0)));
-  if (steps.empty()) steps.push_back(step_of(last));
-  std::sort(steps.begin(), steps.end());
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-  return steps;
 }
 
 Region SceneReader::read_region(const TomlValue& v) const {
@@ -92,7 +61,7 @@ LossTerm SceneReader::read_loss(const TomlValue& v) const {
   };
   term.weight = v.find("weight") ? positive(*v.find("weight"), "weight") : 1;
   if (const TomlValue* m = v.find("material")) term.material = material(*m);
-  term.steps = read_steps(v);
+  term.steps = read_steps(v, scene_.duration, scene_.steps);
   switch (term.kind) {
     case LossTerm::Kind::in_region:
     case LossTerm::Kind::spilled:
@@ -223,32 +192,11 @@ void SceneReader::read_optimize() {
   const TomlValue* found = root_.find("optimize");
   if (!found) return;
   const TomlValue& o = table(*found, "optimize");
-  document_.require_known_keys(
-      o,
-      {"variables", "method", "iterations", "rate", "decay", "target", "gradient_limit", "gradient_window"},
-      "[optimize]");
   SceneOptimize& optimize = scene_.optimize.emplace();
-  if (const TomlValue* v = o.find("method"))
-    optimize.method = choice(*v, "method of optimisation", {"adam", "lbfgs", "gradient_descent"});
-  if (const TomlValue* v = o.find("iterations"))
-    optimize.iterations = int(count(*v, "iterations", 1'000'000));
-  if (const TomlValue* v = o.find("rate")) optimize.rate = positive(*v, "rate");
-  if (const TomlValue* v = o.find("decay")) {
-    optimize.decay = positive(*v, "decay");
-    if (optimize.decay > 1) document_.fail(v->place, "decay must not be above 1");
-  }
-  if (const TomlValue* v = o.find("target")) optimize.target = number(*v, "target");
-  if (const TomlValue* v = o.find("gradient_limit")) optimize.gradient_limit = positive(*v, "gradient_limit");
-  if (const TomlValue* v = o.find("gradient_window")) {
-    const double window = std::ceil(positive(*v, "gradient_window") / scene_.model.dt);
-    if (window < double(scene_.steps))
-      scene_.checkpoints = scene_.checkpoints.truncated(std::int64_t(window));
-  }
-  const TomlValue& list =
-      required(o, "variables", "[optimize]", "add variables = [{name = \"jug.angle\", scale = 0.1}]");
-  if (!list.is(Kind::array) || list.items.empty())
-    document_.fail(list.place, "variables must be an array of tables");
-  for (const TomlValue& v : list.items) read_variable(table(v, "a variable"));
+  for (const TomlValue& v :
+       SceneTables::read_optimize(o, "{name = \"jug.angle\", scale = 0.1}", scene_.model.dt, scene_.steps,
+                                  optimize, scene_.checkpoints))
+    read_variable(v);
   if (scene_.losses.empty()) document_.fail(o.place, "there is no loss to optimise", "add [[loss]]");
 }
 
@@ -260,19 +208,8 @@ void SceneReader::read_variable(const TomlValue& v) {
   const TomlValue& place = required(v, "name", "this variable", "add name = \"jug.angle\"");
   const std::string& name = string(place, "name");
   const std::size_t dot = name.find('.');
-  SceneVariable base;
-  base.scale = v.find("scale") ? positive(*v.find("scale"), "scale") : 1;
-  if (const TomlValue* l = v.find("lower")) base.lower = number(*l, "lower");
-  if (const TomlValue* u = v.find("upper")) base.upper = number(*u, "upper");
-  if (!(base.lower <= base.upper)) document_.fail(v.place, "the lower bound is above the upper one");
-  const auto add = [&](SceneVariable variable) {
-    for (const SceneVariable& other : variables)
-      if (other.name == variable.name) document_.fail(place.place, "'" + variable.name + "' is given twice");
-    if (variable.start < variable.lower || variable.start > variable.upper)
-      document_.fail(v.place, "'" + variable.name + "' starts at " + std::to_string(variable.start) +
-                                  ", outside its bounds");
-    variables.push_back(std::move(variable));
-  };
+  SceneVariable base = read_bounds(v);
+  const auto add = [&](const SceneVariable& variable) { add_variable(v, variable, *scene_.optimize); };
   if (dot == std::string::npos)
     document_.fail(place.place, "'" + name + "' is no variable",
                    "write \"NAME.position\", \"NAME.angle\" or \"parameters.NAME\"");

@@ -86,7 +86,8 @@ void Scope::check_new_name(const std::string& name, Place place) {
   }
 }
 
-ad::Program Scope::parse(const TomlValue& formula, const std::vector<ad::Field>& fields) const {
+ad::Program parse_formula(const TomlDocument& document, const TomlValue& formula,
+                          const std::vector<ad::Field>& fields) {
   if (formula.is(TomlValue::Kind::number)) {
     ad::Builder builder;
     for (const ad::Field& field : fields) builder.input_field(field.name, field.size);
@@ -94,8 +95,7 @@ ad::Program Scope::parse(const TomlValue& formula, const std::vector<ad::Field>&
     return builder.finish();
   }
   if (!formula.is(TomlValue::Kind::string))
-    document_.fail(formula.place,
-                   std::string("expected a formula in quotes, found ") + formula.description());
+    document.fail(formula.place, std::string("expected a formula in quotes, found ") + formula.description());
   try {
     return ad::parse_expression(formula.text, fields,
                                 {"", formula.text_place.line, formula.text_place.column});
@@ -108,8 +108,12 @@ ad::Program Scope::parse(const TomlValue& formula, const std::vector<ad::Field>&
       const char* const colon = std::from_chars(m.where.data() + 1, end, place.line).ptr;
       if (colon != end) std::from_chars(colon + 1, end, place.column);
     }
-    document_.fail(place, m.what.substr(0, m.what.find('\n')), m.advice);
+    document.fail(place, m.what.substr(0, m.what.find('\n')), m.advice);
   }
+}
+
+ad::Program Scope::parse(const TomlValue& formula, const std::vector<ad::Field>& fields) const {
+  return parse_formula(document_, formula, fields);
 }
 
 void Scope::define(const std::string& name, Place place, const TomlValue& formulas) {

@@ -29,6 +29,10 @@ struct Variable {
   std::string element(int i) const { return array ? name + "[" + std::to_string(i) + "]" : name; }
 };
 
+// One formula, or a number, of the given names. A mistake is reported at its place in the file.
+ad::Program parse_formula(const TomlDocument& document, const TomlValue& formula,
+                          const std::vector<ad::Field>& fields);
+
 class Scope {
  public:
   Scope(const TomlDocument& document, const std::vector<Variable>& states,

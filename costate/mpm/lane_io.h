@@ -20,12 +20,12 @@ COSTATE_INLINE void transpose_groups(Pack<Real, L> (&t)[4]) {
     first[l] = group + (k & 1) + (k / 2) * L;
     second[l] = first[l] + 2;
   }
-  const auto ab = __builtin_shuffle(t[0].v, t[1].v, low), cd = __builtin_shuffle(t[2].v, t[3].v, low);
-  const auto ef = __builtin_shuffle(t[0].v, t[1].v, high), gh = __builtin_shuffle(t[2].v, t[3].v, high);
-  t[0].v = __builtin_shuffle(ab, cd, first);
-  t[1].v = __builtin_shuffle(ab, cd, second);
-  t[2].v = __builtin_shuffle(ef, gh, first);
-  t[3].v = __builtin_shuffle(ef, gh, second);
+  const auto ab = shuffled(t[0].v, t[1].v, low), cd = shuffled(t[2].v, t[3].v, low);
+  const auto ef = shuffled(t[0].v, t[1].v, high), gh = shuffled(t[2].v, t[3].v, high);
+  t[0].v = shuffled(ab, cd, first);
+  t[1].v = shuffled(ab, cd, second);
+  t[2].v = shuffled(ef, gh, first);
+  t[3].v = shuffled(ef, gh, second);
 }
 
 // Numbers [0, 4) at place(l) of each lane.

@@ -13,6 +13,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/mpm/quad.h"
+#include "costate/mpm/shuffle.h"
 
 namespace costate::mpm {
 
@@ -49,7 +50,7 @@ struct NodeRow {
       for (int i = 0; i < kParts; ++i) {
         typename Mask<Real, kLanes>::Vector pick;
         for (int l = 0; l < kLanes; ++l) pick[l] = (l & ~3) + i * (kLanes / 4) + l / 4;
-        r.e[i] = Part(__builtin_shuffle(all.v, pick));
+        r.e[i] = Part(shuffled(all.v, pick));
       }
     }
     return r;
@@ -76,10 +77,10 @@ struct NodeRow {
         odd[l] = even[l] + 4;
       }
       const auto pairs = [&](const Part& p, const Part& q) {
-        return __builtin_shuffle(p.v, q.v, low) + __builtin_shuffle(p.v, q.v, high);
+        return shuffled(p.v, q.v, low) + shuffled(p.v, q.v, high);
       };
       const auto ab = pairs(a.e[0], b.e[0]), cd = pairs(c.e[0], d.e[0]);
-      Part(__builtin_shuffle(ab, cd, even) + __builtin_shuffle(ab, cd, odd)).store_unaligned(to);
+      Part(shuffled(ab, cd, even) + shuffled(ab, cd, odd)).store_unaligned(to);
     } else {
       a.fold().store_unaligned(to);
       b.fold().store_unaligned(to + 4);
@@ -120,7 +121,7 @@ struct NodeRow {
     typename Mask<Real, kLanes>::Vector pick;
     for (int l = 0; l < kLanes; ++l) pick[l] = from(l);
     NodeRow r;
-    for (int i = 0; i < kParts; ++i) r.e[i] = Part(__builtin_shuffle(e[i].v, pick));
+    for (int i = 0; i < kParts; ++i) r.e[i] = Part(shuffled(e[i].v, pick));
     return r;
   }
 };

@@ -125,10 +125,15 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
   if (!c.in_play) return;
   solve_constraints(tree, cons, static_cast<const S*>(d.tau.data()), c);
-  std::copy(c.a.begin(), c.a.end(), d.qacc.begin());
-  if (implicit == Implicit::none) return;
-  multiply_mass(tree, c.mass.data(), c.a.data(), d.qacc.data());  // tau + J' f, without the forces' rounding
-  solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
+  // A world of its own keeps its bits: where nothing is in play, nothing has been solved.
+  for (std::size_t i = 0; i < c.a.size(); ++i) c.a[i] = select(c.worlds, c.a[i], d.qacc[i]);
+  if (implicit == Implicit::none) {
+    std::copy(c.a.begin(), c.a.end(), d.qacc.begin());
+    return;
+  }
+  multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());  // tau + J' f, without the forces' rounding
+  solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), c.Ma.data());
+  for (std::size_t i = 0; i < c.a.size(); ++i) d.qacc[i] = select(c.worlds, c.Ma[i], d.qacc[i]);
 }
 
 // What the implicit part hands back: -h lambda_i a_i for each B_ii, and h_bar.
@@ -186,7 +191,7 @@ void solve_newton_refined(const Tree& tree, const Constraints& cons, ConstraintD
   solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.nu.data());
   multiply_mass(tree, c.mass.data(), c.nu.data(), c.Md.data());
   multiply_rows(cons, c, static_cast<const S*>(c.nu.data()), c.Jd.data());
-  for (std::size_t row = 0; row < c.Jd.size(); ++row) c.Jd[row] *= c.slope[row];
+  multiply_slopes(cons, c, c.Jd.data());
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.direction[i] = c.Ma[i] - c.Md[i];
   add_transposed(cons, c, static_cast<const S*>(c.Jd.data()), S(-1), c.direction.data());
   S residual(0), scale(0);
@@ -209,14 +214,11 @@ void solve_adjoint(const Tree& tree, const Constraints& cons, Implicit implicit,
   std::copy(d.M.begin(), d.M.end(), c.mass.begin());
   std::swap(d.M, d.other_M);
   factor_newton_matrix(cons, c);
-  if (implicit == Implicit::none) {
-    std::copy(d.lambda.begin(), d.lambda.end(), c.Ma.begin());
-    solve_newton_refined(tree, cons, c);
-    return;
-  }
+  if (implicit == Implicit::none) std::copy(d.lambda.begin(), d.lambda.end(), c.Ma.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
-  multiply_mass(tree, c.mass.data(), d.lambda.data(), c.Ma.data());
+  if (implicit != Implicit::none) multiply_mass(tree, c.mass.data(), d.lambda.data(), c.Ma.data());
   solve_newton_refined(tree, cons, c);
+  for (std::size_t i = 0; i < c.nu.size(); ++i) c.nu[i] = select(c.worlds, c.nu[i], d.lambda[i]);
 }
 
 // -<mu, M (a' - a)>: what the second equation of motion adds.
@@ -259,7 +261,6 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
     lambda = c.nu.data();
     a = c.a.data();
   } else {
-    std::fill(c.slope.begin(), c.slope.end(), S(0));
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, a, d);

@@ -5,20 +5,16 @@
 //
 //   aref_bar = S m,     D_bar = -y m (quadratic zone),     loss_bar = +-m (slipping),     J_bar = f nu' - (S m) a'
 //
-// (connect and weld: J a - aref holds the bodies' true acceleration, whose cotangent -S m goes to rnea_vjp as such, and J_bar = f nu')
+// (contacts: contact_adjoint.h; connect and weld: J a - aref holds the bodies' true acceleration, whose cotangent -S m goes to rnea_vjp as such, and J_bar = f nu')
 // then the transposes of aref and D (impedance.h) and of positions and Jacobians (constraint_rows.h). Where a Jacobian is made of the
 // motions S of joints and of points of bodies, it hands cotangents of these on to rnea_vjp: d.axis_bar and d.wrench.
 // Tests: tests/rigid/constraints_test.cpp.
 #pragma once
 
 #include "costate/rigid/constraint_solver.h"
+#include "costate/rigid/contact_adjoint.h"
 
 namespace costate::rigid {
-
-template <class S>
-struct ConstraintBar {
-  S *q, *v, *p;  // q in the tangent space
-};
 
 // Cotangents of a joint's or a tendon's length and Jacobian (J_bar, over the group's dofs).
 template <class S>
@@ -242,6 +238,8 @@ void group_geometry_vjp(const Tree& tree, const ConstraintGroup& g, const S* p, 
     case GroupKind::weld:
       bodies_vjp(tree, g, p, q, r_bar, J_bar, acc_bar, wanted, bar, d);
       break;
+    case GroupKind::contact:
+      break;
   }
 }
 
@@ -249,11 +247,13 @@ void group_geometry_vjp(const Tree& tree, const ConstraintGroup& g, const S* p, 
 template <class S>
 void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
                     const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
-  const S dt = p[tree.p.dt];
+  const S dt = p[tree.p.whole_dt];
   const S* nu = c.nu.data();
   multiply_rows(cons, c, nu, c.Jd.data());
   S dt_bar(0);
-  for (const ConstraintGroup& g : cons.groups) {
+  for (const int index : c.active) {
+    const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(index)];
+    if (g.kind == GroupKind::contact) continue;
     const int n = int(g.dofs.size());
     S* J = c.J.data() + g.jacobian;
     const GroupGeometry<S> geometry = group_geometry(tree, g, p, q, d, J);
@@ -261,7 +261,6 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     const bool bodies = g.kind == GroupKind::connect || g.kind == GroupKind::weld;
     S e_bar(0);
     S* J_bar = c.J_bar.data();
-    bool in_play = false;
     for (int i = 0; i < g.rows; ++i) {
       const auto row = static_cast<std::size_t>(g.row + i);
       const RowKind kind = cons.kinds[row];
@@ -270,7 +269,6 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         std::fill(J_bar + i * n, J_bar + (i + 1) * n, S(0));
         continue;
       }
-      in_play = true;
       const S m = c.Jd[row], pull = c.slope[row] * m;  // slope is 0 outside the quadratic zone
       const mask_t<S> quadratic = c.slope[row] != S(0);
       const S D_bar = select(quadratic, -(c.y[row] * m), S(0));
@@ -300,7 +298,6 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         if (!bodies) J_bar[i * n + k] -= pull * a[dof];
       }
     }
-    if (!in_play) continue;
     if (geometry.shared_e) {  // e = |r|
       const mask_t<S> zero = geometry.e == S(0);
       const S per = select(zero, S(0), e_bar / select(zero, S(1), geometry.e));
@@ -308,7 +305,8 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     }
     group_geometry_vjp(tree, g, p, q, r_bar, static_cast<const S*>(J_bar), acc_bar, wanted, bar, d);
   }
-  if (wanted(tree.p.dt)) bar.p[tree.p.dt] += dt_bar;
+  if (!cons.pairs.empty()) contact_vjp(tree, cons, p, q, v, a, wanted, bar, d, c, dt_bar);
+  if (wanted(tree.p.dt)) bar.p[tree.p.whole_dt] += dt_bar;
 }
 
 }  // namespace costate::rigid

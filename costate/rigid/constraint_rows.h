@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "costate/rigid/contact_rows.h"
 #include "costate/rigid/impedance.h"
 #include "costate/rigid/passive.h"
 #include "costate/rigid/tendon.h"
@@ -43,16 +44,31 @@ struct ConstraintData {
         H(static_cast<std::size_t>(c.entries)),
         inverse_D(c.dofs.size()),
         nu(c.dofs.size()),
-        J_bar(static_cast<std::size_t>(c.jacobian)) {}
+        J_bar(static_cast<std::size_t>(c.jacobian)),
+        block(static_cast<std::size_t>(c.blocks)),
+        zone(aref.size()),
+        contact(c) {
+    active.reserve(c.groups.size());
+  }
 
-  std::vector<S> J, aref, D, loss;     // rows; loss: frictionloss
+  std::vector<int> active;             // groups in play in some world
+  std::vector<S> J, aref, D, loss;     // rows; loss: frictionloss; of a contact its coefficients of friction
   std::vector<S> y, force, slope, Jd;  // at a: J a - aref, force, its negative slope; J times a direction
   std::vector<S> a, gradient, direction, Ma, Md;
   std::vector<S> mass, H, inverse_D;  // M itself, and the factor of the last Newton matrix
   std::vector<S> nu, J_bar;           // the adjoint's accelerations; cotangent of a group's Jacobian
-  S residual2 = S(0);                 // of the last adjoint solve before refinement, relative, squared
-  bool in_play = false;               // some row of some world is
+  std::vector<S> block,
+      zone;  // of contacts: their slopes; of each row: which part of its force law acts, 0 none
+  ContactData<S> contact;
+  S residual2 = S(0);                   // of the last adjoint solve before refinement, relative, squared
+  bool in_play = false;                 // some row of some world is
+  mask_t<S> worlds = mask_t<S>(false);  // that have a row in play
 };
+
+// The rows of all contact points; lists their groups as active. Compiled in contact_rows.cpp.
+template <class S>
+void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
+                  const Data<S>& d, ConstraintData<S>& c);
 
 // Position and direction of a limit, and how it is written: pos = sign (x - bound).
 template <class S>
@@ -219,6 +235,8 @@ inline WeightSource weight_source(const Tree& tree, const ConstraintGroup& g, in
     case GroupKind::connect:
     case GroupKind::weld:
       return {of_body(g.first), of_body(g.second)};
+    case GroupKind::contact:
+      break;
   }
   return {};
 }
@@ -320,6 +338,8 @@ GroupGeometry<S> group_geometry(const Tree& tree, const ConstraintGroup& g, cons
       out.shared_e = true;
       break;
     }
+    case GroupKind::contact:
+      break;
   }
   return out;
 }
@@ -346,18 +366,23 @@ bool far_away(RowKind kind, const S& r) {
   return kind == RowKind::limit && !any(r < S(0));
 }
 
-// All rows of a state. Needs kinematics, tendon_lengths and rnea_forward without qdd.
+// All rows of a state. Needs kinematics, tendon_lengths and, for bodies held together, rnea_forward without qdd.
 template <class S>
 void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
                const Data<S>& d, ConstraintData<S>& c) {
-  const S dt = p[tree.p.dt];
-  c.in_play = cons.permanent;
-  for (const ConstraintGroup& g : cons.groups) {
+  const S dt = p[tree.p.whole_dt];
+  c.active.clear();
+  c.worlds = mask_t<S>(cons.permanent);
+  std::fill(c.zone.begin(), c.zone.end(), S(0));
+  for (std::size_t index = 0; index < cons.groups.size(); ++index) {
+    const ConstraintGroup& g = cons.groups[index];
+    if (g.kind == GroupKind::contact) break;  // they come last
     S* J = c.J.data() + g.jacobian;
     const GroupGeometry<S> geometry = group_geometry(tree, g, p, q, d, J);
     S bias[6];
     const bool bodies = g.kind == GroupKind::connect || g.kind == GroupKind::weld;
     if (bodies) bias_accelerations(tree, g, p, q, d, bias);
+    bool in_play = false;
     for (int i = 0; i < g.rows; ++i) {
       const auto row = static_cast<std::size_t>(g.row + i);
       const RowKind kind = cons.kinds[row];
@@ -365,6 +390,7 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
         c.aref[row] = c.D[row] = S(0);
         continue;
       }
+      in_play = true;
       const S weight = weight_of(weight_source(tree, g, i), p);
       const RowReference<S> reference =
           row_reference(p, g.softness, dt, cons.refsafe, kind == RowKind::friction,
@@ -372,10 +398,13 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
       const mask_t<S> present = kind == RowKind::limit ? mask_t<S>(geometry.r[i] < S(0)) : mask_t<S>(true);
       c.aref[row] = select(present, bodies ? reference.aref - bias[i] : reference.aref, S(0));
       c.D[row] = select(present, reference.D, S(0));
-      if (kind == RowKind::limit) c.in_play = true;
+      c.worlds = c.worlds | present;
       if (kind == RowKind::friction) c.loss[row] = p[friction_parameter(tree, g)];
     }
+    if (in_play) c.active.push_back(int(index));
   }
+  if (!cons.pairs.empty()) contact_rows(tree, cons, p, q, v, d, c);
+  c.in_play = !c.active.empty();
 }
 
 }  // namespace costate::rigid

@@ -1,6 +1,7 @@
 #include "costate/rigid/constraints.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace costate::rigid {
 namespace {
@@ -24,7 +25,7 @@ class Maker {
     c_.rows += rows;
     c_.jacobian += rows * int(g.dofs.size());
     c_.kinds.insert(c_.kinds.end(), static_cast<std::size_t>(rows), row_kind);
-    c_.permanent |= row_kind != RowKind::limit;
+    c_.permanent |= row_kind != RowKind::limit && row_kind != RowKind::contact;
     c_.bodies |= kind == GroupKind::connect || kind == GroupKind::weld;
     c_.groups.push_back(std::move(g));
     return c_.groups.back();
@@ -111,6 +112,42 @@ class Maker {
     }
   }
 
+  void add_contacts() {
+    std::vector<bool> touches(tree_.geoms.size());
+    for (const GeomPair& geoms : touching_pairs(model_)) {
+      const int one = tree_.geoms[static_cast<std::size_t>(geoms.first)].body,
+                two = tree_.geoms[static_cast<std::size_t>(geoms.second)].body;
+      touches[static_cast<std::size_t>(geoms.first)] = touches[static_cast<std::size_t>(geoms.second)] = true;
+      // A dof that moves both bodies does not move them against each other.
+      std::vector<int> first, second, dofs;
+      chain(one, first);
+      chain(two, second);
+      std::sort(first.begin(), first.end());
+      std::sort(second.begin(), second.end());
+      std::set_symmetric_difference(first.begin(), first.end(), second.begin(), second.end(),
+                                    std::back_inserter(dofs));
+      const int index = int(c_.pairs.size());
+      const auto round = [&](int geom) {
+        const GeomType type = tree_.geoms[static_cast<std::size_t>(geom)].type;
+        return type == GeomType::plane || type == GeomType::sphere || type == GeomType::capsule;
+      };
+      c_.pairs.push_back(
+          {geoms, one, two, int(c_.groups.size()), c_.points, round(geoms.first) && round(geoms.second)});
+      c_.points += geoms.slots;
+      for (int slot = 0; slot < geoms.slots; ++slot) {
+        ConstraintGroup& g = add(GroupKind::contact, RowKind::contact, index, geoms.condim, dofs, {});
+        g.block = c_.blocks;
+        c_.blocks += geoms.condim * (geoms.condim + 1) / 2;
+        g.first = one;
+        g.second = two;
+        for (int i : g.dofs) g.sides.push_back(std::binary_search(second.begin(), second.end(), i) ? 1 : -1);
+      }
+    }
+    for (std::size_t g = 0; g < touches.size(); ++g) {
+      if (touches[g]) c_.geoms.push_back(int(g));
+    }
+  }
+
   // The elimination tree of M's pattern and the rows'.
   void eliminate() {
     const auto n = static_cast<std::size_t>(tree_.nv);
@@ -177,12 +214,17 @@ class Maker {
 Constraints make_constraints(const Model& model, const Tree& tree) {
   Constraints c;
   c.refsafe = model.options.refsafe;
-  c.iterations = model.options.iterations;
+  c.iterations = std::max(model.options.iterations, 100);  // gradients need the minimum itself
+  c.elliptic = model.options.cone == ConeType::elliptic;
+  c.impratio = model.options.impratio;
+  c.all_geoms = tree.geoms.size();
+  c.all_bodies = tree.bodies.size();
   Maker make(model, tree, c);
   if (model.options.constraint) {
     if (model.options.equality) make.add_equalities();
     if (model.options.frictionloss) make.add_friction();
     if (model.options.limit) make.add_limits();
+    make.add_contacts();
   }
   make.eliminate();
   return c;

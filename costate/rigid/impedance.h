@@ -24,7 +24,7 @@ struct RowInput {
 };
 template <class S>
 struct RowReference {
-  S aref, D;
+  S aref, D, B;
 };
 
 template <class S>
@@ -89,14 +89,14 @@ RowReference<S> row_reference(const S* p, const SoftnessParameters& at, const S&
   const Stiffness<S> s = stiffness(p + at.solref, d.dmax, dt, refsafe, friction);
   const S R = (S(1) - d.value) * in.weight / d.value;
   using T = value_t<S>;
-  return {-(s.B * in.vel) - s.K * d.value * in.r, S(1) / select(R < S(T(kTiny)), S(T(kTiny)), R)};
+  return {-(s.B * in.vel) - s.K * d.value * in.r, S(1) / select(R < S(T(kTiny)), S(T(kTiny)), R), s.B};
 }
 
-// Adds to solref, solimp (null: not wanted) and dt_bar; returns the cotangents of the input.
+// Adds to solref, solimp (null: not wanted) and dt_bar; returns the cotangents of the input. damping_bar: what others hand to B.
 template <class S>
 RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S& dt, bool refsafe,
                               bool friction, const RowInput<S>& in, const S& aref_bar, const S& D_bar,
-                              S* solref_bar, S* solimp_bar, S& dt_bar) {
+                              S* solref_bar, S* solimp_bar, S& dt_bar, const S& damping_bar = S(0)) {
   using T = value_t<S>;
   const S *solref = p + at.solref, *solimp = p + at.solimp;
   const Impedance<S> d = impedance(solimp, in.e);
@@ -111,7 +111,7 @@ RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S&
   bar.vel = -(s.B * aref_bar);
   bar.r = -(s.K * d.value * aref_bar);
   const S value_bar = -(R_bar * in.weight / (d.value * d.value)) - s.K * in.r * aref_bar;
-  const S K_bar = friction ? S(0) : -(d.value * in.r * aref_bar), B_bar = -(in.vel * aref_bar);
+  const S K_bar = friction ? S(0) : -(d.value * in.r * aref_bar), B_bar = damping_bar - in.vel * aref_bar;
 
   S dmax_bar = -((S(2) * s.K * K_bar + s.B * B_bar) / d.dmax);
   const S T_bar = select(s.direct, S(0), -((S(2) * s.K * K_bar + s.B * B_bar) / s.T));

@@ -37,6 +37,7 @@ void prepare_units(const ParameterMap& map, S* p) {
     for (int i = 0; i < unit.length; ++i) p[unit.at + i] = inverse * p[unit.at + i];
     p[unit.inverse_norm] = inverse;
   }
+  p[map.whole_dt] = p[map.dt];
 }
 
 // Cotangent of v, given that of u = v / |v|.

@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "costate/geometry/contact_point.h"
+
 namespace costate::rigid {
 
 using Double2 = std::array<double, 2>;
@@ -94,7 +96,7 @@ struct Dof {
   double invweight = 0;  // inverse weight at qpos0
 };
 
-enum class GeomType { plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh };
+using GeomType = geometry::ShapeType;
 
 struct Geom {
   std::string name;

@@ -1,5 +1,7 @@
 #include "costate/rigid/parameter_map.h"
 
+#include "costate/rigid/contact_pairs.h"
+
 namespace costate::rigid {
 namespace {
 
@@ -48,11 +50,35 @@ bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == 
 
 struct Wanted {
   std::vector<bool> site, body_invweight, joint_invweight;
+  std::vector<bool> geom, geom_contact, geom_friction, geom_mixed, pair;
 };
 
+// What the geoms that may touch bring into it.
+void wanted_by_contact(const Model& m, Wanted& w) {
+  for (auto* flags : {&w.geom, &w.geom_contact, &w.geom_friction, &w.geom_mixed})
+    flags->resize(m.geoms.size());
+  w.pair.resize(m.pairs.size());
+  for (const GeomPair& pair : touching_pairs(m)) {
+    for (const int side : {1, 2}) {
+      const auto g = static_cast<std::size_t>(side == 1 ? pair.first : pair.second);
+      w.geom[g] = true;
+      w.body_invweight[static_cast<std::size_t>(m.geoms[g].body)] = true;
+      if (pair.pair >= 0) continue;
+      w.geom_contact[g] = true;
+      if (pair.chosen != 0 && pair.chosen != side) continue;
+      if (pair.condim > 1) w.geom_friction[g] = true;
+      w.geom_mixed[g] = true;
+    }
+    if (pair.pair >= 0) w.pair[static_cast<std::size_t>(pair.pair)] = true;
+  }
+}
+
 Wanted wanted_by(const Model& m) {
-  Wanted w{std::vector<bool>(m.sites.size()), std::vector<bool>(m.bodies.size()),
-           std::vector<bool>(m.joints.size())};
+  Wanted w;
+  w.site.resize(m.sites.size());
+  w.body_invweight.resize(m.bodies.size());
+  w.joint_invweight.resize(m.joints.size());
+  wanted_by_contact(m, w);
   for (const Wrap& wrap : m.wraps) {
     if (wrap.type == WrapType::site) w.site[static_cast<std::size_t>(wrap.object)] = true;
     if (wrap.side_site >= 0) w.site[static_cast<std::size_t>(wrap.side_site)] = true;
@@ -130,6 +156,60 @@ void add_joints(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
       at.margin = w.add("margin", j.margin);
       at.limit = w.add("solref", "solimp", j.limit);
     }
+  }
+}
+
+int size_count(GeomType type) {
+  switch (type) {
+    case GeomType::sphere:
+      return 1;
+    case GeomType::capsule:
+    case GeomType::cylinder:
+      return 2;
+    case GeomType::ellipsoid:
+    case GeomType::box:
+      return 3;
+    case GeomType::plane:
+    case GeomType::heightfield:
+    case GeomType::mesh:
+      return 0;
+  }
+  return 0;
+}
+
+void add_geoms(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
+  map.geoms.resize(m.geoms.size());
+  for (std::size_t i = 0; i < m.geoms.size(); ++i) {
+    if (!wanted.geom[i]) continue;
+    const Geom& g = m.geoms[i];
+    GeomParameters& at = map.geoms[i];
+    w.element("geom", g.name, i);
+    at.sizes = size_count(g.type);
+    if (at.sizes > 0)
+      at.size = w.add("size", std::vector<double>(g.size.begin(), g.size.begin() + at.sizes), "m");
+    at.pos = w.add("pos", g.pos, "m");
+    at.quat = w.add_unit("quat", g.quat);
+    if (wanted.geom_contact[i]) at.margin = w.add("margin", g.margin, "m");
+    if (wanted.geom_friction[i]) at.friction = w.add("friction", g.friction);
+    if (wanted.geom_mixed[i]) {
+      at.contact = w.add("solref", "solimp", g.contact);
+      at.solmix = w.add("solmix", g.solmix);
+    }
+  }
+}
+
+void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
+  map.pairs.resize(m.pairs.size());
+  for (std::size_t i = 0; i < m.pairs.size(); ++i) {
+    if (!wanted.pair[i]) continue;
+    const ContactPair& c = m.pairs[i];
+    PairParameters& at = map.pairs[i];
+    w.element("pair", c.name, i);
+    at.margin = w.add("margin", c.margin, "m");
+    if (c.condim > 1) at.friction = w.add("friction", c.friction);
+    at.contact = w.add("solref", "solimp", c.contact);
+    if (m.options.cone == ConeType::elliptic && c.solreffriction != Double2{0, 0})
+      at.solreffriction = w.add("solreffriction", c.solreffriction);
   }
 }
 
@@ -241,13 +321,16 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   map.dt = w.add("dt", model.options.timestep, "s");
   add_bodies(model, wanted, w, map);
   add_joints(model, wanted, w, map);
+  add_geoms(model, wanted, w, map);
   add_sites(model, wanted, w, map);
   add_tendons(model, w, map);
   add_equalities(model, w, map);
   add_actuators(model, w, map);
+  add_pairs(model, wanted, w, map);
   map.size = static_cast<int>(signature.parameters());
   map.prepared_size = map.size;
   for (auto& unit : map.units) unit.inverse_norm = map.prepared_size++;
+  map.whole_dt = map.prepared_size++;
   const auto inverse_norm = [&](int at) {
     for (const auto& unit : map.units) {
       if (unit.at == at) return unit.inverse_norm;
@@ -256,6 +339,7 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   };
   for (auto& body : map.bodies) body.inverse_quat_norm = inverse_norm(body.quat);
   for (auto& joint : map.joints) joint.inverse_axis_norm = inverse_norm(joint.axis);
+  for (auto& geom : map.geoms) geom.inverse_quat_norm = inverse_norm(geom.quat);
   for (auto& site : map.sites) site.inverse_quat_norm = inverse_norm(site.quat);
   for (auto& equality : map.equalities) equality.inverse_quat_norm = inverse_norm(equality.quat);
   return map;

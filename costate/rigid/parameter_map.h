@@ -3,7 +3,8 @@
 // Every number of a model that a step reads is a parameter with a name: "<kind>/<name>/<field>", or "<field>" alone for what
 // the whole model shares. Elements without a name are called by their number, "body/#3/mass". A field is listed only where it
 // acts: a joint without a limit has no range, a free joint no axis. Which constraints exist is decided by the model, not by the
-// parameters: a joint whose frictionloss is zero in the model has none.
+// parameters: a joint whose frictionloss is zero in the model has none. Geoms are listed where they can touch something
+// ("geom/<name>/size", "geom/<name>/friction"), pairs with their own numbers as "pair/<name>/...".
 //
 // Axes and quaternions are used as unit vectors: the step divides by their length, so that a gradient is tangent to the sphere.
 //
@@ -56,14 +57,27 @@ struct ActuatorParameters {
   int control_range = kAbsent, force_range = kAbsent, activation_range = kAbsent;
 };
 
+struct GeomParameters {
+  int size = kAbsent, sizes = 0;  // how many numbers its shape has
+  int pos = kAbsent, quat = kAbsent, inverse_quat_norm = kAbsent;
+  int friction = kAbsent, margin = kAbsent, solmix = kAbsent;
+  SoftnessParameters contact;
+};
+struct PairParameters {
+  int friction = kAbsent, margin = kAbsent, solreffriction = kAbsent;
+  SoftnessParameters contact;
+};
+
 struct ParameterMap {
   int gravity = 0, dt = 0;
   std::vector<BodyParameters> bodies;
   std::vector<JointParameters> joints;
+  std::vector<GeomParameters> geoms;
   std::vector<SiteParameters> sites;
   std::vector<TendonParameters> tendons;
   std::vector<EqualityParameters> equalities;
   std::vector<ActuatorParameters> actuators;
+  std::vector<PairParameters> pairs;
 
   int size = 0;               // of the signature's parameters
   std::vector<int> field_of;  // number -> index of its field
@@ -72,7 +86,8 @@ struct ParameterMap {
         inverse_norm;  // a vector that is divided by its length; where 1/length is kept, past `size`
   };
   std::vector<Unit> units;
-  int prepared_size = 0;  // size, and an inverse norm for each unit vector
+  int whole_dt = 0;       // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
+  int prepared_size = 0;  // size, an inverse norm for each unit vector, whole_dt
 };
 
 // Adds the parameters of a model to a signature that has none yet.

@@ -6,33 +6,15 @@
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
-#include "costate/rigid/step.h"
+#include "costate/rigid/contact_pairs.h"
+#include "costate/rigid/split_step.h"
 
 namespace costate::rigid {
 namespace {
 
-// Whether geoms of different bodies may touch.
-bool may_touch(const Model& model) {
-  if (!model.options.constraint || !model.options.contact) return false;
-  if (!model.pairs.empty()) return true;
-  for (const Geom& a : model.geoms) {
-    for (const Geom& b : model.geoms) {
-      const int one = model.bodies[static_cast<std::size_t>(a.body)].weld,
-                two = model.bodies[static_cast<std::size_t>(b.body)].weld;
-      if (one != two && ((a.contype & b.conaffinity) || (b.contype & a.conaffinity))) return true;
-    }
-  }
-  return false;
-}
-
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
-  if (may_touch(model)) {
-    throw Error({"contact between geoms is not simulated here",
-                 {},
-                 "set options.contact = false (MJCF: <option><flag contact=\"disable\"/></option>) to let "
-                 "them pass through each other"});
-  }
+  refuse_unknown_pairs(model);
   if (model.options.density != 0 || model.options.viscosity != 0) {
     throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
   }
@@ -74,6 +56,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
+  s.split = options.onset == Onset::split && s.constraints.points > 0;
   switch (s.integrator) {
     case Integrator::euler:
       s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
@@ -102,6 +85,28 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   return s;
 }
 
+// Scratch of a step, whole or in parts.
+template <class S>
+struct Work : StepWork<S> {
+  explicit Work(const Stepper& stepper)
+      : StepWork<S>(stepper), split(stepper.split ? std::make_unique<SplitWork<S>>(stepper) : nullptr) {}
+  std::unique_ptr<SplitWork<S>> split;
+};
+template <class S>
+void take_step(const Stepper& stepper, Work<S>& w, bool with_tape) {
+  if (w.split)
+    split_step(stepper, w, *w.split, with_tape);
+  else
+    rigid::step<S>(stepper, w, with_tape);
+}
+template <class S>
+void take_step_vjp(const Stepper& stepper, Work<S>& w, const Wanted& wanted) {
+  if (w.split)
+    split_step_vjp(stepper, w, *w.split, wanted);
+  else
+    rigid::step_vjp<S>(stepper, w, wanted);
+}
+
 template <class Real>
 class RigidSystem final : public System<Real> {
   using S = NativePack<Real>;
@@ -110,10 +115,10 @@ class RigidSystem final : public System<Real> {
 
   struct Scratch : Workspace {
     explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
-    StepWork<S> work;
-    std::vector<S> zones;  // rows that pull (1) or not (0) in step `zones_of`
+    Work<S> work;
+    std::vector<S> zones;  // of the rows' force laws in step `zones_of`
     std::int64_t zones_of = -1;
-    std::unique_ptr<StepWork<D>> dual;  // made on first use: twice the memory
+    std::unique_ptr<Work<D>> dual;  // made on first use: twice the memory
   };
 
  public:
@@ -130,26 +135,26 @@ class RigidSystem final : public System<Real> {
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& workspace) const override {
-    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    Work<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(in.p, w);
     step_prepared(in, y, tape, w);
   }
 
   void step_vjp(const StepContext&, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& workspace) const override {
-    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    Work<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(in.p, w);
-    if (bar.p) load_all(bar.p, w.p_bar.data(), stepper_.tree.p.size);
+    if (bar.p) load_p_bar(bar.p, w);
     step_vjp_prepared(in, tape, y_bar, bar, active, bar.p && wants_frames(stepper_.tree, active.parameters),
                       w);
-    if (bar.p) store_all(w.p_bar.data(), bar.p, stepper_.tree.p.size);
+    if (bar.p) store_p_bar(w, bar.p);
   }
 
   void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
                 Workspace& workspace) const override {
-    StepWork<D>& w = dual_work(workspace);
+    Work<D>& w = dual_work(workspace);
     load_inputs(in, in_dot, w);
-    rigid::step(stepper_, w, false);
+    take_step(stepper_, w, false);
     store_dual(w.y.data(), y, y_dot, stepper_.states());
   }
 
@@ -157,15 +162,17 @@ class RigidSystem final : public System<Real> {
   void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity& active, Workspace& workspace) const override {
-    StepWork<D>& w = dual_work(workspace);
+    Work<D>& w = dual_work(workspace);
     load_inputs(in, in_dot, w);
-    rigid::step(stepper_, w, true);
+    take_step(stepper_, w, true);
     load_dual(y_bar, y_bar_dot, w.y_bar.data(), stepper_.states());
     if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
     if (bar.p) load_dual(bar.p, bar_dot.p, w.p_bar.data(), stepper_.tree.p.size);
+    w.p_bar[whole_dt()] = D(S(0), S(0));
     Wanted wanted;
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
-    rigid::step_vjp(stepper_, w, wanted);
+    take_step_vjp(stepper_, w, wanted);
+    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
     store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
     if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
@@ -174,7 +181,7 @@ class RigidSystem final : public System<Real> {
   // Unit vectors and the like are the same in all steps of a run.
   void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
                Workspace& workspace) const override {
-    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    Work<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(run.p, w);
     const std::int64_t size = this->state_size();
     std::int64_t slot = states.start;
@@ -188,9 +195,9 @@ class RigidSystem final : public System<Real> {
 
   void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
                Real* u_bar, Real* p_bar, const Activity& active, Workspace& workspace) const override {
-    StepWork<S>& w = static_cast<Scratch&>(workspace).work;
+    Work<S>& w = static_cast<Scratch&>(workspace).work;
     prepare(run.p, w);
-    if (p_bar) load_all(p_bar, w.p_bar.data(), stepper_.tree.p.size);
+    if (p_bar) load_p_bar(p_bar, w);
     const bool frames = p_bar && wants_frames(stepper_.tree, active.parameters);
     const std::int64_t size = this->state_size();
     std::int64_t slot = lambda.start;
@@ -204,7 +211,7 @@ class RigidSystem final : public System<Real> {
       notice(k, static_cast<Scratch&>(workspace));
       slot = next;
     }
-    if (p_bar) store_all(w.p_bar.data(), p_bar, stepper_.tree.p.size);
+    if (p_bar) store_p_bar(w, p_bar);
   }
 
  private:
@@ -212,16 +219,15 @@ class RigidSystem final : public System<Real> {
     return {x, run.u ? run.u + (k / run.hold) * this->control_size() : nullptr, run.p};
   }
 
-  // For the report: the adjoint's residual, and steps in which a limit or dry friction changed its zone. Called from the last
+  // For the report: the adjoint's residual, and steps in which a limit, dry friction or a contact changed its zone. Called from the last
   // step to the first.
   void notice(std::int64_t k, Scratch& scratch) const {
     ConstraintData<S>& c = scratch.work.c;
     if (stepper_.constraints.rows == 0) return;
     bool changed = false;
     for (std::size_t row = 0; row < scratch.zones.size(); ++row) {
-      const S zone = select(c.slope[row] != S(0), S(1), S(0));
-      changed |= any(zone != scratch.zones[row]);
-      scratch.zones[row] = zone;
+      changed |= any(c.zone[row] != scratch.zones[row]);
+      scratch.zones[row] = c.zone[row];
     }
     if (changed && scratch.zones_of == k + 1) scratch.diagnostics.mode_switches.push_back(k + 1);
     scratch.zones_of = k;
@@ -230,6 +236,16 @@ class RigidSystem final : public System<Real> {
       const double residual = std::sqrt(static_cast<double>(lane(c.residual2, l)));
       scratch.diagnostics.adjoint_residual = std::max(scratch.diagnostics.adjoint_residual, residual);
     }
+  }
+
+  std::size_t whole_dt() const { return static_cast<std::size_t>(stepper_.tree.p.whole_dt); }
+  void load_p_bar(const Real* from, Work<S>& w) const {
+    load_all(from, w.p_bar.data(), stepper_.tree.p.size);
+    w.p_bar[whole_dt()] = S(0);
+  }
+  void store_p_bar(Work<S>& w, Real* to) const {
+    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
+    store_all(w.p_bar.data(), to, stepper_.tree.p.size);
   }
 
   static void load_all(const Real* from, S* to, int n) {
@@ -250,46 +266,45 @@ class RigidSystem final : public System<Real> {
       store<S>(tangent + i * kLanes, from[i].d[0]);
     }
   }
-  StepWork<D>& dual_work(Workspace& workspace) const {
+  Work<D>& dual_work(Workspace& workspace) const {
     auto& scratch = static_cast<Scratch&>(workspace);
-    if (!scratch.dual) scratch.dual = std::make_unique<StepWork<D>>(stepper_);
+    if (!scratch.dual) scratch.dual = std::make_unique<Work<D>>(stepper_);
     return *scratch.dual;
   }
-  void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, StepWork<D>& w) const {
+  void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, Work<D>& w) const {
     load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);
     prepare_units(stepper_.tree.p, w.p.data());
     load_dual(in.x, in_dot.x, w.x.data(), stepper_.states());
     load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
-  void prepare(const Real* p, StepWork<S>& w) const {
+  void prepare(const Real* p, Work<S>& w) const {
     load_all(p, w.p.data(), stepper_.tree.p.size);
     prepare_units(stepper_.tree.p, w.p.data());
   }
 
-  void step_prepared(const Inputs<Real>& in, Real* y, Real* tape, StepWork<S>& w) const {
+  void step_prepared(const Inputs<Real>& in, Real* y, Real* tape, Work<S>& w) const {
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
-    rigid::step(stepper_, w, tape != nullptr);
+    take_step(stepper_, w, tape != nullptr);
     store_all(w.y.data(), y, stepper_.states());
     if (tape) store_all(w.tape.data(), tape, stepper_.tape_size());
   }
 
   void step_vjp_prepared(const Inputs<Real>& in, const Real* tape, const Real* y_bar,
-                         const Cotangents<Real>& bar, const Activity& active, bool frames,
-                         StepWork<S>& w) const {
+                         const Cotangents<Real>& bar, const Activity& active, bool frames, Work<S>& w) const {
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
     load_all(y_bar, w.y_bar.data(), stepper_.states());
     if (tape) {
       load_all(tape, w.tape.data(), stepper_.tape_size());
     } else {
-      rigid::step(stepper_, w, true);
+      take_step(stepper_, w, true);
     }
     if (bar.u) load_all(bar.u, w.u_bar.data(), stepper_.controls());
     Wanted wanted;
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, frames};
-    rigid::step_vjp(stepper_, w, wanted);
+    take_step_vjp(stepper_, w, wanted);
     store_all(w.x_bar.data(), bar.x, stepper_.states());
     if (bar.u) store_all(w.u_bar.data(), bar.u, stepper_.controls());
   }

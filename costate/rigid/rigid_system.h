@@ -19,8 +19,14 @@
 
 namespace costate::rigid {
 
+// What happens inside a step in which a contact begins or ends.
+//   none    the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
+//   split   the step is cut there, and gradients are those of the physics (split_step.h)
+enum class Onset { none, split };
+
 struct SystemOptions {
   bool applied_forces = false;
+  Onset onset = Onset::none;
 };
 
 // Throws an Error for what the model has and the dynamics do not simulate.

@@ -17,18 +17,21 @@
 
 namespace costate::rigid {
 
+inline constexpr int kMostEvents = 4;  // of a split step
+
 struct Stepper {
   Tree tree;
   Constraints constraints;
   Integrator integrator = Integrator::euler;
   Implicit implicit = Implicit::damping;
   bool applied_forces = false;  // controls end with a force for each dof
+  bool split = false;           // where contacts begin and end: split_step.h
 
   int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
   int tape_per_evaluation() const {
     return tree.nv + tree.entries + tree.nv + (constraints.rows > 0 ? tree.nv : 0);
   }
-  int tape_size() const { return evaluations() * tape_per_evaluation(); }
+  int tape_size() const { return evaluations() * tape_per_evaluation() + (split ? 2 * kMostEvents : 0); }
   int states() const { return tree.nq + tree.nv + tree.na; }
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
 };

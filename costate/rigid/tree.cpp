@@ -117,6 +117,8 @@ Tree make_tree(const Model& model, ParameterMap map) {
     t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
     t.entries += depth;
   }
+  for (std::size_t g = 0; g < model.geoms.size(); ++g)
+    t.geoms.push_back({model.geoms[g].body, model.geoms[g].type, 0, map.geoms[g]});
   for (std::size_t s = 0; s < model.sites.size(); ++s) t.sites.push_back({model.sites[s].body, map.sites[s]});
   for (std::size_t i = 0; i < model.tendons.size(); ++i) {
     const Tendon& tendon = model.tendons[i];

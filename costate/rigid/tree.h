@@ -60,6 +60,13 @@ struct TreeSite {
   SiteParameters p;
 };
 
+struct TreeGeom {
+  int body = 0;
+  GeomType type = GeomType::sphere;
+  double reach = 0;  // of a mesh or heightfield: no point is farther from the geom's origin
+  GeomParameters p;
+};
+
 struct Tree {
   int nq = 0, nv = 0, na = 0, nu = 0;
   int entries = 0;  // of the mass matrix
@@ -67,6 +74,7 @@ struct Tree {
   std::vector<TreeJoint> joints;
   std::vector<TreeDof> dofs;
   std::vector<TreeActuator> actuators;
+  std::vector<TreeGeom> geoms;
   std::vector<TreeSite> sites;
   std::vector<TreeTendon> tendons;
   std::vector<double> qpos_spring;

@@ -43,7 +43,9 @@ Signature& Signature::add(Role role, Field field) {
   if (find_if(role, field.name))
     throw Error(std::string("two ") + to_string(role) + " fields are named '" + field.name + "'");
   field.offset = total(role);
-  fields_[static_cast<int>(role)].push_back(std::move(field));
+  auto& list = fields_[static_cast<int>(role)];
+  position_[static_cast<int>(role)].emplace(field.name, list.size());
+  list.push_back(std::move(field));
   return *this;
 }
 
@@ -53,10 +55,9 @@ std::int64_t Signature::total(Role role) const {
 }
 
 const Field* Signature::find_if(Role role, std::string_view name) const {
-  for (const Field& field : fields(role)) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
+  const auto& positions = position_[static_cast<int>(role)];
+  const auto at = positions.find(name);
+  return at == positions.end() ? nullptr : &fields(role)[at->second];
 }
 
 namespace {

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace costate {
@@ -52,8 +54,14 @@ class Signature {
   std::string to_text() const;
 
  private:
+  // Looks names up without making a string of them.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
   Signature& add(Role role, Field field);
   std::vector<Field> fields_[3];
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> position_[3];  // of each name in fields_
 };
 
 // Same names and sizes in the same order.

@@ -13,7 +13,8 @@ namespace costate::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kKinds[] = {"sphere", "box", "cylinder", "capsule", "revolution", "plane", "mesh"};
+constexpr const char* kKinds[] = {"sphere",     "box",   "cylinder", "capsule",
+                                  "revolution", "plane", "mesh",     "ellipsoid"};
 
 // Packed arrays, each in an element of its own so that the browser's JSON parser never sees them.
 class Blobs {

@@ -92,5 +92,45 @@ TEST_F(SceneTool, MistakesEndWithTwo) {
   EXPECT_NE(wrong.err.find("dx must be greater than zero"), std::string::npos);
 }
 
+TEST_F(SceneTool, AModelRunsAlone) {
+  const std::string model = COSTATE_SCENES "/double_pendulum.xml ";
+  const Outcome o = run_tool("run " + model + "--set run.duration=0.5 --output " + path("out") + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["steps"], 100);
+  EXPECT_GT(io::read_recording(path("out.rec")).bodies.size(), 1U);
+  const Outcome wrong = run_tool("run " + model + "--set run.duraton=0.5 --output " + path("out"));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("duration"), std::string::npos) << wrong.err;
+}
+
+TEST_F(SceneTool, RigidScenesAreGradedCheckedAndOptimised) {
+  const std::string swing = COSTATE_SCENES "/swing_up.toml ";
+  const Outcome grad = run_tool("grad " + swing + "--json");
+  ASSERT_EQ(grad.code, 0) << grad.err;
+  EXPECT_EQ(Json::parse(grad.out)["gradient"].size(), 40U);
+  const Outcome check = run_tool("check " + swing);
+  EXPECT_EQ(check.code, 0) << check.out;
+  EXPECT_NE(run_tool("info " + swing).out.find("push: 40 values, held"), std::string::npos);
+
+  const std::string out = "--output " + path("out") + " --json";
+  const Outcome first = run_tool("optimize " + swing + out + " --iterations 20");
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Json a = Json::parse(first.out);
+  EXPECT_LT(a["loss"].get<double>(), 0.1 * a["start_loss"].get<double>());
+  EXPECT_EQ(io::read_recording(path("out.after.rec")).bodies.size(), 3U);
+  const Outcome second = run_tool("optimize " + swing + out + " --iterations 25 --resume");
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(Json::parse(second.out)["losses"][20], a["losses"][20]);
+}
+
+TEST_F(SceneTool, MistakesInARigidSceneAreToldWithTheirPlace) {
+  std::ofstream(path("wrong.toml")) << "[model]\nfile = \"" COSTATE_SCENES
+                                       "/cart_pole.xml\"\n[[loss]]\nkind = \"position\"\nof = \"site/top\"\n";
+  const Outcome o = run_tool("run " + path("wrong.toml"));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err.find(path("wrong.toml") + ":5:6: the model has no site 'top'"), 0U) << o.err;
+  EXPECT_NE(o.err.find("did you mean 'tip'?"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace costate::app::test

@@ -137,12 +137,13 @@ TEST_F(SceneOptimization, RefusesAStateThatIsNotItsOwn) {
 TEST_F(SceneOptimization, IsTheStartOfAnotherScene) {
   SceneProblem<double> problem(paddle());
   const SceneOptimum optimum = optimize(problem, {.state_file = state_});
-  const Scene fine = parse_scene(test::paddle_scene(), "s", {{"domain.dx", "0.09"}});
-  const SceneProblem<double> other(started_from(fine, state_));
+  Scene fine = parse_scene(test::paddle_scene(), "s", {{"domain.dx", "0.09"}});
+  start_from(state_, "s", fine.optimize);
+  const SceneProblem<double> other(fine);
   for (std::size_t i = 0; i < optimum.best.size(); ++i) EXPECT_NEAR(other.start()[i], optimum.best[i], 1e-12);
   std::ofstream(state_) << "{\"best\": {\"nothing\": 1}}";
-  EXPECT_THROW(started_from(fine, state_), Error);
-  EXPECT_THROW(started_from(fine, "/no/such/file"), Error);
+  EXPECT_THROW(start_from(state_, "s", fine.optimize), Error);
+  EXPECT_THROW(start_from("/no/such/file", "s", fine.optimize), Error);
 }
 
 TEST_F(SceneOptimization, NeedsVariables) {

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "costate/ad/dual.h"
+#include "tests/rigid/differentiated_world.h"
 #include "tests/rigid/models.h"
-#include "tests/rigid/one_world.h"
 
 namespace costate::rigid {
 namespace {
 
-using test::OneWorld;
+using test::DifferentiatedWorld;
 
 struct State {
   std::vector<double> q, v, tau;
@@ -37,7 +37,7 @@ Model chain(int links) {
 
 TEST(Aba, AccelerationsAreThoseOfTheFactoredMassMatrix) {
   for (const Model& model : {test::zoo(Integrator::rk4), chain(40)}) {
-    OneWorld w(model);
+    DifferentiatedWorld w(model);
     AbaData<double> articulated(w.tree);
     for (unsigned seed : {1u, 2u, 3u}) {
       const State s = random_state(model, seed);
@@ -54,7 +54,7 @@ TEST(Aba, AccelerationsAreThoseOfTheFactoredMassMatrix) {
 
 TEST(Aba, ItsFactorInvertsTheMassMatrix) {
   const Model model = test::zoo(Integrator::rk4);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   AbaData<double> articulated(w.tree);
   const State s = random_state(model, 4);
   aba(w.tree, w.p.data(), s.q.data(), s.v.data(), s.tau.data(), w.d, articulated);
@@ -68,7 +68,7 @@ TEST(Aba, ItsFactorInvertsTheMassMatrix) {
 // <qdd_bar, qdd_dot> = <p_bar, p_dot> + <v_bar, v_dot> + <tau_bar, tau_dot> with qdd_dot by dual numbers.
 TEST(Aba, ItsTransposeIsThatOfDualNumbers) {
   const Model model = test::zoo(Integrator::rk4);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   AbaData<double> articulated(w.tree);
   using D = Dual<double>;
   Data<D> d_dual(w.tree);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/rigid/differentiated_world.h"
 #include "tests/rigid/models.h"
-#include "tests/rigid/one_world.h"
 #include "tests/rigid/reference_model.h"
 
 namespace costate::rigid {
@@ -11,14 +11,8 @@ namespace {
 
 using test::vector_of;
 
-using test::OneWorld;
-
-double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  double scale = 1, error = 0;
-  for (double x : theirs) scale = std::max(scale, std::abs(x));
-  for (std::size_t i = 0; i < theirs.size(); ++i) error = std::max(error, std::abs(ours[i] - theirs[i]));
-  return ours.size() == theirs.size() ? error / scale : 1e300;
-}
+using test::DifferentiatedWorld;
+using test::relative_error;
 
 Model model_of_pinocchio(const test::Json& json) {
   Model m;
@@ -48,7 +42,7 @@ Model model_of_pinocchio(const test::Json& json) {
 TEST(ForwardDynamics, RneaCrbaAbaAndTheirDerivativesArePinocchios) {
   const auto json = test::Json::parse(std::ifstream(COSTATE_RIGID_REFERENCE "_pinocchio.json"));
   const Model model = model_of_pinocchio(json);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   const auto n = static_cast<std::size_t>(model.nv);
   for (const auto& s : json.at("states")) {
     const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), tau = vector_of(s.at("tau"));
@@ -75,7 +69,7 @@ TEST(ForwardDynamics, RneaCrbaAbaAndTheirDerivativesArePinocchios) {
 // Free joints and several joints in a body: the derivatives against the transpose of RNEA, row by row.
 TEST(ForwardDynamics, DerivativesAreTheRowsOfTheTranspose) {
   Model model = test::zoo(Integrator::rk4);
-  OneWorld w(model);
+  DifferentiatedWorld w(model);
   const auto n = static_cast<std::size_t>(model.nv);
   for (unsigned seed : {1u, 2u, 3u}) {
     const auto x = test::random_state(model, seed);

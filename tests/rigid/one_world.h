@@ -1,30 +1,52 @@
+// The kernels of rigid bodies on one world: scalar double, parameters at their defaults.
 #pragma once
 
-#include "costate/rigid/forward_dynamics.h"
+#include <algorithm>
+#include <cmath>
+
+#include "costate/rigid/acceleration.h"
 
 namespace costate::rigid::test {
 
-// A model with its parameters at their defaults, for one world without lanes.
 struct OneWorld {
   explicit OneWorld(const Model& model)
-      : tree(make_tree(model, add_parameters(model, signature))), d(tree), r(tree) {
+      : tree(make_tree(model, add_parameters(model, signature))),
+        constraints(make_constraints(model, tree)),
+        d(tree),
+        c(constraints) {
     for (const Field& f : signature.fields(Role::parameter))
       p.insert(p.end(), f.defaults.begin(), f.defaults.end());
     p.resize(static_cast<std::size_t>(tree.p.prepared_size));
     prepare_units(tree.p, p.data());
-    const auto n = static_cast<std::size_t>(tree.nv);
-    for (auto* m : {&da_dq, &da_dv, &da_dtau}) m->resize(n * n);
   }
-  void differentiate(const std::vector<double>& q, const std::vector<double>& v,
-                     const std::vector<double>& tau) {
-    forward_dynamics(tree, p.data(), q.data(), v.data(), tau.data(), d);
-    forward_dynamics_derivatives(tree, p.data(), v.data(), d, r, da_dq.data(), da_dv.data(), da_dtau.data());
+
+  // d.qacc and c, without anything implicit.
+  void accelerate(const StateIn<double>& in) {
+    smooth_forces(tree, p.data(), in, d);
+    solve_acceleration(tree, constraints, Implicit::none, p.data(), in, d, c);
   }
+  // J' f
+  std::vector<double> constraint_forces() const {
+    std::vector<double> force(tree.dofs.size());
+    if (c.in_play && constraints.rows > 0)
+      add_transposed<double>(constraints, c, c.force.data(), 1.0, force.data());
+    return force;
+  }
+
   Signature signature;
   Tree tree;
+  Constraints constraints;
   Data<double> d;
-  DerivativeData<double> r;
-  std::vector<double> p, da_dq, da_dv, da_dtau;
+  ConstraintData<double> c;
+  std::vector<double> p;
 };
+
+inline double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  double scale = 1e-300, error = 0;
+  for (double x : theirs) scale = std::max(scale, std::abs(x));
+  if (ours.size() != theirs.size()) return 1e300;
+  for (std::size_t i = 0; i < theirs.size(); ++i) error = std::max(error, std::abs(ours[i] - theirs[i]));
+  return error / std::max(scale, 1.0);
+}
 
 }  // namespace costate::rigid::test

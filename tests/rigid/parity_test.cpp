@@ -4,40 +4,16 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step.h"
 #include "costate/system/rollout.h"
+#include "tests/rigid/one_world.h"
 #include "tests/rigid/reference_model.h"
 
 namespace costate::rigid {
 namespace {
 
 using test::Json;
+using test::OneWorld;
+using test::relative_error;
 using test::vector_of;
-
-double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  double scale = 1e-300, error = 0;
-  for (double x : theirs) scale = std::max(scale, std::abs(x));
-  for (std::size_t i = 0; i < theirs.size(); ++i) error = std::max(error, std::abs(ours[i] - theirs[i]));
-  return ours.size() == theirs.size() ? error / std::max(scale, 1.0) : 1e300;
-}
-
-// The scalar kernels on one state.
-struct OneWorld {
-  explicit OneWorld(const Model& model)
-      : tree(make_tree(model, add_parameters(model, signature))),
-        constraints(make_constraints(model, tree)),
-        d(tree),
-        c(constraints) {
-    for (const Field& f : signature.fields(Role::parameter))
-      p.insert(p.end(), f.defaults.begin(), f.defaults.end());
-    p.resize(static_cast<std::size_t>(tree.p.prepared_size));
-    prepare_units(tree.p, p.data());
-  }
-  Signature signature;
-  Tree tree;
-  Constraints constraints;
-  Data<double> d;
-  ConstraintData<double> c;
-  std::vector<double> p;
-};
 
 class Parity : public ::testing::Test {
  protected:
@@ -152,12 +128,8 @@ TEST_F(Parity, ConstraintForcesAndAccelerationsAreMuJoCos) {
       const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), act = vector_of(s.at("act")),
                  u = vector_of(s.at("ctrl"));
       const StateIn<double> in{q.data(), v.data(), act.data(), u.data(), nullptr};
-      smooth_forces(w.tree, w.p.data(), in, w.d);
-      solve_acceleration(w.tree, w.constraints, Implicit::none, w.p.data(), in, w.d, w.c);
-      std::vector<double> force(v.size());
-      if (w.c.in_play && w.constraints.rows > 0)
-        add_transposed<double>(w.constraints, w.c, w.c.force.data(), 1.0, force.data());
-      EXPECT_LT(relative_error(force, vector_of(s.at("constraint"))), 1e-8) << ref.name;
+      w.accelerate(in);
+      EXPECT_LT(relative_error(w.constraint_forces(), vector_of(s.at("constraint"))), 1e-8) << ref.name;
       EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc"))), 1e-8) << ref.name;
     }
   }

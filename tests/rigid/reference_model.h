@@ -33,6 +33,45 @@ Enum choice(const Json& j, std::initializer_list<const char*> names) {
   throw std::runtime_error("unknown choice " + j.dump());
 }
 
+// What contact adds.
+inline void touchable_of(const Json& j, Model& m) {
+  m.options.cone = choice<ConeType>(j.at("cone"), {"pyramidal", "elliptic"});
+  for (const Json& g : j.at("geoms")) {
+    Geom geom;
+    geom.name = g.at("name");
+    geom.type = choice<GeomType>(
+        g.at("type"), {"plane", "heightfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"});
+    geom.body = g.at("body");
+    geom.size = array_of<3>(g.at("size"));
+    geom.pos = array_of<3>(g.at("pos"));
+    geom.quat = array_of<4>(g.at("quat"));
+    geom.friction = array_of<3>(g.at("friction"));
+    geom.condim = g.at("condim");
+    geom.contype = g.at("contype");
+    geom.conaffinity = g.at("conaffinity");
+    geom.priority = g.at("priority");
+    geom.solmix = g.at("solmix");
+    geom.contact = softness_of(g.at("contact"));
+    geom.margin = g.at("margin");
+    geom.gap = g.at("gap");
+    m.geoms.push_back(geom);
+  }
+  for (const Json& p : j.at("pairs")) {
+    ContactPair pair;
+    pair.name = p.at("name");
+    pair.first = p.at("first");
+    pair.second = p.at("second");
+    pair.condim = p.at("condim");
+    pair.friction = array_of<5>(p.at("friction"));
+    pair.contact = softness_of(p.at("contact"));
+    pair.solreffriction = array_of<2>(p.at("solreffriction"));
+    pair.margin = p.at("margin");
+    pair.gap = p.at("gap");
+    m.pairs.push_back(pair);
+  }
+  for (const Json& e : j.at("excludes")) m.excludes.push_back({"", e.at("first"), e.at("second")});
+}
+
 inline Model model_of(const Json& j) {
   Model m;
   m.options.timestep = j.at("timestep");
@@ -41,7 +80,7 @@ inline Model model_of(const Json& j) {
   m.options.density = j.at("density");
   m.options.viscosity = j.at("viscosity");
   m.options.impratio = j.at("impratio");
-  m.options.contact = false;
+  m.options.contact = j.contains("geoms");
   for (const Json& b : j.at("bodies")) {
     Body body;
     body.name = b.at("name");
@@ -147,6 +186,7 @@ inline Model model_of(const Json& j) {
     actuator.act_early = a.at("act_early");
     m.actuators.push_back(actuator);
   }
+  if (j.contains("geoms")) touchable_of(j, m);
   m.qpos0 = vector_of(j.at("qpos0"));
   m.qpos_spring = vector_of(j.at("qpos_spring"));
   complete(m);
@@ -159,11 +199,11 @@ struct Reference {
   Model model;
 };
 
-// The committed files, or those of $COSTATE_RIGID_REFERENCE.
-inline std::vector<Reference> references() {
-  const char* folder = std::getenv("COSTATE_RIGID_REFERENCE");
+// The files of a folder, or those of the folder that the environment names instead.
+inline std::vector<Reference> references_in(const char* variable, const char* committed) {
+  const char* folder = std::getenv(variable);
   std::vector<Reference> r;
-  for (const auto& entry : std::filesystem::directory_iterator(folder ? folder : COSTATE_RIGID_REFERENCE)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder ? folder : committed)) {
     if (entry.path().extension() != ".json") continue;
     Json json = Json::parse(std::ifstream(entry.path()));
     Model model = model_of(json.at("model"));
@@ -171,5 +211,10 @@ inline std::vector<Reference> references() {
   }
   return r;
 }
+#ifdef COSTATE_RIGID_REFERENCE
+inline std::vector<Reference> references() {
+  return references_in("COSTATE_RIGID_REFERENCE", COSTATE_RIGID_REFERENCE);
+}
+#endif
 
 }  // namespace costate::rigid::test

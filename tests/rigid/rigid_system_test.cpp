@@ -58,11 +58,6 @@ TEST(RigidSystem, RefusesWhatItDoesNotSimulate) {
   refuses([](Model& m) { m.bodies[1].mocap = true; });
   refuses([](Model& m) { m.tendons[0].type = TendonType::spatial; });
   refuses([](Model& m) { m.actuators.back().transmission = TransmissionType::joint_in_parent; });
-  refuses([](Model& m) {  // two balls that may touch
-    m.geoms.resize(2);
-    m.geoms[0].body = 1;
-    m.geoms[1].body = 4;
-  });
 }
 
 TEST(RigidSystem, WorldsInLanesMayDifferInEveryParameter) {

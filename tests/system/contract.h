@@ -44,6 +44,7 @@ struct ContractOptions {
   std::int64_t hold = 7;
   double stencil_gate = 1e-9;
   double stencil_step = 1e-3;
+  double taylor_step = 1e-3;
   double second_order_step = 1e-3;  // of the stencil of gradients: shorter than the way to the next corner
   std::int64_t long_steps =
       1000;  // of the dot-product test over a long rollout; 0: skip (chaotic systems say how long)
@@ -180,7 +181,7 @@ void expect_contract(std::shared_ptr<const System<Real>> system, const Arguments
     const auto stencil =
         check::stencil(rollout, at, objective, {.seed = 3, .directions = 3, .step = o.stencil_step});
     EXPECT_LT(stencil.error, o.stencil_gate) << stencil.to_text();
-    const auto taylor = check::taylor(rollout, at, objective, {.seed = 4});
+    const auto taylor = check::taylor(rollout, at, objective, {.seed = 4, .step = o.taylor_step});
     EXPECT_TRUE(taylor.passed()) << taylor.to_text();
     if (system->capabilities().second_order)
       expect_second_order(rollout, at, objective, 1e-7, o.second_order_step);

@@ -30,6 +30,7 @@ function shapeGeometry(shape) {
   const alongZ = g => g.rotateX(Math.PI / 2);
   switch (shape.kind) {
     case 'sphere': return new THREE.SphereBufferGeometry(a, 40, 24);
+    case 'ellipsoid': return new THREE.SphereBufferGeometry(1, 40, 24).scale(a, b, c);
     case 'box': return new THREE.BoxBufferGeometry(2 * a, 2 * b, 2 * c);
     case 'cylinder': return alongZ(new THREE.CylinderBufferGeometry(a, a, 2 * b, 48));
     case 'plane': return new THREE.PlaneBufferGeometry(2 * a, 2 * b);

@@ -1,0 +1,27 @@
+// A plane under a box, an ellipsoid, a cylinder or a convex mesh: the lowest points p of the body, each as a ball of no radius
+// (plane_round.h). They differ in how the points hang on the body.
+//
+//   box        corners x + R (s o size), s = +-1, that lie lower than the centre and within the margin; the first four in the order of
+//              their index (bit i of the index: s_i = +1)
+//   ellipsoid  p = x - R w,  w_i = size_i^2 u_i / L,  L = |size o u|,  u = R^T n
+//   cylinder   a: axis towards the plane, v = (n.a) a - n, e = v/|v|:  x + r e + h a,  x + r e - h a,  and two more of the lower rim,
+//              x - r e/2 + h a +- (sqrt 3 / 2) r (e x a)
+//              Standing within 1e-5 rad of upright, e is a point of the rim that moves with the body (its direction would spin with a tilt
+//              that is rounding).
+//   mesh       the lowest vertex, and up to two of its neighbours within the margin and not close to it (.3 of the bounding radius)
+//
+// Numbers, order and choices are MuJoCo's. Which points are taken is held.
+// Tests: tests/geometry/solid_test.cpp.
+#pragma once
+
+#include "costate/geometry/contact_point.h"
+#include "costate/geometry/scalars.h"
+
+namespace costate::geometry {
+
+COSTATE_GEOMETRY_PAIR(plane_box);
+COSTATE_GEOMETRY_PAIR(plane_ellipsoid);
+COSTATE_GEOMETRY_PAIR(plane_cylinder);
+COSTATE_GEOMETRY_PAIR(plane_mesh);
+
+}  // namespace costate::geometry

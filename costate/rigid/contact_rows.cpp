@@ -1,0 +1,177 @@
+#include "costate/rigid/contact_rows.h"
+
+#include "costate/ad/dual.h"
+#include "costate/geometry/contact_frame.h"
+#include "costate/rigid/contact_mixing.h"
+
+namespace costate::rigid {
+namespace {
+
+template <class S>
+S bounding_radius(const TreeGeom& g, const S* size) {
+  switch (g.type) {
+    case GeomType::sphere:
+      return size[0];
+    case GeomType::capsule:
+    case GeomType::cylinder:
+      return size[0] + size[1];
+    case GeomType::ellipsoid: {
+      const S m = select(size[0] > size[1], size[0], size[1]);
+      return select(size[2] > m, size[2], m);
+    }
+    case GeomType::box:
+      return size[0] + size[1] + size[2];
+    case GeomType::plane:
+    case GeomType::heightfield:
+    case GeomType::mesh:
+      break;
+  }
+  return S(value_t<S>(g.reach));
+}
+
+template <class S>
+void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                  ContactData<S>& c) {
+  int root = -1;
+  Vec3<S> origin = Vec3<S>::zero();
+  for (const int i : cons.geoms) {
+    const TreeGeom& g = tree.geoms[static_cast<std::size_t>(i)];
+    const auto body = static_cast<std::size_t>(g.body);
+    if (tree.bodies[body].root != root) {
+      root = tree.bodies[body].root;
+      origin = root_origin(tree, p, q, root);
+    }
+    geometry::Shape<S>& shape = c.shapes[static_cast<std::size_t>(i)];
+    shape.x = origin + d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
+    shape.R = d.R[body] * to_matrix(quat_at(p + g.p.quat));
+    for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
+    c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
+  }
+}
+
+// Some world has them within the margin. Generous by more than rounding, so that what neighbours do cannot decide.
+template <class S>
+bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const ContactData<S>& c) {
+  const auto one = static_cast<std::size_t>(pair.geoms.first),
+             two = static_cast<std::size_t>(pair.geoms.second);
+  const Vec3<S> between = c.shapes[two].x - c.shapes[one].x;
+  const S slack = S(value_t<S>(1.001)) * (margin + c.reach[two]) + S(value_t<S>(1e-5));
+  if (plane) return any(dot(between, c.shapes[one].R.column(2)) < slack);
+  const S sum = slack + S(value_t<S>(1.001)) * c.reach[one];
+  return any(dot(between, between) < sum * sum);
+}
+
+// The rows of one contact point.
+template <class S>
+void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& pair, const ConstraintGroup& g,
+                const ContactParameters<S>& par, const S& margin, const S& mode,
+                const geometry::ContactPoint<S>& point, const Mat3<S>& frame, const S* p, const S* q,
+                const S* v, const Data<S>& d, ConstraintData<S>& c) {
+  const Vec3<S> x[2] = {
+      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
+      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
+  const int n = int(g.dofs.size());
+  S* J = c.J.data() + g.jacobian;
+  S vel[kMostRows];
+  for (S& rate : vel) rate = S(0);
+  for (int k = 0; k < n; ++k) {
+    const int dof = g.dofs[static_cast<std::size_t>(k)], side = g.sides[static_cast<std::size_t>(k)];
+    const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+    Vec3<S> w = axis.w, u = axis.v + cross(w, x[side > 0]);
+    if (side < 0) {
+      u = -u;
+      w = -w;
+    }
+    for (int i = 0; i < g.rows; ++i) {
+      const S value = i < 3 ? dot(frame.row(i), u) : dot(frame.row(i - 3), w);
+      J[i * n + k] = value;
+      vel[i] += value * v[dof];
+    }
+  }
+  using T = value_t<S>;
+  const auto row = static_cast<std::size_t>(g.row);
+  const bool cone = g.rows > 1;
+  const S mu = par.friction[1 < g.rows ? 1 : 0];
+  S weight = contact_weight(tree, pair, p);
+  if (cone && !cons.elliptic) weight *= S(1) + mu * mu;
+  const S r = point.dist - margin;
+  const RowReference<S> reference = row_reference(par.soft, kMixed, p[tree.p.whole_dt], cons.refsafe, false,
+                                                  RowInput<S>{r, abs(r), vel[0], weight});
+  const mask_t<S> present = point_in_play(mode, r);
+  c.worlds = c.worlds | present;
+  S D = reference.D;
+  if (cone && !cons.elliptic) D *= S(T(cons.impratio * 0.5)) / (mu * mu);
+  c.D[row] = select(present, D, S(0));
+  c.aref[row] = select(present, reference.aref, S(0));
+  c.loss[row] = mu * S(T(1 / std::sqrt(cons.impratio)));
+  const S damping = tangential_damping(tree, cons, pair.geoms, par, p, reference.B);
+  for (int i = 1; i < g.rows; ++i) {
+    const auto at = row + static_cast<std::size_t>(i);
+    c.aref[at] = select(present, -(damping * vel[i]), S(0));
+    c.loss[at] = par.friction[i];
+  }
+}
+
+}  // namespace
+
+template <class S>
+void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
+                  const Data<S>& d, ConstraintData<S>& c) {
+  ContactData<S>& contact = c.contact;
+  contact.touching.clear();
+  place_shapes(tree, cons, p, q, d, contact);
+  for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
+    const TouchingPair& pair = cons.pairs[i];
+    const auto one = static_cast<std::size_t>(pair.geoms.first),
+               two = static_cast<std::size_t>(pair.geoms.second);
+    const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
+    const S margin = contact_margin(tree, pair.geoms, p);
+    if (!maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
+    geometry::ContactPoint<S>* points = contact.points.data() + pair.point;
+    geometry::collide(first, second, contact.shapes[one], contact.shapes[two], margin, points);
+    ContactParameters<S> par;
+    bool touches = false;
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const auto at = static_cast<std::size_t>(pair.point + slot);
+      if (!any(point_in_play(contact.modes[at], points[slot].dist - margin))) continue;
+      if (!touches) contact_parameters(tree, pair.geoms, p, par);
+      touches = true;
+      contact.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
+      const int group = pair.group + slot;
+      point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin,
+                 contact.modes[at], points[slot], contact.frames[at], p, q, v, d, c);
+      c.active.push_back(group);
+    }
+    if (touches) contact.touching.push_back(int(i));
+  }
+}
+
+template <class S>
+void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                  ContactData<S>& c, S* gap) {
+  place_shapes(tree, cons, p, q, d, c);
+  std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
+  for (const TouchingPair& pair : cons.pairs) {
+    const auto one = static_cast<std::size_t>(pair.geoms.first),
+               two = static_cast<std::size_t>(pair.geoms.second);
+    const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
+    const S margin = contact_margin(tree, pair.geoms, p);
+    if (!maybe_near(pair, first == GeomType::plane, margin, c)) continue;
+    geometry::ContactPoint<S>* points = c.points.data() + pair.point;
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) gap[pair.point + slot] = points[slot].dist - margin;
+  }
+}
+
+#define COSTATE_INSTANTIATE(S)                                                                              \
+  template void contact_rows(const Tree&, const Constraints&, const S*, const S*, const S*, const Data<S>&, \
+                             ConstraintData<S>&);                                                           \
+  template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
+                             ContactData<S>&, S*);
+COSTATE_INSTANTIATE(double)
+COSTATE_INSTANTIATE(NativePack<double>)
+COSTATE_INSTANTIATE(NativePack<float>)
+COSTATE_INSTANTIATE(Dual<NativePack<double>>)
+COSTATE_INSTANTIATE(Dual<NativePack<float>>)
+
+}  // namespace costate::rigid

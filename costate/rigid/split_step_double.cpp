@@ -1,0 +1,15 @@
+#include "costate/rigid/split_step_body.h"
+
+namespace costate::rigid {
+
+template struct SplitWork<NativePack<double>>;
+template void split_step(const Stepper&, StepWork<NativePack<double>>&, SplitWork<NativePack<double>>&, bool);
+template void split_step_vjp(const Stepper&, StepWork<NativePack<double>>&, SplitWork<NativePack<double>>&,
+                             const Wanted&);
+template struct SplitWork<Dual<NativePack<double>>>;
+template void split_step(const Stepper&, StepWork<Dual<NativePack<double>>>&,
+                         SplitWork<Dual<NativePack<double>>>&, bool);
+template void split_step_vjp(const Stepper&, StepWork<Dual<NativePack<double>>>&,
+                             SplitWork<Dual<NativePack<double>>>&, const Wanted&);
+
+}  // namespace costate::rigid

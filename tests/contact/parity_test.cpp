@@ -1,0 +1,137 @@
+// Contact as in MuJoCo: the same points, forces and motions from random states, up to deep penetration (tools/rigid_reference.py --contact).
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "costate/rigid/rigid_system.h"
+#include "costate/system/rollout.h"
+#include "tests/rigid/one_world.h"
+#include "tests/rigid/reference_model.h"
+
+namespace costate::rigid {
+namespace {
+
+using test::Json;
+using test::OneWorld;
+using test::relative_error;
+using test::vector_of;
+
+const std::vector<test::Reference>& all() {
+  static const auto r = test::references_in("COSTATE_CONTACT_REFERENCE", COSTATE_CONTACT_REFERENCE);
+  return r;
+}
+
+// Geoms and distance, and where.
+struct Touch {
+  int first, second;
+  double dist;
+  std::vector<double> place;  // point and normal
+};
+
+std::vector<Touch> touches_of(const OneWorld& w) {
+  std::vector<Touch> r;
+  for (const TouchingPair& pair : w.constraints.pairs) {
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const int group = pair.group + slot;
+      if (std::find(w.c.active.begin(), w.c.active.end(), group) == w.c.active.end()) continue;
+      const auto& p = w.c.contact.points[static_cast<std::size_t>(pair.point + slot)];
+      r.push_back({pair.geoms.first,
+                   pair.geoms.second,
+                   p.dist,
+                   {p.point.x, p.point.y, p.point.z, p.normal.x, p.normal.y, p.normal.z}});
+    }
+  }
+  std::sort(r.begin(), r.end(), [](const Touch& a, const Touch& b) {
+    return std::tie(a.first, a.second, a.dist) < std::tie(b.first, b.second, b.dist);
+  });
+  return r;
+}
+
+TEST(ContactParity, ReferencesArePresent) { EXPECT_GE(all().size(), 4u); }
+
+TEST(ContactParity, PointsForcesAndAccelerationsAreMuJoCos) {
+  for (const auto& ref : all()) {
+    OneWorld w(ref.model);
+    int state = 0;
+    std::size_t points = 0;
+    for (const Json& s : ref.json.at("states")) {
+      SCOPED_TRACE(ref.name + ", state " + std::to_string(state++));
+      const auto q = vector_of(s.at("q")), v = vector_of(s.at("v")), act = vector_of(s.at("act")),
+                 u = vector_of(s.at("ctrl"));
+      w.accelerate({q.data(), v.data(), act.data(), u.data(), nullptr});
+      const std::vector<Touch> touches = touches_of(w);
+      const Json& expected = s.at("contacts");
+      ASSERT_EQ(touches.size(), expected.size());
+      points += touches.size();
+      for (std::size_t i = 0; i < touches.size(); ++i) {
+        EXPECT_EQ(touches[i].first, expected[i].at("first").get<int>());
+        EXPECT_EQ(touches[i].second, expected[i].at("second").get<int>());
+        EXPECT_NEAR(touches[i].dist, expected[i].at("dist").get<double>(), 1e-9);
+        auto place = vector_of(expected[i].at("pos"));
+        const auto normal = vector_of(expected[i].at("normal"));
+        place.insert(place.end(), normal.begin(), normal.end());
+        EXPECT_LT(relative_error(touches[i].place, place), 1e-7) << "contact " << i;
+      }
+      EXPECT_LT(relative_error(w.constraint_forces(), vector_of(s.at("constraint"))), 1e-6);
+      EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc"))), 1e-6);
+    }
+    EXPECT_GT(points, 0u) << ref.name;
+  }
+}
+
+// MuJoCo 4 treats the gyroscopic force of a free body without children implicitly; implicitfast here does not.
+bool has_lone_body(const Model& m) {
+  for (const Joint& j : m.joints) {
+    bool lone = j.type == JointType::free;
+    for (const Body& b : m.bodies) lone &= b.parent != j.body;
+    if (lone) return true;
+  }
+  return false;
+}
+
+void expect_rollout(const test::Reference& ref, Integrator integrator, const std::string& key,
+                    std::int64_t steps, double gate) {
+  if (integrator == Integrator::implicitfast && has_lone_body(ref.model)) return;
+  Model model = ref.model;
+  model.options.integrator = integrator;
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = steps, .hold = steps});
+  auto at = rollout.arguments();
+  int state = -1;
+  for (const Json& s : ref.json.at("states")) {
+    ++state;
+    if (!s.contains(key)) continue;
+    at.x0 = vector_of(s.at("q"));
+    for (const char* part : {"v", "act"}) {
+      const auto values = vector_of(s.at(part));
+      at.x0.insert(at.x0.end(), values.begin(), values.end());
+    }
+    at.controls = vector_of(s.at("ctrl"));
+    const auto end = rollout.simulate(at).final_state;
+    const auto q = vector_of(s.at(key).at("q")), v = vector_of(s.at(key).at("v"));
+    const std::vector<double> our_q(end.begin(), end.begin() + model.nq),
+        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv);
+    EXPECT_LT(relative_error(our_q, q), gate) << ref.name << " " << key << " state " << state;
+    EXPECT_LT(relative_error(our_v, v), gate) << ref.name << " " << key << " state " << state;
+  }
+}
+
+const std::pair<const char*, Integrator> kIntegrators[] = {
+    {"euler", Integrator::euler}, {"implicitfast", Integrator::implicitfast}, {"rk4", Integrator::rk4}};
+
+TEST(ContactParity, AStepIsMuJoCosForEachIntegrator) {
+  for (const auto& ref : all()) {
+    for (const auto& [name, integrator] : kIntegrators)
+      expect_rollout(ref, integrator, std::string("step_") + name, 1, 1e-6);
+  }
+}
+
+TEST(ContactParity, RolloutsAreMuJoCosForEachIntegrator) {
+  for (const auto& ref : all()) {
+    for (const auto& [name, integrator] : kIntegrators)
+      expect_rollout(ref, integrator, std::string("rollout_") + name, ref.json.at("steps"), 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace costate::rigid

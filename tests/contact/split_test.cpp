@@ -1,0 +1,152 @@
+// Gradients across the moment of impact: closed forms, for every phase of the impact inside a step.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/io/mjcf.h"
+#include "costate/rigid/compile.h"
+#include "costate/rigid/rigid_system.h"
+#include "tests/system/contract.h"
+
+namespace costate::rigid {
+namespace {
+
+// A ball of radius 0.1 that moves up and down over a plane; softness as given.
+Model ball(const std::string& solref, const std::string& integrator, const std::string& gravity = "0 0 0") {
+  return compile(io::parse_mjcf(
+      "<mujoco><option gravity='" + gravity + "' integrator='" + integrator + "'/>"
+      "<default><geom solref='" + solref + "' solimp='0.9 0.9 0.001' condim='1'/></default>"
+      "<worldbody><geom type='plane' size='1 1 1'/>"
+      "<body name='ball' pos='0 0 0.1'><joint name='z' type='slide' axis='0 0 1'/>"
+      "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
+}
+
+struct Range {
+  double least = 1e300, most = -1e300;
+};
+// dz(2)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. The elastic floor sends it back: -1.
+Range probe(const std::string& integrator, double dt, Onset onset) {
+  const Model model = ball("-10000 0", integrator);
+  const auto system = make_system<double>(model, {.onset = onset});
+  constexpr int kWorlds = 200;
+  Rollout<double> rollout(system, {.steps = std::int64_t(std::lround(2 / dt)), .worlds = kWorlds, .active = {}});
+  Arguments<double> at = rollout.arguments();
+  at.parameters.set("dt", dt);
+  at.x0.clear();
+  for (int i = 0; i < kWorlds; ++i) at.x0.insert(at.x0.end(), {0.5 + 0.01 * i / kWorlds, -1.0});
+  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
+  Range r;
+  for (std::size_t i = 0; i < kWorlds; ++i) {
+    r.least = std::min(r.least, g.x0[2 * i]);
+    r.most = std::max(r.most, g.x0[2 * i]);
+  }
+  return r;
+}
+
+TEST(Split, TheGradientOfAnElasticBounceIsMinusOneAtEveryPhase) {
+  for (const double dt : {0.002, 0.001, 0.0005}) {
+    const Range r = probe("RK4", dt, Onset::split);
+    EXPECT_GT(r.least, -1.02) << dt;
+    EXPECT_LT(r.most, -0.98) << dt;
+  }
+  const Range coarse = probe("RK4", 0.004, Onset::split);
+  EXPECT_GT(coarse.least, -1.05);
+  EXPECT_LT(coarse.most, -0.95);
+}
+
+TEST(Split, WithoutItTheGradientIsThatOfTheTimeGrid) {
+  for (const double dt : {0.002, 0.001}) {
+    const Range r = probe("RK4", dt, Onset::none);
+    EXPECT_GT(r.most - r.least, 1) << dt;
+  }
+}
+
+struct Bounce {
+  std::shared_ptr<System<double>> system;
+  Rollout<double> rollout;
+  Arguments<double> at;
+  ObjectivePtr<double> objective;
+  Bounce(const Model& model, Onset onset, std::int64_t steps, std::vector<double> x0, bool check = false)
+      : system(make_system<double>(model, {.onset = onset})),
+        rollout(system, {.steps = steps, .time_step_check = check}),
+        at(rollout.arguments()),
+        objective(loss::final_value<double>(system->signature(), "q")) {
+    at.x0 = std::move(x0);
+  }
+};
+
+TEST(Split, TheReportTellsTheTwoApart) {
+  const Model model = ball("-10000 0", "RK4");
+  Bounce none(model, Onset::none, 1000, {0.5013, -1}, true), split(model, Onset::split, 1000, {0.5013, -1}, true);
+  const auto g = none.rollout.value_and_gradient(none.at, *none.objective);
+  EXPECT_EQ(g.report.label, "discretisation-dominated") << g.report.to_text();
+  EXPECT_FALSE(g.report.mode_switches.empty());
+  const auto h = split.rollout.value_and_gradient(split.at, *split.objective);
+  EXPECT_EQ(h.report.label, "exact") << h.report.to_text();
+  EXPECT_FALSE(h.report.mode_switches.empty());
+}
+
+// One step with an impact inside: every input and parameter against dual numbers and differences.
+TEST(Split, CotangentsOfAStepWithAnImpactMatchDual) {
+  for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
+    Model model = ball("0.02 0.7", integrator, "0 0 -9.81");
+    model.joints[0].damping = 0.3;
+    const auto system = make_system<double>(model, {.applied_forces = true, .onset = Onset::split});
+    Rollout<double> rollout(system, {.steps = 1});
+    Arguments<double> at = rollout.arguments();
+    at.controls = {0.7};
+    at.parameters.set("dt", 0.004);
+    for (const auto& x0 : {std::vector<double>{0.0013, -1.0}, std::vector<double>{-0.0007, 1.0}}) {
+      at.x0 = x0;
+      SCOPED_TRACE(integrator);
+      costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
+      const auto result = check::stencil(rollout, at, *loss::final_value<double>(system->signature(), "v"),
+                                         {.directions = 5, .step = 1e-5});
+      EXPECT_LT(result.error, 1e-8) << result.to_text();
+    }
+  }
+}
+
+// A ball thrown sideways with spin, onto a floor with friction, next to one that it hits: several events in a rollout.
+TEST(Split, SeveralBallsMeetTheContract) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option integrator='RK4' timestep='0.002'/>"
+      "<default><geom solref='0.01 0.5' friction='0.4'/></default>"
+      "<worldbody><geom type='plane' size='1 1 1'/>"
+      "<body name='a' pos='0 0 0.12'><freejoint/><geom name='a' type='sphere' size='0.1' mass='1'/></body>"
+      "<body name='b' pos='0.25 0.01 0.14'><freejoint/><geom name='b' type='capsule' size='0.08 0.05' mass='0.7'/></body>"
+      "</worldbody></mujoco>"));
+  const auto system = make_system<double>(model, {.applied_forces = true, .onset = Onset::split});
+  Rollout<double> rollout(system, {.steps = 60, .hold = 60});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state(model);
+  at.x0[std::size_t(model.nq)] = 1.1;      // towards the other
+  at.x0[std::size_t(model.nq) + 4] = 3.0;  // spin
+  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.05 * double(i % 3);
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  costate::test::expect_contract<double>(system, at, *objective,
+                                         {.steps = 60, .hold = 60, .stencil_gate = 1e-7, .stencil_step = 1e-6,
+                                          .second_order_step = 1e-6, .long_steps = 0});
+}
+
+TEST(Split, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
+  const Model model = ball("-10000 0", "RK4");
+  const auto system = make_system<double>(model, {.onset = Onset::split});
+  Rollout<double> many(system, {.steps = 300, .worlds = 37}), one(system, {.steps = 300});
+  Arguments<double> all = many.arguments();
+  all.x0.clear();
+  for (int w = 0; w < 37; ++w) all.x0.insert(all.x0.end(), {0.1 + 0.0131 * w, -1.0});
+  const auto objective = loss::final_value<double>(system->signature(), "q");
+  const auto g = many.value_and_gradient(all, *objective);
+  for (std::size_t w : {0u, 3u, 8u, 17u, 36u}) {
+    Arguments<double> a = one.arguments();
+    a.x0 = {all.x0[2 * w], all.x0[2 * w + 1]};
+    const auto h = one.value_and_gradient(a, *objective);
+    EXPECT_EQ(h.value, g.values[w]) << w;
+    EXPECT_EQ(h.x0[0], g.x0[2 * w]) << w;
+    EXPECT_EQ(h.x0[1], g.x0[2 * w + 1]) << w;
+  }
+}
+
+}  // namespace
+}  // namespace costate::rigid
