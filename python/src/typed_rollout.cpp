@@ -108,6 +108,26 @@ class TypedRollout final : public PyRollout {
     });
   }
 
+  std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
+                                                    const Values& p, const AnyLossPtr& loss,
+                                                    const estimate::Smoothing& smoothing,
+                                                    estimate::Order order) override {
+    Session session(*this, x0, u, p);
+    const auto objective = session.plan.bind(*this, loss);
+    auto estimate = without_gil([&] {
+      return estimate::smoothed_gradient<Real>(system->make<Real>(smoothing.samples),
+                                               session.plan.rollout.options(), *session.arguments, *objective,
+                                               smoothing, order);
+    });
+    nb::dict told;
+    told["standard_error"] = estimate.standard_error;
+    told["first_order_share"] = estimate.first_order_share;
+    told["disagreement"] = estimate.disagreement;
+    estimate.gradient.x0.resize(session.arguments->x0.size());
+    estimate.gradient.controls.resize(session.arguments->controls.size());
+    return {packed(session, std::move(estimate.gradient)), told};
+  }
+
  private:
   // Arguments are kept from call to call: most parameters do not change.
   struct Filled {

@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "costate/system/checks.h"
+#include "costate/system/estimators.h"
 #include "results.h"
 
 namespace costate::python {
@@ -37,6 +38,11 @@ struct PyRollout {
   virtual Array jacobian(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
   virtual std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                            const AnyLossPtr& loss, std::uint64_t seed, double step) = 0;
+
+  virtual std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
+                                                            const Values& p, const AnyLossPtr& loss,
+                                                            const estimate::Smoothing& smoothing,
+                                                            estimate::Order order) = 0;
 
   std::shared_ptr<const AnySystem> system;
   RolloutOptions options;

@@ -368,6 +368,15 @@ class Rollout:
         step: of the stencil, relative to the scale of each input.
         """
 
+    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
+        """
+        (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
+
+        order       'first' (mean of gradients), 'zeroth' (differences of values) or 'mixed' (of least variance)
+        perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb
+        statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)
+        """
+
     @property
     def steps(self) -> int: ...
 
@@ -392,6 +401,15 @@ class Rollout:
     def system(self) -> System: ...
 
     def __repr__(self) -> str: ...
+
+def closed_loop(plant: System, *, observe: Sequence[str] | None = None, hidden: int = 16, waves: int = 0, omega: float = 6.283185307179586, seed: int = 0) -> System:
+    """
+    A system and the network that controls it, as one System whose weights are parameters 'policy/...'.
+
+    observe   globs of the states that the network sees; None: all
+    waves     sines of time that it sees besides, at omega rad/s
+    Controls are between -1 and 1.
+    """
 
 class Traced:
     """A number of a function that is being recorded."""
@@ -769,7 +787,7 @@ def parse_problem(text: str, name: str = 'text', settings: object | None = None)
 
 class Scene:
     """
-    Particles, what should happen to them, and what may be changed; from a TOML file.
+    Particles or rigid bodies, what should happen to them, and what may be changed.
     """
 
     @property
@@ -777,6 +795,10 @@ class Scene:
 
     @property
     def steps(self) -> int: ...
+
+    @property
+    def facts(self) -> dict:
+        """What was understood of the file."""
 
     @property
     def variables(self) -> list[str]:
