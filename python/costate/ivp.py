@@ -7,6 +7,7 @@
 The right-hand side and the events are recorded once (costate.trace) and kept: later calls with the same function and the same shapes
 start at once.
 """
+import math
 import weakref
 
 import numpy as np
@@ -24,10 +25,13 @@ class _Shapes:
     """args as one array of numbers, and back."""
 
     def __init__(self, args):
-        self.shapes = tuple(np.shape(a) for a in args)
-        self.sizes = [int(np.prod(shape)) for shape in self.shapes]
+        self.shapes = tuple([() if type(a) is float else np.shape(a) for a in args])
+        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self.scalars = not any(self.shapes)
 
     def flat(self, args):
+        if self.scalars:
+            return np.array(args, dtype=np.float64)
         parts = [np.asarray(a, dtype=np.float64).ravel() for a in args]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -179,7 +183,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
                             lambda: _core.Event(_program(event, states, shapes, 1), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
     solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
-                           np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if np.isinf(max_step) else max_step,
+                           np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if max_step == np.inf else max_step,
                            max_steps, t_eval, guards)
     if _OdeResult is None:
         _OdeResult = _result_class()
