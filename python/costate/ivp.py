@@ -7,7 +7,9 @@
 The right-hand side and the events are recorded once (costate.trace) and kept: later calls with the same function and the same shapes
 start at once.
 """
+import functools
 import math
+import sys
 import weakref
 
 import numpy as np
@@ -113,16 +115,16 @@ def _gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint=
     return Gradient(y0, self._shapes.apart(p), np.array([t0, t1]), report)
 
 
-def _result_class():
-    try:
-        from scipy.integrate._ivp.ivp import OdeResult as base
-    except ImportError:  # the same fields without SciPy
-        class base(dict):
-            __getattr__ = dict.__getitem__
+class _Bunch(dict):
+    """A dict whose keys are attributes too."""
+    __getattr__ = dict.__getitem__
 
-            def __repr__(self):
-                return "\n".join(f"{k:>10}: {v!r}" for k, v in self.items())
+    def __repr__(self):
+        return "\n".join(f"{k:>10}: {v!r}" for k, v in self.items())
 
+
+@functools.lru_cache(maxsize=None)
+def _result_class(base):
     class OdeResult(base):
         """SciPy's OdeResult, and gradient()."""
         gradient = _gradient
@@ -135,7 +137,10 @@ def _result_class():
     return OdeResult
 
 
-_OdeResult = None
+def _result_base():
+    """SciPy's class where SciPy is in use; importing it takes longer than most solutions."""
+    scipy = sys.modules.get("scipy.integrate._ivp.ivp")
+    return scipy.OdeResult if scipy else _Bunch
 
 
 def _store(result, **hidden):
@@ -159,7 +164,6 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
 
     The result also has gradient(y=dL/dy, ...), which returns dL/dy0, dL/dargs and dL/dt_span.
     """
-    global _OdeResult
     del vectorized, jac, jac_sparsity
     if args is None:
         args = ()
@@ -185,11 +189,9 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
                            np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if max_step == np.inf else max_step,
                            max_steps, t_eval, guards)
-    if _OdeResult is None:
-        _OdeResult = _result_class()
     tables = [solution.events(i) for i in range(len(functions))]
     status = 1 if solution.terminated else 0
-    result = _OdeResult(t=solution.t, y=np.ascontiguousarray(solution.y.T), sol=DenseOutput(solution) if dense_output else None,
+    result = _result_class(_result_base())(t=solution.t, y=np.ascontiguousarray(solution.y.T), sol=DenseOutput(solution) if dense_output else None,
                         t_events=[t for t, _ in tables] if functions else None,
                         y_events=[y for _, y in tables] if functions else None, nfev=solution.nfev, njev=solution.njev,
                         nlu=solution.nlu, status=status, message=_MESSAGES[status], success=True)
