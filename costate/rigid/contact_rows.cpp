@@ -2,6 +2,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/geometry/contact_frame.h"
+#include "costate/rigid/contact_jacobian.h"
 #include "costate/rigid/contact_mixing.h"
 
 namespace costate::rigid {
@@ -78,27 +79,8 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
                 const ContactParameters<S>& par, const S& margin, const S& mode,
                 const geometry::ContactPoint<S>& point, const Mat3<S>& frame, const S* p, const S* q,
                 const S* v, const Data<S>& d, ConstraintData<S>& c) {
-  const Vec3<S> x[2] = {
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
-  const int n = int(g.dofs.size());
-  S* J = c.J.data() + g.jacobian;
   S vel[kMostRows];
-  for (S& rate : vel) rate = S(0);
-  for (int k = 0; k < n; ++k) {
-    const int dof = g.dofs[static_cast<std::size_t>(k)], side = g.sides[static_cast<std::size_t>(k)];
-    const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
-    Vec3<S> w = axis.w, u = axis.v + cross(w, x[side > 0]);
-    if (side < 0) {
-      u = -u;
-      w = -w;
-    }
-    for (int i = 0; i < g.rows; ++i) {
-      const S value = i < 3 ? dot(frame.row(i), u) : dot(frame.row(i - 3), w);
-      J[i * n + k] = value;
-      vel[i] += value * v[dof];
-    }
-  }
+  contact_jacobian(tree, pair, g, point.point, frame, p, q, v, d, c.J.data() + g.jacobian, vel);
   using T = value_t<S>;
   const auto row = static_cast<std::size_t>(g.row);
   const bool cone = g.rows > 1;

@@ -219,6 +219,28 @@ void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
   }
 }
 
+void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptions& law, Writer& w,
+                     ParameterMap& map) {
+  if (law.contact == ContactModel::event) {
+    for (std::size_t i = 0; i < m.geoms.size(); ++i) {
+      if (!wanted.geom_mixed[i]) continue;
+      w.element("geom", m.geoms[i].name, i);
+      map.geoms[i].restitution = w.add("restitution", law.impact.restitution);
+    }
+    for (std::size_t i = 0; i < m.pairs.size(); ++i) {
+      if (!wanted.pair[i]) continue;
+      w.element("pair", m.pairs[i].name, i);
+      map.pairs[i].restitution = w.add("restitution", law.impact.restitution);
+    }
+  }
+  if (law.contact == ContactModel::penalty) {
+    w.whole_model();
+    map.penalty = {w.add("contact/stiffness", law.penalty.stiffness, "N/m"),
+                   w.add("contact/damping", law.penalty.damping, "s/m"),
+                   w.add("contact/slip_speed", law.penalty.slip_speed, "m/s")};
+  }
+}
+
 void add_sites(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
   map.sites.resize(m.sites.size());
   for (std::size_t i = 0; i < m.sites.size(); ++i) {
@@ -317,7 +339,7 @@ std::string name_of(const std::string& name, std::size_t index) {
   return name.empty() ? "#" + std::to_string(index) : name;
 }
 
-ParameterMap add_parameters(const Model& model, Signature& signature) {
+ParameterMap add_parameters(const Model& model, Signature& signature, const ContactLawOptions& law) {
   ParameterMap map;
   Writer w(map, signature);
   const Wanted wanted = wanted_by(model);
@@ -338,6 +360,7 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   add_equalities(model, w, map);
   add_actuators(model, w, map);
   add_pairs(model, wanted, w, map);
+  add_contact_law(model, wanted, law, w, map);
   map.size = static_cast<int>(signature.parameters());
   map.prepared_size = map.size;
   for (auto& unit : map.units) unit.inverse_norm = map.prepared_size++;

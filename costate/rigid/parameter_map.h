@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "costate/rigid/contact_model.h"
 #include "costate/rigid/model.h"
 #include "costate/system/signature.h"
 
@@ -61,17 +62,22 @@ struct ActuatorParameters {
 struct GeomParameters {
   int size = kAbsent, sizes = 0;  // how many numbers its shape has
   int pos = kAbsent, quat = kAbsent, inverse_quat_norm = kAbsent;
-  int friction = kAbsent, margin = kAbsent, solmix = kAbsent;
+  int friction = kAbsent, margin = kAbsent, solmix = kAbsent, restitution = kAbsent;
   SoftnessParameters contact;
 };
 struct PairParameters {
-  int friction = kAbsent, margin = kAbsent, solreffriction = kAbsent;
+  int friction = kAbsent, margin = kAbsent, solreffriction = kAbsent, restitution = kAbsent;
   SoftnessParameters contact;
+};
+
+struct PenaltyParameters {
+  int stiffness = kAbsent, damping = kAbsent, slip_speed = kAbsent;
 };
 
 struct ParameterMap {
   int gravity = 0, dt = 0;
   int density = kAbsent, viscosity = kAbsent, wind = kAbsent;  // of a fluid, where there is one
+  PenaltyParameters penalty;
   std::vector<BodyParameters> bodies;
   std::vector<JointParameters> joints;
   std::vector<GeomParameters> geoms;
@@ -92,8 +98,15 @@ struct ParameterMap {
   int prepared_size = 0;  // size, an inverse norm for each unit vector, whole_dt
 };
 
+// What the laws of contact other than convex need; it comes last among the parameters.
+struct ContactLawOptions {
+  ContactModel contact = ContactModel::convex;
+  ImpactOptions impact;
+  PenaltyOptions penalty;
+};
+
 // Adds the parameters of a model to a signature that has none yet.
-ParameterMap add_parameters(const Model& model, Signature& signature);
+ParameterMap add_parameters(const Model& model, Signature& signature, const ContactLawOptions& law = {});
 
 // "knee", or "#3" for an element without a name.
 std::string name_of(const std::string& name, std::size_t index);

@@ -59,11 +59,15 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   if (model.nu() > 0) signature.control("ctrl", model.nu());
   if (options.applied_forces) signature.control("qfrc", model.nv);
   Stepper s;
-  s.tree = make_tree(model, add_parameters(model, signature));
+  s.tree =
+      make_tree(model, add_parameters(model, signature, {options.contact, options.impact, options.penalty}));
   s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
-  s.split = options.onset == Onset::split && s.constraints.points > 0;
+  s.constraints.contact = options.contact;
+  s.constraints.rest_speed = options.impact.rest_speed;
+  const bool cut = options.onset == Onset::split || options.contact == ContactModel::event;
+  s.split = cut && s.constraints.points > 0;
   switch (s.integrator) {
     case Integrator::euler:
       s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
