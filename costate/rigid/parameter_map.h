@@ -92,7 +92,7 @@ struct ParameterMap {
         inverse_norm;  // a vector that is divided by its length; where 1/length is kept, past `size`
   };
   std::vector<Unit> units;
-  int whole_dt = 0;       // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
+  int whole_dt = 0;  // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
   int prepared_size = 0;  // size, an inverse norm for each unit vector, whole_dt
 };
 
