@@ -19,6 +19,7 @@
 #include "costate/rigid/constraint_adjoint.h"
 #include "costate/rigid/contact_penalty.h"
 #include "costate/rigid/crba.h"
+#include "costate/rigid/fluid.h"
 #include "costate/rigid/gravity_compensation.h"
 #include "costate/rigid/integrate.h"
 
@@ -54,6 +55,7 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& 
   std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
   if (tree.body_wrenches()) std::fill(d.applied.begin(), d.applied.end(), Force<S>::zero());
   if (tree.gravcomp) gravity_compensation(tree, p, d);
+  if (tree.fluid) fluid_forces(tree, p, d);
   actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
   limit_joint_forces(tree, p, d.tau_act.data());
   rnea_backward<S>(tree, tree.body_wrenches() ? d.applied.data() : nullptr, d.bias.data(), d);
@@ -304,6 +306,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
   if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
+  if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   if (springy(cons)) penalty_vjp<S>(tree, cons, p, in.q, in.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
   tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);

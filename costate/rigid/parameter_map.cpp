@@ -44,6 +44,8 @@ class Writer {
   std::string prefix_;
 };
 
+constexpr double kNoMass = 1e-15;  // kg
+
 // --- which parts of a model act ---------------------------------------------------------------------------------------
 
 bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
@@ -120,6 +122,10 @@ void add_bodies(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
     }
     if (gravcomp) at.gravcomp = w.add("gravcomp", b.gravcomp);
     if (wanted.body_invweight[i]) at.invweight = w.add("invweight", b.invweight);
+    if (has_fluid(m) && b.mass > kNoMass) {
+      at.fluid_box = w.add("fluid_box", fluid_box(b), "m");
+      at.fluid_quat = w.add_unit("fluid_quat", b.inertia_quat);
+    }
   }
 }
 
@@ -341,6 +347,11 @@ ParameterMap add_parameters(const Model& model, Signature& signature, const Cont
   map.gravity =
       w.add("gravity", model.options.gravity_on ? model.options.gravity : Double3{0, 0, 0}, "m/s^2");
   map.dt = w.add("dt", model.options.timestep, "s");
+  if (has_fluid(model)) {
+    map.density = w.add("density", model.options.density, "kg/m^3");
+    map.viscosity = w.add("viscosity", model.options.viscosity, "Pa s");
+    map.wind = w.add("wind", model.options.wind, "m/s");
+  }
   add_bodies(model, wanted, w, map);
   add_joints(model, wanted, w, map);
   add_geoms(model, wanted, w, map);
@@ -360,7 +371,10 @@ ParameterMap add_parameters(const Model& model, Signature& signature, const Cont
     }
     return kAbsent;
   };
-  for (auto& body : map.bodies) body.inverse_quat_norm = inverse_norm(body.quat);
+  for (auto& body : map.bodies) {
+    body.inverse_quat_norm = inverse_norm(body.quat);
+    body.inverse_fluid_norm = inverse_norm(body.fluid_quat);
+  }
   for (auto& joint : map.joints) joint.inverse_axis_norm = inverse_norm(joint.axis);
   for (auto& geom : map.geoms) geom.inverse_quat_norm = inverse_norm(geom.quat);
   for (auto& site : map.sites) site.inverse_quat_norm = inverse_norm(site.quat);

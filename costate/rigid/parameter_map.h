@@ -29,7 +29,8 @@ struct SoftnessParameters {
 struct BodyParameters {
   int mass = kAbsent, com = kAbsent, inertia = kAbsent, pos = kAbsent, quat = kAbsent, gravcomp = kAbsent;
   int invweight = kAbsent;
-  int inverse_quat_norm = kAbsent;  // among the prepared numbers
+  int inverse_quat_norm = kAbsent;                                              // among the prepared numbers
+  int fluid_box = kAbsent, fluid_quat = kAbsent, inverse_fluid_norm = kAbsent;  // in a fluid: fluid.h
 };
 struct JointParameters {
   int pos = kAbsent, axis = kAbsent, ref = kAbsent, springref = kAbsent;
@@ -75,6 +76,7 @@ struct PenaltyParameters {
 
 struct ParameterMap {
   int gravity = 0, dt = 0;
+  int density = kAbsent, viscosity = kAbsent, wind = kAbsent;  // of a fluid, where there is one
   PenaltyParameters penalty;
   std::vector<BodyParameters> bodies;
   std::vector<JointParameters> joints;

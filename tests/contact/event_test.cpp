@@ -163,7 +163,7 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
       Arguments<double> at = rollout.arguments();
       at.controls = {0.7, 0.1, -0.2, 0.3};
       at.parameters.set("geom/floor/restitution", 0.4);
-      for (const double sideways : {-0.1, 4.0}) {  // sticks, slips
+      for (const double sideways : {-0.4, 2.7}) {
         at.x0 = initial_state(model);
         at.x0[0] = 0.3413;
         double* v = at.x0.data() + model.nq;
@@ -174,7 +174,7 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
         SCOPED_TRACE(std::string(integrator) + " condim " + condim);
         const auto objective = loss::final<double>(system->signature(), "v", {});
         costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
-        const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
+        const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-4});
         EXPECT_LT(result.error, 1e-8) << result.to_text();
       }
     }
@@ -209,6 +209,7 @@ TEST(Event, SeveralBodiesMeetTheContract) {
                                           .hold = 40,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
+                                          .taylor_step = 1e-5,
                                           .second_order_step = 1e-6,
                                           .long_steps = 0});
 }
@@ -238,11 +239,11 @@ TEST(Event, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
 TEST(Event, HoldsInSinglePrecision) {
   const Model model = ball(kUpAndDown, "integrator='RK4' timestep='0.005'");
   const auto system = make_system<float>(model, rigid_contact(0.8));
-  Rollout<float> rollout(system, {.steps = 200});
+  Rollout<float> rollout(system, {.steps = 150});
   Arguments<float> at = rollout.arguments();
   at.x0 = {0.5f, 0};
   const auto g = rollout.value_and_gradient(at, *loss::final_value<float>(system->signature(), "q"));
-  const double t1 = std::sqrt(2 * 0.5 / 9.81), v1 = 0.8 * 9.81 * t1, left = 1 - t1;
+  const double t1 = std::sqrt(2 * 0.5 / 9.81), v1 = 0.8 * 9.81 * t1, left = 0.75 - t1;
   ASSERT_LT(left, 2 * v1 / 9.81);
   EXPECT_NEAR(g.value, v1 * left - 9.81 * left * left / 2, 1e-5);
 }

@@ -146,7 +146,7 @@ TEST(Penalty, CotangentsOfAStepMatchDual) {
           SCOPED_TRACE(std::string(integrator) + " condim " + condim);
           costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
           const auto result = check::stencil(rollout, at, *loss::final<double>(system->signature(), "v", {}),
-                                             {.directions = 4, .step = 1e-5});
+                                             {.directions = 4, .step = 1e-4});
           EXPECT_LT(result.error, 1e-8) << result.to_text();
         }
       }
@@ -180,6 +180,7 @@ TEST(Penalty, SeveralBodiesMeetTheContract) {
                                           .hold = 60,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
+                                          .taylor_step = 1e-4,
                                           .second_order_step = 1e-6,
                                           .long_steps = 0});
 }
