@@ -24,8 +24,9 @@ S bounding_radius(const TreeGeom& g, const S* size) {
       return size[0] + size[1] + size[2];
     case GeomType::mesh:
       return S(value_t<S>(g.mesh->bounding_radius));
-    case GeomType::plane:
     case GeomType::heightfield:
+      return S(value_t<S>(g.heights->bounding_radius()));
+    case GeomType::plane:
       break;
   }
   return S(0);
@@ -47,6 +48,7 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
     shape.x = origin + d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
     shape.R = d.R[body] * to_matrix(quat_at(p + g.p.quat));
     shape.mesh = g.mesh.get();
+    shape.heights = g.heights.get();
     for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
     c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
   }
