@@ -1,228 +1,12 @@
 #include "costate/geometry/convex_contact.h"
 
-#include <algorithm>
-
 #include "costate/geometry/collide.h"
-#include "costate/geometry/convex_feature.h"
-#include "costate/geometry/face_clip.h"
-#include "costate/geometry/gjk.h"
+#include "costate/geometry/convex_case.h"
 #include "costate/geometry/lanes.h"
 
 namespace costate::geometry {
 
 namespace {
-
-constexpr int kMaxUnknowns = 6;
-
-// x := A^-1 x (or A^-T x), pivoting on values. False where A is singular.
-template <class T>
-bool solve(int n, T (*a)[kMaxUnknowns], T* x, bool transposed) {
-  T m[kMaxUnknowns][kMaxUnknowns];
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) m[i][j] = transposed ? a[j][i] : a[i][j];
-  for (int k = 0; k < n; ++k) {
-    int best = k;
-    for (int i = k + 1; i < n; ++i)
-      if (std::abs(primal(m[i][k])) > std::abs(primal(m[best][k]))) best = i;
-    if (std::abs(primal(m[best][k])) < 1e-12) return false;
-    std::swap(x[k], x[best]);
-    for (int j = 0; j < n; ++j) std::swap(m[k][j], m[best][j]);
-    const T inverse = T(1) / m[k][k];
-    for (int i = k + 1; i < n; ++i) {
-      const T factor = m[i][k] * inverse;
-      for (int j = k; j < n; ++j) m[i][j] -= factor * m[k][j];
-      x[i] -= factor * x[k];
-    }
-  }
-  for (int k = n - 1; k >= 0; --k) {
-    for (int j = k + 1; j < n; ++j) x[k] -= m[k][j] * x[j];
-    x[k] = x[k] / m[k][k];
-  }
-  return true;
-}
-
-// The unknowns z: normal, distance of the cores, places on the flats of the first and second feature.
-template <class T>
-struct Unknowns {
-  Vec3<T> n;
-  T d;
-  T t1[2], t2[2];
-};
-
-struct ConvexCase {
-  enum Kind { apart, smooth, clipped, held } kind = apart;
-  Feature f1, f2;
-  Unknowns<double> z;
-  Vec3<double> p1, p2;  // held: witnesses in the shapes' frames
-  ClipCase clip;
-  int unknowns() const { return 4 + f1.flats + f2.flats; }
-};
-
-template <class T>
-void residual(const ConvexCase& c, const Shape<T>& first, const Shape<T>& second, const Unknowns<T>& z,
-              T* F) {
-  const Vec3<T> gap = place(c.f2, second, z.t2, -z.n) - place(c.f1, first, z.t1, z.n) - z.d * z.n;
-  for (int i = 0; i < 3; ++i) F[i] = gap[i];
-  F[3] = squared_norm(z.n) - T(1);
-  int row = 4;
-  for (int j = 0; j < c.f1.flats; ++j) F[row++] = dot(first.R * lifted<T>(c.f1.flat[j]), z.n);
-  for (int j = 0; j < c.f2.flats; ++j) F[row++] = dot(second.R * lifted<T>(c.f2.flat[j]), z.n);
-}
-
-template <class T>
-void jacobian(const ConvexCase& c, const Shape<T>& first, const Shape<T>& second, const Unknowns<T>& z,
-              T (*J)[kMaxUnknowns]) {
-  for (int i = 0; i < kMaxUnknowns; ++i)
-    for (int j = 0; j < kMaxUnknowns; ++j) J[i][j] = T(0);
-  const auto curvature_of = [&](const Feature& f, const Shape<T>& s, const Vec3<T>& m) {
-    return s.R * curvature(f, s.size, transpose_times(s.R, m)) * transpose(s.R);
-  };
-  const Mat3<T> k = curvature_of(c.f1, first, z.n) + curvature_of(c.f2, second, -z.n);
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) J[i][j] = -k.e[i][j];
-    J[i][i] -= z.d;
-    J[i][3] = -z.n[i];
-    J[3][i] = T(2) * z.n[i];
-  }
-  int row = 4;
-  for (int j = 0; j < c.f1.flats; ++j, ++row) {
-    const Vec3<T> f = first.R * lifted<T>(c.f1.flat[j]);
-    for (int i = 0; i < 3; ++i) {
-      J[i][row] = -f[i];
-      J[row][i] = f[i];
-    }
-  }
-  for (int j = 0; j < c.f2.flats; ++j, ++row) {
-    const Vec3<T> f = second.R * lifted<T>(c.f2.flat[j]);
-    for (int i = 0; i < 3; ++i) J[i][row] = J[row][i] = f[i];
-  }
-}
-
-// One Newton step with the Jacobian at `z` (plain): exact tangents where z solves F = 0 in value.
-template <class T>
-Unknowns<T> newton_step(const ConvexCase& c, const Shape<T>& first, const Shape<T>& second,
-                        const Unknowns<double>& at, double (*J)[kMaxUnknowns], bool& solved) {
-  Unknowns<T> z;
-  z.n = lifted<T>(at.n);
-  z.d = T(at.d);
-  for (int j = 0; j < 2; ++j) {
-    z.t1[j] = T(at.t1[j]);
-    z.t2[j] = T(at.t2[j]);
-  }
-  T F[kMaxUnknowns], lifted_J[kMaxUnknowns][kMaxUnknowns];
-  residual(c, first, second, z, F);
-  for (int i = 0; i < kMaxUnknowns; ++i)
-    for (int j = 0; j < kMaxUnknowns; ++j) lifted_J[i][j] = T(J[i][j]);
-  solved = solve(c.unknowns(), lifted_J, F, false);
-  if (!solved) return z;
-  for (int i = 0; i < 3; ++i) z.n[i] -= F[i];
-  z.d -= F[3];
-  int row = 4;
-  for (int j = 0; j < c.f1.flats; ++j) z.t1[j] -= F[row++];
-  for (int j = 0; j < c.f2.flats; ++j) z.t2[j] -= F[row++];
-  return z;
-}
-
-// Newton from a guess; true where it converges to a contact that lies on the features and is the shapes' support.
-bool converge(ConvexCase& c, ConvexBody& first, ConvexBody& second, const Closest& guess, double scale) {
-  Unknowns<double>& z = c.z;
-  z.n = guess.n;
-  z.d = guess.dist;
-  const auto start = [](const Feature& f, const Shape<double>& s, const Vec3<double>& w, double* t) {
-    const Vec3<double> p = transpose_times(s.R, w - s.x);
-    for (int j = 0; j < 2; ++j) {
-      t[j] = 0;
-      if (j >= f.flats) continue;
-      for (int i = 0; i < 3; ++i)
-        t[j] += f.flat[j][i] * (p[i] - f.fixed[i] - f.multiple[i] * s.size[f.which[i]]);
-    }
-  };
-  start(c.f1, first.shape, guess.w1, z.t1);
-  start(c.f2, second.shape, guess.w2, z.t2);
-  double J[kMaxUnknowns][kMaxUnknowns], F[kMaxUnknowns];
-  double error = 1e300;
-  for (int iteration = 0; iteration < 12; ++iteration) {
-    jacobian(c, first.shape, second.shape, z, J);
-    bool solved;
-    z = newton_step(c, first.shape, second.shape, z, J, solved);
-    if (!solved || !(squared_norm(z.n) < 4) || !(squared_norm(z.n) > 0.25)) return false;
-    residual(c, first.shape, second.shape, z, F);
-    double now = 0;
-    for (int i = 0; i < c.unknowns(); ++i) now = std::max(now, std::abs(F[i]));
-    if (now < 1e-15 * scale || (iteration > 2 && now >= error)) break;
-    error = now;
-  }
-  residual(c, first.shape, second.shape, z, F);
-  for (int i = 0; i < c.unknowns(); ++i)
-    if (!(std::abs(F[i]) < 1e-11 * std::max(1.0, scale))) return false;
-  const double slack = 1e-8 * scale;
-  if (dot(z.n, guess.n) < 0.9 || std::abs(z.d - guess.dist) > 1e-4 * scale) return false;
-  if (beyond(first, c.f1, z.t1) > slack || beyond(second, c.f2, z.t2) > slack) return false;
-  const Vec3<double> w1 = place(c.f1, first.shape, z.t1, z.n), w2 = place(c.f2, second.shape, z.t2, -z.n);
-  return dot(z.n, first.support(z.n) - w1) < slack && dot(z.n, w2 - second.support(-z.n)) < slack;
-}
-
-// The features that fit what the search found; the flattest pair first.
-bool fit_features(ConvexBody& one, ConvexBody& two, const Closest& guess, double scale, ConvexCase& fitting) {
-  Feature list1[kMaxFeatures], list2[kMaxFeatures];
-  const int count1 = features_towards(one, guess.n, list1), count2 = features_towards(two, -guess.n, list2);
-  for (int flats = 2; flats >= 0; --flats)
-    for (int i = 0; i < count1; ++i)
-      for (int j = 0; j < count2; ++j) {
-        if (list1[i].flats + list2[j].flats != flats) continue;
-        fitting.f1 = list1[i];
-        fitting.f2 = list2[j];
-        if (converge(fitting, one, two, guess, scale)) return true;
-      }
-  return false;
-}
-
-// Two faces that lie along each other near the contact, or a line of one along a face of the other; in MuJoCo's order of preference.
-bool lies_along(ConvexBody& one, ConvexBody& two, const Vec3<double>& n, double margin, ClipCase& clip) {
-  Feature list1[kMaxFeatures], list2[kMaxFeatures];
-  const int count1 = features_towards(one, n, list1), count2 = features_towards(two, -n, list2);
-  for (bool face_wanted : {true, false}) {
-    if (!face_wanted)
-      for (int j = 0; j < count2; ++j)
-        if (list2[j].flats == 2 && clip_case(one, two, false, list2[j], false, margin, clip)) return true;
-    for (int i = 0; i < count1; ++i)
-      if (list1[i].flats == 2 && clip_case(one, two, true, list1[i], face_wanted, margin, clip)) return true;
-  }
-  return false;
-}
-
-ConvexCase convex_case(ShapeType first_type, ShapeType second_type, const Shape<double>& first,
-                       const Shape<double>& second, double margin) {
-  const int slots = contact_slots(first_type, second_type);
-  ConvexCase c;
-  ConvexBody one{first_type, first}, two{second_type, second};
-  const double reach = margin + one.radius() + two.radius();
-  double scale = 0;
-  for (int k = 0; k < 3; ++k) {
-    Vec3<double> axis = Vec3<double>::zero();
-    axis[k] = 1;
-    scale = std::max({scale, dot(axis, one.support(axis) - one.support(-axis)),
-                      dot(axis, two.support(axis) - two.support(-axis))});
-  }
-  Closest guess;
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    guess = closest_points(one, two, reach, attempt);
-    if (!guess.found) return c;
-    if (!fit_features(one, two, guess, scale, c)) continue;
-    c.kind = c.z.d > reach ? ConvexCase::apart : ConvexCase::smooth;
-    if (c.kind == ConvexCase::smooth && slots > 1 && lies_along(one, two, c.z.n, margin, c.clip))
-      c.kind = ConvexCase::clipped;
-    return c;
-  }
-  if (guess.dist > reach) return c;
-  c.kind = ConvexCase::held;
-  c.z.n = guess.n;
-  c.p1 = transpose_times(first.R, guess.w1 - first.x);
-  c.p2 = transpose_times(second.R, guess.w2 - second.x);
-  return c;
-}
-
-bool is_round(ShapeType type) { return type == ShapeType::sphere || type == ShapeType::capsule; }
 
 template <class T>
 struct Radii {
@@ -250,12 +34,9 @@ void held_points(const ConvexCase& c, const Shape<T>& first, const Shape<T>& sec
 
 }  // namespace
 
-namespace {
-
 template <class T>
-void touch(ShapeType first_type, ShapeType second_type, const Shape<T>& one, const Shape<T>& two,
-           double reach, ContactPoint<T>* found) {
-  const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
+void touch(const ConvexCase& c, ShapeType first_type, ShapeType second_type, const Shape<T>& one,
+           const Shape<T>& two, ContactPoint<T>* found) {
   if (c.kind == ConvexCase::apart) return;
   const Radii<T> r = radii(first_type, second_type, one, two);
   if (c.kind == ConvexCase::clipped) {
@@ -278,9 +59,8 @@ void touch(ShapeType first_type, ShapeType second_type, const Shape<T>& one, con
 }
 
 template <class T>
-void touch_vjp(ShapeType first_type, ShapeType second_type, const Shape<T>& one, const Shape<T>& two,
-               double reach, const ContactPoint<T>* b, ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
-  const ConvexCase c = convex_case(first_type, second_type, plain(one), plain(two), reach);
+void touch_vjp(const ConvexCase& c, ShapeType first_type, ShapeType second_type, const Shape<T>& one,
+               const Shape<T>& two, const ContactPoint<T>* b, ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
   if (c.kind == ConvexCase::apart) return;
   const Radii<T> r = radii(first_type, second_type, one, two);
   if (c.kind == ConvexCase::clipped) {
@@ -333,13 +113,26 @@ void touch_vjp(ShapeType first_type, ShapeType second_type, const Shape<T>& one,
   for (int j = 0; j < c.f2.flats; ++j) two_bar.R -= outer(l[row++] * z.n, lifted<T>(c.f2.flat[j]));
 }
 
+#define COSTATE_INSTANTIATE(T)                                                                       \
+  template void touch(const ConvexCase&, ShapeType, ShapeType, const Shape<T>&, const Shape<T>&,     \
+                      ContactPoint<T>*);                                                             \
+  template void touch_vjp(const ConvexCase&, ShapeType, ShapeType, const Shape<T>&, const Shape<T>&, \
+                          const ContactPoint<T>*, ShapeBar<T>&, ShapeBar<T>&)
+COSTATE_INSTANTIATE(double);
+COSTATE_INSTANTIATE(Dual<double>);
+#undef COSTATE_INSTANTIATE
+
+namespace {
+
 template <int slots, class S>
 void touch_in_lanes(ShapeType first_type, ShapeType second_type, const Shape<S>& first,
                     const Shape<S>& second, const S& margin, ContactPoint<S>* out) {
   using T = lane_t<S>;
   in_lanes<slots>(first, second, margin, out,
                   [&](const Shape<T>& one, const Shape<T>& two, double reach, ContactPoint<T>* found) {
-                    touch<T>(first_type, second_type, one, two, reach, found);
+                    ConvexBody body1{first_type, plain(one)}, body2{second_type, plain(two)};
+                    touch<T>(convex_case(body1, body2, slots, reach), first_type, second_type, one, two,
+                             found);
                   });
 }
 template <int slots, class S>
@@ -350,7 +143,9 @@ void touch_in_lanes_vjp(ShapeType first_type, ShapeType second_type, const Shape
   in_lanes_vjp<slots>(first, second, margin, bar, first_bar, second_bar,
                       [&](const Shape<T>& one, const Shape<T>& two, double reach, const ContactPoint<T>* b,
                           ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
-                        touch_vjp<T>(first_type, second_type, one, two, reach, b, one_bar, two_bar);
+                        ConvexBody body1{first_type, plain(one)}, body2{second_type, plain(two)};
+                        touch_vjp<T>(convex_case(body1, body2, slots, reach), first_type, second_type, one,
+                                     two, b, one_bar, two_bar);
                       });
 }
 

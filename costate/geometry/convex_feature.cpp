@@ -78,6 +78,14 @@ void capsule_features(const ConvexBody& body, const Vec3<double>& u, Feature* ou
   out[count++] = end;
 }
 
+// Two flat directions across a normal.
+void set_flats(Feature& f, const Vec3<double>& n) {
+  const Vec3<double> seed = std::abs(n.x) < 0.6 ? Vec3<double>{1, 0, 0} : Vec3<double>{0, 1, 0};
+  f.flats = 2;
+  f.flat[0] = normalized(cross(n, seed));
+  f.flat[1] = cross(n, f.flat[0]);
+}
+
 void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& count) {
   const ConvexMesh& mesh = *body.shape.mesh;
   body.last_vertex = farthest_vertex(mesh, u, body.last_vertex);
@@ -89,10 +97,7 @@ void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& c
     if (squared_norm(cross(n, u)) > kNear * kNear || count >= 4) continue;
     Feature f;
     f.fixed = a;
-    f.flats = 2;
-    const Vec3<double> seed = std::abs(n.x) < 0.6 ? Vec3<double>{1, 0, 0} : Vec3<double>{0, 1, 0};
-    f.flat[0] = normalized(cross(n, seed));
-    f.flat[1] = cross(n, f.flat[0]);
+    set_flats(f, n);
     f.face = face;
     out[count++] = f;
   }
@@ -131,6 +136,54 @@ void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& c
   }
 }
 
+// Corners of a prism's faces, counterclockwise from outside: bottom, top, sides.
+constexpr int kPrismFace[5][4] = {{0, 2, 1, -1}, {3, 4, 5, -1}, {0, 1, 4, 3}, {1, 2, 5, 4}, {2, 0, 3, 5}};
+constexpr int kPrismEdge[9][2] = {{0, 1}, {1, 2}, {2, 0}, {3, 4}, {4, 5}, {5, 3}, {0, 3}, {1, 4}, {2, 5}};
+
+// Whichever way round the prism's triangle runs, normals point out.
+Vec3<double> prism_normal(const Vec3<double>* v, int face) {
+  const int* k = kPrismFace[face];
+  const Vec3<double> n = normalized(cross(v[k[1]] - v[k[0]], v[k[2]] - v[k[0]]));
+  Vec3<double> centre = Vec3<double>::zero();
+  for (int i = 0; i < 6; ++i) centre += (1.0 / 6) * v[i];
+  return dot(n, v[k[0]] - centre) < 0 ? -n : n;
+}
+
+void prism_features(const ConvexBody& body, const Vec3<double>& u, Feature* out, int& count) {
+  const Vec3<double>* v = body.prism;
+  double far[6], most = -1e300, size = 0;
+  for (int k = 0; k < 6; ++k) {
+    far[k] = dot(u, v[k]);
+    most = std::max(most, far[k]);
+    size = std::max(size, std::sqrt(squared_norm(v[k] - v[0])));
+  }
+  for (int face = 0; face < 5; ++face) {
+    const Vec3<double> n = prism_normal(v, face);
+    if (dot(n, u) < 0 || squared_norm(cross(n, u)) > kNear * kNear) continue;
+    Feature f;
+    f.fixed = v[kPrismFace[face][0]];
+    set_flats(f, n);
+    f.face = face;
+    out[count++] = f;
+  }
+  for (const auto& e : kPrismEdge) {
+    if (count >= kMaxFeatures - 4 || std::min(far[e[0]], far[e[1]]) < most - kNear * size) continue;
+    Feature f;
+    f.fixed = v[e[0]];
+    f.flats = 1;
+    f.high[0] = std::sqrt(squared_norm(v[e[1]] - v[e[0]]));
+    if (f.high[0] < 1e-12) continue;
+    f.flat[0] = (1 / f.high[0]) * (v[e[1]] - v[e[0]]);
+    out[count++] = f;
+  }
+  for (int k = 0; k < 6 && count < kMaxFeatures; ++k) {
+    if (far[k] < most - kNear * size) continue;
+    Feature f;
+    f.fixed = v[k];
+    out[count++] = f;
+  }
+}
+
 }  // namespace
 
 int features_towards(ConvexBody& body, const Vec3<double>& m, Feature* out) {
@@ -152,6 +205,9 @@ int features_towards(ConvexBody& body, const Vec3<double>& m, Feature* out) {
     case ShapeType::mesh:
       mesh_features(body, u, out, count);
       break;
+    case ShapeType::heightfield:
+      prism_features(body, u, out, count);
+      break;
     default:
       ++count;  // a sphere's centre
   }
@@ -159,6 +215,24 @@ int features_towards(ConvexBody& body, const Vec3<double>& m, Feature* out) {
 }
 
 double beyond(const ConvexBody& body, const Feature& f, const double* t) {
+  if (f.face >= 0 && body.prism) {
+    const Vec3<double> p = f.fixed + t[0] * f.flat[0] + t[1] * f.flat[1],
+                       n = prism_normal(body.prism, f.face);
+    const int* k = kPrismFace[f.face];
+    const int corners = k[3] < 0 ? 3 : 4;
+    Vec3<double> centre = Vec3<double>::zero();
+    for (int i = 0; i < corners; ++i) centre += (1.0 / corners) * body.prism[k[i]];
+    double most = 0;
+    for (int i = 0; i < corners; ++i) {
+      const Vec3<double>&a = body.prism[k[i]], &b = body.prism[k[(i + 1) % corners]];
+      Vec3<double> outward = cross(b - a, n);
+      const double length = std::sqrt(squared_norm(outward));
+      if (length < 1e-12) continue;
+      if (dot(outward, centre - a) > 0) outward = -outward;
+      most = std::max(most, dot(outward, p - a) / length);
+    }
+    return most;
+  }
   if (f.face >= 0) {
     const ConvexMesh& mesh = *body.shape.mesh;
     const Vec3<double> p = f.fixed + t[0] * f.flat[0] + t[1] * f.flat[1];

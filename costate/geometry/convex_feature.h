@@ -23,7 +23,7 @@ struct Feature {
   int which[3] = {0, 1, 2};
   int flats = 0;
   Vec3<double> flat[2];
-  int face = -1;                             // of a mesh
+  int face = -1;                             // of a mesh, or of a heightfield's prism
   double low[2] = {0, 0}, high[2] = {0, 0};  // t_j's range: edges and a box's face
 };
 

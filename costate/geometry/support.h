@@ -13,7 +13,8 @@ namespace costate::geometry {
 struct ConvexBody {
   ShapeType type;
   Shape<double> shape;
-  int last_vertex = 0;  // of a mesh: where the next walk starts
+  int last_vertex = 0;                  // of a mesh: where the next walk starts
+  const Vec3<double>* prism = nullptr;  // of a heightfield: three corners below, three above
 
   double radius() const {
     return type == ShapeType::sphere || type == ShapeType::capsule ? shape.size[0] : 0;
@@ -39,6 +40,12 @@ struct ConvexBody {
       case ShapeType::mesh:
         last_vertex = farthest_vertex(*shape.mesh, u, last_vertex);
         return shape.mesh->vertices[std::size_t(last_vertex)];
+      case ShapeType::heightfield: {
+        int best = 0;
+        for (int k = 1; k < 6; ++k)
+          if (dot(u, prism[k]) > dot(u, prism[best])) best = k;
+        return prism[best];
+      }
       default:
         return {0, 0, 0};
     }

@@ -2,6 +2,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/geometry/contact_frame.h"
+#include "costate/rigid/contact_jacobian.h"
 #include "costate/rigid/contact_mixing.h"
 
 namespace costate::rigid {
@@ -78,27 +79,8 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
                 const ContactParameters<S>& par, const S& margin, const S& mode,
                 const geometry::ContactPoint<S>& point, const Mat3<S>& frame, const S* p, const S* q,
                 const S* v, const Data<S>& d, ConstraintData<S>& c) {
-  const Vec3<S> x[2] = {
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
-  const int n = int(g.dofs.size());
-  S* J = c.J.data() + g.jacobian;
   S vel[kMostRows];
-  for (S& rate : vel) rate = S(0);
-  for (int k = 0; k < n; ++k) {
-    const int dof = g.dofs[static_cast<std::size_t>(k)], side = g.sides[static_cast<std::size_t>(k)];
-    const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
-    Vec3<S> w = axis.w, u = axis.v + cross(w, x[side > 0]);
-    if (side < 0) {
-      u = -u;
-      w = -w;
-    }
-    for (int i = 0; i < g.rows; ++i) {
-      const S value = i < 3 ? dot(frame.row(i), u) : dot(frame.row(i - 3), w);
-      J[i * n + k] = value;
-      vel[i] += value * v[dof];
-    }
-  }
+  contact_jacobian(tree, pair, g, point.point, frame, p, q, v, d, c.J.data() + g.jacobian, vel);
   using T = value_t<S>;
   const auto row = static_cast<std::size_t>(g.row);
   const bool cone = g.rows > 1;
@@ -126,34 +108,49 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
 }  // namespace
 
 template <class S>
-void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
-                  const Data<S>& d, ConstraintData<S>& c) {
-  ContactData<S>& contact = c.contact;
-  contact.touching.clear();
-  place_shapes(tree, cons, p, q, d, contact);
+void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                    ContactData<S>& c) {
+  c.touching.clear();
+  place_shapes(tree, cons, p, q, d, c);
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!held(pair, contact) && !maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
-    geometry::ContactPoint<S>* points = contact.points.data() + pair.point;
-    geometry::collide(first, second, contact.shapes[one], contact.shapes[two], margin, points);
-    ContactParameters<S> par;
+    if (!held(pair, c) && !maybe_near(pair, first == GeomType::plane, margin, c)) continue;
+    geometry::ContactPoint<S>* points = c.points.data() + pair.point;
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
     bool touches = false;
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const auto at = static_cast<std::size_t>(pair.point + slot);
-      if (!any(point_in_play(contact.modes[at], points[slot].dist - margin))) continue;
-      if (!touches) contact_parameters(tree, pair.geoms, p, par);
+      if (!any(point_in_play(c.modes[at], points[slot].dist - margin))) continue;
       touches = true;
-      contact.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
+      c.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
+    }
+    if (touches) c.touching.push_back(int(i));
+  }
+}
+
+template <class S>
+void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
+                  const Data<S>& d, ConstraintData<S>& c) {
+  ContactData<S>& contact = c.contact;
+  contact_points(tree, cons, p, q, d, contact);
+  for (const int index : contact.touching) {
+    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const S margin = contact_margin(tree, pair.geoms, p);
+    ContactParameters<S> par;
+    contact_parameters(tree, pair.geoms, p, par);
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const geometry::ContactPoint<S>& point = contact.points[at];
+      if (!any(point_in_play(contact.modes[at], point.dist - margin))) continue;
       const int group = pair.group + slot;
       point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin,
-                 contact.modes[at], points[slot], contact.frames[at], p, q, v, d, c);
+                 contact.modes[at], point, contact.frames[at], p, q, v, d, c);
       c.active.push_back(group);
     }
-    if (touches) contact.touching.push_back(int(i));
   }
 }
 
@@ -177,6 +174,8 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
 #define COSTATE_INSTANTIATE(S)                                                                              \
   template void contact_rows(const Tree&, const Constraints&, const S*, const S*, const S*, const Data<S>&, \
                              ConstraintData<S>&);                                                           \
+  template void contact_points(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,         \
+                               ContactData<S>&);                                                            \
   template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
                              ContactData<S>&, S*);
 COSTATE_INSTANTIATE(double)

@@ -161,6 +161,7 @@ Tree make_tree(const Model& model, ParameterMap map) {
     if (only_slides(model, b)) t.sliders.push_back(int(b));
   }
   t.gravcomp = model.bodies.size() > 1 && map.bodies[1].gravcomp >= 0 && model.options.gravity_on;
+  t.fluid = map.density >= 0;
   t.springs = model.options.spring;
   t.dampers = model.options.damper;
   if (model.options.actuation) {

@@ -84,9 +84,10 @@ struct Tree {
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site
   bool gravcomp = false;            // some body's weight is held up
+  bool fluid = false;               // bodies move in a fluid
   bool joint_force_limits = false;  // some joint limits what its actuators do
   ParameterMap p;
-  bool body_wrenches() const { return body_actuators || gravcomp; }
+  bool body_wrenches() const { return body_actuators || gravcomp || fluid; }
 };
 
 // Whether some active parameter is a frame or an inertia.

@@ -10,16 +10,26 @@
 Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading axes.
 """
 from . import _core, loss, rigid
-from ._core import (Check, Checkpoints, Error, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
-                    Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, equations,
+from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
+                    Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, closed_loop, equations,
                     least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
 from ._core import method_names as ode_methods
+from .error import Error
 from .files import load
 from .ivp import solve_ivp
 from .trace import system, where
 
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Problem", "Program",
-           "Progress", "Recording", "Rollout", "Scene", "Signature", "System", "Trajectory", "binomial", "equations",
+           "Progress", "Recording", "Rollout", "Scene", "Signature", "System", "Trajectory", "binomial", "closed_loop", "equations",
            "least_squares", "load", "loss", "minimize", "ode_methods", "reversible", "rigid", "segments",
            "set_thread_count", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
+
+
+def __getattr__(name):
+    """Modules that need more than NumPy are imported when they are first asked for."""
+    if name in ("gym", "jax", "plot", "torch"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """Anything the engine can read, by one function."""
 from . import _core, rigid
+from .error import Error
 
 
 def load(path, settings=None):
@@ -14,7 +15,7 @@ def load(path, settings=None):
     if path.endswith(".toml"):
         return _core.load_scene(path, settings) if _core.is_scene(path) else _core.load_problem(path, settings)
     if settings:
-        raise _core.Error("settings change values of a TOML file; a model's are parameters of its System")
+        raise Error("settings change values of a TOML file; a model's are parameters of its System")
     if path.endswith(".rec"):
         return _core.read_recording(path)
     return rigid.load(path)

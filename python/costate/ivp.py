@@ -7,11 +7,15 @@
 The right-hand side and the events are recorded once (costate.trace) and kept: later calls with the same function and the same shapes
 start at once.
 """
+import functools
+import math
+import sys
 import weakref
 
 import numpy as np
 
 from . import _core
+from .error import Error
 from .trace import Array, _object_array, _wrap
 
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
@@ -23,10 +27,13 @@ class _Shapes:
     """args as one array of numbers, and back."""
 
     def __init__(self, args):
-        self.shapes = tuple(np.shape(a) for a in args)
-        self.sizes = [int(np.prod(shape)) for shape in self.shapes]
+        self.shapes = tuple([() if type(a) is float else np.shape(a) for a in args])
+        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self.scalars = not any(self.shapes)
 
     def flat(self, args):
+        if self.scalars:
+            return np.array(args, dtype=np.float64)
         parts = [np.asarray(a, dtype=np.float64).ravel() for a in args]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -49,7 +56,7 @@ def _program(function, states, shapes, outputs):
     else:
         values = _object_array(result).ravel()
     if values.size != outputs:
-        raise _core.Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
+        raise Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
     recording.output("value", list(values))
     return recording.finish()
 
@@ -99,7 +106,7 @@ def _gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint=
     if y is not None:
         y = np.asarray(y, dtype=np.float64)
         if y.shape != self.y.shape:
-            raise _core.Error(f"y has the shape {y.shape} instead of that of the solution, {self.y.shape}")
+            raise Error(f"y has the shape {y.shape} instead of that of the solution, {self.y.shape}")
         times, samples = self.t, np.ascontiguousarray(y.T)
     if t_events is not None:
         rows = [iter(np.asarray(row, dtype=np.float64)) for row in t_events]
@@ -108,16 +115,16 @@ def _gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint=
     return Gradient(y0, self._shapes.apart(p), np.array([t0, t1]), report)
 
 
-def _result_class():
-    try:
-        from scipy.integrate._ivp.ivp import OdeResult as base
-    except ImportError:  # the same fields without SciPy
-        class base(dict):
-            __getattr__ = dict.__getitem__
+class _Bunch(dict):
+    """A dict whose keys are attributes too."""
+    __getattr__ = dict.__getitem__
 
-            def __repr__(self):
-                return "\n".join(f"{k:>10}: {v!r}" for k, v in self.items())
+    def __repr__(self):
+        return "\n".join(f"{k:>10}: {v!r}" for k, v in self.items())
 
+
+@functools.lru_cache(maxsize=None)
+def _result_class(base):
     class OdeResult(base):
         """SciPy's OdeResult, and gradient()."""
         gradient = _gradient
@@ -130,7 +137,10 @@ def _result_class():
     return OdeResult
 
 
-_OdeResult = None
+def _result_base():
+    """SciPy's class where SciPy is in use; importing it takes longer than most solutions."""
+    scipy = sys.modules.get("scipy.integrate._ivp.ivp")
+    return scipy.OdeResult if scipy else _Bunch
 
 
 def _store(result, **hidden):
@@ -154,7 +164,6 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
 
     The result also has gradient(y=dL/dy, ...), which returns dL/dy0, dL/dargs and dL/dt_span.
     """
-    global _OdeResult
     del vectorized, jac, jac_sparsity
     if args is None:
         args = ()
@@ -162,7 +171,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         raise TypeError("args is a tuple of the further arguments of fun: args=(value,) for one")
     y0 = np.atleast_1d(np.asarray(y0))
     if y0.dtype.kind == "c":
-        raise _core.Error("complex states are not solved: split them into real and imaginary parts")
+        raise Error("complex states are not solved: split them into real and imaginary parts")
     states, shapes = y0.size, _Shapes(args)
     functions = () if events is None else (events,) if callable(events) else tuple(events)
 
@@ -172,19 +181,17 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         direction = int(np.sign(getattr(event, "direction", 0)))
         terminal = getattr(event, "terminal", False) or False
         if terminal is not True and int(terminal) > 1:
-            raise _core.Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
+            raise Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
         key = ("event", direction, bool(terminal))
         guards.append(_made(key, event, states, shapes,
                             lambda: _core.Event(_program(event, states, shapes, 1), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
     solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
-                           np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if np.isinf(max_step) else max_step,
+                           np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if max_step == np.inf else max_step,
                            max_steps, t_eval, guards)
-    if _OdeResult is None:
-        _OdeResult = _result_class()
     tables = [solution.events(i) for i in range(len(functions))]
     status = 1 if solution.terminated else 0
-    result = _OdeResult(t=solution.t, y=np.ascontiguousarray(solution.y.T), sol=DenseOutput(solution) if dense_output else None,
+    result = _result_class(_result_base())(t=solution.t, y=np.ascontiguousarray(solution.y.T), sol=DenseOutput(solution) if dense_output else None,
                         t_events=[t for t, _ in tables] if functions else None,
                         y_events=[y for _, y in tables] if functions else None, nfev=solution.nfev, njev=solution.njev,
                         nlu=solution.nlu, status=status, message=_MESSAGES[status], success=True)

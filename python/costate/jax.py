@@ -13,12 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import _core
+from .error import Error
 
 if not hasattr(_core, "xla"):
-    raise _core.Error("costate was built without the headers of XLA: install jaxlib, then costate, or build with both in one environment")
+    raise Error("costate was built without the headers of XLA: install jaxlib, then costate, or build with both in one environment")
 
-jax.ffi.register_ffi_target("costate_rollout_forward", _core.xla.forward, platform="cpu")
-jax.ffi.register_ffi_target("costate_rollout_backward", _core.xla.backward, platform="cpu")
+jax.ffi.register_ffi_target("costate_rollout_forward", _core.xla.forward(), platform="cpu")
+jax.ffi.register_ffi_target("costate_rollout_backward", _core.xla.backward(), platform="cpu")
 
 
 class _Calls:
@@ -61,7 +62,7 @@ def rollout(sim):
     sizes = {f.name: f.size for f in signature.parameters}
     dtype = np.dtype(sim.dtype)
     if dtype == np.float64 and not jax.config.jax_enable_x64:
-        raise _core.Error("a float64 rollout needs jax.config.update('jax_enable_x64', True); or make it with dtype='float32'")
+        raise Error("a float64 rollout needs jax.config.update('jax_enable_x64', True); or make it with dtype='float32'")
     start = np.asarray(sim.system.initial_state, dtype=dtype)
     calls = functools.lru_cache(maxsize=None)(lambda names: _Calls(sim, names))
 
@@ -92,7 +93,7 @@ def rollout(sim):
         ranks = [len(s.shape) for s in call.inputs]
         for name, array, expected in zip(("x0", "u", *names), arrays, call.inputs):
             if array.shape[array.ndim - len(expected.shape):] != expected.shape:
-                raise _core.Error(f"{name} has the shape {array.shape} instead of (*batch, {', '.join(map(str, expected.shape))})")
+                raise Error(f"{name} has the shape {array.shape} instead of (*batch, {', '.join(map(str, expected.shape))})")
         run = call.run
         batch = [a.ndim - r for a, r in zip(arrays, ranks)]
         for depth in range(1, max(batch) + 1):  # innermost axis first; who has fewer is shared along the outer ones

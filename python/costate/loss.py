@@ -4,6 +4,7 @@
     costate.loss.function(lambda q, torque: (q - 1) ** 2 + 0.01 * torque ** 2, when="each_step")
 """
 from . import _core
+from .error import Error
 from ._core.loss import effort, expression, final, final_value, sum, track
 
 __all__ = ["effort", "expression", "final", "final_value", "function", "sum", "track"]
@@ -18,7 +19,7 @@ def function(f, when="end"):
 
     if isinstance(when, str):
         if when not in ("end", "each_step"):
-            raise _core.Error(f"when = '{when}': use 'end', 'each_step' or a list of steps")
+            raise Error(f"when = '{when}': use 'end', 'each_step' or a list of steps")
         steps = []
     else:
         when, steps = "steps", [int(k) for k in when]

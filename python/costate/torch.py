@@ -10,7 +10,7 @@ compiled code). Second derivatives exist where the system has them (system.secon
 import numpy as np
 import torch
 
-from . import _core
+from .error import Error
 
 
 class _Forward(torch.autograd.Function):
@@ -46,14 +46,14 @@ class _PullBack(torch.autograd.Function):
     def backward(ctx, x0_dot, u_dot, *dots):
         # <dots, pull_back(inputs, bar)> = <jvp(inputs; dots), bar>: by bar that is the jvp, by the inputs a Hessian-vector product.
         if ctx.keeps:
-            raise _core.Error("second derivatives of kept states are not available: make the rollout with keep=0")
+            raise Error("second derivatives of kept states are not available: make the rollout with keep=0")
         final_bar, x0, u, *values = ctx.saved_tensors
         at = _numbers(x0), _numbers(u), _dict(ctx.names, values)
         along = (_given(x0_dot), _given(u_dot),
                  {name: _numbers(dot) for name, dot in zip(ctx.names, dots) if dot is not None})
         _, final_dot = ctx.sim.jvp(*at, *along)
         if not ctx.sim.system.second_order:
-            raise _core.Error(f"{ctx.sim.system.name} has no second derivatives: take differences of gradients")
+            raise Error(f"{ctx.sim.system.name} has no second derivatives: take differences of gradients")
         _, product = ctx.sim.pull_back_tangent(*at, *along, final_state=_numbers(final_bar))
         found = product.parameters
         return (None, None, torch.from_numpy(final_dot), None, torch.from_numpy(product.x0),
@@ -102,7 +102,7 @@ def rollout(sim):
             if not isinstance(value, torch.Tensor):
                 value = torch.as_tensor(value, dtype=dtype)
             elif value.requires_grad and name not in active:
-                raise _core.Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
+                raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
             values.append(value)
         return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
@@ -121,7 +121,7 @@ class Module(torch.nn.Module):
         super().__init__()
         unknown = set(positive) - set(learn)
         if unknown:
-            raise _core.Error(f"positive names {', '.join(sorted(unknown))}, which is not learned")
+            raise Error(f"positive names {', '.join(sorted(unknown))}, which is not learned")
         self.sim, self.positive = sim, frozenset(positive)
         self._simulate = rollout(sim)
         dtype = torch.float32 if sim.dtype == "float32" else torch.float64

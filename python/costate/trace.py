@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 
 from . import _core
+from .error import Error
 
 _op = _core.operations
 
@@ -30,7 +31,7 @@ def _object_array(value):
         if not parts:
             return np.empty(0, dtype=object)
         return np.stack(parts)
-    raise _core.Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
+    raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
 
 
 def _wrap(values):
@@ -131,7 +132,7 @@ def _reduce(ufunc, array, axis, keepdims):
         result = Array(np.asarray(row, dtype=object)) if result is None else _UFUNCS[ufunc](result, Array(np.asarray(row, dtype=object)))
     if result is None:
         if _REDUCTIONS[ufunc] is None:
-            raise _core.Error(f"{ufunc.__name__} of nothing")
+            raise Error(f"{ufunc.__name__} of nothing")
         result = _wrap(np.full(shape, _REDUCTIONS[ufunc]).astype(object))
     if keepdims:
         result = result.reshape(tuple(1 if a in axes else n for a, n in enumerate(values.shape)))
@@ -183,19 +184,19 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
             result = _UFUNCS[ufunc](*(a if isinstance(a, Array) else _wrap(_object_array(a)) for a in inputs))
         else:
             name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-            raise _core.Error(f"np.{name} cannot be recorded; see docs/python.md for what can")
+            raise Error(f"np.{name} cannot be recorded; see docs/python.md for what can")
         if out is None:
             return result
         target = out[0]
         if not isinstance(target, Array):
-            raise _core.Error("a recorded value cannot be written into an array of plain numbers: "
+            raise Error("a recorded value cannot be written into an array of plain numbers: "
                               "start from np.zeros_like(x), or collect values in a list")
         target[...] = result
         return target
 
     def __array_function__(self, function, types, args, kwargs):
         if function not in _FUNCTIONS:
-            raise _core.Error(f"np.{function.__name__} cannot be recorded; see docs/python.md for what can")
+            raise Error(f"np.{function.__name__} cannot be recorded; see docs/python.md for what can")
         return _FUNCTIONS[function](*args, **kwargs)
 
     def reshape(self, *shape):
@@ -261,7 +262,7 @@ def _joined(function):
 
 def _norm(x, ord=None, axis=None, keepdims=False):
     if ord not in (None, 2):
-        raise _core.Error("np.linalg.norm is recorded for ord=None and 2")
+        raise Error("np.linalg.norm is recorded for ord=None and 2")
     return np.sqrt(_reduce(np.add, _wrap(x) * _wrap(x), axis, keepdims))
 
 
@@ -315,7 +316,7 @@ class Fields(Array):
         if not isinstance(index, str):
             return super().__getitem__(index)
         if index not in self._fields:
-            raise _core.Error(f"there is no '{index}': there are {', '.join(self._fields) or 'none'}")
+            raise Error(f"there is no '{index}': there are {', '.join(self._fields) or 'none'}")
         field = self._fields[index]
         part = self._values[field.offset:field.offset + field.size]
         return Array(part.reshape(_shape_of(field, self._shapes)))
@@ -326,7 +327,7 @@ class Fields(Array):
         return self[name]
 
     def __setitem__(self, index, value):
-        raise _core.Error("the inputs of a step are never written to: copy them first")
+        raise Error("the inputs of a step are never written to: copy them first")
 
 
 def _outputs(result, fields, name):
@@ -335,11 +336,11 @@ def _outputs(result, fields, name):
         unknown = [key for key in result if key not in {f.name for f in fields}]
         missing = [f.name for f in fields if f.name not in result]
         if unknown or missing:
-            raise _core.Error(f"{name} returns {', '.join(map(str, result))}; expected {', '.join(f.name for f in fields)}")
+            raise Error(f"{name} returns {', '.join(map(str, result))}; expected {', '.join(f.name for f in fields)}")
         parts = [_object_array(result[f.name]).ravel() for f in fields]
         for f, part in zip(fields, parts):
             if part.size != f.size:
-                raise _core.Error(f"{name} returns {part.size} numbers for '{f.name}' instead of {f.size}")
+                raise Error(f"{name} returns {part.size} numbers for '{f.name}' instead of {f.size}")
         values = np.concatenate(parts)
     elif isinstance(result, (list, tuple)):
         values = np.concatenate([_object_array(part).ravel() for part in result])
@@ -347,7 +348,7 @@ def _outputs(result, fields, name):
         values = _object_array(result).ravel()
     total = sum(f.size for f in fields)
     if values.size != total:
-        raise _core.Error(f"{name} returns {values.size} numbers instead of {total}, one for each state")
+        raise Error(f"{name} returns {values.size} numbers instead of {total}, one for each state")
     return list(values)
 
 
@@ -374,14 +375,14 @@ def record(function, signature, one_output=False, shapes={}):
         elif name in ("t", "k"):
             arguments[name] = _wrap(recording.input(name, 1)[0])
         else:
-            raise _core.Error(f"what is the argument '{name}' of {function.__name__}? A function of a system takes x, u, p, t, k, "
+            raise Error(f"what is the argument '{name}' of {function.__name__}? A function of a system takes x, u, p, t, k, "
                               f"or fields by name: {', '.join(by_name)}")
     result = function(**arguments)
     fields = signature.states
     if one_output:
         single = _object_array(result).ravel()
         if single.size != 1:
-            raise _core.Error(f"{function.__name__} returns {single.size} numbers; a loss is one number")
+            raise Error(f"{function.__name__} returns {single.size} numbers; a loss is one number")
         recording.output("value", [single[0]])
     else:
         recording.output("value", _outputs(result, fields, function.__name__))

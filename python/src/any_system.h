@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "costate/rigid/model.h"
 #include "costate/system/objective.h"
 #include "costate/system/system.h"
 
@@ -29,6 +30,10 @@ class AnySystem {
   const Signature& signature() const { return signature_; }
   const std::vector<double>& initial() const { return initial_; }
   System<double>::Capabilities capabilities() const { return capabilities_; }
+  // The rigid bodies that its states are of; otherwise null.
+  const std::shared_ptr<const rigid::Model>& model() const { return model_; }
+  void set_model(std::shared_ptr<const rigid::Model> model) { model_ = std::move(model); }
+
   // Position among the parameters. Error with near misses.
   std::size_t parameter(const std::string& name) const;
 
@@ -48,6 +53,7 @@ class AnySystem {
   System<double>::Capabilities capabilities_;
   std::vector<double> initial_;
   std::unordered_map<std::string, std::size_t> positions_;
+  std::shared_ptr<const rigid::Model> model_;
 };
 
 struct AnyLoss {

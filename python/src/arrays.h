@@ -17,6 +17,24 @@ namespace nb = nanobind;
 
 using Shape = std::vector<std::size_t>;
 
+// Objects with the names that signatures and type stubs give them. What they really are is found out when they are read.
+inline bool anything(PyObject*) { return true; }
+class Array : public nb::object {
+  NB_OBJECT_DEFAULT(Array, nb::object, "numpy.ndarray", anything)
+};
+class ArrayLike : public nb::object {
+  NB_OBJECT_DEFAULT(ArrayLike, nb::object, "numpy.typing.ArrayLike", anything)
+};
+// Numbers, or numbers by field.
+class FieldsLike : public nb::object {
+  NB_OBJECT_DEFAULT(FieldsLike, nb::object, "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike]",
+                    anything)
+};
+// Numbers by name.
+class Values : public nb::object {
+  NB_OBJECT_DEFAULT(Values, nb::object, "dict[str, numpy.typing.ArrayLike]", anything)
+};
+
 inline std::size_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
@@ -55,14 +73,15 @@ std::vector<Real> to_vector(nb::handle object, const char* what) {
 }
 
 template <class Number>
-nb::object to_numpy(std::vector<Number>&& values, const Shape& shape) {
+Array to_numpy(std::vector<Number>&& values, const Shape& shape) {
   auto* owned = new std::vector<Number>(std::move(values));
   const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, Number>(owned->data(), shape.size(), shape.data(), owner));
+  return nb::borrow<Array>(
+      nb::cast(nb::ndarray<nb::numpy, Number>(owned->data(), shape.size(), shape.data(), owner)));
 }
 
 template <class Number>
-nb::object to_numpy(std::vector<Number>&& values) {
+Array to_numpy(std::vector<Number>&& values) {
   const Shape shape = {values.size()};
   return to_numpy(std::move(values), shape);
 }

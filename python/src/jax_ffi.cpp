@@ -238,8 +238,8 @@ void bind_jax(nb::module_& m) {
     return nb::capsule(reinterpret_cast<void*>(handler), "xla._CUSTOM_CALL_TARGET");
   };
   auto j = m.def_submodule("xla", "Custom calls for costate.jax.");
-  j.attr("forward") = capsule(kForward);
-  j.attr("backward") = capsule(kBackward);
+  j.def("forward", [capsule] { return capsule(kForward); });
+  j.def("backward", [capsule] { return capsule(kBackward); });
   j.def("register_rollout", &register_rollout, "rollout"_a, "parameters"_a,
         "The number under which calls find a rollout. It stays: compiled functions may use it at any time.");
 }

@@ -36,14 +36,14 @@ loss::When when_of(nb::handle object) {
   return loss::at_steps(steps);
 }
 
-std::shared_ptr<AnyLoss> final(const std::string& field, nb::handle target, double weight) {
+std::shared_ptr<AnyLoss> final(const std::string& field, const ArrayLike& target, double weight) {
   return any_loss("final('" + field + "')",
                   [field, weight, values = numbers(target, "target")]<class Real>(const Signature& s) {
                     return loss::final<Real>(s, field, converted<Real>(values), weight);
                   });
 }
 
-std::shared_ptr<AnyLoss> track(const std::string& field, const Steps& steps, nb::handle targets,
+std::shared_ptr<AnyLoss> track(const std::string& field, const Steps& steps, const ArrayLike& targets,
                                double weight) {
   return any_loss(
       "track('" + field + "')",

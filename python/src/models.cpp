@@ -1,13 +1,21 @@
-// costate.rigid: models of rigid bodies.
+// costate.rigid: models of rigid bodies, losses on their points, and policies that control them.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/io/rigid_picture.h"
 #include "costate/io/xml_model.h"
+#include "costate/learn/closed_loop.h"
+#include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/program_system.h"
 #include "module.h"
 #include "without_gil.h"
 
@@ -15,33 +23,161 @@ namespace costate::python {
 namespace {
 
 using namespace nb::literals;
+using SystemHandle = std::shared_ptr<AnySystem>;
 
-std::shared_ptr<AnySystem> load(const std::string& path, const std::optional<std::string>& keyframe,
-                                bool applied_forces, const std::optional<bool>& contact) {
+// A system that serves any number of worlds, made once in each precision. (Calls come one at a time, or from the lock that makes plans.)
+template <class Make>
+SystemHandle made_once(const std::string& name, std::vector<double> initial, const Make& make) {
+  struct Both {
+    std::mutex mutex;
+    SystemPtr<double> in_double;
+    SystemPtr<float> in_single;
+  };
+  const auto both = std::make_shared<Both>();
+  return std::make_shared<AnySystem>(
+      name,
+      [=](std::int64_t) {
+        const std::lock_guard lock(both->mutex);
+        if (!both->in_double) both->in_double = make.template operator()<double>();
+        return both->in_double;
+      },
+      [=](std::int64_t) {
+        const std::lock_guard lock(both->mutex);
+        if (!both->in_single) both->in_single = make.template operator()<float>();
+        return both->in_single;
+      },
+      std::move(initial));
+}
+
+rigid::Onset onset_of(const std::string& word) {
+  if (word == "none") return rigid::Onset::none;
+  if (word == "split") return rigid::Onset::split;
+  throw Error({"onset = '" + word + "'", {}, "use 'none' or 'split'"});
+}
+
+SystemHandle load(const std::string& path, const std::optional<std::string>& keyframe, bool applied_forces,
+                  const std::optional<bool>& contact, const std::string& onset) {
+  const rigid::SystemOptions options{.applied_forces = applied_forces, .onset = onset_of(onset)};
   return without_gil([&] {
     const auto model = std::make_shared<rigid::Model>(rigid::load(path));
     if (contact) model->options.contact = *contact;
-    const rigid::SystemOptions options{.applied_forces = applied_forces};
     const auto initial = keyframe ? rigid::initial_state(*model, *keyframe) : rigid::initial_state(*model);
     const std::size_t slash = path.find_last_of('/');
-    // The same system serves any number of worlds.
-    struct Both {
-      SystemPtr<double> in_double;
-      SystemPtr<float> in_single;
-    };
-    const auto both = std::make_shared<Both>();
-    return std::make_shared<AnySystem>(
-        slash == std::string::npos ? path : path.substr(slash + 1),
-        [=](std::int64_t) {
-          if (!both->in_double) both->in_double = rigid::make_system<double>(*model, options);
-          return both->in_double;
-        },
-        [=](std::int64_t) {
-          if (!both->in_single) both->in_single = rigid::make_system<float>(*model, options);
-          return both->in_single;
-        },
-        initial);
+    const auto system =
+        made_once(slash == std::string::npos ? path : path.substr(slash + 1), initial,
+                  [model, options]<class Real>() { return rigid::make_system<Real>(*model, options); });
+    system->set_model(model);
+    return system;
   });
+}
+
+const rigid::Model& model_of(const AnySystem& system) {
+  if (!system.model()) throw Error(system.name() + " is no model of rigid bodies");
+  return *system.model();
+}
+
+// (lower, upper) of each actuator's control; infinite where there is no limit.
+std::pair<Array, Array> control_range(const AnySystem& system) {
+  const auto& actuators = model_of(system).actuators;
+  std::vector<double> lower, upper;
+  for (const auto& a : actuators) {
+    const bool limited = a.control_limited;
+    lower.push_back(limited ? a.control_range[0] : -std::numeric_limits<double>::infinity());
+    upper.push_back(limited ? a.control_range[1] : std::numeric_limits<double>::infinity());
+  }
+  return {to_numpy(std::move(lower)), to_numpy(std::move(upper))};
+}
+
+std::vector<rigid::Quantity> quantities_of(const std::map<std::string, std::string>& paths) {
+  std::vector<rigid::Quantity> list;
+  for (const auto& [name, path] : paths) list.push_back({name, path});
+  return list;
+}
+
+// A loss on quantities of a model, as one of its states.
+std::shared_ptr<AnyLoss> observed(const SystemHandle& system, const std::map<std::string, std::string>& paths,
+                                  const std::shared_ptr<AnyLoss>& loss) {
+  model_of(*system);
+  return any_loss("observed(" + loss->text + ")", [model = system->model(), quantities = quantities_of(paths),
+                                                   loss]<class Real>(const Signature& s) {
+    const rigid::Observer observer(*model, s, quantities);
+    return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
+  });
+}
+
+// {name: (size,)} at a state.
+nb::dict observe(const AnySystem& system, const std::map<std::string, std::string>& paths,
+                 const ArrayLike& x) {
+  const rigid::Observer observer(model_of(system), system.signature(), quantities_of(paths));
+  const std::vector<double> state = to_vector<double>(x, "x"), values = observer.values(state);
+  nb::dict result;
+  const auto states = system.signature().states();
+  for (const auto& [name, path] : paths) {
+    const Field& field = observer.signature().find(Role::state, name);
+    const double* from = values.data() + (field.offset - states);
+    result[name.c_str()] = to_numpy(std::vector<double>(from, from + field.size));
+  }
+  return result;
+}
+
+// Position and quaternion of every body at states (..., states): (..., bodies, 7).
+Array body_poses(const AnySystem& system, const ArrayLike& x) {
+  const auto array = as_array<double>(x, "x");
+  const auto states = static_cast<std::size_t>(system.signature().states());
+  if (array.ndim() < 1 || array.shape(array.ndim() - 1) != states)
+    throw Error("x has " + std::to_string(states) + " numbers along its last axis");
+  const rigid::Observer observer(model_of(system), system.signature(), {});
+  std::vector<double> values;
+  std::size_t bodies = 0;
+  for (std::size_t row = 0; row < array.size() / states; ++row) {
+    const double* from = array.data() + row * states;
+    const auto poses = observer.body_poses(std::vector<double>(from, from + states));
+    bodies = poses.size();
+    for (const auto& pose : poses) values.insert(values.end(), pose.begin(), pose.end());
+  }
+  Shape shape = shape_of(array);
+  shape.back() = bodies;
+  shape.push_back(7);
+  return to_numpy(std::move(values), shape);
+}
+
+// The motion of a model: states (frames, states).
+io::Recording record(const AnySystem& system, const ArrayLike& x, double frame_interval,
+                     const std::string& title) {
+  const auto array = as_array<double>(x, "x");
+  const auto states = static_cast<std::size_t>(system.signature().states());
+  if (array.ndim() != 2 || array.shape(1) != states)
+    throw Error("x has the shape (frames, " + std::to_string(states) + ")");
+  const rigid::Observer observer(model_of(system), system.signature(), {});
+  io::RigidPicture picture(model_of(system));
+  for (std::size_t k = 0; k < array.shape(0); ++k)
+    picture.add_frame(observer.body_poses({array.data() + k * states, array.data() + (k + 1) * states}));
+  io::Recording recording = picture.finish();
+  recording.frame_interval = frame_interval;
+  recording.title = title;
+  return recording;
+}
+
+SystemHandle closed_loop(const SystemHandle& plant, const std::optional<std::vector<std::string>>& observe,
+                         int hidden, int waves, double omega, std::uint64_t seed) {
+  learn::PolicyNetwork network;
+  network.hidden = hidden;
+  network.waves = waves;
+  network.omega = omega;
+  network.seed = seed;
+  for (const Field& field : plant->signature().fields(Role::state)) {
+    bool seen = !observe;
+    for (const std::string& glob : observe.value_or(std::vector<std::string>{}))
+      seen = seen || glob_match(glob, field.name);
+    for (std::int64_t i = 0; seen && i < field.size; ++i)
+      network.observations.push_back({{{field.offset + i, 1.0}}});
+  }
+  const auto system =
+      made_once(plant->name() + " with a policy", plant->initial(), [plant, network]<class Real>() {
+        return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), network);
+      });
+  system->set_model(plant->model());
+  return system;
 }
 
 }  // namespace
@@ -50,14 +186,36 @@ void bind_models(nb::module_& m) {
   auto r = m.def_submodule("rigid", "Rigid bodies with joints and contact.");
   r.def(
       "load", &load, "path"_a, nb::kw_only(), "keyframe"_a = nb::none(), "applied_forces"_a = false,
-      "contact"_a = nb::none(),
+      "contact"_a = nb::none(), "onset"_a = "none",
       "A System from an MJCF or URDF file.\n\n"
       "state      'q' (positions, as MuJoCo's qpos), 'v', 'act'\n"
       "control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of "
       "freedom\n"
       "parameter  'gravity', 'dt', 'body/<name>/mass', 'joint/<name>/damping', 'geom/<name>/friction', ...\n"
       "keyframe   where it starts; None: the reference configuration, at rest\n"
-      "contact    False lets geoms pass through each other; None: as the file says");
+      "contact    False lets geoms pass through each other; None: as the file says\n"
+      "onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the "
+      "time grid");
+  r.def("control_range", &control_range, "system"_a,
+        "(lower, upper) of every control, infinite where there is no limit.");
+  r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,
+        "Quantities of a model at a state, by name. paths: {'tip': 'site/tip', 'speed': "
+        "'body/hand/velocity', ...}.");
+  r.def("observed", &observed, "system"_a, "paths"_a, "loss"_a,
+        "A loss on quantities of a model: observed(arm, {'tip': 'site/tip'}, costate.loss.final('tip', [0.4, "
+        "0, 0.3])).");
+  r.def(
+      "body_poses", &body_poses, "system"_a, "x"_a,
+      "Position and unit quaternion (w, x, y, z) of every body, (..., bodies, 7), at states (..., states).");
+  r.def("record", &record, "system"_a, "x"_a, "frame_interval"_a = 1.0 / 30, "title"_a = "",
+        "A Recording of states (frames, states), for replays.");
+  m.def("closed_loop", &closed_loop, "plant"_a, nb::kw_only(), "observe"_a = nb::none(), "hidden"_a = 16,
+        "waves"_a = 0, "omega"_a = 6.283185307179586, "seed"_a = 0,
+        "A system and the network that controls it, as one System whose weights are parameters "
+        "'policy/...'.\n\n"
+        "observe   globs of the states that the network sees; None: all\n"
+        "waves     sines of time that it sees besides, at omega rad/s\n"
+        "Controls are between -1 and 1.");
 }
 
 }  // namespace costate::python

@@ -10,12 +10,14 @@ namespace {
 void start(nb::module_& m) {
   m.doc() = "The compiled part of costate.";
   m.attr("__version__") = COSTATE_VERSION;
-  m.attr("simd_bytes") = COSTATE_EXPECT_SIMD_BYTES;
   listen_to_signals();
   nb::set_leak_warnings(false);  // compiled functions of other libraries keep systems until the process ends
   m.def("set_thread_count", &set_thread_count, nb::arg("threads"),
         "Threads that the engine may use in this process; 0: one per core.");
-  m.def("thread_count", &thread_count);
+  m.def("thread_count", &thread_count, "Threads that the engine uses.");
+  m.def(
+      "simd_bytes", [] { return COSTATE_EXPECT_SIMD_BYTES; },
+      "Width of the registers that this module was built for: 32 (AVX2) or 64 (AVX-512).");
 }
 
 }  // namespace

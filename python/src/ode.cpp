@@ -65,7 +65,7 @@ PySolution solve(const Equations& equations, double t0, double t1, nb::handle y0
 }
 
 // Dense output at times t: (times, states).
-nb::object at(const PySolution& s, nb::handle times) {
+Array at(const PySolution& s, nb::handle times) {
   const Numbers t = to_vector<double>(times, "t");
   Numbers values;
   values.reserve(t.size() * s.states());

@@ -63,10 +63,10 @@ optim::Result run(const Run& method) {
   }
 }
 
-optim::Result minimize(const nb::object& fun, nb::handle x0, const std::string& method, nb::handle lower,
-                       nb::handle upper, int iterations, double tolerance, double value_tolerance,
-                       std::optional<double> target, double rate, double decay, double momentum, int memory,
-                       const nb::object& callback) {
+optim::Result minimize(const nb::object& fun, const ArrayLike& x0, const std::string& method,
+                       const ArrayLike& lower, const ArrayLike& upper, int iterations, double tolerance,
+                       double value_tolerance, std::optional<double> target, double rate, double decay,
+                       double momentum, int memory, const nb::object& callback) {
   const Numbers start = to_vector<double>(x0, "x0");
   const optim::Objective objective = objective_of(fun, start.size());
   const auto common = [&](auto options) {
@@ -102,8 +102,9 @@ optim::Result minimize(const nb::object& fun, nb::handle x0, const std::string& 
 }
 
 // residuals, jacobian = fun(x)
-optim::Result least_squares(const nb::object& fun, nb::handle x0, nb::handle lower, nb::handle upper,
-                            int iterations, double tolerance, const nb::object& callback) {
+optim::Result least_squares(const nb::object& fun, const ArrayLike& x0, const ArrayLike& lower,
+                            const ArrayLike& upper, int iterations, double tolerance,
+                            const nb::object& callback) {
   const Numbers start = to_vector<double>(x0, "x0");
   const std::size_t n = start.size();
   const auto at = [&](const double* x) {

@@ -67,7 +67,7 @@ ProblemGradient gradient(const ProblemPtr& problem, const std::string& adjoint) 
           g.report};
 }
 
-nb::object column(const ProblemSolution& s, const std::string& name) {
+Array column(const ProblemSolution& s, const std::string& name) {
   const std::size_t rows = s.solution->t.size(), width = static_cast<std::size_t>(s.solution->states());
   for (const io::Variable& v : s.problem->states) {
     if (v.name != name) continue;

@@ -64,7 +64,7 @@ class Recording {
        "start from np.zeros_like(x)"});
 }
 
-nb::object evaluate(const ad::Program& program, nb::args inputs) {
+Array evaluate(const ad::Program& program, nb::args inputs) {
   std::vector<std::vector<double>> values;
   for (nb::handle input : inputs) values.push_back(to_vector<double>(input, "an input"));
   if (values.size() != program.input_fields().size())

@@ -14,7 +14,8 @@ namespace {
 using namespace nb::literals;
 using io::Recording;
 
-void set_particles(Recording& r, nb::handle positions, float radius, nb::handle material, nb::handle speeds) {
+void set_particles(Recording& r, const ArrayLike& positions, float radius, const ArrayLike& material,
+                   const ArrayLike& speeds) {
   const auto array = as_array<float>(positions, "positions");
   if (array.ndim() != 3 || array.shape(2) != 3)
     throw Error("positions have the shape (frames, particles, 3)");
@@ -35,7 +36,7 @@ void set_particles(Recording& r, nb::handle positions, float radius, nb::handle 
 }
 
 void add_body(Recording& r, const std::string& name, const std::string& shape, const std::vector<float>& size,
-              nb::handle poses, std::uint32_t color, float opacity) {
+              const ArrayLike& poses, std::uint32_t color, float opacity) {
   static const std::pair<const char*, io::Shape::Kind> kinds[] = {{"sphere", io::Shape::Kind::sphere},
                                                                   {"box", io::Shape::Kind::box},
                                                                   {"cylinder", io::Shape::Kind::cylinder},
@@ -64,16 +65,17 @@ void add_body(Recording& r, const std::string& name, const std::string& shape, c
   r.bodies.push_back(std::move(body));
 }
 
-void add_curve(Recording& r, const std::string& name, nb::handle x, nb::handle y, const std::string& x_name) {
+void add_curve(Recording& r, const std::string& name, const ArrayLike& x, const ArrayLike& y,
+               const std::string& x_name) {
   r.curves.push_back({name, x_name, to_vector<double>(x, "x"), to_vector<double>(y, "y")});
 }
 
-nb::object positions(const Recording& r) {
+Array positions(const Recording& r) {
   const std::size_t frames = static_cast<std::size_t>(r.frames), count = r.particles.material.size();
   return to_numpy(std::vector<float>(r.particles.positions), {frames, count, 3});
 }
 
-nb::object poses(const Recording& r, const std::string& name) {
+Array poses(const Recording& r, const std::string& name) {
   for (const io::Body& body : r.bodies) {
     if (body.name != name) continue;
     std::vector<float> values;

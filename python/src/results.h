@@ -11,16 +11,16 @@ namespace costate::python {
 
 struct Simulation {
   std::shared_ptr<const AnySystem> system;
-  nb::object final_state;  // (*batch, states)
-  nb::object states;       // (kept, *batch, states), or None
-  nb::object steps;        // (kept,), or None
-  nb::object diverged;     // worlds
+  Array final_state;  // (*batch, states)
+  Array states;       // (kept, *batch, states), or None
+  Array steps;        // (kept,), or None
+  Array diverged;     // worlds
 };
 
 struct PyGradient {
   double value = 0;
-  nb::object values;  // (*batch,)
-  nb::object x0, controls;
+  Array values;  // (*batch,)
+  Array x0, controls;
   nb::dict parameters;
   GradientReport report;
 };

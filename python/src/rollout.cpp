@@ -1,4 +1,5 @@
 // costate.Rollout, Trajectory and Gradient.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -13,7 +14,7 @@ namespace {
 using namespace nb::literals;
 
 // The part of `array`'s last axis that is the field.
-nb::object slice_of(const Signature& signature, Role role, const std::string& name, nb::handle array) {
+Array slice_of(const Signature& signature, Role role, const std::string& name, nb::handle array) {
   const Field& field = signature.find(role, name);
   return array[nb::make_tuple(
       nb::ellipsis(), nb::slice(nb::int_(field.offset), nb::int_(field.offset + field.size), nb::none()))];
@@ -26,6 +27,31 @@ std::string describe(const PyRollout& r) {
          (r.fixed_worlds ? std::to_string(r.options.worlds) + " worlds"
                          : std::string("as many worlds as the arrays have")) +
          ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
+}
+
+std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike& x0, const FieldsLike& u,
+                                                  const Values& p, const AnyLossPtr& loss, double sigma,
+                                                  int samples, const std::string& order,
+                                                  const std::string& perturb,
+                                                  const std::vector<std::string>& parameters,
+                                                  std::uint64_t seed) {
+  const auto choose = [](const std::string& word, const char* what, const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (word == words[i]) return static_cast<int>(i);
+    std::string all;
+    for (const auto& w : words) all += (all.empty() ? "" : ", ") + w;
+    throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
+  };
+  estimate::Smoothing smoothing;
+  smoothing.sigma = sigma;
+  smoothing.samples = samples;
+  smoothing.seed = seed;
+  const int what = choose(perturb, "perturb", {"none", "x0", "controls", "both"});
+  smoothing.x0 = what == 1 || what == 3;
+  smoothing.controls = what == 2 || what == 3;
+  smoothing.parameters = parameters;
+  const int kind = choose(order, "order", {"first", "zeroth", "mixed"});
+  return r.smoothed_gradient(x0, u, p, loss, smoothing, static_cast<estimate::Order>(kind));
 }
 
 void bind_results(nb::module_& m) {
@@ -76,17 +102,18 @@ void bind_rollout(nb::module_& m) {
            "Runs without keeping anything for a gradient. Returns a Trajectory.")
       .def("backward", nb::overload_cast<const AnyLossPtr&>(&PyRollout::backward), "loss"_a,
            "Gradient of a loss along the latest forward().")
-      .def("backward", nb::overload_cast<nb::handle, nb::handle>(&PyRollout::backward),
+      .def("backward", nb::overload_cast<const ArrayLike&, const ArrayLike&>(&PyRollout::backward),
            "final_state"_a = none(), "states"_a = none(),
            "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
       .def("value", &PyRollout::value, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a, "The loss, summed over worlds.")
       .def(
           "value_and_grad",
-          [](PyRollout& r, nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) {
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p,
+             const AnyLossPtr& loss) {
             PyGradient gradient = r.value_and_gradient(x0, u, p, loss);
             const double value = gradient.value;
-            return nb::make_tuple(value, std::move(gradient));
+            return std::make_pair(value, std::move(gradient));
           },
           "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(), "loss"_a,
           "(value, Gradient): forward and back, block by block, in the memory of one block per thread.")
@@ -109,6 +136,14 @@ void bind_rollout(nb::module_& m) {
            "Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of "
            "Check.\n\n"
            "step: of the stencil, relative to the scale of each input.")
+      .def("smoothed_gradient", &smoothed_gradient, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           nb::kw_only(), "loss"_a, "sigma"_a = 0.01, "samples"_a = 256, "order"_a = "mixed",
+           "perturb"_a = "controls", "parameters"_a = std::vector<std::string>{}, "seed"_a = 0,
+           "(Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.\n\n"
+           "order       'first' (mean of gradients), 'zeroth' (differences of values) or 'mixed' (of least "
+           "variance)\n"
+           "perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb\n"
+           "statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)")
       .def_prop_ro("steps", [](const PyRollout& r) { return r.options.steps; })
       .def_prop_ro("hold", [](const PyRollout& r) { return r.options.hold; })
       .def_prop_ro("keep", [](const PyRollout& r) { return r.options.keep; })

@@ -1,6 +1,4 @@
-// Scenes of particles from TOML files: run, differentiate, optimise, record.
-#include "costate/io/scene.h"
-
+// Scenes from TOML files: run, differentiate, optimise, record.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,12 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <variant>
-
 #include "arrays.h"
 #include "costate/io/scene_check.h"
+#include "costate/io/scene_function.h"
 #include "costate/io/scene_optimize.h"
-#include "costate/io/scene_problem.h"
 #include "module.h"
 #include "settings.h"
 #include "without_gil.h"
@@ -39,56 +35,44 @@ using namespace nb::literals;
 using Numbers = std::vector<double>;
 
 class PyScene {
-  template <class F>
-  decltype(auto) visit(const F& f) const {
-    return std::visit([&](const auto& p) -> decltype(auto) { return f(*p); }, problem_);
-  }
-
  public:
-  explicit PyScene(const io::Scene& scene) {
-    if (scene.double_precision)
-      problem_ = std::make_unique<io::SceneProblem<double>>(scene);
-    else
-      problem_ = std::make_unique<io::SceneProblem<float>>(scene);
-  }
+  PyScene(std::string path, io::SceneOpening opening)
+      : path_(std::move(path)), opening_(std::move(opening)), scene_(io::open_scene(path_, opening_)) {}
 
-  const io::Scene& scene() const {
-    return visit([](const auto& p) -> const io::Scene& { return p.scene(); });
-  }
+  const io::SceneFunction& scene() const { return *scene_; }
   std::vector<std::string> names() const {
     std::vector<std::string> list;
-    if (scene().optimize)
-      for (const auto& v : scene().optimize->variables) list.push_back(v.name);
+    for (const auto& v : scene_->variables()) list.push_back(v.name);
     return list;
   }
-  nb::object start() const {
+  Array start() const {
     Numbers values;
-    if (scene().optimize)
-      for (const auto& v : scene().optimize->variables) values.push_back(v.start);
+    for (const auto& v : scene_->variables()) values.push_back(v.start);
     return to_numpy(std::move(values));
   }
-  nb::tuple run(nb::handle x) {
+  nb::dict facts() const {
+    nb::dict table;
+    for (const auto& [key, value] : scene_->facts()) table[key.c_str()] = value;
+    return table;
+  }
+  std::pair<io::Recording, nb::dict> run(const ArrayLike& x) {
     io::SceneOutcome outcome;
     const Numbers at = scaled(x);
-    io::Recording recording =
-        without_gil([&] { return visit([&](auto& p) { return p.record(at, &outcome); }); });
+    io::Recording recording = without_gil([&] { return scene_->record(at, &outcome); });
     nb::dict told;
     told["loss"] = outcome.loss;
     told["terms"] = table(outcome.terms);
     told["fractions"] = table(outcome.fractions);
-    return nb::make_tuple(std::move(recording), told);
+    return {std::move(recording), told};
   }
-  nb::tuple value_and_grad(nb::handle x) {
+  std::pair<double, Array> value_and_grad(const ArrayLike& x) {
     const Numbers at = scaled(x);
     Numbers gradient(at.size());
-    const double value = without_gil(
-        [&] { return visit([&](auto& p) { return p.value_and_gradient(at, gradient.data()); }); });
-    for (std::size_t i = 0; i < at.size(); ++i) gradient[i] /= scene().optimize->variables[i].scale;
-    return nb::make_tuple(value, to_numpy(std::move(gradient)));
+    const double value = without_gil([&] { return scene_->value_and_gradient(at, gradient.data()); });
+    for (std::size_t i = 0; i < at.size(); ++i) gradient[i] /= scene_->variables()[i].scale;
+    return {value, to_numpy(std::move(gradient))};
   }
-  GradientReport report() const {
-    return visit([](const auto& p) { return p.report(); });
-  }
+  GradientReport report() const { return scene_->report(); }
   nb::dict optimize(const std::string& state_file, bool resume, const nb::object& progress) {
     io::SceneOptimizeOptions options{.state_file = state_file, .resume = resume};
     options.progress = [&](const io::SceneProgress& p) {
@@ -97,11 +81,10 @@ class PyScene {
       const nb::object answer = progress(p.iteration, p.value, p.best);
       return answer.is_none() || nb::cast<bool>(answer);
     };
-    const io::SceneOptimum o =
-        without_gil([&] { return visit([&](auto& p) { return io::optimize(p, options); }); });
+    const io::SceneOptimum o = without_gil([&] { return io::optimize(*scene_, options); });
     nb::dict result;
     Numbers best = o.best;
-    for (std::size_t i = 0; i < best.size(); ++i) best[i] *= scene().optimize->variables[i].scale;
+    for (std::size_t i = 0; i < best.size(); ++i) best[i] *= scene_->variables()[i].scale;
     result["x"] = to_numpy(std::move(best));
     result["loss"] = o.best_value;
     result["start_loss"] = o.start_value;
@@ -111,22 +94,24 @@ class PyScene {
     result["reason"] = o.reason;
     return result;
   }
+  // Over the first steps, in double precision.
   std::vector<io::CheckResult> check(std::int64_t steps, std::uint64_t seed) const {
-    return without_gil([&] { return io::check(scene(), steps, seed); });
+    io::SceneOpening opening = opening_;
+    opening.double_precision = true;
+    opening.most_steps = steps;
+    return without_gil([&] { return io::check(*io::open_scene(path_, opening), seed); });
   }
 
  private:
   // In units of the scales.
-  Numbers scaled(nb::handle x) const {
-    const std::size_t count = scene().optimize ? scene().optimize->variables.size() : 0;
-    Numbers values = x.is_none() ? Numbers(count) : to_vector<double>(x, "x");
-    if (values.size() != count)
-      throw Error("x has " + std::to_string(values.size()) + " numbers, the scene " + std::to_string(count) +
-                  " variables");
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& v = scene().optimize->variables[i];
-      values[i] = (x.is_none() ? v.start : values[i]) / v.scale;
-    }
+  Numbers scaled(const ArrayLike& x) const {
+    const auto& variables = scene_->variables();
+    if (x.is_none()) return scene_->start();
+    Numbers values = to_vector<double>(x, "x");
+    if (values.size() != variables.size())
+      throw Error("x has " + std::to_string(values.size()) + " numbers, the scene " +
+                  std::to_string(variables.size()) + " variables");
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] /= variables[i].scale;
     return values;
   }
   static nb::dict table(const std::vector<std::pair<std::string, double>>& pairs) {
@@ -135,16 +120,19 @@ class PyScene {
     return result;
   }
 
-  std::variant<std::unique_ptr<io::SceneProblem<float>>, std::unique_ptr<io::SceneProblem<double>>> problem_;
+  std::string path_;
+  io::SceneOpening opening_;
+  std::unique_ptr<io::SceneFunction> scene_;
 };
 
 }  // namespace
 
 void bind_scenes(nb::module_& m) {
   nb::class_<PyScene>(m, "Scene",
-                      "Particles, what should happen to them, and what may be changed; from a TOML file.")
-      .def_prop_ro("title", [](const PyScene& s) { return s.scene().title; })
-      .def_prop_ro("steps", [](const PyScene& s) { return s.scene().steps; })
+                      "Particles or rigid bodies, what should happen to them, and what may be changed.")
+      .def_prop_ro("title", [](const PyScene& s) { return s.scene().title(); })
+      .def_prop_ro("steps", [](const PyScene& s) { return s.scene().steps(); })
+      .def_prop_ro("facts", &PyScene::facts, "What was understood of the file.")
       .def_prop_ro("variables", &PyScene::names, "Names of what an optimiser may change.")
       .def_prop_ro("start", &PyScene::start, "Their values in the file, (variables,).")
       .def("run", &PyScene::run, "x"_a = nb::none(),
@@ -157,15 +145,14 @@ void bind_scenes(nb::module_& m) {
       .def("check", &PyScene::check, "steps"_a = 200, "seed"_a = 1,
            "Is the gradient right? A list of checks.")
       .def("__repr__", [](const PyScene& s) {
-        return "Scene '" + (s.scene().title.empty() ? s.scene().file : s.scene().title) +
-               "': " + std::to_string(mpm::particle_count(s.scene().model)) + " particles, " +
-               std::to_string(s.scene().steps) + " steps, " + std::to_string(s.names().size()) + " variables";
+        return "Scene '" + (s.scene().title().empty() ? s.scene().file() : s.scene().title()) +
+               "': " + s.scene().headline() + ", " + std::to_string(s.names().size()) + " variables";
       });
   m.def(
       "load_scene",
-      [](const std::string& path, nb::handle settings, const std::string& from) {
-        const io::Scene scene = io::load_scene(path, settings_of(settings));
-        return std::make_unique<PyScene>(from.empty() ? scene : io::started_from(scene, from));
+      [](const std::string& path, nb::handle settings, const std::string& start_from) {
+        return std::make_unique<PyScene>(
+            path, io::SceneOpening{.settings = settings_of(settings), .from = start_from});
       },
       "path"_a, "settings"_a = nb::none(), "start_from"_a = "");
   m.def("is_scene", &io::is_scene, "path"_a);

@@ -128,12 +128,13 @@ void bind_systems(nb::module_& m) {
            "on_divergence 'stop' or 'mask_world'\n"
            "spot_check    compare each gradient with one directional difference")
       .def(
-          "split", [](const AnySystem& s, nb::handle x) { return split(s.signature(), Role::state, x); },
-          "x"_a, "Views of a state by field: {'q': (..., size), ...}.")
+          "split",
+          [](const AnySystem& s, const ArrayLike& x) { return split(s.signature(), Role::state, x); }, "x"_a,
+          "Views of a state by field: {'q': (..., size), ...}.")
       .def(
           "split_controls",
-          [](const AnySystem& s, nb::handle u) { return split(s.signature(), Role::control, u); }, "u"_a,
-          "Views of controls by field.")
+          [](const AnySystem& s, const ArrayLike& u) { return split(s.signature(), Role::control, u); },
+          "u"_a, "Views of controls by field.")
       .def("__repr__",
            [](const AnySystem& s) { return "System '" + s.name() + "'\n" + s.signature().to_text(); });
 

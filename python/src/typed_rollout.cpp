@@ -16,12 +16,12 @@ class TypedRollout final : public PyRollout {
     plan(options.worlds);  // complains about nonsense now
   }
 
-  Simulation simulate(nb::handle x0, nb::handle u, nb::handle p) override {
+  Simulation simulate(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
     Session session(*this, x0, u, p);
     return packed(session, without_gil([&] { return session.plan.rollout.simulate(*session.arguments); }));
   }
 
-  Simulation forward(nb::handle x0, nb::handle u, nb::handle p) override {
+  Simulation forward(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
     auto session = std::make_unique<Session>(*this, x0, u, p);
     Simulation result = packed(*session, without_gil([&] {
       const std::lock_guard lock(session->plan.forward_mutex);
@@ -35,58 +35,63 @@ class TypedRollout final : public PyRollout {
     const auto session = take_waiting();
     return backward(*session, session->plan.bind(*this, loss));
   }
-  PyGradient backward(nb::handle final_bar, nb::handle states_bar) override {
+  PyGradient backward(const ArrayLike& final_bar, const ArrayLike& states_bar) override {
     const auto session = take_waiting();
     return backward(*session, cotangents(*session, final_bar, states_bar));
   }
 
-  double value(nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) override {
+  double value(const FieldsLike& x0, const FieldsLike& u, const Values& p, const AnyLossPtr& loss) override {
     Session session(*this, x0, u, p);
     const auto objective = session.plan.bind(*this, loss);
     return without_gil([&] { return session.plan.rollout.value(*session.arguments, *objective); });
   }
 
-  PyGradient value_and_gradient(nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) override {
+  PyGradient value_and_gradient(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                const AnyLossPtr& loss) override {
     Session session(*this, x0, u, p);
     return value_and_gradient(session, session.plan.bind(*this, loss));
   }
-  PyGradient pull_back(nb::handle x0, nb::handle u, nb::handle p, nb::handle final_bar,
-                       nb::handle states_bar) override {
+  PyGradient pull_back(const FieldsLike& x0, const FieldsLike& u, const Values& p, const ArrayLike& final_bar,
+                       const ArrayLike& states_bar) override {
     Session session(*this, x0, u, p);
     return value_and_gradient(session, cotangents(session, final_bar, states_bar));
   }
 
-  nb::tuple jvp(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot, nb::handle u_dot,
-                nb::handle p_dot) override {
+  std::pair<Array, Array> jvp(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                              const FieldsLike& x0_dot, const FieldsLike& u_dot,
+                              const Values& p_dot) override {
     Session session(*this, x0, u, p);
     const Arguments<Real> direction = session.direction(x0_dot, u_dot, p_dot);
     auto tangent = without_gil([&] { return session.plan.rollout.jvp(*session.arguments, direction); });
     const Shape shape = session.with_batch({session.states()});
-    return nb::make_tuple(to_numpy(std::move(tangent.final_state), shape),
+    return std::make_pair(to_numpy(std::move(tangent.final_state), shape),
                           to_numpy(std::move(tangent.final_state_dot), shape));
   }
 
-  nb::tuple hessian_vector(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot, nb::handle u_dot,
-                           nb::handle p_dot, const AnyLossPtr& loss) override {
+  std::pair<PyGradient, PyGradient> hessian_vector(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                                   const FieldsLike& x0_dot, const FieldsLike& u_dot,
+                                                   const Values& p_dot, const AnyLossPtr& loss) override {
     Session session(*this, x0, u, p);
     return hessian_vector(session, session.direction(x0_dot, u_dot, p_dot), session.plan.bind(*this, loss));
   }
-  nb::tuple pull_back_tangent(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot, nb::handle u_dot,
-                              nb::handle p_dot, nb::handle final_bar) override {
+  std::pair<PyGradient, PyGradient> pull_back_tangent(const FieldsLike& x0, const FieldsLike& u,
+                                                      const Values& p, const FieldsLike& x0_dot,
+                                                      const FieldsLike& u_dot, const Values& p_dot,
+                                                      const ArrayLike& final_bar) override {
     Session session(*this, x0, u, p);
     return hessian_vector(session, session.direction(x0_dot, u_dot, p_dot),
-                          cotangents(session, final_bar, nb::none()));
+                          cotangents(session, final_bar, nb::borrow<ArrayLike>(nb::none())));
   }
 
-  nb::object jacobian(nb::handle x0, nb::handle u, nb::handle p) override {
+  Array jacobian(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
     Session session(*this, x0, u, p);
     auto values = without_gil([&] { return session.plan.rollout.jacobian(*session.arguments); });
     const Shape shape = {session.states(), values.size() / std::max<std::size_t>(1, session.states())};
     return to_numpy(std::move(values), shape);
   }
 
-  std::vector<check::Result> check(nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss,
-                                   std::uint64_t seed, double step) override {
+  std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                   const AnyLossPtr& loss, std::uint64_t seed, double step) override {
     Session session(*this, x0, u, p);
     const auto objective = loss ? session.plan.bind(*this, loss) : nullptr;
     const check::Options settings{.seed = seed, .step = step};
@@ -101,6 +106,26 @@ class TypedRollout final : public PyRollout {
       }
       return results;
     });
+  }
+
+  std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
+                                                    const Values& p, const AnyLossPtr& loss,
+                                                    const estimate::Smoothing& smoothing,
+                                                    estimate::Order order) override {
+    Session session(*this, x0, u, p);
+    const auto objective = session.plan.bind(*this, loss);
+    auto estimate = without_gil([&] {
+      return estimate::smoothed_gradient<Real>(system->make<Real>(smoothing.samples),
+                                               session.plan.rollout.options(), *session.arguments, *objective,
+                                               smoothing, order);
+    });
+    nb::dict told;
+    told["standard_error"] = estimate.standard_error;
+    told["first_order_share"] = estimate.first_order_share;
+    told["disagreement"] = estimate.disagreement;
+    estimate.gradient.x0.resize(session.arguments->x0.size());
+    estimate.gradient.controls.resize(session.arguments->controls.size());
+    return {packed(session, std::move(estimate.gradient)), told};
   }
 
  private:
@@ -130,7 +155,7 @@ class TypedRollout final : public PyRollout {
 
   // One call: its arrays, and the plan that serves it.
   struct Session {
-    Session(TypedRollout& owner, nb::handle x0, nb::handle u, nb::handle p)
+    Session(TypedRollout& owner, const FieldsLike& x0, const FieldsLike& u, const Values& p)
         : rollout(owner), call(*owner.system, knots_of(owner.options), x0, u, p), plan(owner.plan_for(call)) {
       if (plan.idle.empty()) {
         filled = std::make_unique<Filled>();
@@ -155,7 +180,7 @@ class TypedRollout final : public PyRollout {
       shape.insert(shape.end(), row.begin(), row.end());
       return shape;
     }
-    Arguments<Real> direction(nb::handle x0, nb::handle u, nb::handle p) const {
+    Arguments<Real> direction(const FieldsLike& x0, const FieldsLike& u, const Values& p) const {
       const Call<Real> dot(*rollout.system, knots_of(rollout.options), x0, u, p);
       Arguments<Real> direction;
       dot.fill_direction(direction, *arguments);
@@ -193,7 +218,8 @@ class TypedRollout final : public PyRollout {
     return std::move(waiting_);
   }
 
-  ObjectivePtr<Real> cotangents(const Session& session, nb::handle final_bar, nb::handle states_bar) const {
+  ObjectivePtr<Real> cotangents(const Session& session, const ArrayLike& final_bar,
+                                const ArrayLike& states_bar) const {
     std::vector<std::int64_t> steps;
     std::vector<std::vector<Real>> values;
     const std::size_t row = product(session.with_batch({session.states()}));
@@ -235,11 +261,11 @@ class TypedRollout final : public PyRollout {
                     return session.plan.rollout.value_and_gradient(*session.arguments, *objective);
                   }));
   }
-  nb::tuple hessian_vector(Session& session, const Arguments<Real>& direction,
-                           const ObjectivePtr<Real>& objective) {
+  std::pair<PyGradient, PyGradient> hessian_vector(Session& session, const Arguments<Real>& direction,
+                                                   const ObjectivePtr<Real>& objective) {
     auto both = without_gil(
         [&] { return session.plan.rollout.hessian_vector(*session.arguments, direction, *objective); });
-    return nb::make_tuple(packed(session, std::move(both.gradient)),
+    return std::make_pair(packed(session, std::move(both.gradient)),
                           packed(session, std::move(both.product)));
   }
 
@@ -254,7 +280,7 @@ class TypedRollout final : public PyRollout {
       result.states = to_numpy(std::move(trajectory.states), shape);
       result.steps = to_numpy(std::move(trajectory.kept));
     } else {
-      result.states = result.steps = nb::none();
+      result.states = result.steps = nb::borrow<Array>(nb::none());
     }
     result.diverged = to_numpy(std::move(trajectory.diverged));
     return result;

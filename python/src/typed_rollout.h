@@ -7,30 +7,42 @@
 
 #include "call.h"
 #include "costate/system/checks.h"
+#include "costate/system/estimators.h"
 #include "results.h"
 
 namespace costate::python {
 
 struct PyRollout {
   virtual ~PyRollout() = default;
-  virtual Simulation simulate(nb::handle x0, nb::handle u, nb::handle p) = 0;
-  virtual Simulation forward(nb::handle x0, nb::handle u, nb::handle p) = 0;
+  virtual Simulation simulate(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
+  virtual Simulation forward(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
   virtual PyGradient backward(const AnyLossPtr& loss) = 0;
-  virtual PyGradient backward(nb::handle final_bar, nb::handle states_bar) = 0;
-  virtual double value(nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss) = 0;
-  virtual PyGradient value_and_gradient(nb::handle x0, nb::handle u, nb::handle p,
+  virtual PyGradient backward(const ArrayLike& final_bar, const ArrayLike& states_bar) = 0;
+  virtual double value(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                       const AnyLossPtr& loss) = 0;
+  virtual PyGradient value_and_gradient(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                         const AnyLossPtr& loss) = 0;
-  virtual PyGradient pull_back(nb::handle x0, nb::handle u, nb::handle p, nb::handle final_bar,
-                               nb::handle states_bar) = 0;
-  virtual nb::tuple jvp(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot, nb::handle u_dot,
-                        nb::handle p_dot) = 0;
-  virtual nb::tuple hessian_vector(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot,
-                                   nb::handle u_dot, nb::handle p_dot, const AnyLossPtr& loss) = 0;
-  virtual nb::tuple pull_back_tangent(nb::handle x0, nb::handle u, nb::handle p, nb::handle x0_dot,
-                                      nb::handle u_dot, nb::handle p_dot, nb::handle final_bar) = 0;
-  virtual nb::object jacobian(nb::handle x0, nb::handle u, nb::handle p) = 0;
-  virtual std::vector<check::Result> check(nb::handle x0, nb::handle u, nb::handle p, const AnyLossPtr& loss,
-                                           std::uint64_t seed, double step) = 0;
+  virtual PyGradient pull_back(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                               const ArrayLike& final_bar, const ArrayLike& states_bar) = 0;
+  virtual std::pair<Array, Array> jvp(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                      const FieldsLike& x0_dot, const FieldsLike& u_dot,
+                                      const Values& p_dot) = 0;
+  virtual std::pair<PyGradient, PyGradient> hessian_vector(const FieldsLike& x0, const FieldsLike& u,
+                                                           const Values& p, const FieldsLike& x0_dot,
+                                                           const FieldsLike& u_dot, const Values& p_dot,
+                                                           const AnyLossPtr& loss) = 0;
+  virtual std::pair<PyGradient, PyGradient> pull_back_tangent(const FieldsLike& x0, const FieldsLike& u,
+                                                              const Values& p, const FieldsLike& x0_dot,
+                                                              const FieldsLike& u_dot, const Values& p_dot,
+                                                              const ArrayLike& final_bar) = 0;
+  virtual Array jacobian(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
+  virtual std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                           const AnyLossPtr& loss, std::uint64_t seed, double step) = 0;
+
+  virtual std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
+                                                            const Values& p, const AnyLossPtr& loss,
+                                                            const estimate::Smoothing& smoothing,
+                                                            estimate::Order order) = 0;
 
   std::shared_ptr<const AnySystem> system;
   RolloutOptions options;

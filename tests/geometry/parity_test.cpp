@@ -198,5 +198,19 @@ TEST(ContactParity, CylinderBox) { expect_same_contacts("cylinder", "box", in_an
 TEST(ContactParity, CylinderMesh) { expect_same_contacts("cylinder", "mesh", in_any_order, kSearched, 7); }
 TEST(ContactParity, MeshMesh) { expect_same_contacts("mesh", "mesh", in_any_order, kSearched, 1); }
 
+TEST(ContactParity, HeightfieldSphere) { expect_same_contacts("hfield", "sphere", in_order, kSearched); }
+TEST(ContactParity, HeightfieldEllipsoid) {
+  expect_same_contacts("hfield", "ellipsoid", in_order, kSearched);
+}
+TEST(ContactParity, HeightfieldMesh) { expect_same_contacts("hfield", "mesh", in_order, kSearched); }
+// One scene each with more contacts than there are slots.
+TEST(ContactParity, HeightfieldCapsule) { expect_same_contacts("hfield", "capsule", in_order, kSearched, 1); }
+TEST(ContactParity, HeightfieldCylinder) {
+  expect_same_contacts("hfield", "cylinder", in_order, kSearched, 1);
+}
+// Four scenes with more contacts than slots; in three MuJoCo stops at a normal that is not the one of least overlap, as
+// ConvexDepth.IsTheLeastOverAllNormals shows of ours.
+TEST(ContactParity, HeightfieldBox) { expect_same_contacts("hfield", "box", in_order, kSearched, 7); }
+
 }  // namespace
 }  // namespace costate::geometry

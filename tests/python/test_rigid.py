@@ -67,3 +67,63 @@ def test_masses_are_those_of_the_command_line(scenes, tool):
 def test_a_missing_file_is_an_error():
     with pytest.raises(costate.Error, match="nowhere.xml"):
         costate.rigid.load("nowhere.xml")
+
+
+def test_points_of_a_model_have_losses(scenes):
+    s = costate.rigid.load(str(scenes / "cart_pole.xml"))
+    paths = {"tip": "site/tip"}
+    x = s.initial_state.copy()
+    x[0], x[1] = 0.3, 0.4
+    np.testing.assert_allclose(costate.rigid.observe(s, paths, x)["tip"],
+                               [0.3 + 0.6 * np.sin(0.4), 0, 1 + 0.6 * np.cos(0.4)], atol=1e-12)
+    target = np.array([0.5, 0.0, 1.4])
+    loss = costate.rigid.observed(s, paths, costate.loss.final("tip", target))
+    sim = s.rollout(20)
+    value, grad = sim.value_and_grad(x, loss=loss)
+    end = costate.rigid.observe(s, paths, sim.simulate(x).final_state)["tip"]
+    assert value == pytest.approx(0.5 * np.sum((end - target) ** 2), rel=1e-12)
+    h, d = 1e-6, np.array([0.3, -0.2, 0.5, 0.1])
+    assert grad.x0 @ d == pytest.approx((sim.value(x + h * d, loss=loss) - sim.value(x - h * d, loss=loss)) / (2 * h), rel=1e-6)
+    with pytest.raises(costate.Error, match="nose"):
+        sim.value(x, loss=costate.rigid.observed(s, {"tip": "site/nose"}, costate.loss.final("tip")))
+
+
+def test_a_motion_is_recorded(scenes, tmp_path):
+    s = costate.rigid.load(str(scenes / "cart_pole.xml"))
+    states = s.rollout(40, keep=2).simulate({"q": [0.0, 0.5]}).states
+    poses = costate.rigid.body_poses(s, states)
+    assert poses.shape[0] == 21 and poses.shape[2] == 7
+    np.testing.assert_allclose(np.linalg.norm(poses[..., 3:], axis=-1), 1, rtol=1e-12)
+    recording = costate.rigid.record(s, states, frame_interval=0.02, title="swing")
+    assert recording.frames == 21 and "pole" in " ".join(recording.bodies)
+    recording.write_html(str(tmp_path / "swing.html"))
+
+
+def test_contact_holds_a_hopper_up_and_has_gradients(scenes):
+    s = costate.rigid.load(str(scenes / "hopper.xml"))
+    sim = s.rollout(50)
+    rng = np.random.default_rng(1)
+    u = 0.1 * rng.standard_normal((50, 3))
+    falls = costate.rigid.load(str(scenes / "hopper.xml"), contact=False).rollout(50).simulate(u=u).final_state
+    stands = sim.simulate(u=u).final_state
+    assert stands[1] > falls[1]
+    _, grad = sim.value_and_grad(u=u, loss=costate.loss.final_value("v", 0))
+    d, h = rng.standard_normal(u.shape), 1e-6
+    value = lambda e: sim.value(u=u + e * d, loss=costate.loss.final_value("v", 0))
+    assert np.sum(grad.controls * d) == pytest.approx((value(h) - value(-h)) / (2 * h), rel=1e-4)
+
+
+def test_smoothed_gradients_of_three_orders_agree_on_a_smooth_loss(scenes):
+    sim = costate.rigid.load(str(scenes / "cart_pole.xml")).rollout(15)
+    loss = costate.loss.final("q", [0.2, 0.1])
+    options = dict(u=np.zeros((15, 1)), loss=loss, sigma=0.05, samples=512)
+    first, _ = sim.smoothed_gradient(order="first", **options)
+    zeroth, told = sim.smoothed_gradient(order="zeroth", **options)
+    mixed, share = sim.smoothed_gradient(**options)
+    exact = sim.value_and_grad(u=np.zeros((15, 1)), loss=loss)[1].controls
+    size = np.linalg.norm(exact)
+    assert np.linalg.norm(first.controls - exact) < 0.05 * size
+    assert np.linalg.norm(zeroth.controls - exact) < 4 * told["standard_error"] * size
+    assert 0 <= share["first_order_share"] <= 1 and np.linalg.norm(mixed.controls - exact) < 0.1 * size
+    with pytest.raises(costate.Error, match="order = 'third'"):
+        sim.smoothed_gradient(order="third", **options)

@@ -91,6 +91,7 @@ inline Model model_of(const Json& j) {
     body.mass = b.at("mass");
     body.com = array_of<3>(b.at("com"));
     body.inertia = array_of<6>(b.at("inertia"));
+    if (b.contains("inertia_quat")) body.inertia_quat = array_of<4>(b.at("inertia_quat"));
     body.gravcomp = b.at("gravcomp");
     m.bodies.push_back(body);
   }

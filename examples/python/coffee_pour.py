@@ -1,0 +1,52 @@
+"""A jug learns to pour, from Python: the gradient of a liquid by the motion of the jug, and an optimiser of one's own choice.
+
+    python coffee_pour.py --picture pour.png       # about as long as ./dev demo; writes pour.html beside the picture
+"""
+import numpy as np
+
+import costate
+import costate.gym
+from picture import arguments, figure
+
+
+def main(options):
+    # [scene]
+    settings = {"domain.duration": 0.31} if options.quick else None
+    scene = costate.load(costate.gym.scene_file("coffee.toml"), settings)
+    print(scene)
+    losses = []
+
+    def objective(x):
+        value, gradient = scene.value_and_grad(x)
+        losses.append(value)
+        print(f"loss {value:.4f}", flush=True)
+        return value, gradient
+    # [/scene]
+
+    # Variables differ in size (metres, degrees): Adam takes steps of about `rate` times each one's own scale.
+    start = scene.start
+    scale = np.array([5.0 if "angle" in name else 0.02 for name in scene.variables])
+
+    def scaled(z):
+        value, gradient = objective(start + scale * z)
+        return value, gradient * scale
+
+    result = costate.minimize(scaled, np.zeros(len(start)), "adam", rate=0.3, iterations=1 if options.quick else 14, tolerance=0.0)
+    best = start + scale * result.x
+    if options.picture:
+        (before, told_before), (after, told_after) = scene.run(start), scene.run(best)
+        print(f"in the mug: {told_before['fractions']} before, {told_after['fractions']} after")
+        fig, (left, right) = figure()
+        for recording, color, label in ((before, "0.6", "before"), (after, "C1", "after")):
+            x = recording.positions[-1]
+            left.plot(x[:, 0], x[:, 1], ".", ms=1, color=color, label=label)
+        left.set_aspect("equal")
+        left.legend(fontsize=7)
+        costate.plot.losses(losses, ax=right)
+        fig.savefig(options.picture, dpi=100)
+        costate.write_replay(options.picture.rsplit(".", 1)[0] + ".html", [before, after], title="Learning to pour")
+    return losses
+
+
+if __name__ == "__main__":
+    main(arguments(__doc__))

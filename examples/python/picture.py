@@ -1,0 +1,16 @@
+"""What the examples share: a command line with --quick and --picture."""
+import argparse
+
+
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="fewer iterations, for tests")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result")
+    return parser.parse_args()
+
+
+def figure(width=7.0, height=3.0, columns=2):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    return plt.subplots(1, columns, figsize=(width, height), layout="constrained")

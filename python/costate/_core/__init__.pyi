@@ -1,0 +1,834 @@
+"""The compiled part of costate."""
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy
+import numpy.typing
+
+from costate._core import loss as loss, rigid as rigid, xla as xla
+
+
+def set_thread_count(threads: int) -> None:
+    """Threads that the engine may use in this process; 0: one per core."""
+
+def thread_count() -> int:
+    """Threads that the engine uses."""
+
+def simd_bytes() -> int:
+    """
+    Width of the registers that this module was built for: 32 (AVX2) or 64 (AVX-512).
+    """
+
+class Field:
+    """One named array among the numbers of a role."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int:
+        """Numbers in it."""
+
+    @property
+    def offset(self) -> int:
+        """Of its first number among those of its role."""
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def defaults(self) -> list[float]:
+        """Of a parameter; one value stands for all."""
+
+    def __repr__(self) -> str: ...
+
+class Signature:
+    """The names and sizes of everything a step reads and writes."""
+
+    @property
+    def states(self) -> list[Field]:
+        """Fields of the state."""
+
+    @property
+    def controls(self) -> list[Field]:
+        """Fields of the control."""
+
+    @property
+    def parameters(self) -> list[Field]:
+        """Fields of the parameters."""
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of the state."""
+
+    @property
+    def control_size(self) -> int:
+        """Numbers of the control of one step."""
+
+    @property
+    def parameter_size(self) -> int:
+        """Numbers of all parameters."""
+
+    def match(self, globs: Sequence[str]) -> list[str]:
+        """
+        Names of the parameters that match: '*' within a part, '**' across parts.
+        """
+
+    def __repr__(self) -> str: ...
+
+class GradientReport:
+    """What a gradient is worth: print it to read it."""
+
+    @property
+    def estimator(self) -> str:
+        """How the gradient was made."""
+
+    @property
+    def label(self) -> str:
+        """'exact', 'exact up to rounding ...' or 'biased: ...'."""
+
+    @property
+    def schedule(self) -> str:
+        """Checkpoint schedule."""
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def worlds(self) -> int: ...
+
+    @property
+    def advances(self) -> int:
+        """Steps taken again."""
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    @property
+    def sampled_steps(self) -> list[int]: ...
+
+    @property
+    def adjoint_norm(self) -> list[float]:
+        """|lambda| at the sampled steps."""
+
+    @property
+    def growth_rate(self) -> float:
+        """Of |lambda|, per step, backwards in time."""
+
+    @property
+    def largest_growth(self) -> float: ...
+
+    @property
+    def signal_horizon(self) -> int:
+        """Steps from the end that carry signal."""
+
+    @property
+    def mode_switches(self) -> list[int]:
+        """Steps where a contact pattern changed."""
+
+    @property
+    def adjoint_residual(self) -> float: ...
+
+    @property
+    def energy_drift(self) -> float | None: ...
+
+    @property
+    def spot_check(self) -> float | None:
+        """Relative error of one directional difference."""
+
+    @property
+    def masked_worlds(self) -> list[int]:
+        """Worlds that diverged and were left out."""
+
+    @property
+    def advice(self) -> list[str]: ...
+
+    def __repr__(self) -> str: ...
+
+class Check:
+    """One check of a gradient; true if it passed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def error(self) -> float:
+        """Relative."""
+
+    @property
+    def gate(self) -> float:
+        """Passes up to this."""
+
+    @property
+    def detail(self) -> str: ...
+
+    @property
+    def passed(self) -> bool: ...
+
+    def __bool__(self) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+class Loss:
+    """
+    What is differentiated: a sum of terms of single states. Losses can be added.
+    """
+
+    def __repr__(self) -> str: ...
+
+    def __add__(self, arg: Loss, /) -> Loss: ...
+
+class Checkpoints:
+    """How a rollout is reversed in bounded memory."""
+
+    def in_single_precision(self) -> Checkpoints:
+        """Snapshots of half the bytes."""
+
+    def truncated(self, steps: int) -> Checkpoints:
+        """Drops the cotangent every so many steps: biased."""
+
+    def __repr__(self) -> str: ...
+
+def store_all() -> Checkpoints:
+    """Every state is kept: no step is taken twice."""
+
+def segments(length: int = 0) -> Checkpoints:
+    """A snapshot every `length` steps (0: sqrt of the steps)."""
+
+def binomial(slots: int) -> Checkpoints:
+    """So many snapshots, with the fewest steps taken again."""
+
+def reversible() -> Checkpoints:
+    """States are reconstructed by inverse steps."""
+
+class System:
+    """A physics: a step, its derivatives, and the names of its numbers."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def signature(self) -> Signature: ...
+
+    @property
+    def initial_state(self) -> numpy.ndarray:
+        """Where a rollout starts unless told otherwise, (states,)."""
+
+    @property
+    def parameters(self) -> dict:
+        """Default of every parameter, by name."""
+
+    @property
+    def second_order(self) -> bool:
+        """Whether hessian_vector() is available."""
+
+    def rollout(self, steps: int, *, worlds: int | None = None, active: Sequence[str] = ['**'], checkpoints: object | None = None, hold: int = 1, keep: int = 0, dtype: object = 'float64', seed: int = 0, on_divergence: str = 'stop', spot_check: bool = False) -> Rollout:
+        """
+        A Rollout of `steps` steps.
+
+        worlds        how many; None: what the arrays of a call say
+        active        globs of the parameters whose gradient is wanted; [] for none
+        checkpoints   costate.store_all(), segments(), binomial(slots), reversible()
+        hold          steps that share a row of u
+        keep          every keep-th state is returned by forward(); 0: only the last
+        dtype         float64 or float32
+        on_divergence 'stop' or 'mask_world'
+        spot_check    compare each gradient with one directional difference
+        """
+
+    def split(self, x: numpy.typing.ArrayLike) -> dict:
+        """Views of a state by field: {'q': (..., size), ...}."""
+
+    def split_controls(self, u: numpy.typing.ArrayLike) -> dict:
+        """Views of controls by field."""
+
+    def __repr__(self) -> str: ...
+
+def equations(states: object, text: str, controls: object | None = None, parameters: object | None = None, method: str = 'rk4', dt: float = 0.01, name: str = 'equations') -> System:
+    """
+    A System from equations such as 'q_dot = v; v_dot = -g/l*sin(q)'.
+
+    states, controls   {name: size} or a list of names
+    parameters         {name: default}
+    method             'rk4', 'euler', or 'next' for equations q_next = ...
+    """
+
+class Trajectory:
+    """The states of a rollout; trajectory['q'] is the field q of them."""
+
+    @property
+    def final_state(self) -> numpy.ndarray:
+        """(*batch, states)"""
+
+    @property
+    def states(self) -> numpy.ndarray:
+        """Every keep-th state, (kept, *batch, states); None if keep = 0."""
+
+    @property
+    def steps(self) -> numpy.ndarray:
+        """Of the kept states, (kept,)."""
+
+    @property
+    def diverged(self) -> numpy.ndarray:
+        """Worlds that diverged, with on_divergence='mask_world'."""
+
+    def __getitem__(self, name: str) -> numpy.ndarray:
+        """
+        A view of one field: of the kept states, or of the final one if none were kept.
+        """
+
+    def __repr__(self) -> str: ...
+
+class Gradient:
+    """A gradient; each part has the shape of what it is the gradient of."""
+
+    @property
+    def value(self) -> float:
+        """Of the loss, summed over worlds (nan after backward())."""
+
+    @property
+    def values(self) -> numpy.ndarray:
+        """Of each world, (*batch,)."""
+
+    @property
+    def x0(self) -> numpy.ndarray: ...
+
+    @property
+    def controls(self) -> numpy.ndarray: ...
+
+    @property
+    def parameters(self) -> dict:
+        """By name, of the active parameters."""
+
+    @property
+    def report(self) -> GradientReport: ...
+
+    def __repr__(self) -> str: ...
+
+class Rollout:
+    """
+    Steps of a system, forward and back. Made by system.rollout(steps, ...).
+
+    x0 (*batch, states), or a dict by field; None: the system's initial state.
+    u  (*batch, knots, controls), or a dict by field; None: zero.
+    p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.
+    What has no batch axes is shared by all worlds; its gradient is the sum over them.
+    """
+
+    def forward(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
+        """Runs, keeping what backward() needs. Returns a Trajectory."""
+
+    def simulate(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
+        """Runs without keeping anything for a gradient. Returns a Trajectory."""
+
+    @overload
+    def backward(self, loss: Loss) -> Gradient:
+        """Gradient of a loss along the latest forward()."""
+
+    @overload
+    def backward(self, final_state: numpy.typing.ArrayLike | None = None, states: numpy.typing.ArrayLike | None = None) -> Gradient:
+        """
+        The same for cotangents of the outputs: d loss / d final_state, d loss / d states.
+        """
+
+    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> float:
+        """The loss, summed over worlds."""
+
+    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[float, Gradient]:
+        """
+        (value, Gradient): forward and back, block by block, in the memory of one block per thread.
+        """
+
+    def pull_back(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike | None = None, states: numpy.typing.ArrayLike | None = None) -> Gradient:
+        """
+        Gradient of <final_state, x_T> + <states, x_k>: forward and back with given cotangents.
+        """
+
+    def jvp(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """(final_state, final_state_dot): forward mode along a direction."""
+
+    def hessian_vector(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[Gradient, Gradient]:
+        """(Gradient, its rate of change along the direction)."""
+
+    def pull_back_tangent(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike) -> tuple[Gradient, Gradient]:
+        """
+        pull_back() and its rate of change along the direction, the cotangent held.
+        """
+
+    def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> numpy.ndarray:
+        """
+        d x_T / d (x0, active parameters) of a single world, one row for each state.
+        """
+
+    def check(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | None = None, seed: int = 1, step: float = 0.001) -> list[Check]:
+        """
+        Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of Check.
+
+        step: of the stencil, relative to the scale of each input.
+        """
+
+    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
+        """
+        (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
+
+        order       'first' (mean of gradients), 'zeroth' (differences of values) or 'mixed' (of least variance)
+        perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb
+        statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)
+        """
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def hold(self) -> int: ...
+
+    @property
+    def keep(self) -> int: ...
+
+    @property
+    def knots(self) -> int:
+        """Rows of u."""
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def active(self) -> list[str]:
+        """Names of the parameters whose gradient is computed."""
+
+    @property
+    def system(self) -> System: ...
+
+    def __repr__(self) -> str: ...
+
+def closed_loop(plant: System, *, observe: Sequence[str] | None = None, hidden: int = 16, waves: int = 0, omega: float = 6.283185307179586, seed: int = 0) -> System:
+    """
+    A system and the network that controls it, as one System whose weights are parameters 'policy/...'.
+
+    observe   globs of the states that the network sees; None: all
+    waves     sines of time that it sees besides, at omega rad/s
+    Controls are between -1 and 1.
+    """
+
+class Traced:
+    """A number of a function that is being recorded."""
+
+    def __init__(self, arg: float, /) -> None: ...
+
+    @property
+    def truth(self) -> bool: ...
+
+    def __bool__(self) -> bool: ...
+
+    def __float__(self) -> float: ...
+
+    def __int__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+operations: dict = ...
+
+class Tracer:
+    """A function on its way to become a Program."""
+
+    def __init__(self) -> None: ...
+
+    def input(self, name: str, size: int) -> list[Traced]: ...
+
+    def output(self, name: str, elements: Sequence[Traced]) -> None: ...
+
+    def finish(self) -> Program: ...
+
+class Program:
+    """Straight-line code recorded from a function."""
+
+    @property
+    def inputs(self) -> dict: ...
+
+    @property
+    def outputs(self) -> dict: ...
+
+    def __len__(self) -> int: ...
+
+    def __call__(self, *inputs) -> numpy.ndarray:
+        """All outputs one after the other, (outputs,)."""
+
+    def cpp(self, name: str) -> str:
+        """The program as a C++ template."""
+
+    def __repr__(self) -> str: ...
+
+def build_signature(states: object, controls: object | None, parameters: object | None) -> Signature: ...
+
+def recorded_system(signature: Signature, program: Program, method: str, dt: float, name: str, initial: object | None) -> System: ...
+
+def recorded_loss(record: object, when: str, steps: Sequence[int]) -> Loss: ...
+
+class OdeReport:
+    """What the gradient of a solution is worth."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def adjoint_norm(self) -> list[float]:
+        """|dL/dx| at the start of each step, and at the end."""
+
+    @property
+    def growth_rate(self) -> float:
+        """Of |dL/dx|, per unit of time, backwards."""
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    def __repr__(self) -> str: ...
+
+class Equations:
+    def __init__(self, program: Program) -> None: ...
+
+class Event:
+    def __init__(self, guard: Program, direction: int, terminal: bool) -> None: ...
+
+class Solution:
+    @property
+    def t(self) -> numpy.ndarray: ...
+
+    @property
+    def y(self) -> numpy.ndarray: ...
+
+    @property
+    def end_time(self) -> float: ...
+
+    @property
+    def final_state(self) -> numpy.ndarray: ...
+
+    @property
+    def terminated(self) -> bool: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def accepted(self) -> int: ...
+
+    @property
+    def nfev(self) -> int: ...
+
+    @property
+    def njev(self) -> int: ...
+
+    @property
+    def nlu(self) -> int: ...
+
+    def events(self, event: int) -> tuple: ...
+
+    @property
+    def event_order(self) -> list[int]: ...
+
+    def at(self, t: object) -> numpy.ndarray: ...
+
+    def gradient(self, final: object | None, sample_times: object | None, samples: object | None, end_time: float, event_times: object | None, adjoint: str, rtol: float, atol: float) -> tuple: ...
+
+def solve(equations: Equations, t0: float, t1: float, y0: object, p: object, method: str, rtol: float, atol: object, dt: float, first_step: float, max_step: float, max_steps: int, t_eval: object | None, events: Sequence[Event]) -> Solution: ...
+
+def method_names() -> list[str]: ...
+
+class Progress:
+    """How far an optimisation has come."""
+
+    @property
+    def iteration(self) -> int: ...
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def gradient_norm(self) -> float: ...
+
+    @property
+    def step(self) -> float:
+        """Largest change of a variable."""
+
+    @property
+    def evaluations(self) -> int: ...
+
+class Optimum:
+    """What an optimiser found."""
+
+    @property
+    def x(self) -> numpy.ndarray:
+        """The best point seen."""
+
+    @property
+    def value(self) -> float:
+        """There."""
+
+    @property
+    def gradient_norm(self) -> float: ...
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def evaluations(self) -> int: ...
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped, in words."""
+
+    @property
+    def converged(self) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float = 0.01, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, callback: object | None = None) -> Optimum:
+    """
+    The minimum of a function that returns (value, gradient).
+
+    method     'lbfgs' (with bounds), 'adam' or 'gradient_descent'
+    tolerance  of the largest component of the gradient; target: a value that is good enough
+    rate, decay (adam), momentum (gradient_descent), memory (lbfgs)
+    callback   called with a Progress after each iteration; False stops
+    Ctrl-C stops too and returns the best point so far.
+    """
+
+def least_squares(fun: object, x0: numpy.typing.ArrayLike, *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 100, tolerance: float = 1e-10, callback: object | None = None) -> Optimum:
+    """
+    The least 1/2 |r|^2 of a function that returns (residuals, jacobian), by Levenberg-Marquardt.
+    """
+
+class Recording:
+    """What a run looked like: frames at equal intervals of time."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @title.setter
+    def title(self, arg: str, /) -> None: ...
+
+    @property
+    def caption(self) -> str: ...
+
+    @caption.setter
+    def caption(self, arg: str, /) -> None: ...
+
+    @property
+    def frame_interval(self) -> float:
+        """s"""
+
+    @frame_interval.setter
+    def frame_interval(self, arg: float, /) -> None: ...
+
+    @property
+    def ground(self) -> float:
+        """Height of the floor that is drawn."""
+
+    @ground.setter
+    def ground(self, arg: float, /) -> None: ...
+
+    @property
+    def frames(self) -> int: ...
+
+    @property
+    def positions(self) -> numpy.ndarray:
+        """Of particles, (frames, particles, 3)."""
+
+    @property
+    def bodies(self) -> list[str]: ...
+
+    def poses(self, body: str) -> numpy.ndarray:
+        """(frames or 1, 7): position, unit quaternion (w, x, y, z)."""
+
+    def set_particles(self, positions: numpy.typing.ArrayLike, radius: float = 0.009999999776482582, material: numpy.typing.ArrayLike | None = None, speeds: numpy.typing.ArrayLike | None = None) -> None: ...
+
+    def add_body(self, name: str, shape: str, size: Sequence[float], poses: numpy.typing.ArrayLike, color: int = 12106946, opacity: float = 1.0) -> None:
+        """
+        shape: sphere, box, cylinder, capsule or plane; poses (7,) or (frames, 7).
+        """
+
+    def add_curve(self, name: str, x: numpy.typing.ArrayLike, y: numpy.typing.ArrayLike, x_name: str = 'iteration') -> None: ...
+
+    def write(self, path: str) -> None: ...
+
+    def write_html(self, path: str) -> None:
+        """A page that shows the recording, without network or server."""
+
+    def __repr__(self) -> str: ...
+
+def read_recording(path: str) -> Recording: ...
+
+def write_replay(path: str, recordings: Sequence[Recording], title: str = '', notes: Sequence[str] = []) -> None:
+    """Recordings side by side on one page, with one camera and one clock."""
+
+class ProblemCheck:
+    """One check of a gradient; true if it passed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def error(self) -> float: ...
+
+    @property
+    def gate(self) -> float: ...
+
+    @property
+    def detail(self) -> str: ...
+
+    @property
+    def skipped(self) -> bool: ...
+
+    def __bool__(self) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+class ProblemSolution:
+    """solution['h'] is the state h over time."""
+
+    @property
+    def t(self) -> numpy.ndarray:
+        """(times,)"""
+
+    @property
+    def y(self) -> numpy.ndarray:
+        """(times, states)"""
+
+    @property
+    def events(self) -> list:
+        """[(name, time), ...]"""
+
+    @property
+    def integral(self) -> float:
+        """Of the running cost."""
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def message(self) -> str: ...
+
+    def __getitem__(self, name: str) -> numpy.ndarray: ...
+
+    def __repr__(self) -> str: ...
+
+class ProblemGradient:
+    """Derivatives of the loss, by the names of the file."""
+
+    @property
+    def value(self) -> float:
+        """Of the loss."""
+
+    @property
+    def state(self) -> dict:
+        """By the initial state."""
+
+    @property
+    def parameters(self) -> dict: ...
+
+    @property
+    def controls(self) -> dict: ...
+
+    @property
+    def t0(self) -> float: ...
+
+    @property
+    def t1(self) -> float: ...
+
+    @property
+    def report(self) -> OdeReport: ...
+
+    def __repr__(self) -> str: ...
+
+class Problem:
+    """An initial value problem with a loss, from a TOML file."""
+
+    def solve(self) -> ProblemSolution: ...
+
+    def gradient(self, adjoint: str = 'discrete') -> ProblemGradient:
+        """
+        Of the loss. adjoint: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.
+        """
+
+    def check(self, seed: int = 1) -> list[ProblemCheck]:
+        """Is the gradient right? A list of checks."""
+
+    def optimize(self, callback: object | None = None) -> dict:
+        """
+        Changes the variables of [optimize] or [fit]: a dict with loss, variables, reason, ...
+        """
+
+    @property
+    def state(self) -> dict:
+        """Initial, by name."""
+
+    @property
+    def parameters(self) -> dict: ...
+
+    @property
+    def equations(self) -> list[str]: ...
+
+    @property
+    def t_span(self) -> tuple: ...
+
+    def __repr__(self) -> str: ...
+
+def load_problem(path: str, settings: object | None = None) -> Problem: ...
+
+def parse_problem(text: str, name: str = 'text', settings: object | None = None) -> Problem: ...
+
+class Scene:
+    """
+    Particles or rigid bodies, what should happen to them, and what may be changed.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def facts(self) -> dict:
+        """What was understood of the file."""
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of what an optimiser may change."""
+
+    @property
+    def start(self) -> numpy.ndarray:
+        """Their values in the file, (variables,)."""
+
+    def run(self, x: numpy.typing.ArrayLike | None = None) -> tuple[Recording, dict]:
+        """(Recording, {'loss', 'terms', 'fractions'}) at values x."""
+
+    def value_and_grad(self, x: numpy.typing.ArrayLike | None = None) -> tuple[float, numpy.ndarray]:
+        """(loss, d loss / d x)."""
+
+    @property
+    def report(self) -> GradientReport:
+        """Of the latest gradient."""
+
+    def optimize(self, state_file: str = '', resume: bool = False, progress: object | None = None) -> dict:
+        """
+        As [optimize] says: {'x', 'loss', 'start_loss', 'losses', 'reason', ...}.
+        progress(iteration, value, best): False stops. With a state file a run can be resumed.
+        """
+
+    def check(self, steps: int = 200, seed: int = 1) -> list[ProblemCheck]:
+        """Is the gradient right? A list of checks."""
+
+    def __repr__(self) -> str: ...
+
+def load_scene(path: str, settings: object | None = None, start_from: str = '') -> Scene: ...
+
+def is_scene(path: str) -> bool: ...

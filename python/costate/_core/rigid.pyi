@@ -1,0 +1,42 @@
+"""Rigid bodies with joints and contact."""
+
+from collections.abc import Mapping
+
+import numpy
+import numpy.typing
+
+import costate._core
+
+
+def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | None = None, onset: str = 'none') -> costate._core.System:
+    """
+    A System from an MJCF or URDF file.
+
+    state      'q' (positions, as MuJoCo's qpos), 'v', 'act'
+    control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of freedom
+    parameter  'gravity', 'dt', 'body/<name>/mass', 'joint/<name>/damping', 'geom/<name>/friction', ...
+    keyframe   where it starts; None: the reference configuration, at rest
+    contact    False lets geoms pass through each other; None: as the file says
+    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid
+    """
+
+def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """(lower, upper) of every control, infinite where there is no limit."""
+
+def observe(system: costate._core.System, paths: Mapping[str, str], x: numpy.typing.ArrayLike) -> dict:
+    """
+    Quantities of a model at a state, by name. paths: {'tip': 'site/tip', 'speed': 'body/hand/velocity', ...}.
+    """
+
+def observed(system: costate._core.System, paths: Mapping[str, str], loss: costate._core.Loss) -> costate._core.Loss:
+    """
+    A loss on quantities of a model: observed(arm, {'tip': 'site/tip'}, costate.loss.final('tip', [0.4, 0, 0.3])).
+    """
+
+def body_poses(system: costate._core.System, x: numpy.typing.ArrayLike) -> numpy.ndarray:
+    """
+    Position and unit quaternion (w, x, y, z) of every body, (..., bodies, 7), at states (..., states).
+    """
+
+def record(system: costate._core.System, x: numpy.typing.ArrayLike, frame_interval: float = 0.03333333333333333, title: str = '') -> costate._core.Recording:
+    """A Recording of states (frames, states), for replays."""

@@ -1,0 +1,190 @@
+"""Gymnasium environments of costate's own scenes, and of any model file.
+
+    env = gymnasium.make("costate/CartPole-v0")
+    env = costate.gym.VectorEnv("hopper", worlds=64)       # all worlds in one call of compiled code
+    value, gradient = costate.gym.rollout_value_and_grad(env, weights)
+
+An action is scaled from (-1, 1) to the range of each control. The reward of a step is (forward speed) - 0.1 |action|^2 + 1 for the walkers, and
+closeness to upright for pendulums; an episode of a walker ends when its torso falls.
+"""
+import dataclasses
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from . import _core, loss, rigid
+from .error import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What an environment rewards."""
+    file: str
+    frame_skip: int = 4            # steps of the physics in one of the environment
+    forward: int = 0               # number of v that is the forward speed; used where speed_weight is not 0
+    speed_weight: float = 1.0
+    alive: float = 1.0
+    upright: tuple = ()            # (number of q, +1 where angle 0 stands, -1 where it hangs)
+    effort: float = 0.1
+    height: tuple = ()             # (number of q, lowest, highest): outside, the episode ends
+    hidden: tuple = (0,)           # numbers of q that an observation leaves out: where it is along the track
+    steps: int = 1000
+
+
+TASKS = {
+    "Pendulum": Task("pendulum.xml", speed_weight=0, alive=0, upright=(0, -1), hidden=(), effort=0.01, steps=200),
+    "CartPole": Task("cart_pole.xml", speed_weight=0, alive=0, upright=(1, 1), hidden=(), effort=0.01, steps=500),
+    "Hopper": Task("hopper.xml", height=(1, 0.7, 10.0)),
+    "HalfCheetah": Task("half_cheetah.xml", alive=0.0),
+    "Walker": Task("walker.xml", height=(1, 0.7, 10.0)),
+    "Ant": Task("ant.xml", height=(2, 0.2, 1.5), hidden=(0, 1), effort=0.05),
+    "Humanoid": Task("humanoid.xml", height=(2, 0.7, 2.5), hidden=(0, 1), effort=0.05, alive=5.0),
+}
+
+
+def scene_file(name):
+    """Path of a scene that comes with the package."""
+    for folder in (Path(__file__).parent / "scenes", *(p / "scenes" for p in Path(__file__).resolve().parents)):
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise Error(f"the scene {name} is not part of this installation")
+
+
+class Physics:
+    """A task for a number of worlds: states (worlds, states) in, states and rewards out."""
+
+    def __init__(self, task, worlds=1, dtype="float64", system=None):
+        if isinstance(task, str):
+            if task not in TASKS:
+                raise Error(f"there is no task '{task}': there are {', '.join(TASKS)}")
+            task = TASKS[task]
+        self.task, self.worlds, self.dtype = task, worlds, np.dtype(dtype)
+        self.system = system or rigid.load(scene_file(task.file))
+        self.sim = self.system.rollout(task.frame_skip, worlds=worlds, hold=task.frame_skip, dtype=dtype, active=[])
+        fields = {f.name: f for f in self.system.signature.states}
+        self.nq, self.v = fields["q"].size, fields["v"].offset
+        lower, upper = rigid.control_range(self.system)
+        unlimited = ~(np.isfinite(lower) & np.isfinite(upper))
+        lower, upper = np.where(unlimited, -1.0, lower), np.where(unlimited, 1.0, upper)
+        self.centre, self.half = ((upper + lower) / 2).astype(dtype), ((upper - lower) / 2).astype(dtype)
+        shown = [i for i in range(self.nq) if i not in task.hidden]
+        self.observed = np.r_[shown, self.v:self.system.signature.state_size].astype(int)
+        self.dt = float(self.system.parameters["dt"]) * task.frame_skip
+
+    @property
+    def actions(self):
+        return len(self.half)
+
+    def start(self, rng, noise=0.01):
+        x = self.system.initial_state + noise * rng.standard_normal((self.worlds, self.system.signature.state_size))
+        return x.astype(self.dtype)
+
+    def step(self, x, action):
+        """(next state, reward (worlds,), fallen (worlds,))."""
+        action = np.clip(np.asarray(action, self.dtype).reshape(self.worlds, self.actions), -1, 1)
+        u = (self.centre + self.half * action)[:, None, :]
+        y = self.sim.simulate(x, u).final_state
+        task = self.task
+        reward = task.alive - task.effort * np.sum(action**2, axis=1)
+        if task.speed_weight:
+            reward = reward + task.speed_weight * y[:, self.v + task.forward]
+        if task.upright:
+            i, sign = task.upright
+            reward = reward + sign * np.cos(y[:, i])
+        fallen = np.zeros(self.worlds, dtype=bool)
+        if task.height:
+            i, lowest, highest = task.height
+            fallen = (y[:, i] < lowest) | (y[:, i] > highest)
+        return y, reward, fallen
+
+    def observation_space(self):
+        return spaces.Box(-np.inf, np.inf, (len(self.observed),), np.float64)
+
+    def action_space(self):
+        return spaces.Box(-1.0, 1.0, (self.actions,), np.float32)
+
+
+class Env(gymnasium.Env):
+    """One world. `state` is its state; observations leave out the position along the track."""
+    metadata = {"render_modes": []}
+
+    def __init__(self, task="CartPole", **options):
+        self.physics = Physics(task, **options)
+        self.observation_space, self.action_space = self.physics.observation_space(), self.physics.action_space()
+        self.state = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = self.physics.start(self.np_random)
+        self.elapsed = 0
+        return self._observation(), {}
+
+    def step(self, action):
+        self.state, reward, fallen = self.physics.step(self.state, action)
+        self.elapsed += 1
+        return (self._observation(), float(reward[0]), bool(fallen[0]), self.elapsed >= self.physics.task.steps, {})
+
+    def _observation(self):
+        return self.state[0, self.physics.observed].astype(np.float64)
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Many worlds, stepped in one call. Worlds that end start again in the next step, as Gymnasium's vector environments do."""
+
+    def __init__(self, task="CartPole", worlds=16, **options):
+        self.physics = Physics(task, worlds, **options)
+        self.num_envs = worlds
+        self.single_observation_space, self.single_action_space = self.physics.observation_space(), self.physics.action_space()
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, worlds)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, worlds)
+        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = self.physics.start(self.np_random)
+        self.elapsed = np.zeros(self.num_envs, dtype=int)
+        self.ended = np.zeros(self.num_envs, dtype=bool)
+        return self.state[:, self.physics.observed], {}
+
+    def step(self, actions):
+        fresh = self.ended
+        self.state, reward, fallen = self.physics.step(self.state, actions)
+        self.elapsed += 1
+        if fresh.any():
+            self.state[fresh] = self.physics.start(self.np_random)[fresh]
+            self.elapsed[fresh], reward[fresh], fallen[fresh] = 0, 0.0, False
+        truncated = self.elapsed >= self.physics.task.steps
+        self.ended = fallen | truncated
+        return self.state[:, self.physics.observed], reward, fallen, truncated, {}
+
+    def rollout_value_and_grad(self, weights=None, steps=100, hidden=32, seed=0):
+        """The loss of a policy, and its gradient through the physics by the policy's weights: analytic policy gradients.
+
+        The policy is a network with one hidden layer from states to controls (costate.closed_loop); weights: {name: array} of the
+        parameters 'policy/...', None: as they are drawn from `seed`. All worlds start where reset() put them. The loss is the negative
+        mean of the task's final forward speed or uprightness.
+        """
+        key = (steps, hidden, seed)
+        if getattr(self, "_key", None) != key:
+            system = _core.closed_loop(self.physics.system, hidden=hidden, seed=seed)
+            self._sim, self._key = system.rollout(steps * self.physics.task.frame_skip, active=["policy/**"],
+                                                  checkpoints=_core.segments(), dtype=self.physics.dtype), key
+        task = self.physics.task
+        if task.upright:
+            i, sign = task.upright
+            goal = loss.expression(f"{-sign}*cos({'q' if self.physics.nq == 1 else f'q[{i}]'})")
+        else:
+            goal = loss.final_value("v", task.forward, -1.0)
+        value, gradient = self._sim.value_and_grad(self.state, p=weights, loss=goal)
+        return value / self.num_envs, {name: g / self.num_envs for name, g in gradient.parameters.items()}
+
+
+def rollout_value_and_grad(env, weights=None, **options):
+    return env.rollout_value_and_grad(weights, **options)
+
+
+for _name in TASKS:
+    if f"costate/{_name}-v0" not in gymnasium.registry:
+        gymnasium.register(f"costate/{_name}-v0", entry_point="costate.gym:Env", kwargs={"task": _name})

@@ -1,0 +1,43 @@
+"""The example scripts run, and find what they should."""
+import importlib
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples/python"
+
+
+def run(name, tmp_path, monkeypatch, *needed, draws=True):
+    for module in needed:
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    options = types.SimpleNamespace(quick=True, picture=str(tmp_path / "picture.png") if draws else None)
+    sys.modules.pop(name, None)
+    result = importlib.import_module(name).main(options)
+    assert not draws or (tmp_path / "picture.png").stat().st_size > 5000
+    return result
+
+
+@pytest.mark.parametrize("name, module", [("fit_pendulum_torch", "torch"), ("lennard_jones_optax", "optax")])
+def test_parameters_are_found(name, module, tmp_path, monkeypatch):
+    found, truth = run(name, tmp_path, monkeypatch, "matplotlib", module)
+    for key, value in truth.items():
+        assert found[key] == pytest.approx(value, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["neural_ode", "residual_physics"])
+def test_networks_learn(name, tmp_path, monkeypatch):
+    losses, error = run(name, tmp_path, monkeypatch, "matplotlib")
+    assert losses[-1] < 0.05 * losses[0] and error < 0.5
+
+
+def test_a_policy_learns_to_hop_through_contact(tmp_path, monkeypatch):
+    losses, further = run("hopper_policy", tmp_path, monkeypatch, "matplotlib", "gymnasium")
+    assert min(losses) < losses[0] - 1 and further > 0.3
+
+
+def test_the_gradient_of_a_liquid_goes_downhill(tmp_path, monkeypatch):
+    losses = run("coffee_pour", tmp_path, monkeypatch, "gymnasium", draws=False)
+    assert len(losses) == 2 and losses[1] < losses[0]
