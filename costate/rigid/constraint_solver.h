@@ -13,6 +13,8 @@
 // Tests: tests/rigid/constraints_test.cpp, parity_test.cpp.
 #pragma once
 
+#include <type_traits>
+
 #include "costate/ad/dual.h"
 #include "costate/rigid/constraint_rows.h"
 #include "costate/rigid/crba.h"
@@ -75,20 +77,61 @@ COSTATE_INLINE void evaluate_group(const Constraints& cons, const ConstraintGrou
   }
 }
 
-// c.y for given a; forces, slopes and zones.
+// Calls visit(rows) with the number of a group's rows as a constant where it is a common one: loops over rows unroll.
+template <class Visit>
+COSTATE_INLINE void with_rows(int rows, const Visit& visit) {
+  switch (rows) {
+    case 1:
+      return visit(std::integral_constant<int, 1>());
+    case 2:
+      return visit(std::integral_constant<int, 2>());
+    case 3:
+      return visit(std::integral_constant<int, 3>());
+    case 4:
+      return visit(std::integral_constant<int, 4>());
+    default:
+      return visit(std::integral_constant<int, 6>());
+  }
+}
+
+// out = J x of one group
+template <class S>
+COSTATE_INLINE void multiply_group(const ConstraintGroup& g, const ConstraintData<S>& c, const S* x, S* out) {
+  with_rows(g.rows, [&](auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    const int n = int(g.dofs.size());
+    const S* J = c.J.data() + g.jacobian;
+    S sum[kRows];
+    for (int i = 0; i < kRows; ++i) sum[i] = S(0);
+    for (int k = 0; k < n; ++k) {
+      const S value = x[g.dofs[static_cast<std::size_t>(k)]];
+      for (int i = 0; i < kRows; ++i) sum[i] += J[i * n + k] * value;
+    }
+    for (int i = 0; i < kRows; ++i) out[i] = sum[i];
+  });
+}
+
+// c.y for given a.
+template <class S>
+void locate_rows(const Constraints& cons, const S* a, ConstraintData<S>& c) {
+  for_each_active(cons, c, [&](const ConstraintGroup& g) {
+    S* y = c.y.data() + g.row;
+    multiply_group(g, c, a, y);
+    for (int i = 0; i < g.rows; ++i) y[i] -= c.aref[static_cast<std::size_t>(g.row + i)];
+  });
+}
+
+// Forces, slopes and zones at c.y.
+template <class S>
+void evaluate_groups(const Constraints& cons, ConstraintData<S>& c) {
+  for_each_active(cons, c, [&](const ConstraintGroup& g) { evaluate_group(cons, g, c); });
+}
+
+// Both, for given a.
 template <class S>
 void evaluate_rows(const Constraints& cons, const S* a, ConstraintData<S>& c) {
-  for_each_active(cons, c, [&](const ConstraintGroup& g) {
-    const int n = int(g.dofs.size());
-    for (int i = 0; i < g.rows; ++i) {
-      const auto row = static_cast<std::size_t>(g.row + i);
-      const S* J = c.J.data() + g.jacobian + i * n;
-      S y = -c.aref[row];
-      for (int k = 0; k < n; ++k) y += J[k] * a[g.dofs[static_cast<std::size_t>(k)]];
-      c.y[row] = y;
-    }
-    evaluate_group(cons, g, c);
-  });
+  locate_rows(cons, a, c);
+  evaluate_groups(cons, c);
 }
 
 // out += sign J' values
@@ -96,27 +139,25 @@ template <class S>
 void add_transposed(const Constraints& cons, const ConstraintData<S>& c, const S* values, const S& sign,
                     S* out) {
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
-    const int n = int(g.dofs.size());
-    for (int i = 0; i < g.rows; ++i) {
-      const S value = sign * values[g.row + i];
-      const S* J = c.J.data() + g.jacobian + i * n;
-      for (int k = 0; k < n; ++k) out[g.dofs[static_cast<std::size_t>(k)]] += J[k] * value;
-    }
+    with_rows(g.rows, [&](auto rows) {
+      constexpr int kRows = decltype(rows)::value;
+      const int n = int(g.dofs.size());
+      const S* J = c.J.data() + g.jacobian;
+      S value[kRows];
+      for (int i = 0; i < kRows; ++i) value[i] = sign * values[g.row + i];
+      for (int k = 0; k < n; ++k) {
+        S sum = J[k] * value[0];
+        for (int i = 1; i < kRows; ++i) sum += J[i * n + k] * value[i];
+        out[g.dofs[static_cast<std::size_t>(k)]] += sum;
+      }
+    });
   });
 }
 
 // out = J x
 template <class S>
 void multiply_rows(const Constraints& cons, const ConstraintData<S>& c, const S* x, S* out) {
-  for_each_active(cons, c, [&](const ConstraintGroup& g) {
-    const int n = int(g.dofs.size());
-    for (int i = 0; i < g.rows; ++i) {
-      const S* J = c.J.data() + g.jacobian + i * n;
-      S sum(0);
-      for (int k = 0; k < n; ++k) sum += J[k] * x[g.dofs[static_cast<std::size_t>(k)]];
-      out[g.row + i] = sum;
-    }
-  });
+  for_each_active(cons, c, [&](const ConstraintGroup& g) { multiply_group(g, c, x, out + g.row); });
 }
 
 // values <- S values, with the slopes of the rows
@@ -137,17 +178,67 @@ void multiply_slopes(const Constraints& cons, const ConstraintData<S>& c, S* val
 // H += J' S J of a contact: its rows together.
 template <class S>
 void add_contact_block(const ConstraintGroup& g, ConstraintData<S>& c) {
-  const int n = int(g.dofs.size());
-  const S *J = c.J.data() + g.jacobian, *block = c.block.data() + g.block;
-  const int* entry = g.entries.data();
-  for (int a = 0; a < n; ++a) {
-    S column[kMostRows], scaled[kMostRows];
-    for (int i = 0; i < g.rows; ++i) column[i] = J[i * n + a];
-    multiply_block(g.rows, block, static_cast<const S*>(column), scaled);
-    for (int b = 0; b <= a; ++b) {
-      S sum = scaled[0] * J[b];
-      for (int i = 1; i < g.rows; ++i) sum += scaled[i] * J[i * n + b];
-      c.H[static_cast<std::size_t>(*entry++)] += sum;
+  with_rows(g.rows, [&](auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    const int n = int(g.dofs.size());
+    const S *J = c.J.data() + g.jacobian, *block = c.block.data() + g.block;
+    const int* entry = g.entries.data();
+    S* H = c.H.data();
+    for (int a = 0; a < n; ++a) {
+      S column[kRows], scaled[kRows];
+      for (int i = 0; i < kRows; ++i) column[i] = J[i * n + a];
+      multiply_block(kRows, block, static_cast<const S*>(column), scaled);
+      for (int b = 0; b <= a; ++b) {
+        S sum = scaled[0] * J[b];
+        for (int i = 1; i < kRows; ++i) sum += scaled[i] * J[i * n + b];
+        H[*entry++] += sum;
+      }
+    }
+  });
+}
+
+// The factor of a matrix whose rows are nested as crba.h describes. Where a row's parent is the row before it, the two are eliminated
+// together: the rows above are read and written once for both.
+template <class S>
+void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
+  for (int k = int(dofs.size()) - 1; k >= 0; --k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+    S* row = H + dof.row;
+    const S inverse = S(1) / row[0];
+    inverse_D[k] = inverse;
+    int ancestor = dof.parent;
+    if (ancestor != k - 1 || k == 0) {
+      for (int t = 1; t < dof.depth; ++t) {
+        const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+        S* target = H + up.row;
+        const S scale = inverse * row[t];
+        for (int s = 0; s < up.depth; ++s) target[s] -= scale * row[t + s];
+        row[t] = scale;
+        ancestor = up.parent;
+      }
+      continue;
+    }
+    const TreeDof& next = dofs[static_cast<std::size_t>(--k)];
+    S* second = H + next.row;
+    const S first_scale = inverse * row[1];
+    for (int s = 0; s < next.depth; ++s) second[s] -= first_scale * row[1 + s];
+    row[1] = first_scale;
+    const S second_inverse = S(1) / second[0];
+    inverse_D[k] = second_inverse;
+    ancestor = next.parent;
+    for (int t = 1; t < next.depth; ++t) {
+      const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+      S* target = H + up.row;
+      const S one = inverse * row[t + 1], two = second_inverse * second[t];
+      for (int s = 0; s < up.depth; ++s) {
+        S value = target[s];
+        value -= one * row[t + 1 + s];
+        value -= two * second[t + s];
+        target[s] = value;
+      }
+      row[t + 1] = one;
+      second[t] = two;
+      ancestor = up.parent;
     }
   }
 }
@@ -175,7 +266,7 @@ void factor_newton_matrix(const Constraints& cons, ConstraintData<S>& c) {
       }
     }
   });
-  factor(cons.dofs, c.H.data(), c.inverse_D.data());
+  factor_in_pairs(cons.dofs, c.H.data(), c.inverse_D.data());
 }
 
 // The gradient at c.a (with c.Ma and the rows evaluated) and Newton's direction.
@@ -235,10 +326,13 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
         cons, c, [&](const ConstraintGroup& g) { along_direction(cons, g, c, t, slope, curvature, other); });
     return slope;
   };
+  // Newton's method between bounds. On a line with kinks it may jump to and fro between two points: those are the bounds then, and a
+  // step that ends on one is replaced by the middle; so is one after three steps that have not halved the distance.
   changed = mask_t<S>(false);
-  S t(1), curvature, low(0), high(0);
+  const S tolerance = S(T(sizeof(T) == 8 ? 1e-12 : 1e-5)), half(T(0.5));
+  S t(1), curvature, low(0), high(0), width(0);
   mask_t<S> bounded(false), searching(false);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 60; ++i) {
     mask_t<S> other(false);
     const S slope = at(t, curvature, other);
     if (i == 0) {
@@ -249,12 +343,16 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
     high = select(past, t, high);
     low = select(past, low, t);
     bounded = bounded | past;
-    const S newton = t - slope / select(curvature > S(0), curvature, S(1));
-    const S middle = select(bounded, S(T(0.5)) * (low + high), S(2) * t);
-    const mask_t<S> inside = (newton >= low) & ((newton <= high) | !bounded);
-    const S next = select(inside, newton, middle);
-    searching = searching & (abs(next - t) > S(T(sizeof(T) == 8 ? 1e-12 : 1e-5)) * t);
-    t = select(searching, next, t);
+    const S newton = t - slope / select(curvature > S(0), curvature, S(1)), distance = high - low;
+    searching = searching & (abs(newton - t) > tolerance * t);
+    const S edge = tolerance * distance;
+    mask_t<S> inside = (newton > low + edge) & ((newton < high - edge) | !bounded);
+    if (i % 3 == 2) {
+      inside = inside & ((distance < half * width) | (width == S(0)));
+      width = select(bounded, distance, S(0));
+    }
+    const S middle = select(bounded, half * (low + high), S(2) * t);
+    t = select(searching, select(inside, newton, middle), t);
     if (!any(searching)) break;
   }
   return t;
@@ -266,9 +364,11 @@ void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, 
   using T = value_t<S>;
   const S tolerance = S(T(sizeof(T) == 8 ? 1e-28 : 1e-12));
   mask_t<S> running = c.worlds;
+  // Along a step M a and y move with a: no product with M or J is formed twice. What rounding that leaves, the last step takes off.
+  multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());
+  locate_rows(cons, static_cast<const S*>(c.a.data()), c);
   for (int iteration = 0; iteration < cons.iterations; ++iteration) {
-    multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());
-    evaluate_rows(cons, c.a.data(), c);
+    evaluate_groups(cons, c);
     newton_direction(cons, tau, c);
     S square(0), scale(0);
     for (std::size_t i = 0; i < c.a.size(); ++i) {
@@ -281,7 +381,14 @@ void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, 
     multiply_mass(tree, c.mass.data(), c.direction.data(), c.Md.data());
     mask_t<S> changed;
     const S t = select(running, step_length(cons, tau, c, changed), S(0));
-    for (std::size_t i = 0; i < c.a.size(); ++i) c.a[i] += t * c.direction[i];
+    for (std::size_t i = 0; i < c.a.size(); ++i) {
+      c.a[i] += t * c.direction[i];
+      c.Ma[i] += t * c.Md[i];
+    }
+    for_each_active(cons, c, [&](const ConstraintGroup& g) {
+      for (int i = g.row; i < g.row + g.rows; ++i)
+        c.y[static_cast<std::size_t>(i)] += t * c.Jd[static_cast<std::size_t>(i)];
+    });
     running = running & changed;
     if (!any(running)) break;
   }
