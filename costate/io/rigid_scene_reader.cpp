@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "costate/core/error.h"
@@ -24,6 +25,22 @@ constexpr long kMostPoints = 1'000'000;
 std::string beside(const std::string& file, const std::string& path) {
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos || path.starts_with('/') ? path : file.substr(0, slash + 1) + path;
+}
+
+// In quotes, whatever is in it.
+std::string toml_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    char code[8];
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      std::snprintf(code, sizeof code, "\\u%04x", unsigned(c));
+      quoted += code;
+    } else {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
 }
 
 }  // namespace
@@ -305,17 +322,20 @@ RigidScene load_rigid_scene(const std::string& path, const std::vector<Setting>&
 }
 
 RigidScene scene_of_model(const std::string& path, const std::vector<Setting>& settings) {
-  // The path as a TOML string; what it says is said in terms of the model's own file.
-  std::string quoted;
-  for (const char c : std::filesystem::absolute(path).string())
-    quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   const rigid::Model model = rigid::load(path);
-  std::string start;
+  std::string text =
+      "[model]\nfile = " + toml_string(std::filesystem::absolute(path).string()) + "\n[run]\n[start]\n";
   if (!model.keyframes.empty() && !model.keyframes[0].name.empty())
-    start = "keyframe = \"" + model.keyframes[0].name + "\"\n";
-  return parse_rigid_scene(
-      "[model]\nfile = \"" + quoted + "\"\n[run]\n[start]\n" + start + "[parameters]\n[controls]\n[record]\n",
-      path, settings);
+    text += "keyframe = " + toml_string(model.keyframes[0].name) + "\n";
+  text += "[parameters]\n[controls]\n[record]\n";
+  try {
+    return parse_rigid_scene(text, path, settings);
+  } catch (const Error& error) {
+    // Lines of that text are nobody's business: the user has a model and settings.
+    const Error::Message& m = error.message();
+    if (!m.where.starts_with(path + ":")) throw;
+    throw Error({m.what.substr(0, m.what.find('\n')), path, m.advice}, error.kind());
+  }
 }
 
 RigidScene shortened(const RigidScene& scene, std::int64_t steps) {

@@ -1,5 +1,6 @@
 #include "costate/rigid/observer.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "costate/core/error.h"
@@ -240,6 +241,10 @@ Observer::Observer(const Model& model, const Signature& system, const std::vecto
   auto plan = std::make_shared<Plan>();
   Signature own;
   plan->tree = make_tree(model, add_parameters(model, own));
+  const std::vector<Field>&ours = own.fields(Role::parameter), &theirs = system.fields(Role::parameter);
+  const auto same = [](const Field& a, const Field& b) { return a.name == b.name && a.size == b.size; };
+  if (theirs.size() < ours.size() || !std::equal(ours.begin(), ours.end(), theirs.begin(), same))
+    throw Error("an observer's system must begin with the parameters of its model");
   plan->defaults = defaults_of(own);
   plan->all.parameters.assign(own.fields(Role::parameter).size(), true);
   for (const Field& f : system.fields(Role::state)) plan->signature.state(f.name, f.size, f.unit);

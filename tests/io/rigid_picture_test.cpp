@@ -32,7 +32,7 @@ rigid::Model every_shape() {
     </body>
   </worldbody>
 </mujoco>)",
-                                          "shapes.xml"));
+                                   "shapes.xml"));
 }
 
 TEST(RigidPicture, ShowsEveryShapeWhereItIs) {
@@ -70,8 +70,8 @@ TEST(RigidPicture, ShowsEveryShapeWhereItIs) {
 TEST(RigidPicture, TheFloorLiesUnderWhatMoves) {
   const rigid::Model model =
       rigid::compile(parse_mjcf("<mujoco><worldbody><body><freejoint/><geom type='capsule' size='0.1 "
-                                       "0.4'/></body></worldbody></mujoco>",
-                                       "pill.xml"));
+                                "0.4'/></body></worldbody></mujoco>",
+                                "pill.xml"));
   const rigid::Observer observer(model, rigid::make_system<double>(model)->signature(), {});
   RigidPicture picture(model);
   std::vector<double> x = rigid::initial_state(model);

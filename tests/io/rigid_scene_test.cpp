@@ -104,6 +104,17 @@ TEST(RigidScene, AModelAloneIsAScene) {
   EXPECT_GT(problem.record({}, nullptr).frames, 2);
 }
 
+TEST(RigidScene, MistakesOfAModelAloneAreToldWithoutLinesThatNobodyWrote) {
+  const std::string model = kScenes + "double_pendulum.xml";
+  try {
+    scene_of_model(model, {{"run.dt", "-1"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().where, model);
+    EXPECT_EQ(error.message().what, "dt must be greater than zero");
+  }
+}
+
 TEST(RigidScene, OptimisationIsResumedWithTheSameBits) {
   const std::string state =
       (std::filesystem::temp_directory_path() / ("costate_rigid_" + std::to_string(getpid()) + ".json"))

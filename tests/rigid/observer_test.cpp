@@ -141,6 +141,9 @@ TEST(Observer, MisspeltPathsAreErrorsThatNameTheNearest) {
   EXPECT_NE(complaint("joint/wrist/xaxis").find("has no 'xaxis'"), std::string::npos);
   EXPECT_NE(complaint("rotor").find("no quantity"), std::string::npos);
   EXPECT_NE(complaint("site/rotor/com").find("centre of mass"), std::string::npos);
+  Model other = model;
+  other.bodies[2].name = "leg";
+  EXPECT_THROW(Observer(other, system->signature(), {}), Error);
 }
 
 }  // namespace
