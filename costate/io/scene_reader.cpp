@@ -54,8 +54,8 @@ SceneReader::SceneReader(TomlDocument document, const std::vector<Setting>& sett
 
 Scene SceneReader::read() {
   document_.require_known_keys(root_,
-                               {"title", "domain", "walls", "materials", "colliders", "bodies", "fill", "loss",
-                                "regularise", "optimize", "record"},
+                               {"title", "domain", "walls", "materials", "colliders", "bodies", "fill",
+                                "loss", "regularise", "optimize", "record"},
                                "the file");
   if (const TomlValue* title = root_.find("title")) scene_.title = string(*title, "title");
   read_domain();
