@@ -100,12 +100,15 @@ void draw(const Task& task, const Result& result, const std::string& path) {
   const char* colours[] = {figure::kGrey, figure::kOrange, figure::kBlue, figure::kGreen};
   const mpm::Model& model = task.model;
   const auto D = std::size_t(model.dimension);
+  const double width = model.dx * model.nodes[0];
+  double top = 0;
+  for (const auto* x : {&result.start, &result.after})
+    for (std::size_t i = 1; i < x->size(); i += D) top = std::max(top, double((*x)[i]));
   figure::Figure picture;
   for (const bool end : {false, true}) {
     const std::vector<float>& x = end ? result.after : result.start;
     auto& panel = picture.panel(end ? "after learning: at the end" : "at the start", "");
-    const double width = model.dx * model.nodes[0];
-    panel.y_range(0, 0.62 * width);
+    panel.y_range(0, std::max(0.4 * width, top + model.dx));
     for (std::size_t m = model.materials.size(); m-- > 0;) {
       std::vector<figure::Point> dots;
       for (std::size_t p = 0; p < model.particles.material.size(); ++p)

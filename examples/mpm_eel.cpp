@@ -10,7 +10,7 @@ using namespace costate;
 
 int main(int argc, char** argv) {
   // [eel]
-  creature::Task task{.counted = {0}, .steps = 600, .hold = 6, .period = 0.3, .rate = 0.4};
+  creature::Task task{.counted = {0}, .steps = 600, .hold = 6, .period = 0.3, .rate = 0.3};
   mpm::Model& model = task.model;
   model.dimension = 2;
   model.nodes = {60, 34, 1};
@@ -20,9 +20,9 @@ int main(int argc, char** argv) {
   model.materials = {{.name = "eel",
                       .kind = mpm::MaterialKind::muscle,
                       .density = 1000,
-                      .E = 2e4,
+                      .E = 5e4,
                       .nu = 0.3,
-                      .strength = 8e3,
+                      .strength = 4e3,
                       .fibre = {1, 0, 0}},
                      {.name = "liquid",
                       .kind = mpm::MaterialKind::liquid,
@@ -59,5 +59,5 @@ int main(int argc, char** argv) {
       static_cast<long long>(mpm::particle_count(model)), model.actuators, 100 * result.first,
       double(task.steps) * model.dt, 100 * result.best);
   if (argc > 2) creature::draw(task, result, argv[2]);
-  return result.best > 0.02 && result.best > 3 * result.first ? 0 : 1;
+  return result.best > 0.015 && result.best > 3 * result.first ? 0 : 1;
 }

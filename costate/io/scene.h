@@ -33,7 +33,7 @@ struct Regulariser {
 
 // What the recording of a scene looks like.
 struct SceneLook {
-  std::vector<Color> material_colors, collider_colors;
+  std::vector<Color> material_colors, collider_colors, body_colors;
   std::vector<float> collider_opacity;
   double frames_per_second = 30;
   Camera camera = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costate/core/quat.h"
 #include "costate/io/scene_summary.h"
 #include "costate/mpm/system.h"
 
@@ -259,6 +260,19 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
   const std::int64_t width = system_->signature().controls();
   std::vector<double> sums(scene_.losses.size(), 0.0);
   SceneOutcome result;
+  std::vector<Body> free_bodies;
+  for (std::size_t b = 0; b < scene_.model.bodies.size(); ++b) {
+    const mpm::Body& body = scene_.model.bodies[b];
+    mpm::Shape shown = body.shape;
+    // A box of two dimensions is drawn as thick as it is thin.
+    if (dimension == 2 && shown.kind == mpm::ShapeKind::box)
+      shown.size[2] = std::min(shown.size[0], shown.size[1]);
+    free_bodies.push_back({.name = body.name,
+                           .shape = picture_of(shown),
+                           .color = scene_.look.body_colors[b],
+                           .opacity = 1,
+                           .poses = {}});
+  }
   const auto look = [&](std::int64_t k) {
     for (std::size_t j = 0; j < scene_.losses.size(); ++j) {
       const LossTerm& term = scene_.losses[j];
@@ -279,6 +293,23 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
             there ? float(a.x0[std::size_t(particles_.offset) + i * dimension + d]) : 0.0F);
       }
       r.particles.speeds.push_back(float(std::sqrt(square)));
+    }
+    for (std::size_t b = 0; b < free_bodies.size(); ++b) {
+      const mpm::Body& body = scene_.model.bodies[b];
+      const auto at = [&](const char* name, std::size_t i) {
+        const Field& f = system_->signature().find(Role::state, "body/" + body.name + "/" + name);
+        return double(a.x0[std::size_t(f.offset) + i]);
+      };
+      std::array<double, 3> position = {0, 0, 0}, rotation = {0, 0, 0};
+      for (std::size_t d = 0; d < dimension; ++d) position[d] = at("position", d);
+      if (dimension == 3) {
+        const Vec3<double> phi = log_map(Quat<double>{at("orientation", 0), at("orientation", 1),
+                                                      at("orientation", 2), at("orientation", 3)});
+        rotation = {phi.x, phi.y, phi.z};
+      } else {
+        rotation[2] = at("orientation", 0);
+      }
+      free_bodies[b].poses.push_back(picture_pose(body.shape, position, rotation));
     }
   };
   look(0);
@@ -310,6 +341,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
     }
     r.bodies.push_back(std::move(body));
   }
+  for (Body& body : free_bodies) r.bodies.push_back(std::move(body));
   for (std::size_t j = 0; j < sums.size(); ++j) {
     result.terms.emplace_back(scene_.losses[j].name, sums[j]);
     result.loss += sums[j];

@@ -54,14 +54,15 @@ SceneReader::SceneReader(TomlDocument document, const std::vector<Setting>& sett
 
 Scene SceneReader::read() {
   document_.require_known_keys(root_,
-                               {"title", "domain", "walls", "materials", "colliders", "fill", "loss",
-                                "regularise", "optimize", "record"},
+                               {"title", "domain", "walls", "materials", "colliders", "bodies", "fill",
+                                "loss", "regularise", "optimize", "record"},
                                "the file");
   if (const TomlValue* title = root_.find("title")) scene_.title = string(*title, "title");
   read_domain();
   read_walls();
   read_materials();
   read_colliders();
+  read_bodies();
   read_fills();
   choose_time_step();
   read_losses();

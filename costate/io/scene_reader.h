@@ -24,6 +24,9 @@ class SceneReader : private SceneTables {
   // scene_reader_colliders.cpp
   void read_colliders();
   void read_collider(const TomlValue& v);
+  void read_bodies();
+  void read_body(const TomlValue& v);
+  void read_rotation(const TomlValue& v, std::array<double, 3>& rotation) const;
   Motion read_motion(const TomlValue& v, const std::string& collider) const;
   mpm::Shape read_shape(const TomlValue& v) const;
 

@@ -111,13 +111,7 @@ void SceneReader::read_collider(const TomlValue& v) {
   } else {
     c.position = vector(
         required(v, "position", "this collider", "add position = [0.1, 0.0, 0.1], or a motion"), "position");
-    if (const TomlValue* r = v.find("rotation_deg")) {
-      // About z in two dimensions, a rotation vector in three.
-      const std::vector<double> list =
-          r->is(Kind::number) ? std::vector<double>{0, 0, r->number} : numbers(*r, "rotation_deg");
-      if (list.size() != 3) document_.fail(r->place, "rotation_deg must be an angle about z, or 3 numbers");
-      for (std::size_t i = 0; i < 3; ++i) c.rotation[i] = list[i] * 3.14159265358979323846 / 180;
-    }
+    read_rotation(v, c.rotation);
   }
   collider_names_.push_back(c.name);
   scene_.look.collider_colors.push_back(v.find("color") ? color(*v.find("color")) : 0xb8bcc2);
@@ -128,6 +122,56 @@ void SceneReader::read_collider(const TomlValue& v) {
   }
   scene_.look.collider_opacity.push_back(float(opacity));
   scene_.model.colliders.push_back(std::move(c));
+}
+
+// About z in two dimensions, a rotation vector in three.
+void SceneReader::read_rotation(const TomlValue& v, std::array<double, 3>& rotation) const {
+  const TomlValue* r = v.find("rotation_deg");
+  if (!r) return;
+  const std::vector<double> list =
+      r->is(Kind::number) ? std::vector<double>{0, 0, r->number} : numbers(*r, "rotation_deg");
+  if (list.size() != 3) document_.fail(r->place, "rotation_deg must be an angle about z, or 3 numbers");
+  for (std::size_t i = 0; i < 3; ++i) rotation[i] = list[i] * 3.14159265358979323846 / 180;
+}
+
+void SceneReader::read_bodies() {
+  const std::vector<TomlValue>* list = tables("bodies", 64);
+  if (!list) return;
+  for (const TomlValue& v : *list) read_body(v);
+}
+
+// A free rigid body. Its mass and inertia come from its density.
+void SceneReader::read_body(const TomlValue& v) {
+  document_.require_known_keys(v,
+                               {"name", "shape", "position", "rotation_deg", "velocity", "density", "contact",
+                                "friction", "band", "color"},
+                               "[[bodies]]");
+  mpm::Body b;
+  b.name = string(required(v, "name", "this body", "add name = \"ball\""), "name");
+  if (b.name.empty() || b.name.find_first_of("/.*[]") != std::string::npos)
+    document_.fail(v.find("name")->place, "a name must not be empty and has none of / . * [ ]");
+  for (const mpm::Body& other : scene_.model.bodies)
+    if (other.name == b.name) document_.fail(v.find("name")->place, "there are two bodies '" + b.name + "'");
+  b.shape = read_shape(required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
+  if (b.shape.kind == mpm::ShapeKind::half_space)
+    document_.fail(v.find("shape")->place, "a half space has no end, and no mass", "give a box");
+  b.position = vector(required(v, "position", "this body", "add position = [0.1, 0.0, 0.1]"), "position");
+  read_rotation(v, b.rotation);
+  if (const TomlValue* n = v.find("velocity")) b.velocity = vector(*n, "velocity");
+  if (const TomlValue* n = v.find("contact")) {
+    b.contact = contact(*n);
+    if (b.contact == mpm::Contact::sticky)
+      document_.fail(n->place, "a body's contact is slip, separate or coulomb");
+  }
+  if (const TomlValue* n = v.find("friction")) {
+    b.friction = number(*n, "friction");
+    if (b.friction < 0) document_.fail(n->place, "friction must not be negative");
+  }
+  if (const TomlValue* n = v.find("band")) b.band = positive(*n, "band");
+  mpm::set_density(b, positive(required(v, "density", "this body", "add density = 500"), "density"),
+                   scene_.model.dimension);
+  scene_.look.body_colors.push_back(v.find("color") ? color(*v.find("color")) : 0xc8553d);
+  scene_.model.bodies.push_back(std::move(b));
 }
 
 Motion SceneReader::read_motion(const TomlValue& v, const std::string& collider) const {

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/mpm/material_numbers.h"
+#include "costate/mpm/number_text.h"
 
 namespace costate::mpm {
 
@@ -114,15 +115,15 @@ void check_material(const Model& model, const Material& m) {
     const bool may_vanish = name == "viscosity" || name == "hardening" || name == "friction_angle" ||
                             name == "critical_compression" || name == "critical_stretch";
     if (!std::isfinite(value) || (!signed_number && !(may_vanish ? value >= 0 : value > 0)))
-      throw Error(who + " needs a positive " + name + ", not " + std::to_string(value));
+      throw Error(who + " needs a positive " + name + ", not " + text_of(value));
     // The cone would open into the wrong half; the smallest stretch would not be one.
     if (name == "friction_angle" && !(value < 1.5707963267948966))
-      throw Error(who + " needs a friction_angle below pi/2, not " + std::to_string(value));
+      throw Error(who + " needs a friction_angle below pi/2, not " + text_of(value));
     if (name == "critical_compression" && !(value < 1))
-      throw Error(who + " needs a critical_compression below 1, not " + std::to_string(value));
+      throw Error(who + " needs a critical_compression below 1, not " + text_of(value));
   }
   if (m.kind != MaterialKind::liquid && !(m.nu > -1 && m.nu < 0.5))
-    throw Error(who + " needs -1 < nu < 0.5, not " + std::to_string(m.nu));
+    throw Error(who + " needs -1 < nu < 0.5, not " + text_of(m.nu));
   for (const std::string& name : m.per_particle) {
     const auto known = parameters_of(m.kind);
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -130,9 +131,9 @@ void check_material(const Model& model, const Material& m) {
   }
   const double courant = sound_speed(m) * model.dt / model.dx;
   if (courant > 1) {
-    throw Error({who + ": sound crosses " + std::to_string(courant) + " cells in a step",
+    throw Error({who + ": sound crosses " + text_of(courant) + " cells in a step",
                  {},
-                 "reduce dt below " + std::to_string(model.dx / sound_speed(m)) +
+                 "reduce dt below " + text_of(model.dx / sound_speed(m)) +
                      ", or make the material softer or the cells larger"});
   }
 }
@@ -178,6 +179,33 @@ std::int64_t fill(Model& model, const Shape& shape, const Vector& position, doub
     }
   }
   return added;
+}
+
+void set_density(Body& body, double density, int dimension) {
+  check(body.shape);
+  Vector low, high;
+  bounds(body.shape, low, high);
+  constexpr int kPoints = 80;  // along each axis
+  double inside = 0, square[3] = {0, 0, 0}, cell = 1;
+  const auto place = [&](std::size_t a, int i) {
+    return low[a] + (high[a] - low[a]) * (double(i) + 0.5) / kPoints;
+  };
+  for (int a = 0; a < dimension; ++a)
+    cell *= (high[static_cast<std::size_t>(a)] - low[static_cast<std::size_t>(a)]) / kPoints;
+  for (int i = 0; i < kPoints; ++i) {
+    for (int j = 0; j < kPoints; ++j) {
+      for (int k = 0; k < (dimension == 3 ? kPoints : 1); ++k) {
+        const Vector x = {place(0, i), place(1, j), dimension == 3 ? place(2, k) : 0.0};
+        if (!(signed_distance(body.shape, x) < 0)) continue;
+        inside += 1;
+        for (std::size_t a = 0; a < 3; ++a) square[a] += x[a] * x[a];
+      }
+    }
+  }
+  body.mass = density * cell * inside;
+  const double share = density * cell;
+  body.inertia = {share * (square[1] + square[2]), share * (square[0] + square[2]),
+                  share * (square[0] + square[1])};
 }
 
 void check(const Model& model) {

@@ -140,6 +140,9 @@ struct Model {
 std::int64_t fill(Model& model, const Shape& shape, const Vector& position, double spacing, int material,
                   const Vector& velocity = {0, 0, 0});
 
+// Mass, and inertia about its own axes, of a body of this density [kg/m^3; in two dimensions kg/m^2], from points inside its shape.
+void set_density(Body& body, double density, int dimension);
+
 std::int64_t particle_count(const Model& model);
 
 // Throws an Error for everything that can be told before the first step.

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "costate/mpm/number_text.h"
 
 namespace costate::mpm {
 
@@ -85,7 +86,7 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
   for (std::int64_t p : outside_) {
     if (p < 0) continue;
     std::string position;
-    for (int a = 0; a < D; ++a) position += (a ? ", " : "") + std::to_string(double(x[p * D + a]));
+    for (int a = 0; a < D; ++a) position += (a ? ", " : "") + text_of(double(x[p * D + a]));
     throw Error({"particle " + std::to_string(p) + " at (" + position + ") is outside the grid",
                  "step " + std::to_string(step),
                  "give that side of the grid a wall, enlarge `nodes`, or reduce dt if the motion diverges"},

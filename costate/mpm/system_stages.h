@@ -9,6 +9,7 @@
 #include "costate/core/parallel.h"
 #include "costate/mpm/body_stage.h"
 #include "costate/mpm/grid_velocity.h"
+#include "costate/mpm/number_text.h"
 #include "costate/mpm/particle_stage.h"
 #include "costate/mpm/particle_transpose.h"
 #include "costate/mpm/system.h"
@@ -504,7 +505,7 @@ void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::
   throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
                    "\") is inverted: the determinant of its deformation gradient is not positive",
                "step " + std::to_string(at.k),
-               "reduce dt (now " + std::to_string(model_.dt) + "), or make the material stiffer"},
+               "reduce dt (now " + text_of(model_.dt) + "), or make the material stiffer"},
               Error::Kind::numerics);
 }
 
@@ -516,12 +517,11 @@ void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::
     const double v = std::abs(double(y[layout_.v + particle * D + a]));
     way = v > way || !(v == v) ? v : way;
   }
-  throw Error(
-      {"particle " + std::to_string(particle) + " moves " + std::to_string(way * double(dt) / model_.dx) +
-           " cells in one step; the largest allowed is " + std::to_string(model_.largest_courant),
-       "step " + std::to_string(at.k),
-       "reduce dt (now " + std::to_string(double(dt)) + ") or raise largest_courant"},
-      Error::Kind::numerics);
+  throw Error({"particle " + std::to_string(particle) + " moves " + text_of(way * double(dt) / model_.dx) +
+                   " cells in one step; the largest allowed is " + text_of(model_.largest_courant),
+               "step " + std::to_string(at.k),
+               "reduce dt (now " + text_of(double(dt)) + ") or raise largest_courant"},
+              Error::Kind::numerics);
 }
 
 }  // namespace costate::mpm

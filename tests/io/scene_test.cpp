@@ -55,6 +55,41 @@ TEST(Scene, IsReadAsItIsWritten) {
   EXPECT_NEAR(s.optimize->variables[8].upper, 3.14159265358979 / 2, 1e-14);
 }
 
+TEST(Scene, FreeBodiesHaveTheMassOfTheirShapes) {
+  const std::string ball = R"(
+[[bodies]]
+name = "ball"
+shape = {kind = "sphere", radius = 0.1}
+density = 500.0
+position = [0.5, 0.6, 0.5]
+velocity = [0.0, -1.0, 0.0]
+)";
+  const Scene s = parse_scene(test::paddle_scene() + ball, "paddle.toml");
+  ASSERT_EQ(s.model.bodies.size(), 1U);
+  const mpm::Body& b = s.model.bodies[0];
+  const double mass = 500 * 4.0 / 3 * 3.14159265358979 * 1e-3;
+  EXPECT_NEAR(b.mass, mass, 2e-3 * mass);
+  for (const double i : b.inertia) EXPECT_NEAR(i, 0.4 * mass * 0.01, 4e-5 * mass);
+  EXPECT_EQ(b.velocity[1], -1);
+  const auto says = [&](const std::string& old, const std::string& fresh) {
+    try {
+      parse_scene(with(test::paddle_scene() + ball, old, fresh), "paddle.toml");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(says("density = 500.0", "").find("density"), std::string::npos);
+  EXPECT_NE(
+      says("density = 500.0", "density = 500.0\ncontact = \"sticky\"").find("slip, separate or coulomb"),
+      std::string::npos);
+  EXPECT_NE(says("density = 500.0", "density = 500.0\nfriction = -1.0").find("negative"), std::string::npos);
+  EXPECT_NE(
+      says("kind = \"sphere\", radius = 0.1}\ndensity", "kind = \"half_space\"}\ndensity").find("no end"),
+      std::string::npos);
+  EXPECT_NE(says("name = \"ball\"", "name = \"a/b\"").find("must not be empty"), std::string::npos);
+}
+
 TEST(Scene, HoldsTheVolumeOfItsShapes) {
   const Scene s = parse_scene(test::paddle_scene(), "paddle.toml");
   double volume = 0;
