@@ -178,7 +178,7 @@ def main():
     here = machine()
     if options.peers:
         print("measuring the other engines", file=sys.stderr)
-        families.measure(here)
+        families.measure(here, families.concerned(options.filter))
     known = families.load(here)
     figures = [f for family in known.values() for f in peer_figures(family["lines"])]
     fastest, context, failed = measure(options.program, options.filter, options.repetitions)

@@ -15,23 +15,27 @@ CACHE = HERE.parent.parent / ".cache/peers"
 RESULTS = CACHE / "results.json"
 ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
 
+# `about`: what a filter begins with for which only these families are measured.
 FAMILIES = {
-    "scipy": {"pip": ["scipy"], "runs": [["ode_scipy.py"]]},
-    "casadi": {"pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
-    "pinocchio": {"pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "scipy": {"about": "ode", "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
+    "casadi": {"about": "ode", "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    "pinocchio": {"about": "rigid", "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "mujoco": {"about": "rigid", "pip": ["mujoco", "gymnasium", "numpy"],
+               "runs": [["rigid_mujoco.py", "--folder", str(HERE.parent.parent / "scenes")]]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
-    "torch": {"apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"], "pip": ["--no-deps", "torchdiffeq"],
+    "torch": {"about": "ode", "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"],
+              "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
                        ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
                        ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread"]]},
-    "jax": {"pip": ["jax", "diffrax"],
+    "jax": {"about": "ode", "pip": ["jax", "diffrax"],
             "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
                      ["ode_neural.py", "jax scan", "diffrax rk4"]]},
-    "warp": {"pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
+    "warp": {"about": "mpm", "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
     # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
-    "taichi": {"pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
+    "taichi": {"about": "mpm", "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
 }
 
 
@@ -100,6 +104,13 @@ def merge(new, old):
 def load(machine):
     """{family: {"when": seconds since 1970, "lines": [...]}} as measured on this machine."""
     return json.loads(RESULTS.read_text()).get(machine, {}) if RESULTS.exists() else {}
+
+
+def concerned(pattern):
+    """The families with something to say about benchmarks that match the pattern: `rigid` needs no ODE solver."""
+    subjects = {family["about"] for family in FAMILIES.values()}
+    named = {subject for subject in subjects if pattern and pattern.lstrip("^(").startswith(subject)}
+    return [name for name, family in FAMILIES.items() if not named or family["about"] in named]
 
 
 def measure(machine, families=tuple(FAMILIES)):

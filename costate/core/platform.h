@@ -12,14 +12,14 @@
 #else
 #define COSTATE_HD
 #endif
-
-// Kernels are built from small functions that must disappear into one loop.
+// Kernels are built from small functions that must disappear into one loop. (Instrumented, such loops take a compiler for ever.)
 #if defined(__CUDACC__)
 #define COSTATE_INLINE __forceinline__
+#elif defined(__SANITIZE_ADDRESS__)
+#define COSTATE_INLINE inline
 #else
 #define COSTATE_INLINE inline __attribute__((always_inline))
 #endif
-
 namespace costate {
 
 // Bytes of one SIMD register of the instruction set this file is compiled for. It shapes Pack and so the

@@ -1,9 +1,9 @@
 #include "costate/geometry/collide.h"
 
-#include <cassert>
-
 #include "costate/geometry/box_box.h"
 #include "costate/geometry/capsule_box.h"
+#include "costate/geometry/convex_contact.h"
+#include "costate/geometry/height_contact.h"
 #include "costate/geometry/plane_polyhedron.h"
 #include "costate/geometry/plane_round.h"
 #include "costate/geometry/round_pairs.h"
@@ -17,14 +17,14 @@ constexpr int kTypes = 8;
 
 // Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh.
 constexpr int kSlots[kTypes][kTypes] = {
-    {0, 0, 1, 2, 1, 4, 4, 3},  // plane
-    {0, 0, 0, 0, 0, 0, 0, 0},  // heightfield
-    {0, 0, 1, 1, 0, 1, 1, 0},  // sphere
-    {0, 0, 0, 2, 0, 0, 2, 0},  // capsule
-    {0, 0, 0, 0, 0, 0, 0, 0},  // ellipsoid
-    {0, 0, 0, 0, 0, 0, 0, 0},  // cylinder
-    {0, 0, 0, 0, 0, 0, 8, 0},  // box
-    {0, 0, 0, 0, 0, 0, 0, 0},  // mesh
+    {0, 0, 1, 2, 1, 4, 4, 4},        // plane
+    {0, 0, 16, 16, 16, 16, 16, 16},  // heightfield
+    {0, 0, 1, 1, 1, 1, 1, 1},        // sphere
+    {0, 0, 0, 2, 1, 2, 2, 2},        // capsule
+    {0, 0, 0, 0, 1, 1, 1, 1},        // ellipsoid
+    {0, 0, 0, 0, 0, 4, 4, 4},        // cylinder
+    {0, 0, 0, 0, 0, 0, 8, 4},        // box
+    {0, 0, 0, 0, 0, 0, 0, 4},        // mesh
 };
 
 constexpr int pair_code(ShapeType first, ShapeType second) { return kTypes * int(first) + int(second); }
@@ -52,7 +52,20 @@ void with_pair(ShapeType first, ShapeType second, const Visit& visit) {
     COSTATE_CASE(capsule, box);
     COSTATE_CASE(box, box);
     default:
-      assert(contact_slots(first, second) == 0);
+      if (contact_slots(first, second) == 0) return;
+      if (first == heightfield)
+        return visit([=](const Shape<S>& one, const Shape<S>& two, const S& margin,
+                         ContactPoint<S>* out) { height_contact(second, one, two, margin, out); },
+                     [=](const Shape<S>& one, const Shape<S>& two, const S& margin,
+                         const ContactPoint<S>* bar, ShapeBar<S>& one_bar, ShapeBar<S>& two_bar) {
+                       height_contact_vjp(second, one, two, margin, bar, one_bar, two_bar);
+                     });
+      visit([=](const Shape<S>& one, const Shape<S>& two, const S& margin,
+                ContactPoint<S>* out) { convex_contact(first, second, one, two, margin, out); },
+            [=](const Shape<S>& one, const Shape<S>& two, const S& margin, const ContactPoint<S>* bar,
+                ShapeBar<S>& one_bar, ShapeBar<S>& two_bar) {
+              convex_contact_vjp(first, second, one, two, margin, bar, one_bar, two_bar);
+            });
   }
 }
 

@@ -229,7 +229,7 @@ void plane_cylinder_vjp(const Shape<S>& plane, const Shape<S>& cylinder, const S
 
 namespace {
 
-constexpr int kMeshSlots = 3;
+constexpr int kMeshSlots = 4;
 
 struct LowestVertices {
   int count = 0;
@@ -237,24 +237,66 @@ struct LowestVertices {
 };
 
 LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& body, double margin) {
-  constexpr double kCloseToFirst = 0.3;  // of the bounding radius
   const ConvexMesh& mesh = *body.mesh;
-  const Vec3<double> n = plane.R.column(2), down = transpose_times(body.R, -n);
-  const auto place = [&](int i) { return body.x + body.R * mesh.vertices[std::size_t(i)]; };
-  const auto height = [&](int i) { return dot(n, place(i) - plane.x); };
+  const Vec3<double> n = plane.R.column(2), up = transpose_times(body.R, n);
+  const double centre_height = dot(n, body.x - plane.x);
+  const auto vertex = [&](int i) -> const Vec3<double>& { return mesh.vertices[std::size_t(i)]; };
   LowestVertices r;
-  const int lowest = farthest_vertex(mesh, down);
-  const double lowest_height = height(lowest);
-  if (lowest_height > margin) return r;
+  const int lowest = farthest_vertex(mesh, -up);
+  if (centre_height + dot(up, vertex(lowest)) > margin) return r;
   r.vertex[r.count++] = lowest;
-  const Vec3<double> first_point = place(lowest) - (0.5 * lowest_height) * n;
-  for (int k = mesh.neighbour_begin[std::size_t(lowest)];
-       k < mesh.neighbour_begin[std::size_t(lowest) + 1] && r.count < kMeshSlots; ++k) {
-    const int i = mesh.neighbours[std::size_t(k)];
-    const double apart = kCloseToFirst * mesh.bounding_radius;
-    if (height(i) >= margin || squared_norm(place(i) - first_point) < apart * apart) continue;
-    r.vertex[r.count++] = i;
+  int face = -1;
+  double most = 2;
+  for (int k = mesh.vertex_face_begin[std::size_t(lowest)];
+       k < mesh.vertex_face_begin[std::size_t(lowest) + 1]; ++k) {
+    const int f = mesh.vertex_faces[std::size_t(k)];
+    const double cosine = dot(up, mesh.face_normals[std::size_t(f)]);
+    if (cosine < most) {
+      most = cosine;
+      face = f;
+    }
   }
+  // Places round the face, counted from the lowest vertex, of what counts.
+  const int begin = mesh.face_begin[std::size_t(face)], size = mesh.face_begin[std::size_t(face) + 1] - begin;
+  int start = 0;
+  while (mesh.face_vertices[std::size_t(begin + start)] != lowest) ++start;
+  const auto round = [&](int k) { return mesh.face_vertices[std::size_t(begin + (start + k) % size)]; };
+  const auto counts = [&](int k) {
+    const double below = dot(up, vertex(round(k)));
+    return below <= 0 && centre_height + below <= margin;
+  };
+  int candidates = 0, farthest = 0, left = 0, right = 0;
+  double far = -1, far_left = 0, far_right = 0;
+  for (int k = 1; k < size; ++k) {
+    if (!counts(k)) continue;
+    ++candidates;
+    const double d = squared_norm(vertex(round(k)) - vertex(lowest));
+    if (d > far) {
+      far = d;
+      farthest = k;
+    }
+  }
+  if (candidates < kMeshSlots) {
+    for (int k = 1; k < size; ++k)
+      if (counts(k)) r.vertex[r.count++] = round(k);
+    return r;
+  }
+  const Vec3<double> across =
+      cross(mesh.face_normals[std::size_t(face)], vertex(round(farthest)) - vertex(lowest));
+  for (int k = 1; k < size; ++k) {
+    if (!counts(k) || k == farthest) continue;
+    const double side = dot(across, vertex(round(k)) - vertex(lowest));
+    if (side < far_left) {
+      far_left = side;
+      left = k;
+    }
+    if (side > far_right) {
+      far_right = side;
+      right = k;
+    }
+  }
+  for (int k = 1; k < size; ++k)
+    if (k == farthest || (k == left && left > 0) || (k == right && right > 0)) r.vertex[r.count++] = round(k);
   return r;
 }
 

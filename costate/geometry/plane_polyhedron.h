@@ -8,7 +8,8 @@
 //              x - r e/2 + h a +- (sqrt 3 / 2) r (e x a)
 //              Standing within 1e-5 rad of upright, e is a point of the rim that moves with the body (its direction would spin with a tilt
 //              that is rounding).
-//   mesh       the lowest vertex, and up to two of its neighbours within the margin and not close to it (.3 of the bounding radius)
+//   mesh       the lowest vertex, and going round the face there that looks down most, its vertices within the margin and below the centre;
+//              four at most: of more, the lowest, the farthest from it, and the farthest to either side of these two
 //
 // Numbers, order and choices are MuJoCo's. Which points are taken is held.
 // Tests: tests/geometry/solid_test.cpp.

@@ -27,27 +27,33 @@ struct CapsulePlaces {
 };
 
 template <class S>
-CapsulePlaces<S> capsule_places(const Shape<S>& first, const Shape<S>& second, const S& margin) {
+CapsulePlaces<S> capsule_places(const Shape<S>& first, const Shape<S>& second) {
   const Segment<S> s1 = segment_of(first), s2 = segment_of(second);
   const mask_t<S> parallel = parallel_axes(s1, s2);
   CapsulePlaces<S> r;
   r.slot[0] = r.slot[1] = closest_places(s1, s2);
-  r.filled[0] = !parallel;
+  r.filled[0] = mask_t<S>(true);
   r.filled[1] = mask_t<S>(false);
   if (!any(parallel)) return r;
 
-  const S reach = margin + first.size[0] + second.size[0];
-  for (int k = 0; k < 4; ++k) {
-    const S end(k % 2 == 0 ? value_t<S>(1) : value_t<S>(-1));
-    const SegmentPlaces<S> p = k < 2 ? places_given_first(s1, s2, end) : places_given_second(s1, s2, end);
-    const Vec3<S> gap = s1.c + p.x1 * s1.a - s2.c - p.x2 * s2.a;
-    const mask_t<S> near = parallel & (squared_norm(gap) <= reach * reach);
-    const mask_t<S> to_first = near & (!r.filled[0]), to_second = near & r.filled[0] & (!r.filled[1]);
-    r.slot[0] = select_places(to_first, p, r.slot[0]);
-    r.slot[1] = select_places(to_second, p, r.slot[1]);
-    r.filled[0] = r.filled[0] | to_first;
-    r.filled[1] = r.filled[1] | to_second;
-  }
+  // Along the first axis: where the second's ends lie, and what both capsules share.
+  const S one(1), inverse = one / nonzero(squared_norm(s1.a));
+  const S middle = dot(s1.a, s2.c - s1.c) * inverse, arm = dot(s1.a, s2.a) * inverse;
+  const S low_end = select(arm > S(0), S(-1), one);  // x2 of the second's end at the lower x1
+  const S low = middle - abs(arm), high = middle + abs(arm);
+  const S no_length(value_t<S>(1e-30));
+  const mask_t<S> point = squared_norm(s1.a) < no_length, point2 = squared_norm(s2.a) < no_length;
+  const mask_t<S> share = (min(one, high) - max(S(-1), low) > S(value_t<S>(1e-9))) & (!point);
+  const SegmentPlaces<S> lower =
+      select_places(low < S(-1), places_given_first(s1, s2, S(-1)), places_given_second(s1, s2, low_end));
+  const SegmentPlaces<S> upper =
+      select_places(high > one, places_given_first(s1, s2, one), places_given_second(s1, s2, -low_end));
+  const SegmentPlaces<S> nearest =
+      select_places(point, places_given_first(s1, s2, S(0)),
+                    places_given_second(s1, s2, select(high < S(-1), -low_end, low_end)));
+  r.slot[0] = select_places(parallel, select_places(share, lower, nearest), r.slot[0]);
+  r.slot[1] = select_places(share, upper, nearest);
+  r.filled[1] = parallel & (!point) & (!point2);
   return r;
 }
 
@@ -107,9 +113,9 @@ void sphere_capsule_vjp(const Shape<S>& sphere, const Shape<S>& capsule, const S
 }
 
 template <class S>
-void capsule_capsule(const Shape<S>& first, const Shape<S>& second, const S& margin, ContactPoint<S>* out) {
+void capsule_capsule(const Shape<S>& first, const Shape<S>& second, const S&, ContactPoint<S>* out) {
   const Segment<S> s1 = segment_of(first), s2 = segment_of(second);
-  const CapsulePlaces<S> places = capsule_places(first, second, margin);
+  const CapsulePlaces<S> places = capsule_places(first, second);
   const Vec3<S> coincident = normal_of_coincident(first.R.column(2), second.R.column(2));
   for (int k = 0; k < 2; ++k) {
     out[k] = ContactPoint<S>::none();
@@ -121,10 +127,10 @@ void capsule_capsule(const Shape<S>& first, const Shape<S>& second, const S& mar
 }
 
 template <class S>
-void capsule_capsule_vjp(const Shape<S>& first, const Shape<S>& second, const S& margin,
-                         const ContactPoint<S>* bar, ShapeBar<S>& first_bar, ShapeBar<S>& second_bar) {
+void capsule_capsule_vjp(const Shape<S>& first, const Shape<S>& second, const S&, const ContactPoint<S>* bar,
+                         ShapeBar<S>& first_bar, ShapeBar<S>& second_bar) {
   const Segment<S> s1 = segment_of(first), s2 = segment_of(second);
-  const CapsulePlaces<S> places = capsule_places(first, second, margin);
+  const CapsulePlaces<S> places = capsule_places(first, second);
   const Vec3<S> coincident = normal_of_coincident(first.R.column(2), second.R.column(2));
   const Vec3<S> zero = Vec3<S>::zero();
   Segment<S> s1_bar = {zero, zero}, s2_bar = {zero, zero};

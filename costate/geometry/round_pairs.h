@@ -5,8 +5,8 @@
 //   x1 = -m.(d x a2) / |m|^2,   x2 = m.(a1 x d) / |m|^2
 //
 // (cross products instead of the normal equations: nearly parallel axes lose half as many digits). An x beyond its end is clamped and the
-// other solved again. Parallel axes (|m|^2 tiny): each end of the first against the other segment, then the ends of the second, until two
-// contacts lie within the margin; the order and the rule are MuJoCo's.
+// other solved again. Parallel axes (|m|^2 tiny): the two ends of the stretch that both capsules share, lower x1 first, or twice the nearest
+// ends where they share none.
 //
 // Every case ends with each x_i clamped, or solving its own equation g_i = 0, with p_i = c_i + x_i a_i:
 //

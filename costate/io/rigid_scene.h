@@ -17,6 +17,7 @@
 #include "costate/io/scene_tables.h"
 #include "costate/rigid/model.h"
 #include "costate/rigid/observer.h"
+#include "costate/rigid/rigid_system.h"
 #include "costate/system/checkpoints.h"
 
 namespace costate::io {
@@ -57,6 +58,7 @@ struct RigidScene {
   std::string file, title;
   std::string model_file;
   rigid::Model model;
+  rigid::Onset onset = rigid::Onset::none;  // of contacts
   double dt = 0.01;
   std::int64_t steps = 1;
   std::int64_t path_steps = 1;  // over which the controls extend

@@ -81,7 +81,7 @@ void RigidSceneReader::read_model() {
   const TomlValue* found = root_.find("model");
   if (!found) document_.fail({}, "there is no table [model]", "add [model] with file = \"arm.xml\"");
   const TomlValue& m = table(*found, "model");
-  document_.require_known_keys(m, {"file", "contact", "integrator"}, "[model]");
+  document_.require_known_keys(m, {"file", "contact", "onset", "integrator"}, "[model]");
   const TomlValue& file = required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
   scene_.model_file = beside(document_.name(), string(file, "file"));
   // The model's own mistakes are told in the model's own file.
@@ -89,6 +89,9 @@ void RigidSceneReader::read_model() {
   if (scene_.title.empty()) scene_.title = scene_.model.name;
   rigid::Options& options = scene_.model.options;
   if (const TomlValue* v = m.find("contact")) options.contact = boolean(*v, "contact");
+  if (const TomlValue* v = m.find("onset"))
+    scene_.onset =
+        choice(*v, "onset", {"none", "split"}) == "split" ? rigid::Onset::split : rigid::Onset::none;
   if (const TomlValue* v = m.find("integrator")) {
     const std::string& name = choice(*v, "integrator", {"euler", "rk4", "implicitfast"});
     options.integrator = name == "rk4"            ? rigid::Integrator::rk4
@@ -96,7 +99,7 @@ void RigidSceneReader::read_model() {
                                                   : rigid::Integrator::euler;
   }
   try {
-    signature_ = rigid::make_system<double>(scene_.model)->signature();
+    signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
   } catch (const Error& error) {
     document_.fail(file.place, error.message().what, error.message().advice);
   }
@@ -126,7 +129,7 @@ void RigidSceneReader::read_run() {
     scene_.double_precision = choice(*v, "precision", {"float", "double"}) == "double";
   if (const TomlValue* v = r.find("checkpoints")) scene_.checkpoints = read_checkpoints(*v);
   // dt is a parameter of the system: its default is that of the model.
-  signature_ = rigid::make_system<double>(scene_.model)->signature();
+  signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
 }
 
 std::size_t RigidSceneReader::joint(Place place, const std::string& name) const {

@@ -9,30 +9,9 @@
 // Tests: tests/mpm/system_test.cpp, collider_test.cpp.
 #pragma once
 
-#include <cmath>
-
-#include "costate/mpm/collider.h"
-#include "costate/mpm/particle_order.h"
+#include "costate/mpm/grid_shape.h"
 
 namespace costate::mpm {
-
-struct GridShape {
-  int dimension = 3;
-  std::array<int, 3> nodes = {};  // of the second axis 1 in 2-D; last is nodes[2]
-  std::int64_t row = 0;           // nodes of a row in memory, padded
-  std::int64_t size = 0;          // numbers
-  Vector origin = {};
-  double dx = 1;
-
-  GridShape(const Model& model) : dimension(model.dimension), origin(model.origin), dx(model.dx) {
-    const int last = model.nodes[static_cast<std::size_t>(dimension - 1)];
-    nodes = {model.nodes[0], dimension == 3 ? model.nodes[1] : 1, last};
-    row = (last + 3) / 4 * 4 + 4;
-    size = std::int64_t(nodes[0]) * nodes[1] * row * 4;
-  }
-  std::int64_t second_stride() const { return row * 4; }
-  std::int64_t first_stride() const { return row * 4 * nodes[1]; }
-};
 
 // What a node's velocity depends on besides its particles.
 template <class S>
@@ -168,40 +147,14 @@ class GridVelocity {
     const int i_end = std::min((p.a + 1) * B, grid_.nodes[0]);
     const int j_end = grid_.dimension == 3 ? std::min((p.b + 1) * B, grid_.nodes[1]) : 1;
     for (int k = p.low; k < p.high; k += 4) {
-      const std::uint64_t near = colliders_near(p, k);
+      const std::uint64_t near = reaching<Real>(grid_, model_.colliders, in_.poses, p, k);
       for (int i = p.a * B; i < i_end; ++i) {
         for (int j = p.b * B; j < j_end; ++j)
           body(i * grid_.first_stride() + j * grid_.second_stride() + 4 * k, i, j, k, near);
       }
     }
   }
-  Vec3<Real> position(double i, double j, double k) const {
-    const Vector& o = grid_.origin;
-    if (grid_.dimension == 2) return {Real(o[0] + i * grid_.dx), Real(o[1] + k * grid_.dx), Real(0)};
-    return {Real(o[0] + i * grid_.dx), Real(o[1] + j * grid_.dx), Real(o[2] + k * grid_.dx)};
-  }
-  // Colliders whose band may reach the block of nodes: distances change by no more than the way.
-  std::uint64_t colliders_near(const ParticleOrder::NodePencil& p, int k) const {
-    std::uint64_t near = 0;
-    if (model_.colliders.empty()) return near;
-    constexpr int B = ParticleOrder::kBlock;
-    const Vec3<Real> centre = position(p.a * B + 1.5, p.b * B + 1.5, k + 1.5);
-    const double radius = 1.5 * std::sqrt(double(grid_.dimension)) * grid_.dx;
-    for (std::size_t c = 0; c < model_.colliders.size(); ++c) {
-      const Collider& collider = model_.colliders[c];
-      const Pose<S>& pose = in_.poses[c];
-      Vec3<Real> y;
-      for (int a = 0; a < 3; ++a) y[a] = centre[a] - primal(pose.c[a]);
-      Real l[3];
-      for (int a = 0; a < 3; ++a)
-        l[a] = primal(pose.R.e[0][a]) * y.x + primal(pose.R.e[1][a]) * y.y + primal(pose.R.e[2][a]) * y.z;
-      // A lattice's interpolated distance is not exact: it gets room.
-      const double room = collider.shape.kind == ShapeKind::sampled ? 2 * radius : radius;
-      if (double(distance(collider.shape, l, grid_.dimension)) < room * 1.01 + collider.band * grid_.dx)
-        near |= std::uint64_t(1) << c;
-    }
-    return near;
-  }
+  Vec3<Real> position(double i, double j, double k) const { return grid_.template position<Real>(i, j, k); }
 
   bool in_wall(int face, int index, int nodes) const {
     const Wall& w = model_.walls[static_cast<std::size_t>(face)];

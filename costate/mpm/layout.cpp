@@ -49,6 +49,17 @@ Layout::Layout(const Model& model) {
                   [](const Material& m) { return has_plastic_state(m.kind); }))
     plastic = state("particle/plastic", particles, "");
 
+  const int turns = D == 3 ? 3 : 1;
+  for (const Body& b : model.bodies) {
+    const std::string path = "body/" + b.name + "/";
+    const auto body_state = [&](const char* name, std::int64_t size, const char* unit) {
+      return state((path + name).c_str(), size, unit);
+    };
+    bodies.push_back({body_state("position", D, "m"), body_state("orientation", D == 3 ? 4 : 1, ""),
+                      body_state("velocity", D, "m/s"), body_state("angular_velocity", turns, "rad/s"), -1,
+                      -1, -1});
+  }
+
   const auto parameter = [&](const std::string& name, std::vector<double> values, const std::string& unit) {
     const std::int64_t at = signature.parameters();
     signature.parameter(name, std::move(values), unit);
@@ -84,7 +95,14 @@ Layout::Layout(const Model& model) {
     signature.control(name, size, unit);
     return at;
   };
-  const int turns = D == 3 ? 3 : 1;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const Body& body = model.bodies[b];
+    const std::string path = "body/" + body.name + "/";
+    bodies[b].mass = parameter(path + "mass", {body.mass}, "kg");
+    bodies[b].inertia = parameter(
+        path + "inertia", D == 3 ? first(body.inertia, 3) : std::vector<double>{body.inertia[2]}, "kg m^2");
+    bodies[b].friction = parameter(path + "friction", {body.friction}, "");
+  }
   for (const Collider& c : model.colliders) {
     const std::string path = "collider/" + c.name + "/";
     ColliderNumbers n{-1, -1, -1, -1, -1};

@@ -21,6 +21,11 @@ struct Layout {
     std::int64_t friction;  // in the parameters
   };
 
+  struct BodyPlaces {
+    std::int64_t position, orientation, velocity, angular_velocity;  // in the state
+    std::int64_t mass, inertia, friction;                            // in the parameters
+  };
+
   Signature signature;
   std::int64_t particles;
   std::int64_t x, v, C, F, plastic;         // in the state; plastic = -1: none
@@ -28,6 +33,7 @@ struct Layout {
   std::int64_t actuation;                   // in the controls; -1: none
   std::vector<MaterialNumbers> materials;
   std::vector<ColliderNumbers> colliders;
+  std::vector<BodyPlaces> bodies;
   std::vector<std::int32_t> material;           // of each particle
   std::vector<std::int32_t> index_in_material;  // of each particle
   std::vector<std::int32_t> actuator;

@@ -213,6 +213,21 @@ void check(const Model& model) {
     if (!(c.friction >= 0) || !(c.band >= 0))
       throw Error("collider \"" + c.name + "\" needs friction and band that are not negative");
   }
+  names.clear();
+  if (model.bodies.size() > 64) throw Error("at most 64 bodies");
+  for (const Body& b : model.bodies) {
+    check(b.shape);
+    if (b.name.empty() || b.name.find('/') != std::string::npos)
+      throw Error("a body needs a name without '/'");
+    if (!names.insert(b.name).second) throw Error("two bodies are called \"" + b.name + "\"");
+    if (!(b.friction >= 0) || !(b.band >= 0))
+      throw Error("body \"" + b.name + "\" needs friction and band that are not negative");
+    if (b.contact == Contact::none || b.contact == Contact::sticky)
+      throw Error("body \"" + b.name + "\" needs slip, separate or coulomb contact");
+    bool heavy = b.mass > 0 && b.inertia[2] > 0;
+    if (D == 3) heavy = heavy && b.inertia[0] > 0 && b.inertia[1] > 0;
+    if (!heavy) throw Error("body \"" + b.name + "\" needs a positive mass and inertia");
+  }
   const Particles& p = model.particles;
   const std::int64_t n = particle_count(model);
   if (n == 0 || n * D != static_cast<std::int64_t>(p.x.size()))

@@ -96,6 +96,27 @@ struct Collider {
   Vector position = {0, 0, 0}, rotation = {0, 0, 0};  // of a resting one; in 2-D the angle is rotation[2]
 };
 
+// A free rigid body: a collider that the material pushes back. Its motion is state,
+//
+//   body/<name>/position, velocity    of its centre of mass, which is the shape's origin
+//   body/<name>/orientation           an angle in two dimensions, a quaternion (w, x, y, z) in three
+//   body/<name>/angular_velocity      in world axes; one number in two dimensions
+//
+// and body/<name>/{mass, inertia, friction} are parameters: inertia about the shape's axes, three numbers (in two dimensions one, about the
+// third axis). It receives from the nodes what it gives them, and gravity; bodies do not feel walls, colliders or each other but through the material.
+struct Body {
+  std::string name = {};
+  Shape shape = {};
+  Contact contact = Contact::separate;
+  double friction = 0;
+  double band = 1;
+  double mass = 1;             // [kg]; in two dimensions per metre of depth
+  Vector inertia = {1, 1, 1};  // [kg m^2]; in two dimensions the third
+  Vector position = {0, 0, 0},
+         rotation = {0, 0, 0};  // at the start; a rotation vector, in 2-D the angle is rotation[2]
+  Vector velocity = {0, 0, 0}, angular_velocity = {0, 0, 0};
+};
+
 struct Model {
   int dimension = 3;
   std::array<int, 3> nodes = {64, 64, 64};
@@ -108,6 +129,7 @@ struct Model {
   Particles particles = {};
   std::array<Wall, 6> walls = {};  // low x, high x, low y, high y, low z, high z
   std::vector<Collider> colliders = {};
+  std::vector<Body> bodies = {};
   int actuators = 0;           // size of the control "actuation"
   double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-12 of the lightest particle
   double largest_courant = 1;  // a particle that moves further than so many cells in a step is an Error

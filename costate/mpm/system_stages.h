@@ -7,8 +7,10 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "costate/mpm/body_stage.h"
 #include "costate/mpm/grid_velocity.h"
 #include "costate/mpm/particle_stage.h"
+#include "costate/mpm/particle_transpose.h"
 #include "costate/mpm/system.h"
 
 namespace costate::mpm {
@@ -22,23 +24,41 @@ class MaterialPoints final : public System<Real> {
   typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
 
-  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
-    forward<Values<Real>>(at, in, {}, y, nullptr, static_cast<Scratch&>(work));
+  // Momentum and mass of the live nodes, behind one number that says whether they are there: a tenth of a state. A scene so sparse that they do not fit
+  // has them computed again.
+  std::int64_t tape_size() const override { return 1 + kTapeNodes * layout_.particles * 4; }
+
+  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
+            Workspace& work) const override {
+    forward<Values<Real>>(at, in, {}, y, nullptr, tape, static_cast<Scratch&>(work));
   }
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                 Real* y_dot, Workspace& work) const override {
-    forward<Tangents<Real>>(at, in, in_dot, y, y_dot, static_cast<Scratch&>(work));
+    forward<Tangents<Real>>(at, in, in_dot, y, y_dot, nullptr, static_cast<Scratch&>(work));
   }
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
 
  private:
+  template <class S>
+  struct BodyWork {
+    std::vector<BodyInputs<S>> in;
+    std::vector<Pose<S>> poses;      // with the velocities that the nodes see
+    std::vector<BodySums<S>> parts;  // node pencils x bodies
+  };
   struct Scratch : Workspace {
     explicit Scratch(const MaterialPoints& system);
     ParticleOrder order;
-    AlignedBuffer<Real> grid;      // momentum and mass; velocities in a forward step
-    AlignedBuffer<Real> velocity;  // in a transpose; tangents of the grid in a tangent step
+    AlignedBuffer<Real> grid;      // momentum and mass; velocities in a forward step without bodies
+    AlignedBuffer<Real> velocity;  // in a transpose, and with bodies
     AlignedBuffer<Real> grid_bar;
+    AlignedBuffer<Real> grid_dot, velocity_dot;  // in a tangent step
+    AlignedBuffer<Real> before;                  // in a transpose: velocities before the bodies
+    BodyWork<Real> bodies;
+    BodyWork<Dual<Real>> body_tangents;
+    std::vector<Pose<double>> body_bars;  // node pencils x bodies
+    std::vector<BodyInputs<double>> body_inputs_bar;
+    std::vector<BodySums<double>> body_sums_bar;
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
@@ -46,12 +66,20 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<double>> pose_bars;  // node pencils x colliders
     std::vector<double> particle_sums;    // per pencil: dt, actuation, materials x kLargestParameterCount
   };
+  template <class S>
+  static auto& body_work(Scratch& s) {
+    if constexpr (is_dual<S>)
+      return s.body_tangents;
+    else
+      return s.bodies;
+  }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
+  static constexpr int kTapeNodes = 1;  // a particle
 
   template <class Mode>
   void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
-               Real* y_dot, Scratch& s) const;
+               Real* y_dot, Real* tape, Scratch& s) const;
 
   // --- stages --------------------------------------------------------------------------------------------------------
   void sort(const StepContext& at, const Real* x, Scratch& s) const {
@@ -104,6 +132,35 @@ class MaterialPoints final : public System<Real> {
              4 * std::int64_t(p.high - p.low));
     }
   }
+  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where they end.
+  template <class Body>
+  std::int64_t for_tape_places(const Scratch& s, const Body& body) const {
+    std::int64_t place = 1;
+    for (const NodePencil& p : s.order.node_pencils()) {
+      body(p, place);
+      for_columns(p, [&](std::int64_t, std::int64_t size) { place += size; });
+    }
+    return place;
+  }
+  void write_tape(const Real* grid, Real* tape, const Scratch& s) const {
+    const bool fits = for_tape_places(s, [](const NodePencil&, std::int64_t) {}) <= tape_size();
+    tape[0] = Real(fits ? 1 : 0);
+    if (!fits) return;
+    for_tape_places(s, [&](const NodePencil& p, std::int64_t place) {
+      for_columns(p, [&](std::int64_t at, std::int64_t size) {
+        std::memcpy(tape + place, grid + at, static_cast<std::size_t>(size) * sizeof(Real));
+        place += size;
+      });
+    });
+  }
+  void read_tape(const Real* tape, Real* grid, const Scratch& s) const {
+    for_tape_places(s, [&](const NodePencil& p, std::int64_t place) {
+      for_columns(p, [&](std::int64_t at, std::int64_t size) {
+        std::memcpy(grid + at, tape + place, static_cast<std::size_t>(size) * sizeof(Real));
+        place += size;
+      });
+    });
+  }
   std::int64_t worst(const Scratch& s) const {
     std::int64_t first = kNoParticle;
     for (int c = 0; c < ParticleOrder::kColours; ++c)
@@ -117,6 +174,18 @@ class MaterialPoints final : public System<Real> {
   void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
+  // --- free bodies -----------------------------------------------------------------------------------------------------
+  template <class S>
+  void read_bodies(Slice<const Real> x, Slice<const Real> p, const GridInputs<S>& grid,
+                   BodyWork<S>& out) const;
+  template <class Mode>
+  void look_at_bodies(Slice<const Real> grid, Slice<const Real> velocity, Scratch& s) const;
+  template <class Mode>
+  void push_bodies(Slice<const Real> grid, Slice<Real> velocity, Scratch& s) const;
+  template <class Mode>
+  void move_bodies(Slice<Real> y, Scratch& s) const;
+  void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
   [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
                                    Real dt) const;
@@ -129,6 +198,7 @@ class MaterialPoints final : public System<Real> {
   Layout layout_;
   GridShape grid_;
   ParticleConstants<Real, D> constants_;
+  std::vector<Collider> body_shapes_;
   Real floor_;
 };
 
@@ -137,6 +207,8 @@ class MaterialPoints final : public System<Real> {
 template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     : model_(model), layout_((check(model), model)), grid_(model) {
+  for (const Body& b : model_.bodies)
+    body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
@@ -173,21 +245,36 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
   particle_sums.resize(pencils * static_cast<std::size_t>(system.particle_sum_count()));
   grid_inputs.poses.resize(system.model_.colliders.size());
   grid_tangents.poses.resize(system.model_.colliders.size());
+  const std::size_t count = system.model_.bodies.size();
+  bodies.in.resize(count), body_tangents.in.resize(count);
+  bodies.poses.resize(count), body_tangents.poses.resize(count);
+  bodies.parts.resize(count * pencils), body_tangents.parts.resize(count * pencils);
+  body_bars.resize(count * pencils);
+  body_inputs_bar.resize(count), body_sums_bar.resize(count);
 }
 
 template <class Real, int D, int kTaps>
 template <class Mode>
 void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs<Real>& in,
-                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                                             const Inputs<Real>& in_dot, Real* y, Real* y_dot, Real* tape,
                                              Scratch& s) const {
   const Slice<const Real> x{in.x, in_dot.x}, u{in.u, in_dot.u}, p{in.p, in_dot.p};
   const Slice<Real> next{y, y_dot};
   Slice<Real> grid{s.grid.data(), nullptr};
   if constexpr (Mode::kTangent) {
-    s.velocity.reserve(grid_.size);
-    grid.d = s.velocity.data();
+    s.grid_dot.reserve(grid_.size);
+    grid.d = s.grid_dot.data();
   }
   const Slice<const Real> grid_in{grid.v, grid.d};
+  Slice<Real> velocity = grid;
+  if (!model_.bodies.empty()) {
+    s.velocity.reserve(grid_.size);
+    velocity.v = s.velocity.data();
+    if constexpr (Mode::kTangent) {
+      s.velocity_dot.reserve(grid_.size);
+      velocity.d = s.velocity_dot.data();
+    }
+  }
   auto& grid_inputs = [&]() -> auto& {
     if constexpr (Mode::kTangent)
       return s.grid_tangents;
@@ -204,19 +291,27 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
         particles.deform_and_scatter(pencil, next, grid);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle) throw_inverted(at, particle);
+  if (tape) write_tape(grid.v, tape, s);
   read_grid_inputs(u, p, grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, grid_inputs);
-  for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, grid); });
+  for_node_pencils(
+      s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, velocity); });
+  if (!model_.bodies.empty()) {
+    read_bodies(x, p, grid_inputs, body_work<typename Mode::Number>(s));
+    look_at_bodies<Mode>(grid_in, {velocity.v, velocity.d}, s);
+    push_bodies<Mode>(grid_in, velocity, s);
+    move_bodies<Mode>(next, s);
+  }
   for_pencils(s, [&](const Pencil& pencil) {
     s.offender[static_cast<std::size_t>(s.order.pencil_index(pencil))] =
-        particles.gather_and_move(pencil, grid_in, next);
+        particles.gather_and_move(pencil, {velocity.v, velocity.d}, next);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle)
     throw_too_fast(at, particle, y, in.p[layout_.dt]);
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*,
+void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape,
                                               const Real* y_bar, const Cotangents<Real>& bar, const Activity&,
                                               Workspace& work) const {
   using Mode = Values<Real>;
@@ -227,20 +322,38 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   const Slice<Real> grid{s.grid.data(), nullptr}, velocity{s.velocity.data(), nullptr},
       grid_bar{s.grid_bar.data(), nullptr};
 
-  // The step again, as far as the velocities of the grid. What comes back from the particles does not depend on them: it is spread on the way.
+  // The step again, as far as the velocities of the grid.
   sort(at, in.x, s);
-  clear(grid, s);
-  clear(grid_bar, s);
-  const ParticleStage<Mode, D, kTaps> particles(constants_, s.order, x, u, p);
-  for_pencils_by_colour(
-      s, [&](const Pencil& pencil) { particles.scatter_both(pencil, y_bar, grid.v, grid_bar.v); });
+  const ParticleTranspose<Real, D, kTaps> particles(constants_, s.order, x, u, p);
+  if (tape && tape[0] != Real(0)) {
+    read_tape(tape, grid.v, s);
+  } else {
+    clear(grid, s);
+    for_pencils_by_colour(s, [&](const Pencil& pencil) { particles.scatter_momentum(pencil, grid.v); });
+  }
   read_grid_inputs(u, p, s.grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, s.grid_inputs);
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
     on_grid.update(pencil, {grid.v, nullptr}, velocity);
   });
+  if (!model_.bodies.empty()) {
+    s.before.reserve(grid_.size);
+    for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
+      for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
+        std::memcpy(s.before.data() + place, velocity.v + place,
+                    static_cast<std::size_t>(size) * sizeof(Real));
+      });
+    });
+    read_bodies(x, p, s.grid_inputs, s.bodies);
+    look_at_bodies<Mode>({grid.v, nullptr}, {velocity.v, nullptr}, s);
+    push_bodies<Mode>({grid.v, nullptr}, velocity, s);
+  }
 
   // And back.
+  clear(grid_bar, s);
+  for_pencils_by_colour(
+      s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
+  if (!model_.bodies.empty()) bodies_vjp(in, y_bar, s, bar);
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
@@ -251,12 +364,16 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
                   0.0};
     }
     on_grid.update_vjp(pencil, grid.v, grid_bar.v, sums, poses);
+    if (model_.bodies.empty()) return;
+    for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
+      for (std::int64_t n = place + 3; n < place + size; n += 4) grid_bar.v[n] += s.before.data()[n];
+    });
   });
   for_pencils(s, [&](const Pencil& pencil) {
     double* sums = s.particle_sums.data() + s.order.pencil_index(pencil) * particle_sum_count();
     std::fill(sums, sums + particle_sum_count(), 0.0);
-    typename ParticleStage<Mode, D, kTaps>::Sums to{0, bar.u && model_.actuators > 0 ? sums + 1 : nullptr,
-                                                    bar.p ? sums + 1 + model_.actuators : nullptr};
+    typename ParticleTranspose<Real, D, kTaps>::Sums to{0, bar.u && model_.actuators > 0 ? sums + 1 : nullptr,
+                                                        bar.p ? sums + 1 + model_.actuators : nullptr};
     particles.gather_cotangents(pencil, velocity.v, grid_bar.v, y_bar, bar.x, bar.p, to);
     sums[0] = to.dt;
   });
@@ -408,3 +525,5 @@ void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::
 }
 
 }  // namespace costate::mpm
+
+#include "costate/mpm/system_bodies.h"

@@ -28,13 +28,16 @@ struct Record {
     d_last = 20,    // 4 offsets
     w_first = 24,   // of the first axis
     w_second = 28,  // of the second; 3-D only
-    f = 32,         // position in the stencil along first and second axis
-    slope_last = 36,
-    slope_first = 40,
-    slope_second = 44,
-    B = 48,  // cotangent of B, columns as A
-    V = 60,  // cotangent of V
-    size = 64
+    wd_first = 32,  // weight times offset
+    wd_second = 36,
+    B = 40,  // cotangent of B, columns as A
+    V = 52,  // cotangent of V
+    slope_last = 56,
+    slope_first = 60,
+    slope_second = 64,
+    d_first = 68,
+    d_second = 72,
+    size = 80  // whole cache lines
   };
 };
 // Places in the answer of a gather, and of gather_vjp.
@@ -65,55 +68,75 @@ struct Transfer {
   using In = Slice<const Real>;
   using Out = Slice<Real>;
 
-  static COSTATE_INLINE void scatter(In r, int A, int Q, Out grid, const RowStrides& strides) {
+  // The rows of one stencil, held in registers while the particles of a cell go by.
+  struct Rows {
+    Row e[D == 3 ? kTaps * kTaps : kTaps];
+
+    static COSTATE_INLINE Rows load(In grid, const RowStrides& strides) {
+      Rows r;
+      for (int i = 0; i < kTaps; ++i) {
+        if constexpr (D == 2)
+          r.e[i] = load_row<Mode>(grid, i * strides.first);
+        else
+          for (int j = 0; j < kTaps; ++j)
+            r.e[i * kTaps + j] = load_row<Mode>(grid, i * strides.first + j * strides.second);
+      }
+      return r;
+    }
+    COSTATE_INLINE void store(Out grid, const RowStrides& strides) const {
+      for (int i = 0; i < kTaps; ++i) {
+        if constexpr (D == 2)
+          store_row<Mode>(grid, i * strides.first, e[i]);
+        else
+          for (int j = 0; j < kTaps; ++j)
+            store_row<Mode>(grid, i * strides.first + j * strides.second, e[i * kTaps + j]);
+      }
+    }
+  };
+
+  static COSTATE_INLINE void scatter(In r, int A, int Q, Rows& rows) {
     const Row w = expand_row<Mode>(r, Record::w_last), d = expand_row<Mode>(r, Record::d_last);
     const Row along = w * (quad_row<Mode>(r, Q) + quad_row<Mode>(r, A + 4 * (D - 1)) * d);
     const Row across_first = w * quad_row<Mode>(r, A);
-    const Number f0 = number_at<Mode>(r, Record::f);
     if constexpr (D == 2) {
       for (int i = 0; i < kTaps; ++i) {
-        const Number w0 = number_at<Mode>(r, Record::w_first + i);
-        add(grid, i * strides.first, splat_row<Mode>(w0),
-            along + across_first * splat_row<Mode>(Number(Real(i)) - f0));
+        rows.e[i] += splat_row<Mode>(number_at<Mode>(r, Record::w_first + i)) * along;
+        rows.e[i] += splat_row<Mode>(number_at<Mode>(r, Record::wd_first + i)) * across_first;
       }
     } else {
       const Row across_second = w * quad_row<Mode>(r, A + 4);
-      const Number f1 = number_at<Mode>(r, Record::f + 1);
-      Row second[kTaps];
-      for (int j = 0; j < kTaps; ++j)
-        second[j] = along + across_second * splat_row<Mode>(Number(Real(j)) - f1);
-      for (int i = 0; i < kTaps; ++i) {
-        const Number w0 = number_at<Mode>(r, Record::w_first + i);
-        const Row first = across_first * splat_row<Mode>(Number(Real(i)) - f0);
-        for (int j = 0; j < kTaps; ++j) {
-          const Number w01 = w0 * number_at<Mode>(r, Record::w_second + j);
-          add(grid, i * strides.first + j * strides.second, splat_row<Mode>(w01), first + second[j]);
+      for (int j = 0; j < kTaps; ++j) {
+        const Row w1 = splat_row<Mode>(number_at<Mode>(r, Record::w_second + j));
+        const Row wd1 = splat_row<Mode>(number_at<Mode>(r, Record::wd_second + j));
+        const Row column = w1 * along + wd1 * across_second, slope = w1 * across_first;
+        for (int i = 0; i < kTaps; ++i) {
+          Row& row = rows.e[i * kTaps + j];
+          row += splat_row<Mode>(number_at<Mode>(r, Record::w_first + i)) * column;
+          row += splat_row<Mode>(number_at<Mode>(r, Record::wd_first + i)) * slope;
         }
       }
     }
   }
 
-  static COSTATE_INLINE void gather(In r, In grid, const RowStrides& strides, Out out) {
-    const Number f0 = number_at<Mode>(r, Record::f);
+  static COSTATE_INLINE void gather(In r, const Rows& rows, Out out) {
     Row sum(Real(0)), first(Real(0)), second(Real(0));
     for (int i = 0; i < kTaps; ++i) {
-      const Number w0 = number_at<Mode>(r, Record::w_first + i);
-      Row plane, plane_second;
+      const Row w0 = splat_row<Mode>(number_at<Mode>(r, Record::w_first + i));
+      const Row wd0 = splat_row<Mode>(number_at<Mode>(r, Record::wd_first + i));
+      Row plane;
       if constexpr (D == 2) {
-        plane = load_row<Mode>(grid, i * strides.first);
+        plane = rows.e[i];
       } else {
-        const Number f1 = number_at<Mode>(r, Record::f + 1);
-        plane = plane_second = Row(Real(0));
+        Row plane_second(Real(0));
+        plane = Row(Real(0));
         for (int j = 0; j < kTaps; ++j) {
-          const Number w1 = number_at<Mode>(r, Record::w_second + j);
-          const Row g = load_row<Mode>(grid, i * strides.first + j * strides.second);
-          plane += splat_row<Mode>(w1) * g;
-          plane_second += splat_row<Mode>(w1 * (Number(Real(j)) - f1)) * g;
+          plane += splat_row<Mode>(number_at<Mode>(r, Record::w_second + j)) * rows.e[i * kTaps + j];
+          plane_second += splat_row<Mode>(number_at<Mode>(r, Record::wd_second + j)) * rows.e[i * kTaps + j];
         }
-        second += splat_row<Mode>(w0) * plane_second;
+        second += w0 * plane_second;
       }
-      sum += splat_row<Mode>(w0) * plane;
-      first += splat_row<Mode>(w0 * (Number(Real(i)) - f0)) * plane;
+      sum += w0 * plane;
+      first += wd0 * plane;
     }
     const Row w = expand_row<Mode>(r, Record::w_last), d = expand_row<Mode>(r, Record::d_last);
     const Row weighted = w * sum;
@@ -125,7 +148,6 @@ struct Transfer {
                                         const RowStrides& strides, Real* out) {
     const In g_grid{velocity, nullptr}, n_grid{cotangent, nullptr};
     const Out to{out, nullptr};
-    const Real f0 = r[Record::f];
     const Row w = Row::expand(r + Record::w_last), d = Row::expand(r + Record::d_last);
     const Row from_g = Row::quad(r + Record::V) + Row::quad(r + Record::B + 4 * (D - 1)) * d;
     const Row from_n = Row::quad(r + Record::Q) + Row::quad(r + Record::A + 4 * (D - 1)) * d;
@@ -133,7 +155,8 @@ struct Transfer {
     Row power(Real(0)), power_first(Real(0)), power_second(Real(0));  // of s_i = g.(V_ + B_ d) + n.(Q + A d)
     Row n_sum(Real(0)), n_sum_first(Real(0)), n_sum_second(Real(0)), g_sum(Real(0));
     for (int i = 0; i < kTaps; ++i) {
-      const Real w0 = r[Record::w_first + i], slope0 = r[Record::slope_first + i], d0 = Real(i) - f0;
+      const Real w0 = r[Record::w_first + i], slope0 = r[Record::slope_first + i],
+                 d0 = r[Record::d_first + i];
       const Row field_g = from_g + g_first * Row(d0), field_n = from_n + n_first * Row(d0);
       Row s, n, g;
       if constexpr (D == 2) {
@@ -141,19 +164,19 @@ struct Transfer {
         n = load_row<Mode>(n_grid, i * strides.first);
         s = g * field_g + n * field_n;
       } else {
-        const Real f1 = r[Record::f + 1];
         const Row g_second = Row::quad(r + Record::B + 4), n_second = Row::quad(r + Record::A + 4);
         Row s_second(Real(0)), n_plane_second(Real(0));
         s = n = g = Row(Real(0));
         for (int j = 0; j < kTaps; ++j) {
-          const Real w1 = r[Record::w_second + j], slope1 = r[Record::slope_second + j], d1 = Real(j) - f1;
+          const Real w1 = r[Record::w_second + j], slope1 = r[Record::slope_second + j],
+                     d1 = r[Record::d_second + j];
           const std::int64_t at = i * strides.first + j * strides.second;
           const Row gj = load_row<Mode>(g_grid, at), nj = load_row<Mode>(n_grid, at);
           const Row sj = gj * (field_g + g_second * Row(d1)) + nj * (field_n + n_second * Row(d1));
           s += Row(w1) * sj;
           s_second += Row(slope1) * sj;
           n += Row(w1) * nj;
-          n_plane_second += Row(w1 * d1) * nj;
+          n_plane_second += Row(r[Record::wd_second + j]) * nj;
           g += Row(w1) * gj;
         }
         power_second += Row(w0) * s_second;
@@ -162,18 +185,13 @@ struct Transfer {
       power += Row(w0) * s;
       power_first += Row(slope0) * s;
       n_sum += Row(w0) * n;
-      n_sum_first += Row(w0 * d0) * n;
+      n_sum_first += Row(r[Record::wd_first + i]) * n;
       g_sum += Row(w0) * g;
     }
     const Row weighted = w * n_sum;
     store_folds<Mode>(to, Gathered::B, w * n_sum_first, w * n_sum_second, weighted * d, weighted);
     store_folds<Mode>(to, Gathered::X, w * power_first, w * power_second,
                       Row::expand(r + Record::slope_last) * power, w * g_sum);
-  }
-
- private:
-  static COSTATE_INLINE void add(Out grid, std::int64_t at, const Row& weight, const Row& value) {
-    store_row<Mode>(grid, at, load_row<Mode>(In{grid.v, grid.d}, at) + weight * value);
   }
 };
 

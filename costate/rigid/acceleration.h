@@ -18,6 +18,7 @@
 #include "costate/rigid/actuation_adjoint.h"
 #include "costate/rigid/constraint_adjoint.h"
 #include "costate/rigid/crba.h"
+#include "costate/rigid/fluid.h"
 #include "costate/rigid/gravity_compensation.h"
 #include "costate/rigid/integrate.h"
 
@@ -53,6 +54,7 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& 
   std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
   if (tree.body_wrenches()) std::fill(d.applied.begin(), d.applied.end(), Force<S>::zero());
   if (tree.gravcomp) gravity_compensation(tree, p, d);
+  if (tree.fluid) fluid_forces(tree, p, d);
   actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
   limit_joint_forces(tree, p, d.tau_act.data());
   rnea_backward<S>(tree, tree.body_wrenches() ? d.applied.data() : nullptr, d.bias.data(), d);
@@ -204,16 +206,22 @@ void solve_newton_refined(const Tree& tree, const Constraints& cons, ConstraintD
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.nu[i] += c.direction[i];
 }
 
-// nu in c.nu and mu in d.lambda, given a'_bar there. Needs rnea_forward's kinematics and the rows of the state.
+// The Newton matrix at c.a, factored, and M itself in c.mass. Needs the rows of the state.
 template <class S>
-void solve_adjoint(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p, Data<S>& d,
-                   ConstraintData<S>& c) {
+void factor_at_solution(const Tree& tree, const Constraints& cons, const S* p, Data<S>& d,
+                        ConstraintData<S>& c) {
   evaluate_rows(cons, static_cast<const S*>(c.a.data()), c);
   std::swap(d.M, d.other_M);  // crba writes to M, which holds the factor
   crba(tree, p, d);
   std::copy(d.M.begin(), d.M.end(), c.mass.begin());
   std::swap(d.M, d.other_M);
   factor_newton_matrix(cons, c);
+}
+
+// nu in c.nu and mu in d.lambda, given a'_bar there. Needs factor_at_solution.
+template <class S>
+void solve_adjoint(const Tree& tree, const Constraints& cons, Implicit implicit, Data<S>& d,
+                   ConstraintData<S>& c) {
   if (implicit == Implicit::none) std::copy(d.lambda.begin(), d.lambda.end(), c.Ma.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   if (implicit != Implicit::none) multiply_mass(tree, c.mass.data(), d.lambda.data(), c.Ma.data());
@@ -240,24 +248,31 @@ void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, co
               {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
 }
 
-// Cotangents of the state, given those of qacc (in d.lambda, overwritten) and act_dot. Needs the factor in d.M and d.inverse_D and
-// the accelerations in d.qacc and c.a; recomputes the rest.
+// What the transpose needs of the state, whatever the cotangents: poses, rows, and the factor of the Newton matrix. Needs the accelerations
+// in c.a, leaves the factor in d.M alone.
 template <class S>
-void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
-                      const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
-                      const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
+void prepare_acceleration_vjp(const Tree& tree, const Constraints& cons, const S* p, const StateIn<S>& in,
+                              Data<S>& d, ConstraintData<S>& c) {
   kinematics(tree, p, in.q, d);
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, in.q, d);
-  if (cons.rows > 0) {
-    if (cons.bodies) rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
-    make_rows(tree, cons, p, in.q, in.v, static_cast<const Data<S>&>(d), c);
-  }
+  if (cons.rows == 0) return;
+  if (cons.bodies) rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
+  make_rows(tree, cons, p, in.q, in.v, static_cast<const Data<S>&>(d), c);
+  if (c.in_play) factor_at_solution(tree, cons, p, d, c);
+}
+
+// Cotangents of the state, given those of qacc (in d.lambda, overwritten) and act_dot. Needs the factor in d.M and d.inverse_D, the
+// accelerations in d.qacc and c.a, and prepare_acceleration_vjp.
+template <class S>
+void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
+                               const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
+                               const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
   const bool constrained = cons.rows > 0 && c.in_play;
   const S *lambda = d.lambda.data(),
           *a = d.qacc.data();  // cotangent of tau; acceleration of the equation it belongs to
   if (constrained) {
-    solve_adjoint(tree, cons, implicit, p, d, c);
+    solve_adjoint(tree, cons, implicit, d, c);
     lambda = c.nu.data();
     a = c.a.data();
   } else {
@@ -283,6 +298,7 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
   if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
+  if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);
   passive_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p);
@@ -309,6 +325,15 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
               {bar.q, bar.v, nullptr, bar.p, wanted(tree.p.gravity) ? bar.p + tree.p.gravity : nullptr}, d);
   if (constrained && implicit != Implicit::none)
     implicit_mass_vjp(tree, p, in.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
+}
+
+// Both at once.
+template <class S>
+void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
+                      const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
+                      const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
+  prepare_acceleration_vjp(tree, cons, p, in, d, c);
+  prepared_acceleration_vjp(tree, cons, implicit, p, in, act_dot_bar, wanted, bar, d, c);
 }
 
 }  // namespace costate::rigid

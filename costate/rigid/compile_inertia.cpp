@@ -1,8 +1,11 @@
 #include "costate/rigid/compile_inertia.h"
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "costate/rigid/spec_orientation.h"
 
 namespace costate::rigid {
 namespace {
@@ -179,6 +182,25 @@ PrincipalInertia principal_inertia(const Sym3<double>& inertia) {
     for (int i = 0; i < 3; ++i) p.axes(i, j) = solver.eigenvectors()(i, j);
   }
   return p;
+}
+
+Quat<double> principal_quat(const Sym3<double>& inertia) {
+  Mat3<double> axes = principal_inertia(inertia).axes;
+  const Vec3<double> third = cross(axes.column(0), axes.column(1));  // right-handed
+  for (int i = 0; i < 3; ++i) axes(i, 2) = third[i];
+  return from_matrix(axes);
+}
+
+Double3 fluid_box(const Body& body) {
+  const Double6& I = body.inertia;
+  const Double4& q = body.inertia_quat;
+  const Sym3<double> own = congruence(transpose(to_matrix(normalized(Quat<double>{q[0], q[1], q[2], q[3]}))),
+                                      Sym3<double>{I[0], I[1], I[2], I[3], I[4], I[5]});
+  const double m[3] = {own.xx, own.yy, own.zz};
+  const auto side = [&](int k) {
+    return std::sqrt(std::max(1e-15, m[(k + 1) % 3] + m[(k + 2) % 3] - m[k]) / body.mass * 6);
+  };
+  return {side(0), side(1), side(2)};
 }
 
 }  // namespace costate::rigid

@@ -52,5 +52,7 @@ struct PrincipalInertia {
   Mat3<double> axes;
 };
 PrincipalInertia principal_inertia(const Sym3<double>& inertia);
+// The same axes as a rotation.
+Quat<double> principal_quat(const Sym3<double>& inertia);
 
 }  // namespace costate::rigid

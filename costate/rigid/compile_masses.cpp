@@ -52,6 +52,23 @@ MassProperties of_body(const Compilation& c, const BodySpec& s, int first_geom,
   return combined(parts);
 }
 
+// The frame in which the author described the body, where its inertia is diagonal in that: a square box seen along its side is another than
+// along its diagonal. Else principal axes, whichever the solver gives.
+Rotation principal_frame(const BodySpec& s, const std::vector<Geom>& geoms, int first_geom,
+                         const Sym3<double>& inertia) {
+  const double tiny = 1e-9 * trace(inertia);
+  const auto diagonal_in = [&](const Rotation& frame) {
+    const Sym3<double> I = congruence(transpose(to_matrix(frame)), inertia);
+    return std::abs(I.xy) <= tiny && std::abs(I.xz) <= tiny && std::abs(I.yz) <= tiny;
+  };
+  if (s.inertial && diagonal_in(normalized(s.inertial->quat))) return normalized(s.inertial->quat);
+  if (s.geoms.size() == 1) {
+    const Rotation frame = to_rotation(geoms[std::size_t(first_geom)].quat);
+    if (diagonal_in(frame)) return frame;
+  }
+  return principal_quat(inertia);
+}
+
 // The inertia with bounds and balance applied.
 Sym3<double> admissible(const Sym3<double>& inertia, const CompilerSpec& rules, const std::string& who,
                         const std::string& where) {
@@ -110,6 +127,7 @@ void compile_masses(Compilation& c, const std::vector<CompiledMesh>& meshes) {
       b.mass = p.mass;
       b.com = to_array(p.center);
       b.inertia = {p.inertia.xx, p.inertia.yy, p.inertia.zz, p.inertia.xy, p.inertia.xz, p.inertia.yz};
+      b.inertia_quat = to_array(principal_frame(s, c.model.geoms, first_geom, p.inertia));
       total += p.mass;
     }
     first_geom += int(s.geoms.size());

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/rigid/compile_inertia.h"
 #include "costate/rigid/complete.h"
 
 namespace costate::rigid {
@@ -34,6 +35,11 @@ void complete_bodies(Model& m) {
       throw Error(who + " must come after its parent; its parent is number " + std::to_string(b.parent));
     }
     if (!(b.mass >= 0)) throw Error(who + " has a negative mass");
+    if (b.inertia_quat == Double4{0, 0, 0, 0}) {
+      const Double6& I = b.inertia;
+      const Quat<double> axes = principal_quat({I[0], I[1], I[2], I[3], I[4], I[5]});
+      b.inertia_quat = {axes.w, axes.x, axes.y, axes.z};
+    }
     b.root = b.parent == 0 ? static_cast<int>(i) : m.bodies[static_cast<std::size_t>(b.parent)].root;
   }
 }

@@ -17,6 +17,7 @@
 // constraint_rows.h fills the rows, constraint_solver.h finds a, constraint_adjoint.h transposes both.
 #pragma once
 
+#include "costate/rigid/contact_model.h"
 #include "costate/rigid/contact_pairs.h"
 #include "costate/rigid/tree.h"
 
@@ -70,6 +71,8 @@ struct Constraints {
   std::vector<int> geoms;  // that may touch something
   int points = 0;
   std::size_t all_geoms = 0, all_bodies = 0;
+  ContactModel contact = ContactModel::convex;
+  double rest_speed = 0;  // of impacts
   bool elliptic = false;  // cones
   double impratio = 1;
   bool permanent = false;  // some row is always in play

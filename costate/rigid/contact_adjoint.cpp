@@ -7,13 +7,6 @@
 namespace costate::rigid {
 namespace {
 
-// The cotangents of one contact point's rows.
-template <class S>
-struct RowsBar {
-  S f[kMostRows], g[kMostRows], h[kMostRows];  // J_bar = f nu' - g a' + h v'
-  S r;
-};
-
 template <class S>
 RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPair& pair,
                     const ConstraintGroup& g, const ContactParameters<S>& par, const S& r, const S* p,
@@ -197,14 +190,11 @@ void margin_vjp(const Tree& tree, const TouchingPair& pair, const S& margin_bar,
   }
 }
 
-}  // namespace
-
-template <class S>
-void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
-                 const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c,
-                 S& dt_bar) {
-  ContactData<S>& contact = c.contact;
-  if (contact.touching.empty()) return;
+// For all points of the pairs in contact.touching. rows_of(pair, slot, par, par_bar, rows): their cotangents, false if it has none.
+template <class S, class RowsOf>
+void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
+               const S* nu, const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d,
+               ContactData<S>& contact, const RowsOf& rows_of) {
   body_motions(tree, a, d, contact.motion);
   for (auto* wrenches : {&contact.by_nu, &contact.by_a, &contact.by_v})
     std::fill(wrenches->begin(), wrenches->end(), Force<S>::zero());
@@ -215,7 +205,6 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
     const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
-    const S margin = contact_margin(tree, pair.geoms, p);
     ContactParameters<S> par, par_bar;
     contact_parameters(tree, pair.geoms, p, par);
     for (S& x : par_bar.soft) x = S(0);
@@ -224,23 +213,55 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
     geometry::ContactPoint<S>* point_bars = contact.point_bars.data();
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const auto at = static_cast<std::size_t>(pair.point + slot);
-      const geometry::ContactPoint<S>& point = contact.points[at];
       point_bars[slot] = geometry::ContactPoint<S>::zero();
-      if (!any(point_in_play(contact.modes[at], point.dist - margin))) continue;
-      const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
-      const RowsBar<S> rows =
-          rows_vjp(tree, cons, pair, g, par, point.dist - margin, p, v, wanted, par_bar, bar.p, dt_bar, c);
+      RowsBar<S> rows;
+      if (!rows_of(pair, slot, par, par_bar, rows)) continue;
       margin_bar -= rows.r;
-      point_bars[slot] = point_vjp(tree, pair, g.rows, rows, point, contact.frames[at], p, q, d, contact);
+      point_bars[slot] = point_vjp(tree, pair, pair.geoms.condim, rows, contact.points[at],
+                                   contact.frames[at], p, q, d, contact);
     }
     geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one],
-                          contact.shapes[two], margin, point_bars, contact.shape_bars[one],
-                          contact.shape_bars[two]);
+                          contact.shapes[two], contact_margin(tree, pair.geoms, p), point_bars,
+                          contact.shape_bars[one], contact.shape_bars[two]);
     contact_parameters_vjp(tree, pair.geoms, p, par_bar, wanted, bar.p);
     margin_vjp(tree, pair, margin_bar, wanted, bar.p);
   }
-  dofs_vjp(tree, static_cast<const S*>(c.nu.data()), a, v, bar.v, d, contact);
+  dofs_vjp(tree, nu, a, v, bar.v, d, contact);
   for (const int i : cons.geoms) shape_vjp(tree, i, p, wanted, bar.p, d, contact);
+}
+
+}  // namespace
+
+template <class S>
+void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
+                 const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c,
+                 S& dt_bar) {
+  ContactData<S>& contact = c.contact;
+  if (contact.touching.empty()) return;
+  pairs_vjp(tree, cons, p, q, v, a, static_cast<const S*>(c.nu.data()), wanted, bar, d, contact,
+            [&](const TouchingPair& pair, int slot, const ContactParameters<S>& par,
+                ContactParameters<S>& par_bar, RowsBar<S>& rows) {
+              const auto at = static_cast<std::size_t>(pair.point + slot);
+              const S r = contact.points[at].dist - contact_margin(tree, pair.geoms, p);
+              if (!any(point_in_play(contact.modes[at], r))) return false;
+              const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
+              rows = rows_vjp(tree, cons, pair, g, par, r, p, v, wanted, par_bar, bar.p, dt_bar, c);
+              return true;
+            });
+}
+
+template <class S>
+void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
+                        const S* a, const S* nu, const RowsBar<S>* by_point, const Wanted& wanted,
+                        const ConstraintBar<S>& bar, Data<S>& d, ContactData<S>& c) {
+  if (c.touching.empty()) return;
+  pairs_vjp(tree, cons, p, q, v, a, nu, wanted, bar, d, c,
+            [&](const TouchingPair& pair, int slot, const ContactParameters<S>&,
+                ContactParameters<S>& par_bar, RowsBar<S>& rows) {
+              rows = by_point[pair.point + slot];
+              for (int i = 1; i < pair.geoms.condim; ++i) par_bar.friction[i] += rows.friction[i];
+              return true;
+            });
 }
 
 template <class S>
@@ -279,6 +300,9 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
 #define COSTATE_INSTANTIATE(S)                                                                         \
   template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*,   \
                             const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&); \
+  template void contact_points_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,      \
+                                   const S*, const S*, const RowsBar<S>*, const Wanted&,               \
+                                   const ConstraintBar<S>&, Data<S>&, ContactData<S>&);                \
   template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,        \
                                  const Wanted&, S*, S*, Data<S>&, ContactData<S>&);
 COSTATE_INSTANTIATE(double)

@@ -2,6 +2,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/geometry/contact_frame.h"
+#include "costate/rigid/contact_jacobian.h"
 #include "costate/rigid/contact_mixing.h"
 
 namespace costate::rigid {
@@ -21,12 +22,13 @@ S bounding_radius(const TreeGeom& g, const S* size) {
     }
     case GeomType::box:
       return size[0] + size[1] + size[2];
+    case GeomType::mesh:
+      return S(value_t<S>(g.mesh->bounding_radius));
     case GeomType::plane:
     case GeomType::heightfield:
-    case GeomType::mesh:
       break;
   }
-  return S(value_t<S>(g.reach));
+  return S(0);
 }
 
 template <class S>
@@ -44,6 +46,7 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
     geometry::Shape<S>& shape = c.shapes[static_cast<std::size_t>(i)];
     shape.x = origin + d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
     shape.R = d.R[body] * to_matrix(quat_at(p + g.p.quat));
+    shape.mesh = g.mesh.get();
     for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
     c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
   }
@@ -61,33 +64,23 @@ bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const Con
   return any(dot(between, between) < sum * sum);
 }
 
+// Some point of the pair is in play however far apart the shapes are.
+template <class S>
+bool held(const TouchingPair& pair, const ContactData<S>& c) {
+  for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
+    if (any(c.modes[static_cast<std::size_t>(k)] > S(0))) return true;
+  }
+  return false;
+}
+
 // The rows of one contact point.
 template <class S>
 void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& pair, const ConstraintGroup& g,
                 const ContactParameters<S>& par, const S& margin, const S& mode,
                 const geometry::ContactPoint<S>& point, const Mat3<S>& frame, const S* p, const S* q,
                 const S* v, const Data<S>& d, ConstraintData<S>& c) {
-  const Vec3<S> x[2] = {
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
-      point.point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
-  const int n = int(g.dofs.size());
-  S* J = c.J.data() + g.jacobian;
   S vel[kMostRows];
-  for (S& rate : vel) rate = S(0);
-  for (int k = 0; k < n; ++k) {
-    const int dof = g.dofs[static_cast<std::size_t>(k)], side = g.sides[static_cast<std::size_t>(k)];
-    const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
-    Vec3<S> w = axis.w, u = axis.v + cross(w, x[side > 0]);
-    if (side < 0) {
-      u = -u;
-      w = -w;
-    }
-    for (int i = 0; i < g.rows; ++i) {
-      const S value = i < 3 ? dot(frame.row(i), u) : dot(frame.row(i - 3), w);
-      J[i * n + k] = value;
-      vel[i] += value * v[dof];
-    }
-  }
+  contact_jacobian(tree, pair, g, point.point, frame, p, q, v, d, c.J.data() + g.jacobian, vel);
   using T = value_t<S>;
   const auto row = static_cast<std::size_t>(g.row);
   const bool cone = g.rows > 1;
@@ -126,7 +119,7 @@ void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
+    if (!held(pair, contact) && !maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
     geometry::ContactPoint<S>* points = contact.points.data() + pair.point;
     geometry::collide(first, second, contact.shapes[one], contact.shapes[two], margin, points);
     ContactParameters<S> par;
@@ -152,11 +145,11 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
   place_shapes(tree, cons, p, q, d, c);
   std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
   for (const TouchingPair& pair : cons.pairs) {
+    if (!pair.splittable) continue;
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!maybe_near(pair, first == GeomType::plane, margin, c)) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
     geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) gap[pair.point + slot] = points[slot].dist - margin;

@@ -42,6 +42,7 @@ struct Data {
         w_bar(t.bodies.size()),
         wrench(t.bodies.size()),
         axis_bar(t.dofs.size()),
+        has_sums(t.bodies.size()),
         lambda(t.dofs.size()),
         minus_lambda(t.dofs.size()),
         zeros(t.dofs.size(), S(0)),
@@ -82,6 +83,7 @@ struct Data {
   std::vector<Motion<S>> w_before, w;
   std::vector<Force<S>> v_bar, a_bar, w_bar, wrench;
   std::vector<Force<S>> axis_bar;  // external cotangent of S, per dof
+  std::vector<char> has_sums;      // bodies to whose sums something was added
   std::vector<S> lambda, minus_lambda, zeros, difference, unused, tau_act_bar, slope_bar;
 };
 

@@ -45,10 +45,11 @@ struct Body {
   int parent = -1;          // -1 only for the world
   Double3 pos = {0, 0, 0};  // frame in the parent's frame, joints at zero (at `ref`)
   Double4 quat = kNoRotation;
-  double mass = 0;          // kg
-  Double3 com = {0, 0, 0};  // centre of mass in body axes
-  Double6 inertia = {};     // kg m^2 about the centre of mass, body axes: xx yy zz xy xz yz
-  double gravcomp = 0;      // share of the weight that is held up
+  double mass = 0;                      // kg
+  Double3 com = {0, 0, 0};              // centre of mass in body axes
+  Double6 inertia = {};                 // kg m^2 about the centre of mass, body axes: xx yy zz xy xz yz
+  Double4 inertia_quat = {0, 0, 0, 0};  // principal axes in body axes: those of the box that a fluid sees
+  double gravcomp = 0;                  // share of the weight that is held up
   bool mocap = false;
 
   // Derived by the compiler.
@@ -330,9 +331,16 @@ struct Model {
   int nu() const { return static_cast<int>(actuators.size()); }
 };
 
+inline bool has_fluid(const Model& model) {
+  return model.options.density != 0 || model.options.viscosity != 0;
+}
+// Sides of the box that has the mass and the principal moments of a body, along the axes of inertia_quat.
+Double3 fluid_box(const Body& body);
+
 // Fills everything that "derived by the compiler" names from the rest: addresses and ranges of joints, dofs and geoms, roots,
 // welds, nq, nv, na, qpos0, qpos_spring (those two only where they are empty), tendon lengths, inverse weights and the mean
-// inertia. A tendon with springlength (-1, -1) rests at its length at qpos0. Checks that indices are in range and the order is as
+// inertia. A tendon with springlength (-1, -1) rests at its length at qpos0. An
+// inertia_quat of zeros becomes principal axes. Checks that indices are in range and the order is as
 // above; throws an Error that names the element.
 void complete(Model& model);
 

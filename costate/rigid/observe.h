@@ -137,7 +137,7 @@ void observe_vjp(const Tree& tree, const std::vector<Observed>& list, const Want
     }
   }
   const S *q = x, *qd = x + tree.nq, *zeros = d.zeros.data();
-  joint_sweep<true>(tree, qd, zeros, zeros, {q_bar, v_bar, nullptr, p_bar, nullptr}, d);
+  joint_sweep<Given::everything>(tree, qd, zeros, zeros, {q_bar, v_bar, nullptr, p_bar, nullptr}, true, d);
   if (p_bar) frame_sweep(tree, p, q, qd, zeros, zeros, true, wanted, p_bar, d);
 }
 

@@ -90,6 +90,9 @@ Observed resolve(const Model& m, const ParameterMap& map, const std::string& tex
     o.body = m.geoms[i].body;
     o.pos = m.geoms[i].pos;
     o.quat = m.geoms[i].quat;
+    o.pos_parameter = map.geoms[i].pos;
+    o.quat_parameter = map.geoms[i].quat;
+    o.inverse_quat_norm = map.geoms[i].inverse_quat_norm;
   } else {
     refuse(text, "there are no quantities of a '" + path.kind + "'", "write site, body, geom or joint");
   }

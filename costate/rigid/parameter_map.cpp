@@ -44,6 +44,8 @@ class Writer {
   std::string prefix_;
 };
 
+constexpr double kNoMass = 1e-15;  // kg
+
 // --- which parts of a model act ---------------------------------------------------------------------------------------
 
 bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
@@ -120,6 +122,10 @@ void add_bodies(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
     }
     if (gravcomp) at.gravcomp = w.add("gravcomp", b.gravcomp);
     if (wanted.body_invweight[i]) at.invweight = w.add("invweight", b.invweight);
+    if (has_fluid(m) && b.mass > kNoMass) {
+      at.fluid_box = w.add("fluid_box", fluid_box(b), "m");
+      at.fluid_quat = w.add_unit("fluid_quat", b.inertia_quat);
+    }
   }
 }
 
@@ -210,6 +216,28 @@ void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
     at.contact = w.add("solref", "solimp", c.contact);
     if (m.options.cone == ConeType::elliptic && c.solreffriction != Double2{0, 0})
       at.solreffriction = w.add("solreffriction", c.solreffriction);
+  }
+}
+
+void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptions& law, Writer& w,
+                     ParameterMap& map) {
+  if (law.contact == ContactModel::event) {
+    for (std::size_t i = 0; i < m.geoms.size(); ++i) {
+      if (!wanted.geom_mixed[i]) continue;
+      w.element("geom", m.geoms[i].name, i);
+      map.geoms[i].restitution = w.add("restitution", law.impact.restitution);
+    }
+    for (std::size_t i = 0; i < m.pairs.size(); ++i) {
+      if (!wanted.pair[i]) continue;
+      w.element("pair", m.pairs[i].name, i);
+      map.pairs[i].restitution = w.add("restitution", law.impact.restitution);
+    }
+  }
+  if (law.contact == ContactModel::penalty) {
+    w.whole_model();
+    map.penalty = {w.add("contact/stiffness", law.penalty.stiffness, "N/m"),
+                   w.add("contact/damping", law.penalty.damping, "s/m"),
+                   w.add("contact/slip_speed", law.penalty.slip_speed, "m/s")};
   }
 }
 
@@ -311,7 +339,7 @@ std::string name_of(const std::string& name, std::size_t index) {
   return name.empty() ? "#" + std::to_string(index) : name;
 }
 
-ParameterMap add_parameters(const Model& model, Signature& signature) {
+ParameterMap add_parameters(const Model& model, Signature& signature, const ContactLawOptions& law) {
   ParameterMap map;
   Writer w(map, signature);
   const Wanted wanted = wanted_by(model);
@@ -319,6 +347,11 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   map.gravity =
       w.add("gravity", model.options.gravity_on ? model.options.gravity : Double3{0, 0, 0}, "m/s^2");
   map.dt = w.add("dt", model.options.timestep, "s");
+  if (has_fluid(model)) {
+    map.density = w.add("density", model.options.density, "kg/m^3");
+    map.viscosity = w.add("viscosity", model.options.viscosity, "Pa s");
+    map.wind = w.add("wind", model.options.wind, "m/s");
+  }
   add_bodies(model, wanted, w, map);
   add_joints(model, wanted, w, map);
   add_geoms(model, wanted, w, map);
@@ -327,6 +360,7 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
   add_equalities(model, w, map);
   add_actuators(model, w, map);
   add_pairs(model, wanted, w, map);
+  add_contact_law(model, wanted, law, w, map);
   map.size = static_cast<int>(signature.parameters());
   map.prepared_size = map.size;
   for (auto& unit : map.units) unit.inverse_norm = map.prepared_size++;
@@ -337,7 +371,10 @@ ParameterMap add_parameters(const Model& model, Signature& signature) {
     }
     return kAbsent;
   };
-  for (auto& body : map.bodies) body.inverse_quat_norm = inverse_norm(body.quat);
+  for (auto& body : map.bodies) {
+    body.inverse_quat_norm = inverse_norm(body.quat);
+    body.inverse_fluid_norm = inverse_norm(body.fluid_quat);
+  }
   for (auto& joint : map.joints) joint.inverse_axis_norm = inverse_norm(joint.axis);
   for (auto& geom : map.geoms) geom.inverse_quat_norm = inverse_norm(geom.quat);
   for (auto& site : map.sites) site.inverse_quat_norm = inverse_norm(site.quat);

@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "costate/rigid/contact_model.h"
 #include "costate/rigid/model.h"
 #include "costate/system/signature.h"
 
@@ -28,7 +29,8 @@ struct SoftnessParameters {
 struct BodyParameters {
   int mass = kAbsent, com = kAbsent, inertia = kAbsent, pos = kAbsent, quat = kAbsent, gravcomp = kAbsent;
   int invweight = kAbsent;
-  int inverse_quat_norm = kAbsent;  // among the prepared numbers
+  int inverse_quat_norm = kAbsent;                                              // among the prepared numbers
+  int fluid_box = kAbsent, fluid_quat = kAbsent, inverse_fluid_norm = kAbsent;  // in a fluid: fluid.h
 };
 struct JointParameters {
   int pos = kAbsent, axis = kAbsent, ref = kAbsent, springref = kAbsent;
@@ -60,16 +62,22 @@ struct ActuatorParameters {
 struct GeomParameters {
   int size = kAbsent, sizes = 0;  // how many numbers its shape has
   int pos = kAbsent, quat = kAbsent, inverse_quat_norm = kAbsent;
-  int friction = kAbsent, margin = kAbsent, solmix = kAbsent;
+  int friction = kAbsent, margin = kAbsent, solmix = kAbsent, restitution = kAbsent;
   SoftnessParameters contact;
 };
 struct PairParameters {
-  int friction = kAbsent, margin = kAbsent, solreffriction = kAbsent;
+  int friction = kAbsent, margin = kAbsent, solreffriction = kAbsent, restitution = kAbsent;
   SoftnessParameters contact;
+};
+
+struct PenaltyParameters {
+  int stiffness = kAbsent, damping = kAbsent, slip_speed = kAbsent;
 };
 
 struct ParameterMap {
   int gravity = 0, dt = 0;
+  int density = kAbsent, viscosity = kAbsent, wind = kAbsent;  // of a fluid, where there is one
+  PenaltyParameters penalty;
   std::vector<BodyParameters> bodies;
   std::vector<JointParameters> joints;
   std::vector<GeomParameters> geoms;
@@ -86,12 +94,19 @@ struct ParameterMap {
         inverse_norm;  // a vector that is divided by its length; where 1/length is kept, past `size`
   };
   std::vector<Unit> units;
-  int whole_dt = 0;       // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
+  int whole_dt = 0;  // dt of the whole step where `dt` is that of a part of it (split_step.h), past `size`
   int prepared_size = 0;  // size, an inverse norm for each unit vector, whole_dt
 };
 
+// What the laws of contact other than convex need; it comes last among the parameters.
+struct ContactLawOptions {
+  ContactModel contact = ContactModel::convex;
+  ImpactOptions impact;
+  PenaltyOptions penalty;
+};
+
 // Adds the parameters of a model to a signature that has none yet.
-ParameterMap add_parameters(const Model& model, Signature& signature);
+ParameterMap add_parameters(const Model& model, Signature& signature, const ContactLawOptions& law = {});
 
 // "knee", or "#3" for an element without a name.
 std::string name_of(const std::string& name, std::size_t index);

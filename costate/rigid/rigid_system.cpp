@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
@@ -15,8 +17,11 @@ namespace {
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
   refuse_unknown_pairs(model);
-  if (model.options.density != 0 || model.options.viscosity != 0) {
-    throw Error({"forces of a fluid are not simulated", {}, "set density and viscosity to 0"});
+  for (const Geom& g : model.geoms) {
+    if (g.fluid_ellipsoid && has_fluid(model))
+      throw Error({"geom \"" + g.name + "\": a fluid sees bodies as boxes, not their geoms as ellipsoids",
+                   {},
+                   "leave out fluidshape"});
   }
   for (const Body& b : model.bodies) {
     if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
@@ -45,6 +50,8 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
+}  // namespace
+
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
   refuse_unsupported(model);
   signature.state("q", model.nq).state("v", model.nv);
@@ -52,11 +59,15 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   if (model.nu() > 0) signature.control("ctrl", model.nu());
   if (options.applied_forces) signature.control("qfrc", model.nv);
   Stepper s;
-  s.tree = make_tree(model, add_parameters(model, signature));
+  s.tree =
+      make_tree(model, add_parameters(model, signature, {options.contact, options.impact, options.penalty}));
   s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
-  s.split = options.onset == Onset::split && s.constraints.points > 0;
+  s.constraints.contact = options.contact;
+  s.constraints.rest_speed = options.impact.rest_speed;
+  const bool cut = options.onset == Onset::split || options.contact == ContactModel::event;
+  s.split = cut && s.constraints.points > 0;
   switch (s.integrator) {
     case Integrator::euler:
       s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
@@ -66,6 +77,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       break;
     case Integrator::implicitfast:
       s.implicit = Implicit::damping_and_actuators;
+      if (has_fluid(model))
+        throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
       for (const TreeTendon& t : s.tree.tendons) {
         if (!t.one_branch) {
           throw Error({"implicitfast does not support tendons that pull on several branches",
@@ -84,6 +97,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   }
   return s;
 }
+
+namespace {
 
 // Scratch of a step, whole or in parts.
 template <class S>
@@ -119,11 +134,15 @@ class RigidSystem final : public System<Real> {
     std::vector<S> zones;  // of the rows' force laws in step `zones_of`
     std::int64_t zones_of = -1;
     std::unique_ptr<Work<D>> dual;  // made on first use: twice the memory
+    std::vector<Real> seen;         // parameters that work.p was prepared from
   };
 
  public:
   RigidSystem(const Model& model, const SystemOptions& options)
-      : stepper_(make_stepper(model, options, signature_)) {}
+      : stepper_(make_stepper(model, options, signature_)) {
+    for (std::size_t j = 0; j < model.joints.size(); ++j)
+      joint_names_.push_back(name_of(model.joints[j].name, j));
+  }
 
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return kLanes; }
@@ -135,15 +154,13 @@ class RigidSystem final : public System<Real> {
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& workspace) const override {
-    Work<S>& w = static_cast<Scratch&>(workspace).work;
-    prepare(in.p, w);
+    Work<S>& w = prepared(in.p, workspace);
     step_prepared(in, y, tape, w);
   }
 
   void step_vjp(const StepContext&, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& workspace) const override {
-    Work<S>& w = static_cast<Scratch&>(workspace).work;
-    prepare(in.p, w);
+    Work<S>& w = prepared(in.p, workspace);
     if (bar.p) load_p_bar(bar.p, w);
     step_vjp_prepared(in, tape, y_bar, bar, active, bar.p && wants_frames(stepper_.tree, active.parameters),
                       w);
@@ -169,7 +186,7 @@ class RigidSystem final : public System<Real> {
     if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
     if (bar.p) load_dual(bar.p, bar_dot.p, w.p_bar.data(), stepper_.tree.p.size);
     w.p_bar[whole_dt()] = D(S(0), S(0));
-    Wanted wanted;
+    Wanted wanted{nullptr, nullptr, false};
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
     take_step_vjp(stepper_, w, wanted);
     w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
@@ -178,11 +195,41 @@ class RigidSystem final : public System<Real> {
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
   }
 
+  // A quaternion without a direction, a body that nothing weighs.
+  typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {
+    const Tree& tree = stepper_.tree;
+    for (std::size_t j = 0; j < tree.joints.size(); ++j) {
+      const TreeJoint& joint = tree.joints[j];
+      if (joint.type != JointType::free && joint.type != JointType::ball) continue;
+      const int first = joint.type == JointType::free ? joint.q + 3 : joint.q;
+      bool zero = true;
+      for (int i = first; i < first + 4; ++i) zero &= in.x[i * kLanes + lane] == Real(0);
+      if (!zero) continue;
+      return {"the quaternion of joint \"" + joint_names_[j] + "\", q[" + std::to_string(first) + "] to q[" +
+                  std::to_string(first + 3) + "], is zero",
+              "no rotation is 1 0 0 0; rigid::initial_state(model) is where the model starts"};
+    }
+    for (const auto& unit : tree.p.units) {
+      bool zero = true;
+      for (int i = unit.at; i < unit.at + unit.length; ++i) zero &= in.p[i * kLanes + lane] == Real(0);
+      if (zero)
+        return {"the parameter " + signature_.fields(Role::parameter)[field_of(unit.at)].name +
+                    " is zero, and a direction must not be",
+                "give it a length"};
+    }
+    for (std::size_t d = 0; d < tree.dofs.size(); ++d) {
+      if (inertia_behind(in, lane, static_cast<int>(d)) > 0) continue;
+      const std::string& name = joint_names_[static_cast<std::size_t>(tree.dofs[d].joint)];
+      return {"joint \"" + name + "\" moves nothing that has a mass",
+              "give its body a mass, or the joint armature"};
+    }
+    return {};
+  }
+
   // Unit vectors and the like are the same in all steps of a run.
   void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
                Workspace& workspace) const override {
-    Work<S>& w = static_cast<Scratch&>(workspace).work;
-    prepare(run.p, w);
+    Work<S>& w = prepared(run.p, workspace);
     const std::int64_t size = this->state_size();
     std::int64_t slot = states.start;
     for (std::int64_t j = 0; j < run.count; ++j) {
@@ -195,8 +242,9 @@ class RigidSystem final : public System<Real> {
 
   void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
                Real* u_bar, Real* p_bar, const Activity& active, Workspace& workspace) const override {
-    Work<S>& w = static_cast<Scratch&>(workspace).work;
-    prepare(run.p, w);
+    Work<S>& w = prepared(run.p, workspace);
+    const auto& wanted = active.parameters;
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) p_bar = nullptr;
     if (p_bar) load_p_bar(p_bar, w);
     const bool frames = p_bar && wants_frames(stepper_.tree, active.parameters);
     const std::int64_t size = this->state_size();
@@ -278,17 +326,35 @@ class RigidSystem final : public System<Real> {
     load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
-  void prepare(const Real* p, Work<S>& w) const {
+  // Scratch with the parameters in it, unit vectors made unit. A rollout asks for the same ones run after run; split steps write to theirs.
+  Work<S>& prepared(const Real* p, Workspace& workspace) const {
+    auto& scratch = static_cast<Scratch&>(workspace);
+    Work<S>& w = scratch.work;
+    const auto count = static_cast<std::size_t>(stepper_.tree.p.size) * kLanes;
+    if (!w.split && scratch.seen.size() == count &&
+        std::memcmp(scratch.seen.data(), p, count * sizeof(Real)) == 0)
+      return w;
     load_all(p, w.p.data(), stepper_.tree.p.size);
     prepare_units(stepper_.tree.p, w.p.data());
+    scratch.seen.assign(p, p + count);
+    return w;
   }
 
   void step_prepared(const Inputs<Real>& in, Real* y, Real* tape, Work<S>& w) const {
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
+    const bool in_place = tape && lies_as_packs(tape, w);
+    if (in_place) w.tape.lie_at(reinterpret_cast<S*>(tape));
     take_step(stepper_, w, tape != nullptr);
     store_all(w.y.data(), y, stepper_.states());
-    if (tape) store_all(w.tape.data(), tape, stepper_.tape_size());
+    if (tape && !in_place) store_all(w.tape.data(), tape, stepper_.tape_size());
+    w.tape.lie_here();
+  }
+
+  // A rollout's tape is laid out as packs: a step can write to it and its transpose read it without a copy. Split steps use theirs for
+  // several parts.
+  static bool lies_as_packs(const Real* tape, const Work<S>& w) {
+    return !w.split && reinterpret_cast<std::uintptr_t>(tape) % alignof(S) == 0;
   }
 
   void step_vjp_prepared(const Inputs<Real>& in, const Real* tape, const Real* y_bar,
@@ -296,21 +362,44 @@ class RigidSystem final : public System<Real> {
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
     load_all(y_bar, w.y_bar.data(), stepper_.states());
-    if (tape) {
+    if (tape && lies_as_packs(tape, w)) {
+      w.tape.lie_at(const_cast<S*>(reinterpret_cast<const S*>(tape)));  // only read
+    } else if (tape) {
       load_all(tape, w.tape.data(), stepper_.tape_size());
     } else {
       take_step(stepper_, w, true);
     }
     if (bar.u) load_all(bar.u, w.u_bar.data(), stepper_.controls());
-    Wanted wanted;
+    Wanted wanted{nullptr, nullptr, false};
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, frames};
     take_step_vjp(stepper_, w, wanted);
+    w.tape.lie_here();
     store_all(w.x_bar.data(), bar.x, stepper_.states());
     if (bar.u) store_all(w.u_bar.data(), bar.u, stepper_.controls());
   }
 
+  std::size_t field_of(int parameter) const {
+    return static_cast<std::size_t>(stepper_.tree.p.field_of[static_cast<std::size_t>(parameter)]);
+  }
+  // Mass and inertia of everything that a dof moves, and its armature: zero if there is none at all.
+  Real inertia_behind(const Inputs<Real>& in, int lane, int dof) const {
+    const Tree& tree = stepper_.tree;
+    const TreeDof& d = tree.dofs[static_cast<std::size_t>(dof)];
+    Real sum = in.p[tree.joints[static_cast<std::size_t>(d.joint)].p.armature * kLanes + lane];
+    for (std::size_t i = static_cast<std::size_t>(d.body); i < tree.bodies.size(); ++i) {
+      int up = static_cast<int>(i);
+      while (up > d.body) up = tree.bodies[static_cast<std::size_t>(up)].parent;
+      if (up != d.body) continue;
+      const BodyParameters& at = tree.bodies[i].p;
+      sum += in.p[at.mass * kLanes + lane];
+      for (int k = 0; k < 3; ++k) sum += in.p[(at.inertia + k) * kLanes + lane];
+    }
+    return sum;
+  }
+
   Signature signature_;
   Stepper stepper_;
+  std::vector<std::string> joint_names_;
 };
 
 }  // namespace

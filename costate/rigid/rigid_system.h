@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/rigid/contact_model.h"
 #include "costate/rigid/model.h"
 #include "costate/system/system.h"
 
@@ -26,7 +27,10 @@ enum class Onset { none, split };
 
 struct SystemOptions {
   bool applied_forces = false;
-  Onset onset = Onset::none;
+  Onset onset = Onset::none;  // of convex and penalty; rigid impacts are events anyway
+  ContactModel contact = ContactModel::convex;
+  ImpactOptions impact = {};
+  PenaltyOptions penalty = {};
 };
 
 // Throws an Error for what the model has and the dynamics do not simulate.

@@ -28,6 +28,8 @@
 // Tests: tests/rigid/forward_dynamics_test.cpp (Pinocchio), rigid_system_test.cpp.
 #pragma once
 
+#include <algorithm>
+
 #include "costate/rigid/kinematics.h"
 #include "costate/rigid/rnea.h"
 #include "costate/system/system.h"
@@ -141,18 +143,16 @@ COSTATE_INLINE Force<S> carried_wrench(const Motion<S>& w, const Force<S>& w_bar
   return -(cross(w, w_bar) + cross(v, v_bar) + cross(a, a_bar));
 }
 
-// Partials of each body, into d.w_bar, d.v_bar, d.a_bar.
-template <bool kExternal, class S>
-void body_partials(const Tree& tree, Data<S>& d) {
-  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
-    const Inertia<S> I = d.inertia[i];
-    const Motion<S> w = d.w[i], v = d.v[i];
-    const Force<S> Iv = I * v;
-    const Force<S> w_bar = I * d.a[i] + cross(v, Iv), a_bar = I * w, v_bar = I * cross(w, v) - cross(w, Iv);
-    d.w_bar[i] = kExternal ? d.w_bar[i] + w_bar : w_bar;
-    d.a_bar[i] = kExternal ? d.a_bar[i] + a_bar : a_bar;
-    d.v_bar[i] = kExternal ? d.v_bar[i] + v_bar : v_bar;
-  }
+// Of one body alone.
+template <class S>
+struct Partials {
+  Force<S> w, v, a;
+};
+template <class S>
+COSTATE_INLINE Partials<S> body_partials(const Inertia<S>& I, const Motion<S>& w, const Motion<S>& v,
+                                         const Motion<S>& a) {
+  const Force<S> Iv = I * v;
+  return {I * a + cross(v, Iv), I * cross(w, v) - cross(w, Iv), I * w};
 }
 
 // A free joint. Before it the world, at rest. The translation first: its own motions do not turn with anything. Returns v_bar
@@ -180,14 +180,41 @@ void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S*
   v_bar = v_mid_bar;
 }
 
-// Joints and their velocities, from the leaves to the world; partials add up in d.*_bar, wrenches in d.wrench.
-template <bool kExternal, class S>
+// What a sweep finds in d.w_bar, d.v_bar, d.a_bar, d.wrench and d.axis_bar when it begins.
+enum class Given {
+  nothing,     // they are not read
+  additions,   // what others have put on the bodies, besides forces of inertia
+  everything,  // there are no forces of inertia
+};
+
+// Joints and their velocities, from the leaves to the world. Partials add up over subtrees; the sums are left in d.*_bar where `keep`, for
+// the frames. Without that a body's own are never stored.
+template <Given kGiven, class S>
 void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, const RneaBar<S>& bar,
-                 Data<S>& d) {
+                 bool keep, Data<S>& d) {
+  constexpr bool kExternal = kGiven != Given::nothing;
+  // Whether a child has written to the sums of a body; others' additions are there from the start.
+  if (!kExternal) std::fill(d.has_sums.begin(), d.has_sums.end(), char(0));
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
-    const Force<S> w_bar = d.w_bar[i], a_bar = d.a_bar[i];
-    Force<S> v_bar = d.v_bar[i];
+    Partials<S> sum;
+    if constexpr (kGiven == Given::everything) {
+      sum = {d.w_bar[i], d.v_bar[i], d.a_bar[i]};
+    } else {
+      sum = body_partials(d.inertia[i], d.w[i], d.v[i], d.a[i]);
+      if (kExternal || d.has_sums[i]) {
+        sum.w += d.w_bar[i];
+        sum.v += d.v_bar[i];
+        sum.a += d.a_bar[i];
+      }
+      if (keep) {
+        d.w_bar[i] = sum.w;
+        d.v_bar[i] = sum.v;
+        d.a_bar[i] = sum.a;
+      }
+    }
+    const Force<S>&w_bar = sum.w, &a_bar = sum.a;
+    Force<S>& v_bar = sum.v;
     Force<S> X = kExternal ? d.wrench[i] : Force<S>::zero();
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
       const auto at = static_cast<std::size_t>(j);
@@ -210,13 +237,18 @@ void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, c
       }
     }
     const auto parent = static_cast<std::size_t>(body.parent);
-    if (body.parent > 0) {
+    if (body.parent == 0) {
+      if (bar.gravity) add_to(bar.gravity, -a_bar.f);
+    } else if (kExternal || d.has_sums[parent]) {
       d.w_bar[parent] += w_bar;
       d.a_bar[parent] += a_bar;
       d.v_bar[parent] += v_bar;
       if (kExternal) d.wrench[parent] += X;
-    } else if (bar.gravity) {
-      add_to(bar.gravity, -a_bar.f);
+    } else {
+      d.w_bar[parent] = w_bar;
+      d.a_bar[parent] = a_bar;
+      d.v_bar[parent] = v_bar;
+      d.has_sums[parent] = 1;
     }
   }
 }
@@ -287,11 +319,9 @@ template <class S>
 void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
               bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {
   if (external) {
-    body_partials<true>(tree, d);
-    joint_sweep<true>(tree, qd, qdd, lambda, bar, d);
+    joint_sweep<Given::additions>(tree, qd, qdd, lambda, bar, wanted.frames, d);
   } else {
-    body_partials<false>(tree, d);
-    joint_sweep<false>(tree, qd, qdd, lambda, bar, d);
+    joint_sweep<Given::nothing>(tree, qd, qdd, lambda, bar, wanted.frames, d);
   }
   if (wanted.frames) frame_sweep(tree, p, q, qd, qdd, lambda, external, wanted, bar.p, d);
 }

@@ -15,6 +15,10 @@
 //
 // which is the saltation term of events [1] for the discrete map: both rates are those of the steps themselves.
 //
+// With rigid contact (ContactModel::event) a point that begins to touch changes the velocities at x1 instead (impact.h), and is switched on only where
+// it comes to rest. x1_bar passes through the transpose of that map before h1_bar is taken: the same formula then has the full saltation
+// term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
+//
 // Worlds of a pack have their own parts; one whose step is over stands still. Several events in a step are taken one after the other, at
 // most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances say. Points of shapes with corners have no
 // identity from step to step, and are left to the time grid (`splittable`).
@@ -24,6 +28,7 @@
 // Tests: tests/contact/split_test.cpp.
 #pragma once
 
+#include "costate/rigid/impact.h"
 #include "costate/rigid/step.h"
 
 namespace costate::rigid {
@@ -37,10 +42,13 @@ struct SplitWork {
     S length = S(0);
     S event = S(-1);  // the contact point that changes at its end, or -1
     mask_t<S> live;   // worlds that have this part
+    std::vector<S> v_before;  // before the impact at its end
+    S met = S(-1);            // the point of that impact, or -1
   };
   std::vector<Part> parts;  // kMostEvents + 1
   std::vector<S> gap, next_gap, gap_bar;
   std::vector<S> settled;  // points that have changed in this step (1)
+  ImpactWork<S> impact;
   std::vector<S> q_bar;
   std::vector<S> y, lambda, event_x_bar, event_u_bar, event_p_bar;  // event_*: one transpose of g
   Activity activity;                                                // the caller's, and dt

@@ -14,6 +14,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       next_gap(gap.size()),
       gap_bar(gap.size()),
       settled(gap.size()),
+      impact(stepper.tree, stepper.constraints),
       q_bar(static_cast<std::size_t>(stepper.tree.nv)),
       y(static_cast<std::size_t>(stepper.states())),
       lambda(y.size()),
@@ -25,6 +26,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
     part.modes.resize(gap.size());
     part.tape.resize(static_cast<std::size_t>(stepper.evaluations() * stepper.tape_per_evaluation()));
     part.live = mask_t<S>(false);
+    part.v_before.resize(static_cast<std::size_t>(stepper.tree.nv));
   }
 }
 
@@ -116,7 +118,8 @@ S event_time(const Stepper& stepper, const typename SplitWork<S>::Part& part, co
     f_lo = select(searching & before, f, f_lo);
     hi = select(searching & !before, t, hi);
     f_hi = select(searching & !before, f, f_hi);
-    t = select(searching, inside(guess), t);
+    // Every third time the middle: where the parabola fits badly the bracket shrinks all the same.
+    t = select(searching, i % 3 == 2 ? half * (lo + hi) : inside(guess), t);
   }
   return t;
 }
@@ -169,6 +172,21 @@ Wanted with_length(const Stepper& stepper, const Wanted& wanted, SplitWork<S>& s
   return {&split.activity, &field_of, wanted.active && wanted.frames};
 }
 
+// --- rigid impacts ---------------------------------------------------------------------------------------------------------
+
+// The velocities of next.x after the impact of the part's event, where one begins to touch. Returns the worlds in which it bounces off.
+template <class S>
+mask_t<S> meet_at_end(const Stepper& stepper, typename SplitWork<S>::Part& part,
+                      typename SplitWork<S>::Part& next, StepWork<S>& w, SplitWork<S>& split) {
+  part.met = select(pick(part.modes, part.event) < S(0), part.event, S(-1));
+  S* v = next.x.data() + stepper.tree.nq;
+  std::copy(v, v + stepper.tree.nv, part.v_before.begin());
+  if (!any(part.met >= S(0))) return mask_t<S>(false);
+  const mask_t<S> rests =
+      impact<S>(stepper.tree, stepper.constraints, w.p.data(), next.x.data(), part.met, v, w.d, w.c, split.impact);
+  return (part.met >= S(0)) & !rests;
+}
+
 // --- the step ----------------------------------------------------------------------------------------------------------------
 
 // Parts 0, 1, ... of the step: fills split.parts from w.x and returns how many there are; the end in split.y. With `events` (length and point of
@@ -186,11 +204,15 @@ int take_parts(const Stepper& stepper, const S* events, bool with_tapes, StepWor
   first.live = mask_t<S>(true);
   gaps_at(stepper, static_cast<const S*>(w.x.data()), w, split.gap.data());
   std::fill(first.modes.begin(), first.modes.end(), S(0));
+  // Who has just bounced off lies within rounding of the surface.
+  using T = value_t<S>;
+  const bool rigid = stepper.constraints.contact == ContactModel::event;
+  const S touches(rigid ? T(sizeof(T) == 8 ? -1e-10 : -1e-5) : T(0));
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      first.modes[at] = select(split.gap[at] < S(0), S(1), S(-1));
+      first.modes[at] = select(split.gap[at] < touches, S(1), S(-1));
     }
   }
   int n = 0;
@@ -241,10 +263,11 @@ int take_parts(const Stepper& stepper, const S* events, bool with_tapes, StepWor
     std::copy(split.y.begin(), split.y.end(), next.x.begin());
     next.live = goes_on;
     left = select(goes_on, left - part.length, S(0));
+    const mask_t<S> bounces = rigid ? meet_at_end(stepper, part, next, w, split) : mask_t<S>(false);
     for (std::size_t k = 0; k < next.modes.size(); ++k) {
       const mask_t<S> changes = part.event == S(value_t<S>(k));
-      next.modes[k] = select(changes, -part.modes[k], part.modes[k]);
-      split.settled[k] = select(changes, S(1), split.settled[k]);
+      next.modes[k] = select(changes & !bounces, -part.modes[k], part.modes[k]);
+      split.settled[k] = select(changes, S(1), select(bounces, S(0), split.settled[k]));
     }
     if (n + 1 < kMostEvents && !events)
       gaps_at(stepper, static_cast<const S*>(next.x.data()), w, split.gap.data());
@@ -282,9 +305,14 @@ void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
 
   const Wanted wanted = with_length(stepper, caller, split);
   const S dt_bar = w.p_bar[dt];
+  const bool rigid = stepper.constraints.contact == ContactModel::event;
   S left_bar(0);
   for (int n = parts - 1; n >= 0; --n) {
     Part& part = split.parts[static_cast<std::size_t>(n)];
+    if (rigid && n + 1 < parts && any(part.met >= S(0)))
+      impact_vjp<S>(stepper.tree, stepper.constraints, w.p.data(),
+                    split.parts[static_cast<std::size_t>(n) + 1].x.data(), part.v_before.data(), part.met,
+                    wanted, split.lambda.data(), w.p_bar.data(), w.d, w.c, split.impact);
     // The transpose of the part itself, in the worlds that have it.
     for (std::size_t i = 0; i < w.y_bar.size(); ++i) w.y_bar[i] = select(part.live, split.lambda[i], S(0));
     std::copy(part.x.begin(), part.x.end(), w.x.begin());

@@ -36,6 +36,30 @@ struct Stepper {
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
 };
 
+// Where a step leaves what its transpose needs: in memory of its own, or where a rollout keeps it.
+template <class S>
+class Tape {
+ public:
+  explicit Tape(std::size_t size) : own_(size), at_(own_.data()) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  S* data() { return at_; }
+  const S* data() const { return at_; }
+  S* begin() { return at_; }
+  void lie_here() { at_ = own_.data(); }
+  void lie_at(S* memory) { at_ = memory; }
+
+ private:
+  std::vector<S> own_;
+  S* at_;
+};
+
+struct SystemOptions;
+
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (rigid_system.cpp)
+Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
+
 // Scratch of a step. All arrays of one pack of worlds.
 template <class S>
 struct StepWork {
@@ -73,7 +97,8 @@ struct StepWork {
         moved_q_bar(static_cast<std::size_t>(stepper.tree.nq)) {}
 
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
-  std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar, tape;
+  std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar;
+  Tape<S> tape;
   Data<S> d;
   ConstraintData<S> c;
   // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.

@@ -45,6 +45,12 @@ int mass_entry(const Tree& t, int i, int j) {
   return ancestor == j ? row + offset : -1;
 }
 
+std::shared_ptr<const geometry::ConvexMesh> hull_of(const Mesh& mesh) {
+  std::vector<Vec3<double>> points;
+  for (const Double3& v : mesh.hull_vertices) points.push_back({v[0], v[1], v[2]});
+  return std::make_shared<const geometry::ConvexMesh>(geometry::convex_mesh(points, mesh.hull_faces));
+}
+
 bool only_slides(const Model& model, std::size_t index) {
   const Body& b = model.bodies[index];
   if (b.joints == 0 || model.bodies[static_cast<std::size_t>(b.parent)].weld != 0 || !(b.mass > 0))
@@ -117,8 +123,15 @@ Tree make_tree(const Model& model, ParameterMap map) {
     t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
     t.entries += depth;
   }
-  for (std::size_t g = 0; g < model.geoms.size(); ++g)
-    t.geoms.push_back({model.geoms[g].body, model.geoms[g].type, 0, map.geoms[g]});
+  std::vector<std::shared_ptr<const geometry::ConvexMesh>> meshes(model.meshes.size());
+  for (std::size_t g = 0; g < model.geoms.size(); ++g) {
+    const Geom& geom = model.geoms[g];
+    t.geoms.push_back({geom.body, geom.type, nullptr, map.geoms[g]});
+    if (geom.type != GeomType::mesh || map.geoms[g].pos < 0) continue;
+    auto& mesh = meshes[static_cast<std::size_t>(geom.mesh)];
+    if (!mesh) mesh = hull_of(model.meshes[static_cast<std::size_t>(geom.mesh)]);
+    t.geoms.back().mesh = mesh;
+  }
   for (std::size_t s = 0; s < model.sites.size(); ++s) t.sites.push_back({model.sites[s].body, map.sites[s]});
   for (std::size_t i = 0; i < model.tendons.size(); ++i) {
     const Tendon& tendon = model.tendons[i];
@@ -148,6 +161,7 @@ Tree make_tree(const Model& model, ParameterMap map) {
     if (only_slides(model, b)) t.sliders.push_back(int(b));
   }
   t.gravcomp = model.bodies.size() > 1 && map.bodies[1].gravcomp >= 0 && model.options.gravity_on;
+  t.fluid = map.density >= 0;
   t.springs = model.options.spring;
   t.dampers = model.options.damper;
   if (model.options.actuation) {

@@ -7,8 +7,10 @@
 // [1] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "costate/geometry/convex.h"
 #include "costate/rigid/parameter_map.h"
 
 namespace costate::rigid {
@@ -63,7 +65,7 @@ struct TreeSite {
 struct TreeGeom {
   int body = 0;
   GeomType type = GeomType::sphere;
-  double reach = 0;  // of a mesh or heightfield: no point is farther from the geom's origin
+  std::shared_ptr<const geometry::ConvexMesh> mesh;  // of a mesh that may touch something
   GeomParameters p;
 };
 
@@ -82,9 +84,10 @@ struct Tree {
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site
   bool gravcomp = false;            // some body's weight is held up
+  bool fluid = false;               // bodies move in a fluid
   bool joint_force_limits = false;  // some joint limits what its actuators do
   ParameterMap p;
-  bool body_wrenches() const { return body_actuators || gravcomp; }
+  bool body_wrenches() const { return body_actuators || gravcomp || fluid; }
 };
 
 // Whether some active parameter is a frame or an inertia.

@@ -306,6 +306,10 @@ void Block<Real>::locate_divergence() {
         throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"),
                      step,
                      {}});
+      // The physics may know why: from the state before, which is finite.
+      const Real* before = states.base + ((states.start + 1) % 2) * n_;
+      const auto fault = system_.fault(at(k - 1, before).in, static_cast<int>(j % lanes_));
+      if (!fault.what.empty()) throw Error({fault.what, step, fault.advice});
       throw Error({"the state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step,
                    "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on "
                    "without it"},

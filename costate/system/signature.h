@@ -61,7 +61,8 @@ class Signature {
   };
   Signature& add(Role role, Field field);
   std::vector<Field> fields_[3];
-  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> position_[3];  // of each name in fields_
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>
+      position_[3];  // of each name in fields_
 };
 
 // Same names and sizes in the same order.

@@ -47,6 +47,11 @@ void System<Real>::energy(const Inputs<Real>&, Real*, Workspace&) const {
 }
 
 template <class Real>
+auto System<Real>::fault(const Inputs<Real>&, int) const -> Fault {
+  return {};
+}
+
+template <class Real>
 void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
                            Workspace& work) const {
   const std::int64_t size = state_size();

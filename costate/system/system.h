@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "costate/system/signature.h"
@@ -138,6 +139,13 @@ class System {
 
   // Energy of each lane at (x, p), where the physics conserves one.
   virtual void energy(const Inputs<Real>& in, Real* value, Workspace& work) const;
+
+  // What is wrong with the inputs of one lane, where that can be said: the reason to give for a step that is not finite, and what to do.
+  // Empty: nothing that the physics knows of.
+  struct Fault {
+    std::string what, advice;
+  };
+  virtual Fault fault(const Inputs<Real>& in, int lane) const;
 
   // --- runs of steps. The defaults loop over the maps above; LaneSystem keeps the state in registers instead. ------------
 

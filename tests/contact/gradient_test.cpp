@@ -26,6 +26,7 @@ TEST(ContactGradient, CotangentsMatchDualOnPyramids) { transpose_matches_dual("z
 TEST(ContactGradient, CotangentsMatchDualOnEllipses) {
   transpose_matches_dual("zoo_elliptic", Integrator::euler, 6);
 }
+TEST(ContactGradient, CotangentsMatchDualOnSolids) { transpose_matches_dual("solids", Integrator::euler, 4); }
 TEST(ContactGradient, CotangentsMatchDualUnderRk4) { transpose_matches_dual("zoo", Integrator::rk4, 1); }
 TEST(ContactGradient, CotangentsMatchDualOnTheHopper) {
   transpose_matches_dual("hopper", Integrator::rk4, 3);
@@ -75,6 +76,10 @@ TEST(ContactGradient, EveryGeomParameterMatchesDifferencesOnEllipses) {
   for (std::size_t state : {1u, 2u, 6u}) every_parameter_matches_differences("zoo_elliptic", state);
 }
 
+TEST(ContactGradient, EveryGeomParameterMatchesDifferencesOnSolids) {
+  for (std::size_t state : {0u, 1u, 2u}) every_parameter_matches_differences("solids", state);
+}
+
 template <class Real>
 void contract(const std::string& name, Integrator integrator, std::size_t state,
               costate::test::ContractOptions o) {
@@ -95,6 +100,7 @@ TEST(ContactGradient, TheZooMeetsTheContract) { contract<double>("zoo", Integrat
 TEST(ContactGradient, TheZooWithEllipsesMeetsTheContract) {
   contract<double>("zoo_elliptic", Integrator::euler, 0, kShort);
 }
+TEST(ContactGradient, SolidsMeetTheContract) { contract<double>("solids", Integrator::euler, 0, kShort); }
 TEST(ContactGradient, TheHopperMeetsTheContract) { contract<double>("hopper", Integrator::rk4, 2, kShort); }
 TEST(ContactGradient, TheAntMeetsTheContract) { contract<double>("ant", Integrator::euler, 2, kShort); }
 TEST(ContactGradient, TheHumanoidMeetsTheContract) {

@@ -1,8 +1,6 @@
 // Contact as in MuJoCo: the same points, forces and motions from random states, up to deep penetration (tools/rigid_reference.py --contact).
 #include <gtest/gtest.h>
 
-#include <tuple>
-
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"
 #include "tests/rigid/one_world.h"
@@ -41,9 +39,6 @@ std::vector<Touch> touches_of(const OneWorld& w) {
                    {p.point.x, p.point.y, p.point.z, p.normal.x, p.normal.y, p.normal.z}});
     }
   }
-  std::sort(r.begin(), r.end(), [](const Touch& a, const Touch& b) {
-    return std::tie(a.first, a.second, a.dist) < std::tie(b.first, b.second, b.dist);
-  });
   return r;
 }
 
@@ -63,14 +58,17 @@ TEST(ContactParity, PointsForcesAndAccelerationsAreMuJoCos) {
       const Json& expected = s.at("contacts");
       ASSERT_EQ(touches.size(), expected.size());
       points += touches.size();
-      for (std::size_t i = 0; i < touches.size(); ++i) {
-        EXPECT_EQ(touches[i].first, expected[i].at("first").get<int>());
-        EXPECT_EQ(touches[i].second, expected[i].at("second").get<int>());
-        EXPECT_NEAR(touches[i].dist, expected[i].at("dist").get<double>(), 1e-9);
-        auto place = vector_of(expected[i].at("pos"));
-        const auto normal = vector_of(expected[i].at("normal"));
+      for (const Json& e : expected) {
+        auto place = vector_of(e.at("pos"));
+        const auto normal = vector_of(e.at("normal"));
         place.insert(place.end(), normal.begin(), normal.end());
-        EXPECT_LT(relative_error(touches[i].place, place), 1e-7) << "contact " << i;
+        double nearest = 1e300;
+        for (const Touch& t : touches) {
+          if (t.first != e.at("first").get<int>() || t.second != e.at("second").get<int>()) continue;
+          nearest = std::min(nearest, std::max(relative_error(t.place, place),
+                                               100 * std::abs(t.dist - e.at("dist").get<double>())));
+        }
+        EXPECT_LT(nearest, 1e-7) << e;
       }
       EXPECT_LT(relative_error(w.constraint_forces(), vector_of(s.at("constraint"))), 1e-6);
       EXPECT_LT(relative_error(w.d.qacc, vector_of(s.at("qacc"))), 1e-6);

@@ -36,7 +36,8 @@ Arguments<Real> arguments_of(const Reference& ref, const Rollout<Real>& rollout,
   }
   at.x0.assign(x.begin(), x.end());
   const auto u = vector_of(s.at("ctrl"));
-  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = static_cast<Real>(u[i % u.size()]);
+  for (std::size_t i = 0; !u.empty() && i < at.controls.size(); ++i)
+    at.controls[i] = static_cast<Real>(u[i % u.size()]);
   return at;
 }
 

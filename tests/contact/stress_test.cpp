@@ -67,6 +67,7 @@ TEST(ContactStress, HumanoidsHaveFiniteGradients) {
 TEST(ContactStress, HumanoidsHaveFiniteGradientsInFloat) {
   finite_forward_means_finite_gradient<float>("humanoid");
 }
+TEST(ContactStress, SolidsHaveFiniteGradients) { finite_forward_means_finite_gradient<double>("solids"); }
 TEST(ContactStress, TheZooHasFiniteGradients) { finite_forward_means_finite_gradient<double>("zoo"); }
 TEST(ContactStress, TheZooWithEllipsesHasFiniteGradients) {
   finite_forward_means_finite_gradient<double>("zoo_elliptic");

@@ -97,8 +97,8 @@ TEST(CapsuleCapsule, ParallelOnesTouchTwice) {
   ASSERT_EQ(c.size(), 2u);
   EXPECT_NEAR(c[0].dist, -0.01, 1e-15);
   EXPECT_NEAR(c[1].dist, -0.01, 1e-15);
-  EXPECT_NEAR(c[0].point.z, 0.5, 1e-15);   // the first's upper end
-  EXPECT_NEAR(c[1].point.z, -0.3, 1e-15);  // the second's lower end: the first's is too far
+  EXPECT_NEAR(c[0].point.z, -0.3, 1e-15);  // the second's lower end
+  EXPECT_NEAR(c[1].point.z, 0.5, 1e-15);   // the first's upper end
 }
 TEST(CapsuleCapsule, TransposeIsExactForParallelAxes) {
   // Held parallel; only what keeps them so is compared with Dual.

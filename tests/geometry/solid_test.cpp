@@ -68,11 +68,11 @@ TEST(PlaneCylinder, LanesAreIndependent) {
   expect_lanes<float>(near_each_other(plane, cylinder), 1e-4);
 }
 
-TEST(PlaneMesh, LowestVertexAndItsNeighbours) {
+TEST(PlaneMesh, LowestVertexAndThoseOfItsFace) {
   Shape<double> body = upright({0, 0, 0.24}, 0);
   body.mesh = &brick();
   const auto c = touch(plane, upright({0, 0, 0}, 1), mesh, body);
-  ASSERT_EQ(c.size(), 3u);
+  ASSERT_EQ(c.size(), 4u);
   for (const auto& p : c) EXPECT_NEAR(p.dist, -0.01, 1e-15);
 }
 TEST(PlaneMesh, TransposeIsExact) { expect_pair(with_mesh(near_each_other(plane, mesh), spindle())); }

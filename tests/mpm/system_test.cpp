@@ -131,6 +131,41 @@ TEST(MaterialPoints, TransposeMatchesTangentsInEveryEntry) {
   costate::test::expect_transpose_matches_dual<double>(*system, stirred(m, one), 1e-12);
 }
 
+// What a step leaves for its transpose: the grid where it is dense, nothing where it would be larger than the particles.
+TEST(MaterialPoints, TransposeFromTheTapeIsThatFromTheParticles) {
+  for (const bool dense : {false, true}) {
+    Model m = block(3, MaterialKind::neo_hookean);
+    if (dense) fill(m, Shape::box(0.25, 0.25, 0.25), {0.5, 1.1, 0.9}, 0.0125, 0);
+    const auto system = mpm::system<double>(m);
+    Rollout<double> one(system, {.steps = 1});
+    const Arguments<double> at = stirred(m, one);
+    std::vector<double> p(std::size_t(system->parameter_size())), y(at.x0.size() + 3),
+        tape(std::size_t(system->tape_size()));
+    const auto& fields = system->signature().fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      for (std::int64_t i = 0; i < fields[f].size; ++i)
+        p[std::size_t(fields[f].offset + i)] = at.parameters.values(f)[std::size_t(i)];
+    std::vector<double> x(at.x0.begin(), at.x0.end()), y_bar(at.x0.size() + 3), bars[2], p_bars[2];
+    x.resize(at.x0.size() + 3);
+    for (std::size_t i = 0; i < y_bar.size(); ++i) y_bar[i] = std::sin(double(i));
+    const auto work = system->make_workspace();
+    const Inputs<double> in{x.data(), nullptr, p.data()};
+    system->step({}, in, y.data(), tape.data(), *work);
+    EXPECT_EQ(tape[0], dense ? 1 : 0);
+    const Activity all{std::vector<bool>(fields.size(), true)};
+    for (const int taped : {0, 1}) {
+      bars[taped].assign(y.size(), 0), p_bars[taped].assign(p.size(), 0);
+      system->step_vjp({}, in, taped ? tape.data() : nullptr, y_bar.data(),
+                       {bars[taped].data(), nullptr, p_bars[taped].data()}, all, *work);
+    }
+    double largest = 0;
+    for (const double b : bars[0]) largest = std::max(largest, std::abs(b));
+    for (std::size_t i = 0; i < at.x0.size(); ++i) EXPECT_NEAR(bars[0][i], bars[1][i], 1e-12 * largest);
+    for (std::size_t i = 0; i < p.size(); ++i)
+      EXPECT_NEAR(p_bars[0][i], p_bars[1][i], 1e-11 * std::abs(p_bars[0][i]));
+  }
+}
+
 // --- closed forms --------------------------------------------------------------------------------------------------
 
 TEST(MaterialPoints, ConserveMomentumWithoutGravity) {

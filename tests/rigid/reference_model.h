@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "costate/io/xml_model.h"
 #include "costate/rigid/model.h"
 
 namespace costate::rigid::test {
@@ -90,6 +91,7 @@ inline Model model_of(const Json& j) {
     body.mass = b.at("mass");
     body.com = array_of<3>(b.at("com"));
     body.inertia = array_of<6>(b.at("inertia"));
+    if (b.contains("inertia_quat")) body.inertia_quat = array_of<4>(b.at("inertia_quat"));
     body.gravcomp = b.at("gravcomp");
     m.bodies.push_back(body);
   }
@@ -193,6 +195,13 @@ inline Model model_of(const Json& j) {
   return m;
 }
 
+// The model that an XML file beside the numbers describes, where there is one; meshes are only there.
+inline Model model_beside(const std::filesystem::path& numbers, const Json& json) {
+  std::filesystem::path xml = numbers;
+  xml.replace_extension(".xml");
+  return json.contains("geoms") && std::filesystem::exists(xml) ? load(xml.string()) : model_of(json);
+}
+
 struct Reference {
   std::string name;
   Json json;
@@ -206,7 +215,7 @@ inline std::vector<Reference> references_in(const char* variable, const char* co
   for (const auto& entry : std::filesystem::directory_iterator(folder ? folder : committed)) {
     if (entry.path().extension() != ".json") continue;
     Json json = Json::parse(std::ifstream(entry.path()));
-    Model model = model_of(json.at("model"));
+    Model model = model_beside(entry.path(), json.at("model"));
     r.push_back({entry.path().stem().string(), std::move(json), std::move(model)});
   }
   return r;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "costate/core/error.h"
+#include "tests/float_traps.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
@@ -52,7 +54,6 @@ TEST(RigidSystem, RefusesWhatItDoesNotSimulate) {
     change(model);
     EXPECT_THROW(make_system<double>(model), Error);
   };
-  refuses([](Model& m) { m.options.density = 1.2; });
   refuses([](Model& m) { m.options.integrator = Integrator::implicit; });
   refuses([](Model& m) { m.joints[2].actuator_gravcomp = true; });
   refuses([](Model& m) { m.bodies[1].mocap = true; });
@@ -90,6 +91,43 @@ TEST(RigidSystem, StartsFromItsReferenceOrAKeyframe) {
   model.keyframes.push_back(bent);
   EXPECT_EQ(initial_state(model, "bent")[model.qpos0.size()], 0.5);
   EXPECT_THROW(initial_state(model, "bend"), Error);
+}
+
+TEST(RigidSystem, AStepThatCannotBeIsExplained) {
+  const Model model = test::zoo(Integrator::euler);
+  Rollout<double> rollout(make_system<double>(model), {.steps = 3, .worlds = 10});
+  Arguments<double> at = rollout.arguments();
+  const std::vector<double> x = test::random_state(model, 1);
+  at.x0.clear();
+  for (int world = 0; world < 10; ++world) at.x0.insert(at.x0.end(), x.begin(), x.end());
+  const auto complaint = [&](const Arguments<double>& a) -> std::string {
+    const costate::test::AllowFloatExceptions allow;
+    try {
+      rollout.simulate(a);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint(at), "");
+  Arguments<double> lost = at;
+  for (std::size_t i = 3; i < 7; ++i) lost.x0[9 * x.size() + i] = 0;
+  const std::string text = complaint(lost);
+  EXPECT_NE(text.find("the quaternion of joint \"float\", q[3] to q[6], is zero"), std::string::npos) << text;
+  EXPECT_NE(text.find("world 9"), std::string::npos) << text;
+  EXPECT_NE(text.find("initial_state"), std::string::npos) << text;
+  Arguments<double> turned = at;
+  turned.parameters.set("joint/pitch/axis", {0, 0, 0});
+  EXPECT_NE(complaint(turned).find("joint/pitch/axis is zero"), std::string::npos) << complaint(turned);
+  Arguments<double> weightless = at;
+  for (const char* body : {"cart", "pole", "tip"}) {
+    weightless.parameters.set(std::string("body/") + body + "/mass", 0.0);
+    weightless.parameters.set(std::string("body/") + body + "/inertia", 0.0);
+  }
+  weightless.parameters.set("joint/rail/armature", 0.0);
+  weightless.parameters.set("joint/rail/damping", 0.0);  // implicit: it would hold the joint
+  EXPECT_NE(complaint(weightless).find("joint \"rail\" moves nothing"), std::string::npos)
+      << "[" << complaint(weightless) << "]";
 }
 
 }  // namespace

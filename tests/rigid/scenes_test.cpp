@@ -58,7 +58,7 @@ TEST_P(Scenes, MeetsTheContract) {
 
 INSTANTIATE_TEST_SUITE_P(All, Scenes,
                          ::testing::Values("pendulum", "double_pendulum", "cart_pole", "arm7", "quadrotor",
-                                           "hopper", "walker", "half_cheetah", "ant", "humanoid",
+                                           "swimmer", "hopper", "walker", "half_cheetah", "ant", "humanoid",
                                            "quadruped"),
                          [](const auto& scene) { return std::string(scene.param); });
 

@@ -1,0 +1,182 @@
+#include "costate/rigid/step_jacobian.h"
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/rigid/step_body.h"
+
+namespace costate::rigid {
+namespace {
+
+// Rows of v+ into w's pack-wide A and B, then those of act+ and q+.
+template <class S>
+void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
+  const Tree& t = stepper.tree;
+  const int n = 2 * t.nv + t.na, m = stepper.controls();
+  const S* p = w.p.data();
+  const S h = p[t.p.dt];
+  const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
+  evaluate<S>(stepper, p, in, nullptr, w.d, w.c);
+  S* v_next = w.mean_v.data();
+  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+  prepare_acceleration_vjp(t, stepper.constraints, p, in, w.d, w.c);
+  const Wanted nothing;
+  const auto clear = [&] {
+    for (auto* bar : {&w.q_bar, &w.v_bar, &w.act_bar, &w.act_dot_bar, &w.u_bar})
+      std::fill(bar->begin(), bar->end(), S(0));
+  };
+  const auto store = [&](int row) {
+    S* to = std::copy(w.q_bar.begin(), w.q_bar.end(), A + row * n);
+    to = std::copy(w.v_bar.begin(), w.v_bar.end(), to);
+    std::copy(w.act_bar.begin(), w.act_bar.end(), to);
+    std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
+  };
+  const auto through_acceleration = [&] {
+    prepared_acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, in, w.act_dot_bar.data(),
+                                 nothing,
+                                 {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(),
+                                  stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
+                                 w.d, w.c);
+  };
+  for (int i = 0; i < t.nv; ++i) {
+    clear();
+    std::fill(w.d.lambda.begin(), w.d.lambda.end(), S(0));
+    w.d.lambda[static_cast<std::size_t>(i)] = h;
+    w.v_bar[static_cast<std::size_t>(i)] = S(1);
+    through_acceleration();
+    store(t.nv + i);
+  }
+  for (int i = 0; i < t.na; ++i) {
+    clear();
+    std::fill(w.d.lambda.begin(), w.d.lambda.end(), S(0));
+    std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
+    w.y_bar[static_cast<std::size_t>(t.nq + t.nv + i)] = S(1);
+    next_activations_vjp(t, p, in.act, static_cast<const S*>(w.d.act_dot.data()),
+                         static_cast<const S*>(w.y_bar.data() + t.nq + t.nv), nothing, w.act_bar.data(),
+                         w.act_dot_bar.data(), w.p_bar.data());
+    through_acceleration();
+    store(2 * t.nv + i);
+  }
+  // dq+ = T dq + h G dv+, T and G the identity but for rotations: exp(-h w) and the right Jacobian of exp.
+  const auto row_of_q = [&](int row, const int* dofs, const S* turn, const S* carry, int count) {
+    S *a = A + row * n, *b = B + row * m;
+    std::fill(a, a + n, S(0));
+    std::fill(b, b + m, S(0));
+    for (int k = 0; k < count; ++k) {
+      const S *va = A + (t.nv + dofs[k]) * n, *vb = B + (t.nv + dofs[k]) * m, weight = h * carry[k];
+      for (int j = 0; j < n; ++j) a[j] += weight * va[j];
+      for (int j = 0; j < m; ++j) b[j] += weight * vb[j];
+      a[dofs[k]] += turn[k];
+    }
+  };
+  for (const TreeJoint& joint : t.joints) {
+    const int rotation = joint.type == JointType::free   ? joint.dof + 3
+                         : joint.type == JointType::ball ? joint.dof
+                                                         : -1;
+    const int straight = joint.type == JointType::free ? 3 : joint.type == JointType::ball ? 0 : 1;
+    const S one(1);
+    for (int k = 0; k < straight; ++k) {
+      const int dof = joint.dof + k;
+      row_of_q(dof, &dof, &one, &one, 1);
+    }
+    if (rotation < 0) continue;
+    const Vec3<S> phi = h * vec3_at(static_cast<const S*>(v_next) + rotation);
+    const Quat<S> e = exp_map(phi);
+    const int dofs[3] = {rotation, rotation + 1, rotation + 2};
+    for (int k = 0; k < 3; ++k) {
+      Vec3<S> unit = Vec3<S>::zero();
+      unit[k] = S(1);
+      const Vec3<S> turn = rotate(e, unit), carry = exp_jacobian_transpose(phi, unit);
+      const S turns[3] = {turn.x, turn.y, turn.z}, carries[3] = {carry.x, carry.y, carry.z};
+      row_of_q(rotation + k, dofs, turns, carries, 3);
+    }
+  }
+}
+
+}  // namespace
+
+template <class Real>
+struct StepJacobian<Real>::Impl {
+  using S = NativePack<Real>;
+  static constexpr int kLanes = lanes_of<S>;
+  Signature signature;
+  Stepper stepper;
+  std::int64_t rows = 0;
+
+  // Lane l of a pack is world first + l; the last ones of the last pack repeat the last world.
+  void pack_of_worlds(std::int64_t first, std::int64_t worlds, const Real* x, const Real* u,
+                      const Parameters<Real>& parameters, Real* A, Real* B, StepWork<S>& w,
+                      std::vector<S>& pack_A, std::vector<S>& pack_B) const {
+    const auto world = [&](int l) { return std::min(first + l, worlds - 1); };
+    const auto load_lanes = [&](const Real* from, std::int64_t size, std::vector<S>& to) {
+      for (std::int64_t i = 0; i < size; ++i) {
+        for (int l = 0; l < kLanes; ++l) to[static_cast<std::size_t>(i)].set(l, from[world(l) * size + i]);
+      }
+    };
+    load_lanes(x, stepper.states(), w.x);
+    load_lanes(u, stepper.controls(), w.u);
+    std::size_t at = 0;
+    for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f) {
+      const auto values = parameters.values(f);
+      const auto size = static_cast<std::size_t>(signature.fields(Role::parameter)[f].size);
+      for (std::size_t i = 0; i < size; ++i, ++at) {
+        for (int l = 0; l < kLanes; ++l)
+          w.p[at].set(l, values[parameters.per_world(f) ? static_cast<std::size_t>(world(l)) * size + i : i]);
+      }
+    }
+    prepare_units(stepper.tree.p, w.p.data());
+    step_jacobian(stepper, w, pack_A.data(), pack_B.data());
+    for (int l = 0; l < kLanes && first + l < worlds; ++l) {
+      for (std::size_t i = 0; i < pack_A.size(); ++i)
+        A[(first + l) * std::int64_t(pack_A.size()) + std::int64_t(i)] = pack_A[i][l];
+      for (std::size_t i = 0; i < pack_B.size(); ++i)
+        B[(first + l) * std::int64_t(pack_B.size()) + std::int64_t(i)] = pack_B[i][l];
+    }
+  }
+};
+
+template <class Real>
+StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->stepper = make_stepper(model, options, impl_->signature);
+  if (impl_->stepper.evaluations() != 1 || options.onset != Onset::none)
+    throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
+                 "use Euler or implicitfast and onset = none, or Rollout::jacobian"});
+  impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;
+}
+template <class Real>
+StepJacobian<Real>::~StepJacobian() = default;
+template <class Real>
+StepJacobian<Real>::StepJacobian(StepJacobian&&) noexcept = default;
+
+template <class Real>
+const Signature& StepJacobian<Real>::signature() const {
+  return impl_->signature;
+}
+template <class Real>
+std::int64_t StepJacobian<Real>::rows() const {
+  return impl_->rows;
+}
+template <class Real>
+std::int64_t StepJacobian<Real>::controls() const {
+  return impl_->stepper.controls();
+}
+
+template <class Real>
+void StepJacobian<Real>::operator()(std::int64_t worlds, const Real* x, const Real* u,
+                                    const Parameters<Real>& parameters, Real* A, Real* B) const {
+  using S = typename Impl::S;
+  if (!same_fields(impl_->signature, parameters.signature(), Role::parameter))
+    throw Error("these are not the parameters of this model");
+  parallel_for((worlds + Impl::kLanes - 1) / Impl::kLanes, 4, [&](std::int64_t begin, std::int64_t end) {
+    StepWork<S> w(impl_->stepper);
+    std::vector<S> pack_A(static_cast<std::size_t>(rows() * rows())),
+        pack_B(static_cast<std::size_t>(rows() * controls()));
+    for (std::int64_t pack = begin; pack < end; ++pack)
+      impl_->pack_of_worlds(pack * Impl::kLanes, worlds, x, u, parameters, A, B, w, pack_A, pack_B);
+  });
+}
+
+template class StepJacobian<float>;
+template class StepJacobian<double>;
+
+}  // namespace costate::rigid

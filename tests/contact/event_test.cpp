@@ -1,0 +1,240 @@
+// Rigid impacts as events: closed forms of bounces, collisions and sliding impacts, and their derivatives.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/io/mjcf.h"
+#include "costate/rigid/compile.h"
+#include "costate/rigid/rigid_system.h"
+#include "tests/system/contract.h"
+
+namespace costate::rigid {
+namespace {
+
+SystemOptions rigid_contact(double restitution) {
+  return {.contact = ContactModel::event, .impact = {.restitution = restitution}};
+}
+
+// A ball of radius 0.1 over a plane, moved by the given joints; it touches at z = 0.1, or q = 0 for a slide.
+Model ball(const std::string& joints, const std::string& option, const std::string& geom = "condim='1'") {
+  return compile(io::parse_mjcf("<mujoco><option " + option + "/><default><geom " + geom +
+                                "/></default><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+                                "<body name='ball' pos='0 0 0.1'>" + joints +
+                                "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
+}
+const char* kUpAndDown = "<joint name='z' type='slide' axis='0 0 1'/>";
+
+TEST(Event, AnElasticWallTurnsTheGradientIntoMinusOneAtEveryTimeStep) {
+  for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
+    const Model model = ball(kUpAndDown, "gravity='0 0 0' integrator='" + std::string(integrator) + "'");
+    const auto system = make_system<double>(model, rigid_contact(1));
+    for (const double dt : {0.1, 0.004, 0.002, 0.001}) {
+      constexpr int kWorlds = 50;
+      Rollout<double> rollout(system, {.steps = std::int64_t(std::lround(2 / dt)), .worlds = kWorlds});
+      Arguments<double> at = rollout.arguments();
+      at.parameters.set("dt", dt);
+      at.x0.clear();
+      for (int i = 0; i < kWorlds; ++i) at.x0.insert(at.x0.end(), {0.5 + 0.01 * i / kWorlds, -1.0});
+      const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
+      for (std::size_t i = 0; i < kWorlds; ++i) {
+        EXPECT_NEAR(g.values[i], 2 - at.x0[2 * i], 1e-12);
+        EXPECT_NEAR(g.x0[2 * i], -1, 1e-12) << integrator << " " << dt;
+        EXPECT_NEAR(g.x0[2 * i + 1], -2, 1e-11);
+      }
+    }
+  }
+}
+
+// Heights of a ball dropped from h0: 3 bounces until t = 15.
+TEST(Event, ABouncingBallMatchesItsClosedForm) {
+  const Model model = ball(kUpAndDown, "gravity='0 0 -9.8' integrator='RK4' timestep='0.015'");
+  const auto system = make_system<double>(model, rigid_contact(0));
+  Rollout<double> rollout(system, {.steps = 1000});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {50, 0};
+  at.parameters.set("geom/ball/restitution", 0.8);
+  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
+  EXPECT_NEAR(g.value, 8.494217007606046, 1e-10);
+  EXPECT_NEAR(g.parameters["geom/ball/restitution"][0], 314.56883995768527, 1e-8);
+  EXPECT_NEAR(-g.parameters["gravity"][2], -7.277029744509887, 1e-9);
+  EXPECT_NEAR(g.x0[0], 1.5961821700760583, 1e-10);
+  EXPECT_EQ(g.parameters["geom/floor/restitution"][0], 0);
+}
+
+TEST(Event, ABallHandsItsMotionToItsTwin) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option gravity='0 0 0' timestep='0.01'/><default><geom condim='1'/></default><worldbody>"
+      "<body name='a'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
+      "<body name='b'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
+      "</worldbody></mujoco>"));
+  const auto system = make_system<double>(model, rigid_contact(1));
+  Rollout<double> rollout(system, {.steps = 100});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0, 0.52, 1, 0};
+  const auto objective = loss::cotangents<double>(system->signature(), {100}, {{0, 1, 0, 0}});
+  const auto g = rollout.value_and_gradient(at, *objective);
+  EXPECT_NEAR(rollout.simulate(at).final_state[1], 0 + 0.2 + 1, 1e-12);
+  const double expected[4] = {1, 0, 1, 0};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.x0[i], expected[i], 1e-12) << i;
+}
+
+// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding speed, sticking two sevenths of it.
+struct Thrown {
+  std::vector<double> v;
+  double by_mu, by_e, by_sliding_speed;  // of the final vx
+};
+Thrown thrown(double mu, double e, double vx) {
+  const Model model = ball("<freejoint/>", "gravity='0 0 0' integrator='RK4' timestep='0.01'", "condim='3'");
+  const auto system = make_system<double>(model, rigid_contact(0));
+  Rollout<double> rollout(system, {.steps = 30});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0, 0, 0.2314, 1, 0, 0, 0, vx, 0, -1, 0, 0, 0};
+  at.parameters.set("geom/floor/restitution", e);
+  at.parameters.set("geom/floor/friction", std::vector<double>{mu, 0.005, 0.0001});
+  at.parameters.set("geom/ball/friction", std::vector<double>{mu / 2, 0.005, 0.0001});
+  std::vector<double> bar(13, 0.0);
+  bar[7] = 1;
+  const auto g = rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {30}, {bar}));
+  const auto x = rollout.simulate(at).final_state;
+  return {{x.begin() + 7, x.end()},
+          g.parameters["geom/floor/friction"][0],
+          g.parameters["geom/floor/restitution"][0],
+          g.x0[7]};
+}
+
+TEST(Event, ASlippingImpactTakesFrictionTimesTheNormalImpulse) {
+  const double mu = 0.3, e = 0.6, vx = 2.5, r = 0.1;
+  const Thrown t = thrown(mu, e, vx);
+  EXPECT_NEAR(t.v[2], e, 1e-12);
+  EXPECT_NEAR(t.v[0], vx - mu * (1 + e), 1e-12);
+  EXPECT_NEAR(t.v[4], mu * (1 + e) * 2.5 / r, 1e-9);  // I = 2/5 m r^2
+  EXPECT_NEAR(t.by_mu, -(1 + e), 1e-11);
+  EXPECT_NEAR(t.by_e, -mu, 1e-11);
+  EXPECT_NEAR(t.by_sliding_speed, 1, 1e-11);
+}
+
+TEST(Event, AStickingImpactLeavesTheBallRolling) {
+  const double e = 0.6, vx = 0.9, r = 0.1;
+  const Thrown t = thrown(0.7, e, vx);
+  EXPECT_NEAR(t.v[0], 5.0 / 7 * vx, 1e-10);
+  EXPECT_NEAR(t.v[4], 5.0 / 7 * vx / r, 1e-9);
+  EXPECT_NEAR(t.by_mu, 0, 1e-10);
+  EXPECT_NEAR(t.by_e, 0, 1e-10);
+  EXPECT_NEAR(t.by_sliding_speed, 5.0 / 7, 1e-10);
+}
+
+// Ever smaller bounces end in a contact at rest.
+TEST(Event, ABallComesToRest) {
+  const Model model = ball(kUpAndDown, "integrator='RK4' timestep='0.002'");
+  const auto system = make_system<double>(model, rigid_contact(0.7));
+  Rollout<double> rollout(system, {.steps = 2000});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.3, 0};
+  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
+  const auto x = rollout.simulate(at).final_state;
+  EXPECT_NEAR(x[0], 0, 1e-3);
+  EXPECT_NEAR(x[1], 0, 1e-9);
+  EXPECT_NEAR(g.x0[0], 0, 1e-6);  // it has forgotten where it came from
+  EXPECT_TRUE(std::isfinite(g.parameters["geom/ball/restitution"][0]));
+}
+
+// One step with an impact inside, a body of odd inertia: every input and parameter against dual numbers and differences.
+TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
+  for (const char* integrator : {"RK4", "Euler"}) {
+    for (const char* condim : {"1", "3", "4", "6"}) {
+      Model model = compile(io::parse_mjcf(
+          "<mujoco><option integrator='" + std::string(integrator) + "' timestep='0.004'/>"
+          "<default><geom condim='" + std::string(condim) + "' friction='0.4 0.02 0.01'/></default>"
+          "<worldbody><geom name='floor' type='plane' size='1 1 1' friction='0.3 0.01 0.02'/>"
+          "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' armature='0.02'/>"
+          "<geom type='sphere' size='0.05' pos='0.3 0 0' mass='0.3' contype='0' conaffinity='0'/>"
+          "<body name='foot' pos='0.3 0 0'><joint name='b' type='ball'/>"
+          "<geom name='foot' type='capsule' size='0.05' fromto='0 0 0 0.21 0.1 -0.3' mass='0.4'/></body></body>"
+          "</worldbody></mujoco>"));
+      const auto system = make_system<double>(
+          model, {.applied_forces = true, .contact = ContactModel::event, .impact = {.restitution = 0.5}});
+      Rollout<double> rollout(system, {.steps = 1});
+      Arguments<double> at = rollout.arguments();
+      at.controls = {0.7, 0.1, -0.2, 0.3};
+      at.parameters.set("geom/floor/restitution", 0.4);
+      for (const double sideways : {-0.1, 4.0}) {  // sticks, slips
+        at.x0 = initial_state(model);
+        at.x0[0] = 0.3413;
+        double* v = at.x0.data() + model.nq;
+        v[0] = 3;
+        v[1] = sideways;
+        v[2] = 0.5;
+        v[3] = 0.3;
+        SCOPED_TRACE(std::string(integrator) + " condim " + condim);
+        const auto objective = loss::final<double>(system->signature(), "v", {});
+        costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
+        const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
+        EXPECT_LT(result.error, 1e-8) << result.to_text();
+      }
+    }
+  }
+}
+
+// A ball thrown sideways with spin, and a capsule that it hits.
+TEST(Event, SeveralBodiesMeetTheContract) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option integrator='RK4' timestep='0.004'/>"
+      "<default><geom friction='0.4'/></default>"
+      "<worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body name='a' pos='0 0 0.12'><freejoint/><geom name='a' type='sphere' size='0.1' mass='1'/></body>"
+      "<body name='b' pos='0.25 0.01 0.19'><freejoint/><geom name='b' type='capsule' size='0.08 0.05' mass='0.7'/></body>"
+      "</worldbody></mujoco>"));
+  const auto system = make_system<double>(
+      model, {.applied_forces = true, .contact = ContactModel::event, .impact = {.restitution = 0.6}});
+  Rollout<double> rollout(system, {.steps = 40, .hold = 40});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state(model);
+  at.x0[std::size_t(model.nq)] = 1.1;      // towards the other
+  at.x0[std::size_t(model.nq) + 4] = 3.0;  // spin
+  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.05 * double(i % 3);
+  at.parameters.set("geom/floor/restitution", 0.5);
+  at.parameters.set("geom/b/restitution", 0.7);
+  at.parameters.set("geom/floor/friction", std::vector<double>{0.3, 0.005, 0.0001});
+  at.parameters.set("geom/b/friction", std::vector<double>{0.35, 0.005, 0.0001});
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  costate::test::expect_contract<double>(system, at, *objective,
+                                         {.steps = 40, .hold = 40, .stencil_gate = 1e-7, .stencil_step = 1e-6,
+                                          .second_order_step = 1e-6, .long_steps = 0});
+}
+
+TEST(Event, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
+  const Model model = ball("<freejoint/>", "integrator='RK4' timestep='0.005'", "condim='3'");
+  const auto system = make_system<double>(model, rigid_contact(0.8));
+  constexpr std::size_t kWorlds = 21;
+  Rollout<double> many(system, {.steps = 200, .worlds = kWorlds}), one(system, {.steps = 200});
+  Arguments<double> all = many.arguments();
+  all.x0.clear();
+  for (std::size_t w = 0; w < kWorlds; ++w) {
+    const double k = double(w);
+    all.x0.insert(all.x0.end(), {0, 0, 0.12 + 0.017 * k, 1, 0, 0, 0, 0.3 * k, 0.1, -0.5, 0, 2, 0.1 * k});
+  }
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  const auto g = many.value_and_gradient(all, *objective);
+  for (const std::size_t w : {0u, 3u, 8u, 20u}) {
+    Arguments<double> a = one.arguments();
+    a.x0.assign(all.x0.begin() + std::ptrdiff_t(13 * w), all.x0.begin() + std::ptrdiff_t(13 * (w + 1)));
+    const auto h = one.value_and_gradient(a, *objective);
+    EXPECT_EQ(h.value, g.values[w]) << w;
+    for (std::size_t i = 0; i < 13; ++i) EXPECT_EQ(h.x0[i], g.x0[13 * w + i]) << w << " " << i;
+  }
+}
+
+TEST(Event, HoldsInSinglePrecision) {
+  const Model model = ball(kUpAndDown, "integrator='RK4' timestep='0.005'");
+  const auto system = make_system<float>(model, rigid_contact(0.8));
+  Rollout<float> rollout(system, {.steps = 200});
+  Arguments<float> at = rollout.arguments();
+  at.x0 = {0.5f, 0};
+  const auto g = rollout.value_and_gradient(at, *loss::final_value<float>(system->signature(), "q"));
+  const double t1 = std::sqrt(2 * 0.5 / 9.81), v1 = 0.8 * 9.81 * t1, left = 1 - t1;
+  ASSERT_LT(left, 2 * v1 / 9.81);
+  EXPECT_NEAR(g.value, v1 * left - 9.81 * left * left / 2, 1e-5);
+}
+
+}  // namespace
+}  // namespace costate::rigid
