@@ -19,4 +19,5 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/system/checks.h"
+#include "costate/system/estimators.h"
 #include "costate/system/rollout.h"

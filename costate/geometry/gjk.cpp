@@ -137,8 +137,8 @@ struct Face {
 
 class Polytope {
  public:
-  Polytope(ConvexBody& first, ConvexBody& second, double scale)
-      : first_(first), second_(second), scale_(scale) {}
+  Polytope(ConvexBody& first, ConvexBody& second, double scale, double tolerance)
+      : first_(first), second_(second), scale_(scale), tolerance_(tolerance) {}
 
   // Grows from a simplex that holds the origin; false where the bodies' difference is flat.
   bool start(const Simplex& s) {
@@ -157,7 +157,7 @@ class Polytope {
     int best = nearest();
     while (vertices_ < kMaxVertices) {
       const Vertex v = support(first_, second_, face_[best].n);
-      if (dot(v.v, face_[best].n) - face_[best].dist < 1e-8 * scale_) break;
+      if (dot(v.v, face_[best].n) - face_[best].dist < tolerance_ * scale_) break;
       vertex_[vertices_] = v;
       if (!insert(vertices_)) break;
       ++vertices_;
@@ -268,7 +268,7 @@ class Polytope {
   }
 
   ConvexBody &first_, &second_;
-  double scale_;
+  double scale_, tolerance_;
   Vertex vertex_[kMaxVertices + 1];
   Face face_[kMaxFaces];
   int vertices_ = 0, faces_ = 0;
@@ -293,7 +293,7 @@ Walk walk(ConvexBody& first, ConvexBody& second, double farthest, double scale, 
     const Vertex v = support(first, second, -near);
     const double bound = dot(near, v.v);  // |near| times a lower bound of the distance
     if (bound > 0 && bound * bound > farthest * farthest * square) return Walk::far;
-    if (square - bound < 1e-14 * square) return Walk::apart;
+    if (square - bound < 1e-11 * square) return Walk::apart;
     bool again = false;
     for (int i = 0; i < s.count; ++i) again |= squared_norm(v.v - s.vertex[i].v) < 1e-28 * scale * scale;
     if (again) return square - bound < 1e-6 * square ? Walk::apart : Walk::stuck;
@@ -325,7 +325,8 @@ Closest closest_points(ConvexBody& first, ConvexBody& second, double farthest, i
     if (end == Walk::stuck) end = walk(first, second, farthest, scale, start, s);
   if (end == Walk::far) return {};
   if (end == Walk::apart) return from_simplex(s);
-  Polytope polytope(first, second, scale);
+  // Newton needs a neighbourhood only; where that was not enough the next attempt looks closer.
+  Polytope polytope(first, second, scale, attempt == 0 ? 1e-6 : 1e-8);
   if (!polytope.start(s)) return {};
   return polytope.grow();
 }

@@ -1,4 +1,4 @@
-// The distance of two convex bodies' cores, or how deep they overlap, to about 1e-7 of their size.
+// The distance of two convex bodies' cores, or how deep they overlap, to about 1e-6 of their size.
 //
 // The points p2 - p1 of the two bodies make a convex body of their own; its distance from the origin is theirs. GJK [1] walks there with
 // simplices of support points; where the origin lies inside, EPA [2] grows a polyhedron inside that body until its face
@@ -20,7 +20,7 @@ struct Closest {
   Vec3<double> w1, w2;  // points of the cores, w2 - w1 = dist n
 };
 
-// Another attempt starts elsewhere: rounding can spoil one.
+// Another attempt starts elsewhere and looks closer: rounding can spoil one.
 Closest closest_points(ConvexBody& first, ConvexBody& second, double farthest, int attempt = 0);
 
 }  // namespace costate::geometry

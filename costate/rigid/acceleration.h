@@ -17,6 +17,7 @@
 
 #include "costate/rigid/actuation_adjoint.h"
 #include "costate/rigid/constraint_adjoint.h"
+#include "costate/rigid/contact_penalty.h"
 #include "costate/rigid/crba.h"
 #include "costate/rigid/fluid.h"
 #include "costate/rigid/gravity_compensation.h"
@@ -109,11 +110,18 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
   }
 }
 
+// Contacts are forces like any other.
+inline bool springy(const Constraints& cons) {
+  return cons.contact == ContactModel::penalty && !cons.pairs.empty();
+}
+
 // d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem in c.a. Needs
 // smooth_forces.
 template <class S>
 void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
                         const StateIn<S>& in, Data<S>& d, ConstraintData<S>& c) {
+  if (springy(cons))
+    penalty_forces(tree, cons, p, in.q, in.v, static_cast<const Data<S>&>(d), c, d.tau.data());
   crba(tree, p, d);
   if (cons.rows > 0) {
     make_rows(tree, cons, p, in.q, in.v, d, c);
@@ -282,7 +290,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
-  const bool external = tree.body_wrenches() || constrained;
+  const bool external = tree.body_wrenches() || constrained || springy(cons);
   if (external) {
     std::fill(d.wrench.begin(), d.wrench.end(), Force<S>::zero());
     std::fill(d.axis_bar.begin(), d.axis_bar.end(), Force<S>::zero());
@@ -300,6 +308,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
   if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
+  if (springy(cons)) penalty_vjp<S>(tree, cons, p, in.q, in.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
   tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);
   passive_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p);
   if (bar.applied) {

@@ -60,7 +60,8 @@ struct TouchingPair {
   int first_body = 0, second_body = 0;
   int group = 0;
   int point = 0;  // the first of its contact points among all
-  bool splittable = false;  // a slot is the same point of a shape from step to step: planes, spheres and capsules
+  bool splittable =
+      false;  // a slot is the same point of a shape from step to step: planes, spheres and capsules
 };
 
 struct Constraints {

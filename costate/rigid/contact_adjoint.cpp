@@ -252,15 +252,15 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
 
 template <class S>
 void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
-                        const S* a, const S* nu, const RowsBar<S>* by_point, const Wanted& wanted,
-                        const ConstraintBar<S>& bar, Data<S>& d, ContactData<S>& c) {
+                        const S* a, const S* nu, const Wanted& wanted, const ConstraintBar<S>& bar,
+                        Data<S>& d, ContactData<S>& c) {
   if (c.touching.empty()) return;
   pairs_vjp(tree, cons, p, q, v, a, nu, wanted, bar, d, c,
             [&](const TouchingPair& pair, int slot, const ContactParameters<S>&,
                 ContactParameters<S>& par_bar, RowsBar<S>& rows) {
-              rows = by_point[pair.point + slot];
+              rows = c.rows_bar[static_cast<std::size_t>(pair.point + slot)];
               for (int i = 1; i < pair.geoms.condim; ++i) par_bar.friction[i] += rows.friction[i];
-              return true;
+              return rows.any_world;
             });
 }
 
@@ -297,13 +297,13 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
               {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
 }
 
-#define COSTATE_INSTANTIATE(S)                                                                         \
-  template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*,   \
-                            const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&); \
-  template void contact_points_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,      \
-                                   const S*, const S*, const RowsBar<S>*, const Wanted&,               \
-                                   const ConstraintBar<S>&, Data<S>&, ContactData<S>&);                \
-  template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,        \
+#define COSTATE_INSTANTIATE(S)                                                                              \
+  template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*,        \
+                            const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&);      \
+  template void contact_points_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*, \
+                                   const S*, const Wanted&, const ConstraintBar<S>&, Data<S>&,              \
+                                   ContactData<S>&);                                                        \
+  template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,             \
                                  const Wanted&, S*, S*, Data<S>&, ContactData<S>&);
 COSTATE_INSTANTIATE(double)
 COSTATE_INSTANTIATE(NativePack<double>)

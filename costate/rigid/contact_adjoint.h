@@ -26,26 +26,12 @@ struct ConstraintBar {
   S *q, *v, *p;  // q in the tangent space
 };
 
-// The cotangents of one contact point's rows: J_bar = f nu' - g a' + h v', and those of r = dist - margin and of the coefficients of friction.
-template <class S>
-struct RowsBar {
-  S f[kMostRows], g[kMostRows], h[kMostRows];
-  S r;
-  S friction[kMostRows];
-  static RowsBar zero() {
-    RowsBar out;
-    for (auto* values : {out.f, out.g, out.h, out.friction}) std::fill(values, values + kMostRows, S(0));
-    out.r = S(0);
-    return out;
-  }
-};
-
-// The half that any law of contact shares: from the rows of all points of the pairs in c.touching, by_point[point], to positions, v and parameters.
-// Needs kinematics, frames of the points, d.v the motions under v and d.w those under -nu. Adds to d.axis_bar and d.wrench.
+// The half that any law of contact shares: from the rows of the points of the pairs in c.touching, c.rows_bar, to positions, v
+// and parameters. Needs kinematics, frames of the points, d.v the motions under v and d.w those under -nu. Adds to d.axis_bar and d.wrench.
 template <class S>
 void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
-                        const S* a, const S* nu, const RowsBar<S>* by_point, const Wanted& wanted,
-                        const ConstraintBar<S>& bar, Data<S>& d, ContactData<S>& c);
+                        const S* a, const S* nu, const Wanted& wanted, const ConstraintBar<S>& bar,
+                        Data<S>& d, ContactData<S>& c);
 
 // Given c.nu and c.Jd = J nu, the rows evaluated at a, contact_rows, and d.w the motions under -nu. Adds to d.axis_bar, d.wrench and dt_bar.
 template <class S>

@@ -24,8 +24,9 @@ S bounding_radius(const TreeGeom& g, const S* size) {
       return size[0] + size[1] + size[2];
     case GeomType::mesh:
       return S(value_t<S>(g.mesh->bounding_radius));
-    case GeomType::plane:
     case GeomType::heightfield:
+      return S(value_t<S>(g.heights->bounding_radius()));
+    case GeomType::plane:
       break;
   }
   return S(0);
@@ -47,6 +48,7 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
     shape.x = origin + d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
     shape.R = d.R[body] * to_matrix(quat_at(p + g.p.quat));
     shape.mesh = g.mesh.get();
+    shape.heights = g.heights.get();
     for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
     c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
   }
@@ -108,34 +110,49 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
 }  // namespace
 
 template <class S>
-void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
-                  const Data<S>& d, ConstraintData<S>& c) {
-  ContactData<S>& contact = c.contact;
-  contact.touching.clear();
-  place_shapes(tree, cons, p, q, d, contact);
+void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                    ContactData<S>& c) {
+  c.touching.clear();
+  place_shapes(tree, cons, p, q, d, c);
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
-    if (!held(pair, contact) && !maybe_near(pair, first == GeomType::plane, margin, contact)) continue;
-    geometry::ContactPoint<S>* points = contact.points.data() + pair.point;
-    geometry::collide(first, second, contact.shapes[one], contact.shapes[two], margin, points);
-    ContactParameters<S> par;
+    if (!held(pair, c) && !maybe_near(pair, first == GeomType::plane, margin, c)) continue;
+    geometry::ContactPoint<S>* points = c.points.data() + pair.point;
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
     bool touches = false;
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const auto at = static_cast<std::size_t>(pair.point + slot);
-      if (!any(point_in_play(contact.modes[at], points[slot].dist - margin))) continue;
-      if (!touches) contact_parameters(tree, pair.geoms, p, par);
+      if (!any(point_in_play(c.modes[at], points[slot].dist - margin))) continue;
       touches = true;
-      contact.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
+      c.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
+    }
+    if (touches) c.touching.push_back(int(i));
+  }
+}
+
+template <class S>
+void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
+                  const Data<S>& d, ConstraintData<S>& c) {
+  ContactData<S>& contact = c.contact;
+  contact_points(tree, cons, p, q, d, contact);
+  for (const int index : contact.touching) {
+    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const S margin = contact_margin(tree, pair.geoms, p);
+    ContactParameters<S> par;
+    contact_parameters(tree, pair.geoms, p, par);
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const geometry::ContactPoint<S>& point = contact.points[at];
+      if (!any(point_in_play(contact.modes[at], point.dist - margin))) continue;
       const int group = pair.group + slot;
       point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin,
-                 contact.modes[at], points[slot], contact.frames[at], p, q, v, d, c);
+                 contact.modes[at], point, contact.frames[at], p, q, v, d, c);
       c.active.push_back(group);
     }
-    if (touches) contact.touching.push_back(int(i));
   }
 }
 
@@ -159,6 +176,8 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
 #define COSTATE_INSTANTIATE(S)                                                                              \
   template void contact_rows(const Tree&, const Constraints&, const S*, const S*, const S*, const Data<S>&, \
                              ConstraintData<S>&);                                                           \
+  template void contact_points(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,         \
+                               ContactData<S>&);                                                            \
   template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
                              ContactData<S>&, S*);
 COSTATE_INSTANTIATE(double)

@@ -24,6 +24,21 @@
 
 namespace costate::rigid {
 
+// The cotangents of one contact point's rows: J_bar = f nu' - g a' + h v', and those of r = dist - margin and of the coefficients of friction.
+template <class S>
+struct RowsBar {
+  S f[kMostRows], g[kMostRows], h[kMostRows];
+  S r;
+  S friction[kMostRows];
+  bool any_world = false;  // has them
+  static RowsBar zero() {
+    RowsBar out;
+    for (auto* values : {out.f, out.g, out.h, out.friction}) std::fill(values, values + kMostRows, S(0));
+    out.r = S(0);
+    return out;
+  }
+};
+
 template <class S>
 struct ContactData {
   explicit ContactData(const Constraints& cons)
@@ -36,7 +51,8 @@ struct ContactData {
         by_nu(cons.pairs.empty() ? 0 : cons.all_bodies),
         by_a(by_nu.size()),
         by_v(by_nu.size()),
-        motion(by_nu.size()) {
+        motion(by_nu.size()),
+        rows_bar(cons.contact == ContactModel::convex ? 0 : points.size()) {
     touching.reserve(cons.pairs.size());
     int most = 0;
     for (const TouchingPair& pair : cons.pairs) most = std::max(most, pair.geoms.slots);
@@ -56,6 +72,7 @@ struct ContactData {
   std::vector<geometry::ShapeBar<S>> shape_bars;
   std::vector<Force<S>> by_nu, by_a, by_v;
   std::vector<Motion<S>> motion;
+  std::vector<RowsBar<S>> rows_bar;  // of each point, for the laws that are not convex
 };
 
 // Which worlds have a point in play, given r = dist - margin.
@@ -63,6 +80,11 @@ template <class S>
 COSTATE_INLINE mask_t<S> point_in_play(const S& mode, const S& r) {
   return (mode > S(0)) | ((mode == S(0)) & (r < S(0)));
 }
+
+// Which pairs touch, and the frames of their points in play. Needs kinematics.
+template <class S>
+void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                    ContactData<S>& c);
 
 // r = dist - margin of every contact point of a state; kFar where the bounding spheres are far from each other. Needs kinematics.
 template <class S>

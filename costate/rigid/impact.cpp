@@ -68,7 +68,8 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
     for (int j = 0; j <= i; ++j) {
       S sum(0);
       for (int k = 0; k < n; ++k)
-        sum += J[i * n + k] * work.columns[static_cast<std::size_t>(j * tree.nv + g.dofs[static_cast<std::size_t>(k)])];
+        sum += J[i * n + k] *
+               work.columns[static_cast<std::size_t>(j * tree.nv + g.dofs[static_cast<std::size_t>(k)])];
       s.A[i][j] = s.A[j][i] = select(out.hit, sum, S(i == j ? T(1) : T(0)));
     }
     s.b[i] = select(out.hit, i == 0 ? -((S(1) + out.e) * normal) : -out.w[i], S(i == 0 ? T(1) : T(0)));
@@ -77,7 +78,7 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
   solve_impact(s);
 }
 
-// Calls visit(pair, slot, worlds) for each contact point that is some world's event; all points of its pair have frames.
+// Calls visit(pair, slot, worlds) for each contact point of the pairs that have some world's event; those have frames.
 template <class S, class Visit>
 void for_each_event(const Constraints& cons, const S& event, ConstraintData<S>& c, const Visit& visit) {
   ContactData<S>& contact = c.contact;
@@ -89,8 +90,9 @@ void for_each_event(const Constraints& cons, const S& event, ConstraintData<S>& 
     contact.touching.push_back(int(i));
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const auto at = static_cast<std::size_t>(pair.point + slot);
-      contact.frames[at] = geometry::contact_frame(contact.points[at].normal, contact.points[at].tangent);
       const mask_t<S> here = event == S(value_t<S>(pair.point + slot));
+      if (any(here))
+        contact.frames[at] = geometry::contact_frame(contact.points[at].normal, contact.points[at].tangent);
       visit(pair, slot, here);
     }
   }
@@ -156,9 +158,10 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   std::fill(w.change.begin(), w.change.end(), S(0));
   std::fill(w.nu.begin(), w.nu.end(), S(0));
   for_each_event(cons, event, c, [&](const TouchingPair& pair, int slot, const mask_t<S>& here) {
-    RowsBar<S>& rows = w.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+    RowsBar<S>& rows = c.contact.rows_bar[static_cast<std::size_t>(pair.point + slot)];
     rows = RowsBar<S>::zero();
     if (!any(here)) return;
+    rows.any_world = true;
     const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
     PointImpact<S> point;
     meet(tree, cons, pair, slot, p, q, v, here, static_cast<const Data<S>&>(d), c, w, point);
@@ -180,8 +183,7 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
     }
     add_impulse(g, rows.f, c, w.change.data());
     add_impulse(g, minus_Z, c, w.nu.data());
-    for (int k = 0; k < tree.nv; ++k)
-      w.nu[static_cast<std::size_t>(k)] += select(point.hit, v_bar[k], S(0));
+    for (int k = 0; k < tree.nv; ++k) w.nu[static_cast<std::size_t>(k)] += select(point.hit, v_bar[k], S(0));
     const S e_bar = select(point.hit & !point.rests, -(point.w[0] * rows.g[0]), S(0));
     const RestitutionSource from = restitution_source(tree, pair.geoms);
     const S share = first_share(from, p);
@@ -198,8 +200,8 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
   rnea_forward<S>(tree, Vec3<S>::zero(), v, change, d);
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
-  contact_points_vjp<S>(tree, cons, p, q, v, change, nu, w.rows_bar.data(), wanted,
-                        {w.q_bar.data(), v_bar, p_bar}, d, c.contact);
+  contact_points_vjp<S>(tree, cons, p, q, v, change, nu, wanted, {w.q_bar.data(), v_bar, p_bar}, d,
+                        c.contact);
   for (const TreeJoint& joint : tree.joints) {
     if (!wanted(joint.p.armature)) continue;
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
@@ -212,10 +214,10 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   for (std::size_t i = 0; i < w.ambient.size(); ++i) x_bar[i] += w.ambient[i];
 }
 
-#define COSTATE_INSTANTIATE(S)                                                                               \
-  template mask_t<S> impact(const Tree&, const Constraints&, const S*, const S*, const S&, S*, Data<S>&,     \
-                            ConstraintData<S>&, ImpactWork<S>&);                                             \
-  template void impact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S&,          \
+#define COSTATE_INSTANTIATE(S)                                                                           \
+  template mask_t<S> impact(const Tree&, const Constraints&, const S*, const S*, const S&, S*, Data<S>&, \
+                            ConstraintData<S>&, ImpactWork<S>&);                                         \
+  template void impact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S&,      \
                            const Wanted&, S*, S*, Data<S>&, ConstraintData<S>&, ImpactWork<S>&);
 COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)

@@ -30,13 +30,11 @@ struct ImpactWork {
         nu(change.size()),
         q_bar(change.size()),
         ambient(static_cast<std::size_t>(tree.nq)),
-        gap(static_cast<std::size_t>(cons.points)),
-        rows_bar(gap.size()) {}
+        gap(static_cast<std::size_t>(cons.points)) {}
 
   std::vector<S> columns;  // M^-1 J' of a point
   std::vector<S> change;   // v+ - v
   std::vector<S> nu, q_bar, ambient, gap;
-  std::vector<RowsBar<S>> rows_bar;
 };
 
 // v += M^-1 J' lambda for the contact point `event` of each world (< 0: none). Returns the worlds in which the point stays in contact.
@@ -47,7 +45,6 @@ mask_t<S> impact(const Tree& tree, const Constraints& cons, const S* p, const S*
 // x_bar: from the cotangents of (q, v+) to those of (q, v). Adds to p_bar.
 template <class S>
 void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S& event,
-                const Wanted& wanted, S* x_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c,
-                ImpactWork<S>& w);
+                const Wanted& wanted, S* x_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c, ImpactWork<S>& w);
 
 }  // namespace costate::rigid

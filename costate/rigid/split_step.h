@@ -40,8 +40,8 @@ struct SplitWork {
   struct Part {
     std::vector<S> x, modes, tape;
     S length = S(0);
-    S event = S(-1);  // the contact point that changes at its end, or -1
-    mask_t<S> live;   // worlds that have this part
+    S event = S(-1);          // the contact point that changes at its end, or -1
+    mask_t<S> live;           // worlds that have this part
     std::vector<S> v_before;  // before the impact at its end
     S met = S(-1);            // the point of that impact, or -1
   };

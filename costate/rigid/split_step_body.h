@@ -182,8 +182,8 @@ mask_t<S> meet_at_end(const Stepper& stepper, typename SplitWork<S>::Part& part,
   S* v = next.x.data() + stepper.tree.nq;
   std::copy(v, v + stepper.tree.nv, part.v_before.begin());
   if (!any(part.met >= S(0))) return mask_t<S>(false);
-  const mask_t<S> rests =
-      impact<S>(stepper.tree, stepper.constraints, w.p.data(), next.x.data(), part.met, v, w.d, w.c, split.impact);
+  const mask_t<S> rests = impact<S>(stepper.tree, stepper.constraints, w.p.data(), next.x.data(), part.met, v,
+                                    w.d, w.c, split.impact);
   return (part.met >= S(0)) & !rests;
 }
 

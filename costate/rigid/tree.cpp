@@ -45,6 +45,12 @@ int mass_entry(const Tree& t, int i, int j) {
   return ancestor == j ? row + offset : -1;
 }
 
+std::shared_ptr<const geometry::HeightGrid> grid_of(const Heightfield& field) {
+  const Double4& size = field.size;
+  return std::make_shared<const geometry::HeightGrid>(
+      geometry::HeightGrid{field.rows, field.columns, size[0], size[1], size[2], size[3], field.data});
+}
+
 std::shared_ptr<const geometry::ConvexMesh> hull_of(const Mesh& mesh) {
   std::vector<Vec3<double>> points;
   for (const Double3& v : mesh.hull_vertices) points.push_back({v[0], v[1], v[2]});
@@ -126,7 +132,9 @@ Tree make_tree(const Model& model, ParameterMap map) {
   std::vector<std::shared_ptr<const geometry::ConvexMesh>> meshes(model.meshes.size());
   for (std::size_t g = 0; g < model.geoms.size(); ++g) {
     const Geom& geom = model.geoms[g];
-    t.geoms.push_back({geom.body, geom.type, nullptr, map.geoms[g]});
+    t.geoms.push_back({geom.body, geom.type, nullptr, nullptr, map.geoms[g]});
+    if (geom.type == GeomType::heightfield && map.geoms[g].pos >= 0)
+      t.geoms.back().heights = grid_of(model.heightfields[static_cast<std::size_t>(geom.heightfield)]);
     if (geom.type != GeomType::mesh || map.geoms[g].pos < 0) continue;
     auto& mesh = meshes[static_cast<std::size_t>(geom.mesh)];
     if (!mesh) mesh = hull_of(model.meshes[static_cast<std::size_t>(geom.mesh)]);

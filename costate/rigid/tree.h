@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "costate/geometry/convex.h"
+#include "costate/geometry/heightfield.h"
 #include "costate/rigid/parameter_map.h"
 
 namespace costate::rigid {
@@ -65,7 +66,8 @@ struct TreeSite {
 struct TreeGeom {
   int body = 0;
   GeomType type = GeomType::sphere;
-  std::shared_ptr<const geometry::ConvexMesh> mesh;  // of a mesh that may touch something
+  std::shared_ptr<const geometry::ConvexMesh> mesh;     // of a mesh that may touch something
+  std::shared_ptr<const geometry::HeightGrid> heights;  // of a heightfield that may
   GeomParameters p;
 };
 

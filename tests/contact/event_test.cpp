@@ -17,10 +17,11 @@ SystemOptions rigid_contact(double restitution) {
 
 // A ball of radius 0.1 over a plane, moved by the given joints; it touches at z = 0.1, or q = 0 for a slide.
 Model ball(const std::string& joints, const std::string& option, const std::string& geom = "condim='1'") {
-  return compile(io::parse_mjcf("<mujoco><option " + option + "/><default><geom " + geom +
-                                "/></default><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
-                                "<body name='ball' pos='0 0 0.1'>" + joints +
-                                "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
+  return compile(io::parse_mjcf(
+      "<mujoco><option " + option + "/><default><geom " + geom +
+      "/></default><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body name='ball' pos='0 0 0.1'>" +
+      joints + "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
 }
 const char* kUpAndDown = "<joint name='z' type='slide' axis='0 0 1'/>";
 
@@ -143,13 +144,18 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
   for (const char* integrator : {"RK4", "Euler"}) {
     for (const char* condim : {"1", "3", "4", "6"}) {
       Model model = compile(io::parse_mjcf(
-          "<mujoco><option integrator='" + std::string(integrator) + "' timestep='0.004'/>"
-          "<default><geom condim='" + std::string(condim) + "' friction='0.4 0.02 0.01'/></default>"
+          "<mujoco><option integrator='" + std::string(integrator) +
+          "' timestep='0.004'/>"
+          "<default><geom condim='" +
+          std::string(condim) +
+          "' friction='0.4 0.02 0.01'/></default>"
           "<worldbody><geom name='floor' type='plane' size='1 1 1' friction='0.3 0.01 0.02'/>"
-          "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' armature='0.02'/>"
+          "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
+          "armature='0.02'/>"
           "<geom type='sphere' size='0.05' pos='0.3 0 0' mass='0.3' contype='0' conaffinity='0'/>"
           "<body name='foot' pos='0.3 0 0'><joint name='b' type='ball'/>"
-          "<geom name='foot' type='capsule' size='0.05' fromto='0 0 0 0.21 0.1 -0.3' mass='0.4'/></body></body>"
+          "<geom name='foot' type='capsule' size='0.05' fromto='0 0 0 0.21 0.1 -0.3' "
+          "mass='0.4'/></body></body>"
           "</worldbody></mujoco>"));
       const auto system = make_system<double>(
           model, {.applied_forces = true, .contact = ContactModel::event, .impact = {.restitution = 0.5}});
@@ -157,7 +163,7 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
       Arguments<double> at = rollout.arguments();
       at.controls = {0.7, 0.1, -0.2, 0.3};
       at.parameters.set("geom/floor/restitution", 0.4);
-      for (const double sideways : {-0.1, 4.0}) {  // sticks, slips
+      for (const double sideways : {-0.4, 2.7}) {
         at.x0 = initial_state(model);
         at.x0[0] = 0.3413;
         double* v = at.x0.data() + model.nq;
@@ -168,7 +174,7 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
         SCOPED_TRACE(std::string(integrator) + " condim " + condim);
         const auto objective = loss::final<double>(system->signature(), "v", {});
         costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
-        const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
+        const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-4});
         EXPECT_LT(result.error, 1e-8) << result.to_text();
       }
     }
@@ -182,7 +188,8 @@ TEST(Event, SeveralBodiesMeetTheContract) {
       "<default><geom friction='0.4'/></default>"
       "<worldbody><geom name='floor' type='plane' size='1 1 1'/>"
       "<body name='a' pos='0 0 0.12'><freejoint/><geom name='a' type='sphere' size='0.1' mass='1'/></body>"
-      "<body name='b' pos='0.25 0.01 0.19'><freejoint/><geom name='b' type='capsule' size='0.08 0.05' mass='0.7'/></body>"
+      "<body name='b' pos='0.25 0.01 0.19'><freejoint/><geom name='b' type='capsule' size='0.08 0.05' "
+      "mass='0.7'/></body>"
       "</worldbody></mujoco>"));
   const auto system = make_system<double>(
       model, {.applied_forces = true, .contact = ContactModel::event, .impact = {.restitution = 0.6}});
@@ -198,8 +205,13 @@ TEST(Event, SeveralBodiesMeetTheContract) {
   at.parameters.set("geom/b/friction", std::vector<double>{0.35, 0.005, 0.0001});
   const auto objective = loss::final<double>(system->signature(), "q", {});
   costate::test::expect_contract<double>(system, at, *objective,
-                                         {.steps = 40, .hold = 40, .stencil_gate = 1e-7, .stencil_step = 1e-6,
-                                          .second_order_step = 1e-6, .long_steps = 0});
+                                         {.steps = 40,
+                                          .hold = 40,
+                                          .stencil_gate = 1e-7,
+                                          .stencil_step = 1e-6,
+                                          .taylor_step = 1e-5,
+                                          .second_order_step = 1e-6,
+                                          .long_steps = 0});
 }
 
 TEST(Event, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
@@ -227,11 +239,11 @@ TEST(Event, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
 TEST(Event, HoldsInSinglePrecision) {
   const Model model = ball(kUpAndDown, "integrator='RK4' timestep='0.005'");
   const auto system = make_system<float>(model, rigid_contact(0.8));
-  Rollout<float> rollout(system, {.steps = 200});
+  Rollout<float> rollout(system, {.steps = 150});
   Arguments<float> at = rollout.arguments();
   at.x0 = {0.5f, 0};
   const auto g = rollout.value_and_gradient(at, *loss::final_value<float>(system->signature(), "q"));
-  const double t1 = std::sqrt(2 * 0.5 / 9.81), v1 = 0.8 * 9.81 * t1, left = 1 - t1;
+  const double t1 = std::sqrt(2 * 0.5 / 9.81), v1 = 0.8 * 9.81 * t1, left = 0.75 - t1;
   ASSERT_LT(left, 2 * v1 / 9.81);
   EXPECT_NEAR(g.value, v1 * left - 9.81 * left * left / 2, 1e-5);
 }
