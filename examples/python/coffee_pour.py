@@ -23,9 +23,8 @@ def main(options):
         return value, gradient
     # [/scene]
 
-    # Variables differ in size (metres, degrees): Adam takes steps of about `rate` times each one's own scale.
-    start = scene.start
-    scale = np.array([5.0 if "angle" in name else 0.02 for name in scene.variables])
+    # Variables differ in size (metres, radians): Adam takes steps of about `rate` times each one's own scale.
+    start, scale = scene.start, scene.scale
 
     def scaled(z):
         value, gradient = objective(start + scale * z)

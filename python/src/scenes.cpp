@@ -50,6 +50,11 @@ class PyScene {
     for (const auto& v : scene_->variables()) values.push_back(v.start);
     return to_numpy(std::move(values));
   }
+  Array scale() const {
+    Numbers values;
+    for (const auto& v : scene_->variables()) values.push_back(v.scale);
+    return to_numpy(std::move(values));
+  }
   nb::dict facts() const {
     nb::dict table;
     for (const auto& [key, value] : scene_->facts()) table[key.c_str()] = value;
@@ -135,6 +140,7 @@ void bind_scenes(nb::module_& m) {
       .def_prop_ro("facts", &PyScene::facts, "What was understood of the file.")
       .def_prop_ro("variables", &PyScene::names, "Names of what an optimiser may change.")
       .def_prop_ro("start", &PyScene::start, "Their values in the file, (variables,).")
+      .def_prop_ro("scale", &PyScene::scale, "Changes of the variables that mean equally much, (variables,).")
       .def("run", &PyScene::run, "x"_a = nb::none(),
            "(Recording, {'loss', 'terms', 'fractions'}) at values x.")
       .def("value_and_grad", &PyScene::value_and_grad, "x"_a = nb::none(), "(loss, d loss / d x).")

@@ -33,6 +33,10 @@ def test_the_stubs_are_those_of_the_module(tmp_path):
     assert (PACKAGE / "py.typed").exists()
 
 
+def test_the_reference_page_is_up_to_date():
+    python(str(PACKAGE.parent / "reference.py"), "--check")
+
+
 def test_every_public_name_has_a_docstring():
     for name in costate.__all__:
         assert getattr(costate, name).__doc__, name

@@ -808,6 +808,10 @@ class Scene:
     def start(self) -> numpy.ndarray:
         """Their values in the file, (variables,)."""
 
+    @property
+    def scale(self) -> numpy.ndarray:
+        """Changes of the variables that mean equally much, (variables,)."""
+
     def run(self, x: numpy.typing.ArrayLike | None = None) -> tuple[Recording, dict]:
         """(Recording, {'loss', 'terms', 'fractions'}) at values x."""
 
