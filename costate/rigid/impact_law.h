@@ -115,6 +115,10 @@ void solve_impact(ImpactSystem<S>& s) {
   s.slips = !cone_ratio(s).inside;
   const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-6)), half(T(0.5));
   S low(0), high(-1);  // high < 0: none known yet
+  // From above: where rows depend on each other the ratio has further roots near 0, with impulses without bound.
+  S start(0);
+  for (int i = 1; i < s.rows; ++i) start += held(s.mu[i] * s.mu[i] * s.A[i][i]);
+  s.rho = select(s.slips, S(T(10)) * start, S(0));
   const auto newton = [&](const ConeRatio<S>& at) {
     return s.rho - at.excess / select(at.slope > S(0), at.slope, S(1));
   };
