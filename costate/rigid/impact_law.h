@@ -125,10 +125,13 @@ void solve_impact(ImpactSystem<S>& s) {
   mask_t<S> searching = s.slips;
   for (int i = 0; i < 60 && any(searching); ++i) {
     const ConeRatio<S> at = cone_ratio(s);
-    searching = searching & (abs(at.excess) > tolerance) & ((high < S(0)) | (high - low > tolerance * high));
+    const S next = newton(at);
+    // Below this, rounding decides on which side of the root rho lies.
+    searching = searching & (abs(at.excess) > tolerance) &
+                ((at.slope <= S(0)) | (abs(next - s.rho) > S(T(8)) * tolerance * s.rho)) &
+                ((high < S(0)) | (high - low > tolerance * high));
     low = select(at.excess < S(0), s.rho, low);
     high = select(at.excess > S(0), s.rho, high);
-    const S next = newton(at);
     const mask_t<S> good = (at.slope > S(0)) & (next > low) & ((high < S(0)) | (next < high));
     const S instead = select(high < S(0), S(2) * s.rho + s.A[0][0] * S(T(1e-3)), half * (low + high));
     s.rho = select(searching, select(good, next, instead), s.rho);
