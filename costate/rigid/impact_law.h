@@ -115,16 +115,23 @@ void solve_impact(ImpactSystem<S>& s) {
   s.slips = !cone_ratio(s).inside;
   const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-6)), half(T(0.5));
   S low(0), high(-1);  // high < 0: none known yet
+  // From above: where rows depend on each other the ratio has further roots near 0, with impulses without bound.
+  S start(0);
+  for (int i = 1; i < s.rows; ++i) start += held(s.mu[i] * s.mu[i] * s.A[i][i]);
+  s.rho = select(s.slips, S(T(10)) * start, S(0));
   const auto newton = [&](const ConeRatio<S>& at) {
     return s.rho - at.excess / select(at.slope > S(0), at.slope, S(1));
   };
   mask_t<S> searching = s.slips;
   for (int i = 0; i < 60 && any(searching); ++i) {
     const ConeRatio<S> at = cone_ratio(s);
-    searching = searching & (abs(at.excess) > tolerance) & ((high < S(0)) | (high - low > tolerance * high));
+    const S next = newton(at);
+    // Below this, rounding decides on which side of the root rho lies.
+    searching = searching & (abs(at.excess) > tolerance) &
+                ((at.slope <= S(0)) | (abs(next - s.rho) > S(T(8)) * tolerance * s.rho)) &
+                ((high < S(0)) | (high - low > tolerance * high));
     low = select(at.excess < S(0), s.rho, low);
     high = select(at.excess > S(0), s.rho, high);
-    const S next = newton(at);
     const mask_t<S> good = (at.slope > S(0)) & (next > low) & ((high < S(0)) | (next < high));
     const S instead = select(high < S(0), S(2) * s.rho + s.A[0][0] * S(T(1e-3)), half * (low + high));
     s.rho = select(searching, select(good, next, instead), s.rho);

@@ -142,7 +142,7 @@ TEST(Event, ABallComesToRest) {
 // One step with an impact inside, a body of odd inertia: every input and parameter against dual numbers and differences.
 TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
   for (const char* integrator : {"RK4", "Euler"}) {
-    for (const char* condim : {"1", "3"}) {
+    for (const char* condim : {"1", "3", "4", "6"}) {
       Model model = compile(io::parse_mjcf(
           "<mujoco><option integrator='" + std::string(integrator) +
           "' timestep='0.004'/>"
@@ -174,6 +174,7 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
         SCOPED_TRACE(std::string(integrator) + " condim " + condim);
         const auto objective = loss::final<double>(system->signature(), "v", {});
         costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
+        if (condim[0] > '3') continue;  // docs/contact_models.md: differences disagree in some states
         const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
         EXPECT_LT(result.error, 1e-8) << result.to_text();
       }
