@@ -34,7 +34,9 @@ def test_ctrl_c_interrupts_and_the_rollout_can_be_used_again():
         assert np.array_equal(short.simulate(x0).final_state, before)
         print("well")
     """)
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=os.environ)
+    # Started in the background, a shell's children ignore SIGINT; a user's do not.
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=os.environ,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.3)
     pressed = time.time()
