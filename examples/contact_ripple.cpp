@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     for (double dt : {0.004, 0.002, 0.001, 0.0005}) {
       const auto s = slopes(c.integrator, dt, c.onset);
       const auto [least, most] = std::minmax_element(s.begin(), s.end());
-      std::printf("  %7.3f %7.3f ", *least, *most);
+      std::printf("   %7.2f%8.2f", *least, *most);
     }
     std::printf("\n");
   }
