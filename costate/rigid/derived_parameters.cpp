@@ -1,5 +1,7 @@
 #include "costate/rigid/derived_parameters.h"
 
+#include <algorithm>
+
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/rigid/inverse_weights.h"
@@ -13,11 +15,16 @@ struct Layout {
   explicit Layout(const Model& model) : tree(make_tree(model, add_parameters(model, signature))) {}
 };
 
-// All numbers in the order of the signature, in double.
+// All numbers in the order of the signature, in double. A contact model may have added numbers of its own at the end.
 template <class Real>
 std::vector<double> flat(const Layout& layout, const Parameters<Real>& p) {
-  if (!same_fields(layout.signature, p.signature(), Role::parameter))
-    throw Error("these are not the parameters of this model");
+  const auto &ours = layout.signature.fields(Role::parameter),
+             &theirs = p.signature().fields(Role::parameter);
+  const bool fits = theirs.size() >= ours.size() &&
+                    std::equal(ours.begin(), ours.end(), theirs.begin(), [](const Field& f, const Field& g) {
+                      return f.name == g.name && f.size == g.size;
+                    });
+  if (!fits) throw Error("these are not the parameters of this model");
   std::vector<double> r;
   for (std::size_t f = 0; f < layout.signature.fields(Role::parameter).size(); ++f) {
     const std::string& name = layout.signature.fields(Role::parameter)[f].name;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "costate/core/error.h"
 #include "costate/rigid/rigid_system.h"
 #include "tests/rigid/models.h"
 #include "tests/rigid/reference_model.h"
@@ -31,6 +32,27 @@ TEST(DerivedParameters, AreWhatTheCompilerMeasures) {
     for (std::size_t i = 0; i < compiled[name].size(); ++i)
       EXPECT_NEAR(heavier[name][i], compiled[name][i], 1e-13);
   }
+}
+
+TEST(DerivedParameters, AreTheSameForEveryContactModel) {
+  Model model = zoo_of_references();
+  Geom ball, floor;
+  ball.name = "ball";
+  ball.body = 1;
+  ball.size = {0.1, 0, 0};
+  floor.name = "floor";
+  floor.type = GeomType::plane;
+  model.geoms = {floor, ball};
+  complete(model);
+  const Parameters<double> soft(make_system<double>(model)->signature());
+  for (const auto contact : {ContactModel::event, ContactModel::penalty}) {
+    const Parameters<double> own(make_system<double>(model, {.contact = contact})->signature());
+    const Parameters<double> derived = with_inverse_weights(model, own),
+                             expected = with_inverse_weights(model, soft);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(derived["body/cart/invweight"][i], expected["body/cart/invweight"][i]);
+  }
+  EXPECT_THROW(with_inverse_weights(test::zoo(Integrator::euler), soft), Error);
 }
 
 // A mass' gradient is that of a model compiled again.
