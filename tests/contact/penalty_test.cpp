@@ -6,6 +6,7 @@
 #include "costate/io/mjcf.h"
 #include "costate/rigid/compile.h"
 #include "costate/rigid/rigid_system.h"
+#include "tests/contact/impact_probe.h"
 #include "tests/system/contract.h"
 
 namespace costate::rigid {
@@ -20,27 +21,12 @@ Model ball(const std::string& option) {
                      "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
 }
 
-struct Range {
-  double least = 1e300, most = -1e300;
-};
-// dz(2)/dz0 of a ball that starts at z0 with velocity -1, for 200 phases of the impact. The elastic floor sends it back: -1.
+using test::Range;
 Range probe(double dt, Onset onset) {
   const auto system = make_system<double>(
       ball("gravity='0 0 0' integrator='RK4'"),
       {.onset = onset, .contact = ContactModel::penalty, .penalty = {.stiffness = 1e4, .damping = 0}});
-  constexpr int kWorlds = 200;
-  Rollout<double> rollout(system, {.steps = std::int64_t(std::lround(2 / dt)), .worlds = kWorlds});
-  Arguments<double> at = rollout.arguments();
-  at.parameters.set("dt", dt);
-  at.x0.clear();
-  for (int i = 0; i < kWorlds; ++i) at.x0.insert(at.x0.end(), {0.5 + 0.01 * i / kWorlds, -1.0});
-  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
-  Range r;
-  for (std::size_t i = 0; i < kWorlds; ++i) {
-    r.least = std::min(r.least, g.x0[2 * i]);
-    r.most = std::max(r.most, g.x0[2 * i]);
-  }
-  return r;
+  return test::impact_slopes(system, dt);
 }
 
 TEST(Penalty, TheGradientOfAnElasticBounceIsMinusOneAtEveryPhase) {

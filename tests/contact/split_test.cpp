@@ -6,6 +6,8 @@
 #include "costate/io/mjcf.h"
 #include "costate/rigid/compile.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/estimators.h"
+#include "tests/contact/impact_probe.h"
 #include "tests/system/contract.h"
 
 namespace costate::rigid {
@@ -24,27 +26,11 @@ Model ball(const std::string& solref, const std::string& integrator, const std::
                      "<geom name='ball' type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
 }
 
-struct Range {
-  double least = 1e300, most = -1e300;
-};
-// dz(2)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. The elastic floor sends it back: -1.
+using test::Range;
 Range probe(const std::string& integrator, double dt, Onset onset) {
   const Model model = ball("-10000 0", integrator);
   const auto system = make_system<double>(model, {.onset = onset});
-  constexpr int kWorlds = 200;
-  Rollout<double> rollout(system,
-                          {.steps = std::int64_t(std::lround(2 / dt)), .worlds = kWorlds, .active = {}});
-  Arguments<double> at = rollout.arguments();
-  at.parameters.set("dt", dt);
-  at.x0.clear();
-  for (int i = 0; i < kWorlds; ++i) at.x0.insert(at.x0.end(), {0.5 + 0.01 * i / kWorlds, -1.0});
-  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
-  Range r;
-  for (std::size_t i = 0; i < kWorlds; ++i) {
-    r.least = std::min(r.least, g.x0[2 * i]);
-    r.most = std::max(r.most, g.x0[2 * i]);
-  }
-  return r;
+  return test::impact_slopes(system, dt);
 }
 
 TEST(Split, TheGradientOfAnElasticBounceIsMinusOneAtEveryPhase) {
@@ -62,6 +48,23 @@ TEST(Split, WithoutItTheGradientIsThatOfTheTimeGrid) {
   for (const double dt : {0.002, 0.001}) {
     const Range r = probe("RK4", dt, Onset::none);
     EXPECT_GT(r.most - r.least, 1) << dt;
+  }
+}
+
+// The ripple averages out over the phases of the impact: smoothing is the way where steps are not cut.
+TEST(Split, SmoothingOverThePhaseOfTheImpactFindsTheSlopeWithoutIt) {
+  const auto system = make_system<double>(ball("-10000 0", "RK4"));
+  const RolloutOptions options{.steps = 1000};
+  Arguments<double> at = Rollout<double>(system, options).arguments();
+  at.x0 = {0.5013, -1};
+  const auto objective = loss::final_value<double>(system->signature(), "q");
+  const estimate::Smoothing smoothing{
+      .sigma = 0.01, .samples = 4096, .seed = 3, .x0 = true, .controls = false};
+  for (const auto order : {estimate::Order::first, estimate::Order::zeroth, estimate::Order::mixed}) {
+    const auto e = estimate::smoothed_gradient<double>(system, options, at, *objective, smoothing, order);
+    EXPECT_LT(e.standard_error, 0.1) << int(order);
+    // The error is that of both slopes together: dz/dz0 = -1, dz/dv0 = -1.5 or so.
+    EXPECT_NEAR(e.gradient.x0[0], -1, 4 * e.standard_error * 2) << int(order);
   }
 }
 
