@@ -27,10 +27,11 @@ enum class Onset { none, split };
 
 struct SystemOptions {
   bool applied_forces = false;
-  Onset onset = Onset::none;  // of convex and penalty; rigid impacts are events anyway
+  Onset onset = Onset::none;  // of convex and penalty; event and hard see impacts in their own way
   ContactModel contact = ContactModel::convex;
   ImpactOptions impact = {};
   PenaltyOptions penalty = {};
+  HardOptions hard = {};
 };
 
 // Throws an Error for what the model has and the dynamics do not simulate.

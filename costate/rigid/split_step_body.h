@@ -187,6 +187,23 @@ mask_t<S> meet_at_end(const Stepper& stepper, typename SplitWork<S>::Part& part,
   return (part.met >= S(0)) & !rests;
 }
 
+// For the report: a point that meets in this step is in a zone of its own, whatever it does before and after.
+template <class S>
+void note_impacts(const Stepper& stepper, int parts, StepWork<S>& w, const SplitWork<S>& split) {
+  const S meets(value_t<S>(16));
+  for (const TouchingPair& pair : stepper.constraints.pairs) {
+    if (!pair.splittable) continue;
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const ConstraintGroup& g = stepper.constraints.groups[static_cast<std::size_t>(pair.group + slot)];
+      S& zone = w.c.zone[static_cast<std::size_t>(g.row)];
+      for (int n = 0; n + 1 < parts; ++n) {
+        const auto& part = split.parts[static_cast<std::size_t>(n)];
+        zone = select(part.live & (part.met == S(value_t<S>(pair.point + slot))), meets, zone);
+      }
+    }
+  }
+}
+
 // --- the step ----------------------------------------------------------------------------------------------------------------
 
 // Parts 0, 1, ... of the step: fills split.parts from w.x and returns how many there are; the end in split.y. With `events` (length and point of
@@ -341,6 +358,7 @@ void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
     // Worlds without an event ended here.
     left_bar = select(event, left_bar, select(part.live, length_bar, left_bar));
   }
+  if (rigid) note_impacts(stepper, parts, w, split);
   w.p[dt] = whole;
   w.p_bar[dt] = dt_bar + left_bar;
   std::copy(split.lambda.begin(), split.lambda.end(), w.x_bar.begin());
