@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::int64_t kWorlds = 256, kSteps = 100;
 
-rigid::Model walker(const std::string& name) {
+rigid::Model walker(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler) {
   const char* folder = std::getenv("COSTATE_WALKERS");
   rigid::Model m =
       rigid::load((folder ? std::string(folder) : std::string(COSTATE_SCENES)) + "/" + name + ".xml");
-  m.options.integrator = rigid::Integrator::euler;
+  m.options.integrator = integrator;
   return m;
 }
 
@@ -32,9 +32,10 @@ struct OnTheFloor {
   std::mt19937 random{1};
   std::uniform_real_distribution<double> uniform{-1, 1};
 
-  explicit OnTheFloor(const std::string& name) {
-    const rigid::Model m = walker(name);
-    system = rigid::make_system<Real>(m);
+  explicit OnTheFloor(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler,
+                      rigid::Onset onset = rigid::Onset::none) {
+    const rigid::Model m = walker(name, integrator);
+    system = rigid::make_system<Real>(m, {.onset = onset});
     Rollout<Real> fall(system, {.steps = 600});
     auto at = fall.arguments();
     const auto x = rigid::initial_state(m);
@@ -52,8 +53,10 @@ struct OnTheFloor {
 };
 
 template <class Real>
-void rollout(benchmark::State& state, const std::string& name, bool gradient) {
-  OnTheFloor<Real> start(name);
+void rollout(benchmark::State& state, const std::string& name, bool gradient,
+             rigid::Integrator integrator = rigid::Integrator::euler,
+             rigid::Onset onset = rigid::Onset::none) {
+  OnTheFloor<Real> start(name, integrator, onset);
   Rollout<Real> r(start.system, {.steps = kSteps, .worlds = kWorlds, .active = {}});
   const auto at = start.arguments(r, kWorlds);
   const auto objective = loss::final<Real>(start.system->signature(), "q", {});
@@ -93,6 +96,21 @@ void add(const std::string& type) {
     benchmark::RegisterBenchmark((prefix + "gradient").c_str(), [name](benchmark::State& s) {
       rollout<Real>(s, name, true);
     })->UseRealTime();
+    benchmark::RegisterBenchmark((prefix + "jacobian").c_str(), [name](benchmark::State& s) {
+      jacobian<Real>(s, name);
+    })->UseRealTime();
+    // What it costs to cut steps at impacts: RK4, for which it is meant.
+    for (const auto& [word, onset] :
+         {std::pair("none", rigid::Onset::none), {"split", rigid::Onset::split}}) {
+      benchmark::RegisterBenchmark((prefix + "rk4_" + word + "_forward").c_str(), [name, onset = onset](
+                                                                                      benchmark::State& s) {
+        rollout<Real>(s, name, false, rigid::Integrator::rk4, onset);
+      })->UseRealTime();
+      benchmark::RegisterBenchmark((prefix + "rk4_" + word + "_gradient").c_str(), [name, onset = onset](
+                                                                                       benchmark::State& s) {
+        rollout<Real>(s, name, true, rigid::Integrator::rk4, onset);
+      })->UseRealTime();
+    }
   }
 }
 

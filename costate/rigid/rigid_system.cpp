@@ -66,7 +66,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.applied_forces = options.applied_forces;
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
-  const bool cut = options.onset == Onset::split || options.contact == ContactModel::event;
+  const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
+  const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
   s.split = cut && s.constraints.points > 0;
   switch (s.integrator) {
     case Integrator::euler:
