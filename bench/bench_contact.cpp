@@ -47,6 +47,7 @@ struct OnTheFloor {
     auto at = r.arguments();
     at.x0.clear();
     for (std::int64_t w = 0; w < worlds; ++w) at.x0.insert(at.x0.end(), state.begin(), state.end());
+    at.controls.resize(at.controls.size() * std::size_t(worlds));  // each world its own
     for (Real& u : at.controls) u = Real(uniform(random));
     return at;
   }
