@@ -105,9 +105,18 @@ void RigidSceneReader::read_model() {
   scene_.model = rigid::load(scene_.model_file);
   if (scene_.title.empty()) scene_.title = scene_.model.name;
   rigid::Options& options = scene_.model.options;
-  if (const TomlValue* v = m.find("contact")) options.contact = boolean(*v, "contact");
+  if (const TomlValue* v = m.find("contact")) {
+    if (v->is(Kind::boolean)) {
+      options.contact = boolean(*v, "contact");
+    } else {
+      const std::string& name = choice(*v, "contact", {"convex", "event", "penalty"});
+      scene_.system.contact = name == "event"     ? rigid::ContactModel::event
+                              : name == "penalty" ? rigid::ContactModel::penalty
+                                                  : rigid::ContactModel::convex;
+    }
+  }
   if (const TomlValue* v = m.find("onset"))
-    scene_.onset =
+    scene_.system.onset =
         choice(*v, "onset", {"none", "split"}) == "split" ? rigid::Onset::split : rigid::Onset::none;
   if (const TomlValue* v = m.find("integrator")) {
     const std::string& name = choice(*v, "integrator", {"euler", "rk4", "implicitfast"});
@@ -116,7 +125,7 @@ void RigidSceneReader::read_model() {
                                                   : rigid::Integrator::euler;
   }
   try {
-    signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
+    signature_ = rigid::make_system<double>(scene_.model, scene_.system)->signature();
   } catch (const Error& error) {
     document_.fail(file.place, error.message().what, error.message().advice);
   }
@@ -146,7 +155,7 @@ void RigidSceneReader::read_run() {
     scene_.double_precision = choice(*v, "precision", {"float", "double"}) == "double";
   if (const TomlValue* v = r.find("checkpoints")) scene_.checkpoints = read_checkpoints(*v);
   // dt is a parameter of the system: its default is that of the model.
-  signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
+  signature_ = rigid::make_system<double>(scene_.model, scene_.system)->signature();
 }
 
 std::size_t RigidSceneReader::joint(Place place, const std::string& name) const {
