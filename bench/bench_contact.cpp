@@ -1,6 +1,6 @@
 // Walkers on the floor beside MuJoCo's threaded rollout (bench/peers/rigid_mujoco.py): 256 worlds, 100 steps, Euler, random controls, every
-// world from the state in which 600 steps have left the model. `rate` counts steps. Then the Jacobian of one step with respect to state
-// and controls, beside MuJoCo's finite differences.
+// world from the state in which 600 steps have left the model. `rate` counts steps. `steps32` is the task of bench/peers/rigid_mjx.py: 64
+// worlds, 32 steps. Then the Jacobian of one step with respect to state and controls, beside MuJoCo's finite differences.
 //
 // The models are the project's scenes, or those of the folder $COSTATE_WALKERS (Gymnasium's assets, for the comparison).
 #include <cstdlib>
@@ -16,6 +16,7 @@ namespace costate::bench {
 namespace {
 
 constexpr std::int64_t kWorlds = 256, kSteps = 100;
+constexpr std::int64_t kShortWorlds = 64, kShortSteps = 32;
 
 rigid::Model walker(const std::string& name) {
   const char* folder = std::getenv("COSTATE_WALKERS");
@@ -52,10 +53,11 @@ struct OnTheFloor {
 };
 
 template <class Real>
-void rollout(benchmark::State& state, const std::string& name, bool gradient) {
+void rollout(benchmark::State& state, const std::string& name, std::int64_t worlds, std::int64_t steps,
+             bool gradient) {
   OnTheFloor<Real> start(name);
-  Rollout<Real> r(start.system, {.steps = kSteps, .worlds = kWorlds, .active = {}});
-  const auto at = start.arguments(r, kWorlds);
+  Rollout<Real> r(start.system, {.steps = steps, .worlds = worlds, .active = {}});
+  const auto at = start.arguments(r, worlds);
   const auto objective = loss::final<Real>(start.system->signature(), "q", {});
   for (auto _ : state) {
     if (gradient)
@@ -63,7 +65,7 @@ void rollout(benchmark::State& state, const std::string& name, bool gradient) {
     else
       benchmark::DoNotOptimize(r.value(at, *objective));
   }
-  report(state, {.items = double(kWorlds * kSteps)});
+  report(state, {.items = double(worlds * steps)});
 }
 
 // Of all worlds at once; `rate` counts worlds.
@@ -87,12 +89,16 @@ template <class Real>
 void add(const std::string& type) {
   for (const std::string name : {"hopper", "half_cheetah", "ant", "humanoid"}) {
     const std::string prefix = "contact/" + name + "/" + type + "/";
-    benchmark::RegisterBenchmark((prefix + "forward").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, false);
-    })->UseRealTime();
-    benchmark::RegisterBenchmark((prefix + "gradient").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, true);
-    })->UseRealTime();
+    const auto with = [&](const std::string& what, auto f) {
+      benchmark::RegisterBenchmark((prefix + what).c_str(), f)->UseRealTime();
+    };
+    for (const bool gradient : {false, true}) {
+      const std::string what = gradient ? "gradient" : "forward";
+      with(what, [=](benchmark::State& s) { rollout<Real>(s, name, kWorlds, kSteps, gradient); });
+      with("steps32/" + what,
+           [=](benchmark::State& s) { rollout<Real>(s, name, kShortWorlds, kShortSteps, gradient); });
+    }
+    with("jacobian", [=](benchmark::State& s) { jacobian<Real>(s, name); });
   }
 }
 
