@@ -1,6 +1,6 @@
 // Walkers on the floor beside MuJoCo's threaded rollout (bench/peers/rigid_mujoco.py): 256 worlds, 100 steps, Euler, random controls, every
-// world from the state in which 600 steps have left the model. `rate` counts steps. Then the Jacobian of one step with respect to state
-// and controls, beside MuJoCo's finite differences.
+// world from the state in which 600 steps have left the model. `rate` counts steps. `steps32` is the task of bench/peers/rigid_mjx.py: 64
+// worlds, 32 steps. Then the Jacobian of one step with respect to state and controls, beside MuJoCo's finite differences.
 //
 // The models are the project's scenes, or those of the folder $COSTATE_WALKERS (Gymnasium's assets, for the comparison).
 #include <cstdlib>
@@ -16,6 +16,7 @@ namespace costate::bench {
 namespace {
 
 constexpr std::int64_t kWorlds = 256, kSteps = 100;
+constexpr std::int64_t kShortWorlds = 64, kShortSteps = 32;
 
 rigid::Model walker(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler) {
   const char* folder = std::getenv("COSTATE_WALKERS");
@@ -54,12 +55,12 @@ struct OnTheFloor {
 };
 
 template <class Real>
-void rollout(benchmark::State& state, const std::string& name, bool gradient,
-             rigid::Integrator integrator = rigid::Integrator::euler,
+void rollout(benchmark::State& state, const std::string& name, std::int64_t worlds, std::int64_t steps,
+             bool gradient, rigid::Integrator integrator = rigid::Integrator::euler,
              rigid::Onset onset = rigid::Onset::none) {
   OnTheFloor<Real> start(name, integrator, onset);
-  Rollout<Real> r(start.system, {.steps = kSteps, .worlds = kWorlds, .active = {}});
-  const auto at = start.arguments(r, kWorlds);
+  Rollout<Real> r(start.system, {.steps = steps, .worlds = worlds, .active = {}});
+  const auto at = start.arguments(r, worlds);
   const auto objective = loss::final<Real>(start.system->signature(), "q", {});
   for (auto _ : state) {
     if (gradient)
@@ -67,7 +68,7 @@ void rollout(benchmark::State& state, const std::string& name, bool gradient,
     else
       benchmark::DoNotOptimize(r.value(at, *objective));
   }
-  report(state, {.items = double(kWorlds * kSteps)});
+  report(state, {.items = double(worlds * steps)});
 }
 
 // Of all worlds at once; `rate` counts worlds.
@@ -91,27 +92,21 @@ template <class Real>
 void add(const std::string& type) {
   for (const std::string name : {"hopper", "half_cheetah", "ant", "humanoid"}) {
     const std::string prefix = "contact/" + name + "/" + type + "/";
-    benchmark::RegisterBenchmark((prefix + "forward").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, false);
-    })->UseRealTime();
-    benchmark::RegisterBenchmark((prefix + "gradient").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, true);
-    })->UseRealTime();
-    benchmark::RegisterBenchmark((prefix + "jacobian").c_str(), [name](benchmark::State& s) {
-      jacobian<Real>(s, name);
-    })->UseRealTime();
-    // What it costs to cut steps at impacts: RK4, for which it is meant.
-    for (const auto& [word, onset] :
-         {std::pair("none", rigid::Onset::none), {"split", rigid::Onset::split}}) {
-      benchmark::RegisterBenchmark((prefix + "rk4_" + word + "_forward").c_str(), [name, onset = onset](
-                                                                                      benchmark::State& s) {
-        rollout<Real>(s, name, false, rigid::Integrator::rk4, onset);
-      })->UseRealTime();
-      benchmark::RegisterBenchmark((prefix + "rk4_" + word + "_gradient").c_str(), [name, onset = onset](
-                                                                                       benchmark::State& s) {
-        rollout<Real>(s, name, true, rigid::Integrator::rk4, onset);
-      })->UseRealTime();
+    const auto with = [&](const std::string& what, auto f) {
+      benchmark::RegisterBenchmark((prefix + what).c_str(), f)->UseRealTime();
+    };
+    for (const bool gradient : {false, true}) {
+      const std::string what = gradient ? "gradient" : "forward";
+      with(what, [=](benchmark::State& s) { rollout<Real>(s, name, kWorlds, kSteps, gradient); });
+      with("steps32/" + what,
+           [=](benchmark::State& s) { rollout<Real>(s, name, kShortWorlds, kShortSteps, gradient); });
+      // What it costs to cut steps at impacts: RK4, for which it is meant.
+      for (const rigid::Onset onset : {rigid::Onset::none, rigid::Onset::split})
+        with((onset == rigid::Onset::none ? "rk4_none/" : "rk4_split/") + what, [=](benchmark::State& s) {
+          rollout<Real>(s, name, kWorlds, kSteps, gradient, rigid::Integrator::rk4, onset);
+        });
     }
+    with("jacobian", [=](benchmark::State& s) { jacobian<Real>(s, name); });
   }
 }
 
