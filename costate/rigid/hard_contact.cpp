@@ -511,9 +511,10 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
       rows.g[0] = g_of(at);
     }
     sweep<S>(tree, cons, p, in, a, nu, x.data(), wanted, bar, d, c);
-    std::swap(d.qacc, x);
+    S* accelerations = d.qacc.data();
+    d.qacc.lie_at(x.data());
     add_implicit_vjp(tree, implicit, p, in, nu, wanted, bar.p, d);
-    std::swap(d.qacc, x);
+    d.qacc.lie_at(accelerations);
     if (implicit != Implicit::damping_and_actuators) return;
     virtual_velocities<S>(tree, d.zeros.data(), d);
     actuation_vjp<S>(tree, p, in.q, in.v, in.act, in.u, d.zeros.data(), w.no_actuation.data(),

@@ -67,7 +67,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
   s.constraints.hard = options.hard;
-  const bool cut = options.onset == Onset::split || options.contact == ContactModel::event;
+  const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
+  const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
   s.split = cut && !s.hard() && s.constraints.points > 0;
   if (s.hard() && s.integrator == Integrator::rk4)
     throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",

@@ -6,8 +6,8 @@
 //                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
 //
 // Hard contact (hard_contact.h) adds to a of euler and implicitfast, and to the velocity that moves the position.
-// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape: the
-// accelerations and the factor of the matrix they were solved with, for each evaluation.
+// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape, for each
+// evaluation: the accelerations, the factor of the matrix they were solved with, and where the joints have taken the bodies.
 //
 // [1] MuJoCo documentation, Computation.
 // [2] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
@@ -29,9 +29,12 @@ struct Stepper {
   bool split = false;           // where contacts begin and end: split_step.h
 
   int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
-  int tape_per_evaluation() const {
-    return tree.nv + tree.entries + tree.nv + (constraints.rows > 0 ? tree.nv : 0);
-  }
+  // The parts of the tape of an evaluation: accelerations, L and 1/D, poses, the constrained accelerations.
+  int tape_of_factor() const { return tree.nv; }
+  int tape_of_inverse_D() const { return tape_of_factor() + tree.entries; }
+  int tape_of_poses() const { return tape_of_inverse_D() + tree.nv; }
+  int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
+  int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
   int tape_size() const {
     return evaluations() * tape_per_evaluation() + (split ? 2 * kMostEvents : 0) +
            hard_tape_size(constraints);
@@ -39,25 +42,6 @@ struct Stepper {
   bool hard() const { return hard_contacts(constraints); }
   int states() const { return tree.nq + tree.nv + tree.na; }
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
-};
-
-// Where a step leaves what its transpose needs: in memory of its own, or where a rollout keeps it.
-template <class S>
-class Tape {
- public:
-  explicit Tape(std::size_t size) : own_(size), at_(own_.data()) {}
-  Tape(const Tape&) = delete;
-  Tape& operator=(const Tape&) = delete;
-
-  S* data() { return at_; }
-  const S* data() const { return at_; }
-  S* begin() { return at_; }
-  void lie_here() { at_ = own_.data(); }
-  void lie_at(S* memory) { at_ = memory; }
-
- private:
-  std::vector<S> own_;
-  S* at_;
 };
 
 struct SystemOptions;
@@ -104,7 +88,7 @@ struct StepWork {
 
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
   std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar;
-  Tape<S> tape;
+  Placed<S> tape;
   Data<S> d;
   ConstraintData<S> c;
   HardWork<S> hard;

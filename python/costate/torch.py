@@ -4,8 +4,8 @@
     final = simulate(x0, u, {"l": length})        # length.requires_grad: final.backward() works
     pendulum = costate.torch.Module(system.rollout(steps=100), learn={"l": 1.0})
 
-Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them and not supported (a rollout is one call of
-compiled code). Second derivatives exist where the system has them (system.second_order).
+Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them, and an error that says so (a rollout is one call
+of compiled code, which needs to see the whole batch). Second derivatives exist where the system has them (system.second_order).
 """
 import numpy as np
 import torch
@@ -69,7 +69,13 @@ def _pull_back(sim, names, final_bar, states_bar, x0, u, *values):
 
 
 def _numbers(tensor):
-    return tensor.detach().numpy()
+    try:
+        return tensor.detach().numpy()
+    except RuntimeError as error:
+        if tensor.device.type != "cpu":
+            raise Error("the tensor is not on the CPU: rollouts run there; use tensor.cpu()") from None
+        raise Error(f"torch.vmap cannot see into a rollout ({str(error).splitlines()[0]}): give it the whole batch instead, "
+                    "as leading axes of x0, u and the parameters") from None
 
 
 def _given(tensor):
@@ -77,7 +83,7 @@ def _given(tensor):
 
 
 def _dict(names, values):
-    return {name: value.detach().numpy() for name, value in zip(names, values)}
+    return {name: _numbers(value) for name, value in zip(names, values)}
 
 
 def rollout(sim):
