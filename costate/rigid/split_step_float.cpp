@@ -1,4 +1,4 @@
-#include "costate/rigid/split_step_body.h"
+#include "costate/rigid/split_step_transpose.h"
 
 namespace costate::rigid {
 
