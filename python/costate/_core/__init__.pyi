@@ -15,6 +15,11 @@ def set_thread_count(threads: int) -> None:
 def thread_count() -> int:
     """Threads that the engine uses."""
 
+def command_line(arguments: Sequence[str]) -> int:
+    """
+    Runs the command-line tool with these arguments, the first of which is its own name. Returns the exit code.
+    """
+
 def simd_bytes() -> int:
     """
     Width of the registers that this module was built for: 32 (AVX2) or 64 (AVX-512).
@@ -270,6 +275,10 @@ class Trajectory:
         """Of the kept states, (kept,)."""
 
     @property
+    def fields(self) -> list[str]:
+        """Names of the states' fields."""
+
+    @property
     def diverged(self) -> numpy.ndarray:
         """Worlds that diverged, with on_divergence='mask_world'."""
 
@@ -434,11 +443,22 @@ class Tracer:
 
     def __init__(self) -> None: ...
 
-    def input(self, name: str, size: int) -> list[Traced]: ...
+    def input(self, name: str, size: int, weights: bool = False) -> list[Traced]: ...
+
+    def product(self, matrix: Sequence[Traced], rows: int, vector: Sequence[Traced]) -> list[Traced] | None: ...
 
     def output(self, name: str, elements: Sequence[Traced]) -> None: ...
 
-    def finish(self) -> Program: ...
+    def finish(self) -> LayeredProgram: ...
+
+class LayeredProgram:
+    """A Program with its large matrix products taken out."""
+
+    @property
+    def products(self) -> list: ...
+
+    def expand(self) -> Program:
+        """The plain Program."""
 
 class Program:
     """Straight-line code recorded from a function."""
@@ -461,7 +481,7 @@ class Program:
 
 def build_signature(states: object, controls: object | None, parameters: object | None) -> Signature: ...
 
-def recorded_system(signature: Signature, program: Program, method: str, dt: float, name: str, initial: object | None) -> System: ...
+def recorded_system(signature: Signature, program: LayeredProgram, method: str, dt: float, name: str, initial: object | None) -> System: ...
 
 def recorded_loss(record: object, when: str, steps: Sequence[int]) -> Loss: ...
 
