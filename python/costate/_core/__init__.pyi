@@ -6,7 +6,14 @@ from typing import overload
 import numpy
 import numpy.typing
 
-from costate._core import loss as loss, rigid as rigid, xla as xla
+from costate._core import (
+    grid as grid,
+    loss as loss,
+    mpm as mpm,
+    rigid as rigid,
+    soft as soft,
+    xla as xla
+)
 
 
 def set_thread_count(threads: int) -> None:
