@@ -66,9 +66,14 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.applied_forces = options.applied_forces;
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
+  s.constraints.hard = options.hard;
   const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
   const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
-  s.split = cut && s.constraints.points > 0;
+  s.split = cut && !s.hard() && s.constraints.points > 0;
+  if (s.hard() && s.integrator == Integrator::rk4)
+    throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
+                 {},
+                 "use Euler or implicitfast"});
   switch (s.integrator) {
     case Integrator::euler:
       s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;

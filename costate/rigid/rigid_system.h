@@ -28,10 +28,11 @@ enum class Onset { automatic, none, split };
 
 struct SystemOptions {
   bool applied_forces = false;
-  Onset onset = Onset::automatic;  // of convex and penalty; rigid impacts are events anyway
+  Onset onset = Onset::automatic;  // of convex and penalty; event and hard see impacts in their own way
   ContactModel contact = ContactModel::convex;
   ImpactOptions impact = {};
   PenaltyOptions penalty = {};
+  HardOptions hard = {};
 };
 
 // Throws an Error for what the model has and the dynamics do not simulate.
