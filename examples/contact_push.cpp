@@ -15,7 +15,7 @@
 
 using namespace costate;
 
-constexpr double kPose[3] = {0.55, 0.33, 0.5};      // x, y [m], angle [rad]
+constexpr double kPose[3] = {0.55, 0.33, 0.5};       // x, y [m], angle [rad]
 constexpr double kGate = 0.005, kAngleGate = 0.035;  // m, rad
 constexpr int kJoints = 3, kKnots = 10;
 constexpr std::int64_t kSteps = 300;

@@ -96,6 +96,33 @@ TEST(RigidScene, RecordingsAgreeWithTheLoss) {
   EXPECT_NEAR(r.bodies[1].poses[0][0], 0.1, 1e-6);
 }
 
+// The files of scenes/ about contact: each is improved at once, with the gradient of its own contact model.
+TEST(RigidScene, ScenesOfContactImprove) {
+  for (const std::string name : {"cube_toss", "sphere_drop", "billiards", "box_push"}) {
+    RigidSceneProblem<double> problem(
+        load_rigid_scene(kScenes + name + ".toml", {{"optimize.iterations", "5"}}));
+    const SceneOptimum optimum = optimize(problem);
+    EXPECT_LT(optimum.best_value, 0.9 * optimum.start_value) << name;
+  }
+}
+
+TEST(RigidScene, TheContactModelIsChosenByName) {
+  const auto scene = [](const std::string& contact) {
+    return parse_rigid_scene(
+        "[model]\nfile = \"" + kScenes + "sphere_drop.xml\"\ncontact = " + contact + "\n", "ball.toml");
+  };
+  EXPECT_EQ(scene("\"event\"").system.contact, rigid::ContactModel::event);
+  EXPECT_EQ(scene("\"penalty\"").system.contact, rigid::ContactModel::penalty);
+  EXPECT_TRUE(scene("true").model.options.contact);
+  EXPECT_FALSE(scene("false").model.options.contact);
+  // Impacts have a restitution to set; soft contacts have none.
+  const std::string ball = "[model]\nfile = \"" + kScenes + "sphere_drop.xml\"\n",
+                    bounce = "[parameters]\n\"geom/ball/restitution\" = 0.7\n";
+  EXPECT_NO_THROW(parse_rigid_scene(ball + "contact = \"event\"\n" + bounce, "ball.toml"));
+  EXPECT_THROW(parse_rigid_scene(ball + bounce, "ball.toml"), Error);
+  EXPECT_THROW(scene("\"bouncy\""), Error);
+}
+
 TEST(RigidScene, AModelAloneIsAScene) {
   const RigidScene scene = scene_of_model(kScenes + "double_pendulum.xml", {{"run.duration", "0.5"}});
   EXPECT_NEAR(scene.duration(), 0.5, scene.dt);
