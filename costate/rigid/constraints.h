@@ -85,6 +85,7 @@ struct Constraints {
 
   bool refsafe = true;
   int iterations = 100;
+  bool conjugate_gradients = false;  // constraint_solver.h
 };
 
 Constraints make_constraints(const Model& model, const Tree& tree);
