@@ -18,11 +18,11 @@ namespace {
 constexpr std::int64_t kWorlds = 256, kSteps = 100;
 constexpr std::int64_t kShortWorlds = 64, kShortSteps = 32;
 
-rigid::Model walker(const std::string& name) {
+rigid::Model walker(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler) {
   const char* folder = std::getenv("COSTATE_WALKERS");
   rigid::Model m =
       rigid::load((folder ? std::string(folder) : std::string(COSTATE_SCENES)) + "/" + name + ".xml");
-  m.options.integrator = rigid::Integrator::euler;
+  m.options.integrator = integrator;
   return m;
 }
 
@@ -33,9 +33,10 @@ struct OnTheFloor {
   std::mt19937 random{1};
   std::uniform_real_distribution<double> uniform{-1, 1};
 
-  explicit OnTheFloor(const std::string& name) {
-    const rigid::Model m = walker(name);
-    system = rigid::make_system<Real>(m);
+  explicit OnTheFloor(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler,
+                      rigid::Onset onset = rigid::Onset::none) {
+    const rigid::Model m = walker(name, integrator);
+    system = rigid::make_system<Real>(m, {.onset = onset});
     Rollout<Real> fall(system, {.steps = 600});
     auto at = fall.arguments();
     const auto x = rigid::initial_state(m);
@@ -47,6 +48,7 @@ struct OnTheFloor {
     auto at = r.arguments();
     at.x0.clear();
     for (std::int64_t w = 0; w < worlds; ++w) at.x0.insert(at.x0.end(), state.begin(), state.end());
+    at.controls.resize(at.controls.size() * std::size_t(worlds));  // each world its own
     for (Real& u : at.controls) u = Real(uniform(random));
     return at;
   }
@@ -54,8 +56,9 @@ struct OnTheFloor {
 
 template <class Real>
 void rollout(benchmark::State& state, const std::string& name, std::int64_t worlds, std::int64_t steps,
-             bool gradient) {
-  OnTheFloor<Real> start(name);
+             bool gradient, rigid::Integrator integrator = rigid::Integrator::euler,
+             rigid::Onset onset = rigid::Onset::none) {
+  OnTheFloor<Real> start(name, integrator, onset);
   Rollout<Real> r(start.system, {.steps = steps, .worlds = worlds, .active = {}});
   const auto at = start.arguments(r, worlds);
   const auto objective = loss::final<Real>(start.system->signature(), "q", {});
@@ -97,6 +100,11 @@ void add(const std::string& type) {
       with(what, [=](benchmark::State& s) { rollout<Real>(s, name, kWorlds, kSteps, gradient); });
       with("steps32/" + what,
            [=](benchmark::State& s) { rollout<Real>(s, name, kShortWorlds, kShortSteps, gradient); });
+      // What it costs to cut steps at impacts: RK4, for which it is meant.
+      for (const rigid::Onset onset : {rigid::Onset::none, rigid::Onset::split})
+        with((onset == rigid::Onset::none ? "rk4_none/" : "rk4_split/") + what, [=](benchmark::State& s) {
+          rollout<Real>(s, name, kWorlds, kSteps, gradient, rigid::Integrator::rk4, onset);
+        });
     }
     with("jacobian", [=](benchmark::State& s) { jacobian<Real>(s, name); });
   }

@@ -352,7 +352,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   tendon_lengths_vjp<S>(tree, p, in.q, wanted, bar.q, bar.p, d);
   rnea_vjp<S>(tree, p, in.q, in.v, a, d.minus_lambda.data(), external, wanted,
               {bar.q, bar.v, nullptr, bar.p, wanted(tree.p.gravity) ? bar.p + tree.p.gravity : nullptr}, d);
-  if (constrained && implicit != Implicit::none)
+  if (constrained && (implicit != Implicit::none || cons.contact == ContactModel::hard))
     implicit_mass_vjp(tree, p, in.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
 }
 

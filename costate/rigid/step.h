@@ -5,6 +5,7 @@
 //   rk4            four accelerations, B = 0;                   classic weights; rotations as rotation vectors phi from q, whose
 //                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
 //
+// Hard contact (hard_contact.h) adds to a of euler and implicitfast, and to the velocity that moves the position.
 // Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape, for each
 // evaluation: the accelerations, the factor of the matrix they were solved with, and where the joints have taken the bodies.
 //
@@ -13,7 +14,7 @@
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
-#include "costate/rigid/acceleration.h"
+#include "costate/rigid/hard_contact.h"
 
 namespace costate::rigid {
 
@@ -34,7 +35,13 @@ struct Stepper {
   int tape_of_poses() const { return tape_of_inverse_D() + tree.nv; }
   int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
-  int tape_size() const { return evaluations() * tape_per_evaluation() + (split ? 2 * kMostEvents : 0); }
+  // A split step adds (length, event, state) of the parts but the last.
+  int record_per_event() const { return 2 + states(); }
+  int tape_size() const {
+    return evaluations() * tape_per_evaluation() + (split ? kMostEvents * record_per_event() : 0) +
+           hard_tape_size(constraints);
+  }
+  bool hard() const { return hard_contacts(constraints); }
   int states() const { return tree.nq + tree.nv + tree.na; }
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
 };
@@ -59,6 +66,7 @@ struct StepWork {
         tape(static_cast<std::size_t>(stepper.tape_size())),
         d(stepper.tree),
         c(stepper.constraints),
+        hard(stepper.tree, stepper.constraints),
         stage(4 * x.size()),
         rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
         act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
@@ -85,6 +93,7 @@ struct StepWork {
   Placed<S> tape;
   Data<S> d;
   ConstraintData<S> c;
+  HardWork<S> hard;
   // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.
   std::vector<S> stage, rates, act_dots, mean_v, mean_a, mean_act;
   std::vector<S> q_bar, v_bar, act_bar, act_dot_bar, stage_q_bar, stage_v_bar, stage_act_bar;

@@ -72,11 +72,14 @@ void euler_step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
   const S* p = w.p.data();
   const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
   evaluate(stepper, p, in, with_tape ? w.tape.data() : nullptr, w);
+  if (stepper.hard())
+    hard_contact(t, stepper.constraints, p, in.q, in.v, w.d, w.c, w.hard,
+                 with_tape ? w.tape.data() + stepper.tape_per_evaluation() : nullptr);
   S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
   const S h = p[t.p.dt];
   for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
   next_activations(t, p, in.act, w.d.act_dot.data(), act);
-  integrate_position(t, in.q, v, h, q);
+  integrate_position(t, in.q, stepper.hard() ? static_cast<const S*>(w.hard.moved.data()) : v, h, q);
 }
 
 template <class S>
@@ -93,14 +96,29 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
   std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
   std::fill(w.act_dot_bar.begin(), w.act_dot_bar.end(), S(0));
 
-  // q+ = q (+) h v+, v+ = v + h a
-  S* v_next = w.mean_v.data();
-  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
-  S h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
-  for (int i = 0; i < t.nv; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    w.d.lambda[at] = h * w.v_bar[at];
-    h_bar += w.d.qacc[at] * w.v_bar[at];
+  S h_bar;
+  if (stepper.hard()) {
+    recall_hard_contact(t, stepper.constraints, p, in.q, in.v,
+                        static_cast<const S*>(w.tape.data() + stepper.tape_per_evaluation()), w.d, w.c,
+                        w.hard);
+    std::fill(w.hard.moved_bar.begin(), w.hard.moved_bar.end(), S(0));
+    h_bar = integrate_position_vjp(t, in.q, w.hard.moved.data(), h, q_next_bar, w.q_bar.data(),
+                                   w.hard.moved_bar.data());
+    S* V = w.mean_v_bar.data();
+    for (int i = 0; i < t.nv; ++i) V[i] = v_next_bar[i] + w.hard.moved_bar[static_cast<std::size_t>(i)];
+    std::copy(V, V + t.nv, w.v_bar.begin());
+    h_bar += hard_impulses_vjp(t, stepper.constraints, p, static_cast<const S*>(V), wanted, w.v_bar.data(),
+                               w.p_bar.data(), w.d, w.c, w.hard);
+  } else {
+    // q+ = q (+) h v+, v+ = v + h a
+    S* v_next = w.mean_v.data();
+    for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+    h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
+    for (int i = 0; i < t.nv; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      w.d.lambda[at] = h * w.v_bar[at];
+      h_bar += w.d.qacc[at] * w.v_bar[at];
+    }
   }
   if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
   if (t.na > 0) {  // act' is cheap: computed again
@@ -118,6 +136,11 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
                       {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(),
                        stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
                       w.d, w.c);
+  if (stepper.hard())
+    hard_points_vjp<S>(
+        t, stepper.constraints, stepper.implicit, p, in, wanted,
+        {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(), nullptr, w.p_bar.data()}, w.d, w.c,
+        w.hard);
   S* x_bar = w.x_bar.data();
   ambient_cotangent(t, in.q, w.q_bar.data(), x_bar);
   std::copy(w.v_bar.begin(), w.v_bar.end(), x_bar + t.nq);

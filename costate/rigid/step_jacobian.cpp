@@ -138,7 +138,7 @@ template <class Real>
 StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& options)
     : impl_(std::make_unique<Impl>()) {
   impl_->stepper = make_stepper(model, options, impl_->signature);
-  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split || options.onset != Onset::none)
+  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split || impl_->stepper.hard())
     throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
                  "use Euler or implicitfast, onset = none and a soft contact, or Rollout::jacobian"});
   impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;
