@@ -315,8 +315,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     std::fill(d.a_bar.begin(), d.a_bar.end(), Force<S>::zero());
     std::fill(d.w_bar.begin(), d.w_bar.end(), Force<S>::zero());
   }
-  std::fill(d.tendon_length_bar.begin(), d.tendon_length_bar.end(), S(0));
-  std::fill(d.tendon_J_bar.begin(), d.tendon_J_bar.end(), S(0));
+  clear_tendon_cotangents(d);
   for (const TreeJoint& joint : tree.joints) {
     if (!wanted(joint.p.armature)) continue;
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)

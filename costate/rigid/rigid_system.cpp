@@ -83,6 +83,10 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       s.implicit = Implicit::damping_and_actuators;
       if (has_fluid(model))
         throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
+      if (s.hard() && s.tree.spatial_tendons)
+        throw Error({"implicitfast does not support spatial tendons together with hard contact",
+                     {},
+                     "use Euler, or another contact model"});
       for (const TreeTendon& t : s.tree.tendons) {
         if (!t.one_branch) {
           throw Error({"implicitfast does not support tendons that pull on several branches",

@@ -183,6 +183,13 @@ S span_vjp(const Tree& tree, const TreeTendon& tendon, const TreeSpan& span, con
   return length_bar * pull.length.v + pull.length.d[0];
 }
 
+// Before the first cotangents are added.
+template <class S>
+void clear_tendon_cotangents(Data<S>& d) {
+  std::fill(d.tendon_length_bar.begin(), d.tendon_length_bar.end(), S(0));
+  std::fill(d.tendon_J_bar.begin(), d.tendon_J_bar.end(), S(0));
+}
+
 // From d.tendon_length_bar and d.tendon_J_bar to q, coefficients, sites, geoms and divisors. Adds to d.wrench and d.axis_bar.
 template <class S>
 void tendon_lengths_vjp(const Tree& tree, const S* p, const S* q, const Wanted& wanted, S* q_bar, S* p_bar,
