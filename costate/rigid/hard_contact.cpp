@@ -585,12 +585,14 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
     sweep<S>(tree, cons, p, in, a, nu, x.data(), wanted, bar, d, c);
     S* accelerations = d.qacc.data();
     d.qacc.lie_at(x.data());
+    clear_tendon_cotangents(d);
     add_implicit_vjp(tree, implicit, p, in, nu, wanted, bar.p, d);
     d.qacc.lie_at(accelerations);
     if (implicit != Implicit::damping_and_actuators) return;
     virtual_velocities<S>(tree, d.zeros.data(), d);
     actuation_vjp<S>(tree, p, in.q, in.v, in.act, in.u, d.zeros.data(), w.no_actuation.data(),
                      d.slope_bar.data(), wanted, {bar.q, bar.v, bar.act, bar.u, bar.p}, d);
+    tendon_lengths_vjp<S>(tree, p, in.q, wanted, bar.q, bar.p, d);  // fixed ones: make_stepper refuses others
   };
   using Point = typename Lists<S>::Point;
   add(

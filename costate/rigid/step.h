@@ -35,8 +35,10 @@ struct Stepper {
   int tape_of_poses() const { return tape_of_inverse_D() + tree.nv; }
   int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
+  // A split step adds (length, event, state) of the parts but the last.
+  int record_per_event() const { return 2 + states(); }
   int tape_size() const {
-    return evaluations() * tape_per_evaluation() + (split ? 2 * kMostEvents : 0) +
+    return evaluations() * tape_per_evaluation() + (split ? kMostEvents * record_per_event() : 0) +
            hard_tape_size(constraints);
   }
   bool hard() const { return hard_contacts(constraints); }

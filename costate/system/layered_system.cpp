@@ -19,6 +19,8 @@ namespace {
 
 constexpr int kPacks = 2;          // of a block
 constexpr int kStepsTogether = 4;  // whose outer products are added together
+// Weights of the largest layer from which on a product beats straight code (measured: networks of 24 x 24 are a tie).
+constexpr int kWorthwhile = 576;
 
 template <class Real>
 bool same_in_all_lanes(const Real* numbers, std::int64_t size, int lanes) {
@@ -549,7 +551,9 @@ int layered_lanes(std::int64_t worlds) {
 template <class Real>
 std::shared_ptr<System<Real>> layered_system(const Signature& signature, const ad::LayeredProgram& program,
                                              const Scheme& scheme, std::int64_t worlds) {
-  if (program.products.empty()) return program_system<Real>(signature, program.program, scheme, worlds);
+  int largest = 0;
+  for (const ad::DenseProduct& d : program.products) largest = std::max(largest, d.rows * d.columns);
+  if (largest < kWorthwhile) return program_system<Real>(signature, ad::expand(program), scheme, worlds);
   return std::make_shared<LayeredSystem<Real>>(signature, program, scheme, layered_lanes<Real>(worlds));
 }
 

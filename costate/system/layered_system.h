@@ -125,7 +125,7 @@ extern template class LayeredSystem<double>;
 template <class Real>
 int layered_lanes(std::int64_t worlds);
 
-// program_system for a recording with dense products, and for one without.
+// Of a recording with large layers a LayeredSystem; of one without, the ProgramSystem of the same equations.
 template <class Real>
 std::shared_ptr<System<Real>> layered_system(const Signature& signature, const ad::LayeredProgram& program,
                                              const Scheme& scheme, std::int64_t worlds);

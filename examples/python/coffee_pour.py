@@ -5,7 +5,6 @@
 import numpy as np
 
 import costate
-import costate.gym
 from picture import arguments, figure
 
 

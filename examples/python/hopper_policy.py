@@ -10,7 +10,6 @@ import time
 import numpy as np
 
 import costate
-import costate.gym
 from picture import arguments, figure
 
 

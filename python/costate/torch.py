@@ -69,13 +69,7 @@ def _pull_back(sim, names, final_bar, states_bar, x0, u, *values):
 
 
 def _numbers(tensor):
-    try:
-        return tensor.detach().numpy()
-    except RuntimeError as error:
-        if tensor.device.type != "cpu":
-            raise Error("the tensor is not on the CPU: rollouts run there; use tensor.cpu()") from None
-        raise Error(f"torch.vmap cannot see into a rollout ({str(error).splitlines()[0]}): give it the whole batch instead, "
-                    "as leading axes of x0, u and the parameters") from None
+    return tensor.detach().numpy()
 
 
 def _given(tensor):
@@ -111,7 +105,13 @@ def rollout(sim):
                 raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
             values.append(value)
-        return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
+        try:
+            return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
+        except RuntimeError as error:
+            if "vmap" not in str(error):
+                raise
+            raise Error("torch.vmap and the other transforms of torch.func cannot see into a rollout, which is one call of compiled code: "
+                        "give the batch as leading axes of x0, u and the parameters, and use backward()") from None
 
     return simulate
 

@@ -114,8 +114,9 @@ _box = np.frompyfunc(_Element, 1, 1)
 _unbox = np.frompyfunc(lambda e: e.v, 1, 1)
 
 
-# A product of so many elements is recorded as one operation; below, straight code is as fast.
-_DENSE = 256
+# A product of so many elements is recorded as one operation. (A program without a layer many times as large is written out again:
+# costate/system/layered_system.cpp.)
+_DENSE = 64
 _recording = threading.local()  # .tracer: what products of the function that is being recorded go to, or None
 
 

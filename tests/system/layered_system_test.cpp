@@ -46,6 +46,13 @@ ad::LayeredProgram network() {
   return {f.finish(), {{"w1", kHidden, 3, 0, 1, kHidden}, {"w2", 1, kHidden, 0, 0, 1}}};
 }
 
+// However small its layers.
+template <class Real>
+std::shared_ptr<System<Real>> in_layers(const Signature& s, ad::LayeredProgram program, const Scheme& scheme,
+                                        std::int64_t worlds) {
+  return std::make_shared<LayeredSystem<Real>>(s, std::move(program), scheme, layered_lanes<Real>(worlds));
+}
+
 // Worlds of their own; `matrix`: with their own weights, too.
 template <class Real>
 Arguments<Real> worlds_of(const Rollout<Real>& rollout, bool matrix) {
@@ -69,7 +76,7 @@ Arguments<Real> worlds_of(const Rollout<Real>& rollout, bool matrix) {
 TEST(LayeredSystem, MeetsTheContract) {
   for (const std::int64_t worlds : {1, 5, 37}) {
     for (const bool matrix : {false, true}) {
-      const auto system = layered_system<double>(fields(), network(), rk4(0.02), worlds);
+      const auto system = in_layers<double>(fields(), network(), rk4(0.02), worlds);
       const test::ContractOptions o{.steps = 30, .worlds = worlds, .hold = 7};
       Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
       const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
@@ -80,7 +87,7 @@ TEST(LayeredSystem, MeetsTheContract) {
 }
 TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByEuler) {
   for (const Scheme& scheme : {Scheme(rk4(0.02)), Scheme(euler(0.02))}) {
-    const auto system = layered_system<float>(fields(), network(), scheme, 37);
+    const auto system = in_layers<float>(fields(), network(), scheme, 37);
     const test::ContractOptions o{.steps = 30, .worlds = 37, .hold = 7};
     Rollout<float> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
     const auto objective = loss::final<float>(system->signature(), "q", {});
@@ -91,7 +98,7 @@ TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByEuler) {
 // The program written out is another way to the same numbers.
 TEST(LayeredSystem, IsTheProgramWrittenOut) {
   for (const std::int64_t worlds : {1, 21}) {
-    const auto a = layered_system<double>(fields(), network(), rk4(0.02), worlds);
+    const auto a = in_layers<double>(fields(), network(), rk4(0.02), worlds);
     const auto b = program_system<double>(fields(), ad::expand(network()), rk4(0.02), worlds);
     const RolloutOptions options{.steps = 100, .worlds = worlds, .hold = 10};
     Rollout<double> first(a, options), second(b, options);
@@ -110,6 +117,11 @@ TEST(LayeredSystem, IsTheProgramWrittenOut) {
   }
 }
 
+TEST(LayeredSystem, SmallLayersAreWrittenOut) {
+  const auto system = layered_system<double>(fields(), network(), rk4(0.02), 5);
+  EXPECT_NE(dynamic_cast<ProgramSystem<double>*>(system.get()), nullptr);
+}
+
 TEST(LayeredSystem, AMapMayHoldANetwork) {
   Signature s;
   s.state("x", 2).parameter("w", std::vector<double>{0.5, -0.3, 0.2, 0.9});
@@ -119,7 +131,7 @@ TEST(LayeredSystem, AMapMayHoldANetwork) {
   const Id d = f.input_field(ad::product_field(0), 2);
   f.output_field("value", std::vector<Id>{f.unary(Op::sin, d), f.unary(Op::sin, d + 1)});
   f.output_field(ad::vector_field(0), std::vector<Id>{x, x + 1});
-  const auto system = layered_system<double>(s, {f.finish(), {{"w", 2, 2, 0, 2, 1}}}, Scheme(NextState{}), 3);
+  const auto system = in_layers<double>(s, {f.finish(), {{"w", 2, 2, 0, 2, 1}}}, Scheme(NextState{}), 3);
   const test::ContractOptions o{.steps = 12, .worlds = 3, .long_steps = 0};
   Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
   Arguments<double> a = rollout.arguments();
@@ -129,7 +141,7 @@ TEST(LayeredSystem, AMapMayHoldANetwork) {
 
 TEST(LayeredSystem, AWorldHasTheSameBitsAloneAndInABlock) {
   const auto final_state = [](std::int64_t worlds) {
-    Rollout<double> rollout(layered_system<double>(fields(), network(), rk4(0.02), worlds),
+    Rollout<double> rollout(in_layers<double>(fields(), network(), rk4(0.02), worlds),
                             {.steps = 50, .worlds = worlds});
     return rollout.simulate(worlds_of(rollout, false)).final_state;
   };
