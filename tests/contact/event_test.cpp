@@ -62,6 +62,20 @@ TEST(Event, ABouncingBallMatchesItsClosedForm) {
   EXPECT_EQ(g.parameters["geom/floor/restitution"][0], 0);
 }
 
+TEST(Event, TheReportListsEveryBounce) {
+  const Model model = ball(kUpAndDown, "gravity='0 0 -9.8' integrator='RK4' timestep='0.015'");
+  const auto system = make_system<double>(model, rigid_contact(0.8));
+  Rollout<double> rollout(system, {.steps = 1000});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {50, 0};
+  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
+  const double fall = std::sqrt(2 * 50 / 9.8);
+  std::vector<std::int64_t> bounces;
+  for (const double when : {fall, fall * (1 + 2 * 0.8), fall * (1 + 2 * 0.8 + 2 * 0.64)})
+    bounces.push_back(std::int64_t(when / 0.015));
+  EXPECT_EQ(g.report.mode_switches, bounces);
+}
+
 TEST(Event, ABallHandsItsMotionToItsTwin) {
   const Model model = compile(io::parse_mjcf(
       "<mujoco><option gravity='0 0 0' timestep='0.01'/><default><geom condim='1'/></default><worldbody>"
