@@ -17,9 +17,10 @@ struct HardWork<S>::Lists {
   // A point that some world of the pack has; first of its rows among those of all.
   struct Point {
     int pair, slot, row, rows;
-    S gap, e, target, theta, meets;  // meets: u
-    S play;                          // 1 in the worlds that have it, else 0; in the transpose its mode
-    mask_t<S> bounces, recovers;
+    S gap, e, target, theta, meets;      // meets: u
+    S weight;                            // of both bodies, inverse
+    S play;                              // 1 in the worlds that have it, else 0; in the transpose its mode
+    mask_t<S> bounces, recovers, alone;  // alone: its world has no other near
   };
   std::vector<Point> points;
   int rows = 0;
@@ -51,6 +52,9 @@ using Index = std::size_t;
 
 constexpr int kUsualRows = 48;
 
+// What the tape says of a point, added to its mode.
+constexpr int kBounces = 4, kRecovers = 8, kAlone = 16;
+
 // One world of a pack.
 template <class S>
 auto lane_of(const S& x, int l) {
@@ -70,11 +74,19 @@ void set_lane(S& x, int l, const T& value) {
   }
 }
 template <class S>
-int lane_case(const S& x, int l) {
+double value_in(const S& x, int l) {
   if constexpr (is_dual<S>)
-    return int(lane(x.v, l));
+    return double(lane(x.v, l));
   else
-    return int(lane(x, l));
+    return double(lane(x, l));
+}
+template <class S>
+int lane_case(const S& x, int l) {
+  return int(value_in(x, l));
+}
+template <class S>
+bool lane_holds(const mask_t<S>& m, int l) {
+  return lane_case(S(select(m, S(1), S(0))), l) > 0;
 }
 template <class S>
 constexpr int lanes_in() {
@@ -136,6 +148,7 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
     contact_parameters(tree, pair.geoms, p, par);
     at.gap = c.contact.points[point].dist - contact_margin(tree, pair.geoms, p);
     at.e = restitution_of(tree, pair.geoms, p);
+    at.weight = contact_weight(tree, pair, p);
     for (int i = 0; i < at.rows; ++i) {
       w.mu[Index(at.row + i)] = i == 0 ? S(1) : par.friction[i];
       S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
@@ -191,11 +204,10 @@ void gather(const Lists<S>& w, int l, const TakesPart& takes_part, HardProblem<t
   members.clear();
   for (Index k = 0; k < w.points.size(); ++k) {
     if (!takes_part(w.points[k])) continue;
-    problem.add_point(w.points[k].rows);
+    problem.add_point(w.points[k].rows, value_in(w.points[k].weight, l));
     members.push_back(int(k));
   }
   problem.make_room();
-  problem.ridge = sizeof(value_t<S>) == 8 ? 1e-9 : 1e-4;
   const auto all = Index(w.rows);
   for (Index m = 0; m < members.size(); ++m) {
     const auto& at = w.points[Index(members[m])];
@@ -213,16 +225,17 @@ void gather(const Lists<S>& w, int l, const TakesPart& takes_part, HardProblem<t
   }
 }
 
+// How far the laws may be off (hard_law.h).
+template <class S>
+double ridge_of(bool alone) {
+  const bool fine = sizeof(value_t<S>) == 8;
+  return alone ? (fine ? 1e-13 : 1e-7) : (fine ? 1e-8 : 1e-4);
+}
+
 // Something can move the sides of the point apart.
 template <class S>
 bool normal_moves(const Lists<S>& w, const typename Lists<S>::Point& at, int l) {
-  const auto diagonal = [&](int i) {
-    const S& x = w.A[Index(at.row + i) * Index(w.rows + 1)];
-    if constexpr (is_dual<S>)
-      return double(lane(x.v, l));
-    else
-      return double(lane(x, l));
-  };
+  const auto diagonal = [&](int i) { return value_in(w.A[Index(at.row + i) * Index(w.rows + 1)], l); };
   double others = 0;
   for (int i = 1; i < at.rows && i < 3; ++i) others += diagonal(i);
   return diagonal(0) > 1e-10 * others;
@@ -314,6 +327,8 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
         w, l, [&](const auto& at) { return lane_case(at.play, l) > 0 && normal_moves<S>(w, at, l); },
         w.problem, w.members);
     if (w.members.empty()) continue;
+    const bool alone = w.members.size() == 1;
+    w.problem.ridge = ridge_of<S>(alone);
     w.solver.solve(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[Index(w.members[m])];
@@ -324,9 +339,8 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
         set_lane(w.lambda[Index(at.row + i)], l, w.problem.mu[row] * w.problem.l[row]);
       }
       if (!tape) continue;
-      const bool bounces = lane_case(S(select(at.bounces, S(1), S(0))), l) > 0,
-                 recovers = lane_case(S(select(at.recovers, S(1), S(0))), l) > 0;
-      const int kind = int(solved.mode) + (bounces ? 4 : 0) + (recovers ? 8 : 0);
+      const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
+                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (alone ? kAlone : 0);
       S& record = tape[cons.rows + cons.pairs[Index(at.pair)].point + at.slot];
       set_lane(record, l, typename Lists<S>::T(double(kind)));
     }
@@ -378,10 +392,15 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
   std::fill(w.change.begin(), w.change.end(), S(0));
   for (auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
-    at.recovers = at.play >= S(8);
-    at.play = select(at.recovers, at.play - S(8), at.play);
-    at.bounces = at.play >= S(4);
-    at.play = select(at.bounces, at.play - S(4), at.play);  // the mode
+    const auto take = [&](int flag) {
+      const S number = S(static_cast<value_t<S>>(flag));
+      const mask_t<S> has = at.play >= number;
+      at.play = select(has, at.play - number, at.play);
+      return has;
+    };
+    at.alone = take(kAlone);
+    at.recovers = take(kRecovers);
+    at.bounces = take(kBounces);
     w.any_bounce |= any(at.bounces);
     for (int i = 0; i < at.rows; ++i) {
       const S impulse = tape[g.row + i];
@@ -438,13 +457,14 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         w.lane_bar[row] = lane_of(w.lambda_bar[from], l);
       }
     }
+    w.problem.ridge = ridge_of<S>(lane_holds<S>(w.points[Index(w.members[0])].alone, l));
     w.solver.vjp(w.problem, w.lane_bar, w.bar);
     for (bool leaves = cons.hard.aware; leaves;) {
       leaves = false;
       for (Index m = 0; m < w.members.size(); ++m) {
         auto& at = w.problem.points[m];
-        const bool rests = at.mode != HardMode::open &&
-                           lane_case(S(select(w.points[Index(w.members[m])].bounces, S(1), S(0))), l) == 0;
+        const bool rests =
+            at.mode != HardMode::open && !lane_holds<S>(w.points[Index(w.members[m])].bounces, l);
         if (!rests || !(w.bar.Y[Index(at.row)] > T(0))) continue;
         at.mode = HardMode::open;
         leaves = true;

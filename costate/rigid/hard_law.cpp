@@ -142,8 +142,8 @@ void HardProblem<T>::clear() {
 }
 
 template <class T>
-void HardProblem<T>::add_point(int rows) {
-  points.push_back({size, rows});
+void HardProblem<T>::add_point(int rows, double weight) {
+  points.push_back({size, rows, HardMode::open, 1, weight});
   size += rows;
 }
 
@@ -163,14 +163,12 @@ void HardProblem<T>::scale() {
     c[i] = mu[i] * b[i];
     for (Index j = 0; j < n; ++j) C[i * n + j] = mu[i] * mu[j] * A[i * n + j];
   }
-  const double share = points.size() == 1 ? 1e-4 * ridge : ridge;
   for (Point& at : points) {
-    const double normal = value_of(A[Index(at.row) * (n + 1)]);
     double most = 0;
     for (int k = 0; k < at.rows; ++k) {
       const auto i = Index(at.row + k);
       const double m = value_of(mu[i]);
-      C[i * (n + 1)] += T(share * normal * m * m);
+      C[i * (n + 1)] += T(ridge * at.weight * m * m);
       most = std::max(most, value_of(C[i * (n + 1)]));
     }
     at.step = 1 / most;
@@ -366,7 +364,7 @@ void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
   value_.size = p.size;
   value_.ridge = p.ridge;
   value_.points.clear();
-  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step});
+  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight});
   const auto copy = [](const std::vector<Dual<double>>& from, std::vector<double>& to) {
     to.resize(from.size());
     for (Index i = 0; i < from.size(); ++i) to[i] = from[i].v;

@@ -11,7 +11,7 @@
 //
 //   F_0 = l_0 - (s)_+,     F_t = l_t - proj(y),      s = l_0 - r w_0,   y = l_t - r w_t,   proj on the disc of radius (s)_+
 //
-// R is a ridge: 1e-9 of A's diagonal, which the laws are off by (1e-13 for a point alone). Several points under one body share its weight in infinitely many ways; where they slip in
+// R is a ridge: 1e-8 of the bodies' inverse weight (1e-13 for a point alone), which the laws are off by. Several points under one body share its weight in infinitely many ways; where they slip in
 // different directions its motion depends on how. With the ridge they share it as evenly as can be, and that has derivatives.
 //
 // Solution. Sweeps over the points, each solved exactly given the others (Gauss-Seidel [3]), until Newton's method on F, whose pieces are smooth, takes over:
@@ -44,7 +44,8 @@ struct HardProblem {
   struct Point {
     int row, rows;
     HardMode mode = HardMode::open;
-    double step = 1;  // r
+    double step = 1;    // r
+    double weight = 1;  // the size of A; a constant, so that who carries more does not depend on what moves
   };
   int size = 0;  // rows of all points
   std::vector<Point> points;
@@ -53,13 +54,13 @@ struct HardProblem {
 
   void reserve(int rows);
   void clear();
-  void add_point(int rows);
+  void add_point(int rows, double weight = 1);
   void make_room();  // for A, b, mu and l of all points; zero
   T& a(int i, int j) { return A[static_cast<std::size_t>(i * size + j)]; }
 
   // E A E + R, E b, and w: filled by scale() and velocities().
   std::vector<T> C, c, w;
-  double ridge = 1e-9;  // a point alone: a ten-thousandth of it
+  double ridge = 1e-8;
   void scale();
   void velocities();
 };

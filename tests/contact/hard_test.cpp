@@ -118,7 +118,7 @@ TEST(Hard, AStickingImpactLeavesTheBallRolling) {
 TEST(Hard, ABouncingBallConvergesToItsClosedForm) {
   const Model model = ball(kUpAndDown, "gravity='0 0 -9.8'");
   const auto system = make_system<double>(model, hard(0));
-  double before = 0;
+  double before = 1;
   for (const double dt : {0.004, 0.001, 0.00025}) {
     Rollout<double> rollout(system, {.steps = std::lround(15 / dt)});
     Arguments<double> at = rollout.arguments();
@@ -131,7 +131,7 @@ TEST(Hard, ABouncingBallConvergesToItsClosedForm) {
                          std::abs(g.parameters["gravity"][2] / 7.277029744509887 - 1) +
                          std::abs(g.x0[0] / 1.5961821700760583 - 1);
     EXPECT_LT(error, 60 * dt) << dt;
-    if (before > 0) EXPECT_LT(error, before) << dt;
+    EXPECT_LT(error, before) << dt;
     before = error;
   }
 }
@@ -187,14 +187,15 @@ TEST(Hard, ABlockSticksAndSlidesAndLifts) {
     for (const double force : {0.5, 0.7, 0.9, 0.99, 1.01, 1.1, 1.3, 1.5}) {
       for (const std::size_t dof : {std::size_t(0), up}) {
         const Push p = push(model, dof, dof, force);
-        EXPECT_NEAR(p.moved, force < 1 ? 0 : kH * kH * (force - 1), 1e-11) << force << " along " << dof;
-        EXPECT_NEAR(p.slope, force < 1 ? 0 : kH * kH, 1e-10) << force << " along " << dof;
+        EXPECT_NEAR(p.moved, force < 1 ? 0 : kH * kH * (force - 1), 1e-9) << force << " along " << dof;
+        EXPECT_NEAR(p.slope, force < 1 ? 0 : kH * kH, 1e-8) << force << " along " << dof;
       }
     }
   }
 }
 
-// Smoothed over a force with deviation s the slope is that of a blurred step, h^2 Phi((F - 1)/s), whatever the order of the estimator.
+// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the estimator: h^2 Phi((F - 1)/s) upwards, and with
+// sqrt(2) s sideways, where the other force changes the weight.
 TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
   const Model model = block("<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>");
   const auto system = make_system<double>(model, hard(0, true));
@@ -209,7 +210,8 @@ TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
         Arguments<double> at = rollout.arguments();
         at.x0 = initial_state(model);
         at.controls[dof] = force;
-        const double blurred = 0.5 * std::erfc(-(force - 1) / sigma / std::sqrt(2.0));
+        const double width = dof == 0 ? std::sqrt(2.0) * sigma : sigma;
+        const double blurred = 0.5 * std::erfc(-(force - 1) / width / std::sqrt(2.0));
         for (const auto order : {estimate::Order::first, estimate::Order::zeroth}) {
           const auto e = estimate::smoothed_gradient<double>(system, {.steps = 1}, at, *objective,
                                                              {.sigma = sigma, .samples = 2048}, order);
@@ -323,13 +325,15 @@ TEST(Hard, CotangentsMatchDualAndDifferencesInEveryMode) {
   }
 }
 
-// Four points under six dofs: the impulses are not unique, the motion is.
+// Four points under six dofs: the impulses are not unique. How they are shared is known to 1e-8 (the ridge of hard_law.h), which is what differences see.
 TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
-  for (const char* condim : {"1", "3", "6"}) {
+  for (const char* condim : {"1", "3", "4", "6"}) {
     const Model model = over_floor("", condim, kBox, "");
     const auto system = make_system<double>(model, hard(0, true));
     Arguments<double> at = Rollout<double>(system, {.steps = 1}).arguments();
     for (const double slide : {0.003, 0.7}) {
+      if (condim[0] == '6' && slide < 0.1)
+        continue;  // flat on the floor it is between rolling to either side
       SCOPED_TRACE(std::string("condim ") + condim + " slide " + std::to_string(slide));
       at.x0 = initial_state(model);
       at.x0[2] -= 1e-4;
@@ -338,7 +342,7 @@ TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
       v[1] = 0.2 * slide;
       v[5] = 0.5 * slide;
       for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.1 * double(i % 5) - 0.2;
-      expect_derivatives(system, at, {1e-7, 1e-6, 1e-6});
+      expect_derivatives(system, at, {1e-7, 3e-5, 1e-5});
     }
   }
 }
@@ -459,8 +463,8 @@ TEST(Hard, AwareAndPlainAgreeWhereRestIsWanted) {
           loss::cotangents<double>(system->signature(), {1}, {std::vector<double>{0, sign, 0, 0}});
       slopes.push_back(rollout.value_and_gradient(at, *objective).controls[1]);
     }
-    EXPECT_NEAR(slopes[0], 0, 1e-12);
-    EXPECT_NEAR(slopes[1], sign > 0 ? 0 : -kH * kH, 1e-11);  // the loss is sign times the height
+    EXPECT_NEAR(slopes[0], 0, 1e-9);
+    EXPECT_NEAR(slopes[1], sign > 0 ? 0 : -kH * kH, 1e-9);  // the loss is sign times the height
   }
 }
 
