@@ -1,5 +1,5 @@
 // The commands of the tool. Each reads a problem file, prints to stdout, and returns the exit code:
-// 0 all is well, 1 a check failed. Errors are thrown: main() turns them into 2 (input) and 3 (numerics).
+// 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
 #pragma once
 
 #include <string>
@@ -9,6 +9,9 @@
 #include "costate/io/problem.h"
 
 namespace costate::app {
+
+// The whole command line; the exit code.
+int run(int argc, char** argv);
 
 struct Arguments {
   std::string file;

@@ -45,6 +45,8 @@ int report(const Error& error, const std::string& file) {
   return error.kind() == Error::Kind::numerics ? kNumerics : kInput;
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.");
   app.set_version_flag("--version", std::string("costate ") + COSTATE_VERSION);
@@ -158,7 +160,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace costate::app
-
-int main(int argc, char** argv) { return costate::app::run(argc, argv); }

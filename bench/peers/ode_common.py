@@ -2,7 +2,7 @@
 import json
 import resource
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 # Lotka-Volterra, p = (1.5, 1, 3, 1), u0 = (1, 1), g = |1 - u(10)|^2 / 2
 LV_G = 4.424874073408009e-3
@@ -17,10 +17,17 @@ BALL_DE, BALL_DG, BALL_DH0 = 314.56883995768527, -7.277029744509887, 1.596182170
 cpu_s = None  # CPU seconds, all threads, of the call timed last: far below the wall clock means others had the cores
 
 
+def version_of(package):
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "checkout"  # on the PYTHONPATH, not installed
+
+
 def emit(peer, task, metric, value, unit, package=None):
     global cpu_s
     value = value if isinstance(value, (str, list)) else float(f"{float(value):.6g}")
-    line = dict(peer=peer, version=version(package or peer.split()[0]), task=task, metric=metric, value=value, unit=unit)
+    line = dict(peer=peer, version=version_of(package or peer.split()[0]), task=task, metric=metric, value=value, unit=unit)
     if cpu_s is not None:
         line["cpu_s"] = float(f"{cpu_s:.3g}")
         cpu_s = None

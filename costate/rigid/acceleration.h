@@ -45,10 +45,10 @@ void limit_joint_forces(const Tree& tree, const S* p, S* tau_act) {
   }
 }
 
-// d.tau = everything but M a.
+// d.tau = everything but M a. poses: where kinematics leaves them for the transpose, or null.
 template <class S>
-void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& d) {
-  kinematics(tree, p, in.q, d);
+void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& d, S* poses = nullptr) {
+  kinematics(tree, p, in.q, d, poses);
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, in.q, d);
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), in.v, nullptr, d);
@@ -219,10 +219,7 @@ template <class S>
 void factor_at_solution(const Tree& tree, const Constraints& cons, const S* p, Data<S>& d,
                         ConstraintData<S>& c) {
   evaluate_rows(cons, static_cast<const S*>(c.a.data()), c);
-  std::swap(d.M, d.other_M);  // crba writes to M, which holds the factor
-  crba(tree, p, d);
-  std::copy(d.M.begin(), d.M.end(), c.mass.begin());
-  std::swap(d.M, d.other_M);
+  crba(tree, p, c.mass.data(), d);
   factor_newton_matrix(cons, c);
 }
 
@@ -257,11 +254,14 @@ void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, co
 }
 
 // What the transpose needs of the state, whatever the cotangents: poses, rows, and the factor of the Newton matrix. Needs the accelerations
-// in c.a, leaves the factor in d.M alone.
+// in c.a, leaves the factor in d.M alone. poses: as kinematics left them, or null.
 template <class S>
 void prepare_acceleration_vjp(const Tree& tree, const Constraints& cons, const S* p, const StateIn<S>& in,
-                              Data<S>& d, ConstraintData<S>& c) {
-  kinematics(tree, p, in.q, d);
+                              const S* poses, const Wanted& wanted, Data<S>& d, ConstraintData<S>& c) {
+  if (poses && !wanted.frames)
+    recall_kinematics(tree, p, poses, d);
+  else
+    kinematics(tree, p, in.q, d);
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, in.q, d);
   if (cons.rows == 0) return;
@@ -332,16 +332,16 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
                    {bar.q, bar.v, bar.act, bar.u, bar.p}, d);
   rnea_vjp<S>(tree, p, in.q, in.v, a, d.minus_lambda.data(), external, wanted,
               {bar.q, bar.v, nullptr, bar.p, wanted(tree.p.gravity) ? bar.p + tree.p.gravity : nullptr}, d);
-  if (constrained && implicit != Implicit::none)
+  if (constrained && (implicit != Implicit::none || cons.contact == ContactModel::hard))
     implicit_mass_vjp(tree, p, in.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
 }
 
 // Both at once.
 template <class S>
 void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
-                      const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
+                      const StateIn<S>& in, const S* poses, const S* act_dot_bar, const Wanted& wanted,
                       const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
-  prepare_acceleration_vjp(tree, cons, p, in, d, c);
+  prepare_acceleration_vjp(tree, cons, p, in, poses, wanted, d, c);
   prepared_acceleration_vjp(tree, cons, implicit, p, in, act_dot_bar, wanted, bar, d, c);
 }
 

@@ -403,7 +403,7 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
     }
     if (in_play) c.active.push_back(int(index));
   }
-  if (cons.contact != ContactModel::penalty && !cons.pairs.empty()) contact_rows(tree, cons, p, q, v, d, c);
+  if (soft_contacts(cons)) contact_rows(tree, cons, p, q, v, d, c);
   c.in_play = !c.active.empty();
 }
 

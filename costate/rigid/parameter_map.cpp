@@ -221,7 +221,7 @@ void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
 
 void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptions& law, Writer& w,
                      ParameterMap& map) {
-  if (law.contact == ContactModel::event) {
+  if (law.contact == ContactModel::event || law.contact == ContactModel::hard) {
     for (std::size_t i = 0; i < m.geoms.size(); ++i) {
       if (!wanted.geom_mixed[i]) continue;
       w.element("geom", m.geoms[i].name, i);

@@ -56,6 +56,9 @@ std::vector<Id> resolve(const ad::Field& wanted, const Signature& signature, con
                  {},
                  "read the number of the step, k, or add a parameter dt"});
   }
+  for (const auto& [name, nodes] : inputs.others) {
+    if (wanted.name == name && wanted.size == static_cast<int>(nodes.size())) return nodes;
+  }
   std::string advice = "the fields are";
   const char* separator = " ";
   for (const std::string& name : nearest_names(wanted.name, all_names(signature))) {

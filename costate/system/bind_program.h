@@ -14,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "costate/ad/builder.h"
@@ -27,7 +28,8 @@ namespace costate {
 struct BoundInputs {
   std::vector<ad::Id> x, u, p;
   ad::Id k = ad::kNone;
-  ad::Id t = ad::kNone;  // kNone: the signature has no dt
+  ad::Id t = ad::kNone;                                             // kNone: the signature has no dt
+  std::vector<std::pair<std::string, std::vector<ad::Id>>> others;  // fields beyond the signature's
 };
 BoundInputs declare_inputs(ad::Builder& builder, const Signature& signature);
 

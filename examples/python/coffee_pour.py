@@ -5,14 +5,13 @@
 import numpy as np
 
 import costate
-import costate.gym
 from picture import arguments, figure
 
 
 def main(options):
     # [scene]
     settings = {"domain.duration": 0.31} if options.quick else None
-    scene = costate.load(costate.gym.scene_file("coffee.toml"), settings)
+    scene = costate.load(costate.scene_file("coffee.toml"), settings)
     print(scene)
     losses = []
 

@@ -9,21 +9,26 @@
 
 Arrays are NumPy's (or anything NumPy can read); batches of worlds are leading axes.
 """
-from . import _core, loss, rigid
+from . import _isa
+
+_isa.load()
+
+from . import _core, grid, loss, mpm, notebook, rigid, soft
 from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
                     Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, closed_loop, equations,
                     least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
 from ._core import method_names as ode_methods
 from .error import Error
-from .files import load
+from .files import load, scene_file
 from .ivp import solve_ivp
 from .trace import system, where
 
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Problem", "Program",
            "Progress", "Recording", "Rollout", "Scene", "Signature", "System", "Trajectory", "binomial", "closed_loop", "equations",
-           "least_squares", "load", "loss", "minimize", "ode_methods", "reversible", "rigid", "segments",
-           "set_thread_count", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
+           "grid",
+           "least_squares", "load", "loss", "minimize", "mpm", "ode_methods", "reversible", "rigid", "scene_file", "segments",
+           "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
 
 
 def __getattr__(name):

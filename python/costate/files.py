@@ -1,4 +1,6 @@
 """Anything the engine can read, by one function."""
+from pathlib import Path
+
 from . import _core, rigid
 from .error import Error
 
@@ -19,3 +21,11 @@ def load(path, settings=None):
     if path.endswith(".rec"):
         return _core.read_recording(path)
     return rigid.load(path)
+
+
+def scene_file(name):
+    """Path of a scene that comes with the package: "humanoid.xml", "coffee.toml"."""
+    for folder in (Path(__file__).parent / "scenes", *(p / "scenes" for p in Path(__file__).resolve().parents)):
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise Error(f"the scene {name} is not part of this installation")

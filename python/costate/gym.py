@@ -8,7 +8,6 @@ An action is scaled from (-1, 1) to the range of each control. The reward of a s
 closeness to upright for pendulums; an episode of a walker ends when its torso falls.
 """
 import dataclasses
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -16,6 +15,7 @@ from gymnasium import spaces
 
 from . import _core, loss, rigid
 from .error import Error
+from .files import scene_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,14 +42,6 @@ TASKS = {
     "Ant": Task("ant.xml", height=(2, 0.2, 1.5), hidden=(0, 1), effort=0.05),
     "Humanoid": Task("humanoid.xml", height=(2, 0.7, 2.5), hidden=(0, 1), effort=0.05, alive=5.0),
 }
-
-
-def scene_file(name):
-    """Path of a scene that comes with the package."""
-    for folder in (Path(__file__).parent / "scenes", *(p / "scenes" for p in Path(__file__).resolve().parents)):
-        if (folder / name).is_file():
-            return str(folder / name)
-    raise Error(f"the scene {name} is not part of this installation")
 
 
 class Physics:

@@ -58,7 +58,7 @@ def _program(function, states, shapes, outputs):
     if values.size != outputs:
         raise Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
     recording.output("value", list(values))
-    return recording.finish()
+    return recording.finish().expand()
 
 
 def _made(kind, function, states, shapes, make):

@@ -1,4 +1,4 @@
-"""Rollouts as JAX functions: jit, vmap, grad and scan, on the CPU, by a custom call of XLA without Python in between.
+"""Rollouts as JAX functions: jit, vmap, grad, jvp and scan, on the CPU, by a custom call of XLA without Python in between.
 
     simulate = costate.jax.rollout(system.rollout(steps=100))
     final = simulate(x0, u, {"geom/foot/friction": 0.8})
@@ -11,6 +11,9 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 from . import _core
 from .error import Error
@@ -18,36 +21,76 @@ from .error import Error
 if not hasattr(_core, "xla"):
     raise Error("costate was built without the headers of XLA: install jaxlib, then costate, or build with both in one environment")
 
-jax.ffi.register_ffi_target("costate_rollout_forward", _core.xla.forward(), platform="cpu")
-jax.ffi.register_ffi_target("costate_rollout_backward", _core.xla.backward(), platform="cpu")
+for _name in ("forward", "tangent", "backward"):
+    jax.ffi.register_ffi_target(f"costate_rollout_{_name}", getattr(_core.xla, _name)(), platform="cpu")
 
 
 class _Calls:
-    """A rollout whose calls give the parameters `names`: one world; batches come from vmap."""
+    """A rollout whose calls give the parameters `names`. Shapes are those of one world; calls have batch axes in front."""
 
     def __init__(self, sim, names):
         signature = sim.system.signature
         self.handle = np.int64(_core.xla.register_rollout(sim, list(names)))
         self.dtype = np.dtype(sim.dtype)
         sizes = {f.name: f.size for f in signature.parameters}
-        self.inputs = [jax.ShapeDtypeStruct((signature.state_size,), self.dtype),
-                       jax.ShapeDtypeStruct((sim.knots, signature.control_size), self.dtype),
-                       *(jax.ShapeDtypeStruct((sizes[name],), self.dtype) for name in names)]
+        self.inputs = [(signature.state_size,), (sim.knots, signature.control_size), *((sizes[name],) for name in names)]
         self.outputs = [self.inputs[0]]
         if sim.keep:
-            self.outputs.append(jax.ShapeDtypeStruct((sim.steps // sim.keep + 1, signature.state_size), self.dtype))
+            self.outputs.append((sim.steps // sim.keep + 1, signature.state_size))
 
-        @jax.custom_vjp
-        def run(*inputs):
-            return jax.ffi.ffi_call("costate_rollout_forward", self.outputs, vmap_method="broadcast_all")(
-                *inputs, handle=self.handle)
+    def run(self, *inputs):
+        return _forward.bind(*inputs, calls=self)
 
-        def pull_back(inputs, bars):
-            return tuple(jax.ffi.ffi_call("costate_rollout_backward", self.inputs, vmap_method="broadcast_all")(
-                *inputs, *bars, handle=self.handle))
 
-        run.defvjp(lambda *inputs: (run(*inputs), inputs), pull_back)
-        self.run = run
+# Three operations, each the transpose or the derivative of another:
+#   forward (inputs) -> outputs        its jvp is tangent
+#   tangent (inputs; dots) -> rates    linear in the dots; its transpose is backward
+#   backward (inputs; bars) -> cotangents of the inputs
+def _operation(name, shapes):
+    """shapes(calls): of the results, for one world."""
+    operation = Primitive(f"costate_rollout_{name}")
+    operation.multiple_results = True
+
+    def results(calls, first):
+        return [(first.shape[:-1] + shape, calls.dtype) for shape in shapes(calls)]
+
+    def run(*arrays, calls):
+        if name == "tangent" and len(calls.outputs) > 1:
+            raise Error("forward mode of kept states is not available: make the rollout with keep=0")
+        wanted = [jax.ShapeDtypeStruct(*result) for result in results(calls, arrays[0])]
+        return jax.ffi.ffi_call(operation.name, wanted)(*arrays, handle=calls.handle)
+
+    def batched(arrays, axes, calls):
+        size = next(a.shape[axis] for a, axis in zip(arrays, axes) if axis is not batching.not_mapped)
+        in_front = [jnp.broadcast_to(a, (size, *a.shape)) if axis is batching.not_mapped else jnp.moveaxis(a, axis, 0)
+                    for a, axis in zip(arrays, axes)]
+        found = operation.bind(*in_front, calls=calls)
+        return found, [0] * len(found)
+
+    operation.def_impl(run)
+    operation.def_abstract_eval(lambda first, *_, calls: [ShapedArray(*result) for result in results(calls, first)])
+    mlir.register_lowering(operation, mlir.lower_fun(run, multiple_results=True))
+    batching.primitive_batchers[operation] = batched
+    return operation
+
+
+_forward = _operation("forward", lambda calls: calls.outputs)
+_tangent = _operation("tangent", lambda calls: calls.outputs)
+_backward = _operation("backward", lambda calls: calls.inputs)
+
+
+def _jvp(inputs, dots, calls):
+    return _forward.bind(*inputs, calls=calls), _tangent.bind(*inputs, *map(ad.instantiate_zeros, dots), calls=calls)
+
+
+def _transpose(bars, *arrays, calls):
+    inputs, dots = arrays[:len(calls.inputs)], arrays[len(calls.inputs):]
+    found = _backward.bind(*inputs, *map(ad.instantiate_zeros, bars), calls=calls)
+    return [None] * len(inputs) + [bar if ad.is_undefined_primal(dot) else None for bar, dot in zip(found, dots)]
+
+
+ad.primitive_jvps[_forward] = _jvp
+ad.primitive_transposes[_tangent] = _transpose
 
 
 def rollout(sim):
@@ -56,7 +99,8 @@ def rollout(sim):
     x0   (*batch, states)            None: the system's initial state
     u    (*batch, knots, controls)   None: zero
     p    {name or glob: number or (*batch, size)}; None: defaults
-    states is (*batch, kept, states). Differentiable by all three, in reverse mode.
+    states is (*batch, kept, states). Differentiable by all three, in reverse mode, and in forward mode
+    where no states are kept.
     """
     signature = sim.system.signature
     sizes = {f.name: f.size for f in signature.parameters}
@@ -90,10 +134,10 @@ def rollout(sim):
         u = jnp.zeros((sim.knots, signature.control_size), dtype) if u is None else jnp.asarray(u, dtype)
         arrays = [x0, u, *(parameters[name] for name in names)]
         call = calls(names)
-        ranks = [len(s.shape) for s in call.inputs]
+        ranks = [len(shape) for shape in call.inputs]
         for name, array, expected in zip(("x0", "u", *names), arrays, call.inputs):
-            if array.shape[array.ndim - len(expected.shape):] != expected.shape:
-                raise Error(f"{name} has the shape {array.shape} instead of (*batch, {', '.join(map(str, expected.shape))})")
+            if array.shape[array.ndim - len(expected):] != expected:
+                raise Error(f"{name} has the shape {array.shape} instead of (*batch, {', '.join(map(str, expected))})")
         run = call.run
         batch = [a.ndim - r for a, r in zip(arrays, ranks)]
         for depth in range(1, max(batch) + 1):  # innermost axis first; who has fewer is shared along the outer ones

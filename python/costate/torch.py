@@ -4,8 +4,8 @@
     final = simulate(x0, u, {"l": length})        # length.requires_grad: final.backward() works
     pendulum = costate.torch.Module(system.rollout(steps=100), learn={"l": 1.0})
 
-Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them and not supported (a rollout is one call of
-compiled code). Second derivatives exist where the system has them (system.second_order).
+Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them, and an error that says so (a rollout is one call
+of compiled code, which needs to see the whole batch). Second derivatives exist where the system has them (system.second_order).
 """
 import numpy as np
 import torch
@@ -77,7 +77,7 @@ def _given(tensor):
 
 
 def _dict(names, values):
-    return {name: value.detach().numpy() for name, value in zip(names, values)}
+    return {name: _numbers(value) for name, value in zip(names, values)}
 
 
 def rollout(sim):
@@ -105,7 +105,13 @@ def rollout(sim):
                 raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
             values.append(value)
-        return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
+        try:
+            return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
+        except RuntimeError as error:
+            if "vmap" not in str(error):
+                raise
+            raise Error("torch.vmap and the other transforms of torch.func cannot see into a rollout, which is one call of compiled code: "
+                        "give the batch as leading axes of x0, u and the parameters, and use backward()") from None
 
     return simulate
 

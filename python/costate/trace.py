@@ -5,6 +5,7 @@ worlds in SIMD strips, and is differentiated exactly. What the function does wit
 becomes a constant. A choice between values is costate.where(condition, a, b): an `if` would be decided while recording, and is an error.
 """
 import inspect
+import threading
 
 import numpy as np
 
@@ -87,7 +88,7 @@ _UFUNCS.update({
     np.floor_divide: lambda a, b: np.floor(a / b),
     np.remainder: lambda a, b: a - np.floor(a / b) * b,
     np.logaddexp: lambda a, b: np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b))),
-    np.matmul: lambda a, b: _product(np.matmul, a, b),
+    np.matmul: lambda a, b: _matmul(np.matmul, a, b),
 })
 _REDUCTIONS = {np.add: 0.0, np.multiply: 1.0, np.minimum: None, np.maximum: None, np.logical_and: None, np.logical_or: None}
 
@@ -111,6 +112,29 @@ class _Element:
 
 _box = np.frompyfunc(_Element, 1, 1)
 _unbox = np.frompyfunc(lambda e: e.v, 1, 1)
+
+
+# A product of so many elements is recorded as one operation. (A program without a layer many times as large is written out again:
+# costate/system/layered_system.cpp.)
+_DENSE = 64
+_recording = threading.local()  # .tracer: what products of the function that is being recorded go to, or None
+
+
+def _dense(a, b):
+    """a @ b as one operation, where one of them is a matrix of parameters and large enough; otherwise None."""
+    tracer = getattr(_recording, "tracer", None)
+    if tracer is None or {a.ndim, b.ndim} != {1, 2} or max(a.size, b.size) < _DENSE:
+        return None
+    matrix, vector = (a, b) if a.ndim == 2 else (b.T, a)
+    if matrix.shape[1] != vector.size or not isinstance(matrix[0, 0], _core.Traced):
+        return None
+    result = tracer.product(list(matrix.ravel()), matrix.shape[0], list(vector))
+    return None if result is None else _wrap(_object_array(result))
+
+
+def _matmul(function, a, b):
+    result = _dense(_object_array(a), _object_array(b))
+    return _product(function, a, b) if result is None else result
 
 
 def _product(function, *arrays, **options):
@@ -230,7 +254,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return _reduce(np.maximum, self, axis, keepdims)
 
     def dot(self, other):
-        return _product(np.dot, self, other)
+        return _matmul(np.dot, self, other)
 
 
 # An array of objects, such as np.array([x[0], x[1]]) makes, asks its elements for these.
@@ -274,7 +298,7 @@ _FUNCTIONS = {
     np.min: lambda a, axis=None, keepdims=False: _reduce(np.minimum, a, axis, keepdims),
     np.max: lambda a, axis=None, keepdims=False: _reduce(np.maximum, a, axis, keepdims),
     np.clip: lambda a, lower, upper: np.minimum(np.maximum(a, lower), upper),
-    np.dot: lambda a, b: _product(np.dot, a, b),
+    np.dot: lambda a, b: _matmul(np.dot, a, b),
     np.inner: lambda a, b: _product(np.inner, a, b),
     np.outer: lambda a, b: _product(np.outer, a, b),
     np.vdot: lambda a, b: _product(np.dot, _wrap(a).ravel(), _wrap(b).ravel()),
@@ -352,16 +376,18 @@ def _outputs(result, fields, name):
     return list(values)
 
 
-def record(function, signature, one_output=False, shapes={}):
-    """The Program of a function of (x, u, p, t, k) or of fields by name, in any order and leaving out what it does not need."""
+def record(function, signature, one_output=False, shapes={}, layered=False):
+    """The Program of a function of (x, u, p, t, k) or of fields by name, in any order and leaving out what it does not need.
+    layered: a LayeredProgram instead, in which products with large matrices of parameters are operations of their own."""
     recording = _core.Tracer()
     roles = {"x": signature.states, "u": signature.controls, "p": signature.parameters}
     by_name = {f.name: f for fields in roles.values() for f in fields}
+    weights = {f.name for f in signature.parameters}
     values, arguments = {}, {}
 
     def value_of(field):
         if field.name not in values:
-            values[field.name] = recording.input(field.name, field.size)
+            values[field.name] = recording.input(field.name, field.size, weights=field.name in weights)
         return values[field.name]
 
     for name in inspect.signature(function).parameters:
@@ -377,7 +403,11 @@ def record(function, signature, one_output=False, shapes={}):
         else:
             raise Error(f"what is the argument '{name}' of {function.__name__}? A function of a system takes x, u, p, t, k, "
                               f"or fields by name: {', '.join(by_name)}")
-    result = function(**arguments)
+    outer, _recording.tracer = getattr(_recording, "tracer", None), recording if layered else None
+    try:
+        result = function(**arguments)
+    finally:
+        _recording.tracer = outer
     fields = signature.states
     if one_output:
         single = _object_array(result).ravel()
@@ -386,7 +416,7 @@ def record(function, signature, one_output=False, shapes={}):
         recording.output("value", [single[0]])
     else:
         recording.output("value", _outputs(result, fields, function.__name__))
-    return recording.finish()
+    return recording.finish() if layered else recording.finish().expand()
 
 
 def system(function=None, *, states, controls=None, parameters=None, method="rk4", dt=0.01, initial=None, name=None):
@@ -407,6 +437,6 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
     def make(f):
         signature = _core.build_signature(states, controls, parameters)
         shapes = {key: np.shape(value) for key, value in (parameters or {}).items()}
-        return _core.recorded_system(signature, record(f, signature, shapes=shapes), method, dt, name or f.__name__, initial)
+        return _core.recorded_system(signature, record(f, signature, shapes=shapes, layered=True), method, dt, name or f.__name__, initial)
 
     return make if function is None else make(function)

@@ -4,6 +4,7 @@
 // threads of its own, without Python's lock. The rollout is found by a number among the call's attributes.
 //
 //   forward    x0, u, p...            ->  final state, and the kept states (*batch, kept, states) where the rollout keeps some
+//   tangent    x0, u, p..., dots      ->  rate of the final state, where none are kept
 //   backward   x0, u, p..., bars      ->  x0_bar, u_bar, p_bar...; runs forward again, so nothing waits between the two calls
 #include <map>
 #include <mutex>
@@ -156,6 +157,18 @@ void forward(JaxRollout& rollout, const Buffers& buffers) {
 }
 
 template <class Real>
+void tangent(JaxRollout& rollout, const Buffers& buffers) {
+  auto loan = rollout.pool<Real>().borrow(*rollout.system, rollout.options, buffers.worlds());
+  fill(*loan.arguments, rollout, buffers);
+  const std::size_t dots = 2 + rollout.fields.size();
+  Arguments<Real> direction{buffers.in<Real>(dots).vector(), buffers.in<Real>(dots + 1).vector(),
+                            loan.arguments->parameters.zeros()};
+  for (std::size_t i = 0; i < rollout.fields.size(); ++i)
+    direction.parameters.set(rollout.fields[i], buffers.in<Real>(dots + 2 + i).vector());
+  buffers.out<Real>(0).take(loan.plan.rollout.jvp(*loan.arguments, direction).final_state_dot);
+}
+
+template <class Real>
 void backward(JaxRollout& rollout, const Buffers& buffers) {
   const std::int64_t worlds = buffers.worlds(), states = rollout.system->signature().states();
   const RolloutOptions& options = rollout.options;
@@ -210,11 +223,16 @@ ffi::Error call(std::int64_t handle, const ffi::RemainingArgs& in, const ffi::Re
 ffi::Error forward_call(std::int64_t handle, ffi::RemainingArgs in, ffi::RemainingRets out) {
   return call(handle, in, out, forward<float>, forward<double>);
 }
+ffi::Error tangent_call(std::int64_t handle, ffi::RemainingArgs in, ffi::RemainingRets out) {
+  return call(handle, in, out, tangent<float>, tangent<double>);
+}
 ffi::Error backward_call(std::int64_t handle, ffi::RemainingArgs in, ffi::RemainingRets out) {
   return call(handle, in, out, backward<float>, backward<double>);
 }
 
 XLA_FFI_DEFINE_HANDLER(kForward, forward_call,
+                       ffi::Ffi::Bind().Attr<std::int64_t>("handle").RemainingArgs().RemainingRets());
+XLA_FFI_DEFINE_HANDLER(kTangent, tangent_call,
                        ffi::Ffi::Bind().Attr<std::int64_t>("handle").RemainingArgs().RemainingRets());
 XLA_FFI_DEFINE_HANDLER(kBackward, backward_call,
                        ffi::Ffi::Bind().Attr<std::int64_t>("handle").RemainingArgs().RemainingRets());
@@ -239,6 +257,7 @@ void bind_jax(nb::module_& m) {
   };
   auto j = m.def_submodule("xla", "Custom calls for costate.jax.");
   j.def("forward", [capsule] { return capsule(kForward); });
+  j.def("tangent", [capsule] { return capsule(kTangent); });
   j.def("backward", [capsule] { return capsule(kBackward); });
   j.def("register_rollout", &register_rollout, "rollout"_a, "parameters"_a,
         "The number under which calls find a rollout. It stays: compiled functions may use it at any time.");

@@ -50,9 +50,10 @@ SystemHandle made_once(const std::string& name, std::vector<double> initial, con
 }
 
 rigid::Onset onset_of(const std::string& word) {
+  if (word == "automatic") return rigid::Onset::automatic;
   if (word == "none") return rigid::Onset::none;
   if (word == "split") return rigid::Onset::split;
-  throw Error({"onset = '" + word + "'", {}, "use 'none' or 'split'"});
+  throw Error({"onset = '" + word + "'", {}, "use 'automatic', 'none' or 'split'"});
 }
 
 SystemHandle load(const std::string& path, const std::optional<std::string>& keyframe, bool applied_forces,
@@ -186,7 +187,7 @@ void bind_models(nb::module_& m) {
   auto r = m.def_submodule("rigid", "Rigid bodies with joints and contact.");
   r.def(
       "load", &load, "path"_a, nb::kw_only(), "keyframe"_a = nb::none(), "applied_forces"_a = false,
-      "contact"_a = nb::none(), "onset"_a = "none",
+      "contact"_a = nb::none(), "onset"_a = "automatic",
       "A System from an MJCF or URDF file.\n\n"
       "state      'q' (positions, as MuJoCo's qpos), 'v', 'act'\n"
       "control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of "
@@ -195,7 +196,7 @@ void bind_models(nb::module_& m) {
       "keyframe   where it starts; None: the reference configuration, at rest\n"
       "contact    False lets geoms pass through each other; None: as the file says\n"
       "onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the "
-      "time grid");
+      "time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4");
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
   r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,

@@ -1,6 +1,10 @@
 // costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier said in Python.
 #include "module.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "apps/costate/commands.h"
 #include "costate/core/parallel.h"
 #include "without_gil.h"
 
@@ -15,6 +19,17 @@ void start(nb::module_& m) {
   m.def("set_thread_count", &set_thread_count, nb::arg("threads"),
         "Threads that the engine may use in this process; 0: one per core.");
   m.def("thread_count", &thread_count, "Threads that the engine uses.");
+  m.def(
+      "command_line",
+      [](std::vector<std::string> arguments) {
+        std::vector<char*> argv;
+        for (std::string& argument : arguments) argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        return app::run(static_cast<int>(arguments.size()), argv.data());
+      },
+      nb::arg("arguments"),
+      "Runs the command-line tool with these arguments, the first of which is its own name. Returns the exit "
+      "code.");
   m.def(
       "simd_bytes", [] { return COSTATE_EXPECT_SIMD_BYTES; },
       "Width of the registers that this module was built for: 32 (AVX2) or 64 (AVX-512).");
@@ -33,6 +48,7 @@ NB_MODULE(_core, m) {
   bind_systems(m);
   bind_rollout(m);
   bind_models(m);
+  bind_continua(m);
   bind_recording(m);
   bind_ode(m);
   bind_optimisers(m);

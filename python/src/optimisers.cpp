@@ -10,6 +10,7 @@
 #include "costate/optim/lbfgs.h"
 #include "costate/optim/levenberg_marquardt.h"
 #include "module.h"
+#include "progress.h"
 
 namespace costate::python {
 namespace {
@@ -36,9 +37,10 @@ optim::Objective objective_of(const nb::object& fun, std::size_t n) {
   };
 }
 
-optim::Callback callback_of(const nb::object& callback) {
-  if (callback.is_none()) return {};
-  return [callback](const optim::Progress& p) {
+optim::Callback callback_of(const nb::object& callback, const ProgressBar& bar) {
+  return [callback, &bar](const optim::Progress& p) {
+    bar.show(p.iteration, p.value);
+    if (callback.is_none()) return true;
     const nb::object answer = callback(nb::cast(p));
     return answer.is_none() || nb::cast<bool>(answer);
   };
@@ -69,13 +71,14 @@ optim::Result minimize(const nb::object& fun, const ArrayLike& x0, const std::st
                        double momentum, int memory, const nb::object& callback) {
   const Numbers start = to_vector<double>(x0, "x0");
   const optim::Objective objective = objective_of(fun, start.size());
+  const ProgressBar bar(callback.is_none(), iterations);
   const auto common = [&](auto options) {
     options.stopping.max_iterations = iterations;
     options.stopping.gradient_tolerance = tolerance;
     options.stopping.value_tolerance = value_tolerance;
     if (target) options.stopping.target = *target;
     options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
-    options.callback = callback_of(callback);
+    options.callback = callback_of(callback, bar);
     return options;
   };
   if (method == "lbfgs") {
@@ -126,11 +129,12 @@ optim::Result least_squares(const nb::object& fun, const ArrayLike& x0, const Ar
     std::copy_n(values.data(), count, r);
     if (jacobian != nullptr) std::copy_n(rows.data(), count * n, jacobian);
   };
+  const ProgressBar bar(callback.is_none(), iterations);
   optim::LevenbergMarquardtOptions options;
   options.stopping.max_iterations = iterations;
   options.stopping.gradient_tolerance = tolerance;
   options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
-  options.callback = callback_of(callback);
+  options.callback = callback_of(callback, bar);
   return run<optim::LevenbergMarquardtState>(
       [&](auto* state) { return optim::minimize(residuals, start, options, state); });
 }

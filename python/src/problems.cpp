@@ -10,6 +10,7 @@
 #include "costate/io/optimize.h"
 #include "costate/io/run.h"
 #include "module.h"
+#include "progress.h"
 #include "settings.h"
 #include "without_gil.h"
 
@@ -108,10 +109,12 @@ nb::dict optimum(const io::Optimum& o) {
 }
 
 nb::dict optimize(const ProblemPtr& problem, const nb::object& callback) {
+  const ProgressBar bar(callback.is_none());
   return optimum(without_gil([&] {
     return io::optimize(*problem, [&](const optim::Progress& p) {
-      if (callback.is_none()) return true;
       const nb::gil_scoped_acquire lock;
+      bar.show(p.iteration, p.value);
+      if (callback.is_none()) return true;
       const nb::object answer = callback(nb::cast(p));
       return answer.is_none() || nb::cast<bool>(answer);
     });

@@ -1,17 +1,21 @@
 // Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these: python/costate/trace.py.
 #include "record.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "any_system.h"
 #include "arrays.h"
 #include "build_signature.h"
 #include "costate/ad/interpret.h"
+#include "costate/system/layered_system.h"
 #include "costate/system/program_objective.h"
-#include "costate/system/program_system.h"
 #include "module.h"
 
 namespace costate::python {
@@ -28,26 +32,78 @@ Traced recorded(Op op, const Traced& a, const Traced& b = {}, const Traced& c = 
 
 class Recording {
  public:
-  std::vector<Traced> input(const std::string& name, int size) {
+  // Only a field of `weights` may be the matrix of a product().
+  std::vector<Traced> input(const std::string& name, int size, bool weights) {
     const ad::Id first = builder_->input_field(name, size);
-    std::vector<Traced> elements;
-    for (int i = 0; i < size; ++i) elements.push_back({builder_, ad::Var(*builder_, first + i)});
-    return elements;
+    if (weights) weights_.push_back({name, first, size});
+    return elements(first, size);
+  }
+  // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of weights.
+  std::optional<std::vector<Traced>> product(const std::vector<Traced>& matrix, int rows,
+                                             const std::vector<Traced>& vector) {
+    const int columns = static_cast<int>(vector.size());
+    const auto id = [&](int i, int j) {
+      const Traced& e = matrix[static_cast<std::size_t>(i * columns + j)];
+      return e.recording == builder_ ? e.value.id_in(*builder_) : ad::kNone;
+    };
+    const ad::Id first = id(0, 0);
+    ad::DenseProduct product;
+    product.rows = rows;
+    product.columns = columns;
+    product.row_stride = rows > 1 ? id(1, 0) - first : 0;
+    product.column_stride = columns > 1 ? id(0, 1) - first : 0;
+    const auto field = std::find_if(weights_.begin(), weights_.end(), [&](const Weights& w) {
+      return first >= w.first && first < w.first + w.size;
+    });
+    if (field == weights_.end()) return std::nullopt;
+    product.weights = field->name;
+    product.offset = first - field->first;
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < columns; ++j) {
+        const int place = product.place(i, j);
+        if (place < 0 || place >= field->size || id(i, j) != field->first + place) return std::nullopt;
+      }
+    }
+    vectors_.push_back(ids(vector));
+    products_.push_back(product);
+    return elements(builder_->input_field(ad::product_field(products_.size() - 1), rows), rows);
   }
   void output(const std::string& name, const std::vector<Traced>& elements) {
-    std::vector<ad::Id> ids;
+    builder_->output_field(name, ids(elements));
+  }
+  ad::LayeredProgram finish() const {
+    ad::Builder whole = *builder_;
+    for (std::size_t k = 0; k < products_.size(); ++k) whole.output_field(ad::vector_field(k), vectors_[k]);
+    return {whole.finish(), products_};
+  }
+
+ private:
+  struct Weights {
+    std::string name;
+    ad::Id first;
+    int size;
+  };
+
+  std::vector<Traced> elements(ad::Id first, int size) const {
+    std::vector<Traced> result;
+    for (int i = 0; i < size; ++i) result.push_back({builder_, ad::Var(*builder_, first + i)});
+    return result;
+  }
+  std::vector<ad::Id> ids(const std::vector<Traced>& elements) const {
+    std::vector<ad::Id> result;
     for (const Traced& e : elements) {
       if (e.recording && e.recording != builder_)
         throw Error(
             "a value of another recording is returned: it must come from this function's own arguments");
-      ids.push_back(e.value.id_in(*builder_));
+      result.push_back(e.value.id_in(*builder_));
     }
-    builder_->output_field(name, ids);
+    return result;
   }
-  ad::Program finish() const { return builder_->finish(); }
 
- private:
   std::shared_ptr<ad::Builder> builder_ = std::make_shared<ad::Builder>();
+  std::vector<Weights> weights_;
+  std::vector<ad::DenseProduct> products_;
+  std::vector<std::vector<ad::Id>> vectors_;  // of each product
 };
 
 [[noreturn]] void no_truth() {
@@ -73,13 +129,13 @@ Array evaluate(const ad::Program& program, nb::args inputs) {
   return to_numpy(ad::evaluate(program, std::span<const std::vector<double>>(values)));
 }
 
-std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad::Program& program,
+std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad::LayeredProgram& program,
                                            const std::string& method, double dt, const std::string& name,
                                            nb::handle initial) {
   const Scheme scheme = scheme_of(method, dt);
   return std::make_shared<AnySystem>(
-      name, [=](std::int64_t worlds) { return program_system<double>(signature, program, scheme, worlds); },
-      [=](std::int64_t worlds) { return program_system<float>(signature, program, scheme, worlds); },
+      name, [=](std::int64_t worlds) { return layered_system<double>(signature, program, scheme, worlds); },
+      [=](std::int64_t worlds) { return layered_system<float>(signature, program, scheme, worlds); },
       initial.is_none() ? std::vector<double>{} : to_vector<double>(initial, "initial"));
 }
 
@@ -131,9 +187,20 @@ void bind_recording(nb::module_& m) {
   bind_values(m);
   nb::class_<Recording>(m, "Tracer", "A function on its way to become a Program.")
       .def(nb::init<>())
-      .def("input", &Recording::input, "name"_a, "size"_a)
+      .def("input", &Recording::input, "name"_a, "size"_a, "weights"_a = false)
+      .def("product", &Recording::product, "matrix"_a, "rows"_a, "vector"_a)
       .def("output", &Recording::output, "name"_a, "elements"_a)
       .def("finish", &Recording::finish);
+
+  nb::class_<ad::LayeredProgram>(m, "LayeredProgram", "A Program with its large matrix products taken out.")
+      .def_prop_ro("products",
+                   [](const ad::LayeredProgram& p) {
+                     nb::list shapes;
+                     for (const auto& d : p.products)
+                       shapes.append(nb::make_tuple(d.weights, d.rows, d.columns));
+                     return shapes;
+                   })
+      .def("expand", &ad::expand, "The plain Program.");
 
   nb::class_<ad::Program>(m, "Program", "Straight-line code recorded from a function.")
       .def_prop_ro("inputs",

@@ -59,6 +59,14 @@ void bind_results(nb::module_& m) {
       .def_ro("final_state", &Simulation::final_state, "(*batch, states)")
       .def_ro("states", &Simulation::states, "Every keep-th state, (kept, *batch, states); None if keep = 0.")
       .def_ro("steps", &Simulation::steps, "Of the kept states, (kept,).")
+      .def_prop_ro(
+          "fields",
+          [](const Simulation& s) {
+            std::vector<std::string> names;
+            for (const Field& field : s.system->signature().fields(Role::state)) names.push_back(field.name);
+            return names;
+          },
+          "Names of the states' fields.")
       .def_ro("diverged", &Simulation::diverged, "Worlds that diverged, with on_divergence='mask_world'.")
       .def(
           "__getitem__",

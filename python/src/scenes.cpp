@@ -6,11 +6,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+
 #include "arrays.h"
 #include "costate/io/scene_check.h"
 #include "costate/io/scene_function.h"
 #include "costate/io/scene_optimize.h"
 #include "module.h"
+#include "progress.h"
 #include "settings.h"
 #include "without_gil.h"
 
@@ -80,9 +83,12 @@ class PyScene {
   GradientReport report() const { return scene_->report(); }
   nb::dict optimize(const std::string& state_file, bool resume, const nb::object& progress) {
     io::SceneOptimizeOptions options{.state_file = state_file, .resume = resume};
+    std::optional<ProgressBar> bar;
     options.progress = [&](const io::SceneProgress& p) {
-      if (progress.is_none()) return true;
       const nb::gil_scoped_acquire lock;
+      if (!bar) bar.emplace(progress.is_none(), p.iterations);
+      bar->show(p.iteration, p.value);
+      if (progress.is_none()) return true;
       const nb::object answer = progress(p.iteration, p.value, p.best);
       return answer.is_none() || nb::cast<bool>(answer);
     };

@@ -34,10 +34,10 @@ def test_networks_learn(name, tmp_path, monkeypatch):
 
 
 def test_a_policy_learns_to_hop_through_contact(tmp_path, monkeypatch):
-    losses, further = run("hopper_policy", tmp_path, monkeypatch, "matplotlib", "gymnasium")
+    losses, further = run("hopper_policy", tmp_path, monkeypatch, "matplotlib")
     assert min(losses) < losses[0] - 1 and further > 0.3
 
 
 def test_the_gradient_of_a_liquid_goes_downhill(tmp_path, monkeypatch):
-    losses = run("coffee_pour", tmp_path, monkeypatch, "gymnasium", draws=False)
+    losses = run("coffee_pour", tmp_path, monkeypatch, draws=False)
     assert len(losses) == 2 and losses[1] < losses[0]

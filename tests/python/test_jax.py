@@ -116,3 +116,21 @@ def test_mistakes_are_errors(simulate):
         simulate(X0, U, {"length": 1.0})
     with pytest.raises(Exception, match="the initial state is not finite"):
         simulate(np.array([np.nan, 0.0])).block_until_ready()
+
+
+def test_forward_mode(simulate):
+    dots = np.array([0.3, -1.1]), 0.2 * RNG.standard_normal((STEPS, 1)), {"g": 0.4, "l": -0.2, "c": 0.1}
+    directions = dots[0], dots[1], {k: jnp.asarray(v) for k, v in dots[2].items()}
+    for transform in (lambda f: f, jax.jit):
+        ours = transform(lambda x, u, p: jax.jvp(simulate, (x, u, p), directions))(X0, U, PJ)
+        assert_same(ours, jax.jvp(pendulum.reference, (X0, U, PJ), directions))
+    assert_same(jax.jacfwd(simulate)(jnp.asarray(X0), U, PJ), jax.jacrev(simulate)(jnp.asarray(X0), U, PJ))
+    batch = X0 + 0.1 * RNG.standard_normal((3, 2))
+    assert_same(jax.vmap(lambda x: jax.jvp(lambda y: simulate(y, U, PJ), (x,), (x,))[1])(batch),
+                jax.vmap(lambda x: jax.jvp(lambda y: pendulum.reference(y, U, PJ), (x,), (x,))[1])(batch))
+
+
+def test_forward_mode_of_kept_states_is_an_error():
+    kept = costate.jax.rollout(pendulum.system().rollout(STEPS, keep=5))
+    with pytest.raises(costate.Error, match="keep=0"):
+        jax.jvp(lambda x: kept(x)[1], (jnp.asarray(X0),), (jnp.asarray(X0),))

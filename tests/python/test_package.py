@@ -91,3 +91,87 @@ def test_an_installed_package_needs_numpy_alone():
                "import costate, numpy as np;"
                "print(costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], rtol=1e-8).y[0, -1])")
     assert float(python("-c", program)) == pytest.approx(np.exp(-1), rel=1e-6)
+
+
+def test_the_better_build_that_the_processor_can_run_is_loaded():
+    from costate._isa import _FLAGS, choose, processor_flags
+
+    v3, v4 = _FLAGS["x86-64-v3"], _FLAGS["x86-64-v3"] | _FLAGS["x86-64-v4"]
+    assert choose("", v4) == "x86-64-v4" and choose("", v3) == "x86-64-v3" and choose("", set()) == "x86-64-v3"
+    assert choose("v3", v4) == choose("x86-64-v3", v4) == "x86-64-v3" and choose("v4", v4) == "x86-64-v4"
+    for wanted, flags, message in [("v4", v3, "no AVX-512"), ("avx2", v4, "choose"), ("", v3 - {"fma"}, "fma")]:
+        with pytest.raises(ImportError, match=message):
+            choose(wanted, flags)
+    assert processor_flags() >= v3 and processor_flags("/no/such/file") == set()
+
+
+def test_a_second_build_of_the_engine_is_found_beside_the_first(tmp_path):
+    """A package as a wheel lays it out; the second build is a copy of the first."""
+    import shutil
+
+    from costate._isa import choose, processor_flags
+
+    if choose("", processor_flags()) != "x86-64-v4":
+        pytest.skip("this processor has no AVX-512")
+    package = Path(costate.__file__).parent
+    shutil.copytree(package, tmp_path / "costate", ignore=shutil.ignore_patterns("__pycache__"))
+    wider = tmp_path / "costate/x86-64-v4"
+    wider.mkdir()
+    for module in (tmp_path / "costate").glob("_core*.so"):
+        shutil.copy(module, wider)
+    program = "import costate; print(costate._core.__file__, costate.loss.final('q'), costate._core.xla.__name__)"
+    for isa, folder in [("", wider), ("v3", tmp_path / "costate")]:
+        file = python("-c", program, env=dict(os.environ, PYTHONPATH=str(tmp_path), COSTATE_ISA=isa)).split()[0]
+        assert Path(file).parent == folder
+
+
+def test_the_project_file_describes_the_wheel():
+    text = (PACKAGE.parents[1] / "pyproject.toml").read_text()
+    assert f'version = "{costate.__version__}"' in text
+    for fact in ('COSTATE_ARCH = "x86-64-v3"', 'COSTATE_PYTHON_WIDER = "x86-64-v4"', 'wheel.py-api = "cp312"'):
+        assert fact in text
+
+
+def test_scenes_come_with_the_package():
+    assert costate.rigid.load(costate.scene_file("pendulum.xml")).signature.state_size == 2
+    with pytest.raises(costate.Error, match="no_such.xml"):
+        costate.scene_file("no_such.xml")
+
+
+def test_a_notebook_shows_a_trajectory():
+    sim = pendulum.system().rollout(50, keep=1)
+    page = sim.simulate(np.zeros((3, 2)) + 0.2)._repr_html_()
+    assert page.count("<polyline") == len(sim.simulate().fields) and "world 0 of 3" in page and "steps 0 to 50" in page
+    assert pendulum.system().rollout(5).simulate()._repr_html_().startswith("<pre>Trajectory")
+
+
+def test_a_terminal_shows_a_bar_and_a_pipe_none(monkeypatch):
+    import types
+
+    from costate import progress
+
+    assert progress.automatic(10) is None  # the tests' stderr is no terminal
+    shown = []
+
+    class Tqdm:
+        def __init__(self, total, **_):
+            self.n = 0
+            shown.append(total)
+
+        def set_postfix_str(self, text, refresh):
+            shown.append(text)
+
+        def update(self, n):
+            self.n += n
+
+        def close(self):
+            shown.append("closed")
+
+    monkeypatch.setattr(progress, "sys", types.SimpleNamespace(stderr=types.SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Tqdm))
+    costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], iterations=7)
+    assert shown[0] == 7 and "loss" in shown[1] and shown[-1] == "closed"
+    shown.clear()
+    costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], callback=lambda p: None)
+    assert shown == []

@@ -93,3 +93,9 @@ def test_mistakes_are_errors(simulate):
     some = costate_torch.rollout(pendulum.system().rollout(STEPS, active=["g"]))
     with pytest.raises(costate.Error, match="not active"):
         some(x0, u, {"l": length})
+
+
+def test_vmap_says_that_batches_are_leading_axes(simulate):
+    functorch = pytest.importorskip("functorch")
+    with pytest.raises(costate.Error, match="leading axes"):
+        functorch.vmap(lambda x: simulate(x))(torch.zeros((3, 2), dtype=torch.float64))

@@ -163,3 +163,47 @@ def test_a_program_can_be_read():
     assert program.inputs == {"x": 3} and program.outputs == {"value": 1} and len(program) > 5
     assert "input" in repr(program) or "x" in repr(program)
     assert "template" in program.cpp("f")
+
+
+@pytest.mark.parametrize("stored", ["rows", "columns"])
+def test_a_large_network_has_jaxs_gradients_and_runs_as_products(stored):
+    sizes, parameters = (3, 32, 32, 2), {}
+    for i, (n, m) in enumerate(zip(sizes, sizes[1:])):
+        w = RNG.standard_normal((m, n)) / np.sqrt(n)
+        parameters[f"w{i}"], parameters[f"b{i}"] = (w if stored == "rows" else w.T.copy()), 0.1 * RNG.standard_normal(m)
+
+    def field(u, t, p, m):
+        h = m.stack([u[0], u[1], m.sin(t)])
+        for i in range(3):
+            h = (p[f"w{i}"] @ h if stored == "rows" else h @ p[f"w{i}"]) + p[f"b{i}"]
+            h = m.tanh(h) if i < 2 else h
+        return h
+
+    signature = costate._core.build_signature({"u": 2}, None, parameters)
+    shapes = {name: value.shape for name, value in parameters.items()}
+    program = record(lambda u, t, p: field(u, t, p, np), signature, shapes=shapes, layered=True)
+    assert [product[1:] for product in program.products] == [(32, 3), (32, 32), (2, 32)]
+
+    network = costate.system(lambda u, t, p: field(u, t, p, np), states={"u": 2}, parameters=parameters, dt=0.1, name="network")
+    x0 = RNG.standard_normal((5, 2))
+
+    def reference(x, p):
+        x = jnp.asarray(x)
+        for k in range(8):
+            t, h = 0.1 * k, 0.1
+            k1 = field(x, t, p, jnp)
+            k2 = field(x + h / 2 * k1, t + h / 2, p, jnp)
+            k3 = field(x + h / 2 * k2, t + h / 2, p, jnp)
+            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + field(x + h * k3, t + h, p, jnp))
+        return 0.5 * jnp.sum(x ** 2)
+
+    total = lambda x, p: jnp.sum(jax.vmap(lambda x: reference(x, p))(x))
+    value, (x_bar, p_bar) = jax.value_and_grad(total, (0, 1))(x0, {k: jnp.asarray(v) for k, v in parameters.items()})
+    for worlds in (None, 5):  # one world after the other, and all at once
+        parts = [x0] if worlds else x0
+        found = [network.rollout(8).value_and_grad(part, loss=costate.loss.final("u"))[1] for part in parts]
+        assert sum(g.value for g in found) == pytest.approx(float(value), rel=1e-12)
+        for name, bar in p_bar.items():
+            ours = sum(g.parameters[name] for g in found)
+            np.testing.assert_allclose(ours, np.asarray(bar).ravel(), rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(np.concatenate([np.atleast_2d(g.x0) for g in found]), x_bar, rtol=1e-9, atol=1e-12)

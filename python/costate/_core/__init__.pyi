@@ -6,7 +6,14 @@ from typing import overload
 import numpy
 import numpy.typing
 
-from costate._core import loss as loss, rigid as rigid, xla as xla
+from costate._core import (
+    grid as grid,
+    loss as loss,
+    mpm as mpm,
+    rigid as rigid,
+    soft as soft,
+    xla as xla
+)
 
 
 def set_thread_count(threads: int) -> None:
@@ -14,6 +21,11 @@ def set_thread_count(threads: int) -> None:
 
 def thread_count() -> int:
     """Threads that the engine uses."""
+
+def command_line(arguments: Sequence[str]) -> int:
+    """
+    Runs the command-line tool with these arguments, the first of which is its own name. Returns the exit code.
+    """
 
 def simd_bytes() -> int:
     """
@@ -270,6 +282,10 @@ class Trajectory:
         """Of the kept states, (kept,)."""
 
     @property
+    def fields(self) -> list[str]:
+        """Names of the states' fields."""
+
+    @property
     def diverged(self) -> numpy.ndarray:
         """Worlds that diverged, with on_divergence='mask_world'."""
 
@@ -434,11 +450,22 @@ class Tracer:
 
     def __init__(self) -> None: ...
 
-    def input(self, name: str, size: int) -> list[Traced]: ...
+    def input(self, name: str, size: int, weights: bool = False) -> list[Traced]: ...
+
+    def product(self, matrix: Sequence[Traced], rows: int, vector: Sequence[Traced]) -> list[Traced] | None: ...
 
     def output(self, name: str, elements: Sequence[Traced]) -> None: ...
 
-    def finish(self) -> Program: ...
+    def finish(self) -> LayeredProgram: ...
+
+class LayeredProgram:
+    """A Program with its large matrix products taken out."""
+
+    @property
+    def products(self) -> list: ...
+
+    def expand(self) -> Program:
+        """The plain Program."""
 
 class Program:
     """Straight-line code recorded from a function."""
@@ -461,7 +488,7 @@ class Program:
 
 def build_signature(states: object, controls: object | None, parameters: object | None) -> Signature: ...
 
-def recorded_system(signature: Signature, program: Program, method: str, dt: float, name: str, initial: object | None) -> System: ...
+def recorded_system(signature: Signature, program: LayeredProgram, method: str, dt: float, name: str, initial: object | None) -> System: ...
 
 def recorded_loss(record: object, when: str, steps: Sequence[int]) -> Loss: ...
 

@@ -1,0 +1,30 @@
+"""A bar while something is optimised, for whoever watches: with tqdm (pip install costate[progress]), on a terminal or in a notebook.
+
+`costate.minimize`, `least_squares`, `Problem.optimize` and `Scene.optimize` show one when they are given no callback.
+"""
+import sys
+
+
+class Bar:
+    """Appears after half a second: what ends sooner needs none."""
+
+    def __init__(self, total, tqdm):
+        self._bar = tqdm(total=total or None, delay=0.5, leave=False, unit="iteration", file=sys.stderr)
+
+    def show(self, iteration, value):
+        self._bar.set_postfix_str(f"loss {value:.4g}", refresh=False)
+        self._bar.update(iteration - self._bar.n)
+
+    def close(self):
+        self._bar.close()
+
+
+def automatic(total):
+    """A Bar, or None where nobody looks at one or tqdm is not installed."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return Bar(total, tqdm)

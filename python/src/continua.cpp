@@ -1,0 +1,246 @@
+// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers instead of files.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+
+#include "any_system.h"
+#include "arrays.h"
+#include "costate/grid/wave.h"
+#include "costate/mpm/system.h"
+#include "costate/soft/mass_spring.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using SystemHandle = std::shared_ptr<AnySystem>;
+
+template <class Make>
+SystemHandle any_system(const std::string& name, std::vector<double> initial, const Make& make) {
+  return std::make_shared<AnySystem>(
+      name, [make](std::int64_t) { return SystemPtr<double>(make.template operator()<double>()); },
+      [make](std::int64_t) { return SystemPtr<float>(make.template operator()<float>()); },
+      std::move(initial));
+}
+
+std::size_t choice(const std::string& word, const char* what, std::initializer_list<const char*> words) {
+  std::string all;
+  std::size_t i = 0;
+  for (const char* known : words) {
+    if (word == known) return i;
+    all += (all.empty() ? "" : ", ") + std::string(known);
+    ++i;
+  }
+  throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
+}
+
+// A dictionary whose keys are all asked for: one that is left over is a misspelt one.
+class Reader {
+ public:
+  Reader(nb::handle object, std::string what) : what_(std::move(what)) {
+    if (!nb::try_cast(object, dict_)) throw Error(what_ + " is no dictionary");
+  }
+  template <class T>
+  void read(const char* key, T& to) {
+    known_ += (known_.empty() ? "" : ", ") + std::string(key);
+    if (!dict_.contains(key)) return;
+    ++found_;
+    if constexpr (std::is_same_v<T, double>) {
+      to = nb::cast<double>(nb::float_(nb::object(dict_[key])));
+    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+      to = to_vector<double>(dict_[key], key);
+    } else {
+      if (!nb::try_cast(nb::object(dict_[key]), to))
+        throw Error(what_ + ": '" + key + "' has the wrong type");
+    }
+  }
+  void finish() const {
+    if (found_ != dict_.size()) throw Error({what_ + " has a key that is not known", {}, "it has " + known_});
+  }
+
+ private:
+  nb::dict dict_;
+  std::string what_, known_;
+  std::size_t found_ = 0;
+};
+
+SystemHandle wave(std::int64_t nx, std::int64_t ny, double dx, double dt, double speed, double damping,
+                  const std::vector<std::int64_t>& sources) {
+  const grid::WaveOptions options{nx, ny, dx, dt, speed, damping, sources};
+  return any_system("wave", {}, [options]<class Real>() { return grid::wave<Real>(options); });
+}
+
+SystemHandle mass_spring(const ArrayLike& x, const ArrayLike& masses, const nb::list& springs,
+                         const ArrayLike& v, const ArrayLike& gravity, double drag, const nb::list& planes,
+                         const std::string& contact, double softening, double dt) {
+  const auto positions = as_array<double>(x, "x");
+  if (positions.ndim() != 2) throw Error("x is (masses, 2) or (masses, 3)");
+  const std::size_t count = positions.shape(0);
+  soft::MassSpringModel model;
+  model.dimensions = static_cast<int>(positions.shape(1));
+  model.masses = to_vector<double>(masses, "masses");
+  if (model.masses.size() == 1) model.masses.assign(count, model.masses[0]);
+  if (model.masses.size() != count)
+    throw Error("there are " + std::to_string(count) + " positions and " +
+                std::to_string(model.masses.size()) + " masses");
+  for (nb::handle given : springs) {
+    soft::Spring spring;
+    Reader reader(given, "a spring");
+    reader.read("a", spring.a);
+    reader.read("b", spring.b);
+    reader.read("rest_length", spring.rest_length);
+    reader.read("stiffness", spring.stiffness);
+    reader.read("damping", spring.damping);
+    reader.read("muscle", spring.muscle);
+    reader.read("strength", spring.strength);
+    reader.finish();
+    model.springs.push_back(spring);
+  }
+  for (nb::handle given : planes) {
+    soft::Plane plane;
+    Reader reader(given, "a plane");
+    reader.read("normal", plane.normal);
+    reader.read("offset", plane.offset);
+    reader.read("friction", plane.friction);
+    reader.finish();
+    model.planes.push_back(plane);
+  }
+  if (!gravity.is_none()) model.gravity = to_vector<double>(gravity, "gravity");
+  model.drag = drag;
+  model.contact = static_cast<soft::Contact>(choice(contact, "contact", {"split", "end_of_step"}));
+  model.softening = softening;
+  model.dt = dt;
+  std::vector<double> initial(positions.data(), positions.data() + positions.size());
+  std::vector<double> speeds = v.is_none() ? std::vector<double>(initial.size()) : to_vector<double>(v, "v");
+  if (speeds.size() != initial.size()) throw Error("v has another size than x");
+  initial.insert(initial.end(), speeds.begin(), speeds.end());
+  return any_system("mass_spring", std::move(initial),
+                    [model]<class Real>() { return soft::make_system<Real>(model); });
+}
+
+mpm::Material material_of(nb::handle given, std::size_t index) {
+  mpm::Material m;
+  m.name = "material" + std::to_string(index);
+  std::string kind = "neo_hookean";
+  Reader reader(given, "a material");
+  reader.read("name", m.name);
+  reader.read("kind", kind);
+  reader.read("density", m.density);
+  reader.read("E", m.E);
+  reader.read("nu", m.nu);
+  reader.read("bulk_modulus", m.bulk_modulus);
+  reader.read("gamma", m.gamma);
+  reader.read("viscosity", m.viscosity);
+  reader.read("tension", m.tension);
+  reader.read("yield_stress", m.yield_stress);
+  reader.read("friction_angle", m.friction_angle);
+  reader.read("critical_compression", m.critical_compression);
+  reader.read("critical_stretch", m.critical_stretch);
+  reader.read("hardening", m.hardening);
+  reader.read("strength", m.strength);
+  reader.read("per_particle", m.per_particle);
+  reader.finish();
+  m.kind = static_cast<mpm::MaterialKind>(choice(kind, "kind",
+                                                 {"liquid", "fixed_corotated", "neo_hookean", "stvk_hencky",
+                                                  "von_mises", "drucker_prager", "snow", "muscle"}));
+  return m;
+}
+
+SystemHandle particles(const ArrayLike& x, const ArrayLike& volume, const nb::list& materials, double dx,
+                       const std::vector<int>& nodes, double dt, const ArrayLike& v,
+                       const std::vector<int>& material, const std::vector<int>& actuator,
+                       const ArrayLike& gravity, const ArrayLike& origin, const std::string& kernel,
+                       const std::string& walls, double friction) {
+  const auto positions = as_array<double>(x, "x");
+  if (positions.ndim() != 2 || positions.shape(1) < 2 || positions.shape(1) > 3)
+    throw Error("x is (particles, 2) or (particles, 3)");
+  mpm::Model model;
+  const std::size_t dimension = positions.shape(1), count = positions.shape(0);
+  model.dimension = static_cast<int>(dimension);
+  if (nodes.size() != dimension) throw Error("nodes has one number for each dimension");
+  std::copy(nodes.begin(), nodes.end(), model.nodes.begin());
+  const auto vector = [&](const ArrayLike& given, const char* what, mpm::Vector& to) {
+    if (given.is_none()) return;
+    const std::vector<double> values = to_vector<double>(given, what);
+    if (values.size() != dimension) throw Error(std::string(what) + " has one number for each dimension");
+    std::copy(values.begin(), values.end(), to.begin());
+  };
+  vector(gravity, "gravity", model.gravity);
+  vector(origin, "origin", model.origin);
+  model.dx = dx;
+  model.dt = dt;
+  model.kernel = static_cast<mpm::Kernel>(choice(kernel, "kernel", {"quadratic", "cubic"}));
+  for (nb::handle given : materials) model.materials.push_back(material_of(given, model.materials.size()));
+  model.particles.x.assign(positions.data(), positions.data() + positions.size());
+  model.particles.v = v.is_none() ? std::vector<double>(positions.size()) : to_vector<double>(v, "v");
+  model.particles.volume = to_vector<double>(volume, "volume");
+  const auto per_particle = [&](const auto& values, const char* what) {
+    if (values.size() != 1 && values.size() != count)
+      throw Error(std::string(what) + " has one number, or one for each particle");
+  };
+  if (model.particles.v.size() != positions.size()) throw Error("v has another size than x");
+  per_particle(model.particles.volume, "volume");
+  per_particle(material, "material");
+  per_particle(actuator, "actuator");
+  model.particles.material = material;
+  model.particles.actuator = actuator;
+  model.actuators = std::max(0, *std::max_element(actuator.begin(), actuator.end()) + 1);
+  const auto contact =
+      static_cast<mpm::Contact>(choice(walls, "walls", {"none", "sticky", "slip", "separate", "coulomb"}));
+  for (mpm::Wall& wall : model.walls) wall = {contact, 3, friction};
+  return any_system("particles", mpm::initial_state<double>(model),
+                    [model]<class Real>() { return mpm::system<Real>(model); });
+}
+
+}  // namespace
+
+void bind_continua(nb::module_& m) {
+  const auto none = [] { return nb::none(); };
+  auto g = m.def_submodule("grid", "Fields on a grid.");
+  g.def("wave", &wave, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0, "dt"_a = 0.5, "speed"_a = 1.0,
+        "damping"_a = 0.0, "sources"_a = std::vector<std::int64_t>{},
+        "The wave equation u'' = speed^2 lap u - damping u' + source on nx x ny cells, u = 0 outside.\n\n"
+        "state      'u', 'v', (ny * nx,) each, x fastest\n"
+        "control    'source', one number for each of the cells `sources` (j * nx + i)\n"
+        "parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'\n"
+        "Stable for speed dt / dx < 0.7.");
+  auto s = m.def_submodule("soft", "Masses and springs.");
+  s.def("mass_spring", &mass_spring, "x"_a, "masses"_a, "springs"_a, nb::kw_only(), "v"_a = none(),
+        "gravity"_a = none(), "drag"_a = 0.0, "planes"_a = nb::list(), "contact"_a = "split",
+        "softening"_a = 1e-4, "dt"_a = 1e-3,
+        "Masses joined by springs, some of them muscles, above planes with friction.\n\n"
+        "x          where they start, (masses, 2) or (masses, 3); v: how fast\n"
+        "masses     one number, or one for each\n"
+        "springs    [{'a': 0, 'b': 1, 'rest_length': 1.0, 'stiffness': 100.0, 'damping': 0.0, 'muscle': 0, "
+        "'strength': 0.1}, ...]\n"
+        "planes     [{'normal': [0, 1], 'offset': 0.0, 'friction': 0.5}, ...]: masses stay where normal.x >= "
+        "offset\n"
+        "contact    'split' cuts a step at the time of impact, 'end_of_step' does not\n"
+        "state 'x', 'v'; control 'actuation', one number a muscle; parameters 'mass', 'spring/stiffness', "
+        "'plane/friction', ...");
+  auto p = m.def_submodule("mpm", "Material points: liquids, elastic bodies, sand, snow.");
+  p.def("particles", &particles, "x"_a, "volume"_a, "materials"_a, nb::kw_only(), "dx"_a, "nodes"_a, "dt"_a,
+        "v"_a = none(), "material"_a = std::vector<int>{0}, "actuator"_a = std::vector<int>{-1},
+        "gravity"_a = none(), "origin"_a = none(), "kernel"_a = "quadratic", "walls"_a = "separate",
+        "friction"_a = 0.0,
+        "A System of material points in a box of nodes origin + dx (i, j, k), i < nodes[0], ...\n\n"
+        "x          (particles, 2) or (particles, 3), two cells inside the walls; v: how fast\n"
+        "volume     of a particle at rest: one number, or one for each\n"
+        "materials  [{'kind': 'neo_hookean', 'density': 1000.0, 'E': 1e5, 'nu': 0.3}, ...]; kinds: liquid, "
+        "fixed_corotated, neo_hookean,\n"
+        "           stvk_hencky, von_mises, drucker_prager, snow, muscle (docs/materials.md)\n"
+        "material   which of them a particle is of; actuator: which control moves it, if it is a muscle\n"
+        "walls      none, sticky, slip, separate, coulomb (with friction)\n"
+        "state 'particle/x', 'particle/v', 'particle/C', 'particle/F'; control 'actuation'; parameters "
+        "'gravity', 'dt', 'material/<name>/E', ...\n"
+        "Scene files (costate.load) also have shapes to fill, vessels that move, and rigid bodies.");
+}
+
+}  // namespace costate::python
