@@ -20,12 +20,11 @@ constexpr double kGate = 0.005, kAngleGate = 0.035;  // m, rad
 constexpr int kJoints = 3, kKnots = 10;
 constexpr std::int64_t kSteps = 300;
 
-// A point: the angles of the joints at equal intervals, as differences from where they start.
+// A point: the angles of the joints at equal intervals, as differences from where they start (the first numbers of a state).
 task::Task pushing(const rigid::Model& model, const std::vector<double>& start) {
-  task::Task t{.n = kJoints * kKnots, .dt = 0.005, .x0 = rigid::initial_state(model)};
+  task::Task t{.n = kJoints * kKnots, .dt = 0.005, .x0 = start};
   t.system = rigid::make_system<double>(model);
   t.rollout = {.steps = kSteps, .hold = 5, .keep = 5, .active = {}};
-  for (std::size_t i = 0; i < kJoints; ++i) t.x0[i] = start[i];
   const rigid::Observer watch(model, t.system->signature(),
                               {{"box", "body/box"}, {"side", "body/box/xaxis"}});
   char text[300];
@@ -68,8 +67,7 @@ int main(int argc, char** argv) {
   const task::Places places = task::places(argc, argv, "contact_push");
   const rigid::Model model = rigid::load(COSTATE_SCENES "/box_push.xml");
   // The finger stands behind the box; the first guess sweeps the shoulder.
-  const std::vector<double> begin = {-0.809, 1.842, -0.133};
-  const task::Task task = pushing(model, begin);
+  const task::Task task = pushing(model, rigid::initial_state(model, "beside"));
   task::Batch one(task, 1), eight(task, 8);
   std::vector<double> start;
   for (int k = 1; k <= kKnots; ++k)

@@ -1,7 +1,7 @@
 // What the examples of contact tasks share: a gradient method and CMA-ES with the same number of simulations, and how the result is shown.
 //
 // A task is a function of n numbers, a point, that simulates. Many points run side by side in the lanes of a rollout. A value costs one simulation, a
-// gradient three: what it is measured to cost (docs/contact.md, Speed).
+// gradient three: it is measured to cost up to 2.9 (docs/contact.md, Speed).
 #pragma once
 
 #include <functional>

@@ -14,6 +14,7 @@ using namespace costate;
 
 constexpr double kTarget[2] = {1.0, 0.4}, kGate = 0.01;  // m
 
+// [task]
 // A point: velocity [m/s], spin [10/s].
 task::Task throwing(const rigid::Model& model) {
   task::Task t{.n = 6, .dt = 0.005, .x0 = rigid::initial_state(model, "hand")};
@@ -30,6 +31,7 @@ task::Task throwing(const rigid::Model& model) {
   };
   return t;
 }
+// [/task]
 
 int main(int argc, char** argv) {
   const task::Places places = task::places(argc, argv, "contact_throw");
