@@ -80,17 +80,24 @@ def comparable(ours, figure):
     return "seconds" in figure or "rate" in ours
 
 
-def against_peers(name, ours, figures, matches):
-    """{peer: times faster than the fastest of its matching measurements}."""
-    best = {}
+def matching(name, ours, figures, matches):
+    """The peers' figures for a benchmark, each with how many times faster ours is."""
     for match in matches:
         if not re.fullmatch(match["ours"], name):
             continue
+        # `each`: the peer's time is that of one of the items which our rate counts.
+        one = {"seconds": 1 / ours["rate"]} if match.get("each") else ours
         for figure in figures:
             if re.fullmatch(match["task"], figure["task"]) and re.fullmatch(match["metric"], figure["metric"]) \
-                    and comparable(ours, figure):
-                ratio = faster_by(ours, figure)
-                best[figure["peer"]] = min(ratio, best.get(figure["peer"], ratio))
+                    and comparable(one, figure):
+                yield figure, faster_by(one, figure)
+
+
+def against_peers(name, ours, figures, matches):
+    """{peer: times faster than the fastest of its matching measurements}."""
+    best = {}
+    for figure, ratio in matching(name, ours, figures, matches):
+        best[figure["peer"]] = min(ratio, best.get(figure["peer"], ratio))
     return best
 
 
@@ -142,6 +149,46 @@ def ours_text(row):
     return short(seconds / SECONDS[unit]), unit
 
 
+def aligned(table, left):
+    """Prints rows of cells in columns, those in `left` flush left."""
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    for line in table:
+        cells = [cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths))]
+        print("  ".join(cells).rstrip())
+
+
+# What to say about a model that walks on a floor: the benchmark behind contact/<model>/<precision>/, the peer, the unit.
+WALKS = [("forward", "mujoco-c", "forward, 100 steps", "steps/s"),
+         ("steps32/gradient", "mjx", "value and gradient, 32 steps", "steps/s"),
+         ("jacobian", "mujoco-c", "Jacobian of a step, each", "us")]
+
+
+def print_walkers(fastest, figures, matches):
+    """Models on a floor beside MuJoCo C and MJX, one line for each model and question."""
+    models = list(dict.fromkeys(name.split("/")[1] for name in fastest if name.startswith("contact/")))
+    table = [["model", "", "unit", "double", "float", "peer", "theirs", "double", "float"]]
+    for what, peer, title, unit in WALKS:
+        for model in models:
+            cells, ratios, theirs = [], [], ""
+            for precision in "double", "float":
+                name = f"contact/{model}/{precision}/{what}"
+                ours = fastest.get(name)
+                if ours is None or "rate" not in ours:
+                    cells.append(""), ratios.append("")
+                    continue
+                cells.append(short(ours["rate"] if unit != "us" else 1e6 / ours["rate"]))
+                found = [pair for pair in matching(name, ours, figures, matches) if pair[0]["peer"] == peer]
+                if found:
+                    figure, ratio = min(found, key=lambda pair: pair[1])
+                    theirs = short(figure["rate"] if "rate" in figure else 1e6 * figure["seconds"])
+                ratios.append(f"{short(ratio)}x" if found else "")
+            if any(cells):
+                table.append([model, title, unit, *cells, peer if theirs else "", theirs, *ratios])
+    if len(table) > 1:
+        print("\nwalkers on a floor, all cores; right: how many times faster than the peer")
+        aligned(table, (0, 1, 2, 5))
+
+
 def print_table(rows):
     titles = {"gradient / forward": "grad/fwd", "speed / prototype": "vs hand", "share of FMA peak": "FMA peak",
               "share of bandwidth": "bandwidth", "error": "error"}
@@ -155,10 +202,7 @@ def print_table(rows):
             cells.append("" if value is None else f"{100 * value:.0f} %" if m.startswith("share") else
                          f"{value:.0e}" if m == "error" else f"{value:.2f}" if m in titles else f"{short(value)}x")
         table.append([name, *ours_text(row), *cells])
-    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-    for line in table:
-        cells = [cell.ljust(w) if i in (0, 2) else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths))]
-        print("  ".join(cells).rstrip())
+    aligned(table, (0, 2))
 
 
 def age(seconds):
@@ -182,7 +226,8 @@ def main():
     known = families.load(here)
     figures = [f for family in known.values() for f in peer_figures(family["lines"])]
     fastest, context, failed = measure(options.program, options.filter, options.repetitions)
-    rows = compare(fastest, figures, json.loads((HERE / "peers/match.json").read_text()))
+    matches = json.loads((HERE / "peers/match.json").read_text())
+    rows = compare(fastest, figures, matches)
 
     here_now = f"{here}, {context.get('compiler', '?')}, {context.get('simd', '?')}"
     print(here_now)
@@ -190,6 +235,7 @@ def main():
     if context.get("cpu_scaling_enabled") or load > 1.5 * len(os.sched_getaffinity(0)):
         print(f"the machine is busy (load {load:.1f}): compare ratios rather than figures")
     print_table(rows)
+    print_walkers(fastest, figures, matches)
     for name, family in known.items():
         versions = sorted({f"{line['peer']} {line['version']}" for line in family["lines"]})
         print(f"{', '.join(versions)}: measured {age(time.time() - family['when'])}")

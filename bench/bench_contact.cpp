@@ -1,6 +1,6 @@
 // Walkers on the floor beside MuJoCo's threaded rollout (bench/peers/rigid_mujoco.py): 256 worlds, 100 steps, Euler, random controls, every
-// world from the state in which 600 steps have left the model. `rate` counts steps. Then the Jacobian of one step with respect to state
-// and controls, beside MuJoCo's finite differences.
+// world from the state in which 600 steps have left the model. `rate` counts steps. `steps32` is the task of bench/peers/rigid_mjx.py: 64
+// worlds, 32 steps. Then the Jacobian of one step with respect to state and controls, beside MuJoCo's finite differences.
 //
 // The models are the project's scenes, or those of the folder $COSTATE_WALKERS (Gymnasium's assets, for the comparison).
 #include <cstdlib>
@@ -16,12 +16,13 @@ namespace costate::bench {
 namespace {
 
 constexpr std::int64_t kWorlds = 256, kSteps = 100;
+constexpr std::int64_t kShortWorlds = 64, kShortSteps = 32;
 
-rigid::Model walker(const std::string& name) {
+rigid::Model walker(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler) {
   const char* folder = std::getenv("COSTATE_WALKERS");
   rigid::Model m =
       rigid::load((folder ? std::string(folder) : std::string(COSTATE_SCENES)) + "/" + name + ".xml");
-  m.options.integrator = rigid::Integrator::euler;
+  m.options.integrator = integrator;
   return m;
 }
 
@@ -32,9 +33,10 @@ struct OnTheFloor {
   std::mt19937 random{1};
   std::uniform_real_distribution<double> uniform{-1, 1};
 
-  explicit OnTheFloor(const std::string& name) {
-    const rigid::Model m = walker(name);
-    system = rigid::make_system<Real>(m);
+  explicit OnTheFloor(const std::string& name, rigid::Integrator integrator = rigid::Integrator::euler,
+                      rigid::Onset onset = rigid::Onset::none) {
+    const rigid::Model m = walker(name, integrator);
+    system = rigid::make_system<Real>(m, {.onset = onset});
     Rollout<Real> fall(system, {.steps = 600});
     auto at = fall.arguments();
     const auto x = rigid::initial_state(m);
@@ -46,16 +48,19 @@ struct OnTheFloor {
     auto at = r.arguments();
     at.x0.clear();
     for (std::int64_t w = 0; w < worlds; ++w) at.x0.insert(at.x0.end(), state.begin(), state.end());
+    at.controls.resize(at.controls.size() * std::size_t(worlds));  // each world its own
     for (Real& u : at.controls) u = Real(uniform(random));
     return at;
   }
 };
 
 template <class Real>
-void rollout(benchmark::State& state, const std::string& name, bool gradient) {
-  OnTheFloor<Real> start(name);
-  Rollout<Real> r(start.system, {.steps = kSteps, .worlds = kWorlds, .active = {}});
-  const auto at = start.arguments(r, kWorlds);
+void rollout(benchmark::State& state, const std::string& name, std::int64_t worlds, std::int64_t steps,
+             bool gradient, rigid::Integrator integrator = rigid::Integrator::euler,
+             rigid::Onset onset = rigid::Onset::none) {
+  OnTheFloor<Real> start(name, integrator, onset);
+  Rollout<Real> r(start.system, {.steps = steps, .worlds = worlds, .active = {}});
+  const auto at = start.arguments(r, worlds);
   const auto objective = loss::final<Real>(start.system->signature(), "q", {});
   for (auto _ : state) {
     if (gradient)
@@ -63,7 +68,7 @@ void rollout(benchmark::State& state, const std::string& name, bool gradient) {
     else
       benchmark::DoNotOptimize(r.value(at, *objective));
   }
-  report(state, {.items = double(kWorlds * kSteps)});
+  report(state, {.items = double(worlds * steps)});
 }
 
 // Of all worlds at once; `rate` counts worlds.
@@ -87,12 +92,21 @@ template <class Real>
 void add(const std::string& type) {
   for (const std::string name : {"hopper", "half_cheetah", "ant", "humanoid"}) {
     const std::string prefix = "contact/" + name + "/" + type + "/";
-    benchmark::RegisterBenchmark((prefix + "forward").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, false);
-    })->UseRealTime();
-    benchmark::RegisterBenchmark((prefix + "gradient").c_str(), [name](benchmark::State& s) {
-      rollout<Real>(s, name, true);
-    })->UseRealTime();
+    const auto with = [&](const std::string& what, auto f) {
+      benchmark::RegisterBenchmark((prefix + what).c_str(), f)->UseRealTime();
+    };
+    for (const bool gradient : {false, true}) {
+      const std::string what = gradient ? "gradient" : "forward";
+      with(what, [=](benchmark::State& s) { rollout<Real>(s, name, kWorlds, kSteps, gradient); });
+      with("steps32/" + what,
+           [=](benchmark::State& s) { rollout<Real>(s, name, kShortWorlds, kShortSteps, gradient); });
+      // What it costs to cut steps at impacts: RK4, for which it is meant.
+      for (const rigid::Onset onset : {rigid::Onset::none, rigid::Onset::split})
+        with((onset == rigid::Onset::none ? "rk4_none/" : "rk4_split/") + what, [=](benchmark::State& s) {
+          rollout<Real>(s, name, kWorlds, kSteps, gradient, rigid::Integrator::rk4, onset);
+        });
+    }
+    with("jacobian", [=](benchmark::State& s) { jacobian<Real>(s, name); });
   }
 }
 

@@ -39,6 +39,10 @@ if(COSTATE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(COSTATE_COVERAGE)  # read by tools/coverage.py; threads add to the same counts
+  add_compile_options(--coverage -fprofile-update=atomic -fno-inline)
+  add_link_options(--coverage)
+endif()
 
 set_property(GLOBAL PROPERTY COSTATE_LAYERS "")
 set_property(GLOBAL PROPERTY COSTATE_PACKAGES "")

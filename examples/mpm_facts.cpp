@@ -1,7 +1,8 @@
 // Two facts that a material point simulation is judged by, computed and drawn.
 //
-//   dam break   a column of water of width a and height 2 a collapses; its front x(t) against Martin and Moyce's measurements (Phil. Trans. R. Soc.
-//               A 244, 1952), Z = x/a over T = t sqrt(2 g/a)
+//   dam break   a column of water of width a = 2.25 in and height 2 a collapses. Martin and Moyce, An experimental study of the collapse of liquid columns on a
+//               rigid horizontal plane, Phil. Trans. R. Soc. A 244 (1952) 312: the front Z = x/a over T = t sqrt(2 g/a) of table 2 and
+//               the height left at the wall, H = y/(2 a) over t sqrt(g/a), of table 6
 //   energy      an elastic block falls and bounces: kinetic, elastic and potential energy. Transfers by APIC lose energy, and never make any
 //
 //   mpm_facts docs/images      also draws docs/images/mpm_dam_break.svg and mpm_energy.svg
@@ -18,40 +19,49 @@
 using namespace costate;
 using figure::Point;
 
+struct Collapse {
+  std::vector<Point> front, height;
+};
 // [dam]
-std::vector<Point> dam_break() {
-  const double a = 0.1, g = 9.81;
+Collapse dam_break() {
+  const double a = 0.05715, g = 9.81;
   mpm::Model model;
   model.dimension = 2;
   model.dx = a / 20;
   model.nodes = {116, 60, 1};
-  model.dt = 1e-4;
+  model.dt = 7.5e-5;
   model.gravity = {0, -g, 0};
   model.materials = {{.name = "water",
                       .kind = mpm::MaterialKind::liquid,
                       .density = 1000,
-                      .bulk_modulus = 4e5,
+                      .bulk_modulus = 2.3e5,
                       .viscosity = 1e-3}};
   for (mpm::Wall& wall : model.walls) wall.contact = mpm::Contact::separate;
   model.walls[2] = {mpm::Contact::sticky, 3, 0};
   const double corner = 3 * model.dx;
   mpm::fill(model, mpm::Shape::box(a / 2, a), {corner + a / 2, corner + a}, model.dx / 2, 0);
-  Rollout rollout(mpm::system<double>(model), {.steps = 2000, .keep = 20});
+  Rollout rollout(mpm::system<double>(model), {.steps = 2460, .keep = 20});
   Arguments<double> at = rollout.arguments();
   at.x0 = mpm::initial_state<double>(model);
   const auto film = rollout.simulate(at);
-  std::vector<Point> front;
+  Collapse seen;
   const std::size_t states = at.x0.size(), n = std::size_t(mpm::particle_count(model));
   for (std::size_t frame = 0; frame < film.kept.size(); ++frame) {
-    // The front: where the layer is still two particles deep.
+    // The front: where the layer is still two particles deep. The height: the highest particle of the two cells at the wall.
     std::vector<int> column(std::size_t(model.nodes[0]), 0);
-    for (std::size_t p = 0; p < n; ++p) ++column[std::size_t(film.states[frame * states + 2 * p] / model.dx)];
-    double x = 0;
+    double x = 0, y = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      const double* at_p = &film.states[frame * states + 2 * p];
+      ++column[std::size_t(at_p[0] / model.dx)];
+      if (at_p[0] < corner + 2 * model.dx) y = std::max(y, at_p[1] + model.dx / 4);
+    }
     for (std::size_t c = 0; c < column.size(); ++c)
       if (column[c] >= 4) x = (double(c) + 1) * model.dx;
-    front.push_back({double(film.kept[frame]) * model.dt * std::sqrt(2 * g / a), (x - corner) / a});
+    const double t = double(film.kept[frame]) * model.dt;
+    seen.front.push_back({t * std::sqrt(2 * g / a), (x - corner) / a});
+    seen.height.push_back({t * std::sqrt(g / a), (y - corner) / (2 * a)});
   }
-  return front;
+  return seen;
 }
 // [/dam]
 
@@ -105,14 +115,20 @@ double at(const std::vector<Point>& curve, double x) {
 }
 
 int main(int argc, char** argv) {
-  // Martin and Moyce 1952, table for a column twice as high as wide: (T, Z).
-  const std::vector<Point> measured = {{0.41, 1.11}, {0.84, 1.22}, {1.19, 1.44}, {1.43, 1.67},
-                                       {1.63, 1.89}, {1.83, 2.11}, {1.98, 2.33}, {2.20, 2.56},
-                                       {2.32, 2.78}, {2.51, 3.00}, {2.65, 3.22}, {2.83, 3.44}};
-  const std::vector<Point> front = dam_break();
-  double worst = 0;
-  for (const Point& p : measured) worst = std::max(worst, std::abs(at(front, p.x) / p.y - 1));
-  std::printf("dam break: the front is within %.0f %% of the measurements\n", 100 * worst);
+  // Martin and Moyce 1952, tables 2 and 6. The column has begun to move when T is 0.8: before, the gate's opening is measured.
+  const std::vector<Point> front = {{0.41, 1.11}, {0.84, 1.22}, {1.19, 1.44}, {1.43, 1.67}, {1.63, 1.89},
+                                    {1.83, 2.11}, {1.98, 2.33}, {2.20, 2.56}, {2.32, 2.78}, {2.51, 3.00},
+                                    {2.65, 3.22}, {2.83, 3.44}, {2.98, 3.67}, {3.11, 3.89}, {3.33, 4.11}};
+  const std::vector<Point> height = {{0.56, 0.94}, {0.77, 0.89}, {0.93, 0.83}, {1.08, 0.78}, {1.28, 0.72},
+                                     {1.46, 0.67}, {1.66, 0.61}, {1.84, 0.56}, {2.00, 0.50}, {2.21, 0.44}};
+  const Collapse seen = dam_break();
+  double worst = 0, worst_height = 0;
+  for (const Point& p : front) worst = std::max(worst, std::abs(at(seen.front, p.x) / p.y - 1));
+  for (const Point& p : height) worst_height = std::max(worst_height, std::abs(at(seen.height, p.x) - p.y));
+  std::printf(
+      "dam break: the front is within %.0f %% of the measurements, the height within %.0f %% of its first "
+      "value\n",
+      100 * worst, 100 * worst_height);
 
   const Energies e = bounce();
   double rise = 0, lowest = e.total[0].y;
@@ -126,8 +142,11 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     figure::Figure dam, energy;
     auto& panel = dam.panel("T = t sqrt(2 g / a)", "front Z = x / a");
-    panel.line(front, figure::kBlue, "material points");
-    panel.dots(measured, figure::kOrange, "Martin, Moyce 1952", 4);
+    panel.line(seen.front, figure::kBlue, "material points");
+    panel.dots(front, figure::kOrange, "Martin, Moyce 1952", 4);
+    auto& second = dam.panel("t sqrt(g / a)", "height H = y / (2 a)");
+    second.line(seen.height, figure::kBlue, "material points");
+    second.dots(height, figure::kOrange, "Martin, Moyce 1952", 4);
     dam.write(std::string(argv[1]) + "/mpm_dam_break.svg");
     auto& curves = energy.panel("time [s]", "energy [J]");
     curves.line(e.potential, figure::kGreen, "potential");
@@ -136,5 +155,5 @@ int main(int argc, char** argv) {
     curves.line(e.total, figure::kGrey, "sum", 3);
     energy.write(std::string(argv[1]) + "/mpm_energy.svg");
   }
-  return worst < 0.15 && rise < 0.01 * e.total[0].y ? 0 : 1;
+  return worst < 0.15 && worst_height < 0.15 && rise < 0.01 * e.total[0].y ? 0 : 1;
 }

@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "costate/core/error.h"
 #include "costate/io/scene_check.h"
 #include "costate/view/replay.h"
 #include "json.h"
+#include "progress_bar.h"
 #include "table.h"
 
 namespace costate::app {
@@ -41,7 +43,15 @@ std::string output_prefix(const Arguments& arguments) {
 int run_scene(const Arguments& arguments) {
   const auto scene = open_scene(arguments);
   io::SceneOutcome outcome;
+  ProgressBar bar;
+  const auto begin = std::chrono::steady_clock::now();
+  scene->on_recording = [&](std::int64_t done, std::int64_t steps) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    bar.show(int(done), int(steps),
+             fmt::format("steps  {} left", clock_time(spent.count() * double(steps - done) / double(done))));
+  };
   io::Recording recording = scene->record(scene->start(), &outcome);
+  bar.finish();
   for (const auto& [name, fraction] : outcome.fractions)
     recording.caption +=
         fmt::format("{}{:.0f} % {}", recording.caption.empty() ? "" : ", ", 100 * fraction, name);

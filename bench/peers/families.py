@@ -15,27 +15,35 @@ CACHE = HERE.parent.parent / ".cache/peers"
 RESULTS = CACHE / "results.json"
 ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
 
-# `about`: what a filter begins with for which only these families are measured.
+SCENES = str(HERE.parent.parent / "scenes")
+# MJX at batch 64 does not come back on the humanoid.
+WALKERS = [("hopper", "64"), ("half_cheetah", "64"), ("ant", "64"), ("humanoid", "16")]
+
+# `about`: what an alternative of a filter begins with for which only these families are measured. `limit_s`: of one script.
 FAMILIES = {
-    "scipy": {"about": "ode", "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
-    "casadi": {"about": "ode", "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
-    "pinocchio": {"about": "rigid", "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
-    "mujoco": {"about": "rigid", "pip": ["mujoco", "gymnasium", "numpy"],
-               "runs": [["rigid_mujoco.py", "--folder", str(HERE.parent.parent / "scenes")]]},
+    "scipy": {"about": ["ode"], "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
+    "casadi": {"about": ["ode"], "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    "pinocchio": {"about": ["rigid"], "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
+    "mujoco": {"about": ["rigid", "contact"], "pip": ["mujoco", "gymnasium", "numpy"],
+               "runs": [["rigid_mujoco.py", "--folder", SCENES]]},
+    # Reverse mode needs one iteration of its solver; a first gradient of the humanoid compiles for minutes.
+    "mjx": {"about": ["rigid", "contact"], "pip": ["mujoco-mjx", "jax", "gymnasium"], "limit_s": 1800,
+            "runs": [["rigid_mjx.py", "--folder", SCENES, "--setting", "cheap1", "--model", model, "--batch", batch]
+                     for model, batch in WALKERS]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
-    "torch": {"about": "ode", "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"],
+    "torch": {"about": ["ode"], "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"],
               "pip": ["--no-deps", "torchdiffeq"],
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
                        ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
                        ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread"]]},
-    "jax": {"about": "ode", "pip": ["jax", "diffrax"],
+    "jax": {"about": ["ode"], "pip": ["jax", "diffrax"],
             "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
                      ["ode_neural.py", "jax scan", "diffrax rk4"]]},
-    "warp": {"about": "mpm", "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
+    "warp": {"about": ["mpm"], "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
     # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
-    "taichi": {"about": "mpm", "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
+    "taichi": {"about": ["mpm"], "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
 }
 
 
@@ -71,7 +79,7 @@ def environment(name):
     return venv / "bin/python"
 
 
-def run_script(python, arguments, limit_s=900):
+def run_script(python, arguments, limit_s):
     """The JSON lines a script prints; what it printed before an error or the time limit still counts."""
     command = [str(python), str(HERE / arguments[0]), *arguments[1:]]
     try:
@@ -108,9 +116,10 @@ def load(machine):
 
 def concerned(pattern):
     """The families with something to say about benchmarks that match the pattern: `rigid` needs no ODE solver."""
-    subjects = {family["about"] for family in FAMILIES.values()}
-    named = {subject for subject in subjects if pattern and pattern.lstrip("^(").startswith(subject)}
-    return [name for name, family in FAMILIES.items() if not named or family["about"] in named]
+    subjects = {subject for family in FAMILIES.values() for subject in family["about"]}
+    parts = [part.lstrip("^(") for part in (pattern or "").split("|")]
+    named = {subject for subject in subjects if any(part.startswith(subject) for part in parts)}
+    return [name for name, family in FAMILIES.items() if not named or named & set(family["about"])]
 
 
 def measure(machine, families=tuple(FAMILIES)):
@@ -122,7 +131,8 @@ def measure(machine, families=tuple(FAMILIES)):
         except Unavailable as why:
             print(f"  {name}: not measured, {why}", file=sys.stderr)
             continue
-        lines = [line for arguments in FAMILIES[name]["runs"] for line in run_script(python, arguments)]
+        limit = FAMILIES[name].get("limit_s", 900)
+        lines = [line for arguments in FAMILIES[name]["runs"] for line in run_script(python, arguments, limit)]
         everything = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         earlier = everything.setdefault(machine, {}).get(name, {}).get("lines", [])
         everything[machine][name] = {"when": time.time(), "lines": merge(lines, earlier)}

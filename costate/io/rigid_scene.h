@@ -58,7 +58,7 @@ struct RigidScene {
   std::string file, title;
   std::string model_file;
   rigid::Model model;
-  rigid::Onset onset = rigid::Onset::none;  // of contacts
+  rigid::SystemOptions options;  // how contacts are simulated
   double dt = 0.01;
   std::int64_t steps = 1;
   std::int64_t path_steps = 1;  // over which the controls extend

@@ -22,7 +22,7 @@ ObjectivePtr<Real> objective_of(const RigidTerm& term, const Signature& observed
 
 template <class Real>
 RigidSceneProblem<Real>::RigidSceneProblem(const RigidScene& scene)
-    : scene_(scene), system_(rigid::make_system<Real>(scene.model, {.onset = scene.onset})) {
+    : scene_(scene), system_(rigid::make_system<Real>(scene.model, scene.options)) {
   observer_ = std::make_unique<rigid::Observer>(scene_.model, system_->signature(), scene_.quantities);
   std::vector<ObjectivePtr<Real>> inner;
   for (const RigidTerm& term : scene_.losses) {

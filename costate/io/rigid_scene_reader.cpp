@@ -80,7 +80,8 @@ RigidSceneReader::RigidSceneReader(TomlDocument document, const std::vector<Sett
 
 RigidScene RigidSceneReader::read() {
   document_.require_known_keys(
-      root_, {"title", "model", "run", "start", "parameters", "controls", "loss", "optimize", "record"},
+      root_,
+      {"title", "model", "contact", "run", "start", "parameters", "controls", "loss", "optimize", "record"},
       "the file");
   if (const TomlValue* title = root_.find("title")) scene_.title = string(*title, "title");
   read_model();
@@ -98,28 +99,74 @@ void RigidSceneReader::read_model() {
   const TomlValue* found = root_.find("model");
   if (!found) document_.fail({}, "there is no table [model]", "add [model] with file = \"arm.xml\"");
   const TomlValue& m = table(*found, "model");
-  document_.require_known_keys(m, {"file", "contact", "onset", "integrator"}, "[model]");
+  document_.require_known_keys(m, {"file", "integrator"}, "[model]");
   const TomlValue& file = required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
   scene_.model_file = beside(document_.name(), string(file, "file"));
   // The model's own mistakes are told in the model's own file.
   scene_.model = rigid::load(scene_.model_file);
   if (scene_.title.empty()) scene_.title = scene_.model.name;
   rigid::Options& options = scene_.model.options;
-  if (const TomlValue* v = m.find("contact")) options.contact = boolean(*v, "contact");
-  if (const TomlValue* v = m.find("onset"))
-    scene_.onset =
-        choice(*v, "onset", {"none", "split"}) == "split" ? rigid::Onset::split : rigid::Onset::none;
   if (const TomlValue* v = m.find("integrator")) {
     const std::string& name = choice(*v, "integrator", {"euler", "rk4", "implicitfast"});
     options.integrator = name == "rk4"            ? rigid::Integrator::rk4
                          : name == "implicitfast" ? rigid::Integrator::implicitfast
                                                   : rigid::Integrator::euler;
   }
+  read_contact();
   try {
-    signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
+    signature_ = rigid::make_system<double>(scene_.model, scene_.options)->signature();
   } catch (const Error& error) {
     document_.fail(file.place, error.message().what, error.message().advice);
   }
+}
+
+// Numbers of one contact model are refused where another is chosen: they would do nothing.
+void RigidSceneReader::read_contact() {
+  const TomlValue* found = root_.find("contact");
+  if (!found) return;
+  const TomlValue& c = table(*found, "contact");
+  const TomlValue* model = c.find("model");
+  const std::string name =
+      model ? choice(*model, "model", {"none", "convex", "event", "penalty", "hard"}) : "convex";
+  rigid::SystemOptions& options = scene_.options;
+  std::vector<std::string> keys = {"model"};
+  if (name == "none") {
+    scene_.model.options.contact = false;
+  } else if (name == "event" || name == "hard") {
+    options.contact = name == "event" ? rigid::ContactModel::event : rigid::ContactModel::hard;
+    keys.insert(keys.end(), {"restitution", "rest_speed"});
+    if (name == "hard") keys.insert(keys.end(), {"recovery_speed", "aware"});
+  } else {
+    keys.emplace_back("onset");
+    if (name == "penalty") {
+      options.contact = rigid::ContactModel::penalty;
+      keys.insert(keys.end(), {"stiffness", "damping", "slip_speed"});
+    }
+  }
+  document_.require_known_keys(c, keys, "[contact] with model = \"" + name + "\"");
+  if (const TomlValue* v = c.find("onset")) {
+    const std::string& word = choice(*v, "onset", {"automatic", "none", "split"});
+    options.onset = word == "split"  ? rigid::Onset::split
+                    : word == "none" ? rigid::Onset::none
+                                     : rigid::Onset::automatic;
+  }
+  const auto read = [&](const char* key, double& value, bool may_be_zero) {
+    const TomlValue* v = c.find(key);
+    if (!v) return;
+    value = number(*v, key);
+    if (!(may_be_zero ? value >= 0 : value > 0))
+      document_.fail(v->place,
+                     std::string(key) + (may_be_zero ? " must not be negative" : " must be positive"));
+  };
+  read("restitution", options.impact.restitution, true);
+  read("rest_speed", options.impact.rest_speed, false);
+  read("recovery_speed", options.hard.recovery_speed, true);
+  if (const TomlValue* v = c.find("aware")) options.hard.aware = boolean(*v, "aware");
+  read("stiffness", options.penalty.stiffness, false);
+  read("damping", options.penalty.damping, true);
+  read("slip_speed", options.penalty.slip_speed, false);
+  if (options.impact.restitution > 1)
+    document_.fail(c.find("restitution")->place, "restitution is more than 1", "1 returns all of the speed");
 }
 
 void RigidSceneReader::read_run() {
@@ -146,7 +193,7 @@ void RigidSceneReader::read_run() {
     scene_.double_precision = choice(*v, "precision", {"float", "double"}) == "double";
   if (const TomlValue* v = r.find("checkpoints")) scene_.checkpoints = read_checkpoints(*v);
   // dt is a parameter of the system: its default is that of the model.
-  signature_ = rigid::make_system<double>(scene_.model, {.onset = scene_.onset})->signature();
+  signature_ = rigid::make_system<double>(scene_.model, scene_.options)->signature();
 }
 
 std::size_t RigidSceneReader::joint(Place place, const std::string& name) const {

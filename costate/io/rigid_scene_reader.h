@@ -15,6 +15,7 @@ class RigidSceneReader : private SceneTables {
  private:
   // rigid_scene_reader.cpp
   void read_model();
+  void read_contact();
   void read_run();
   void read_start();
   void read_joint_values(const TomlValue& values, bool velocity);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ struct SceneVariable {
 
 struct SceneOptimize {
   std::vector<SceneVariable> variables;
-  std::string method = "adam";  // adam, lbfgs, gradient_descent
+  std::string method = "adam";  // adam, lbfgs, gradient_descent, cma_es
   int iterations = 30;
   double rate = 0.1, decay = 1;
   double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough
@@ -80,6 +81,8 @@ class SceneFunction {
   virtual const GradientReport& report() const = 0;  // of the latest gradient
   // Runs the scene and records it; `outcome`, where not null, is filled in.
   virtual Recording record(const std::vector<double>& x, SceneOutcome* outcome) = 0;
+  // Told now and then while a scene is recorded: steps done, of how many. May be empty.
+  std::function<void(std::int64_t done, std::int64_t steps)> on_recording;
   // <J v, w> against <v, J' w> of the physics, over everything it depends on.
   virtual check::Result dot_product(std::uint64_t seed) = 0;
   // For a check: how long its differences may be, in units of the scales, and how well they then agree with the gradient.

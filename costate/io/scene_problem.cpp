@@ -321,6 +321,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
     a.x0 = part.simulate(a).final_state;
     k = end;
     look(k);
+    if (this->on_recording) this->on_recording(k, scene_.steps);
   }
 
   std::size_t moving = 0;

@@ -30,11 +30,10 @@ Vec3<S> outer_vjp(const double (&bar)[6], const Vec3<S>& n) {
           two * b[2] * n.z + b[4] * n.x + b[3] * n.y};
 }
 
-// Whether contact changes a velocity r relative to a surface of normal n.
+// Whether contact changes a velocity r relative to a surface of normal n. Bodies neither stick nor let everything pass (check(model)).
 template <class S>
 bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
-  if (contact == Contact::none) return false;
-  return contact == Contact::sticky || contact == Contact::slip || dot(r, n) < S(0);
+  return contact == Contact::slip || dot(r, n) < S(0);
 }
 
 }  // namespace body_detail

@@ -59,28 +59,47 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
     limit[a] = Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
     shift[a] = Real(origin[static_cast<std::size_t>(a)] / dx + (taps_ == 3 ? 0.5 : 1.0));
   }
-  const std::int32_t materials = materials_;
+  // Keys of a piece first, in a loop that compilers turn into packs; then the counting, which none does.
+  constexpr std::int64_t kPiece = 1024;
+  const std::int32_t materials = materials_, blocks_b = blocks_b_, blocks_c = blocks_c_;
+  const auto keys = [&](std::int64_t begin, std::int64_t end, std::int32_t* key) {
+    std::int32_t outside = 0;
+    const Real to_cells = scale, shift_x = shift[0], shift_y = shift[1], shift_z = shift[2];
+    const Real limit_x = limit[0], limit_y = limit[1], limit_z = limit[2];
+    for (std::int64_t p = begin; p < end; ++p) {
+      // As the transfers compute it, to the last bit; written so that NaN is outside.
+      const auto block = [&](int a, Real shift_a, Real limit_a) {
+        const Real first = std::fma(x[p * D + a], to_cells, -shift_a);
+        const bool good = (first >= Real(0)) & (first < limit_a);
+        outside |= !good;
+        return std::int32_t(std::uint32_t(std::int32_t(good ? first : Real(0))) / kBlock);
+      };
+      std::int32_t pencil = block(0, shift_x, limit_x);
+      if constexpr (D == 3) pencil = pencil * blocks_b + block(1, shift_y, limit_y);
+      const std::int32_t last = D == 3 ? block(2, shift_z, limit_z) : block(1, shift_y, limit_y);
+      key[p] = pencil * materials * blocks_c + last;
+    }
+    if (materials > 1)
+      for (std::int64_t p = begin; p < end; ++p) key[p] += material[p] * blocks_c;
+    return outside != 0;
+  };
+  const auto first_outside = [&](std::int64_t p) {
+    for (;; ++p) {
+      for (int a = 0; a < D; ++a) {
+        const Real first = std::fma(x[p * D + a], scale, -shift[a]);
+        if (!(first >= Real(0) && first < limit[a])) return p;
+      }
+    }
+  };
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
     const auto chunk = static_cast<std::size_t>(begin / chunk_);
     std::int32_t* count = counts_.data() + static_cast<std::int64_t>(chunk) * keys_;
     std::fill(count, count + keys_, 0);
     outside_[chunk] = -1;
-    for (std::int64_t p = begin; p < end; ++p) {
-      std::int32_t block[D];
-      bool inside = true;
-      for (int a = 0; a < D; ++a) {
-        // As the transfers compute it, to the last bit; written so that NaN is outside.
-        const Real first = std::fma(x[p * D + a], scale, -shift[a]);
-        const bool good = first >= Real(0) && first < limit[a];
-        inside &= good;
-        block[a] = std::int32_t(std::uint32_t(std::int32_t(good ? first : Real(0))) / kBlock);
-      }
-      if (!inside && outside_[chunk] < 0) outside_[chunk] = p;
-      const std::int32_t pencil = D == 3 ? block[0] * blocks_b_ + block[1] : block[0];
-      const std::int32_t key =
-          (pencil * materials + (materials == 1 ? 0 : material[p])) * blocks_c_ + block[D - 1];
-      key_[static_cast<std::size_t>(p)] = key;
-      ++count[key];
+    for (std::int64_t piece = begin; piece < end; piece += kPiece) {
+      const std::int64_t piece_end = std::min(piece + kPiece, end);
+      if (keys(piece, piece_end, key_.data()) && outside_[chunk] < 0) outside_[chunk] = first_outside(piece);
+      for (std::int64_t p = piece; p < piece_end; ++p) ++count[key_[static_cast<std::size_t>(p)]];
     }
   });
   for (std::int64_t p : outside_) {

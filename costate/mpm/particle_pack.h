@@ -194,12 +194,12 @@ class ParticlePacks {
     using Rows = typename Transfer<Mode, D, kTaps>::Rows;
     for (int l = 0; l < at.count;) {
       const std::int64_t cell = offset[l];
-      Rows rows = Rows::load(In{grid.v, grid.d} + cell, c_.strides);
+      Rows rows = Rows::zero();
       do {
         meanwhile(l);
         Transfer<Mode, D, kTaps>::scatter(slice(records, l), A, Q, rows);
       } while (++l < at.count && offset[l] == cell);
-      rows.store(grid + cell, c_.strides);
+      rows.add_to(grid + cell, c_.strides);
     }
   }
 
@@ -209,7 +209,8 @@ class ParticlePacks {
   }
   COSTATE_INLINE static void put(Out records, int place, const Lanes& a, const Lanes& b, const Lanes& c,
                                  const Lanes& d) {
-    const auto put_plain = [&](Real* to, const Plain& pa, const Plain& pb, const Plain& pc, const Plain& pd) {
+    const auto put_plain = [&](Real* to, const Plain& pa, const Plain& pb, const Plain& pc,
+                               const Plain& pd) COSTATE_INLINE_LAMBDA {
       Plain four[4] = {pa, pb, pc, pd};
       write_four([&](int l) { return to + l * Record::size + place; }, kWidth, four);
     };
@@ -252,40 +253,41 @@ class ParticlePacks {
   COSTATE_INLINE void write_stencil(const Chosen& at, Out records, std::int64_t (&offset)[kWidth]) const {
     Lanes x[D];
     read(x_, layout_.x, at, x);
-    Spline<Lanes> s[D];
-    alignas(64) Real cells[D][kWidth];
+    std::int64_t begin[kWidth] = {};
     for (int a = 0; a < D; ++a) {
       const Plain place = fma(primal(x[a]), Plain(c_.inverse_dx), Plain(-c_.shift[a])), cell = floor(place);
-      cell.store(cells[a]);
+      const std::int64_t stride = a == D - 1 ? 4 : a == 0 ? c_.strides.first : c_.strides.second;
+      alignas(64) Real cells[kWidth];
+      cell.store(cells);
+      for (int l = 0; l < kWidth; ++l) begin[l] += std::int64_t(cells[l]) * stride;
       const Plain f = place - cell + Plain(Real(kFirstNodeShift<kTaps>));
       if constexpr (Mode::kTangent)
-        s[a] = spline<kTaps>(Lanes(f, Plain(c_.inverse_dx) * x[a].d[0]));
+        write_axis<kSlopes>(a, Lanes(f, Plain(c_.inverse_dx) * x[a].d[0]), records);
       else
-        s[a] = spline<kTaps>(f);
+        write_axis<kSlopes>(a, f, records);
     }
-    for (int l = 0; l < kWidth; ++l) {
-      offset[l] = std::int64_t(cells[0][l]) * c_.strides.first + 4 * std::int64_t(cells[D - 1][l]);
-      if constexpr (D == 3) offset[l] += std::int64_t(cells[1][l]) * c_.strides.second;
-    }
-    const auto put_four = [&](int place, const Lanes(&four)[4]) {
+    for (int l = 0; l < kWidth; ++l) offset[l] = begin[l];
+  }
+  template <bool kSlopes>
+  COSTATE_INLINE static void write_axis(int axis, const Lanes& f, Out records) {
+    const bool first = axis == 0, last = axis == D - 1;
+    const auto put_four = [&](int place, const Lanes(&four)[4]) COSTATE_INLINE_LAMBDA {
       put(records, place, four[0], four[1], four[2], four[3]);
     };
-    const auto put_axis = [&](const Spline<Lanes>& axis, int w, int wd, int slope, int offsets) {
-      Lanes d[4], weighted[4];
-      for (int k = 0; k < 4; ++k) {
-        d[k] = Lanes(Plain(Real(k))) - axis.f;
-        weighted[k] = axis.w[k] * d[k];
-      }
-      put_four(w, axis.w);
-      if (wd >= 0) put_four(wd, weighted);
-      if (offsets >= 0) put_four(offsets, d);
-      if constexpr (kSlopes) put_four(slope, axis.slope);
-    };
-    put_axis(s[D - 1], Record::w_last, -1, Record::slope_last, Record::d_last);
-    put_axis(s[0], Record::w_first, Record::wd_first, Record::slope_first, kSlopes ? Record::d_first : -1);
-    if constexpr (D == 3)
-      put_axis(s[1], Record::w_second, Record::wd_second, Record::slope_second,
-               kSlopes ? Record::d_second : -1);
+    Lanes w[4], d[4];
+    spline_weights<kTaps>(f, w);
+    for (int k = 0; k < 4; ++k) d[k] = Lanes(Plain(Real(k))) - f;
+    put_four(last ? Record::w_last : first ? Record::w_first : Record::w_second, w);
+    if (last || kSlopes) put_four(last ? Record::d_last : first ? Record::d_first : Record::d_second, d);
+    if (!last) {
+      for (int k = 0; k < 4; ++k) w[k] = w[k] * d[k];
+      put_four(first ? Record::wd_first : Record::wd_second, w);
+    }
+    if constexpr (kSlopes) {
+      Lanes slope[4];
+      spline_slopes<kTaps>(f, slope);
+      put_four(last ? Record::slope_last : first ? Record::slope_first : Record::slope_second, slope);
+    }
   }
 
   // Q and A of the scatter. Returns the mass.

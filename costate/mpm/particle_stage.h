@@ -54,6 +54,7 @@ class ParticleStage : ParticlePacks<Mode, D, kTaps> {
     const Out records{values, Mode::kTangent ? tangents : nullptr};
     const Out answers{answer, Mode::kTangent ? answer_dot : nullptr};
     const Real scale = Real(kInverseMoment<kTaps>) * c_.inverse_dx;
+    const Plain cells(primal(dt_) * c_.inverse_dx), limit(c_.courant);
     this->for_packs(pencil, [&](const Chosen& at) {
       std::int64_t offset[kWidth];
       Lanes x[D], v[D], C[D * D];
@@ -70,12 +71,7 @@ class ParticleStage : ParticlePacks<Mode, D, kTaps> {
         } while (++l < at.count && offset[l] == cell);
       }
       this->read_answer(answers, at.count, Gathered::V, v);
-      Plain way(0);
-      for (int a = 0; a < D; ++a) {
-        x[a] = x[a] + Lanes(this->lanes_of_number(dt_)) * v[a];
-        const Plain speed = abs(primal(v[a]));
-        way = select(speed > way, speed, way);
-      }
+      for (int a = 0; a < D; ++a) x[a] = x[a] + Lanes(this->lanes_of_number(dt_)) * v[a];
       for (int b = 0; b < D; ++b) {
         Lanes column[D];
         this->read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
@@ -84,8 +80,9 @@ class ParticleStage : ParticlePacks<Mode, D, kTaps> {
       this->write(y, layout_.x, at, x);
       this->write(y, layout_.v, at, v);
       scatter_lanes<Mode, D * D>(y + layout_.C, at.index, at.count, C);
-      way = way * Plain(primal(dt_) * c_.inverse_dx);
-      too_fast = std::min(too_fast, this->first_where(at, !(way <= Plain(c_.courant))));
+      auto slow = abs(primal(v[0])) * cells <= limit;  // false where it is not a number
+      for (int a = 1; a < D; ++a) slow = slow & (abs(primal(v[a])) * cells <= limit);
+      too_fast = std::min(too_fast, this->first_where(at, !slow));
     });
     return too_fast;
   }

@@ -18,40 +18,40 @@ inline constexpr double kFirstNodeShift = kTaps == 3 ? 0.5 : 1.0;  // base = flo
 template <int kTaps>
 inline constexpr double kInverseMoment = kTaps == 3 ? 4.0 : 3.0;
 
-template <class S>
-struct Spline {
-  S f, w[4], slope[4];
-};
-
 template <int kTaps, class S>
-COSTATE_INLINE Spline<S> spline(const S& f) {
+COSTATE_INLINE void spline_weights(const S& f, S (&w)[4]) {
   using T = value_t<S>;
-  const S half(T(0.5)), one(1);
-  Spline<S> r;
-  r.f = f;
-  const S t = f - one;
+  const S half(T(0.5)), one(1), t = f - one;
   if constexpr (kTaps == 3) {
     const S a = S(T(1.5)) - f, b = f - half;
-    r.w[0] = half * a * a;
-    r.w[1] = S(T(0.75)) - t * t;
-    r.w[2] = half * b * b;
-    r.w[3] = S(0);
-    r.slope[0] = -a;
-    r.slope[1] = S(T(-2)) * t;
-    r.slope[2] = b;
-    r.slope[3] = S(0);
+    w[0] = half * a * a;
+    w[1] = S(T(0.75)) - t * t;
+    w[2] = half * b * b;
+    w[3] = S(0);
   } else {
     const S sixth(T(1.0 / 6)), u = one - t, three(T(3));
-    r.w[0] = sixth * u * u * u;
-    r.w[1] = sixth * (three * t * t * t - S(T(6)) * t * t + S(T(4)));
-    r.w[2] = sixth * (three * (t + t * t - t * t * t) + one);
-    r.w[3] = sixth * t * t * t;
-    r.slope[0] = -half * u * u;
-    r.slope[1] = S(T(1.5)) * t * t - S(T(2)) * t;
-    r.slope[2] = t + half - S(T(1.5)) * t * t;
-    r.slope[3] = half * t * t;
+    w[0] = sixth * u * u * u;
+    w[1] = sixth * (three * t * t * t - S(T(6)) * t * t + S(T(4)));
+    w[2] = sixth * (three * (t + t * t - t * t * t) + one);
+    w[3] = sixth * t * t * t;
   }
-  return r;
+}
+template <int kTaps, class S>
+COSTATE_INLINE void spline_slopes(const S& f, S (&slope)[4]) {
+  using T = value_t<S>;
+  const S half(T(0.5)), one(1), t = f - one;
+  if constexpr (kTaps == 3) {
+    slope[0] = f - S(T(1.5));
+    slope[1] = S(T(-2)) * t;
+    slope[2] = f - half;
+    slope[3] = S(0);
+  } else {
+    const S u = one - t;
+    slope[0] = -half * u * u;
+    slope[1] = S(T(1.5)) * t * t - S(T(2)) * t;
+    slope[2] = t + half - S(T(1.5)) * t * t;
+    slope[3] = half * t * t;
+  }
 }
 
 }  // namespace costate::mpm

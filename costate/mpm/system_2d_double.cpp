@@ -1,4 +1,6 @@
-#include "costate/mpm/system_stages.h"
+#include "costate/mpm/system_setup.h"
+#include "costate/mpm/system_step.h"
+#include "costate/mpm/system_vjp.h"
 
 namespace costate::mpm {
 

@@ -1,4 +1,4 @@
-// The free bodies of a MaterialPoints system: from the state to the stages of body_stage.h and back. Part of system_stages.h.
+// The free bodies of a MaterialPoints system: from the state to the stages of body_stage.h and back.
 #pragma once
 
 #include "costate/mpm/system_stages.h"

@@ -83,13 +83,21 @@ struct Transfer {
       }
       return r;
     }
-    COSTATE_INLINE void store(Out grid, const RowStrides& strides) const {
+    static COSTATE_INLINE Rows zero() {
+      Rows r;
+      for (Row& row : r.e) row = Row(Real(0));
+      return r;
+    }
+    // The grid is read here and not before the particles: by now what the cell before has stored, which overlaps this, has reached the cache.
+    COSTATE_INLINE void add_to(Out grid, const RowStrides& strides) const {
+      const auto add = [&](std::int64_t at, const Row& row) {
+        store_row<Mode>(grid, at, load_row<Mode>(In{grid.v, grid.d}, at) + row);
+      };
       for (int i = 0; i < kTaps; ++i) {
         if constexpr (D == 2)
-          store_row<Mode>(grid, i * strides.first, e[i]);
+          add(i * strides.first, e[i]);
         else
-          for (int j = 0; j < kTaps; ++j)
-            store_row<Mode>(grid, i * strides.first + j * strides.second, e[i * kTaps + j]);
+          for (int j = 0; j < kTaps; ++j) add(i * strides.first + j * strides.second, e[i * kTaps + j]);
       }
     }
   };

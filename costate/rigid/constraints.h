@@ -74,6 +74,7 @@ struct Constraints {
   std::size_t all_geoms = 0, all_bodies = 0;
   ContactModel contact = ContactModel::convex;
   double rest_speed = 0;  // of impacts
+  HardOptions hard;
   bool elliptic = false;  // cones
   double impratio = 1;
   bool permanent = false;  // some row is always in play
@@ -85,7 +86,13 @@ struct Constraints {
 
   bool refsafe = true;
   int iterations = 100;
+  bool conjugate_gradients = false;  // constraint_solver.h
 };
+
+// Contacts are rows of the convex problem.
+inline bool soft_contacts(const Constraints& cons) {
+  return (cons.contact == ContactModel::convex || cons.contact == ContactModel::event) && !cons.pairs.empty();
+}
 
 Constraints make_constraints(const Model& model, const Tree& tree);
 

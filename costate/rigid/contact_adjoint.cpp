@@ -126,17 +126,6 @@ geometry::ContactPoint<S> point_vjp(const Tree& tree, const TouchingPair& pair, 
   return bar;
 }
 
-// Motion of each body under a alone.
-template <class S>
-void body_motions(const Tree& tree, const S* a, const Data<S>& d, std::vector<Motion<S>>& out) {
-  out[0] = Motion<S>::zero();
-  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
-    const TreeBody& body = tree.bodies[i];
-    out[i] = out[static_cast<std::size_t>(body.parent)];
-    if (body.dof_begin < body.dof_end) out[i] += combine(d, body.dof_begin, body.dof_end - body.dof_begin, a);
-  }
-}
-
 // Cotangents of the dofs' motions, and of v.
 template <class S>
 void dofs_vjp(const Tree& tree, const S* nu, const S* a, const S* v, S* v_bar, Data<S>& d,
@@ -220,9 +209,10 @@ void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q
       point_bars[slot] = point_vjp(tree, pair, pair.geoms.condim, rows, contact.points[at],
                                    contact.frames[at], p, q, d, contact);
     }
-    geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one],
-                          contact.shapes[two], contact_margin(tree, pair.geoms, p), point_bars,
-                          contact.shape_bars[one], contact.shape_bars[two]);
+    geometry::collide_vjp(
+        tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one], contact.shapes[two],
+        contact_margin(tree, pair.geoms, p) + contact.slack[static_cast<std::size_t>(index)], point_bars,
+        contact.shape_bars[one], contact.shape_bars[two]);
     contact_parameters_vjp(tree, pair.geoms, p, par_bar, wanted, bar.p);
     margin_vjp(tree, pair, margin_bar, wanted, bar.p);
   }

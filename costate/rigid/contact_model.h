@@ -3,15 +3,16 @@
 //   convex    MuJoCo's soft contact: part of the convex problem of the constraints (constraints.h)
 //   event     rigid: bodies exchange an impulse at the moment they meet (impact.h); what comes to rest stays in a convex contact
 //   penalty   springs and dampers with smoothed Coulomb friction (contact_penalty.h)
+//   hard      rigid: complementarity and Coulomb's cone at the level of velocities, once a step (hard_contact.h)
 //
 // docs/contact_models.md says which one is for which question.
 #pragma once
 
 namespace costate::rigid {
 
-enum class ContactModel { convex, event, penalty };
+enum class ContactModel { convex, event, penalty, hard };
 
-// Of `event`. restitution is where each "geom/<name>/restitution" starts: of two geoms the larger one counts, as with friction.
+// Of `event` and `hard`. restitution is where each "geom/<name>/restitution" starts: of two geoms the larger one counts, as with friction.
 struct ImpactOptions {
   double restitution = 0;    // of the normal velocity
   double rest_speed = 0.05;  // m/s; what would rebound more slowly stays in contact
@@ -22,6 +23,13 @@ struct PenaltyOptions {
   double stiffness = 1e4;    // N/m
   double damping = 0;        // s/m: the factor 1 + damping * (speed of approach) of the force
   double slip_speed = 1e-3;  // m/s, at which friction has 0.7 of its full force
+};
+
+// Of `hard`.
+struct HardOptions {
+  double recovery_speed = 0.1;  // m/s, at most, with which bodies that overlap are driven apart
+  // Reverse mode sees a contact at rest as open where leaving it would lower the loss: a way out of rest, where the derivative itself is zero.
+  bool aware = false;
 };
 
 }  // namespace costate::rigid

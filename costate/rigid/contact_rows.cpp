@@ -4,6 +4,7 @@
 #include "costate/geometry/contact_frame.h"
 #include "costate/rigid/contact_jacobian.h"
 #include "costate/rigid/contact_mixing.h"
+#include "costate/rigid/impact_law.h"
 
 namespace costate::rigid {
 namespace {
@@ -68,11 +69,31 @@ bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const Con
 
 // Some point of the pair is in play however far apart the shapes are.
 template <class S>
-bool held(const TouchingPair& pair, const ContactData<S>& c) {
+bool kept(const TouchingPair& pair, const ContactData<S>& c) {
   for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
     if (any(c.modes[static_cast<std::size_t>(k)] > S(0))) return true;
   }
   return false;
+}
+
+// How far the surface of the second shape can move towards the first within h.
+template <class S>
+S way_within(const Tree& tree, const TouchingPair& pair, const S* p, const S* q, const S& h,
+             const ContactData<S>& c) {
+  const auto one = static_cast<std::size_t>(pair.first_body),
+             two = static_cast<std::size_t>(pair.second_body),
+             shape = static_cast<std::size_t>(pair.geoms.second);
+  const auto velocity = [&](std::size_t body) {
+    const Vec3<S> x = c.shapes[shape].x - root_origin(tree, p, q, tree.bodies[body].root);
+    return c.motion[body].v + cross(c.motion[body].w, x);
+  };
+  const Vec3<S> u = velocity(two) - velocity(one), w = c.motion[two].w - c.motion[one].w;
+  const auto length = [](const Vec3<S>& x) {
+    const S square = held(dot(x, x));
+    const mask_t<S> moves = square > S(0);
+    return select(moves, sqrt(select(moves, square, S(1))), S(0));
+  };
+  return held(h) * (length(u) + held(c.reach[shape]) * length(w));
 }
 
 // The rows of one contact point.
@@ -107,30 +128,62 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
   }
 }
 
-}  // namespace
-
 template <class S>
-void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
-                    ContactData<S>& c) {
+void find_points(const Tree& tree, const Constraints& cons, const S* p, ContactData<S>& c) {
   c.touching.clear();
-  place_shapes(tree, cons, p, q, d, c);
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
-    const S margin = contact_margin(tree, pair.geoms, p);
-    if (!held(pair, c) && !maybe_near(pair, first == GeomType::plane, margin, c)) continue;
+    const S margin = contact_margin(tree, pair.geoms, p), reach = margin + c.slack[i];
+    if (!kept(pair, c) && !maybe_near(pair, first == GeomType::plane, reach, c)) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
-    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], reach, points);
     bool touches = false;
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const auto at = static_cast<std::size_t>(pair.point + slot);
-      if (!any(point_in_play(c.modes[at], points[slot].dist - margin))) continue;
+      if (!any(point_in_play(c.modes[at], points[slot].dist - reach))) continue;
       touches = true;
       c.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
     }
     if (touches) c.touching.push_back(int(i));
+  }
+}
+
+}  // namespace
+
+template <class S>
+void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                    ContactData<S>& c) {
+  place_shapes(tree, cons, p, q, d, c);
+  find_points(tree, cons, p, c);
+}
+
+template <class S>
+void near_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S& h,
+                 const Data<S>& d, ContactData<S>& c) {
+  place_shapes(tree, cons, p, q, d, c);
+  body_motions(tree, v, d, c.motion);
+  for (std::size_t i = 0; i < cons.pairs.size(); ++i)
+    c.slack[i] = S(value_t<S>(2)) * way_within(tree, cons.pairs[i], p, q, h, c);
+  find_points(tree, cons, p, c);
+}
+
+template <class S>
+void listed_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                   ContactData<S>& c) {
+  place_shapes(tree, cons, p, q, d, c);
+  for (const int index : c.touching) {
+    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const auto one = static_cast<std::size_t>(pair.geoms.first),
+               two = static_cast<std::size_t>(pair.geoms.second);
+    geometry::ContactPoint<S>* points = c.points.data() + pair.point;
+    geometry::collide(tree.geoms[one].type, tree.geoms[two].type, c.shapes[one], c.shapes[two],
+                      contact_margin(tree, pair.geoms, p) + c.slack[static_cast<std::size_t>(index)], points);
+    for (int slot = 0; slot < pair.geoms.slots; ++slot)
+      c.frames[static_cast<std::size_t>(pair.point + slot)] =
+          geometry::contact_frame(points[slot].normal, points[slot].tangent);
   }
 }
 
@@ -178,6 +231,10 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
                              ConstraintData<S>&);                                                           \
   template void contact_points(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,         \
                                ContactData<S>&);                                                            \
+  template void near_points(const Tree&, const Constraints&, const S*, const S*, const S*, const S&,        \
+                            const Data<S>&, ContactData<S>&);                                               \
+  template void listed_points(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,          \
+                              ContactData<S>&);                                                             \
   template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
                              ContactData<S>&, S*);
 COSTATE_INSTANTIATE(double)

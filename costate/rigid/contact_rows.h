@@ -20,7 +20,7 @@
 #include "costate/geometry/collide.h"
 #include "costate/rigid/constraints.h"
 #include "costate/rigid/contact_law.h"
-#include "costate/rigid/data.h"
+#include "costate/rigid/rnea.h"
 
 namespace costate::rigid {
 
@@ -47,6 +47,7 @@ struct ContactData {
         points(static_cast<std::size_t>(cons.points)),
         frames(points.size()),
         modes(points.size(), S(0)),
+        slack(cons.pairs.size(), S(0)),
         shape_bars(shapes.size()),
         by_nu(cons.pairs.empty() ? 0 : cons.all_bodies),
         by_a(by_nu.size()),
@@ -63,7 +64,9 @@ struct ContactData {
   std::vector<S> reach;                    // radii of bounding spheres
   std::vector<geometry::ContactPoint<S>> points;
   std::vector<Mat3<S>> frames;
-  std::vector<S> modes;       // of each point: > 0 in play, < 0 not, 0 as its distance says
+  std::vector<S> modes;  // of each point: > 0 in play, < 0 not, 0 as its distance says
+  std::vector<S>
+      slack;  // of each pair: its points count from that far beyond the margin on (near_points; else 0)
   std::vector<int> touching;  // pairs with a point in play in some world
 
   // The transpose: cotangents of one pair's points and of all shapes; wrenches on bodies whose product with a dof's nu, a and v is the cotangent of its
@@ -85,6 +88,27 @@ COSTATE_INLINE mask_t<S> point_in_play(const S& mode, const S& r) {
 template <class S>
 void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
                     ContactData<S>& c);
+
+// The same with all points that bodies moving with v may close within h, twice as far to be safe. Fills c.slack.
+template <class S>
+void near_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S& h,
+                 const Data<S>& d, ContactData<S>& c);
+
+// Points and frames of the pairs in c.touching, with the slack they have.
+template <class S>
+void listed_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
+                   ContactData<S>& c);
+
+// Motion of each body under the velocities (or accelerations) a alone.
+template <class S>
+void body_motions(const Tree& tree, const S* a, const Data<S>& d, std::vector<Motion<S>>& out) {
+  out[0] = Motion<S>::zero();
+  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
+    const TreeBody& body = tree.bodies[i];
+    out[i] = out[static_cast<std::size_t>(body.parent)];
+    if (body.dof_begin < body.dof_end) out[i] += combine(d, body.dof_begin, body.dof_end - body.dof_begin, a);
+  }
+}
 
 // r = dist - margin of every contact point of a state; kFar where the bounding spheres are far from each other. Needs kinematics.
 template <class S>

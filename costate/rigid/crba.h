@@ -15,7 +15,7 @@
 namespace costate::rigid {
 
 template <class S>
-void crba(const Tree& tree, const S* p, Data<S>& d) {
+void crba(const Tree& tree, const S* p, S* M, Data<S>& d) {
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) d.composite[i] = d.inertia[i];
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
@@ -23,7 +23,7 @@ void crba(const Tree& tree, const S* p, Data<S>& d) {
     for (int k = body.dof_begin; k < body.dof_end; ++k) {
       const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
       const Force<S> F = d.composite[i] * d.axis[static_cast<std::size_t>(k)];
-      S* row = d.M.data() + dof.row;
+      S* row = M + dof.row;
       row[0] = dot(d.axis[static_cast<std::size_t>(k)], F) +
                p[tree.joints[static_cast<std::size_t>(dof.joint)].p.armature];
       int ancestor = dof.parent;
@@ -33,6 +33,11 @@ void crba(const Tree& tree, const S* p, Data<S>& d) {
       }
     }
   }
+}
+
+template <class S>
+void crba(const Tree& tree, const S* p, Data<S>& d) {
+  crba(tree, p, d.M.data(), d);
 }
 
 // M -> L (below the diagonal) and 1/D. `dofs` says which rows and entries there are: the tree's, or those of a matrix with

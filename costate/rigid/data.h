@@ -9,6 +9,31 @@
 
 namespace costate::rigid {
 
+// Numbers in memory of their own, or where a rollout keeps what a step leaves to its transpose.
+template <class S>
+class Placed {
+ public:
+  explicit Placed(std::size_t size) : own_(size), at_(own_.data()) {}
+  Placed(const Placed&) = delete;
+  Placed& operator=(const Placed&) = delete;
+
+  std::size_t size() const { return own_.size(); }
+  S* data() { return at_; }
+  const S* data() const { return at_; }
+  S* begin() { return at_; }
+  const S* begin() const { return at_; }
+  S* end() { return at_ + own_.size(); }
+  const S* end() const { return at_ + own_.size(); }
+  S& operator[](std::size_t i) { return at_[i]; }
+  const S& operator[](std::size_t i) const { return at_[i]; }
+  void lie_here() { at_ = own_.data(); }
+  void lie_at(S* memory) { at_ = memory; }
+
+ private:
+  std::vector<S> own_;
+  S* at_;
+};
+
 template <class S>
 struct Data {
   explicit Data(const Tree& t)
@@ -27,9 +52,9 @@ struct Data {
         bias(t.dofs.size()),
         composite(t.bodies.size()),
         M(static_cast<std::size_t>(t.entries)),
-        other_M(M.size()),
         inverse_D(t.dofs.size()),
         tendon_length(t.tendons.size()),
+        tendon_J(static_cast<std::size_t>(t.tendon_entries)),
         applied(t.bodies.size()),
         tau_act(t.dofs.size()),
         tau(t.dofs.size()),
@@ -49,7 +74,9 @@ struct Data {
         difference(t.dofs.size()),
         unused(t.dofs.size()),
         tau_act_bar(t.dofs.size()),
-        slope_bar(t.actuators.size()) {}
+        slope_bar(t.actuators.size()),
+        tendon_length_bar(t.tendons.size()),
+        tendon_J_bar(tendon_J.size()) {}
 
   // kinematics: pose of each body about its tree's origin; frames of joints before they move; the motion S of each dof
   std::vector<Quat<S>> quat;
@@ -69,14 +96,16 @@ struct Data {
 
   // crba, ltdl
   std::vector<Inertia<S>> composite;
-  std::vector<S> M, other_M, inverse_D;
+  Placed<S> M, inverse_D;
 
-  // transmissions and forces: lengths of tendons, wrenches that actuators put on bodies
-  std::vector<S> tendon_length;
+  // transmissions and forces: lengths of tendons and their Jacobians, wrenches that actuators put on bodies
+  std::vector<S> tendon_length, tendon_J;
   std::vector<Force<S>> applied;
 
   // forces and accelerations of the dofs
-  std::vector<S> tau_act, tau, qacc, act_dot;
+  std::vector<S> tau_act, tau;
+  Placed<S> qacc;
+  std::vector<S> act_dot;
 
   // rnea_vjp: virtual velocity w of each body (J lambda), cotangents of v, a, w, summed over the subtree; external wrenches
   // on the pose; lambda; cotangents of the actuators' forces on dofs and of their slopes
@@ -85,6 +114,7 @@ struct Data {
   std::vector<Force<S>> axis_bar;  // external cotangent of S, per dof
   std::vector<char> has_sums;      // bodies to whose sums something was added
   std::vector<S> lambda, minus_lambda, zeros, difference, unused, tau_act_bar, slope_bar;
+  std::vector<S> tendon_length_bar, tendon_J_bar;
 };
 
 template <class S>

@@ -2,28 +2,12 @@
 
 #include "costate/geometry/contact_frame.h"
 #include "costate/rigid/contact_jacobian.h"
-#include "costate/rigid/contact_mixing.h"
 #include "costate/rigid/crba.h"
 #include "costate/rigid/integrate.h"
+#include "costate/rigid/restitution.h"
 
 namespace costate::rigid {
 namespace {
-
-// Where the restitution of two geoms lies: one parameter, or two of which the larger counts.
-struct RestitutionSource {
-  int first, second;
-};
-RestitutionSource restitution_source(const Tree& tree, const GeomPair& g) {
-  const int one = tree.geoms[static_cast<std::size_t>(g.first)].p.restitution,
-            two = tree.geoms[static_cast<std::size_t>(g.second)].p.restitution;
-  if (g.pair >= 0) return {tree.p.pairs[static_cast<std::size_t>(g.pair)].restitution, kAbsent};
-  if (g.chosen) return {g.chosen == 1 ? one : two, kAbsent};
-  return {one, two};
-}
-template <class S>
-S first_share(const RestitutionSource& from, const S* p) {
-  return from.second < 0 ? S(1) : share_of_max(p[from.first], p[from.second]);
-}
 
 // The impulse at one contact point.
 template <class S>
@@ -52,10 +36,7 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
   }
   ContactParameters<S> par;
   contact_parameters(tree, pair.geoms, p, par);
-  const RestitutionSource from = restitution_source(tree, pair.geoms);
-  const S share = first_share(from, p);
-  out.restitution = p[from.first] * share;
-  if (from.second >= 0) out.restitution += (S(1) - share) * p[from.second];
+  out.restitution = restitution_of(tree, pair.geoms, p);
 
   const S normal = out.w[0], rebound = select(normal < S(0), -(out.restitution * normal), normal);
   out.rests = here & (rebound < S(T(cons.rest_speed)));
@@ -185,10 +166,7 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
     add_impulse(g, minus_Z, c, w.nu.data());
     for (int k = 0; k < tree.nv; ++k) w.nu[static_cast<std::size_t>(k)] += select(point.hit, v_bar[k], S(0));
     const S e_bar = select(point.hit & !point.rests, -(point.w[0] * rows.g[0]), S(0));
-    const RestitutionSource from = restitution_source(tree, pair.geoms);
-    const S share = first_share(from, p);
-    if (wanted(from.first)) p_bar[from.first] += share * e_bar;
-    if (wanted(from.second)) p_bar[from.second] += (S(1) - share) * e_bar;
+    restitution_vjp(tree, pair.geoms, p, e_bar, wanted, p_bar);
   });
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.change.data());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.nu.data());

@@ -120,26 +120,98 @@ void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Qua
   }
 }
 
+// The pose of a body: its parent's, displaced. Its joints then move it.
 template <class S>
-void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d) {
+COSTATE_INLINE void enter_body(const TreeBody& body, const S* p, const Data<S>& d, Quat<S>& quat,
+                               Vec3<S>& x) {
+  quat = Quat<S>::identity();
+  x = Vec3<S>::zero();
+  if (body.parent == 0) {
+    if (!body.placed) quat = quat_at(p + body.p.quat);
+    return;
+  }
+  const auto parent = static_cast<std::size_t>(body.parent);
+  x = d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
+  quat = d.quat[parent] * quat_at(p + body.p.quat);
+}
+
+// Quaternion and position behind each joint: with them the transpose finds everything again without a sine.
+inline constexpr int kPose = 7;
+inline int poses_size(const Tree& tree) { return kPose * static_cast<int>(tree.joints.size()); }
+
+// poses: where they are kept, or null.
+template <class S>
+void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d, S* poses = nullptr) {
   d.quat[0] = Quat<S>::identity();
   d.R[0] = Mat3<S>::identity();
   d.x[0] = Vec3<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    const auto parent = static_cast<std::size_t>(body.parent);
-    Quat<S> quat = Quat<S>::identity();
-    Vec3<S> x = Vec3<S>::zero();
-    if (body.parent == 0) {
-      if (!body.placed) quat = quat_at(p + body.p.quat);
-    } else {
-      x = d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
-      quat = d.quat[parent] * quat_at(p + body.p.quat);
-    }
-    for (int j = body.joint_begin; j < body.joint_end; ++j)
+    Quat<S> quat;
+    Vec3<S> x;
+    enter_body(body, p, d, quat, x);
+    for (int j = body.joint_begin; j < body.joint_end; ++j) {
       joint_kinematics(tree.joints[static_cast<std::size_t>(j)], j, p, q, quat, x, d);
+      if (!poses) continue;
+      S* pose = poses + kPose * j;
+      pose[0] = quat.w, pose[1] = quat.x, pose[2] = quat.y, pose[3] = quat.z;
+      pose[4] = x.x, pose[5] = x.y, pose[6] = x.z;
+    }
     d.quat[i] = quat;
     d.R[i] = to_matrix(quat);
+    d.x[i] = x;
+  }
+}
+
+// The same from the poses, but for what only cotangents of frames need (d.before, d.anchor). A joint does not turn its own axis and does not
+// move its own anchor, so both follow from the pose behind it.
+template <class S>
+void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d) {
+  d.quat[0] = Quat<S>::identity();
+  d.R[0] = Mat3<S>::identity();
+  d.x[0] = Vec3<S>::zero();
+  for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
+    const TreeBody& body = tree.bodies[i];
+    Quat<S> quat;
+    Vec3<S> x;
+    Mat3<S> R;
+    if (body.joint_begin == body.joint_end) {
+      enter_body(body, p, d, quat, x);
+      R = to_matrix(quat);
+    }
+    for (int j = body.joint_begin; j < body.joint_end; ++j) {
+      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+      const auto dof = static_cast<std::size_t>(joint.dof);
+      quat = quat_at(poses + kPose * j);
+      x = vec3_at(poses + kPose * j + 4);
+      R = to_matrix(quat);
+      switch (joint.type) {
+        case JointType::free:
+          for (int k = 0; k < 3; ++k) {
+            Vec3<S> e = Vec3<S>::zero();
+            e[k] = S(1);
+            d.axis[dof + static_cast<std::size_t>(k)] = {Vec3<S>::zero(), e};
+            d.axis[dof + 3 + static_cast<std::size_t>(k)] = {R.column(k), Vec3<S>::zero()};
+          }
+          break;
+        case JointType::ball: {
+          const Vec3<S> anchor = x + R * vec3_at(p + joint.p.pos);
+          for (int k = 0; k < 3; ++k)
+            d.axis[dof + static_cast<std::size_t>(k)] = {R.column(k), cross(anchor, R.column(k))};
+          break;
+        }
+        case JointType::hinge: {
+          const Vec3<S> anchor = x + R * vec3_at(p + joint.p.pos), axis = R * vec3_at(p + joint.p.axis);
+          d.axis[dof] = {axis, cross(anchor, axis)};
+          break;
+        }
+        case JointType::slide:
+          d.axis[dof] = {Vec3<S>::zero(), R * vec3_at(p + joint.p.axis)};
+          break;
+      }
+    }
+    d.quat[i] = quat;
+    d.R[i] = R;
     d.x[i] = x;
   }
 }

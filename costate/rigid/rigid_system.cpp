@@ -42,8 +42,6 @@ void refuse_unsupported(const Model& model) {
     if (a.reference_site >= 0) throw Error("actuator \"" + a.name + "\": a reference site is not simulated");
   }
   for (const Tendon& t : model.tendons) {
-    if (t.type != TendonType::fixed)
-      throw Error("tendon \"" + t.name + "\": spatial tendons are not simulated");
     if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
     if (t.actuator_force_limited)
       throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
@@ -66,8 +64,14 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.applied_forces = options.applied_forces;
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
-  const bool cut = options.onset == Onset::split || options.contact == ContactModel::event;
-  s.split = cut && s.constraints.points > 0;
+  s.constraints.hard = options.hard;
+  const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
+  const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
+  s.split = cut && !s.hard() && s.constraints.points > 0;
+  if (s.hard() && s.integrator == Integrator::rk4)
+    throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
+                 {},
+                 "use Euler or implicitfast"});
   switch (s.integrator) {
     case Integrator::euler:
       s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
@@ -79,6 +83,10 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       s.implicit = Implicit::damping_and_actuators;
       if (has_fluid(model))
         throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
+      if (s.hard() && s.tree.spatial_tendons)
+        throw Error({"implicitfast does not support spatial tendons together with hard contact",
+                     {},
+                     "use Euler, or another contact model"});
       for (const TreeTendon& t : s.tree.tendons) {
         if (!t.one_branch) {
           throw Error({"implicitfast does not support tendons that pull on several branches",
@@ -87,8 +95,12 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
         }
       }
       for (const TreeActuator& a : s.tree.actuators) {
-        if (a.kind != TreeActuator::Kind::scalar_joint && (a.affine_gain || a.affine_bias)) {
-          throw Error("implicitfast supports velocity-dependent actuators on slide and hinge joints only");
+        const bool supported =
+            a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;
+        if (!supported && (a.affine_gain || a.affine_bias)) {
+          throw Error(
+              "implicitfast supports velocity-dependent actuators on slide and hinge joints and tendons "
+              "only");
         }
       }
       break;
@@ -230,6 +242,18 @@ class RigidSystem final : public System<Real> {
   void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
                Workspace& workspace) const override {
     Work<S>& w = prepared(run.p, workspace);
+    if (w.split) {
+      split_advance(stepper_, w, *w.split,
+                    SplitRun<Real>{.first = run.first,
+                                   .count = run.count,
+                                   .u = run.u,
+                                   .hold = run.hold,
+                                   .states = states.base,
+                                   .slots = states.slots,
+                                   .start = states.start,
+                                   .tape = tape});
+      return;
+    }
     const std::int64_t size = this->state_size();
     std::int64_t slot = states.start;
     for (std::int64_t j = 0; j < run.count; ++j) {
@@ -249,6 +273,28 @@ class RigidSystem final : public System<Real> {
     const bool frames = p_bar && wants_frames(stepper_.tree, active.parameters);
     const std::int64_t size = this->state_size();
     std::int64_t slot = lambda.start;
+    if (w.split && tape) {
+      Wanted caller{nullptr, nullptr, false};
+      if (p_bar) caller = {&active, &stepper_.tree.p.field_of, frames};
+      split_reverse(stepper_, w, *w.split,
+                    SplitRun<Real>{.first = run.first,
+                                   .count = run.count,
+                                   .u = run.u,
+                                   .hold = run.hold,
+                                   .states = const_cast<Real*>(states),  // only read
+                                   .slots = lambda.slots,
+                                   .start = lambda.start,
+                                   .tape = const_cast<Real*>(tape),
+                                   .lambda = lambda.base,
+                                   .u_bar = u_bar},
+                    caller);
+      auto& report = workspace.diagnostics;
+      report.mode_switches.insert(report.mode_switches.end(), w.split->switches.begin(),
+                                  w.split->switches.end());
+      report.adjoint_residual = std::max(report.adjoint_residual, w.split->residual);
+      if (p_bar) store_p_bar(w, p_bar);
+      return;
+    }
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
       const std::int64_t k = run.first + j, next = slot + 1 == lambda.slots ? 0 : slot + 1;
       step_vjp_prepared(

@@ -21,16 +21,18 @@
 namespace costate::rigid {
 
 // What happens inside a step in which a contact begins or ends.
-//   none    the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
-//   split   the step is cut there, and gradients are those of the physics (split_step.h)
-enum class Onset { none, split };
+//   none        the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
+//   split       the step is cut there, and gradients are those of the physics (split_step.h)
+//   automatic   split with RK4, none with the integrators of first order, whose phase error no cut mends (docs/contact.md)
+enum class Onset { automatic, none, split };
 
 struct SystemOptions {
   bool applied_forces = false;
-  Onset onset = Onset::none;  // of convex and penalty; rigid impacts are events anyway
+  Onset onset = Onset::automatic;  // of convex and penalty; event and hard see impacts in their own way
   ContactModel contact = ContactModel::convex;
   ImpactOptions impact = {};
   PenaltyOptions penalty = {};
+  HardOptions hard = {};
 };
 
 // Throws an Error for what the model has and the dynamics do not simulate.

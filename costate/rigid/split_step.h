@@ -19,9 +19,12 @@
 // it comes to rest. x1_bar passes through the transpose of that map before h1_bar is taken: the same formula then has the full saltation
 // term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
 //
-// Worlds of a pack have their own parts; one whose step is over stands still. Several events in a step are taken one after the other, at
-// most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances say. Points of shapes with corners have no
-// identity from step to step, and are left to the time grid (`splittable`).
+// Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances
+// say. Points of shapes with corners have no identity from step to step, and are left to the time grid (`splittable`).
+//
+// Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its own length, in the
+// same evaluation, and in a run they may be at different steps. So a run costs about as many evaluations as an average world has parts and searches;
+// the transpose likewise, where a world wants the tape of a part again or the transpose of one.
 //
 // Semi-implicit Euler has a phase error of its own in stiff contact, with slope 1/dt: use rk4 (docs/contact.md).
 // [1] Kong, Payne, Zhu, Johnson: Saltation matrices: the essential tool for linearizing hybrid dynamical systems, Proc. IEEE 2024.
@@ -33,31 +36,68 @@
 
 namespace costate::rigid {
 
+// Steps of a run, of the worlds of one pack: arrays as in system.h.
+template <class Real>
+struct SplitRun {
+  std::int64_t first = 0, count = 0;
+  const Real* u = nullptr;  // knots of the whole rollout
+  std::int64_t hold = 1;
+  // Forward: state number j lies in slot (start + j) % slots of `states`, and is written there. Reverse: of `lambda`; `states` are `count` in a row.
+  Real* states = nullptr;
+  std::int64_t slots = 2, start = 0;
+  Real* tape = nullptr;  // of each step; forward: may be null
+  Real *lambda = nullptr, *u_bar = nullptr;
+};
+
 template <class S>
 struct SplitWork {
   explicit SplitWork(const Stepper& stepper);
 
   struct Part {
-    std::vector<S> x, modes, tape;
+    std::vector<S> x, modes;
     S length = S(0);
     S event = S(-1);          // the contact point that changes at its end, or -1
-    mask_t<S> live;           // worlds that have this part
     std::vector<S> v_before;  // before the impact at its end
     S met = S(-1);            // the point of that impact, or -1
   };
+
+  // Where each world is: in which part of its step (number), and how far in looking for its end.
+  Part now;
+  S number, left;
+  S lo, f_lo, hi, f_hi, slope, turns, since_halved, sure;
+  std::vector<S> gap, next_gap;  // of the contact points, at both ends of what was tried
+  std::vector<S> settled;        // points that have changed in this step (1)
+  // Of the step: (length, event, state at the end) of the parts but the last, and the tape of the first.
+  std::vector<S> record, tape;
+  std::vector<S> end;  // of one step
+
+  // The transpose: all parts of each world's step, what is to be done next with part `number`, and cotangents.
   std::vector<Part> parts;  // kMostEvents + 1
-  std::vector<S> gap, next_gap, gap_bar;
-  std::vector<S> settled;  // points that have changed in this step (1)
+  S task, left_bar, length_bar;
+  std::vector<S> part_tape, lambda, gap_bar, q_bar, part_u_bar, part_p_bar;
+  std::vector<S> probe, y;
   ImpactWork<S> impact;
-  std::vector<S> q_bar;
-  std::vector<S> y, lambda, event_x_bar, event_u_bar, event_p_bar;  // event_*: one transpose of g
-  Activity activity;                                                // the caller's, and dt
+  Activity activity;  // the caller's, and dt
+
+  // For the report: steps in which a law's zone or a contact changed, and the adjoint's residual.
+  std::vector<S> zones;
+  std::vector<std::int64_t> switches;
+  double residual = 0;
 };
 
-// As step and step_vjp of step.h. The tape ends with (length, event) of every part but the last.
+// As step and step_vjp of step.h. The tape ends with the record.
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape);
 template <class S>
 void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, const Wanted& wanted);
+
+// Many steps. Not for duals.
+template <class S>
+void split_advance(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
+                   const SplitRun<value_t<S>>& run);
+// Adds to w.p_bar; split.switches and split.residual are those of this run.
+template <class S>
+void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
+                   const SplitRun<value_t<S>>& run, const Wanted& wanted);
 
 }  // namespace costate::rigid

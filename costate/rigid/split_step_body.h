@@ -9,44 +9,53 @@ namespace costate::rigid {
 
 template <class S>
 SplitWork<S>::SplitWork(const Stepper& stepper)
-    : parts(kMostEvents + 1),
-      gap(static_cast<std::size_t>(stepper.constraints.points)),
+    : gap(static_cast<std::size_t>(stepper.constraints.points)),
       next_gap(gap.size()),
-      gap_bar(gap.size()),
       settled(gap.size()),
-      impact(stepper.tree, stepper.constraints),
+      record(static_cast<std::size_t>(kMostEvents * stepper.record_per_event())),
+      tape(static_cast<std::size_t>(stepper.tape_size()) - record.size()),
+      end(static_cast<std::size_t>(stepper.states())),
+      parts(kMostEvents + 1),
+      part_tape(tape.size()),
+      lambda(static_cast<std::size_t>(stepper.states())),
+      gap_bar(gap.size()),
       q_bar(static_cast<std::size_t>(stepper.tree.nv)),
-      y(static_cast<std::size_t>(stepper.states())),
-      lambda(y.size()),
-      event_x_bar(y.size()),
-      event_u_bar(static_cast<std::size_t>(stepper.controls())),
-      event_p_bar(static_cast<std::size_t>(stepper.tree.p.prepared_size)) {
-  for (Part& part : parts) {
-    part.x.resize(y.size());
+      part_u_bar(static_cast<std::size_t>(stepper.controls())),
+      part_p_bar(static_cast<std::size_t>(stepper.tree.p.prepared_size)),
+      probe(lambda.size()),
+      y(lambda.size()),
+      impact(stepper.tree, stepper.constraints),
+      zones(static_cast<std::size_t>(stepper.constraints.rows)) {
+  const auto make = [&](Part& part) {
+    part.x.resize(lambda.size());
     part.modes.resize(gap.size());
-    part.tape.resize(static_cast<std::size_t>(stepper.evaluations() * stepper.tape_per_evaluation()));
-    part.live = mask_t<S>(false);
     part.v_before.resize(static_cast<std::size_t>(stepper.tree.nv));
-  }
+  };
+  make(now);
+  for (Part& part : parts) make(part);
+  for (S* s : {&number, &left, &lo, &f_lo, &hi, &f_hi, &slope, &turns, &since_halved, &sure, &task, &left_bar,
+               &length_bar})
+    *s = S(0);
 }
 
+// --- arrays of a pack ------------------------------------------------------------------------------------------------------
+
+// to = from in the worlds of the mask.
 template <class S>
-void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
-  kinematics(stepper.tree, static_cast<const S*>(w.p.data()), x, w.d);
-  contact_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
-               static_cast<const Data<S>&>(w.d), w.c.contact, gap);
+void copy_where(const mask_t<S>& mask, const S* from, std::size_t n, S* to) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = select(mask, from[i], to[i]);
 }
-
-// w.y = Phi(part.x; length).
 template <class S>
-void take_part(const Stepper& stepper, const typename SplitWork<S>::Part& part, const S& length,
-               bool with_tape, StepWork<S>& w) {
-  std::copy(part.x.begin(), part.x.end(), w.x.begin());
-  std::copy(part.modes.begin(), part.modes.end(), w.c.contact.modes.begin());
-  w.p[static_cast<std::size_t>(stepper.tree.p.dt)] = length;
-  step(stepper, w, with_tape);
+void set_where(const mask_t<S>& mask, const S& value, S& to) {
+  to = select(mask, value, to);
 }
-
+template <class S>
+int count(const mask_t<S>& mask) {
+  const auto ones = select(mask, NativePack<value_t<S>>(1), NativePack<value_t<S>>(0));
+  int n = 0;
+  for (int l = 0; l < lanes_of<S>; ++l) n += lane(ones, l) > 0 ? 1 : 0;
+  return n;
+}
 // The entry of an array that each lane's index names.
 template <class S>
 S pick(const std::vector<S>& values, const S& index) {
@@ -55,22 +64,183 @@ S pick(const std::vector<S>& values, const S& index) {
   return out;
 }
 
-// --- finding the event ---------------------------------------------------------------------------------------------------
-
-// The contact point that changes first in the part from part.x to the end of the step, whose gaps are in split.gap and split.next_gap; -1: none does.
+// One world's numbers of an array of packs, to or from an array of the same layout.
 template <class S>
-S first_event(const Stepper& stepper, const typename SplitWork<S>::Part& part, const S& left,
-              const SplitWork<S>& split) {
-  S event(-1), earliest = left;
+void copy_column(int l, const value_t<S>* from, std::size_t n, S* to) {
+  auto* out = reinterpret_cast<value_t<S>*>(to);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i * lanes_of<S> + std::size_t(l)] = from[i * lanes_of<S> + std::size_t(l)];
+}
+template <class S>
+void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
+  const auto* in = reinterpret_cast<const value_t<S>*>(from);
+  for (std::size_t i = 0; i < n; ++i)
+    to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
+}
+
+// --- where steps come from and go to ---------------------------------------------------------------------------------------
+
+// Of w.x, w.u to w.y and w.tape, and back: the worlds side by side.
+template <class S>
+struct OneStep {
+  const Stepper& stepper;
+  StepWork<S>& w;
+  SplitWork<S>& split;
+  bool begun = false;
+
+  mask_t<S> begin(const mask_t<S>&) {
+    if (begun) return mask_t<S>(false);
+    begun = true;
+    std::copy(w.x.begin(), w.x.end(), split.now.x.begin());
+    return mask_t<S>(true);
+  }
+  void end(const mask_t<S>& worlds, bool) {
+    copy_where(worlds, static_cast<const S*>(w.y.data()), w.y.size(), split.end.data());
+  }
+
+  mask_t<S> begin_transpose(const mask_t<S>&) {
+    if (begun) return mask_t<S>(false);
+    begun = true;
+    std::copy(w.x.begin(), w.x.end(), split.parts[0].x.begin());
+    std::copy(w.y_bar.begin(), w.y_bar.end(), split.lambda.begin());
+    const S* tape = w.tape.data();
+    std::copy(tape, tape + split.tape.size(), split.tape.begin());
+    std::copy(tape + split.tape.size(), tape + split.tape.size() + split.record.size(), split.record.begin());
+    return mask_t<S>(true);
+  }
+  void end_transpose(const mask_t<S>&, const mask_t<S>&) {}
+};
+
+// Of a run: each world at its own step.
+template <class S>
+struct Columns {
+  using T = value_t<S>;
+  const Stepper& stepper;
+  StepWork<S>& w;
+  SplitWork<S>& split;
+  const SplitRun<T>& run;
+  std::int64_t ended[lanes_of<S>] = {};
+
+  std::int64_t state_size() const { return stepper.states() * lanes_of<S>; }
+  T* slot(T* base, std::int64_t j) const { return base + (run.start + j) % run.slots * state_size(); }
+  const T* knot(std::int64_t j) const {
+    return run.u + (run.first + j) / run.hold * stepper.controls() * lanes_of<S>;
+  }
+  T* tape(std::int64_t j) const { return run.tape + j * stepper.tape_size() * lanes_of<S>; }
+
+  template <class F>
+  void each(const mask_t<S>& worlds, F f) {
+    const S in = select(worlds, S(1), S(0));
+    for (int l = 0; l < lanes_of<S>; ++l)
+      if (lane(in, l) > 0) f(l, ended[l]);
+  }
+  // Those of `idle` that have a step left.
+  template <class F>
+  mask_t<S> begin_each(const mask_t<S>& idle, F f) {
+    alignas(alignof(S)) T got[lanes_of<S>] = {};
+    each(idle, [&](int l, std::int64_t done) {
+      if (done == run.count) return;
+      got[l] = 1;
+      f(l, done);
+    });
+    return load<S>(got) > S(0);
+  }
+
+  mask_t<S> begin(const mask_t<S>& idle) {
+    return begin_each(idle, [&](int l, std::int64_t j) {
+      copy_column(l, slot(run.states, j), w.x.size(), split.now.x.data());
+      if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
+    });
+  }
+  void end(const mask_t<S>& worlds, bool with_tape) {
+    each(worlds, [&](int l, std::int64_t j) {
+      copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
+      if (with_tape) {
+        copy_column(l, static_cast<const S*>(split.tape.data()), split.tape.size(), tape(j));
+        copy_column(l, static_cast<const S*>(split.record.data()), split.record.size(),
+                    tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>);
+      }
+      ++ended[l];
+    });
+  }
+
+  mask_t<S> begin_transpose(const mask_t<S>& idle) {
+    return begin_each(idle, [&](int l, std::int64_t done) {
+      const std::int64_t j = run.count - 1 - done;
+      copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
+      if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
+      if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
+      copy_column(l, tape(j), split.tape.size(), split.tape.data());
+      copy_column(l, tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>, split.record.size(),
+                  split.record.data());
+    });
+  }
+  // `cut`: in several parts.
+  void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {
+    const S in_parts = select(cut, S(1), S(0));
+    each(worlds, [&](int l, std::int64_t done) {
+      const std::int64_t j = run.count - 1 - done, k = run.first + j;
+      copy_column(l, static_cast<const S*>(split.lambda.data()), w.x.size(), slot(run.lambda, done + 1));
+      if (run.u_bar) {
+        T* u_bar = run.u_bar + k / run.hold * stepper.controls() * lanes_of<S>;
+        for (std::size_t i = 0; i < w.u_bar.size(); ++i) {
+          u_bar[i * lanes_of<S> + std::size_t(l)] += lane(w.u_bar[i], l);
+          reinterpret_cast<T*>(w.u_bar.data())[i * lanes_of<S> + std::size_t(l)] = 0;
+        }
+      }
+      bool zone_changed = false;
+      for (std::size_t row = 0; row < split.zones.size(); ++row)
+        zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
+      if (lane(in_parts, l) > 0) split.switches.push_back(k);
+      if (zone_changed && done > 0) split.switches.push_back(k + 1);
+      split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
+      ++ended[l];
+    });
+    for (std::size_t row = 0; row < split.zones.size(); ++row)
+      set_where(worlds, w.c.zone[row], split.zones[row]);
+  }
+};
+
+// --- gaps ------------------------------------------------------------------------------------------------------------------
+
+template <class S>
+void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
+  kinematics(stepper.tree, static_cast<const S*>(w.p.data()), x, w.d);
+  contact_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
+               static_cast<const Data<S>&>(w.d), w.c.contact, gap);
+}
+
+// Which points touch where a step begins.
+template <class S>
+void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector<S>& gap,
+              std::vector<S>& modes) {
+  using T = value_t<S>;
+  // Who has just bounced off lies within rounding of the surface.
+  const bool rigid = stepper.constraints.contact == ContactModel::event;
+  const S touches(rigid ? T(sizeof(T) == 8 ? -1e-10 : -1e-5) : T(0));
+  for (std::size_t k = 0; k < modes.size(); ++k) set_where(worlds, S(0), modes[k]);
+  for (const TouchingPair& pair : stepper.constraints.pairs) {
+    if (!pair.splittable) continue;
+    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      set_where(worlds, select(gap[at] < touches, S(1), S(-1)), modes[at]);
+    }
+  }
+}
+
+// The contact point that changes first in what was tried, whose gaps are in split.gap and split.next_gap; -1: none does.
+template <class S>
+S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S>& split) {
+  S event(-1), earliest = split.left;
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
       const auto at = static_cast<std::size_t>(k);
       const mask_t<S> changes =
-          part.live & (split.settled[at] == S(0)) & (part.modes[at] * split.next_gap[at] > S(0));
+          worlds & (split.settled[at] == S(0)) & (split.now.modes[at] * split.next_gap[at] > S(0));
       if (!any(changes)) continue;
       const S fall = split.gap[at] - split.next_gap[at];
-      const S when = left * split.gap[at] / select(fall == S(0), S(1), fall);
+      const S when = split.left * split.gap[at] / select(fall == S(0), S(1), fall);
       const mask_t<S> first = changes & ((event < S(0)) | (when < earliest));
       event = select(first, S(value_t<S>(k)), event);
       earliest = select(first, when, earliest);
@@ -79,85 +249,98 @@ S first_event(const Stepper& stepper, const typename SplitWork<S>::Part& part, c
   return event;
 }
 
-// Zero of the quadratic through three points, from the middle one; s where there is none.
+// --- when a gap closes -------------------------------------------------------------------------------------------------------
+//
+// f(t) = +-gap of the event's point after a part of length t: it falls through zero. [lo, hi] is a bracket.
+
+template <class S>
+S nonzero(const S& x) {
+  return select(x == S(0), S(1), x);
+}
+template <class S>
+S inside(const SplitWork<S>& split, const S& t) {
+  const S half(value_t<S>(0.5));
+  return select((t > split.lo) & (t < split.hi), t, half * (split.lo + split.hi));
+}
+
+// The rate of the event's gap at a state, by a short move along its velocity.
+template <class S>
+S gap_rate(const Stepper& stepper, const S* x, const S& gap, StepWork<S>& w, SplitWork<S>& split) {
+  const S h = split.left * S(value_t<S>(sizeof(value_t<S>) == 8 ? 1e-3 : 1e-1));
+  integrate_position(stepper.tree, x, x + stepper.tree.nq, h, split.probe.data());
+  gaps_at(stepper, static_cast<const S*>(split.probe.data()), w, split.gap_bar.data());
+  return (pick(split.gap_bar, split.now.event) - gap) / nonzero(h);
+}
+
+// A first guess for worlds that have just found an event: the zero of the cubic through values and rates at both ends.
+template <class S>
+void begin_search(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, SplitWork<S>& split) {
+  const S sign = select(pick(split.now.modes, split.now.event) > S(0), S(-1), S(1));
+  const S g0 = pick(split.gap, split.now.event), g1 = pick(split.next_gap, split.now.event);
+  std::copy(w.y.begin(), w.y.end(), split.y.begin());
+  const S r0 = sign * split.left * gap_rate(stepper, static_cast<const S*>(split.now.x.data()), g0, w, split),
+          r1 = sign * split.left * gap_rate(stepper, static_cast<const S*>(split.y.data()), g1, w, split);
+  set_where(found, S(0), split.lo);
+  set_where(found, split.left, split.hi);
+  set_where(found, sign * g0, split.f_lo);
+  set_where(found, sign * g1, split.f_hi);
+  set_where(found, S(0), split.turns);
+  set_where(found, S(0), split.since_halved);
+  const S f0 = sign * g0, f1 = sign * g1, d = f1 - f0;
+  const S c2 = S(3) * d - S(2) * r0 - r1, c3 = r0 + r1 - S(2) * d;
+  S s = f0 / nonzero(-d), slope(0);
+  for (int i = 0; i < 6; ++i) {
+    const S f = f0 + s * (r0 + s * (c2 + s * c3));
+    slope = r0 + s * (S(2) * c2 + S(3) * s * c3);
+    const S next = s - f / nonzero(slope);
+    s = select((next > S(0)) & (next < S(1)), next, s);
+  }
+  // Two points at once: the other one has changed already.
+  const mask_t<S> over = f0 <= S(0);
+  set_where(found, select(over, S(1), S(0)), split.sure);
+  set_where(found, select(over, S(0), inside(split, s * split.left)), split.now.length);
+  set_where(found, slope / nonzero(split.left), split.slope);
+}
+
+// Zero of the quadratic through three points, from the middle one; t where there is none.
 template <class S>
 S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi, const S& f_hi) {
-  const auto safe = [](const S& x) { return select(x == S(0), S(1), x); };
-  const S d1 = (f - f_lo) / safe(t - lo), d2 = (f_hi - f) / safe(hi - t), A = (d2 - d1) / safe(hi - lo);
+  const S d1 = (f - f_lo) / nonzero(t - lo), d2 = (f_hi - f) / nonzero(hi - t),
+          A = (d2 - d1) / nonzero(hi - lo);
   const S B = d1 + A * (t - lo);
   const S square = B * B - S(4) * A * f;
   const S root = sqrt(select(square > S(0), square, S(0)));
-  return t - S(2) * f / safe(select(B < S(0), B - root, B + root));
+  return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
-// When, after the start of the part, the gap of each lane's event is zero. Regula falsi on a parabola, which ballistic motion is.
+// After now.length was tried: the worlds that are there. The others get a new length: Newton's with the slope of the cubic, then the zero of a parabola, and every
+// third time the middle, so that the bracket shrinks where neither fits.
 template <class S>
-S event_time(const Stepper& stepper, const typename SplitWork<S>::Part& part, const S& event, const S& left,
-             StepWork<S>& w, SplitWork<S>& split) {
+mask_t<S> search(const mask_t<S>& searching, SplitWork<S>& split) {
   using T = value_t<S>;
-  const mask_t<S> happens = event >= S(0);
-  const S half(T(0.5)), tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-7));
-  const S sign = select(pick(part.modes, event) > S(0), S(-1), S(1));  // the function falls through zero
-  S lo(0), hi = left, f_lo = sign * pick(split.gap, event), f_hi = sign * pick(split.next_gap, event);
-  const auto inside = [&](const S& t) { return select((t > lo) & (t < hi), t, half * (lo + hi)); };
-  const S drop = f_lo - f_hi;
-  S t = inside(left * f_lo / select(drop == S(0), S(1), drop));
-  // Two points at once: the other one has changed already.
-  const mask_t<S> over = happens & (f_lo <= S(0));
-  t = select(over, S(0), t);
-  mask_t<S> searching = happens & !over;
-  for (int i = 0; i < 60; ++i) {
-    take_part<S>(stepper, part, select(happens, t, left), false, w);
-    gaps_at(stepper, static_cast<const S*>(w.y.data()), w, split.gap_bar.data());
-    const S f = sign * pick(split.gap_bar, event);
-    searching = searching & (abs(f) > tolerance) & (hi - lo > tolerance * left);
-    if (!any(searching)) break;
-    const S guess = quadratic_zero(lo, f_lo, t, f, hi, f_hi);
-    const mask_t<S> before = f > S(0);
-    lo = select(searching & before, t, lo);
-    f_lo = select(searching & before, f, f_lo);
-    hi = select(searching & !before, t, hi);
-    f_hi = select(searching & !before, f, f_hi);
-    // Every third time the middle: where the parabola fits badly the bracket shrinks all the same.
-    t = select(searching, i % 3 == 2 ? half * (lo + hi) : inside(guess), t);
-  }
-  return t;
+  const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-7));
+  const S sign = select(pick(split.now.modes, split.now.event) > S(0), S(-1), S(1));
+  const S f = sign * pick(split.next_gap, split.now.event), t = split.now.length;
+  const mask_t<S> there = searching & ((split.sure > S(0)) | (abs(f) <= tolerance) | (split.turns >= S(60)) |
+                                       (split.hi - split.lo <= tolerance * split.left));
+  const mask_t<S> on = searching & !there;
+  if (!any(on)) return there;
+  const S parabola = quadratic_zero(split.lo, split.f_lo, t, f, split.hi, split.f_hi);
+  const mask_t<S> before = f > S(0);
+  set_where(on & before, t, split.lo);
+  set_where(on & before, f, split.f_lo);
+  set_where(on & !before, t, split.hi);
+  set_where(on & !before, f, split.f_hi);
+  const S newton = t - f / nonzero(split.slope), half(T(0.5));
+  const mask_t<S> halve = split.since_halved == S(2);
+  const S guess = select(split.turns == S(0), newton, parabola);
+  set_where(on, select(halve, half * (split.lo + split.hi), inside(split, guess)), split.now.length);
+  set_where(on, select(halve, S(0), split.since_halved + S(1)), split.since_halved);
+  set_where(on, split.turns + S(1), split.turns);
+  return there;
 }
 
 // --- the derivative of an event's gap --------------------------------------------------------------------------------------
-
-// Transpose of g(Phi(part.x; part.length)) in the lanes that have an event: cotangents of x, u and p in split.event_*; returns Gdot. Needs the part's tape.
-template <class S>
-S event_vjp(const Stepper& stepper, const typename SplitWork<S>::Part& part, const S* y, const Wanted& wanted,
-            StepWork<S>& w, SplitWork<S>& split) {
-  const Tree& t = stepper.tree;
-  const auto dt = static_cast<std::size_t>(t.p.dt);
-  for (std::size_t k = 0; k < split.gap.size(); ++k)
-    split.gap_bar[k] = select(part.event == S(value_t<S>(k)), S(1), S(0));
-  std::fill(split.event_p_bar.begin(), split.event_p_bar.end(), S(0));
-  std::fill(split.event_u_bar.begin(), split.event_u_bar.end(), S(0));
-  std::fill(split.q_bar.begin(), split.q_bar.end(), S(0));
-  std::swap(w.p_bar, split.event_p_bar);
-  std::swap(w.u_bar, split.event_u_bar);
-  gaps_at(stepper, y, w, split.next_gap.data());
-  body_inertias(t, static_cast<const S*>(w.p.data()), w.d);
-  contact_gaps_vjp(t, stepper.constraints, static_cast<const S*>(w.p.data()), y,
-                   static_cast<const S*>(split.gap_bar.data()), wanted, split.q_bar.data(), w.p_bar.data(),
-                   w.d, w.c.contact);
-  std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
-  ambient_cotangent(t, y, split.q_bar.data(), w.y_bar.data());
-  std::copy(part.x.begin(), part.x.end(), w.x.begin());
-  std::copy(part.modes.begin(), part.modes.end(), w.c.contact.modes.begin());
-  std::copy(part.tape.begin(), part.tape.end(), w.tape.begin());
-  w.p[dt] = part.length;
-  step_vjp(stepper, w, wanted);
-  std::copy(w.x_bar.begin(), w.x_bar.end(), split.event_x_bar.begin());
-  std::swap(w.p_bar, split.event_p_bar);
-  std::swap(w.u_bar, split.event_u_bar);
-  const S rate = split.event_p_bar[dt];
-  split.event_p_bar[dt] = S(0);
-  return rate;
-}
 
 // The caller's wishes, and dt.
 template <class S>
@@ -172,178 +355,171 @@ Wanted with_length(const Stepper& stepper, const Wanted& wanted, SplitWork<S>& s
   return {&split.activity, &field_of, wanted.active && wanted.frames};
 }
 
-// --- rigid impacts ---------------------------------------------------------------------------------------------------------
-
-// The velocities of next.x after the impact of the part's event, where one begins to touch. Returns the worlds in which it bounces off.
+// w.y_bar = dg/dy of the points in `events` (-1: zero); adds dg/dp to w.p_bar.
 template <class S>
-mask_t<S> meet_at_end(const Stepper& stepper, typename SplitWork<S>::Part& part,
-                      typename SplitWork<S>::Part& next, StepWork<S>& w, SplitWork<S>& split) {
-  part.met = select(pick(part.modes, part.event) < S(0), part.event, S(-1));
-  S* v = next.x.data() + stepper.tree.nq;
-  std::copy(v, v + stepper.tree.nv, part.v_before.begin());
-  if (!any(part.met >= S(0))) return mask_t<S>(false);
-  const mask_t<S> rests = impact<S>(stepper.tree, stepper.constraints, w.p.data(), next.x.data(), part.met, v,
-                                    w.d, w.c, split.impact);
-  return (part.met >= S(0)) & !rests;
+void gap_cotangent(const Stepper& stepper, const S* y, const S& events, const Wanted& wanted, StepWork<S>& w,
+                   SplitWork<S>& split) {
+  const Tree& t = stepper.tree;
+  gaps_at(stepper, y, w, split.gap_bar.data());
+  for (std::size_t k = 0; k < split.gap_bar.size(); ++k)
+    split.gap_bar[k] = select(events == S(value_t<S>(k)), S(1), S(0));
+  std::fill(split.q_bar.begin(), split.q_bar.end(), S(0));
+  body_inertias(t, static_cast<const S*>(w.p.data()), w.d);
+  contact_gaps_vjp(t, stepper.constraints, static_cast<const S*>(w.p.data()), y,
+                   static_cast<const S*>(split.gap_bar.data()), wanted, split.q_bar.data(), w.p_bar.data(),
+                   w.d, w.c.contact);
+  std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
+  ambient_cotangent(t, y, split.q_bar.data(), w.y_bar.data());
 }
 
-// --- the step ----------------------------------------------------------------------------------------------------------------
-
-// Parts 0, 1, ... of the step: fills split.parts from w.x and returns how many there are; the end in split.y. With `events` (length and point of
-// each part but the last) it follows them instead of searching.
+// The tangent of tau by the implicit function theorem, for the worlds whose search has ended: their length with it.
 template <class S>
-int take_parts(const Stepper& stepper, const S* events, bool with_tapes, StepWork<S>& w,
-               SplitWork<S>& split) {
-  using Part = typename SplitWork<S>::Part;
+void tangent_of_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, SplitWork<S>& split) {
+  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const S gap = pick(split.next_gap, split.now.event);
+  std::copy(w.y.begin(), w.y.end(), split.y.begin());
+  const Wanted wanted = with_length(stepper, Wanted{nullptr, nullptr, false}, split);
+  std::fill(split.part_u_bar.begin(), split.part_u_bar.end(), S(0));
+  std::fill(split.part_p_bar.begin(), split.part_p_bar.end(), S(0));
+  std::swap(w.u_bar, split.part_u_bar);
+  std::swap(w.p_bar, split.part_p_bar);
+  gap_cotangent(stepper, static_cast<const S*>(split.y.data()), split.now.event, wanted, w, split);
+  std::copy(split.now.modes.begin(), split.now.modes.end(), w.c.contact.modes.begin());
+  step_vjp(stepper, w, wanted);
+  std::swap(w.u_bar, split.part_u_bar);
+  std::swap(w.p_bar, split.part_p_bar);
+  S rate = split.part_p_bar[dt];
+  if constexpr (is_dual<S>) rate = S(rate.v);
+  set_where(worlds, split.now.length - gap / nonzero(rate), split.now.length);
+  set_where(worlds, S(1), split.sure);
+}
+
+// --- forward -------------------------------------------------------------------------------------------------------------------
+
+// The velocities `v` after the impact of a part's event, where one begins to touch. Returns the worlds in which it bounces off.
+template <class S>
+mask_t<S> meet(const Stepper& stepper, const mask_t<S>& worlds, const S& mode,
+               typename SplitWork<S>::Part& part, S* x, StepWork<S>& w, SplitWork<S>& split) {
+  S* v = x + stepper.tree.nq;
+  const S met = select(worlds & (mode < S(0)), part.event, S(-1));
+  set_where(worlds, met, part.met);
+  copy_where(worlds, static_cast<const S*>(v), part.v_before.size(), part.v_before.data());
+  if (!any(met >= S(0))) return mask_t<S>(false);
+  const mask_t<S> rests =
+      impact<S>(stepper.tree, stepper.constraints, w.p.data(), x, met, v, w.d, w.c, split.impact);
+  return (met >= S(0)) & !rests;
+}
+
+// Contact points after the event of `part`: the one that met or left, unless it bounced.
+template <class S>
+void change_modes(const mask_t<S>& worlds, const S& event, const mask_t<S>& bounces,
+                  const std::vector<S>& from, std::vector<S>& to, std::vector<S>* settled) {
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    const mask_t<S> changes = worlds & (event == S(value_t<S>(k)));
+    set_where(worlds, select(changes & !bounces, -from[k], from[k]), to[k]);
+    if (settled) (*settled)[k] = select(changes, S(1), select(worlds & bounces, S(0), (*settled)[k]));
+  }
+}
+
+template <class S>
+void begin_steps(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, SplitWork<S>& split) {
+  set_where(worlds, S(0), split.number);
+  set_where(worlds, whole, split.left);
+  set_where(worlds, whole, split.now.length);
+  set_where(worlds, S(-1), split.now.event);
+  set_where(worlds, S(0), split.sure);
+  for (S& s : split.settled) set_where(worlds, S(0), s);
+  for (S& r : split.record) set_where(worlds, S(-1), r);
+  modes_of(stepper, worlds, split.gap, split.now.modes);
+}
+
+// `worlds` have come to the event at the end of a part: w.y.
+template <class S>
+void end_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, SplitWork<S>& split) {
+  typename SplitWork<S>::Part& now = split.now;
+  for (int n = 0; n < kMostEvents; ++n) {
+    const mask_t<S> here = worlds & (split.number == S(value_t<S>(n)));
+    if (!any(here)) continue;
+    S* record = split.record.data() + n * stepper.record_per_event();
+    set_where(here, now.length, record[0]);
+    set_where(here, now.event, record[1]);
+    copy_where(here, static_cast<const S*>(w.y.data()), w.y.size(), record + 2);
+  }
+  copy_where(worlds, static_cast<const S*>(w.y.data()), w.y.size(), now.x.data());
+  mask_t<S> bounces(false);
+  if (stepper.constraints.contact == ContactModel::event)
+    bounces = meet(stepper, worlds, pick(now.modes, now.event), now, now.x.data(), w, split);
+  change_modes(worlds, now.event, bounces, now.modes, now.modes, &split.settled);
+  copy_where(worlds, static_cast<const S*>(split.next_gap.data()), split.gap.size(), split.gap.data());
+  set_where(worlds, split.left - now.length, split.left);
+  set_where(worlds, split.left, now.length);
+  set_where(worlds, S(-1), now.event);
+  set_where(worlds, S(0), split.sure);
+  set_where(worlds, split.number + S(1), split.number);
+}
+
+template <class S, class Steps>
+void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S>& w, SplitWork<S>& split) {
+  typename SplitWork<S>::Part& now = split.now;
   const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
   const S whole = w.p[dt];
-  S left = whole;
-  std::fill(split.settled.begin(), split.settled.end(), S(0));
-  Part& first = split.parts[0];
-  std::copy(w.x.begin(), w.x.end(), first.x.begin());
-  first.live = mask_t<S>(true);
-  gaps_at(stepper, static_cast<const S*>(w.x.data()), w, split.gap.data());
-  std::fill(first.modes.begin(), first.modes.end(), S(0));
-  // Who has just bounced off lies within rounding of the surface.
-  using T = value_t<S>;
-  const bool rigid = stepper.constraints.contact == ContactModel::event;
-  const S touches(rigid ? T(sizeof(T) == 8 ? -1e-10 : -1e-5) : T(0));
-  for (const TouchingPair& pair : stepper.constraints.pairs) {
-    if (!pair.splittable) continue;
-    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      first.modes[at] = select(split.gap[at] < touches, S(1), S(-1));
+  now.length = split.left = whole;
+  mask_t<S> active = steps.begin(mask_t<S>(true));
+  gaps_at(stepper, static_cast<const S*>(now.x.data()), w, split.gap.data());
+  begin_steps(stepper, active, whole, split);
+  while (any(active)) {
+    std::copy(now.x.begin(), now.x.end(), w.x.begin());
+    std::copy(now.modes.begin(), now.modes.end(), w.c.contact.modes.begin());
+    w.p[dt] = now.length;
+    step(stepper, w, with_tape || is_dual<S>);
+    gaps_at(stepper, static_cast<const S*>(w.y.data()), w, split.next_gap.data());
+
+    const mask_t<S> trying = active & (now.event < S(0)), searching = active & !trying;
+    const S event = first_event(stepper, trying & (split.number < S(value_t<S>(kMostEvents))), split);
+    const mask_t<S> found = event >= S(0), over = trying & !found;
+    mask_t<S> there = any(searching) ? search(searching, split) : mask_t<S>(false);
+    if constexpr (is_dual<S>) {
+      const mask_t<S> unsure = there & (split.sure == S(0));
+      if (any(unsure)) tangent_of_length(stepper, unsure, w, split);
+      there = there & !unsure;
+      if (any(unsure)) std::copy(split.y.begin(), split.y.end(), w.y.begin());
     }
-  }
-  int n = 0;
-  for (;; ++n) {
-    Part& part = split.parts[static_cast<std::size_t>(n)];
-    const bool may_split = n < kMostEvents;
-    part.event = S(-1);
-    part.length = left;
-    if (events && may_split) {
-      part.event = select(part.live, events[2 * n + 1], S(-1));
-      part.length = select(part.event >= S(0), events[2 * n], left);
-      take_part(stepper, part, part.length, with_tapes, w);
-    } else {
-      take_part(stepper, part, left, with_tapes, w);
-      if (may_split) {
-        std::copy(w.tape.begin(), w.tape.begin() + std::ptrdiff_t(part.tape.size()), part.tape.begin());
-        std::copy(w.y.begin(), w.y.end(), split.lambda.begin());
-        gaps_at(stepper, static_cast<const S*>(w.y.data()), w, split.next_gap.data());
-        part.event = first_event(stepper, part, left, split);
-        if (any(part.event >= S(0))) {
-          const S t = event_time(stepper, part, part.event, left, w, split);
-          part.length = select(part.event >= S(0), t, left);
-          take_part(stepper, part, part.length, with_tapes || is_dual<S>, w);
-          if constexpr (is_dual<S>) {  // the tangent of tau by the implicit function theorem
-            std::copy(w.tape.begin(), w.tape.begin() + std::ptrdiff_t(part.tape.size()), part.tape.begin());
-            std::copy(w.y.begin(), w.y.end(), split.lambda.begin());
-            const S rate = event_vjp(stepper, part, static_cast<const S*>(split.lambda.data()),
-                                     with_length(stepper, Wanted{nullptr, nullptr, false}, split), w, split);
-            gaps_at(stepper, static_cast<const S*>(split.lambda.data()), w, split.next_gap.data());
-            const S g = pick(split.next_gap, part.event);
-            const S slope(rate.v);
-            part.length =
-                select(part.event >= S(0), part.length - g / select(slope == S(0), S(1), slope), left);
-            take_part(stepper, part, part.length, with_tapes, w);
-          }
-        } else {
-          std::copy(split.lambda.begin(), split.lambda.end(), w.y.begin());
-          if (with_tapes) std::copy(part.tape.begin(), part.tape.end(), w.tape.begin());
-        }
-      }
+    const mask_t<S> first = (over | there) & (split.number == S(0));
+    if (with_tape && any(first))
+      copy_where(first, static_cast<const S*>(w.tape.data()), split.tape.size(), split.tape.data());
+    if (any(there)) end_parts(stepper, there, w, split);
+    if (any(over)) {
+      steps.end(over, with_tape);
+      const mask_t<S> next = steps.begin(over);
+      active = active & ((!over) | next);
+      copy_where(next, static_cast<const S*>(split.next_gap.data()), split.gap.size(), split.gap.data());
+      begin_steps(stepper, next, whole, split);
     }
-    if (with_tapes)
-      std::copy(w.tape.begin(), w.tape.begin() + std::ptrdiff_t(part.tape.size()), part.tape.begin());
-    const mask_t<S> goes_on = part.event >= S(0);
-    for (std::size_t i = 0; i < split.y.size(); ++i) split.y[i] = select(part.live, w.y[i], split.y[i]);
-    if (!any(goes_on)) break;
-    Part& next = split.parts[static_cast<std::size_t>(n) + 1];
-    std::copy(split.y.begin(), split.y.end(), next.x.begin());
-    next.live = goes_on;
-    left = select(goes_on, left - part.length, S(0));
-    const mask_t<S> bounces = rigid ? meet_at_end(stepper, part, next, w, split) : mask_t<S>(false);
-    for (std::size_t k = 0; k < next.modes.size(); ++k) {
-      const mask_t<S> changes = part.event == S(value_t<S>(k));
-      next.modes[k] = select(changes & !bounces, -part.modes[k], part.modes[k]);
-      split.settled[k] = select(changes, S(1), select(bounces, S(0), split.settled[k]));
+    if (any(found)) {
+      set_where(found, event, now.event);
+      begin_search(stepper, found, w, split);
     }
-    if (n + 1 < kMostEvents && !events)
-      gaps_at(stepper, static_cast<const S*>(next.x.data()), w, split.gap.data());
   }
   w.p[dt] = whole;
-  return n + 1;
 }
 
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape) {
-  const int parts = take_parts<S>(stepper, nullptr, with_tape, w, split);
-  std::copy(split.y.begin(), split.y.end(), w.y.begin());
-  std::copy(split.parts[0].x.begin(), split.parts[0].x.end(), w.x.begin());
+  OneStep<S> steps{stepper, w, split};
+  std::copy(w.x.begin(), w.x.end(), split.lambda.begin());
+  take_steps(stepper, with_tape, steps, w, split);
+  std::copy(split.lambda.begin(), split.lambda.end(), w.x.begin());
+  std::copy(split.end.begin(), split.end.end(), w.y.begin());
   if (!with_tape) return;
-  std::copy(split.parts[0].tape.begin(), split.parts[0].tape.end(), w.tape.begin());
-  S* events = w.tape.data() + stepper.evaluations() * stepper.tape_per_evaluation();
-  for (int n = 0; n < kMostEvents; ++n) {
-    const bool there = n < parts;
-    const auto& part = split.parts[static_cast<std::size_t>(n)];
-    events[2 * n] = there ? part.length : S(0);
-    events[2 * n + 1] = there ? select(part.live, part.event, S(-1)) : S(-1);
-  }
+  std::copy(split.tape.begin(), split.tape.end(), w.tape.begin());
+  std::copy(split.record.begin(), split.record.end(), w.tape.begin() + std::ptrdiff_t(split.tape.size()));
 }
 
 template <class S>
-void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, const Wanted& caller) {
-  using Part = typename SplitWork<S>::Part;
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
-  const S* recorded = w.tape.data() + stepper.evaluations() * stepper.tape_per_evaluation();
-  S events[2 * kMostEvents];
-  std::copy(recorded, recorded + 2 * kMostEvents, events);
-  std::copy(w.y_bar.begin(), w.y_bar.end(), split.lambda.begin());
-  const S whole = w.p[dt];
-  const int parts = take_parts(stepper, static_cast<const S*>(events), true, w, split);
-
-  const Wanted wanted = with_length(stepper, caller, split);
-  const S dt_bar = w.p_bar[dt];
-  const bool rigid = stepper.constraints.contact == ContactModel::event;
-  S left_bar(0);
-  for (int n = parts - 1; n >= 0; --n) {
-    Part& part = split.parts[static_cast<std::size_t>(n)];
-    if (rigid && n + 1 < parts && any(part.met >= S(0)))
-      impact_vjp<S>(stepper.tree, stepper.constraints, w.p.data(),
-                    split.parts[static_cast<std::size_t>(n) + 1].x.data(), part.v_before.data(), part.met,
-                    wanted, split.lambda.data(), w.p_bar.data(), w.d, w.c, split.impact);
-    // The transpose of the part itself, in the worlds that have it.
-    for (std::size_t i = 0; i < w.y_bar.size(); ++i) w.y_bar[i] = select(part.live, split.lambda[i], S(0));
-    std::copy(part.x.begin(), part.x.end(), w.x.begin());
-    std::copy(part.modes.begin(), part.modes.end(), w.c.contact.modes.begin());
-    std::copy(part.tape.begin(), part.tape.end(), w.tape.begin());
-    w.p[dt] = part.length;
-    w.p_bar[dt] = S(0);
-    step_vjp(stepper, w, wanted);
-    const S length_bar = w.p_bar[dt];
-    for (std::size_t i = 0; i < split.lambda.size(); ++i)
-      split.lambda[i] = select(part.live, w.x_bar[i], split.lambda[i]);
-    const mask_t<S> event = part.event >= S(0);
-    if (!any(event)) {
-      left_bar = select(part.live, length_bar, left_bar);
-      continue;
-    }
-    // tau: longer here, shorter in what is left.
-    const S* y = split.parts[static_cast<std::size_t>(n) + 1].x.data();
-    const S rate = event_vjp(stepper, part, y, wanted, w, split);
-    const mask_t<S> grazes = rate == S(0);  // tau is held, as it is where it is 0
-    const S scale = select(event & !grazes & (part.length > S(0)),
-                           (left_bar - length_bar) / select(grazes, S(1), rate), S(0));
-    for (std::size_t i = 0; i < split.lambda.size(); ++i) split.lambda[i] += scale * split.event_x_bar[i];
-    for (std::size_t i = 0; i < w.u_bar.size(); ++i) w.u_bar[i] += scale * split.event_u_bar[i];
-    for (std::size_t i = 0; i < w.p_bar.size(); ++i) w.p_bar[i] += scale * split.event_p_bar[i];
-    // Worlds without an event ended here.
-    left_bar = select(event, left_bar, select(part.live, length_bar, left_bar));
-  }
-  w.p[dt] = whole;
-  w.p_bar[dt] = dt_bar + left_bar;
-  std::copy(split.lambda.begin(), split.lambda.end(), w.x_bar.begin());
+void split_advance(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
+                   const SplitRun<value_t<S>>& run) {
+  Columns<S> steps{stepper, w, split, run};
+  take_steps(stepper, run.tape != nullptr, steps, w, split);
 }
 
 }  // namespace costate::rigid

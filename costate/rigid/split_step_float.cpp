@@ -1,4 +1,4 @@
-#include "costate/rigid/split_step_body.h"
+#include "costate/rigid/split_step_transpose.h"
 
 namespace costate::rigid {
 
@@ -6,6 +6,10 @@ template struct SplitWork<NativePack<float>>;
 template void split_step(const Stepper&, StepWork<NativePack<float>>&, SplitWork<NativePack<float>>&, bool);
 template void split_step_vjp(const Stepper&, StepWork<NativePack<float>>&, SplitWork<NativePack<float>>&,
                              const Wanted&);
+template void split_advance(const Stepper&, StepWork<NativePack<float>>&, SplitWork<NativePack<float>>&,
+                            const SplitRun<float>&);
+template void split_reverse(const Stepper&, StepWork<NativePack<float>>&, SplitWork<NativePack<float>>&,
+                            const SplitRun<float>&, const Wanted&);
 template struct SplitWork<Dual<NativePack<float>>>;
 template void split_step(const Stepper&, StepWork<Dual<NativePack<float>>>&,
                          SplitWork<Dual<NativePack<float>>>&, bool);

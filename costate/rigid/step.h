@@ -5,15 +5,16 @@
 //   rk4            four accelerations, B = 0;                   classic weights; rotations as rotation vectors phi from q, whose
 //                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
 //
-// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape: the
-// accelerations and the factor of the matrix they were solved with, for each evaluation.
+// Hard contact (hard_contact.h) adds to a of euler and implicitfast, and to the velocity that moves the position.
+// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape, for each
+// evaluation: the accelerations, the factor of the matrix they were solved with, and where the joints have taken the bodies.
 //
 // [1] MuJoCo documentation, Computation.
 // [2] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
-#include "costate/rigid/acceleration.h"
+#include "costate/rigid/hard_contact.h"
 
 namespace costate::rigid {
 
@@ -28,31 +29,21 @@ struct Stepper {
   bool split = false;           // where contacts begin and end: split_step.h
 
   int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
-  int tape_per_evaluation() const {
-    return tree.nv + tree.entries + tree.nv + (constraints.rows > 0 ? tree.nv : 0);
+  // The parts of the tape of an evaluation: accelerations, L and 1/D, poses, the constrained accelerations.
+  int tape_of_factor() const { return tree.nv; }
+  int tape_of_inverse_D() const { return tape_of_factor() + tree.entries; }
+  int tape_of_poses() const { return tape_of_inverse_D() + tree.nv; }
+  int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
+  int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
+  // A split step adds (length, event, state) of the parts but the last.
+  int record_per_event() const { return 2 + states(); }
+  int tape_size() const {
+    return evaluations() * tape_per_evaluation() + (split ? kMostEvents * record_per_event() : 0) +
+           hard_tape_size(constraints);
   }
-  int tape_size() const { return evaluations() * tape_per_evaluation() + (split ? 2 * kMostEvents : 0); }
+  bool hard() const { return hard_contacts(constraints); }
   int states() const { return tree.nq + tree.nv + tree.na; }
   int controls() const { return tree.nu + (applied_forces ? tree.nv : 0); }
-};
-
-// Where a step leaves what its transpose needs: in memory of its own, or where a rollout keeps it.
-template <class S>
-class Tape {
- public:
-  explicit Tape(std::size_t size) : own_(size), at_(own_.data()) {}
-  Tape(const Tape&) = delete;
-  Tape& operator=(const Tape&) = delete;
-
-  S* data() { return at_; }
-  const S* data() const { return at_; }
-  S* begin() { return at_; }
-  void lie_here() { at_ = own_.data(); }
-  void lie_at(S* memory) { at_ = memory; }
-
- private:
-  std::vector<S> own_;
-  S* at_;
 };
 
 struct SystemOptions;
@@ -75,6 +66,7 @@ struct StepWork {
         tape(static_cast<std::size_t>(stepper.tape_size())),
         d(stepper.tree),
         c(stepper.constraints),
+        hard(stepper.tree, stepper.constraints),
         stage(4 * x.size()),
         rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
         act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
@@ -98,9 +90,10 @@ struct StepWork {
 
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
   std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar;
-  Tape<S> tape;
+  Placed<S> tape;
   Data<S> d;
   ConstraintData<S> c;
+  HardWork<S> hard;
   // The stages of rk4: their states, rates of positions and of activations; weighted means; cotangents.
   std::vector<S> stage, rates, act_dots, mean_v, mean_a, mean_act;
   std::vector<S> q_bar, v_bar, act_bar, act_dot_bar, stage_q_bar, stage_v_bar, stage_act_bar;

@@ -11,29 +11,37 @@ StateIn<S> state_in(const Stepper& stepper, const S* x, const S* u) {
   return {x, x + t.nq, x + t.nq + t.nv, u, stepper.applied_forces ? u + t.nu : nullptr};
 }
 
-// d.qacc and d.act_dot of a state; what its transpose needs to the tape.
+// The accelerations and the factor lie on the tape, where they are written or read.
 template <class S>
-void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape, Data<S>& d,
-              ConstraintData<S>& c) {
-  smooth_forces(stepper.tree, p, in, d);
-  solve_acceleration(stepper.tree, stepper.constraints, stepper.implicit, p, in, d, c);
-  if (!tape) return;
-  tape = std::copy(d.qacc.begin(), d.qacc.end(), tape);
-  tape = std::copy(d.M.begin(), d.M.end(), tape);
-  tape = std::copy(d.inverse_D.begin(), d.inverse_D.end(), tape);
-  if (stepper.constraints.rows > 0) std::copy(c.a.begin(), c.a.end(), tape);
+void lie_on(const Stepper& stepper, S* tape, Data<S>& d) {
+  d.qacc.lie_at(tape);
+  d.M.lie_at(tape + stepper.tape_of_factor());
+  d.inverse_D.lie_at(tape + stepper.tape_of_inverse_D());
+}
+template <class S>
+void leave_tape(Data<S>& d) {
+  d.qacc.lie_here();
+  d.M.lie_here();
+  d.inverse_D.lie_here();
+}
+template <class S>
+void recall(const Stepper& stepper, S* tape, StepWork<S>& w) {
+  lie_on(stepper, tape, w.d);
+  if (stepper.constraints.rows > 0) {
+    const S* a = tape + stepper.tape_of_constrained();
+    std::copy(a, a + stepper.tree.nv, w.c.a.begin());
+  }
 }
 
+// d.qacc and d.act_dot of a state. With a tape, what its transpose needs is computed right there.
 template <class S>
-void recall(const Stepper& stepper, const S* tape, Data<S>& d, ConstraintData<S>& c) {
-  const Tree& t = stepper.tree;
-  if (stepper.constraints.rows > 0) {
-    const S* a = tape + t.nv + t.entries + t.nv;
-    std::copy(a, a + t.nv, c.a.begin());
-  }
-  std::copy(tape, tape + t.nv, d.qacc.begin());
-  std::copy(tape + t.nv, tape + t.nv + t.entries, d.M.begin());
-  std::copy(tape + t.nv + t.entries, tape + t.nv + t.entries + t.nv, d.inverse_D.begin());
+void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape, StepWork<S>& w) {
+  Data<S>& d = w.d;
+  if (tape) lie_on(stepper, tape, d);
+  smooth_forces(stepper.tree, p, in, d, tape ? tape + stepper.tape_of_poses() : nullptr);
+  solve_acceleration(stepper.tree, stepper.constraints, stepper.implicit, p, in, d, w.c);
+  if (tape && stepper.constraints.rows > 0)
+    std::copy(w.c.a.begin(), w.c.a.end(), tape + stepper.tape_of_constrained());
 }
 
 // --- activations ------------------------------------------------------------------------------------------------------
@@ -63,12 +71,15 @@ void euler_step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
   const Tree& t = stepper.tree;
   const S* p = w.p.data();
   const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
-  evaluate(stepper, p, in, with_tape ? w.tape.data() : nullptr, w.d, w.c);
+  evaluate(stepper, p, in, with_tape ? w.tape.data() : nullptr, w);
+  if (stepper.hard())
+    hard_contact(t, stepper.constraints, p, in.q, in.v, w.d, w.c, w.hard,
+                 with_tape ? w.tape.data() + stepper.tape_per_evaluation() : nullptr);
   S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
   const S h = p[t.p.dt];
   for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
   next_activations(t, p, in.act, w.d.act_dot.data(), act);
-  integrate_position(t, in.q, v, h, q);
+  integrate_position(t, in.q, stepper.hard() ? static_cast<const S*>(w.hard.moved.data()) : v, h, q);
 }
 
 template <class S>
@@ -77,7 +88,7 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
   const S* p = w.p.data();
   const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
   const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
-  recall(stepper, w.tape.data(), w.d, w.c);
+  recall(stepper, w.tape.data(), w);
   const S h = p[t.p.dt];
 
   std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
@@ -85,14 +96,29 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
   std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
   std::fill(w.act_dot_bar.begin(), w.act_dot_bar.end(), S(0));
 
-  // q+ = q (+) h v+, v+ = v + h a
-  S* v_next = w.mean_v.data();
-  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
-  S h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
-  for (int i = 0; i < t.nv; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    w.d.lambda[at] = h * w.v_bar[at];
-    h_bar += w.d.qacc[at] * w.v_bar[at];
+  S h_bar;
+  if (stepper.hard()) {
+    recall_hard_contact(t, stepper.constraints, p, in.q, in.v,
+                        static_cast<const S*>(w.tape.data() + stepper.tape_per_evaluation()), w.d, w.c,
+                        w.hard);
+    std::fill(w.hard.moved_bar.begin(), w.hard.moved_bar.end(), S(0));
+    h_bar = integrate_position_vjp(t, in.q, w.hard.moved.data(), h, q_next_bar, w.q_bar.data(),
+                                   w.hard.moved_bar.data());
+    S* V = w.mean_v_bar.data();
+    for (int i = 0; i < t.nv; ++i) V[i] = v_next_bar[i] + w.hard.moved_bar[static_cast<std::size_t>(i)];
+    std::copy(V, V + t.nv, w.v_bar.begin());
+    h_bar += hard_impulses_vjp(t, stepper.constraints, p, static_cast<const S*>(V), wanted, w.v_bar.data(),
+                               w.p_bar.data(), w.d, w.c, w.hard);
+  } else {
+    // q+ = q (+) h v+, v+ = v + h a
+    S* v_next = w.mean_v.data();
+    for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+    h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
+    for (int i = 0; i < t.nv; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      w.d.lambda[at] = h * w.v_bar[at];
+      h_bar += w.d.qacc[at] * w.v_bar[at];
+    }
   }
   if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
   if (t.na > 0) {  // act' is cheap: computed again
@@ -105,10 +131,16 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
     next_activations_vjp(t, p, in.act, w.d.act_dot.data(), act_next_bar, wanted, w.act_bar.data(),
                          w.act_dot_bar.data(), w.p_bar.data());
   }
-  acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, in, w.act_dot_bar.data(), wanted,
+  acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, in,
+                      w.tape.data() + stepper.tape_of_poses(), w.act_dot_bar.data(), wanted,
                       {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(),
                        stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
                       w.d, w.c);
+  if (stepper.hard())
+    hard_points_vjp<S>(
+        t, stepper.constraints, stepper.implicit, p, in, wanted,
+        {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(), nullptr, w.p_bar.data()}, w.d, w.c,
+        w.hard);
   S* x_bar = w.x_bar.data();
   ambient_cotangent(t, in.q, w.q_bar.data(), x_bar);
   std::copy(w.v_bar.begin(), w.v_bar.end(), x_bar + t.nq);
@@ -212,7 +244,7 @@ void rk4_step(const Stepper& stepper, StepWork<S>& w) {
   for (int s = 0; s < 4; ++s) {
     rk4_stage(stepper, w, s);
     evaluate(stepper, p, state_in(stepper, w.stage.data() + s * stepper.states(), w.u.data()),
-             w.tape.data() + s * stepper.tape_per_evaluation(), w.d, w.c);
+             w.tape.data() + s * stepper.tape_per_evaluation(), w);
     std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * t.na);
   }
   rk4_means(stepper, w);
@@ -263,7 +295,8 @@ void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) 
     const S* stage = w.stage.data() + s * stepper.states();
     const S weight = S(value_t<S>(kRk4Weight[s])), node = S(value_t<S>(kRk4Node[s])), hs = node * h;
     const StageRates<S> before = s > 0 ? rates_of(stepper, w, s - 1) : StageRates<S>{};
-    recall(stepper, w.tape.data() + s * stepper.tape_per_evaluation(), w.d, w.c);
+    S* tape = w.tape.data() + s * stepper.tape_per_evaluation();
+    recall(stepper, tape, w);
     for (int i = 0; i < t.nv; ++i) {
       const auto at = static_cast<std::size_t>(i);
       w.rate_bar[at] = weight * w.mean_v_bar[at] + w.from_v[at];
@@ -278,7 +311,7 @@ void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) 
     S hs_bar = lie_rates_vjp(t, hs, before.position, stage + t.nq, w.rate_bar.data(), w.from_v.data(),
                              w.stage_v_bar.data());
     acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, state_in(stepper, stage, w.u.data()),
-                        w.act_dot_bar.data(), wanted,
+                        tape + stepper.tape_of_poses(), w.act_dot_bar.data(), wanted,
                         {w.stage_q_bar.data(), w.stage_v_bar.data(), w.stage_act_bar.data(), w.u_bar.data(),
                          stepper.applied_forces ? w.u_bar.data() + t.nu : nullptr, w.p_bar.data()},
                         w.d, w.c);
@@ -319,6 +352,7 @@ void step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
     rk4_step(stepper, w);
   else
     euler_step(stepper, w, with_tape);
+  leave_tape(w.d);
 }
 
 template <class S>
@@ -327,6 +361,7 @@ void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
     rk4_step_vjp(stepper, w, wanted);
   else
     euler_step_vjp(stepper, w, wanted);
+  leave_tape(w.d);
 }
 
 }  // namespace costate::rigid

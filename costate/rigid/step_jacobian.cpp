@@ -15,11 +15,11 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
   const S* p = w.p.data();
   const S h = p[t.p.dt];
   const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
-  evaluate<S>(stepper, p, in, nullptr, w.d, w.c);
+  evaluate<S>(stepper, p, in, nullptr, w);
   S* v_next = w.mean_v.data();
   for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
-  prepare_acceleration_vjp(t, stepper.constraints, p, in, w.d, w.c);
-  const Wanted nothing;
+  const Wanted nothing{nullptr, nullptr, false};
+  prepare_acceleration_vjp(t, stepper.constraints, p, in, static_cast<const S*>(nullptr), nothing, w.d, w.c);
   const auto clear = [&] {
     for (auto* bar : {&w.q_bar, &w.v_bar, &w.act_bar, &w.act_dot_bar, &w.u_bar})
       std::fill(bar->begin(), bar->end(), S(0));
@@ -138,7 +138,7 @@ template <class Real>
 StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& options)
     : impl_(std::make_unique<Impl>()) {
   impl_->stepper = make_stepper(model, options, impl_->signature);
-  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split || options.onset != Onset::none)
+  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split || impl_->stepper.hard())
     throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
                  "use Euler or implicitfast, onset = none and a soft contact, or Rollout::jacobian"});
   impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;

@@ -34,7 +34,8 @@ TEST(ModelInfo, TableNamesBodiesJointsAndActuators) {
 
 TEST(ModelInfo, EverySceneIsUnderstood) {
   for (const std::string name : {"pendulum", "double_pendulum", "cart_pole", "arm7", "quadrotor", "hopper",
-                                 "walker", "half_cheetah", "ant", "humanoid", "quadruped"}) {
+                                 "walker", "half_cheetah", "ant", "humanoid", "quadruped", "swimmer",
+                                 "cube_toss", "sphere_drop", "box_stack", "box_push", "billiards"}) {
     const Outcome outcome = run_tool("info " + scene(name));
     EXPECT_EQ(outcome.code, 0) << name << outcome.err;
     EXPECT_EQ(outcome.out.find("warning"), std::string::npos) << name;

@@ -14,7 +14,7 @@ using test::contact_reference;
 void transpose_matches_dual(const std::string& name, Integrator integrator, std::size_t states) {
   test::Reference ref = contact_reference(name);
   ref.model.options.integrator = integrator;
-  const auto system = make_system<double>(ref.model);
+  const auto system = make_system<double>(ref.model, {.onset = Onset::none});
   Rollout<double> rollout(system, {.steps = 1});
   for (std::size_t i = 0; i < states; ++i) {
     SCOPED_TRACE(name + ", state " + std::to_string(i));
@@ -39,7 +39,7 @@ TEST(ContactGradient, CotangentsMatchDualOnTheAnt) { transpose_matches_dual("ant
 // Each number of each geom and pair alone: six-point differences of one step.
 void every_parameter_matches_differences(const std::string& name, std::size_t state) {
   const test::Reference ref = contact_reference(name);
-  const auto system = make_system<double>(ref.model);
+  const auto system = make_system<double>(ref.model, {.onset = Onset::none});
   Rollout<double> rollout(system, {.steps = 1});
   const auto at = arguments_of(ref, rollout, state);
   std::vector<double> weights(static_cast<std::size_t>(system->signature().states()));
@@ -86,7 +86,7 @@ void contract(const std::string& name, Integrator integrator, std::size_t state,
   test::Reference ref = contact_reference(name);
   ref.model.options.integrator = integrator;
   test::untie(ref.model);
-  const auto system = make_system<Real>(ref.model);
+  const auto system = make_system<Real>(ref.model, {.onset = Onset::none});
   Rollout<Real> rollout(system, {.steps = o.steps, .hold = o.hold});
   const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
                                           loss::final<Real>(system->signature(), "v", {}, 0.01)});

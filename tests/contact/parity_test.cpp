@@ -92,7 +92,7 @@ void expect_rollout(const test::Reference& ref, Integrator integrator, const std
   if (integrator == Integrator::implicitfast && has_lone_body(ref.model)) return;
   Model model = ref.model;
   model.options.integrator = integrator;
-  const auto system = make_system<double>(model);
+  const auto system = make_system<double>(model, {.onset = Onset::none});
   Rollout<double> rollout(system, {.steps = steps, .hold = steps});
   auto at = rollout.arguments();
   int state = -1;

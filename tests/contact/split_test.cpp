@@ -51,9 +51,21 @@ TEST(Split, WithoutItTheGradientIsThatOfTheTimeGrid) {
   }
 }
 
+TEST(Split, IsTheDefaultWithRk4AndNotWithEuler) {
+  for (const char* integrator : {"RK4", "Euler"}) {
+    const bool rk4 = std::string(integrator) == "RK4";
+    const Range automatic = probe(integrator, 0.002, Onset::automatic),
+                chosen = probe(integrator, 0.002, rk4 ? Onset::split : Onset::none),
+                other = probe(integrator, 0.002, rk4 ? Onset::none : Onset::split);
+    EXPECT_EQ(automatic.least, chosen.least) << integrator;
+    EXPECT_EQ(automatic.most, chosen.most) << integrator;
+    EXPECT_NE(automatic.most, other.most) << integrator;
+  }
+}
+
 // The ripple averages out over the phases of the impact: smoothing is the way where steps are not cut.
 TEST(Split, SmoothingOverThePhaseOfTheImpactFindsTheSlopeWithoutIt) {
-  const auto system = make_system<double>(ball("-10000 0", "RK4"));
+  const auto system = make_system<double>(ball("-10000 0", "RK4"), {.onset = Onset::none});
   const RolloutOptions options{.steps = 1000};
   Arguments<double> at = Rollout<double>(system, options).arguments();
   at.x0 = {0.5013, -1};

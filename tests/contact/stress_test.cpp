@@ -41,12 +41,15 @@ bool all_finite(const auto& values) {
 }
 
 template <class Real>
-void finite_forward_means_finite_gradient(const std::string& name) {
-  const Model model = test::contact_reference(name).model;
-  const auto system = make_system<Real>(model);
-  Rollout<Real> rollout(system, {.steps = kSteps, .worlds = kWorlds, .hold = kSteps});
+void finite_forward_means_finite_gradient(const std::string& name, const SystemOptions& options = {},
+                                          std::int64_t worlds = kWorlds) {
+  Model model = test::contact_reference(name).model;
+  if (options.contact == ContactModel::hard) model.options.integrator = Integrator::euler;
+  const auto system = make_system<Real>(model, options);
+  Rollout<Real> rollout(system, {.steps = kSteps, .worlds = worlds, .hold = kSteps});
   auto at = rollout.arguments();
   at.x0 = random_states<Real>(model);
+  at.x0.resize(std::size_t(worlds * system->signature().states()));
   const auto end = rollout.simulate(at).final_state;
   ASSERT_TRUE(all_finite(end)) << name;
   const auto objective = loss::sum<Real>(
@@ -61,6 +64,17 @@ void finite_forward_means_finite_gradient(const std::string& name) {
 }
 
 TEST(ContactStress, AntsHaveFiniteGradients) { finite_forward_means_finite_gradient<double>("ant"); }
+TEST(ContactStress, AntsInHardContactHaveFiniteGradients) {
+  for (const bool aware : {false, true}) {
+    finite_forward_means_finite_gradient<double>(
+        "ant", {.contact = ContactModel::hard, .impact = {.restitution = 0.5}, .hard = {.aware = aware}},
+        300);
+  }
+  finite_forward_means_finite_gradient<float>("ant", {.contact = ContactModel::hard}, 300);
+}
+TEST(ContactStress, SolidsInHardContactHaveFiniteGradients) {
+  finite_forward_means_finite_gradient<double>("solids", {.contact = ContactModel::hard}, 100);
+}
 TEST(ContactStress, HumanoidsHaveFiniteGradients) {
   finite_forward_means_finite_gradient<double>("humanoid");
 }

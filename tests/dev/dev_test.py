@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = "setup build test demo bench lint format docs clean".split()
+COMMANDS = "setup build test coverage demo bench lint format docs clean".split()
 
 
 class Dev(unittest.TestCase):

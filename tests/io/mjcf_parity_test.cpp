@@ -290,7 +290,7 @@ TEST(MjcfParity, ScenesMoveAsInMujoco) {
     EXPECT_LT(error, 1e-8 * scale);
     ++moved;
   }
-  EXPECT_EQ(moved, 11);
+  EXPECT_EQ(moved, 17);
 }
 
 TEST(MjcfParity, GymnasiumModelsCompileAsInMujoco) {

@@ -43,6 +43,54 @@ std::string cart() {
          "[record]\nframes_per_second = 50\n";
 }
 
+// A ball that falls half a metre onto a floor, and where it is after 0.6 s.
+std::string drop(const std::string& contact) {
+  return "[model]\nfile = \"" COSTATE_IO_TESTS "/drop.xml\"\n" + contact +
+         "[run]\nduration = 0.6\n[start]\nkeyframe = \"up\"\n[[loss]]\nkind = \"formula\"\nformula = "
+         "\"z\"\nquantities = {z = "
+         "\"joint/z\"}\n"
+         "[optimize]\nvariables = [{name = \"start.position.z\"}]\n";
+}
+
+TEST(RigidScene, ContactModelIsTheOneOfTheFile) {
+  const auto height = [](const std::string& contact) {
+    RigidSceneProblem<double> problem(parse_rigid_scene(drop(contact), "drop.toml"));
+    std::vector<double> gradient(1);
+    return std::pair(problem.value_and_gradient(problem.start(), gradient.data()), gradient[0]);
+  };
+  // Falls sqrt(2 h / g) = 0.3193 s, returns at e times the speed: z = e u s - g s^2 / 2 with s = 0.6 - t.
+  const auto bounce = [](double e, double h) {
+    const double g = 9.81, t = std::sqrt(2 * h / g), s = 0.6 - t;
+    return e * g * t * s - g * s * s / 2;
+  };
+  const auto [z, dz] = height("[contact]\nmodel = \"event\"\nrestitution = 0.8\nrest_speed = 0.01\n");
+  EXPECT_NEAR(z, bounce(0.8, 0.5), 1e-12);
+  EXPECT_NEAR(dz, (bounce(0.8, 0.5 + 1e-5) - bounce(0.8, 0.5 - 1e-5)) / 2e-5, 1e-8);
+  EXPECT_NEAR(height("[contact]\nmodel = \"none\"\n").first, 0.5 - 9.81 * 0.36 / 2, 1e-12);
+  const auto penalty = height("[contact]\nmodel = \"penalty\"\nstiffness = 1e5\nonset = \"split\"\n");
+  EXPECT_NEAR(penalty.first, bounce(1, 0.5), 0.02);
+  const auto split = height("[contact]\nonset = \"split\"\n"), none = height("[contact]\nonset = \"none\"\n");
+  EXPECT_EQ(height("").second, split.second);  // the model says RK4
+  EXPECT_NE(none.second, split.second);
+}
+
+TEST(RigidScene, NumbersOfAnotherContactModelAreRefused) {
+  const auto says = [](const std::string& contact) -> std::string {
+    try {
+      parse_rigid_scene(drop(contact), "drop.toml");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_NE(says("[contact]\nrestitution = 0.8\n").find("drop.toml:4:1"), std::string::npos)
+      << says("[contact]\nrestitution = 0.8\n");
+  EXPECT_NE(says("[contact]\nmodel = \"event\"\nonset = \"split\"\n").find("onset"), std::string::npos);
+  EXPECT_NE(says("[contact]\nmodel = \"event\"\nrestitution = 1.2\n").find("more than 1"), std::string::npos);
+  EXPECT_NE(says("[contact]\nmodel = \"penalty\"\nstiffness = 0\n").find("positive"), std::string::npos);
+  EXPECT_NE(says("[contact]\nmodel = \"springs\"\n").find("penalty"), std::string::npos);
+}
+
 TEST(RigidScene, GradientMatchesDifferencesInEveryVariable) {
   RigidSceneProblem<double> problem(parse_rigid_scene(cart(), "cart.toml"));
   const std::vector<double> x = problem.start();
@@ -94,6 +142,16 @@ TEST(RigidScene, RecordingsAgreeWithTheLoss) {
   ASSERT_EQ(r.bodies.size(), 3U);  // rail, cart, pole; a target along two axes is no point
   EXPECT_EQ(r.bodies[1].poses.size(), 21U);
   EXPECT_NEAR(r.bodies[1].poses[0][0], 0.1, 1e-6);
+}
+
+// The files of scenes/ about contact: each is improved at once, with the gradient of its own contact model.
+TEST(RigidScene, ScenesOfContactImprove) {
+  for (const std::string name : {"cube_toss", "sphere_drop", "billiards", "box_push"}) {
+    RigidSceneProblem<double> problem(
+        load_rigid_scene(kScenes + name + ".toml", {{"optimize.iterations", "5"}}));
+    const SceneOptimum optimum = optimize(problem);
+    EXPECT_LT(optimum.best_value, 0.9 * optimum.start_value) << name;
+  }
 }
 
 TEST(RigidScene, AModelAloneIsAScene) {

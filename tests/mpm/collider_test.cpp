@@ -43,7 +43,7 @@ void expect_gradients(const Model& model, std::vector<double> position, std::vec
       u[D + a] = rotation[std::size_t(a)], u[2 * D + turns + a] = spin[std::size_t(a)];
   }
   const test::MeanPosition<double> objective(particle_count(model), D, {0.5, 0.2, 0.3});
-  test::expect_exact_gradient(system, at, objective, 6, 2);
+  test::expect_exact_gradient(system, at, objective, 6, 2, {.stencil = D == 3 ? 1e-6 : 3e-7});
   // The collider matters: every one of its inputs has a gradient.
   const auto g = rollout.value_and_gradient(at, objective);
   double size = 0;
@@ -77,6 +77,7 @@ TEST(Collider, CupHasExactGradients) {
                    {0.1, 0.2, -0.15});
   expect_gradients(impact(2, Shape::cup(0.33, 0.5, 0.2), Contact::separate), {0.91, 0.62}, {0.1});
 }
+// The normal of a sampled shape jumps at the faces of its lattice: this pose keeps every node away from them.
 TEST(Collider, SampledShapeHasExactGradients) {
   DistanceLattice lattice{.points = {13, 13, 13}, .origin = {-0.6, -0.6, -0.6}, .spacing = 0.1};
   for (int i = 0; i < 13; ++i)
@@ -84,7 +85,7 @@ TEST(Collider, SampledShapeHasExactGradients) {
       for (int k = 0; k < 13; ++k)
         lattice.phi.push_back(
             std::sqrt(0.01 * ((i - 6) * (i - 6) + (j - 6) * (j - 6) + 2 * (k - 6) * (k - 6))) - 0.3);
-  expect_gradients(impact(3, Shape::sampled(lattice), Contact::coulomb), {0.93, 0.47, 0.88},
+  expect_gradients(impact(3, Shape::sampled(lattice), Contact::coulomb), {0.945, 0.46, 0.8885},
                    {0.1, 0.2, -0.15});
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <numeric>
+
+#include "tests/float_traps.h"
 #include "tests/mpm/models.h"
 #include "tests/system/contract.h"
 
@@ -93,7 +97,7 @@ Model mixture() {
       {.name = "leg", .kind = MaterialKind::muscle, .E = 3e4, .strength = 2e3, .fibre = {0.6, 0.8, 0}});
   m.actuators = 2;
   for (std::size_t p = 0; p < m.particles.material.size(); ++p) {
-    m.particles.material[p] = static_cast<int>(p * p % 3);
+    m.particles.material[p] = static_cast<int>(p * p % 7 % 3);
     m.particles.actuator[p] = static_cast<int>(p % 4) - 1 < 2 ? static_cast<int>(p % 4) - 1 : 0;
   }
   return m;
@@ -111,7 +115,118 @@ TEST(MaterialPoints, MixedMaterialsMeetTheContract) {
   const test::MeanPosition<double> objective(particle_count(m), 3, {0.1, 0.2, 0.3});
   for (std::int64_t i = 0; i < particle_count(m); ++i)
     at.x0[std::size_t(15 * particle_count(m) + 9 * i)] -= 0.02;  // away from the liquid's cut-off
-  test::expect_exact_gradient(system, at, objective, 6, 2);
+  test::expect_exact_gradient(system, at, objective, 6, 2, {.stencil = 1e-4, .gate = 1e-9, .taylor = 1e-3});
+  // Every material is there, and everything about it matters.
+  const auto g = rollout.value_and_gradient(at, objective);
+  for (const char* name : {"material/body/E", "material/water/bulk_modulus", "material/leg/strength"})
+    EXPECT_NE(g.parameters[name][0], 0) << name;
+  EXPECT_NE(g.controls[0], 0);
+  EXPECT_NE(g.controls[1], 0);
+}
+
+// One step of a scene with everything in it, as the System itself takes it: null where nobody asks.
+class OneStep {
+ public:
+  explicit OneStep(int dimension) {
+    Model m = block(dimension, MaterialKind::muscle);
+    m.materials[0].strength = 2e3;
+    m.materials[0].per_particle = {"E"};
+    m.materials.push_back({.name = "sand", .kind = MaterialKind::drucker_prager, .E = 2e4});
+    m.actuators = 2;
+    for (std::size_t p = 0; p < m.particles.material.size(); ++p)
+      m.particles.material[p] = int(p % 5 == 0), m.particles.actuator[p] = int(p % 3) - 1;
+    m.walls[2] = {Contact::coulomb, 8, 0.3};
+    m.walls[5].contact = Contact::none;
+    m.colliders = {
+        {.name = "moving", .shape = Shape::sphere(0.2), .contact = Contact::coulomb, .moves = true},
+        {.name = "resting",
+         .shape = Shape::box(0.1, 0.1, 0.1),
+         .contact = Contact::slip,
+         .position = {0.35, 1.0, 0.75}},
+        {.name = "shown",
+         .shape = Shape::sphere(0.3),
+         .contact = Contact::none,
+         .position = {0.5, 1.1, 0.9}}};
+    m.bodies = {{.name = "ball",
+                 .shape = Shape::sphere(0.12),
+                 .mass = 3,
+                 .inertia = {0.1, 0.1, 0.1},
+                 .position = {0.62, 1.17, 1.02},
+                 .velocity = {0.1, 0.2, 0.3}}};
+    system_ = mpm::system<double>(m);
+    Rollout<double> one(system_, {.steps = 1});
+    const Arguments<double> at = stirred(m, one);
+    const auto padded = [](std::size_t n) { return std::vector<double>(n + 3); };
+    x_ = padded(at.x0.size()), y_bar_ = padded(at.x0.size());
+    std::copy(at.x0.begin(), at.x0.end(), x_.begin());
+    u_ = padded(std::size_t(system_->signature().controls()));
+    for (std::size_t i = 0; i < u_.size(); ++i) u_[i] = 0.3 + 0.1 * std::sin(double(i));
+    const Field& where = system_->signature().find(Role::control, "collider/moving/position");
+    for (int a = 0; a < dimension; ++a) u_[std::size_t(where.offset + a)] = a == 1 ? 0.9 : 0.5;
+    p_ = padded(std::size_t(system_->parameter_size()));
+    const auto& fields = system_->signature().fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      for (std::int64_t i = 0; i < fields[f].size; ++i)
+        p_[std::size_t(fields[f].offset + i)] = at.parameters.values(f)[std::size_t(i)];
+    all_.assign(fields.size(), true);
+    for (std::size_t i = 0; i < y_bar_.size(); ++i) y_bar_[i] = std::sin(double(i));
+    work_ = system_->make_workspace();
+  }
+  struct Bars {
+    std::vector<double> x, u, p;
+  };
+  Bars vjp(bool controls, bool parameters) const {
+    Bars bar{std::vector<double>(x_.size()), std::vector<double>(u_.size()), std::vector<double>(p_.size())};
+    system_->step_vjp({}, {x_.data(), u_.data(), p_.data()}, nullptr, y_bar_.data(),
+                      {bar.x.data(), controls ? bar.u.data() : nullptr, parameters ? bar.p.data() : nullptr},
+                      Activity{all_}, *work_);
+    return bar;
+  }
+  void value_with_bad_velocity() const {
+    std::vector<double> x = x_, y(x_.size());
+    x[std::size_t(system_->signature().find(Role::state, "particle/v").offset)] =
+        std::numeric_limits<double>::quiet_NaN();
+    system_->step({}, {x.data(), u_.data(), p_.data()}, y.data(), nullptr, *work_);
+  }
+  // The tangent along x alone: u and p have none, told by nulls or by zeros.
+  std::vector<double> jvp(bool nulls) const {
+    const std::vector<double> no_u(u_.size()), no_p(p_.size());
+    std::vector<double> y(x_.size()), y_dot(x_.size());
+    system_->step_jvp({}, {x_.data(), u_.data(), p_.data()},
+                      {y_bar_.data(), nulls ? nullptr : no_u.data(), nulls ? nullptr : no_p.data()}, y.data(),
+                      y_dot.data(), *work_);
+    return y_dot;
+  }
+
+ private:
+  std::shared_ptr<System<double>> system_;
+  std::unique_ptr<Workspace> work_;
+  std::vector<double> x_, u_, p_, y_bar_;
+  std::vector<bool> all_;
+};
+
+TEST(MaterialPoints, CotangentsThatNobodyWantsChangeNoOther) {
+  for (const int dimension : {2, 3}) {
+    const OneStep step(dimension);
+    const auto all = step.vjp(true, true), no_controls = step.vjp(false, true),
+               no_parameters = step.vjp(true, false);
+    EXPECT_EQ(all.x, no_controls.x);
+    EXPECT_EQ(all.p, no_controls.p);
+    EXPECT_EQ(all.x, no_parameters.x);
+    EXPECT_EQ(all.u, no_parameters.u);
+    const auto size = [](const std::vector<double>& v) {
+      return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+    };
+    EXPECT_GT(size(all.u), 0);
+    EXPECT_GT(size(all.p), 0);
+  }
+}
+
+TEST(MaterialPoints, NoTangentIsAZeroTangent) {
+  for (const int dimension : {2, 3}) {
+    const OneStep step(dimension);
+    EXPECT_EQ(step.jvp(true), step.jvp(false));
+  }
 }
 
 TEST(MaterialPoints, TransposeAndTangentAgreeOverAHundredSteps) {
@@ -242,6 +357,14 @@ TEST(MaterialPoints, TooFastAParticleIsNamed) {
   for (std::size_t p = 0; p < n; ++p) at.x0[2 * (n + p)] = 60;
   expect_contains(message_of([&] { rollout.simulate(at); }),
                   {"particle 0", "step 0", "cells", "largest_courant", "dt"});
+}
+
+// A rollout looks at its initial state first; a number that goes bad on the way is met by the step.
+TEST(MaterialPoints, AVelocityThatIsNoNumberIsNamed) {
+  const OneStep step(2);
+  const costate::test::AllowFloatExceptions not_a_number;
+  expect_contains(message_of([&] { step.value_with_bad_velocity(); }),
+                  {"moves nan cells", "step 0", "largest_courant"});
 }
 
 TEST(MaterialPoints, AParticleOutsideIsNamed) {

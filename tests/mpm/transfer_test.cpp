@@ -9,6 +9,7 @@
 #include <set>
 
 #include "costate/core/error.h"
+#include "costate/mpm/collider.h"
 #include "costate/mpm/contact.h"
 #include "costate/mpm/lane_io.h"
 #include "costate/mpm/particle_order.h"
@@ -22,13 +23,15 @@ template <int kTaps>
 void expect_moments() {
   const double low = kTaps == 3 ? 0.5 : 1.0;
   for (double f = low; f < low + 1; f += 0.0625) {
-    const Spline<double> s = spline<kTaps>(f);
+    double w[4], slopes[4], above[4], below[4];
+    spline_weights<kTaps>(f, w);
+    spline_slopes<kTaps>(f, slopes);
     double sum = 0, first = 0, second = 0, slope = 0, slope_first = 0;
     for (int k = 0; k < 4; ++k) {
       const double d = k - f;
-      EXPECT_GE(s.w[k], 0);
-      sum += s.w[k], first += s.w[k] * d, second += s.w[k] * d * d;
-      slope += s.slope[k], slope_first += s.slope[k] * d;
+      EXPECT_GE(w[k], 0);
+      sum += w[k], first += w[k] * d, second += w[k] * d * d;
+      slope += slopes[k], slope_first += slopes[k] * d;
     }
     EXPECT_NEAR(sum, 1, 1e-15);
     EXPECT_NEAR(first, 0, 1e-15);
@@ -36,8 +39,9 @@ void expect_moments() {
     EXPECT_NEAR(slope, 0, 1e-15);
     EXPECT_NEAR(slope_first, 1, 1e-15);
     const double h = 1e-6;
-    for (int k = 0; k < kTaps; ++k)
-      EXPECT_NEAR(s.slope[k], (spline<kTaps>(f + h).w[k] - spline<kTaps>(f - h).w[k]) / (2 * h), 1e-9);
+    spline_weights<kTaps>(f + h, above);
+    spline_weights<kTaps>(f - h, below);
+    for (int k = 0; k < kTaps; ++k) EXPECT_NEAR(slopes[k], (above[k] - below[k]) / (2 * h), 1e-9);
   }
 }
 TEST(Spline, WeightsHaveTheMomentsOfMls) {
@@ -157,6 +161,46 @@ TEST(Contact, VelocitiesAfterContactAreThoseOfTheCone) {
   expect(contact_velocity(Contact::coulomb, into, n, 0.5), 1, 0);   // loses mu |v_n| = 2
   expect(contact_velocity(Contact::coulomb, into, n, 0.75), 0, 0);  // sticks
   expect(contact_velocity(Contact::coulomb, away, n, 0.75), 3, 4);
+  expect(contact_velocity(Contact::none, into, n, 0.75), 3, -4);
+}
+
+// Every kind, into the surface and away from it, sliding and sticking: the transpose against Dual numbers of the velocity itself.
+TEST(Contact, TransposeIsThatOfTheVelocity) {
+  using Seven = Dual<double, 7>;
+  const double at[7] = {1.7, 0, -0.6, 0.28, 0.96, 0, 0};  // r, n; then mu
+  const Vec3<double> out_bar{0.3, -1.1, 0.7};
+  for (const Contact contact :
+       {Contact::none, Contact::sticky, Contact::slip, Contact::separate, Contact::coulomb}) {
+    for (const double normal : {-0.9, 0.4}) {
+      for (const double mu : {0.3, 5.0}) {
+        const auto variable = [&](int i, double value) { return Seven::variable(value, i); };
+        const Vec3<Seven> r{variable(0, at[0]), variable(1, normal - at[0] * at[3] / at[4]),
+                            variable(2, at[2])},
+            n{variable(3, at[3]), variable(4, at[4]), variable(5, at[5])};
+        const Seven friction = variable(6, mu);
+        const Vec3<Seven> out = contact_velocity(contact, r, n, friction);
+        const auto bar =
+            contact_velocity_vjp<double>(contact, {r.x.v, r.y.v, r.z.v}, {n.x.v, n.y.v, n.z.v}, mu, out_bar);
+        const double found[7] = {bar.r.x, bar.r.y, bar.r.z, bar.n.x, bar.n.y, bar.n.z, bar.mu};
+        for (int i = 0; i < 7; ++i)
+          EXPECT_NEAR(found[i], out.x.d[i] * out_bar.x + out.y.d[i] * out_bar.y + out.z.d[i] * out_bar.z,
+                      1e-13)
+              << static_cast<int>(contact) << ", input " << i << ", normal " << normal << ", mu " << mu;
+      }
+    }
+  }
+}
+
+TEST(Contact, FadesFromTheSurfaceToTheEndOfItsBand) {
+  const double band = 0.2;
+  EXPECT_EQ(fade(-0.01, band).value, 1);
+  EXPECT_EQ(fade(0.0, band).value, 1);
+  EXPECT_NEAR(fade(0.1, band).value, 0.5, 1e-15);
+  EXPECT_EQ(fade(0.2, band).value, 0);
+  EXPECT_EQ(fade(0.3, band).slope, 0);
+  for (const double phi : {0.03, 0.1, 0.17})
+    EXPECT_NEAR(fade(phi, band).slope, (fade(phi + 1e-6, band).value - fade(phi - 1e-6, band).value) / 2e-6,
+                1e-9);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(Aba, AccelerationsAreThoseOfTheFactoredMassMatrix) {
     for (unsigned seed : {1u, 2u, 3u}) {
       const State s = random_state(model, seed);
       forward_dynamics(w.tree, w.p.data(), s.q.data(), s.v.data(), s.tau.data(), w.d);
-      const std::vector<double> expected = w.d.qacc;
+      const std::vector<double> expected(w.d.qacc.begin(), w.d.qacc.end());
       aba(w.tree, w.p.data(), s.q.data(), s.v.data(), s.tau.data(), w.d, articulated);
       double scale = 1;
       for (double a : expected) scale = std::max(scale, std::abs(a));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "costate/rigid/acceleration.h"
 
@@ -41,7 +42,7 @@ struct OneWorld {
   std::vector<double> p;
 };
 
-inline double relative_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
+inline double relative_error(std::span<const double> ours, std::span<const double> theirs) {
   double scale = 1e-300, error = 0;
   for (double x : theirs) scale = std::max(scale, std::abs(x));
   if (ours.size() != theirs.size()) return 1e300;

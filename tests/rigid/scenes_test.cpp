@@ -58,8 +58,8 @@ TEST_P(Scenes, MeetsTheContract) {
 
 INSTANTIATE_TEST_SUITE_P(All, Scenes,
                          ::testing::Values("pendulum", "double_pendulum", "cart_pole", "arm7", "quadrotor",
-                                           "hopper", "walker", "half_cheetah", "ant", "humanoid",
-                                           "quadruped"),
+                                           "hopper", "walker", "half_cheetah", "ant", "humanoid", "quadruped",
+                                           "cube_toss", "sphere_drop", "box_stack", "box_push", "billiards"),
                          [](const auto& scene) { return std::string(scene.param); });
 
 }  // namespace

@@ -1,0 +1,125 @@
+// What the grid and the materials of a MaterialPoints system are told besides the state: gravity, friction, poses of the colliders, and the transposes:
+// sums over pencils, in their order, into the cotangents of controls and parameters.
+#pragma once
+
+#include "costate/mpm/system_stages.h"
+
+namespace costate::mpm {
+
+template <class Real, int D, int kTaps>
+template <class S>
+void MaterialPoints<Real, D, kTaps>::read_grid_inputs(Slice<const Real> u, Slice<const Real> p,
+                                                      GridInputs<S>& out) const {
+  using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
+  const auto vector = [](Slice<const Real> from, std::int64_t at) {
+    Vec3<S> r = Vec3<S>::zero();
+    for (int a = 0; a < D; ++a) r[a] = number_at<Mode>(from, at + a);
+    return r;
+  };
+  const auto turn = [&](Slice<const Real> from, std::int64_t at) {
+    if constexpr (D == 3)
+      return vector(from, at);
+    else
+      return Vec3<S>{S(0), S(0), number_at<Mode>(from, at)};
+  };
+  out.gravity = vector(p, layout_.gravity);
+  out.dt = number_at<Mode>(p, layout_.dt);
+  for (int face = 0; face < 6; ++face) {
+    out.wall_friction[face] =
+        layout_.wall_friction >= 0 && face < 2 * D ? number_at<Mode>(p, layout_.wall_friction + face) : S(0);
+  }
+  for (std::size_t c = 0; c < model_.colliders.size(); ++c) {
+    const Layout::ColliderNumbers& n = layout_.colliders[c];
+    const bool moves = model_.colliders[c].moves;
+    const Slice<const Real> from = moves ? u : p;
+    Pose<S>& pose = out.poses[c];
+    pose.c = vector(from, n.position);
+    pose.R = rotation_matrix(turn(from, n.rotation));
+    pose.V = moves ? vector(u, n.velocity) : Vec3<S>::zero();
+    pose.W = moves ? turn(u, n.angular_velocity) : Vec3<S>::zero();
+    pose.mu = number_at<Mode>(p, n.friction);
+  }
+}
+
+template <class Real, int D, int kTaps>
+void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s,
+                                                     const Cotangents<Real>& bar) const {
+  const std::size_t count = s.order.node_pencils().size(), colliders = model_.colliders.size();
+  GridSums total = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    for (int a = 0; a < D; ++a) total.velocity[a] += s.grid_sums[i].velocity[a];
+    for (int f = 0; f < 2 * D; ++f) total.wall_friction[f] += s.grid_sums[i].wall_friction[f];
+  }
+  if (bar.p) {
+    for (int a = 0; a < D; ++a) {
+      bar.p[layout_.gravity + a] += Real(double(in.p[layout_.dt]) * total.velocity[a]);
+      bar.p[layout_.dt] += Real(double(in.p[layout_.gravity + a]) * total.velocity[a]);
+    }
+    if (layout_.wall_friction >= 0)
+      for (int f = 0; f < 2 * D; ++f) bar.p[layout_.wall_friction + f] += Real(total.wall_friction[f]);
+  }
+  for (std::size_t c = 0; c < colliders; ++c) {
+    Pose<double> pose{Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(),
+                      0.0};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Pose<double>& part = s.pose_bars[i * colliders + c];
+      pose.R += part.R;
+      pose.c += part.c;
+      pose.V += part.V;
+      pose.W += part.W;
+      pose.mu += part.mu;
+    }
+    const Layout::ColliderNumbers& n = layout_.colliders[c];
+    const bool moves = model_.colliders[c].moves;
+    if (bar.p) bar.p[n.friction] += Real(pose.mu);
+    Real* to = moves ? bar.u : bar.p;
+    if (!to) continue;
+    const Real* from = moves ? in.u : in.p;
+    Vec3<double> phi = Vec3<double>::zero();
+    if constexpr (D == 3)
+      phi = {double(from[n.rotation]), double(from[n.rotation + 1]), double(from[n.rotation + 2])};
+    else
+      phi.z = double(from[n.rotation]);
+    const Vec3<double> phi_bar = rotation_matrix_vjp(phi, pose.R);
+    for (int a = 0; a < D; ++a) {
+      to[n.position + a] += Real(pose.c[a]);
+      if (moves) to[n.velocity + a] += Real(pose.V[a]);
+    }
+    for (int a = 0; a < (D == 3 ? 3 : 1); ++a) {
+      const int axis = D == 3 ? a : 2;
+      to[n.rotation + a] += Real(phi_bar[axis]);
+      if (moves) to[n.angular_velocity + a] += Real(pose.W[axis]);
+    }
+  }
+}
+
+template <class Real, int D, int kTaps>
+void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s,
+                                                          const Cotangents<Real>& bar) const {
+  const auto add = [&](Real* to, std::int64_t slot) {
+    double total = 0;
+    for (int c = 0; c < ParticleOrder::kColours; ++c) {
+      for (const Pencil& p : s.order.pencils(c)) {
+        total +=
+            s.particle_sums[static_cast<std::size_t>(s.order.pencil_index(p) * particle_sum_count() + slot)];
+      }
+    }
+    *to += Real(total);
+  };
+  if (bar.u) {
+    for (int a = 0; a < model_.actuators; ++a) add(bar.u + layout_.actuation + a, 1 + a);
+  }
+  if (!bar.p) return;
+  add(bar.p + layout_.dt, 0);
+  for (std::size_t m = 0; m < layout_.materials.size(); ++m) {
+    const auto& numbers = layout_.materials[m].numbers;
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      if (!numbers[n].per_particle)
+        add(bar.p + numbers[n].offset, 1 + model_.actuators +
+                                           static_cast<std::int64_t>(m) * kLargestParameterCount +
+                                           static_cast<std::int64_t>(n));
+    }
+  }
+}
+
+}  // namespace costate::mpm

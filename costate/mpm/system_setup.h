@@ -1,0 +1,87 @@
+// MaterialPoints from a model: constants, the sizes of its scratch, and the errors of a step in words.
+#pragma once
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/mpm/number_text.h"
+#include "costate/mpm/system_stages.h"
+
+namespace costate::mpm {
+
+template <class Real, int D, int kTaps>
+MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
+    : model_(model), layout_((check(model), model)), grid_(model) {
+  for (const Body& b : model_.bodies)
+    body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
+  constants_.layout = &layout_;
+  constants_.model = &model_;
+  constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
+  constants_.same_volume = std::all_of(constants_.volume.begin(), constants_.volume.end(),
+                                       [&](Real v) { return v == constants_.volume[0]; });
+  for (const Material& m : model_.materials) {
+    constants_.laws.push_back(law_of<typename Values<Real>::Lanes, D>(m.kind));
+    constants_.tangent_laws.push_back(law_of<typename Tangents<Real>::Lanes, D>(m.kind));
+  }
+  constants_.strides = {grid_.first_stride(), grid_.second_stride()};
+  constants_.dx = Real(model_.dx);
+  constants_.inverse_dx = Real(1 / model_.dx);
+  constants_.courant = Real(model_.largest_courant);
+  for (std::size_t a = 0; a < 3; ++a)
+    constants_.shift[a] = Real(model_.origin[a] / model_.dx + kFirstNodeShift<kTaps>);
+  double lightest = 1e300;
+  for (std::size_t i = 0; i < layout_.volume.size(); ++i) {
+    lightest =
+        std::min(lightest,
+                 layout_.volume[i] * model_.materials[static_cast<std::size_t>(layout_.material[i])].density);
+  }
+  floor_ = Real(model_.mass_floor > 0 ? model_.mass_floor : (sizeof(Real) == 8 ? 1e-16 : 1e-12) * lightest);
+}
+
+template <class Real, int D, int kTaps>
+MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
+    : order(D, system.model_.nodes, kTaps, system.layout_.particles,
+            static_cast<int>(system.model_.materials.size())) {
+  const auto pencils = static_cast<std::size_t>(order.pencil_count());
+  grid.reserve(system.grid_.size);
+  offender.resize(pencils);
+  grid_sums.resize(pencils);
+  pose_bars.resize(pencils * system.model_.colliders.size());
+  particle_sums.resize(pencils * static_cast<std::size_t>(system.particle_sum_count()));
+  grid_inputs.poses.resize(system.model_.colliders.size());
+  grid_tangents.poses.resize(system.model_.colliders.size());
+  const std::size_t count = system.model_.bodies.size();
+  bodies.in.resize(count), body_tangents.in.resize(count);
+  bodies.poses.resize(count), body_tangents.poses.resize(count);
+  bodies.parts.resize(count * pencils), body_tangents.parts.resize(count * pencils);
+  body_bars.resize(count * pencils);
+  body_inputs_bar.resize(count), body_sums_bar.resize(count);
+}
+
+template <class Real, int D, int kTaps>
+void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::int64_t particle) const {
+  const Material& m =
+      model_.materials[static_cast<std::size_t>(layout_.material[static_cast<std::size_t>(particle)])];
+  throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
+                   "\") is inverted: the determinant of its deformation gradient is not positive",
+               "step " + std::to_string(at.k),
+               "reduce dt (now " + text_of(model_.dt) + "), or make the material stiffer"},
+              Error::Kind::numerics);
+}
+
+template <class Real, int D, int kTaps>
+void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::int64_t particle,
+                                                    const Real* y, Real dt) const {
+  double way = 0;
+  for (int a = 0; a < D; ++a) {
+    const double v = std::abs(double(y[layout_.v + particle * D + a]));
+    way = v > way || !(v == v) ? v : way;
+  }
+  throw Error({"particle " + std::to_string(particle) + " moves " + text_of(way * double(dt) / model_.dx) +
+                   " cells in one step; the largest allowed is " + text_of(model_.largest_courant),
+               "step " + std::to_string(at.k),
+               "reduce dt (now " + text_of(double(dt)) + ") or raise largest_courant"},
+              Error::Kind::numerics);
+}
+
+}  // namespace costate::mpm
