@@ -302,8 +302,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     }
     group_geometry_vjp(tree, g, p, q, r_bar, static_cast<const S*>(J_bar), acc_bar, wanted, bar, d);
   }
-  if (soft_contacts(cons))
-    contact_vjp(tree, cons, p, q, v, a, wanted, bar, d, c, dt_bar);
+  if (soft_contacts(cons)) contact_vjp(tree, cons, p, q, v, a, wanted, bar, d, c, dt_bar);
   if (wanted(tree.p.dt)) bar.p[tree.p.whole_dt] += dt_bar;
 }
 
