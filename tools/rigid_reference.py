@@ -191,9 +191,12 @@ def reference(path, states, steps, contact):
     m.opt.tolerance, m.opt.ls_tolerance = 1e-16, 1e-6
     d, rng, out = mujoco.MjData(m), np.random.default_rng(7), []
     for s in range(states):
-        random_state(m, d, rng)
-        if contact:
-            sink(m, d, rng)
+        if contact and s < m.nkey:  # keyframes first: poses in which something touches by intent
+            mujoco.mj_resetDataKeyframe(m, d, s)
+        else:
+            random_state(m, d, rng)
+            if contact:
+                sink(m, d, rng)
         x = [a.copy() for a in (d.qpos, d.qvel, d.act, d.ctrl)]
         mujoco.mj_forward(m, d)
         item = dict(q=numbers(x[0]), v=numbers(x[1]), act=numbers(x[2]), ctrl=numbers(x[3]), bias=numbers(d.qfrc_bias),

@@ -7,6 +7,7 @@
 #include "costate/io/run.h"
 #include "costate/ode/forward_sensitivity.h"
 #include "costate/optim/adam.h"
+#include "costate/optim/cma_es.h"
 #include "costate/optim/gradient_descent.h"
 #include "costate/optim/lbfgs.h"
 #include "costate/optim/levenberg_marquardt.h"
@@ -209,6 +210,14 @@ Optimum optimize(const Problem& problem, const optim::Callback& callback) {
     optimum.result = optim::minimize(
         objective, optimum.start,
         optim::AdamOptions{.rate = o.rate, .stopping = stopping, .bounds = bounds, .callback = callback});
+  } else if (o.method == "cma_es") {
+    const std::function<double(const double*)> value = [&](const double* x) {
+      std::vector<double> unused(o.variables.size());
+      return objective(x, unused.data());
+    };
+    optimum.result = optim::minimize(
+        value, optimum.start,
+        optim::CmaEsOptions{.sigma = o.rate, .stopping = stopping, .bounds = bounds, .callback = callback});
   } else if (o.method == "gradient_descent") {
     optimum.result =
         optim::minimize(objective, optimum.start,

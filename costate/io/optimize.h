@@ -1,7 +1,7 @@
 // optimize: changes the variables named in [optimize] until the loss is smallest, or those in [fit] until the solution
 // passes nearest to the data.
 //
-//   [optimize]   min L(v)                                       gradients by the discrete adjoint; lbfgs, adam, gradient_descent
+//   [optimize]   min L(v)                                       gradients by the discrete adjoint; lbfgs, adam, gradient_descent; or cma_es
 //   [fit]        min 1/2 sum_k ((y(t_k) - y_k) / sigma)^2       Jacobian by forward sensitivities; Levenberg-Marquardt
 //
 // A point at which the equations cannot be solved counts as one whose loss is not finite: the optimisers step back from it.

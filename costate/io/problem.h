@@ -33,7 +33,7 @@ struct Input {
 
 struct Optimize {
   std::vector<Input> variables;
-  std::string method = "lbfgs";  // lbfgs, adam, gradient_descent
+  std::string method = "lbfgs";  // lbfgs, adam, gradient_descent, cma_es
   int iterations = 200;
   double rate = 0.01;  // adam, gradient_descent
   double tolerance = 1e-8;

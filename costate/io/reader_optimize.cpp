@@ -103,7 +103,7 @@ void ProblemReader::read_optimize() {
   if (!names) document_.fail(o.place, "[optimize] has no variables", "add variables = [\"parameters.g\"]");
   optimize.variables = inputs(*names);
   if (const TomlValue* v = o.find("method"))
-    optimize.method = choice(*v, "method of optimisation", {"lbfgs", "adam", "gradient_descent"});
+    optimize.method = choice(*v, "method of optimisation", {"lbfgs", "adam", "gradient_descent", "cma_es"});
   if (const TomlValue* v = o.find("iterations"))
     optimize.iterations = int(count(*v, "iterations", 1'000'000));
   if (const TomlValue* v = o.find("rate")) optimize.rate = positive(*v, "rate");

@@ -126,14 +126,16 @@ void RigidSceneReader::read_contact() {
   if (!found) return;
   const TomlValue& c = table(*found, "contact");
   const TomlValue* model = c.find("model");
-  const std::string name = model ? choice(*model, "model", {"none", "convex", "event", "penalty"}) : "convex";
+  const std::string name =
+      model ? choice(*model, "model", {"none", "convex", "event", "penalty", "hard"}) : "convex";
   rigid::SystemOptions& options = scene_.options;
   std::vector<std::string> keys = {"model"};
   if (name == "none") {
     scene_.model.options.contact = false;
-  } else if (name == "event") {
-    options.contact = rigid::ContactModel::event;
+  } else if (name == "event" || name == "hard") {
+    options.contact = name == "event" ? rigid::ContactModel::event : rigid::ContactModel::hard;
     keys.insert(keys.end(), {"restitution", "rest_speed"});
+    if (name == "hard") keys.insert(keys.end(), {"recovery_speed", "aware"});
   } else {
     keys.emplace_back("onset");
     if (name == "penalty") {
@@ -158,6 +160,8 @@ void RigidSceneReader::read_contact() {
   };
   read("restitution", options.impact.restitution, true);
   read("rest_speed", options.impact.rest_speed, false);
+  read("recovery_speed", options.hard.recovery_speed, true);
+  if (const TomlValue* v = c.find("aware")) options.hard.aware = boolean(*v, "aware");
   read("stiffness", options.penalty.stiffness, false);
   read("damping", options.penalty.damping, true);
   read("slip_speed", options.penalty.slip_speed, false);

@@ -42,7 +42,7 @@ struct SceneVariable {
 
 struct SceneOptimize {
   std::vector<SceneVariable> variables;
-  std::string method = "adam";  // adam, lbfgs, gradient_descent
+  std::string method = "adam";  // adam, lbfgs, gradient_descent, cma_es
   int iterations = 30;
   double rate = 0.1, decay = 1;
   double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough

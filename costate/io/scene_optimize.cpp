@@ -9,6 +9,7 @@
 
 #include "costate/core/error.h"
 #include "costate/optim/adam.h"
+#include "costate/optim/cma_es.h"
 #include "costate/optim/gradient_descent.h"
 #include "costate/optim/lbfgs.h"
 
@@ -47,6 +48,20 @@ void memory_to_json(const optim::GradientDescentState& s, Json& j) { j["velocity
 void memory_from_json(const Json& j, optim::GradientDescentState& s) { j.at("velocity").get_to(s.velocity); }
 void memory_to_json(const optim::LbfgsState& s, Json& j) { j["s"] = s.s, j["y"] = s.y; }
 void memory_from_json(const Json& j, optim::LbfgsState& s) { j.at("s").get_to(s.s), j.at("y").get_to(s.y); }
+void memory_to_json(const optim::CmaEsState& s, Json& j) {
+  j.update({{"sigma", s.sigma},
+            {"sigma_path", s.sigma_path},
+            {"covariance_path", s.covariance_path},
+            {"covariance", s.covariance},
+            {"recent", s.recent}});
+}
+void memory_from_json(const Json& j, optim::CmaEsState& s) {
+  j.at("sigma").get_to(s.sigma);
+  j.at("sigma_path").get_to(s.sigma_path);
+  j.at("covariance_path").get_to(s.covariance_path);
+  j.at("covariance").get_to(s.covariance);
+  j.at("recent").get_to(s.recent);
+}
 
 void check_length(const std::vector<double>& v, std::size_t n) {
   if (v.size() != n) throw Error("");  // caught below: the message is the same for every flaw
@@ -54,6 +69,9 @@ void check_length(const std::vector<double>& v, std::size_t n) {
 void check_memory(const optim::AdamState& s, std::size_t n) { check_length(s.m, n), check_length(s.v, n); }
 void check_memory(const optim::GradientDescentState& s, std::size_t n) {
   if (!s.velocity.empty()) check_length(s.velocity, n);
+}
+void check_memory(const optim::CmaEsState& s, std::size_t n) {
+  check_length(s.sigma_path, n), check_length(s.covariance_path, n), check_length(s.covariance, n * n);
 }
 void check_memory(const optim::LbfgsState& s, std::size_t n) {
   if (s.s.size() != s.y.size()) throw Error("");
@@ -109,10 +127,10 @@ Json named_values(const std::vector<SceneVariable>& variables, const std::vector
   return json;
 }
 
-template <class State, class Minimize>
+// Function: an optim::Objective, or for methods without gradients a function of x alone.
+template <class State, class Function, class Minimize>
 SceneOptimum run(const std::vector<double>& start, const SceneFunction& scene,
-                 const SceneOptimizeOptions& options, const optim::Objective& objective,
-                 const Minimize& minimize) {
+                 const SceneOptimizeOptions& options, const Function& function, const Minimize& minimize) {
   const SceneOptimize& o = *scene.optimize();
   SceneOptimum optimum;
   optimum.start = start;
@@ -124,8 +142,8 @@ SceneOptimum run(const std::vector<double>& start, const SceneFunction& scene,
   const auto began = std::chrono::steady_clock::now();
 
   // The start's own loss is known to nobody but the objective.
-  const optim::Objective watched = [&](const double* x, double* g) {
-    const double value = objective(x, g);
+  const Function watched = [&](const double* x, auto... gradient) {
+    const double value = function(x, gradient...);
     if (optimum.losses.empty()) optimum.losses.push_back(value);
     return value;
   };
@@ -228,6 +246,26 @@ SceneOptimum optimize(SceneFunction& problem, const SceneOptimizeOptions& option
                                                                              .callback = callback},
                                                           &state);
                                  });
+  if (o.method == "cma_es") {
+    const double first_value = problem.value(start);
+    const std::function<double(const double*)> value = [&](const double* x) {
+      try {
+        return problem.value(std::vector<double>(x, x + n));
+      } catch (const Error&) {
+        return std::numeric_limits<double>::infinity();
+      }
+    };
+    SceneOptimum optimum = run<optim::CmaEsState>(
+        start, scene, options, value, [&](const auto& f, auto& state, const auto& callback) {
+          return optim::minimize(
+              f, start,
+              optim::CmaEsOptions{
+                  .sigma = o.rate, .stopping = stopping, .bounds = bounds, .callback = callback},
+              &state);
+        });
+    optimum.start_value = optimum.losses.front() = first_value;  // CMA-ES itself does not look there
+    return optimum;
+  }
   if (o.method == "gradient_descent")
     return run<optim::GradientDescentState>(
         start, scene, options, objective, [&](const auto& f, auto& state, const auto& callback) {

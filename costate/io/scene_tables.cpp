@@ -124,7 +124,7 @@ const std::vector<TomlValue>& SceneTables::read_optimize(const TomlValue& o, con
       {"variables", "method", "iterations", "rate", "decay", "target", "gradient_limit", "gradient_window"},
       "[optimize]");
   if (const TomlValue* v = o.find("method"))
-    optimize.method = choice(*v, "method of optimisation", {"adam", "lbfgs", "gradient_descent"});
+    optimize.method = choice(*v, "method of optimisation", {"adam", "lbfgs", "gradient_descent", "cma_es"});
   if (const TomlValue* v = o.find("iterations"))
     optimize.iterations = int(count(*v, "iterations", 1'000'000));
   if (const TomlValue* v = o.find("rate")) optimize.rate = positive(*v, "rate");

@@ -181,7 +181,7 @@ class CmaEs {
       if (!std::isfinite(v)) v = std::numeric_limits<double>::infinity();
     }
     const auto best = std::min_element(value_.begin(), value_.end());
-    state_.value = *best;
+    state_.value = std::min(*best, std::numeric_limits<double>::max());  // a state can be stored as text
     if (*best < state_.best_value) {
       state_.best_value = *best;
       const auto first = points_.begin() + (best - value_.begin()) * n_;

@@ -68,7 +68,7 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& in, Data<S>& 
   tendon_forces(tree, p, in.v, d.tau.data(), d);
 }
 
-// The slope d force / d velocity of an actuator on a slide or hinge joint.
+// The slope d force / d velocity of an actuator on a slide or hinge joint or a tendon.
 template <class S>
 COSTATE_INLINE S actuator_slope(const TreeActuator& actuator, const S* p, const ActuatorState<S>& s) {
   S slope(0);
@@ -95,18 +95,23 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     if (!tree.dampers) break;
     const S b = h * p[tendon.p.damping];
     for (const auto& pair : tendon.pairs) {
-      d.M[static_cast<std::size_t>(pair.entry)] +=
-          b * p[tendon.p.coefficients + pair.first] * p[tendon.p.coefficients + pair.second];
+      const S* J = d.tendon_J.data() + tendon.jacobian;
+      d.M[static_cast<std::size_t>(pair.entry)] += b * J[pair.first] * J[pair.second];
     }
   }
   for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
     const TreeActuator& actuator = tree.actuators[i];
-    if (actuator.kind != TreeActuator::Kind::scalar_joint || !(actuator.affine_bias || actuator.affine_gain))
-      continue;
+    if (!(actuator.affine_bias || actuator.affine_gain)) continue;
     const ActuatorState<S> s = actuate(tree, actuator, int(i), p, in.q, in.v, in.act, in.u, d);
-    const S gear = p[actuator.p.gear];
-    d.M[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(actuator.dof)].row)] -=
-        h * gear * gear * actuator_slope(actuator, p, s);
+    const S gear = p[actuator.p.gear], b = h * gear * gear * actuator_slope(actuator, p, s);
+    if (actuator.kind == TreeActuator::Kind::scalar_joint) {
+      d.M[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(actuator.dof)].row)] -= b;
+    } else if (actuator.kind == TreeActuator::Kind::tendon) {
+      const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
+      const S* J = d.tendon_J.data() + tendon.jacobian;
+      for (const auto& pair : tendon.pairs)
+        d.M[static_cast<std::size_t>(pair.entry)] -= b * J[pair.first] * J[pair.second];
+    }
   }
 }
 
@@ -134,7 +139,7 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   if (cons.rows == 0) return;
   std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
   if (!c.in_play) return;
-  solve_constraints(tree, cons, static_cast<const S*>(d.tau.data()), c);
+  solve_constraints<S>(tree, cons, d.tau.data(), d.M.data(), d.inverse_D.data(), c);
   // A world of its own keeps its bits: where nothing is in play, nothing has been solved.
   for (std::size_t i = 0; i < c.a.size(); ++i) c.a[i] = select(c.worlds, c.a[i], d.qacc[i]);
   if (implicit == Implicit::none) {
@@ -166,26 +171,38 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   if (implicit == Implicit::damping_and_actuators) {
     for (const TreeTendon& tendon : tree.tendons) {
       if (!tree.dampers) break;
-      const S b = p[tendon.p.damping], pull = tendon_velocity(tendon, p, lambda),
-              rate = tendon_velocity(tendon, p, static_cast<const S*>(d.qacc.data()));
+      const S b = p[tendon.p.damping], pull = tendon_velocity<S>(tendon, d, lambda),
+              rate = tendon_velocity<S>(tendon, d, d.qacc.data());
       h_bar -= b * pull * rate;
       if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * pull * rate;
-      if (!wanted(tendon.p.coefficients)) continue;
       for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
         const int dof = tendon.dof[k];
-        p_bar[tendon.p.coefficients + int(k)] -=
+        d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] -=
             h * b * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
       }
     }
     for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
       const TreeActuator& actuator = tree.actuators[i];
-      if (actuator.kind != TreeActuator::Kind::scalar_joint ||
-          !(actuator.affine_bias || actuator.affine_gain))
+      const bool on_tendon = actuator.kind == TreeActuator::Kind::tendon;
+      if (!(actuator.affine_bias || actuator.affine_gain) ||
+          !(on_tendon || actuator.kind == TreeActuator::Kind::scalar_joint))
         continue;
       const ActuatorState<S> s = actuate(tree, actuator, int(i), p, in.q, in.v, in.act, in.u, d);
       const S gear = p[actuator.p.gear], slope = actuator_slope(actuator, p, s);
-      const S bar = lambda[actuator.dof] *
-                    d.qacc[static_cast<std::size_t>(actuator.dof)];  // of -h gear^2 slope, sign inside
+      S bar;  // of -h gear^2 slope, sign inside
+      if (on_tendon) {
+        const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
+        const S pull = tendon_velocity<S>(tendon, d, lambda),
+                rate = tendon_velocity<S>(tendon, d, d.qacc.data());
+        bar = pull * rate;
+        for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
+          const int dof = tendon.dof[k];
+          d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] +=
+              h * gear * gear * slope * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
+        }
+      } else {
+        bar = lambda[actuator.dof] * d.qacc[static_cast<std::size_t>(actuator.dof)];
+      }
       h_bar += gear * gear * slope * bar;
       if (wanted(actuator.p.gear)) p_bar[actuator.p.gear] += S(2) * h * gear * slope * bar;
       d.slope_bar[i] = h * gear * gear * bar;
@@ -290,7 +307,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
-  const bool external = tree.body_wrenches() || constrained || springy(cons);
+  const bool external = tree.body_wrenches() || tree.spatial_tendons || constrained || springy(cons);
   if (external) {
     std::fill(d.wrench.begin(), d.wrench.end(), Force<S>::zero());
     std::fill(d.axis_bar.begin(), d.axis_bar.end(), Force<S>::zero());
@@ -298,6 +315,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     std::fill(d.a_bar.begin(), d.a_bar.end(), Force<S>::zero());
     std::fill(d.w_bar.begin(), d.w_bar.end(), Force<S>::zero());
   }
+  clear_tendon_cotangents(d);
   for (const TreeJoint& joint : tree.joints) {
     if (!wanted(joint.p.armature)) continue;
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
@@ -309,7 +327,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   if (springy(cons)) penalty_vjp<S>(tree, cons, p, in.q, in.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
-  tendon_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p, d);
+  tendon_forces_vjp<S>(tree, p, in.v, lambda, wanted, bar.v, bar.p, d);
   passive_forces_vjp(tree, p, in.q, in.v, lambda, wanted, bar.q, bar.v, bar.p);
   if (bar.applied) {
     for (int i = 0; i < tree.nv; ++i) bar.applied[i] += lambda[i];
@@ -330,6 +348,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   }
   actuation_vjp<S>(tree, p, in.q, in.v, in.act, in.u, tau_act_bar, act_dot_bar, d.slope_bar.data(), wanted,
                    {bar.q, bar.v, bar.act, bar.u, bar.p}, d);
+  tendon_lengths_vjp<S>(tree, p, in.q, wanted, bar.q, bar.p, d);
   rnea_vjp<S>(tree, p, in.q, in.v, a, d.minus_lambda.data(), external, wanted,
               {bar.q, bar.v, nullptr, bar.p, wanted(tree.p.gravity) ? bar.p + tree.p.gravity : nullptr}, d);
   if (constrained && (implicit != Implicit::none || cons.contact == ContactModel::hard))

@@ -106,7 +106,7 @@ ActuatorState<S> actuate(const Tree& tree, const TreeActuator& actuator, int ind
     case TreeActuator::Kind::tendon: {
       const auto t = static_cast<std::size_t>(actuator.target);
       s.length = gear[0] * d.tendon_length[t];
-      s.velocity = gear[0] * tendon_velocity(tree.tendons[t], p, v);
+      s.velocity = gear[0] * tendon_velocity(tree.tendons[t], d, v);
       break;
     }
     case TreeActuator::Kind::site:
@@ -155,8 +155,8 @@ void actuation(const Tree& tree, const S* p, const S* q, const S* v, const S* ac
         for (int k = 0; k < actuator.p.gear_size; ++k) tau_act[actuator.dof + k] += gear[k] * s.force;
         break;
       case TreeActuator::Kind::tendon:
-        add_tendon_force(tree.tendons[static_cast<std::size_t>(actuator.target)], p, gear[0] * s.force,
-                         tau_act);
+        add_tendon_force<S>(tree.tendons[static_cast<std::size_t>(actuator.target)], d, gear[0] * s.force,
+                            tau_act);
         break;
       case TreeActuator::Kind::site:
         d.applied[static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body)] +=

@@ -90,7 +90,7 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
         break;
       case TreeActuator::Kind::tendon: {
         const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
-        const S pull = tendon_velocity(tendon, p, tau_bar);
+        const S pull = tendon_velocity<S>(tendon, d, tau_bar);
         force_bar = gear[0] * pull;
         if (wanted(actuator.p.gear)) bar.p[actuator.p.gear] += s.force * pull;
         break;
@@ -191,10 +191,10 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
         const auto t = static_cast<std::size_t>(actuator.target);
         if (wanted(actuator.p.gear)) {
           bar.p[actuator.p.gear] +=
-              d.tendon_length[t] * length_bar + tendon_velocity(tree.tendons[t], p, v) * velocity_bar;
+              d.tendon_length[t] * length_bar + tendon_velocity<S>(tree.tendons[t], d, v) * velocity_bar;
         }
-        tendon_vjp(tree.tendons[t], p, q, v, gear[0] * s.force, tau_bar, gear[0] * length_bar,
-                   gear[0] * velocity_bar, wanted, bar.q, bar.v, bar.p);
+        tendon_vjp<S>(tree, t, v, gear[0] * s.force, tau_bar, gear[0] * length_bar, gear[0] * velocity_bar,
+                      bar.v, d);
         break;
       }
       case TreeActuator::Kind::site: {

@@ -172,14 +172,6 @@ void compile_tendons(Compilation& c) {
     t.armature = s.armature;
     t.friction = s.friction;
     t.springlength = s.springlength;
-    if (t.type == TendonType::fixed && s.springlength[0] < 0 && s.springlength[1] < 0) {
-      double rest = 0;  // the length at which the joints' own springs rest
-      for (int w = t.first_wrap; w < t.first_wrap + t.wraps; ++w) {
-        const Wrap& wrap = c.model.wraps[std::size_t(w)];
-        rest += wrap.value * c.model.joints[std::size_t(wrap.object)].springref;
-      }
-      t.springlength = {rest, rest};
-    }
     if (s.springlength[0] > s.springlength[1])
       fail(who, "springlength: the first number must not be larger than the second", s.where);
     t.actuator_force_limited =

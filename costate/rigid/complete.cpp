@@ -153,6 +153,12 @@ void check_tendons(const Model& m) {
     }
     for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
       const Wrap& wrap = m.wraps[static_cast<std::size_t>(w)];
+      if ((wrap.type == WrapType::joint) != (tendon.type == TendonType::fixed))
+        throw Error(who + ": a fixed tendon goes over joints, a spatial one over sites, geoms and pulleys");
+      const auto site_at = [&](int at) {
+        return at >= tendon.first_wrap && at < tendon.first_wrap + tendon.wraps &&
+               m.wraps[static_cast<std::size_t>(at)].type == WrapType::site;
+      };
       switch (wrap.type) {
         case WrapType::joint: {
           expect_index(wrap.object, m.joints.size(), who, "joint");
@@ -168,6 +174,12 @@ void check_tendons(const Model& m) {
         case WrapType::sphere:
         case WrapType::cylinder:
           expect_index(wrap.object, m.geoms.size(), who, "geom");
+          if (wrap.side_site >= 0) expect_index(wrap.side_site, m.sites.size(), who, "site");
+          if (!site_at(w - 1) || !site_at(w + 1))
+            throw Error(who + " goes around a geom that is not between two sites");
+          if (m.geoms[static_cast<std::size_t>(wrap.object)].type !=
+              (wrap.type == WrapType::sphere ? GeomType::sphere : GeomType::cylinder))
+            throw Error(who + " goes around a geom of another shape than its wrap says");
           break;
         case WrapType::pulley:
           if (!(wrap.value > 0)) throw Error(who + " has a pulley whose divisor is not positive");

@@ -18,9 +18,8 @@ namespace costate::rigid {
 
 // Cotangents of a joint's or a tendon's length and Jacobian (J_bar, over the group's dofs).
 template <class S>
-void path_vjp(const Tree& tree, const ConstraintGroup& g, bool joint, int i, const S& scale, const S* p,
-              const S* q, const S& length_bar, const S* J_bar, const Wanted& wanted,
-              const ConstraintBar<S>& bar, S& scale_bar) {
+void path_vjp(const Tree& tree, const ConstraintGroup& g, bool joint, int i, const S& scale,
+              const S& length_bar, const S* J_bar, const ConstraintBar<S>& bar, Data<S>& d, S& scale_bar) {
   const auto place = [&](int dof) {
     return std::lower_bound(g.dofs.begin(), g.dofs.end(), dof) - g.dofs.begin();
   };
@@ -31,13 +30,12 @@ void path_vjp(const Tree& tree, const ConstraintGroup& g, bool joint, int i, con
     return;
   }
   const TreeTendon& t = tree.tendons[static_cast<std::size_t>(i)];
-  const bool want = wanted(t.p.coefficients);
+  d.tendon_length_bar[static_cast<std::size_t>(i)] += length_bar;
   for (std::size_t k = 0; k < t.dof.size(); ++k) {
-    const int at = t.p.coefficients + int(k);
+    const std::size_t at = static_cast<std::size_t>(t.jacobian) + k;
     const S entry_bar = J_bar[place(t.dof[k])];
-    bar.q[t.dof[k]] += p[at] * length_bar;
-    scale_bar += p[at] * entry_bar;
-    if (want) bar.p[at] += scale * entry_bar + q[t.q[k]] * length_bar;
+    scale_bar += d.tendon_J[at] * entry_bar;
+    d.tendon_J_bar[at] += scale * entry_bar;
   }
 }
 
@@ -200,14 +198,14 @@ void group_geometry_vjp(const Tree& tree, const ConstraintGroup& g, const S* p, 
     case GroupKind::tendon_limit: {
       const TreeTendon& tendon = tree.tendons[index];
       const S length_bar = limit(tendon.p.range, tendon.p.margin);
-      path_vjp(tree, g, false, g.index, S(1), p, q, length_bar, J_bar, wanted, bar, unused);
-      path_vjp(tree, g, false, g.index, S(-1), p, q, S(0), J_bar + n, wanted, bar, unused);
+      path_vjp<S>(tree, g, false, g.index, S(1), length_bar, J_bar, bar, d, unused);
+      path_vjp<S>(tree, g, false, g.index, S(-1), S(0), J_bar + n, bar, d, unused);
       break;
     }
     case GroupKind::dof_friction:
       break;
     case GroupKind::tendon_friction:
-      path_vjp(tree, g, false, g.index, S(1), p, q, S(0), J_bar, wanted, bar, unused);
+      path_vjp<S>(tree, g, false, g.index, S(1), S(0), J_bar, bar, d, unused);
       break;
     case GroupKind::joint_equality:
     case GroupKind::tendon_equality: {
@@ -215,14 +213,13 @@ void group_geometry_vjp(const Tree& tree, const ConstraintGroup& g, const S* p, 
       const int at = tree.p.equalities[index].polycoef;
       const S* c = p + at;
       const S x = equality_sides(tree, g, q, d).second, slope = polynomial_slope(c, x);
-      path_vjp(tree, g, joints, g.first, S(1), p, q, r_bar[0], J_bar, wanted, bar, unused);
+      path_vjp<S>(tree, g, joints, g.first, S(1), r_bar[0], J_bar, bar, d, unused);
       S scale_bar(0);
       if (g.second >= 0) {
         // J2 = -P'(x) path: first what its scale receives, then the length through position and slope.
-        path_vjp(tree, g, joints, g.second, -slope, p, q, S(0), J_bar, wanted, bar, scale_bar);
+        path_vjp<S>(tree, g, joints, g.second, -slope, S(0), J_bar, bar, d, scale_bar);
         const S length_bar = -(slope * r_bar[0]) - polynomial_curvature(c, x) * scale_bar;
-        path_vjp(tree, g, joints, g.second, S(0), p, q, length_bar, static_cast<const S*>(d.zeros.data()),
-                 wanted, bar, unused);
+        path_vjp<S>(tree, g, joints, g.second, S(0), length_bar, d.zeros.data(), bar, d, unused);
       }
       if (wanted(at)) {
         S power(1), before(0);  // x^k and k x^(k-1)

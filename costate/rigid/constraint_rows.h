@@ -47,6 +47,7 @@ struct ConstraintData {
         J_bar(static_cast<std::size_t>(c.jacobian)),
         block(static_cast<std::size_t>(c.blocks)),
         zone(aref.size()),
+        preconditioned(c.conjugate_gradients ? c.dofs.size() : 0),
         contact(c) {
     active.reserve(c.groups.size());
   }
@@ -59,6 +60,7 @@ struct ConstraintData {
   std::vector<S> nu, J_bar;           // the adjoint's accelerations; cotangent of a group's Jacobian
   std::vector<S> block,
       zone;  // of contacts: their slopes; of each row: which part of its force law acts, 0 none
+  std::vector<S> preconditioned;  // conjugate gradients: P g of the last step
   ContactData<S> contact;
   S residual2 = S(0);                   // of the last adjoint solve before refinement, relative, squared
   bool in_play = false;                 // some row of some world is
@@ -112,7 +114,7 @@ EqualitySides<S> equality_sides(const Tree& tree, const ConstraintGroup& g, cons
 
 // J += scale times the Jacobian of a joint's position or a tendon's length.
 template <class S>
-void add_path(const Tree& tree, const ConstraintGroup& g, int i, const S& scale, const S* p, S* J) {
+void add_path(const Tree& tree, const ConstraintGroup& g, int i, const S& scale, const Data<S>& d, S* J) {
   const auto place = [&](int dof) {
     return std::lower_bound(g.dofs.begin(), g.dofs.end(), dof) - g.dofs.begin();
   };
@@ -121,7 +123,8 @@ void add_path(const Tree& tree, const ConstraintGroup& g, int i, const S& scale,
     return;
   }
   const TreeTendon& t = tree.tendons[static_cast<std::size_t>(i)];
-  for (std::size_t k = 0; k < t.dof.size(); ++k) J[place(t.dof[k])] += scale * p[t.p.coefficients + int(k)];
+  for (std::size_t k = 0; k < t.dof.size(); ++k)
+    J[place(t.dof[k])] += scale * d.tendon_J[static_cast<std::size_t>(t.jacobian) + k];
 }
 
 // Where a group's bodies are: points about their trees' origins and the distance between them in the world.
@@ -286,7 +289,7 @@ GroupGeometry<S> group_geometry(const Tree& tree, const ConstraintGroup& g, cons
       const LimitSides<S> sides = limit_sides(p + tendon.p.range, d.tendon_length[index]);
       for (int i = 0; i < 2; ++i) out.r[i] = sides.pos[i] - p[tendon.p.margin];
       std::fill(J, J + 2 * n, S(0));
-      add_path(tree, g, g.index, S(1), p, J);
+      add_path(tree, g, g.index, S(1), d, J);
       for (int k = 0; k < n; ++k) J[n + k] = -J[k];
       break;
     }
@@ -297,7 +300,7 @@ GroupGeometry<S> group_geometry(const Tree& tree, const ConstraintGroup& g, cons
     case GroupKind::tendon_friction:
       out.r[0] = S(0);
       std::fill(J, J + n, S(0));
-      add_path(tree, g, g.index, S(1), p, J);
+      add_path(tree, g, g.index, S(1), d, J);
       break;
     case GroupKind::joint_equality:
     case GroupKind::tendon_equality: {
@@ -305,8 +308,8 @@ GroupGeometry<S> group_geometry(const Tree& tree, const ConstraintGroup& g, cons
       const EqualitySides<S> x = equality_sides(tree, g, q, d);
       out.r[0] = x.first - polynomial(c, x.second);
       std::fill(J, J + n, S(0));
-      add_path(tree, g, g.first, S(1), p, J);
-      if (g.second >= 0) add_path(tree, g, g.second, -polynomial_slope(c, x.second), p, J);
+      add_path(tree, g, g.first, S(1), d, J);
+      if (g.second >= 0) add_path<S>(tree, g, g.second, -polynomial_slope(c, x.second), d, J);
       break;
     }
     case GroupKind::connect:

@@ -1,4 +1,4 @@
-// Newton's method on the convex problem of constraints.h, one world per lane.
+// The convex problem of constraints.h, one world per lane: Newton's method, or conjugate gradients and then Newton's method.
 //
 //   gradient    g = M a - tau - J' f(y),  y = J a - aref,  f = -s'(y)
 //   direction   d = -H^-1 g,              H = M + J' S J,  S = s''(y)
@@ -8,8 +8,16 @@
 // slipping), it has ended at the minimum, to rounding; most states need two or three steps. A lane that has arrived is not
 // moved again: what its neighbours do cannot change its bits.
 //
+// Conjugate gradients [1] go along d = -P g + beta d_before, P = (M + h B)^-1, whose factor there is anyway, and beta = max(0, <g, P (g -
+// g_before)> / <g_before, P g_before>) (Polak and Ribiere, started again where it would be negative). They form and factor no H, which pays
+// where H has far more entries than M: many bodies that touch each other. They converge slower the stiffer the rows are; so they stop
+// at a gradient of 1e-6 of its terms, and Newton's method takes off the rest. The minimum is the same, to rounding, and so is the
+// adjoint, which needs the factor of H there.
+//
 // With S a Dual the loop finds the value; one more Newton step there gives the tangent by the implicit function theorem, however
 // the value was found.
+//
+// [1] Nocedal, Wright: Numerical Optimization, 2nd ed., ch. 5.2.
 // Tests: tests/rigid/constraints_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -269,11 +277,17 @@ void factor_newton_matrix(const Constraints& cons, ConstraintData<S>& c) {
   factor_in_pairs(cons.dofs, c.H.data(), c.inverse_D.data());
 }
 
-// The gradient at c.a (with c.Ma and the rows evaluated) and Newton's direction.
+// The gradient at c.a, with c.Ma and the rows evaluated.
 template <class S>
-void newton_direction(const Constraints& cons, const S* tau, ConstraintData<S>& c) {
+void cost_gradient(const Constraints& cons, const S* tau, ConstraintData<S>& c) {
   for (std::size_t i = 0; i < c.a.size(); ++i) c.gradient[i] = c.Ma[i] - tau[i];
   add_transposed(cons, c, static_cast<const S*>(c.force.data()), S(-1), c.gradient.data());
+}
+
+// The gradient and Newton's direction.
+template <class S>
+void newton_direction(const Constraints& cons, const S* tau, ConstraintData<S>& c) {
+  cost_gradient(cons, tau, c);
   factor_newton_matrix(cons, c);
   for (std::size_t i = 0; i < c.a.size(); ++i) c.direction[i] = -c.gradient[i];
   solve_factored(cons.dofs, c.H.data(), c.inverse_D.data(), c.direction.data());
@@ -310,9 +324,11 @@ COSTATE_INLINE void along_direction(const Constraints& cons, const ConstraintGro
   }
 }
 
-// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes into another zone.
+// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes into another zone. Along
+// Newton's direction a full step is that place in all other lanes.
 template <class S>
-S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c, mask_t<S>& changed) {
+S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c, bool newtons,
+              mask_t<S>& changed) {
   using T = value_t<S>;
   S linear(0), quadratic(0);
   for (std::size_t i = 0; i < c.a.size(); ++i) {
@@ -336,8 +352,9 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
     mask_t<S> other(false);
     const S slope = at(t, curvature, other);
     if (i == 0) {
-      changed = searching = other;
-      if (!any(changed)) break;
+      changed = other;
+      searching = newtons ? other : mask_t<S>(true);
+      if (!any(searching)) break;
     }
     const mask_t<S> past = slope > S(0);
     high = select(past, t, high);
@@ -358,38 +375,87 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
   return t;
 }
 
-// c.a, the constrained acceleration; starts at c.a. Needs make_rows and M in c.mass.
+// Whether the gradient is more than a share of its terms; the share squared is given.
 template <class S>
-void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, ConstraintData<S>& c) {
+mask_t<S> far_from_minimum(const S* tau, const S& share2, const ConstraintData<S>& c) {
+  S square(0), scale(0);
+  for (std::size_t i = 0; i < c.a.size(); ++i) {
+    square += c.gradient[i] * c.gradient[i];
+    scale += c.Ma[i] * c.Ma[i] + tau[i] * tau[i];
+  }
+  return square > share2 * scale;
+}
+
+// One step along c.direction in the lanes that run; returns those in which it has changed zones. M a and y move with a: no product with M
+// or J is formed twice. What rounding that leaves, the last step takes off.
+template <class S>
+mask_t<S> step_along(const Tree& tree, const Constraints& cons, const S* tau, const mask_t<S>& running,
+                     bool newtons, ConstraintData<S>& c) {
+  multiply_rows(cons, c, static_cast<const S*>(c.direction.data()), c.Jd.data());
+  multiply_mass(tree, c.mass.data(), c.direction.data(), c.Md.data());
+  mask_t<S> changed;
+  const S t = select(running, step_length(cons, tau, c, newtons, changed), S(0));
+  for (std::size_t i = 0; i < c.a.size(); ++i) {
+    c.a[i] += t * c.direction[i];
+    c.Ma[i] += t * c.Md[i];
+  }
+  for_each_active(cons, c, [&](const ConstraintGroup& g) {
+    for (int i = g.row; i < g.row + g.rows; ++i)
+      c.y[static_cast<std::size_t>(i)] += t * c.Jd[static_cast<std::size_t>(i)];
+  });
+  return changed;
+}
+
+// Conjugate gradients from c.a. Preconditioner: the factor L, 1/D.
+template <class S>
+void descend_by_conjugate_gradients(const Tree& tree, const Constraints& cons, const S* tau, const S* L,
+                                    const S* inverse_D, ConstraintData<S>& c) {
   using T = value_t<S>;
-  const S tolerance = S(T(sizeof(T) == 8 ? 1e-28 : 1e-12));
+  const S share2 = S(T(sizeof(T) == 8 ? 1e-12 : 1e-8));
   mask_t<S> running = c.worlds;
-  // Along a step M a and y move with a: no product with M or J is formed twice. What rounding that leaves, the last step takes off.
+  S before(0);  // <g, P g> of the step before
+  for (int iteration = 0; iteration < cons.iterations; ++iteration) {
+    evaluate_groups(cons, c);
+    cost_gradient(cons, tau, c);
+    running = running & far_from_minimum(tau, share2, c);
+    if (!any(running)) return;
+    S mixed(0), now(0);
+    for (std::size_t i = 0; i < c.a.size(); ++i) mixed += c.gradient[i] * c.preconditioned[i];
+    std::copy(c.gradient.begin(), c.gradient.end(), c.preconditioned.begin());
+    solve_factored(tree.dofs, L, inverse_D, c.preconditioned.data());
+    for (std::size_t i = 0; i < c.a.size(); ++i) now += c.gradient[i] * c.preconditioned[i];
+    S beta(0), slope(0);
+    if (iteration > 0) beta = (now - mixed) / select(before > S(0), before, S(1));
+    beta = select(beta > S(0), beta, S(0));
+    for (std::size_t i = 0; i < c.a.size(); ++i) {
+      const S back = iteration > 0 ? beta * c.direction[i] : S(0);
+      c.direction[i] = back - c.preconditioned[i];
+      slope += c.gradient[i] * c.direction[i];
+    }
+    const mask_t<S> uphill = slope >= S(0);
+    for (std::size_t i = 0; i < c.a.size(); ++i)
+      c.direction[i] = select(uphill, -c.preconditioned[i], c.direction[i]);
+    before = now;
+    step_along(tree, cons, tau, running, false, c);
+  }
+}
+
+// c.a, the constrained acceleration; starts at c.a. Needs make_rows, M in c.mass, and a factor of M or M + h B.
+template <class S>
+void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, const S* L,
+                       const S* inverse_D, ConstraintData<S>& c) {
+  using T = value_t<S>;
+  const S share2 = S(T(sizeof(T) == 8 ? 1e-28 : 1e-12));
   multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());
   locate_rows(cons, static_cast<const S*>(c.a.data()), c);
+  if (cons.conjugate_gradients) descend_by_conjugate_gradients(tree, cons, tau, L, inverse_D, c);
+  mask_t<S> running = c.worlds;
   for (int iteration = 0; iteration < cons.iterations; ++iteration) {
     evaluate_groups(cons, c);
     newton_direction(cons, tau, c);
-    S square(0), scale(0);
-    for (std::size_t i = 0; i < c.a.size(); ++i) {
-      square += c.gradient[i] * c.gradient[i];
-      scale += c.Ma[i] * c.Ma[i] + tau[i] * tau[i];
-    }
-    running = running & (square > tolerance * scale);
+    running = running & far_from_minimum(tau, share2, c);
     if (!any(running)) break;
-    multiply_rows(cons, c, static_cast<const S*>(c.direction.data()), c.Jd.data());
-    multiply_mass(tree, c.mass.data(), c.direction.data(), c.Md.data());
-    mask_t<S> changed;
-    const S t = select(running, step_length(cons, tau, c, changed), S(0));
-    for (std::size_t i = 0; i < c.a.size(); ++i) {
-      c.a[i] += t * c.direction[i];
-      c.Ma[i] += t * c.Md[i];
-    }
-    for_each_active(cons, c, [&](const ConstraintGroup& g) {
-      for (int i = g.row; i < g.row + g.rows; ++i)
-        c.y[static_cast<std::size_t>(i)] += t * c.Jd[static_cast<std::size_t>(i)];
-    });
-    running = running & changed;
+    running = running & step_along(tree, cons, tau, running, true, c);
     if (!any(running)) break;
   }
   multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());

@@ -86,6 +86,7 @@ struct Constraints {
 
   bool refsafe = true;
   int iterations = 100;
+  bool conjugate_gradients = false;  // constraint_solver.h
 };
 
 // Contacts are rows of the convex problem.

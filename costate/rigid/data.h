@@ -54,6 +54,7 @@ struct Data {
         M(static_cast<std::size_t>(t.entries)),
         inverse_D(t.dofs.size()),
         tendon_length(t.tendons.size()),
+        tendon_J(static_cast<std::size_t>(t.tendon_entries)),
         applied(t.bodies.size()),
         tau_act(t.dofs.size()),
         tau(t.dofs.size()),
@@ -73,7 +74,9 @@ struct Data {
         difference(t.dofs.size()),
         unused(t.dofs.size()),
         tau_act_bar(t.dofs.size()),
-        slope_bar(t.actuators.size()) {}
+        slope_bar(t.actuators.size()),
+        tendon_length_bar(t.tendons.size()),
+        tendon_J_bar(tendon_J.size()) {}
 
   // kinematics: pose of each body about its tree's origin; frames of joints before they move; the motion S of each dof
   std::vector<Quat<S>> quat;
@@ -95,8 +98,8 @@ struct Data {
   std::vector<Inertia<S>> composite;
   Placed<S> M, inverse_D;
 
-  // transmissions and forces: lengths of tendons, wrenches that actuators put on bodies
-  std::vector<S> tendon_length;
+  // transmissions and forces: lengths of tendons and their Jacobians, wrenches that actuators put on bodies
+  std::vector<S> tendon_length, tendon_J;
   std::vector<Force<S>> applied;
 
   // forces and accelerations of the dofs
@@ -111,6 +114,7 @@ struct Data {
   std::vector<Force<S>> axis_bar;  // external cotangent of S, per dof
   std::vector<char> has_sums;      // bodies to whose sums something was added
   std::vector<S> lambda, minus_lambda, zeros, difference, unused, tau_act_bar, slope_bar;
+  std::vector<S> tendon_length_bar, tendon_J_bar;
 };
 
 template <class S>

@@ -82,7 +82,19 @@ std::vector<int> causes(const Tree& tree) {
     add(j.p.axis, 3);
     add(j.p.armature, 1);
   }
-  for (const TreeTendon& t : tree.tendons) add(t.p.coefficients, int(t.dof.size()));
+  for (const TreeTendon& t : tree.tendons) {
+    add(t.p.coefficients, int(t.dof.size()));
+    for (const TreeSpan& span : t.spans) {
+      for (const SpanBody* end : {&span.from, &span.to, &span.around}) add(end->pos, 3);
+      add(span.divisor, 1);
+      if (span.geom < 0) continue;
+      add(tree.geoms[static_cast<std::size_t>(span.geom)].p.size, 1);
+      add(tree.geoms[static_cast<std::size_t>(span.geom)].p.quat, 4);
+    }
+  }
+  // A site may serve several spans.
+  std::sort(r.begin(), r.end());
+  r.erase(std::unique(r.begin(), r.end()), r.end());
   return r;
 }
 

@@ -1,15 +1,59 @@
 #include "costate/rigid/hard_contact.h"
 
 #include "costate/rigid/contact_jacobian.h"
+#include "costate/rigid/hard_law.h"
 #include "costate/rigid/impact_law.h"
 #include "costate/rigid/restitution.h"
 
 namespace costate::rigid {
+
+template <class S>
+struct HardWork<S>::Lists {
+  using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
+
+  Lists(const Tree& tree, const Constraints& cons);
+  void reserve(const Tree& tree, int count);  // room for so many rows
+
+  // A point that some world of the pack has; first of its rows among those of all.
+  struct Point {
+    int pair, slot, row, rows;
+    S gap, e, target, theta, meets;      // meets: u
+    S weight;                            // of both bodies, inverse
+    S play;                              // 1 in the worlds that have it, else 0; in the transpose its mode
+    mask_t<S> bounces, recovers, alone;  // alone: its world has no other near
+  };
+  std::vector<Point> points;
+  int rows = 0;
+  bool any_bounce = false;
+
+  // Of each row: M^-1 J' and J M^-1 J'; J v, J v*, impulses, coefficients of friction (1 for normals); cotangents, surplus: D.
+  std::vector<S> columns, A;
+  std::vector<S> before, free, lambda, mu;
+  std::vector<S> lambda_bar, Y, mu_bar, surplus;
+
+  // Of each dof: v*, v+, s, v+ - v*, nu_s, nu_D, mu.
+  std::vector<S> v_free, v_next, shift, change, nu_shift, nu_surplus, mu_all;
+  std::vector<S> no_actuation;
+
+  // The world at hand.
+  HardProblem<T> problem;
+  HardBar<T> bar;
+  std::vector<T> lane_bar;
+  std::vector<int> members;  // its points
+  HardSolver solver;
+};
+
 namespace {
+
+template <class S>
+using Lists = typename HardWork<S>::Lists;
 
 using Index = std::size_t;
 
 constexpr int kUsualRows = 48;
+
+// What the tape says of a point, added to its mode.
+constexpr int kBounces = 4, kRecovers = 8, kAlone = 16;
 
 // One world of a pack.
 template <class S>
@@ -30,11 +74,19 @@ void set_lane(S& x, int l, const T& value) {
   }
 }
 template <class S>
-int lane_case(const S& x, int l) {
+double value_in(const S& x, int l) {
   if constexpr (is_dual<S>)
-    return int(lane(x.v, l));
+    return double(lane(x.v, l));
   else
-    return int(lane(x, l));
+    return double(lane(x, l));
+}
+template <class S>
+int lane_case(const S& x, int l) {
+  return int(value_in(x, l));
+}
+template <class S>
+bool lane_holds(const mask_t<S>& m, int l) {
+  return lane_case(S(select(m, S(1), S(0))), l) > 0;
 }
 template <class S>
 constexpr int lanes_in() {
@@ -45,7 +97,7 @@ constexpr int lanes_in() {
 }
 
 template <class S>
-const ConstraintGroup& group_of(const Constraints& cons, const typename HardWork<S>::Point& at) {
+const ConstraintGroup& group_of(const Constraints& cons, const typename Lists<S>::Point& at) {
   const TouchingPair& pair = cons.pairs[Index(at.pair)];
   return cons.groups[Index(pair.group + at.slot)];
 }
@@ -62,7 +114,7 @@ S row_times(const ConstraintGroup& g, const ConstraintData<S>& c, int i, const S
 
 // out += J' f
 template <class S>
-void add_rows(const Constraints& cons, const HardWork<S>& w, const ConstraintData<S>& c, const S* f, S* out) {
+void add_rows(const Constraints& cons, const Lists<S>& w, const ConstraintData<S>& c, const S* f, S* out) {
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
     const int n = int(g.dofs.size());
@@ -76,7 +128,7 @@ void add_rows(const Constraints& cons, const HardWork<S>& w, const ConstraintDat
 // Makes room for the rows of w.points, and fills J, J v, mu, M^-1 J' and A.
 template <class S>
 void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const Data<S>& d,
-              ConstraintData<S>& c, HardWork<S>& w) {
+              ConstraintData<S>& c, Lists<S>& w) {
   w.rows = 0;
   for (auto& at : w.points) {
     at.row = w.rows;
@@ -96,6 +148,7 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
     contact_parameters(tree, pair.geoms, p, par);
     at.gap = c.contact.points[point].dist - contact_margin(tree, pair.geoms, p);
     at.e = restitution_of(tree, pair.geoms, p);
+    at.weight = contact_weight(tree, pair, p);
     for (int i = 0; i < at.rows; ++i) {
       w.mu[Index(at.row + i)] = i == 0 ? S(1) : par.friction[i];
       S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
@@ -117,7 +170,7 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
 
 // The target of a point's normal, and from when on its impulse moves positions. bounces and recovers are known, w_0 before the step and w*_0.
 template <class S>
-void set_target(const Constraints& cons, const S& h, const HardWork<S>& w, typename HardWork<S>::Point& at) {
+void set_target(const Constraints& cons, const S& h, const Lists<S>& w, typename Lists<S>::Point& at) {
   const S before = w.before[Index(at.row)], free = w.free[Index(at.row)];
   const S per = S(1) / select(at.bounces, h * before, S(-1));
   const S theta = -(at.gap * per);
@@ -129,7 +182,7 @@ void set_target(const Constraints& cons, const S& h, const HardWork<S>& w, typen
 
 // s = M^-1 sum theta J' lambda, and with it the velocity of positions.
 template <class S>
-void set_moved(const Tree& tree, HardWork<S>& w) {
+void set_moved(const Tree& tree, Lists<S>& w, std::vector<S>& moved) {
   std::fill(w.shift.begin(), w.shift.end(), S(0));
   if (w.any_bounce) {
     for (const auto& at : w.points) {
@@ -140,22 +193,21 @@ void set_moved(const Tree& tree, HardWork<S>& w) {
       }
     }
   }
-  for (Index k = 0; k < w.moved.size(); ++k) w.moved[k] = w.v_next[k] - w.shift[k];
+  for (Index k = 0; k < moved.size(); ++k) moved[k] = w.v_next[k] - w.shift[k];
 }
 
 // The problem of lane l: its points are those that `takes_part`. b is J v* - target.
 template <class S, class TakesPart>
-void gather(const HardWork<S>& w, int l, const TakesPart& takes_part,
-            HardProblem<typename HardWork<S>::T>& problem, std::vector<int>& members) {
+void gather(const Lists<S>& w, int l, const TakesPart& takes_part, HardProblem<typename Lists<S>::T>& problem,
+            std::vector<int>& members) {
   problem.clear();
   members.clear();
   for (Index k = 0; k < w.points.size(); ++k) {
     if (!takes_part(w.points[k])) continue;
-    problem.add_point(w.points[k].rows);
+    problem.add_point(w.points[k].rows, value_in(w.points[k].weight, l));
     members.push_back(int(k));
   }
   problem.make_room();
-  problem.ridge = sizeof(value_t<S>) == 8 ? 1e-13 : 1e-6;
   const auto all = Index(w.rows);
   for (Index m = 0; m < members.size(); ++m) {
     const auto& at = w.points[Index(members[m])];
@@ -173,16 +225,17 @@ void gather(const HardWork<S>& w, int l, const TakesPart& takes_part,
   }
 }
 
+// How far the laws may be off (hard_law.h).
+template <class S>
+double ridge_of(bool alone) {
+  const bool fine = sizeof(value_t<S>) == 8;
+  return alone ? (fine ? 1e-13 : 1e-7) : (fine ? 1e-8 : 1e-4);
+}
+
 // Something can move the sides of the point apart.
 template <class S>
-bool normal_moves(const HardWork<S>& w, const typename HardWork<S>::Point& at, int l) {
-  const auto diagonal = [&](int i) {
-    const S& x = w.A[Index(at.row + i) * Index(w.rows + 1)];
-    if constexpr (is_dual<S>)
-      return double(lane(x.v, l));
-    else
-      return double(lane(x, l));
-  };
+bool normal_moves(const Lists<S>& w, const typename Lists<S>::Point& at, int l) {
+  const auto diagonal = [&](int i) { return value_in(w.A[Index(at.row + i) * Index(w.rows + 1)], l); };
   double others = 0;
   for (int i = 1; i < at.rows && i < 3; ++i) others += diagonal(i);
   return diagonal(0) > 1e-10 * others;
@@ -193,9 +246,17 @@ bool normal_moves(const HardWork<S>& w, const typename HardWork<S>::Point& at, i
 template <class S>
 HardWork<S>::HardWork(const Tree& tree, const Constraints& cons) {
   if (!hard_contacts(cons)) return;
+  lists = std::make_unique<Lists>(tree, cons);
+  moved.assign(Index(tree.nv), S(0));
+  moved_bar = moved;
+}
+template <class S>
+HardWork<S>::~HardWork() = default;
+
+template <class S>
+HardWork<S>::Lists::Lists(const Tree& tree, const Constraints& cons) {
   points.reserve(Index(cons.points));
-  for (auto* values :
-       {&v_free, &v_next, &shift, &moved, &moved_bar, &nu_shift, &nu_surplus, &change, &mu_all})
+  for (auto* values : {&v_free, &v_next, &shift, &nu_shift, &nu_surplus, &change, &mu_all})
     values->assign(Index(tree.nv), S(0));
   no_actuation.assign(Index(tree.na), S(0));
   // As many points as bodies usually have at once; more make the scratch grow.
@@ -211,7 +272,7 @@ HardWork<S>::HardWork(const Tree& tree, const Constraints& cons) {
 }
 
 template <class S>
-void HardWork<S>::reserve(const Tree& tree, int count) {
+void HardWork<S>::Lists::reserve(const Tree& tree, int count) {
   const auto n = Index(count);
   for (auto* values : {&before, &free, &lambda, &mu, &lambda_bar, &Y, &mu_bar, &surplus}) values->resize(n);
   columns.resize(n * Index(tree.nv));
@@ -220,7 +281,8 @@ void HardWork<S>::reserve(const Tree& tree, int count) {
 
 template <class S>
 void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, Data<S>& d,
-                  ConstraintData<S>& c, HardWork<S>& w, S* tape) {
+                  ConstraintData<S>& c, HardWork<S>& work, S* tape) {
+  Lists<S>& w = *work.lists;
   const S h = p[tree.p.dt];
   for (int i = 0; i < tree.nv; ++i) w.v_free[Index(i)] = v[i] + h * d.qacc[Index(i)];
   near_points(tree, cons, p, q, static_cast<const S*>(w.v_free.data()), h, static_cast<const Data<S>&>(d),
@@ -232,7 +294,7 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const mask_t<S> near = c.contact.points[Index(pair.point + slot)].dist < reach;
       if (!any(near)) continue;
-      typename HardWork<S>::Point at{};
+      typename Lists<S>::Point at{};
       at.pair = index;
       at.slot = slot;
       at.rows = pair.geoms.condim;
@@ -261,10 +323,12 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
   }
   std::fill(w.lambda.begin(), w.lambda.begin() + w.rows, S(0));
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
-    gather(
-        w, l, [&](const auto& at) { return lane_case(at.play, l) > 0 && normal_moves(w, at, l); }, w.problem,
-        w.members);
+    gather<S>(
+        w, l, [&](const auto& at) { return lane_case(at.play, l) > 0 && normal_moves<S>(w, at, l); },
+        w.problem, w.members);
     if (w.members.empty()) continue;
+    const bool alone = w.members.size() == 1;
+    w.problem.ridge = ridge_of<S>(alone);
     w.solver.solve(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[Index(w.members[m])];
@@ -275,11 +339,10 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
         set_lane(w.lambda[Index(at.row + i)], l, w.problem.mu[row] * w.problem.l[row]);
       }
       if (!tape) continue;
-      const bool bounces = lane_case(S(select(at.bounces, S(1), S(0))), l) > 0,
-                 recovers = lane_case(S(select(at.recovers, S(1), S(0))), l) > 0;
-      const int kind = int(solved.mode) + (bounces ? 4 : 0) + (recovers ? 8 : 0);
+      const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
+                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (alone ? kAlone : 0);
       S& record = tape[cons.rows + cons.pairs[Index(at.pair)].point + at.slot];
-      set_lane(record, l, typename HardWork<S>::T(double(kind)));
+      set_lane(record, l, typename Lists<S>::T(double(kind)));
     }
   }
   for (const auto& at : w.points) {
@@ -293,12 +356,13 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
     }
   }
   for (int k = 0; k < tree.nv; ++k) w.v_next[Index(k)] = v[k] + h * d.qacc[Index(k)];
-  set_moved(tree, w);
+  set_moved<S>(tree, w, work.moved);
 }
 
 template <class S>
 void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
-                         const S* tape, Data<S>& d, ConstraintData<S>& c, HardWork<S>& w) {
+                         const S* tape, Data<S>& d, ConstraintData<S>& c, HardWork<S>& work) {
+  Lists<S>& w = *work.lists;
   const S h = p[tree.p.dt];
   const S *kinds = tape + cons.rows, *slack = kinds + cons.points;
   kinematics(tree, p, q, d);
@@ -312,7 +376,7 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
       const S& kind = kinds[pair.point + slot];
       c.contact.rows_bar[Index(pair.point + slot)].any_world = false;
       if (!any(kind > S(0))) continue;
-      typename HardWork<S>::Point at{};
+      typename Lists<S>::Point at{};
       at.pair = int(index);
       at.slot = slot;
       at.rows = pair.geoms.condim;
@@ -328,10 +392,15 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
   std::fill(w.change.begin(), w.change.end(), S(0));
   for (auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
-    at.recovers = at.play >= S(8);
-    at.play = select(at.recovers, at.play - S(8), at.play);
-    at.bounces = at.play >= S(4);
-    at.play = select(at.bounces, at.play - S(4), at.play);  // the mode
+    const auto take = [&](int flag) {
+      const S number = S(static_cast<value_t<S>>(flag));
+      const mask_t<S> has = at.play >= number;
+      at.play = select(has, at.play - number, at.play);
+      return has;
+    };
+    at.alone = take(kAlone);
+    at.recovers = take(kRecovers);
+    at.bounces = take(kBounces);
     w.any_bounce |= any(at.bounces);
     for (int i = 0; i < at.rows; ++i) {
       const S impulse = tape[g.row + i];
@@ -347,16 +416,17 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
       w.free[Index(at.row + i)] = row_times(g, c, i, static_cast<const S*>(w.v_free.data()));
     set_target<S>(cons, h, w, at);
   }
-  set_moved(tree, w);
+  set_moved<S>(tree, w, work.moved);
 }
 
 template <class S>
 S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* V, const Wanted& wanted,
-                    S* v_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c, HardWork<S>& w) {
-  using T = typename HardWork<S>::T;
+                    S* v_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c, HardWork<S>& work) {
+  Lists<S>& w = *work.lists;
+  using T = typename Lists<S>::T;
   const S h = p[tree.p.dt];
   if (w.any_bounce) {
-    for (Index k = 0; k < w.nu_shift.size(); ++k) w.nu_shift[k] = -w.moved_bar[k];
+    for (Index k = 0; k < w.nu_shift.size(); ++k) w.nu_shift[k] = -work.moved_bar[k];
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.nu_shift.data());
   }
   for (const auto& at : w.points) {
@@ -373,7 +443,7 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
   std::fill(w.Y.begin(), w.Y.begin() + w.rows, S(0));
   std::fill(w.mu_bar.begin(), w.mu_bar.begin() + w.rows, S(0));
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
-    gather(
+    gather<S>(
         w, l, [&](const auto& at) { return lane_case(at.play, l) > 0; }, w.problem, w.members);
     if (w.members.empty()) continue;
     w.lane_bar.resize(Index(w.problem.size));
@@ -387,13 +457,14 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         w.lane_bar[row] = lane_of(w.lambda_bar[from], l);
       }
     }
+    w.problem.ridge = ridge_of<S>(lane_holds<S>(w.points[Index(w.members[0])].alone, l));
     w.solver.vjp(w.problem, w.lane_bar, w.bar);
     for (bool leaves = cons.hard.aware; leaves;) {
       leaves = false;
       for (Index m = 0; m < w.members.size(); ++m) {
         auto& at = w.problem.points[m];
-        const bool rests = at.mode != HardMode::open &&
-                           lane_case(S(select(w.points[Index(w.members[m])].bounces, S(1), S(0))), l) == 0;
+        const bool rests =
+            at.mode != HardMode::open && !lane_holds<S>(w.points[Index(w.members[m])].bounces, l);
         if (!rests || !(w.bar.Y[Index(at.row)] > T(0))) continue;
         at.mode = HardMode::open;
         leaves = true;
@@ -491,7 +562,8 @@ void sweep(const Tree& tree, const Constraints& cons, const S* p, const StateIn<
 template <class S>
 void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
                      const StateIn<S>& in, const Wanted& wanted, const StateBar<S>& bar, Data<S>& d,
-                     ConstraintData<S>& c, HardWork<S>& w) {
+                     ConstraintData<S>& c, HardWork<S>& work) {
+  Lists<S>& w = *work.lists;
   for (const auto& at : w.points) {
     const mask_t<S> present = at.play > S(0);
     c.zone[Index(group_of<S>(cons, at).row)] =
@@ -513,14 +585,16 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
     sweep<S>(tree, cons, p, in, a, nu, x.data(), wanted, bar, d, c);
     S* accelerations = d.qacc.data();
     d.qacc.lie_at(x.data());
+    clear_tendon_cotangents(d);
     add_implicit_vjp(tree, implicit, p, in, nu, wanted, bar.p, d);
     d.qacc.lie_at(accelerations);
     if (implicit != Implicit::damping_and_actuators) return;
     virtual_velocities<S>(tree, d.zeros.data(), d);
     actuation_vjp<S>(tree, p, in.q, in.v, in.act, in.u, d.zeros.data(), w.no_actuation.data(),
                      d.slope_bar.data(), wanted, {bar.q, bar.v, bar.act, bar.u, bar.p}, d);
+    tendon_lengths_vjp<S>(tree, p, in.q, wanted, bar.q, bar.p, d);  // fixed ones: make_stepper refuses others
   };
-  using Point = typename HardWork<S>::Point;
+  using Point = typename Lists<S>::Point;
   add(
       w.nu_shift.data(), w.shift, w.v_free.data(), [](const Point& at) { return at.theta; },
       [](const Point&) { return S(0); });
@@ -530,7 +604,7 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
 }
 
 #define COSTATE_INSTANTIATE(S)                                                                               \
-  template struct HardWork<S>;                                                                               \
+  template class HardWork<S>;                                                                                \
   template void hard_contact(const Tree&, const Constraints&, const S*, const S*, const S*, Data<S>&,        \
                              ConstraintData<S>&, HardWork<S>&, S*);                                          \
   template void recall_hard_contact(const Tree&, const Constraints&, const S*, const S*, const S*, const S*, \

@@ -37,8 +37,9 @@
 // Compiled once for each scalar in hard_contact.cpp. Tests: tests/contact/hard_test.cpp.
 #pragma once
 
+#include <memory>
+
 #include "costate/rigid/acceleration.h"
-#include "costate/rigid/hard_law.h"
 
 namespace costate::rigid {
 
@@ -51,45 +52,25 @@ inline int hard_tape_size(const Constraints& cons) {
   return hard_contacts(cons) ? cons.rows + cons.points + int(cons.pairs.size()) : 0;
 }
 
+// Scratch. Holds nothing for models without such contacts.
 template <class S>
-struct HardWork {
-  using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
-
+class HardWork {
+ public:
   HardWork(const Tree& tree, const Constraints& cons);
-  void reserve(const Tree& tree, int count);  // room for so many rows
+  ~HardWork();
 
-  // A point that some world of the pack has; first of its rows among those of all.
-  struct Point {
-    int pair, slot, row, rows;
-    S gap, e, target, theta, meets;  // meets: u
-    S play;                          // 1 in the worlds that have it, else 0; in the transpose its mode
-    mask_t<S> bounces, recovers;
-  };
-  std::vector<Point> points;
-  int rows = 0;
-  std::vector<S> columns, A;                            // M^-1 J' of each row; J M^-1 J'
-  std::vector<S> before, free, lambda;                  // J v, J v*, impulses, of each row
-  std::vector<S> mu;                                    // coefficients of friction; 1 for normals
-  std::vector<S> lambda_bar, Y, mu_bar, surplus;        // of each row; surplus: D
-  std::vector<S> v_free, v_next, shift;                 // v*, v+, s
-  std::vector<S> moved, moved_bar;                      // v+ - s and its cotangent y
-  std::vector<S> nu_shift, nu_surplus, change, mu_all;  // nu_s, nu_D, v+ - v*, mu
-  std::vector<S> no_actuation;
-  bool any_bounce = false;
+  std::vector<S> moved, moved_bar;  // v+ - s, the velocity of the positions, and its cotangent y
 
-  HardProblem<T> problem;
-  HardBar<T> bar;
-  std::vector<T> lane_bar;
-  std::vector<int> members;  // points of the lane at hand
-  HardSolver solver;
+  struct Lists;  // hard_contact.cpp
+  std::unique_ptr<Lists> lists;
 };
 
-// Adds to d.qacc what contacts do within the step, and fills w.moved, the velocity of the positions. Needs the factor of solve_acceleration. tape: may be null.
+// Adds to d.qacc what contacts do within the step, and fills w.moved. Needs the factor of solve_acceleration. tape: may be null.
 template <class S>
 void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, Data<S>& d,
                   ConstraintData<S>& c, HardWork<S>& w, S* tape);
 
-// w.v_next and w.moved again, and all that the transpose needs. d.qacc, and the factor in d.M, are those of the step.
+// w.moved again, and all that the transpose needs. d.qacc, and the factor in d.M, are those of the step.
 template <class S>
 void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
                          const S* tape, Data<S>& d, ConstraintData<S>& c, HardWork<S>& w);

@@ -13,8 +13,8 @@ double value_of(const Dual<double>& x) { return x.v; }
 
 using Index = std::size_t;
 
-constexpr double kEvenRidge = 1e-4, kShift = 1e-7;
-constexpr int kPasses = 4;  // of refinement
+constexpr double kFirstRidge = 1e-4;
+constexpr int kPasses = 3;  // of refinement: the ridge leaves G ill conditioned
 
 // What a slipping point's piece of F is made of.
 template <class T>
@@ -142,8 +142,8 @@ void HardProblem<T>::clear() {
 }
 
 template <class T>
-void HardProblem<T>::add_point(int rows) {
-  points.push_back({size, rows});
+void HardProblem<T>::add_point(int rows, double weight) {
+  points.push_back({size, rows, HardMode::open, 1, weight});
   size += rows;
 }
 
@@ -164,12 +164,11 @@ void HardProblem<T>::scale() {
     for (Index j = 0; j < n; ++j) C[i * n + j] = mu[i] * mu[j] * A[i * n + j];
   }
   for (Point& at : points) {
-    const double normal = value_of(A[Index(at.row) * (n + 1)]);
     double most = 0;
     for (int k = 0; k < at.rows; ++k) {
       const auto i = Index(at.row + k);
       const double m = value_of(mu[i]);
-      C[i * (n + 1)] += T(ridge * normal * m * m);
+      C[i * (n + 1)] += T(ridge * at.weight * m * m);
       most = std::max(most, value_of(C[i * (n + 1)]));
     }
     at.step = 1 / most;
@@ -252,7 +251,6 @@ void HardSolver::reserve(int rows, bool dual) {
   const auto n = Index(rows);
   factor_.reserve(rows);
   G_.reserve(n * n);
-  shifted_.reserve(n * n);
   for (auto* values : {&F_, &start_, &before_, &swept_}) values->reserve(n);
   best_.reserve(n + 1);
   if (!dual) return;
@@ -293,13 +291,7 @@ void HardSolver::sweep(HardProblem<double>& p) {
 
 bool HardSolver::factor_piece(const HardProblem<double>& p) {
   jacobian(p, G_);
-  shifted_ = G_;
-  for (const auto& at : p.points) {
-    if (at.mode == HardMode::open) continue;
-    const int held_rows = at.mode == HardMode::stick ? at.rows : 1;
-    for (int k = 0; k < held_rows; ++k) shifted_[Index(at.row + k) * Index(p.size + 1)] += kShift;
-  }
-  return factor_.factor(shifted_, p.size);
+  return factor_.factor(G_, p.size);
 }
 
 // Newton's method from p.l; the best l in best_, with |F| there in the last entry. Whether it is below the goal.
@@ -352,7 +344,7 @@ double HardSolver::solve(HardProblem<double>& p) {
   if (p.size == 0) return 0;
   best_.assign(Index(p.size) + 1, 0.0);
   const double ridge = p.ridge;
-  p.ridge = kEvenRidge;
+  p.ridge = kFirstRidge;
   p.scale();
   double scale = 1e-300;
   for (const auto& at : p.points) {
@@ -372,7 +364,7 @@ void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
   value_.size = p.size;
   value_.ridge = p.ridge;
   value_.points.clear();
-  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step});
+  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight});
   const auto copy = [](const std::vector<Dual<double>>& from, std::vector<double>& to) {
     to.resize(from.size());
     for (Index i = 0; i < from.size(); ++i) to[i] = from[i].v;

@@ -11,15 +11,13 @@
 //
 //   F_0 = l_0 - (s)_+,     F_t = l_t - proj(y),      s = l_0 - r w_0,   y = l_t - r w_t,   proj on the disc of radius (s)_+
 //
-// R is a ridge of rounding's size (1e-13 of A's diagonal).
+// R is a ridge: 1e-8 of the bodies' inverse weight (1e-13 for a point alone), which the laws are off by. Several points under one body share its weight in infinitely many ways; where they slip in
+// different directions its motion depends on how. With the ridge they share it as evenly as can be, and that has derivatives.
 //
 // Solution. Sweeps over the points, each solved exactly given the others (Gauss-Seidel [3]), until Newton's method on F, whose pieces are smooth, takes over:
-// it ends with the piece, the mode of every point, and F at rounding.
+// it ends with the piece, the mode of every point, and F at rounding. A large R at first brings the sweeps there sooner.
 //
-// Several points under one body share its weight in infinitely many ways, and G = dF/dl is singular then. A first solution with a large R chooses the most even one; the matrices
-// factored are G + 1e-7, and each solution is refined with G itself, which converges in all directions that move something.
-//
-// Transpose. On the piece, G' z = E lambda_bar, w_bar = -(dF/dw)' z and Y = E w_bar
+// Transpose. With G = dF/dl on the piece, G' z = E lambda_bar, w_bar = -(dF/dw)' z and Y = E w_bar
 //
 //   b_bar = Y,      A_bar = Y lambda',      mu_bar_k = w_bar_k u_k + l_k (A Y + lambda_bar)_k
 //
@@ -46,7 +44,8 @@ struct HardProblem {
   struct Point {
     int row, rows;
     HardMode mode = HardMode::open;
-    double step = 1;  // r
+    double step = 1;    // r
+    double weight = 1;  // the size of A; a constant, so that who carries more does not depend on what moves
   };
   int size = 0;  // rows of all points
   std::vector<Point> points;
@@ -55,13 +54,13 @@ struct HardProblem {
 
   void reserve(int rows);
   void clear();
-  void add_point(int rows);
+  void add_point(int rows, double weight = 1);
   void make_room();  // for A, b, mu and l of all points; zero
   T& a(int i, int j) { return A[static_cast<std::size_t>(i * size + j)]; }
 
   // E A E + R, E b, and w: filled by scale() and velocities().
   std::vector<T> C, c, w;
-  double ridge = 1e-13;
+  double ridge = 1e-8;
   void scale();
   void velocities();
 };
@@ -106,12 +105,12 @@ class HardSolver {
   double natural_map(HardProblem<double>& p);                        // modes and F from l; |F|
   double approach(HardProblem<double>& p, int rounds, double goal);  // sweeps and Newton's method; |F|
   bool polish(HardProblem<double>& p, double goal);
-  bool factor_piece(const HardProblem<double>& p);  // G_, and factor_ of it with its shift
+  bool factor_piece(const HardProblem<double>& p);
   void keep_value(const HardProblem<Dual<double>>& p);
 
   HardProblem<double> value_;
   DenseFactor factor_;
-  std::vector<double> F_, G_, shifted_, start_, best_, before_, swept_;
+  std::vector<double> F_, G_, start_, best_, before_, swept_;
   std::vector<Dual<double>> F_dual_, G_dual_;
 };
 

@@ -17,6 +17,7 @@
 
 #include "costate/rigid/crba.h"
 #include "costate/rigid/kinematics.h"
+#include "costate/rigid/tendon_length.h"
 
 namespace costate::rigid {
 
@@ -33,6 +34,7 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
   Data<S> d(tree);
   kinematics(tree, p, q, d);
   body_inertias(tree, p, d);
+  tendon_lengths(tree, p, q, d);
   crba(tree, p, d);
   InverseWeights<S> r;
   r.mean_inertia = S(0);
@@ -84,7 +86,8 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
   for (const TreeTendon& tendon : tree.tendons) {
     std::fill(row.begin(), row.end(), S(0));
     for (std::size_t k = 0; k < tendon.dof.size(); ++k)
-      row[static_cast<std::size_t>(tendon.dof[k])] += p[tendon.p.coefficients + int(k)];
+      row[static_cast<std::size_t>(tendon.dof[k])] +=
+          d.tendon_J[static_cast<std::size_t>(tendon.jacobian) + k];
     r.tendons.push_back(weight());
   }
   for (int b : tree.sliders) {

@@ -339,7 +339,7 @@ Double3 fluid_box(const Body& body);
 
 // Fills everything that "derived by the compiler" names from the rest: addresses and ranges of joints, dofs and geoms, roots,
 // welds, nq, nv, na, qpos0, qpos_spring (those two only where they are empty), tendon lengths, inverse weights and the mean
-// inertia. A tendon with springlength (-1, -1) rests at its length at qpos0. An
+// inertia. A tendon with springlength (-1, -1) rests at its length at qpos_spring. An
 // inertia_quat of zeros becomes principal axes. Checks that indices are in range and the order is as
 // above; throws an Error that names the element.
 void complete(Model& model);

@@ -84,6 +84,8 @@ Wanted wanted_by(const Model& m) {
   for (const Wrap& wrap : m.wraps) {
     if (wrap.type == WrapType::site) w.site[static_cast<std::size_t>(wrap.object)] = true;
     if (wrap.side_site >= 0) w.site[static_cast<std::size_t>(wrap.side_site)] = true;
+    if (wrap.type == WrapType::sphere || wrap.type == WrapType::cylinder)
+      w.geom[static_cast<std::size_t>(wrap.object)] = true;
   }
   for (const Actuator& a : m.actuators) {
     if (a.transmission != TransmissionType::site) continue;
@@ -263,6 +265,13 @@ void add_tendons(const Model& m, Writer& w, ParameterMap& map) {
         coefficients.push_back(m.wraps[static_cast<std::size_t>(t.first_wrap + k)].value);
       }
       at.coefficients = w.add("coefficients", coefficients);
+    } else {
+      std::vector<double> divisors;
+      for (int k = t.first_wrap; k < t.first_wrap + t.wraps; ++k) {
+        const Wrap& wrap = m.wraps[static_cast<std::size_t>(k)];
+        if (wrap.type == WrapType::pulley) divisors.push_back(wrap.value);
+      }
+      if (!divisors.empty()) at.divisors = w.add("divisors", divisors);
     }
     at.stiffness = w.add("stiffness", t.stiffness);
     at.damping = w.add("damping", t.damping);

@@ -45,6 +45,7 @@ struct SiteParameters {
 };
 struct TendonParameters {
   int coefficients = kAbsent;  // one per wrap of a fixed tendon
+  int divisors = kAbsent;      // one per pulley of a spatial tendon
   int stiffness = kAbsent, damping = kAbsent, springlength = kAbsent;
   int range = kAbsent, margin = kAbsent, frictionloss = kAbsent, invweight = kAbsent;
   SoftnessParameters limit, friction;

@@ -42,8 +42,6 @@ void refuse_unsupported(const Model& model) {
     if (a.reference_site >= 0) throw Error("actuator \"" + a.name + "\": a reference site is not simulated");
   }
   for (const Tendon& t : model.tendons) {
-    if (t.type != TendonType::fixed)
-      throw Error("tendon \"" + t.name + "\": spatial tendons are not simulated");
     if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
     if (t.actuator_force_limited)
       throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
@@ -85,6 +83,10 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       s.implicit = Implicit::damping_and_actuators;
       if (has_fluid(model))
         throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
+      if (s.hard() && s.tree.spatial_tendons)
+        throw Error({"implicitfast does not support spatial tendons together with hard contact",
+                     {},
+                     "use Euler, or another contact model"});
       for (const TreeTendon& t : s.tree.tendons) {
         if (!t.one_branch) {
           throw Error({"implicitfast does not support tendons that pull on several branches",
@@ -93,8 +95,12 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
         }
       }
       for (const TreeActuator& a : s.tree.actuators) {
-        if (a.kind != TreeActuator::Kind::scalar_joint && (a.affine_gain || a.affine_bias)) {
-          throw Error("implicitfast supports velocity-dependent actuators on slide and hinge joints only");
+        const bool supported =
+            a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;
+        if (!supported && (a.affine_gain || a.affine_bias)) {
+          throw Error(
+              "implicitfast supports velocity-dependent actuators on slide and hinge joints and tendons "
+              "only");
         }
       }
       break;

@@ -1,51 +1,43 @@
-// Fixed tendons: length is a weighted sum of joint positions, l = sum_k c_k q_k, so dl/dq = c.
+// Forces of tendons: a spring with a dead band and a damper, f = -k (l - l0) outside [l0_low, l0_high] - b l', tau += J' f.
 //
-// A tendon is a spring with a dead band and a damper, f = -k (l - l0) outside [l0_low, l0_high] - b l', tau += c f; it may be
-// pulled by an actuator, and limited (constraints). Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
+// Lengths l and Jacobians J come from tendon_length.h. A tendon may also be pulled by an actuator (actuation.h), limited, rubbed and held
+// (constraints). Whoever uses l and J adds its cotangents to d.tendon_length_bar and d.tendon_J_bar; tendon_lengths_vjp takes them
+// on at the end. Tests: tests/rigid/tendon_test.cpp, parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 
-#include "costate/rigid/data.h"
-#include "costate/rigid/rnea_adjoint.h"
+#include "costate/rigid/tendon_length.h"
 
 namespace costate::rigid {
 
+// J v
 template <class S>
-void tendon_lengths(const Tree& tree, const S* p, const S* q, Data<S>& d) {
-  for (std::size_t t = 0; t < tree.tendons.size(); ++t) {
-    const TreeTendon& tendon = tree.tendons[t];
-    S length(0);
-    for (std::size_t k = 0; k < tendon.q.size(); ++k)
-      length += p[tendon.p.coefficients + int(k)] * q[tendon.q[k]];
-    d.tendon_length[t] = length;
-  }
-}
-
-template <class S>
-COSTATE_INLINE S tendon_velocity(const TreeTendon& tendon, const S* p, const S* v) {
+COSTATE_INLINE S tendon_velocity(const TreeTendon& tendon, const Data<S>& d, const S* v) {
+  const S* J = d.tendon_J.data() + tendon.jacobian;
   S velocity(0);
-  for (std::size_t k = 0; k < tendon.dof.size(); ++k)
-    velocity += p[tendon.p.coefficients + int(k)] * v[tendon.dof[k]];
+  for (std::size_t k = 0; k < tendon.dof.size(); ++k) velocity += J[k] * v[tendon.dof[k]];
   return velocity;
 }
 
+// tau += J' force
 template <class S>
-COSTATE_INLINE void add_tendon_force(const TreeTendon& tendon, const S* p, const S& force, S* tau) {
-  for (std::size_t k = 0; k < tendon.dof.size(); ++k)
-    tau[tendon.dof[k]] += p[tendon.p.coefficients + int(k)] * force;
+COSTATE_INLINE void add_tendon_force(const TreeTendon& tendon, const Data<S>& d, const S& force, S* tau) {
+  const S* J = d.tendon_J.data() + tendon.jacobian;
+  for (std::size_t k = 0; k < tendon.dof.size(); ++k) tau[tendon.dof[k]] += J[k] * force;
 }
 
-// Cotangents through length, velocity and tau = c f: of q, v and the coefficients. Returns f_bar.
+// Cotangents through length, velocity and tau += J' f of tendon t.
 template <class S>
-S tendon_vjp(const TreeTendon& tendon, const S* p, const S* q, const S* v, const S& force, const S* tau_bar,
-             const S& length_bar, const S& velocity_bar, const Wanted& wanted, S* q_bar, S* v_bar, S* p_bar) {
-  const bool want = wanted(tendon.p.coefficients);
+void tendon_vjp(const Tree& tree, std::size_t t, const S* v, const S& force, const S* tau_bar,
+                const S& length_bar, const S& velocity_bar, S* v_bar, Data<S>& d) {
+  const TreeTendon& tendon = tree.tendons[t];
+  const S* J = d.tendon_J.data() + tendon.jacobian;
+  S* J_bar = d.tendon_J_bar.data() + tendon.jacobian;
+  d.tendon_length_bar[t] += length_bar;
   for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
-    const int dof = tendon.dof[k], at = tendon.p.coefficients + int(k);
-    q_bar[dof] += p[at] * length_bar;
-    v_bar[dof] += p[at] * velocity_bar;
-    if (want) p_bar[at] += q[tendon.q[k]] * length_bar + v[dof] * velocity_bar + force * tau_bar[dof];
+    const int dof = tendon.dof[k];
+    v_bar[dof] += J[k] * velocity_bar;
+    J_bar[k] += v[dof] * velocity_bar + force * tau_bar[dof];
   }
-  return tendon_velocity(tendon, p, tau_bar);
 }
 
 // How far the tendon is stretched past its dead band (negative: slack side).
@@ -62,18 +54,18 @@ void tendon_forces(const Tree& tree, const S* p, const S* v, S* tau, const Data<
     S force(0);
     if (tree.springs)
       force -= p[tendon.p.stiffness] * tendon_stretch(p + tendon.p.springlength, d.tendon_length[t]);
-    if (tree.dampers) force -= p[tendon.p.damping] * tendon_velocity(tendon, p, v);
-    add_tendon_force(tendon, p, force, tau);
+    if (tree.dampers) force -= p[tendon.p.damping] * tendon_velocity(tendon, d, v);
+    add_tendon_force(tendon, d, force, tau);
   }
 }
 
 template <class S>
-void tendon_forces_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* tau_bar,
-                       const Wanted& wanted, S* q_bar, S* v_bar, S* p_bar, const Data<S>& d) {
+void tendon_forces_vjp(const Tree& tree, const S* p, const S* v, const S* tau_bar, const Wanted& wanted,
+                       S* v_bar, S* p_bar, Data<S>& d) {
   for (std::size_t t = 0; t < tree.tendons.size(); ++t) {
     const TreeTendon& tendon = tree.tendons[t];
-    const S force_bar = tendon_velocity(tendon, p, tau_bar);
-    const S velocity = tendon_velocity(tendon, p, v), length = d.tendon_length[t];
+    const S force_bar = tendon_velocity(tendon, d, tau_bar);
+    const S velocity = tendon_velocity(tendon, d, v), length = d.tendon_length[t];
     const S* rest = p + tendon.p.springlength;
     const S stretch = tendon_stretch(rest, length);
     S force(0), length_bar(0), velocity_bar(0);
@@ -94,7 +86,7 @@ void tendon_forces_vjp(const Tree& tree, const S* p, const S* q, const S* v, con
       velocity_bar = -(p[tendon.p.damping] * force_bar);
       if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= velocity * force_bar;
     }
-    tendon_vjp(tendon, p, q, v, force, tau_bar, length_bar, velocity_bar, wanted, q_bar, v_bar, p_bar);
+    tendon_vjp(tree, t, v, force, tau_bar, length_bar, velocity_bar, v_bar, d);
   }
 }
 

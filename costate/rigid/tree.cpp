@@ -1,5 +1,7 @@
 #include "costate/rigid/tree.h"
 
+#include <algorithm>
+
 namespace costate::rigid {
 namespace {
 
@@ -43,6 +45,93 @@ int mass_entry(const Tree& t, int i, int j) {
     ++offset;
   }
   return ancestor == j ? row + offset : -1;
+}
+
+void add_joints(const Model& model, const Tendon& tendon, TreeTendon& r) {
+  for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
+    const Joint& joint =
+        model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
+    r.q.push_back(joint.qpos);
+    r.dof.push_back(joint.dof);
+  }
+}
+
+// Leaves in each body of a span the dofs that move it, but not those that move all bodies of the span.
+void find_moving_dofs(const Tree& t, TreeSpan& span) {
+  std::vector<SpanBody*> bodies = {&span.from, &span.to};
+  if (span.geom >= 0) bodies.push_back(&span.around);
+  for (SpanBody* b : bodies) {
+    for (int k = t.bodies[static_cast<std::size_t>(b->body)].last_dof; k >= 0;
+         k = t.dofs[static_cast<std::size_t>(k)].parent)
+      b->dofs.push_back(k);
+  }
+  const auto moves = [](const SpanBody* b, int dof) {
+    return std::find(b->dofs.begin(), b->dofs.end(), dof) != b->dofs.end();
+  };
+  std::vector<int> common;
+  for (const int dof : span.from.dofs) {
+    if (std::all_of(bodies.begin(), bodies.end(), [&](const SpanBody* b) { return moves(b, dof); }))
+      common.push_back(dof);
+  }
+  for (SpanBody* b : bodies) {
+    std::erase_if(b->dofs,
+                  [&](int dof) { return std::find(common.begin(), common.end(), dof) != common.end(); });
+  }
+}
+
+void add_spans(const Model& model, const Tendon& tendon, const Tree& t, const ParameterMap& map,
+               TreeTendon& r) {
+  int divisor = kAbsent, pulleys = 0, before = -1;
+  const Wrap* around = nullptr;
+  for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
+    const Wrap& wrap = model.wraps[static_cast<std::size_t>(w)];
+    const auto object = static_cast<std::size_t>(wrap.object);
+    switch (wrap.type) {
+      case WrapType::pulley:
+        divisor = r.p.divisors + pulleys++;
+        before = -1;
+        around = nullptr;
+        break;
+      case WrapType::sphere:
+      case WrapType::cylinder:
+        around = &wrap;
+        break;
+      case WrapType::site:
+        if (before >= 0) {
+          const auto from = static_cast<std::size_t>(before);
+          TreeSpan span;
+          span.from = {model.sites[from].body, map.sites[from].pos, {}};
+          span.to = {model.sites[object].body, map.sites[object].pos, {}};
+          span.divisor = divisor;
+          if (around) {
+            const auto geom = static_cast<std::size_t>(around->object);
+            span.around = {model.geoms[geom].body, map.geoms[geom].pos, {}};
+            span.geom = around->object;
+            span.side = around->side_site;
+            span.cylinder = around->type == WrapType::cylinder;
+          }
+          find_moving_dofs(t, span);
+          r.spans.push_back(std::move(span));
+        }
+        before = wrap.object;
+        around = nullptr;
+        break;
+      case WrapType::joint:
+        break;
+    }
+  }
+  for (const TreeSpan& span : r.spans) {
+    for (const SpanBody* b : {&span.from, &span.to, &span.around})
+      r.dof.insert(r.dof.end(), b->dofs.begin(), b->dofs.end());
+  }
+  std::sort(r.dof.begin(), r.dof.end());
+  r.dof.erase(std::unique(r.dof.begin(), r.dof.end()), r.dof.end());
+  for (TreeSpan& span : r.spans) {
+    for (SpanBody* b : {&span.from, &span.to, &span.around}) {
+      for (int& dof : b->dofs)
+        dof = static_cast<int>(std::lower_bound(r.dof.begin(), r.dof.end(), dof) - r.dof.begin());
+    }
+  }
 }
 
 std::shared_ptr<const geometry::HeightGrid> grid_of(const Heightfield& field) {
@@ -144,13 +233,15 @@ Tree make_tree(const Model& model, ParameterMap map) {
   for (std::size_t i = 0; i < model.tendons.size(); ++i) {
     const Tendon& tendon = model.tendons[i];
     TreeTendon r;
-    for (int w = tendon.first_wrap; tendon.type == TendonType::fixed && w < tendon.first_wrap + tendon.wraps;
-         ++w) {
-      const Joint& joint =
-          model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
-      r.q.push_back(joint.qpos);
-      r.dof.push_back(joint.dof);
-    }
+    r.p = map.tendons[i];
+    r.jacobian = t.tendon_entries;
+    r.spatial = tendon.type == TendonType::spatial;
+    if (r.spatial)
+      add_spans(model, tendon, t, map, r);
+    else
+      add_joints(model, tendon, r);
+    t.tendon_entries += static_cast<int>(r.dof.size());
+    t.spatial_tendons |= r.spatial;
     for (std::size_t a = 0; a < r.dof.size(); ++a) {
       for (std::size_t b = 0; b < r.dof.size(); ++b) {
         if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
@@ -161,7 +252,6 @@ Tree make_tree(const Model& model, ParameterMap map) {
           r.one_branch = false;
       }
     }
-    r.p = map.tendons[i];
     t.tendons.push_back(std::move(r));
   }
   t.qpos_spring = model.qpos_spring;

@@ -48,8 +48,25 @@ struct TreeActuator {
   ActuatorParameters p;
 };
 
+// A body that a span of a tendon pulls on.
+struct SpanBody {
+  int body = 0;
+  int pos = kAbsent;      // parameter: the point, in the body's frame
+  std::vector<int> dofs;  // positions in the tendon's `dof` of those that move it, and not all of the span
+};
+// From a site to the next, around a geom or not.
+struct TreeSpan {
+  SpanBody from, to, around;
+  int geom = -1, side = -1;  // geom; site that says on which side
+  bool cylinder = false;
+  int divisor = kAbsent;  // parameter, behind a pulley
+};
+
 struct TreeTendon {
-  std::vector<int> q, dof;  // of the joints it pulls
+  bool spatial = false;
+  std::vector<int> q, dof;      // of the joints it pulls; spatial: dofs in ascending order, no q
+  std::vector<TreeSpan> spans;  // spatial
+  int jacobian = 0;  // where its Jacobian begins among those of all tendons: a number for each of `dof`
   struct Pair {
     int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
   };
@@ -81,6 +98,8 @@ struct Tree {
   std::vector<TreeGeom> geoms;
   std::vector<TreeSite> sites;
   std::vector<TreeTendon> tendons;
+  int tendon_entries = 0;  // of all Jacobians
+  bool spatial_tendons = false;
   std::vector<double> qpos_spring;
   std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
   bool springs = true, dampers = true;

@@ -4,9 +4,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
+#include <variant>
 
 #include "any_system.h"
 #include "arrays.h"
@@ -56,12 +58,30 @@ rigid::Onset onset_of(const std::string& word) {
   throw Error({"onset = '" + word + "'", {}, "use 'automatic', 'none' or 'split'"});
 }
 
+rigid::ContactModel contact_of(const std::string& word) {
+  if (word == "convex") return rigid::ContactModel::convex;
+  if (word == "event") return rigid::ContactModel::event;
+  if (word == "penalty") return rigid::ContactModel::penalty;
+  if (word == "hard") return rigid::ContactModel::hard;
+  throw Error(
+      {"contact = '" + word + "'", {}, "use 'convex', 'event', 'penalty' or 'hard', or False for none"});
+}
+
+using Contact = std::optional<std::variant<bool, std::string>>;
+
 SystemHandle load(const std::string& path, const std::optional<std::string>& keyframe, bool applied_forces,
-                  const std::optional<bool>& contact, const std::string& onset) {
-  const rigid::SystemOptions options{.applied_forces = applied_forces, .onset = onset_of(onset)};
+                  const Contact& contact, const std::string& onset, double restitution, double rest_speed,
+                  double stiffness, double damping, bool aware) {
+  rigid::SystemOptions options{.applied_forces = applied_forces,
+                               .onset = onset_of(onset),
+                               .impact = {.restitution = restitution, .rest_speed = rest_speed},
+                               .penalty = {.stiffness = stiffness, .damping = damping},
+                               .hard = {.aware = aware}};
+  if (contact && std::holds_alternative<std::string>(*contact))
+    options.contact = contact_of(std::get<std::string>(*contact));
   return without_gil([&] {
     const auto model = std::make_shared<rigid::Model>(rigid::load(path));
-    if (contact) model->options.contact = *contact;
+    if (contact) model->options.contact = !std::holds_alternative<bool>(*contact) || std::get<bool>(*contact);
     const auto initial = keyframe ? rigid::initial_state(*model, *keyframe) : rigid::initial_state(*model);
     const std::size_t slash = path.find_last_of('/');
     const auto system =
@@ -187,16 +207,24 @@ void bind_models(nb::module_& m) {
   auto r = m.def_submodule("rigid", "Rigid bodies with joints and contact.");
   r.def(
       "load", &load, "path"_a, nb::kw_only(), "keyframe"_a = nb::none(), "applied_forces"_a = false,
-      "contact"_a = nb::none(), "onset"_a = "automatic",
+      "contact"_a = nb::none(), "onset"_a = "automatic", "restitution"_a = 0.0, "rest_speed"_a = 0.05,
+      "stiffness"_a = 1e4, "damping"_a = 0.0, "aware"_a = false,
       "A System from an MJCF or URDF file.\n\n"
       "state      'q' (positions, as MuJoCo's qpos), 'v', 'act'\n"
       "control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of "
       "freedom\n"
       "parameter  'gravity', 'dt', 'body/<name>/mass', 'joint/<name>/damping', 'geom/<name>/friction', ...\n"
       "keyframe   where it starts; None: the reference configuration, at rest\n"
-      "contact    False lets geoms pass through each other; None: as the file says\n"
+      "contact    'convex' (MuJoCo's), 'event' (impacts at their moment), 'penalty' (springs) or 'hard' "
+      "(complementarity);\n"
+      "           False lets geoms pass through each other; None: convex where the file has contact\n"
       "onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the "
-      "time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4");
+      "time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4\n"
+      "restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the "
+      "m/s below "
+      "which a body stays\n"
+      "stiffness, damping       of 'penalty': N/m and s/m\n"
+      "aware      of 'hard': gradients that can leave a contact at rest");
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
   r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,

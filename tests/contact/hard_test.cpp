@@ -118,7 +118,7 @@ TEST(Hard, AStickingImpactLeavesTheBallRolling) {
 TEST(Hard, ABouncingBallConvergesToItsClosedForm) {
   const Model model = ball(kUpAndDown, "gravity='0 0 -9.8'");
   const auto system = make_system<double>(model, hard(0));
-  double before = 0;
+  double before = 1;
   for (const double dt : {0.004, 0.001, 0.00025}) {
     Rollout<double> rollout(system, {.steps = std::lround(15 / dt)});
     Arguments<double> at = rollout.arguments();
@@ -131,7 +131,7 @@ TEST(Hard, ABouncingBallConvergesToItsClosedForm) {
                          std::abs(g.parameters["gravity"][2] / 7.277029744509887 - 1) +
                          std::abs(g.x0[0] / 1.5961821700760583 - 1);
     EXPECT_LT(error, 60 * dt) << dt;
-    if (before > 0) EXPECT_LT(error, before) << dt;
+    EXPECT_LT(error, before) << dt;
     before = error;
   }
 }
@@ -187,14 +187,15 @@ TEST(Hard, ABlockSticksAndSlidesAndLifts) {
     for (const double force : {0.5, 0.7, 0.9, 0.99, 1.01, 1.1, 1.3, 1.5}) {
       for (const std::size_t dof : {std::size_t(0), up}) {
         const Push p = push(model, dof, dof, force);
-        EXPECT_NEAR(p.moved, force < 1 ? 0 : kH * kH * (force - 1), 1e-11) << force << " along " << dof;
-        EXPECT_NEAR(p.slope, force < 1 ? 0 : kH * kH, 1e-10) << force << " along " << dof;
+        EXPECT_NEAR(p.moved, force < 1 ? 0 : kH * kH * (force - 1), 1e-9) << force << " along " << dof;
+        EXPECT_NEAR(p.slope, force < 1 ? 0 : kH * kH, 1e-8) << force << " along " << dof;
       }
     }
   }
 }
 
-// Smoothed over a force with deviation s the slope is that of a blurred step, h^2 Phi((F - 1)/s), whatever the order of the estimator.
+// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the estimator: h^2 Phi((F - 1)/s) upwards, and with
+// sqrt(2) s sideways, where the other force changes the weight.
 TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
   const Model model = block("<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>");
   const auto system = make_system<double>(model, hard(0, true));
@@ -209,7 +210,8 @@ TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
         Arguments<double> at = rollout.arguments();
         at.x0 = initial_state(model);
         at.controls[dof] = force;
-        const double blurred = 0.5 * std::erfc(-(force - 1) / sigma / std::sqrt(2.0));
+        const double width = dof == 0 ? std::sqrt(2.0) * sigma : sigma;
+        const double blurred = 0.5 * std::erfc(-(force - 1) / width / std::sqrt(2.0));
         for (const auto order : {estimate::Order::first, estimate::Order::zeroth}) {
           const auto e = estimate::smoothed_gradient<double>(system, {.steps = 1}, at, *objective,
                                                              {.sigma = sigma, .samples = 2048}, order);
@@ -260,63 +262,87 @@ TEST(Hard, APushedBoxFollowsCoulombsClosedForm) {
 
 // --- derivatives in every mode -------------------------------------------------------------------------------------------------
 
-// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor.
-Model arm(const std::string& option, const std::string& condim) {
-  return compile(io::parse_mjcf(
-      "<mujoco><option timestep='0.004' " + option + "/><default><geom condim='" + condim +
-      "' friction='0.4 0.02 0.01'/></default>"
-      "<worldbody><geom name='floor' type='plane' size='1 1 1' friction='0.3 0.01 0.02'/>"
-      "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
-      "armature='0.2' limited='true' range='-60 20'/>"
-      "<geom type='sphere' size='0.05' pos='0.3 0 0' mass='3' contype='0' conaffinity='0'/>"
-      "<body name='foot' pos='0.3 0 0'><joint name='b' type='ball' damping='0.05'/>"
-      "<geom name='foot' type='capsule' size='0.05' fromto='0 0 0 0.21 0.1 -0.3' mass='8'/></body></body>"
-      "<body name='box' pos='-0.6 0 0.1'><freejoint/><geom name='box' type='box' size='0.2 0.15 0.1' "
-      "mass='2'/>"
-      "</body></worldbody>"
-      "<actuator><velocity name='motor' joint='a' kv='3'/></actuator></mujoco>"));
+// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor; or a box on its four corners.
+const char* const kArm =
+    "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
+    "armature='0.2' limited='true' range='-60 20'/>"
+    "<geom type='sphere' size='0.05' pos='0.3 0 0' mass='3' contype='0' conaffinity='0'/>"
+    "<body name='foot' pos='0.3 0 0'><joint name='b' type='ball' damping='0.05'/>"
+    "<geom name='foot' type='capsule' size='0.05' fromto='0 0 0 0.21 0.1 -0.3' mass='8'/></body></body>";
+const char* const kBox =
+    "<body name='box' pos='-0.6 0 0.1'><freejoint/><geom name='box' type='box' size='0.2 0.15 0.1' mass='2'/>"
+    "</body>";
+Model over_floor(const std::string& option, const std::string& condim, const std::string& body,
+                 const std::string& actuator) {
+  return compile(
+      io::parse_mjcf("<mujoco><option timestep='0.004' " + option + "/><default><geom condim='" + condim +
+                     "' friction='0.4 0.02 0.01'/></default>"
+                     "<worldbody><geom name='floor' type='plane' size='1 1 1' friction='0.3 0.01 0.02'/>" +
+                     body + "</worldbody>" + actuator + "</mujoco>"));
 }
 
-struct Case {
-  const char* name;
-  double angle, spin, sideways, sink, slide;
+struct Gates {
+  double dual, stencil, step;
 };
+void expect_derivatives(const std::shared_ptr<System<double>>& system, const Arguments<double>& at,
+                        const Gates& gates) {
+  costate::test::expect_transpose_matches_dual<double>(*system, at, gates.dual);
+  Rollout<double> rollout(system, {.steps = 1});
+  for (const char* part : {"v", "q"}) {
+    const auto objective = loss::final<double>(system->signature(), part, {});
+    const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = gates.step});
+    EXPECT_LT(result.error, gates.stencil) << part << ": " << result.to_text();
+  }
+}
 
 TEST(Hard, CotangentsMatchDualAndDifferencesInEveryMode) {
+  struct Case {
+    const char* name;
+    double angle, spin, sideways;
+  };
   for (const char* option : {"", "integrator='implicitfast'"}) {
     for (const char* condim : {"1", "3", "4", "6"}) {
-      const Model model = arm(option, condim);
-      SystemOptions options = hard(0.5, true);
-      const auto system = make_system<double>(model, options);
-      Rollout<double> rollout(system, {.steps = 1});
-      Arguments<double> at = rollout.arguments();
+      const Model model =
+          over_floor(option, condim, kArm, "<actuator><velocity name='motor' joint='a' kv='3'/></actuator>");
+      const auto system = make_system<double>(model, hard(0.5, true));
+      Arguments<double> at = Rollout<double>(system, {.steps = 1}).arguments();
       at.parameters.set("geom/floor/restitution", 0.4);
-      for (const Case& c :
-           {Case{"bounce", 0.3413, 3, -0.4, 0, 0.3}, Case{"bounce, slipping", 0.3413, 3, 2.7, 0, 2},
-            Case{"rest", 0.3425, 0.02, -0.1, -2e-4, 0.001},
-            Case{"rest, slipping", 0.3425, 0.02, 1.9, -2e-4, 0.7}, Case{"open", 0.3, -0.5, 0.2, 0.05, 0}}) {
+      for (const Case& c : {Case{"bounce", 0.3413, 3, -0.4}, Case{"bounce, slipping", 0.3413, 3, 2.7},
+                            Case{"rest", 0.3425, 0.02, -0.1}, Case{"rest, slipping", 0.3425, 0.02, 1.9},
+                            Case{"open", 0.3, -0.5, 0.2}}) {
         SCOPED_TRACE(std::string(option) + " condim " + condim + " " + c.name);
         at.x0 = initial_state(model);
         at.x0[0] = c.angle;
-        at.x0[5] -= 0.01;
-        at.x0[7] += c.sink;
-        at.x0[9] += 1e-4;
         double* v = at.x0.data() + model.nq;
         v[0] = c.spin;
         v[1] = c.sideways;
         v[2] = 0.5 * c.spin;
         v[3] = 0.3;
-        v[4] = c.slide;
-        v[5] = 0.2 * c.slide;
-        v[9] = 0.3 * c.slide;
         for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.1 * double(i % 5) - 0.2;
-        costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
-        for (const char* part : {"v", "q"}) {
-          const auto objective = loss::final<double>(system->signature(), part, {});
-          const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
-          EXPECT_LT(result.error, 1e-8) << part << ": " << result.to_text();
-        }
+        expect_derivatives(system, at, {1e-10, 1e-8, 1e-6});
       }
+    }
+  }
+}
+
+// Four points under six dofs: the impulses are not unique. How they are shared is known to 1e-8 (the ridge of hard_law.h), which is what differences see.
+TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
+  for (const char* condim : {"1", "3", "4", "6"}) {
+    const Model model = over_floor("", condim, kBox, "");
+    const auto system = make_system<double>(model, hard(0, true));
+    Arguments<double> at = Rollout<double>(system, {.steps = 1}).arguments();
+    for (const double slide : {0.003, 0.7}) {
+      if (condim[0] == '6' && slide < 0.1)
+        continue;  // flat on the floor it is between rolling to either side
+      SCOPED_TRACE(std::string("condim ") + condim + " slide " + std::to_string(slide));
+      at.x0 = initial_state(model);
+      at.x0[2] -= 1e-4;
+      double* v = at.x0.data() + model.nq;
+      v[0] = slide;
+      v[1] = 0.2 * slide;
+      v[5] = 0.5 * slide;
+      for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.1 * double(i % 5) - 0.2;
+      expect_derivatives(system, at, {1e-7, 3e-5, 1e-5});
     }
   }
 }
@@ -437,8 +463,8 @@ TEST(Hard, AwareAndPlainAgreeWhereRestIsWanted) {
           loss::cotangents<double>(system->signature(), {1}, {std::vector<double>{0, sign, 0, 0}});
       slopes.push_back(rollout.value_and_gradient(at, *objective).controls[1]);
     }
-    EXPECT_NEAR(slopes[0], 0, 1e-12);
-    EXPECT_NEAR(slopes[1], sign > 0 ? 0 : -kH * kH, 1e-11);  // the loss is sign times the height
+    EXPECT_NEAR(slopes[0], 0, 1e-9);
+    EXPECT_NEAR(slopes[1], sign > 0 ? 0 : -kH * kH, 1e-9);  // the loss is sign times the height
   }
 }
 

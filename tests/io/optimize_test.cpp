@@ -38,7 +38,7 @@ final = "(x - 20)^2"
 )";
 
 TEST(Optimize, AThrowHitsItsTarget) {
-  for (const std::string method : {"lbfgs", "gradient_descent", "adam"}) {
+  for (const std::string method : {"lbfgs", "gradient_descent", "adam", "cma_es"}) {
     const std::string rate = method == "adam" ? "0.1" : "0.05";
     const Problem p =
         parse_problem(kThrow + "[optimize]\nvariables = [\"state.vx\"]\niterations = 2000\nrate = " + rate +

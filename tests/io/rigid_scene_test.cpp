@@ -144,6 +144,16 @@ TEST(RigidScene, RecordingsAgreeWithTheLoss) {
   EXPECT_NEAR(r.bodies[1].poses[0][0], 0.1, 1e-6);
 }
 
+// The files of scenes/ about contact: each is improved at once, with the gradient of its own contact model.
+TEST(RigidScene, ScenesOfContactImprove) {
+  for (const std::string name : {"cube_toss", "sphere_drop", "billiards", "box_push"}) {
+    RigidSceneProblem<double> problem(
+        load_rigid_scene(kScenes + name + ".toml", {{"optimize.iterations", "5"}}));
+    const SceneOptimum optimum = optimize(problem);
+    EXPECT_LT(optimum.best_value, 0.9 * optimum.start_value) << name;
+  }
+}
+
 TEST(RigidScene, AModelAloneIsAScene) {
   const RigidScene scene = scene_of_model(kScenes + "double_pendulum.xml", {{"run.duration", "0.5"}});
   EXPECT_NEAR(scene.duration(), 0.5, scene.dt);

@@ -100,7 +100,7 @@ TEST_F(SceneOptimization, LowersTheLoss) {
 }
 
 TEST_F(SceneOptimization, StoppedAndResumedGivesTheSameBits) {
-  for (const char* method : {"adam", "lbfgs", "gradient_descent"}) {
+  for (const char* method : {"adam", "lbfgs", "gradient_descent", "cma_es"}) {
     SCOPED_TRACE(method);
     std::filesystem::remove(state_);
     const Scene scene =

@@ -19,7 +19,8 @@ def python(*arguments, **options):
 
 
 def test_importing_is_quick_and_pulls_in_nothing_heavy():
-    program = ("import time, numpy; start = time.perf_counter(); import costate; print(time.perf_counter() - start);"
+    # CPU time: other programs use the machine too.
+    program = ("import time, numpy; start = time.process_time(); import costate; print(time.process_time() - start);"
                "import sys; print([m for m in ('scipy', 'jax', 'torch', 'matplotlib', 'gymnasium') if m in sys.modules])")
     seconds, heavy = min((python("-c", program).splitlines() for _ in range(3)), key=lambda lines: float(lines[0]))
     assert float(seconds) < 0.2 and heavy == "[]"

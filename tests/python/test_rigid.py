@@ -113,6 +113,31 @@ def test_contact_holds_a_hopper_up_and_has_gradients(scenes):
     assert np.sum(grad.controls * d) == pytest.approx((value(h) - value(-h)) / (2 * h), rel=1e-4)
 
 
+BALL = """<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody><geom type="plane" size="0 0 1"/>
+  <body pos="0 0 0.1"><joint name="z" type="slide" axis="0 0 1"/><geom name="ball" type="sphere" size="0.1" mass="1"/></body>
+  </worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("contact", ["event", "hard"])
+def test_an_elastic_wall_turns_the_start_around(tmp_path, contact):
+    file = tmp_path / "ball.xml"
+    file.write_text(BALL)
+    s = costate.rigid.load(str(file), contact=contact, restitution=1.0)
+    value, g = s.rollout(200).value_and_grad({"q": [0.7031], "v": [-1.0]}, loss=costate.loss.final_value("q"))
+    assert value == pytest.approx(2 - 0.7031, abs=1e-12)
+    assert g.x0[0] == pytest.approx(-1, abs=1e-12)
+
+
+def test_contact_models_have_names(tmp_path):
+    file = tmp_path / "ball.xml"
+    file.write_text(BALL)
+    assert "contact/stiffness" in costate.rigid.load(str(file), contact="penalty", stiffness=2e4).parameters
+    with pytest.raises(costate.Error, match="'convex', 'event', 'penalty' or 'hard'"):
+        costate.rigid.load(str(file), contact="springs")
+    through = costate.rigid.load(str(file), contact=False).rollout(200).simulate({"q": [0.7], "v": [-1.0]})
+    assert through.final_state[0] == pytest.approx(-1.3)
+
+
 def test_smoothed_gradients_of_three_orders_agree_on_a_smooth_loss(scenes):
     sim = costate.rigid.load(str(scenes / "cart_pole.xml")).rollout(15)
     loss = costate.loss.final("q", [0.2, 0.1])

@@ -57,7 +57,7 @@ TEST(RigidSystem, RefusesWhatItDoesNotSimulate) {
   refuses([](Model& m) { m.options.integrator = Integrator::implicit; });
   refuses([](Model& m) { m.joints[2].actuator_gravcomp = true; });
   refuses([](Model& m) { m.bodies[1].mocap = true; });
-  refuses([](Model& m) { m.tendons[0].type = TendonType::spatial; });
+  refuses([](Model& m) { m.tendons[0].armature = 1; });
   refuses([](Model& m) { m.actuators.back().transmission = TransmissionType::joint_in_parent; });
 }
 

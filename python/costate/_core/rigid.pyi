@@ -8,7 +8,7 @@ import numpy.typing
 import costate._core
 
 
-def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | None = None, onset: str = 'none') -> costate._core.System:
+def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | str | None = None, onset: str = 'automatic', restitution: float = 0.0, rest_speed: float = 0.05, stiffness: float = 10000.0, damping: float = 0.0, aware: bool = False) -> costate._core.System:
     """
     A System from an MJCF or URDF file.
 
@@ -16,8 +16,12 @@ def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False
     control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of freedom
     parameter  'gravity', 'dt', 'body/<name>/mass', 'joint/<name>/damping', 'geom/<name>/friction', ...
     keyframe   where it starts; None: the reference configuration, at rest
-    contact    False lets geoms pass through each other; None: as the file says
-    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid
+    contact    'convex' (MuJoCo's), 'event' (impacts at their moment), 'penalty' (springs) or 'hard' (complementarity);
+               False lets geoms pass through each other; None: convex where the file has contact
+    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4
+    restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the m/s below which a body stays
+    stiffness, damping       of 'penalty': N/m and s/m
+    aware      of 'hard': gradients that can leave a contact at rest
     """
 
 def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.ndarray]:
