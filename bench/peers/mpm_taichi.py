@@ -135,7 +135,7 @@ first = [forward(), gradient()]
 f, g = (np.array([run() for _ in range(4)]).min(0) for run in (forward, gradient))
 for name, t, t1 in (("forward", f, first[0]), ("forward+gradient", g, first[1])):
     emit("compile " + name, t1[0] - t[0], "s"); emit("compile " + name + ", CPU", t1[1] - t[1], "cpu-s")
-    emit(name, t[0], "s"); emit(name + ", CPU", t[1], "cpu-s"); emit(name, N * STEPS / t[1], "particle-steps/cpu-s"); emit(name + ", rate", N * STEPS / t[0], "particle-steps/s")
+    emit(name, t[0], "s"); emit(name + ", CPU", t[1], "cpu-s"); emit(name + ", per CPU second", N * STEPS / t[1], "particle-steps/s"); emit(name + ", rate", N * STEPS / t[0], "particle-steps/s")
 emit("(forward+gradient)/forward, CPU", g[1] / f[1], "ratio")
 emit("stored state and adjoint", 8 * ((STEPS + 1) * N * 24 + STEPS * G**3 * 7) / 2**20, "MiB")
 emit("peak memory", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB")

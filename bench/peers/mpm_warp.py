@@ -141,7 +141,7 @@ first, f = forward(), best([forward() for _ in range(4)])
 emit("compile forward and gradient, CPU", first[1] - f[1], "s"); emit("compile forward and gradient", first[0] - f[0], "s")
 g = best([gradient() for _ in range(3)])
 for name, t in (("forward", f), ("forward+gradient", g)):
-    emit(name, t[0], "s"); emit(name + ", CPU", t[1], "cpu-s"); emit(name, N * STEPS / t[1], "particle-steps/cpu-s"); emit(name + ", rate", N * STEPS / t[0], "particle-steps/s")
+    emit(name, t[0], "s"); emit(name + ", CPU", t[1], "cpu-s"); emit(name + ", per CPU second", N * STEPS / t[1], "particle-steps/s"); emit(name + ", rate", N * STEPS / t[0], "particle-steps/s")
 emit("(forward+gradient)/forward, CPU", g[1] / f[1], "ratio")
 emit("peak memory", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB")
 by_tape = gradient()[2]
