@@ -10,7 +10,7 @@ using Kind = TomlValue::Kind;
 
 // What the user wrote on a command line takes the place of what the file says.
 void ProblemReader::apply(const Setting& setting) {
-  const auto& [path, text] = setting;
+  const std::string &path = setting.first, &text = setting.second;
   const std::string where = "--set " + path + "=" + text;
   const auto wrong = [&](const std::string& what, const std::string& advice) {
     throw Error({what, where, advice});
