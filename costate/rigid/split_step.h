@@ -64,7 +64,7 @@ struct SplitWork {
   // Where each world is: in which part of its step (number), and how far in looking for its end.
   Part now;
   S number, left;
-  S lo, f_lo, hi, f_hi, slope, turns, since_halved, sure;
+  S lo, f_lo, hi, f_hi, slope, turns, f_before, sure;
   std::vector<S> gap, next_gap;  // of the contact points, at both ends of what was tried
   std::vector<S> settled;        // points that have changed in this step (1)
   // Of the step: (length, event, state at the end) of the parts but the last, and the tape of the first.

@@ -33,7 +33,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  for (S* s : {&number, &left, &lo, &f_lo, &hi, &f_hi, &slope, &turns, &since_halved, &sure, &task, &left_bar,
+  for (S* s : {&number, &left, &lo, &f_lo, &hi, &f_hi, &slope, &turns, &f_before, &sure, &task, &left_bar,
                &length_bar})
     *s = S(0);
 }
@@ -48,13 +48,6 @@ void copy_where(const mask_t<S>& mask, const S* from, std::size_t n, S* to) {
 template <class S>
 void set_where(const mask_t<S>& mask, const S& value, S& to) {
   to = select(mask, value, to);
-}
-template <class S>
-int count(const mask_t<S>& mask) {
-  const auto ones = select(mask, NativePack<value_t<S>>(1), NativePack<value_t<S>>(0));
-  int n = 0;
-  for (int l = 0; l < lanes_of<S>; ++l) n += lane(ones, l) > 0 ? 1 : 0;
-  return n;
 }
 // The entry of an array that each lane's index names.
 template <class S>
@@ -285,7 +278,7 @@ void begin_search(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w
   set_where(found, sign * g0, split.f_lo);
   set_where(found, sign * g1, split.f_hi);
   set_where(found, S(0), split.turns);
-  set_where(found, S(0), split.since_halved);
+  set_where(found, S(0), split.f_before);
   const S f0 = sign * g0, f1 = sign * g1, d = f1 - f0;
   const S c2 = S(3) * d - S(2) * r0 - r1, c3 = r0 + r1 - S(2) * d;
   S s = f0 / nonzero(-d), slope(0);
@@ -313,8 +306,8 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
-// After now.length was tried: the worlds that are there. The others get a new length: Newton's with the slope of the cubic, then the zero of a parabola, and every
-// third time the middle, so that the bracket shrinks where neither fits.
+// After now.length was tried: the worlds that are there. The others get a new length: Newton's with the slope of the cubic, then the zero of a parabola, and the middle
+// of the bracket where that did not bring f down.
 template <class S>
 mask_t<S> search(const mask_t<S>& searching, SplitWork<S>& split) {
   using T = value_t<S>;
@@ -332,10 +325,10 @@ mask_t<S> search(const mask_t<S>& searching, SplitWork<S>& split) {
   set_where(on & !before, t, split.hi);
   set_where(on & !before, f, split.f_hi);
   const S newton = t - f / nonzero(split.slope), half(T(0.5));
-  const mask_t<S> halve = split.since_halved == S(2);
+  const mask_t<S> halve = (split.turns > S(1)) & (abs(f) > S(T(0.25)) * split.f_before);
   const S guess = select(split.turns == S(0), newton, parabola);
   set_where(on, select(halve, half * (split.lo + split.hi), inside(split, guess)), split.now.length);
-  set_where(on, select(halve, S(0), split.since_halved + S(1)), split.since_halved);
+  set_where(on, abs(f), split.f_before);
   set_where(on, split.turns + S(1), split.turns);
   return there;
 }

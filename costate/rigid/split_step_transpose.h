@@ -172,10 +172,10 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   for (;;) {
     const mask_t<S> for_tape = split.task == S(kTape), of_part = split.task == S(kPart),
                     of_event = split.task == S(kEvent);
-    const int tapes = count<S>(for_tape), transposes = count<S>(of_part | of_event);
-    if (tapes + transposes == 0) break;
+    if (!any(for_tape | of_part | of_event)) break;
     load_parts(stepper, w, split);
-    if (tapes > transposes) {
+    // At once, for few worlds too: whoever waits for a tape leaves a lane of the transposes empty.
+    if (any(for_tape)) {
       tapes_again(stepper, for_tape, w, split);
       continue;
     }
