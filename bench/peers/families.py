@@ -16,8 +16,7 @@ RESULTS = CACHE / "results.json"
 ENSEMBLE = [("16384", precision) for precision in ("f32", "f64")]
 
 SCENES = str(HERE.parent.parent / "scenes")
-# MJX at batch 64 does not come back on the humanoid.
-WALKERS = [("hopper", "64"), ("half_cheetah", "64"), ("ant", "64"), ("humanoid", "16")]
+WALKERS = ["hopper", "half_cheetah", "ant", "humanoid"]
 
 # `about`: what an alternative of a filter begins with for which only these families are measured. `limit_s`: of one script.
 FAMILIES = {
@@ -28,8 +27,7 @@ FAMILIES = {
                "runs": [["rigid_mujoco.py", "--folder", SCENES]]},
     # Reverse mode needs one iteration of its solver; a first gradient of the humanoid compiles for minutes.
     "mjx": {"about": ["rigid", "contact"], "pip": ["mujoco-mjx", "jax", "gymnasium"], "limit_s": 1800,
-            "runs": [["rigid_mjx.py", "--folder", SCENES, "--setting", "cheap1", "--model", model, "--batch", batch]
-                     for model, batch in WALKERS]},
+            "runs": [["rigid_mjx.py", "--folder", SCENES, "--setting", "cheap1", "--model", model] for model in WALKERS]},
     # PyPI's torch does not start without gigabytes of CUDA libraries; Debian's is built for the CPU.
     "torch": {"about": ["ode"], "apt": ["python3-torch", "python3-scipy", "libopenblas0-pthread"],
               "pip": ["--no-deps", "torchdiffeq"],
