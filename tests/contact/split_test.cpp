@@ -199,5 +199,45 @@ TEST(Split, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
   }
 }
 
+// Worlds of a pack are at different steps of the run: what they leave at held controls and at shared parameters is still their own.
+TEST(Split, WorldsAtDifferentStepsKeepTheirControlsAndParametersApart) {
+  const Model model = ball("-10000 -3", "RK4", "0 0 -9.81");
+  const auto system = make_system<double>(model, {.applied_forces = true, .onset = Onset::split});
+  constexpr std::size_t kWorlds = 11, kKnots = 8;
+  Rollout<double> many(system, {.steps = 56, .worlds = kWorlds, .hold = 7}),
+      one(system, {.steps = 56, .hold = 7});
+  Arguments<double> all = many.arguments();
+  for (auto* each : {&all.x0, &all.controls}) each->clear();
+  // The softer of two geoms counts, so the two are not alike.
+  const auto untie = [](Arguments<double>& a) {
+    for (double& x : a.parameters["geom/ball/solref"]) x *= 0.9;
+  };
+  untie(all);
+  for (std::size_t w = 0; w < kWorlds; ++w) {
+    all.x0.insert(all.x0.end(), {0.002 + 0.0071 * double(w), -1.0});
+    for (std::size_t k = 0; k < kKnots; ++k) all.controls.push_back(0.3 * double(w) - 0.2 * double(k));
+  }
+  const auto objective = loss::final_value<double>(system->signature(), "q");
+  const auto g = many.value_and_gradient(all, *objective);
+  EXPECT_GT(g.report.mode_switches.size(), 10u);
+  double by_gravity = 0, by_dt = 0;
+  for (std::size_t w = 0; w < kWorlds; ++w) {
+    Arguments<double> a = one.arguments();
+    untie(a);
+    a.x0 = {all.x0[2 * w], all.x0[2 * w + 1]};
+    a.controls.assign(all.controls.begin() + std::ptrdiff_t(kKnots * w),
+                      all.controls.begin() + std::ptrdiff_t(kKnots * (w + 1)));
+    const auto h = one.value_and_gradient(a, *objective);
+    for (std::size_t k = 0; k < kKnots; ++k)
+      EXPECT_EQ(h.controls[k], g.controls[kKnots * w + k]) << w << " " << k;
+    by_gravity += h.parameters["gravity"][2];
+    by_dt += h.parameters["dt"][0];
+    const auto stencil = check::stencil(one, a, *objective, {.directions = 2, .step = 1e-6});
+    EXPECT_LT(stencil.error, 1e-7) << w << " " << stencil.to_text();
+  }
+  EXPECT_NEAR(g.parameters["gravity"][2], by_gravity, 1e-12 * std::abs(by_gravity));
+  EXPECT_NEAR(g.parameters["dt"][0], by_dt, 1e-12 * std::abs(by_dt));
+}
+
 }  // namespace
 }  // namespace costate::rigid
