@@ -1,0 +1,164 @@
+// How the worlds of a pack take split steps each at its own pace: arrays touched where a mask says, and where steps come from and go to.
+#pragma once
+
+#include "costate/rigid/split_step.h"
+
+namespace costate::rigid {
+
+// --- arrays of a pack ------------------------------------------------------------------------------------------------------
+
+// to = from in the worlds of the mask.
+template <class S>
+void copy_where(const mask_t<S>& mask, const S* from, std::size_t n, S* to) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = select(mask, from[i], to[i]);
+}
+template <class S>
+void set_where(const mask_t<S>& mask, const S& value, S& to) {
+  to = select(mask, value, to);
+}
+// The entry of an array that each lane's index names.
+template <class S>
+S pick(const std::vector<S>& values, const S& index) {
+  S out(0);
+  for (std::size_t k = 0; k < values.size(); ++k) out = select(index == S(value_t<S>(k)), values[k], out);
+  return out;
+}
+
+// One world's numbers of an array of packs, to or from an array of the same layout.
+template <class S>
+void copy_column(int l, const value_t<S>* from, std::size_t n, S* to) {
+  auto* out = reinterpret_cast<value_t<S>*>(to);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i * lanes_of<S> + std::size_t(l)] = from[i * lanes_of<S> + std::size_t(l)];
+}
+template <class S>
+void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
+  const auto* in = reinterpret_cast<const value_t<S>*>(from);
+  for (std::size_t i = 0; i < n; ++i)
+    to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
+}
+
+// --- where steps come from and go to ---------------------------------------------------------------------------------------
+
+// Of w.x, w.u to w.y and w.tape, and back: the worlds side by side.
+template <class S>
+struct OneStep {
+  const Stepper& stepper;
+  StepWork<S>& w;
+  SplitWork<S>& split;
+  bool begun = false;
+
+  mask_t<S> begin(const mask_t<S>&) {
+    if (begun) return mask_t<S>(false);
+    begun = true;
+    std::copy(w.x.begin(), w.x.end(), split.now.x.begin());
+    return mask_t<S>(true);
+  }
+  void end(const mask_t<S>& worlds, bool) {
+    copy_where(worlds, static_cast<const S*>(w.y.data()), w.y.size(), split.end.data());
+  }
+
+  mask_t<S> begin_transpose(const mask_t<S>&) {
+    if (begun) return mask_t<S>(false);
+    begun = true;
+    std::copy(w.x.begin(), w.x.end(), split.parts[0].x.begin());
+    std::copy(w.y_bar.begin(), w.y_bar.end(), split.lambda.begin());
+    const S* tape = w.tape.data();
+    std::copy(tape, tape + split.tape.size(), split.tape.begin());
+    std::copy(tape + split.tape.size(), tape + split.tape.size() + split.record.size(), split.record.begin());
+    return mask_t<S>(true);
+  }
+  void end_transpose(const mask_t<S>&, const mask_t<S>&) {}
+};
+
+// Of a run: each world at its own step.
+template <class S>
+struct Columns {
+  using T = value_t<S>;
+  const Stepper& stepper;
+  StepWork<S>& w;
+  SplitWork<S>& split;
+  const SplitRun<T>& run;
+  std::int64_t ended[lanes_of<S>] = {};
+
+  std::int64_t state_size() const { return stepper.states() * lanes_of<S>; }
+  T* slot(T* base, std::int64_t j) const { return base + (run.start + j) % run.slots * state_size(); }
+  const T* knot(std::int64_t j) const {
+    return run.u + (run.first + j) / run.hold * stepper.controls() * lanes_of<S>;
+  }
+  T* tape(std::int64_t j) const { return run.tape + j * stepper.tape_size() * lanes_of<S>; }
+
+  template <class F>
+  void each(const mask_t<S>& worlds, F f) {
+    const S in = select(worlds, S(1), S(0));
+    for (int l = 0; l < lanes_of<S>; ++l)
+      if (lane(in, l) > 0) f(l, ended[l]);
+  }
+  // Those of `idle` that have a step left.
+  template <class F>
+  mask_t<S> begin_each(const mask_t<S>& idle, F f) {
+    alignas(alignof(S)) T got[lanes_of<S>] = {};
+    each(idle, [&](int l, std::int64_t done) {
+      if (done == run.count) return;
+      got[l] = 1;
+      f(l, done);
+    });
+    return load<S>(got) > S(0);
+  }
+
+  mask_t<S> begin(const mask_t<S>& idle) {
+    return begin_each(idle, [&](int l, std::int64_t j) {
+      copy_column(l, slot(run.states, j), w.x.size(), split.now.x.data());
+      if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
+    });
+  }
+  void end(const mask_t<S>& worlds, bool with_tape) {
+    each(worlds, [&](int l, std::int64_t j) {
+      copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
+      if (with_tape) {
+        copy_column(l, static_cast<const S*>(split.tape.data()), split.tape.size(), tape(j));
+        copy_column(l, static_cast<const S*>(split.record.data()), split.record.size(),
+                    tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>);
+      }
+      ++ended[l];
+    });
+  }
+
+  mask_t<S> begin_transpose(const mask_t<S>& idle) {
+    return begin_each(idle, [&](int l, std::int64_t done) {
+      const std::int64_t j = run.count - 1 - done;
+      copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
+      if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
+      if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
+      copy_column(l, tape(j), split.tape.size(), split.tape.data());
+      copy_column(l, tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>, split.record.size(),
+                  split.record.data());
+    });
+  }
+  // `cut`: in several parts.
+  void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {
+    const S in_parts = select(cut, S(1), S(0));
+    each(worlds, [&](int l, std::int64_t done) {
+      const std::int64_t j = run.count - 1 - done, k = run.first + j;
+      copy_column(l, static_cast<const S*>(split.lambda.data()), w.x.size(), slot(run.lambda, done + 1));
+      if (run.u_bar) {
+        T* u_bar = run.u_bar + k / run.hold * stepper.controls() * lanes_of<S>;
+        for (std::size_t i = 0; i < w.u_bar.size(); ++i) {
+          u_bar[i * lanes_of<S> + std::size_t(l)] += lane(w.u_bar[i], l);
+          reinterpret_cast<T*>(w.u_bar.data())[i * lanes_of<S> + std::size_t(l)] = 0;
+        }
+      }
+      bool zone_changed = false;
+      for (std::size_t row = 0; row < split.zones.size(); ++row)
+        zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
+      if (lane(in_parts, l) > 0) split.switches.push_back(k);
+      if (zone_changed && done > 0) split.switches.push_back(k + 1);
+      split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
+      ++ended[l];
+    });
+    for (std::size_t row = 0; row < split.zones.size(); ++row)
+      set_where(worlds, w.c.zone[row], split.zones[row]);
+  }
+};
+
+}  // namespace costate::rigid
