@@ -36,6 +36,12 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   for (S* s : {&number, &task, &left_bar}) *s = S(0);
 }
 
+// What is left after a part, relative to what was.
+template <class S>
+S rest(const typename SplitWork<S>::Part& part) {
+  return max(S(0), S(1) - part.part * part.length);
+}
+
 // The record of the event at the end of part n: the length of the step, how much of it, the point, the state.
 template <class S>
 S* record_of(const Stepper& stepper, SplitWork<S>& split, int n) {
@@ -108,8 +114,23 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
+// How far along the dense output of a step an event may lie: to the end of what is left, and not much beyond a step that was shortened.
+template <class S>
+S furthest(const typename SplitWork<S>::Part& now) {
+  return min(S(value_t<S>(1.6)), S(1) / now.length);
+}
+// Contacts that can only push, seen by stages: those that end are followed from a shorter step.
+inline bool shortens(const Stepper& stepper) {
+  return soft_contacts(stepper.constraints) && stepper.evaluations() > 1;
+}
+template <class S>
+mask_t<S> to_shorten(const Stepper& stepper, const SplitWork<S>& split) {
+  if (!shortens(stepper)) return mask_t<S>(false);
+  return (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
+}
+
 // now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its point along the dense output, which falls from
-// s = 0 to the end of what is left. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
+// s = 0 on; roughly where the step is to be shortened. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
 // and split.cut_gap are the state there and its gaps, and w.d its kinematics.
 template <class S>
 void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, SplitWork<S>& split) {
@@ -123,18 +144,19 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, Sp
     gaps_at(stepper, static_cast<const S*>(split.y.data()), w, split.cut_gap.data());
     return f_of(split.cut_gap);
   };
-  S lo(0), hi = S(1) / split.now.length, f_lo = f_of(split.gap), f_hi = f_of(split.next_gap);
+  S lo(0), hi = furthest<S>(split.now), f_lo = f_of(split.gap), f_hi = f_of(split.next_gap);
   const mask_t<S> beyond = found & (hi > S(1));
   if (any(beyond)) f_hi = select(beyond, try_at(hi), f_hi);
   const mask_t<S> far = f_lo > S(T(0.5 * geometry::kFar));  // a leap: no distance to speak of
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
+  const S near_enough = select(to_shorten(stepper, split), S(T(1e-2)) * whole, tolerance);
   // Two points at once: the other one has changed already.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
   S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, S(0))), f_before = f_lo;
   for (int turn = 0;; ++turn) {
     const S f = try_at(t);
-    on = on & (abs(f) > tolerance);
+    on = on & (abs(f) > near_enough);
     if (!any(on) || turn == 60) break;
     const S parabola = quadratic_zero(lo, f_lo, t, f, hi, f_hi);
     const mask_t<S> before = on & (f > S(0)), after = on & !(f > S(0));
@@ -154,18 +176,16 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, Sp
   set_where(found, t, split.now.part);
 }
 
-// Worlds in which a contact that can only push ends: they take a step that hardly goes beyond.
+// Those of the worlds that go back and take a step that does not go beyond the end of a contact, now.part.
 template <class S>
 mask_t<S> shorten(const Stepper& stepper, const mask_t<S>& found, SplitWork<S>& split) {
   using T = value_t<S>;
-  if (!soft_contacts(stepper.constraints) || stepper.evaluations() == 1) return mask_t<S>(false);
-  const mask_t<S> ends = found & (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
+  const S shortest(T(1e-6));
+  const mask_t<S> ends = found & to_shorten(stepper, split) & (split.now.part > shortest);
   if (!any(ends)) return ends;
-  const S g = held(pick(split.gap, split.now.event)), fall = g - held(pick(split.next_gap, split.now.event));
-  const S when = S(T(0.9)) * g / nonzero(fall), shortest(T(1e-6));
+  const S most = S(T(0.9)) * split.now.part;
   S length(1);
-  for (mask_t<S> longer = ends & (length > when); any(longer);
-       longer = longer & (length > when) & (length > shortest))
+  for (mask_t<S> longer = ends; any(longer); longer = longer & (length > most))
     set_where(longer, S(T(0.8)) * length, length);
   set_where(ends, length, split.now.length);
   return ends;
@@ -207,7 +227,7 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
 // Where the time of a cut moves with the state, given the rate of its gap. Else grazing, two events at once, or no zero in what is left.
 template <class S>
 mask_t<S> cut_moves(const typename SplitWork<S>::Part& now, const S& rate) {
-  return (rate != S(0)) & (now.part > S(0)) & (now.part * now.length < S(1));
+  return (rate != S(0)) & (now.part > S(0)) & (now.part < furthest<S>(now));
 }
 
 // The tangent of now.part, by the implicit function theorem; split.y moves with it.
@@ -220,7 +240,7 @@ void tangent_of_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>&
     const S rate = S(rate_within(stepper, w, static_cast<const S*>(split.gap_x.data())).v);
     w.part = S(1);
     const mask_t<S> moves = found & cut_moves(split.now, rate);
-    set_where(moves, split.now.part - gap / nonzero(rate), split.now.part);
+    set_where(moves, split.now.part - (gap - held(gap)) / nonzero(rate), split.now.part);
     state_within(stepper, w, split.now.part, split.y.data());
     gaps_at(stepper, static_cast<const S*>(split.y.data()), w, split.cut_gap.data());
   }
@@ -284,7 +304,7 @@ void end_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, 
     bounces = meet(stepper, worlds, pick(now.modes, now.event), now, now.x.data(), w, split);
   change_modes(worlds, now.event, bounces, now.modes, now.modes, &split.settled);
   copy_where(worlds, static_cast<const S*>(split.cut_gap.data()), split.gap.size(), split.gap.data());
-  set_where(worlds, (S(1) - now.part * now.length) * now.left, now.left);
+  set_where(worlds, rest<S>(now) * now.left, now.left);
   set_where(worlds, S(1), now.length);
   set_where(worlds, split.number + S(1), split.number);
 }
@@ -309,13 +329,13 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
     const mask_t<S> trying = active & (now.length == S(1));
     const S event = first_event(stepper, trying & (split.number < S(value_t<S>(kMostEvents))), split);
     set_where(trying, event, now.event);
-    const mask_t<S> over = trying & (event < S(0)), again = shorten(stepper, trying & !over, split),
-                    found = active & !over & !again;
-    if (with_tape) steps.keep_tape(over | found);
-    if (any(found)) {
-      find_cut(stepper, found, w, split);
-      tangent_of_cut(stepper, found, w, split);
-      end_parts(stepper, found, w, split);
+    const mask_t<S> over = trying & (event < S(0)), found = active & !over;
+    if (any(found)) find_cut(stepper, found, w, split);
+    const mask_t<S> cut = found & !shorten(stepper, found, split);
+    if (with_tape) steps.keep_tape(over | cut);
+    if (any(cut)) {
+      tangent_of_cut(stepper, cut, w, split);
+      end_parts(stepper, cut, w, split);
     }
     if (any(over)) {
       steps.end(over, with_tape);

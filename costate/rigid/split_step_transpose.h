@@ -46,7 +46,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     if (stepper.constraints.contact == ContactModel::event)
       bounces = meet(stepper, cut, pick(part.modes, part.event), part, next.x.data(), w, split);
     change_modes<S>(cut, part.event, bounces, part.modes, next.modes, nullptr);
-    left = select(cut, (S(1) - part.part * part.length) * left, left);
+    left = select(cut, rest<S>(part) * left, left);
     here = cut;
   }
   want_part(worlds, steps, split);
@@ -117,7 +117,7 @@ void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Want
   w.part = S(1);
   w.tape.lie_here();
   copy_where(worlds, static_cast<const S*>(w.x_bar.data()), split.lambda.size(), split.lambda.data());
-  const S after = select(cut, (S(1) - split.now.part * split.now.length) * split.left_bar, S(0));
+  const S after = select(cut, rest<S>(split.now) * split.left_bar, S(0));
   set_where(worlds, split.now.length * length_bar + after, split.left_bar);
 }
 
