@@ -9,7 +9,7 @@
 // where Phi(.; h, s) is the state after the part s of the model's own step of length h. So an impact costs one more step, and a few positions of the
 // bodies to find s. In a part every contact point keeps its mode: all stages of rk4 see the same forces.
 //
-// A contact of the convex problem that ends can only push: stages that lie beyond its end would see other forces than those before. So where one is found to end
+// A contact of the convex problem can only push: where it does so until it ends, stages of rk4 beyond its end see other forces than those before. So where one is found to end
 // in a step of length h, another step of about nine tenths of the time until then, f h, is taken, and followed to where the gap opens, s a little above 1. f is a power
 // of 0.8, so that it does not vary with the state.
 //

@@ -3,6 +3,8 @@
 
 #include "costate/ad/dual.h"
 #include "costate/rigid/contact_adjoint.h"
+#include "costate/rigid/contact_mixing.h"
+#include "costate/rigid/impedance.h"
 #include "costate/rigid/split_step_worlds.h"
 
 namespace costate::rigid {
@@ -119,21 +121,38 @@ template <class S>
 S furthest(const typename SplitWork<S>::Part& now) {
   return min(S(value_t<S>(1.6)), S(1) / now.length);
 }
-// Contacts that can only push, seen by stages: those that end are followed from a shorter step.
-inline bool shortens(const Stepper& stepper) {
-  return soft_contacts(stepper.constraints) && stepper.evaluations() > 1;
-}
+// Worlds whose event is the end of a contact that can only push, and does so until then: they go back to a shorter step. The force of a damped contact, which is
+// K d |r| - B r', has ended B / (K d) before, in an earlier step as a rule.
 template <class S>
-mask_t<S> to_shorten(const Stepper& stepper, const SplitWork<S>& split) {
-  if (!shortens(stepper)) return mask_t<S>(false);
-  return (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
+mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepWork<S>& w,
+                     const SplitWork<S>& split) {
+  using T = value_t<S>;
+  const Constraints& cons = stepper.constraints;
+  const Tree& tree = stepper.tree;
+  if (!soft_contacts(cons) || stepper.evaluations() == 1) return mask_t<S>(false);
+  const mask_t<S> ends = found & (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
+  mask_t<S> pushes(false);
+  for (const TouchingPair& pair : cons.pairs) {
+    if (!pair.splittable) continue;
+    const mask_t<S> here = ends & (split.now.event >= S(T(pair.point))) &
+                           (split.now.event < S(T(pair.point + pair.geoms.slots)));
+    if (!any(here)) continue;
+    ContactParameters<S> par;
+    contact_parameters(tree, pair.geoms, static_cast<const S*>(w.p.data()), par);
+    const Impedance<S> d = impedance<S>(par.soft + 2, S(0));
+    const Stiffness<S> k =
+        stiffness<S>(par.soft, d.dmax, w.p[static_cast<std::size_t>(tree.p.whole_dt)], cons.refsafe, false);
+    pushes = pushes | (here & (k.B < k.K * d.dmin * split.now.left));
+  }
+  return pushes;
 }
 
 // now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its point along the dense output, which falls from
-// s = 0 on; roughly where the step is to be shortened. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
+// s = 0 on. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
 // and split.cut_gap are the state there and its gaps, and w.d its kinematics.
 template <class S>
-void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, SplitWork<S>& split) {
+void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& roughly, StepWork<S>& w,
+              SplitWork<S>& split) {
   using T = value_t<S>;
   const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-7)), half(T(0.5));
   const S sign = select(pick(split.now.modes, split.now.event) > S(0), S(-1), S(1));
@@ -150,7 +169,7 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, Sp
   const mask_t<S> far = f_lo > S(T(0.5 * geometry::kFar));  // a leap: no distance to speak of
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
-  const S near_enough = select(to_shorten(stepper, split), S(T(1e-2)) * whole, tolerance);
+  const S near_enough = select(roughly, S(T(1e-2)) * whole, tolerance);
   // Two points at once: the other one has changed already.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
   S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, S(0))), f_before = f_lo;
@@ -176,19 +195,18 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, Sp
   set_where(found, t, split.now.part);
 }
 
-// Those of the worlds that go back and take a step that does not go beyond the end of a contact, now.part.
+// now.length of worlds that go back to take a step that does not go beyond the end of a contact, now.part. Returns those that need not.
 template <class S>
-mask_t<S> shorten(const Stepper& stepper, const mask_t<S>& found, SplitWork<S>& split) {
+mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
   using T = value_t<S>;
   const S shortest(T(1e-6));
-  const mask_t<S> ends = found & to_shorten(stepper, split) & (split.now.part > shortest);
-  if (!any(ends)) return ends;
+  const mask_t<S> ends = worlds & (split.now.part > shortest);
   const S most = S(T(0.9)) * split.now.part;
   S length(1);
   for (mask_t<S> longer = ends; any(longer); longer = longer & (length > most))
     set_where(longer, S(T(0.8)) * length, length);
   set_where(ends, length, split.now.length);
-  return ends;
+  return worlds & !ends;
 }
 
 // --- the derivative of an event's gap --------------------------------------------------------------------------------------
@@ -330,8 +348,9 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
     const S event = first_event(stepper, trying & (split.number < S(value_t<S>(kMostEvents))), split);
     set_where(trying, event, now.event);
     const mask_t<S> over = trying & (event < S(0)), found = active & !over;
-    if (any(found)) find_cut(stepper, found, w, split);
-    const mask_t<S> cut = found & !shorten(stepper, found, split);
+    const mask_t<S> ends = any(found) ? to_shorten(stepper, found, w, split) : mask_t<S>(false);
+    if (any(found)) find_cut(stepper, found, ends, w, split);
+    const mask_t<S> cut = (found & !ends) | shorten(ends, split);
     if (with_tape) steps.keep_tape(over | cut);
     if (any(cut)) {
       tangent_of_cut(stepper, cut, w, split);
