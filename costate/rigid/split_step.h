@@ -76,9 +76,9 @@ struct SplitWork {
   std::vector<S> record, tapes;  // of the step (step.h)
   std::vector<S> end;            // of one step
 
-  // The transpose: all parts of each world's step, what is to be done next with part `number`, and cotangents.
+  // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
   std::vector<Part> parts;  // kMostEvents + 1
-  S task, left_bar;
+  S left_bar;
   std::vector<S> part_tape, lambda, gap_x, gap_bar, q_bar, gap_p;
   std::vector<S> y;
   ImpactWork<S> impact;
