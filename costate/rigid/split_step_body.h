@@ -170,9 +170,10 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
   const S near_enough = select(roughly, S(T(1e-2)) * whole, tolerance);
-  // Two points at once: the other one has changed already.
+  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is a zero all the same, and moves.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
-  S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, S(0))), f_before = f_lo;
+  const S at_start = select(f_lo < -tolerance, S(0), S(T(1e-30)));
+  S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, at_start)), f_before = f_lo;
   for (int turn = 0;; ++turn) {
     const S f = try_at(t);
     on = on & (abs(f) > near_enough);
