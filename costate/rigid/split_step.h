@@ -25,7 +25,8 @@
 // term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
 //
 // Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances
-// say. Points of shapes with corners have no identity from step to step, and are left to the time grid (`splittable`).
+// say. Of shapes with corners, boxes on planes are cut; points of others have no identity from step to step, and are left to the time
+// grid (`splittable`).
 //
 // Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its own length, in the
 // same evaluation, and in a run they may be at different steps. So a run costs as many evaluations as an average world has parts.

@@ -59,6 +59,16 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
 }
 
+// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches or not.
+template <class S>
+void see_corners(const Stepper& stepper, StepWork<S>& w) {
+  for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
+    const TouchingPair& pair = stepper.constraints.pairs[i];
+    const bool box = stepper.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type == GeomType::box;
+    if (pair.splittable && box) w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
+  }
+}
+
 // Which points touch where a step begins.
 template <class S>
 void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector<S>& gap,
@@ -335,6 +345,7 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
   const S whole = w.p[dt];
   now.left = whole;
   now.length = S(1);
+  see_corners(stepper, w);
   mask_t<S> active = steps.begin(mask_t<S>(true));
   std::fill(w.c.contact.modes.begin(), w.c.contact.modes.end(), S(0));
   gaps_at(stepper, static_cast<const S*>(now.x.data()), w, split.gap.data());

@@ -138,6 +138,7 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   const S whole = w.p[dt];
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);
+  see_corners(stepper, w);
   mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
   for (std::size_t n = 1; n < split.parts.size(); ++n) split.parts[n].x = split.parts[0].x;
