@@ -144,7 +144,7 @@ class RigidSystem final : public System<Real> {
   using D = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
 
-  struct Scratch : Workspace {
+  struct Scratch : Workspace, NoticesEvents {
     explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
     Work<S> work;
     std::vector<S> zones;  // of the rows' force laws in step `zones_of`
@@ -296,6 +296,7 @@ class RigidSystem final : public System<Real> {
       report.mode_switches.insert(report.mode_switches.end(), w.split->switches.begin(),
                                   w.split->switches.end());
       report.adjoint_residual = std::max(report.adjoint_residual, w.split->residual);
+      static_cast<Scratch&>(workspace).events.take(w.split->events.rate, w.split->events.step);
       if (p_bar) store_p_bar(w, p_bar);
       return;
     }

@@ -38,6 +38,7 @@
 
 #include "costate/rigid/impact.h"
 #include "costate/rigid/step.h"
+#include "costate/system/event_notice.h"
 
 namespace costate::rigid {
 
@@ -85,10 +86,12 @@ struct SplitWork {
   ImpactWork<S> impact;
   Activity activity;  // the caller's, and dt
 
-  // For the report: steps in which a law's zone or a contact changed, and the adjoint's residual.
+  // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast gaps close (event_notice.h); `slowest` in this step.
   std::vector<S> zones;
   std::vector<std::int64_t> switches;
   double residual = 0;
+  S slowest;
+  EventNotice events;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record.
@@ -101,7 +104,7 @@ void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
 template <class S>
 void split_advance(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run);
-// Adds to w.p_bar; split.switches and split.residual are those of this run.
+// Adds to w.p_bar; split.switches, split.residual and split.events are those of this run.
 template <class S>
 void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run, const Wanted& wanted);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
+#include "costate/system/event_notice.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -54,6 +55,8 @@ class Block {
   const std::vector<double>& adjoint_norm2() const { return norm2_; }  // per sampled step, live lanes
   std::optional<double> energy_drift() const { return energy_drift_; }
   Diagnostics& diagnostics() { return work_->diagnostics; }
+  // Null: of a physics without events.
+  NoticesEvents* events() { return dynamic_cast<NoticesEvents*>(work_.get()); }
   std::int64_t advances() const { return advances_; }
   std::int64_t memory_bytes() const;
 

@@ -106,6 +106,32 @@ TEST(Split, TheReportTellsTheTwoApart) {
   EXPECT_FALSE(h.report.mode_switches.empty());
 }
 
+// A ball that turns back just where it would touch: the gap and its rate vanish together.
+TEST(Split, TheReportSaysWhereAnEventGrazes) {
+  const Model model = ball("-10000 0", "RK4", "0 0 9.81");
+  for (const ContactModel contact : {ContactModel::convex, ContactModel::event}) {
+    const auto system = make_system<double>(model, {.onset = Onset::split, .contact = contact});
+    Rollout<double> rollout(system, {.steps = 150});
+    Arguments<double> at = rollout.arguments();
+    at.parameters.set("dt", 0.001);
+    const double turn = 0.981 * 0.981 / (2 * 9.81);  // after 0.1 s
+    at.x0 = {turn - 2e-14, -0.981};
+    const auto objective = loss::final_value<double>(system->signature(), "q");
+    const auto grazing = rollout.value_and_gradient(at, *objective).report;
+    EXPECT_EQ(grazing.label, "grazing") << grazing.to_text();
+    ASSERT_FALSE(grazing.advice.empty());
+    // It touches at the end of step 99, and leaves right after.
+    const std::string text = grazing.to_text();
+    EXPECT_TRUE(text.find("step 99: bodies graze") != std::string::npos ||
+                text.find("step 100: bodies graze") != std::string::npos)
+        << text;
+    at.x0[0] = turn - 1e-3;
+    const auto through = rollout.value_and_gradient(at, *objective).report;
+    EXPECT_EQ(through.label, "exact") << through.to_text();
+    EXPECT_FALSE(through.mode_switches.empty());
+  }
+}
+
 // One step with an impact inside: every input and parameter against dual numbers and differences.
 TEST(Split, CotangentsOfAStepWithAnImpactMatchDual) {
   for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
