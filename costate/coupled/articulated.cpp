@@ -56,6 +56,7 @@ class Articulated final : public mpm::Mechanism {
   void begin_vjp(const Pose<double>* pose_bars, MechanismBar& bar, Workspace& work) const override;
 
   std::vector<ShapePose> shape_poses(const std::vector<double>& x, const std::vector<double>& p) const;
+  std::vector<double> defaults() const;
 
  private:
   // One pass through a step, in values or with tangents.
@@ -206,12 +207,17 @@ Articulated::Articulated(const Articulation& from) {
   }
 }
 
-std::string Articulated::objection(int dimension) const {
-  if (dimension == 3) return {};
+std::vector<double> Articulated::defaults() const {
   std::vector<double> p;
   for (const Field& f : signature_.fields(Role::parameter))
     for (std::int64_t i = 0; i < f.size; ++i)
       p.push_back(f.defaults[f.defaults.size() == 1 ? 0 : static_cast<std::size_t>(i)]);
+  return p;
+}
+
+std::string Articulated::objection(int dimension) const {
+  if (dimension == 3) return {};
+  const std::vector<double> p = defaults();
   Pass<double> w(*this);
   std::vector<Pose<double>> poses(shapes_.size());
   load({initial_.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
@@ -458,7 +464,8 @@ std::shared_ptr<const mpm::Mechanism> articulated(const Articulation& articulati
 
 std::vector<ShapePose> shape_poses(const mpm::Mechanism& mechanism, const std::vector<double>& x,
                                    const std::vector<double>& p) {
-  return dynamic_cast<const Articulated&>(mechanism).shape_poses(x, p);
+  const auto& a = dynamic_cast<const Articulated&>(mechanism);
+  return a.shape_poses(x, p.empty() ? a.defaults() : p);
 }
 
 }  // namespace costate::coupled

@@ -20,6 +20,7 @@
 // frame. In two dimensions the model moves in the plane z = 0: hinges about z, slides across it. Tests: tests/coupled/.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,11 +45,11 @@ struct Articulation {
 // Throws an Error for a body that the model does not have, and for what its dynamics do not simulate.
 std::shared_ptr<const mpm::Mechanism> articulated(const Articulation& articulation);
 
-// World poses of the shapes of `mechanism`, which is one of these, at a state and parameters of its own signature.
+// World poses of the shapes of `mechanism`, which is one of these, at a state and parameters of its own signature (empty: its defaults).
 struct ShapePose {
   std::array<double, 3> position, rotation;  // a rotation vector
 };
 std::vector<ShapePose> shape_poses(const mpm::Mechanism& mechanism, const std::vector<double>& x,
-                                   const std::vector<double>& p);
+                                   const std::vector<double>& p = {});
 
 }  // namespace costate::coupled
