@@ -4,7 +4,7 @@
 //   M(q) a          = tau + J' f(J a - aref)                                                            constraints.h
 //
 // B is what an integrator treats implicitly (0 for RK4): the damping of the joints, and for implicitfast the slopes d tau / d v of the
-// actuators too.
+// actuators and of lone bodies' gyroscopic forces too (gyroscopic.h; the only ones that are not symmetric).
 // Transpose. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent of tau, and -lambda through the transpose of
 // tau = RNEA(q, v, a) gives q, v and every inertia and frame; B_bar = -h lambda a', h_bar = -<lambda, B a>.
 // With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent
@@ -21,6 +21,7 @@
 #include "costate/rigid/crba.h"
 #include "costate/rigid/fluid.h"
 #include "costate/rigid/gravity_compensation.h"
+#include "costate/rigid/gyroscopic.h"
 #include "costate/rigid/integrate.h"
 
 namespace costate::rigid {
@@ -136,6 +137,7 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   factor(tree.dofs, d.M.data(), d.inverse_D.data());
   std::copy(d.tau.begin(), d.tau.end(), d.qacc.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
+  add_gyroscopic<S>(tree, p, in.v, d, d.qacc.data());
   if (cons.rows == 0) return;
   std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
   if (!c.in_play) return;
@@ -148,6 +150,7 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   }
   multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());  // tau + J' f, without the forces' rounding
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), c.Ma.data());
+  add_gyroscopic<S>(tree, p, in.v, d, c.Ma.data());
   for (std::size_t i = 0; i < c.a.size(); ++i) d.qacc[i] = select(c.worlds, c.Ma[i], d.qacc[i]);
 }
 
@@ -294,6 +297,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
                                const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
                                const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
   const bool constrained = cons.rows > 0 && c.in_play;
+  add_gyroscopic_transposed<S>(tree, p, in.v, d, d.lambda.data());
   const S *lambda = d.lambda.data(),
           *a = d.qacc.data();  // cotangent of tau; acceleration of the equation it belongs to
   if (constrained) {
@@ -323,6 +327,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   }
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
+  gyroscopic_vjp<S>(tree, p, in.v, d.lambda.data(), d.qacc.data(), wanted, bar.q, bar.v, bar.p, d);
   if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
   if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);

@@ -48,6 +48,21 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
+// Free joints of bodies behind which nothing moves or weighs.
+std::vector<int> lone_free_joints(const Model& model) {
+  std::vector<int> lone;
+  for (std::size_t j = 0; j < model.joints.size(); ++j) {
+    const Joint& joint = model.joints[j];
+    bool alone = joint.type == JointType::free;
+    for (std::size_t b = 0; alone && b < model.bodies.size(); ++b) {
+      const Body& other = model.bodies[b];
+      if (int(b) != joint.body && other.root == joint.body) alone = other.mass == 0 && other.joints == 0;
+    }
+    if (alone) lone.push_back(int(j));
+  }
+  return lone;
+}
+
 }  // namespace
 
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
@@ -81,6 +96,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       break;
     case Integrator::implicitfast:
       s.implicit = Implicit::damping_and_actuators;
+      if (!s.hard()) s.tree.spinning = lone_free_joints(model);
       if (has_fluid(model))
         throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
       if (s.hard() && s.tree.spatial_tendons)

@@ -101,6 +101,8 @@ struct Tree {
   int tendon_entries = 0;  // of all Jacobians
   bool spatial_tendons = false;
   std::vector<double> qpos_spring;
+  std::vector<int>
+      spinning;  // free joints whose gyroscopic force the integrator treats implicitly (gyroscopic.h)
   std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site
