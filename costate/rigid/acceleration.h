@@ -80,7 +80,36 @@ COSTATE_INLINE S actuator_slope(const TreeActuator& actuator, const S* p, const 
   return select((s.raw > range[0]) & (s.raw < range[1]), slope, S(0));
 }
 
-// M + h B in d.M.
+// Of all actuators of a joint, which may be limited together: 1 where they are not at the limit. Needs their forces in d.tau_act.
+template <class S>
+COSTATE_INLINE S within_joint_limit(const Tree& tree, const TreeActuator& actuator, const S* p,
+                                    const Data<S>& d) {
+  if (actuator.kind != TreeActuator::Kind::scalar_joint) return S(1);
+  const TreeJoint& joint = tree.joints[static_cast<std::size_t>(actuator.target)];
+  if (joint.p.actuator_force_range < 0) return S(1);
+  const S* range = p + joint.p.actuator_force_range;
+  const S& force = d.tau_act[static_cast<std::size_t>(joint.dof)];
+  return select((force > range[0]) & (force < range[1]), S(1), S(0));
+}
+
+// <lambda, J' J a> of a tendon, as far as the pattern of the mass matrix holds J' J; adds `scale` times its derivative by J to J_bar.
+template <class S>
+S tendon_product(const TreeTendon& tendon, const S* lambda, const S* a, const S& scale, Data<S>& d) {
+  const S* J = d.tendon_J.data() + tendon.jacobian;
+  S* J_bar = d.tendon_J_bar.data() + tendon.jacobian;
+  S sum(0);
+  for (const auto& pair : tendon.pairs) {
+    const int i = tendon.dof[static_cast<std::size_t>(pair.first)],
+              j = tendon.dof[static_cast<std::size_t>(pair.second)];
+    const S product = i == j ? lambda[i] * a[i] : lambda[i] * a[j] + lambda[j] * a[i];
+    sum += J[pair.first] * J[pair.second] * product;
+    J_bar[pair.first] += scale * J[pair.second] * product;
+    J_bar[pair.second] += scale * J[pair.first] * product;
+  }
+  return sum;
+}
+
+// M + h B in d.M. Where a tendon pulls on several branches, M has no place for what they share, and B goes without it.
 template <class S>
 void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn<S>& in, Data<S>& d) {
   if (implicit == Implicit::none) return;
@@ -104,7 +133,8 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     const TreeActuator& actuator = tree.actuators[i];
     if (!(actuator.affine_bias || actuator.affine_gain)) continue;
     const ActuatorState<S> s = actuate(tree, actuator, int(i), p, in.q, in.v, in.act, in.u, d);
-    const S gear = p[actuator.p.gear], b = h * gear * gear * actuator_slope(actuator, p, s);
+    const S gear = p[actuator.p.gear],
+            b = h * gear * gear * within_joint_limit(tree, actuator, p, d) * actuator_slope(actuator, p, s);
     if (actuator.kind == TreeActuator::Kind::scalar_joint) {
       d.M[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(actuator.dof)].row)] -= b;
     } else if (actuator.kind == TreeActuator::Kind::tendon) {
@@ -174,15 +204,10 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   if (implicit == Implicit::damping_and_actuators) {
     for (const TreeTendon& tendon : tree.tendons) {
       if (!tree.dampers) break;
-      const S b = p[tendon.p.damping], pull = tendon_velocity<S>(tendon, d, lambda),
-              rate = tendon_velocity<S>(tendon, d, d.qacc.data());
-      h_bar -= b * pull * rate;
-      if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * pull * rate;
-      for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
-        const int dof = tendon.dof[k];
-        d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] -=
-            h * b * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
-      }
+      const S b = p[tendon.p.damping],
+              product = tendon_product<S>(tendon, lambda, d.qacc.data(), -(h * b), d);
+      h_bar -= b * product;
+      if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * product;
     }
     for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
       const TreeActuator& actuator = tree.actuators[i];
@@ -195,16 +220,10 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
       S bar;  // of -h gear^2 slope, sign inside
       if (on_tendon) {
         const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
-        const S pull = tendon_velocity<S>(tendon, d, lambda),
-                rate = tendon_velocity<S>(tendon, d, d.qacc.data());
-        bar = pull * rate;
-        for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
-          const int dof = tendon.dof[k];
-          d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] +=
-              h * gear * gear * slope * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
-        }
+        bar = tendon_product<S>(tendon, lambda, d.qacc.data(), h * gear * gear * slope, d);
       } else {
-        bar = lambda[actuator.dof] * d.qacc[static_cast<std::size_t>(actuator.dof)];
+        bar = within_joint_limit(tree, actuator, p, d) * lambda[actuator.dof] *
+              d.qacc[static_cast<std::size_t>(actuator.dof)];
       }
       h_bar += gear * gear * slope * bar;
       if (wanted(actuator.p.gear)) p_bar[actuator.p.gear] += S(2) * h * gear * slope * bar;
@@ -325,6 +344,10 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
       bar.p[joint.p.armature] -= lambda[i] * a[i];
   }
+  if (tree.joint_force_limits) {
+    std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
+    actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
+  }
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
   gyroscopic_vjp<S>(tree, p, in.v, d.lambda.data(), d.qacc.data(), wanted, bar.q, bar.v, bar.p, d);
@@ -340,8 +363,6 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   const S* tau_act_bar = lambda;
   if (tree.joint_force_limits) {
     std::copy(lambda, lambda + tree.nv, d.tau_act_bar.begin());
-    std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
-    actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
     for (const TreeJoint& joint : tree.joints) {
       if (joint.p.actuator_force_range < 0) continue;
       S* range_bar = wanted(joint.p.actuator_force_range) ? bar.p + joint.p.actuator_force_range : nullptr;

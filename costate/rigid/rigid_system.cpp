@@ -23,14 +23,13 @@ void refuse_unsupported(const Model& model) {
                    {},
                    "leave out fluidshape"});
   }
-  for (const Body& b : model.bodies) {
-    if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
-  }
   if (!model.options.actuation && model.na > 0)
     throw Error("actuation is switched off, but actuators have activations: remove them");
   for (const Joint& j : model.joints) {
-    if (j.actuator_gravcomp)
-      throw Error("joint \"" + j.name + "\": gravity compensation as an actuator's force is not simulated");
+    // Without a limit it makes no difference whose force it is.
+    if (j.actuator_gravcomp && j.actuator_force_limited)
+      throw Error("joint \"" + j.name +
+                  "\": gravity compensation as a part of its limited actuator force is not simulated");
   }
   for (const Actuator& a : model.actuators) {
     if (a.transmission == TransmissionType::joint_in_parent) {
@@ -103,13 +102,6 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
         throw Error({"implicitfast does not support spatial tendons together with hard contact",
                      {},
                      "use Euler, or another contact model"});
-      for (const TreeTendon& t : s.tree.tendons) {
-        if (!t.one_branch) {
-          throw Error({"implicitfast does not support tendons that pull on several branches",
-                       {},
-                       "use Euler or RK4"});
-        }
-      }
       for (const TreeActuator& a : s.tree.actuators) {
         const bool supported =
             a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;

@@ -70,8 +70,7 @@ struct TreeTendon {
   struct Pair {
     int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
   };
-  std::vector<Pair> pairs;
-  bool one_branch = true;  // every pair has its place there
+  std::vector<Pair> pairs;  // those on one branch: others have no place there
   TendonParameters p;
 };
 
