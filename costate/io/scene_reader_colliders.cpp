@@ -160,6 +160,10 @@ void SceneReader::read_body(const TomlValue& v) {
     document_.fail(v.find("name")->place, "a name must not be empty and has none of / . * [ ]");
   for (const mpm::Body& other : scene_.model.bodies)
     if (other.name == b.name) document_.fail(v.find("name")->place, "there are two bodies '" + b.name + "'");
+  if (scene_.rigid)
+    for (const rigid::Body& other : scene_.rigid->model.bodies)
+      if (other.name == b.name)
+        document_.fail(v.find("name")->place, "the model has a body '" + b.name + "' already");
   b.shape = read_shape(required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
   if (b.shape.kind == mpm::ShapeKind::half_space)
     document_.fail(v.find("shape")->place, "a half space has no end, and no mass", "give a box");

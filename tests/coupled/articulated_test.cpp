@@ -325,6 +325,29 @@ TEST(Articulated, ALightPaddleMovesWithTheHeavyJelly) {
   EXPECT_LT(fastest, 1.5 / 0.2);
 }
 
+// A block that lies on the model's own floor, and jelly that falls onto it: the floor carries both.
+TEST(Articulated, ContactsOfTheModelCarryTheMaterial) {
+  const char* const block = R"(<mujoco><option timestep="0.001"/><worldbody>
+    <geom type="plane" size="2 2 0.1" pos="0 0.5 0" zaxis="0 1 0"/>
+    <body name="block" pos="0.7 0.599 0.9"><freejoint/><geom type="box" size="0.2 0.1 0.2" mass="20"/></body>
+    </worldbody></mujoco>)";
+  const mpm::Collider top{.name = "top", .shape = Shape::box(0.2, 0.1, 0.2), .contact = Contact::separate};
+  mpm::Model m = test::jelly(3, {0, -9.81, 0});
+  for (std::size_t i = 0; i < m.particles.x.size(); i += 3) {
+    m.particles.x[i + 1] += 0.17;
+    m.particles.v[i] = 0, m.particles.v[i + 1] = -1, m.particles.v[i + 2] = 0;
+  }
+  m = test::with(m, {.model = test::compiled(block), .shapes = {{top, "block"}}});
+  const auto system = mpm::system<double>(m);
+  Rollout<double> rollout(system, {.steps = 150});
+  const Arguments<double> at = arguments(rollout, m);
+  const auto end = rollout.simulate(at).final_state;
+  const auto q = field(system->signature(), end, "q");
+  EXPECT_NEAR(q[1], 0.6, 0.005);  // jelly of 80 kg at 1 m/s has not driven it in
+  const auto dot = check::dot_product(rollout, at, {.seed = 2, .directions = 3});
+  EXPECT_TRUE(dot.passed()) << dot.to_text();
+}
+
 TEST(Articulated, WrongModelsAreRefused) {
   const rigid::Model ball = test::compiled(test::kBall);
   const mpm::Collider shell{.name = "shell", .shape = Shape::sphere(0.1)};

@@ -100,7 +100,7 @@ TEST(CoupledScene, RecordingShowsParticlesModelAndWhatItCarries) {
   const Body &jug = find("jug"), &forearm = find("forearm");
   ASSERT_EQ(jug.poses.size(), std::size_t(r.frames));
   ASSERT_EQ(forearm.poses.size(), std::size_t(r.frames));
-  EXPECT_NEAR(jug.poses[0][0], 0.096, 1e-3);  // where the keyframe holds it
+  EXPECT_NEAR(jug.poses[0][0], 0.101, 1e-3);  // where the keyframe holds it
   EXPECT_NEAR(jug.poses[0][1], 0.145, 1e-3);
   EXPECT_NE(jug.poses.back()[0], jug.poses[0][0]);
 }
@@ -138,6 +138,9 @@ TEST(CoupledScene, MistakesAreToldWithTheirPlace) {
   expect_refused(replaced(paddle(), "motor = {", "moter = {"), "no actuator 'moter'", "scene.toml:26");
   expect_refused(replaced(paddle(), "{hinge = 0.1}", "{hing = 0.1}"), "no joint 'hing'", "scene.toml:23");
   expect_refused(replaced(paddle(), "paddle.xml", "flying.xml"), "can leave the plane", "");
+  expect_refused(paddle("[[bodies]]\nname = \"paddle\"\nshape = {kind = \"sphere\", radius = 0.1}\ndensity = "
+                        "100.0\nposition = [0.2, 0.2]\n"),
+                 "the model has a body 'paddle' already", "scene.toml:40:8");
   const std::string without =
       paddle().erase(paddle().find("[model]"), paddle().find("[start]") - paddle().find("[model]"));
   expect_refused(without, "[start] is about a model, and there is none", "scene.toml");
