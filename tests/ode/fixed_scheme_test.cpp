@@ -29,7 +29,7 @@ TEST(FixedScheme, StepsAreThoseOfTheSolver) {
     Arguments<double> start = rollout.arguments();
     start.x0 = {0.4, -0.2};
     const std::vector<double> x = rollout.simulate(start).final_state;
-    const Solution solution = solve(*field, {0, 2}, {0.4, -0.2}, {1.3}, {.method = method, .dt = 0.1});
+    const Solution solution = solve(field, {0, 2}, {0.4, -0.2}, {1.3}, {.method = method, .dt = 0.1});
     for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(x[i], solution.final_state()[i], 1e-14) << method;
   }
 }
