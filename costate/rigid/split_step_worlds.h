@@ -24,7 +24,7 @@ S pick(const std::vector<S>& values, const S& index) {
   return out;
 }
 
-// One world's numbers of an array of packs, to or from an array of the same layout.
+// One world's numbers of an array of packs, to or from an array of the same layout; `as_row`: to or from an array of that world's alone.
 template <class S>
 void copy_column(int l, const value_t<S>* from, std::size_t n, S* to) {
   auto* out = reinterpret_cast<value_t<S>*>(to);
@@ -37,6 +37,16 @@ void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
   for (std::size_t i = 0; i < n; ++i)
     to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
 }
+template <class S>
+void copy_as_row(int l, const S* from, std::size_t n, value_t<S>* to) {
+  const auto* in = reinterpret_cast<const value_t<S>*>(from) + l;
+  for (std::size_t i = 0; i < n; ++i) to[i] = in[i * lanes_of<S>];
+}
+template <class S>
+void copy_row(int l, const value_t<S>* from, std::size_t n, S* to) {
+  auto* out = reinterpret_cast<value_t<S>*>(to) + l;
+  for (std::size_t i = 0; i < n; ++i) out[i * lanes_of<S>] = from[i];
+}
 
 // --- where steps come from and go to ---------------------------------------------------------------------------------------
 
@@ -48,11 +58,18 @@ struct OneStep {
   SplitWork<S>& split;
   bool begun = false;
 
+  std::size_t tape_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
   mask_t<S> begin(const mask_t<S>&) {
     if (begun) return mask_t<S>(false);
     begun = true;
     std::copy(w.x.begin(), w.x.end(), split.now.x.begin());
     return mask_t<S>(true);
+  }
+  // The tape of part split.number.
+  void keep_tape(const mask_t<S>& worlds) {
+    for (std::size_t n = 0; n < kTapesKept; ++n)
+      copy_where(worlds & (split.number == S(value_t<S>(n))), static_cast<const S*>(w.tape.data()),
+                 tape_size(), split.tapes.data() + n * tape_size());
   }
   void end(const mask_t<S>& worlds, bool) {
     copy_where(worlds, static_cast<const S*>(w.y.data()), w.y.size(), split.end.data());
@@ -63,10 +80,16 @@ struct OneStep {
     begun = true;
     std::copy(w.x.begin(), w.x.end(), split.parts[0].x.begin());
     std::copy(w.y_bar.begin(), w.y_bar.end(), split.lambda.begin());
-    const S* tape = w.tape.data();
-    std::copy(tape, tape + split.tape.size(), split.tape.begin());
-    std::copy(tape + split.tape.size(), tape + split.tape.size() + split.record.size(), split.record.begin());
+    const S *tape = w.tape.data(), *record = tape + split.tapes.size();
+    std::copy(tape, record, split.tapes.begin());
+    std::copy(record, record + split.record.size(), split.record.begin());
     return mask_t<S>(true);
+  }
+  void recall_tape(const mask_t<S>& worlds) {
+    for (std::size_t n = 0; n < kTapesKept; ++n)
+      copy_where(worlds & (split.number == S(value_t<S>(n))),
+                 static_cast<const S*>(split.tapes.data() + n * tape_size()), tape_size(),
+                 split.part_tape.data());
   }
   void end_transpose(const mask_t<S>&, const mask_t<S>&) {}
 };
@@ -86,7 +109,14 @@ struct Columns {
   const T* knot(std::int64_t j) const {
     return run.u + (run.first + j) / run.hold * stepper.controls() * lanes_of<S>;
   }
-  T* tape(std::int64_t j) const { return run.tape + j * stepper.tape_size() * lanes_of<S>; }
+  // A world's tapes and record of a step lie together: it comes to them alone.
+  T* tape(int l, std::int64_t j) const {
+    return run.tape + (j * lanes_of<S> + l) * std::int64_t(stepper.tape_size());
+  }
+  T* tape_of_part(int l, std::int64_t j) const {
+    return tape(l, j) + std::int64_t(lane(split.number, l)) * stepper.tape_of_step();
+  }
+  std::size_t part_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
 
   template <class F>
   void each(const mask_t<S>& worlds, F f) {
@@ -112,14 +142,17 @@ struct Columns {
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
     });
   }
+  void keep_tape(const mask_t<S>& worlds) {
+    each(worlds & (split.number < S(T(kTapesKept))), [&](int l, std::int64_t j) {
+      copy_as_row(l, static_cast<const S*>(w.tape.data()), part_size(), tape_of_part(l, j));
+    });
+  }
   void end(const mask_t<S>& worlds, bool with_tape) {
     each(worlds, [&](int l, std::int64_t j) {
       copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
-      if (with_tape) {
-        copy_column(l, static_cast<const S*>(split.tape.data()), split.tape.size(), tape(j));
-        copy_column(l, static_cast<const S*>(split.record.data()), split.record.size(),
-                    tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>);
-      }
+      if (with_tape)
+        copy_as_row(l, static_cast<const S*>(split.record.data()), split.record.size(),
+                    tape(l, j) + split.tapes.size());
       ++ended[l];
     });
   }
@@ -130,9 +163,12 @@ struct Columns {
       copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
-      copy_column(l, tape(j), split.tape.size(), split.tape.data());
-      copy_column(l, tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>, split.record.size(),
-                  split.record.data());
+      copy_row(l, tape(l, j) + split.tapes.size(), split.record.size(), split.record.data());
+    });
+  }
+  void recall_tape(const mask_t<S>& worlds) {
+    each(worlds & (split.number < S(T(kTapesKept))), [&](int l, std::int64_t done) {
+      copy_row(l, tape_of_part(l, run.count - 1 - done), part_size(), split.part_tape.data());
     });
   }
   // `cut`: in several parts.

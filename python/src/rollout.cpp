@@ -115,6 +115,10 @@ void bind_rollout(nb::module_& m) {
            "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
       .def("value", &PyRollout::value, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a, "The loss, summed over worlds.")
+      .def("values", &PyRollout::values, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
+           "loss"_a,
+           "The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What "
+           "minimize(method='cma_es', batched=True) ranks.")
       .def(
           "value_and_grad",
           [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p,
