@@ -443,7 +443,7 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
     states, controls    {name: size} or a list of names
     parameters  {name: default}; an array is a field of several numbers, and keeps its shape inside the function
     method      'rk4', 'euler', 'midpoint', 'heun', 'bs3', 'dopri5', 'tsit5' or 'dop853' in steps of the parameter 'dt', or 'next'. A method of
-                higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with six times the step of 'rk4'
+                higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with five times the step of 'rk4'
     initial     where rollouts start unless told otherwise, (states,)
     """
     def make(f):
