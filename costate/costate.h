@@ -4,6 +4,7 @@
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
+#include "costate/coupled/articulated.h"
 #include "costate/grid/wave.h"
 #include "costate/io/xml_model.h"
 #include "costate/learn/closed_loop.h"

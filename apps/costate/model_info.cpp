@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 #include "costate/io/xml_model.h"
 #include "json.h"
 #include "table.h"
@@ -53,6 +54,18 @@ int depth_of(const Model& m, int body) {
   int depth = 0;
   for (int b = body; b > 0; b = m.bodies[std::size_t(b)].parent) ++depth;
   return depth;
+}
+
+// One number for what pulls along a line; a force and a torque for what acts on a frame.
+std::string gear_text(const Model& m, const rigid::Actuator& a) {
+  using Transmission = rigid::TransmissionType;
+  const bool on_joint =
+      a.transmission == Transmission::joint || a.transmission == Transmission::joint_in_parent;
+  const bool frame =
+      on_joint ? dof_size(m.joints[std::size_t(a.target)].type) > 1 : a.transmission == Transmission::site;
+  std::string text = fmt::format("{:.4g}", a.gear[0]);
+  for (std::size_t i = 1; frame && i < a.gear.size(); ++i) text += fmt::format(" {:.4g}", a.gear[i]);
+  return text;
 }
 
 std::string range_text(bool limited, const rigid::Double2& range) {
@@ -148,7 +161,8 @@ int run_model_info(const Arguments& arguments) {
     print(as_json(m, spec));
     return 0;
   }
-  fmt::print("{}: {:.6g} kg, {} dofs, {} actuators\n\n", m.name, total_mass(m), m.nv, m.nu());
+  fmt::print("{}: {:.6g} kg, {}, {}\n\n", m.name, total_mass(m), counted(m.nv, "dof"),
+             counted(m.nu(), "actuator"));
   Table tree({"body", "mass", "joints"});
   for (std::size_t i = 1; i < m.bodies.size(); ++i) {
     const rigid::Body& b = m.bodies[i];
@@ -170,7 +184,7 @@ int run_model_info(const Arguments& arguments) {
     Table actuators({"actuator", "acts on", "gear", "control"});
     for (std::size_t k = 0; k < m.actuators.size(); ++k) {
       const rigid::Actuator& a = m.actuators[k];
-      actuators.row({label(a.name, "actuator", k), target_of(m, a), fmt::format("{:.4g}", a.gear[0]),
+      actuators.row({label(a.name, "actuator", k), target_of(m, a), gear_text(m, a),
                      range_text(a.control_limited, a.control_range)});
     }
     fmt::print("\n{}", actuators.text());

@@ -112,7 +112,62 @@ COSTATE_INLINE void outer_tile(const OuterSum<T>& sum, int i, int j, int lanes, 
   }
 }
 
+// Rows are contiguous: dot products, Rows of them at once.
+template <class T, int Rows>
+COSTATE_INLINE void dot_rows(const T* w, int columns, std::int64_t row_stride, const T* x, T* y) {
+  using P = NativePack<T>;
+  P sum[Rows];
+  for (int r = 0; r < Rows; ++r) sum[r] = P(0);
+  int j = 0;
+  for (; j + P::lanes <= columns; j += P::lanes) {
+    const P v = P::load_unaligned(x + j);
+    for (int r = 0; r < Rows; ++r)
+      sum[r] = costate::fma(P::load_unaligned(w + r * row_stride + j), v, sum[r]);
+  }
+  for (int r = 0; r < Rows; ++r) {
+    T total = 0;
+    for (int k = j; k < columns; ++k) total = std::fma(w[r * row_stride + k], x[k], total);
+    for (int l = 0; l < P::lanes; ++l) total += sum[r][l];
+    y[r] = total;
+  }
+}
+
+// Columns are contiguous: Packs of rows in registers.
+template <class T, int Packs>
+COSTATE_INLINE void add_columns(const T* w, int columns, std::int64_t column_stride, const T* x, T* y) {
+  using P = NativePack<T>;
+  P sum[Packs];
+  for (int k = 0; k < Packs; ++k) sum[k] = P(0);
+  for (int j = 0; j < columns; ++j) {
+    const P v(x[j]);
+    for (int k = 0; k < Packs; ++k)
+      sum[k] = costate::fma(P::load_unaligned(w + j * column_stride + k * P::lanes), v, sum[k]);
+  }
+  for (int k = 0; k < Packs; ++k) sum[k].store_unaligned(y + k * P::lanes);
+}
+
 }  // namespace
+
+template <class T>
+void multiply_in_place(const T* w, int rows, int columns, std::int64_t row_stride, std::int64_t column_stride,
+                       const T* x, T* y) {
+  constexpr int width = NativePack<T>::lanes;
+  int i = 0;
+  if (column_stride == 1) {
+    for (; i + 4 <= rows; i += 4) dot_rows<T, 4>(w + i * row_stride, columns, row_stride, x, y + i);
+    for (; i < rows; ++i) dot_rows<T, 1>(w + i * row_stride, columns, row_stride, x, y + i);
+    return;
+  }
+  if (row_stride == 1) {
+    for (; i + 4 * width <= rows; i += 4 * width) add_columns<T, 4>(w + i, columns, column_stride, x, y + i);
+    for (; i + width <= rows; i += width) add_columns<T, 1>(w + i, columns, column_stride, x, y + i);
+  }
+  for (; i < rows; ++i) {
+    T sum = 0;
+    for (int j = 0; j < columns; ++j) sum = std::fma(w[i * row_stride + j * column_stride], x[j], sum);
+    y[i] = sum;
+  }
+}
 
 template <class T>
 void multiply(const LaneWeights<T>& w, int rows, int columns, int lanes, const T* x, T* y) {
@@ -136,6 +191,10 @@ void add_outer(const OuterSum<T>& sum, int rows, int columns, int lanes, std::in
         const T y = sum.y_bar[s * sum.y_stride + i];
         const T* const x = sum.x + s * sum.x_stride;
         T* const row = w_bar + i * row_stride;
+        if (column_stride == 1) {
+          for (int j = 0; j < columns; ++j) row[j] = std::fma(y, x[j], row[j]);
+          continue;
+        }
         for (int j = 0; j < columns; ++j) row[j * column_stride] = std::fma(y, x[j], row[j * column_stride]);
       }
     }
@@ -155,9 +214,10 @@ void add_outer(const OuterSum<T>& sum, int rows, int columns, int lanes, std::in
   }
 }
 
-#define COSTATE_INSTANTIATE(T)                                                \
-  template void multiply(const LaneWeights<T>&, int, int, int, const T*, T*); \
-  template void add_outer(const OuterSum<T>&, int, int, int, std::int64_t, std::int64_t, T*);
+#define COSTATE_INSTANTIATE(T)                                                                \
+  template void multiply(const LaneWeights<T>&, int, int, int, const T*, T*);                 \
+  template void add_outer(const OuterSum<T>&, int, int, int, std::int64_t, std::int64_t, T*); \
+  template void multiply_in_place(const T*, int, int, std::int64_t, std::int64_t, const T*, T*);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)
 #undef COSTATE_INSTANTIATE

@@ -30,6 +30,12 @@ struct LaneWeights {
 template <class T>
 void multiply(const LaneWeights<T>& w, int rows, int columns, int lanes, const T* x, T* y);
 
+// One world with weights where they lie: y = W x, element (i, j) at w[i * row_stride + j * column_stride]. Sums run in an order of their own,
+// the fastest for these strides: for fields that are never run in blocks (ode/layered_field.h).
+template <class T>
+void multiply_in_place(const T* w, int rows, int columns, std::int64_t row_stride, std::int64_t column_stride,
+                       const T* x, T* y);
+
 // Products s < count have y_bar at y_bar + s * y_stride, x at x + s * x_stride. Element (i, j) of the cotangent is at
 // w_bar + (i * row_stride + j * column_stride) * lanes.
 template <class T>

@@ -171,4 +171,32 @@ Program assume(const Program& program, int output_field) {
   return builder.finish();
 }
 
+std::optional<Program> arguments_of(const Program& program, Op op) {
+  const std::vector<Node>& nodes = program.nodes();
+  const auto node_of = [&](Id id) -> const Node& { return nodes[static_cast<std::size_t>(id)]; };
+  for (const Id id : program.outputs()) {
+    if (node_of(id).op != op) return std::nullopt;
+  }
+  Builder builder;
+  std::vector<Id> inputs, place;
+  for (const Field& field : program.input_fields()) {
+    const Id first = builder.input_field(field.name, field.size);
+    for (int i = 0; i < field.size; ++i) inputs.push_back(first + i);
+  }
+  for (const Node& n : nodes)
+    place.push_back(n.op == Op::input ? inputs[static_cast<std::size_t>(n.value)]
+                                      : copy_of(n, place, builder));
+  std::vector<int> all;
+  for (int f = 0; f < static_cast<int>(program.output_fields().size()); ++f) {
+    std::vector<Id> elements;
+    for (int i = 0; i < program.output_fields()[static_cast<std::size_t>(f)].size; ++i) {
+      const Id id = program.outputs()[static_cast<std::size_t>(program.output_offset(f) + i)];
+      elements.push_back(place[static_cast<std::size_t>(node_of(id).a)]);
+    }
+    builder.output_field(program.output_fields()[static_cast<std::size_t>(f)].name, elements);
+    all.push_back(f);
+  }
+  return part(builder.finish(), all);
+}
+
 }  // namespace costate::ad

@@ -11,6 +11,7 @@
 // Tests: tests/ad/layered_test.cpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,8 @@ Program part(const Program& program, const std::vector<int>& output_fields);
 // The program with its output field f taken as known: an input field of the same name stands for it wherever it was used, and the
 // output is gone. A transpose that is given the value of tanh need not compute it again.
 Program assume(const Program& program, int output_field);
+
+// Programs whose every output is op(argument): the program of the arguments, with the same fields. Nothing if one is not.
+std::optional<Program> arguments_of(const Program& program, Op op);
 
 }  // namespace costate::ad

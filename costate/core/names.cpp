@@ -45,4 +45,10 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return !best.empty() && distance(name, best[0]) <= allowed ? best[0] : "";
 }
 
+std::string counted(std::int64_t n, std::string_view one, std::string_view many) {
+  std::string text = std::to_string(n) + " ";
+  if (n == 1) return text.append(one);
+  return many.empty() ? text.append(one) + "s" : text.append(many);
+}
+
 }  // namespace costate

@@ -147,8 +147,7 @@ void MjcfReader::geom(XmlAttributes& a, rigid::GeomSpec& g) {
   a.read("density", g.density);
   a.read("mesh", g.mesh);
   a.read("hfield", g.hfield);
-  if (!g.mesh.empty() && g.type != GeomType::mesh)
-    a.fail_at("mesh", "needs type=\"mesh\": fitting a primitive to a mesh is not supported");
+  a.read("fitscale", g.fit_scale);
   a.read("contype", g.contype);
   a.read("conaffinity", g.conaffinity);
   a.read("condim", g.condim);
@@ -161,11 +160,14 @@ void MjcfReader::geom(XmlAttributes& a, rigid::GeomSpec& g) {
   a.read("gap", g.gap);
   a.choose("fluidshape", g.fluid_ellipsoid, {{"none", false}, {"ellipsoid", true}});
   a.read_some("fluidcoef", g.fluid_coefficients);
-  a.read_some("rgba", g.rgba);
+  if (a.is_blank("rgba"))
+    a.ignore({"rgba"});
+  else
+    a.read_some("rgba", g.rgba);
   bool shell = false;
   a.read("shellinertia", shell);
   if (shell) a.fail_at("shellinertia", "is not supported", "give the body an inertial element");
-  a.refuse({"surfacevel", "adhesion", "fitscale"});
+  a.refuse({"surfacevel", "adhesion"});
   a.ignore({"material", "user", "castshadow"});
 }
 
@@ -271,6 +273,7 @@ void MjcfReader::body(const XmlElement& e, rigid::BodySpec& parent, const std::s
   orientation(a, b.quat);
   a.read("gravcomp", b.gravcomp);
   a.read("mocap", b.mocap);
+  if (b.mocap) spec_.warnings.push_back(a.where() + ": a mocap body stays where the file puts it");
   a.ignore({"user", "sleep", "simple", "fuse"});
   a.finish();
   b.pos = frame.pos + rotate(frame.quat, b.pos);

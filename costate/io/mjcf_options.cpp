@@ -22,6 +22,7 @@ void MjcfReader::compiler(const XmlElement& e) {
   a.read("boundinertia", c.bound_inertia);
   a.read("settotalmass", c.set_total_mass);
   a.read("balanceinertia", c.balance_inertia);
+  a.read("fitaabb", c.fit_box);
   a.choose("inertiafromgeom", c.inertia_from_geom,
            {{"false", From::never}, {"true", From::always}, {"auto", From::if_missing}});
   const std::vector<double> groups = a.numbers("inertiagrouprange", 2, 2);
@@ -35,8 +36,8 @@ void MjcfReader::compiler(const XmlElement& e) {
   a.read("alignfree", align);
   if (align) a.fail_at("alignfree", "is not supported: bodies keep the frames that the file gives them");
   // Without effect on the physics: how MuJoCo compiles, saves and draws. Visual geoms are kept.
-  a.ignore({"texturedir", "discardvisual", "usethread", "fitaabb", "saveinertial", "savecompiled",
-            "savecanonical", "conflict", "passthrough", "exactmeshinertia"});
+  a.ignore({"texturedir", "discardvisual", "usethread", "saveinertial", "savecompiled", "savecanonical",
+            "conflict", "passthrough", "exactmeshinertia"});
   a.finish();
   for (const XmlElement& child : e.children) {
     if (child.name != "lengthrange") fail_unknown_element(child, "compiler", {"lengthrange"}, {});

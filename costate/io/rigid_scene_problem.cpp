@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 #include "costate/io/rigid_picture.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/program_objective.h"
@@ -64,8 +65,9 @@ std::vector<std::pair<std::string, std::string>> RigidSceneProblem<Real>::facts(
 
 template <class Real>
 std::string RigidSceneProblem<Real>::headline() const {
-  return std::to_string(scene_.model.bodies.size() - 1) + " bodies, " + std::to_string(scene_.model.nv) +
-         " dofs, " + std::to_string(scene_.steps) + " steps of " + brief_number(scene_.dt) + " s";
+  return counted(std::int64_t(scene_.model.bodies.size()) - 1, "body", "bodies") + ", " +
+         counted(scene_.model.nv, "dof") + ", " + counted(scene_.steps, "step") + " of " +
+         brief_number(scene_.dt) + " s";
 }
 
 template <class Real>

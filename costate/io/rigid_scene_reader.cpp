@@ -95,6 +95,19 @@ RigidScene RigidSceneReader::read() {
   return std::move(scene_);
 }
 
+const RigidScene& RigidSceneReader::read_part() {
+  read_model();
+  read_start();
+  return scene_;
+}
+
+const RigidScene& RigidSceneReader::read_part_controls(double dt, std::int64_t steps) {
+  scene_.dt = scene_.model.options.timestep = dt;
+  scene_.steps = scene_.path_steps = steps;
+  read_controls();
+  return scene_;
+}
+
 void RigidSceneReader::read_model() {
   const TomlValue* found = root_.find("model");
   if (!found) document_.fail({}, "there is no table [model]", "add [model] with file = \"arm.xml\"");

@@ -12,6 +12,12 @@ class RigidSceneReader : private SceneTables {
   RigidSceneReader(TomlDocument document, const std::vector<Setting>& settings);
   RigidScene read();
 
+  // The model of a scene of particles: [model], [contact] and [start]; then, when the steps are known, [controls]. The other tables are the particles'.
+  const RigidScene& read_part();
+  const RigidScene& read_part_controls(double dt, std::int64_t steps);
+  // What one entry of `variables` stands for: "controls.NAME", "start.position.NAME".
+  std::vector<SceneVariable> variables_of(const TomlValue& v);
+
  private:
   // rigid_scene_reader.cpp
   void read_model();

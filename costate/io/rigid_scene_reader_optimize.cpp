@@ -33,6 +33,12 @@ void RigidSceneReader::read_variable(const TomlValue& v) {
                  "write controls.NAME, start.position.NAME, start.velocity.NAME or parameters.NAME");
 }
 
+std::vector<SceneVariable> RigidSceneReader::variables_of(const TomlValue& v) {
+  scene_.optimize.emplace();
+  read_variable(v);
+  return std::move(scene_.optimize->variables);
+}
+
 void RigidSceneReader::add_controls(const TomlValue& v, const SceneVariable& base, const std::string& glob) {
   const TomlValue& place = *v.find("name");
   const std::vector<std::string> names = actuator_names();

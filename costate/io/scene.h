@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "costate/coupled/articulated.h"
+#include "costate/io/rigid_scene.h"
 #include "costate/io/scene_function.h"
 #include "costate/io/scene_loss.h"
 #include "costate/io/scene_motion.h"
@@ -33,8 +35,8 @@ struct Regulariser {
 
 // What the recording of a scene looks like.
 struct SceneLook {
-  std::vector<Color> material_colors, collider_colors, body_colors;
-  std::vector<float> collider_opacity;
+  std::vector<Color> material_colors, collider_colors, body_colors, attached_colors;
+  std::vector<float> collider_opacity, attached_opacity;
   double frames_per_second = 30;
   Camera camera = {};
 };
@@ -47,6 +49,9 @@ struct Scene {
   bool double_precision = false;
   Checkpoints checkpoints = segments();
   std::vector<Motion> motions;  // one per collider that moves, in the model's order
+  // Where there is a table [model]: the rigid model, how it starts and is driven; and the colliders on its bodies, which model.mechanism moves.
+  std::optional<RigidScene> rigid;
+  std::vector<coupled::Attached> attached;
   std::vector<LossTerm> losses;
   std::vector<Regulariser> regularisers;
   std::optional<SceneOptimize> optimize;

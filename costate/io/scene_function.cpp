@@ -88,8 +88,8 @@ bool is_model_file(const std::string& path) { return path.ends_with(".xml") || p
 bool is_scene(const std::string& path) { return has_table(path, "domain") || has_table(path, "model"); }
 
 std::unique_ptr<SceneFunction> open_scene(const std::string& path, const SceneOpening& opening) {
-  if (is_model_file(path) || has_table(path, "model")) return open_bodies(path, opening);
-  return open_particles(path, opening);
+  const bool particles = !is_model_file(path) && (has_table(path, "domain") || !has_table(path, "model"));
+  return particles ? open_particles(path, opening) : open_bodies(path, opening);
 }
 
 }  // namespace costate::io

@@ -26,7 +26,7 @@ struct SceneVariable {
     position,   // particles: control point of a collider's path
     angle,      // particles: control point of a collider's angle
     parameter,  // of the physics
-    state,      // rigid bodies: number of the state at the start
+    state,      // rigid bodies: number of their state at the start
     control     // rigid bodies: value of an actuator's control over time
   };
   Kind kind = Kind::position;
@@ -109,7 +109,7 @@ struct SceneOpening {
       0;  // > 0: cut off after so many, its losses moved to the new end where they lay beyond it
 };
 
-// A scene of particles ([domain]), of rigid bodies ([model]), or a model of rigid bodies itself (.xml, .urdf). Throws Error.
+// A scene of particles ([domain], and [model] for a model among them), of rigid bodies ([model] alone), or a model of rigid bodies itself (.xml, .urdf). Throws Error.
 std::unique_ptr<SceneFunction> open_scene(const std::string& path, const SceneOpening& opening = {});
 
 // Whether a file describes a scene rather than equations. False where it cannot be read.

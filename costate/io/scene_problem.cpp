@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/core/quat.h"
+#include "costate/io/rigid_picture.h"
 #include "costate/io/scene_summary.h"
 #include "costate/mpm/system.h"
 
@@ -81,6 +82,14 @@ std::vector<std::pair<std::string, std::string>> SceneProblem<Real>::facts() con
   for (const mpm::Material& material : m.materials) rows.emplace_back("material", material.name);
   for (const mpm::Collider& c : m.colliders)
     rows.emplace_back(c.moves ? "moving collider" : "collider", c.name);
+  if (scene_.rigid) {
+    const rigid::Model& model = scene_.rigid->model;
+    rows.emplace_back("model", scene_.rigid->model_file);
+    rows.emplace_back("dofs", std::to_string(model.nv));
+    rows.emplace_back("actuators", std::to_string(model.nu()));
+    for (const coupled::Attached& a : scene_.attached)
+      rows.emplace_back("collider on " + a.body, a.collider.name);
+  }
   for (const LossTerm& loss : scene_.losses) rows.emplace_back("loss", loss.name);
   if (scene_.optimize) rows.emplace_back("variables", std::to_string(scene_.optimize->variables.size()));
   return rows;
@@ -120,7 +129,19 @@ Scene SceneProblem<Real>::with_variables(const std::vector<double>& x) const {
   Scene moved = scene_;
   const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (list[i].kind != SceneVariable::Kind::parameter) number_of(moved, list[i]) = x[i] * list[i].scale;
+    const double value = x[i] * list[i].scale;
+    switch (list[i].kind) {
+      case SceneVariable::Kind::parameter:
+        break;
+      case SceneVariable::Kind::control:
+        moved.rigid->controls[list[i].motion].points[list[i].point] = value;
+        break;
+      case SceneVariable::Kind::state:
+        moved.rigid->x0[list[i].point] = value;
+        break;
+      default:
+        number_of(moved, list[i]) = value;
+    }
   }
   return moved;
 }
@@ -137,6 +158,18 @@ std::vector<Real> SceneProblem<Real>::controls(const Scene& moved) const {
       each_number(s, body, [&](std::int64_t at, double v) { knots[std::size_t(k * width + at)] = Real(v); });
     }
   }
+  if (!moved.rigid || moved.rigid->model.nu() == 0) return knots;
+  const std::int64_t first = signature.find(Role::control, "ctrl").offset;
+  for (std::int64_t k = 0; k < scene_.steps; ++k) {
+    Real* ctrl = knots.data() + k * width + first;
+    std::copy(moved.rigid->rest_controls.begin(), moved.rigid->rest_controls.end(), ctrl);
+    for (const ControlPath& path : moved.rigid->controls) {
+      const ControlWeights w = control_weights(path, k, moved.rigid->path_steps);
+      double u = 0;
+      for (std::size_t i = 0; i < w.count; ++i) u += w.w[i] * path.points[w.first + i];
+      ctrl[path.actuator] = Real(u);
+    }
+  }
   return knots;
 }
 
@@ -144,7 +177,12 @@ template <class Real>
 Arguments<Real> SceneProblem<Real>::arguments(const std::vector<double>& x) const {
   Arguments<Real> a;
   a.x0 = mpm::initial_state<Real>(scene_.model);
-  a.controls = controls(with_variables(x));
+  const Scene moved = with_variables(x);
+  a.controls = controls(moved);
+  if (moved.rigid) {
+    const std::int64_t first = system_->signature().find(Role::state, "q").offset;
+    std::copy(moved.rigid->x0.begin(), moved.rigid->x0.end(), a.x0.begin() + first);
+  }
   a.parameters = Parameters<Real>(system_->signature());
   const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -210,13 +248,39 @@ void SceneProblem<Real>::pull_back(const std::vector<double>& x, const Gradient<
     }
   }
   regularisation_vjp(moved, motions_bar);
+  std::vector<std::vector<double>> points_bar;  // of the actuators' controls
+  const std::int64_t q = moved.rigid ? signature.find(Role::state, "q").offset : 0;
+  for (std::size_t c = 0; moved.rigid && c < moved.rigid->controls.size(); ++c) {
+    const ControlPath& path = moved.rigid->controls[c];
+    const std::int64_t at = signature.find(Role::control, "ctrl").offset + std::int64_t(path.actuator);
+    points_bar.emplace_back(path.points.size(), 0.0);
+    for (std::int64_t k = 0; path.variable && k < scene_.steps; ++k) {
+      const ControlWeights w = control_weights(path, k, moved.rigid->path_steps);
+      const double bar = double(gradient.controls[std::size_t(k * width + at)]);
+      for (std::size_t i = 0; i < w.count; ++i) points_bar.back()[w.first + i] += w.w[i] * bar;
+    }
+  }
   const std::vector<SceneVariable>& list = variables();
   for (std::size_t i = 0; i < x.size(); ++i) {
     const SceneVariable& v = list[i];
-    const double bar =
-        v.kind == SceneVariable::Kind::parameter ? double(gradient.parameters[v.parameter][v.point])
-        : v.kind == SceneVariable::Kind::angle   ? motions_bar[v.motion].angle.points[v.point]
-                                                 : motions_bar[v.motion].position[v.axis].points[v.point];
+    double bar = 0;
+    switch (v.kind) {
+      case SceneVariable::Kind::parameter:
+        bar = double(gradient.parameters[v.parameter][v.point]);
+        break;
+      case SceneVariable::Kind::control:
+        bar = points_bar[v.motion][v.point];
+        break;
+      case SceneVariable::Kind::state:
+        bar = double(gradient.x0[std::size_t(q) + v.point]);
+        break;
+      case SceneVariable::Kind::angle:
+        bar = motions_bar[v.motion].angle.points[v.point];
+        break;
+      case SceneVariable::Kind::position:
+        bar = motions_bar[v.motion].position[v.axis].points[v.point];
+        break;
+    }
     x_bar[i] = bar * v.scale;
   }
 }
@@ -237,14 +301,66 @@ double SceneProblem<Real>::value_and_gradient(const std::vector<double>& x, doub
 }
 
 template <class Real>
+class SceneProblem<Real>::ModelFilm {
+ public:
+  ModelFilm(const Scene& scene, const Signature& signature, const Parameters<Real>& parameters)
+      : scene_(scene),
+        first_(signature.find(Role::state, "q").offset),
+        rigid_(rigid::make_system<double>(scene.rigid->model, scene.rigid->options)->signature()),
+        observer_(scene.rigid->model, rigid_, {}),
+        geoms_(scene.rigid->model) {
+    const auto append = [&](const Field& f, std::vector<double>& to) {
+      const bool ours = f.name != "gravity" && f.name != "dt";  // the picture does not depend on these
+      for (std::size_t i = 0; i < std::size_t(f.size); ++i)
+        to.push_back(ours ? double(parameters[f.name][i]) : 0.0);
+    };
+    for (const Field& f : rigid_.fields(Role::parameter)) append(f, model_parameters_);
+    for (const Field& f : scene.model.mechanism->signature().fields(Role::parameter)) append(f, parameters_);
+    for (std::size_t i = 0; i < scene.attached.size(); ++i) {
+      const mpm::Collider& c = scene.attached[i].collider;
+      shapes_.push_back({.name = c.name,
+                         .shape = picture_of(c.shape),
+                         .color = scene.look.attached_colors[i],
+                         .opacity = scene.look.attached_opacity[i],
+                         .poses = {}});
+    }
+  }
+  void add_frame(const std::vector<Real>& state) {
+    const std::vector<double> x(state.begin() + first_,
+                                state.begin() + first_ + std::ptrdiff_t(scene_.rigid->x0.size()));
+    geoms_.add_frame(observer_.body_poses(x, model_parameters_));
+    const auto poses = coupled::shape_poses(*scene_.model.mechanism, x, parameters_);
+    for (std::size_t i = 0; i < shapes_.size(); ++i)
+      shapes_[i].poses.push_back(
+          picture_pose(scene_.attached[i].collider.shape, poses[i].position, poses[i].rotation));
+  }
+  void finish(Recording& to) {
+    Recording model = geoms_.finish();
+    for (Body& body : model.bodies) to.bodies.push_back(std::move(body));
+    for (Body& body : shapes_) to.bodies.push_back(std::move(body));
+  }
+
+ private:
+  const Scene& scene_;
+  std::int64_t first_;
+  Signature rigid_;
+  rigid::Observer observer_;
+  RigidPicture geoms_;
+  std::vector<double> model_parameters_, parameters_;
+  std::vector<Body> shapes_;
+};
+
+template <class Real>
 Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome* outcome) {
   const Scene moved = with_variables(x);
   const std::int64_t keep =
       std::max<std::int64_t>(1, std::llround(1 / (scene_.look.frames_per_second * scene_.model.dt)));
   Recording r;
   r.title = scene_.title;
-  r.up = 'y';
-  r.ground = float(scene_.model.origin[1] + 2 * scene_.model.dx);
+  const mpm::Vector& g = scene_.model.gravity;
+  const std::size_t up = std::abs(g[2]) > std::abs(g[1]) ? 2 : 1;  // models often have z upwards
+  r.up = up == 2 ? 'z' : 'y';
+  r.ground = float(scene_.model.origin[up] + 2 * scene_.model.dx);
   r.frame_interval = scene_.model.dt * double(keep);
   r.camera = scene_.look.camera;
   for (std::size_t i = 0; i < scene_.model.materials.size(); ++i)
@@ -260,6 +376,8 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
   const std::int64_t width = system_->signature().controls();
   std::vector<double> sums(scene_.losses.size(), 0.0);
   SceneOutcome result;
+  std::unique_ptr<ModelFilm> film;
+  if (scene_.rigid) film = std::make_unique<ModelFilm>(scene_, system_->signature(), a.parameters);
   std::vector<Body> free_bodies;
   for (std::size_t b = 0; b < scene_.model.bodies.size(); ++b) {
     const mpm::Body& body = scene_.model.bodies[b];
@@ -283,6 +401,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
     }
     if (k % keep != 0) return;
     ++r.frames;
+    if (film) film->add_frame(a.x0);
     for (std::size_t i = 0; i < count; ++i) {
       double square = 0;
       for (std::size_t d = 0; d < 3; ++d) {
@@ -343,6 +462,7 @@ Recording SceneProblem<Real>::record(const std::vector<double>& x, SceneOutcome*
     r.bodies.push_back(std::move(body));
   }
   for (Body& body : free_bodies) r.bodies.push_back(std::move(body));
+  if (film) film->finish(r);
   for (std::size_t j = 0; j < sums.size(); ++j) {
     result.terms.emplace_back(scene_.losses[j].name, sums[j]);
     result.loss += sums[j];

@@ -2,7 +2,8 @@
 //
 //   x (variables, each divided by its scale)
 //     -> control points of motions, parameters                       with_variables
-//     -> pose and velocity of every collider at every step           controls
+//     -> pose and velocity of every collider at every step,
+//        controls of the model's actuators                           controls
 //     -> T steps of the physics                                      Rollout
 //     -> loss = losses of the scene + regularisers of the motions
 //
@@ -56,6 +57,8 @@ class SceneProblem final : public SceneFunction {
  private:
   void regularisation_vjp(const Scene& moved, std::vector<Motion>& motions_bar) const;
   std::vector<Real> controls(const Scene& moved) const;
+  // The model's geoms and the colliders on its bodies, as they are in a recording.
+  class ModelFilm;
 
   Scene scene_;
   std::shared_ptr<const System<Real>> system_;

@@ -53,18 +53,22 @@ SceneReader::SceneReader(TomlDocument document, const std::vector<Setting>& sett
 }
 
 Scene SceneReader::read() {
-  document_.require_known_keys(root_,
-                               {"title", "domain", "walls", "materials", "colliders", "bodies", "fill",
-                                "loss", "regularise", "optimize", "record"},
-                               "the file");
+  document_.require_known_keys(
+      root_,
+      {"title", "domain", "walls", "materials", "colliders", "bodies", "fill", "loss", "regularise",
+       "optimize", "record", "model", "contact", "start", "controls"},
+      "the file");
   if (const TomlValue* title = root_.find("title")) scene_.title = string(*title, "title");
   read_domain();
   read_walls();
   read_materials();
+  read_model();
   read_colliders();
+  make_mechanism();
   read_bodies();
   read_fills();
   choose_time_step();
+  read_model_controls();
   read_losses();
   read_regularisers();
   read_optimize();
@@ -275,24 +279,14 @@ void SceneReader::read_fill(const TomlValue& v) {
   if (places > 3e8) document_.fail(v.place, "the domain has room for more than 3e8 particles", "enlarge dx");
 
   if (const TomlValue* name = v.find("inside")) {
-    const auto at = std::find(collider_names_.begin(), collider_names_.end(), string(*name, "inside"));
-    if (at == collider_names_.end())
-      document_.fail(name->place, "there is no collider '" + name->text + "'",
-                     suggestion(name->text, collider_names_));
-    const mpm::Collider& cup = model.colliders[std::size_t(at - collider_names_.begin())];
-    if (cup.shape.kind != mpm::ShapeKind::cup)
-      document_.fail(name->place, "'" + name->text + "' is not a cup: only a cup or a shell has an inside");
+    const Standing cup = standing(*name);
     const double level = number(required(v, "level", "this fill",
                                          "add the height of the liquid above the cup's origin: level = 0.08"),
                                 "level");
-    const std::array<double, 3> origin = cup.position;
-    for (const double r : cup.rotation)
-      if (r != 0)
-        document_.fail(name->place,
-                       "'" + name->text + "' does not stand upright at the start, and cannot be filled");
-    fill.inside = [&cup, origin, level, gap = fill.spacing / 2, in_domain](const mpm::Vector& x) {
+    fill.inside = [cup, level, gap = fill.spacing / 2, in_domain](const mpm::Vector& x) {
       return in_domain(x) &&
-             inside_cup(cup.shape, {x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]}, level, gap);
+             inside_cup(cup.shape, {x[0] - cup.position[0], x[1] - cup.position[1], x[2] - cup.position[2]},
+                        level, gap);
     };
     most_particles(v, add_particles(model, fill));
     return;

@@ -1,6 +1,7 @@
 // SceneReader: a TomlDocument, table by table, into a Scene. Each method reads one table of the file.
 #pragma once
 
+#include "costate/io/rigid_scene_reader.h"
 #include "costate/io/scene.h"
 #include "costate/io/scene_tables.h"
 
@@ -24,11 +25,26 @@ class SceneReader : private SceneTables {
   // scene_reader_colliders.cpp
   void read_colliders();
   void read_collider(const TomlValue& v);
+  float opacity_of(const TomlValue& v, const mpm::Shape& shape) const;
   void read_bodies();
   void read_body(const TomlValue& v);
   void read_rotation(const TomlValue& v, std::array<double, 3>& rotation) const;
   Motion read_motion(const TomlValue& v, const std::string& collider) const;
   mpm::Shape read_shape(const TomlValue& v) const;
+
+  // scene_reader_model.cpp
+  void read_model();
+  void attach(const TomlValue& v, mpm::Collider collider);
+  void attach_geoms(const TomlValue& v, const mpm::Collider& like);
+  void add_attached(const TomlValue& v, mpm::Collider collider);
+  void make_mechanism();
+  void read_model_controls();
+  // A cup and where it stands when the scene begins: position, rotation.
+  struct Standing {
+    mpm::Shape shape;
+    std::array<double, 3> position, rotation;
+  };
+  Standing standing(const TomlValue& name) const;
 
   // scene_reader_optimize.cpp
   void read_losses();
@@ -49,7 +65,8 @@ class SceneReader : private SceneTables {
 
   Scene scene_;
   std::array<double, 3> low_ = {}, high_ = {};
-  std::vector<std::string> collider_names_;
+  std::vector<std::string> collider_names_;  // with those on bodies of the model
+  std::unique_ptr<RigidSceneReader> model_;  // of the table [model]
 };
 
 }  // namespace costate::io

@@ -76,8 +76,8 @@ void SceneReader::read_colliders() {
 
 void SceneReader::read_collider(const TomlValue& v) {
   document_.require_known_keys(v,
-                               {"name", "shape", "position", "rotation_deg", "motion", "contact", "friction",
-                                "band", "color", "opacity"},
+                               {"name", "shape", "body", "position", "rotation_deg", "motion", "contact",
+                                "friction", "band", "color", "opacity"},
                                "[[colliders]]");
   mpm::Collider c;
   c.name = string(required(v, "name", "this collider", "add name = \"mug\""), "name");
@@ -85,8 +85,10 @@ void SceneReader::read_collider(const TomlValue& v) {
     document_.fail(v.find("name")->place, "a name must not be empty and has none of / . * [ ]");
   if (std::find(collider_names_.begin(), collider_names_.end(), c.name) != collider_names_.end())
     document_.fail(v.find("name")->place, "there are two colliders '" + c.name + "'");
-  c.shape =
-      read_shape(required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
+  const bool own_geoms = v.find("body") && !v.find("shape");  // of the model's body
+  if (!own_geoms)
+    c.shape =
+        read_shape(required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
   if (c.shape.kind == mpm::ShapeKind::cup && c.shape.size[0] < 1.5 * scene_.model.dx)
     document_.fail(v.find("shape")->place, "this wall is thinner than 1.5 cells, and the grid hardly sees it",
                    "make it thicker than " + std::to_string(1.5 * scene_.model.dx) + ", or reduce dx");
@@ -96,6 +98,8 @@ void SceneReader::read_collider(const TomlValue& v) {
     if (c.friction < 0) document_.fail(n->place, "friction must not be negative");
   }
   if (const TomlValue* n = v.find("band")) c.band = positive(*n, "band");
+  if (own_geoms) return attach_geoms(v, c);
+  if (v.find("body")) return attach(v, std::move(c));
 
   if (const TomlValue* m = v.find("motion")) {
     for (const char* key : {"position", "rotation_deg"})
@@ -115,13 +119,17 @@ void SceneReader::read_collider(const TomlValue& v) {
   }
   collider_names_.push_back(c.name);
   scene_.look.collider_colors.push_back(v.find("color") ? color(*v.find("color")) : 0xb8bcc2);
-  double opacity = c.shape.kind == mpm::ShapeKind::cup ? 0.35 : 1;
+  scene_.look.collider_opacity.push_back(opacity_of(v, c.shape));
+  scene_.model.colliders.push_back(std::move(c));
+}
+
+float SceneReader::opacity_of(const TomlValue& v, const mpm::Shape& shape) const {
+  double opacity = shape.kind == mpm::ShapeKind::cup ? 0.35 : 1;
   if (const TomlValue* n = v.find("opacity")) {
     opacity = number(*n, "opacity");
     if (opacity < 0 || opacity > 1) document_.fail(n->place, "opacity must be between 0 and 1");
   }
-  scene_.look.collider_opacity.push_back(float(opacity));
-  scene_.model.colliders.push_back(std::move(c));
+  return float(opacity);
 }
 
 // About z in two dimensions, a rotation vector in three.
@@ -152,6 +160,10 @@ void SceneReader::read_body(const TomlValue& v) {
     document_.fail(v.find("name")->place, "a name must not be empty and has none of / . * [ ]");
   for (const mpm::Body& other : scene_.model.bodies)
     if (other.name == b.name) document_.fail(v.find("name")->place, "there are two bodies '" + b.name + "'");
+  if (scene_.rigid)
+    for (const rigid::Body& other : scene_.rigid->model.bodies)
+      if (other.name == b.name)
+        document_.fail(v.find("name")->place, "the model has a body '" + b.name + "' already");
   b.shape = read_shape(required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
   if (b.shape.kind == mpm::ShapeKind::half_space)
     document_.fail(v.find("shape")->place, "a half space has no end, and no mass", "give a box");

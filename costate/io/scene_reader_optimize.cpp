@@ -214,6 +214,10 @@ void SceneReader::read_variable(const TomlValue& v) {
     document_.fail(place.place, "'" + name + "' is no variable",
                    "write \"NAME.position\", \"NAME.angle\" or \"parameters.NAME\"");
   const std::string owner = name.substr(0, dot), part = name.substr(dot + 1);
+  if (model_ && (owner == "controls" || owner == "start")) {
+    for (const SceneVariable& variable : model_->variables_of(v)) add(variable);
+    return;
+  }
 
   if (owner == "parameters") {
     for (const char* key : {"axes", "fixed_first", "fixed_last"})

@@ -46,6 +46,10 @@ const XmlAttribute* XmlAttributes::take(const char* name) {
 }
 
 bool XmlAttributes::has(const char* name) const { return find(name) != nullptr; }
+bool XmlAttributes::is_blank(const char* name) const {
+  const XmlAttribute* const a = find(name);
+  return a && a->value.find_first_not_of(kSpace) == std::string::npos;
+}
 
 void XmlAttributes::read(const char* name, std::string& value) {
   if (const XmlAttribute* const a = take(name)) value = a->value;

@@ -32,6 +32,7 @@ class XmlAttributes {
   // Place of the element.
   std::string where() const { return element_.where(); }
   bool has(const char* name) const;
+  bool is_blank(const char* name) const;  // there, with nothing in it
 
   void read(const char* name, std::string& value);
   void read(const char* name, double& value);

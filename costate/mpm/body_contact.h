@@ -4,7 +4,8 @@
 //
 // and what the node of mass m gains, the body loses:
 //
-//   J -= m dv,   L -= m y x dv;   where dv is not zero also K += m s n n',   Kw += m s a a' with a = y x n     (body_motion.h)
+//   J -= m dv,   L -= m y x dv;   where dv is not zero also K += m s n n',   Kw += m s a a',   Kvw += m s n a'   with a = y x n
+//                                                                                                 (body_motion.h)
 //
 // Tests: tests/mpm/body_test.cpp.
 #pragma once
@@ -30,6 +31,12 @@ Vec3<S> outer_vjp(const double (&bar)[6], const Vec3<S>& n) {
           two * b[2] * n.z + b[4] * n.x + b[3] * n.y};
 }
 
+template <class S>
+void add_mixed(S (&k)[9], const S& scale, const Vec3<S>& n, const Vec3<S>& a) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) k[3 * i + j] += scale * n[i] * a[j];
+}
+
 // Whether contact changes a velocity r relative to a surface of normal n. Bodies neither stick nor let everything pass (check(model)).
 template <class S>
 bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
@@ -53,6 +60,7 @@ Vec3<S> push_body(const Collider& shape, value_t<S> band, int dimension, const P
   sums.L -= m * cross(y, dv);
   body_detail::add_outer(sums.K, m * s, n);
   body_detail::add_outer(sums.Kw, m * s, cross(y, n));
+  body_detail::add_mixed(sums.Kvw, m * s, n, cross(y, n));
   return v + dv;
 }
 
@@ -86,9 +94,17 @@ NodeBar<S> push_body_vjp(const Collider& shape, S band, int dimension, const Pos
   const Vec3<S> given_bar = J_bar + cross(L_bar, y), dv_bar = out_bar - m * given_bar;
   Vec3<S> y_bar = -m * cross(dv, L_bar);
   // K, Kw
-  const Vec3<S> n_pull = body_detail::outer_vjp(sums_bar.K, n),
-                a_pull = body_detail::outer_vjp(sums_bar.Kw, a);
-  const S stiffness_bar = S(0.5) * (dot(n_pull, n) + dot(a_pull, a));  // of m s
+  Vec3<S> n_pull = body_detail::outer_vjp(sums_bar.K, n), a_pull = body_detail::outer_vjp(sums_bar.Kw, a);
+  S stiffness_bar = S(0.5) * (dot(n_pull, n) + dot(a_pull, a));  // of m s
+  // Kvw
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      const S bar(sums_bar.Kvw[3 * i + j]);
+      stiffness_bar += bar * n[i] * a[j];
+      n_pull[i] += bar * a[j];
+      a_pull[j] += bar * n[i];
+    }
+  }
   const Vec3<S> a_bar = (m * s.value) * a_pull;
   Vec3<S> n_bar = (m * s.value) * n_pull + cross(a_bar, y);
   y_bar += cross(n, a_bar);

@@ -7,9 +7,9 @@
 //   H  = M W + L,   W* = M^-1 H,   R+ = exp(dt [W*]x) R,   W+ = R+ I^-1 R+' H          angular momentum is kept to rounding where L = 0
 //
 // Nodes are given the velocity that the body will have rather than the one it had: a light body would otherwise be thrown back and forth. predict() is one Newton
-// step towards it: with K = sum m s n n' and Kw = sum m s (y x n)(y x n)' of the touching nodes, as a first look at them found,
+// step towards it: with K = sum m s n n', Kw = sum m s a a' and Kvw = sum m s n a' of the touching nodes, a = y x n, as a first look at them found,
 //
-//   V* = V + dt g + (mass 1 + K)^-1 J,   W* = W + (M + Kw)^-1 L
+//   (V*, W*) = (V + dt g, W) + [mass 1 + K, Kvw; Kvw', M + Kw]^-1 (J, L)
 //
 // Whatever the prediction, what a body receives is what its nodes lose: momentum is conserved to rounding. Both maps are small; their transposes come from
 // Dual numbers. Tests: tests/mpm/body_test.cpp.
@@ -17,6 +17,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/core/quat.h"
+#include "costate/mpm/dense_ldl.h"
 
 namespace costate::mpm {
 
@@ -34,17 +35,20 @@ template <class S>
 struct BodySums {
   Vec3<S> J, L;
   S K[6], Kw[6];
+  S Kvw[9];  // row by row
 
   static BodySums zero() {
     BodySums r;
     r.J = r.L = Vec3<S>::zero();
     for (int i = 0; i < 6; ++i) r.K[i] = r.Kw[i] = S(0);
+    for (S& k : r.Kvw) k = S(0);
     return r;
   }
   void add(const BodySums& b) {
     J += b.J;
     L += b.L;
     for (int i = 0; i < 6; ++i) K[i] += b.K[i], Kw[i] += b.Kw[i];
+    for (int i = 0; i < 9; ++i) Kvw[i] += b.Kvw[i];
   }
 };
 
@@ -54,15 +58,6 @@ Mat3<S> orientation(const S (&turn)[4]) {
   return to_matrix(exp_map(Vec3<S>{S(0), S(0), turn[0]}));
 }
 
-// x from A x = b, A symmetric and positive definite.
-template <class S>
-Vec3<S> solve_symmetric(const S (&a)[6], const Vec3<S>& b) {
-  const S xx = a[1] * a[2] - a[3] * a[3], yy = a[0] * a[2] - a[4] * a[4], zz = a[0] * a[1] - a[5] * a[5];
-  const S yz = a[4] * a[5] - a[0] * a[3], xz = a[5] * a[3] - a[1] * a[4], xy = a[4] * a[3] - a[5] * a[2];
-  const S scale = S(1) / (a[0] * xx + a[5] * xy + a[4] * xz);
-  return {scale * (xx * b.x + xy * b.y + xz * b.z), scale * (xy * b.x + yy * b.y + yz * b.z),
-          scale * (xz * b.x + yz * b.y + zz * b.z)};
-}
 // R diag(i) R'
 template <class S>
 void world_inertia(const Mat3<S>& R, const S (&i)[3], S (&out)[6]) {
@@ -77,14 +72,23 @@ void world_inertia(const Mat3<S>& R, const S (&i)[3], S (&out)[6]) {
 template <int D, class S>
 void predict(BodyMotion<S>& body, const BodyNumbers<S>& n, const BodySums<S>& sums, const Vec3<S>& g,
              const S& dt) {
-  S linear[6], angular[6];
+  S angular[6], A[36], change[6];
   world_inertia(orientation<D>(body.turn), n.inertia, angular);
-  for (int i = 0; i < 6; ++i) {
-    linear[i] = sums.K[i] + (i < 3 ? n.mass : S(0));
-    angular[i] += sums.Kw[i];
+  constexpr int kPlace[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};  // of the entries of a symmetric matrix
+  for (int i = 0; i < 3; ++i) {
+    change[i] = sums.J[i], change[3 + i] = sums.L[i];
+    for (int j = 0; j < 3; ++j) {
+      A[6 * i + j] = sums.K[kPlace[i][j]] + (i == j ? n.mass : S(0));
+      A[6 * (3 + i) + j] = sums.Kvw[3 * j + i];
+      A[6 * (3 + i) + 3 + j] = angular[kPlace[i][j]] + sums.Kw[kPlace[i][j]];
+    }
   }
-  body.V = body.V + dt * g + solve_symmetric(linear, sums.J);
-  body.W += solve_symmetric(angular, sums.L);
+  factor_dense<S>(6, A);
+  solve_dense<S>(6, A, change);
+  for (int i = 0; i < 3; ++i) {
+    body.V[i] = body.V[i] + dt * g[i] + change[i];
+    body.W[i] += change[3 + i];
+  }
 }
 
 template <int D, class S>
@@ -123,7 +127,7 @@ struct BodyInputs {
   Vec3<S> g;
   S dt;
 
-  static constexpr int kCount = 13 + 4 + 18 + 4;
+  static constexpr int kCount = 13 + 4 + 27 + 4;
   template <class Visit>
   void each(const Visit& visit) {
     const auto vector = [&](Vec3<S>& v) { visit(v.x), visit(v.y), visit(v.z); };
@@ -134,6 +138,7 @@ struct BodyInputs {
     vector(sums.J), vector(sums.L);
     for (S& k : sums.K) visit(k);
     for (S& k : sums.Kw) visit(k);
+    for (S& k : sums.Kvw) visit(k);
     vector(g);
     visit(dt);
   }

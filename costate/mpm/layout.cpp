@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "costate/mpm/material_numbers.h"
+#include "costate/mpm/mechanism.h"
 
 namespace costate::mpm {
 
@@ -120,6 +121,18 @@ Layout::Layout(const Model& model) {
     colliders.push_back(n);
   }
   actuation = model.actuators > 0 ? control("actuation", model.actuators, "") : -1;
+
+  mechanism_x = signature.states(), mechanism_u = signature.controls(), mechanism_p = signature.parameters();
+  if (!model.mechanism) return;
+  const Signature& more = model.mechanism->signature();
+  for (const Field& f : more.fields(Role::state)) signature.state(f.name, f.size, f.unit);
+  for (const Field& f : more.fields(Role::control)) signature.control(f.name, f.size, f.unit);
+  for (const Field& f : more.fields(Role::parameter)) {
+    if (f.defaults.size() == 1)
+      signature.parameter_field(f.name, f.size, f.defaults[0], f.unit);
+    else
+      signature.parameter(f.name, f.defaults, f.unit);
+  }
 }
 
 }  // namespace costate::mpm

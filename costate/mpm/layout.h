@@ -34,8 +34,9 @@ struct Layout {
   std::vector<MaterialNumbers> materials;
   std::vector<ColliderNumbers> colliders;
   std::vector<BodyPlaces> bodies;
-  std::vector<std::int32_t> material;           // of each particle
-  std::vector<std::int32_t> index_in_material;  // of each particle
+  std::int64_t mechanism_x, mechanism_u, mechanism_p;  // where the mechanism's numbers begin
+  std::vector<std::int32_t> material;                  // of each particle
+  std::vector<std::int32_t> index_in_material;         // of each particle
   std::vector<std::int32_t> actuator;
   std::vector<double> volume;
 };

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/mpm/material_numbers.h"
+#include "costate/mpm/mechanism.h"
 #include "costate/mpm/number_text.h"
 
 namespace costate::mpm {
@@ -242,7 +243,9 @@ void check(const Model& model) {
       throw Error("collider \"" + c.name + "\" needs friction and band that are not negative");
   }
   names.clear();
-  if (model.bodies.size() > 64) throw Error("at most 64 bodies");
+  const std::vector<Collider> none;
+  const std::vector<Collider>& moved = model.mechanism ? model.mechanism->shapes() : none;
+  if (model.bodies.size() + moved.size() > 64) throw Error("at most 64 bodies");
   for (const Body& b : model.bodies) {
     check(b.shape);
     if (b.name.empty() || b.name.find('/') != std::string::npos)
@@ -255,6 +258,18 @@ void check(const Model& model) {
     bool heavy = b.mass > 0 && b.inertia[2] > 0;
     if (D == 3) heavy = heavy && b.inertia[0] > 0 && b.inertia[1] > 0;
     if (!heavy) throw Error("body \"" + b.name + "\" needs a positive mass and inertia");
+  }
+  for (const Collider& c : moved) {
+    check(c.shape);
+    if (!(c.friction >= 0) || !(c.band >= 0))
+      throw Error("collider \"" + c.name + "\" needs friction and band that are not negative");
+    if (c.contact == Contact::none || c.contact == Contact::sticky)
+      throw Error("collider \"" + c.name +
+                  "\" moves with a body: it needs slip, separate or coulomb contact");
+  }
+  if (model.mechanism) {
+    if (const std::string objection = model.mechanism->objection(D); !objection.empty())
+      throw Error(objection);
   }
   const Particles& p = model.particles;
   const std::int64_t n = particle_count(model);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,8 @@ struct Body {
   Vector velocity = {0, 0, 0}, angular_velocity = {0, 0, 0};
 };
 
+class Mechanism;  // mechanism.h
+
 struct Model {
   int dimension = 3;
   std::array<int, 3> nodes = {64, 64, 64};
@@ -130,7 +133,8 @@ struct Model {
   std::array<Wall, 6> walls = {};  // low x, high x, low y, high y, low z, high z
   std::vector<Collider> colliders = {};
   std::vector<Body> bodies = {};
-  int actuators = 0;           // size of the control "actuation"
+  std::shared_ptr<const Mechanism> mechanism = {};  // bodies that it moves, besides the free ones
+  int actuators = 0;                                // size of the control "actuation"
   double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-12 of the lightest particle
   double largest_courant = 1;  // a particle that moves further than so many cells in a step is an Error
 };

@@ -1,6 +1,7 @@
 #include "costate/mpm/system.h"
 
 #include "costate/mpm/law_table.h"
+#include "costate/mpm/mechanism.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
@@ -60,6 +61,11 @@ std::vector<Real> initial_state(const Model& model) {
       put(to.orientation, body.rotation.data() + 2, 1);
       put(to.angular_velocity, body.angular_velocity.data() + 2, 1);
     }
+  }
+  if (model.mechanism) {
+    const std::vector<double> more = model.mechanism->initial_state();
+    for (std::size_t i = 0; i < more.size(); ++i)
+      state[static_cast<std::size_t>(layout.mechanism_x) + i] = Real(more[i]);
   }
   return state;
 }

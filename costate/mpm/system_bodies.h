@@ -1,14 +1,16 @@
-// The free bodies of a MaterialPoints system: from the state to the stages of body_stage.h and back.
+// The bodies of a MaterialPoints system: from the state to the stages of body_stage.h and back. Free ones come first, then those of a mechanism.
 #pragma once
 
-#include "costate/mpm/system_stages.h"
+#include "costate/mpm/system_mechanism.h"
 
 namespace costate::mpm {
 
 template <class Real, int D, int kTaps>
 template <class S>
-void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<const Real> p,
-                                                 const GridInputs<S>& grid, BodyWork<S>& out) const {
+void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<const Real> u,
+                                                 Slice<const Real> p, const GridInputs<S>& grid,
+                                                 Scratch& s) const {
+  BodyWork<S>& out = body_work<S>(s);
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
   const auto vector = [&](std::int64_t at) {
     Vec3<S> r = Vec3<S>::zero();
@@ -34,6 +36,7 @@ void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<cons
     out.poses[b] = {orientation<D>(in.body.turn), in.body.c, in.body.V + in.dt * in.g, in.body.W,
                     number_at<Mode>(p, from.friction)};
   }
+  if (model_.mechanism) begin_mechanism(x, u, p, grid, s);
 }
 
 // Leaves the sums of the first look in `in` and the predicted velocities in `poses`.
@@ -48,7 +51,7 @@ void MaterialPoints<Real, D, kTaps>::look_at_bodies(Slice<const Real> grid, Slic
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     stage.look(pencil, grid, velocity, work.poses, work.parts.data() + static_cast<std::size_t>(i) * count);
   });
-  for (std::size_t b = 0; b < count; ++b) {
+  for (std::size_t b = 0; b < free_bodies(); ++b) {
     BodyInputs<S>& in = work.in[b];
     for (std::size_t i = 0; i < pencils; ++i) in.sums.add(work.parts[i * count + b]);
     BodyMotion<S> seen = in.body;
@@ -56,6 +59,7 @@ void MaterialPoints<Real, D, kTaps>::look_at_bodies(Slice<const Real> grid, Slic
     work.poses[b].V = seen.V;
     work.poses[b].W = seen.W;
   }
+  if (model_.mechanism) predict_mechanism<S>(s);
 }
 
 // Leaves what each body receives in the parts of the first pencil.
@@ -93,21 +97,8 @@ void MaterialPoints<Real, D, kTaps>::move_bodies(Slice<Real> y, Scratch& s) cons
     for (int a = 0; a < (D == 3 ? 3 : 1); ++a) put(to.angular_velocity + a, next.W[D == 3 ? a : 2]);
     for (int i = 0; i < (D == 3 ? 4 : 1); ++i) put(to.orientation + i, next.turn[i]);
   }
+  if (model_.mechanism) move_mechanism<Mode>(y, s);
 }
-
-namespace body_detail {
-
-inline Vec3<double> in_double(const auto& v) { return {double(v.x), double(v.y), double(v.z)}; }
-
-template <class Real>
-BodySums<double> in_double_sums(const BodySums<Real>& from) {
-  BodySums<double> to;
-  to.J = in_double(from.J), to.L = in_double(from.L);
-  for (int i = 0; i < 6; ++i) to.K[i] = double(from.K[i]), to.Kw[i] = double(from.Kw[i]);
-  return to;
-}
-
-}  // namespace body_detail
 
 // After look_at_bodies and push_bodies: takes grid_bar from after the bodies to before them, leaves the cotangents of the masses in the fourth numbers of
 // `before`, and assigns the bodies' part of bar.x.
@@ -115,7 +106,8 @@ template <class Real, int D, int kTaps>
 void MaterialPoints<Real, D, kTaps>::bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s,
                                                 const Cotangents<Real>& bar) const {
   const BodyStage<Values<Real>> stage(grid_, body_shapes_);
-  const std::size_t count = body_shapes_.size(), pencils = s.order.node_pencils().size();
+  const std::size_t count = body_shapes_.size(), free = free_bodies(),
+                    pencils = s.order.node_pencils().size();
   std::vector<BodyInputs<double>>& total = s.body_inputs_bar;
   std::vector<BodySums<double>>& sums_bar = s.body_sums_bar;
   const auto inputs = [&](std::size_t b, const BodySums<Real>& sums) {
@@ -126,7 +118,7 @@ void MaterialPoints<Real, D, kTaps>::bodies_vjp(const Inputs<Real>& in, const Re
     for (int i = 0; i < 4; ++i) r.body.turn[i] = double(from.body.turn[i]);
     r.n.mass = double(from.n.mass);
     for (int i = 0; i < 3; ++i) r.n.inertia[i] = double(from.n.inertia[i]);
-    r.sums = body_detail::in_double_sums(sums);
+    r.sums = body_detail::sums_as<double>(sums);
     r.g = body_detail::in_double(from.g), r.dt = double(from.dt);
     return r;
   };
@@ -164,7 +156,7 @@ void MaterialPoints<Real, D, kTaps>::bodies_vjp(const Inputs<Real>& in, const Re
   };
 
   // move
-  for (std::size_t b = 0; b < count; ++b) {
+  for (std::size_t b = 0; b < free; ++b) {
     const Layout::BodyPlaces& from = layout_.bodies[b];
     BodyMotion<double> out_bar;
     out_bar.c = out_bar.V = out_bar.W = Vec3<double>::zero();
@@ -180,13 +172,22 @@ void MaterialPoints<Real, D, kTaps>::bodies_vjp(const Inputs<Real>& in, const Re
                         [](const auto& at) { return move<D>(at.body, at.n, at.sums, at.g, at.dt); });
     sums_bar[b] = total[b].sums;
   }
+  const Mechanism* mechanism = model_.mechanism.get();
+  if (mechanism) {
+    for (std::size_t i = 0; i < count - free; ++i)
+      s.mechanism.sums[i] = body_detail::sums_as<double>(s.bodies.parts[free + i]);
+    for (std::size_t i = 0; i < s.mechanism_bar.y.size(); ++i)
+      s.mechanism_bar.y[i] = double(y_bar[layout_.mechanism_x + std::int64_t(i)]);
+    mechanism->move_vjp(s.mechanism.sums.data(), s.mechanism_bar.y.data(), bar.p != nullptr,
+                        sums_bar.data() + free, *s.mechanism_work);
+  }
   // push, at the predicted velocities
   clear_bars();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     stage.push_vjp(pencil, s.grid.data(), s.bodies.poses, s.before.data(), s.grid_bar.data(), sums_bar,
                    s.body_bars.data() + static_cast<std::size_t>(i) * count);
   });
-  for (std::size_t b = 0; b < count; ++b) {
+  for (std::size_t b = 0; b < free; ++b) {
     const Pose<double> pose = sum_bars(b);
     add_pose(b, pose, total[b]);
     // predict
@@ -204,12 +205,21 @@ void MaterialPoints<Real, D, kTaps>::bodies_vjp(const Inputs<Real>& in, const Re
     s.bodies.poses[b].V = s.bodies.in[b].body.V + s.bodies.in[b].dt * s.bodies.in[b].g;
     s.bodies.poses[b].W = s.bodies.in[b].body.W;
   }
+  if (mechanism) {
+    for (std::size_t i = 0; i < count - free; ++i) {
+      s.mechanism_bar.poses[i] = sum_bars(free + i);
+      s.bodies.poses[free + i] = body_detail::pose_as<Real>(s.mechanism.first[i]);
+    }
+    mechanism->predict_vjp(s.mechanism_bar.poses.data(), sums_bar.data() + free, *s.mechanism_work);
+  }
   clear_bars();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     stage.look_vjp(pencil, s.grid.data(), s.bodies.poses, s.before.data(), s.grid_bar.data(), sums_bar,
                    s.body_bars.data() + static_cast<std::size_t>(i) * count);
   });
-  for (std::size_t b = 0; b < count; ++b) {
+  for (std::size_t i = 0; i < count - free; ++i) s.mechanism_bar.poses[i] = sum_bars(free + i);
+  if (mechanism) mechanism_begin_vjp(s, bar);
+  for (std::size_t b = 0; b < free; ++b) {
     const Pose<double> pose = sum_bars(b);
     add_pose(b, pose, total[b]);
     BodyInputs<double>& t = total[b];

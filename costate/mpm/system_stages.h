@@ -1,8 +1,8 @@
 // The System of system.h as a class: what it knows, the scratch of a step, and how its stages walk over pencils. The stages themselves:
 //
 //   system_setup.h    from a model, and its errors          system_inputs.h   colliders' poses, materials' numbers, and their cotangents
-//   system_step.h     a step, with or without tangents      system_bodies.h   free bodies
-//   system_vjp.h      its transpose
+//   system_step.h     a step, with or without tangents      system_bodies.h   bodies, and free ones
+//   system_vjp.h      its transpose                         system_mechanism.h   bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "costate/core/parallel.h"
 #include "costate/mpm/body_stage.h"
 #include "costate/mpm/grid_velocity.h"
+#include "costate/mpm/mechanism.h"
 #include "costate/mpm/particle_stage.h"
 #include "costate/mpm/particle_transpose.h"
 #include "costate/mpm/system.h"
@@ -49,6 +50,19 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<S>> poses;      // with the velocities that the nodes see
     std::vector<BodySums<S>> parts;  // node pencils x bodies
   };
+  // What a mechanism reads and writes, in its own order.
+  template <class T>
+  struct MechanismWork {
+    std::vector<T> x, u, p, y;
+    std::vector<Pose<T>> poses, first;  // that the nodes see; that they saw at the first look
+    std::vector<BodySums<T>> sums;
+    void resize(const Signature& own, std::size_t shapes) {
+      x.resize(static_cast<std::size_t>(own.states())), y.resize(x.size());
+      u.resize(static_cast<std::size_t>(own.controls()));
+      p.resize(static_cast<std::size_t>(own.parameters()));
+      poses.resize(shapes), first.resize(shapes), sums.resize(shapes);
+    }
+  };
   struct Scratch : Workspace {
     explicit Scratch(const MaterialPoints& system);
     ParticleOrder order;
@@ -62,6 +76,9 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<double>> body_bars;  // node pencils x bodies
     std::vector<BodyInputs<double>> body_inputs_bar;
     std::vector<BodySums<double>> body_sums_bar;
+    MechanismWork<double> mechanism, mechanism_bar;
+    MechanismWork<Dual<double>> mechanism_tangents;
+    std::unique_ptr<Workspace> mechanism_work;
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
@@ -75,6 +92,13 @@ class MaterialPoints final : public System<Real> {
       return s.body_tangents;
     else
       return s.bodies;
+  }
+  template <class S>
+  static auto& mechanism_work(Scratch& s) {
+    if constexpr (is_dual<S>)
+      return s.mechanism_tangents;
+    else
+      return s.mechanism;
   }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
@@ -177,10 +201,10 @@ class MaterialPoints final : public System<Real> {
   void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
-  // --- free bodies -----------------------------------------------------------------------------------------------------
+  // --- bodies ----------------------------------------------------------------------------------------------------------
   template <class S>
-  void read_bodies(Slice<const Real> x, Slice<const Real> p, const GridInputs<S>& grid,
-                   BodyWork<S>& out) const;
+  void read_bodies(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p, const GridInputs<S>& grid,
+                   Scratch& s) const;
   template <class Mode>
   void look_at_bodies(Slice<const Real> grid, Slice<const Real> velocity, Scratch& s) const;
   template <class Mode>
@@ -189,6 +213,15 @@ class MaterialPoints final : public System<Real> {
   void move_bodies(Slice<Real> y, Scratch& s) const;
   void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
 
+  template <class S>
+  void begin_mechanism(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p,
+                       const GridInputs<S>& grid, Scratch& s) const;
+  template <class S>
+  void predict_mechanism(Scratch& s) const;
+  template <class Mode>
+  void move_mechanism(Slice<Real> y, Scratch& s) const;
+  void mechanism_begin_vjp(Scratch& s, const Cotangents<Real>& bar) const;
+
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
   [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
                                    Real dt) const;
@@ -196,6 +229,8 @@ class MaterialPoints final : public System<Real> {
   std::int64_t particle_sum_count() const {
     return 1 + model_.actuators + std::int64_t(model_.materials.size()) * kLargestParameterCount;
   }
+
+  std::size_t free_bodies() const { return model_.bodies.size(); }
 
   Model model_;
   Layout layout_;

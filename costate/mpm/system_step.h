@@ -21,7 +21,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   }
   const Slice<const Real> grid_in{grid.v, grid.d};
   Slice<Real> velocity = grid;
-  if (!model_.bodies.empty()) {
+  if (!body_shapes_.empty()) {
     s.velocity.reserve(grid_.size);
     velocity.v = s.velocity.data();
     if constexpr (Mode::kTangent) {
@@ -50,8 +50,8 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, grid_inputs);
   for_node_pencils(
       s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, velocity); });
-  if (!model_.bodies.empty()) {
-    read_bodies(x, p, grid_inputs, body_work<typename Mode::Number>(s));
+  if (!body_shapes_.empty()) {
+    read_bodies(x, u, p, grid_inputs, s);
     look_at_bodies<Mode>(grid_in, {velocity.v, velocity.d}, s);
     push_bodies<Mode>(grid_in, velocity, s);
     move_bodies<Mode>(next, s);

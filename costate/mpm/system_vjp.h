@@ -32,7 +32,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
     on_grid.update(pencil, {grid.v, nullptr}, velocity);
   });
-  if (!model_.bodies.empty()) {
+  if (!body_shapes_.empty()) {
     s.before.reserve(grid_.size);
     for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t) {
       for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
@@ -40,7 +40,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
                     static_cast<std::size_t>(size) * sizeof(Real));
       });
     });
-    read_bodies(x, p, s.grid_inputs, s.bodies);
+    read_bodies(x, u, p, s.grid_inputs, s);
     look_at_bodies<Mode>({grid.v, nullptr}, {velocity.v, nullptr}, s);
     push_bodies<Mode>({grid.v, nullptr}, velocity, s);
   }
@@ -49,7 +49,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   clear(grid_bar, s);
   for_pencils_by_colour(
       s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
-  if (!model_.bodies.empty()) bodies_vjp(in, y_bar, s, bar);
+  if (!body_shapes_.empty()) bodies_vjp(in, y_bar, s, bar);
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
@@ -60,7 +60,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
                   0.0};
     }
     on_grid.update_vjp(pencil, grid.v, grid_bar.v, sums, poses);
-    if (model_.bodies.empty()) return;
+    if (body_shapes_.empty()) return;
     for_columns(pencil, [&](std::int64_t place, std::int64_t size) {
       for (std::int64_t n = place + 3; n < place + size; n += 4) grid_bar.v[n] += s.before.data()[n];
     });

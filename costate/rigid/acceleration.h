@@ -4,7 +4,7 @@
 //   M(q) a          = tau + J' f(J a - aref)                                                            constraints.h
 //
 // B is what an integrator treats implicitly (0 for RK4): the damping of the joints, and for implicitfast the slopes d tau / d v of the
-// actuators too.
+// actuators and of lone bodies' gyroscopic forces too (gyroscopic.h; the only ones that are not symmetric).
 // Transpose. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent of tau, and -lambda through the transpose of
 // tau = RNEA(q, v, a) gives q, v and every inertia and frame; B_bar = -h lambda a', h_bar = -<lambda, B a>.
 // With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent
@@ -21,6 +21,7 @@
 #include "costate/rigid/crba.h"
 #include "costate/rigid/fluid.h"
 #include "costate/rigid/gravity_compensation.h"
+#include "costate/rigid/gyroscopic.h"
 #include "costate/rigid/integrate.h"
 
 namespace costate::rigid {
@@ -79,7 +80,36 @@ COSTATE_INLINE S actuator_slope(const TreeActuator& actuator, const S* p, const 
   return select((s.raw > range[0]) & (s.raw < range[1]), slope, S(0));
 }
 
-// M + h B in d.M.
+// Of all actuators of a joint, which may be limited together: 1 where they are not at the limit. Needs their forces in d.tau_act.
+template <class S>
+COSTATE_INLINE S within_joint_limit(const Tree& tree, const TreeActuator& actuator, const S* p,
+                                    const Data<S>& d) {
+  if (actuator.kind != TreeActuator::Kind::scalar_joint) return S(1);
+  const TreeJoint& joint = tree.joints[static_cast<std::size_t>(actuator.target)];
+  if (joint.p.actuator_force_range < 0) return S(1);
+  const S* range = p + joint.p.actuator_force_range;
+  const S& force = d.tau_act[static_cast<std::size_t>(joint.dof)];
+  return select((force > range[0]) & (force < range[1]), S(1), S(0));
+}
+
+// <lambda, J' J a> of a tendon, as far as the pattern of the mass matrix holds J' J; adds `scale` times its derivative by J to J_bar.
+template <class S>
+S tendon_product(const TreeTendon& tendon, const S* lambda, const S* a, const S& scale, Data<S>& d) {
+  const S* J = d.tendon_J.data() + tendon.jacobian;
+  S* J_bar = d.tendon_J_bar.data() + tendon.jacobian;
+  S sum(0);
+  for (const auto& pair : tendon.pairs) {
+    const int i = tendon.dof[static_cast<std::size_t>(pair.first)],
+              j = tendon.dof[static_cast<std::size_t>(pair.second)];
+    const S product = i == j ? lambda[i] * a[i] : lambda[i] * a[j] + lambda[j] * a[i];
+    sum += J[pair.first] * J[pair.second] * product;
+    J_bar[pair.first] += scale * J[pair.second] * product;
+    J_bar[pair.second] += scale * J[pair.first] * product;
+  }
+  return sum;
+}
+
+// M + h B in d.M. Where a tendon pulls on several branches, M has no place for what they share, and B goes without it.
 template <class S>
 void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn<S>& in, Data<S>& d) {
   if (implicit == Implicit::none) return;
@@ -103,7 +133,8 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     const TreeActuator& actuator = tree.actuators[i];
     if (!(actuator.affine_bias || actuator.affine_gain)) continue;
     const ActuatorState<S> s = actuate(tree, actuator, int(i), p, in.q, in.v, in.act, in.u, d);
-    const S gear = p[actuator.p.gear], b = h * gear * gear * actuator_slope(actuator, p, s);
+    const S gear = p[actuator.p.gear],
+            b = h * gear * gear * within_joint_limit(tree, actuator, p, d) * actuator_slope(actuator, p, s);
     if (actuator.kind == TreeActuator::Kind::scalar_joint) {
       d.M[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(actuator.dof)].row)] -= b;
     } else if (actuator.kind == TreeActuator::Kind::tendon) {
@@ -136,6 +167,7 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   factor(tree.dofs, d.M.data(), d.inverse_D.data());
   std::copy(d.tau.begin(), d.tau.end(), d.qacc.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
+  add_gyroscopic<S>(tree, p, in.v, d, d.qacc.data());
   if (cons.rows == 0) return;
   std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
   if (!c.in_play) return;
@@ -148,6 +180,7 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   }
   multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());  // tau + J' f, without the forces' rounding
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), c.Ma.data());
+  add_gyroscopic<S>(tree, p, in.v, d, c.Ma.data());
   for (std::size_t i = 0; i < c.a.size(); ++i) d.qacc[i] = select(c.worlds, c.Ma[i], d.qacc[i]);
 }
 
@@ -171,15 +204,10 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   if (implicit == Implicit::damping_and_actuators) {
     for (const TreeTendon& tendon : tree.tendons) {
       if (!tree.dampers) break;
-      const S b = p[tendon.p.damping], pull = tendon_velocity<S>(tendon, d, lambda),
-              rate = tendon_velocity<S>(tendon, d, d.qacc.data());
-      h_bar -= b * pull * rate;
-      if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * pull * rate;
-      for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
-        const int dof = tendon.dof[k];
-        d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] -=
-            h * b * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
-      }
+      const S b = p[tendon.p.damping],
+              product = tendon_product<S>(tendon, lambda, d.qacc.data(), -(h * b), d);
+      h_bar -= b * product;
+      if (wanted(tendon.p.damping)) p_bar[tendon.p.damping] -= h * product;
     }
     for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
       const TreeActuator& actuator = tree.actuators[i];
@@ -192,16 +220,10 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
       S bar;  // of -h gear^2 slope, sign inside
       if (on_tendon) {
         const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
-        const S pull = tendon_velocity<S>(tendon, d, lambda),
-                rate = tendon_velocity<S>(tendon, d, d.qacc.data());
-        bar = pull * rate;
-        for (std::size_t k = 0; k < tendon.dof.size(); ++k) {
-          const int dof = tendon.dof[k];
-          d.tendon_J_bar[static_cast<std::size_t>(tendon.jacobian) + k] +=
-              h * gear * gear * slope * (lambda[dof] * rate + d.qacc[static_cast<std::size_t>(dof)] * pull);
-        }
+        bar = tendon_product<S>(tendon, lambda, d.qacc.data(), h * gear * gear * slope, d);
       } else {
-        bar = lambda[actuator.dof] * d.qacc[static_cast<std::size_t>(actuator.dof)];
+        bar = within_joint_limit(tree, actuator, p, d) * lambda[actuator.dof] *
+              d.qacc[static_cast<std::size_t>(actuator.dof)];
       }
       h_bar += gear * gear * slope * bar;
       if (wanted(actuator.p.gear)) p_bar[actuator.p.gear] += S(2) * h * gear * slope * bar;
@@ -294,6 +316,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
                                const StateIn<S>& in, const S* act_dot_bar, const Wanted& wanted,
                                const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
   const bool constrained = cons.rows > 0 && c.in_play;
+  add_gyroscopic_transposed<S>(tree, p, in.v, d, d.lambda.data());
   const S *lambda = d.lambda.data(),
           *a = d.qacc.data();  // cotangent of tau; acceleration of the equation it belongs to
   if (constrained) {
@@ -321,8 +344,13 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
       bar.p[joint.p.armature] -= lambda[i] * a[i];
   }
+  if (tree.joint_force_limits) {
+    std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
+    actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
+  }
   // The implicit part belongs to mu and a', which are lambda and a where nothing constrains.
   add_implicit_vjp(tree, implicit, p, in, static_cast<const S*>(d.lambda.data()), wanted, bar.p, d);
+  gyroscopic_vjp<S>(tree, p, in.v, d.lambda.data(), d.qacc.data(), wanted, bar.q, bar.v, bar.p, d);
   if (tree.gravcomp) gravity_compensation_vjp(tree, p, wanted, bar.p, d);
   if (tree.fluid) fluid_forces_vjp(tree, p, wanted, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, in.q, in.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
@@ -335,8 +363,6 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   const S* tau_act_bar = lambda;
   if (tree.joint_force_limits) {
     std::copy(lambda, lambda + tree.nv, d.tau_act_bar.begin());
-    std::fill(d.tau_act.begin(), d.tau_act.end(), S(0));
-    actuation(tree, p, in.q, in.v, in.act, in.u, d.tau_act.data(), d);
     for (const TreeJoint& joint : tree.joints) {
       if (joint.p.actuator_force_range < 0) continue;
       S* range_bar = wanted(joint.p.actuator_force_range) ? bar.p + joint.p.actuator_force_range : nullptr;

@@ -102,19 +102,22 @@ MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
   if (area > 0) middle = middle / area;
 
   MassProperties p;
+  double volume = 0;
   for (const auto& f : faces) {
     const Vec3<double> a = corner(f, 0) - middle, b = corner(f, 1) - middle, c = corner(f, 2) - middle;
     const double v = tetrahedron(a, b, c, count_inward);
-    p.mass += v;
+    volume += v;
     p.center += v / 4 * (a + b + c);
   }
-  if (!(std::abs(p.mass) > 0)) return {};
-  p.center = middle + p.center / p.mass;
+  if (!(std::abs(volume) > 0)) return {};
+  p.center = middle + p.center / volume;
 
+  // Tetrahedra from the centre, for the volume too: that of an open surface depends on where they start, and MuJoCo's start there.
   Sym3<double> second{0, 0, 0, 0, 0, 0};  // int x x' dV about the centre
   for (const auto& f : faces) {
     const Vec3<double> a = corner(f, 0) - p.center, b = corner(f, 1) - p.center, c = corner(f, 2) - p.center;
     const double v = tetrahedron(a, b, c, count_inward);
+    p.mass += v;
     second += v / 20 * (outer(a) + outer(b) + outer(c) + outer(a + b + c));
   }
   const double t = trace(second);

@@ -2,7 +2,7 @@
 // the geoms that show it take up the difference in their frames. Its convex hull is what collides.
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 #include "costate/rigid/compile_hull.h"
 #include "costate/rigid/compile_inertia.h"
@@ -27,16 +27,15 @@ void check_faces(const MeshSpec& s, const std::string& who) {
   }
 }
 
-// Every edge has one face on each side, and they agree about which side is out.
-bool is_closed(const std::vector<std::array<int, 3>>& faces) {
-  std::map<std::pair<int, int>, int> count;
+// Neighbours agree about which side is out: no edge is gone along twice in the same direction.
+bool is_oriented(const std::vector<std::array<int, 3>>& faces) {
+  std::set<std::pair<int, int>> edges;
   for (const auto& f : faces) {
-    for (std::size_t k = 0; k < 3; ++k) ++count[{f[k], f[(k + 1) % 3]}];
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (!edges.insert({f[k], f[(k + 1) % 3]}).second) return false;
+    }
   }
-  return std::all_of(count.begin(), count.end(), [&](const auto& entry) {
-    const auto back = count.find({entry.first.second, entry.first.first});
-    return entry.second == 1 && back != count.end();
-  });
+  return true;
 }
 
 // The aligned frame: columns of the principal axes, largest moment first, right handed.
@@ -81,8 +80,9 @@ CompiledMesh compile_mesh(const MeshSpec& s, bool collides, bool gives_mass, Mes
     }
   }
   const std::vector<std::array<int, 3>>& faces = s.faces.empty() ? hull : s.faces;
-  if (s.inertia == MeshInertia::exact && !is_closed(faces))
-    fail(who, "its surface is not closed, so it has no exact inertia", s.where, "use inertia=\"convex\"");
+  if (s.inertia == MeshInertia::exact && !is_oriented(faces))
+    fail(who, "its faces disagree about which side is out, so it has no exact inertia", s.where,
+         "use inertia=\"convex\"");
   const MassProperties solid = s.inertia == MeshInertia::shell
                                    ? shell_of(s.vertices, faces)
                                    : solid_of(s.vertices, s.inertia == MeshInertia::convex ? hull : faces,
@@ -118,6 +118,41 @@ CompiledMesh compile_mesh(const MeshSpec& s, bool collides, bool gives_mass, Mes
   }
   mesh.hull_faces = std::move(hull);
   return compiled;
+}
+
+FittedShape fit_shape(GeomType type, const CompiledMesh& compiled, const Mesh& mesh, bool around_box) {
+  Double3 low = mesh.vertices.front(), high = low, half;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const Double3& v : mesh.vertices) {
+      low[i] = std::min(low[i], v[i]);
+      high[i] = std::max(high[i], v[i]);
+    }
+  }
+  if (around_box) {
+    for (std::size_t i = 0; i < 3; ++i) half[i] = (high[i] - low[i]) / 2;
+  } else {  // of the box with the same mass and principal moments
+    const double moments[3] = {compiled.inertia.xx, compiled.inertia.yy, compiled.inertia.zz};
+    const double sum = moments[0] + moments[1] + moments[2];
+    for (std::size_t i = 0; i < 3; ++i)
+      half[i] = 0.5 * std::sqrt(std::max(0.0, 6 * (sum - 2 * moments[i]) / compiled.volume));
+  }
+  FittedShape fit{{0, 0, 0}, half};
+  if (around_box) fit.center = {(high[0] + low[0]) / 2, (high[1] + low[1]) / 2, (high[2] + low[2]) / 2};
+  const double radius = around_box ? std::max(half[0], half[1]) : (half[0] + half[1]) / 2;
+  switch (type) {
+    case GeomType::sphere:
+      fit.size = {around_box ? std::max(radius, half[2]) : (half[0] + half[1] + half[2]) / 3, 0, 0};
+      break;
+    case GeomType::cylinder:
+      fit.size = {radius, half[2], 0};
+      break;
+    case GeomType::capsule:
+      fit.size = {radius, around_box ? half[2] - radius : std::max(0.0, half[2] - radius / 2), 0};
+      break;
+    default:
+      break;
+  }
+  return fit;
 }
 
 void compile_assets(Compilation& c, std::vector<CompiledMesh>& meshes) {

@@ -60,6 +60,12 @@ struct CompiledMesh {
   double volume = 0;
   Sym3<double> inertia;  // of density 1, in the aligned frame
 };
+// The shape of another type that is fitted to a mesh: around its box, or with its mass and inertia.
+struct FittedShape {
+  Vector center;  // in the frame of the aligned mesh
+  Double3 size;
+};
+FittedShape fit_shape(GeomType type, const CompiledMesh& compiled, const Mesh& mesh, bool around_box);
 CompiledMesh compile_mesh(const MeshSpec& spec, bool collides, bool gives_mass, Mesh& mesh);
 void compile_assets(Compilation& c, std::vector<CompiledMesh>& meshes);
 

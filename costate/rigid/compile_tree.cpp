@@ -89,14 +89,29 @@ void add_geom(Compilation& c, const GeomSpec& s, int body, const std::vector<Com
   g.size = s.size;
   Vector pos = s.pos;
   Rotation quat = unit(s.quat, who, s.where);
+  if (s.fromto && !s.mesh.empty()) fail(who, "fromto does not go with a mesh", s.where);
   if (s.fromto) resolve_fromto(s.type, *s.fromto, who, s.where, g.size, pos, quat);
+  if (s.type == GeomType::mesh && s.mesh.empty()) fail(who, "a geom of type mesh needs a mesh", s.where);
+  if (!s.mesh.empty()) {
+    const int index = c.meshes.find(s.mesh, who, s.where);
+    const CompiledMesh& mesh = meshes[std::size_t(index)];
+    Vector center = mesh.pos;
+    if (s.type == GeomType::mesh) {
+      g.mesh = index;
+    } else {
+      if (s.type == GeomType::plane || s.type == GeomType::heightfield)
+        fail(who, "a plane or height field is not fitted to a mesh", s.where);
+      if (!(mesh.volume > 0)) fail(who, "its mesh has no volume to fit a shape to", s.where);
+      const FittedShape fit =
+          fit_shape(s.type, mesh, c.model.meshes[std::size_t(index)], c.spec.compiler.fit_box);
+      for (std::size_t i = 0; i < 3; ++i) g.size[i] = s.fit_scale * fit.size[i];
+      center += rotate(mesh.quat, fit.center);
+    }
+    pos += rotate(quat, center);
+    quat = quat * mesh.quat;
+  }
   check_size(s, g.size, who);
   if (s.type == GeomType::mesh) {
-    if (s.mesh.empty()) fail(who, "a geom of type mesh needs a mesh", s.where);
-    g.mesh = c.meshes.find(s.mesh, who, s.where);
-    const CompiledMesh& mesh = meshes[std::size_t(g.mesh)];
-    pos += rotate(quat, mesh.pos);
-    quat = quat * mesh.quat;
     for (const Double3& v : c.model.meshes[std::size_t(g.mesh)].vertices) {
       for (std::size_t i = 0; i < 3; ++i) g.size[i] = std::max(g.size[i], std::abs(v[i]));
     }

@@ -61,29 +61,34 @@ void factor(const std::vector<TreeDof>& dofs, S* M, S* inverse_D) {
   }
 }
 
-// x <- (L' D L)^-1 x
+// x <- (L' D L)^-1 x for the n dofs from `begin`, whose ancestors are all among them; x holds theirs.
 template <class S>
-void solve_factored(const std::vector<TreeDof>& dofs, const S* L, const S* inverse_D, S* x) {
-  for (int k = int(dofs.size()) - 1; k >= 0; --k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+void solve_factored_block(const std::vector<TreeDof>& dofs, int begin, int n, const S* L, const S* inverse_D,
+                          S* x) {
+  for (int k = n - 1; k >= 0; --k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(begin + k)];
     int ancestor = dof.parent;
     const S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
-      x[ancestor] -= L[dof.row + t] * value;
+      x[ancestor - begin] -= L[dof.row + t] * value;
       ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
     }
-    x[k] = inverse_D[k] * value;
+    x[k] = inverse_D[begin + k] * value;
   }
-  for (int k = 0; k < int(dofs.size()); ++k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+  for (int k = 0; k < n; ++k) {
+    const TreeDof& dof = dofs[static_cast<std::size_t>(begin + k)];
     int ancestor = dof.parent;
     S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
-      value -= L[dof.row + t] * x[ancestor];
+      value -= L[dof.row + t] * x[ancestor - begin];
       ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
     }
     x[k] = value;
   }
+}
+template <class S>
+void solve_factored(const std::vector<TreeDof>& dofs, const S* L, const S* inverse_D, S* x) {
+  solve_factored_block(dofs, 0, int(dofs.size()), L, inverse_D, x);
 }
 
 // y = M x, with M as crba leaves it.

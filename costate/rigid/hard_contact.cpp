@@ -179,8 +179,6 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
         w, l, [&](const auto& at) { return lane_case(at.play, l) > 0 && normal_moves<S>(w, at, l); },
         w.problem, w.members);
     if (w.members.empty()) continue;
-    const bool alone = w.members.size() == 1;
-    w.problem.ridge = ridge_of<S>(alone);
     w.solver.solve(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[Index(w.members[m])];
@@ -192,7 +190,7 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
       }
       if (!tape) continue;
       const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
-                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (alone ? kAlone : 0);
+                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (w.problem.ridge > 0 ? kRidged : 0);
       S& record = tape[cons.rows + cons.pairs[Index(at.pair)].point + at.slot];
       set_lane(record, l, typename Lists<S>::T(double(kind)));
     }
@@ -240,7 +238,7 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
   listed_points(tree, cons, p, q, static_cast<const Data<S>&>(d), c.contact);
   assemble(tree, cons, p, q, v, static_cast<const Data<S>&>(d), c, w);
   for (int k = 0; k < tree.nv; ++k) w.v_next[Index(k)] = v[k] + h * d.qacc[Index(k)];
-  w.any_bounce = false;
+  w.any_bounce = work.contradicts = false;
   std::fill(w.change.begin(), w.change.end(), S(0));
   for (auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
@@ -250,7 +248,8 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
       at.play = select(has, at.play - number, at.play);
       return has;
     };
-    at.alone = take(kAlone);
+    at.ridged = take(kRidged);
+    work.contradicts |= any(at.ridged);
     at.recovers = take(kRecovers);
     at.bounces = take(kBounces);
     w.any_bounce |= any(at.bounces);

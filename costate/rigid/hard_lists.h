@@ -17,10 +17,10 @@ struct HardWork<S>::Lists {
   // A point that some world of the pack has; first of its rows among those of all.
   struct Point {
     int pair, slot, row, rows;
-    S gap, e, target, theta, meets;      // meets: u
-    S weight;                            // of both bodies, inverse
-    S play;                              // 1 in the worlds that have it, else 0; in the transpose its mode
-    mask_t<S> bounces, recovers, alone;  // alone: its world has no other near
+    S gap, e, target, theta, meets;       // meets: u
+    S weight;                             // of both bodies, inverse
+    S play;                               // 1 in the worlds that have it, else 0; in the transpose its mode
+    mask_t<S> bounces, recovers, ridged;  // ridged: the laws of its world contradict each other
   };
   std::vector<Point> points;
   int rows = 0;
@@ -47,7 +47,7 @@ template <class S>
 using HardLists = typename HardWork<S>::Lists;
 
 // What the tape says of a point, added to its mode.
-inline constexpr int kBounces = 4, kRecovers = 8, kAlone = 16;
+inline constexpr int kBounces = 4, kRecovers = 8, kRidged = 16;
 
 // One world of a pack.
 template <class S>
@@ -132,6 +132,7 @@ void gather(const HardLists<S>& w, int l, const TakesPart& takes_part,
     members.push_back(int(k));
   }
   problem.make_room();
+  problem.rounding = sizeof(value_t<S>) == 8 ? 1e-16 : 1e-8;
   const auto all = std::size_t(w.rows);
   for (std::size_t m = 0; m < members.size(); ++m) {
     const auto& at = w.points[std::size_t(members[m])];
@@ -148,13 +149,6 @@ void gather(const HardLists<S>& w, int l, const TakesPart& takes_part,
       }
     }
   }
-}
-
-// How far the laws may be off (hard_law.h).
-template <class S>
-double ridge_of(bool alone) {
-  const bool fine = sizeof(value_t<S>) == 8;
-  return alone ? (fine ? 1e-13 : 1e-7) : (fine ? 1e-8 : 1e-4);
 }
 
 }  // namespace costate::rigid

@@ -23,14 +23,13 @@ void refuse_unsupported(const Model& model) {
                    {},
                    "leave out fluidshape"});
   }
-  for (const Body& b : model.bodies) {
-    if (b.mocap) throw Error("body \"" + b.name + "\": mocap bodies are not simulated");
-  }
   if (!model.options.actuation && model.na > 0)
     throw Error("actuation is switched off, but actuators have activations: remove them");
   for (const Joint& j : model.joints) {
-    if (j.actuator_gravcomp)
-      throw Error("joint \"" + j.name + "\": gravity compensation as an actuator's force is not simulated");
+    // Without a limit it makes no difference whose force it is.
+    if (j.actuator_gravcomp && j.actuator_force_limited)
+      throw Error("joint \"" + j.name +
+                  "\": gravity compensation as a part of its limited actuator force is not simulated");
   }
   for (const Actuator& a : model.actuators) {
     if (a.transmission == TransmissionType::joint_in_parent) {
@@ -46,6 +45,21 @@ void refuse_unsupported(const Model& model) {
     if (t.actuator_force_limited)
       throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
   }
+}
+
+// Free joints of bodies behind which nothing moves or weighs.
+std::vector<int> lone_free_joints(const Model& model) {
+  std::vector<int> lone;
+  for (std::size_t j = 0; j < model.joints.size(); ++j) {
+    const Joint& joint = model.joints[j];
+    bool alone = joint.type == JointType::free;
+    for (std::size_t b = 0; alone && b < model.bodies.size(); ++b) {
+      const Body& other = model.bodies[b];
+      if (int(b) != joint.body && other.root == joint.body) alone = other.mass == 0 && other.joints == 0;
+    }
+    if (alone) lone.push_back(int(j));
+  }
+  return lone;
 }
 
 }  // namespace
@@ -85,19 +99,13 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       break;
     case Integrator::implicitfast:
       s.implicit = Implicit::damping_and_actuators;
+      if (!s.hard()) s.tree.spinning = lone_free_joints(model);
       if (has_fluid(model))
         throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
       if (s.hard() && s.tree.spatial_tendons)
         throw Error({"implicitfast does not support spatial tendons together with hard contact",
                      {},
                      "use Euler, or another contact model"});
-      for (const TreeTendon& t : s.tree.tendons) {
-        if (!t.one_branch) {
-          throw Error({"implicitfast does not support tendons that pull on several branches",
-                       {},
-                       "use Euler or RK4"});
-        }
-      }
       for (const TreeActuator& a : s.tree.actuators) {
         const bool supported =
             a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;

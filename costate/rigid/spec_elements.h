@@ -61,7 +61,8 @@ struct GeomSpec {
   std::optional<Double6> fromto = {};  // ends of a capsule, cylinder, box or ellipsoid
   std::optional<double> mass = {};     // unset: from the density
   double density = 1000;
-  std::string mesh = {}, hfield = {};
+  std::string mesh = {}, hfield = {};  // a mesh with another type than mesh: that shape is fitted to it
+  double fit_scale = 1;
   int contype = 1, conaffinity = 1, condim = 3, priority = 0, group = 0;
   Double3 friction{1, 0.005, 0.0001};  // sliding, torsional, rolling
   double solmix = 1;
@@ -212,6 +213,7 @@ struct CompilerSpec {
   std::array<int, 2> inertia_group_range{0, 5};
   bool autolimits = true;
   bool balance_inertia = false;
+  bool fit_box = false;  // shapes fitted to meshes contain their box, instead of having their inertia
   double bound_mass = 0, bound_inertia = 0;
   double set_total_mass = -1;  // > 0: all masses and inertias are scaled to it
 };

@@ -246,10 +246,7 @@ Tree make_tree(const Model& model, ParameterMap map) {
       for (std::size_t b = 0; b < r.dof.size(); ++b) {
         if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
         const int entry = mass_entry(t, r.dof[a], r.dof[b]);
-        if (entry >= 0)
-          r.pairs.push_back({int(a), int(b), entry});
-        else
-          r.one_branch = false;
+        if (entry >= 0) r.pairs.push_back({int(a), int(b), entry});
       }
     }
     t.tendons.push_back(std::move(r));

@@ -70,8 +70,7 @@ struct TreeTendon {
   struct Pair {
     int first, second, entry;  // positions in `dof`; where their product lies in the mass matrix
   };
-  std::vector<Pair> pairs;
-  bool one_branch = true;  // every pair has its place there
+  std::vector<Pair> pairs;  // those on one branch: others have no place there
   TendonParameters p;
 };
 
@@ -101,6 +100,8 @@ struct Tree {
   int tendon_entries = 0;  // of all Jacobians
   bool spatial_tendons = false;
   std::vector<double> qpos_spring;
+  std::vector<int>
+      spinning;  // free joints whose gyroscopic force the integrator treats implicitly (gyroscopic.h)
   std::vector<int> sliders;  // bodies that only slide along their own axes (inverse_weights.h)
   bool springs = true, dampers = true;
   bool body_actuators = false;      // some actuator acts on a site

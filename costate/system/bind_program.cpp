@@ -1,6 +1,7 @@
 #include "costate/system/bind_program.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "costate/ad/parse.h"
 #include "costate/ad/record.h"
@@ -179,8 +180,7 @@ Signature with_time_step(Signature signature, const Scheme& scheme, bool timed) 
     signature.parameter("dt", dt, "s");
     if (timed) signature.parameter("t0", 0.0, "s");
   };
-  if (const auto* method = std::get_if<EulerStep>(&scheme)) add(method->dt);
-  if (const auto* method = std::get_if<Rk4Step>(&scheme)) add(method->dt);
+  if (!std::holds_alternative<NextState>(scheme)) add(coefficients(scheme).dt);
   return signature;
 }
 
@@ -192,7 +192,7 @@ Program bind_step(const Signature& signature, const Program& source, const Schem
     return by_state(signature, source, call(builder, source, signature, at), suffix_of(scheme));
   };
 
-  const auto integrate = [&](auto method) {
+  const auto integrate = [&](const auto& method) {
     const auto rate = [&](Var t, const States& x) {
       BoundInputs at = inputs;
       at.t = t.id_in(builder);
@@ -209,11 +209,13 @@ Program bind_step(const Signature& signature, const Program& source, const Schem
       ids.push_back(v.id_in(builder));
     return ids;
   };
-  const std::vector<Id> y = std::holds_alternative<NextState>(scheme) ? value(inputs)
-                            : std::holds_alternative<EulerStep>(scheme)
-                                ? integrate(std::get<EulerStep>(scheme))
-                                : integrate(std::get<Rk4Step>(scheme));
-  builder.output_field("y", y);
+  const auto next = [&](const auto& method) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(method)>, NextState>)
+      return value(inputs);
+    else
+      return integrate(method);
+  };
+  builder.output_field("y", std::visit(next, scheme));
   return builder.finish();
 }
 

@@ -18,6 +18,9 @@ namespace {
 constexpr std::int64_t kWatchEvery = 128;  // steps between checks for divergence
 constexpr std::int64_t kMostSamples = 32;  // of the adjoint's norm
 constexpr std::int64_t kGrain = 1 << 15;   // numbers per chunk of a large array
+constexpr std::int64_t kTapeBytes = std::int64_t{1}
+                                    << 28;  // of optional tapes, all blocks of a rollout together
+constexpr std::int64_t kLongRun = 32;       // steps of one reverse() that records its cotangents
 
 // By bits: comparing a NaN would raise a floating-point exception.
 template <class Real>
@@ -41,6 +44,7 @@ Block<Real>::Block(const System<Real>& system, const RolloutOptions& options, co
       nu_(system.control_size()),
       np_(system.parameter_size()),
       tape_n_(system.tape_size() * system.lanes()),
+      optional_tape_(dynamic_cast<const OptionalTape*>(&system)),
       work_(system.make_workspace()) {}
 
 template <class Real>
@@ -182,6 +186,12 @@ void Block<Real>::forward(const Objective<Real>* objective, const Keep* keep) {
   const TapeUse use = system_.tape_use(activity_);
   from_tape_ = use == TapeUse::instead_of_state && objective && objective->previous(steps_ - 1, steps_) < 0;
   tape_n_ = use == TapeUse::beside_state || from_tape_ ? system_.tape_size() * lanes_ : 0;
+  if (optional_tape_) {
+    const std::int64_t numbers = optional_tape_->optional_tape_size() * lanes_,
+                       blocks = (options_.worlds + lanes_ - 1) / lanes_;
+    const double bytes = double(numbers) * double(schedule_->tape_length()) * double(blocks) * sizeof(Real);
+    tape_n_ = bytes <= double(kTapeBytes) ? numbers : 0;
+  }
   if (!from_tape_) tape_states_.reserve((schedule_->tape_length() + 1) * n_);
   tape_.reserve(schedule_->tape_length() * tape_n_);
   if (options_.checkpoints.single_precision)
@@ -346,12 +356,12 @@ void Block<Real>::restore(std::int64_t slot) {
 // --- backward ---------------------------------------------------------------------------------------------------------------
 
 template <class Real>
-void Block<Real>::begin_reverse(const Objective<Real>& objective) {
+void Block<Real>::begin_reverse(const Objective<Real>& objective, std::int64_t slots) {
   objective_ = &objective;
-  lambda_buffer_.reserve(2 * n_);
+  lambda_buffer_.reserve(slots * n_);
   u_bar_.reserve(knots_ * nu_);
   p_bar_.reserve(np_);
-  lambda_ = {lambda_buffer_.data(), 2, 0};
+  lambda_ = {lambda_buffer_.data(), slots, 0};
   fill_zero(lambda_.base, n_);
   fill_zero(u_bar_.data(), knots_ * nu_);
   fill_zero(p_bar_.data(), np_);
@@ -361,7 +371,7 @@ void Block<Real>::begin_reverse(const Objective<Real>& objective) {
 
 template <class Real>
 void Block<Real>::backward(const Objective<Real>& objective) {
-  begin_reverse(objective);
+  begin_reverse(objective, optional_tape_ ? kLongRun + 1 : 2);
   if (steps_ == 0) return;
   if (options_.checkpoints.kind == Checkpoints::Kind::reversible) return reverse_by_inverse_steps();
   while (const auto action = schedule_->next()) execute(*action);
@@ -378,6 +388,11 @@ void Block<Real>::inject(std::int64_t k, const Real* x) {
     objective_->vjp(at(k, x),
                     {lambda, controls ? u_bar_.data() + (k / options_.hold) * nu_ : nullptr, p_bar_.data()});
   }
+  sample(k, lambda);
+}
+
+template <class Real>
+void Block<Real>::sample(std::int64_t k, const Real* lambda) {
   if (k % sample_spacing(steps_) != 0 && k != steps_) return;
   const double norm2 = adjoint_norm2(lambda);
   norm2_[static_cast<std::size_t>(k == steps_ ? samples(steps_) - 1 : k / sample_spacing(steps_))] = norm2;
@@ -418,7 +433,8 @@ double Block<Real>::adjoint_norm2(const Real* lambda) {
 template <class Real>
 std::int64_t Block<Real>::previous_stop(std::int64_t k) const {
   const std::int64_t spacing = sample_spacing(steps_), window = options_.checkpoints.window;
-  std::int64_t stop = std::max(k / spacing * spacing, objective_->previous(k, steps_));
+  std::int64_t stop = objective_->previous(k, steps_);
+  stop = std::max(stop, optional_tape_ ? k + 1 - kLongRun : k / spacing * spacing);
   if (window > 0) stop = std::max(stop, steps_ - (steps_ - k + window - 1) / window * window);
   return stop;
 }
@@ -431,7 +447,10 @@ void Block<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* stat
                     tape ? tape + (stop - begin) * tape_n_ : nullptr, lambda_,
                     nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr, p_bar_.data(), activity_,
                     *work_);
-    lambda_.start = (lambda_.start + (k - stop)) % 2;
+    // What a long run has left on its way.
+    for (std::int64_t m = k - 1; optional_tape_ && m > stop; --m)
+      sample(m, lambda_.base + (lambda_.start + (k - m)) % lambda_.slots * n_);
+    lambda_.start = (lambda_.start + (k - stop)) % lambda_.slots;
     k = stop;
     stop_if_interrupted();
     inject(k, states ? states + (k - begin) * n_ : nullptr);

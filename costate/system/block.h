@@ -9,6 +9,7 @@
 
 #include "costate/core/aligned_buffer.h"
 #include "costate/system/event_notice.h"
+#include "costate/system/optional_tape.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -78,7 +79,8 @@ class Block {
   [[noreturn]] void locate_divergence();
   void measure_energy(const Real* x, std::vector<Real>& value);
   void reverse(std::int64_t begin, std::int64_t end, const Real* states, const Real* tape);
-  void begin_reverse(const Objective<Real>& objective);
+  void begin_reverse(const Objective<Real>& objective, std::int64_t slots = 2);
+  void sample(std::int64_t k, const Real* lambda);
   void inject(std::int64_t k, const Real* x);
   double adjoint_norm2(const Real* lambda);
   std::int64_t previous_stop(std::int64_t k) const;
@@ -92,6 +94,7 @@ class Block {
   const int lanes_;
   const std::int64_t steps_, knots_, n_, nu_, np_;
   std::int64_t tape_n_;
+  const OptionalTape* const optional_tape_;  // null: the system offers none
   const bool tangents_ = false;
 
   std::unique_ptr<Workspace> work_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "costate/core/names.h"
+
 namespace costate {
 namespace {
 
@@ -97,9 +99,9 @@ void GradientReport::conclude(double epsilon) {
 }
 
 std::string GradientReport::to_text() const {
-  std::string text = "gradient: " + estimator + ", " + label + "; " + std::to_string(steps) + " steps x " +
-                     std::to_string(worlds) + " worlds, " + schedule + ", " + std::to_string(advances) +
-                     " extra steps, " + number(double(memory_bytes_per_world) / 1024) + " KiB a world\n";
+  std::string text = "gradient: " + estimator + ", " + label + "; " + counted(steps, "step") + " x " +
+                     counted(worlds, "world") + ", " + schedule + ", " + counted(advances, "extra step") +
+                     ", " + number(double(memory_bytes_per_world) / 1024) + " KiB a world\n";
   if (!adjoint_norm.empty()) {
     text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " +
             number(adjoint_norm.front()) + " at the start; " + number(std::exp(growth_rate), "%.6g") +

@@ -111,6 +111,22 @@ struct Rollout<Real>::Impl {
     });
   }
 
+  std::vector<double> values(const Arguments<Real>& arguments, const Objective<Real>& objective,
+                             double of_masked) {
+    check(arguments, "");
+    objective.check(options.steps, options.worlds);
+    std::vector<double> result(static_cast<std::size_t>(options.worlds), of_masked);
+    for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
+      block.simulate(&objective, nullptr);
+      for (int l = 0; l < block.live_lanes(); ++l) {
+        if (!block.diverged()[static_cast<std::size_t>(l)])
+          result[static_cast<std::size_t>(block.first_world() + l)] =
+              block.loss()[static_cast<std::size_t>(l)];
+      }
+    });
+    return result;
+  }
+
   // Runs `produce(block, index)` for all blocks, wave by wave, and collects.
   template <class F>
   void collect(Collector<Real>& collector, Collector<Real>* second, const F& produce) {
@@ -314,17 +330,14 @@ Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments) {
 
 template <class Real>
 double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Real>& objective) {
-  impl_->check(arguments, "");
-  objective.check(impl_->options.steps, impl_->options.worlds);
-  std::vector<double> values(static_cast<std::size_t>(impl_->options.worlds), 0.0);
-  impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
-    block.simulate(&objective, nullptr);
-    for (int l = 0; l < block.live_lanes(); ++l) {
-      if (!block.diverged()[static_cast<std::size_t>(l)])
-        values[static_cast<std::size_t>(block.first_world() + l)] = block.loss()[static_cast<std::size_t>(l)];
-    }
-  });
+  const std::vector<double> values = impl_->values(arguments, objective, 0.0);
   return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+template <class Real>
+std::vector<double> Rollout<Real>::values(const Arguments<Real>& arguments,
+                                          const Objective<Real>& objective) {
+  return impl_->values(arguments, objective, std::numeric_limits<double>::quiet_NaN());
 }
 
 template <class Real>

@@ -40,7 +40,8 @@ struct RolloutOptions {
   std::uint64_t seed = 0;
   OnDivergence on_divergence = OnDivergence::stop;
   bool spot_check = false;  // compare each gradient with one directional difference (two more forward passes)
-  bool time_step_check = false;  // compare each gradient with the one at dt/2 (check::time_step; twice the cost)
+  bool time_step_check =
+      false;  // compare each gradient with the one at dt/2 (check::time_step; twice the cost)
 };
 
 template <class Real>
@@ -90,6 +91,8 @@ class Rollout {
 
   Trajectory<Real> simulate(const Arguments<Real>& arguments);  // keeps nothing for a gradient
   double value(const Arguments<Real>& arguments, const Objective<Real>& objective);
+  // Of each world: what methods without gradients rank. A world that is masked (on_divergence) is not a number.
+  std::vector<double> values(const Arguments<Real>& arguments, const Objective<Real>& objective);
 
   // forward() keeps what backward() needs; the loss may be decided in between.
   Trajectory<Real> forward(const Arguments<Real>& arguments);

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _core
 from .error import Error
-from .trace import Array, _object_array, _wrap
+from .trace import Array, _object_array, _wrap, products_recorded_by
 
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
 _MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
@@ -46,11 +46,13 @@ class _Shapes:
 
 
 def _program(function, states, shapes, outputs):
+    """A LayeredProgram: products with large matrices among the arguments are operations of their own."""
     recording = _core.Tracer()
     t = _wrap(recording.input("t", 1)[0])
     y = Array(_object_array(recording.input("x", states)))
-    p = _object_array(recording.input("p", sum(shapes.sizes)))
-    result = function(t, y, *shapes.apart(p, Array))
+    p = _object_array(recording.input("p", sum(shapes.sizes), weights=True))
+    with products_recorded_by(recording):
+        result = function(t, y, *shapes.apart(p, Array))
     if isinstance(result, (list, tuple)):
         values = np.concatenate([_object_array(part).ravel() for part in result])
     else:
@@ -58,7 +60,7 @@ def _program(function, states, shapes, outputs):
     if values.size != outputs:
         raise Error(f"{getattr(function, '__name__', 'the function')} returns {values.size} numbers instead of {outputs}")
     recording.output("value", list(values))
-    return recording.finish().expand()
+    return recording.finish()
 
 
 def _made(kind, function, states, shapes, make):
@@ -184,9 +186,13 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
             raise Error("an event that ends the solution when it happens for the n-th time is not supported: terminal is True or False")
         key = ("event", direction, bool(terminal))
         guards.append(_made(key, event, states, shapes,
-                            lambda: _core.Event(_program(event, states, shapes, 1), direction, bool(terminal))))
+                            lambda: _core.Event(_program(event, states, shapes, 1).expand(), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
-    solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
+    name = _METHODS.get(method, method)
+    if name not in _core.method_names():
+        raise Error(f"method = {method!r}: use one of SciPy's {', '.join(_METHODS)}, or {', '.join(_core.method_names())}. BDF and LSODA solve "
+                    "stiff problems, as 'Radau' and 'rodas5p' do here")
+    solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), name, rtol,
                            np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if max_step == np.inf else max_step,
                            max_steps, t_eval, guards)
     tables = [solution.events(i) for i in range(len(functions))]

@@ -6,8 +6,10 @@
 
 Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them, and an error that says so (a rollout is one call
 of compiled code, which needs to see the whole batch). Second derivatives exist where the system has them (system.second_order).
+torch.compile works around a rollout: it is one call between the graphs before and after it.
 """
-import numpy as np
+import copy
+
 import torch
 
 from .error import Error
@@ -144,6 +146,13 @@ class Module(torch.nn.Module):
 
     def forward(self, x0=None, u=None):
         return self._simulate(x0, u, self.physics)
+
+    def __deepcopy__(self, memo):
+        """A copy learns values of its own. The rollout is shared: nothing stays in it between calls."""
+        memo[id(self.sim)] = self.sim
+        made = memo[id(self)] = self.__class__.__new__(self.__class__)
+        made.__setstate__(copy.deepcopy(self.__dict__, memo))
+        return made
 
     def extra_repr(self):
         return f"{self.sim!r}, learns {', '.join(self.names)}"

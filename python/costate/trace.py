@@ -4,6 +4,7 @@ An ordinary function runs once on such arrays; every operation is written down, 
 worlds in SIMD strips, and is differentiated exactly. What the function does with plain numbers happens while it is recorded and
 becomes a constant. A choice between values is costate.where(condition, a, b): an `if` would be decided while recording, and is an error.
 """
+import contextlib
 import inspect
 import threading
 
@@ -120,6 +121,16 @@ _DENSE = 64
 _recording = threading.local()  # .tracer: what products of the function that is being recorded go to, or None
 
 
+@contextlib.contextmanager
+def products_recorded_by(tracer):
+    """Products with matrices of parameters become operations of this tracer; None: they are written out."""
+    outer, _recording.tracer = getattr(_recording, "tracer", None), tracer
+    try:
+        yield
+    finally:
+        _recording.tracer = outer
+
+
 def _dense(a, b):
     """a @ b as one operation, where one of them is a matrix of parameters and large enough; otherwise None."""
     tracer = getattr(_recording, "tracer", None)
@@ -220,7 +231,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_function__(self, function, types, args, kwargs):
         if function not in _FUNCTIONS:
-            raise Error(f"np.{function.__name__} cannot be recorded; see docs/python.md for what can")
+            module = "np.linalg" if "linalg" in function.__module__ else "np"
+            raise Error(f"{module}.{function.__name__} cannot be recorded; see docs/python.md for what can")
         return _FUNCTIONS[function](*args, **kwargs)
 
     def reshape(self, *shape):
@@ -356,6 +368,8 @@ class Fields(Array):
 
 def _outputs(result, fields, name):
     """What a function returned, as a list of numbers, one for each of the fields'."""
+    if result is None:
+        raise Error(f"{name} returns nothing: return the derivative (or the next value) of {', '.join(f.name for f in fields)}")
     if isinstance(result, dict):
         unknown = [key for key in result if key not in {f.name for f in fields}]
         missing = [f.name for f in fields if f.name not in result]
@@ -403,11 +417,8 @@ def record(function, signature, one_output=False, shapes={}, layered=False):
         else:
             raise Error(f"what is the argument '{name}' of {function.__name__}? A function of a system takes x, u, p, t, k, "
                               f"or fields by name: {', '.join(by_name)}")
-    outer, _recording.tracer = getattr(_recording, "tracer", None), recording if layered else None
-    try:
+    with products_recorded_by(recording if layered else None):
         result = function(**arguments)
-    finally:
-        _recording.tracer = outer
     fields = signature.states
     if one_output:
         single = _object_array(result).ravel()
@@ -431,7 +442,8 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
                 (a list, an array, or {state: derivative}), or the next state if method='next'
     states, controls    {name: size} or a list of names
     parameters  {name: default}; an array is a field of several numbers, and keeps its shape inside the function
-    method      'rk4', 'euler', or 'next'; the integrator's step is the parameter 'dt'
+    method      'rk4', 'euler', 'midpoint', 'heun', 'bs3', 'dopri5', 'tsit5' or 'dop853' in steps of the parameter 'dt', or 'next'. A method of
+                higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with five times the step of 'rk4'
     initial     where rollouts start unless told otherwise, (states,)
     """
     def make(f):

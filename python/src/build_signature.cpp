@@ -2,6 +2,10 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
+#include "costate/ode/fixed_scheme.h"
+
 namespace costate::python {
 namespace {
 
@@ -43,13 +47,24 @@ Signature build_signature(nb::handle states, nb::handle controls, nb::handle par
   return s;
 }
 
-Scheme scheme_of(const std::string& method, double dt) {
-  if (method == "rk4") return rk4(dt);
-  if (method == "euler") return euler(dt);
-  if (method == "next") return NextState{};
-  throw Error({"method = '" + method + "'",
-               {},
-               "use 'rk4', 'euler', or 'next' where the function gives the next state"});
+Scheme scheme_of(const std::string& given, double dt) {
+  if (given == "next") return NextState{};
+  // SciPy's names, as solve_ivp takes them.
+  const std::string method = given == "RK23"     ? "bs3"
+                             : given == "RK45"   ? "dopri5"
+                             : given == "DOP853" ? "dop853"
+                                                 : given;
+  const auto known = ode::fixed_scheme_names();
+  if (std::find(known.begin(), known.end(), method) == known.end()) {
+    std::string names;
+    for (const std::string& name : known) names += "'" + name + "', ";
+    throw Error({"method = '" + method + "'",
+                 {},
+                 "use " + names +
+                     "or 'next' where the function gives the next state; implicit and adaptive methods are "
+                     "those of solve_ivp"});
+  }
+  return ode::fixed_scheme(method, dt);
 }
 
 }  // namespace costate::python

@@ -11,7 +11,7 @@ namespace costate::python {
 
 // states, controls: {name: size} or names; parameters: {name: default, a number or an array}. None: none.
 Signature build_signature(nb::handle states, nb::handle controls, nb::handle parameters);
-// "rk4", "euler", "next".
+// "next", or a name of ode::fixed_scheme_names().
 Scheme scheme_of(const std::string& method, double dt);
 
 }  // namespace costate::python

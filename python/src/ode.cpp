@@ -4,9 +4,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "arrays.h"
 #include "costate/ode/continuous_adjoint.h"
 #include "costate/ode/discrete_adjoint.h"
+#include "costate/ode/layered_field.h"
 #include "costate/ode/method.h"
 #include "costate/ode/program_field.h"
 #include "costate/ode/solve.h"
@@ -19,11 +22,18 @@ namespace {
 using namespace nb::literals;
 using Numbers = std::vector<double>;
 
-// A right-hand side with its derivatives, made once.
+// A right-hand side with its derivatives, made once. A network with a large layer stays a network.
 struct Equations {
-  explicit Equations(const ad::Program& program)
-      : field(std::make_shared<const ode::ProgramField>(program)) {}
-  std::shared_ptr<const ode::ProgramField> field;
+  explicit Equations(const ad::LayeredProgram& program) {
+    const bool large = std::any_of(program.products.begin(), program.products.end(),
+                                   [](const ad::DenseProduct& d) { return d.rows * d.columns >= kLarge; });
+    if (large)
+      field = std::make_shared<const ode::LayeredField>(program);
+    else
+      field = std::make_shared<const ode::ProgramField>(ad::expand(program));
+  }
+  static constexpr int kLarge = 256;  // weights: below, straight code is as fast
+  std::shared_ptr<const ode::VectorField> field;
 };
 
 struct PySolution {
@@ -126,7 +136,8 @@ void bind_ode(nb::module_& m) {
         for (const auto& note : r.notes) text += "\n" + note;
         return text;
       });
-  nb::class_<Equations>(m, "Equations").def(nb::init<const ad::Program&>(), "program"_a);
+  nb::class_<Equations>(m, "Equations", "The right-hand side of an initial value problem, with derivatives.")
+      .def(nb::init<const ad::LayeredProgram&>(), "program"_a);
   nb::class_<PyEvent>(m, "Event")
       .def(
           "__init__",

@@ -1,11 +1,15 @@
-// Minimisation of Python functions; python/costate/optim.py says how they are called.
+// Minimisation of Python functions.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <cstdio>
+
 #include "arrays.h"
 #include "costate/optim/adam.h"
+#include "costate/optim/cma_es.h"
 #include "costate/optim/gradient_descent.h"
 #include "costate/optim/lbfgs.h"
 #include "costate/optim/levenberg_marquardt.h"
@@ -34,6 +38,31 @@ optim::Objective objective_of(const nb::object& fun, std::size_t n) {
       throw Error("the gradient has " + std::to_string(g.size()) + " numbers, x has " + std::to_string(n));
     std::copy_n(g.data(), n, gradient);
     return nb::cast<double>(nb::float_(pair[0]));
+  };
+}
+
+// value = fun(x), or values = fun(points) for a whole generation. A function made for the other methods may be given, too: of
+// (value, gradient) the value is taken.
+optim::ValuesOfPoints values_of(const nb::object& fun, std::size_t n, bool batched) {
+  const auto value_of = [](const nb::object& result) {
+    nb::tuple pair;
+    return nb::try_cast(result, pair) && pair.size() == 2 ? nb::object(pair[0]) : result;
+  };
+  if (!batched) {
+    return [fun, n, value_of](const double* points, int count, double* values) {
+      for (int i = 0; i < count; ++i, points += n)
+        values[i] = nb::cast<double>(nb::float_(value_of(fun(to_numpy(Numbers(points, points + n))))));
+    };
+  }
+  return [fun, n, value_of](const double* points, int count, double* values) {
+    const auto rows = static_cast<std::size_t>(count);
+    const nb::object result = value_of(fun(to_numpy(Numbers(points, points + rows * n), {rows, n})));
+    const auto given = as_array<double>(result, "the values of a generation");
+    if (given.size() != rows)
+      throw Error("the function is batched: of (" + std::to_string(rows) + ", " + std::to_string(n) +
+                  ") points it returns " + std::to_string(given.size()) + " values instead of " +
+                  std::to_string(rows));
+    std::copy_n(given.data(), rows, values);
   };
 }
 
@@ -68,9 +97,13 @@ optim::Result run(const Run& method) {
 optim::Result minimize(const nb::object& fun, const ArrayLike& x0, const std::string& method,
                        const ArrayLike& lower, const ArrayLike& upper, int iterations, double tolerance,
                        double value_tolerance, std::optional<double> target, double rate, double decay,
-                       double momentum, int memory, const nb::object& callback) {
+                       double momentum, int memory, double sigma, const ArrayLike& scale, int population,
+                       std::uint64_t seed, bool batched, const nb::object& callback) {
   const Numbers start = to_vector<double>(x0, "x0");
   const optim::Objective objective = objective_of(fun, start.size());
+  if (batched && method != "cma_es")
+    throw Error(
+        {"batched = True with method = '" + method + "'", {}, "only 'cma_es' asks for many points at once"});
   const ProgressBar bar(callback.is_none(), iterations);
   const auto common = [&](auto options) {
     options.stopping.max_iterations = iterations;
@@ -101,7 +134,17 @@ optim::Result minimize(const nb::object& fun, const ArrayLike& x0, const std::st
     return run<optim::GradientDescentState>(
         [&](auto* state) { return optim::minimize(objective, start, options, state); });
   }
-  throw Error({"method = '" + method + "'", {}, "use 'lbfgs', 'adam' or 'gradient_descent'"});
+  if (method == "cma_es") {
+    auto options = common(optim::CmaEsOptions{});
+    options.sigma = sigma;
+    options.scale = numbers(scale, "scale");
+    options.population = population;
+    options.seed = seed;
+    const optim::ValuesOfPoints values = values_of(fun, start.size(), batched);
+    return run<optim::CmaEsState>(
+        [&](auto* state) { return optim::minimize(values, start, options, state); });
+  }
+  throw Error({"method = '" + method + "'", {}, "use 'lbfgs', 'adam', 'gradient_descent' or 'cma_es'"});
 }
 
 // residuals, jacobian = fun(x)
@@ -158,19 +201,30 @@ void bind_optimisers(nb::module_& m) {
       .def_ro("reason", &optim::Result::reason, "Why it stopped, in words.")
       .def_prop_ro("converged", &optim::Result::converged)
       .def("__repr__", [](const optim::Result& r) {
-        return "Optimum: value " + std::to_string(r.value) + " after " + std::to_string(r.iterations) +
+        std::array<char, 32> value;
+        std::snprintf(value.data(), value.size(), "%.6g", r.value);
+        return std::string("Optimum: value ") + value.data() + " after " + std::to_string(r.iterations) +
                " iterations (" + r.reason + ")";
       });
-  m.def("minimize", &minimize, "fun"_a, "x0"_a, "method"_a = "lbfgs", nb::kw_only(), "lower"_a = nb::none(),
-        "upper"_a = nb::none(), "iterations"_a = 1000, "tolerance"_a = 1e-8, "value_tolerance"_a = 0.0,
-        "target"_a = nb::none(), "rate"_a = 1e-2, "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
-        "callback"_a = nb::none(),
-        "The minimum of a function that returns (value, gradient).\n\n"
-        "method     'lbfgs' (with bounds), 'adam' or 'gradient_descent'\n"
-        "tolerance  of the largest component of the gradient; target: a value that is good enough\n"
-        "rate, decay (adam), momentum (gradient_descent), memory (lbfgs)\n"
-        "callback   called with a Progress after each iteration; False stops\n"
-        "Ctrl-C stops too and returns the best point so far.");
+  m.def(
+      "minimize", &minimize, "fun"_a, "x0"_a, "method"_a = "lbfgs", nb::kw_only(), "lower"_a = nb::none(),
+      "upper"_a = nb::none(), "iterations"_a = 1000, "tolerance"_a = 1e-8, "value_tolerance"_a = 0.0,
+      "target"_a = nb::none(), "rate"_a = 1e-2, "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
+      "sigma"_a = 0.3, "scale"_a = nb::none(), "population"_a = 0, "seed"_a = 1, "batched"_a = false,
+      "callback"_a = nb::none(),
+      "The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.\n\n"
+      "method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient\n"
+      "lower, upper   bounds of x, (n,); None: none\n"
+      "tolerance  of the largest component of the gradient; target: a value that is good enough\n"
+      "rate, decay (adam), momentum (gradient_descent), memory (lbfgs)\n"
+      "sigma      (cma_es) first width of the cloud of points, about a third of how far the minimum may lie, "
+      "in "
+      "units of `scale`, (n,)\n"
+      "population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n\n"
+      "batched    (cma_es) the function takes a generation, (points, n), and returns its values, (points,): "
+      "as Rollout.values does\n"
+      "callback   called with a Progress after each iteration; False stops\n"
+      "Ctrl-C stops too and returns the best point so far.");
   m.def("least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a = nb::none(),
         "upper"_a = nb::none(), "iterations"_a = 100, "tolerance"_a = 1e-10, "callback"_a = nb::none(),
         "The least 1/2 |r|^2 of a function that returns (residuals, jacobian), by Levenberg-Marquardt.");

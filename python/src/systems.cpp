@@ -143,7 +143,10 @@ void bind_systems(nb::module_& m) {
         "A System from equations such as 'q_dot = v; v_dot = -g/l*sin(q)'.\n\n"
         "states, controls   {name: size} or a list of names\n"
         "parameters         {name: default}\n"
-        "method             'rk4', 'euler', or 'next' for equations q_next = ...");
+        "method             'rk4', 'euler', 'midpoint', 'heun', 'bs3', 'dopri5', 'tsit5', 'dop853' in fixed "
+        "steps "
+        "of dt,\n"
+        "                   or 'next' for equations q_next = ...");
 }
 
 }  // namespace costate::python

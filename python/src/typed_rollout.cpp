@@ -46,6 +46,13 @@ class TypedRollout final : public PyRollout {
     return without_gil([&] { return session.plan.rollout.value(*session.arguments, *objective); });
   }
 
+  Array values(const FieldsLike& x0, const FieldsLike& u, const Values& p, const AnyLossPtr& loss) override {
+    Session session(*this, x0, u, p);
+    const auto objective = session.plan.bind(*this, loss);
+    auto values = without_gil([&] { return session.plan.rollout.values(*session.arguments, *objective); });
+    return to_numpy(std::move(values), session.with_batch({}));
+  }
+
   PyGradient value_and_gradient(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                 const AnyLossPtr& loss) override {
     Session session(*this, x0, u, p);

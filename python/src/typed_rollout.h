@@ -20,6 +20,8 @@ struct PyRollout {
   virtual PyGradient backward(const ArrayLike& final_bar, const ArrayLike& states_bar) = 0;
   virtual double value(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                        const AnyLossPtr& loss) = 0;
+  virtual Array values(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                       const AnyLossPtr& loss) = 0;
   virtual PyGradient value_and_gradient(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                         const AnyLossPtr& loss) = 0;
   virtual PyGradient pull_back(const FieldsLike& x0, const FieldsLike& u, const Values& p,

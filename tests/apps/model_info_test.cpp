@@ -27,9 +27,14 @@ TEST(ModelInfo, TreeMassesAndCountsAsJson) {
 TEST(ModelInfo, TableNamesBodiesJointsAndActuators) {
   const Outcome outcome = run_tool("info " + scene("cart_pole"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* const text : {"cart-pole: 1.2 kg, 2 dofs, 1 actuators", "slide (slide)", "hinge (hinge)",
+  for (const char* const text : {"cart-pole: 1.2 kg, 2 dofs, 1 actuator\n", "slide (slide)", "hinge (hinge)",
                                  "-2 to 2", "joint slide", "0.01 s, RK4", "keyframes 2"})
     EXPECT_NE(outcome.out.find(text), std::string::npos) << text << "\n" << outcome.out;
+}
+
+TEST(ModelInfo, AThrusterShowsItsForceAndTorque) {
+  const Outcome outcome = run_tool("info " + scene("quadrotor"));
+  EXPECT_NE(outcome.out.find("0 0 1 0 0 0.015"), std::string::npos) << outcome.out;
 }
 
 TEST(ModelInfo, EverySceneIsUnderstood) {

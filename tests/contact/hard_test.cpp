@@ -298,7 +298,8 @@ TEST(Hard, CotangentsMatchDualAndDifferencesInEveryMode) {
   }
 }
 
-// Four points under six dofs: the impulses are not unique. How they are shared is known to 1e-8 (the ridge of hard_law.h), which is what differences see.
+// Four points under six dofs: the impulses are not unique, the motion is. A box that is tilted and settles has corners at different heights, which cannot
+// all stick.
 TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
   for (const char* condim : {"1", "3", "4", "6"}) {
     const Model model = over_floor("", condim, kBox, "");
@@ -315,7 +316,7 @@ TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
       v[1] = 0.2 * slide;
       v[5] = 0.5 * slide;
       for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.1 * double(i % 5) - 0.2;
-      expect_derivatives(system, at, {1e-7, 3e-5, 1e-5});
+      expect_derivatives(system, at, {1e-11, 1e-8, slide < 0.1 ? 1e-6 : 1e-5});
     }
   }
 }

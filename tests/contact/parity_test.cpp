@@ -1,10 +1,7 @@
 // Contact as in MuJoCo: the same points, forces and motions from random states, up to deep penetration (tools/rigid_reference.py --contact).
 #include <gtest/gtest.h>
 
-#include "costate/rigid/rigid_system.h"
-#include "costate/system/rollout.h"
-#include "tests/rigid/one_world.h"
-#include "tests/rigid/reference_model.h"
+#include "tests/rigid/reference_rollout.h"
 
 namespace costate::rigid {
 namespace {
@@ -77,56 +74,23 @@ TEST(ContactParity, PointsForcesAndAccelerationsAreMuJoCos) {
   }
 }
 
-// MuJoCo 4 treats the gyroscopic force of a free body without children implicitly; implicitfast here does not.
-bool has_lone_body(const Model& m) {
-  for (const Joint& j : m.joints) {
-    bool lone = j.type == JointType::free;
-    for (const Body& b : m.bodies) lone &= b.parent != j.body;
-    if (lone) return true;
-  }
-  return false;
-}
-
 void expect_rollout(const test::Reference& ref, Integrator integrator, const std::string& key,
                     std::int64_t steps, double gate) {
-  if (integrator == Integrator::implicitfast && has_lone_body(ref.model)) return;
   Model model = ref.model;
   model.options.integrator = integrator;
-  const auto system = make_system<double>(model, {.onset = Onset::none});
-  Rollout<double> rollout(system, {.steps = steps, .hold = steps});
-  auto at = rollout.arguments();
-  int state = -1;
-  for (const Json& s : ref.json.at("states")) {
-    ++state;
-    if (!s.contains(key)) continue;
-    at.x0 = vector_of(s.at("q"));
-    for (const char* part : {"v", "act"}) {
-      const auto values = vector_of(s.at(part));
-      at.x0.insert(at.x0.end(), values.begin(), values.end());
-    }
-    at.controls = vector_of(s.at("ctrl"));
-    const auto end = rollout.simulate(at).final_state;
-    const auto q = vector_of(s.at(key).at("q")), v = vector_of(s.at(key).at("v"));
-    const std::vector<double> our_q(end.begin(), end.begin() + model.nq),
-        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv);
-    EXPECT_LT(relative_error(our_q, q), gate) << ref.name << " " << key << " state " << state;
-    EXPECT_LT(relative_error(our_v, v), gate) << ref.name << " " << key << " state " << state;
-  }
+  test::expect_rollout(ref.name, model, {.onset = Onset::none}, ref.json, key, steps, gate);
 }
-
-const std::pair<const char*, Integrator> kIntegrators[] = {
-    {"euler", Integrator::euler}, {"implicitfast", Integrator::implicitfast}, {"rk4", Integrator::rk4}};
 
 TEST(ContactParity, AStepIsMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
-    for (const auto& [name, integrator] : kIntegrators)
+    for (const auto& [name, integrator] : test::kIntegrators)
       expect_rollout(ref, integrator, std::string("step_") + name, 1, 1e-6);
   }
 }
 
 TEST(ContactParity, RolloutsAreMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
-    for (const auto& [name, integrator] : kIntegrators)
+    for (const auto& [name, integrator] : test::kIntegrators)
       expect_rollout(ref, integrator, std::string("rollout_") + name, ref.json.at("steps"), 1e-5);
   }
 }

@@ -12,6 +12,12 @@ TEST(Names, TheNearestIsFoundIfItIsNear) {
   EXPECT_EQ(nearest_name("", {}), "");
 }
 
+TEST(Names, ThingsAreCounted) {
+  EXPECT_EQ(counted(1, "world"), "1 world");
+  EXPECT_EQ(counted(0, "world"), "0 worlds");
+  EXPECT_EQ(counted(2, "body", "bodies"), "2 bodies");
+}
+
 TEST(Names, ThreeNearestComeInOrder) {
   EXPECT_EQ(nearest_names("mas", {"length", "mass", "gas", "max"}),
             (std::vector<std::string>{"mass", "gas", "max"}));

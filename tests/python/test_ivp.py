@@ -130,9 +130,40 @@ def test_a_function_is_recorded_once():
 @pytest.mark.parametrize("call, message", [
     (lambda: costate.solve_ivp(lambda t, y: [1.0], (0, 1), [1.0, 2.0]), "returns 1 numbers instead of 2"),
     (lambda: costate.solve_ivp(lambda t, y: y if y[0] > 0 else -y, (0, 1), [1.0]), "costate.where"),
-    (lambda: costate.solve_ivp(lambda t, y: y, (0, 1), [1.0], method="LSODA"), 'no method "LSODA"'),
+    (lambda: costate.solve_ivp(lambda t, y: y, (0, 1), [1.0], method="LSODA"), "method = 'LSODA'.*rodas5p"),
     (lambda: costate.solve_ivp(lambda t, y: y * y, (0, 2), [1.0], rtol=1e-6), "t = 1|max_steps|0.99|step"),
 ])
 def test_mistakes_are_errors(call, message):
     with pytest.raises(costate.Error, match=message):
         call()
+
+
+def network(t, y, w0, b0, w1, w2):
+    return w2 @ np.tanh(w1 @ np.tanh(w0 @ y + b0)) - 0.1 * y * np.cos(t)
+
+
+def test_a_network_in_the_equations_stays_one(monkeypatch):
+    rng = np.random.default_rng(3)
+    args = (rng.standard_normal((40, 2)), rng.standard_normal(40), rng.standard_normal((40, 40)) / 7, rng.standard_normal((2, 40)) / 7)
+    y0, times = np.array([0.5, -0.3]), np.linspace(0, 2, 5)
+    options = dict(t_eval=times, method="DOP853", rtol=1e-10, atol=1e-12, args=args)
+    ours, theirs = costate.solve_ivp(network, (0, 2), y0, **options), scipy.integrate.solve_ivp(network, (0, 2), y0, **options)
+    np.testing.assert_allclose(ours.y, theirs.y, rtol=1e-8)
+
+    grad = ours.gradient(ours.y)
+    # The same written out, which is another code.
+    written_out = lambda t, y, *a: network(t, y, *a)
+    monkeypatch.setattr(costate.trace, "_DENSE", 10**9)
+    expected = costate.solve_ivp(written_out, (0, 2), y0, **options).gradient(ours.y)
+    np.testing.assert_allclose(grad.y0, expected.y0, rtol=1e-9)
+    for got, exact in zip(grad.args, expected.args):
+        np.testing.assert_allclose(got, exact, rtol=1e-8, atol=1e-11)
+
+
+def test_stiff_methods_take_networks_too():
+    rng = np.random.default_rng(4)
+    args = (rng.standard_normal((40, 2)), rng.standard_normal(40), rng.standard_normal((40, 40)) / 7, rng.standard_normal((2, 40)) / 7)
+    a = costate.solve_ivp(network, (0, 2), [0.5, -0.3], method="Radau", rtol=1e-9, atol=1e-11, args=args)
+    b = costate.solve_ivp(network, (0, 2), [0.5, -0.3], method="DOP853", rtol=1e-9, atol=1e-11, args=args)
+    np.testing.assert_allclose(a.y[:, -1], b.y[:, -1], rtol=1e-7)
+    np.testing.assert_allclose(a.gradient(final=[1.0, 0]).args[2], b.gradient(final=[1.0, 0]).args[2], rtol=1e-5, atol=1e-8)

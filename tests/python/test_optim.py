@@ -58,6 +58,41 @@ def test_a_rollout_is_fitted():
     assert costate.minimize(objective, [0.9], lower=[0.1]).x[0] == pytest.approx(0.7, rel=1e-6)
 
 
+def test_cma_es_needs_no_gradient():
+    result = costate.minimize(scipy.optimize.rosen, [-1.2, 1.0], "cma_es", iterations=400)
+    np.testing.assert_allclose(result.x, 1, atol=1e-4)
+    assert result.gradient_norm == 0
+    # A function made for the other methods does, too, and the seed decides the way.
+    same = costate.minimize(rosenbrock, [-1.2, 1.0], "cma_es", iterations=400)
+    assert np.array_equal(same.x, result.x)
+    other = costate.minimize(scipy.optimize.rosen, [-1.2, 1.0], "cma_es", iterations=400, seed=2)
+    assert not np.array_equal(other.x, result.x)
+
+
+def test_cma_es_ranks_the_worlds_of_a_rollout():
+    sim = pendulum.system().rollout(60)
+    truth = sim.simulate([0.8, 0.0], p={"l": 0.7}).final_state
+    loss = costate.loss.final("q", truth[:1]) + costate.loss.final("v", truth[1:])
+    shapes = []
+
+    def values(points):
+        shapes.append(points.shape)
+        return sim.values([0.8, 0.0], p={"l": points}, loss=loss)
+
+    result = costate.minimize(values, [0.9], "cma_es", batched=True, lower=[0.1], population=12, sigma=0.2, iterations=60)
+    assert result.x[0] == pytest.approx(0.7, rel=1e-5)
+    assert set(shapes) == {(12, 1)} and result.evaluations == 12 * len(shapes)
+
+
+def test_values_are_those_of_the_gradient():
+    sim = pendulum.system().rollout(20)
+    x0 = np.stack([np.linspace(0.1, 1, 6), np.zeros(6)], axis=1).reshape(2, 3, 2)
+    values = sim.values(x0, loss=costate.loss.final("q"))
+    assert values.shape == (2, 3)
+    np.testing.assert_array_equal(values, sim.value_and_grad(x0, loss=costate.loss.final("q"))[1].values)
+    assert sim.value(x0, loss=costate.loss.final("q")) == pytest.approx(values.sum())
+
+
 def test_ctrl_c_keeps_the_best_point():
     calls = []
 
@@ -76,5 +111,9 @@ def test_mistakes_are_errors():
         costate.minimize(lambda x: 1.0, [1.0])
     with pytest.raises(costate.Error, match="method = 'newton'"):
         costate.minimize(rosenbrock, [1.0], "newton")
+    with pytest.raises(costate.Error, match="returns 1 values instead of 6"):
+        costate.minimize(lambda points: np.zeros(1), [1.0, 2.0], "cma_es", batched=True)
+    with pytest.raises(costate.Error, match="only 'cma_es'"):
+        costate.minimize(rosenbrock, [1.0], batched=True)
     with pytest.raises(ZeroDivisionError):
         costate.minimize(lambda x: (1 / 0, x), [1.0])

@@ -116,17 +116,94 @@ TEST(Mesh, WithoutVolumeCanBeSeenButNotWeighed) {
   EXPECT_THROW(compile(spec), Error);
 }
 
-TEST(Mesh, ExactInertiaNeedsAClosedSurface) {
+// A cube of half width 1, whose twelfth triangle is missing.
+MeshSpec open_cube() {
+  return {.name = "cube",
+          .vertices = {{-1, -1, -1},
+                       {1, -1, -1},
+                       {1, 1, -1},
+                       {-1, 1, -1},
+                       {-1, -1, 1},
+                       {1, -1, 1},
+                       {1, 1, 1},
+                       {-1, 1, 1}},
+          .faces = {{0, 2, 1},
+                    {0, 3, 2},
+                    {4, 5, 6},
+                    {4, 6, 7},
+                    {0, 1, 5},
+                    {0, 5, 4},
+                    {1, 2, 6},
+                    {1, 6, 5},
+                    {2, 3, 7},
+                    {2, 7, 6},
+                    {3, 0, 4}}};
+}
+
+TEST(Mesh, ExactInertiaNeedsFacesThatAgreeAboutTheOutside) {
   Spec spec;
-  MeshSpec mesh = box_mesh({1, 1, 1}, {0, 0, 0}, {1, 0, 0, 0});
-  mesh.faces = convex_hull(mesh.vertices);
-  mesh.faces.pop_back();
+  MeshSpec mesh = open_cube();
   mesh.inertia = MeshInertia::exact;
+  std::swap(mesh.faces[3][1], mesh.faces[3][2]);
   spec.add(mesh);
-  spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .mesh = "box"});
+  spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .mesh = "cube"});
   EXPECT_THROW(compile(spec), Error);
   spec.meshes[0].inertia = MeshInertia::convex;
   EXPECT_NEAR(compile(spec).bodies[1].mass, 8000, 1e-8);
+}
+
+// Mass by MuJoCo: of the tetrahedra from the centre of those from the middle of the surface.
+TEST(Mesh, AnOpenSurfaceHasTheMassOfMuJoCos) {
+  for (const MeshInertia inertia : {MeshInertia::legacy, MeshInertia::exact}) {
+    Spec spec;
+    MeshSpec mesh = open_cube();
+    mesh.inertia = inertia;
+    spec.add(mesh);
+    spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .mesh = "cube"});
+    EXPECT_NEAR(compile(spec).bodies[1].mass, 7284.84848485, 1e-8);
+  }
+}
+
+// Sizes and places by MuJoCo: of shapes with the mesh's inertia, and around its box.
+TEST(Mesh, OtherShapesAreFittedAsMuJoCoDoes) {
+  struct Case {
+    GeomType type;
+    bool around_box;
+    double scale;
+    Double3 size;
+  };
+  const double s = 1.5;
+  const Double3 box{0.366135741388, 0.643782639015, 1.02067985181},
+      around{0.615884603882, 1.05146457494, 1.69102912276};
+  for (const Case& c : {Case{GeomType::sphere, false, 1, {0.676866077406, 0, 0}},
+                        Case{GeomType::sphere, true, 1, {1.69102912276, 0, 0}},
+                        Case{GeomType::capsule, false, 1, {0.504959190202, 0.768200256713, 0}},
+                        Case{GeomType::capsule, true, 1, {1.05146457494, 0.639564547818, 0}},
+                        Case{GeomType::cylinder, false, 1, {0.504959190202, 1.02067985181, 0}},
+                        Case{GeomType::cylinder, true, 1, {1.05146457494, 1.69102912276, 0}},
+                        Case{GeomType::box, false, 1, box}, Case{GeomType::box, true, 1, around},
+                        Case{GeomType::box, false, s, {s * box[0], s * box[1], s * box[2]}},
+                        Case{GeomType::ellipsoid, false, 1, box}}) {
+    Spec spec;
+    spec.compiler.fit_box = c.around_box;
+    spec.add(
+        MeshSpec{.name = "wedge", .vertices = {{0, 0, 0}, {1, 0, 0}, {0, 2, 0}, {0.3, 0.2, 3}, {1, 1, 0.5}}});
+    spec.world.body("a").free("a").add(
+        GeomSpec{.type = c.type, .pos = {0.1, 0.2, 0.3}, .mesh = "wedge", .fit_scale = c.scale});
+    const Geom geom = compile(spec).geoms[0];
+    EXPECT_EQ(geom.mesh, -1);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(geom.size[i], c.size[i], 1e-7) << int(c.type) << i;
+    const Double3 place = c.around_box ? Double3{0.503823013695, 0.784550015868, 1.65101669849}
+                                       : Double3{0.518750002762, 0.843750000527, 1.09687499989};
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(geom.pos[i], place[i], 1e-7) << int(c.type) << i;
+  }
+}
+
+TEST(Mesh, APlaneIsNotFitted) {
+  Spec spec;
+  spec.add(open_cube());
+  spec.world.add(GeomSpec{.type = GeomType::plane, .mesh = "cube"});
+  EXPECT_THROW(compile(spec), Error);
 }
 
 }  // namespace

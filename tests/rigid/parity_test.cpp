@@ -1,11 +1,8 @@
 // The same numbers as MuJoCo, from random states of the models in tests/rigid/reference (tools/rigid_reference.py).
 #include <gtest/gtest.h>
 
-#include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step.h"
-#include "costate/system/rollout.h"
-#include "tests/rigid/one_world.h"
-#include "tests/rigid/reference_model.h"
+#include "tests/rigid/reference_rollout.h"
 
 namespace costate::rigid {
 namespace {
@@ -82,42 +79,17 @@ TEST_F(Parity, InverseWeightsAndMeanInertiaAreMuJoCos) {
   }
 }
 
-const std::pair<const char*, Integrator> kIntegrators[] = {
-    {"euler", Integrator::euler}, {"implicitfast", Integrator::implicitfast}, {"rk4", Integrator::rk4}};
-
 void expect_rollout(const test::Reference& ref, Integrator integrator, bool constraint,
                     const std::string& key, std::int64_t steps, double gate) {
-  if (!ref.json.at("states").at(0).contains(key)) return;  // refused: implicitfast in a fluid
   Model model = ref.model;
   model.options.integrator = integrator;
   model.options.constraint = constraint;
-  const auto system = make_system<double>(model);
-  Rollout<double> rollout(system, {.steps = steps, .hold = steps});
-  auto at = rollout.arguments();
-  for (const Json& s : ref.json.at("states")) {
-    if (!s.contains(key)) continue;
-    at.x0 = vector_of(s.at("q"));
-    for (const char* part : {"v", "act"}) {
-      const auto values = vector_of(s.at(part));
-      at.x0.insert(at.x0.end(), values.begin(), values.end());
-    }
-    at.controls = vector_of(s.at("ctrl"));
-    const auto end = rollout.simulate(at).final_state;
-    const auto& expected = s.at(key);
-    const auto q = vector_of(expected.at("q")), v = vector_of(expected.at("v")),
-               act = vector_of(expected.at("act"));
-    const std::vector<double> our_q(end.begin(), end.begin() + model.nq),
-        our_v(end.begin() + model.nq, end.begin() + model.nq + model.nv),
-        our_act(end.end() - model.na, end.end());
-    EXPECT_LT(relative_error(our_q, q), gate) << ref.name << " " << key;
-    EXPECT_LT(relative_error(our_v, v), gate) << ref.name << " " << key;
-    EXPECT_LT(relative_error(our_act, act), gate) << ref.name << " " << key;
-  }
+  test::expect_rollout(ref.name, model, {}, ref.json, key, steps, gate);
 }
 
 TEST_F(Parity, AStepWithoutConstraintsIsMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
-    for (const auto& [name, integrator] : kIntegrators)
+    for (const auto& [name, integrator] : test::kIntegrators)
       expect_rollout(ref, integrator, false, std::string("free_") + name, 1, 1e-10);
   }
 }
@@ -138,14 +110,14 @@ TEST_F(Parity, ConstraintForcesAndAccelerationsAreMuJoCos) {
 
 TEST_F(Parity, AStepIsMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
-    for (const auto& [name, integrator] : kIntegrators)
+    for (const auto& [name, integrator] : test::kIntegrators)
       expect_rollout(ref, integrator, true, std::string("step_") + name, 1, 1e-9);
   }
 }
 
 TEST_F(Parity, RolloutsAreMuJoCosForEachIntegrator) {
   for (const auto& ref : all()) {
-    for (const auto& [name, integrator] : kIntegrators)
+    for (const auto& [name, integrator] : test::kIntegrators)
       expect_rollout(ref, integrator, true, std::string("rollout_") + name, ref.json.at("steps"), 1e-9);
   }
 }

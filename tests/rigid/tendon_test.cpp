@@ -8,10 +8,8 @@
 #include "costate/io/xml_model.h"
 #include "costate/rigid/compile.h"
 #include "costate/rigid/derived_parameters.h"
-#include "costate/rigid/rigid_system.h"
 #include "tests/rigid/models.h"
-#include "tests/rigid/one_world.h"
-#include "tests/rigid/reference_model.h"
+#include "tests/rigid/reference_rollout.h"
 #include "tests/system/contract.h"
 
 namespace costate::rigid {
@@ -42,15 +40,6 @@ const std::vector<TendonReference>& references() {
     return r;
   }();
   return all;
-}
-
-std::vector<double> start_of(const Json& s) {
-  std::vector<double> x = vector_of(s.at("q"));
-  for (const char* part : {"v", "act"}) {
-    const auto values = vector_of(s.at(part));
-    x.insert(x.end(), values.begin(), values.end());
-  }
-  return x;
 }
 
 TEST(SpatialTendon, LengthsAndJacobiansAreMuJoCos) {
@@ -107,25 +96,12 @@ TEST(SpatialTendon, AccelerationsAreMuJoCos) {
 
 TEST(SpatialTendon, StepsAndRolloutsAreMuJoCosForEachIntegrator) {
   for (const TendonReference& ref : references()) {
-    for (const auto& [name, integrator] :
-         {std::pair{"euler", Integrator::euler}, std::pair{"rk4", Integrator::rk4},
-          std::pair{"implicitfast", Integrator::implicitfast}}) {
+    for (const auto& [name, integrator] : test::kIntegrators) {
       Model model = ref.model;
       model.options.integrator = integrator;
-      for (const std::string kind : {"step_", "rollout_"}) {
-        if (!ref.json.at("states").at(0).contains(kind + name)) continue;
-        const std::int64_t steps = kind == "step_" ? 1 : ref.json.at("steps").get<std::int64_t>();
-        Rollout<double> rollout(make_system<double>(model), {.steps = steps, .hold = steps});
-        for (const Json& s : ref.json.at("states")) {
-          if (!s.contains(kind + name)) continue;
-          auto at = rollout.arguments();
-          at.x0 = start_of(s);
-          at.controls = vector_of(s.at("ctrl"));
-          EXPECT_LT(relative_error(rollout.simulate(at).final_state, start_of(s.at(kind + name))),
-                    ref.gate(steps == 1 ? 1e-10 : 1e-7))
-              << ref.name << " " << kind << name;
-        }
-      }
+      test::expect_rollout(ref.name, model, {}, ref.json, std::string("step_") + name, 1, ref.gate(1e-10));
+      test::expect_rollout(ref.name, model, {}, ref.json, std::string("rollout_") + name,
+                           ref.json.at("steps"), ref.gate(1e-7));
     }
   }
 }
@@ -155,7 +131,7 @@ TEST(SpatialTendon, ARopeOverAPulleyHasItsClosedForm) {
 
 Arguments<double> arguments_at(const Rollout<double>& rollout, const Json& s) {
   auto at = rollout.arguments();
-  at.x0 = start_of(s);
+  at.x0 = test::state_of(s);
   const auto u = vector_of(s.at("ctrl"));
   for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = u[i % u.size()];
   return at;
@@ -163,7 +139,6 @@ Arguments<double> arguments_at(const Rollout<double>& rollout, const Json& s) {
 
 void cotangents_match_dual(Integrator integrator) {
   for (const TendonReference& ref : references()) {
-    if (integrator == Integrator::implicitfast && ref.name == "web") continue;  // several branches: refused
     Model model = ref.model;
     model.options.integrator = integrator;
     const auto system = make_system<double>(model);

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "costate/ad/builder.h"
+#include "costate/core/aligned_buffer.h"
+#include "costate/ode/fixed_scheme.h"
 #include "costate/system/program_system.h"
 #include "tests/system/contract.h"
 
@@ -53,23 +55,25 @@ std::shared_ptr<System<Real>> in_layers(const Signature& s, ad::LayeredProgram p
   return std::make_shared<LayeredSystem<Real>>(s, std::move(program), scheme, layered_lanes<Real>(worlds));
 }
 
-// Worlds of their own; `matrix`: with their own weights, too.
+// Worlds of their own; `matrix`: with their own weights and biases, too.
 template <class Real>
 Arguments<Real> worlds_of(const Rollout<Real>& rollout, bool matrix) {
   Arguments<Real> a = rollout.arguments();
   a.x0.clear();
   a.controls.clear();
   const std::int64_t worlds = rollout.options().worlds, knots = rollout.knots();
-  std::vector<Real> damping, weights;
+  std::vector<Real> damping, weights, biases;
   for (std::int64_t w = 0; w < worlds; ++w) {
     a.x0.push_back(Real(0.7 + 0.01 * double(w)));
     a.x0.push_back(Real(-0.4));
     for (std::int64_t i = 0; i < knots; ++i) a.controls.push_back(Real(0.3 * std::sin(double(i + w))));
     damping.push_back(Real(0.2 + 0.003 * double(w)));
     for (const Real value : a.parameters["w1"]) weights.push_back(value * Real(1 + 0.001 * double(w)));
+    for (const Real value : a.parameters["b"]) biases.push_back(value + Real(0.002 * double(w)));
   }
   a.parameters.set("c", damping);
   if (matrix) a.parameters.set("w1", weights);
+  if (matrix) a.parameters.set("b", biases);
   return a;
 }
 
@@ -85,8 +89,8 @@ TEST(LayeredSystem, MeetsTheContract) {
     }
   }
 }
-TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByEuler) {
-  for (const Scheme& scheme : {Scheme(rk4(0.02)), Scheme(euler(0.02))}) {
+TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByOtherMethods) {
+  for (const Scheme& scheme : {Scheme(rk4(0.02)), Scheme(euler(0.02)), ode::fixed_scheme("dopri5", 0.02)}) {
     const auto system = in_layers<float>(fields(), network(), scheme, 37);
     const test::ContractOptions o{.steps = 30, .worlds = 37, .hold = 7};
     Rollout<float> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
@@ -97,9 +101,14 @@ TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByEuler) {
 
 // The program written out is another way to the same numbers.
 TEST(LayeredSystem, IsTheProgramWrittenOut) {
-  for (const std::int64_t worlds : {1, 21}) {
-    const auto a = in_layers<double>(fields(), network(), rk4(0.02), worlds);
-    const auto b = program_system<double>(fields(), ad::expand(network()), rk4(0.02), worlds);
+  struct Case {
+    const char* method;
+    std::int64_t worlds;
+  };
+  for (const auto& [method, worlds] : {Case{"rk4", 1}, {"rk4", 21}, {"tsit5", 21}, {"dop853", 1}}) {
+    const Scheme scheme = ode::fixed_scheme(method, 0.02);
+    const auto a = in_layers<double>(fields(), network(), scheme, worlds);
+    const auto b = program_system<double>(fields(), ad::expand(network()), scheme, worlds);
     const RolloutOptions options{.steps = 100, .worlds = worlds, .hold = 10};
     Rollout<double> first(a, options), second(b, options);
     const auto objective = loss::final<double>(a->signature(), "q", {});
@@ -115,6 +124,40 @@ TEST(LayeredSystem, IsTheProgramWrittenOut) {
       EXPECT_LT(difference, 1e-12 * size) << name;
     }
   }
+}
+
+// What is read from a tape has the bits of what is computed again.
+TEST(LayeredSystem, ATapeChangesNoBits) {
+  const auto system = in_layers<float>(fields(), network(), ode::fixed_scheme("dopri5", 0.05), 37);
+  const auto* const offer = dynamic_cast<const OptionalTape*>(system.get());
+  ASSERT_NE(offer, nullptr);
+  const std::int64_t n = system->state_size(), np = system->parameter_size(), steps = 7;
+  const int lanes = system->lanes();
+  AlignedBuffer<float> x((steps + 1) * n), u(lanes), p(np), tape(steps * offer->optional_tape_size() * lanes);
+  for (std::int64_t i = 0; i < n; ++i) x.data()[i] = 0.02f * float(i) - 0.5f;
+  std::fill_n(u.data(), lanes, 0.3f);
+  const Parameters<float> defaults(system->signature());
+  for (std::size_t f = 0; f < system->signature().fields(Role::parameter).size(); ++f) {
+    const Field& field = system->signature().fields(Role::parameter)[f];
+    for (std::int64_t i = 0; i < field.size * lanes; ++i)
+      p.data()[field.offset * lanes + i] = defaults.values(f)[static_cast<std::size_t>(i / lanes)];
+  }
+  const costate::Run<float> run{0, steps, 0, 0, u.data(), steps, p.data()};
+  const Activity active{std::vector<bool>(system->signature().fields(Role::parameter).size(), true), true};
+  const auto work = system->make_workspace();
+  system->advance(run, {x.data(), steps + 1, 0}, tape.data(), *work);
+  const auto cotangents = [&](const float* from) {
+    AlignedBuffer<float> lambda(2 * n), u_bar(lanes), p_bar(np);
+    std::fill_n(lambda.data(), n, 1.0f);
+    std::fill_n(u_bar.data(), lanes, 0.0f);
+    std::fill_n(p_bar.data(), np, 0.0f);
+    system->reverse(run, x.data(), from, {lambda.data(), 2, 0}, u_bar.data(), p_bar.data(), active, *work);
+    std::vector<float> all(p_bar.data(), p_bar.data() + np);
+    all.insert(all.end(), u_bar.data(), u_bar.data() + lanes);
+    all.insert(all.end(), lambda.data() + steps % 2 * n, lambda.data() + (steps % 2 + 1) * n);
+    return all;
+  };
+  EXPECT_EQ(cotangents(tape.data()), cotangents(nullptr));
 }
 
 TEST(LayeredSystem, SmallLayersAreWrittenOut) {

@@ -70,6 +70,14 @@ TEST(Rollout, EachWorldIsItsOwnRollout) {
   EXPECT_NE(gravity, 0);
 }
 
+TEST(Rollout, ValuesOfWorldsAreThoseOfTheGradient) {
+  Pendulums p;
+  const std::vector<double> values = p.rollout.values(p.at, *p.objective);
+  const auto g = p.rollout.value_and_gradient(p.at, *p.objective);
+  EXPECT_EQ(values, g.values);
+  EXPECT_EQ(p.rollout.value(p.at, *p.objective), g.value);
+}
+
 TEST(Rollout, SharedInputsGetTheSumOverWorlds) {
   Pendulums p;
   const auto per_world = p.rollout.value_and_gradient(p.at, *p.objective);

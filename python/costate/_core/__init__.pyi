@@ -1,6 +1,6 @@
 """The compiled part of costate."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import overload
 
 import numpy
@@ -263,7 +263,8 @@ def equations(states: object, text: str, controls: object | None = None, paramet
 
     states, controls   {name: size} or a list of names
     parameters         {name: default}
-    method             'rk4', 'euler', or 'next' for equations q_next = ...
+    method             'rk4', 'euler', 'midpoint', 'heun', 'bs3', 'dopri5', 'tsit5', 'dop853' in fixed steps of dt,
+                       or 'next' for equations q_next = ...
     """
 
 class Trajectory:
@@ -348,10 +349,15 @@ class Rollout:
         The same for cotangents of the outputs: d loss / d final_state, d loss / d states.
         """
 
-    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> float:
+    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> float:
         """The loss, summed over worlds."""
 
-    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[float, Gradient]:
+    def values(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> numpy.ndarray:
+        """
+        The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What minimize(method='cma_es', batched=True) ranks.
+        """
+
+    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> tuple[float, Gradient]:
         """
         (value, Gradient): forward and back, block by block, in the memory of one block per thread.
         """
@@ -384,7 +390,7 @@ class Rollout:
         step: of the stencil, relative to the scale of each input.
         """
 
-    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
+    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
         """
         (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
 
@@ -515,7 +521,9 @@ class OdeReport:
     def __repr__(self) -> str: ...
 
 class Equations:
-    def __init__(self, program: Program) -> None: ...
+    """The right-hand side of an initial value problem, with derivatives."""
+
+    def __init__(self, program: LayeredProgram) -> None: ...
 
 class Event:
     def __init__(self, guard: Program, direction: int, terminal: bool) -> None: ...
@@ -615,13 +623,17 @@ class Optimum:
 
     def __repr__(self) -> str: ...
 
-def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float = 0.01, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, callback: object | None = None) -> Optimum:
+def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float = 0.01, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, sigma: float = 0.3, scale: numpy.typing.ArrayLike | None = None, population: int = 0, seed: int = 1, batched: bool = False, callback: object | None = None) -> Optimum:
     """
-    The minimum of a function that returns (value, gradient).
+    The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.
 
-    method     'lbfgs' (with bounds), 'adam' or 'gradient_descent'
+    method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient
+    lower, upper   bounds of x, (n,); None: none
     tolerance  of the largest component of the gradient; target: a value that is good enough
     rate, decay (adam), momentum (gradient_descent), memory (lbfgs)
+    sigma      (cma_es) first width of the cloud of points, about a third of how far the minimum may lie, in units of `scale`, (n,)
+    population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n
+    batched    (cma_es) the function takes a generation, (points, n), and returns its values, (points,): as Rollout.values does
     callback   called with a Progress after each iteration; False stops
     Ctrl-C stops too and returns the best point so far.
     """
