@@ -34,12 +34,12 @@ FAMILIES = {
               "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE for peer in ("torch-loop", "torchdiffeq")),
                        ["ode_torch.py"], ["ode_events.py", "torchdiffeq"], ["ode_first_gradient.py", "torchdiffeq"],
                        ["ode_neural.py", "torch loop rk4 1 thread", "odeint rk4 1 thread", "odeint_adjoint rk4 1 thread",
-                        "odeint dopri5 tol=1e-5 1 thread", "odeint dopri8 tol=1e-5 1 thread"]]},
+                        "odeint dopri5 tol=1e-6 1 thread", "odeint dopri8 tol=1e-6 1 thread"]]},
     "jax": {"about": ["ode"], "pip": ["jax", "diffrax"],
             "runs": [*(["ode_ensemble.py", peer, *case] for case in ENSEMBLE
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
-                     ["ode_neural.py", "jax scan", "diffrax rk4 100", "diffrax Dopri5 16", "diffrax Tsit5 16", "diffrax Dopri8 8"]]},
+                     ["ode_neural.py", "jax scan", "diffrax rk4 100", "diffrax Dopri5 20", "diffrax Tsit5 20", "diffrax Dopri8 8"]]},
     "warp": {"about": ["mpm"], "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
     # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
     "taichi": {"about": ["mpm"], "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},

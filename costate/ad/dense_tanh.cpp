@@ -45,6 +45,28 @@ void in_packs(T* z, const T* y, std::int64_t count, const F& f) {
 }  // namespace
 
 template <class T>
+void bias_tanh(const T* d, const T* b, bool shared, int rows, int lanes, T* e) {
+  using P = NativePack<T>;
+  for (int i = 0; i < rows; ++i, d += lanes, b += lanes, e += lanes) {
+    for (int l = 0; l < lanes; l += P::lanes) {
+      const P bias = shared ? P(*b) : P::load(b + l);
+      tanh_pack<T>(P::load(d + l) + bias).store(e + l);
+    }
+  }
+}
+
+template <class T>
+void bias_tanh_vjp(const T* e, const T* e_bar, int rows, int lanes, T* d_bar, T* b_bar) {
+  using P = NativePack<T>;
+  const std::int64_t count = std::int64_t(rows) * lanes;
+  for (std::int64_t i = 0; i < count; i += P::lanes) {
+    const P y = P::load(e + i), z_bar = P::load(e_bar + i) * fma(-y, y, P(1));
+    (P::load(d_bar + i) + z_bar).store(d_bar + i);
+    if (b_bar) (P::load(b_bar + i) + z_bar).store(b_bar + i);
+  }
+}
+
+template <class T>
 void tanh_all(T* z, std::int64_t count) {
   using P = NativePack<T>;
   in_packs<T>(z, nullptr, count, [](P x, P) { return tanh_pack<T>(x); });
@@ -56,6 +78,10 @@ void tanh_all_vjp(const T* y, T* z_bar, std::int64_t count) {
   in_packs<T>(z_bar, y, count, [](P bar, P value) { return bar * fma(-value, value, P(1)); });
 }
 
+template void bias_tanh(const float*, const float*, bool, int, int, float*);
+template void bias_tanh(const double*, const double*, bool, int, int, double*);
+template void bias_tanh_vjp(const float*, const float*, int, int, float*, float*);
+template void bias_tanh_vjp(const double*, const double*, int, int, double*, double*);
 template void tanh_all(float*, std::int64_t);
 template void tanh_all(double*, std::int64_t);
 template void tanh_all_vjp(const float*, float*, std::int64_t);

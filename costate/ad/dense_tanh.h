@@ -17,6 +17,13 @@ namespace costate::ad {
 
 inline constexpr double kTanhUlp = 5;
 
+// A layer with a bias in one go: e = tanh(d + b), and, given e_ in z_bar, z_bar <- e_ (1 - e^2), d_ += z_bar, b_ += z_bar. rows x lanes numbers
+// each; a shared bias is read from lane 0. Null b_: not wanted. Lanes: a multiple of the native pack.
+template <class T>
+void bias_tanh(const T* d, const T* b, bool shared, int rows, int lanes, T* e);
+template <class T>
+void bias_tanh_vjp(const T* e, const T* e_bar, int rows, int lanes, T* d_bar, T* b_bar);
+
 template <class T>
 void tanh_all(T* z, std::int64_t count);
 template <class T>

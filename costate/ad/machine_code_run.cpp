@@ -115,19 +115,28 @@ template <class T>
 void run_one_world(const MachineCode& machine, const StraightCode& code,
                    std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                    std::byte* scratch) {
+  // A small program is over in the time of these loops: what they read is copied first, since the compiler must assume that a store
+  // changes it.
   const Frame<T> frame(machine, code, scratch);
-  std::size_t pack = 0;
-  for (std::size_t f = 0; f < inputs.size(); ++f) {
-    for (int i = 0; i < code.input_sizes[f]; ++i) {
-      OnePack<T>(inputs[f].data[i * inputs[f].stride]).store(frame.shared_pack(pack++));
-    }
+  constexpr int kStep = OnePack<T>::lanes;
+  T* pack = frame.shared_pack(0);
+  const int* size = code.input_sizes.data();
+  for (const InputBlock<T>& input : inputs) {
+    const T* from = input.data;
+    const std::ptrdiff_t stride = input.stride;
+    for (T* const end = pack + kStep * *size++; pack != end; pack += kStep, from += stride)
+      OnePack<T>(*from).store(pack);
   }
   frame.run(false, 1);
-  for (std::size_t f = 0; f < outputs.size(); ++f) {
-    for (int i = 0; i < code.output_sizes[f]; ++i) {
-      const T value = *frame.shared_pack(pack++);
-      T& to = outputs[f].data[i * outputs[f].stride];
-      to = outputs[f].add ? to + value : value;
+  size = code.output_sizes.data();
+  for (const OutputBlock<T>& output : outputs) {
+    T* to = output.data;
+    const std::ptrdiff_t stride = output.stride;
+    T* const end = pack + kStep * *size++;
+    if (output.add) {
+      for (; pack != end; pack += kStep, to += stride) *to += *pack;
+    } else {
+      for (; pack != end; pack += kStep, to += stride) *to = *pack;
     }
   }
 }

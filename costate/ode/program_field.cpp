@@ -84,18 +84,18 @@ void ProgramDerivatives::run(const ad::Executable& executable, std::initializer_
                              std::initializer_list<double*> outputs, bool add, double* scratch) const {
   std::array<ad::InputBlock<double>, 8> in;
   std::array<ad::OutputBlock<double>, 3> out;
-  std::transform(inputs.begin(), inputs.end(), in.begin(), [&](const double* data) {
-    return ad::InputBlock<double>{data ? data : zeros_.data(), 1, false};
-  });
-  std::transform(outputs.begin(), outputs.end(), out.begin(), [&](double* data) {
-    return ad::OutputBlock<double>{data, 1, add};
-  });
-  executable.run<double>({in.data(), inputs.size()}, {out.data(), outputs.size()}, 1,
+  std::size_t i = 0, o = 0;
+  for (const double* data : inputs) in[i++] = {data ? data : zeros_.data(), 1, false};
+  for (double* data : outputs) out[o++] = {data, 1, add};
+  executable.run<double>({in.data(), i}, {out.data(), o}, 1,
                          {reinterpret_cast<std::byte*>(scratch), register_doubles_ * sizeof(double)});
 }
 
+// The one that is called most, written out.
 void ProgramDerivatives::value(double t, const double* x, const double* p, double* y, double* scratch) const {
-  run(value_, {&t, x, p}, {y}, false, scratch);
+  const ad::InputBlock<double> in[] = {{&t, 1, false}, {x, 1, false}, {p, 1, false}};
+  const ad::OutputBlock<double> out[] = {{y, 1, false}};
+  value_.run<double>(in, out, 1, {reinterpret_cast<std::byte*>(scratch), register_doubles_ * sizeof(double)});
 }
 
 void ProgramDerivatives::jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot,

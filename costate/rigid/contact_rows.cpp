@@ -214,7 +214,8 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
                   ContactData<S>& c, S* gap) {
   place_shapes(tree, cons, p, q, d, c);
   std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
-  for (const TouchingPair& pair : cons.pairs) {
+  for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
+    const TouchingPair& pair = cons.pairs[i];
     if (!pair.splittable) continue;
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
@@ -223,7 +224,7 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
     const mask_t<S> near = maybe_near(pair, first == GeomType::plane, margin + c.reach[two], c);
     if (!kept(pair, c) && !any(near)) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
-    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin + c.slack[i], points);
     // A world's gaps do not depend on who else is near.
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
       const auto at = static_cast<std::size_t>(k);

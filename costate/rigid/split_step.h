@@ -25,7 +25,8 @@
 // term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
 //
 // Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances
-// say. Points of shapes with corners have no identity from step to step, and are left to the time grid (`splittable`).
+// say. Of shapes with corners, boxes on planes are cut; points of others have no identity from step to step, and are left to the time
+// grid (`splittable`).
 //
 // Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its own length, in the
 // same evaluation, and in a run they may be at different steps. So a run costs as many evaluations as an average world has parts.
@@ -76,9 +77,9 @@ struct SplitWork {
   std::vector<S> record, tapes;  // of the step (step.h)
   std::vector<S> end;            // of one step
 
-  // The transpose: all parts of each world's step, what is to be done next with part `number`, and cotangents.
+  // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
   std::vector<Part> parts;  // kMostEvents + 1
-  S task, left_bar;
+  S left_bar;
   std::vector<S> part_tape, lambda, gap_x, gap_bar, q_bar, gap_p;
   std::vector<S> y;
   ImpactWork<S> impact;

@@ -35,7 +35,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  for (S* s : {&number, &task, &left_bar}) *s = S(0);
+  number = left_bar = S(0);
 }
 
 // What is left after a part, relative to what was.
@@ -57,6 +57,16 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
   kinematics(stepper.tree, static_cast<const S*>(w.p.data()), x, w.d);
   contact_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
+}
+
+// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches or not.
+template <class S>
+void see_corners(const Stepper& stepper, StepWork<S>& w) {
+  for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
+    const TouchingPair& pair = stepper.constraints.pairs[i];
+    const bool box = stepper.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type == GeomType::box;
+    if (pair.splittable && box) w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
+  }
 }
 
 // Which points touch where a step begins.
@@ -170,9 +180,10 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
   const S near_enough = select(roughly, S(T(1e-2)) * whole, tolerance);
-  // Two points at once: the other one has changed already.
+  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is a zero all the same, and moves.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
-  S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, S(0))), f_before = f_lo;
+  const S at_start = select(f_lo < -tolerance, S(0), S(T(1e-30)));
+  S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, at_start)), f_before = f_lo;
   for (int turn = 0;; ++turn) {
     const S f = try_at(t);
     on = on & (abs(f) > near_enough);
@@ -334,6 +345,7 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
   const S whole = w.p[dt];
   now.left = whole;
   now.length = S(1);
+  see_corners(stepper, w);
   mask_t<S> active = steps.begin(mask_t<S>(true));
   std::fill(w.c.contact.modes.begin(), w.c.contact.modes.end(), S(0));
   gaps_at(stepper, static_cast<const S*>(now.x.data()), w, split.gap.data());

@@ -5,16 +5,7 @@
 
 namespace costate::rigid {
 
-// What a world wants done with part `number`.
-enum Task { kNothing = 0, kTape = 1, kPart = 2 };
-
-// Part `number` is next. Of the first ones the tape was kept.
-template <class S, class Steps>
-void want_part(const mask_t<S>& worlds, Steps& steps, SplitWork<S>& split) {
-  const mask_t<S> kept = worlds & (split.number < S(value_t<S>(kTapesKept)));
-  set_where(worlds, select(kept, S(kPart), S(kTape)), split.task);
-  if (any(kept)) steps.recall_tape(kept);
-}
+static_assert(kTapesKept == kMostEvents + 1);
 
 // All parts of the steps that `worlds` begin, from the record; they start with the last.
 template <class S, class Steps>
@@ -49,7 +40,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     left = select(cut, rest<S>(part) * left, left);
     here = cut;
   }
-  want_part(worlds, steps, split);
+  steps.recall_tape(worlds);
 }
 
 // w.x, modes and length of part `number` of each world.
@@ -67,14 +58,6 @@ void load_parts(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split) {
     set_where(here, part.part, split.now.part);
     set_where(here, part.event, split.now.event);
   }
-}
-
-// The tape of a part that was not kept.
-template <class S>
-void tapes_again(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, SplitWork<S>& split) {
-  step(stepper, w, true);
-  copy_where(worlds, static_cast<const S*>(w.tape.data()), split.part_tape.size(), split.part_tape.data());
-  set_where(worlds, S(kPart), split.task);
 }
 
 // Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that of the part. split.left_bar: of what is left after it.
@@ -144,7 +127,7 @@ mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wan
                     met, wanted, split.lambda.data(), w.p_bar.data(), w.d, w.c, split.impact);
   }
   set_where(on, split.number - S(1), split.number);
-  want_part(on, steps, split);
+  steps.recall_tape(on);
   return worlds & !on;
 }
 
@@ -155,28 +138,21 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   const S whole = w.p[dt];
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);
-  split.task = S(kNothing);
-  const mask_t<S> all = steps.begin_transpose(mask_t<S>(true));
+  see_corners(stepper, w);
+  mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
   for (std::size_t n = 1; n < split.parts.size(); ++n) split.parts[n].x = split.parts[0].x;
   std::copy(split.parts[0].x.begin(), split.parts[0].x.end(), split.now.x.begin());
-  unfold(stepper, all, whole, steps, w, split);
-  for (;;) {
-    const mask_t<S> for_tape = split.task == S(kTape), of_part = split.task == S(kPart);
-    if (!any(for_tape | of_part)) break;
+  unfold(stepper, active, whole, steps, w, split);
+  while (any(active)) {
     load_parts(stepper, w, split);
-    // At once, for few worlds too: whoever waits for a tape leaves a lane of the transposes empty.
-    if (any(for_tape)) {
-      tapes_again(stepper, for_tape, w, split);
-      continue;
-    }
-    transpose_parts(stepper, of_part, caller, wanted, w, split);
-    const mask_t<S> ended = part_before(stepper, of_part, wanted, steps, w, split);
+    transpose_parts(stepper, active, caller, wanted, w, split);
+    const mask_t<S> ended = part_before(stepper, active, wanted, steps, w, split);
     if (!any(ended)) continue;
     w.p_bar[dt] += select(ended, split.left_bar, S(0));
     steps.end_transpose(ended, record_of(stepper, split, 0)[2] >= S(0));
     const mask_t<S> next = steps.begin_transpose(ended);
-    set_where(ended & !next, S(kNothing), split.task);
+    active = active & ((!ended) | next);
     if (any(next)) unfold(stepper, next, whole, steps, w, split);
   }
   w.p[dt] = whole;

@@ -24,7 +24,7 @@ S pick(const std::vector<S>& values, const S& index) {
   return out;
 }
 
-// One world's numbers of an array of packs, to or from an array of the same layout; `as_row`: to or from an array of that world's alone.
+// One world's numbers of an array of packs, to or from an array of the same layout.
 template <class S>
 void copy_column(int l, const value_t<S>* from, std::size_t n, S* to) {
   auto* out = reinterpret_cast<value_t<S>*>(to);
@@ -37,15 +37,27 @@ void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
   for (std::size_t i = 0; i < n; ++i)
     to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
 }
+// The same for several worlds, to or from arrays of one world's alone (null: not this one), a few numbers at a time: what one world reads is still near for the next.
+inline constexpr std::size_t kRowsAtOnce = 32;
 template <class S>
-void copy_as_row(int l, const S* from, std::size_t n, value_t<S>* to) {
-  const auto* in = reinterpret_cast<const value_t<S>*>(from) + l;
-  for (std::size_t i = 0; i < n; ++i) to[i] = in[i * lanes_of<S>];
+void copy_to_rows(const S* from, std::size_t n, value_t<S>* const* rows) {
+  const auto* in = reinterpret_cast<const value_t<S>*>(from);
+  for (std::size_t begin = 0; begin < n; begin += kRowsAtOnce)
+    for (std::size_t l = 0; l < lanes_of<S>; ++l) {
+      if (!rows[l]) continue;
+      for (std::size_t i = begin, end = std::min(n, begin + kRowsAtOnce); i < end; ++i)
+        rows[l][i] = in[i * lanes_of<S> + l];
+    }
 }
 template <class S>
-void copy_row(int l, const value_t<S>* from, std::size_t n, S* to) {
-  auto* out = reinterpret_cast<value_t<S>*>(to) + l;
-  for (std::size_t i = 0; i < n; ++i) out[i * lanes_of<S>] = from[i];
+void copy_rows(const value_t<S>* const* rows, std::size_t n, S* to) {
+  auto* out = reinterpret_cast<value_t<S>*>(to);
+  for (std::size_t begin = 0; begin < n; begin += kRowsAtOnce)
+    for (std::size_t l = 0; l < lanes_of<S>; ++l) {
+      if (!rows[l]) continue;
+      for (std::size_t i = begin, end = std::min(n, begin + kRowsAtOnce); i < end; ++i)
+        out[i * lanes_of<S> + l] = rows[l][i];
+    }
 }
 
 // --- where steps come from and go to ---------------------------------------------------------------------------------------
@@ -143,33 +155,36 @@ struct Columns {
     });
   }
   void keep_tape(const mask_t<S>& worlds) {
-    each(worlds & (split.number < S(T(kTapesKept))), [&](int l, std::int64_t j) {
-      copy_as_row(l, static_cast<const S*>(w.tape.data()), part_size(), tape_of_part(l, j));
-    });
+    T* rows[lanes_of<S>] = {};
+    each(worlds, [&](int l, std::int64_t j) { rows[l] = tape_of_part(l, j); });
+    copy_to_rows(static_cast<const S*>(w.tape.data()), part_size(), rows);
   }
   void end(const mask_t<S>& worlds, bool with_tape) {
+    T* rows[lanes_of<S>] = {};
     each(worlds, [&](int l, std::int64_t j) {
       copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
-      if (with_tape)
-        copy_as_row(l, static_cast<const S*>(split.record.data()), split.record.size(),
-                    tape(l, j) + split.tapes.size());
+      if (with_tape) rows[l] = tape(l, j) + split.tapes.size();
       ++ended[l];
     });
+    if (with_tape) copy_to_rows(static_cast<const S*>(split.record.data()), split.record.size(), rows);
   }
 
   mask_t<S> begin_transpose(const mask_t<S>& idle) {
-    return begin_each(idle, [&](int l, std::int64_t done) {
+    const T* rows[lanes_of<S>] = {};
+    const mask_t<S> got = begin_each(idle, [&](int l, std::int64_t done) {
       const std::int64_t j = run.count - 1 - done;
       copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
-      copy_row(l, tape(l, j) + split.tapes.size(), split.record.size(), split.record.data());
+      rows[l] = tape(l, j) + split.tapes.size();
     });
+    copy_rows(rows, split.record.size(), split.record.data());
+    return got;
   }
   void recall_tape(const mask_t<S>& worlds) {
-    each(worlds & (split.number < S(T(kTapesKept))), [&](int l, std::int64_t done) {
-      copy_row(l, tape_of_part(l, run.count - 1 - done), part_size(), split.part_tape.data());
-    });
+    const T* rows[lanes_of<S>] = {};
+    each(worlds, [&](int l, std::int64_t done) { rows[l] = tape_of_part(l, run.count - 1 - done); });
+    copy_rows(rows, part_size(), split.part_tape.data());
   }
   // `cut`: in several parts.
   void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {

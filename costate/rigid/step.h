@@ -30,7 +30,7 @@
 namespace costate::rigid {
 
 inline constexpr int kMostEvents = 4;  // of a split step
-inline constexpr int kTapesKept = 3;   // of the parts of one; those of further parts are made again
+inline constexpr int kTapesKept = 5;   // of the parts of one: all
 
 struct Stepper {
   Tree tree;

@@ -28,6 +28,12 @@ void LayeredSystem<Real>::evaluate_vjp(const Inputs<Real>& in, int stage, int sl
     if (!last) {
       const Layer& layer = layers_[k];
       ad::multiply<Real>(s.weights[k].transposed(), layer.columns, layer.rows, lanes_, d_bar(k), s.e_bar);
+      if (const auto& bias = parts_[k].bias) {
+        const bool wanted = bar.p != nullptr && v.parameters[bias->field];
+        ad::bias_tanh_vjp<Real>(value, s.e_bar, layer.columns, lanes_, d_bar(bias->product),
+                                wanted ? bar.p + bias->first * lanes_ : nullptr);
+        continue;
+      }
       if (parts_[k].then_tanh) ad::tanh_all_vjp(value, s.e_bar, std::int64_t(layer.columns) * lanes_);
     }
     add_sources(t.sources, in, stage, record, value, last ? rate_bar : s.e_bar, s);

@@ -98,13 +98,18 @@ void LayeredSystem<Real>::evaluate(const Inputs<Real>& in, int stage, Real* reco
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const bool last = k == layers_.size();
     Real* const e = record + (last ? rate_at_ : vector_at_[k]);
-    add_sources(parts_[k].sources, in, stage, record, nullptr, nullptr, s);
-    s.outputs.push_back({e, lanes_, false});
-    parts_[k].code.template run<Real>(s.inputs, s.outputs, lanes_,
-                                      {s.bytes.data(), static_cast<std::size_t>(s.bytes.capacity())});
+    if (const auto& bias = parts_[k].bias) {
+      ad::bias_tanh(result_of(bias->product, record, s), in.p + bias->first * lanes_,
+                    s.shared[bias->field] != 0, layers_[k].columns, lanes_, e);
+    } else {
+      add_sources(parts_[k].sources, in, stage, record, nullptr, nullptr, s);
+      s.outputs.push_back({e, lanes_, false});
+      parts_[k].code.template run<Real>(s.inputs, s.outputs, lanes_,
+                                        {s.bytes.data(), static_cast<std::size_t>(s.bytes.capacity())});
+      if (parts_[k].then_tanh) ad::tanh_all(e, std::int64_t(layers_[k].columns) * lanes_);
+    }
     if (last) break;
     const Layer& layer = layers_[k];
-    if (parts_[k].then_tanh) ad::tanh_all(e, std::int64_t(layer.columns) * lanes_);
     ad::multiply<Real>(s.weights[k], layer.rows, layer.columns, lanes_, e,
                        result_at_[k] < 0 ? s.d[k] : record + result_at_[k]);
   }

@@ -87,6 +87,7 @@ void LayeredSystem<Real>::bind(const Signature& signature, const Scheme& scheme)
     part.code = ad::Executable(part.program);
     for (const ad::Field& field : part.program.input_fields())
       part.sources.push_back(source_of(field.name, ""));
+    if (part.then_tanh && lanes_ > 1) part.bias = biased_product(part);
     parts_.push_back(std::move(part));
     if (last) break;
     const ad::DenseProduct& d = source_.products[k];
@@ -114,6 +115,41 @@ auto LayeredSystem<Real>::source_of(const std::string& name, const std::string& 
   const auto at = std::find_if(fields.begin(), fields.end(),
                                [&](const Field& field) { return "p/" + field.name == name; });
   return {Reads::parameter, static_cast<std::size_t>(at - fields.begin())};
+}
+
+// Output i = d[i] + b[first + i] for all i, with d the whole result of a product.
+template <class Real>
+auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optional<typename Part::Sum> {
+  const ad::Program& program = part.program;
+  std::vector<int> field_of, place_of;
+  for (std::size_t f = 0; f < program.input_fields().size(); ++f) {
+    for (int i = 0; i < program.input_fields()[f].size; ++i)
+      field_of.push_back(static_cast<int>(f)), place_of.push_back(i);
+  }
+  std::optional<typename Part::Sum> found;
+  int i = 0;
+  for (const ad::Id id : program.outputs()) {
+    const ad::Node& sum = program.nodes()[static_cast<std::size_t>(id)];
+    if (sum.op != ad::Op::add) return {};
+    typename Part::Sum here;
+    int bias = -1, product = -1;
+    for (const ad::Id operand : {sum.a, sum.b}) {
+      const ad::Node& input = program.nodes()[static_cast<std::size_t>(operand)];
+      if (input.op != ad::Op::input) return {};
+      const auto element = static_cast<std::size_t>(input.value);
+      const Source& source = part.sources[static_cast<std::size_t>(field_of[element])];
+      if (source.kind == Reads::product) here.product = source.index, product = place_of[element];
+      if (source.kind == Reads::parameter) here.field = source.index, bias = place_of[element];
+    }
+    if (bias < 0 || product != i) return {};
+    here.first = full_.fields(Role::parameter)[here.field].offset + bias - i;
+    if (found && (found->product != here.product || found->field != here.field || found->first != here.first))
+      return {};
+    found = here;
+    ++i;
+  }
+  if (!found || layers_[found->product].rows != i) return {};
+  return found;
 }
 
 // A transpose by everything reads all that any other does.

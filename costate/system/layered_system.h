@@ -9,7 +9,8 @@
 //
 // What the transpose of f needs is read from a tape where the rollout has room for one (optional_tape.h), and computed anew otherwise. The outer
 // products d_ e' of some steps are added to W_ together: W_ has numbers for every lane, and adding them one by one
-// would be all memory traffic. Where a part ends in tanh of every element, that is done for the whole layer at once (ad/dense_tanh.h).
+// would be all memory traffic. Where a part ends in tanh of every element, that is done for the whole layer at once (ad/dense_tanh.h), with the
+// bias if there is nothing else.
 // Tangents and second derivatives run the program written out, as ProgramSystem does.
 //
 // Files: layered_system.cpp makes it, layered_step.cpp is f and the step, layered_transpose.cpp makes the derivatives of the parts,
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "costate/ad/dense_lanes.h"
@@ -70,6 +72,12 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
   struct Part {
     ad::Program program;
     bool then_tanh = false;  // of every output of the program
+    // The program is the sum of a product and a parameter field, element by element: run without code.
+    struct Sum {
+      std::size_t product = 0, field = 0;
+      std::int64_t first = 0;  // number of the first element among the parameters
+    };
+    std::optional<Sum> bias = {};
     ad::Executable code;
     std::vector<Source> sources;
     std::string value() const { return program.output_fields()[0].name; }
@@ -93,6 +101,7 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
 
   void bind(const Signature& signature, const Scheme& scheme);
   void lay_out_records();
+  std::optional<typename Part::Sum> biased_product(const Part& part) const;
   Source source_of(const std::string& name, const std::string& value) const;
   const Variant& variant(bool controls, bool any_parameter, const Activity& active, Scratch& s) const;
   ad::Program transposed(const Part& part, bool controls, const std::vector<bool>& parameters,

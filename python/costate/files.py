@@ -1,4 +1,5 @@
 """Anything the engine can read, by one function."""
+import difflib
 from pathlib import Path
 
 from . import _core, rigid
@@ -25,7 +26,11 @@ def load(path, settings=None):
 
 def scene_file(name):
     """Path of a scene that comes with the package: "humanoid.xml", "coffee.toml"."""
+    there = set()
     for folder in (Path(__file__).parent / "scenes", *(p / "scenes" for p in Path(__file__).resolve().parents)):
         if (folder / name).is_file():
             return str(folder / name)
-    raise Error(f"the scene {name} is not part of this installation")
+        there.update(file.name for file in folder.glob("*.*") if file.suffix in (".xml", ".toml", ".urdf"))
+    near = difflib.get_close_matches(name, there)
+    raise Error(f"the scene {name} is not part of this installation; " + (f"did you mean {' or '.join(near)}?" if near else
+                f"there are {', '.join(sorted(there))}"))

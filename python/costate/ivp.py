@@ -188,7 +188,11 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         guards.append(_made(key, event, states, shapes,
                             lambda: _core.Event(_program(event, states, shapes, 1).expand(), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
-    solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), _METHODS.get(method, method), rtol,
+    name = _METHODS.get(method, method)
+    if name not in _core.method_names():
+        raise Error(f"method = {method!r}: use one of SciPy's {', '.join(_METHODS)}, or {', '.join(_core.method_names())}. BDF and LSODA solve "
+                    "stiff problems, as 'Radau' and 'rodas5p' do here")
+    solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), name, rtol,
                            np.atleast_1d(atol), dt or 0.0, first_step or 0.0, 0.0 if max_step == np.inf else max_step,
                            max_steps, t_eval, guards)
     tables = [solution.events(i) for i in range(len(functions))]

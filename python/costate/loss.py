@@ -2,7 +2,11 @@
 
     costate.loss.final("q", target) + costate.loss.effort(1e-3)
     costate.loss.function(lambda q, torque: (q - 1) ** 2 + 0.01 * torque ** 2, when="each_step")
+
+A plain function given as loss= is a loss of the final state: function(f).
 """
+import weakref
+
 from . import _core
 from .error import Error
 from ._core.loss import effort, expression, final, final_value, sum, track
@@ -24,3 +28,20 @@ def function(f, when="end"):
     else:
         when, steps = "steps", [int(k) for k in when]
     return _core.recorded_loss(lambda signature: record(f, signature, one_output=True), when, steps)
+
+
+_known = weakref.WeakKeyDictionary()  # function -> the Loss made of it
+
+
+def _of(loss):
+    """What was given as loss= and is no Loss."""
+    if not callable(loss):
+        what = "there is no loss" if loss is None else f"a {type(loss).__name__} is no loss"
+        raise Error(f"{what}: give loss=costate.loss.final(field, target), another of costate.loss, a sum of them, or a function "
+                    "of fields by name that returns one number")
+    try:
+        if loss not in _known:
+            _known[loss] = function(loss)
+        return _known[loss]
+    except TypeError:  # what cannot be referred to weakly is recorded each time
+        return function(loss)

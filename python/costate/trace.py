@@ -231,7 +231,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_function__(self, function, types, args, kwargs):
         if function not in _FUNCTIONS:
-            raise Error(f"np.{function.__name__} cannot be recorded; see docs/python.md for what can")
+            module = "np.linalg" if "linalg" in function.__module__ else "np"
+            raise Error(f"{module}.{function.__name__} cannot be recorded; see docs/python.md for what can")
         return _FUNCTIONS[function](*args, **kwargs)
 
     def reshape(self, *shape):
@@ -367,6 +368,8 @@ class Fields(Array):
 
 def _outputs(result, fields, name):
     """What a function returned, as a list of numbers, one for each of the fields'."""
+    if result is None:
+        raise Error(f"{name} returns nothing: return the derivative (or the next value) of {', '.join(f.name for f in fields)}")
     if isinstance(result, dict):
         unknown = [key for key in result if key not in {f.name for f in fields}]
         missing = [f.name for f in fields if f.name not in result]
@@ -440,7 +443,7 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
     states, controls    {name: size} or a list of names
     parameters  {name: default}; an array is a field of several numbers, and keeps its shape inside the function
     method      'rk4', 'euler', 'midpoint', 'heun', 'bs3', 'dopri5', 'tsit5' or 'dop853' in steps of the parameter 'dt', or 'next'. A method of
-                higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with six times the step of 'rk4'
+                higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with five times the step of 'rk4'
     initial     where rollouts start unless told otherwise, (states,)
     """
     def make(f):

@@ -47,8 +47,13 @@ Signature build_signature(nb::handle states, nb::handle controls, nb::handle par
   return s;
 }
 
-Scheme scheme_of(const std::string& method, double dt) {
-  if (method == "next") return NextState{};
+Scheme scheme_of(const std::string& given, double dt) {
+  if (given == "next") return NextState{};
+  // SciPy's names, as solve_ivp takes them.
+  const std::string method = given == "RK23"     ? "bs3"
+                             : given == "RK45"   ? "dopri5"
+                             : given == "DOP853" ? "dop853"
+                                                 : given;
   const auto known = ode::fixed_scheme_names();
   if (std::find(known.begin(), known.end(), method) == known.end()) {
     std::string names;

@@ -29,8 +29,18 @@ std::string describe(const PyRollout& r) {
          ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
 }
 
+// A Loss, or what costate.loss makes one of: a function.
+class LossLike : public nb::object {
+  NB_OBJECT_DEFAULT(LossLike, nb::object, "costate._core.Loss | collections.abc.Callable", anything)
+};
+AnyLossPtr loss_of(const LossLike& given) {
+  AnyLossPtr loss;
+  if (!given.is_none() && nb::try_cast(given, loss)) return loss;
+  return nb::cast<AnyLossPtr>(nb::module_::import_("costate.loss").attr("_of")(given));
+}
+
 std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike& x0, const FieldsLike& u,
-                                                  const Values& p, const AnyLossPtr& loss, double sigma,
+                                                  const Values& p, const LossLike& loss, double sigma,
                                                   int samples, const std::string& order,
                                                   const std::string& perturb,
                                                   const std::vector<std::string>& parameters,
@@ -51,7 +61,7 @@ std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike
   smoothing.controls = what == 2 || what == 3;
   smoothing.parameters = parameters;
   const int kind = choose(order, "order", {"first", "zeroth", "mixed"});
-  return r.smoothed_gradient(x0, u, p, loss, smoothing, static_cast<estimate::Order>(kind));
+  return r.smoothed_gradient(x0, u, p, loss_of(loss), smoothing, static_cast<estimate::Order>(kind));
 }
 
 void bind_results(nb::module_& m) {
@@ -113,21 +123,28 @@ void bind_rollout(nb::module_& m) {
       .def("backward", nb::overload_cast<const ArrayLike&, const ArrayLike&>(&PyRollout::backward),
            "final_state"_a = none(), "states"_a = none(),
            "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
-      .def("value", &PyRollout::value, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
-           "loss"_a, "The loss, summed over worlds.")
-      .def("values", &PyRollout::values, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
-           "loss"_a,
-           "The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What "
-           "minimize(method='cma_es', batched=True) ranks.")
+      .def(
+          "value",
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
+            return r.value(x0, u, p, loss_of(loss));
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(), "The loss, summed over worlds.")
+      .def(
+          "values",
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
+            return r.values(x0, u, p, loss_of(loss));
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(),
+          "The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What "
+          "minimize(method='cma_es', batched=True) ranks.")
       .def(
           "value_and_grad",
-          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p,
-             const AnyLossPtr& loss) {
-            PyGradient gradient = r.value_and_gradient(x0, u, p, loss);
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
+            PyGradient gradient = r.value_and_gradient(x0, u, p, loss_of(loss));
             const double value = gradient.value;
             return std::make_pair(value, std::move(gradient));
           },
-          "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(), "loss"_a,
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(),
           "(value, Gradient): forward and back, block by block, in the memory of one block per thread.")
       .def("pull_back", &PyRollout::pull_back, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "final_state"_a = none(), "states"_a = none(),

@@ -253,3 +253,15 @@ def test_threads_share_a_rollout(sim):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not wrong
+
+
+def test_a_plain_function_is_a_loss_of_the_final_state():
+    sim = pendulum.system().rollout(10)
+    f = lambda q, v: (q - 1) ** 2 + 0.1 * v**2
+    value, grad = sim.value_and_grad([0.7, -0.2], loss=f)
+    assert value == sim.value([0.7, -0.2], loss=costate.loss.function(f))
+    assert sim.value_and_grad([0.7, -0.2], None, None, f)[0] == value == sim.values([0.7, -0.2], loss=f)
+    with pytest.raises(costate.Error, match="there is no loss"):
+        sim.value_and_grad([0.7, -0.2])
+    with pytest.raises(costate.Error, match="a float is no loss"):
+        sim.value([0.7, -0.2], loss=1.0)

@@ -207,3 +207,23 @@ def test_a_large_network_has_jaxs_gradients_and_runs_as_products(stored):
             ours = sum(g.parameters[name] for g in found)
             np.testing.assert_allclose(ours, np.asarray(bar).ravel(), rtol=1e-9, atol=1e-12, err_msg=name)
         np.testing.assert_allclose(np.concatenate([np.atleast_2d(g.x0) for g in found]), x_bar, rtol=1e-9, atol=1e-12)
+
+
+def test_methods_by_name_agree_and_say_what_there_is():
+    def pendulum_by(method, dt):
+        f = lambda q, v, t: [v, -np.sin(q) + 0.1 * np.cos(t)]
+        return costate.system(f, states=["q", "v"], method=method, dt=dt).rollout(round(2 / dt))
+
+    exact = pendulum_by("dop853", 0.05).pull_back([1.0, 0.3], final_state=[1.0, 0.0]).x0
+    for method, error in {"euler": 1e-1, "midpoint": 1e-3, "heun": 1e-3, "rk4": 1e-6, "bs3": 1e-4, "RK45": 1e-8, "tsit5": 1e-8}.items():
+        got = pendulum_by(method, 0.05).pull_back([1.0, 0.3], final_state=[1.0, 0.0]).x0
+        assert 0 < np.abs(got - exact).max() < error, method
+    with pytest.raises(costate.Error, match="'dopri5'.*solve_ivp"):
+        pendulum_by("Radau", 0.1)
+
+
+def test_functions_that_return_nothing_or_use_what_is_not_recorded_say_so():
+    with pytest.raises(costate.Error, match="returns nothing: return the derivative .* of q, v"):
+        costate.system(lambda q, v: None, states=["q", "v"])
+    with pytest.raises(costate.Error, match="np.linalg.inv cannot be recorded"):
+        costate.system(lambda q: np.linalg.inv(q.reshape(2, 2)).ravel(), states={"q": 4})

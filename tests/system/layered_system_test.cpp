@@ -55,23 +55,25 @@ std::shared_ptr<System<Real>> in_layers(const Signature& s, ad::LayeredProgram p
   return std::make_shared<LayeredSystem<Real>>(s, std::move(program), scheme, layered_lanes<Real>(worlds));
 }
 
-// Worlds of their own; `matrix`: with their own weights, too.
+// Worlds of their own; `matrix`: with their own weights and biases, too.
 template <class Real>
 Arguments<Real> worlds_of(const Rollout<Real>& rollout, bool matrix) {
   Arguments<Real> a = rollout.arguments();
   a.x0.clear();
   a.controls.clear();
   const std::int64_t worlds = rollout.options().worlds, knots = rollout.knots();
-  std::vector<Real> damping, weights;
+  std::vector<Real> damping, weights, biases;
   for (std::int64_t w = 0; w < worlds; ++w) {
     a.x0.push_back(Real(0.7 + 0.01 * double(w)));
     a.x0.push_back(Real(-0.4));
     for (std::int64_t i = 0; i < knots; ++i) a.controls.push_back(Real(0.3 * std::sin(double(i + w))));
     damping.push_back(Real(0.2 + 0.003 * double(w)));
     for (const Real value : a.parameters["w1"]) weights.push_back(value * Real(1 + 0.001 * double(w)));
+    for (const Real value : a.parameters["b"]) biases.push_back(value + Real(0.002 * double(w)));
   }
   a.parameters.set("c", damping);
   if (matrix) a.parameters.set("w1", weights);
+  if (matrix) a.parameters.set("b", biases);
   return a;
 }
 

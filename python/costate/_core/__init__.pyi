@@ -1,6 +1,6 @@
 """The compiled part of costate."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import overload
 
 import numpy
@@ -349,15 +349,15 @@ class Rollout:
         The same for cotangents of the outputs: d loss / d final_state, d loss / d states.
         """
 
-    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> float:
+    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> float:
         """The loss, summed over worlds."""
 
-    def values(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> numpy.ndarray:
+    def values(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> numpy.ndarray:
         """
         The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What minimize(method='cma_es', batched=True) ranks.
         """
 
-    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[float, Gradient]:
+    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> tuple[float, Gradient]:
         """
         (value, Gradient): forward and back, block by block, in the memory of one block per thread.
         """
@@ -390,7 +390,7 @@ class Rollout:
         step: of the stencil, relative to the scale of each input.
         """
 
-    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
+    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
         """
         (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
 
