@@ -90,6 +90,7 @@ void Block<Real>::load(const Arguments<Real>& arguments, std::int64_t first_worl
   world_stride_ = world_stride;
   live_lanes_ = static_cast<int>(std::min<std::int64_t>(lanes_, options_.worlds - first_world));
   work_->diagnostics = {};
+  if (auto* work = dynamic_cast<WorkspaceWithFindings*>(work_.get())) work->findings.clear();
   const Signature& signature = system_.signature();
   const std::int64_t worlds = options_.worlds;
 

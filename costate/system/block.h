@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
+#include "costate/system/findings.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -54,6 +55,10 @@ class Block {
   const std::vector<double>& adjoint_norm2() const { return norm2_; }  // per sampled step, live lanes
   std::optional<double> energy_drift() const { return energy_drift_; }
   Diagnostics& diagnostics() { return work_->diagnostics; }
+  const Findings* findings() const {  // null: the physics has none
+    const auto* work = dynamic_cast<const WorkspaceWithFindings*>(work_.get());
+    return work ? &work->findings : nullptr;
+  }
   std::int64_t advances() const { return advances_; }
   std::int64_t memory_bytes() const;
 
