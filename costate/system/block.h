@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
-#include "costate/system/findings.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -55,10 +54,7 @@ class Block {
   const std::vector<double>& adjoint_norm2() const { return norm2_; }  // per sampled step, live lanes
   std::optional<double> energy_drift() const { return energy_drift_; }
   Diagnostics& diagnostics() { return work_->diagnostics; }
-  const Findings* findings() const {  // null: the physics has none
-    const auto* work = dynamic_cast<const WorkspaceWithFindings*>(work_.get());
-    return work ? &work->findings : nullptr;
-  }
+  const class Findings* findings() const;  // null: the physics has none
   std::int64_t advances() const { return advances_; }
   std::int64_t memory_bytes() const;
 

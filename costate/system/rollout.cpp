@@ -14,6 +14,7 @@
 #include "costate/system/block.h"
 #include "costate/system/checks.h"
 #include "costate/system/collector.h"
+#include "costate/system/findings.h"
 #include "costate/system/keeper.h"
 
 namespace costate {
