@@ -19,6 +19,7 @@ from .error import Error
 from .trace import Array, _object_array, _wrap, products_recorded_by
 
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
+_NAMES = frozenset(_core.method_names())
 _MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
 _known = weakref.WeakKeyDictionary()  # function -> {(kind, states, shapes): what was made of it}
 
@@ -189,7 +190,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
                             lambda: _core.Event(_program(event, states, shapes, 1).expand(), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
     name = _METHODS.get(method, method)
-    if name not in _core.method_names():
+    if name not in _NAMES:
         raise Error(f"method = {method!r}: use one of SciPy's {', '.join(_METHODS)}, or {', '.join(_core.method_names())}. BDF and LSODA solve "
                     "stiff problems, as 'Radau' and 'rodas5p' do here")
     solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), name, rtol,
