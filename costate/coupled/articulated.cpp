@@ -332,7 +332,8 @@ void Articulated::move_vjp(const BodySums<double>* sums, const double* y_bar, bo
   Pass<double>& w = s.value;
   const int nu = stepper_.tree.nu, nv = stepper_.tree.nv;
   s.parameters = parameters;
-  for (auto* bar : {&s.x_bar, &s.u_bar, &s.q_bar, &s.v0_bar, &s.p_bar, &s.raw_bar, &s.mu_bar, &s.z_bar})
+  for (auto* bar :
+       {&s.x_bar, &s.u_bar, &s.q_bar, &s.v0_bar, &s.p_bar, &s.raw_bar, &s.mu_bar, &s.z_bar, &s.unused})
     std::fill(bar->begin(), bar->end(), 0.0);
   double* force = w.u.data() + nu;
   w.motion.gather(sums, force);

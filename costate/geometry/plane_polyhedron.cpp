@@ -46,20 +46,10 @@ COSTATE_INLINE Corners<S> lowest_corners(const Shape<S>& plane, const Shape<S>& 
   for (int i = 0; i < 3; ++i) along[i] = dot(n, box.R.column(i)) * box.size[i];
   Corners<S> r;
   for (int k = 0; k < kBoxSlots; ++k) {
-    r.sign[k] = {one, one, one};
-    r.filled[k] = mask_t<S>(false);
-  }
-  S count = zero;
-  for (int c = 0; c < 8; ++c) {
-    const Vec3<S> sign = {S(c & 1 ? 1 : -1), S(c & 2 ? 1 : -1), S(c & 4 ? 1 : -1)};
-    const S lower = sign.x * along[0] + sign.y * along[1] + sign.z * along[2];
-    const mask_t<S> taken = (lower <= zero) & (height + lower <= margin);
-    for (int k = 0; k < kBoxSlots && k <= c; ++k) {
-      const mask_t<S> here = taken & (count == S(value_t<S>(k)));
-      r.sign[k] = select(here, sign, r.sign[k]);
-      r.filled[k] = r.filled[k] | here;
-    }
-    count += select(taken, one, zero);
+    const Vec3<S> sign = {S(k & 1 ? 1 : -1), S(k & 2 ? 1 : -1), -one};
+    const S above = sign.x * along[0] + sign.y * along[1] + sign.z * along[2];
+    r.sign[k] = select(above <= zero, sign, -sign);
+    r.filled[k] = height - abs(above) <= margin;
   }
   return r;
 }

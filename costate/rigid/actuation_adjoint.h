@@ -14,12 +14,10 @@ struct ActuationBar {
   S *q, *v, *act, *u, *p;  // u, p may be null
 };
 
-// Cotangents of act and act_dot of the next activation; adds to p_bar.
+// Cotangents of act and act_dot of the next activation; adds to p_bar. Returns dt_bar.
 template <class S>
-void next_activation_vjp(const Tree& tree, const TreeActuator& actuator, const S* p, const S& act,
-                         const S& act_dot, S bar, const Wanted& wanted, S& act_bar, S& act_dot_bar,
-                         S* p_bar) {
-  const S dt = p[tree.p.dt];
+S next_activation_vjp(const TreeActuator& actuator, const S* p, const S& dt, const S& act, const S& act_dot,
+                      S bar, const Wanted& wanted, S& act_bar, S& act_dot_bar, S* p_bar) {
   const bool exact = actuator.dynamics == DynType::filterexact;
   const S tau = exact ? p[actuator.p.time_constant] : S(1);
   const S decay = exact ? exp(-(dt / tau)) : S(0);
@@ -31,10 +29,10 @@ void next_activation_vjp(const Tree& tree, const TreeActuator& actuator, const S
   act_bar += bar;
   act_dot_bar += weight * bar;
   const S weight_bar = act_dot * bar;
-  if (wanted(tree.p.dt)) p_bar[tree.p.dt] += exact ? decay * weight_bar : weight_bar;
   if (exact && wanted(actuator.p.time_constant)) {
     p_bar[actuator.p.time_constant] += (S(1) - decay - decay * dt / tau) * weight_bar;
   }
+  return exact ? decay * weight_bar : weight_bar;
 }
 
 // Cotangents through a site's wrench, given those of the wrench times w and v: adds to gear and the site's frame.
@@ -144,8 +142,9 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
       S& act_bar = bar.act[actuator.activation];
       S act_dot_bar = act_dot_bar_in ? act_dot_bar_in[actuator.activation] : S(0);
       if (actuator.act_early) {
-        next_activation_vjp(tree, actuator, p, act[actuator.activation], s.act_dot, input_bar, wanted,
-                            act_bar, act_dot_bar, bar.p);
+        const S dt_bar = next_activation_vjp(actuator, p, p[tree.p.dt], act[actuator.activation], s.act_dot,
+                                             input_bar, wanted, act_bar, act_dot_bar, bar.p);
+        if (wanted(tree.p.dt)) bar.p[tree.p.dt] += dt_bar;
       } else {
         act_bar += input_bar;
       }

@@ -127,12 +127,14 @@ class Maker {
       std::set_symmetric_difference(first.begin(), first.end(), second.begin(), second.end(),
                                     std::back_inserter(dofs));
       const int index = int(c_.pairs.size());
+      const auto type = [&](int geom) { return tree_.geoms[static_cast<std::size_t>(geom)].type; };
       const auto round = [&](int geom) {
-        const GeomType type = tree_.geoms[static_cast<std::size_t>(geom)].type;
-        return type == GeomType::plane || type == GeomType::sphere || type == GeomType::capsule;
+        return type(geom) == GeomType::plane || type(geom) == GeomType::sphere ||
+               type(geom) == GeomType::capsule;
       };
-      c_.pairs.push_back(
-          {geoms, one, two, int(c_.groups.size()), c_.points, round(geoms.first) && round(geoms.second)});
+      const bool corners = type(geoms.first) == GeomType::plane && type(geoms.second) == GeomType::box;
+      c_.pairs.push_back({geoms, one, two, int(c_.groups.size()), c_.points,
+                          corners || (round(geoms.first) && round(geoms.second))});
       c_.points += geoms.slots;
       for (int slot = 0; slot < geoms.slots; ++slot) {
         ConstraintGroup& g = add(GroupKind::contact, RowKind::contact, index, geoms.condim, dofs, {});

@@ -258,7 +258,8 @@ template <class S>
 void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* gap_bar,
                       const Wanted& wanted, S* q_bar, S* p_bar, Data<S>& d, ContactData<S>& c) {
   for (const int i : cons.geoms) c.shape_bars[static_cast<std::size_t>(i)] = geometry::ShapeBar<S>::zero();
-  for (const TouchingPair& pair : cons.pairs) {
+  for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
+    const TouchingPair& pair = cons.pairs[i];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     S margin_bar(0);
@@ -272,7 +273,7 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
     }
     if (!wants) continue;
     geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, c.shapes[one], c.shapes[two],
-                          contact_margin(tree, pair.geoms, p), point_bars, c.shape_bars[one],
+                          contact_margin(tree, pair.geoms, p) + c.slack[i], point_bars, c.shape_bars[one],
                           c.shape_bars[two]);
     margin_vjp(tree, pair, margin_bar, wanted, p_bar);
   }

@@ -55,16 +55,16 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
   }
 }
 
-// Some world has them within the margin. Generous by more than rounding, so that what neighbours do cannot decide.
+// Worlds that have them within the margin. Generous by more than rounding, so that what neighbours do cannot decide.
 template <class S>
-bool maybe_near(const TouchingPair& pair, bool plane, const S& margin, const ContactData<S>& c) {
+mask_t<S> maybe_near(const TouchingPair& pair, bool plane, const S& margin, const ContactData<S>& c) {
   const auto one = static_cast<std::size_t>(pair.geoms.first),
              two = static_cast<std::size_t>(pair.geoms.second);
   const Vec3<S> between = c.shapes[two].x - c.shapes[one].x;
   const S slack = S(value_t<S>(1.001)) * (margin + c.reach[two]) + S(value_t<S>(1e-5));
-  if (plane) return any(dot(between, c.shapes[one].R.column(2)) < slack);
+  if (plane) return dot(between, c.shapes[one].R.column(2)) < slack;
   const S sum = slack + S(value_t<S>(1.001)) * c.reach[one];
-  return any(dot(between, between) < sum * sum);
+  return dot(between, between) < sum * sum;
 }
 
 // Some point of the pair is in play however far apart the shapes are.
@@ -137,7 +137,7 @@ void find_points(const Tree& tree, const Constraints& cons, const S* p, ContactD
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p), reach = margin + c.slack[i];
-    if (!kept(pair, c) && !maybe_near(pair, first == GeomType::plane, reach, c)) continue;
+    if (!kept(pair, c) && !any(maybe_near(pair, first == GeomType::plane, reach, c))) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
     geometry::collide(first, second, c.shapes[one], c.shapes[two], reach, points);
     bool touches = false;
@@ -214,15 +214,22 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
                   ContactData<S>& c, S* gap) {
   place_shapes(tree, cons, p, q, d, c);
   std::fill(gap, gap + cons.points, S(value_t<S>(geometry::kFar)));
-  for (const TouchingPair& pair : cons.pairs) {
+  for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
+    const TouchingPair& pair = cons.pairs[i];
     if (!pair.splittable) continue;
     const auto one = static_cast<std::size_t>(pair.geoms.first),
                two = static_cast<std::size_t>(pair.geoms.second);
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
+    const mask_t<S> near = maybe_near(pair, first == GeomType::plane, margin + c.reach[two], c);
+    if (!kept(pair, c) && !any(near)) continue;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
-    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin, points);
-    for (int slot = 0; slot < pair.geoms.slots; ++slot) gap[pair.point + slot] = points[slot].dist - margin;
+    geometry::collide(first, second, c.shapes[one], c.shapes[two], margin + c.slack[i], points);
+    // A world's gaps do not depend on who else is near.
+    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      gap[k] = select(near | (c.modes[at] > S(0)), c.points[at].dist - margin, gap[k]);
+    }
   }
 }
 

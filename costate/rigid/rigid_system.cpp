@@ -82,6 +82,10 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
   const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
   s.split = cut && !s.hard() && s.constraints.points > 0;
+  // Impacts of a box that falls flat are one, which a sequence of corners is not.
+  for (TouchingPair& pair : s.constraints.pairs)
+    pair.splittable &= s.constraints.contact != ContactModel::event ||
+                       s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
   if (s.hard() && s.integrator == Integrator::rk4)
     throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
                  {},

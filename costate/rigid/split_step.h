@@ -2,29 +2,34 @@
 //
 // Soft contact sampled at fixed dt moves the moment of impact to the time grid. The state hardly minds; its derivative does: over the phase of
 // the impact inside the step it oscillates about the right value with an amplitude that does not fall with dt (docs/contact.md shows it). So a step
-// from x whose gap g (contact_gaps) changes sign is taken in parts,
+// from x whose gap g (contact_gaps) changes sign is taken in parts: it is cut where the gap closes along the step's own dense output (step.h),
 //
-//   x1 = Phi(x; tau, contact as it was),   g(x1) = 0,   y = Phi(x1; dt - tau, contact changed)
+//   x1 = Phi(x; h, s, contact as it was),   g(x1) = 0,   y = Phi(x1; (1 - s) h, 1, contact changed)
 //
-// where Phi(.; h) is the model's own step of length h. In a part every contact point keeps its mode: all stages of rk4 see the same forces.
+// where Phi(.; h, s) is the state after the part s of the model's own step of length h. So an impact costs one more step, and a few positions of the
+// bodies to find s. In a part every contact point keeps its mode: all stages of rk4 see the same forces.
 //
-// Transpose. tau follows from G(x, u, p, tau) = g(Phi(x; tau)) = 0. With lambda the cotangent of y, a first transpose of the second part gives those of x1
-// and of its length, h2_bar; one of the first part h1_bar, and the loss depends on tau through s = h1_bar - h2_bar. Then
+// A contact of the convex problem can only push: where it does so until it ends, stages of rk4 beyond its end see other forces than those before. So where one is found to end
+// in a step of length h, another step of about nine tenths of the time until then, f h, is taken, and followed to where the gap opens, s a little above 1. f is a power
+// of 0.8, so that it does not vary with the state.
 //
-//   (x, u, p)_bar += -(s / Gdot) (Phi' g_x + g_p),      Gdot = dG/dtau = <g_x, dPhi/dh>
+// Transpose. s follows from G(x, u, p, h, s) = g(Phi(x; h, s)) = 0. The transpose of the second part gives x1_bar and the cotangent of its length, h2_bar. With them
 //
-// which is the saltation term of events [1] for the discrete map: both rates are those of the steps themselves.
+//   s_bar = <x1_bar, dPhi/ds> - f h h2_bar,   k = -s_bar / Gdot,   Gdot = <g_x, dPhi/ds>
+//
+// and one transpose of the first part, with x1_bar + k g_x for the cotangent of its end, is all: the saltation term of events [1] for the discrete
+// map. p_bar gets k g_p, h_bar (1 - f s) h2_bar.
 //
 // With rigid contact (ContactModel::event) a point that begins to touch changes the velocities at x1 instead (impact.h), and is switched on only where
-// it comes to rest. x1_bar passes through the transpose of that map before h1_bar is taken: the same formula then has the full saltation
+// it comes to rest. x1_bar passes through the transpose of that map before s_bar is taken: the same formula then has the full saltation
 // term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
 //
 // Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances
-// say. Points of shapes with corners have no identity from step to step, and are left to the time grid (`splittable`).
+// say. Of shapes with corners, boxes on planes are cut; points of others have no identity from step to step, and are left to the time
+// grid (`splittable`).
 //
 // Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its own length, in the
-// same evaluation, and in a run they may be at different steps. So a run costs about as many evaluations as an average world has parts and searches;
-// the transpose likewise, where a world wants the tape of a part again or the transpose of one.
+// same evaluation, and in a run they may be at different steps. So a run costs as many evaluations as an average world has parts.
 //
 // Semi-implicit Euler has a phase error of its own in stiff contact, with slope 1/dt: use rk4 (docs/contact.md).
 // [1] Kong, Payne, Zhu, Johnson: Saltation matrices: the essential tool for linearizing hybrid dynamical systems, Proc. IEEE 2024.
@@ -55,27 +60,28 @@ struct SplitWork {
 
   struct Part {
     std::vector<S> x, modes;
-    S length = S(0);
+    S left = S(0);            // of dt, where it begins
+    S length = S(1);          // of the step that it is a part of, relative to what is left
+    S part = S(1);            // how much of that step
     S event = S(-1);          // the contact point that changes at its end, or -1
     std::vector<S> v_before;  // before the impact at its end
     S met = S(-1);            // the point of that impact, or -1
   };
 
-  // Where each world is: in which part of its step (number), and how far in looking for its end.
+  // Where each world is: in which part of its step (number).
   Part now;
-  S number, left;
-  S lo, f_lo, hi, f_hi, slope, turns, f_before, sure;
-  std::vector<S> gap, next_gap;  // of the contact points, at both ends of what was tried
-  std::vector<S> settled;        // points that have changed in this step (1)
-  // Of the step: (length, event, state at the end) of the parts but the last, and the tape of the first.
-  std::vector<S> record, tape;
-  std::vector<S> end;  // of one step
+  S number;
+  std::vector<S> gap, next_gap,
+      cut_gap;             // of the contact points: where a part begins, where its step ends, and in between
+  std::vector<S> settled;  // points that have changed in this step (1)
+  std::vector<S> record, tapes;  // of the step (step.h)
+  std::vector<S> end;            // of one step
 
-  // The transpose: all parts of each world's step, what is to be done next with part `number`, and cotangents.
+  // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
   std::vector<Part> parts;  // kMostEvents + 1
-  S task, left_bar, length_bar;
-  std::vector<S> part_tape, lambda, gap_bar, q_bar, part_u_bar, part_p_bar;
-  std::vector<S> probe, y;
+  S left_bar;
+  std::vector<S> part_tape, lambda, gap_x, gap_bar, q_bar, gap_p;
+  std::vector<S> y;
   ImpactWork<S> impact;
   Activity activity;  // the caller's, and dt
 
@@ -85,7 +91,7 @@ struct SplitWork {
   double residual = 0;
 };
 
-// As step and step_vjp of step.h. The tape ends with the record.
+// As step and step_vjp of step.h. The tape: those of the first parts, and the record.
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape);
 template <class S>

@@ -37,6 +37,28 @@ void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
   for (std::size_t i = 0; i < n; ++i)
     to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
 }
+// The same for several worlds, to or from arrays of one world's alone (null: not this one), a few numbers at a time: what one world reads is still near for the next.
+inline constexpr std::size_t kRowsAtOnce = 32;
+template <class S>
+void copy_to_rows(const S* from, std::size_t n, value_t<S>* const* rows) {
+  const auto* in = reinterpret_cast<const value_t<S>*>(from);
+  for (std::size_t begin = 0; begin < n; begin += kRowsAtOnce)
+    for (std::size_t l = 0; l < lanes_of<S>; ++l) {
+      if (!rows[l]) continue;
+      for (std::size_t i = begin, end = std::min(n, begin + kRowsAtOnce); i < end; ++i)
+        rows[l][i] = in[i * lanes_of<S> + l];
+    }
+}
+template <class S>
+void copy_rows(const value_t<S>* const* rows, std::size_t n, S* to) {
+  auto* out = reinterpret_cast<value_t<S>*>(to);
+  for (std::size_t begin = 0; begin < n; begin += kRowsAtOnce)
+    for (std::size_t l = 0; l < lanes_of<S>; ++l) {
+      if (!rows[l]) continue;
+      for (std::size_t i = begin, end = std::min(n, begin + kRowsAtOnce); i < end; ++i)
+        out[i * lanes_of<S> + l] = rows[l][i];
+    }
+}
 
 // --- where steps come from and go to ---------------------------------------------------------------------------------------
 
@@ -48,11 +70,18 @@ struct OneStep {
   SplitWork<S>& split;
   bool begun = false;
 
+  std::size_t tape_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
   mask_t<S> begin(const mask_t<S>&) {
     if (begun) return mask_t<S>(false);
     begun = true;
     std::copy(w.x.begin(), w.x.end(), split.now.x.begin());
     return mask_t<S>(true);
+  }
+  // The tape of part split.number.
+  void keep_tape(const mask_t<S>& worlds) {
+    for (std::size_t n = 0; n < kTapesKept; ++n)
+      copy_where(worlds & (split.number == S(value_t<S>(n))), static_cast<const S*>(w.tape.data()),
+                 tape_size(), split.tapes.data() + n * tape_size());
   }
   void end(const mask_t<S>& worlds, bool) {
     copy_where(worlds, static_cast<const S*>(w.y.data()), w.y.size(), split.end.data());
@@ -63,10 +92,16 @@ struct OneStep {
     begun = true;
     std::copy(w.x.begin(), w.x.end(), split.parts[0].x.begin());
     std::copy(w.y_bar.begin(), w.y_bar.end(), split.lambda.begin());
-    const S* tape = w.tape.data();
-    std::copy(tape, tape + split.tape.size(), split.tape.begin());
-    std::copy(tape + split.tape.size(), tape + split.tape.size() + split.record.size(), split.record.begin());
+    const S *tape = w.tape.data(), *record = tape + split.tapes.size();
+    std::copy(tape, record, split.tapes.begin());
+    std::copy(record, record + split.record.size(), split.record.begin());
     return mask_t<S>(true);
+  }
+  void recall_tape(const mask_t<S>& worlds) {
+    for (std::size_t n = 0; n < kTapesKept; ++n)
+      copy_where(worlds & (split.number == S(value_t<S>(n))),
+                 static_cast<const S*>(split.tapes.data() + n * tape_size()), tape_size(),
+                 split.part_tape.data());
   }
   void end_transpose(const mask_t<S>&, const mask_t<S>&) {}
 };
@@ -86,7 +121,14 @@ struct Columns {
   const T* knot(std::int64_t j) const {
     return run.u + (run.first + j) / run.hold * stepper.controls() * lanes_of<S>;
   }
-  T* tape(std::int64_t j) const { return run.tape + j * stepper.tape_size() * lanes_of<S>; }
+  // A world's tapes and record of a step lie together: it comes to them alone.
+  T* tape(int l, std::int64_t j) const {
+    return run.tape + (j * lanes_of<S> + l) * std::int64_t(stepper.tape_size());
+  }
+  T* tape_of_part(int l, std::int64_t j) const {
+    return tape(l, j) + std::int64_t(lane(split.number, l)) * stepper.tape_of_step();
+  }
+  std::size_t part_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
 
   template <class F>
   void each(const mask_t<S>& worlds, F f) {
@@ -112,28 +154,37 @@ struct Columns {
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
     });
   }
+  void keep_tape(const mask_t<S>& worlds) {
+    T* rows[lanes_of<S>] = {};
+    each(worlds, [&](int l, std::int64_t j) { rows[l] = tape_of_part(l, j); });
+    copy_to_rows(static_cast<const S*>(w.tape.data()), part_size(), rows);
+  }
   void end(const mask_t<S>& worlds, bool with_tape) {
+    T* rows[lanes_of<S>] = {};
     each(worlds, [&](int l, std::int64_t j) {
       copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
-      if (with_tape) {
-        copy_column(l, static_cast<const S*>(split.tape.data()), split.tape.size(), tape(j));
-        copy_column(l, static_cast<const S*>(split.record.data()), split.record.size(),
-                    tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>);
-      }
+      if (with_tape) rows[l] = tape(l, j) + split.tapes.size();
       ++ended[l];
     });
+    if (with_tape) copy_to_rows(static_cast<const S*>(split.record.data()), split.record.size(), rows);
   }
 
   mask_t<S> begin_transpose(const mask_t<S>& idle) {
-    return begin_each(idle, [&](int l, std::int64_t done) {
+    const T* rows[lanes_of<S>] = {};
+    const mask_t<S> got = begin_each(idle, [&](int l, std::int64_t done) {
       const std::int64_t j = run.count - 1 - done;
       copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
-      copy_column(l, tape(j), split.tape.size(), split.tape.data());
-      copy_column(l, tape(j) + std::int64_t(split.tape.size()) * lanes_of<S>, split.record.size(),
-                  split.record.data());
+      rows[l] = tape(l, j) + split.tapes.size();
     });
+    copy_rows(rows, split.record.size(), split.record.data());
+    return got;
+  }
+  void recall_tape(const mask_t<S>& worlds) {
+    const T* rows[lanes_of<S>] = {};
+    each(worlds, [&](int l, std::int64_t done) { rows[l] = tape_of_part(l, run.count - 1 - done); });
+    copy_rows(rows, part_size(), split.part_tape.data());
   }
   // `cut`: in several parts.
   void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {

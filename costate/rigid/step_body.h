@@ -47,20 +47,31 @@ void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape,
 // --- activations ------------------------------------------------------------------------------------------------------
 
 template <class S>
-void next_activations(const Tree& tree, const S* p, const S* act, const S* act_dot, S* out) {
+void next_activations(const Tree& tree, const S* p, const S& h, const S* act, const S* act_dot, S* out) {
   for (const TreeActuator& actuator : tree.actuators) {
     const int a = actuator.activation;
-    if (a >= 0) out[a] = next_activation(actuator, p, p[tree.p.dt], act[a], act_dot[a]);
+    if (a >= 0) out[a] = next_activation(actuator, p, h, act[a], act_dot[a]);
   }
 }
+// Returns h_bar.
 template <class S>
-void next_activations_vjp(const Tree& tree, const S* p, const S* act, const S* act_dot, const S* out_bar,
-                          const Wanted& wanted, S* act_bar, S* act_dot_bar, S* p_bar) {
+S next_activations_vjp(const Tree& tree, const S* p, const S& h, const S* act, const S* act_dot,
+                       const S* out_bar, const Wanted& wanted, S* act_bar, S* act_dot_bar, S* p_bar) {
+  S h_bar(0);
   for (const TreeActuator& actuator : tree.actuators) {
     const int a = actuator.activation;
     if (a < 0) continue;
-    next_activation_vjp(tree, actuator, p, act[a], act_dot[a], out_bar[a], wanted, act_bar[a], act_dot_bar[a],
-                        p_bar);
+    h_bar += next_activation_vjp(actuator, p, h, act[a], act_dot[a], out_bar[a], wanted, act_bar[a],
+                                 act_dot_bar[a], p_bar);
+  }
+  return h_bar;
+}
+// act' is cheap: computed again.
+template <class S>
+void activation_rates(const Tree& t, const S* p, const S* act, const S* u, S* act_dot) {
+  for (std::size_t i = 0; t.na > 0 && i < t.actuators.size(); ++i) {
+    const TreeActuator& actuator = t.actuators[i];
+    if (actuator.activation >= 0) act_dot[actuator.activation] = activation_rate(actuator, int(i), p, act, u);
   }
 }
 
@@ -78,7 +89,7 @@ void euler_step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
   S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
   const S h = p[t.p.dt];
   for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
-  next_activations(t, p, in.act, w.d.act_dot.data(), act);
+  next_activations(t, p, h, in.act, static_cast<const S*>(w.d.act_dot.data()), act);
   integrate_position(t, in.q, stepper.hard() ? static_cast<const S*>(w.hard.moved.data()) : v, h, q);
 }
 
@@ -110,27 +121,29 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
     h_bar += hard_impulses_vjp(t, stepper.constraints, p, static_cast<const S*>(V), wanted, w.v_bar.data(),
                                w.p_bar.data(), w.d, w.c, w.hard);
   } else {
-    // q+ = q (+) h v+, v+ = v + h a
-    S* v_next = w.mean_v.data();
+    // q(s) = q (+) s h v+, v(s) = v + s h a, v+ = v + h a
+    const S reach = w.part * h;
+    S *v_next = w.mean_v.data(), *v_next_from_q = w.mean_v_bar.data();
     for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
-    h_bar = integrate_position_vjp(t, in.q, v_next, h, q_next_bar, w.q_bar.data(), w.v_bar.data());
+    std::fill(w.mean_v_bar.begin(), w.mean_v_bar.end(), S(0));
+    S reach_bar = integrate_position_vjp(t, in.q, v_next, reach, q_next_bar, w.q_bar.data(), v_next_from_q);
+    h_bar = S(0);
     for (int i = 0; i < t.nv; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      w.d.lambda[at] = h * w.v_bar[at];
-      h_bar += w.d.qacc[at] * w.v_bar[at];
+      reach_bar += w.d.qacc[at] * v_next_bar[i];
+      h_bar += w.d.qacc[at] * v_next_from_q[i];
+      w.d.lambda[at] = reach * v_next_bar[i] + h * v_next_from_q[i];
+      w.v_bar[at] += v_next_from_q[i];
     }
+    h_bar += w.part * reach_bar;
+  }
+  if (t.na > 0) {
+    activation_rates(t, p, in.act, in.u, w.d.act_dot.data());
+    h_bar += w.part * next_activations_vjp(t, p, w.part * h, in.act,
+                                           static_cast<const S*>(w.d.act_dot.data()), act_next_bar, wanted,
+                                           w.act_bar.data(), w.act_dot_bar.data(), w.p_bar.data());
   }
   if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
-  if (t.na > 0) {  // act' is cheap: computed again
-    for (std::size_t i = 0; i < t.actuators.size(); ++i) {
-      const TreeActuator& actuator = t.actuators[i];
-      if (actuator.activation < 0) continue;
-      w.d.act_dot[static_cast<std::size_t>(actuator.activation)] =
-          activation_rate(actuator, int(i), p, in.act, in.u);
-    }
-    next_activations_vjp(t, p, in.act, w.d.act_dot.data(), act_next_bar, wanted, w.act_bar.data(),
-                         w.act_dot_bar.data(), w.p_bar.data());
-  }
   acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, in,
                       w.tape.data() + stepper.tape_of_poses(), w.act_dot_bar.data(), wanted,
                       {w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w.u_bar.data(),
@@ -147,9 +160,54 @@ void euler_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted
   std::copy(w.act_bar.begin(), w.act_bar.end(), x_bar + t.nq + t.nv);
 }
 
+template <class S>
+void euler_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
+  const Tree& t = stepper.tree;
+  const S *x = w.x.data(), *y = w.y.data();
+  const S reach = s * w.p[static_cast<std::size_t>(t.p.dt)];
+  integrate_position(t, x, y + t.nq, reach, out);
+  for (int i = t.nq; i < t.nq + t.nv; ++i) out[i] = x[i] + s * (y[i] - x[i]);
+  next_activations<S>(t, w.p.data(), reach, x + t.nq + t.nv, w.d.act_dot.data(), out + t.nq + t.nv);
+}
+
+template <class S>
+S euler_rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar) {
+  const Tree& t = stepper.tree;
+  const S *x = w.x.data(), *a = w.tape.data(), *v_bar = x_bar + t.nq;
+  const S h = w.p[static_cast<std::size_t>(t.p.dt)], reach = w.part * h;
+  for (int i = 0; i < t.nv; ++i) w.mean_v[static_cast<std::size_t>(i)] = x[t.nq + i] + h * a[i];
+  S reach_bar = integrate_position_vjp(t, x, static_cast<const S*>(w.mean_v.data()), reach, x_bar,
+                                       w.q_bar.data(), w.mean_v_bar.data());
+  for (int i = 0; i < t.nv; ++i) reach_bar += a[i] * v_bar[i];
+  if (t.na > 0) {
+    const S* act = x + t.nq + t.nv;
+    activation_rates<S>(t, w.p.data(), act, w.u.data(), w.d.act_dot.data());
+    reach_bar += next_activations_vjp<S>(t, w.p.data(), reach, act, w.d.act_dot.data(), v_bar + t.nv, {},
+                                         w.act_bar.data(), w.act_dot_bar.data(), w.p_bar.data());
+  }
+  return h * reach_bar;
+}
+
 // --- four evaluations -------------------------------------------------------------------------------------------------
 
 inline constexpr double kRk4Node[4] = {0, 0.5, 0.5, 1}, kRk4Weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+
+// c_i(s) of the dense output and dc_i/ds.
+template <class S>
+struct Rk4Weights {
+  S c[4], slope[4];
+  explicit Rk4Weights(const S& s) {
+    using T = value_t<S>;
+    const S square = s * s, third(T(1.0 / 3)), half(T(0.5)), sixth(T(1.0 / 6));
+    const S within[4] = {S(1) - s + sixth * s * square, s - S(2) * third * square,
+                         third * square * (S(2) - s), sixth * s * square};
+    for (int i = 0; i < 4; ++i) c[i] = select(s == S(1), S(T(kRk4Weight[i])), within[i]);
+    slope[0] = half * square - S(1);
+    slope[1] = S(1) - S(4) * third * s;
+    slope[2] = S(4) * third * s - square;
+    slope[3] = half * square;
+  }
+};
 
 // The rate at which the rotation vector phi of a stage moves, q = q0 (+) phi: J^-1(phi) w for rotations, v for the rest.
 template <class S>
@@ -221,13 +279,13 @@ void rk4_stage(const Stepper& stepper, StepWork<S>& w, int s) {
 
 // Weighted means of the stages' rates.
 template <class S>
-void rk4_means(const Stepper& stepper, StepWork<S>& w) {
+void rk4_means(const Stepper& stepper, const Rk4Weights<S>& weights, StepWork<S>& w) {
   const Tree& t = stepper.tree;
   std::fill(w.mean_v.begin(), w.mean_v.end(), S(0));
   std::fill(w.mean_a.begin(), w.mean_a.end(), S(0));
   std::fill(w.mean_act.begin(), w.mean_act.end(), S(0));
   for (int s = 0; s < 4; ++s) {
-    const S weight = S(value_t<S>(kRk4Weight[s]));
+    const S weight = weights.c[s];
     const StageRates<S> rates = rates_of(stepper, w, s);
     for (int i = 0; i < t.nv; ++i) {
       w.mean_v[static_cast<std::size_t>(i)] += weight * rates.position[i];
@@ -235,6 +293,17 @@ void rk4_means(const Stepper& stepper, StepWork<S>& w) {
     }
     for (int i = 0; i < t.na; ++i) w.mean_act[static_cast<std::size_t>(i)] += weight * rates.activation[i];
   }
+}
+
+template <class S>
+void rk4_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
+  const Tree& t = stepper.tree;
+  rk4_means(stepper, Rk4Weights<S>(s), w);
+  const S reach = s * w.p[static_cast<std::size_t>(t.p.dt)];
+  integrate_position<S>(t, w.x.data(), w.mean_v.data(), reach, out);
+  for (int i = 0; i < t.nv; ++i)
+    out[t.nq + i] = w.x[static_cast<std::size_t>(t.nq + i)] + reach * w.mean_a[static_cast<std::size_t>(i)];
+  next_activations<S>(t, w.p.data(), reach, w.x.data() + t.nq + t.nv, w.mean_act.data(), out + t.nq + t.nv);
 }
 
 template <class S>
@@ -247,45 +316,69 @@ void rk4_step(const Stepper& stepper, StepWork<S>& w) {
              w.tape.data() + s * stepper.tape_per_evaluation(), w);
     std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * t.na);
   }
-  rk4_means(stepper, w);
-  const S h = p[t.p.dt];
-  S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
-  integrate_position(t, w.x.data(), w.mean_v.data(), h, q);
-  for (int i = 0; i < t.nv; ++i)
-    v[i] = w.x[static_cast<std::size_t>(t.nq + i)] + h * w.mean_a[static_cast<std::size_t>(i)];
-  next_activations(t, p, w.x.data() + t.nq + t.nv, w.mean_act.data(), act);
+  rk4_within(stepper, w, S(1), w.y.data());
+}
+
+// The stages again, from the tape.
+template <class S>
+void recall_stages(const Stepper& stepper, StepWork<S>& w) {
+  const Tree& t = stepper.tree;
+  for (int s = 0; s < 4; ++s) {
+    rk4_stage(stepper, w, s);
+    activation_rates<S>(t, w.p.data(), w.stage.data() + s * stepper.states() + t.nq + t.nv, w.u.data(),
+                        w.act_dots.data() + s * t.na);
+  }
+}
+
+// The end of the part w.part of a step, given the stages: fills the cotangents of the state and of the means. Returns that of the length of the part.
+template <class S>
+S rk4_end_vjp(const Stepper& stepper, const Rk4Weights<S>& weights, const S* y_bar, const Wanted& wanted,
+              StepWork<S>& w) {
+  const Tree& t = stepper.tree;
+  const S *q_next_bar = y_bar, *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
+  const S reach = w.part * w.p[static_cast<std::size_t>(t.p.dt)];
+  rk4_means(stepper, weights, w);
+  std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
+  std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
+  std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
+  std::fill(w.mean_v_bar.begin(), w.mean_v_bar.end(), S(0));
+  std::fill(w.mean_act_bar.begin(), w.mean_act_bar.end(), S(0));
+  S reach_bar = integrate_position_vjp(t, w.x.data(), w.mean_v.data(), reach, q_next_bar, w.q_bar.data(),
+                                       w.mean_v_bar.data());
+  for (int i = 0; i < t.nv; ++i) reach_bar += w.mean_a[static_cast<std::size_t>(i)] * v_next_bar[i];
+  return reach_bar + next_activations_vjp<S>(t, w.p.data(), reach, w.x.data() + t.nq + t.nv,
+                                             w.mean_act.data(), act_next_bar, wanted, w.act_bar.data(),
+                                             w.mean_act_bar.data(), w.p_bar.data());
+}
+
+template <class S>
+S rk4_rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar) {
+  const Tree& t = stepper.tree;
+  const Rk4Weights<S> weights(w.part);
+  recall_stages(stepper, w);
+  const S h = w.p[static_cast<std::size_t>(t.p.dt)], reach = w.part * h;
+  S rate = h * rk4_end_vjp(stepper, weights, x_bar, {}, w);
+  for (int s = 0; s < 4; ++s) {
+    const StageRates<S> rates = rates_of(stepper, w, s);
+    S sum(0);
+    for (int i = 0; i < t.nv; ++i)
+      sum += w.mean_v_bar[static_cast<std::size_t>(i)] * rates.position[i] +
+             reach * x_bar[t.nq + i] * rates.velocity[i];
+    for (int i = 0; i < t.na; ++i) sum += w.mean_act_bar[static_cast<std::size_t>(i)] * rates.activation[i];
+    rate += weights.slope[s] * sum;
+  }
+  return rate;
 }
 
 template <class S>
 void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
   const Tree& t = stepper.tree;
   const S* p = w.p.data();
-  const S h = p[t.p.dt];
-  const S* act0 = w.x.data() + t.nq + t.nv;
-  // The stages again, from the tape.
-  for (int s = 0; s < 4; ++s) {
-    rk4_stage(stepper, w, s);
-    for (std::size_t i = 0; t.na > 0 && i < t.actuators.size(); ++i) {
-      const TreeActuator& actuator = t.actuators[i];
-      if (actuator.activation < 0) continue;
-      w.act_dots[static_cast<std::size_t>(s * t.na + actuator.activation)] = activation_rate(
-          actuator, int(i), p, w.stage.data() + s * stepper.states() + t.nq + t.nv, w.u.data());
-    }
-  }
-  rk4_means(stepper, w);
-
-  // The end of the step: cotangents of the means and of the state.
-  const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
-  std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
-  std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
-  std::fill(w.act_bar.begin(), w.act_bar.end(), S(0));
-  std::fill(w.mean_v_bar.begin(), w.mean_v_bar.end(), S(0));
-  std::fill(w.mean_act_bar.begin(), w.mean_act_bar.end(), S(0));
-  S h_bar = integrate_position_vjp(t, w.x.data(), w.mean_v.data(), h, q_next_bar, w.q_bar.data(),
-                                   w.mean_v_bar.data());
-  for (int i = 0; i < t.nv; ++i) h_bar += w.mean_a[static_cast<std::size_t>(i)] * v_next_bar[i];
-  next_activations_vjp(t, p, act0, w.mean_act.data(), act_next_bar, wanted, w.act_bar.data(),
-                       w.mean_act_bar.data(), w.p_bar.data());
+  const S h = p[t.p.dt], reach = w.part * h;
+  const S* v_next_bar = w.y_bar.data() + t.nq;
+  const Rk4Weights<S> weights(w.part);
+  recall_stages(stepper, w);
+  S h_bar = w.part * rk4_end_vjp(stepper, weights, static_cast<const S*>(w.y_bar.data()), wanted, w);
 
   // From the last stage to the first. from_*: what the stage after hands to this one's rates.
   std::fill(w.from_v.begin(), w.from_v.end(), S(0));
@@ -293,14 +386,14 @@ void rk4_step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) 
   std::fill(w.from_act.begin(), w.from_act.end(), S(0));
   for (int s = 3; s >= 0; --s) {
     const S* stage = w.stage.data() + s * stepper.states();
-    const S weight = S(value_t<S>(kRk4Weight[s])), node = S(value_t<S>(kRk4Node[s])), hs = node * h;
+    const S weight = weights.c[s], node = S(value_t<S>(kRk4Node[s])), hs = node * h;
     const StageRates<S> before = s > 0 ? rates_of(stepper, w, s - 1) : StageRates<S>{};
     S* tape = w.tape.data() + s * stepper.tape_per_evaluation();
     recall(stepper, tape, w);
     for (int i = 0; i < t.nv; ++i) {
       const auto at = static_cast<std::size_t>(i);
       w.rate_bar[at] = weight * w.mean_v_bar[at] + w.from_v[at];
-      w.d.lambda[at] = weight * h * v_next_bar[i] + w.from_a[at];
+      w.d.lambda[at] = weight * reach * v_next_bar[i] + w.from_a[at];
       w.stage_q_bar[at] = w.stage_v_bar[at] = w.from_v[at] = S(0);
     }
     for (int i = 0; i < t.na; ++i) {
@@ -353,6 +446,20 @@ void step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
   else
     euler_step(stepper, w, with_tape);
   leave_tape(w.d);
+}
+
+template <class S>
+void state_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
+  if (stepper.integrator == Integrator::rk4)
+    rk4_within(stepper, w, s, out);
+  else
+    euler_within(stepper, w, s, out);
+}
+
+template <class S>
+S rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar) {
+  return stepper.integrator == Integrator::rk4 ? rk4_rate_within(stepper, w, x_bar)
+                                               : euler_rate_within(stepper, w, x_bar);
 }
 
 template <class S>

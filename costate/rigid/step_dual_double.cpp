@@ -4,5 +4,7 @@
 namespace costate::rigid {
 
 template void step(const Stepper&, StepWork<Dual<NativePack<double>>>&, bool);
+template void state_within(const Stepper&, StepWork<Dual<NativePack<double>>>&,
+                           const Dual<NativePack<double>>&, Dual<NativePack<double>>*);
 
 }  // namespace costate::rigid

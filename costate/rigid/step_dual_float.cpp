@@ -4,5 +4,7 @@
 namespace costate::rigid {
 
 template void step(const Stepper&, StepWork<Dual<NativePack<float>>>&, bool);
+template void state_within(const Stepper&, StepWork<Dual<NativePack<float>>>&, const Dual<NativePack<float>>&,
+                           Dual<NativePack<float>>*);
 
 }  // namespace costate::rigid

@@ -50,7 +50,7 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
     std::fill(w.d.lambda.begin(), w.d.lambda.end(), S(0));
     std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
     w.y_bar[static_cast<std::size_t>(t.nq + t.nv + i)] = S(1);
-    next_activations_vjp(t, p, in.act, static_cast<const S*>(w.d.act_dot.data()),
+    next_activations_vjp(t, p, h, in.act, static_cast<const S*>(w.d.act_dot.data()),
                          static_cast<const S*>(w.y_bar.data() + t.nq + t.nv), nothing, w.act_bar.data(),
                          w.act_dot_bar.data(), w.p_bar.data());
     through_acceleration();

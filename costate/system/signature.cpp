@@ -79,6 +79,17 @@ std::string choose_from(std::string_view name, const std::vector<Field>& fields)
   return text + "?";
 }
 
+// Names in files may have slashes of their own ("left/hand"), which a single star does not cross.
+std::string advise(const std::string& glob, const std::vector<Field>& fields) {
+  std::string wide;
+  for (const char c : glob) wide += c == '*' && !wide.ends_with('*') ? "**" : std::string(c != '*', c);
+  for (const Field& field : fields) {
+    if (glob_match(wide, field.name))
+      return "did you mean '" + wide + "'? there is '" + field.name + "', and * stops at a slash";
+  }
+  return choose_from(glob, fields);
+}
+
 }  // namespace
 
 const Field& Signature::find(Role role, std::string_view name) const {
@@ -99,8 +110,7 @@ std::vector<bool> Signature::match(Role role, const std::vector<std::string>& gl
       found = true;
     }
     if (!found) {
-      throw Error(
-          {"no " + std::string(to_string(role)) + " matches '" + glob + "'", {}, choose_from(glob, list)});
+      throw Error({"no " + std::string(to_string(role)) + " matches '" + glob + "'", {}, advise(glob, list)});
     }
   }
   return chosen;

@@ -180,6 +180,57 @@ TEST(Split, SeveralImpactsWithFrictionHaveExactGradients) {
   EXPECT_LT(stencil.error, 1e-6) << stencil.to_text();
 }
 
+// A box thrown with spin comes down on one corner, then on others.
+Gradient<double> toss(Onset onset, double dt, double* stencil = nullptr) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option integrator='RK4'/><default><geom solref='-8000 0' solimp='0.9 0.9 0.001' "
+      "condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/>"
+      "<body name='box' pos='0 0 0.2'><freejoint/><geom name='box' type='box' "
+      "size='0.1 0.08 0.06' mass='1'/></body></worldbody></mujoco>"));
+  const auto system = make_system<double>(model, {.onset = onset});
+  Rollout<double> rollout(system, {.steps = std::int64_t(std::lround(0.32 / dt))});
+  Arguments<double> at = rollout.arguments();
+  at.parameters.set("dt", dt);
+  at.x0 = {0, 0, 0.2, 0.9, 0.3, 0.2, 0.1, 0.5, 0.1, -1, 2, -1, 3};
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  auto g = rollout.value_and_gradient(at, *objective);
+  if (stencil) *stencil = check::stencil(rollout, at, *objective, {.directions = 5, .step = 1e-6}).error;
+  return g;
+}
+
+TEST(Split, ATumblingBoxIsCutAtEachCorner) {
+  double stencil = 1;
+  const auto fine = toss(Onset::split, 0.0005, &stencil), half = toss(Onset::split, 0.001),
+             whole = toss(Onset::split, 0.002), none = toss(Onset::none, 0.001);
+  EXPECT_GT(fine.report.mode_switches.size(), 3u);
+  EXPECT_LT(stencil, 1e-6);
+  const auto distance = [&](const Gradient<double>& g) {
+    double sum = 0, norm = 0;
+    for (std::size_t i = 0; i < g.x0.size(); ++i) {
+      sum += std::pow(g.x0[i] - fine.x0[i], 2);
+      norm += fine.x0[i] * fine.x0[i];
+    }
+    return std::sqrt(sum / norm);
+  };
+  EXPECT_LT(distance(half), 0.01);
+  EXPECT_LT(distance(whole), 0.05);
+  EXPECT_GT(distance(none), 0.1);
+}
+
+// Four corners at once.
+TEST(Split, ABoxThatFallsFlatComesBackLikeABall) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option gravity='0 0 0' integrator='RK4'/><default><geom solref='-10000 0' "
+      "solimp='0.9 0.9 0.001' condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/>"
+      "<body name='box' pos='0 0 0.1'><joint name='z' type='slide' axis='0 0 1'/>"
+      "<geom type='box' size='0.1 0.1 0.1' mass='1'/></body></worldbody></mujoco>"));
+  for (const double dt : {0.001, 0.0005}) {
+    const Range r = test::impact_slopes(make_system<double>(model, {.onset = Onset::split}), dt);
+    EXPECT_GT(r.least, -1.02) << dt;
+    EXPECT_LT(r.most, -0.98) << dt;
+  }
+}
+
 TEST(Split, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
   const Model model = ball("-10000 0", "RK4");
   const auto system = make_system<double>(model, {.onset = Onset::split});

@@ -61,9 +61,9 @@ TEST(CoupledScene, EveryVariableHasItsGradient) {
 // Servos of stiffness kp that carry a weight m g at a lever r yield by m g r / kp. Gravity compensation carries the arm itself.
 TEST(CoupledScene, ServosYieldUnderTheWeightOfTheCoffee) {
   const Scene scene = load_scene(kScenes + "barista.toml", {{"domain.duration", "0.6"},
-                                                            {"controls.shoulder", "1.6895"},
-                                                            {"controls.elbow", "-2.4173"},
-                                                            {"controls.wrist", "0.7278"}});
+                                                            {"controls.shoulder", "1.9179"},
+                                                            {"controls.elbow", "-2.5725"},
+                                                            {"controls.wrist", "0.6546"}});
   SceneProblem<float> problem(scene);
   const auto state = problem.rollout().simulate(problem.arguments(problem.start())).final_state;
   const mpm::Particles& p = scene.model.particles;
@@ -75,8 +75,8 @@ TEST(CoupledScene, ServosYieldUnderTheWeightOfTheCoffee) {
   }
   const double x = moment / mass;
   const double shoulder = scene.rigid->x0[0], elbow = scene.rigid->x0[1];
-  const double at[] = {-0.15, -0.15 + 0.28 * std::cos(shoulder),
-                       -0.15 + 0.28 * std::cos(shoulder) + 0.26 * std::cos(shoulder + elbow)};
+  const double at[] = {-0.1, -0.1 + 0.28 * std::cos(shoulder),
+                       -0.1 + 0.28 * std::cos(shoulder) + 0.26 * std::cos(shoulder + elbow)};
   const double stiffness[] = {150, 100, 30};
   for (std::size_t joint = 0; joint < 3; ++joint) {
     const double yields = mass * 9.81 * (x - at[joint]) / stiffness[joint];

@@ -43,6 +43,18 @@ TEST(Signature, GlobsChooseFields) {
   EXPECT_FALSE(glob_match(std::string(200, '*') + "x", std::string(2000, 'a')));
 }
 
+TEST(Signature, AStarThatStopsAtASlashIsToldOf) {
+  Signature s;
+  s.parameter("body/left/hand/mass", 1.0);
+  try {
+    s.match(Role::parameter, {"body/*/mass"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("body/**/mass"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(s.match(Role::parameter, {"body/**/mass"})[0]);
+}
+
 TEST(Signature, MisspeltNamesGetASuggestion) {
   const Signature s = robot();
   try {
