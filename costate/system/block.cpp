@@ -79,8 +79,12 @@ void gather(std::span<const Real> from, std::int64_t row, std::int64_t world, in
             int lanes, Real* to) {
   const bool shared = static_cast<std::int64_t>(from.size()) == row;
   if (lanes == 1) return copy(to, from.data() + (shared ? 0 : world * row), row);
+  if (shared) {
+    for (const Real number : from) to = std::fill_n(to, lanes, number);
+    return;
+  }
   for (int l = 0; l < lanes; ++l) {
-    const std::int64_t w = shared ? 0 : std::min(world + l * stride, worlds - 1);
+    const std::int64_t w = std::min(world + l * stride, worlds - 1);
     const Real* source = from.data() + w * row;
     for (std::int64_t i = 0; i < row; ++i) to[i * lanes + l] = source[i];
   }
