@@ -309,6 +309,7 @@ class RigidSystem final : public System<Real> {
       report.mode_switches.insert(report.mode_switches.end(), w.split->switches.begin(),
                                   w.split->switches.end());
       report.adjoint_residual = std::max(report.adjoint_residual, w.split->residual);
+      find_grazing(w.split->slowest_event, static_cast<Scratch&>(workspace));
       if (p_bar) store_p_bar(w, p_bar);
       find(run.first, static_cast<Scratch&>(workspace));
       return;
@@ -351,6 +352,15 @@ class RigidSystem final : public System<Real> {
     }
   }
 
+  static void find_grazing(const SlowestEvent& event, Scratch& scratch) {
+    if (event.rate >= kGrazing) return;
+    scratch.findings.add(
+        {"grazing", -event.rate,
+         "step " + std::to_string(event.step) +
+             ": bodies graze, with a gap and a rate of the gap that vanish together: there is no derivative, "
+             "and large numbers here mean nothing; move the start, or smooth",
+         "grazing"});
+  }
   // For the report: what step k, whose transpose was taken last, has to say in words.
   void find(std::int64_t k, Scratch& scratch) const {
     const Work<S>& w = scratch.work;

@@ -198,6 +198,8 @@ struct Rollout<Real>::Impl {
           "biased: the cotangent is dropped every " + std::to_string(options.checkpoints.window) + " steps";
     else if (!options.checkpoints.exact())
       report.label = "exact up to rounding of the reconstructed states";
+    for (const Finding& f : findings.all())
+      if (!f.label.empty()) report.label = f.label;
     const std::int64_t samples = Block<Real>::samples(options.steps),
                        spacing = Block<Real>::sample_spacing(options.steps);
     for (std::int64_t i = 0; i < samples; ++i) {
