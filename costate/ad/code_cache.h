@@ -23,6 +23,12 @@ class CodeCache {
   bool run(const StraightCode& code, int strip_packs, std::span<const InputBlock<T>> inputs,
            std::span<const OutputBlock<T>> outputs, std::ptrdiff_t worlds, std::byte* scratch);
 
+  // The code for one world, once it is there: for callers that want no way round through run().
+  template <class T>
+  const MachineCode* for_one_world() {
+    return kind<T>().one_world.load(std::memory_order_acquire);
+  }
+
   MachineCodeReport report() const;
 
  private:

@@ -8,6 +8,7 @@
 
 #include "costate/ad/code_cache.h"
 #include "costate/ad/interpret_strip.h"
+#include "costate/ad/machine_code_run.h"
 #include "costate/core/error.h"
 #include "costate/core/functions.h"
 
@@ -121,6 +122,10 @@ void Executable::run(std::span<const InputBlock<T>> inputs, std::span<const Outp
                 std::to_string(scratch.size()));
   }
   if (worlds <= 0) return;
+  if (worlds == 1 && machine_code_) {
+    if (const MachineCode* const machine = machine_code_->for_one_world<T>())
+      return run_one_world(*machine, code_, inputs, outputs, scratch.data());
+  }
   if (machine_code_ && machine_code_->run(code_, strip_packs_, inputs, outputs, worlds, scratch.data()))
     return;
   if (worlds == 1) return run_one<T>(inputs, outputs, aligned<T>(scratch.data()));

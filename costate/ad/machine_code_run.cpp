@@ -50,7 +50,7 @@ class Frame {
   T* edge_strip(std::size_t i) const { return reinterpret_cast<T*>(edges_ + i * strip_bytes()); }
   void*& pointer(std::size_t i) const { return table_[i]; }
 
-  void run(bool once, std::size_t packs) const {
+  COSTATE_INLINE void run(bool once, std::size_t packs) const {
     for (const MachineCode::Segment& s : machine_.segments()) {
       if (s.once != once) continue;
       if (!s.is_function) {

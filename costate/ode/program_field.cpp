@@ -91,7 +91,7 @@ void ProgramDerivatives::run(const ad::Executable& executable, std::initializer_
                          {reinterpret_cast<std::byte*>(scratch), register_doubles_ * sizeof(double)});
 }
 
-// The one that is called most, written out.
+// value and vjp, which are called most, without lists of arguments in between.
 void ProgramDerivatives::value(double t, const double* x, const double* p, double* y, double* scratch) const {
   const ad::InputBlock<double> in[] = {{&t, 1, false}, {x, 1, false}, {p, 1, false}};
   const ad::OutputBlock<double> out[] = {{y, 1, false}};
@@ -105,10 +105,14 @@ void ProgramDerivatives::jvp(double t, const double* x, const double* p, double 
 
 void ProgramDerivatives::vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar,
                              double* x_bar, double* p_bar, double* scratch) const {
+  const ad::InputBlock<double> in[] = {{&t, 1, false}, {x, 1, false}, {p, 1, false}, {y_bar, 1, false}};
+  const ad::OutputBlock<double> out[] = {{t_bar, 1, true}, {x_bar, 1, true}, {p_bar, 1, true}};
+  const std::span<std::byte> registers{reinterpret_cast<std::byte*>(scratch),
+                                       register_doubles_ * sizeof(double)};
   if (p_bar)
-    run(vjp_, {&t, x, p, y_bar}, {t_bar, x_bar, p_bar}, true, scratch);
+    vjp_.run<double>(in, out, 1, registers);
   else
-    run(vjp_without_p_, {&t, x, p, y_bar}, {t_bar, x_bar}, true, scratch);
+    vjp_without_p_.run<double>(in, std::span(out).first(2), 1, registers);
 }
 
 void ProgramDerivatives::vjp_jvp(double t, const double* x, const double* p, const double* y_bar,

@@ -189,7 +189,7 @@ void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run, const Wanted& wanted) {
   split.switches.clear();
   split.residual = 0;
-  split.events = {};
+  split.slowest_event = {};
   std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
   Columns<S> steps{stepper, w, split, run};
   transpose_steps(stepper, wanted, steps, w, split);

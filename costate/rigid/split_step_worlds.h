@@ -204,7 +204,7 @@ struct Columns {
         zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
       if (lane(in_parts, l) > 0) {
         split.switches.push_back(k);
-        split.events.take(double(lane(split.slowest, l)), k);
+        split.slowest_event.take(double(lane(split.slowest, l)), k);
       }
       if (zone_changed && done > 0) split.switches.push_back(k + 1);
       split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));

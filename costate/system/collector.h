@@ -34,10 +34,13 @@ void scatter(const Block<Real>& block, const Real* from, std::int64_t row, int l
 // Sum over the worlds of a block, lanes in order.
 template <class Real>
 void sum_lanes(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, double* to) {
-  for (std::int64_t i = 0; i < row; ++i) {
+  const char* const dead = block.diverged().data();
+  const int live = block.live_lanes();
+  const bool all = std::none_of(dead, dead + live, [](char d) { return d != 0; });
+  for (std::int64_t i = 0; i < row; ++i, from += lanes) {
     double sum = 0;
-    for (int l = 0; l < block.live_lanes(); ++l) {
-      if (!block.diverged()[static_cast<std::size_t>(l)]) sum += from[i * lanes + l];
+    for (int l = 0; l < live; ++l) {
+      if (all || !dead[l]) sum += from[l];
     }
     to[i] = sum;
   }

@@ -36,7 +36,7 @@ def main(options):
         loss = torch.mean((states[:, 0] - video) ** 2)
         loss.backward()
         optimiser.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     # [/training]
     found = {name: float(value) for name, value in model.physics.items()}
     for name in truth:

@@ -19,6 +19,7 @@ from .error import Error
 from .trace import Array, _object_array, _wrap, products_recorded_by
 
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
+_NAMES = frozenset(_core.method_names())
 _MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
 _known = weakref.WeakKeyDictionary()  # function -> {(kind, states, shapes): what was made of it}
 
@@ -26,8 +27,8 @@ _known = weakref.WeakKeyDictionary()  # function -> {(kind, states, shapes): wha
 class _Shapes:
     """args as one array of numbers, and back."""
 
-    def __init__(self, args):
-        self.shapes = tuple([() if type(a) is float else np.shape(a) for a in args])
+    def __init__(self, shapes):
+        self.shapes = shapes
         self.sizes = [math.prod(shape) for shape in self.shapes]
         self.scalars = not any(self.shapes)
 
@@ -38,11 +39,20 @@ class _Shapes:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def apart(self, flat, make=lambda a: a):
+        if self.scalars:
+            return tuple([make(flat[i, ...]) for i in range(len(flat))])
         parts, start = [], 0
         for shape, size in zip(self.shapes, self.sizes):
             parts.append(make(flat[start:start + size].reshape(shape)))
             start += size
         return tuple(parts)
+
+
+_known_shapes = functools.lru_cache(maxsize=256)(_Shapes)
+
+
+def _shapes_of(args):
+    return _known_shapes(tuple([() if type(a) is float else np.shape(a) for a in args]))
 
 
 def _program(function, states, shapes, outputs):
@@ -174,7 +184,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     y0 = np.atleast_1d(np.asarray(y0))
     if y0.dtype.kind == "c":
         raise Error("complex states are not solved: split them into real and imaginary parts")
-    states, shapes = y0.size, _Shapes(args)
+    states, shapes = y0.size, _shapes_of(args)
     functions = () if events is None else (events,) if callable(events) else tuple(events)
 
     equations = _made("rhs", fun, states, shapes, lambda: _core.Equations(_program(fun, states, shapes, states)))
@@ -189,7 +199,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
                             lambda: _core.Event(_program(event, states, shapes, 1).expand(), direction, bool(terminal))))
     t0, t1 = map(float, t_span)
     name = _METHODS.get(method, method)
-    if name not in _core.method_names():
+    if name not in _NAMES:
         raise Error(f"method = {method!r}: use one of SciPy's {', '.join(_METHODS)}, or {', '.join(_core.method_names())}. BDF and LSODA solve "
                     "stiff problems, as 'Radau' and 'rodas5p' do here")
     solution = _core.solve(equations, t0, t1, y0, shapes.flat(args), name, rtol,

@@ -105,6 +105,23 @@ TEST(CoupledScene, RecordingShowsParticlesModelAndWhatItCarries) {
   EXPECT_NE(jug.poses.back()[0], jug.poses[0][0]);
 }
 
+// What [optimize] of the scene has found, in radians: most of the coffee lands in the mug, where the first pour missed it.
+TEST(CoupledScene, ALearnedPourFindsTheMug) {
+  SceneProblem<float> problem(load_scene(kScenes + "barista.toml"));
+  const std::vector<double> learned = {1.986,  1.907,  1.596,  1.619,  1.588,  1.525,  1.524,
+                                       -2.477, -2.468, -1.545, -1.532, -1.551, -1.679, -1.745,
+                                       0.698,  0.702,  -1.878, -1.875, -1.882, -1.933, -1.959};
+  ASSERT_EQ(problem.variables().size(), learned.size());
+  std::vector<double> x;
+  for (std::size_t i = 0; i < learned.size(); ++i) x.push_back(learned[i] / problem.variables()[i].scale);
+  SceneOutcome first, last;
+  problem.record(problem.start(), &first);
+  problem.record(x, &last);
+  EXPECT_LT(first.fractions[0].second, 0.3);
+  EXPECT_GT(last.fractions[0].second, 0.8);
+  EXPECT_LT(last.loss, 0.2 * first.loss);
+}
+
 // Without a shape a collider is the body's own geoms.
 TEST(CoupledScene, ABodysOwnGeomsTouchTheMaterial) {
   const Scene scene = parse_scene(
