@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
@@ -12,31 +13,137 @@ namespace costate::io {
 namespace {
 
 constexpr int kDirections = 3, kHalvings = 6;
+constexpr int kShortenings = 9;      // each by a factor of 4: 65,536 in all
+constexpr double kRounding = 1e-13;  // of a loss over many steps
 
-// Value along one direction, which the two checks share.
+using Pattern = std::vector<std::int64_t>;  // steps in which contacts change
+
+// Value along one direction, and which contacts and branches it meets, both counted from where the gradient was taken.
 class Line {
  public:
-  Line(SceneFunction& problem, const std::vector<double>& x, std::uint64_t seed, int number)
-      : problem_(problem), x_(x), direction_(x.size()) {
-    for (std::size_t i = 0; i < x.size(); ++i)
+  Line(SceneFunction& problem, const std::vector<double>& x, const std::vector<double>& gradient,
+       const Pattern& pattern, std::uint64_t seed, int number)
+      : problem_(problem), x_(x), pattern_(pattern), direction_(x.size()) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
       direction_[i] = normal(seed, std::uint32_t(i), std::uint64_t(number)) / std::sqrt(double(x.size()));
+      slope_ += gradient[i] * direction_[i];
+    }
   }
-  double value(double h) const {
-    std::vector<double> moved = x_;
-    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += h * direction_[i];
-    return problem_.value(moved);
+  double slope() const { return slope_; }
+  double value(double h) const { return problem_.value(moved(h)); }
+  // Whether the run there changes contacts in the same steps.
+  bool same_pattern(double h) const {
+    std::vector<double> unused(x_.size());
+    problem_.value_and_gradient(moved(h), unused.data());
+    return problem_.report().mode_switches == pattern_;
   }
-  double slope(const std::vector<double>& gradient) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < gradient.size(); ++i) sum += gradient[i] * direction_[i];
-    return sum;
+  // The longest of h, h/4, h/16, ... at which the whole stencil has one pattern; 0: none.
+  double comparable(double h) const {
+    for (int k = 0; k < kShortenings; ++k, h /= 4) {
+      bool same = true;
+      for (const int i : {3, -3, 1, -1, 2, -2}) same = same && same_pattern(i * h);
+      if (same) return h;
+    }
+    return 0;
+  }
+  double difference(double h) const {
+    return (45 * (value(h) - value(-h)) - 9 * (value(2 * h) - value(-2 * h)) +
+            (value(3 * h) - value(-3 * h))) /
+           (60 * h);
   }
 
  private:
+  std::vector<double> moved(double h) const {
+    std::vector<double> to = x_;
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += h * direction_[i];
+    return to;
+  }
   SceneFunction& problem_;
   const std::vector<double>& x_;
+  const Pattern& pattern_;
   std::vector<double> direction_;
+  double slope_ = 0;
 };
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", x);
+  return text;
+}
+
+const char* const kNotComparable = "not comparable: contacts change within the stencil";
+
+CheckResult check_stencil(const std::vector<Line>& lines, const SceneFunction::Stencil& how, double value,
+                          double norm, const std::string& detail) {
+  CheckResult result{.name = "stencil", .gate = how.gate, .detail = ""};
+  int compared = 0;
+  double shortest = how.step;
+  std::string order;
+  for (const Line& line : lines) {
+    const double h = line.comparable(how.step);
+    if (h == 0) continue;
+    ++compared;
+    shortest = std::min(shortest, h);
+    const auto error_at = [&](double step) {
+      return std::abs(line.slope() - line.difference(step)) / std::max(norm, 1e-300);
+    };
+    // What the rounding of losses does to a difference over a shorter step is no error of the gradient.
+    const double rounding = h < how.step ? kRounding * std::abs(value) / (h * std::max(norm, 1e-300)) : 0;
+    double error = std::max(0.0, error_at(h) - rounding);
+    if (error > how.gate) {
+      const double half = error_at(h / 2), quarter = error_at(h / 4);
+      if (half < 0.7 * error && quarter < 0.7 * half && half > 0.3 * error && quarter > 0.3 * half) {
+        // A corner of second order: the limit of the differences is what counts.
+        error = std::abs(line.slope() - 2 * line.difference(h / 4) + line.difference(h / 2)) /
+                std::max(norm, 1e-300);
+        order =
+            "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a "
+            "clamp)";
+      }
+    }
+    result.error = std::max(result.error, error);
+  }
+  if (compared == 0) {
+    result.skipped = true;
+    result.detail =
+        std::string(kNotComparable) + ", even over " + number(how.step / std::pow(4.0, kShortenings - 1));
+    return result;
+  }
+  result.detail = std::to_string(compared) + " directions, " + detail;
+  if (shortest < how.step) result.detail += ", over " + number(shortest) + " since contacts change nearby";
+  if (compared < int(lines.size()))
+    result.detail += "; " + std::to_string(int(lines.size()) - compared) + " " + kNotComparable;
+  result.detail += order;
+  return result;
+}
+
+CheckResult check_taylor(const Line& line, double step, double value) {
+  CheckResult result{.name = "Taylor", .gate = 0.1, .detail = "slope 2 over six halvings"};
+  double top = 64 * step;
+  int shortenings = 0;
+  while (shortenings < kShortenings && !line.same_pattern(top)) {
+    top /= 4;
+    ++shortenings;
+  }
+  if (shortenings == kShortenings) {
+    result.skipped = true;
+    result.detail = "not comparable: contacts change within the steps, even over " + number(4 * top);
+    return result;
+  }
+  if (shortenings > 0) result.detail += " from " + number(top) + " on, since contacts change nearby";
+  // Slope of log remainder over log h; remainders at rounding say nothing.
+  const double floor = 1e-13 * std::abs(value);
+  const auto remainder = [&](double h) { return std::abs(line.value(h) - value - h * line.slope()); };
+  const double first = remainder(top);
+  int halvings = kHalvings;
+  double last = remainder(top / std::pow(2.0, halvings));
+  while (last < 16 * floor && halvings > 2) last = remainder(top / std::pow(2.0, --halvings));
+  if (last < 16 * floor)
+    result.detail = "the loss is so straight here that only rounding is left";
+  else
+    result.error = std::abs(std::log2(first / last) / halvings - 2);
+  return result;
+}
 
 }  // namespace
 
@@ -56,7 +163,6 @@ std::vector<CheckResult> check(const Scene& scene, std::int64_t steps, std::uint
 }
 
 std::vector<CheckResult> check(SceneFunction& problem, std::uint64_t seed) {
-  const auto [step, gate] = problem.stencil();
   const std::vector<double> x = problem.start();
   const std::string detail = std::to_string(problem.steps()) + " steps";
   std::vector<CheckResult> results;
@@ -70,37 +176,14 @@ std::vector<CheckResult> check(SceneFunction& problem, std::uint64_t seed) {
   }
   std::vector<double> gradient(x.size());
   const double value = problem.value_and_gradient(x, gradient.data());
+  const Pattern pattern = problem.report().mode_switches;
   double norm = 0;
   for (const double g : gradient) norm += g * g;
   norm = std::sqrt(norm / double(x.size()));
-
-  CheckResult stencil{
-      .name = "stencil", .gate = gate, .detail = std::to_string(kDirections) + " directions, " + detail};
-  CheckResult taylor{.name = "Taylor", .gate = 0.1, .detail = "slope 2 over six halvings"};
-  for (int d = 0; d < kDirections; ++d) {
-    const Line line(problem, x, seed, d);
-    const double h = step, slope = line.slope(gradient);
-    const double difference =
-        (45 * (line.value(h) - line.value(-h)) - 9 * (line.value(2 * h) - line.value(-2 * h)) +
-         (line.value(3 * h) - line.value(-3 * h))) /
-        (60 * h);
-    stencil.error = std::max(stencil.error, std::abs(slope - difference) / std::max(norm, 1e-300));
-    if (d > 0) continue;
-    // Slope of log remainder over log h; remainders at rounding say nothing.
-    const double top = 64 * step, floor = 1e-13 * std::abs(value);
-    std::vector<double> remainders;
-    for (int k = 0; k <= kHalvings; ++k) {
-      const double h_k = top / std::pow(2.0, k);
-      remainders.push_back(std::abs(line.value(h_k) - value - h_k * slope));
-    }
-    if (remainders.back() < 16 * floor) {
-      taylor.detail = "the loss is so straight here that only rounding is left";
-    } else {
-      taylor.error = std::abs(std::log2(remainders.front() / remainders.back()) / kHalvings - 2);
-    }
-  }
-  results.push_back(stencil);
-  results.push_back(taylor);
+  std::vector<Line> lines;
+  for (int d = 0; d < kDirections; ++d) lines.emplace_back(problem, x, gradient, pattern, seed, d);
+  results.push_back(check_stencil(lines, problem.stencil(), value, norm, detail));
+  results.push_back(check_taylor(lines.front(), problem.stencil().step, value));
   return results;
 }
 

@@ -6,7 +6,11 @@
 //
 // Liquids that splash and touch walls have kinks where contact begins and ends: a difference that steps over one is off, the gradient is
 // not. Directions are short (1e-5 of the scales) for that reason, and the gate of the stencil is 1e-5 rather than that of a smooth system.
-// Tests: tests/io/scene_problem_test.cpp.
+//
+// Rigid bodies say in which steps their contacts change (GradientReport::mode_switches). Steps are shortened until these are the same at every
+// point of the stencil; a direction in which they never are is not comparable, and the result says so instead of failing. Where differences converge
+// like h only, as they do at the corner between two geoms of equal softness, their limit is compared.
+// Tests: tests/io/scene_check_test.cpp.
 #pragma once
 
 #include "costate/io/check.h"

@@ -7,7 +7,8 @@
 //                      tr' <  0   e+ = tr'/D + s d, v+ = 0,  s = min(1, alpha (1 + D lambda/(2 mu)) (-tr') / n)
 //                    alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi))
 //
-// Continuous: s tends to 0 as tr' tends to 0. Corners where flow begins. In two dimensions this is plane strain with the deviator taken in the plane.
+// Continuous: s tends to 0 as tr' tends to 0. Corners where flow begins. Sand that falls has tr' = 0 but for rounding: it counts as apart, so that its
+// derivatives do not depend on the last bit. In two dimensions this is plane strain with the deviator taken in the plane.
 //
 // Parameters: density, E, nu (, yield_stress | friction_angle). The plastic state is v for Drucker-Prager.
 // [1] Simo, Hughes: Computational Inelasticity. [2] Klar et al., Drucker-Prager elastoplasticity for sand animation, 2016. [3] Tampubolon et al., Multi-species
@@ -149,7 +150,7 @@ struct DruckerPrager {
     using namespace plastic_detail;
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), all = tr + v, zero(0), one(1);
-    const mask_t<S> apart = all >= zero;
+    const mask_t<S> apart = is_apart(all);
     const Vec<S, D> d = deviator(e, tr);
     const S ratio = -cone(p[3]) * pressure_share<S, D>(l) * all / length(d);
     const S s = select(apart, zero, select(ratio < one, ratio, one));
@@ -165,7 +166,7 @@ struct DruckerPrager {
     using T = value_t<S>;
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), all = tr + v, zero(0), one(1), share(T(1.0 / D));
-    const mask_t<S> apart = all >= zero;
+    const mask_t<S> apart = is_apart(all);
     const Vec<S, D> d = deviator(e, tr);
     const S n = length(d), alpha = cone(p[3]), k = pressure_share<S, D>(l), ratio = -alpha * k * all / n;
     const S s = select(apart, zero, select(ratio < one, ratio, one));
@@ -186,6 +187,10 @@ struct DruckerPrager {
   }
 
  private:
+  template <class S>
+  COSTATE_INLINE static mask_t<S> is_apart(const S& all) {
+    return all >= S(value_t<S>(sizeof(value_t<S>) == 8 ? -1e-12 : -1e-6));
+  }
   template <class S>
   COSTATE_INLINE static S cone(const S& phi) {
     const S sine = sin(phi);

@@ -61,7 +61,7 @@ struct TouchingPair {
   int group = 0;
   int point = 0;  // the first of its contact points among all
   bool splittable =
-      false;  // a slot is the same point of a shape from step to step: planes, spheres and capsules
+      false;  // a slot is the same point of a shape from step to step: planes, spheres, capsules, boxes on planes
 };
 
 struct Constraints {

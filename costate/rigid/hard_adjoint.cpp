@@ -49,7 +49,7 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         w.lane_bar[row] = lane_of(w.lambda_bar[from], l);
       }
     }
-    w.problem.ridge = lane_holds<S>(w.points[Index(w.members[0])].ridged, l) ? kHardRidge : 0;
+    w.problem.ridge = lane_holds<S>(w.points[Index(w.members[0])].ridged, l) ? kHardPull : 0;
     w.solver.vjp(w.problem, w.lane_bar, w.bar);
     for (bool leaves = cons.hard.aware; leaves;) {
       leaves = false;

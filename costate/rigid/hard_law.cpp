@@ -141,7 +141,8 @@ void HardSolver::reserve(int rows, bool dual) {
   const auto n = Index(rows);
   factor_.reserve(rows);
   for (auto* matrix : {&G_, &exact_}) matrix->reserve(n * n);
-  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &left_, &last_}) values->reserve(n);
+  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_})
+    values->reserve(n);
   best_.reserve(n + 1);
   if (!dual) return;
   value_.reserve(rows);

@@ -20,7 +20,7 @@
 // independent, to narrower ones; and then from points pressed together, since friction has several answers, and some paths end before they reach one.
 // Where b lies within what bodies can do there always is one. Targets may contradict each other. A little, where the corners of a box that settles would have
 // to stick at different heights: pulled points then stick as well as they can (least squares), which is smooth; what is left no longer changes. Much, where
-// a body is between walls that are too near: the impulses grow without bound, and a ridge, rho R l in w, settles for the least violation.
+// a body is between walls that are too near: the impulses grow without bound, and the first answer, with a pull to 0, stays: a ridge, rho R l in w.
 //
 // Transpose. With G = dF/dl on the piece, G' z = E lambda_bar, w_bar = -(dF/dw)' z and Y = E w_bar
 //
@@ -45,8 +45,7 @@
 
 namespace costate::rigid {
 
-inline constexpr double kHardPull = 1e-3;   // of the bodies' inverse weight
-inline constexpr double kHardRidge = 1e-4;  // where the laws contradict each other
+inline constexpr double kHardPull = 1e-3;  // of the bodies' inverse weight
 inline constexpr double kHardSlack =
     1e-6;  // of the impulses: what may be left where the laws contradict each other
 
@@ -75,7 +74,7 @@ struct HardProblem {
   // E A E, E b, R, and w: filled by scale() and velocities().
   std::vector<T> C, c, w;
   std::vector<double> R;
-  double ridge = 0;         // rho: 0, or kHardRidge where no impulses obey the laws
+  double ridge = 0;         // rho: 0, or kHardPull where no impulses obey the laws
   double rounding = 1e-16;  // of A and b
   void scale();
   void velocities();
@@ -134,7 +133,7 @@ class HardSolver {
   double pull_ = 0;
   bool settled_ = false;
   std::vector<double> centre_;
-  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, left_, last_;
+  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_;
   std::vector<Dual<double>> F_dual_, G_dual_;
 };
 

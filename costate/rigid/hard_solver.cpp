@@ -12,8 +12,9 @@ using Index = std::size_t;
 constexpr double kWidest = 100;   // pulls of descend() begin here,
 constexpr double kLeast = 1e-9;   // and those of tighten() end here
 constexpr double kNear = 1e-6;    // of the impulses: where Newton's method may take over
-constexpr double kRunAway = 1e7;  // times the impulses: nothing that acts at the points can do it
-constexpr int kRestarts = 6;
+constexpr double kRunAway = 1e5;  // times the impulses: nothing that acts at the points can do it
+constexpr int kRestarts = 4;
+constexpr int kWidenings = 6;  // of pulls that were too narrow
 
 double largest(const std::vector<double>& x) {
   double m = 0;
@@ -155,19 +156,22 @@ bool HardSolver::descend(HardProblem<double>& p, double goal) {
 // Centres that follow l, until the laws hold without a pull: to rounding, or to `slack` where what is left no longer changes.
 double HardSolver::tighten(HardProblem<double>& p, double goal, double slack, double runs_away) {
   double before = 1e300;
+  int wider = 0;
+  bool reached = true;
   for (int pass = 0;; ++pass) {
     centre_ = p.l;
     const double now = natural_map(p), size = largest(p.l);
     const double rounding = std::max(goal, 10 * p.rounding * size);
     const double change = pass > 0 ? largest_difference(F_, last_) : 1e300;
-    settled_ = now <= rounding || (change <= rounding && now <= slack);
-    if (settled_ || pass == 30 || size > runs_away) return now;
+    settled_ = now <= rounding || (reached && change <= rounding && now <= slack);
+    if (settled_ || pass == 30 || wider == kWidenings || size > runs_away) return now;
     if (pass > 1 && change > 0.25 * before) pull_ = std::max(0.1 * pull_, kLeast);
     before = change;
     last_ = F_;
     kept_ = p.l;
     const double next = std::max(goal, 1e-3 * std::min(now, change));
-    for (int wider = 0; approach(p, 3, next) > next && wider < 6; ++wider) {
+    while (!(reached = approach(p, 3, next) <= next) && wider < kWidenings) {
+      ++wider;
       pull_ *= 10;
       p.l = kept_;
     }
@@ -185,24 +189,25 @@ double HardSolver::solve(HardProblem<double>& p) {
   }
   const double near = kNear * scale, goal = 1e3 * p.rounding * scale,
                slack = std::max(goal, kHardSlack * scale), runs_away = kRunAway * scale;
-  double error = 0;
-  for (const double ridge : {0.0, kHardRidge}) {
-    p.ridge = ridge;
-    std::fill(p.l.begin(), p.l.end(), 0.0);
-    centre_ = p.l;
-    pull_ = kHardPull;
-    for (int i = 0; i < 3; ++i) sweep(p);
-    if (approach(p, 3, near) > near) descend(p, near);
+  p.ridge = 0;
+  centre_ = p.l;
+  pull_ = kHardPull;
+  for (int i = 0; i < 3; ++i) sweep(p);
+  if (approach(p, 3, near) > near) descend(p, near);
+  pulled_ = p.l;
+  double error = tighten(p, goal, slack, runs_away), press = scale;
+  for (int i = 0; i < kRestarts && !settled_ && largest(p.l) < runs_away; ++i) {
+    std::fill(centre_.begin(), centre_.end(), 0.0);
+    for (const auto& at : p.points) centre_[Index(at.row)] = press;
+    press *= 3;
+    descend(p, near);
     error = tighten(p, goal, slack, runs_away);
-    double press = scale;
-    for (int i = 0; i < kRestarts && !settled_ && largest(p.l) < runs_away; ++i) {
-      std::fill(centre_.begin(), centre_.end(), 0.0);
-      for (const auto& at : p.points) centre_[Index(at.row)] = press;
-      press *= 3;
-      descend(p, near);
-      error = tighten(p, goal, slack, runs_away);
-    }
-    if (settled_) break;
+  }
+  if (!settled_) {  // no answer: the first one with a pull is that with a ridge
+    p.ridge = kHardPull;
+    pull_ = 0;
+    p.l = pulled_;
+    error = approach(p, 4, goal);
   }
   return error / scale;
 }

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 #include "costate/rigid/contact_pairs.h"
+#include "costate/rigid/penalty_strain.h"
 #include "costate/rigid/split_step.h"
+#include "costate/system/findings.h"
 
 namespace costate::rigid {
 namespace {
@@ -152,7 +155,7 @@ class RigidSystem final : public System<Real> {
   using D = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
 
-  struct Scratch : Workspace {
+  struct Scratch : WorkspaceWithFindings {
     explicit Scratch(const Stepper& s) : work(s), zones(static_cast<std::size_t>(s.constraints.rows)) {}
     Work<S> work;
     std::vector<S> zones;  // of the rows' force laws in step `zones_of`
@@ -166,6 +169,8 @@ class RigidSystem final : public System<Real> {
       : stepper_(make_stepper(model, options, signature_)) {
     for (std::size_t j = 0; j < model.joints.size(); ++j)
       joint_names_.push_back(name_of(model.joints[j].name, j));
+    for (std::size_t g = 0; g < model.geoms.size(); ++g)
+      geom_names_.push_back(name_of(model.geoms[g].name, g));
   }
 
   const Signature& signature() const override { return signature_; }
@@ -304,7 +309,9 @@ class RigidSystem final : public System<Real> {
       report.mode_switches.insert(report.mode_switches.end(), w.split->switches.begin(),
                                   w.split->switches.end());
       report.adjoint_residual = std::max(report.adjoint_residual, w.split->residual);
+      find_grazing(w.split->slowest_event, static_cast<Scratch&>(workspace));
       if (p_bar) store_p_bar(w, p_bar);
+      find(run.first, static_cast<Scratch&>(workspace));
       return;
     }
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
@@ -315,6 +322,7 @@ class RigidSystem final : public System<Real> {
           {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * this->control_size() : nullptr, p_bar},
           active, frames, w);
       notice(k, static_cast<Scratch&>(workspace));
+      find(k, static_cast<Scratch&>(workspace));
       slot = next;
     }
     if (p_bar) store_p_bar(w, p_bar);
@@ -342,6 +350,54 @@ class RigidSystem final : public System<Real> {
       const double residual = std::sqrt(static_cast<double>(lane(c.residual2, l)));
       scratch.diagnostics.adjoint_residual = std::max(scratch.diagnostics.adjoint_residual, residual);
     }
+  }
+
+  static void find_grazing(const SlowestEvent& event, Scratch& scratch) {
+    if (event.rate >= kGrazing) return;
+    scratch.findings.add(
+        {"grazing", -event.rate,
+         "step " + std::to_string(event.step) +
+             ": bodies graze, with a gap and a rate of the gap that vanish together: there is no derivative, "
+             "and large numbers here mean nothing; move the start, or smooth",
+         "grazing"});
+  }
+  // For the report: what step k, whose transpose was taken last, has to say in words.
+  void find(std::int64_t k, Scratch& scratch) const {
+    const Work<S>& w = scratch.work;
+    const Constraints& cons = stepper_.constraints;
+    if (stepper_.hard() && w.hard.contradicts && scratch.findings.weightier("hard", -double(k))) {
+      scratch.findings.add({"hard", -double(k),
+                            "from step " + std::to_string(k) +
+                                " on there are steps in which no impulses obey the laws of hard contact "
+                                "(bodies overlap and cannot part): they violate them as little as they can"});
+    }
+    if (cons.contact != ContactModel::penalty || cons.pairs.empty()) return;
+    const PenaltyStrains strains =
+        penalty_strains(stepper_.tree, cons, w.p.data(),
+                        w.p[w.split ? whole_dt() : static_cast<std::size_t>(stepper_.tree.p.dt)], w.c);
+    // The strain goes like dt^order.
+    const auto add = [&](const char* topic, const PenaltyStrain& strain, double gate, int order,
+                         const char* law, const char* remedy, const char* change) {
+      if (strain.most <= gate || !scratch.findings.weightier(topic, strain.most)) return;
+      const GeomPair& geoms = cons.pairs[static_cast<std::size_t>(strain.pair)].geoms;
+      const double fine_dt = strain.dt / std::pow(strain.most, 1.0 / order);
+      scratch.findings.add({topic, strain.most,
+                            "contact of geoms \"" + geom_names_[static_cast<std::size_t>(geoms.first)] +
+                                "\" and \"" + geom_names_[static_cast<std::size_t>(geoms.second)] +
+                                "\" is too stiff for dt = " + brief(strain.dt) + ": " + law + " is " +
+                                brief(strain.most) + ", and gradients explode above " + brief(gate) +
+                                "; take dt <= " + brief(fine_dt) + ", or a " + remedy + " " +
+                                brief(strain.most) + " times as " + change});
+    };
+    add("penalty stiffness", strains.stiffness, kMostStiffness, 2, "stiffness dt^2 / m", "contact/stiffness",
+        "small");
+    add("penalty friction", strains.friction, kMostFriction, 1, "mu f dt / (m slip_speed)",
+        "contact/slip_speed", "large");
+  }
+  static std::string brief(double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", x);
+    return text;
   }
 
   std::size_t whole_dt() const { return static_cast<std::size_t>(stepper_.tree.p.whole_dt); }
@@ -457,7 +513,7 @@ class RigidSystem final : public System<Real> {
 
   Signature signature_;
   Stepper stepper_;
-  std::vector<std::string> joint_names_;
+  std::vector<std::string> joint_names_, geom_names_;
 };
 
 }  // namespace

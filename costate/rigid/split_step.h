@@ -36,6 +36,8 @@
 // Tests: tests/contact/split_test.cpp.
 #pragma once
 
+#include <limits>
+
 #include "costate/rigid/impact.h"
 #include "costate/rigid/step.h"
 
@@ -52,6 +54,20 @@ struct SplitRun {
   std::int64_t slots = 2, start = 0;
   Real* tape = nullptr;  // of each step; forward: may be null
   Real *lambda = nullptr, *u_bar = nullptr;
+};
+
+// The time of an event has the derivative -g_x / (dg/dt): none where the gap g and its rate vanish together. rate is |dg/dt| relative to the speed with
+// which the gap could change, |g_q| (|v| + h |a|); below kGrazing an event grazes, and what is returned there is the derivative of nothing.
+inline constexpr double kGrazing = 1e-4;
+struct SlowestEvent {
+  double rate = std::numeric_limits<double>::infinity();
+  std::int64_t step = -1;
+  void take(double other_rate, std::int64_t other_step) {
+    const bool earlier = other_rate == rate && other_step < step;
+    if (!(other_rate < rate) && !earlier) return;
+    rate = other_rate;
+    step = other_step;
+  }
 };
 
 template <class S>
@@ -85,10 +101,12 @@ struct SplitWork {
   ImpactWork<S> impact;
   Activity activity;  // the caller's, and dt
 
-  // For the report: steps in which a law's zone or a contact changed, and the adjoint's residual.
+  // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast gaps close; `slowest` in this step.
   std::vector<S> zones;
   std::vector<std::int64_t> switches;
   double residual = 0;
+  S slowest;
+  SlowestEvent slowest_event;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record.
@@ -101,7 +119,7 @@ void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
 template <class S>
 void split_advance(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run);
-// Adds to w.p_bar; split.switches and split.residual are those of this run.
+// Adds to w.p_bar; split.switches, split.residual and split.slowest_event are those of this run.
 template <class S>
 void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run, const Wanted& wanted);

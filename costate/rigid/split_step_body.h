@@ -35,7 +35,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  number = left_bar = S(0);
+  number = left_bar = slowest = S(0);
 }
 
 // What is left after a part, relative to what was.

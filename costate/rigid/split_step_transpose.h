@@ -14,6 +14,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
   using T = value_t<S>;
   copy_where(worlds, static_cast<const S*>(split.record.data()), split.gap.size(),
              split.parts[0].modes.data());
+  set_where(worlds, S(T(1e30)), split.slowest);
   S left = whole;
   mask_t<S> here = worlds;
   for (int n = 0; n <= kMostEvents; ++n) {
@@ -60,6 +61,23 @@ void load_parts(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split) {
   }
 }
 
+// Notes how fast the gaps of events close, given dg/ds and split.q_bar, the gap's cotangent.
+template <class S>
+void notice_rate(const Stepper& stepper, const mask_t<S>& cut, const S& rate, const StepWork<S>& w,
+                 SplitWork<S>& split) {
+  S g(value_t<S>(1e-30)), v = g, a = g;
+  for (int i = 0; i < stepper.tree.nv; ++i) {
+    const S gap_q = split.q_bar[static_cast<std::size_t>(i)],
+            speed = w.x[static_cast<std::size_t>(stepper.tree.nq + i)], acceleration = w.tape[std::size_t(i)];
+    g += gap_q * gap_q;
+    v += speed * speed;
+    a += acceleration * acceleration;
+  }
+  const S h = w.p[static_cast<std::size_t>(stepper.tree.p.dt)], way = h * sqrt(g) * (sqrt(v) + h * sqrt(a));
+  const mask_t<S> known = cut & (split.now.part > S(0)) & (way > S(0));
+  set_where(known, min(split.slowest, abs(rate) / select(known, way, S(1))), split.slowest);
+}
+
 // Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that of the part. split.left_bar: of what is left after it.
 template <class S>
 void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& caller, const Wanted& wanted,
@@ -74,6 +92,7 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
   const S rate = rate_within(stepper, w, static_cast<const S*>(split.gap_x.data())),
           part_bar =
               rate_within(stepper, w, static_cast<const S*>(split.lambda.data())) - length * split.left_bar;
+  notice_rate(stepper, cut, rate, w, split);
   const mask_t<S> moves = cut & cut_moves(split.now, rate);
   const S k = select(moves, -(part_bar / select(moves, rate, S(1))), S(0));
   for (std::size_t i = 0; i < split.lambda.size(); ++i) split.lambda[i] += k * split.gap_x[i];
@@ -170,6 +189,7 @@ void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run, const Wanted& wanted) {
   split.switches.clear();
   split.residual = 0;
+  split.slowest_event = {};
   std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
   Columns<S> steps{stepper, w, split, run};
   transpose_steps(stepper, wanted, steps, w, split);

@@ -202,7 +202,10 @@ struct Columns {
       bool zone_changed = false;
       for (std::size_t row = 0; row < split.zones.size(); ++row)
         zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
-      if (lane(in_parts, l) > 0) split.switches.push_back(k);
+      if (lane(in_parts, l) > 0) {
+        split.switches.push_back(k);
+        split.slowest_event.take(double(lane(split.slowest, l)), k);
+      }
       if (zone_changed && done > 0) split.switches.push_back(k + 1);
       split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
       ++ended[l];

@@ -92,6 +92,32 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
   }
 }
 
+// Hard contact moves positions with another velocity than v+: every row is a transpose of the step.
+template <class S>
+void hard_step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
+  const Tree& t = stepper.tree;
+  const int n = 2 * t.nv + t.na, m = stepper.controls();
+  euler_step<S>(stepper, w, true);
+  for (int row = 0; row < n; ++row) {
+    std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
+    std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
+    if (row < t.nv) {
+      std::fill(w.moved_q_bar.begin(), w.moved_q_bar.end(), S(0));
+      w.moved_q_bar[static_cast<std::size_t>(row)] = S(1);
+      ambient_cotangent(t, static_cast<const S*>(w.y.data()), static_cast<const S*>(w.moved_q_bar.data()),
+                        w.y_bar.data());
+    } else {
+      w.y_bar[static_cast<std::size_t>(t.nq + row - t.nv)] = S(1);
+    }
+    euler_step_vjp<S>(stepper, w, Wanted{nullptr, nullptr, false});
+    S* to = std::copy(w.q_bar.begin(), w.q_bar.end(), A + row * n);
+    to = std::copy(w.v_bar.begin(), w.v_bar.end(), to);
+    std::copy(w.act_bar.begin(), w.act_bar.end(), to);
+    std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
+  }
+  leave_tape(w.d);
+}
+
 }  // namespace
 
 template <class Real>
@@ -124,7 +150,10 @@ struct StepJacobian<Real>::Impl {
       }
     }
     prepare_units(stepper.tree.p, w.p.data());
-    step_jacobian(stepper, w, pack_A.data(), pack_B.data());
+    if (stepper.hard())
+      hard_step_jacobian(stepper, w, pack_A.data(), pack_B.data());
+    else
+      step_jacobian(stepper, w, pack_A.data(), pack_B.data());
     for (int l = 0; l < kLanes && first + l < worlds; ++l) {
       for (std::size_t i = 0; i < pack_A.size(); ++i)
         A[(first + l) * std::int64_t(pack_A.size()) + std::int64_t(i)] = pack_A[i][l];
@@ -138,9 +167,10 @@ template <class Real>
 StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& options)
     : impl_(std::make_unique<Impl>()) {
   impl_->stepper = make_stepper(model, options, impl_->signature);
-  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split || impl_->stepper.hard())
+  impl_->stepper.constraints.hard.aware = false;  // that is no derivative
+  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split)
     throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
-                 "use Euler or implicitfast, onset = none and a soft contact, or Rollout::jacobian"});
+                 "use Euler or implicitfast with onset = none, or Rollout::jacobian"});
   impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;
 }
 template <class Real>

@@ -11,6 +11,7 @@
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
 #include "costate/system/block_memory.h"
+#include "costate/system/findings.h"
 
 namespace costate {
 namespace {
@@ -92,12 +93,19 @@ void gather(std::span<const Real> from, std::int64_t row, std::int64_t world, in
 }  // namespace
 
 template <class Real>
+const Findings* Block<Real>::findings() const {
+  const auto* work = dynamic_cast<const WorkspaceWithFindings*>(work_.get());
+  return work ? &work->findings : nullptr;
+}
+
+template <class Real>
 void Block<Real>::load(const Arguments<Real>& arguments, std::int64_t first_world, int world_stride) {
   arguments_ = &arguments;
   first_world_ = first_world;
   world_stride_ = world_stride;
   live_lanes_ = static_cast<int>(std::min<std::int64_t>(lanes_, options_.worlds - first_world));
   work_->diagnostics = {};
+  if (auto* work = dynamic_cast<WorkspaceWithFindings*>(work_.get())) work->findings.clear();
   const Signature& signature = system_.signature();
   const std::int64_t worlds = options_.worlds;
 

@@ -55,6 +55,7 @@ class Block {
   const std::vector<double>& adjoint_norm2() const { return norm2_; }  // per sampled step, live lanes
   std::optional<double> energy_drift() const { return energy_drift_; }
   Diagnostics& diagnostics() { return work_->diagnostics; }
+  const class Findings* findings() const;  // null: the physics has none
   std::int64_t advances() const { return advances_; }
   std::int64_t memory_bytes() const;
 

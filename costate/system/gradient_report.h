@@ -18,8 +18,8 @@ namespace costate {
 
 struct GradientReport {
   std::string estimator = "pathwise";  // how the gradient was made
-  std::string label = "exact";         // exact | exact up to rounding | discretisation-dominated | biased: ...
-  std::string schedule;                // checkpoint schedule
+  std::string label = "exact";  // exact | exact up to ... | discretisation-dominated | grazing | biased: ...
+  std::string schedule;         // checkpoint schedule
   std::int64_t steps = 0, worlds = 0;
   std::int64_t advances = 0;      // steps taken again or before the tape, all worlds of a block counted once
   std::int64_t memory_bytes = 0;  // states, tapes and snapshots held at once

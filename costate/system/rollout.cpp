@@ -14,6 +14,7 @@
 #include "costate/system/block.h"
 #include "costate/system/checks.h"
 #include "costate/system/collector.h"
+#include "costate/system/findings.h"
 #include "costate/system/keeper.h"
 
 namespace costate {
@@ -134,6 +135,7 @@ struct Rollout<Real>::Impl {
     GradientReport& report = out.report;
     std::mutex merge;
     std::vector<std::int64_t> masked;
+    Findings findings;
     const std::int64_t wave = collector.wave();
     for (Collector<Real>* c : {&collector, second}) {
       if (c) c->partial.assign(static_cast<std::size_t>(wave * c->row), 0.0);
@@ -153,6 +155,8 @@ struct Rollout<Real>::Impl {
                 std::max(report.adjoint_residual, block->diagnostics().adjoint_residual);
             if (block->energy_drift())
               report.energy_drift = std::max(report.energy_drift.value_or(0), *block->energy_drift());
+            if (const Findings* found = block->findings())
+              for (const Finding& f : found->all()) findings.add(f);
             const auto& switches = block->diagnostics().mode_switches;
             report.mode_switches.insert(report.mode_switches.end(), switches.begin(), switches.end());
             for (int l = 0; l < block->live_lanes(); ++l) {
@@ -174,6 +178,8 @@ struct Rollout<Real>::Impl {
     std::sort(report.mode_switches.begin(), report.mode_switches.end());
     report.mode_switches.erase(std::unique(report.mode_switches.begin(), report.mode_switches.end()),
                                report.mode_switches.end());
+    for (const Finding& f : findings.all()) report.advice.push_back(f.text);
+    std::sort(report.advice.begin(), report.advice.end());
     out.value = 0;
     std::size_t next_masked = 0;
     for (std::int64_t w = 0; w < options.worlds; ++w) {
@@ -192,6 +198,8 @@ struct Rollout<Real>::Impl {
           "biased: the cotangent is dropped every " + std::to_string(options.checkpoints.window) + " steps";
     else if (!options.checkpoints.exact())
       report.label = "exact up to rounding of the reconstructed states";
+    for (const Finding& f : findings.all())
+      if (!f.label.empty()) report.label = f.label;
     const std::int64_t samples = Block<Real>::samples(options.steps),
                        spacing = Block<Real>::sample_spacing(options.steps);
     for (std::int64_t i = 0; i < samples; ++i) {

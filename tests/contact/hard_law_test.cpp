@@ -154,9 +154,9 @@ TEST(HardLaw, TargetsThatContradictEachOtherAreSaidTo) {
   p.b = {-1, -1};
   HardSolver solver;
   EXPECT_LT(solver.solve(p), 1e-10);
-  EXPECT_EQ(p.ridge, kHardRidge);
+  EXPECT_EQ(p.ridge, kHardPull);
   EXPECT_NEAR(p.l[0] - p.l[1], 0, 1e-9);
-  EXPECT_NEAR(p.l[0] * kHardRidge, 1, 1e-9);
+  EXPECT_NEAR(p.l[0] * kHardPull, 1, 1e-9);
 }
 
 // lambda by every number of the problem: dual numbers against differences, the transpose against dual numbers.

@@ -338,6 +338,30 @@ TEST(Hard, HoldsInSinglePrecision) {
   EXPECT_NEAR(g.x0[0], -0.8, 1e-4);
 }
 
+// A ball in a slot that is narrower than it is: both walls push it, and it stays.
+TEST(Hard, TheReportSaysWhereNoImpulsesObeyTheLaws) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option gravity='0 0 0' timestep='0.01'/><worldbody>"
+      "<geom type='plane' size='1 1 1' zaxis='1 0 0' pos='-0.09 0 0'/>"
+      "<geom type='plane' size='1 1 1' zaxis='-1 0 0' pos='0.09 0 0'/>"
+      "<body><freejoint/><geom type='sphere' size='0.1' mass='1'/></body></worldbody></mujoco>"));
+  const auto system = make_system<double>(model, hard(0));
+  Rollout<double> rollout(system, {.steps = 10});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state(model);
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  const auto said = [&] {
+    std::string text;
+    for (const std::string& line : rollout.value_and_gradient(at, *objective).report.advice) text += line;
+    return text.find("from step 0 on there are steps in which no impulses obey") != std::string::npos;
+  };
+  EXPECT_TRUE(said());
+  EXPECT_NEAR(rollout.simulate(at).final_state[0], 0, 1e-9);
+  for (const double x : rollout.value_and_gradient(at, *objective).x0) EXPECT_TRUE(std::isfinite(x));
+  at.parameters.set("geom/#2/size", 0.08);
+  EXPECT_FALSE(said());
+}
+
 TEST(Hard, RefusesIntegratorsOfSeveralStages) {
   EXPECT_THROW(make_system<double>(ball(kUpAndDown, "integrator='RK4'"), hard(0)), Error);
 }

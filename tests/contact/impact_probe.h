@@ -12,11 +12,11 @@ struct Range {
   double least = 1e300, most = -1e300;
 };
 
-// dz(2)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. The elastic floor sends it back: -1.
-inline Range impact_slopes(const std::shared_ptr<System<double>>& system, double dt) {
+// dz(T)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. An elastic floor sends it back: -1.
+inline Range impact_slopes(const std::shared_ptr<System<double>>& system, double dt, double T = 2) {
   constexpr int kWorlds = 200;
   Rollout<double> rollout(system,
-                          {.steps = std::int64_t(std::lround(2 / dt)), .worlds = kWorlds, .active = {}});
+                          {.steps = std::int64_t(std::lround(T / dt)), .worlds = kWorlds, .active = {}});
   Arguments<double> at = rollout.arguments();
   at.parameters.set("dt", dt);
   at.x0.clear();

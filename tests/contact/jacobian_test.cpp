@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "costate/io/mjcf.h"
+#include "costate/rigid/compile.h"
 #include "tests/contact/states.h"
 
 namespace costate::rigid {
@@ -53,14 +55,8 @@ std::vector<double> difference(const Model& m, const std::vector<double>& x, con
 }
 
 // Six-point differences in every direction.
-void matches_differences(const std::string& name, Integrator integrator, std::size_t state) {
-  test::Reference ref = contact_reference(name);
-  ref.model.options.integrator = integrator;
-  const Model& m = ref.model;
-  const SystemOptions options{.applied_forces = true};
-  const auto system = make_system<double>(m, options);
-  Rollout<double> rollout(system, {.steps = 1});
-  auto at = arguments_of(ref, rollout, state);
+void expect_differences(const Model& m, const SystemOptions& options, Arguments<double> at) {
+  Rollout<double> rollout(make_system<double>(m, options), {.steps = 1});
   const StepJacobian<double> jacobian(m, options);
   const auto n = static_cast<std::size_t>(jacobian.rows()),
              controls = static_cast<std::size_t>(jacobian.controls());
@@ -90,17 +86,52 @@ void matches_differences(const std::string& name, Integrator integrator, std::si
       const double expected = (45 * (p1[r] - m1[r]) - 9 * (p2[r] - m2[r]) + (p3[r] - m3[r])) / (60 * h);
       for (std::size_t w = 0; w < 3; ++w) {
         const double ours = c < n ? A[(w * n + r) * n + c] : B[(w * n + r) * controls + c - n];
-        ASSERT_NEAR(ours, expected, 1e-8 * scale)
-            << name << " row " << r << " column " << c << " world " << w;
+        ASSERT_NEAR(ours, expected, 1e-8 * scale) << "row " << r << " column " << c << " world " << w;
       }
     }
   }
+}
+
+void matches_differences(const std::string& name, Integrator integrator, std::size_t state) {
+  SCOPED_TRACE(name);
+  test::Reference ref = contact_reference(name);
+  ref.model.options.integrator = integrator;
+  const SystemOptions options{.applied_forces = true};
+  Rollout<double> rollout(make_system<double>(ref.model, options), {.steps = 1});
+  expect_differences(ref.model, options, arguments_of(ref, rollout, state));
 }
 
 TEST(StepJacobian, MatchesDifferencesOnTheZoo) { matches_differences("zoo", Integrator::euler, 1); }
 TEST(StepJacobian, MatchesDifferencesOnTheHumanoid) { matches_differences("humanoid", Integrator::euler, 4); }
 TEST(StepJacobian, MatchesDifferencesOnTheHopperUnderImplicitfast) {
   matches_differences("hopper", Integrator::implicitfast, 2);
+}
+
+// A ball that bounces, one that slides, and an arm with an activation: the time of the bounce is in the rows of q+.
+TEST(StepJacobian, MatchesDifferencesOfHardContact) {
+  const Model m = compile(
+      io::parse_mjcf("<mujoco><option timestep='0.004'/><default><geom friction='0.4'/></default><worldbody>"
+                     "<geom name='floor' type='plane' size='1 1 1'/>"
+                     "<body pos='0 0 0.102'><freejoint/><geom type='sphere' size='0.1' mass='1'/></body>"
+                     "<body pos='1 0 0.0999'><freejoint/><geom type='sphere' size='0.1' mass='1'/></body>"
+                     "<body pos='2 0 0.3'><joint name='a' type='hinge' axis='0 1 0' damping='0.1'/>"
+                     "<geom type='capsule' size='0.05' fromto='0 0 0 0.3 0 0' mass='1'/></body></worldbody>"
+                     "<actuator><general name='m' joint='a' dyntype='filter' dynprm='0.1' "
+                     "gainprm='2'/></actuator></mujoco>"));
+  for (const bool aware : {false, true}) {
+    const SystemOptions options{.applied_forces = true,
+                                .contact = ContactModel::hard,
+                                .impact = {.restitution = 0.7},
+                                .hard = {.aware = aware}};
+    Arguments<double> at = Rollout<double>(make_system<double>(m, options), {.steps = 1}).arguments();
+    at.x0 = initial_state(m);
+    double* v = at.x0.data() + m.nq;
+    v[0] = 0.5, v[2] = -1, v[4] = 2;
+    v[6] = 0.8, v[11] = 0.3;
+    v[12] = 0.4;
+    at.x0.back() = 0.3;
+    expect_differences(m, options, at);
+  }
 }
 
 TEST(StepJacobian, RefusesStepsOfSeveralEvaluations) {

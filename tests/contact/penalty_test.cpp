@@ -140,6 +140,48 @@ TEST(Penalty, CotangentsOfAStepMatchDual) {
   }
 }
 
+// A box pushed over a floor, m = 1: the advice of its gradient.
+std::string advice_for(const std::string& integrator, double dt, const PenaltyOptions& penalty) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option integrator='" + integrator +
+      "'/><worldbody><geom name='floor' type='plane' size='9 9 1' friction='0.5'/>"
+      "<body pos='0 0 0.1'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+      "<geom name='sled' type='sphere' size='0.1' mass='1' friction='0.1'/></body>"
+      "</worldbody></mujoco>"));
+  const auto system = make_system<double>(model, {.contact = ContactModel::penalty, .penalty = penalty});
+  Rollout<double> rollout(system, {.steps = 20});
+  auto at = rollout.arguments();
+  at.parameters.set("dt", dt);
+  at.x0 = {0, -9.81 / penalty.stiffness, 0, 0};
+  const auto g =
+      rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {20}, {{1, 0, 0, 0}}));
+  std::string text;
+  for (const std::string& line : g.report.advice) text += line + "\n";
+  return text;
+}
+TEST(Penalty, TheReportSaysWhichContactIsTooStiffForTheTimeStep) {
+  for (const char* integrator : {"Euler", "RK4"}) {
+    SCOPED_TRACE(integrator);
+    EXPECT_EQ(
+        advice_for(integrator, 0.001, {.stiffness = 1e4, .damping = 1, .slip_speed = 0.01}).find("too stiff"),
+        std::string::npos);
+    // mu f dt / (m s) = 0.5 * 9.81 * 0.001 / 1e-4 = 49, fine at dt <= 2.04e-5; k dt^2 / m = 10, fine at dt <= 0.000316.
+    const std::string friction =
+        advice_for(integrator, 0.001, {.stiffness = 1e4, .damping = 1, .slip_speed = 1e-4});
+    EXPECT_NE(friction.find("geoms \"floor\" and \"sled\" is too stiff for dt = 0.001: mu f dt / (m "
+                            "slip_speed) is 49"),
+              std::string::npos)
+        << friction;
+    EXPECT_NE(friction.find("take dt <= 2.04e-05, or a contact/slip_speed 49"), std::string::npos)
+        << friction;
+    const std::string normal =
+        advice_for(integrator, 0.001, {.stiffness = 1e7, .damping = 1, .slip_speed = 0.1});
+    EXPECT_NE(normal.find("stiffness dt^2 / m is 10, and gradients explode above 1; take dt <= 0.000316"),
+              std::string::npos)
+        << normal;
+  }
+}
+
 TEST(Penalty, SeveralBodiesMeetTheContract) {
   const Model model = compile(io::parse_mjcf(
       "<mujoco><option integrator='RK4' timestep='0.002'/>"

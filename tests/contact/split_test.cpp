@@ -51,6 +51,23 @@ TEST(Split, WithoutItTheGradientIsThatOfTheTimeGrid) {
   }
 }
 
+// MuJoCo's own softness swallows most of the impact: dz(0.6)/dz0 = -0.135. Without the split no start comes near, whatever the time step.
+TEST(Split, OnADampedContactEveryIntegratorConvergesAndNoneDoesWithoutIt) {
+  for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
+    const Model model = ball("0.02 1", integrator);
+    const auto probe = [&](Onset onset, double dt) {
+      return test::impact_slopes(make_system<double>(model, {.onset = onset}), dt, 0.6);
+    };
+    for (const double dt : {0.002, 0.001, 0.0005}) {
+      const double most = 0.01 + 40 * dt;
+      const Range split = probe(Onset::split, dt), none = probe(Onset::none, dt);
+      EXPECT_GT(split.least, -0.135 - most) << integrator << " " << dt;
+      EXPECT_LT(split.most, -0.135 + most) << integrator << " " << dt;
+      EXPECT_LT(none.most, -0.235) << integrator << " " << dt;
+    }
+  }
+}
+
 TEST(Split, IsTheDefaultWithRk4AndNotWithEuler) {
   for (const char* integrator : {"RK4", "Euler"}) {
     const bool rk4 = std::string(integrator) == "RK4";
@@ -106,6 +123,32 @@ TEST(Split, TheReportTellsTheTwoApart) {
   EXPECT_FALSE(h.report.mode_switches.empty());
 }
 
+// A ball that turns back just where it would touch: the gap and its rate vanish together.
+TEST(Split, TheReportSaysWhereAnEventGrazes) {
+  const Model model = ball("-10000 0", "RK4", "0 0 9.81");
+  for (const ContactModel contact : {ContactModel::convex, ContactModel::event}) {
+    const auto system = make_system<double>(model, {.onset = Onset::split, .contact = contact});
+    Rollout<double> rollout(system, {.steps = 150});
+    Arguments<double> at = rollout.arguments();
+    at.parameters.set("dt", 0.001);
+    const double turn = 0.981 * 0.981 / (2 * 9.81);  // after 0.1 s
+    at.x0 = {turn - 2e-14, -0.981};
+    const auto objective = loss::final_value<double>(system->signature(), "q");
+    const auto grazing = rollout.value_and_gradient(at, *objective).report;
+    EXPECT_EQ(grazing.label, "grazing") << grazing.to_text();
+    ASSERT_FALSE(grazing.advice.empty());
+    // It touches at the end of step 99, and leaves right after.
+    const std::string text = grazing.to_text();
+    EXPECT_TRUE(text.find("step 99: bodies graze") != std::string::npos ||
+                text.find("step 100: bodies graze") != std::string::npos)
+        << text;
+    at.x0[0] = turn - 1e-3;
+    const auto through = rollout.value_and_gradient(at, *objective).report;
+    EXPECT_EQ(through.label, "exact") << through.to_text();
+    EXPECT_FALSE(through.mode_switches.empty());
+  }
+}
+
 // One step with an impact inside: every input and parameter against dual numbers and differences.
 TEST(Split, CotangentsOfAStepWithAnImpactMatchDual) {
   for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
@@ -124,6 +167,41 @@ TEST(Split, CotangentsOfAStepWithAnImpactMatchDual) {
                                          {.directions = 5, .step = 1e-5});
       EXPECT_LT(result.error, 1e-8) << result.to_text();
     }
+  }
+}
+
+// Activations and rotations are cut like the rest: an arm with a ball joint, driven through filters, whose foot meets the floor.
+TEST(Split, CotangentsOfACutMatchDualForActivationsAndRotations) {
+  for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
+    const Model model = compile(io::parse_mjcf(
+        "<mujoco><option integrator='" + std::string(integrator) +
+        "' timestep='0.004'/><default><geom condim='3' friction='0.4 0.02 0.01' solref='-4000 -5'/></default>"
+        "<worldbody><geom name='floor' type='plane' size='1 1 1' friction='0.3 0.01 0.02'/>"
+        "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
+        "armature='0.2'/><geom type='sphere' size='0.05' pos='0.3 0 0' mass='3' contype='0' conaffinity='0'/>"
+        "<body name='foot' pos='0.3 0 0'><joint name='b' type='ball'/><geom name='foot' type='capsule' "
+        "size='0.05' fromto='0 0 0 0.21 0.1 -0.3' mass='8'/></body></body></worldbody><actuator>"
+        "<general joint='a' dyntype='filter' dynprm='0.03' gainprm='20'/>"
+        "<general joint='a' dyntype='filterexact' dynprm='0.02' gainprm='15'/>"
+        "<general joint='a' dyntype='integrator' gainprm='10'/></actuator></mujoco>"));
+    const auto system = make_system<double>(model, {.onset = Onset::split});
+    Rollout<double> rollout(system, {.steps = 1});
+    Arguments<double> at = rollout.arguments();
+    at.controls = {0.7, -0.4, 0.9};
+    at.x0 = initial_state(model);
+    at.x0[0] = 0.333;
+    const double v[4] = {3, -0.4, 0.5, 0.3}, act[3] = {0.2, 0.1, -0.3};
+    std::copy(v, v + 4, at.x0.begin() + model.nq);
+    std::copy(act, act + 3, at.x0.begin() + model.nq + model.nv);
+    at.parameters.set("geom/floor/solref", std::vector<double>{-4100, -5.1});
+    SCOPED_TRACE(integrator);
+    for (const char* field : {"v", "act"}) {
+      const auto objective = loss::final<double>(system->signature(), field, {});
+      ASSERT_FALSE(rollout.value_and_gradient(at, *objective).report.mode_switches.empty());  // it meets
+      const auto result = check::stencil(rollout, at, *objective, {.directions = 4, .step = 1e-5});
+      EXPECT_LT(result.error, 1e-8) << result.to_text();
+    }
+    costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-10);
   }
 }
 

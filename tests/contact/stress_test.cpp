@@ -65,12 +65,20 @@ void finite_forward_means_finite_gradient(const std::string& name, const SystemO
 
 TEST(ContactStress, AntsHaveFiniteGradients) { finite_forward_means_finite_gradient<double>("ant"); }
 TEST(ContactStress, AntsInHardContactHaveFiniteGradients) {
-  for (const bool aware : {false, true}) {
-    finite_forward_means_finite_gradient<double>(
-        "ant", {.contact = ContactModel::hard, .impact = {.restitution = 0.5}, .hard = {.aware = aware}},
-        300);
-  }
+  finite_forward_means_finite_gradient<double>(
+      "ant", {.contact = ContactModel::hard, .impact = {.restitution = 0.5}});
+  finite_forward_means_finite_gradient<double>(
+      "ant", {.contact = ContactModel::hard, .impact = {.restitution = 0.5}, .hard = {.aware = true}}, 300);
   finite_forward_means_finite_gradient<float>("ant", {.contact = ContactModel::hard}, 300);
+}
+TEST(ContactStress, WalkersInEveryOtherModelHaveFiniteGradients) {
+  for (const char* name : {"ant", "humanoid"}) {
+    finite_forward_means_finite_gradient<double>(
+        name, {.contact = ContactModel::event, .impact = {.restitution = 0.5}});
+    finite_forward_means_finite_gradient<double>(
+        name, {.contact = ContactModel::penalty, .penalty = {.stiffness = 1e4, .slip_speed = 0.1}});
+  }
+  finite_forward_means_finite_gradient<double>("humanoid", {.contact = ContactModel::hard});
 }
 TEST(ContactStress, SolidsInHardContactHaveFiniteGradients) {
   finite_forward_means_finite_gradient<double>("solids", {.contact = ContactModel::hard}, 100);

@@ -124,6 +124,28 @@ TEST(MaterialPoints, MixedMaterialsMeetTheContract) {
   EXPECT_NE(g.controls[1], 0);
 }
 
+// All strains are zero but for rounding, and the law has its tip there.
+TEST(MaterialPoints, SandInFreeFallHasATranspose) {
+  Model m;
+  m.dimension = 2;
+  m.nodes = {50, 30, 1};
+  m.dx = 0.02;
+  m.dt = 4e-4;
+  m.gravity = {0, -9.81, 0};
+  m.materials = {{.name = "sand",
+                  .kind = MaterialKind::drucker_prager,
+                  .density = 1500,
+                  .E = 3.5e5,
+                  .friction_angle = 0.5}};
+  fill(m, Shape::box(0.1, 0.1), {0.5, 0.3}, 0.01, 0);
+  const auto system = mpm::system<double>(m);
+  Rollout<double> rollout(system, {.steps = 60});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state<double>(m);
+  const auto dot = check::dot_product(rollout, at, {.seed = 1, .directions = 20});
+  EXPECT_TRUE(dot.passed()) << dot.to_text();
+}
+
 // One step of a scene with everything in it, as the System itself takes it: null where nobody asks.
 class OneStep {
  public:
