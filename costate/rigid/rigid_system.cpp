@@ -85,10 +85,12 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
   const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
   s.split = cut && !s.hard() && s.constraints.points > 0;
-  // Impacts of a box that falls flat are one, which a sequence of corners is not.
+  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are cut where that is asked for. With
+  // `event` never: impacts of a box that falls flat are one, which a sequence of corners is not.
+  const bool corners = options.onset == Onset::split && options.contact != ContactModel::event;
   for (TouchingPair& pair : s.constraints.pairs)
-    pair.splittable &= s.constraints.contact != ContactModel::event ||
-                       s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
+    pair.splittable &=
+        corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
   if (s.hard() && s.integrator == Integrator::rk4)
     throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
                  {},
