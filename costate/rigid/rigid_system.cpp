@@ -82,8 +82,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
   s.constraints.hard = options.hard;
-  const bool automatic = options.onset == Onset::automatic && s.integrator == Integrator::rk4;
-  const bool cut = options.onset == Onset::split || automatic || options.contact == ContactModel::event;
+  const bool cut = options.onset != Onset::none || options.contact == ContactModel::event;
   s.split = cut && !s.hard() && s.constraints.points > 0;
   // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are cut where that is asked for. With
   // `event` never: impacts of a box that falls flat are one, which a sequence of corners is not.

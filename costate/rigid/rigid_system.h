@@ -23,7 +23,7 @@ namespace costate::rigid {
 // What happens inside a step in which a contact begins or ends.
 //   none        the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
 //   split       the step is cut there, and gradients are those of the physics (split_step.h)
-//   automatic   with RK4 split, but for corners of boxes; none with the integrators of first order (docs/contact.md)
+//   automatic   split, but for corners of boxes (docs/contact.md)
 enum class Onset { automatic, none, split };
 
 struct SystemOptions {

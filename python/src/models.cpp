@@ -219,7 +219,7 @@ void bind_models(nb::module_& m) {
       "(complementarity);\n"
       "           False lets geoms pass through each other; None: convex where the file has contact\n"
       "onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the "
-      "time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4\n"
+      "time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not at corners of boxes\n"
       "restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the "
       "m/s below "
       "which a body stays\n"

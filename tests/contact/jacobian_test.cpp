@@ -96,7 +96,7 @@ void matches_differences(const std::string& name, Integrator integrator, std::si
   SCOPED_TRACE(name);
   test::Reference ref = contact_reference(name);
   ref.model.options.integrator = integrator;
-  const SystemOptions options{.applied_forces = true};
+  const SystemOptions options{.applied_forces = true, .onset = Onset::none};
   Rollout<double> rollout(make_system<double>(ref.model, options), {.steps = 1});
   expect_differences(ref.model, options, arguments_of(ref, rollout, state));
 }

@@ -18,7 +18,7 @@ def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False
     keyframe   where it starts; None: the reference configuration, at rest
     contact    'convex' (MuJoCo's), 'event' (impacts at their moment), 'penalty' (springs) or 'hard' (complementarity);
                False lets geoms pass through each other; None: convex where the file has contact
-    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits with RK4
+    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not at corners of boxes
     restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the m/s below which a body stays
     stiffness, damping       of 'penalty': N/m and s/m
     aware      of 'hard': gradients that can leave a contact at rest
