@@ -166,11 +166,13 @@ struct StepJacobian<Real>::Impl {
 template <class Real>
 StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  impl_->stepper = make_stepper(model, options, impl_->signature);
+  SystemOptions uncut = options;
+  if (uncut.onset == Onset::automatic) uncut.onset = Onset::none;
+  impl_->stepper = make_stepper(model, uncut, impl_->signature);
   impl_->stepper.constraints.hard.aware = false;  // that is no derivative
   if (impl_->stepper.evaluations() != 1 || impl_->stepper.split)
     throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
-                 "use Euler or implicitfast with onset = none, or Rollout::jacobian"});
+                 "use Euler or implicitfast without onset = split, or Rollout::jacobian"});
   impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;
 }
 template <class Real>

@@ -18,7 +18,7 @@ namespace costate::rigid {
 template <class Real>
 class StepJacobian {
  public:
-  // Throws an Error as make_system does, and for RK4 and onset = split, whose steps have several evaluations.
+  // Of whole steps, as with onset = none. Throws an Error as make_system does, and for RK4 and onset = split, whose steps have several evaluations.
   explicit StepJacobian(const Model& model, const SystemOptions& options = {});
   ~StepJacobian();
   StepJacobian(StepJacobian&&) noexcept;

@@ -138,6 +138,9 @@ TEST(StepJacobian, RefusesStepsOfSeveralEvaluations) {
   Model m = contact_reference("hopper").model;
   m.options.integrator = Integrator::rk4;
   EXPECT_THROW(StepJacobian<double>{m}, Error);
+  m.options.integrator = Integrator::euler;
+  EXPECT_THROW((StepJacobian<double>{m, {.onset = Onset::split}}), Error);
+  EXPECT_NO_THROW(StepJacobian<double>{m});  // whole steps, unless the options speak of others
 }
 
 }  // namespace
