@@ -91,6 +91,12 @@ def test_a_scenes_gradient_agrees_with_a_difference(scene):
     assert all(scene.check(steps=20))
 
 
+def test_a_robot_among_particles_is_a_scene_like_any_other():
+    scene = costate.load(costate.scene_file("barista.toml"), {"domain.duration": 0.35})
+    value, gradient = scene.value_and_grad()
+    assert np.isfinite(value) and np.isfinite(gradient).all() and np.abs(gradient).max() > 0
+
+
 def test_a_scene_is_recorded_and_replayed(scene, tmp_path):
     recording, outcome = scene.run()
     assert recording.positions.shape[0] == recording.frames and recording.positions.shape[2] == 3
