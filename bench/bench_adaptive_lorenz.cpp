@@ -7,8 +7,8 @@
 
 #include "bench/measure.h"
 #include "costate/core/parallel.h"
-#include "costate/ode/adaptive_ensemble.h"
-#include "costate/ode/problems/lorenz.h"
+#include "costate/ode/lanes/adaptive_ensemble.h"
+#include "costate/ode/lanes/problems/lorenz.h"
 
 namespace costate::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "bench/measure.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step_jacobian.h"
 #include "costate/system/rollout.h"

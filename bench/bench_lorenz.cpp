@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "bench/measure.h"
-#include "costate/ode/fixed_step_systems.h"
-#include "costate/system/program_system.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/system/program/program_system.h"
 #include "costate/system/rollout.h"
 
 namespace costate::bench {

@@ -6,8 +6,8 @@
 
 #include "bench/measure.h"
 #include "costate/ad/builder.h"
-#include "costate/ode/fixed_scheme.h"
-#include "costate/system/layered_system.h"
+#include "costate/ode/lanes/fixed_scheme.h"
+#include "costate/system/program/layered_system.h"
 #include "costate/system/rollout.h"
 
 namespace costate::bench {

@@ -12,9 +12,9 @@
 
 #include "bench/measure.h"
 #include "costate/ad/record.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/lambda_field.h"
-#include "costate/ode/program_field.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/fields/lambda_field.h"
+#include "costate/ode/fields/program_field.h"
 #include "costate/ode/solve.h"
 
 namespace costate::bench {

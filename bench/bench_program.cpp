@@ -8,7 +8,7 @@
 #include "costate/ad/allocate.h"
 #include "costate/ad/derivative.h"
 #include "costate/ad/interpret.h"
-#include "costate/ad/machine_code.h"
+#include "costate/ad/machine/machine_code.h"
 #include "costate/ad/record.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/pack.h"

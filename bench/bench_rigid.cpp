@@ -4,8 +4,8 @@
 
 #include "bench/measure.h"
 #include "bench/rigid_models.h"
-#include "costate/rigid/aba.h"
-#include "costate/rigid/forward_dynamics.h"
+#include "costate/rigid/dynamics/aba.h"
+#include "costate/rigid/dynamics/forward_dynamics.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "costate/io/xml_model.h"
-#include "costate/system/program_objective.h"
+#include "costate/io/model/load_model.h"
+#include "costate/system/program/program_objective.h"
 #include "costate/view/replay.h"
 #include "examples/contact_task.h"
 

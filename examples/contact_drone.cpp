@@ -3,10 +3,10 @@
 //
 //   contact_drone page.html     also writes a replay
 #include <costate/costate.h>
-#include <costate/io/mjcf.h>
+#include <costate/io/model/mjcf.h>
 #include <costate/io/rigid_picture.h>
 #include <costate/optim/adam.h>
-#include <costate/rigid/compile.h>
+#include <costate/rigid/compile/compile.h>
 #include <costate/rigid/observer.h>
 #include <costate/view/replay.h>
 

@@ -1,7 +1,7 @@
 // A ball is dropped from 50 m and bounces three times: where is it after 15 s, and what does that depend on? Impacts as events, exact at any time step.
 #include <costate/costate.h>
-#include <costate/io/mjcf.h>
-#include <costate/rigid/compile.h>
+#include <costate/io/model/mjcf.h>
+#include <costate/rigid/compile/compile.h>
 
 #include <cstdio>
 

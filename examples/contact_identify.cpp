@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "costate/core/philox.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/rigid/observer.h"
 #include "costate/view/replay.h"
 #include "examples/contact_task.h"

@@ -2,8 +2,8 @@
 //
 //   contact_ripple docs/images/contact_ripple.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/io/mjcf.h>
-#include <costate/rigid/compile.h>
+#include <costate/io/model/mjcf.h>
+#include <costate/rigid/compile/compile.h>
 
 #include <algorithm>
 #include <cmath>

@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "costate/coupled/articulated.h"
-#include "costate/io/mjcf.h"
+#include "costate/io/model/mjcf.h"
 #include "costate/mpm/system.h"
 #include "costate/optim/lbfgs.h"
-#include "costate/rigid/compile.h"
+#include "costate/rigid/compile/compile.h"
 #include "costate/system/rollout.h"
 
 using namespace costate;

@@ -2,7 +2,7 @@
 //
 //   gallery_lotka_volterra docs/images/lotka_volterra.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/ode/forward_sensitivity.h>
+#include <costate/ode/adjoints/forward_sensitivity.h>
 #include <costate/solve/dense_lu.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 //   gallery_pendulum docs/images/pendulum.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/ode/hessian.h>
+#include <costate/ode/adjoints/hessian.h>
 #include <costate/solve/dense_lu.h>
 
 #include <cmath>

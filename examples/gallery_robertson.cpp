@@ -2,8 +2,8 @@
 //
 //   gallery_robertson docs/images/robertson.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/ode/forward_sensitivity.h>
-#include <costate/ode/sundials_backend.h>
+#include <costate/ode/adjoints/forward_sensitivity.h>
+#include <costate/ode/sundials/sundials_backend.h>
 
 #include <cmath>
 #include <cstdio>

@@ -2,7 +2,7 @@
 //
 //   mass_spring_triangle docs/images/mass_spring_triangle.svg     also draws the picture
 #include <costate/costate.h>
-#include <costate/system/program_objective.h>
+#include <costate/system/program/program_objective.h>
 
 #include <cmath>
 #include <cstdio>

@@ -3,7 +3,7 @@
 //   build/bin/mass_spring_walker                        writes walker.html: before and after, side by side
 //   build/bin/mass_spring_walker page.html curve.svg    writes it elsewhere, and draws the curve of learning
 #include <costate/costate.h>
-#include <costate/system/program_objective.h>
+#include <costate/system/program/program_objective.h>
 #include <costate/view/replay.h>
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // One loss, five ways to its derivatives, and the second one. Quoted by docs/ode.md.
 #include <costate/costate.h>
-#include <costate/ode/continuous_adjoint.h>
-#include <costate/ode/forward_sensitivity.h>
-#include <costate/ode/hessian.h>
+#include <costate/ode/adjoints/continuous_adjoint.h>
+#include <costate/ode/adjoints/forward_sensitivity.h>
+#include <costate/ode/adjoints/hessian.h>
 
 #include <cmath>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // Steady states and periodic orbits as functions of the parameters. Quoted by docs/ode.md.
 #include <costate/costate.h>
-#include <costate/ode/method.h>
-#include <costate/ode/periodic_orbit.h>
-#include <costate/ode/steady_state.h>
+#include <costate/ode/methods/method.h>
+#include <costate/ode/orbits/periodic_orbit.h>
+#include <costate/ode/orbits/steady_state.h>
 
 #include <cmath>
 #include <cstdio>

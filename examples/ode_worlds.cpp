@@ -1,7 +1,7 @@
 // Thousands of small problems at once, in SIMD lanes, each with its own step sizes. Quoted by docs/ode.md.
 #include <costate/costate.h>
-#include <costate/ode/adaptive_ensemble.h>
-#include <costate/ode/problems/lorenz.h>
+#include <costate/ode/lanes/adaptive_ensemble.h>
+#include <costate/ode/lanes/problems/lorenz.h>
 
 #include <algorithm>
 #include <cstdio>

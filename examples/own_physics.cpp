@@ -15,7 +15,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "costate/system/lambda_system.h"
+#include "costate/system/program/lambda_system.h"
 #include "costate/system/rollout.h"
 
 using namespace costate;

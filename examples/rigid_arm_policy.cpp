@@ -4,11 +4,11 @@
 //   build/bin/rigid_arm_policy              writes arm_policy.html: before and after, side by side
 //   build/bin/rigid_arm_policy page.html    writes it elsewhere
 #include <costate/costate.h>
+#include <costate/io/model/load_model.h>
 #include <costate/io/rigid_picture.h>
-#include <costate/io/xml_model.h>
 #include <costate/rigid/observer.h>
 #include <costate/rigid/rigid_system.h>
-#include <costate/system/program_objective.h>
+#include <costate/system/program/program_objective.h>
 #include <costate/view/replay.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <random>
 
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/optim/lbfgs.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"

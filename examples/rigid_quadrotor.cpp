@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/optim/lbfgs.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/program_objective.h"
 #include "costate/system/rollout.h"
 
 using namespace costate;

@@ -5,7 +5,7 @@ usage: tools/rigid_reference.py OUT_DIR MODEL.xml... [--states 8] [--steps 100] 
 
 Needs the PyPI packages mujoco and numpy. One JSON file per model, with contact switched off; with --contact it is on, and the states are
 such that something touches, up to deep penetration. tests/rigid/parity_test.cpp reads the committed files of tests/rigid/reference, or all of
-$COSTATE_RIGID_REFERENCE, tests/contact/parity_test.cpp those of tests/contact/reference or $COSTATE_CONTACT_REFERENCE: with --states 500 there
+$COSTATE_RIGID_REFERENCE, tests/rigid/contact/parity_test.cpp those of tests/rigid/contact/reference or $COSTATE_CONTACT_REFERENCE: with --states 500 there
 and the models of the PyPI package gymnasium this is the long form of the tests.
 """
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""RNEA, CRBA, ABA and their derivatives by Pinocchio for tests/rigid/forward_dynamics_test.cpp.
+"""RNEA, CRBA, ABA and their derivatives by Pinocchio for tests/rigid/dynamics/forward_dynamics_test.cpp.
 
 usage: tools/rigid_reference_pinocchio.py tests/rigid/reference_pinocchio.json
 

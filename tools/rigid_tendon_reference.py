@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Numbers of MuJoCo for tests/rigid/tendon_test.cpp: lengths and Jacobians of tendons, accelerations and rollouts from random states.
+"""Numbers of MuJoCo for tests/rigid/dynamics/tendon_test.cpp: lengths and Jacobians of tendons, accelerations and rollouts from random states.
 
 usage: tools/rigid_tendon_reference.py MODEL.xml... [--states 120] [--steps 50]
 

@@ -2,7 +2,7 @@
 
 #include "commands.h"
 #include "costate/io/run.h"
-#include "costate/ode/method.h"
+#include "costate/ode/methods/method.h"
 #include "json.h"
 #include "table.h"
 

@@ -4,7 +4,7 @@
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "json.h"
 #include "table.h"
 

@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/io/run.h"
-#include "costate/ode/forward_sensitivity.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
 #include "json.h"
 #include "progress.h"
 #include "table.h"

@@ -3,10 +3,10 @@
 #include <string_view>
 
 #include "costate/ad/allocate.h"
-#include "costate/ad/code_cache.h"
 #include "costate/ad/interpret.h"
 #include "costate/ad/interpret_strip.h"
-#include "costate/ad/machine_code_run.h"
+#include "costate/ad/machine/code_cache.h"
+#include "costate/ad/machine/machine_code_run.h"
 
 namespace costate::ad {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "costate/ad/code_cache.h"
 #include "costate/ad/interpret_strip.h"
-#include "costate/ad/machine_code_run.h"
+#include "costate/ad/machine/code_cache.h"
+#include "costate/ad/machine/machine_code_run.h"
 #include "costate/core/error.h"
 #include "costate/core/functions.h"
 

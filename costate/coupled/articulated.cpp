@@ -7,8 +7,8 @@
 #include "costate/core/names.h"
 #include "costate/coupled/one_world.h"
 #include "costate/coupled/shape_motion.h"
-#include "costate/rigid/integrate.h"
-#include "costate/rigid/step.h"
+#include "costate/rigid/dynamics/integrate.h"
+#include "costate/rigid/step/step.h"
 
 namespace costate::coupled {
 namespace {

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "costate/mpm/mechanism.h"
+#include "costate/mpm/bodies/mechanism.h"
 #include "costate/rigid/rigid_system.h"
 
 namespace costate::coupled {

@@ -9,9 +9,9 @@
 // (rigid/rnea_adjoint.h).
 #pragma once
 
-#include "costate/mpm/mechanism.h"
-#include "costate/rigid/crba.h"
-#include "costate/rigid/observe.h"
+#include "costate/mpm/bodies/mechanism.h"
+#include "costate/rigid/dynamics/crba.h"
+#include "costate/rigid/dynamics/observe.h"
 
 namespace costate::coupled {
 

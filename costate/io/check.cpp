@@ -6,8 +6,8 @@
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/io/run.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/forward_sensitivity.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
 
 namespace costate::io {
 namespace {

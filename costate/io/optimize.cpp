@@ -5,7 +5,7 @@
 
 #include "costate/core/error.h"
 #include "costate/io/run.h"
-#include "costate/ode/forward_sensitivity.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
 #include "costate/optim/adam.h"
 #include "costate/optim/cma_es.h"
 #include "costate/optim/gradient_descent.h"

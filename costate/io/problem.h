@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "costate/io/scope.h"
+#include "costate/ode/fields/program_field.h"
 #include "costate/ode/gradient.h"
 #include "costate/ode/loss.h"
-#include "costate/ode/program_field.h"
 #include "costate/ode/solve.h"
 
 namespace costate::io {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "costate/io/sample_cost.h"
-#include "costate/ode/consistent_jump.h"
-#include "costate/ode/method.h"
+#include "costate/ode/fields/consistent_jump.h"
+#include "costate/ode/methods/method.h"
 
 namespace costate::io {
 namespace {

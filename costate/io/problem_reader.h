@@ -2,7 +2,7 @@
 #pragma once
 
 #include "costate/io/problem.h"
-#include "costate/io/toml_values.h"
+#include "costate/io/text/toml_values.h"
 
 namespace costate::io {
 

@@ -7,7 +7,7 @@
 #include "costate/core/names.h"
 #include "costate/io/rigid_picture.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/program_objective.h"
 
 namespace costate::io {
 namespace {

@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "costate/core/error.h"
+#include "costate/io/model/load_model.h"
 #include "costate/io/scene_motion.h"
 #include "costate/io/scope.h"
-#include "costate/io/xml_model.h"
-#include "costate/ode/program_field.h"
-#include "costate/rigid/parameter_map.h"
+#include "costate/ode/fields/program_field.h"
+#include "costate/rigid/dynamics/parameter_map.h"
 #include "costate/rigid/rigid_system.h"
 
 namespace costate::io {

@@ -5,8 +5,8 @@
 #include "costate/core/error.h"
 #include "costate/io/rigid_scene_reader.h"
 #include "costate/io/scope.h"
-#include "costate/system/bind_program.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/bind_program.h"
+#include "costate/system/program/program_objective.h"
 
 namespace costate::io {
 namespace {

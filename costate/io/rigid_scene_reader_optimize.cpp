@@ -3,7 +3,7 @@
 
 #include "costate/core/error.h"
 #include "costate/io/rigid_scene_reader.h"
-#include "costate/rigid/parameter_map.h"
+#include "costate/rigid/dynamics/parameter_map.h"
 
 namespace costate::io {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "costate/core/error.h"
-#include "costate/ode/consistent_state.h"
-#include "costate/ode/continuous_adjoint.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/forward_sensitivity.h"
-#include "costate/ode/sundials_backend.h"
+#include "costate/ode/adjoints/continuous_adjoint.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
+#include "costate/ode/fields/consistent_state.h"
+#include "costate/ode/sundials/sundials_backend.h"
 
 namespace costate::io {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "costate/io/problem.h"
-#include "costate/ode/forward_sensitivity.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
 #include "costate/ode/gradient.h"
 #include "costate/ode/solution.h"
 

@@ -5,8 +5,8 @@
 // Tests: tests/io/problem_test.cpp.
 #pragma once
 
+#include "costate/ode/fields/program_field.h"
 #include "costate/ode/loss.h"
-#include "costate/ode/program_field.h"
 
 namespace costate::io {
 

@@ -5,7 +5,7 @@
 #include "costate/core/error.h"
 #include "costate/core/quat.h"
 #include "costate/io/scene_reader.h"
-#include "costate/rigid/parameter_map.h"
+#include "costate/rigid/dynamics/parameter_map.h"
 
 namespace costate::io {
 namespace {

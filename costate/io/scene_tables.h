@@ -3,7 +3,7 @@
 #pragma once
 
 #include "costate/io/scene_function.h"
-#include "costate/io/toml_values.h"
+#include "costate/io/text/toml_values.h"
 #include "costate/system/checkpoints.h"
 
 namespace costate::io {

@@ -14,7 +14,7 @@
 
 #include "costate/ad/builder.h"
 #include "costate/ad/program.h"
-#include "costate/io/toml_document.h"
+#include "costate/io/text/toml_document.h"
 
 namespace costate::io {
 

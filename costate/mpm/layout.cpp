@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "costate/mpm/material_numbers.h"
-#include "costate/mpm/mechanism.h"
+#include "costate/mpm/bodies/mechanism.h"
+#include "costate/mpm/laws/material_numbers.h"
 
 namespace costate::mpm {
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "costate/core/error.h"
-#include "costate/mpm/material_numbers.h"
-#include "costate/mpm/mechanism.h"
+#include "costate/mpm/bodies/mechanism.h"
+#include "costate/mpm/laws/material_numbers.h"
 #include "costate/mpm/number_text.h"
 
 namespace costate::mpm {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "costate/mpm/shape.h"
+#include "costate/mpm/bodies/shape.h"
 
 namespace costate::mpm {
 

@@ -1,7 +1,7 @@
 #include "costate/mpm/system.h"
 
-#include "costate/mpm/law_table.h"
-#include "costate/mpm/mechanism.h"
+#include "costate/mpm/bodies/mechanism.h"
+#include "costate/mpm/laws/law_table.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {

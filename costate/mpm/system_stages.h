@@ -10,12 +10,12 @@
 
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/parallel.h"
-#include "costate/mpm/body_stage.h"
-#include "costate/mpm/grid_velocity.h"
-#include "costate/mpm/mechanism.h"
-#include "costate/mpm/particle_stage.h"
-#include "costate/mpm/particle_transpose.h"
+#include "costate/mpm/bodies/body_stage.h"
+#include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/system.h"
+#include "costate/mpm/transfer/grid_velocity.h"
+#include "costate/mpm/transfer/particle_stage.h"
+#include "costate/mpm/transfer/particle_transpose.h"
 
 namespace costate::mpm {
 

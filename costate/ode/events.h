@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "costate/ode/consistent_state.h"
-#include "costate/ode/function.h"
-#include "costate/ode/stepper.h"
+#include "costate/ode/fields/consistent_state.h"
+#include "costate/ode/fields/function.h"
+#include "costate/ode/methods/stepper.h"
 
 namespace costate::ode {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "costate/core/error.h"
-#include "costate/ode/linear_control.h"
+#include "costate/ode/fields/linear_control.h"
 
 namespace costate::ode {
 

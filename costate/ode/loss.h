@@ -6,13 +6,13 @@
 // With controls the costs see (p, u) at their time; a sample at a knot belongs to the interval that ends there.
 // Samples are taken from the dense output, and differentiated through it. Whoever has a loss of their own
 // passes the cotangents of the outputs instead.
-// Tests: tests/ode/discrete_adjoint_test.cpp.
+// Tests: tests/ode/adjoints/discrete_adjoint_test.cpp.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "costate/ode/function.h"
+#include "costate/ode/fields/function.h"
 #include "costate/ode/solution.h"
 
 namespace costate::ode {

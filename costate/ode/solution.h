@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "costate/ode/trajectory.h"
+#include "costate/ode/adjoints/trajectory.h"
 
 namespace costate::ode {
 

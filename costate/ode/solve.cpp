@@ -8,11 +8,11 @@
 
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
-#include "costate/ode/consistent_state.h"
-#include "costate/ode/linear_control.h"
-#include "costate/ode/quadrature_field.h"
-#include "costate/ode/step_control.h"
-#include "costate/ode/stiffness.h"
+#include "costate/ode/fields/consistent_state.h"
+#include "costate/ode/fields/linear_control.h"
+#include "costate/ode/fields/quadrature_field.h"
+#include "costate/ode/methods/step_control.h"
+#include "costate/ode/methods/stiffness.h"
 #include "costate/ode/zeno.h"
 
 namespace costate::ode {

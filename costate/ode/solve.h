@@ -14,8 +14,8 @@
 
 #include "costate/ode/controls.h"
 #include "costate/ode/events.h"
+#include "costate/ode/fields/vector_field.h"
 #include "costate/ode/solution.h"
-#include "costate/ode/vector_field.h"
 
 namespace costate::ode {
 

@@ -4,7 +4,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
-#include "costate/rigid/inverse_weights.h"
+#include "costate/rigid/dynamics/inverse_weights.h"
 
 namespace costate::rigid {
 namespace {

@@ -7,7 +7,7 @@
 //
 // The second is the transpose of the first: forward-mode derivatives of the measurement at qpos0, eight parameters at a time, once per
 // gradient. Fields must be shared by all worlds.
-// Tests: tests/rigid/derived_parameters_test.cpp.
+// Tests: tests/rigid/compile/derived_parameters_test.cpp.
 #pragma once
 
 #include "costate/rigid/model.h"

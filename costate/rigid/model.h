@@ -1,6 +1,6 @@
 // Model: a compiled tree of rigid bodies, as plain data in double.
 //
-// A model is made by the compiler (costate/rigid/compile.h) from a Spec or a file, or filled in by hand, and is const from
+// A model is made by the compiler (costate/rigid/compile/compile.h) from a Spec or a file, or filled in by hand, and is const from
 // then on. Its meaning is MuJoCo's [1] throughout: frames, units, the order of joints inside a body, actuators, limits and
 // options. Its numbers are defaults: the rigid System lists them as parameters by name ("body/torso/mass",
 // "joint/knee/damping", "gravity"), and the kernels read those, so that each is differentiable and may differ per world.

@@ -6,8 +6,8 @@
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 #include "costate/core/pack.h"
-#include "costate/rigid/integrate.h"
-#include "costate/rigid/observe.h"
+#include "costate/rigid/dynamics/integrate.h"
+#include "costate/rigid/dynamics/observe.h"
 
 namespace costate::rigid {
 namespace {

@@ -16,7 +16,7 @@
 //   joint/NAME, joint/NAME/velocity      positions (1, 4 or 7) and velocities (1, 3 or 6) of a joint
 //
 // Second derivatives of such a loss do not exist here: asked for them it throws.
-// Tests: tests/rigid/observer_test.cpp. The kernels: observe.h.
+// Tests: tests/rigid/dynamics/observer_test.cpp. The kernels: observe.h.
 #pragma once
 
 #include <array>

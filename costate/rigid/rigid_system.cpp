@@ -9,9 +9,9 @@
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
-#include "costate/rigid/contact_pairs.h"
-#include "costate/rigid/penalty_strain.h"
-#include "costate/rigid/split_step.h"
+#include "costate/rigid/contact/contact_pairs.h"
+#include "costate/rigid/contact/penalty_strain.h"
+#include "costate/rigid/step/split_step.h"
 #include "costate/system/findings.h"
 
 namespace costate::rigid {

@@ -1,5 +1,5 @@
 // The ways people write an orientation, as quaternions. Meaning as in MJCF ("XML reference", frame orientations).
-// Tests: tests/rigid/spec_test.cpp.
+// Tests: tests/rigid/compile/spec_test.cpp.
 #pragma once
 
 #include <string_view>

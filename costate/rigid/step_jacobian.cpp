@@ -2,7 +2,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/rigid/step_body.h"
+#include "costate/rigid/step/step_body.h"
 
 namespace costate::rigid {
 namespace {

@@ -5,7 +5,7 @@
 // dq has nv numbers (for ball and free joints a rotation in body axes). v+ = v + h a', so the rows of v+ are nv transposes of the acceleration, which
 // share the poses, the contact points and the factor of the Newton matrix: prepared once for a pack of worlds. The rows of q+ = q (+) h v+ follow from
 // those of v+: nothing is solved for them. With hard contact each row, of q+ too, is a transpose of the step.
-// Tests: tests/contact/jacobian_test.cpp.
+// Tests: tests/rigid/contact/jacobian_test.cpp.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // What a physics has to say about a gradient in words, besides the numbers of Diagnostics.
 //
 // A physics that does derives its workspace from this one. Rollout adds the texts to the report's advice: of each topic the weightiest, over all steps and
-// worlds. Tests: tests/contact/penalty_test.cpp, hard_test.cpp, split_test.cpp.
+// worlds. Tests: tests/rigid/contact/penalty_test.cpp, hard_test.cpp, split_test.cpp.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@
 // A kernel without step_vjp is recorded: its step takes the step's number as an S in place of the context, so that it can be
 // recorded for all steps at once, and its transpose is that of the recorded Program, run on the same block.
 // Interpreting is cheap only over many packs, so a block of such a kernel is a strip of them. Its functions need not be static.
-// Tests: tests/system/lambda_system_test.cpp, tests/ode/fixed_step_test.cpp.
+// Tests: tests/system/program/lambda_system_test.cpp, tests/ode/lanes/fixed_step_test.cpp.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@
 #include "costate/ad/dual.h"
 #include "costate/ad/record.h"
 #include "costate/core/vec.h"
-#include "costate/system/step_program.h"
+#include "costate/system/program/step_program.h"
 #include "costate/system/system.h"
 
 namespace costate {

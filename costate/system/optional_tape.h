@@ -4,7 +4,7 @@
 // again (the activations of a network), says here how much it would like to keep instead; Block hands out a tape if that of the whole
 // rollout is within bounds, and a null pointer otherwise. Either way the gradient has the same bits.
 //
-// Tests: tests/system/layered_system_test.cpp.
+// Tests: tests/system/program/layered_system_test.cpp.
 #pragma once
 
 #include <cstdint>

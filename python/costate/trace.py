@@ -116,7 +116,7 @@ _unbox = np.frompyfunc(lambda e: e.v, 1, 1)
 
 
 # A product of so many elements is recorded as one operation. (A program without a layer many times as large is written out again:
-# costate/system/layered_system.cpp.)
+# costate/system/program/layered_system.cpp.)
 _DENSE = 64
 _recording = threading.local()  # .tracer: what products of the function that is being recorded go to, or None
 

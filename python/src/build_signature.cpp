@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "costate/ode/fixed_scheme.h"
+#include "costate/ode/lanes/fixed_scheme.h"
 
 namespace costate::python {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "arrays.h"
-#include "costate/system/explicit_step.h"
+#include "costate/system/program/explicit_step.h"
 #include "costate/system/signature.h"
 
 namespace costate::python {

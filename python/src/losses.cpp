@@ -5,7 +5,7 @@
 
 #include "any_system.h"
 #include "arrays.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/program_objective.h"
 #include "module.h"
 
 namespace costate::python {

@@ -12,12 +12,12 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/io/model/load_model.h"
 #include "costate/io/rigid_picture.h"
-#include "costate/io/xml_model.h"
 #include "costate/learn/closed_loop.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/program_system.h"
+#include "costate/system/program/program_system.h"
 #include "module.h"
 #include "without_gil.h"
 

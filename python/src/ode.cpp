@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "arrays.h"
-#include "costate/ode/continuous_adjoint.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/layered_field.h"
-#include "costate/ode/method.h"
-#include "costate/ode/program_field.h"
+#include "costate/ode/adjoints/continuous_adjoint.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/fields/layered_field.h"
+#include "costate/ode/fields/program_field.h"
+#include "costate/ode/methods/method.h"
 #include "costate/ode/solve.h"
 #include "module.h"
 #include "without_gil.h"

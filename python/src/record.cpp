@@ -14,8 +14,8 @@
 #include "arrays.h"
 #include "build_signature.h"
 #include "costate/ad/interpret.h"
-#include "costate/system/layered_system.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/layered_system.h"
+#include "costate/system/program/program_objective.h"
 #include "module.h"
 
 namespace costate::python {

@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "build_signature.h"
-#include "costate/system/program_system.h"
+#include "costate/system/program/program_system.h"
 #include "module.h"
 #include "typed_rollout.h"
 

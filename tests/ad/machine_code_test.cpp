@@ -1,5 +1,5 @@
 // Machine code gives the interpreter's bits: every operation, special values, random programs, every shape of call.
-#include "costate/ad/machine_code.h"
+#include "costate/ad/machine/machine_code.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 #endif
 
 #include "costate/ad/allocate.h"
-#include "costate/ad/code_memory.h"
 #include "costate/ad/derivative.h"
+#include "costate/ad/machine/code_memory.h"
 #include "costate/ad/parse.h"
 #include "tests/ad/random_program.h"
 #include "tests/allocation_guard.h"

@@ -1,5 +1,5 @@
 // The encoder's bytes are those that an assembler (llvm-mc) writes for the same instruction.
-#include "costate/ad/x86_encoder.h"
+#include "costate/ad/machine/x86_encoder.h"
 
 #include <gtest/gtest.h>
 

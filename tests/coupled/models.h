@@ -2,8 +2,8 @@
 #pragma once
 
 #include "costate/coupled/articulated.h"
-#include "costate/io/mjcf.h"
-#include "costate/rigid/compile.h"
+#include "costate/io/model/mjcf.h"
+#include "costate/rigid/compile/compile.h"
 #include "tests/mpm/models.h"
 
 namespace costate::coupled::test {

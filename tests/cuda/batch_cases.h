@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "costate/core/vec.h"
-#include "costate/ode/fixed_step.h"
-#include "costate/ode/problems/lorenz.h"
-#include "costate/ode/problems/pendulum.h"
-#include "costate/ode/velocity_verlet.h"
+#include "costate/ode/lanes/fixed_step.h"
+#include "costate/ode/lanes/problems/lorenz.h"
+#include "costate/ode/lanes/problems/pendulum.h"
+#include "costate/ode/lanes/velocity_verlet.h"
 
 namespace costate::test {
 

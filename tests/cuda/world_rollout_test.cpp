@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "costate/ode/fixed_step_systems.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/rollout.h"
 #include "tests/cuda/batch_cases.h"
 

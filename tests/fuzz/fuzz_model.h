@@ -5,9 +5,9 @@
 #include <string>
 
 #include "costate/core/error.h"
-#include "costate/io/mjcf.h"
-#include "costate/io/urdf.h"
-#include "costate/rigid/compile.h"
+#include "costate/io/model/mjcf.h"
+#include "costate/io/model/urdf.h"
+#include "costate/rigid/compile/compile.h"
 
 namespace costate::fuzz {
 

@@ -29,9 +29,7 @@ std::string pair_name(const testing::TestParamInfo<Pair>& pair) {
   return std::string(names[int(pair.param.first)]) + names[int(pair.param.second)];
 }
 
-TEST_P(ConvexPair, TransposeIsExact) {
-  expect_pair(sampler(GetParam()), 150);
-}
+TEST_P(ConvexPair, TransposeIsExact) { expect_pair(sampler(GetParam()), 150); }
 TEST_P(ConvexPair, LanesAreIndependent) {
   expect_lanes<double>(sampler(GetParam()), 1e-9);
   expect_lanes<float>(sampler(GetParam()), 1e-5);
@@ -76,9 +74,7 @@ Sampler over_hills(const Pair& pair) {
   };
 }
 
-TEST_P(HeightfieldPair, TransposeIsExact) {
-  expect_pair(over_hills(GetParam()), 30, {.skipped = 0.3});
-}
+TEST_P(HeightfieldPair, TransposeIsExact) { expect_pair(over_hills(GetParam()), 30, {.skipped = 0.3}); }
 TEST_P(HeightfieldPair, LanesAreIndependent) { expect_lanes<double>(over_hills(GetParam()), 1e-9); }
 
 INSTANTIATE_TEST_SUITE_P(, HeightfieldPair,

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "costate/ode/sundials_backend.h"
+#include "costate/ode/sundials/sundials_backend.h"
 #include "tests/io/problem_files.h"
 
 namespace costate::io::test {

@@ -1,4 +1,4 @@
-#include "costate/io/mesh_file.h"
+#include "costate/io/text/mesh_file.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "costate/core/error.h"
-#include "costate/rigid/compile_inertia.h"
+#include "costate/rigid/compile/compile_inertia.h"
 
 namespace costate::io {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"
 

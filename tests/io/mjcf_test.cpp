@@ -1,4 +1,4 @@
-#include "costate/io/mjcf.h"
+#include "costate/io/model/mjcf.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "costate/core/error.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 
 namespace costate::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "costate/core/error.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 
 namespace costate::rigid {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/io/run.h"
-#include "costate/ode/forward_sensitivity.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
 #include "tests/allocation_guard.h"
 
 namespace costate::io {

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "costate/io/run.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/forward_sensitivity.h"
-#include "costate/ode/lambda_field.h"
-#include "costate/ode/sundials_backend.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
+#include "costate/ode/fields/lambda_field.h"
+#include "costate/ode/sundials/sundials_backend.h"
 #include "tests/io/problem_files.h"
 #include "tests/ode/problems.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "costate/io/mjcf.h"
-#include "costate/rigid/compile.h"
+#include "costate/io/model/mjcf.h"
+#include "costate/rigid/compile/compile.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
 

@@ -1,4 +1,4 @@
-#include "costate/io/toml_document.h"
+#include "costate/io/text/toml_document.h"
 
 #include <gtest/gtest.h>
 

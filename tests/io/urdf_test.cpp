@@ -1,11 +1,11 @@
-#include "costate/io/urdf.h"
+#include "costate/io/model/urdf.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "costate/core/error.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 
 namespace costate::io {
 namespace {

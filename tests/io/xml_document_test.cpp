@@ -1,9 +1,9 @@
-#include "costate/io/xml_document.h"
+#include "costate/io/text/xml_document.h"
 
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
-#include "costate/io/xml_attributes.h"
+#include "costate/io/text/xml_attributes.h"
 
 namespace costate::io {
 namespace {

@@ -7,7 +7,7 @@
 #include "costate/grid/wave.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
-#include "costate/system/lambda_system.h"
+#include "costate/system/program/lambda_system.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 

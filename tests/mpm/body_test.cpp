@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
-#include "costate/mpm/body_motion.h"
+#include "costate/mpm/bodies/body_motion.h"
 #include "tests/mpm/models.h"
 
 namespace costate::mpm {

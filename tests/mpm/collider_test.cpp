@@ -1,4 +1,4 @@
-#include "costate/mpm/collider.h"
+#include "costate/mpm/bodies/collider.h"
 
 #include <gtest/gtest.h>
 

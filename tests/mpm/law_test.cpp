@@ -1,14 +1,14 @@
 // Each law on its own: transpose against tangents in every entry, tangents against differences, and closed forms. Particles stand in lanes, each at another
 // deformation, so that both sides of every branch are met, and equal stretches too.
-#include "costate/mpm/law.h"
+#include "costate/mpm/laws/law.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
-#include "costate/mpm/hencky.h"
-#include "costate/mpm/polar.h"
+#include "costate/mpm/laws/hencky.h"
+#include "costate/mpm/laws/polar.h"
 
 namespace costate::mpm {
 namespace {

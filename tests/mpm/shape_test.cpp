@@ -1,11 +1,11 @@
-#include "costate/mpm/shape.h"
+#include "costate/mpm/bodies/shape.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "costate/core/error.h"
-#include "costate/mpm/mesh_distance.h"
+#include "costate/mpm/bodies/mesh_distance.h"
 #include "costate/mpm/model.h"
 
 namespace costate::mpm {

@@ -1,5 +1,5 @@
 // Splines, rows of nodes, the order of particles, and contact: the parts of a step on their own.
-#include "costate/mpm/transfer.h"
+#include "costate/mpm/transfer/transfer.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <set>
 
 #include "costate/core/error.h"
-#include "costate/mpm/collider.h"
-#include "costate/mpm/contact.h"
-#include "costate/mpm/lane_io.h"
-#include "costate/mpm/particle_order.h"
-#include "costate/mpm/spline.h"
+#include "costate/mpm/bodies/collider.h"
+#include "costate/mpm/bodies/contact.h"
+#include "costate/mpm/transfer/lane_io.h"
+#include "costate/mpm/transfer/particle_order.h"
+#include "costate/mpm/transfer/spline.h"
 #include "tests/float_traps.h"
 
 namespace costate::mpm {

@@ -5,9 +5,9 @@
 #include <functional>
 #include <random>
 
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/forward_sensitivity.h"
-#include "costate/ode/lambda_field.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
+#include "costate/ode/fields/lambda_field.h"
 #include "costate/ode/solve.h"
 
 namespace costate::ode::test {

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "costate/core/error.h"
-#include "costate/ode/continuous_adjoint.h"
+#include "costate/ode/adjoints/continuous_adjoint.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
+#include "costate/ode/adjoints/hessian.h"
 #include "costate/ode/controls.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/forward_sensitivity.h"
-#include "costate/ode/hessian.h"
 #include "costate/ode/solve.h"
 #include "tests/ode/controlled_problem.h"
 #include "tests/ode/dual_field.h"

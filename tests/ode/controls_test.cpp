@@ -6,11 +6,11 @@
 #include <functional>
 
 #include "costate/core/error.h"
-#include "costate/ode/continuous_adjoint.h"
-#include "costate/ode/discrete_adjoint.h"
-#include "costate/ode/fixed_step_systems.h"
-#include "costate/ode/forward_sensitivity.h"
-#include "costate/ode/hessian.h"
+#include "costate/ode/adjoints/continuous_adjoint.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/forward_sensitivity.h"
+#include "costate/ode/adjoints/hessian.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/ode/solve.h"
 #include "costate/system/rollout.h"
 #include "tests/ode/controlled_problem.h"

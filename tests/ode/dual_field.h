@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "costate/ode/vector_field.h"
+#include "costate/ode/fields/vector_field.h"
 
 namespace costate::ode::test {
 

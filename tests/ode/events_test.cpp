@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "costate/core/error.h"
-#include "costate/ode/discrete_adjoint.h"
+#include "costate/ode/adjoints/discrete_adjoint.h"
 #include "costate/ode/solve.h"
 #include "tests/ode/problems.h"
 

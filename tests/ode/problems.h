@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "costate/ode/lambda_field.h"
+#include "costate/ode/fields/lambda_field.h"
 
 namespace costate::ode::test {
 

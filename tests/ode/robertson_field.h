@@ -1,7 +1,7 @@
 // Robertson's kinetics with derivatives by hand, as fast as a field gets: for timings.
 #pragma once
 
-#include "costate/ode/vector_field.h"
+#include "costate/ode/fields/vector_field.h"
 
 namespace costate::ode::test {
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "costate/ode/stepper.h"
+#include "costate/ode/methods/stepper.h"
 
 namespace costate::ode::test {
 

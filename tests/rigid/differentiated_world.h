@@ -1,7 +1,7 @@
 // Forward dynamics of one world, and the blocks of its Jacobian.
 #pragma once
 
-#include "costate/rigid/forward_dynamics.h"
+#include "costate/rigid/dynamics/forward_dynamics.h"
 #include "tests/rigid/one_world.h"
 
 namespace costate::rigid::test {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "costate/rigid/acceleration.h"
+#include "costate/rigid/step/acceleration.h"
 
 namespace costate::rigid::test {
 

@@ -1,7 +1,7 @@
 // The same numbers as MuJoCo, from random states of the models in tests/rigid/reference (tools/rigid_reference.py).
 #include <gtest/gtest.h>
 
-#include "costate/rigid/step.h"
+#include "costate/rigid/step/step.h"
 #include "tests/rigid/reference_rollout.h"
 
 namespace costate::rigid {

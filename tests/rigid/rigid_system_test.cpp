@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "tests/float_traps.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "costate/io/xml_model.h"
+#include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"

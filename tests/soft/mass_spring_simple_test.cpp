@@ -5,7 +5,7 @@
 
 #include "costate/optim/gradient_descent.h"
 #include "costate/soft/mass_spring.h"
-#include "costate/system/program_objective.h"
+#include "costate/system/program/program_objective.h"
 #include "costate/system/rollout.h"
 
 namespace costate::soft {

@@ -4,8 +4,8 @@
 
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
-#include "costate/ode/fixed_step_systems.h"
-#include "costate/system/lambda_system.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/system/program/lambda_system.h"
 
 namespace costate {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/system/lambda_system.h"
+#include "costate/system/program/lambda_system.h"
 #include "tests/system/contract.h"
 
 namespace costate::estimate {

@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
-#include "costate/ode/fixed_step_systems.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/lane_system.h"
 #include "tests/float_traps.h"
 #include "tests/system/contract.h"

@@ -1,0 +1,155 @@
+// <actuator>: the general actuator and its shortcuts, which only fill in its gain, bias and dynamics:
+//
+//   motor        gain 1
+//   position     gain kp, bias -kp length - kv velocity; a filter if there is a time constant
+//   velocity     gain kv, bias -kv velocity
+//   intvelocity  as position, of the integral of the control
+//   damper       gain -kv velocity
+//   cylinder     gain area, bias affine, a filter
+#include <cmath>
+#include <numbers>
+
+#include "costate/io/model/mjcf_reader.h"
+
+namespace costate::io {
+
+using rigid::BiasType;
+using rigid::DynType;
+using rigid::GainType;
+using rigid::TransmissionType;
+
+void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
+  u.where = a.where();
+  a.read("name", u.name);
+  a.read("ctrllimited", u.ctrl_limited);
+  a.read("ctrlrange", u.ctrl_range);
+  a.read("forcelimited", u.force_limited);
+  a.read("forcerange", u.force_range);
+  a.read("actlimited", u.act_limited);
+  a.read("actrange", u.act_range);
+  a.read("group", u.group);
+  a.read_some("gear", u.gear);
+  for (const char* const name : {"armature", "damping", "delay", "nsample"}) {
+    for (const double value : a.numbers(name, 1, 8)) {
+      if (value != 0) a.fail_at(name, "is not supported for actuators");
+    }
+  }
+  a.ignore({"lengthrange", "user", "cranklength", "interp"});
+
+  const std::string& kind = a.element().name;
+  double kp = 1, kv = kind == "velocity" || kind == "damper" ? 1 : 0;
+  const auto servo = [&] {
+    a.read("kp", kp);
+    a.read("kv", kv);
+    a.read("dampratio", u.damping_ratio);
+    a.read("inheritrange", u.inherit_range);
+    if (a.has("dampratio") && a.has("kv")) a.fail_at("dampratio", "and kv exclude each other");
+    if (kp < 0 || kv < 0 || u.damping_ratio < 0) a.fail("kp, kv and dampratio must not be negative");
+    u.bias = BiasType::affine;
+    u.gainprm = {kp, 0, 0};
+    u.biasprm = {0, -kp, -kv};
+  };
+  if (kind == "motor") {
+    u.gainprm = {1, 0, 0};
+  } else if (kind == "position") {
+    servo();
+    double time_constant = 0;
+    a.read("timeconst", time_constant);
+    if (time_constant < 0) a.fail_at("timeconst", "must not be negative");
+    if (time_constant > 0) {
+      u.dynamics = DynType::filterexact;
+      u.time_constant = time_constant;
+    }
+  } else if (kind == "velocity") {
+    a.read("kv", kv);
+    if (kv < 0) a.fail_at("kv", "must not be negative");
+    u.bias = BiasType::affine;
+    u.gainprm = {kv, 0, 0};
+    u.biasprm = {0, 0, -kv};
+  } else if (kind == "intvelocity") {
+    servo();
+    u.dynamics = DynType::integrator;
+    u.act_limited = true;
+  } else if (kind == "damper") {
+    a.read("kv", kv);
+    if (kv < 0) a.fail_at("kv", "must not be negative");
+    u.ctrl_limited = true;
+    u.gain = GainType::affine;
+    u.gainprm = {0, 0, -kv};
+    if (u.ctrl_range[0] < 0 || u.ctrl_range[1] < 0)
+      a.fail_at("ctrlrange", "of a damper must not be negative");
+  } else if (kind == "cylinder") {
+    double area = 1, diameter = 0;
+    a.read("area", area);
+    a.read("diameter", diameter);
+    if (a.has("diameter")) area = std::numbers::pi / 4 * diameter * diameter;
+    a.read("timeconst", u.time_constant);
+    a.read_some("bias", u.biasprm);
+    u.dynamics = DynType::filter;
+    u.bias = BiasType::affine;
+    u.gainprm = {area, 0, 0};
+  } else {  // general
+    a.choose("dyntype", u.dynamics,
+             {{"none", DynType::none},
+              {"integrator", DynType::integrator},
+              {"filter", DynType::filter},
+              {"filterexact", DynType::filterexact}});
+    a.choose("gaintype", u.gain, {{"fixed", GainType::fixed}, {"affine", GainType::affine}});
+    a.choose("biastype", u.bias, {{"none", BiasType::none}, {"affine", BiasType::affine}});
+    const auto few = [&](const char* name, auto& values) {
+      const std::vector<double> v = a.numbers_then_zeros(name, 3, 10);
+      for (std::size_t i = 0; i < v.size(); ++i) values[i] = v[i];
+    };
+    few("gainprm", u.gainprm);
+    few("biasprm", u.biasprm);
+    const std::vector<double> dynamics = a.numbers_then_zeros("dynprm", 1, 10);
+    if (!dynamics.empty()) u.time_constant = dynamics[0];
+    a.read("inheritrange", u.inherit_range);
+    a.read("actearly", u.act_early);
+    int activations = -1;
+    a.read("actdim", activations);
+    if (activations > 1) a.fail_at("actdim", "is not supported");
+    a.refuse({"input", "velrange", "ffrange"});
+  }
+}
+
+void MjcfReader::actuator(const XmlElement& e) {
+  XmlAttributes(e).finish();
+  for (const XmlElement& child : e.children) {
+    if (!is_mjcf_actuator(child.name)) {
+      fail_unknown_element(child, "actuator",
+                           {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder"},
+                           {"muscle", "adhesion", "pid", "orientation", "dcmotor", "plugin"});
+    }
+    XmlAttributes a = with_defaults(child);
+    rigid::ActuatorSpec u;
+    const XmlElement gains = defaults_.actuator_gains(child, "");
+    if (child.name == "general" && !gains.name.empty() && gains.name != "general") {
+      XmlAttributes inherited(gains);
+      actuator_attributes(inherited, u);
+    } else if (child.name != "general" && child.name != "motor" && gains.name == "general") {
+      a.fail("does not take its gains from a <general> default here", "write a <" + child.name + "> default");
+    }
+    actuator_attributes(a, u);
+    const char* used = nullptr;
+    const auto transmits = [&](const char* name, TransmissionType type) {
+      if (!a.has(name)) return;
+      if (used) a.fail_at(name, "and '" + std::string(used) + "' exclude each other");
+      used = name;
+      u.transmission = type;
+      u.target = a.required(name);
+    };
+    transmits("joint", TransmissionType::joint);
+    transmits("jointinparent", TransmissionType::joint_in_parent);
+    transmits("tendon", TransmissionType::tendon);
+    transmits("site", TransmissionType::site);
+    a.refuse({"slidersite", "cranksite", "body"});
+    if (!used) a.fail("needs a joint, tendon or site to act on");
+    a.read("refsite", u.refsite);
+    a.ignore({"joint", "jointinparent", "tendon", "site"});  // known names
+    a.finish();
+    spec_.add(std::move(u));
+  }
+}
+
+}  // namespace costate::io

@@ -1,0 +1,305 @@
+#include "costate/rigid/contact/hard_law.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "costate/rigid/contact/hard_piece.h"
+
+namespace costate::rigid {
+namespace {
+
+using Index = std::size_t;
+
+double value_of(double x) { return x; }
+double value_of(const Dual<double>& x) { return x.v; }
+
+}  // namespace
+
+template <class T>
+void HardProblem<T>::reserve(int rows) {
+  const auto n = Index(rows);
+  points.reserve(n);
+  for (auto* matrix : {&A, &C}) matrix->reserve(n * n);
+  for (auto* values : {&b, &mu, &l, &c, &w}) values->reserve(n);
+}
+
+template <class T>
+void HardProblem<T>::clear() {
+  size = 0;
+  points.clear();
+}
+
+template <class T>
+void HardProblem<T>::add_point(int rows, double weight) {
+  points.push_back({size, rows, HardMode::open, 1, weight});
+  size += rows;
+}
+
+template <class T>
+void HardProblem<T>::make_room() {
+  const auto n = Index(size);
+  A.assign(n * n, T(0));
+  for (auto* values : {&b, &mu, &l}) values->assign(n, T(0));
+}
+
+template <class T>
+void HardProblem<T>::scale() {
+  const auto n = Index(size);
+  C.resize(n * n);
+  c.resize(n);
+  R.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    c[i] = mu[i] * b[i];
+    for (Index j = 0; j < n; ++j) C[i * n + j] = mu[i] * mu[j] * A[i * n + j];
+  }
+  for (Point& at : points) {
+    double most = 0;
+    for (int k = 0; k < at.rows; ++k) {
+      const auto i = Index(at.row + k);
+      const double m = value_of(mu[i]);
+      R[i] = at.weight * m * m;
+      most = std::max(most, value_of(C[i * (n + 1)]));
+    }
+    at.step = 1 / most;
+  }
+}
+
+template <class T>
+void HardProblem<T>::velocities() {
+  w = c;
+  const auto n = Index(size);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) w[i] += C[i * n + j] * l[j];
+    w[i] += T(ridge * R[i]) * l[i];
+  }
+}
+
+template struct HardProblem<double>;
+template struct HardProblem<Dual<double>>;
+
+void DenseFactor::reserve(int size) {
+  LU_.reserve(Index(size) * Index(size));
+  row_.reserve(Index(size));
+  scratch_.reserve(Index(size));
+}
+
+bool DenseFactor::factor(const std::vector<double>& matrix, int size) {
+  n_ = size;
+  LU_ = matrix;
+  row_.resize(Index(n_));
+  scratch_.resize(Index(n_));
+  for (int k = 0; k < n_; ++k) row_[Index(k)] = k;
+  const auto at = [&](int i, int j) -> double& { return LU_[Index(i) * Index(n_) + Index(j)]; };
+  for (int k = 0; k < n_; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < n_; ++i) {
+      if (std::abs(at(i, k)) > std::abs(at(pivot, k))) pivot = i;
+    }
+    if (!(std::abs(at(pivot, k)) > 0)) return false;
+    if (pivot != k) {
+      std::swap_ranges(&at(k, 0), &at(k, 0) + n_, &at(pivot, 0));
+      std::swap(row_[Index(k)], row_[Index(pivot)]);
+    }
+    const double inverse = 1 / at(k, k);
+    for (int i = k + 1; i < n_; ++i) {
+      const double factor = at(i, k) * inverse;
+      at(i, k) = factor;
+      if (factor == 0) continue;
+      for (int j = k + 1; j < n_; ++j) at(i, j) -= factor * at(k, j);
+    }
+  }
+  return true;
+}
+
+void DenseFactor::solve(double* x) const {
+  const auto at = [&](int i, int j) { return LU_[Index(i) * Index(n_) + Index(j)]; };
+  for (int i = 0; i < n_; ++i) scratch_[Index(i)] = x[row_[Index(i)]];
+  for (int i = 0; i < n_; ++i) {
+    for (int j = 0; j < i; ++j) scratch_[Index(i)] -= at(i, j) * scratch_[Index(j)];
+  }
+  for (int i = n_ - 1; i >= 0; --i) {
+    for (int j = i + 1; j < n_; ++j) scratch_[Index(i)] -= at(i, j) * scratch_[Index(j)];
+    scratch_[Index(i)] /= at(i, i);
+  }
+  std::copy(scratch_.begin(), scratch_.end(), x);
+}
+
+void DenseFactor::solve_transposed(double* x) const {
+  const auto at = [&](int i, int j) { return LU_[Index(i) * Index(n_) + Index(j)]; };
+  for (int i = 0; i < n_; ++i) {
+    for (int j = 0; j < i; ++j) x[i] -= at(j, i) * x[j];
+    x[i] /= at(i, i);
+  }
+  for (int i = n_ - 1; i >= 0; --i) {
+    for (int j = i + 1; j < n_; ++j) x[i] -= at(j, i) * x[j];
+  }
+  std::copy(x, x + n_, scratch_.begin());
+  for (int i = 0; i < n_; ++i) x[row_[Index(i)]] = scratch_[Index(i)];
+}
+
+void HardSolver::reserve(int rows, bool dual) {
+  const auto n = Index(rows);
+  factor_.reserve(rows);
+  for (auto* matrix : {&G_, &exact_}) matrix->reserve(n * n);
+  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_})
+    values->reserve(n);
+  best_.reserve(n + 1);
+  if (!dual) return;
+  value_.reserve(rows);
+  F_dual_.reserve(n);
+  G_dual_.reserve(n * n);
+}
+
+bool HardSolver::factor_piece(const HardProblem<double>& p, double pull) {
+  jacobian(p, pull, G_);
+  return factor_.factor(G_, p.size);
+}
+
+void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
+  value_.size = p.size;
+  value_.ridge = p.ridge;
+  value_.points.clear();
+  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight});
+  const auto copy = [](const std::vector<Dual<double>>& from, std::vector<double>& to) {
+    to.resize(from.size());
+    for (Index i = 0; i < from.size(); ++i) to[i] = from[i].v;
+  };
+  copy(p.A, value_.A);
+  copy(p.b, value_.b);
+  copy(p.mu, value_.mu);
+  copy(p.l, value_.l);
+}
+
+// x += what is left, solved with a pull, until what is left no longer changes. `left` writes it to left_; terms: how large the numbers are that
+// it is made of.
+template <class Left, class Solve>
+void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
+                        int stride, double* x) {
+  constexpr double kLeast = 1e-6;  // rounding grows by its inverse
+  double pull = p.ridge > 0 ? 0 : kHardPull, size = terms, before = 0, most = 0;
+  if (!factor_piece(p, pull)) return;
+  for (int pass = 0; pass < 40; ++pass) {
+    left();
+    double change = 0;
+    for (Index i = 0; i < left_.size(); ++i)
+      change = std::max(change, std::abs(left_[i] - (pass == 0 ? 0 : last_[i])));
+    if (pass == 0) size = std::max(size, change);
+    if (change <= p.rounding * (size + 10 * most)) return;
+    if (pass > 1 && change > 0.25 * before) {  // slow, unless this is rounding
+      pull *= 0.1;
+      if (change < 1e4 * p.rounding * (size + most) || pull < kLeast || !factor_piece(p, pull)) return;
+    }
+    before = change;
+    start_ = last_ = left_;
+    solve(start_.data());
+    for (Index i = 0; i < start_.size(); ++i) {
+      x[i * Index(stride)] += start_[i];
+      most = std::max(most, std::abs(x[i * Index(stride)]));
+    }
+  }
+}
+
+double HardSolver::solve(HardProblem<Dual<double>>& p) {
+  p.scale();
+  if (p.size == 0) return 0;
+  keep_value(p);
+  HardProblem<double>& value = value_;
+  const double error = solve(value);
+  p.ridge = value.ridge;
+  for (Index i = 0; i < p.points.size(); ++i) p.points[i].mode = value.points[i].mode;
+  for (Index i = 0; i < p.l.size(); ++i) p.l[i] = Dual<double>(value.l[i]);
+  value.velocities();
+  const auto n = Index(p.size);
+  left_.resize(n);
+  double terms = 0;
+  for (const auto& at : p.points) {
+    for (Index i = Index(at.row); i < Index(at.row + at.rows); ++i) {
+      double sum = std::abs(p.c[i].d[0]);
+      for (Index j = 0; j < n; ++j) sum += std::abs(p.C[i * n + j].d[0] * value.l[j]);
+      terms = std::max(terms, at.step * sum);
+    }
+  }
+  refine(
+      value, terms,
+      [&] {
+        p.velocities();
+        residual(p, F_dual_);
+        for (Index i = 0; i < F_dual_.size(); ++i) left_[i] = -F_dual_[i].d[0];
+      },
+      [&](double* x) { factor_.solve(x); }, 2, &p.l[0].d[0]);
+  return error;
+}
+
+template <class T>
+void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBar<T>& out) {
+  const auto n = Index(p.size);
+  p.scale();
+  p.velocities();
+  for (auto* values : {&out.Y, &out.mu, &out.z}) values->assign(n, T(0));
+  if (n == 0) return;
+  // z solves G' z = E lambda_bar. Tangents of duals follow the values.
+  std::vector<T>& z = out.z;
+  left_.resize(n);
+  const auto solve = [&](double* x) { factor_.solve_transposed(x); };
+  if constexpr (is_dual<T>) {
+    keep_value(p);
+    value_.scale();
+    value_.velocities();
+    jacobian(p, 0, G_dual_);
+    const auto left_of = [&](auto part) {
+      return [&, part] {
+        for (Index j = 0; j < n; ++j) {
+          T sum = p.mu[j] * lambda_bar[j];
+          for (Index i = 0; i < n; ++i) sum -= G_dual_[i * n + j] * z[i];
+          left_[j] = part(sum);
+        }
+      };
+    };
+    refine(value_, 0, left_of([](const T& x) { return x.v; }), solve, 2, &z[0].v);
+    refine(value_, 0, left_of([](const T& x) { return x.d[0]; }), solve, 2, &z[0].d[0]);
+  } else {
+    jacobian(p, 0, exact_);
+    const auto left = [&] {
+      for (Index j = 0; j < n; ++j) {
+        left_[j] = p.mu[j] * lambda_bar[j];
+        for (Index i = 0; i < n; ++i) left_[j] -= exact_[i * n + j] * z[i];
+      }
+    };
+    refine(p, 0, left, solve, 1, z.data());
+  }
+  std::vector<T>& w_bar = z;  // overwritten point by point
+  for (const auto& at : p.points) {
+    const T r(at.step);
+    T* zs = z.data() + at.row;
+    if (at.mode == HardMode::open) {
+      std::fill(zs, zs + at.rows, T(0));
+    } else if (at.mode == HardMode::stick) {
+      for (int k = 0; k < at.rows; ++k) zs[k] = -(r * zs[k]);
+    } else {
+      const Slip<T> slip = slip_of(p, at);
+      T along(0);
+      for (int k = 1; k < at.rows; ++k) along += slip.n[k] * zs[k];
+      zs[0] = -(r * (zs[0] + along));
+      for (int k = 1; k < at.rows; ++k) zs[k] = -(r * slip.ratio * (zs[k] - slip.n[k] * along));
+    }
+  }
+  for (Index i = 0; i < n; ++i) out.Y[i] = p.mu[i] * w_bar[i];
+  for (const auto& at : p.points) {
+    out.mu[Index(at.row)] = T(0);
+    for (int k = 1; k < at.rows; ++k) {
+      const auto i = Index(at.row + k);
+      T u = p.b[i], AY(0);
+      for (Index j = 0; j < n; ++j) {
+        u += p.A[i * n + j] * p.mu[j] * p.l[j];
+        AY += p.A[i * n + j] * out.Y[j];
+      }
+      out.mu[i] = w_bar[i] * u + p.l[i] * (AY + lambda_bar[i]);
+    }
+  }
+}
+
+template void HardSolver::vjp(HardProblem<double>&, const std::vector<double>&, HardBar<double>&);
+template void HardSolver::vjp(HardProblem<Dual<double>>&, const std::vector<Dual<double>>&,
+                              HardBar<Dual<double>>&);
+
+}  // namespace costate::rigid

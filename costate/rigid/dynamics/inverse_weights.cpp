@@ -1,0 +1,59 @@
+#include "costate/rigid/dynamics/inverse_weights.h"
+
+#include "costate/rigid/compile/complete.h"
+
+namespace costate::rigid {
+namespace {
+
+// Every dof moves some mass, so that M can be factored.
+bool moves_masses(const Tree& tree, const double* p, const double* q) {
+  Data<double> d(tree);
+  kinematics(tree, p, q, d);
+  body_inertias(tree, p, d);
+  crba(tree, p, d);
+  for (const TreeDof& dof : tree.dofs) {
+    if (!(d.M[static_cast<std::size_t>(dof.row)] > 0)) return false;
+  }
+  return true;
+}
+
+std::vector<double> lengths_at(const Tree& tree, const double* p, const double* q) {
+  Data<double> d(tree);
+  kinematics(tree, p, q, d);
+  tendon_lengths(tree, p, q, d);
+  return d.tendon_length;
+}
+
+// Lengths at qpos0, and where springs are at rest.
+void measure_tendons(Model& model, const Tree& tree, const double* p) {
+  if (model.tendons.empty()) return;
+  const std::vector<double> length = lengths_at(tree, p, model.qpos0.data()),
+                            rest = lengths_at(tree, p, model.qpos_spring.data());
+  for (std::size_t t = 0; t < model.tendons.size(); ++t) {
+    Tendon& tendon = model.tendons[t];
+    tendon.length = length[t];
+    if (tendon.springlength == Double2{-1, -1}) tendon.springlength = {rest[t], rest[t]};
+  }
+}
+
+}  // namespace
+
+void measure_at_reference(Model& model) {
+  Signature signature;
+  const Tree tree = make_tree(model, add_parameters(model, signature));
+  std::vector<double> p;
+  for (const Field& f : signature.fields(Role::parameter))
+    p.insert(p.end(), f.defaults.begin(), f.defaults.end());
+  p.resize(static_cast<std::size_t>(tree.p.prepared_size));
+  prepare_units(tree.p, p.data());
+  measure_tendons(model, tree, p.data());
+  if (!moves_masses(tree, p.data(), model.qpos0.data())) return;
+  const InverseWeights<double> w = inverse_weights(tree, p.data(), model.qpos0.data());
+  for (std::size_t i = 0; i < model.dofs.size(); ++i) model.dofs[i].invweight = w.dofs[i];
+  for (std::size_t b = 0; b < model.bodies.size(); ++b)
+    model.bodies[b].invweight = {w.bodies[b].x, w.bodies[b].y};
+  model.mean_inertia = model.nv > 0 ? w.mean_inertia : 1;
+  for (std::size_t t = 0; t < model.tendons.size(); ++t) model.tendons[t].invweight = w.tendons[t];
+}
+
+}  // namespace costate::rigid

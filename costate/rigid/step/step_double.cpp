@@ -1,0 +1,12 @@
+#include "costate/rigid/step/step_body.h"
+
+namespace costate::rigid {
+
+template void step(const Stepper&, StepWork<NativePack<double>>&, bool);
+template void state_within(const Stepper&, StepWork<NativePack<double>>&, const NativePack<double>&,
+                           NativePack<double>*);
+template NativePack<double> rate_within(const Stepper&, StepWork<NativePack<double>>&,
+                                        const NativePack<double>*);
+template void step_vjp(const Stepper&, StepWork<NativePack<double>>&, const Wanted&);
+
+}  // namespace costate::rigid

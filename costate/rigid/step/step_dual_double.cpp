@@ -1,0 +1,10 @@
+#include "costate/ad/dual.h"
+#include "costate/rigid/step/step_body.h"
+
+namespace costate::rigid {
+
+template void step(const Stepper&, StepWork<Dual<NativePack<double>>>&, bool);
+template void state_within(const Stepper&, StepWork<Dual<NativePack<double>>>&,
+                           const Dual<NativePack<double>>&, Dual<NativePack<double>>*);
+
+}  // namespace costate::rigid

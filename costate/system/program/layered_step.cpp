@@ -1,0 +1,197 @@
+// f as parts and products in turn, and the step made of it.
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "costate/ad/dense_tanh.h"
+#include "costate/core/interrupt.h"
+#include "costate/system/program/layered_scratch.h"
+
+namespace costate {
+namespace {
+
+template <class Real>
+bool same_in_all_lanes(const Real* numbers, std::int64_t size, int lanes) {
+  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
+  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
+    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class Real>
+void LayeredSystem<Real>::hold(const Real* p, Scratch& s) const {
+  if (s.held == p) return;
+  const auto& fields = full_.fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    s.shared[f] = same_in_all_lanes(p + fields[f].offset * lanes_, fields[f].size, lanes_);
+  Real* next = s.compact.data();
+  for (std::size_t k = 0; k < layers_.size(); ++k) {
+    const Layer& layer = layers_[k];
+    const Real* const first = p + layer.first * lanes_;
+    ad::LaneWeights<Real>& w = s.weights[k];
+    w = {nullptr, nullptr, s.shared[layer.field] ? nullptr : first, layer.row_stride, layer.column_stride};
+    if (!w.shared()) continue;
+    const std::int64_t rows = layer.rows, columns = layer.columns;
+    Real* const by_row = std::exchange(next, next + rows * columns);
+    Real* const by_column = std::exchange(next, next + rows * columns);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const Real weight = first[(i * layer.row_stride + j * layer.column_stride) * lanes_];
+        by_row[i * columns + j] = weight;
+        by_column[j * rows + i] = weight;
+      }
+    }
+    w.rows = by_row;
+    w.columns_first = by_column;
+  }
+  s.held = p;
+}
+
+template <class Real>
+const Real* LayeredSystem<Real>::result_of(std::size_t layer, const Real* record, const Scratch& s) const {
+  return result_at_[layer] < 0 ? s.d[layer] : record + result_at_[layer];
+}
+
+template <class Real>
+void LayeredSystem<Real>::add_sources(const std::vector<Source>& sources, const Inputs<Real>& in, int stage,
+                                      const Real* record, const Real* value, const Real* value_bar,
+                                      Scratch& s) const {
+  s.inputs.clear();
+  s.outputs.clear();
+  for (const Source& source : sources) {
+    switch (source.kind) {
+      case Reads::state:
+        s.inputs.push_back({stage == 0 ? in.x : s.states.data() + stage * this->state_size(), lanes_, false});
+        break;
+      case Reads::control:
+        s.inputs.push_back({in.u, lanes_, false});
+        break;
+      case Reads::parameter:
+        s.inputs.push_back({in.p + full_.fields(Role::parameter)[source.index].offset * lanes_, lanes_,
+                            s.shared[source.index] != 0});
+        break;
+      case Reads::step:
+        s.inputs.push_back({&s.k, 1, true});
+        break;
+      case Reads::stage:
+        s.inputs.push_back({&s.c, 1, true});
+        break;
+      case Reads::product:
+        s.inputs.push_back({result_of(source.index, record, s), lanes_, false});
+        break;
+      case Reads::value:
+        s.inputs.push_back({value, lanes_, false});
+        break;
+      case Reads::value_bar:
+        s.inputs.push_back({value_bar, lanes_, false});
+        break;
+    }
+  }
+}
+
+template <class Real>
+void LayeredSystem<Real>::evaluate(const Inputs<Real>& in, int stage, Real* record, Scratch& s) const {
+  s.c = integrates() ? static_cast<Real>(method_.c[static_cast<std::size_t>(stage)]) : Real(0);
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    const bool last = k == layers_.size();
+    Real* const e = record + (last ? rate_at_ : vector_at_[k]);
+    if (const auto& bias = parts_[k].bias) {
+      ad::bias_tanh(result_of(bias->product, record, s), in.p + bias->first * lanes_,
+                    s.shared[bias->field] != 0, layers_[k].columns, lanes_, e);
+    } else {
+      add_sources(parts_[k].sources, in, stage, record, nullptr, nullptr, s);
+      s.outputs.push_back({e, lanes_, false});
+      parts_[k].code.template run<Real>(s.inputs, s.outputs, lanes_,
+                                        {s.bytes.data(), static_cast<std::size_t>(s.bytes.capacity())});
+      if (parts_[k].then_tanh) ad::tanh_all(e, std::int64_t(layers_[k].columns) * lanes_);
+    }
+    if (last) break;
+    const Layer& layer = layers_[k];
+    ad::multiply<Real>(s.weights[k], layer.rows, layer.columns, lanes_, e,
+                       result_at_[k] < 0 ? s.d[k] : record + result_at_[k]);
+  }
+}
+
+// x_s = x + h sum_j a_sj k_j
+template <class Real>
+void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const Real* records,
+                                      std::int64_t stride, Scratch& s) const {
+  if (stage == 0) return;
+  const std::int64_t n = this->state_size();
+  const Real* const h = in.p + dt_ * lanes_;
+  Real* const x = s.states.data() + stage * n;
+  bool begun = false;
+  for (const auto& term : method_.a[static_cast<std::size_t>(stage)]) {
+    const Real* const k = records + term.stage * stride + rate_at_;
+    const Real a = static_cast<Real>(term.value);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = begun ? std::fma(a, k[i], x[i]) : a * k[i];
+    begun = true;
+  }
+  for (std::int64_t i = 0; i < n; i += lanes_) {
+    for (int l = 0; l < lanes_; ++l) x[i + l] = begun ? std::fma(h[l], x[i + l], in.x[i + l]) : in.x[i + l];
+  }
+}
+
+template <class Real>
+void LayeredSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*,
+                               Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  hold(in.p, s);
+  take_step(at, in, y, nullptr, s);
+  s.held = nullptr;
+}
+
+template <class Real>
+void LayeredSystem<Real>::take_step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
+                                    Scratch& s) const {
+  s.k = static_cast<Real>(at.k);
+  const std::int64_t n = this->state_size();
+  Real* const records = tape ? tape : s.records.data();
+  for (int stage = 0; stage < stages_; ++stage) {
+    stage_state(in, stage, records, record_size_, s);
+    evaluate(in, stage, records + stage * record_size_, s);
+  }
+  if (!integrates()) {
+    std::copy_n(records + rate_at_, n, y);
+    return;
+  }
+  // y = x + h sum_s b_s k_s
+  const Real* const h = in.p + dt_ * lanes_;
+  bool begun = false;
+  for (const auto& term : method_.b) {
+    const Real* const k = records + term.stage * record_size_ + rate_at_;
+    const Real b = static_cast<Real>(term.value);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = begun ? std::fma(b, k[i], y[i]) : b * k[i];
+    begun = true;
+  }
+  for (std::int64_t i = 0; i < n; i += lanes_) {
+    for (int l = 0; l < lanes_; ++l) y[i + l] = std::fma(h[l], y[i + l], in.x[i + l]);
+  }
+}
+
+template <class Real>
+void LayeredSystem<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
+                                  Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  s.held = nullptr;
+  hold(run.p, s);
+  const std::int64_t size = this->state_size(), step_of_tape = stages_ * record_size_;
+  std::int64_t slot = states.start;
+  for (std::int64_t j = 0; j < run.count; ++j) {
+    const std::int64_t k = run.first + j, next = slot + 1 == states.slots ? 0 : slot + 1;
+    const Inputs<Real> in{states.base + slot * size,
+                          run.u ? run.u + k / run.hold * this->control_size() : nullptr, run.p};
+    take_step(run.context(k), in, states.base + next * size, tape ? tape + j * step_of_tape : nullptr, s);
+    slot = next;
+    stop_if_interrupted();
+  }
+  s.held = nullptr;
+}
+
+template class LayeredSystem<float>;
+template class LayeredSystem<double>;
+
+}  // namespace costate

@@ -1,0 +1,196 @@
+#include "costate/system/program/layered_system.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/ad/builder.h"
+#include "costate/core/aligned_buffer.h"
+#include "costate/ode/lanes/fixed_scheme.h"
+#include "costate/system/program/program_system.h"
+#include "tests/system/contract.h"
+
+namespace costate {
+namespace {
+
+using ad::Builder;
+using ad::Id;
+using ad::Op;
+
+constexpr int kHidden = 9;  // no multiple of a tile
+
+// A damped spring pushed by a network: q' = v, v' = -q - c v + u + w2' tanh(w1 (q, v, cos t) + b), w1 stored transposed.
+Signature fields() {
+  std::vector<double> w1, w2, b;
+  for (int i = 0; i < 3 * kHidden; ++i) w1.push_back(0.8 * std::sin(2.3 * i + 0.1));
+  for (int i = 0; i < kHidden; ++i) w2.push_back(0.7 * std::cos(1.9 * i)), b.push_back(0.1 * std::sin(i));
+  Signature s;
+  s.state("q").state("v").control("push");
+  s.parameter("c", 0.2).parameter("w1", w1).parameter("b", b).parameter("w2", w2);
+  return s;
+}
+
+ad::LayeredProgram network() {
+  Builder f;
+  const Id q = f.input_field("q"), v = f.input_field("v"), u = f.input_field("push"), t = f.input_field("t");
+  const Id c = f.input_field("c"), b = f.input_field("b", kHidden);
+  f.input_field("w1", 3 * kHidden);
+  f.input_field("w2", kHidden);
+  const std::vector<Id> seen{q, v, f.unary(Op::cos, t)};
+  const Id d0 = f.input_field(ad::product_field(0), kHidden);
+  std::vector<Id> hidden;
+  for (int i = 0; i < kHidden; ++i) hidden.push_back(f.unary(Op::tanh, f.binary(Op::add, d0 + i, b + i)));
+  const Id d1 = f.input_field(ad::product_field(1), 1);
+  const Id known = f.binary(Op::sub, f.binary(Op::sub, u, q), f.binary(Op::mul, c, v));
+  f.output_field("value", std::vector<Id>{v, f.binary(Op::add, known, d1)});
+  f.output_field(ad::vector_field(0), seen);
+  f.output_field(ad::vector_field(1), hidden);
+  return {f.finish(), {{"w1", kHidden, 3, 0, 1, kHidden}, {"w2", 1, kHidden, 0, 0, 1}}};
+}
+
+// However small its layers.
+template <class Real>
+std::shared_ptr<System<Real>> in_layers(const Signature& s, ad::LayeredProgram program, const Scheme& scheme,
+                                        std::int64_t worlds) {
+  return std::make_shared<LayeredSystem<Real>>(s, std::move(program), scheme, layered_lanes<Real>(worlds));
+}
+
+// Worlds of their own; `matrix`: with their own weights and biases, too.
+template <class Real>
+Arguments<Real> worlds_of(const Rollout<Real>& rollout, bool matrix) {
+  Arguments<Real> a = rollout.arguments();
+  a.x0.clear();
+  a.controls.clear();
+  const std::int64_t worlds = rollout.options().worlds, knots = rollout.knots();
+  std::vector<Real> damping, weights, biases;
+  for (std::int64_t w = 0; w < worlds; ++w) {
+    a.x0.push_back(Real(0.7 + 0.01 * double(w)));
+    a.x0.push_back(Real(-0.4));
+    for (std::int64_t i = 0; i < knots; ++i) a.controls.push_back(Real(0.3 * std::sin(double(i + w))));
+    damping.push_back(Real(0.2 + 0.003 * double(w)));
+    for (const Real value : a.parameters["w1"]) weights.push_back(value * Real(1 + 0.001 * double(w)));
+    for (const Real value : a.parameters["b"]) biases.push_back(value + Real(0.002 * double(w)));
+  }
+  a.parameters.set("c", damping);
+  if (matrix) a.parameters.set("w1", weights);
+  if (matrix) a.parameters.set("b", biases);
+  return a;
+}
+
+TEST(LayeredSystem, MeetsTheContract) {
+  for (const std::int64_t worlds : {1, 5, 37}) {
+    for (const bool matrix : {false, true}) {
+      const auto system = in_layers<double>(fields(), network(), rk4(0.02), worlds);
+      const test::ContractOptions o{.steps = 30, .worlds = worlds, .hold = 7};
+      Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
+      const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
+                                                loss::effort<double>(system->signature(), 0.1)});
+      test::expect_contract<double>(system, worlds_of(rollout, matrix), *objective, o);
+    }
+  }
+}
+TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByOtherMethods) {
+  for (const Scheme& scheme : {Scheme(rk4(0.02)), Scheme(euler(0.02)), ode::fixed_scheme("dopri5", 0.02)}) {
+    const auto system = in_layers<float>(fields(), network(), scheme, 37);
+    const test::ContractOptions o{.steps = 30, .worlds = 37, .hold = 7};
+    Rollout<float> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
+    const auto objective = loss::final<float>(system->signature(), "q", {});
+    test::expect_contract<float>(system, worlds_of(rollout, false), *objective, o);
+  }
+}
+
+// The program written out is another way to the same numbers.
+TEST(LayeredSystem, IsTheProgramWrittenOut) {
+  struct Case {
+    const char* method;
+    std::int64_t worlds;
+  };
+  for (const auto& [method, worlds] : {Case{"rk4", 1}, {"rk4", 21}, {"tsit5", 21}, {"dop853", 1}}) {
+    const Scheme scheme = ode::fixed_scheme(method, 0.02);
+    const auto a = in_layers<double>(fields(), network(), scheme, worlds);
+    const auto b = program_system<double>(fields(), ad::expand(network()), scheme, worlds);
+    const RolloutOptions options{.steps = 100, .worlds = worlds, .hold = 10};
+    Rollout<double> first(a, options), second(b, options);
+    const auto objective = loss::final<double>(a->signature(), "q", {});
+    const Gradient<double> x = first.value_and_gradient(worlds_of(first, true), *objective);
+    const Gradient<double> y = second.value_and_gradient(worlds_of(second, true), *objective);
+    EXPECT_NEAR(x.value, y.value, 1e-13 * std::abs(y.value));
+    for (const char* name : {"c", "w1", "b", "w2", "dt", "t0"}) {
+      double difference = 0, size = 0;
+      for (std::size_t i = 0; i < y.parameters[name].size(); ++i) {
+        difference = std::max(difference, std::abs(x.parameters[name][i] - y.parameters[name][i]));
+        size = std::max(size, std::abs(y.parameters[name][i]));
+      }
+      EXPECT_LT(difference, 1e-12 * size) << name;
+    }
+  }
+}
+
+// What is read from a tape has the bits of what is computed again.
+TEST(LayeredSystem, ATapeChangesNoBits) {
+  const auto system = in_layers<float>(fields(), network(), ode::fixed_scheme("dopri5", 0.05), 37);
+  const auto* const offer = dynamic_cast<const OptionalTape*>(system.get());
+  ASSERT_NE(offer, nullptr);
+  const std::int64_t n = system->state_size(), np = system->parameter_size(), steps = 7;
+  const int lanes = system->lanes();
+  AlignedBuffer<float> x((steps + 1) * n), u(lanes), p(np), tape(steps * offer->optional_tape_size() * lanes);
+  for (std::int64_t i = 0; i < n; ++i) x.data()[i] = 0.02f * float(i) - 0.5f;
+  std::fill_n(u.data(), lanes, 0.3f);
+  const Parameters<float> defaults(system->signature());
+  for (std::size_t f = 0; f < system->signature().fields(Role::parameter).size(); ++f) {
+    const Field& field = system->signature().fields(Role::parameter)[f];
+    for (std::int64_t i = 0; i < field.size * lanes; ++i)
+      p.data()[field.offset * lanes + i] = defaults.values(f)[static_cast<std::size_t>(i / lanes)];
+  }
+  const costate::Run<float> run{0, steps, 0, 0, u.data(), steps, p.data()};
+  const Activity active{std::vector<bool>(system->signature().fields(Role::parameter).size(), true), true};
+  const auto work = system->make_workspace();
+  system->advance(run, {x.data(), steps + 1, 0}, tape.data(), *work);
+  const auto cotangents = [&](const float* from) {
+    AlignedBuffer<float> lambda(2 * n), u_bar(lanes), p_bar(np);
+    std::fill_n(lambda.data(), n, 1.0f);
+    std::fill_n(u_bar.data(), lanes, 0.0f);
+    std::fill_n(p_bar.data(), np, 0.0f);
+    system->reverse(run, x.data(), from, {lambda.data(), 2, 0}, u_bar.data(), p_bar.data(), active, *work);
+    std::vector<float> all(p_bar.data(), p_bar.data() + np);
+    all.insert(all.end(), u_bar.data(), u_bar.data() + lanes);
+    all.insert(all.end(), lambda.data() + steps % 2 * n, lambda.data() + (steps % 2 + 1) * n);
+    return all;
+  };
+  EXPECT_EQ(cotangents(tape.data()), cotangents(nullptr));
+}
+
+TEST(LayeredSystem, SmallLayersAreWrittenOut) {
+  const auto system = layered_system<double>(fields(), network(), rk4(0.02), 5);
+  EXPECT_NE(dynamic_cast<ProgramSystem<double>*>(system.get()), nullptr);
+}
+
+TEST(LayeredSystem, AMapMayHoldANetwork) {
+  Signature s;
+  s.state("x", 2).parameter("w", std::vector<double>{0.5, -0.3, 0.2, 0.9});
+  Builder f;
+  const Id x = f.input_field("x", 2);
+  f.input_field("w", 4);
+  const Id d = f.input_field(ad::product_field(0), 2);
+  f.output_field("value", std::vector<Id>{f.unary(Op::sin, d), f.unary(Op::sin, d + 1)});
+  f.output_field(ad::vector_field(0), std::vector<Id>{x, x + 1});
+  const auto system = in_layers<double>(s, {f.finish(), {{"w", 2, 2, 0, 2, 1}}}, Scheme(NextState{}), 3);
+  const test::ContractOptions o{.steps = 12, .worlds = 3, .long_steps = 0};
+  Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
+  Arguments<double> a = rollout.arguments();
+  a.x0 = {0.4, 1.1, 0.5, 1.0, 0.6, 0.9};
+  test::expect_contract<double>(system, a, *loss::final<double>(s, "x", {}), o);
+}
+
+TEST(LayeredSystem, AWorldHasTheSameBitsAloneAndInABlock) {
+  const auto final_state = [](std::int64_t worlds) {
+    Rollout<double> rollout(in_layers<double>(fields(), network(), rk4(0.02), worlds),
+                            {.steps = 50, .worlds = worlds});
+    return rollout.simulate(worlds_of(rollout, false)).final_state;
+  };
+  const auto one = final_state(1), many = final_state(20);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(one[i], many[i]);
+}
+
+}  // namespace
+}  // namespace costate
