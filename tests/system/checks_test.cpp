@@ -6,9 +6,12 @@
 #include "costate/core/error.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/program/lambda_system.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 // A pendulum one of whose derivatives is wrong by one part in a million.
 struct Wrong final : System<double> {
@@ -146,13 +149,16 @@ TEST(Checks, TheTimeStepCheckSaysWhatItNeeds) {
   const auto system = ode::pendulum<double>(ode::Integrator::rk4, 0.02);
   Rollout<double> rollout(system, {.steps = 4, .time_step_check = true});
   const Arguments<double> at = rollout.arguments();
-  EXPECT_THROW(rollout.value_and_gradient(at, *loss::effort<double>(system->signature())), Error);
+  expect_error([&] { return rollout.value_and_gradient(at, *loss::effort<double>(system->signature())); },
+               "needs an objective of the final state only");
   Signature s;
   s.state("x");
   const auto map =
       lambda_system<double, Sizes{.states = 1}>(s, [](auto x, auto, auto) { return 0.5 * x[0]; });
   Rollout<double> without(map, {.steps = 4, .time_step_check = true});
-  EXPECT_THROW(without.value_and_gradient(without.arguments(), *loss::final_value<double>(s, "x")), Error);
+  expect_error(
+      [&] { return without.value_and_gradient(without.arguments(), *loss::final_value<double>(s, "x")); },
+      "no parameter is named 'dt'");
 }
 
 }  // namespace
