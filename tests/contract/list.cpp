@@ -227,13 +227,12 @@ void add_rigid_bodies(std::vector<Listed>& list) {
                                                                           .seeds = 6,
                                                                           .transpose_gate = c.gate,
                                                                           .smooth = false});
-           expect_contract(rigid::make_system<float>(model, c.options),
-                           {.states = states,
-                                       .steps = 6,
-                                       .hold = 3,
-                                       .long_steps = 0,
-                                       .transpose_gate = 1e-3,
-                                       .smooth = false});
+           expect_contract(rigid::make_system<float>(model, c.options), {.states = states,
+                                                                         .steps = 6,
+                                                                         .hold = 3,
+                                                                         .long_steps = 0,
+                                                                         .transpose_gate = 1e-3,
+                                                                         .smooth = false});
          }});
   }
 }
@@ -256,21 +255,16 @@ void expect_particles(const mpm::Model& model) {
 
 void add_particles(std::vector<Listed>& list) {
   using mpm::MaterialKind;
-  for (const auto& [name, kind] : {std::pair<std::string, MaterialKind>{"liquid", MaterialKind::liquid},
-                                   {"fixed_corotated", MaterialKind::fixed_corotated},
-                                   {"neo_hookean", MaterialKind::neo_hookean},
-                                   {"stvk_hencky", MaterialKind::stvk_hencky},
-                                   {"von_mises", MaterialKind::von_mises},
-                                   {"drucker_prager", MaterialKind::drucker_prager},
-                                   {"snow", MaterialKind::snow},
-                                   {"muscle", MaterialKind::muscle}}) {
-    list.push_back(
-        {"particles_" + name,
-         {"mpm::system", "mpm::MaterialPoints", "mpm::MaterialKind::" + name, "mpm::Kernel::quadratic"},
-         [kind = kind] {
-           expect_particles<double>(mpm::test::block(2, kind));
-           expect_particles<float>(mpm::test::block(2, kind));
-         }});
+#define COSTATE_PAIR(kind) {#kind, MaterialKind::kind},
+  const std::pair<std::string, MaterialKind> kinds[] = {COSTATE_MPM_LAWS(COSTATE_PAIR)};
+#undef COSTATE_PAIR
+  for (const auto& [name, kind] : kinds) {
+    list.push_back({"particles_" + name,
+                    {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"},
+                    [kind = kind] {
+                      expect_particles<double>(mpm::test::block(2, kind));
+                      expect_particles<float>(mpm::test::block(2, kind));
+                    }});
   }
   list.push_back({"particles_in_space", {"mpm::system"}, [] {
                     expect_particles<double>(mpm::test::block(3, MaterialKind::neo_hookean));
