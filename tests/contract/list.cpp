@@ -249,6 +249,7 @@ void expect_particles(const mpm::Model& model) {
        .steps = 8,
        .hold = 3,
        .long_steps = 50,
+       .transpose_gate = sizeof(Real) == 8 ? 1e-12 : 1e-4,
        .stencil_gate = 1e-8,
        .stencil_step = 1e-4});
 }

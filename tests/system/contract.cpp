@@ -133,6 +133,7 @@ class Checks {
   void expect_pure() {
     auto here = entries_.load(worlds(0));
     const auto elsewhere = entries_.load(worlds(unsigned(system_->lanes())));
+    const auto otherwise = entries_.load(worlds(0), Real(2.5e7));
     const auto before = here.copy();
     for (const Entry entry : entries_.offered()) {
       const auto work = system_->make_workspace();
@@ -144,6 +145,10 @@ class Checks {
       for (const Entry other : entries_.offered()) entries_.call(other, elsewhere, *work);
       const auto after = entries_.call(entry, here, *work, &later);
       EXPECT_TRUE(entries_.same_bits(entry, after, first)) << "after the workspace has served another state";
+      if (entry == Entry::step_vjp || entry == Entry::reverse) {
+        EXPECT_TRUE(entries_.same_bits(entry, entries_.call(entry, otherwise, *work), first))
+            << "with other numbers on the tape before the step was recorded";
+      }
       EXPECT_EQ(allocations, 0) << to_string(entry) << " allocated memory";
       EXPECT_EQ(later, 0) << to_string(entry) << " allocated memory after another state";
     }

@@ -81,7 +81,7 @@ EntryPoints<Real>::EntryPoints(const System<Real>& system)
 }
 
 template <class Real>
-auto EntryPoints<Real>::load(const std::vector<World<Real>>& worlds) const -> Inputs {
+auto EntryPoints<Real>::load(const std::vector<World<Real>>& worlds, Real poison) const -> Inputs {
   Inputs in;
   for (auto* part : {&in.x, &in.x_dot, &in.y_bar, &in.y_bar_dot}) part->assign(n_, Real(0));
   for (auto* part : {&in.u, &in.u_dot}) part->assign(kKnots * nu_, Real(0));
@@ -113,7 +113,7 @@ auto EntryPoints<Real>::load(const std::vector<World<Real>>& worlds) const -> In
   }
   const auto work = system_.make_workspace();
   in.states.assign((kRun + 1) * n_, std::numeric_limits<Real>::quiet_NaN());
-  in.tape.assign(kRun * tape_n_, std::numeric_limits<Real>::quiet_NaN());
+  in.tape.assign(kRun * tape_n_, poison);
   std::copy_n(in.x.data(), n_, in.states.data());
   system_.advance(run(in), {in.states.data(), kRun + 1, 0}, tape_n_ > 0 ? in.tape.data() : nullptr, *work);
   return in;
@@ -133,7 +133,7 @@ void EntryPoints<Real>::prepare() {
   for (auto* part : {&p_bar_, &p_bar_dot_}) part->assign(np_, Real(0));
   ring_.assign((kRun + 1) * n_, nan);
   lambda_.assign(2 * n_, nan);
-  tape_.assign(kRun * tape_n_, nan);
+  tape_.assign(kRun * tape_n_, kPoison);
 }
 
 template <class Real>

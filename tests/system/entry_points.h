@@ -56,7 +56,8 @@ using Outputs = std::vector<Output<Real>>;
 template <class Real>
 class EntryPoints {
  public:
-  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there, recorded.
+  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there, recorded on
+  // a tape that held `poison` before: what a step does not write there, nobody may depend on.
   struct Inputs {
     Guarded<Real> x, u, p, x_dot, u_dot, p_dot, y_bar, y_bar_dot, states, tape;
     bool intact() const;                    // the guards
@@ -66,7 +67,7 @@ class EntryPoints {
   explicit EntryPoints(const System<Real>& system);
 
   const std::vector<Entry>& offered() const { return offered_; }
-  Inputs load(const std::vector<World<Real>>& worlds) const;
+  Inputs load(const std::vector<World<Real>>& worlds, Real poison = kPoison) const;
   // Counts the allocations of the call alone.
   Outputs<Real> call(Entry entry, const Inputs& in, Workspace& work, std::int64_t* allocations = nullptr);
   // The run one step at a time, by step() and step_vjp(): what advance() and reverse() must give.
@@ -100,6 +101,7 @@ class EntryPoints {
   void prepare();
 
   static constexpr std::uint64_t kSeed = 7;
+  static constexpr Real kPoison = Real(-3.5e8);
   const System<Real>& system_;
   const std::int64_t n_, nu_, np_, tape_n_;
   const int lanes_;
