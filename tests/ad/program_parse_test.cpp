@@ -13,8 +13,6 @@
 namespace costate::ad {
 namespace {
 
-using costate::test::expect_error;
-
 double value(std::string_view text, double x = 0.75, double y = -2) {
   return evaluate(parse_expression(text, {{"x"}, {"y"}}), {{x}, {y}})[0];
 }
@@ -147,7 +145,7 @@ TEST(ParseEquations, ErrorsNameTheEquation) {
   expect_equation_error("t[0] = 1", "is not a declared array");
   expect_equation_error("z + 1", "expected '='");
   expect_equation_error("z = 1 y[0] = 2", "expected an operator, ';' or the end of the line");
-  expect_error([&] { return parse_equations("x = 1", {{"x"}}, {{"x"}}); },
+  costate::test::expect_error([&] { return parse_equations("x = 1", {{"x"}}, {{"x"}}); },
                "'x' is both an input and an output");
 }
 
@@ -155,9 +153,9 @@ TEST(ParseExpression, DeepNestingIsAnErrorNotAStackOverflow) {
   for (const char* open : {"(", "-", "!", "sin(", "1?", "2^", "x[", "1?1:"}) {
     std::string text;
     while (text.size() < kMaxTextLength - 10) text += open;
-    expect_error([&] { return parse_expression(text, {{"x"}}); }, "nested more than");
+    costate::test::expect_error([&] { return parse_expression(text, {{"x"}}); }, "nested more than");
   }
-  expect_error([&] { return parse_expression(std::string(kMaxTextLength + 1, ' '), {{"x"}}); },
+  costate::test::expect_error([&] { return parse_expression(std::string(kMaxTextLength + 1, ' '), {{"x"}}); },
                "characters long; the limit is");
   std::string fine = "x";
   for (int i = 0; i < 100; ++i) fine = "(" + fine + ")";

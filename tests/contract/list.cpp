@@ -181,7 +181,7 @@ struct ContactCase {
   std::string name, model;
   rigid::SystemOptions options;
   rigid::Integrator integrator = rigid::Integrator::euler;
-  double gate = 1e-12;
+  double gate = 1e-12, dot_gate = 1e-13;
 };
 
 void add_rigid_bodies(std::vector<Listed>& list) {
@@ -208,7 +208,12 @@ void add_rigid_bodies(std::vector<Listed>& list) {
         ContactCase{"convex_split", "convex", {.onset = rigid::Onset::split}, rigid::Integrator::rk4},
         ContactCase{"event", "event", {.contact = ContactModel::event, .impact = {.restitution = 0.5}}},
         ContactCase{"penalty", "penalty", {.contact = ContactModel::penalty}},
-        ContactCase{"hard", "hard", {.contact = ContactModel::hard, .impact = {.restitution = 0.3}}}}) {
+        ContactCase{"hard",
+                    "hard",
+                    {.contact = ContactModel::hard, .impact = {.restitution = 0.3}},
+                    rigid::Integrator::euler,
+                    1e-11,
+                    1e-11}}) {
     const char* onset = c.options.onset == rigid::Onset::none    ? "none"
                         : c.options.onset == rigid::Onset::split ? "split"
                                                                  : "automatic";
@@ -225,6 +230,7 @@ void add_rigid_bodies(std::vector<Listed>& list) {
                                                                           .hold = 3,
                                                                           .long_steps = 50,
                                                                           .seeds = 6,
+                                                                          .dot_gate = c.dot_gate,
                                                                           .transpose_gate = c.gate,
                                                                           .smooth = false});
            expect_contract(rigid::make_system<float>(model, c.options), {.states = states,

@@ -104,6 +104,23 @@ TEST(Checks, TaylorSeesASlopeThatIsWrongByOnePart) {
   EXPECT_FALSE(wrong.passed()) << wrong.to_text();
 }
 
+// A linear loss has no remainder: that is not a slope of 2.
+TEST(Checks, TaylorSaysWhereThereIsNothingToMeasure) {
+  Signature s;
+  s.state("x").parameter("a", 1.0);
+  const auto system = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return x[0] + p[0]; });
+  Rollout<double> rollout(system, {.steps = 1});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.7};
+  const auto linear = check::taylor(rollout, at, *loss::final_value<double>(s, "x"));
+  EXPECT_TRUE(linear.skipped) << linear.to_text();
+  EXPECT_EQ(linear.to_text().substr(0, 4), "skip");
+  const auto square = check::taylor(rollout, at, *loss::final<double>(s, "x", {}));
+  EXPECT_FALSE(square.skipped) << square.to_text();
+  EXPECT_TRUE(square.passed()) << square.to_text();
+}
+
 // A ball on a stiff spring floor, semi-implicit Euler: bounces at -1 of its speed for every dt, with a slope that is not -1.
 std::shared_ptr<System<double>> bouncing_ball() {
   Signature s;

@@ -133,7 +133,7 @@ class Checks {
   void expect_pure() {
     auto here = entries_.load(worlds(0));
     const auto elsewhere = entries_.load(worlds(unsigned(system_->lanes())));
-    const auto otherwise = entries_.load(worlds(0), Real(2.5e7));
+    const auto otherwise = entries_.load(worlds(0), &elsewhere);
     const auto before = here.copy();
     for (const Entry entry : entries_.offered()) {
       const auto work = system_->make_workspace();
@@ -147,7 +147,7 @@ class Checks {
       EXPECT_TRUE(entries_.same_bits(entry, after, first)) << "after the workspace has served another state";
       if (entry == Entry::step_vjp || entry == Entry::reverse) {
         EXPECT_TRUE(entries_.same_bits(entry, entries_.call(entry, otherwise, *work), first))
-            << "with other numbers on the tape before the step was recorded";
+            << "recorded over the tape of another state";
       }
       EXPECT_EQ(allocations, 0) << to_string(entry) << " allocated memory";
       EXPECT_EQ(later, 0) << to_string(entry) << " allocated memory after another state";
@@ -163,7 +163,8 @@ class Checks {
                                         "the cotangent",
                                         "the rate of the cotangent",
                                         "the recorded states",
-                                        "the tape"};
+                                        "the tapes of its steps",
+                                        "the tape of the run"};
     for (std::size_t i = 0; i < now.size(); ++i)
       EXPECT_TRUE(same_bits(now[i], before[i])) << "an entry point wrote to its input: " << names[i];
   }

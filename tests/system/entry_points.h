@@ -48,7 +48,8 @@ struct Output {
   std::string what;  // "tangent of the state"
   Role role = Role::state;
   std::vector<Real> numbers;
-  bool tape = false;  // a tape's layout is the physics' own
+  bool tape =
+      false;  // whose layout, and what it leaves unwritten, is the physics' own: only its transpose is compared
 };
 template <class Real>
 using Outputs = std::vector<Output<Real>>;
@@ -56,18 +57,20 @@ using Outputs = std::vector<Output<Real>>;
 template <class Real>
 class EntryPoints {
  public:
-  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there, recorded on
-  // a tape that held `poison` before: what a step does not write there, nobody may depend on.
+  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there, recorded.
   struct Inputs {
-    Guarded<Real> x, u, p, x_dot, u_dot, p_dot, y_bar, y_bar_dot, states, tape;
-    bool intact() const;                    // the guards
+    Guarded<Real> x, u, p, x_dot, u_dot, p_dot, y_bar, y_bar_dot, states;
+    Guarded<Real> step_tapes,
+        run_tape;         // of step() for step_vjp(), of advance() for reverse(): their layouts may differ
+    bool intact() const;  // the guards
     std::vector<std::vector<Real>> copy();  // of all numbers
   };
 
   explicit EntryPoints(const System<Real>& system);
 
   const std::vector<Entry>& offered() const { return offered_; }
-  Inputs load(const std::vector<World<Real>>& worlds, Real poison = kPoison) const;
+  // Tapes are recorded over zeros, or over those of `before`: nobody may depend on what a step does not write there.
+  Inputs load(const std::vector<World<Real>>& worlds, const Inputs* before = nullptr) const;
   // Counts the allocations of the call alone.
   Outputs<Real> call(Entry entry, const Inputs& in, Workspace& work, std::int64_t* allocations = nullptr);
   // The run one step at a time, by step() and step_vjp(): what advance() and reverse() must give.
@@ -101,7 +104,6 @@ class EntryPoints {
   void prepare();
 
   static constexpr std::uint64_t kSeed = 7;
-  static constexpr Real kPoison = Real(-3.5e8);
   const System<Real>& system_;
   const std::int64_t n_, nu_, np_, tape_n_;
   const int lanes_;
