@@ -61,9 +61,9 @@ class Wave final : public System<Real> {
   }
 
   // Of the state, the transpose needs u alone, unless one of the parameters that every cell shares wants a cotangent.
-  std::int64_t tape_size() const override { return n_; }
-  TapeUse tape_use(const Activity& active) const override {
-    return wants_scalars(active) ? TapeUse::none : TapeUse::instead_of_state;
+  TapePlan tape(const Activity& active, const TapeBudget& budget) const override {
+    if (wants_scalars(active) || budget.keeps_states) return {};
+    return {.size = n_, .instead_of_states = true};
   }
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const override {
@@ -88,13 +88,13 @@ class Wave final : public System<Real> {
 
   // In place where the ring allows: a run of an even number of steps ends in the slot it began in, and the cotangents of a row are read before they
   // are written. That saves a third of the memory traffic.
-  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
-               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Tape<const Real>& tape,
+               const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
+               Workspace& work) const override {
     Real* y_bar = lambda.base + lambda.start * 2 * n_;
     for (std::int64_t j = run.count - 1; j >= 0; --j) {
       const std::int64_t knot = (run.first + j) / run.hold * static_cast<std::int64_t>(sources_.size());
-      const Inputs<Real> in{states ? states + j * 2 * n_ : tape + j * n_, run.u ? run.u + knot : nullptr,
-                            run.p};
+      const Inputs<Real> in{states ? states + j * 2 * n_ : tape.at(j), run.u ? run.u + knot : nullptr, run.p};
       const bool move = j == run.count - 1 && run.count % 2 == 1;
       Real* x_bar = move ? lambda.base + (lambda.start + 1) % 2 * 2 * n_ : y_bar;
       transpose<false>(in, {}, {y_bar, nullptr}, {x_bar, u_bar ? u_bar + knot : nullptr, p_bar}, {}, active,

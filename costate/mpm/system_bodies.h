@@ -9,7 +9,7 @@ template <class Real, int D, int kTaps>
 template <class S>
 void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<const Real> u,
                                                  Slice<const Real> p, const GridInputs<S>& grid,
-                                                 Scratch& s) const {
+                                                 const StepContext& at, Scratch& s) const {
   BodyWork<S>& out = body_work<S>(s);
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
   const auto vector = [&](std::int64_t at) {
@@ -36,7 +36,7 @@ void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<cons
     out.poses[b] = {orientation<D>(in.body.turn), in.body.c, in.body.V + in.dt * in.g, in.body.W,
                     number_at<Mode>(p, from.friction)};
   }
-  if (model_.mechanism) begin_mechanism(x, u, p, grid, s);
+  if (model_.mechanism) begin_mechanism(x, u, p, grid, at, s);
 }
 
 // Leaves the sums of the first look in `in` and the predicted velocities in `poses`.

@@ -73,7 +73,8 @@ TEST(ClosedLoop, SeveralPacksInABlockMeetTheContract) {
 TEST(ClosedLoop, RigidBodiesMeetTheContract) {
   const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
   const auto plant = rigid::make_system<double>(model);
-  ASSERT_GT(plant->tape_size(), 0);
+  const Activity all{std::vector<bool>(plant->signature().fields(Role::parameter).size(), true), true};
+  ASSERT_GT(plant->tape(all, {}).size, 0);
   const auto system = closed_loop<double>(
       plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
   Rollout<double> rollout(system, {.steps = 20});
