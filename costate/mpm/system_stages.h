@@ -2,7 +2,8 @@
 //
 //   system_setup.h    from a model, and its errors          system_inputs.h   colliders' poses, materials' numbers, and their cotangents
 //   system_step.h     a step, with or without tangents      system_bodies.h   bodies, and free ones
-//   system_vjp.h      its transpose                         system_mechanism.h   bodies of a mechanism
+//   system_vjp.h      its transpose                         system_bodies_vjp.h   their transposes
+//                                                           system_mechanism.h   bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -213,6 +214,11 @@ class MaterialPoints final : public System<Real> {
   template <class Mode>
   void move_bodies(Slice<Real> y, Scratch& s) const;
   void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+  void move_bodies_vjp(const Real* y_bar, bool parameters, Scratch& s) const;
+  void predict_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
+  void read_bodies_vjp(const Inputs<Real>& in, Scratch& s, const Cotangents<Real>& bar) const;
+  void clear_body_bars(Scratch& s) const;
+  Pose<double> body_bar(std::size_t body, const Scratch& s) const;
 
   template <class S>
   void begin_mechanism(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p,

@@ -1,7 +1,7 @@
 // The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages backwards. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
-#include "costate/mpm/system_bodies.h"
+#include "costate/mpm/system_bodies_vjp.h"
 #include "costate/mpm/system_inputs.h"
 
 namespace costate::mpm {

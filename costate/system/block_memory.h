@@ -55,7 +55,7 @@ bool same_in_all_lanes(const Real* numbers, std::int64_t size, int lanes) {
 
 // By bits: comparing a NaN would raise a floating-point exception.
 template <class Real>
-bool is_finite(Real value) {
+bool finite_bits(Real value) {
   using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
   constexpr Bits kExponent = sizeof(Real) == 8 ? Bits(0x7ff0000000000000ull) : Bits(0x7f800000u);
   return (std::bit_cast<Bits>(value) & kExponent) != kExponent;

@@ -20,13 +20,13 @@ void CpuBlock<Real>::watch(const Real* x) {
   const std::int64_t bad =
       parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
         std::int64_t count = 0;
-        for (std::int64_t j = begin; j < end; ++j) count += !is_finite(x[j]);
+        for (std::int64_t j = begin; j < end; ++j) count += !finite_bits(x[j]);
         return count;
       });
   if (bad == 0) return;
   if (options_.on_divergence == OnDivergence::stop) locate_divergence();
   for (std::int64_t j = 0; j < n_; ++j) {
-    if (!is_finite(x[j])) this->results_.diverged[static_cast<std::size_t>(j % lanes_)] = 1;
+    if (!finite_bits(x[j])) this->results_.diverged[static_cast<std::size_t>(j % lanes_)] = 1;
   }
 }
 
@@ -40,7 +40,7 @@ void CpuBlock<Real>::locate_divergence() {
   for (std::int64_t k = 0; k <= steps_; ++k) {
     const Real* x = states.base + states.start * n_;
     for (std::int64_t j = 0; j < n_; ++j) {
-      if (is_finite(x[j])) continue;
+      if (finite_bits(x[j])) continue;
       const std::int64_t world = std::min(first_world + (j % lanes_) * world_stride_, options_.worlds - 1);
       const std::string name = system_.signature().describe(Role::state, j / lanes_);
       const std::string step =

@@ -68,7 +68,7 @@ void CpuBlock<Real>::sample(std::int64_t k) {
   const double norm2 = adjoint_norm2();
   const std::int64_t place = k == steps_ ? adjoint_samples(steps_) - 1 : k / spacing;
   this->results_.adjoint_norm2[static_cast<std::size_t>(place)] = norm2;
-  if (!is_finite(norm2)) {
+  if (!finite_bits(norm2)) {
     throw Error({"the gradient is not finite although the states are",
                  "step " + std::to_string(k) + " of " + std::to_string(steps_),
                  "the adjoint has overflowed: shorten the rollout, or use truncated(h); if it has not grown "
