@@ -261,7 +261,7 @@ class RigidSystem final : public System<Real> {
   // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and sums are contracted otherwise
   // there, and the bits would differ. Hard contact also takes the case of every point from it.
   void take_plain_step(const Inputs<Real>& in, Work<D>& duals, Workspace& workspace) const {
-    Work<S>& w = prepared(in.p, workspace);
+    Work<S>& w = prepared(in.p, static_cast<Scratch&>(workspace));
     load_all(in.x, w.x.data(), stepper_.states());
     load_all(in.u, w.u.data(), stepper_.controls());
     take_step(stepper_, w, stepper_.hard());

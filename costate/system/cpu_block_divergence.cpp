@@ -67,7 +67,7 @@ void CpuBlock<Real>::locate_divergence() {
       Error::Kind::numerics);
 }
 
-template void CpuBlock<float>::watch(const float*);
-template void CpuBlock<double>::watch(const double*);
+template class CpuBlock<float>;
+template class CpuBlock<double>;
 
 }  // namespace costate

@@ -145,13 +145,7 @@ void CpuBlock<Real>::reverse_by_inverse_steps() {
   }
 }
 
-template void CpuBlock<float>::backward(const Objective<float>&);
-template void CpuBlock<double>::backward(const Objective<double>&);
-template void CpuBlock<float>::begin_reverse(const Objective<float>&);
-template void CpuBlock<double>::begin_reverse(const Objective<double>&);
-template void CpuBlock<float>::reverse(std::int64_t, std::int64_t, const float*, const Tape<const float>&);
-template void CpuBlock<double>::reverse(std::int64_t, std::int64_t, const double*, const Tape<const double>&);
-template void CpuBlock<float>::inject(std::int64_t, const float*);
-template void CpuBlock<double>::inject(std::int64_t, const double*);
+template class CpuBlock<float>;
+template class CpuBlock<double>;
 
 }  // namespace costate

@@ -152,13 +152,7 @@ void CpuBlock<Real>::hessian_vector(const Arguments<Real>& direction, const Obje
   results.u_bar_dot = u_bar_dot_.data(), results.p_bar_dot = p_bar_dot_.data();
 }
 
-#define COSTATE_INSTANTIATE(Real)                                                                 \
-  template void CpuBlock<Real>::load_copies(const Arguments<Real>&, std::int64_t);                \
-  template void CpuBlock<Real>::simulate_tangent(const Arguments<Real>&, const Objective<Real>*); \
-  template void CpuBlock<Real>::simulate_tangents(const Objective<Real>*);                        \
-  template void CpuBlock<Real>::hessian_vector(const Arguments<Real>&, const Objective<Real>&);
-COSTATE_INSTANTIATE(float)
-COSTATE_INSTANTIATE(double)
-#undef COSTATE_INSTANTIATE
+template class CpuBlock<float>;
+template class CpuBlock<double>;
 
 }  // namespace costate
