@@ -18,7 +18,6 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/ode/lanes/adaptive_pairs.h"
 #include "costate/ode/lanes/adaptive_step.h"
 
 namespace costate::ode {
@@ -41,7 +40,7 @@ struct EnsembleGradient {
 // The cotangent of a world's final state, of which it is told.
 using EnsembleCotangent = std::function<void(std::int64_t world, const double* y, double* y_bar)>;
 
-template <class Rhs, class Pair = DormandPrince, class S = NativePack<double>>
+template <class Rhs, class Pair = runge_kutta::DormandPrince, class S = NativePack<double>>
 class AdaptiveEnsemble {
  public:
   static constexpr int NX = Rhs::states, NP = Rhs::parameters, kLanes = lanes_of<S>;
