@@ -1,4 +1,4 @@
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 #include <algorithm>
 #include <cassert>

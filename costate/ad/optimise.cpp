@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "costate/ad/builder.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 namespace costate::ad {
 namespace {

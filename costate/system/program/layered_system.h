@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "costate/ad/dense_lanes.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/layered.h"
 #include "costate/system/optional_tape.h"
 #include "costate/system/program/explicit_step.h"
