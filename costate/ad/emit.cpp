@@ -102,7 +102,7 @@ class Emitter {
   }
 
  private:
-  const Node& node(Id id) const { return program_.nodes()[static_cast<std::size_t>(id)]; }
+  const Node& node(Id id) const { return program_.nodes()[id]; }
   static std::string name(Id id) { return std::string("v").append(std::to_string(id)); }
 
   static const char* infix(Op op) {

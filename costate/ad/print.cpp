@@ -17,7 +17,7 @@ std::string to_string(const Program& program) {
     for (int i = 0; i < field.size; ++i) input_names.push_back(element(field, i));
   }
   const auto name = [&](Id id) {
-    const Node& n = program.nodes()[static_cast<std::size_t>(id)];
+    const Node& n = program.nodes()[id];
     if (n.op == Op::constant) return exact_number(n.value);
     if (n.op == Op::input) return input_names[static_cast<std::size_t>(n.value)];
     return std::string("%").append(std::to_string(id));

@@ -58,8 +58,8 @@ class Program {
   int input_field(std::string_view name) const;
   int output_field(std::string_view name) const;
   // Position of the first element of a field among all inputs (outputs).
-  int input_offset(int field) const { return input_offsets_[static_cast<std::size_t>(field)]; }
-  int output_offset(int field) const { return output_offsets_[static_cast<std::size_t>(field)]; }
+  int input_offset(int field) const { return input_offsets_[field]; }
+  int output_offset(int field) const { return output_offsets_[field]; }
 
  private:
   std::vector<Node> nodes_;
