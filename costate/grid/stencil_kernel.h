@@ -35,7 +35,7 @@
 //   source(k, control, y)                  what a control does to the new state y of its cell; its transpose
 //   source_vjp(k, control, y_bar, constants_bar) -> control_bar
 //   step_back(k, at) -> x                  the inverse step, at.x being the new state; with sources also source_back(k, control, x)
-//   energy(k, at) -> S                     of one cell; its sum is the energy
+//   energy(k, at) -> S                     of one cell; conserves_energy() -> bool says whether the sum is reported
 //   periodic(axis) -> bool                 axis 0 is x, 1 is y
 //   outside(k, side, field) -> Outside     state beyond a side that is not periodic; its transpose
 //   outside_vjp(k, side, field, offset_bar, constants_bar)
@@ -74,23 +74,42 @@ template <class K>
 using State = Vec<double, K::fields>;
 
 template <class K>
-concept HasSources = requires(const K& kernel, const Scale<K>& k, State<K>& y) { kernel.source(k, 0.0, y); };
+concept HasSources = requires(const K& kernel, const Scale<K>& k, State<K>& y) {
+  kernel.source(k, 0.0, y);
+};
 template <class K>
-concept HasOutside = requires(const K& kernel, const Scale<K>& k) { kernel.outside(k, kWest, 0); };
+concept HasOutside = requires(const K& kernel, const Scale<K>& k) {
+  kernel.outside(k, kWest, 0);
+};
 template <class K>
-concept HasPeriodic = requires(const K& kernel) { kernel.periodic(0); };
+concept HasPeriodic = requires(const K& kernel) {
+  kernel.periodic(0);
+};
 template <class K>
-concept HasCheck = requires(const K& kernel, const double* p) { kernel.check(p, std::int64_t(1)); };
+concept HasCheck = requires(const K& kernel, const double* p) {
+  kernel.check(p, std::int64_t(1));
+};
 // Views of a cell are templates, so the other optional parts are asked with this one.
 struct AnyCell {
   double x(int, int = 0, int = 0) const;
   double p(int, int = 0, int = 0) const;
 };
 template <class K>
-concept Reversible = requires(const K& kernel, const Scale<K>& k, const AnyCell& at) { kernel.step_back(k, at); };
+concept Reversible = requires(const K& kernel, const Scale<K>& k, const AnyCell& at) {
+  kernel.step_back(k, at);
+};
 template <class K>
-concept HasEnergy = requires(const K& kernel, const Scale<K>& k, const AnyCell& at) { kernel.energy(k, at); };
+concept HasEnergy = requires(const K& kernel, const Scale<K>& k, const AnyCell& at) {
+  kernel.energy(k, at);
+};
 
+template <class K>
+bool conserves_energy(const K& kernel) {
+  if constexpr (HasEnergy<K>)
+    return kernel.conserves_energy();
+  else
+    return false;
+}
 template <class K>
 bool periodic(const K& kernel, int axis) {
   if constexpr (HasPeriodic<K>)

@@ -111,7 +111,8 @@ class RowStore {
 
   RowStore() = default;
   // `zero` is a row of zeros. Without ghosts, zeros lie beyond the sides that are not periodic.
-  RowStore(Arena<Real>& arena, const GridShape<Real>& grid, int planes, Index held, int halo, bool ghosts, Real* zero)
+  RowStore(Arena<Real>& arena, const GridShape<Real>& grid, int planes, Index held, int halo, bool ghosts,
+           Real* zero)
       : grid_(grid), planes_(planes), halo_(halo), held_(held), zero_(zero) {
     const Index parts = kDual ? 2 : 1;
     rows_ = arena.take(held * planes * parts * grid.stride());
@@ -128,24 +129,25 @@ class RowStore {
   L at(int plane, Index j) const {
     if (grid_.inside(j)) return own(plane, j);
     if (!has_ghosts_) return {zero_ + grid_.pad(), zero_ + grid_.pad()};
-    return ghost(plane, j < 0 ? std::min<Index>(-1 - j, halo_ - 1)
-                              : halo_ + std::min<Index>(j - grid_.ny, halo_ - 1));
+    return ghost(
+        plane, j < 0 ? std::min<Index>(-1 - j, halo_ - 1) : halo_ + std::min<Index>(j - grid_.ny, halo_ - 1));
   }
 
   // Copies row j of `plane` from the caller's memory.
   void fetch(int plane, Index j, In<Real> row) const {
     const L to = own(plane, j);
-    copy_row(to.value, row.value);
+    copy_row<true>(to.value, row.value);
     if constexpr (kDual) {
       if (row.tangent)
-        copy_row(to.tangent, row.tangent);
+        copy_row<true>(to.tangent, row.tangent);
       else
         std::fill_n(to.tangent, grid_.nx, Real(0));
     }
   }
   void clear(int plane, Index j) const {
     const L to = own(plane, j);
-    for (Index i = -grid_.pad(); i < grid_.width() + grid_.pad(); i += GridShape<Real>::lanes) to.put(i, S(0));
+    for (Index i = -grid_.pad(); i < grid_.width() + grid_.pad(); i += GridShape<Real>::lanes)
+      to.put(i, S(0));
   }
   // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror it.
   void finish(int plane, Index j, const Beyond (&beyond)[4]) const {
@@ -156,12 +158,13 @@ class RowStore {
   }
   void put(int plane, Index j, Out<Real> row) const {
     const L from = own(plane, j);
-    std::copy_n(from.value, grid_.nx, row.value);
-    if constexpr (kDual) std::copy_n(from.tangent, grid_.nx, row.tangent);
+    copy_row<false>(row.value, from.value);
+    if constexpr (kDual) copy_row<false>(row.tangent, from.tangent);
   }
 
  private:
-  static constexpr Index kFar = 1 << 20;  // rows below the grid that own() may be asked for, in units of `held`
+  static constexpr Index kFar =
+      1 << 20;  // rows below the grid that own() may be asked for, in units of `held`
 
   L line(Real* base, Index number) const {
     Real* const row = base + number * (kDual ? 2 : 1) * grid_.stride() + grid_.pad();
@@ -169,12 +172,14 @@ class RowStore {
   }
   L ghost(int plane, Index number) const { return line(ghosts_, number * planes_ + plane); }
 
+  // kAhead: asks for the row that follows `from` in memory.
+  template <bool kAhead>
   void copy_row(Real* to, const Real* from) const {
     using Wide = NativePack<Real>;
     constexpr Index lanes = Wide::lanes;
     Index i = 0;
     for (; i + lanes <= grid_.nx; i += lanes) {
-      __builtin_prefetch(from + i + grid_.nx, 0, 2);
+      if constexpr (kAhead) __builtin_prefetch(from + i + grid_.nx, 0, 2);
       Wide::load_unaligned(from + i).store_unaligned(to + i);
     }
     for (; i < grid_.nx; ++i) to[i] = from[i];
@@ -239,9 +244,15 @@ struct PackAt {
   const View& rows;
   Index i;
   COSTATE_INLINE S x(int f, int di = 0, int dj = 0) const { return rows.state[f][dj + halo].get(i + di); }
-  COSTATE_INLINE S p(int f, int di = 0, int dj = 0) const { return rows.coefficient[f][dj + halo].get(i + di); }
-  COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const { return rows.cotangent[f][dj + halo].get(i + di); }
-  COSTATE_INLINE S drive(int f, int di = 0, int dj = 0) const { return rows.driven[f][dj + halo].get(i + di); }
+  COSTATE_INLINE S p(int f, int di = 0, int dj = 0) const {
+    return rows.coefficient[f][dj + halo].get(i + di);
+  }
+  COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const {
+    return rows.cotangent[f][dj + halo].get(i + di);
+  }
+  COSTATE_INLINE S drive(int f, int di = 0, int dj = 0) const {
+    return rows.driven[f][dj + halo].get(i + di);
+  }
 };
 
 // The same cells, with a cotangent that is still in registers.

@@ -135,9 +135,9 @@ template <class Real>
 struct ForwardTask {
   int levels = 1;
   In<Real> from = {};
-  Out<Real> to[kMostLevels] = {};         // the state after each step; null: not wanted
-  Real* tape[kMostLevels] = {};      // of each step; null: not wanted
-  In<Real> controls[kMostLevels] = {};    // of each step
+  Out<Real> to[kMostLevels] = {};       // the state after each step; null: not wanted
+  Real* tape[kMostLevels] = {};         // of each step; null: not wanted
+  In<Real> controls[kMostLevels] = {};  // of each step
 };
 
 template <class Kernel, class Real, bool kDual>
@@ -219,8 +219,8 @@ class ForwardSweep {
     if (mode == Mode::taped_step && slab_.owns(j)) {
       to.tape = task.tape[level - 1] + j * set_.grid.width();
       const bool aligned = reinterpret_cast<std::uintptr_t>(to.tape) % sizeof(NativePack<Real>) == 0;
-      (aligned ? row<Mode::taped_step, true> : row<Mode::taped_step, false>)(set_.kernel, set_.wide, view(level, j), to,
-                                                                           set_.grid.width());
+      (aligned ? row<Mode::taped_step, true>
+               : row<Mode::taped_step, false>)(set_.kernel, set_.wide, view(level, j), to, set_.grid.width());
     } else {
       row<mode == Mode::taped_step ? Mode::step : mode, false>(set_.kernel, set_.wide, view(level, j), to,
                                                                set_.grid.width());
@@ -235,8 +235,8 @@ class ForwardSweep {
 
   // Arguments are taken by value, so that the loop keeps its pointers in registers.
   template <Mode mode, bool kStream>
-  static __attribute__((noinline)) void row(const Kernel& kernel_, typename Kernel::template Scale<S> k, View rows,
-                                            Target to, Index width) {
+  static __attribute__((noinline)) void row(const Kernel& kernel_, typename Kernel::template Scale<S> k,
+                                            View rows, Target to, Index width) {
     const Kernel kernel = kernel_;
     for (Index i = 0; i < width; i += NativePack<Real>::lanes) {
       const PackAt<View> at{rows, i};
@@ -262,7 +262,8 @@ class ForwardSweep {
   template <Mode mode>
   void add_sources(In<Real> controls, const L (&state)[Kernel::fields], Index j) const {
     const Index row = set_.grid.wrap(j);
-    for (Index n = set_.sources.row_begin[std::size_t(row)]; n < set_.sources.row_begin[std::size_t(row) + 1]; ++n) {
+    for (Index n = set_.sources.row_begin[std::size_t(row)]; n < set_.sources.row_begin[std::size_t(row) + 1];
+         ++n) {
       const Index i = set_.sources.column[std::size_t(n)];
       const N control = Set::number(controls, set_.sources.control[std::size_t(n)]);
       Vec<N, Kernel::fields> y;

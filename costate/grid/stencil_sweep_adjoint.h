@@ -24,8 +24,8 @@ template <class Real>
 struct ReverseTask {
   int levels = 1;
   In<Real> y_bar = {};
-  Out<Real> x_bar[kMostLevels] = {};       // before the last step, before the one before it, ...; null: not wanted
-  In<Real> state[kMostLevels] = {};        // before each of these steps, or
+  Out<Real> x_bar[kMostLevels] = {};  // before the last step, before the one before it, ...; null: not wanted
+  In<Real> state[kMostLevels] = {};   // before each of these steps, or
   const Real* tape[kMostLevels] = {};  // their tapes
   In<Real> controls[kMostLevels] = {};
   Out<Real> controls_bar[kMostLevels] = {};  // added to; null: not wanted
@@ -44,7 +44,8 @@ class ReverseSweep {
   using Constants = Vec<N, Kernel::constants>;
   static constexpr Index kHalo = Kernel::halo, kLanes = NativePack<Real>::lanes;
   static constexpr bool kGhosts = HasOutside<Kernel>;
-  static_assert(!kGhosts || Kernel::tapes == 0, "a kernel with outside() reads the state: there is no tape beyond a side");
+  static_assert(!kGhosts || Kernel::tapes == 0,
+                "a kernel with outside() reads the state: there is no tape beyond a side");
 
  public:
   ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero)
@@ -108,8 +109,12 @@ class ReverseSweep {
     fetch_coefficients(set_, held_.coefficients, j);
     make_drive(0, j);
     for (int c = 0; wanted != Wanted::none && c < Kernel::coefficients; ++c) {
-      held_.coefficients_bar.clear(c, j);
-      if (slab_.owns(j)) held_.coefficients_bar.fetch(c, j, global(task.coefficients_bar, c, j));
+      if (slab_.owns(j)) {
+        held_.coefficients_bar.fetch(c, j, global(task.coefficients_bar, c, j));
+        held_.coefficients_bar.finish(c, j, set_.nothing);
+      } else {
+        held_.coefficients_bar.clear(c, j);
+      }
     }
   }
   void fetch_state(const ReverseTask<Real>& task, int level, Index j) const {
@@ -128,13 +133,15 @@ class ReverseSweep {
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
     for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
-    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<kFromTape>(level, j), to, row_begin(), row_end());
+    Constants bar =
+        row<wanted, kFromTape>(set_.kernel, set_.wide, view<kFromTape>(level, j), to, row_begin(), row_end());
     if (slab_.owns(j)) {
       if constexpr (HasSources<Kernel>) sources_vjp(task, level, j, bar);
     }
     if constexpr (kGhosts) {
       if (!grid.periodic_y) {
-        for (Index m : {Index(-1) - j, 2 * grid.ny - 1 - j}) {  // rows beyond south and north that mirror row j
+        for (Index m :
+             {Index(-1) - j, 2 * grid.ny - 1 - j}) {  // rows beyond south and north that mirror row j
           if (m >= -kHalo && m < grid.ny + kHalo) add_row_beyond<wanted>(level, m, to, bar);
         }
       }
@@ -181,8 +188,8 @@ class ReverseSweep {
 
   // Arguments are taken by value, so that the loop keeps its pointers in registers.
   template <Wanted wanted, bool kFromTape>
-  static __attribute__((noinline)) Constants row(const Kernel& kernel_, typename Kernel::template Scale<S> k, View rows,
-                                                 Target to, Index begin, Index end) {
+  static __attribute__((noinline)) Constants row(const Kernel& kernel_, typename Kernel::template Scale<S> k,
+                                                 View rows, Target to, Index begin, Index end) {
     const Kernel kernel = kernel_;
     Vec<S, Kernel::constants> sum = Vec<S, Kernel::constants>::zero();
     for (Index i = begin; i < end; i += kLanes) {
@@ -191,7 +198,8 @@ class ReverseSweep {
       if constexpr (kFromTape) {
         for (int t = 0; t < Kernel::tapes; ++t) {
           const Real* from = to.tape + t * to.tape_stride + i;
-          __builtin_prefetch(from + end, 0, 2);  // the next row, which the level behind wants after all others
+          __builtin_prefetch(from + end, 0,
+                             2);  // the next row, which the level behind wants after all others
           tape[t] = NativePack<Real>::load_unaligned(from);
         }
       } else {

@@ -32,22 +32,26 @@ class StencilSystem final : public System<Real> {
   using Out = stencil::Out<Real>;
   using Wanted = stencil::Wanted;
   using Mode = stencil::Mode;
-  static constexpr int kFields = Kernel::fields, kCoefficients = Kernel::coefficients, kConstants = Kernel::constants;
+  static constexpr int kFields = Kernel::fields, kCoefficients = Kernel::coefficients,
+                       kConstants = Kernel::constants;
   static constexpr Index kCacheBytes = 1 << 20;    // that the rows of one slab may take
   static constexpr Index kSmallestSlab = 1 << 14;  // cells that are worth a thread
 
  public:
   // Source cells are numbered j * nx + i.
-  StencilSystem(Signature signature, Kernel kernel, Index nx, Index ny, const std::vector<Index>& sources = {})
+  StencilSystem(Signature signature, Kernel kernel, Index nx, Index ny,
+                const std::vector<Index>& sources = {})
       : signature_(std::move(signature)),
         kernel_(kernel),
         grid_{nx, ny, stencil::periodic(kernel, 0), stencil::periodic(kernel, 1)} {
     if (nx < 2 * Kernel::halo || ny < 2 * Kernel::halo) {
-      throw Error({"a grid of " + std::to_string(nx) + " x " + std::to_string(ny) + " cells is too small", {},
+      throw Error({"a grid of " + std::to_string(nx) + " x " + std::to_string(ny) + " cells is too small",
+                   {},
                    "each side needs at least " + std::to_string(2 * Kernel::halo) + " cells"});
     }
     sort_sources(sources);
-    while (levels_ > 1 && levels_ * Reverse<false>::numbers(grid_, 1) / 2 * Index(sizeof(Real)) > kCacheBytes) --levels_;
+    while (levels_ > 1 && levels_ * Reverse<false>::numbers(grid_, 1) / 2 * Index(sizeof(Real)) > kCacheBytes)
+      --levels_;
   }
 
   const Signature& signature() const override { return signature_; }
@@ -56,7 +60,7 @@ class StencilSystem final : public System<Real> {
             .vjp = true,
             .second_order = true,
             .reversible = stencil::Reversible<Kernel>,
-            .energy = stencil::HasEnergy<Kernel>};
+            .energy = stencil::conserves_energy(kernel_)};
   }
 
   std::unique_ptr<Workspace> make_workspace() const override {
@@ -65,8 +69,9 @@ class StencilSystem final : public System<Real> {
     const Index fair = threads == 1 ? grid_.ny : (grid_.ny + 2 * threads - 1) / (2 * threads);
     work->slab_rows = std::max({fair, Index(8 * levels_ * Kernel::halo), kSmallestSlab / grid_.nx});
     work->slabs = (grid_.ny + work->slab_rows - 1) / work->slab_rows;
-    work->numbers = std::max({Forward<false>::numbers(grid_, levels_), Reverse<false>::numbers(grid_, levels_),
-                              Forward<true>::numbers(grid_, 1), Reverse<true>::numbers(grid_, 1)});
+    work->numbers =
+        std::max({Forward<false>::numbers(grid_, levels_), Reverse<false>::numbers(grid_, levels_),
+                  Forward<true>::numbers(grid_, 1), Reverse<true>::numbers(grid_, 1)});
     work->kept = std::max(stencil::Slab<Real>::saved_numbers(grid_, levels_, Kernel::halo, kFields, false),
                           stencil::Slab<Real>::saved_numbers(grid_, 1, Kernel::halo, kFields, true));
     work->rows.reserve(work->slabs * (work->numbers + work->kept) + grid_.stride());
@@ -84,7 +89,8 @@ class StencilSystem final : public System<Real> {
   // --- single steps -----------------------------------------------------------------------------------------------
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const override {
-    stencil::ForwardTask<Real> task{.levels = 1, .from = {in.x}, .to = {{y}}, .tape = {tape}, .controls = {{in.u}}};
+    stencil::ForwardTask<Real> task{
+        .levels = 1, .from = {in.x}, .to = {{y}}, .tape = {tape}, .controls = {{in.u}}};
     forward<false>(tape && Kernel::tapes > 0 ? Mode::taped_step : Mode::step, {in.p}, task, work);
   }
   void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
@@ -155,8 +161,8 @@ class StencilSystem final : public System<Real> {
     }
   }
 
-  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda, Real* u_bar,
-               Real* p_bar, const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
+               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override {
     const Passes passes(run.count, lambda, levels_);
     for (Index done = 0, slot = lambda.start; done < run.count;) {
       stencil::ReverseTask<Real> task{
@@ -197,7 +203,9 @@ class StencilSystem final : public System<Real> {
     Index count, slots;
     int most;
     Passes(Index count_, const Ring<Real>& ring, int levels)
-        : count(count_), slots(ring.slots), most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {}
+        : count(count_),
+          slots(ring.slots),
+          most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {}
     int levels(Index done) const { return int(std::min<Index>(most, count - done)); }
     bool in_place(Index done) const { return slots == 2 && !(done == 0 && count % 2 == 1); }
     Index next(Index done, Index slot) const {
@@ -227,14 +235,15 @@ class StencilSystem final : public System<Real> {
     sources_.row_begin.assign(std::size_t(grid_.ny) + 1, 0);
     for (Index cell : cells) {
       if (cell < 0 || cell >= grid_.cells()) {
-        throw Error({"source cell " + std::to_string(cell) + " lies outside the grid of " + std::to_string(grid_.cells()) +
-                         " cells",
+        throw Error({"source cell " + std::to_string(cell) + " lies outside the grid of " +
+                         std::to_string(grid_.cells()) + " cells",
                      {},
                      "cells are numbered j * nx + i from 0"});
       }
       ++sources_.row_begin[std::size_t(cell / grid_.nx) + 1];
     }
-    for (std::size_t j = 0; j < std::size_t(grid_.ny); ++j) sources_.row_begin[j + 1] += sources_.row_begin[j];
+    for (std::size_t j = 0; j < std::size_t(grid_.ny); ++j)
+      sources_.row_begin[j + 1] += sources_.row_begin[j];
     std::vector<Index> next = sources_.row_begin;
     sources_.column.resize(cells.size());
     sources_.control.resize(cells.size());
@@ -251,12 +260,14 @@ class StencilSystem final : public System<Real> {
     const bool saved = scratch.slabs > 1 || grid_.periodic_y;
     const auto slab = [&](Index s) {
       const Index begin = s * scratch.slab_rows;
-      return stencil::Slab<Real>{begin, std::min(begin + scratch.slab_rows, grid_.ny), levels, Kernel::halo, &grid_, saved};
+      return stencil::Slab<Real>{
+          begin, std::min(begin + scratch.slab_rows, grid_.ny), levels, Kernel::halo, &grid_, saved};
     };
     Real* const first = scratch.rows.data() + grid_.stride();
     const auto rows = [&](Index s) { return first + s * (scratch.numbers + scratch.kept); };
     if (saved) {
-      parallel_for(scratch.slabs, 1, [&](Index s, Index) { slab(s).save(from, kFields, rows(s) + scratch.numbers); });
+      parallel_for(scratch.slabs, 1,
+                   [&](Index s, Index) { slab(s).save(from, kFields, rows(s) + scratch.numbers); });
     }
     parallel_for(scratch.slabs, 1, [&](Index s, Index) {
       f(slab(s), stencil::Arena<Real>{rows(s)}, rows(s) + scratch.numbers);
@@ -286,7 +297,8 @@ class StencilSystem final : public System<Real> {
     each_slab(task.levels, task.y_bar, scratch, [&](const auto& slab, auto arena, Real* kept) {
       const Reverse<kDual> sweep(setting, slab, arena, scratch.rows.data());
       if constexpr (!kDual && Kernel::tapes > 0) {
-        if (!task.state[0].value && wanted == Wanted::none) return sweep.template run<Wanted::none, true>(task, kept);
+        if (!task.state[0].value && wanted == Wanted::none)
+          return sweep.template run<Wanted::none, true>(task, kept);
         if (!task.state[0].value) return sweep.template run<Wanted::coefficients, true>(task, kept);
       }
       if (wanted == Wanted::none) return sweep.template run<Wanted::none, false>(task, kept);
@@ -320,7 +332,8 @@ class StencilSystem final : public System<Real> {
       sweep.each_row(task, [&](Index j, const auto& rows) {
         double sum = 0;
         for (Index i = 0; i < grid_.nx; i += grid_.lanes) {
-          const auto pack = kernel_.energy(setting.wide, stencil::PackAt<std::remove_cvref_t<decltype(rows)>>{rows, i});
+          const auto pack =
+              kernel_.energy(setting.wide, stencil::PackAt<std::remove_cvref_t<decltype(rows)>>{rows, i});
           for (Index l = 0; l < std::min(grid_.lanes, grid_.nx - i); ++l) sum += pack[int(l)];
         }
         scratch.sums[std::size_t(j)] = sum;

@@ -10,15 +10,17 @@ namespace {
 
 void check(const WaveOptions& o) {
   if (o.nx < 2 || o.ny < 2) {
-    throw Error("a wave needs at least 2 x 2 cells, not " + std::to_string(o.nx) + " x " + std::to_string(o.ny));
+    throw Error("a wave needs at least 2 x 2 cells, not " + std::to_string(o.nx) + " x " +
+                std::to_string(o.ny));
   }
   if (!(o.dx > 0) || !(o.dt > 0)) throw Error("a wave needs dx > 0 and dt > 0");
   if (!(o.speed >= 0) || !std::isfinite(o.damping))
     throw Error("a wave needs a speed that is not negative and a finite damping");
   if (o.speed * o.dt / o.dx > std::sqrt(0.5)) {
-    throw Error({"speed dt / dx = " + std::to_string(o.speed * o.dt / o.dx) + " exceeds the stability limit 0.707",
-                 {},
-                 "reduce dt below " + std::to_string(std::sqrt(0.5) * o.dx / o.speed)});
+    throw Error(
+        {"speed dt / dx = " + std::to_string(o.speed * o.dt / o.dx) + " exceeds the stability limit 0.707",
+         {},
+         "reduce dt below " + std::to_string(std::sqrt(0.5) * o.dx / o.speed)});
   }
 }
 

@@ -8,8 +8,8 @@ namespace costate::grid {
 
 struct WaveKernel {
   static constexpr int fields = 2, coefficients = 1, constants = 3, tapes = 1, drives = 1, halo = 1;
-  enum { kU, kV };               // planes of state; the coefficient is the speed c
-  enum { kDamping, kDx, kDt };   // constants
+  enum { kU, kV };              // planes of state; the coefficient is the speed c
+  enum { kDamping, kDx, kDt };  // constants
 
   template <class S>
   struct Scale {
