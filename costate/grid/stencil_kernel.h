@@ -28,7 +28,7 @@
 // The transpose gathers: x_bar(c) = sum_d (dy(c - d) / dx(c))' y_bar(c - d). What several neighbours would compute again is a
 // `drive`: a function of y_bar and p of one cell, linear in y_bar. The tape is what the transpose reads of the state of its own
 // cell. It lets a rollout keep `tapes` numbers per cell instead of `fields`; with a constant's cotangent wanted, states are kept.
-// A term of step_vjp that reads the tape, and every term of a constant's cotangent, has the factor y_bar of its own cell.
+// A term of step_vjp that reads the tape has the factor y_bar of its own cell.
 //
 // Optional parts:
 //

@@ -172,9 +172,9 @@ class ForwardSweep {
 
   // f(j, what row j sees) for each row of the slab.
   template <class F>
-  void each_row(const ForwardTask<Real>& task, const F& f) const {
+  void each_row(const ForwardTask<Real>& task, Real* kept, const F& f) const {
     for (Index front = slab_.first(0); front < slab_.end + kHalo; ++front) {
-      if (front < slab_.last(0)) fetch(task, front, nullptr);
+      if (front < slab_.last(0)) fetch(task, front, kept);
       const Index j = front - kHalo;
       if (slab_.owns(j)) f(j, view(1, j));
     }
@@ -242,7 +242,7 @@ class ForwardSweep {
       const PackAt<View> at{rows, i};
       Vec<S, Kernel::fields> y;
       if constexpr (mode == Mode::step_back) {
-        if constexpr (Reversible<Kernel>) y = kernel.step_back(k, at);
+        y = kernel.step_back(k, at);
       } else {
         const Vec<S, Kernel::tapes> tape = kernel.tape(k, at);
         y = kernel.step(k, at, tape);
@@ -270,7 +270,7 @@ class ForwardSweep {
       for (int f = 0; f < Kernel::fields; ++f) y[f] = state[f].one(i);
       if constexpr (mode != Mode::step_back)
         set_.kernel.source(set_.narrow, control, y);
-      else if constexpr (Reversible<Kernel>)
+      else
         set_.kernel.source_back(set_.narrow, control, y);
       for (int f = 0; f < Kernel::fields; ++f) state[f].set(i, y[f]);
     }

@@ -133,8 +133,8 @@ class ReverseSweep {
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
     for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
-    Constants bar =
-        row<wanted, kFromTape>(set_.kernel, set_.wide, view<kFromTape>(level, j), to, row_begin(), row_end());
+    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<kFromTape>(level, j), to, row_begin(),
+                                           row_end(), set_.grid.nx);
     if (slab_.owns(j)) {
       if constexpr (HasSources<Kernel>) sources_vjp(task, level, j, bar);
     }
@@ -189,9 +189,10 @@ class ReverseSweep {
   // Arguments are taken by value, so that the loop keeps its pointers in registers.
   template <Wanted wanted, bool kFromTape>
   static __attribute__((noinline)) Constants row(const Kernel& kernel_, typename Kernel::template Scale<S> k,
-                                                 View rows, Target to, Index begin, Index end) {
+                                                 View rows, Target to, Index begin, Index end, Index nx) {
     const Kernel kernel = kernel_;
     Vec<S, Kernel::constants> sum = Vec<S, Kernel::constants>::zero();
+    Constants total = Constants::zero();  // of the last pack, which may be cut
     for (Index i = begin; i < end; i += kLanes) {
       const PackAt<View> at{rows, i};
       Vec<S, Kernel::tapes> tape;
@@ -211,29 +212,30 @@ class ReverseSweep {
         for (int c = 0; c < Kernel::coefficients; ++c)
           to.coefficients[c].put(i, to.coefficients[c].get(i) + bar.coefficients[c]);
       }
-      if constexpr (wanted == Wanted::all) sum += bar.constants;
+      if constexpr (wanted == Wanted::all) {
+        if (i >= 0 && i + kLanes <= nx)
+          sum += bar.constants;
+        else if (i >= 0 && i < nx)
+          add_lanes(bar.constants, nx - i, total);
+      }
       if constexpr (!kGhosts && Kernel::drives > 0) {
         const auto drive = kernel.drive(k, DriveAt<View, Kernel::fields>{at, bar.x});
         for (int d = 0; d < Kernel::drives; ++d) to.drive[d].put(i, drive[d]);
       }
     }
-    Constants total = Constants::zero();
-    if constexpr (wanted == Wanted::all) {
-      for (int c = 0; c < Kernel::constants; ++c) total[c] = sum_of_lanes(sum[c]);
-    }
+    if constexpr (wanted == Wanted::all) add_lanes(sum, kLanes, total);
     return total;
   }
-  static N sum_of_lanes(const S& s) {
-    if constexpr (kDual) {
-      return N(lanes_sum(s.v), lanes_sum(s.d[0]));
-    } else {
-      return lanes_sum(s);
+  // Adds the first `lanes` lanes.
+  static void add_lanes(const Vec<S, Kernel::constants>& sum, Index lanes, Constants& total) {
+    for (int c = 0; c < Kernel::constants; ++c) {
+      for (int l = 0; l < int(lanes); ++l) {
+        if constexpr (kDual)
+          total[c] += N(sum[c].v[l], sum[c].d[0][l]);
+        else
+          total[c] += sum[c][l];
+      }
     }
-  }
-  static Real lanes_sum(const NativePack<Real>& pack) {
-    Real sum = 0;
-    for (int l = 0; l < int(kLanes); ++l) sum += pack[l];
-    return sum;
   }
 
   void make_drive(int level, Index j) const {
@@ -274,7 +276,8 @@ class ReverseSweep {
       held_.coefficients_beyond.clear(c, 0);
       ghost.coefficients[c] = held_.coefficients_beyond.own(c, 0);
     }
-    row<wanted, false>(set_.kernel, set_.wide, view<false>(level, m), ghost, row_begin(), row_end());
+    row<wanted, false>(set_.kernel, set_.wide, view<false>(level, m), ghost, row_begin(), row_end(),
+                       set_.grid.nx);
     const Side side = m < 0 ? kSouth : kNorth;
     const Index ends = set_.grid.periodic_x ? 0 : kHalo;
     for (int f = 0; f < Kernel::fields; ++f) {

@@ -281,8 +281,10 @@ class StencilSystem final : public System<Real> {
     each_slab(task.levels, task.from, scratch, [&](const auto& slab, auto arena, Real* kept) {
       const Forward<kDual> sweep(setting, slab, arena, scratch.rows.data());
       if (mode == Mode::step) return sweep.template run<Mode::step>(task, kept);
-      if constexpr (!kDual) {
+      if constexpr (!kDual && stencil::Reversible<Kernel>) {
         if (mode == Mode::step_back) return sweep.template run<Mode::step_back>(task, kept);
+      }
+      if constexpr (!kDual && Kernel::tapes > 0) {
         sweep.template run<Mode::taped_step>(task, kept);
         stream_fence();
       }
@@ -327,9 +329,9 @@ class StencilSystem final : public System<Real> {
   Real energy_sum(const Inputs<Real>& in, Scratch& scratch) const {
     const Setting<false> setting(kernel_, sources_, grid_, {in.p});
     const stencil::ForwardTask<Real> task{.levels = 1, .from = {in.x}};
-    each_slab(1, task.from, scratch, [&](const auto& slab, auto arena, Real*) {
+    each_slab(1, task.from, scratch, [&](const auto& slab, auto arena, Real* kept) {
       const Forward<false> sweep(setting, slab, arena, scratch.rows.data());
-      sweep.each_row(task, [&](Index j, const auto& rows) {
+      sweep.each_row(task, kept, [&](Index j, const auto& rows) {
         double sum = 0;
         for (Index i = 0; i < grid_.nx; i += grid_.lanes) {
           const auto pack =
