@@ -30,8 +30,7 @@ class Jacobian {
         x_(n_ * lanes_),
         u_(nu_ * lanes_),
         p_(np_ * lanes_),
-        y_(n_ * lanes_),
-        tape_(system.tape_size() * lanes_) {
+        y_(n_ * lanes_) {
     const auto spread = [&](std::span<const Real> from, AlignedBuffer<Real>& to, std::int64_t offset,
                             std::int64_t size) {
       for (std::int64_t i = 0; i < size; ++i)
@@ -43,7 +42,8 @@ class Jacobian {
     for (std::size_t f = 0; f < fields.size(); ++f)
       spread(at.parameters.values(f), p_, fields[f].offset, fields[f].size);
     active_.parameters.assign(fields.size(), true);
-    system.step({}, in(), y_.data(), system.tape_size() > 0 ? tape_.data() : nullptr, *work_);
+    tape_.reserve(system.tape(active_, {}).size * lanes_);
+    system.step({}, in(), y_.data(), tape(), *work_);
   }
 
   std::int64_t rows() const { return n_; }
@@ -58,14 +58,13 @@ class Jacobian {
   using Lines = std::map<std::int64_t, std::vector<Real>>;
   Lines by_transpose(const std::set<std::int64_t>& wanted) {
     AlignedBuffer<Real> y_bar(n_ * lanes_), x_bar(n_ * lanes_), u_bar(nu_ * lanes_), p_bar(np_ * lanes_);
-    const bool taped = system_.tape_size() > 0 && system_.tape_use(active_) == TapeUse::beside_state;
     Lines lines;
     in_groups(wanted, [&](const std::vector<std::int64_t>& group) {
       std::fill_n(y_bar.data(), n_ * lanes_, Real(0));
       std::fill_n(u_bar.data(), nu_ * lanes_, Real(0));
       std::fill_n(p_bar.data(), np_ * lanes_, Real(0));
       for (std::size_t l = 0; l < group.size(); ++l) y_bar.data()[group[l] * lanes_ + std::int64_t(l)] = 1;
-      system_.step_vjp({}, in(), taped ? tape_.data() : nullptr, y_bar.data(),
+      system_.step_vjp({}, in(), tape(), y_bar.data(),
                        {x_bar.data(), nu_ > 0 ? u_bar.data() : nullptr, p_bar.data()}, active_, *work_);
       for (std::size_t l = 0; l < group.size(); ++l) {
         std::vector<Real>& line = lines[group[l]];
@@ -95,6 +94,7 @@ class Jacobian {
   }
 
  private:
+  Real* tape() { return tape_.capacity() > 0 ? tape_.data() : nullptr; }
   Inputs<Real> in() const { return {x_.data(), nu_ > 0 ? u_.data() : nullptr, p_.data()}; }
   template <class F>
   void in_groups(const std::set<std::int64_t>& wanted, const F& f) const {
