@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
+#include "costate/core/text.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/contact/penalty_strain.h"
 #include "costate/rigid/step/split_step.h"
@@ -277,20 +277,15 @@ class RigidSystem final : public System<Real> {
       scratch.findings.add({topic, strain.most,
                             "contact of geoms \"" + geom_names_[static_cast<std::size_t>(geoms.first)] +
                                 "\" and \"" + geom_names_[static_cast<std::size_t>(geoms.second)] +
-                                "\" is too stiff for dt = " + brief(strain.dt) + ": " + law + " is " +
-                                brief(strain.most) + ", and gradients explode above " + brief(gate) +
-                                "; take dt <= " + brief(fine_dt) + ", or a " + remedy + " " +
-                                brief(strain.most) + " times as " + change});
+                                "\" is too stiff for dt = " + number(strain.dt, 3) + ": " + law + " is " +
+                                number(strain.most, 3) + ", and gradients explode above " + number(gate, 3) +
+                                "; take dt <= " + number(fine_dt, 3) + ", or a " + remedy + " " +
+                                number(strain.most, 3) + " times as " + change});
     };
     add("penalty stiffness", strains.stiffness, kMostStiffness, 2, "stiffness dt^2 / m", "contact/stiffness",
         "small");
     add("penalty friction", strains.friction, kMostFriction, 1, "mu f dt / (m slip_speed)",
         "contact/slip_speed", "large");
-  }
-  static std::string brief(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
   }
 
   std::size_t whole_dt() const { return static_cast<std::size_t>(stepper_.tree.p.whole_dt); }

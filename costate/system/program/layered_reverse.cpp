@@ -117,7 +117,7 @@ void LayeredSystem<Real>::step_vjp(const StepContext& at, const Inputs<Real>& in
                                    Workspace& work) const {
   Scratch& s = Scratch::of(work);
   hold(in.p, s);
-  const Variant& v = variant(full_.controls() > 0 && bar.u != nullptr, bar.p != nullptr, active, s);
+  const Variant& v = variant({full_.controls() > 0 && bar.u != nullptr, bar.p != nullptr, &active}, s);
   s.filled = 0;
   pull_back(at, in, nullptr, y_bar, bar, v, s);
   flush(bar.p, v, s);
@@ -131,7 +131,7 @@ void LayeredSystem<Real>::reverse(const Run<Real>& run, const Real* states, cons
   Scratch& s = Scratch::of(work);
   s.held = nullptr;
   hold(run.p, s);
-  const Variant& v = variant(full_.controls() > 0 && u_bar != nullptr, p_bar != nullptr, active, s);
+  const Variant& v = variant({full_.controls() > 0 && u_bar != nullptr, p_bar != nullptr, &active}, s);
   const std::int64_t size = this->state_size();
   std::int64_t slot = lambda.start;
   s.filled = 0;
