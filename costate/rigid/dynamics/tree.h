@@ -109,7 +109,6 @@ struct Tree {
   bool fluid = false;               // bodies move in a fluid
   bool joint_force_limits = false;  // some joint limits what its actuators do
   ParameterMap p;
-  bool body_wrenches() const { return body_actuators || gravcomp || fluid; }
 };
 
 // Whether some active parameter is a frame or an inertia.

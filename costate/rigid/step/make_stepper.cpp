@@ -2,7 +2,7 @@
 #include "costate/core/error.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/rigid/step/step.h"
+#include "costate/rigid/step/integrators.h"
 
 namespace costate::rigid {
 namespace {
@@ -40,21 +40,6 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
-// Free joints of bodies behind which nothing moves or weighs.
-std::vector<int> lone_free_joints(const Model& model) {
-  std::vector<int> lone;
-  for (std::size_t j = 0; j < model.joints.size(); ++j) {
-    const Joint& joint = model.joints[j];
-    bool alone = joint.type == JointType::free;
-    for (std::size_t b = 0; alone && b < model.bodies.size(); ++b) {
-      const Body& other = model.bodies[b];
-      if (int(b) != joint.body && other.root == joint.body) alone = other.mass == 0 && other.joints == 0;
-    }
-    if (alone) lone.push_back(int(j));
-  }
-  return lone;
-}
-
 }  // namespace
 
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
@@ -80,39 +65,10 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   for (TouchingPair& pair : s.constraints.pairs)
     pair.splittable &=
         corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
-  if (s.hard() && s.integrator == Integrator::rk4)
-    throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
-                 {},
-                 "use Euler or implicitfast"});
-  switch (s.integrator) {
-    case Integrator::euler:
-      s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
-      break;
-    case Integrator::rk4:
-      s.implicit = Implicit::none;
-      break;
-    case Integrator::implicitfast:
-      s.implicit = Implicit::damping_and_actuators;
-      if (!s.hard()) s.tree.spinning = lone_free_joints(model);
-      if (has_fluid(model))
-        throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
-      if (s.hard() && s.tree.spatial_tendons)
-        throw Error({"implicitfast does not support spatial tendons together with hard contact",
-                     {},
-                     "use Euler, or another contact model"});
-      for (const TreeActuator& a : s.tree.actuators) {
-        const bool supported =
-            a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;
-        if (!supported && (a.affine_gain || a.affine_bias)) {
-          throw Error(
-              "implicitfast supports velocity-dependent actuators on slide and hinge joints and tendons "
-              "only");
-        }
-      }
-      break;
-    case Integrator::implicit:
-      throw Error({"the integrator `implicit` is not supported", {}, "use implicitfast, Euler or RK4"});
-  }
+  with_integrator(s.integrator, [&](auto method) {
+    s.evaluations = method.kEvaluations;
+    method.set_up(model, s);
+  });
   return s;
 }
 

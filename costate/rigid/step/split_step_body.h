@@ -139,7 +139,7 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
   using T = value_t<S>;
   const Constraints& cons = stepper.constraints;
   const Tree& tree = stepper.tree;
-  if (!soft_contacts(cons) || stepper.evaluations() == 1) return mask_t<S>(false);
+  if (!soft_contacts(cons) || stepper.evaluations == 1) return mask_t<S>(false);
   const mask_t<S> ends = found & (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
   mask_t<S> pushes(false);
   for (const TouchingPair& pair : cons.pairs) {
