@@ -12,6 +12,29 @@ namespace costate::rigid {
 
 enum class ContactModel { convex, event, penalty, hard };
 
+// What each is made of, by its name in files. Whoever asks about a model asks for one of these parts.
+struct ContactParts {
+  ContactModel model;
+  const char* name;
+  bool rows = false;  // points at rest are rows of the convex problem (contact_rows.h)
+  bool impacts =
+      false;  // bodies exchange an impulse at the moment they meet, and steps are cut there (impact.h)
+  bool springs = false;      // forces like any other (contact_penalty.h)
+  bool impulses = false;     // of all points together, once a step (hard_contact.h)
+  bool restitution = false;  // geoms have one
+};
+inline constexpr ContactParts kContactModels[] = {
+    {.model = ContactModel::convex, .name = "convex", .rows = true},
+    {.model = ContactModel::event, .name = "event", .rows = true, .impacts = true, .restitution = true},
+    {.model = ContactModel::penalty, .name = "penalty", .springs = true},
+    {.model = ContactModel::hard, .name = "hard", .impulses = true, .restitution = true},
+};
+constexpr const ContactParts& parts_of(ContactModel model) {
+  for (const ContactParts& parts : kContactModels)
+    if (parts.model == model) return parts;
+  return kContactModels[0];
+}
+
 // Of `event` and `hard`. restitution is where each "geom/<name>/restitution" starts: of two geoms the larger one counts, as with friction.
 struct ImpactOptions {
   double restitution = 0;    // of the normal velocity

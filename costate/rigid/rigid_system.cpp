@@ -261,7 +261,7 @@ class RigidSystem final : public System<Real> {
                                 " on there are steps in which no impulses obey the laws of hard contact "
                                 "(bodies overlap and cannot part): they violate them as little as they can"});
     }
-    if (cons.contact != ContactModel::penalty || cons.pairs.empty()) return;
+    if (!parts_of(cons.contact).springs || cons.pairs.empty()) return;
     const PenaltyStrains strains =
         penalty_strains(stepper_.tree, cons, w.p.data(),
                         w.p[w.split ? whole_dt() : static_cast<std::size_t>(stepper_.tree.p.dt)], w.c);

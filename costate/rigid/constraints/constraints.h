@@ -91,7 +91,7 @@ struct Constraints {
 
 // Contacts are rows of the convex problem.
 inline bool soft_contacts(const Constraints& cons) {
-  return (cons.contact == ContactModel::convex || cons.contact == ContactModel::event) && !cons.pairs.empty();
+  return parts_of(cons.contact).rows && !cons.pairs.empty();
 }
 
 Constraints make_constraints(const Model& model, const Tree& tree);

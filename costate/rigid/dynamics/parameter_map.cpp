@@ -223,7 +223,7 @@ void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
 
 void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptions& law, Writer& w,
                      ParameterMap& map) {
-  if (law.contact == ContactModel::event || law.contact == ContactModel::hard) {
+  if (parts_of(law.contact).restitution) {
     for (std::size_t i = 0; i < m.geoms.size(); ++i) {
       if (!wanted.geom_mixed[i]) continue;
       w.element("geom", m.geoms[i].name, i);
@@ -235,7 +235,7 @@ void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptio
       map.pairs[i].restitution = w.add("restitution", law.impact.restitution);
     }
   }
-  if (law.contact == ContactModel::penalty) {
+  if (parts_of(law.contact).springs) {
     w.whole_model();
     map.penalty = {w.add("contact/stiffness", law.penalty.stiffness, "N/m"),
                    w.add("contact/damping", law.penalty.damping, "s/m"),

@@ -56,9 +56,7 @@ void smooth_forces_vjp(const ForceInput<S>& in, const ForceBar<S>& bar, const S*
 }
 
 // Contacts are forces like any other.
-inline bool springy(const Constraints& cons) {
-  return cons.contact == ContactModel::penalty && !cons.pairs.empty();
-}
+inline bool springy(const Constraints& cons) { return parts_of(cons.contact).springs && !cons.pairs.empty(); }
 
 // d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem in c.a. Needs
 // smooth_forces.
@@ -215,7 +213,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   if (constrained) constraint_vjp<S>(tree, cons, p, x.q, x.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   if (springy(cons)) penalty_vjp<S>(tree, cons, p, x.q, x.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
   smooth_forces_vjp<S>(in, {lambda, act_dot_bar, d.slope_bar.data(), wanted, bar}, a, external, d);
-  if (constrained && (implicit != Implicit::none || cons.contact == ContactModel::hard))
+  if (constrained && (implicit != Implicit::none || parts_of(cons.contact).impulses))
     implicit_mass_vjp(tree, p, x.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
 }
 

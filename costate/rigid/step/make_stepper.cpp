@@ -57,11 +57,11 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
   s.constraints.hard = options.hard;
-  const bool cut = options.onset != Onset::none || options.contact == ContactModel::event;
+  const bool cut = options.onset != Onset::none || parts_of(options.contact).impacts;
   s.split = cut && !s.hard() && s.constraints.points > 0;
   // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are cut where that is asked for. With
   // `event` never: impacts of a box that falls flat are one, which a sequence of corners is not.
-  const bool corners = options.onset == Onset::split && options.contact != ContactModel::event;
+  const bool corners = options.onset == Onset::split && !parts_of(options.contact).impacts;
   for (TouchingPair& pair : s.constraints.pairs)
     pair.splittable &=
         corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
