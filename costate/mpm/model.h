@@ -20,15 +20,17 @@ using Vector = std::array<double, 3>;
 enum class Kernel { quadratic, cubic };  // B-splines
 
 // The kinds of material: one line each, and one file laws/<kind>.cpp (law.h). Equations: docs/materials.md.
-#define COSTATE_MPM_LAWS(kind)                                                              \
-  kind(liquid)              /* weakly compressible, viscous, carries (almost) no tension */ \
-      kind(fixed_corotated) /* elastic; mild under compression */                           \
-      kind(neo_hookean)     /* elastic; resists inversion */                                \
-      kind(stvk_hencky)     /* elastic in logarithmic strain */                             \
-      kind(von_mises)       /* stvk_hencky that flows beyond a yield stress: metal, clay */ \
-      kind(drucker_prager)  /* stvk_hencky with internal friction and no cohesion: sand */  \
-      kind(snow)            /* fixed_corotated that breaks and hardens */                   \
-      kind(muscle)          /* fixed_corotated with a fibre driven by the control "actuation" */
+// clang-format off
+#define COSTATE_MPM_LAWS(kind)                                                                \
+  kind(liquid)          /* weakly compressible, viscous, carries (almost) no tension */       \
+  kind(fixed_corotated) /* elastic; mild under compression */                                 \
+  kind(neo_hookean)     /* elastic; resists inversion */                                      \
+  kind(stvk_hencky)     /* elastic in logarithmic strain */                                   \
+  kind(von_mises)       /* stvk_hencky that flows beyond a yield stress: metal, clay */       \
+  kind(drucker_prager)  /* stvk_hencky with internal friction and no cohesion: sand */        \
+  kind(snow)            /* fixed_corotated that breaks and hardens */                         \
+  kind(muscle)          /* fixed_corotated with a fibre driven by the control "actuation" */
+// clang-format on
 
 #define COSTATE_ENUMERATOR(kind) kind,
 enum class MaterialKind { COSTATE_MPM_LAWS(COSTATE_ENUMERATOR) };

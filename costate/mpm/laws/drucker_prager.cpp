@@ -83,10 +83,10 @@ constexpr Number kNumbers[] = {kDensity,
 
 }  // namespace
 
-constinit const Law drucker_prager_law = {.name = "drucker_prager",
-                                          .numbers = listed(kNumbers),
-                                          .wave_speed = pressure_wave_speed,
-                                          .responses = &kResponses<HenckyLaw<DruckerPrager>>,
-                                          .plastic = 0.0};
+constinit const Law Law::drucker_prager = {.name = "drucker_prager",
+                                           .numbers = listed(kNumbers),
+                                           .wave_speed = pressure_wave_speed,
+                                           .responses = &kResponses<HenckyLaw<DruckerPrager>>,
+                                           .plastic = 0.0};
 
 }  // namespace costate::mpm

@@ -30,7 +30,7 @@ constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
 
-constinit const Law fixed_corotated_law = {
+constinit const Law Law::fixed_corotated = {
     .name = "fixed_corotated",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

@@ -40,11 +40,12 @@ struct Law {
   bool contracts = false;              // along Material::fibre, driven by the control "actuation"
 
   const Number* find(const std::string& number) const;
-};
 
-#define COSTATE_DECLARE(kind) extern const Law kind##_law;  // in laws/<kind>.cpp
-COSTATE_MPM_LAWS(COSTATE_DECLARE)
+  // Law::liquid in laws/liquid.cpp, and so on: a law that is not in the list does not compile.
+#define COSTATE_DECLARE(kind) static const Law kind;
+  COSTATE_MPM_LAWS(COSTATE_DECLARE)
 #undef COSTATE_DECLARE
+};
 
 // All of them, in the order of MaterialKind.
 std::span<const Law* const> laws();

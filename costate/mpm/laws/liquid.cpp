@@ -83,7 +83,7 @@ constexpr Number kNumbers[] = {kDensity,
 
 }  // namespace
 
-constinit const Law liquid_law = {
+constinit const Law Law::liquid = {
     .name = "liquid",
     .numbers = listed(kNumbers),
     .wave_speed = sound_speed,

@@ -47,10 +47,10 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law muscle_law = {.name = "muscle",
-                                  .numbers = listed(kNumbers),
-                                  .wave_speed = pressure_wave_speed,
-                                  .responses = &kResponses<Muscle>,
-                                  .contracts = true};
+constinit const Law Law::muscle = {.name = "muscle",
+                                   .numbers = listed(kNumbers),
+                                   .wave_speed = pressure_wave_speed,
+                                   .responses = &kResponses<Muscle>,
+                                   .contracts = true};
 
 }  // namespace costate::mpm

@@ -99,10 +99,10 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law snow_law = {.name = "snow",
-                                .numbers = listed(kNumbers),
-                                .wave_speed = pressure_wave_speed,
-                                .responses = &kResponses<HenckyLaw<Snow>>,
-                                .plastic = 1.0};
+constinit const Law Law::snow = {.name = "snow",
+                                 .numbers = listed(kNumbers),
+                                 .wave_speed = pressure_wave_speed,
+                                 .responses = &kResponses<HenckyLaw<Snow>>,
+                                 .plastic = 1.0};
 
 }  // namespace costate::mpm

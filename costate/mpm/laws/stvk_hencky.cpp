@@ -29,7 +29,7 @@ constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
 
-constinit const Law stvk_hencky_law = {
+constinit const Law Law::stvk_hencky = {
     .name = "stvk_hencky",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

@@ -48,7 +48,7 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law von_mises_law = {
+constinit const Law Law::von_mises = {
     .name = "von_mises",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,
