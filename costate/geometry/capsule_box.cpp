@@ -42,7 +42,8 @@ struct Way {
   }
 };
 
-// Place on an edge and on the capsule; `end_of_edge`: -1, 0, 1, as first found (an end that the second clamping frees again still counts).
+// Place on an edge and on the capsule; `end_of_edge`: -1, 0, 1, as first found (an end that the second
+// clamping frees again still counts).
 struct EdgePlace {
   double on_edge, on_capsule;
   int end_of_edge;

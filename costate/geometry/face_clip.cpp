@@ -105,8 +105,8 @@ int sides_of(const ConvexBody& body, const Feature& face, SizedPlane& plane, Siz
   return count;
 }
 
-// The face, or where no face is wanted the line, of a shape that lies along a face with normal -u, in the shape's frame
-// and pointing at it. False: none.
+// The face, or where no face is wanted the line, of a shape that lies along a face with normal -u, in the
+// shape's frame and pointing at it. False: none.
 bool capsule_outline(const Vec3<double>& u, bool face_wanted, Outline& out) {
   if (face_wanted || std::abs(u.z) >= kAlongLine) return false;
   for (double end : {-1.0, 1.0}) out.point[out.count++] = cylinder_point(0, 0, end);

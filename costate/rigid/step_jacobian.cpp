@@ -16,7 +16,8 @@ void store_row(int row, int n, int m, const StepWork<S>& w, S* A, S* B) {
   std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
 }
 
-// The rows of v+ = v + h a and act+: transposes of the acceleration, each with a unit cotangent. Needs evaluate.
+// The rows of v+ = v + h a and act+: transposes of the acceleration, each with a unit cotangent. Needs
+// evaluate.
 template <class S>
 void rows_of_rates(const Stepper& stepper, const StateIn<S>& in, StepWork<S>& w, S* A, S* B) {
   const Tree& t = stepper.tree;
@@ -57,8 +58,8 @@ void rows_of_rates(const Stepper& stepper, const StateIn<S>& in, StepWork<S>& w,
   }
 }
 
-// The rows of q+: dq+ = T dq + h G dv+, T and G the identity except for rotations: exp(-h w) and the right Jacobian of
-// exp. Needs the rows of v+.
+// The rows of q+: dq+ = T dq + h G dv+, T and G the identity except for rotations: exp(-h w) and the right
+// Jacobian of exp. Needs the rows of v+.
 template <class S>
 void rows_of_positions(const Stepper& stepper, const S* v_next, const S& h, S* A, S* B) {
   const Tree& t = stepper.tree;

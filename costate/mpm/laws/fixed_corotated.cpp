@@ -1,4 +1,5 @@
-// Fixed corotated solid: corotated_stress.h has its equations and their transpose.  Tests: tests/mpm/law_test.cpp.
+// Fixed corotated solid: corotated_stress.h has its equations and their transpose.  Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {

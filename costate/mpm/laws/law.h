@@ -1,7 +1,9 @@
-// Law: everything that is particular to one kind of material, for whoever reads, checks, lays out or moves one.
+// Law: everything that is particular to one kind of material, for whoever reads, checks, lays out or moves
+// one.
 //
-// A kind is one file, laws/<kind>.cpp: equations, response and transpose (response.h), and a Law that ends it. Its
-// name is one line of COSTATE_MPM_LAWS (model.h). A number that no other kind has is also a member of Material.
+// A kind is one file, laws/<kind>.cpp: equations, response and transpose (response.h), and a Law that ends
+// it. Its name is one line of COSTATE_MPM_LAWS (model.h). A number that no other kind has is also a member of
+// Material.
 // Tests: tests/mpm/law_test.cpp, which runs over laws().
 #pragma once
 

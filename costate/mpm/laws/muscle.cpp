@@ -1,6 +1,8 @@
-// A fixed corotated solid with a contractile fibre: tau += s a (F f)(F f)',  f fibre, a actuation, s strength.
+// A fixed corotated solid with a contractile fibre: tau += s a (F f)(F f)',  f fibre, a actuation, s
+// strength.
 //
-// Transpose, T = tau_bar: F_bar += s a (T + T') F f f'.  The rest is corotated_stress.h. Tests: tests/mpm/law_test.cpp.
+// Transpose, T = tau_bar: F_bar += s a (T + T') F f f'.  The rest is corotated_stress.h. Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {

@@ -1,5 +1,5 @@
-// St. Venant-Kirchhoff in logarithmic strain: principal stresses t = 2 mu e + lambda tr(e) of principal Hencky strains e
-// (hencky.h, principal_flow.h).  Tests: tests/mpm/law_test.cpp.
+// St. Venant-Kirchhoff in logarithmic strain: principal stresses t = 2 mu e + lambda tr(e) of principal
+// Hencky strains e (hencky.h, principal_flow.h).  Tests: tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {

@@ -1,9 +1,11 @@
-// The transposes of particle_stage.h. They need the velocities of the grid, hence first its momentum and mass once more, from the tape or from
-// the particles:
+// The transposes of particle_stage.h. They need the velocities of the grid, hence first its momentum and mass
+// once more, from the tape or from the particles:
 //
 //   scatter_momentum         the grid's momentum and mass
-//   scatter_cotangents       transpose of the gather: v_i_ += w_i (V_ + B_ d_i), V_ = v+_ + dt x+_, B_ = (D^-1/dx) C+_
-//   gather_cotangents        the rest: positions through the weights, then Q_, A_, tau_ back to (x, v, C, F) and the material's numbers
+//   scatter_cotangents       transpose of the gather: v_i_ += w_i (V_ + B_ d_i),
+//                            V_ = v+_ + dt x+_, B_ = (D^-1/dx) C+_
+//   gather_cotangents        the rest: positions through the weights, then Q_, A_, tau_ back to (x, v, C, F)
+//                            and the material's numbers
 //
 // Tests: tests/mpm/system_test.cpp.
 #pragma once
@@ -115,8 +117,8 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
   }
 
  private:
-  // What the grid answers a pack: cotangents of Q = (m v, m) and A = dx (m C - dt V D^-1 tau), of positions in cells
-  // through the weights, and the new velocities.
+  // What the grid answers a pack: cotangents of Q = (m v, m) and A = dx (m C - dt V D^-1 tau), of positions
+  // in cells through the weights, and the new velocities.
   struct GridAnswer {
     Lanes Q_bar[4], v_next[D], X_bar[D];
     Matrix<Lanes, D> A_bar;
@@ -141,7 +143,8 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
     }
   }
 
-  // Q and A back to (x, v, C, F, plastic), which it writes, and to the law's inputs. Returns the cotangent of dt.
+  // Q and A back to (x, v, C, F, plastic), which it writes, and to the law's inputs. Returns the cotangent of
+  // dt.
   COSTATE_INLINE Lanes momentum_vjp(const Chosen& at, const LawInput<Lanes, D>& in,
                                     const Matrix<Lanes, D>& tau, const Lanes& mass, const GridAnswer& g,
                                     const Real* y_bar, Real* x_bar, LawInput<Lanes, D>& in_bar) const {

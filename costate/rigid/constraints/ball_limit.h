@@ -1,4 +1,5 @@
-// The limit of a ball joint: one row, pos = high - |phi|, J = -phi/|phi|, phi = log q; in play where pos < margin.
+// The limit of a ball joint: one row, pos = high - |phi|, J = -phi/|phi|, phi = log q; in play where pos <
+// margin.
 #pragma once
 
 #include "costate/rigid/constraints/paths.h"

@@ -1,11 +1,11 @@
 // Two points of two bodies held together:  pos = x1 - x2 in the world, three rows, softness by |pos|.
 //
-// The bodies may be in different trees. A dof that moves both moves neither against the other at one point, but their
-// points differ while the constraint is violated, so both sides are kept.
+// The bodies may be in different trees. A dof that moves both moves neither against the other at one point,
+// but their points differ while the constraint is violated, so both sides are kept.
 //
 // Accelerations of the points under the constrained a, and their transpose (acc_bar, per row): L = <acc_bar,
-// acceleration>, so cotangents of a and v of the bodies go to d.a_bar and d.v_bar. These count as carried along there
-// (rnea_adjoint.h) while the rows' directions are not: the wrench m x* m_bar takes that back.
+// acceleration>, so cotangents of a and v of the bodies go to d.a_bar and d.v_bar. These count as carried
+// along there (rnea_adjoint.h) while the rows' directions are not: the wrench m x* m_bar takes that back.
 #pragma once
 
 #include "costate/rigid/constraints/constraint_kind.h"

@@ -1,13 +1,14 @@
 // The transpose of the constraints: cotangents of state and parameters through rows and forces.
 //
-// At the solution M a = tau + J' f(y), y = J a - aref, so with lambda the cotangent of what J' f adds to (constraint_vjp's caller solves
-// for it: nu) and m = J nu:
+// At the solution M a = tau + J' f(y), y = J a - aref, so with lambda the cotangent of what J' f adds to
+// (constraint_vjp's caller solves for it: nu) and m = J nu:
 //
-//   aref_bar = S m,     D_bar = -y m (quadratic zone),     loss_bar = +-m (slipping),     J_bar = f nu' - (S m) a'
+//   aref_bar = S m,   D_bar = -y m (quadratic zone),   loss_bar = +-m (slipping),   J_bar = f nu' - (S m) a'
 //
-// (contacts: contact_adjoint.h; connect and weld: J a - aref holds the bodies' true acceleration, whose cotangent -S m goes to rnea_vjp as such, and J_bar = f nu')
-// then the transposes of aref and D (impedance.h) and of positions and Jacobians (rows_vjp of each kind: kinds.h). Where a Jacobian is made of the
-// motions S of joints and of points of bodies, it hands cotangents of these on to rnea_vjp: d.axis_bar and d.wrench.
+// (contacts: contact_adjoint.h; connect and weld: J a - aref holds the bodies' true acceleration, whose
+// cotangent -S m goes to rnea_vjp as such, and J_bar = f nu') then the transposes of aref and D (impedance.h)
+// and of positions and Jacobians (rows_vjp of each kind: kinds.h). Where a Jacobian is made of the motions S
+// of joints and of points of bodies, it hands cotangents of these on to rnea_vjp: d.axis_bar and d.wrench.
 // Tests: tests/rigid/constraints/constraints_test.cpp.
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace costate::rigid {
 
-// Given nu, the rows evaluated at a (c.y, c.force, c.slope) and rnea_forward with a. Adds to d.axis_bar, d.wrench, d.a_bar, d.v_bar too.
+// Given nu, the rows evaluated at a (c.y, c.force, c.slope) and rnea_forward with a. Adds to d.axis_bar,
+// d.wrench, d.a_bar, d.v_bar too.
 template <class S>
 void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
                     const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {

@@ -4,9 +4,11 @@
 //   rows(in, d, J)            positions r of the group's rows (limits: pos - margin) and its Jacobian
 //   rows_vjp(in, bar, d)      its transpose
 //
-// Rows of friction also have loss(tree, g), rows that hold bodies together bias(in, d, bias). make_constraints says which
-// groups a model has, constraint_rows.h makes reference accelerations and weights of r, constraint_adjoint.h transposes.
-// Tests: tests/rigid/constraints/constraints_test.cpp (cotangents of every kind against Dual), parity_test.cpp.
+// Rows of friction also have loss(tree, g), rows that hold bodies together bias(in, d, bias).
+// make_constraints says which groups a model has, constraint_rows.h makes reference accelerations and weights
+// of r, constraint_adjoint.h transposes.
+// Tests: tests/rigid/constraints/constraints_test.cpp (cotangents of every kind against Dual),
+// parity_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +63,8 @@ COSTATE_INLINE S weight_of(const WeightSource& from, const S* p) {
 }
 
 struct ConstraintKind {
-  // Rows hold points of bodies together: J a - aref contains their true relative acceleration, so the reference also
-  // takes off the acceleration that velocities alone cause (dJ/dt v).
+  // Rows hold points of bodies together: J a - aref contains their true relative acceleration, so the
+  // reference also takes off the acceleration that velocities alone cause (dJ/dt v).
   static constexpr bool kHoldsBodies = false;
   template <class S>
   static void bias(const GroupInput<S>&, const Data<S>&, S*) {}

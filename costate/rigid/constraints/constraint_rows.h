@@ -75,7 +75,8 @@ bool far_away(RowKind kind, const S& r) {
   return kind == RowKind::limit && !any(r < S(0));
 }
 
-// All rows of a state. Needs kinematics, tendon_lengths and, for bodies held together, rnea_forward without qdd.
+// All rows of a state. Needs kinematics, tendon_lengths and, for bodies held together, rnea_forward without
+// qdd.
 template <class S>
 void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
                const Data<S>& d, ConstraintData<S>& c) {

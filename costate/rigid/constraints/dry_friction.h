@@ -1,4 +1,5 @@
-// Dry friction of a dof or a tendon: pos = 0, J = 1 or the tendon's. The force is bounded by the parameter frictionloss.
+// Dry friction of a dof or a tendon: pos = 0, J = 1 or the tendon's. The force is bounded by the parameter
+// frictionloss.
 #pragma once
 
 #include "costate/rigid/constraints/paths.h"

@@ -1,7 +1,8 @@
-// Equality of two joints or two tendons:  pos = x1 - P(x2),  J = J1 - P'(x2) J2,  x measured from the reference
-// configuration, P a polynomial of degree 4. Without a second one P is its constant.
+// Equality of two joints or two tendons:  pos = x1 - P(x2),  J = J1 - P'(x2) J2,  x measured from the
+// reference configuration, P a polynomial of degree 4. Without a second one P is its constant.
 //
-// Transpose:  x1_bar = r_bar,  x2_bar = -P' r_bar - P'' <J2, J_bar>,  c_k_bar = -(x2^k r_bar + k x2^(k-1) <J2, J_bar>).
+// Transpose:  x1_bar = r_bar,  x2_bar = -P' r_bar - P'' <J2, J_bar>,  c_k_bar = -(x2^k r_bar + k x2^(k-1)
+// <J2, J_bar>).
 #pragma once
 
 #include "costate/rigid/constraints/paths.h"

@@ -1,5 +1,5 @@
-// What an equality, a limit or friction measures: the position of a joint or the length of a tendon, its Jacobian over
-// the dofs of a group, and the transpose of both. Two structs with the same functions.
+// What an equality, a limit or friction measures: the position of a joint or the length of a tendon, its
+// Jacobian over the dofs of a group, and the transpose of both. Two structs with the same functions.
 #pragma once
 
 #include "costate/rigid/constraints/constraint_kind.h"
@@ -25,7 +25,8 @@ struct JointPath {
   static void add_jacobian(const GroupInput<S>& in, int j, const S& scale, const Data<S>&, S* J) {
     J[place_in(in.g, in.tree.joints[static_cast<std::size_t>(j)].dof)] += scale;
   }
-  // Cotangents of the value and, by J_bar over the group's dofs, of `scale` times the Jacobian. Returns that of scale.
+  // Cotangents of the value and, by J_bar over the group's dofs, of `scale` times the Jacobian. Returns that
+  // of scale.
   template <class S>
   static S vjp(const GroupInput<S>& in, int j, const S&, const S& value_bar, const S* J_bar,
                const ConstraintBar<S>& bar, Data<S>&) {

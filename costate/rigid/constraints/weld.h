@@ -1,8 +1,9 @@
-// Two bodies held together: the three rows of connect.h, and three of the rotation t vec(l r), l = conj(q2), r = q1 rel,
-// t torquescale. Softness by the norm of all six.
+// Two bodies held together: the three rows of connect.h, and three of the rotation t vec(l r), l = conj(q2),
+// r = q1 rel, t torquescale. Softness by the norm of all six.
 //
 //   rate          (t/2) vec(l (0, w) r),                          w = w1 - w2
-//   second rate   (t/2) vec(l (0, alpha) r) + (t/4) vec(l P r),   P = (-|w1 - w2|^2, 2 w1 x w2), alpha = alpha1 - alpha2
+//   second rate   (t/2) vec(l (0, alpha) r) + (t/4) vec(l P r),
+//                 P = (-|w1 - w2|^2, 2 w1 x w2),   alpha = alpha1 - alpha2
 //
 // A connect has its anchors in the order of its bodies, a weld the other way round.
 #pragma once
@@ -39,7 +40,8 @@ COSTATE_INLINE Quat<S> weld_curvature(const Vec3<S>& w1, const Vec3<S>& w2) {
   return {-dot(d, d), c.x, c.y, c.z};
 }
 
-// Cotangents that the stages of the rotation add up: turns of the two bodies, r where its last factor rel moves, t.
+// Cotangents that the stages of the rotation add up: turns of the two bodies, r where its last factor rel
+// moves, t.
 template <class S>
 struct WeldRotationVjp {
   const GroupInput<S>& in;

@@ -1,8 +1,9 @@
 // The transpose of actuation.h.
 //
-// tau_bar is the cotangent of the dofs' forces. A site's wrench Phi f on its body has <lambda, tau> = f <w, Phi> with w the
-// virtual velocity of the body (rnea_adjoint.h keeps -w, since it runs on the residual); it adds f Phi to the cotangent of w
-// there, and since Phi is carried along by the body, nothing more is needed for the pose.
+// tau_bar is the cotangent of the dofs' forces. A site's wrench Phi f on its body has <lambda, tau> = f <w,
+// Phi> with w the virtual velocity of the body (rnea_adjoint.h keeps -w, since it runs on the residual); it
+// adds f Phi to the cotangent of w there, and since Phi is carried along by the body, nothing more is needed
+// for the pose.
 #pragma once
 
 #include "costate/rigid/dynamics/actuation.h"
@@ -35,7 +36,8 @@ S next_activation_vjp(const TreeActuator& actuator, const S* p, const S& dt, con
   return exact ? decay * weight_bar : weight_bar;
 }
 
-// Cotangents through a site's wrench, given those of the wrench times w and v: adds to gear and the site's frame.
+// Cotangents through a site's wrench, given those of the wrench times w and v: adds to gear and the site's
+// frame.
 template <class S>
 void site_wrench_vjp(const Tree& tree, const TreeActuator& actuator, const S* p, const Motion<S>& wrench_bar,
                      const Force<S>& wrench, const Wanted& wanted, S* p_bar, const Data<S>& d) {
@@ -145,7 +147,8 @@ struct ActuatorVjp {
     }
   }
 
-  // Input s: the activation, or the control within its range. act_dot_bar_in: of the activations' rates (null: none).
+  // Input s: the activation, or the control within its range. act_dot_bar_in: of the activations' rates
+  // (null: none).
   COSTATE_INLINE void input_vjp(const S* act_dot_bar_in) {
     S control_bar = actuator.activation < 0 ? input_bar : S(0);
     if (actuator.activation >= 0) {
@@ -222,8 +225,8 @@ struct ActuatorVjp {
 };
 
 // tau_bar: cotangents of the dofs' forces; act_dot_bar: of the activations' rates (null: none); slope_bar: of
-// d force / d velocity of each actuator, which implicit integrators use (null: none). Minus the virtual velocities must
-// be in d.w, as rnea_vjp wants them.
+// d force / d velocity of each actuator, which implicit integrators use (null: none). Minus the virtual
+// velocities must be in d.w, as rnea_vjp wants them.
 template <class S>
 void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* act, const S* u,
                    const S* tau_bar, const S* act_dot_bar, const S* slope_bar, const Wanted& wanted,

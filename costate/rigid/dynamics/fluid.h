@@ -1,14 +1,17 @@
-// Forces of a fluid on bodies, each taken for a box that has its mass and moments of inertia [1, "inertia model"].
+// Forces of a fluid on bodies, each taken for a box that has its mass and moments of inertia [1, "inertia
+// model"].
 //
 //   box      sides s_i from the principal moments:  s_0 = sqrt(6 (I_1 + I_2 - I_0) / m), ...
 //   l, w     velocity of the centre of mass less the wind, and angular velocity, in the box's axes
 //   viscous  f = -3 pi d beta l,   n = -pi d^3 beta w              d mean side, beta viscosity
 //   drag     f_i -= rho/2 s_j s_k |l_i| l_i,   n_i -= rho/64 s_i (s_j^4 + s_k^4) |w_i| w_i
 //
-// With Q the axes of the box in the world, c the centre of mass about the tree's origin and (w, v) the motion of the body: the velocities in the
-// box's axes are l = Q'(v + w x c - wind) and Q'w; the wrench Phi = (c x Qf + Qn, Qf) goes up the tree with those of actuators.
+// With Q the axes of the box in the world, c the centre of mass about the tree's origin and (w, v) the motion
+// of the body: the velocities in the box's axes are l = Q'(v + w x c - wind) and Q'w; the wrench Phi = (c x
+// Qf + Qn, Qf) goes up the tree with those of actuators.
 //
-// Transpose, for L = -<m, Phi> with m = (m_w, m_v) minus the virtual velocity, as rnea_vjp keeps it; y = Q'(m_v + m_w x c), z = Q'm_w:
+// Transpose, for L = -<m, Phi> with m = (m_w, m_v) minus the virtual velocity, as rnea_vjp keeps it; y =
+// Q'(m_v + m_w x c), z = Q'm_w:
 //
 //   f_bar = -y, n_bar = -z, then l_bar and w_bar by the slopes of the forces, which are diagonal. G = Q l_bar.
 //   of the body's motion (c x G + Q w_bar, G);  of m: -Phi;  wind_bar = -G
@@ -16,8 +19,8 @@
 //
 // All of it is carried along by the body but the wind: the pose feels the moment wind x G more.
 //
-// Sides and axes of the boxes are parameters ("body/<name>/fluid_box", "fluid_quat"), measured by the model compiler from mass and inertia:
-// a gradient by a mass holds them.
+// Sides and axes of the boxes are parameters ("body/<name>/fluid_box", "fluid_quat"), measured by the model
+// compiler from mass and inertia: a gradient by a mass holds them.
 // [1] MuJoCo documentation, Computation, "fluid forces".
 // Tests: tests/rigid/dynamics/fluid_test.cpp, parity_test.cpp.
 #pragma once

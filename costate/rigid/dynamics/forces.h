@@ -3,7 +3,8 @@
 //   BodyForces   wrenches on bodies, which the sweep of rnea_backward takes up the tree, and the actuators
 //   DofForces    forces on dofs
 //
-// Contact and constraints are not here: their forces depend on the acceleration or on what touches (acceleration.h).
+// Contact and constraints are not here: their forces depend on the acceleration or on what touches
+// (acceleration.h).
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp, tests/rigid/dynamics/.
 #pragma once
 

@@ -1,9 +1,11 @@
-// Gravity compensation: a share of a body's weight is held up, by a force -gravcomp * mass * gravity at its centre of mass.
+// Gravity compensation: a share of a body's weight is held up, by a force -gravcomp * mass * gravity at its
+// centre of mass.
 //
 //   Phi = (c x f, f),   f = -gravcomp m g,   c centre of mass about the tree's origin
 //
-// The wrench goes up the tree with those of actuators. Its direction stays while the body turns, so its transpose takes back what rnea_vjp counts for
-// wrenches that are carried along (w x* Phi), and adds what c does: c_bar = w x f.
+// The wrench goes up the tree with those of actuators. Its direction stays while the body turns, so its
+// transpose takes back what rnea_vjp counts for wrenches that are carried along (w x* Phi), and adds what c
+// does: c_bar = w x f.
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 

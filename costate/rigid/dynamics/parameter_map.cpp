@@ -46,7 +46,8 @@ class Writer {
 
 constexpr double kNoMass = 1e-15;  // kg
 
-// --- which parts of a model act ---------------------------------------------------------------------------------------
+// --- which parts of a model act
+// ---------------------------------------------------------------------------------------
 
 bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
 

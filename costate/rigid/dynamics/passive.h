@@ -4,7 +4,8 @@
 //   free translation    tau = -k (x - x_spring) - b v
 //   ball, free rotation tau = -k log(q_spring^-1 q) - b w          body axes
 //
-// k stiffness, b damping, each shared by the dofs of a joint. q_spring of ball and free joints is the model's qpos_spring.
+// k stiffness, b damping, each shared by the dofs of a joint. q_spring of ball and free joints is the model's
+// qpos_spring.
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 

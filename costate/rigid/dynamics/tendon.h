@@ -1,8 +1,10 @@
-// Forces of tendons: a spring with a dead band and a damper, f = -k (l - l0) outside [l0_low, l0_high] - b l', tau += J' f.
+// Forces of tendons: a spring with a dead band and a damper, f = -k (l - l0) outside [l0_low, l0_high] - b
+// l', tau += J' f.
 //
-// Lengths l and Jacobians J come from tendon_length.h. A tendon may also be pulled by an actuator (actuation.h), limited, rubbed and held
-// (constraints). Whoever uses l and J adds its cotangents to d.tendon_length_bar and d.tendon_J_bar; tendon_lengths_vjp takes them
-// on at the end. Tests: tests/rigid/dynamics/tendon_test.cpp, parity_test.cpp, rigid_system_test.cpp.
+// Lengths l and Jacobians J come from tendon_length.h. A tendon may also be pulled by an actuator
+// (actuation.h), limited, rubbed and held (constraints). Whoever uses l and J adds its cotangents to
+// d.tendon_length_bar and d.tendon_J_bar; tendon_lengths_vjp takes them on at the end. Tests:
+// tests/rigid/dynamics/tendon_test.cpp, parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 
 #include "costate/rigid/dynamics/force_term.h"

@@ -1,14 +1,16 @@
 // Accelerations of a state: the forces of everything smooth, and the equations of motion.
 //
-//   (M(q) + h B) a' = tau + J' f,    tau = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
-//   M(q) a          = tau + J' f(J a - aref)                                                            constraints.h
+//   (M(q) + h B) a' = tau + J' f,  tau = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
+//   M(q) a          = tau + J' f(J a - aref)                                               constraints.h
 //
-// The smooth forces are a list of terms (forces.h). B is what an integrator treats implicitly (implicit.h; 0 for RK4).
-// Transpose: the stages in reverse. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent of tau, and -lambda through the transpose of
-// tau = RNEA(q, v, a) gives q, v and every inertia and frame; B_bar = -h lambda a', h_bar = -<lambda, B a>.
-// With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent
-// of tau and of J' f. The residuals of both equations add up to -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a
-// second one without velocities.
+// The smooth forces are a list of terms (forces.h). B is what an integrator treats implicitly (implicit.h; 0
+// for RK4).
+// Transpose: the stages in reverse. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent
+// of tau, and -lambda through the transpose of tau = RNEA(q, v, a) gives q, v and every inertia and frame;
+// B_bar = -h lambda a', h_bar = -<lambda, B a>. With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S
+// J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent of tau and of J' f. The
+// residuals of both equations add up to -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a second
+// one without velocities.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -40,8 +42,9 @@ void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& x, Data<S>& d
   DofForces::forces(in, d);
 }
 
-// The transpose of smooth_forces' sums, given lambda, the cotangent of tau = RNEA(q, v, a). Minus lambda and its virtual
-// velocities are in d.minus_lambda and d.w. external: something has been added to d.wrench and its like.
+// The transpose of smooth_forces' sums, given lambda, the cotangent of tau = RNEA(q, v, a). Minus lambda and
+// its virtual velocities are in d.minus_lambda and d.w. external: something has been added to d.wrench and
+// its like.
 template <class S>
 void smooth_forces_vjp(const ForceInput<S>& in, const ForceBar<S>& bar, const S* a, bool external,
                        Data<S>& d) {
@@ -58,8 +61,8 @@ void smooth_forces_vjp(const ForceInput<S>& in, const ForceBar<S>& bar, const S*
 // Contacts are forces like any other.
 inline bool springy(const Constraints& cons) { return parts_of(cons.contact).springs && !cons.pairs.empty(); }
 
-// d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem in c.a. Needs
-// smooth_forces.
+// d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem
+// in c.a. Needs smooth_forces.
 template <class S>
 void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
                         const StateIn<S>& in, Data<S>& d, ConstraintData<S>& c) {
@@ -156,8 +159,9 @@ void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, co
               {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
 }
 
-// What the transpose needs of the state, whatever the cotangents: poses, rows, and the factor of the Newton matrix. Needs the accelerations
-// in c.a, leaves the factor in d.M alone. poses: as kinematics left them, or null.
+// What the transpose needs of the state, whatever the cotangents: poses, rows, and the factor of the Newton
+// matrix. Needs the accelerations in c.a, leaves the factor in d.M alone. poses: as kinematics left them, or
+// null.
 template <class S>
 void prepare_acceleration_vjp(const Tree& tree, const Constraints& cons, const S* p, const StateIn<S>& in,
                               const S* poses, const Wanted& wanted, Data<S>& d, ConstraintData<S>& c) {
@@ -180,8 +184,8 @@ void clear_body_cotangents(Data<S>& d) {
     std::fill(bar->begin(), bar->end(), Force<S>::zero());
 }
 
-// Cotangents of the state, given those of qacc (in d.lambda, overwritten) and act_dot. Needs the factor in d.M and
-// d.inverse_D, the accelerations in d.qacc and c.a, and prepare_acceleration_vjp.
+// Cotangents of the state, given those of qacc (in d.lambda, overwritten) and act_dot. Needs the factor in
+// d.M and d.inverse_D, the accelerations in d.qacc and c.a, and prepare_acceleration_vjp.
 template <class S>
 void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
                                const StateIn<S>& x, const S* act_dot_bar, const Wanted& wanted,

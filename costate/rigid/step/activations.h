@@ -1,5 +1,5 @@
-// Activations of actuators over a step of length h:  act+ = next(act, act', h)  (actuation.h: next_activation), and the
-// transpose.
+// Activations of actuators over a step of length h:  act+ = next(act, act', h)  (actuation.h:
+// next_activation), and the transpose.
 #pragma once
 
 #include "costate/rigid/dynamics/actuation_adjoint.h"

@@ -1,17 +1,20 @@
-// Semi-implicit Euler [1, "integrators"]: one evaluation, and the new velocity moves the position. h is the length of the
-// step.
+// Semi-implicit Euler [1, "integrators"]: one evaluation, and the new velocity moves the position. h is the
+// length of the step.
 //
-//   (M + h B) a = tau + J' f,   v+ = v + h a,   act+ = next(act, act'),   q+ = q (+) h v+          B: joints' damping
+//   (M + h B) a = tau + J' f,   v+ = v + h a,   act+ = next(act, act'),   q+ = q (+) h v+     B: damping
 //
 // Hard contact (hard_contact.h) adds to a, and to the velocity that moves the position.
 //
-// Dense output, the state after the part s of the step, 0 <= s <= 1: positions lie on the straight line the step takes,
+// Dense output, the state after the part s of the step, 0 <= s <= 1: positions lie on the straight line the
+// step takes,
 //
 //   v(s) = v + s h a,   q(s) = q (+) s h v+
 //
-// Transpose, reach = s h:  v+_bar = (integrate_position_vjp of q_bar),  a_bar = s h v_bar + h v+_bar,  then acceleration.h.
+// Transpose, reach = s h:  v+_bar = (integrate_position_vjp of q_bar),  a_bar = s h v_bar + h v+_bar,  then
+// acceleration.h.
 // [1] MuJoCo documentation, Computation.
-// Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp; the dense output: tests/rigid/contact/split_test.cpp.
+// Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp; the dense output:
+// tests/rigid/contact/split_test.cpp.
 #pragma once
 
 #include "costate/rigid/step/activations.h"
@@ -42,8 +45,8 @@ struct Euler {
     integrate_position(t, in.q, stepper.hard() ? static_cast<const S*>(w.hard.moved.data()) : v, h, q);
   }
 
-  // The transpose of the end of the part s = w.part of a step, q(s) = q (+) s h v+, v(s) = v + s h a, v+ = v + h a: adds
-  // to w.q_bar and w.v_bar, sets w.d.lambda, the cotangent of a. Returns that of h.
+  // The transpose of the end of the part s = w.part of a step, q(s) = q (+) s h v+, v(s) = v + s h a, v+ = v
+  // + h a: adds to w.q_bar and w.v_bar, sets w.d.lambda, the cotangent of a. Returns that of h.
   template <class S>
   static S end_vjp(const Stepper& stepper, StepWork<S>& w) {
     const Tree& t = stepper.tree;
@@ -66,7 +69,8 @@ struct Euler {
     return h_bar + w.part * reach_bar;
   }
 
-  // The same for a whole step whose contacts are hard: impulses change v+, and what moves the position (hard_contact.h).
+  // The same for a whole step whose contacts are hard: impulses change v+, and what moves the position
+  // (hard_contact.h).
   template <class S>
   static S hard_end_vjp(const Stepper& stepper, const Wanted& wanted, StepWork<S>& w) {
     const Tree& t = stepper.tree;

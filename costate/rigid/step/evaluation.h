@@ -1,5 +1,6 @@
-// One evaluation of the accelerations of a state, and where it leaves what its transpose needs: accelerations, factor,
-// poses and constrained accelerations, in this order on the tape (Stepper::tape_of_...).
+// One evaluation of the accelerations of a state, and where it leaves what its transpose needs:
+// accelerations, factor, poses and constrained accelerations, in this order on the tape
+// (Stepper::tape_of_...).
 #pragma once
 
 #include "costate/rigid/step/step.h"
@@ -45,7 +46,8 @@ void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape,
     std::copy(w.c.a.begin(), w.c.a.end(), tape + stepper.tape_of_constrained());
 }
 
-// Cotangents of a state, given those of its accelerations (w.d.lambda) and of act' (w.act_dot_bar), from its tape.
+// Cotangents of a state, given those of its accelerations (w.d.lambda) and of act' (w.act_dot_bar), from its
+// tape.
 template <class S>
 void evaluate_vjp(const Stepper& stepper, const StateIn<S>& in, const S* tape, const Wanted& wanted, S* q_bar,
                   S* v_bar, S* act_bar, StepWork<S>& w) {

@@ -2,7 +2,7 @@
 //
 //   none                    B = 0
 //   damping                 B = the damping of the joints
-//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of the actuators (gyroscopic.h has
+//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of actuators (gyroscopic.h has
 //                           those of lone bodies' gyroscopic forces, the only ones that are not symmetric)
 //
 // Transpose, given mu = (M + h B)^-1 a_bar:  B_bar = -h mu a',  h_bar = -<mu, B a>.
@@ -26,7 +26,8 @@ COSTATE_INLINE S actuator_slope(const TreeActuator& actuator, const S* p, const 
   return select((s.raw > range[0]) & (s.raw < range[1]), slope, S(0));
 }
 
-// Of all actuators of a joint, which may be limited together: 1 where they are not at the limit. Needs their forces in d.tau_act.
+// Of all actuators of a joint, which may be limited together: 1 where they are not at the limit. Needs their
+// forces in d.tau_act.
 template <class S>
 COSTATE_INLINE S within_joint_limit(const Tree& tree, const TreeActuator& actuator, const S* p,
                                     const Data<S>& d) {
@@ -56,7 +57,8 @@ S tendon_product(const TreeTendon& tendon, const S* lambda, const S* a, const S&
   return sum;
 }
 
-// M + h B in d.M. Where a tendon pulls on several branches, M has no place for what they share, and B goes without it.
+// M + h B in d.M. Where a tendon pulls on several branches, M has no place for what they share, and B goes
+// without it.
 template <class S>
 void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn<S>& in, Data<S>& d) {
   if (implicit == Implicit::none) return;

@@ -1,9 +1,10 @@
 // implicitfast [1, "integrators"]: the step of euler.h with more on the implicit side.
 //
-//   (M + h B) a = tau + J' f,   B = damping of joints and tendons - d tau_act / d v - slopes of gyroscopic forces
+//   (M + h B) a = tau + J' f,   B = damping of joints and tendons - d tau_act / d v - gyroscopic slopes
 //
 // implicit.h and gyroscopic.h hold B and its transpose.
-// [1] MuJoCo documentation, Computation.  Tests: tests/rigid/rigid_system_test.cpp, tests/rigid/dynamics/gyroscopic_test.cpp.
+// [1] MuJoCo documentation, Computation.  Tests: tests/rigid/rigid_system_test.cpp,
+// tests/rigid/dynamics/gyroscopic_test.cpp.
 #pragma once
 
 #include "costate/core/error.h"

@@ -1,5 +1,5 @@
-// Runge-Kutta on rotations [1]: a stage stands at q0 (+) phi, phi = h times the rate of the stage before, and the rate of
-// phi is J^-1(phi) w, so that a method of fourth order is of fourth order for rotations too.
+// Runge-Kutta on rotations [1]: a stage stands at q0 (+) phi, phi = h times the rate of the stage before, and
+// the rate of phi is J^-1(phi) w, so that a method of fourth order is of fourth order for rotations too.
 // [1] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
 // Tests: tests/rigid/dynamics/free_body_test.cpp (order), rigid_system_test.cpp.
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace costate::rigid {
 
-// The rate at which the rotation vector phi of a stage moves, q = q0 (+) phi: J^-1(phi) w for rotations, v for the rest.
+// The rate at which the rotation vector phi of a stage moves, q = q0 (+) phi: J^-1(phi) w for rotations, v
+// for the rest.
 template <class S>
 void lie_rates(const Tree& t, const S& h, const S* rate_before, const S* v, S* rate) {
   std::copy(v, v + t.nv, rate);

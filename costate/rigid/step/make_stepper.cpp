@@ -1,4 +1,5 @@
-// From a model and the options of a system to the stepper that takes its steps, or an Error that names what the dynamics do not have.
+// From a model and the options of a system to the stepper that takes its steps, or an Error that names what
+// the dynamics do not have.
 #include "costate/core/error.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/rigid_system.h"
@@ -59,8 +60,9 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints.hard = options.hard;
   const bool cut = options.onset != Onset::none || parts_of(options.contact).impacts;
   s.split = cut && !s.hard() && s.constraints.points > 0;
-  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are cut where that is asked for. With
-  // `event` never: impacts of a box that falls flat are one, which a sequence of corners is not.
+  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are
+  // cut where that is asked for. With `event` never: impacts of a box that falls flat are one, which a
+  // sequence of corners is not.
   const bool corners = options.onset == Onset::split && !parts_of(options.contact).impacts;
   for (TouchingPair& pair : s.constraints.pairs)
     pair.splittable &=

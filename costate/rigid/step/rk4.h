@@ -1,23 +1,28 @@
-// The classic Runge-Kutta method of fourth order: four evaluations, B = 0, rotations as rotation vectors (lie_rates.h).
+// The classic Runge-Kutta method of fourth order: four evaluations, B = 0, rotations as rotation vectors
+// (lie_rates.h).
 //
-//   k_1 = f(x),  k_2 = f(x (+) h/2 k_1),  k_3 = f(x (+) h/2 k_2),  k_4 = f(x (+) h k_3),  x+ = x (+) h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)
+//   k_1 = f(x),  k_2 = f(x (+) h/2 k_1),  k_3 = f(x (+) h/2 k_2),  k_4 = f(x (+) h k_3)
+//   x+ = x (+) h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)
 //
 // Dense output, the state after the part s of the step from the rates that the step has anyway:
 //
 //   x(s) = x (+) s h sum c_i(s) k_i,   c = (1 - s + s^3/6,  s - 2 s^2/3,  2 s^2/3 - s^3/3,  s^3/6)
 //
-// These c are the ones for which x(s) is the rk4 step of length s h wherever rates are linear, as in a stiff contact.
-// With f(x) = L x and z = h L the stages are k_1 = L x, k_2 = L (1 + z/2) x, k_3 = L (1 + z/2 + z^2/4) x,
-// k_4 = L (1 + z + z^2/2 + z^3/4) x, and x(s) must be (1 + s z + (s z)^2/2 + (s z)^3/6 + (s z)^4/24) x. Power by power:
+// These c are the ones for which x(s) is the rk4 step of length s h wherever rates are linear, as in a stiff
+// contact. With f(x) = L x and z = h L the stages are k_1 = L x, k_2 = L (1 + z/2) x, k_3 = L (1 + z/2 +
+// z^2/4) x, k_4 = L (1 + z + z^2/2 + z^3/4) x, and x(s) must be (1 + s z + (s z)^2/2 + (s z)^3/6 + (s
+// z)^4/24) x. Power by power:
 //
-//   z^4:  c_4/4 = s^3/24          z^3:  c_3/4 + c_4/2 = s^2/6          z^2:  (c_2 + c_3)/2 + c_4 = s/2          z:  sum c_i = 1
+//   z^4:  c_4/4 = s^3/24    z^3:  c_3/4 + c_4/2 = s^2/6    z^2:  (c_2 + c_3)/2 + c_4 = s/2    z:  sum c_i = 1
 //
-// Where rates are not linear the error is of third order. The dense output that is of fourth order there [1, II.6] is not
-// for stiff rates, and the slope of its error over s / dt is what a gradient through an impact would see (split_step.h).
-// The transpose is that of x(s), with respect to x, u, p, s and h: the stages in reverse.
+// Where rates are not linear the error is of third order. The dense output that is of fourth order there [1,
+// II.6] is not for stiff rates, and the slope of its error over s / dt is what a gradient through an impact
+// would see (split_step.h). The transpose is that of x(s), with respect to x, u, p, s and h: the stages in
+// reverse.
 //
 // [1] Hairer, Norsett, Wanner: Solving ordinary differential equations I, 2nd ed., 1993.
-// Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp; the dense output: tests/rigid/contact/split_test.cpp.
+// Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp; the dense output:
+// tests/rigid/contact/split_test.cpp.
 #pragma once
 
 #include "costate/core/error.h"
@@ -144,8 +149,8 @@ struct Rk4 {
     }
   }
 
-  // The end of the part w.part of a step, given the stages: fills the cotangents of the state and of the means. Returns
-  // the cotangent of the length of the part.
+  // The end of the part w.part of a step, given the stages: fills the cotangents of the state and of the
+  // means. Returns the cotangent of the length of the part.
   template <class S>
   static S end_vjp(const Stepper& stepper, const Rk4Weights<S>& weights, const S* y_bar, const Wanted& wanted,
                    StepWork<S>& w) {
@@ -185,9 +190,9 @@ struct Rk4 {
     return rate;
   }
 
-  // Through stage s: from the cotangents of its rates, w.rate_bar of positions, w.d.lambda of velocities and w.act_dot_bar,
-  // to those of the stage's state in w.stage_*_bar. Returns the cotangent of the stage's node times h, as far as its rates
-  // depend on it.
+  // Through stage s: from the cotangents of its rates, w.rate_bar of positions, w.d.lambda of velocities and
+  // w.act_dot_bar, to those of the stage's state in w.stage_*_bar. Returns the cotangent of the stage's node
+  // times h, as far as its rates depend on it.
   template <class S>
   static S stage_rates_vjp(const Stepper& stepper, int s, const S& hs, const Wanted& wanted, StepWork<S>& w) {
     const Tree& t = stepper.tree;
@@ -201,8 +206,8 @@ struct Rk4 {
     return hs_bar;
   }
 
-  // The state of stage s > 0, x (+) hs times the rates of the stage before: adds to the cotangents of x and sets those of
-  // these rates, w.from_*. Returns the cotangent of hs.
+  // The state of stage s > 0, x (+) hs times the rates of the stage before: adds to the cotangents of x and
+  // sets those of these rates, w.from_*. Returns the cotangent of hs.
   template <class S>
   static S stage_state_vjp(const Stepper& stepper, int s, const S& hs, S hs_bar, StepWork<S>& w) {
     const Tree& t = stepper.tree;

@@ -1,11 +1,11 @@
 // One step of a rigid-body model, and its transpose.
 //
-// integrators.h lists the integrators, each a file with its equations: euler.h, implicitfast.h, rk4.h. What the transpose
-// needs again goes to the tape, for each evaluation: the accelerations, the factor of the matrix they were solved with,
-// and where the joints have taken the bodies (evaluation.h).
+// integrators.h lists the integrators, each a file with its equations: euler.h, implicitfast.h, rk4.h. What
+// the transpose needs again goes to the tape, for each evaluation: the accelerations, the factor of the
+// matrix they were solved with, and where the joints have taken the bodies (evaluation.h).
 //
-// Dense output: x(s), the state after the part s of a step, 0 <= s <= 1, from the rates that the step has anyway. Steps
-// that are cut where contacts begin and end (split_step.h) use it.
+// Dense output: x(s), the state after the part s of a step, 0 <= s <= 1, from the rates that the step has
+// anyway. Steps that are cut where contacts begin and end (split_step.h) use it.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -32,8 +32,8 @@ struct Stepper {
   int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
   int tape_of_step() const { return evaluations * tape_per_evaluation() + hard_tape_size(constraints); }
-  // A split step has several, and its record: the modes it begins with, and (length, how much of it, event, state) of the
-  // parts but the last.
+  // A split step has several, and its record: the modes it begins with, and (length, how much of it, event,
+  // state) of the parts but the last.
   int record_per_event() const { return 3 + states(); }
   int record_size() const { return constraints.points + kMostEvents * record_per_event(); }
   int tape_size() const { return split ? kTapesKept * tape_of_step() + record_size() : tape_of_step(); }
@@ -44,7 +44,8 @@ struct Stepper {
 
 struct SystemOptions;
 
-// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (make_stepper.cpp)
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate.
+// (make_stepper.cpp)
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
 
 // Scratch of a step. All arrays of one pack of worlds.
@@ -109,7 +110,8 @@ void state_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out);
 template <class S>
 S rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar);
 
-// w.x_bar from w.y_bar, the cotangent of the state after w.part of the step; adds to w.u_bar and, where wanted, w.p_bar. Reads w.tape.
+// w.x_bar from w.y_bar, the cotangent of the state after w.part of the step; adds to w.u_bar and, where
+// wanted, w.p_bar. Reads w.tape.
 template <class S>
 void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted);
 
