@@ -59,12 +59,12 @@ rigid::Onset onset_of(const std::string& word) {
 }
 
 rigid::ContactModel contact_of(const std::string& word) {
-  if (word == "convex") return rigid::ContactModel::convex;
-  if (word == "event") return rigid::ContactModel::event;
-  if (word == "penalty") return rigid::ContactModel::penalty;
-  if (word == "hard") return rigid::ContactModel::hard;
-  throw Error(
-      {"contact = '" + word + "'", {}, "use 'convex', 'event', 'penalty' or 'hard', or False for none"});
+  std::string names;
+  for (const rigid::ContactParts& known : rigid::kContactModels) {
+    if (word == known.name) return known.model;
+    names += "'" + std::string(known.name) + "', ";
+  }
+  throw Error({"contact = '" + word + "'", {}, "use " + names + "or False for none"});
 }
 
 using Contact = std::optional<std::variant<bool, std::string>>;
