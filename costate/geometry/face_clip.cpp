@@ -54,7 +54,7 @@ SizedPoint cylinder_point(double cosine, double sine, double end) {
 }
 SizedPoint mesh_point(const ConvexMesh& mesh, int v) {
   SizedPoint p;
-  p.fixed = mesh.vertices[std::size_t(v)];
+  p.fixed = mesh.vertices[v];
   return p;
 }
 
@@ -89,15 +89,13 @@ int sides_of(const ConvexBody& body, const Feature& face, SizedPlane& plane, Siz
     }
   } else {
     const ConvexMesh& mesh = *body.shape.mesh;
-    const int begin = mesh.face_begin[std::size_t(face.face)],
-              end = mesh.face_begin[std::size_t(face.face) + 1];
+    const int begin = mesh.face_begin[face.face], end = mesh.face_begin[face.face + 1];
     if (end - begin > kMaxOutline) return 0;
-    plane.n = mesh.face_normals[std::size_t(face.face)];
-    plane.fixed = dot(plane.n, mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(begin)])]);
+    plane.n = mesh.face_normals[face.face];
+    plane.fixed = dot(plane.n, mesh.vertices[mesh.face_vertices[begin]]);
     for (int k = begin; k < end; ++k, ++count) {
-      const Vec3<double>& a = mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k)])];
-      const Vec3<double>& b =
-          mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k + 1 == end ? begin : k + 1)])];
+      const Vec3<double>& a = mesh.vertices[mesh.face_vertices[k]];
+      const Vec3<double>& b = mesh.vertices[mesh.face_vertices[k + 1 == end ? begin : k + 1]];
       const Vec3<double> s = normalized(cross(b - a, plane.n));
       side[count] = {s, dot(s, a), 0, 0};
     }
