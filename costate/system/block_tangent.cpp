@@ -1,4 +1,5 @@
 // Forward mode and second order of a block: states with their tangents, cotangents with theirs.
+#include "costate/core/interrupt.h"
 #include "costate/system/block.h"
 #include "costate/system/block_memory.h"
 
@@ -41,6 +42,7 @@ void Block<Real>::simulate_tangent(const Objective<Real>* objective) {
       final_dot_ = x_dot;
       return;
     }
+    stop_if_interrupted();
     const std::int64_t next = 1 - state_.start;
     const std::int64_t knot = (k / options_.hold) * nu_;
     system_.step_jvp({k, first_world_, options_.seed}, at(k, x).in,
@@ -67,6 +69,7 @@ void Block<Real>::hessian_vector(const Objective<Real>& objective) {
     const Real* x = tape_states_.data() + k * n_;
     visit(k, x);
     if (k == steps_) break;
+    stop_if_interrupted();
     system_.step_jvp({k, first_world_, options_.seed}, at(k, x).in, inputs_dot(k),
                      tape_states_.data() + (k + 1) * n_, tape_states_dot_.data() + (k + 1) * n_, *work_);
   }
@@ -87,6 +90,7 @@ void Block<Real>::hessian_vector(const Objective<Real>& objective) {
   inject_dot(steps_);
   begin_reverse(objective);
   for (std::int64_t k = steps_ - 1; k >= 0; --k) {
+    stop_if_interrupted();
     const std::int64_t next = 1 - lambda_.start, knot = (k / options_.hold) * nu_;
     const bool controls = nu_ > 0;
     system_.step_hvp(
