@@ -5,6 +5,7 @@
 
 #include "costate/core/error.h"
 #include "costate/io/scene_fill.h"
+#include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 
 namespace costate::io {
@@ -16,33 +17,7 @@ constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1}
                        kMostSteps = 10'000'000;
 constexpr double kShortestDuration = 1e-30;  // the rates of motions divide by it
 constexpr int kWallNodes = 3;                // the third lies on the wall
-const char* const kMaterialKinds[] = {"liquid",    "fixed_corotated", "neo_hookean", "stvk_hencky",
-                                      "von_mises", "drucker_prager",  "snow",        "muscle"};
 constexpr Color kColors[] = {0x4f86c6, 0xd98b5f, 0x7aa06b, 0xb07aa1, 0xe0b84f, 0x6b6b6b};
-
-// Of the fastest wave in a material.
-double wave_speed(const mpm::Material& m) {
-  if (m.kind == mpm::MaterialKind::liquid) return std::sqrt(m.bulk_modulus / m.density);
-  const double lambda = m.E * m.nu / ((1 + m.nu) * (1 - 2 * m.nu)), mu = m.E / (2 * (1 + m.nu));
-  return std::sqrt((lambda + 2 * mu) / m.density);
-}
-
-// The number of a material behind a key of the file.
-double* member(mpm::Material& m, const std::string& key) {
-  if (key == "density") return &m.density;
-  if (key == "E") return &m.E;
-  if (key == "nu") return &m.nu;
-  if (key == "bulk_modulus") return &m.bulk_modulus;
-  if (key == "gamma") return &m.gamma;
-  if (key == "viscosity") return &m.viscosity;
-  if (key == "tension") return &m.tension;
-  if (key == "yield_stress") return &m.yield_stress;
-  if (key == "friction_angle") return &m.friction_angle;
-  if (key == "critical_compression") return &m.critical_compression;
-  if (key == "critical_stretch") return &m.critical_stretch;
-  if (key == "hardening") return &m.hardening;
-  return &m.strength;
-}
 
 }  // namespace
 
@@ -196,18 +171,19 @@ void SceneReader::read_materials() {
     for (const mpm::Material& other : scene_.model.materials)
       if (other.name == m.name)
         document_.fail(v.find("name")->place, "there are two materials '" + m.name + "'");
-    const std::vector<std::string> kinds(std::begin(kMaterialKinds), std::end(kMaterialKinds));
+    std::vector<std::string> kinds;
+    for (const mpm::Law* law : mpm::laws()) kinds.push_back(law->name);
     const std::string& kind =
         choice(required(v, "kind", "this material", "add kind = \"liquid\""), "kind of material", kinds);
     m.kind = mpm::MaterialKind(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
-    const std::vector<std::string> own = mpm::parameters_of(m.kind);
-    std::vector<std::string> known = own;
-    known.insert(known.end(), {"name", "kind", "color"});
-    if (m.kind == mpm::MaterialKind::liquid) known.push_back("sound_speed");
-    if (m.kind == mpm::MaterialKind::muscle) known.push_back("fibre");
+    const mpm::Law& law = mpm::law_of(m.kind);
+    std::vector<std::string> known = {"name", "kind", "color"};
+    for (const mpm::Number& n : law.numbers) known.push_back(n.name);
+    if (law.find("bulk_modulus")) known.push_back("sound_speed");
+    if (law.contracts) known.push_back("fibre");
     document_.require_known_keys(v, known, "a material of kind " + kind);
-    for (const std::string& key : own)
-      if (const TomlValue* n = v.find(key)) *member(m, key) = number(*n, key);
+    for (const mpm::Number& n : law.numbers)
+      if (const TomlValue* given = v.find(n.name)) m.*n.value = number(*given, n.name);
     if (const TomlValue* c = v.find("sound_speed")) {
       if (v.find("bulk_modulus"))
         document_.fail(c->place, "bulk_modulus says the same already",
@@ -215,11 +191,8 @@ void SceneReader::read_materials() {
       m.bulk_modulus = m.density * positive(*c, "sound_speed") * c->number;
     }
     if (const TomlValue* f = v.find("fibre")) m.fibre = vector(*f, "fibre");
-    if (!(m.density > 0)) document_.fail(v.place, "density must be greater than zero");
-    const bool elastic = m.kind != mpm::MaterialKind::liquid;
-    if (elastic && (!(m.E > 0) || !(m.nu > -1 && m.nu < 0.5)))
-      document_.fail(v.place, "E must be greater than zero and nu between -1 and 0.5");
-    if (!elastic && !(m.bulk_modulus > 0)) document_.fail(v.place, "bulk_modulus must be greater than zero");
+    if (const std::string wrong = mpm::objection(m); !wrong.empty())
+      document_.fail(v.place, "material '" + m.name + "' " + wrong);
     scene_.look.material_colors.push_back(v.find("color")
                                               ? color(*v.find("color"))
                                               : kColors[scene_.model.materials.size() % std::size(kColors)]);
@@ -306,7 +279,8 @@ void SceneReader::read_fill(const TomlValue& v) {
 void SceneReader::choose_time_step() {
   const TomlValue& d = *root_.find("domain");
   double speed = 0;
-  for (const mpm::Material& m : scene_.model.materials) speed = std::max(speed, wave_speed(m));
+  for (const mpm::Material& m : scene_.model.materials)
+    speed = std::max(speed, mpm::law_of(m.kind).wave_speed(m));
   const TomlValue *dt = d.find("dt"), *courant = d.find("courant");
   if (dt && courant) document_.fail(courant->place, "dt is given already", "keep one of dt and courant");
   // A fraction of the time that the fastest wave takes to cross a cell.
