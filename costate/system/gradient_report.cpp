@@ -15,7 +15,7 @@ std::string number(double value, const char* format = "%.3g") {
   return text;
 }
 
-// Rates are of interest above this growth per step; below, a long rollout is simply well conditioned.
+// A gradient has vanished where its norm at the start is less than this share of its norm at the end.
 constexpr double kVanishing = 1e-12;
 
 }  // namespace
@@ -49,7 +49,7 @@ void GradientReport::conclude(double epsilon) {
                        "x per step; what comes from before step " + std::to_string(sampled_steps[i]) +
                        " carries no signal: shorten the rollout, use truncated(" +
                        std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
-                       "), or a score-function estimator");
+                       "), or smooth the loss (estimate::smoothed_gradient)");
       break;
     }
     if (signal_horizon == steps && adjoint_norm.front() > 1e6 * adjoint_norm.back()) {

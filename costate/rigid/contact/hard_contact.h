@@ -62,7 +62,7 @@ class HardWork {
   std::vector<S> moved, moved_bar;  // v+ - s, the velocity of the positions, and its cotangent y
   bool contradicts = false;         // in a world of the step recalled last no impulses obey the laws
 
-  struct Lists;  // hard_contact.cpp
+  struct Lists;  // hard_lists.h
   std::unique_ptr<Lists> lists;
 };
 
