@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <span>
+
 #include "commands.h"
 #include "costate/io/run.h"
 #include "json.h"
@@ -12,8 +14,8 @@ namespace {
 void print_json(const io::Problem& problem, const ode::Solution& solution, const ode::Gradient& g) {
   Json json;
   json["loss"] = g.value;
-  json["gradient"] = {{"state", named(problem.states, g.y0.data())},
-                      {"parameters", named(problem.parameters, g.p.data())},
+  json["gradient"] = {{"state", named(problem.states, g.x0.data())},
+                      {"parameters", named(problem.parameters, g.parameters["p"].data())},
                       {"t0", g.t0},
                       {"t1", g.t1}};
   if (g.dt) json["gradient"]["dt"] = *g.dt;
@@ -23,17 +25,18 @@ void print_json(const io::Problem& problem, const ode::Solution& solution, const
   json["events"] = events;
   Json notes = Json::array();
   for (const std::string& note : solution.notes) notes.push_back(note);
-  for (const std::string& note : g.report.notes) notes.push_back(note);
-  json["report"] = {{"method", g.report.method},
+  json["report"] = {{"estimator", g.report.estimator},
+                    {"label", g.report.label},
                     {"steps", g.report.steps},
                     {"growth_rate", g.report.growth_rate},
                     {"end_time", solution.end_time()},
+                    {"advice", g.report.advice},
                     {"notes", notes}};
   print(json);
 }
 
 void rows(Table& table, const std::string& prefix, const std::vector<io::Variable>& variables,
-          const std::vector<double>& values, const std::vector<double>& derivative) {
+          const std::vector<double>& values, std::span<const double> derivative) {
   for (const io::Variable& v : variables) {
     for (int i = 0; i < v.size; ++i) {
       const std::size_t at = std::size_t(v.offset + i);
@@ -57,8 +60,8 @@ int run_grad(const Arguments& arguments) {
   }
   fmt::print("loss  {}\n\n", number(g.value));
   Table table({"input", "value", "d loss / d input"});
-  rows(table, "state.", problem.states, problem.y0, g.y0);
-  rows(table, "parameters.", problem.parameters, problem.p, g.p);
+  rows(table, "state.", problem.states, problem.y0, g.x0);
+  rows(table, "parameters.", problem.parameters, problem.p, g.parameters["p"]);
   for (const io::Variable& v : problem.controls) {
     for (int i = 0; i < v.size; ++i) {
       const std::size_t at = problem.control_index(v, i);
@@ -77,9 +80,8 @@ int run_grad(const Arguments& arguments) {
       events.row({problem.options.events[std::size_t(e.event)].name, "t =", number(e.t)});
     fmt::print("{}", events.text());
   }
-  fmt::print("\n{}, {} steps\n", g.report.method, g.report.steps);
+  fmt::print("\n{}", g.report.to_text());
   for (const std::string& note : solution.notes) fmt::print("note: {}\n", note);
-  for (const std::string& note : g.report.notes) fmt::print("note: {}\n", note);
   return 0;
 }
 

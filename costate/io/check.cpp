@@ -18,7 +18,7 @@ constexpr double kDifferenceGate =
     1e-8;  // against differences of losses; implicit methods are less smooth in their inputs
 constexpr double kContinuousGate = 1e-6;  // another discretisation, to its tolerance
 
-double inner(const std::vector<double>& a, const std::vector<double>& b) {
+double inner(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) sum += a[i] * b[i];
   return sum;
@@ -78,13 +78,14 @@ class Checker {
     return d;
   }
   double slope(const ode::InputTangent& d) const {
-    return inner(gradient_.y0, d.y0) + inner(gradient_.p, d.p) + inner(gradient_.controls, d.controls);
+    return inner(gradient_.x0, d.y0) + inner(gradient_.parameters["p"], d.p) +
+           inner(gradient_.controls, d.controls);
   }
   double scale(
       const ode::InputTangent& d) const {  // |g||d|, term by term: what cancellation is measured against
     double sum = 0;
-    for (std::size_t i = 0; i < d.y0.size(); ++i) sum += std::abs(gradient_.y0[i] * d.y0[i]);
-    for (std::size_t i = 0; i < d.p.size(); ++i) sum += std::abs(gradient_.p[i] * d.p[i]);
+    for (std::size_t i = 0; i < d.y0.size(); ++i) sum += std::abs(gradient_.x0[i] * d.y0[i]);
+    for (std::size_t i = 0; i < d.p.size(); ++i) sum += std::abs(gradient_.parameters["p"][i] * d.p[i]);
     for (std::size_t i = 0; i < d.controls.size(); ++i)
       sum += std::abs(gradient_.controls[i] * d.controls[i]);
     return std::max(sum, 1e-300);
@@ -109,7 +110,7 @@ class Checker {
       ode::InputTangent v = random_direction();
       v.t0 = random();
       v.t1 = random();
-      ode::Cotangents w;
+      ode::OutputCotangents w;
       w.final.resize(problem_.y0.size());
       for (double& e : w.final) e = random();
       w.integral = problem_.options.running ? random() : 0.0;
@@ -118,8 +119,8 @@ class Checker {
       const ode::Gradient jw = ode::gradient(solution_, w);
       const double left =
           inner(jv.final, w.final) + jv.integral * w.integral + inner(jv.event_times, w.event_times);
-      const double right = inner(jw.y0, v.y0) + inner(jw.p, v.p) + inner(jw.controls, v.controls) +
-                           jw.t0 * v.t0 + jw.t1 * v.t1;
+      const double right = inner(jw.x0, v.y0) + inner(jw.parameters["p"], v.p) +
+                           inner(jw.controls, v.controls) + jw.t0 * v.t0 + jw.t1 * v.t1;
       const double size = std::sqrt(
           (inner(jv.final, jv.final) + jv.integral * jv.integral + inner(jv.event_times, jv.event_times)) *
           (inner(w.final, w.final) + w.integral * w.integral + inner(w.event_times, w.event_times)));
@@ -178,10 +179,10 @@ class Checker {
     CheckResult result{"discrete against " + adjoint, 0, gate, ""};
     try {
       const ode::Gradient other = gradient(problem_, solution_, adjoint);
-      take_worse(result.error, difference(gradient_.y0, other.y0));
-      take_worse(result.error, difference(gradient_.p, other.p));
+      take_worse(result.error, difference(gradient_.x0, other.x0));
+      take_worse(result.error, difference(gradient_.parameters["p"], other.parameters["p"]));
       take_worse(result.error, difference(gradient_.controls, other.controls));
-      result.detail = other.report.method;
+      result.detail = other.report.estimator;
     } catch (const Error& error) {
       result.skipped = true;
       result.detail = "does not apply: " + error.message().what;
@@ -189,7 +190,7 @@ class Checker {
     return result;
   }
   // Largest difference, relative to the largest entry.
-  static double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  static double difference(std::span<const double> a, std::span<const double> b) {
     double most = 0, size = 1e-300;
     for (std::size_t i = 0; i < a.size(); ++i) {
       take_worse(most, std::abs(a[i] - b[i]));

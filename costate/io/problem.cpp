@@ -1,6 +1,7 @@
 #include "costate/io/problem.h"
 
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "costate/core/error.h"
@@ -10,24 +11,24 @@ namespace costate::io {
 
 namespace {
 
-template <class Values>
-auto& element(const Input& input, Values& y0, Values& p, Values& controls) {
-  Values& values = input.of == Input::Of::state ? y0 : input.of == Input::Of::parameter ? p : controls;
+template <class Number>
+Number& element(const Input& input, std::span<Number> x0, std::span<Number> p, std::span<Number> controls) {
+  const auto values = input.of == Input::Of::state ? x0 : input.of == Input::Of::parameter ? p : controls;
   return values[std::size_t(input.index)];
 }
 
 }  // namespace
 
 double& value_of(Problem& problem, const Input& input) {
-  return element(input, problem.y0, problem.p, problem.options.controls.values);
+  return element<double>(input, problem.y0, problem.p, problem.options.controls.values);
 }
 
 double value_of(const Problem& problem, const Input& input) {
-  return element(input, problem.y0, problem.p, problem.options.controls.values);
+  return element<const double>(input, problem.y0, problem.p, problem.options.controls.values);
 }
 
 double derivative_of(const ode::Gradient& gradient, const Input& input) {
-  return element(input, gradient.y0, gradient.p, gradient.controls);
+  return element<const double>(input, gradient.x0, gradient.parameters["p"], gradient.controls);
 }
 
 Problem parse_problem(std::string text, const std::string& name, const std::vector<Setting>& settings) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/ode/adjoints/continuous_adjoint.h"
 #include "costate/ode/adjoints/discrete_adjoint.h"
 #include "costate/ode/adjoints/forward_sensitivity.h"
@@ -81,11 +83,11 @@ ode::Gradient cvodes_gradient(const Problem& problem, const ode::Solution& solut
                                .integral_atol = atol,
                                .max_steps = o.max_steps});
 
-  ode::Gradient result;
+  ode::Gradient result = ode::zero_gradient(solution.trajectory(), "adjoint of CVODES (BDF)");
   result.value = g.value;
-  result.y0 = g.x0;
-  result.p = g.p;
-  for (int i = 0; i < m; ++i) result.p[std::size_t(i)] += p_bar[std::size_t(i)];
+  result.x0 = g.x0;
+  const std::span<double> by_parameters = result.parameters["p"];
+  for (std::size_t i = 0; i < by_parameters.size(); ++i) by_parameters[i] = g.p[i] + p_bar[i];
   // dL/dt1 = phi_t + <phi_x, f> + l at t1, dL/dt0 = -<lambda, f> - l at t0.
   std::vector<double> f(std::size_t(n), 0.0), x_bar(std::size_t(n), 0.0), work(problem.field->scratch_size());
   const std::vector<double> end = solution.final_state();
@@ -98,7 +100,7 @@ ode::Gradient cvodes_gradient(const Problem& problem, const ode::Solution& solut
   if (final) loss.final(end.data(), x_bar.data());
   result.t1 = end_time_bar + rate(problem.t1, end, x_bar);
   result.t0 = -rate(problem.t0, problem.y0, g.x0);
-  result.report.method = "adjoint of CVODES (BDF)";
+  result.report.label = "exact up to rtol " + number(rtol);
   result.report.steps = g.steps;
   return result;
 }
@@ -191,13 +193,15 @@ ode::Gradient gradient(const Problem& problem, const ode::Solution& solution, co
   }
   if (algebraic) {
     const std::vector<double> p = start_parameters(problem);
-    std::vector<double> y0_bar(g.y0.size(), 0.0), p_bar(p.size(), 0.0);
+    std::vector<double> y0_bar(g.x0.size(), 0.0), p_bar(p.size(), 0.0);
     ode::ConsistentState(*problem.field)
-        .make_consistent_vjp(problem.t0, initial_state(problem).data(), p.data(), g.y0.data(), &g.t0,
+        .make_consistent_vjp(problem.t0, initial_state(problem).data(), p.data(), g.x0.data(), &g.t0,
                              y0_bar.data(), p_bar.data());
-    g.y0 = y0_bar;
+    g.x0 = y0_bar;
+    const std::span<double> by_parameters = g.parameters["p"];
+    const std::size_t count = by_parameters.size();
     for (std::size_t i = 0; i < p.size(); ++i)
-      (i < g.p.size() ? g.p[i] : g.controls[i - g.p.size()]) += p_bar[i];
+      (i < count ? by_parameters[i] : g.controls[i - count]) += p_bar[i];
   }
   return g;
 }
