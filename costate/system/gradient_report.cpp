@@ -9,17 +9,7 @@
 namespace costate {
 namespace {
 
-<<<<<<< HEAD
-std::string number(double value, const char* format = "%.3g") {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-// A gradient has vanished where its norm at the start is less than this share of its norm at the end.
-=======
 // A gradient that shrinks by more than this from the end to the start says nothing about the start.
->>>>>>> main
 constexpr double kVanishing = 1e-12;
 
 }  // namespace
@@ -54,13 +44,6 @@ void GradientReport::conclude(double epsilon) {
     for (std::size_t i = n; i-- > 0;) {
       if (epsilon * adjoint_norm[i] <= end_norm) continue;
       signal_horizon = steps - sampled_steps[i];
-<<<<<<< HEAD
-      advice.push_back("the gradient grows " + number(std::exp(growth_rate), "%.4g") +
-                       "x per step; what comes from before step " + std::to_string(sampled_steps[i]) +
-                       " carries no signal: shorten the rollout, use truncated(" +
-                       std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
-                       "), or smooth the loss (estimate::smoothed_gradient)");
-=======
       advice.push_back("the gradient grows " + growth_text(4) + "; what comes from before step " +
                        std::to_string(sampled_steps[i]) + " carries no signal: " +
                        (growth_per_time
@@ -68,7 +51,6 @@ void GradientReport::conclude(double epsilon) {
                             : "shorten the rollout, use truncated(" +
                                   std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
                                   "), or smooth the loss over random inputs (estimate::smoothed_gradient)"));
->>>>>>> main
       break;
     }
     if (signal_horizon == steps && adjoint_norm.front() > 1e6 * end_norm) {
