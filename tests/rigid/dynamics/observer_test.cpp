@@ -6,7 +6,7 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/checks.h"
 #include "costate/system/program/program_objective.h"
-#include "models.h"
+#include "tests/rigid/models.h"
 
 namespace costate::rigid {
 namespace {
