@@ -35,14 +35,16 @@
 // solved with a pull, and what is left again, until that no longer changes. What then still is left no z can
 // reach; taken off the right side, the rest has a z that does not grow with the number of passes. Duals have
 // their tangents from the same G, solved in the same way, which is the transpose of the other: with T = 1 -
-// (G + pull)^-1 G and P = T^infinity, l' = sum_k (T^k - P) (G + pull)^-1 f.
+// (G + pull)^-1 G, P = T^infinity and f what the inputs' tangents make of -F,
+//
+//   l_dot = sum_k (T^k - P) (G + pull)^-1 f
 //
 // Sharing. The left null vectors of G, N' G = 0, lie on rows without a slip, where N' J = 0. Every pass of
 // the solution keeps N' R l = 0, whatever slips meanwhile: the answer is the one with R l = E J a on these
 // rows, for some a. Where slipping points make the motion depend on the share, its derivative is that of this
-// condition. With G m = (dF/dw) R l and a = M^-1 J' E m, ' the tangent,
+// condition. With G m = (dF/dw) R l and a = M^-1 J' E m
 //
-//   N' R l' = N' ((E J)' a - R' l),      l' += P (G + pull)^-1 pull (dF/dw) (C' m - R' l)
+//   N' R l_dot = N' ((E J)_dot a - R_dot l),   l_dot += P (G + pull)^-1 pull (dF/dw) (C_dot m - R_dot l)
 //
 // and with q = pull (G + pull)^-T (what is left) the transpose adds r q (E m)' to A_bar, scaled by E, whose
 // other half vanishes: J_bar += (E r q) a'. In R, the bodies' inverse weights count as constants.
