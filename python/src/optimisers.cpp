@@ -4,10 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
-#include <cstdio>
 
 #include "arrays.h"
+#include "costate/core/text.h"
 #include "costate/optim/adam.h"
 #include "costate/optim/cma_es.h"
 #include "costate/optim/gradient_descent.h"
@@ -203,9 +202,7 @@ void bind_optimisers(nb::module_& m) {
       .def_ro("reason", &optim::Result::reason, "Why it stopped, in words.")
       .def_prop_ro("converged", &optim::Result::converged)
       .def("__repr__", [](const optim::Result& r) {
-        std::array<char, 32> value;
-        std::snprintf(value.data(), value.size(), "%.6g", r.value);
-        return std::string("Optimum: value ") + value.data() + " after " + std::to_string(r.iterations) +
+        return "Optimum: value " + number(r.value) + " after " + std::to_string(r.iterations) +
                " iterations (" + r.reason + ")";
       });
   m.def(
