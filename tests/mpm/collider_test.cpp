@@ -42,7 +42,8 @@ void expect_gradients(const Model& model, std::vector<double> position, std::vec
     for (int a = 0; a < turns; ++a)
       u[D + a] = rotation[std::size_t(a)], u[2 * D + turns + a] = spin[std::size_t(a)];
   }
-  const test::MeanPosition<double> objective(particle_count(model), D, {0.5, 0.2, 0.3});
+  const auto objective =
+      std::make_shared<test::MeanPosition<double>>(particle_count(model), D, {0.5, 0.2, 0.3});
   test::expect_exact_gradient(system, at, objective, 6, 2, {.stencil = D == 3 ? 1e-6 : 3e-7});
   // The collider matters: every one of its inputs has a gradient.
   const auto g = rollout.value_and_gradient(at, objective);
@@ -99,7 +100,7 @@ TEST(Collider, RestingPoseIsDifferentiable) {
   Rollout<double> rollout(system, {.steps = 6});
   Arguments<double> at = rollout.arguments();
   at.x0 = initial_state<double>(m);
-  const test::MeanPosition<double> objective(particle_count(m), 3, {0.5, 0.2, 0.3});
+  const auto objective = std::make_shared<test::MeanPosition<double>>(particle_count(m), 3, {0.5, 0.2, 0.3});
   test::expect_exact_gradient(system, at, objective, 6);
   const auto g = rollout.value_and_gradient(at, objective);
   EXPECT_GT(std::abs(g.parameters["collider/tool/position"][1]), 1e-6);
@@ -139,7 +140,8 @@ TEST(Wall, EveryKindOfContactHasExactGradients) {
     Rollout<double> rollout(system, {.steps = 6});
     Arguments<double> at = rollout.arguments();
     at.x0 = initial_state<double>(m);
-    const test::MeanPosition<double> objective(particle_count(m), 3, {0.5, 0.2, 0.3});
+    const auto objective =
+        std::make_shared<test::MeanPosition<double>>(particle_count(m), 3, {0.5, 0.2, 0.3});
     test::expect_exact_gradient(system, at, objective, 6);
   }
 }
