@@ -250,8 +250,8 @@ void expect_particles(const mpm::Model& model) {
   expect_contract(
       mpm::system<Real>(model),
       {.states = [&](const auto& rollout, unsigned) { return mpm::test::stirred(model, rollout); },
-       .objective = std::make_shared<mpm::test::MeanPosition<Real>>(
-           mpm::particle_count(model), model.dimension, std::vector<double>{0.1, 0.2, 0.3}),
+       .objective =
+           mpm::test::mean_position<Real>(mpm::particle_count(model), model.dimension, {0.1, 0.2, 0.3}),
        .steps = 8,
        .hold = 3,
        .long_steps = 50,

@@ -83,6 +83,11 @@ class MeanPosition final : public Objective<Real> {
   std::vector<double> target_;
 };
 
+template <class Real>
+ObjectivePtr<Real> mean_position(std::int64_t particles, int dimension, std::vector<double> target) {
+  return std::make_shared<MeanPosition<Real>>(particles, dimension, std::move(target));
+}
+
 // The contract for scenes whose value has corners (contact, friction, yielding). A difference is right only where no corner lies within its reach: a scene says
 // how long its differences may be, relative to the scale of each input. Where a collider fades out, the second derivative jumps, and the stencil's error falls with its
 // length until rounding takes over: 1e-6 suits a thousand particles.

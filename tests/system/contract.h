@@ -22,6 +22,9 @@
 #include <memory>
 #include <string>
 
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
 #include "costate/system/checks.h"
 #include "costate/system/rollout.h"
 #include "tests/allocation_guard.h"
@@ -46,7 +49,7 @@ struct Contract {
   bool smooth = true;
   double stencil_gate = 1e-9;
   double stencil_step = 1e-3;
-  double taylor_step = 1e-3;
+  double taylor_step = 1e-3;  // 0: there is none, because all that is left before the next corner is rounding
   double second_order_gate = 1e-7;
   double second_order_step = 1e-3;
 };

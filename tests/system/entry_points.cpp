@@ -62,17 +62,28 @@ std::vector<std::vector<Real>> EntryPoints<Real>::Inputs::copy() {
           states.numbers(), step_tapes.numbers(), run_tape.numbers()};
 }
 
+namespace {
+
+template <class Real>
+Activity all_of(const System<Real>& system) {
+  return {std::vector<bool>(system.signature().fields(Role::parameter).size(), true), true};
+}
+
+}  // namespace
+
 template <class Real>
 EntryPoints<Real>::EntryPoints(const System<Real>& system)
     : system_(system),
+      everything_(all_of(system)),
+      beside_(system.tape(everything_, {})),
+      alone_(system.tape(everything_, {.keeps_states = false})),
       n_(system.state_size()),
       nu_(system.control_size()),
       np_(system.parameter_size()),
-      tape_n_(system.tape_size() * system.lanes()),
-      lanes_(system.lanes()) {
-  everything_.parameters.assign(system.signature().fields(Role::parameter).size(), true);
-  has_tape_ = tape_n_ > 0 && system.tape_use(everything_) == TapeUse::beside_state;
-  tape_replaces_state_ = tape_n_ > 0 && system.tape_use(everything_) == TapeUse::instead_of_state;
+      tape_n_(std::max(beside_.size, alone_.size) * system.lanes()),
+      lanes_(system.lanes()),
+      has_tape_(beside_.size > 0),
+      tape_replaces_state_(alone_.instead_of_states) {
   const auto can = system.capabilities();
   offered_ = {Entry::step, Entry::advance};
   if (can.jvp) offered_.push_back(Entry::step_jvp);
@@ -125,9 +136,25 @@ auto EntryPoints<Real>::load(const std::vector<World<Real>>& worlds, const Input
     system_.step(context(kFirst + j), step_inputs(in, kFirst + j, in.states.data() + j * n_),
                  in.states.data() + (j + 1) * n_, in.step_tapes.data() + j * tape_n_, *work);
   }
-  system_.advance(run(in), {in.states.data(), kRun + 1, 0}, tape_n_ > 0 ? in.run_tape.data() : nullptr,
-                  *work);
+  advance(in, {in.states.data(), kRun + 1, 0}, in.run_tape, *work);
   return in;
+}
+
+// As rollouts do it: a run begins and ends.
+template <class Real>
+void EntryPoints<Real>::advance(const Inputs& in, const Ring<Real>& states, Guarded<Real>& tape,
+                                Workspace& work) const {
+  system_.begin_run(in.p.data(), nullptr, everything_, work);
+  system_.advance(run(in), states, {tape_n_ > 0 ? tape.data() : nullptr, tape_n_}, work);
+  system_.end_run(in.p.data(), nullptr, everything_, work);
+}
+template <class Real>
+void EntryPoints<Real>::reverse(const Inputs& in, Workspace& work) {
+  system_.begin_run(in.p.data(), p_bar_.data(), everything_, work);
+  system_.reverse(run(in), in.states.data(), {has_tape_ ? in.run_tape.data() : nullptr, tape_n_},
+                  {lambda_.data(), 2, 0}, nu_ > 0 ? u_bar_.data() : nullptr, p_bar_.data(), everything_,
+                  work);
+  system_.end_run(in.p.data(), p_bar_.data(), everything_, work);
 }
 
 template <class Real>
@@ -172,12 +199,9 @@ void EntryPoints<Real>::invoke(Entry entry, const Inputs& in, Workspace& work) {
     case Entry::energy:
       return system_.energy({in.x.data(), nullptr, in.p.data()}, y_.data(), work);
     case Entry::advance:
-      return system_.advance(run(in), {ring_.data(), kRun + 1, 0}, tape_n_ > 0 ? tape_.data() : nullptr,
-                             work);
+      return advance(in, {ring_.data(), kRun + 1, 0}, tape_, work);
     case Entry::reverse:
-      return system_.reverse(run(in), in.states.data(), has_tape_ ? in.run_tape.data() : nullptr,
-                             {lambda_.data(), 2, 0}, nu_ > 0 ? u_bar_.data() : nullptr, p_bar_.data(),
-                             everything_, work);
+      return reverse(in, work);
   }
 }
 

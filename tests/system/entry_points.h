@@ -97,6 +97,8 @@ class EntryPoints {
 
  private:
   void invoke(Entry entry, const Inputs& in, Workspace& work);
+  void advance(const Inputs& in, const Ring<Real>& states, Guarded<Real>& tape, Workspace& work) const;
+  void reverse(const Inputs& in, Workspace& work);
   costate::Inputs<Real> step_inputs(const Inputs& in, std::int64_t k, const Real* x) const;
   Run<Real> run(const Inputs& in) const { return {kFirst, kRun, 0, kSeed, in.u.data(), kHold, in.p.data()}; }
   StepContext context(std::int64_t k) const { return {k, 0, kSeed}; }
@@ -105,11 +107,12 @@ class EntryPoints {
 
   static constexpr std::uint64_t kSeed = 7;
   const System<Real>& system_;
+  const Activity everything_;
+  const TapePlan beside_, alone_;  // with the states kept, and without
   const std::int64_t n_, nu_, np_, tape_n_;
   const int lanes_;
-  Activity everything_;
-  bool has_tape_ = false;  // a transpose reads it besides the state
-  bool tape_replaces_state_ = false;
+  const bool has_tape_;  // a transpose reads it besides the state
+  const bool tape_replaces_state_;
   std::vector<Entry> offered_;
   Guarded<Real> y_, y_dot_, x_bar_, x_bar_dot_, u_bar_, u_bar_dot_, p_bar_, p_bar_dot_, ring_, lambda_, tape_;
 };

@@ -31,7 +31,9 @@ class Jacobian {
         u_(nu_ * lanes_),
         p_(np_ * lanes_),
         y_(n_ * lanes_),
-        tape_(system.tape_size() * lanes_) {
+        active_{std::vector<bool>(system.signature().fields(Role::parameter).size(), true), true},
+        tape_size_(system.tape(active_, {}).size),
+        tape_(tape_size_ * lanes_) {
     const auto spread = [&](std::span<const Real> from, AlignedBuffer<Real>& to, std::int64_t offset,
                             std::int64_t size) {
       for (std::int64_t i = 0; i < size; ++i)
@@ -42,8 +44,7 @@ class Jacobian {
     const auto& fields = system.signature().fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f)
       spread(at.parameters.values(f), p_, fields[f].offset, fields[f].size);
-    active_.parameters.assign(fields.size(), true);
-    system.step({}, in(), y_.data(), system.tape_size() > 0 ? tape_.data() : nullptr, *work_);
+    system.step({}, in(), y_.data(), tape_size_ > 0 ? tape_.data() : nullptr, *work_);
   }
 
   std::int64_t rows() const { return n_; }
@@ -58,14 +59,13 @@ class Jacobian {
   using Lines = std::map<std::int64_t, std::vector<Real>>;
   Lines by_transpose(const std::set<std::int64_t>& wanted) {
     AlignedBuffer<Real> y_bar(n_ * lanes_), x_bar(n_ * lanes_), u_bar(nu_ * lanes_), p_bar(np_ * lanes_);
-    const bool taped = system_.tape_size() > 0 && system_.tape_use(active_) == TapeUse::beside_state;
     Lines lines;
     in_groups(wanted, [&](const std::vector<std::int64_t>& group) {
       std::fill_n(y_bar.data(), n_ * lanes_, Real(0));
       std::fill_n(u_bar.data(), nu_ * lanes_, Real(0));
       std::fill_n(p_bar.data(), np_ * lanes_, Real(0));
       for (std::size_t l = 0; l < group.size(); ++l) y_bar.data()[group[l] * lanes_ + std::int64_t(l)] = 1;
-      system_.step_vjp({}, in(), taped ? tape_.data() : nullptr, y_bar.data(),
+      system_.step_vjp({}, in(), tape_size_ > 0 ? tape_.data() : nullptr, y_bar.data(),
                        {x_bar.data(), nu_ > 0 ? u_bar.data() : nullptr, p_bar.data()}, active_, *work_);
       for (std::size_t l = 0; l < group.size(); ++l) {
         std::vector<Real>& line = lines[group[l]];
@@ -110,8 +110,10 @@ class Jacobian {
   const int lanes_;
   const std::int64_t n_, nu_, np_;
   std::unique_ptr<Workspace> work_;
-  AlignedBuffer<Real> x_, u_, p_, y_, tape_;
-  Activity active_;
+  AlignedBuffer<Real> x_, u_, p_, y_;
+  const Activity active_;
+  const std::int64_t tape_size_;
+  AlignedBuffer<Real> tape_;
 };
 
 void add_all(std::set<std::int64_t>& to, std::int64_t count) {
