@@ -40,6 +40,7 @@ void gather_lanes(std::span<const Real> from, std::int64_t row, std::int64_t wor
 // Lane l of [index][lane] as a row.
 template <class Real>
 void take_lane(const Real* from, std::int64_t row, int lanes, int lane, Real* to) {
+  if (lanes == 1) return copy(to, from, row);
   for (std::int64_t i = 0; i < row; ++i) to[i] = from[i * lanes + lane];
 }
 
