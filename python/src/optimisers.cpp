@@ -165,9 +165,11 @@ optim::Result least_squares(const nb::object& fun, const ArrayLike& x0, const Ar
     const nb::tuple pair = at(x);
     const auto values = as_array<double>(pair[0], "the residuals");
     const auto rows = as_array<double>(pair[1], "the Jacobian");
-    if (values.size() != count || rows.size() != count * n)
-      throw Error("residuals (" + std::to_string(count) + ",) need a Jacobian (" + std::to_string(count) +
-                  ", " + std::to_string(n) + ")");
+    const Shape wanted = {count, n};
+    if (values.size() != count)
+      wrong_shape("the array of residuals", shape_of(values), text_of(Shape{count}));
+    if (shape_of(rows) != wanted && !(n == 1 && shape_of(rows) == Shape{count}))
+      wrong_shape("the Jacobian", shape_of(rows), text_of(wanted));
     std::copy_n(values.data(), count, r);
     if (jacobian != nullptr) std::copy_n(rows.data(), count * n, jacobian);
   };

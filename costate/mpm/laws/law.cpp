@@ -7,7 +7,7 @@
 namespace costate::mpm {
 
 std::span<const Law* const> laws() {
-#define COSTATE_LIST(kind) &kind##_law,
+#define COSTATE_LIST(kind) &Law::kind,
   static constexpr const Law* kLaws[] = {COSTATE_MPM_LAWS(COSTATE_LIST)};
 #undef COSTATE_LIST
   return kLaws;

@@ -74,7 +74,7 @@ class StepReport {
                   " on there are steps in which no impulses obey the laws of hard contact "
                   "(bodies overlap and cannot part): they violate them as little as they can"});
     }
-    if (cons.contact != ContactModel::penalty || cons.pairs.empty()) return;
+    if (!parts_of(cons.contact).springs || cons.pairs.empty()) return;
     const ParameterMap& map = stepper_.tree.p;
     const PenaltyStrains strains =
         penalty_strains(stepper_.tree, cons, w.p.data(), w.p[split ? map.whole_dt : map.dt], w.c);
