@@ -6,6 +6,7 @@
 #include "costate/ad/record.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
+#include "costate/grid/heat.h"
 #include "costate/grid/wave.h"
 #include "costate/learn/closed_loop.h"
 #include "costate/ode/lanes/fixed_scheme.h"
@@ -77,7 +78,7 @@ void add_equations(std::vector<Listed>& list) {
            }});
     }
   }
-  list.push_back({"lambda", {"lambda_system", "LaneSystem"}, [] {
+  list.push_back({"lambda", {"lambda_system", "RecordedLaneSystem"}, [] {
                     expect_contract(pendulum_lambda<double>(40), {.worlds = 40});
                     expect_contract(pendulum_lambda<float>(1), {});
                   }});
@@ -103,6 +104,11 @@ void add_equations(std::vector<Listed>& list) {
 // --- grids, masses and springs, controllers -------------------------------------------------------------------------
 
 void add_grids_and_springs(std::vector<Listed>& list) {
+  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
+                    const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
+                    expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::heat<float>(plate), {.steps = 30});
+                  }});
   list.push_back({"wave", {"grid::wave"}, [] {
                     const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};
                     expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});

@@ -38,7 +38,9 @@ std::string scope_of(const std::string& text) {
 std::map<std::string, std::string> declared() {
   const std::regex function(
       R"((extern template )?std::(?:shared|unique)_ptr<(?:const )?(?:costate::)?(?:System<\w+>|mpm::Mechanism)>\s+(\w+)(?:<\w+>)?\()");
-  const std::regex type(R"(class (\w+)(?: final)? : public (?:costate::)?System<)");
+  // LaneForward is the part that its two heirs share.
+  const std::regex type(
+      R"(class (?!LaneForward\b)(\w+)(?: final)? : public (?:costate::)?(?:System|LaneForward)<)");
   std::map<std::string, std::string> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "costate")) {
     if (entry.path().extension() != ".h") continue;

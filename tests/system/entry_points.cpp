@@ -62,17 +62,28 @@ std::vector<std::vector<Real>> EntryPoints<Real>::Inputs::copy() {
           states.numbers(), step_tapes.numbers(), run_tape.numbers()};
 }
 
+namespace {
+
+template <class Real>
+Activity all_of(const System<Real>& system) {
+  return {std::vector<bool>(system.signature().fields(Role::parameter).size(), true), true};
+}
+
+}  // namespace
+
 template <class Real>
 EntryPoints<Real>::EntryPoints(const System<Real>& system)
     : system_(system),
+      everything_(all_of(system)),
+      beside_(system.tape(everything_, {})),
+      alone_(system.tape(everything_, {.keeps_states = false})),
       n_(system.state_size()),
       nu_(system.control_size()),
       np_(system.parameter_size()),
-      lanes_(system.lanes()) {
-  everything_.parameters.assign(system.signature().fields(Role::parameter).size(), true);
-  tape_n_ = system.tape(everything_, {}).size * lanes_;
-  const TapePlan alone = system.tape(everything_, {.keeps_states = false});
-  replacing_ = alone.instead_of_states ? alone.size * lanes_ : 0;
+      tape_n_(std::max(beside_.size, alone_.size) * system.lanes()),
+      lanes_(system.lanes()),
+      has_tape_(beside_.size > 0),
+      tape_replaces_state_(alone_.instead_of_states) {
   const auto can = system.capabilities();
   offered_ = {Entry::step, Entry::advance};
   if (can.jvp) offered_.push_back(Entry::step_jvp);
@@ -125,11 +136,25 @@ auto EntryPoints<Real>::load(const std::vector<World<Real>>& worlds, const Input
     system_.step(context(kFirst + j), step_inputs(in, kFirst + j, in.states.data() + j * n_),
                  in.states.data() + (j + 1) * n_, in.step_tapes.data() + j * tape_n_, *work);
   }
-  system_.begin_run(in.p.data(), nullptr, everything_, *work);
-  system_.advance(run(in), {in.states.data(), kRun + 1, 0},
-                  {tape_n_ > 0 ? in.run_tape.data() : nullptr, tape_n_}, *work);
-  system_.end_run(in.p.data(), nullptr, everything_, *work);
+  advance(in, {in.states.data(), kRun + 1, 0}, in.run_tape, *work);
   return in;
+}
+
+// As rollouts do it: a run begins and ends.
+template <class Real>
+void EntryPoints<Real>::advance(const Inputs& in, const Ring<Real>& states, Guarded<Real>& tape,
+                                Workspace& work) const {
+  system_.begin_run(in.p.data(), nullptr, everything_, work);
+  system_.advance(run(in), states, {tape_n_ > 0 ? tape.data() : nullptr, tape_n_}, work);
+  system_.end_run(in.p.data(), nullptr, everything_, work);
+}
+template <class Real>
+void EntryPoints<Real>::reverse(const Inputs& in, Workspace& work) {
+  system_.begin_run(in.p.data(), p_bar_.data(), everything_, work);
+  system_.reverse(run(in), in.states.data(), {has_tape_ ? in.run_tape.data() : nullptr, tape_n_},
+                  {lambda_.data(), 2, 0}, nu_ > 0 ? u_bar_.data() : nullptr, p_bar_.data(), everything_,
+                  work);
+  system_.end_run(in.p.data(), p_bar_.data(), everything_, work);
 }
 
 template <class Real>
@@ -163,7 +188,7 @@ void EntryPoints<Real>::invoke(Entry entry, const Inputs& in, Workspace& work) {
     case Entry::step_jvp:
       return system_.step_jvp(context(kFirst), now, dot, y_.data(), y_dot_.data(), work);
     case Entry::step_vjp:
-      return system_.step_vjp(context(kFirst), now, tape_n_ > 0 ? in.step_tapes.data() : nullptr,
+      return system_.step_vjp(context(kFirst), now, has_tape_ ? in.step_tapes.data() : nullptr,
                               in.y_bar.data(), bar, everything_, work);
     case Entry::step_hvp:
       return system_.step_hvp(context(kFirst), now, dot, in.y_bar.data(), in.y_bar_dot.data(), bar, bar_dot,
@@ -174,16 +199,9 @@ void EntryPoints<Real>::invoke(Entry entry, const Inputs& in, Workspace& work) {
     case Entry::energy:
       return system_.energy({in.x.data(), nullptr, in.p.data()}, y_.data(), work);
     case Entry::advance:
-      system_.begin_run(in.p.data(), nullptr, everything_, work);
-      system_.advance(run(in), {ring_.data(), kRun + 1, 0}, {tape_n_ > 0 ? tape_.data() : nullptr, tape_n_},
-                      work);
-      return system_.end_run(in.p.data(), nullptr, everything_, work);
+      return advance(in, {ring_.data(), kRun + 1, 0}, tape_, work);
     case Entry::reverse:
-      system_.begin_run(in.p.data(), p_bar_.data(), everything_, work);
-      system_.reverse(run(in), in.states.data(), {tape_n_ > 0 ? in.run_tape.data() : nullptr, tape_n_},
-                      {lambda_.data(), 2, 0}, nu_ > 0 ? u_bar_.data() : nullptr, p_bar_.data(), everything_,
-                      work);
-      return system_.end_run(in.p.data(), p_bar_.data(), everything_, work);
+      return reverse(in, work);
   }
 }
 
@@ -200,7 +218,7 @@ Outputs<Real> EntryPoints<Real>::call(Entry entry, const Inputs& in, Workspace& 
   prepare();
   std::copy_n(in.x.data(), n_, ring_.data());
   std::copy_n(in.y_bar.data(), n_, lambda_.data());
-  work.diagnostics.clear();  // as for every rollout
+  work.diagnostics.mode_switches.clear();  // as for every rollout; what it holds for one is kept
   const AllocationGuard guard;
   invoke(entry, in, work);
   if (allocations) *allocations = guard.count();
@@ -252,7 +270,7 @@ Outputs<Real> EntryPoints<Real>::reverse_by_steps(const Inputs& in, Workspace& w
   for (std::int64_t j = kRun - 1; j >= 0; --j) {
     const std::int64_t from = (kRun - 1 - j) % 2, k = kFirst + j;
     system_.step_vjp(context(k), step_inputs(in, k, in.states.data() + j * n_),
-                     tape_n_ > 0 ? in.step_tapes.data() + j * tape_n_ : nullptr, lambda_.data() + from * n_,
+                     has_tape_ ? in.step_tapes.data() + j * tape_n_ : nullptr, lambda_.data() + from * n_,
                      {lambda_.data() + (1 - from) * n_, nu_ > 0 ? u_bar_.data() + k / kHold * nu_ : nullptr,
                       p_bar_.data()},
                      everything_, work);
@@ -261,14 +279,15 @@ Outputs<Real> EntryPoints<Real>::reverse_by_steps(const Inputs& in, Workspace& w
 }
 
 template <class Real>
-Outputs<Real> EntryPoints<Real>::vjp(const Inputs& in, Workspace& work, const Given& given) {
+Outputs<Real> EntryPoints<Real>::vjp(const Inputs& in, Workspace& work, bool controls, bool parameters,
+                                     Real before) {
   prepare();
-  u_bar_.assign(kKnots * nu_, given.before);
-  p_bar_.assign(np_, given.before);
+  u_bar_.assign(kKnots * nu_, before);
+  p_bar_.assign(np_, before);
   system_.step_vjp(context(kFirst), step_inputs(in, kFirst, in.x.data()),
-                   tape_n_ > 0 && given.tape ? in.step_tapes.data() : nullptr, in.y_bar.data(),
-                   {x_bar_.data(), given.controls && nu_ > 0 ? u_bar_.data() + kFirst / kHold * nu_ : nullptr,
-                    given.parameters ? p_bar_.data() : nullptr},
+                   has_tape_ ? in.step_tapes.data() : nullptr, in.y_bar.data(),
+                   {x_bar_.data(), controls && nu_ > 0 ? u_bar_.data() + kFirst / kHold * nu_ : nullptr,
+                    parameters ? p_bar_.data() : nullptr},
                    everything_, work);
   return cotangents(x_bar_.data());
 }
@@ -276,9 +295,7 @@ Outputs<Real> EntryPoints<Real>::vjp(const Inputs& in, Workspace& work, const Gi
 template <class Real>
 Outputs<Real> EntryPoints<Real>::vjp_from_tape(const Inputs& in, Workspace& work) {
   prepare();
-  tape_.assign(replacing_, Real(0));
-  system_.step(context(kFirst), step_inputs(in, kFirst, in.x.data()), y_.data(), tape_.data(), work);
-  system_.step_vjp(context(kFirst), step_inputs(in, kFirst, nullptr), tape_.data(), in.y_bar.data(),
+  system_.step_vjp(context(kFirst), step_inputs(in, kFirst, nullptr), in.step_tapes.data(), in.y_bar.data(),
                    {x_bar_.data(), nu_ > 0 ? u_bar_.data() + kFirst / kHold * nu_ : nullptr, p_bar_.data()},
                    everything_, work);
   return cotangents(x_bar_.data());

@@ -61,8 +61,8 @@ class EntryPoints {
   struct Inputs {
     Guarded<Real> x, u, p, x_dot, u_dot, p_dot, y_bar, y_bar_dot, states;
     Guarded<Real> step_tapes,
-        run_tape;                           // of step() for step_vjp(), of advance() for reverse()
-    bool intact() const;                    // the guards
+        run_tape;         // of step() for step_vjp(), of advance() for reverse(): their layouts may differ
+    bool intact() const;  // the guards
     std::vector<std::vector<Real>> copy();  // of all numbers
   };
 
@@ -76,12 +76,8 @@ class EntryPoints {
   // The run one step at a time, by step() and step_vjp(): what advance() and reverse() must give.
   Outputs<Real> advance_by_steps(const Inputs& in, Workspace& work);
   Outputs<Real> reverse_by_steps(const Inputs& in, Workspace& work);
-  // step_vjp() with cotangents or the tape left out, and with cotangents that it must add to.
-  struct Given {
-    bool tape = true, controls = true, parameters = true;
-    Real before = 0;
-  };
-  Outputs<Real> vjp(const Inputs& in, Workspace& work, const Given& given);
+  // step_vjp() with tangents, cotangents or the tape left out, and with cotangents that it must add to.
+  Outputs<Real> vjp(const Inputs& in, Workspace& work, bool controls, bool parameters, Real before);
   Outputs<Real> vjp_from_tape(const Inputs& in, Workspace& work);
   Outputs<Real> jvp_of_state_alone(const Inputs& in, Workspace& work, bool nulls);
 
@@ -97,11 +93,12 @@ class EntryPoints {
 
   const System<Real>& system() const { return system_; }
   const Activity& everything() const { return everything_; }
-  bool has_tape() const { return tape_n_ > 0; }
-  bool tape_replaces_state() const { return replacing_ > 0; }
+  bool tape_replaces_state() const { return tape_replaces_state_; }
 
  private:
   void invoke(Entry entry, const Inputs& in, Workspace& work);
+  void advance(const Inputs& in, const Ring<Real>& states, Guarded<Real>& tape, Workspace& work) const;
+  void reverse(const Inputs& in, Workspace& work);
   costate::Inputs<Real> step_inputs(const Inputs& in, std::int64_t k, const Real* x) const;
   Run<Real> run(const Inputs& in) const { return {kFirst, kRun, 0, kSeed, in.u.data(), kHold, in.p.data()}; }
   StepContext context(std::int64_t k) const { return {k, 0, kSeed}; }
@@ -110,11 +107,12 @@ class EntryPoints {
 
   static constexpr std::uint64_t kSeed = 7;
   const System<Real>& system_;
-  const std::int64_t n_, nu_, np_;
-  std::int64_t tape_n_ = 0;     // of a step's tape beside its state
-  std::int64_t replacing_ = 0;  // of one instead of its state
+  const Activity everything_;
+  const TapePlan beside_, alone_;  // with the states kept, and without
+  const std::int64_t n_, nu_, np_, tape_n_;
   const int lanes_;
-  Activity everything_;
+  const bool has_tape_;  // a transpose reads it besides the state
+  const bool tape_replaces_state_;
   std::vector<Entry> offered_;
   Guarded<Real> y_, y_dot_, x_bar_, x_bar_dot_, u_bar_, u_bar_dot_, p_bar_, p_bar_dot_, ring_, lambda_, tape_;
 };

@@ -30,7 +30,10 @@ class Jacobian {
         x_(n_ * lanes_),
         u_(nu_ * lanes_),
         p_(np_ * lanes_),
-        y_(n_ * lanes_) {
+        y_(n_ * lanes_),
+        active_{std::vector<bool>(system.signature().fields(Role::parameter).size(), true), true},
+        tape_size_(system.tape(active_, {}).size),
+        tape_(tape_size_ * lanes_) {
     const auto spread = [&](std::span<const Real> from, AlignedBuffer<Real>& to, std::int64_t offset,
                             std::int64_t size) {
       for (std::int64_t i = 0; i < size; ++i)
@@ -41,9 +44,7 @@ class Jacobian {
     const auto& fields = system.signature().fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f)
       spread(at.parameters.values(f), p_, fields[f].offset, fields[f].size);
-    active_.parameters.assign(fields.size(), true);
-    tape_.reserve(system.tape(active_, {}).size * lanes_);
-    system.step({}, in(), y_.data(), tape(), *work_);
+    system.step({}, in(), y_.data(), tape_size_ > 0 ? tape_.data() : nullptr, *work_);
   }
 
   std::int64_t rows() const { return n_; }
@@ -64,7 +65,7 @@ class Jacobian {
       std::fill_n(u_bar.data(), nu_ * lanes_, Real(0));
       std::fill_n(p_bar.data(), np_ * lanes_, Real(0));
       for (std::size_t l = 0; l < group.size(); ++l) y_bar.data()[group[l] * lanes_ + std::int64_t(l)] = 1;
-      system_.step_vjp({}, in(), tape(), y_bar.data(),
+      system_.step_vjp({}, in(), tape_size_ > 0 ? tape_.data() : nullptr, y_bar.data(),
                        {x_bar.data(), nu_ > 0 ? u_bar.data() : nullptr, p_bar.data()}, active_, *work_);
       for (std::size_t l = 0; l < group.size(); ++l) {
         std::vector<Real>& line = lines[group[l]];
@@ -94,7 +95,6 @@ class Jacobian {
   }
 
  private:
-  Real* tape() { return tape_.capacity() > 0 ? tape_.data() : nullptr; }
   Inputs<Real> in() const { return {x_.data(), nu_ > 0 ? u_.data() : nullptr, p_.data()}; }
   template <class F>
   void in_groups(const std::set<std::int64_t>& wanted, const F& f) const {
@@ -110,8 +110,10 @@ class Jacobian {
   const int lanes_;
   const std::int64_t n_, nu_, np_;
   std::unique_ptr<Workspace> work_;
-  AlignedBuffer<Real> x_, u_, p_, y_, tape_;
-  Activity active_;
+  AlignedBuffer<Real> x_, u_, p_, y_;
+  const Activity active_;
+  const std::int64_t tape_size_;
+  AlignedBuffer<Real> tape_;
 };
 
 void add_all(std::set<std::int64_t>& to, std::int64_t count) {

@@ -6,8 +6,8 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/checks.h"
 #include "costate/system/program/program_objective.h"
-#include "models.h"
 #include "tests/expect_error.h"
+#include "tests/rigid/models.h"
 
 namespace costate::rigid {
 namespace {
