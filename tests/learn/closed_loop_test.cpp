@@ -4,15 +4,20 @@
 
 #include <cmath>
 
+#include "costate/core/error.h"
 #include "costate/grid/wave.h"
+#include "costate/rigid/compile/complete.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/system/program/lambda_system.h"
+#include "tests/expect_error.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
 namespace costate::learn {
 namespace {
+
+using costate::test::expect_error;
 
 // Two masses and a muscle in free space.
 soft::MassSpringModel dumbbell() {
@@ -37,11 +42,9 @@ Arguments<Real> stretched(const Rollout<Real>& rollout) {
 template <class Real>
 void contract(std::shared_ptr<System<Real>> plant, const PolicyNetwork& network, const char* field) {
   const auto system = closed_loop<Real>(plant, network);
-  Rollout<Real> rollout(system, {.steps = 60});
-  test::expect_contract<Real>(system, stretched(rollout), *loss::final<Real>(system->signature(), field, {}),
-                              {.steps = 60, .stencil_step = 3e-4});
-  Rollout<Real> one(system, {.steps = 1});
-  test::expect_transpose_matches_dual<Real>(*system, stretched(one), sizeof(Real) == 8 ? 1e-12 : 2e-5);
+  test::expect_contract(system, {.states = [](const auto& rollout, unsigned) { return stretched(rollout); },
+                                 .objective = loss::final<Real>(system->signature(), field, {}),
+                                 .stencil_step = 3e-4});
 }
 
 TEST(ClosedLoop, ManySmallWorldsMeetTheContract) {
@@ -73,13 +76,68 @@ TEST(ClosedLoop, SeveralPacksInABlockMeetTheContract) {
 TEST(ClosedLoop, RigidBodiesMeetTheContract) {
   const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
   const auto plant = rigid::make_system<double>(model);
-  ASSERT_GT(plant->tape_size(), 0);
+  const Activity all{std::vector<bool>(plant->signature().fields(Role::parameter).size(), true), true};
+  ASSERT_GT(plant->tape(all, {}).size, 0);
   const auto system = closed_loop<double>(
       plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
-  Rollout<double> rollout(system, {.steps = 20});
-  test::expect_contract<double>(system, rigid::test::random_arguments(model, rollout, 5),
-                                *loss::final<double>(system->signature(), "v", {}),
-                                {.steps = 20, .stencil_step = 3e-4});
+  test::expect_contract(system, {.states =
+                                     [&](const auto& rollout, unsigned seed) {
+                                       return rigid::test::random_arguments(model, rollout, seed + 4);
+                                     },
+                                 .objective = loss::final<double>(system->signature(), "v", {}),
+                                 .steps = 20,
+                                 .long_steps = 100,
+                                 .stencil_step = 3e-4});
+}
+
+// A pendulum that swings into a limit and out of it again, with a motor.
+rigid::Model limited_pendulum() {
+  rigid::Model m;
+  m.bodies.resize(2);
+  m.bodies[1].parent = 0;
+  m.bodies[1].mass = 1;
+  m.bodies[1].com = {0, 0, -0.5};
+  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
+  m.joints.resize(1);
+  m.joints[0].body = 1;
+  m.joints[0].axis = {0, 1, 0};
+  m.joints[0].limited = true;
+  m.joints[0].range = {-0.2, 3};
+  rigid::complete(m);
+  return m;
+}
+
+// The same motion with and without a network that does nothing: the same report.
+TEST(ClosedLoop, WhatThePlantNoticesIsInTheReport) {
+  const auto plant = rigid::make_system<double>(limited_pendulum(), {.applied_forces = true});
+  const auto loop = closed_loop<double>(plant, {.waves = 0, .observations = {{{{0, 1}}}}, .hidden = 2});
+  const auto report_of = [](const std::shared_ptr<System<double>>& system) {
+    Rollout<double> rollout(system, {.steps = 600, .hold = 600});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {1, 0};
+    if (system->signature().find_if(Role::parameter, "policy/w2"))
+      for (double& weight : at.parameters["policy/w2"]) weight = 0;
+    return rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {})).report;
+  };
+  const GradientReport alone = report_of(plant), inside = report_of(loop);
+  ASSERT_GE(alone.mode_switches.size(), 2u);  // in, and out
+  EXPECT_EQ(inside.mode_switches, alone.mode_switches);
+  EXPECT_EQ(inside.adjoint_residual, alone.adjoint_residual);
+  EXPECT_GT(inside.adjoint_residual, 0);
+}
+
+// A quaternion of zeros has a name in a closed loop too.
+TEST(ClosedLoop, APlantsFaultIsTold) {
+  const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
+  const auto system =
+      closed_loop<double>(rigid::make_system<double>(model), {.observations = {{{{0, 1}}}}, .hidden = 2});
+  Rollout<double> rollout(system, {.steps = 3});
+  try {
+    rollout.simulate(rollout.arguments());
+    FAIL() << "a state of zeros was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("quaternion of joint"), std::string::npos) << error.what();
+  }
 }
 
 TEST(ClosedLoop, NetworkWithoutWavesMeetsTheContract) {
@@ -118,12 +176,16 @@ TEST(ClosedLoop, IsThePlantUnderTheNetworksControls) {
 TEST(ClosedLoop, RefusesNetworksThatDoNotFit) {
   const auto plant = soft::make_system<double>(dumbbell());
   const auto with = [&](PolicyNetwork n) { return closed_loop<double>(plant, n); };
-  EXPECT_THROW(with({.waves = 0}), Error);  // sees nothing
-  EXPECT_THROW(with({.waves = 2, .hidden = 0}), Error);
-  EXPECT_THROW(with({.waves = -1}), Error);
-  EXPECT_THROW(with({.observations = {{{{8, 1}}}}}), Error);  // there are eight numbers
-  EXPECT_THROW(closed_loop<double>(grid::wave<double>({.nx = 4, .ny = 4}), {.waves = 2}),
-               Error);  // no controls
+  expect_error([&] { return with({.waves = 0}); }, "a network that sees neither waves nor observations");
+  expect_error([&] { return with({.waves = 2, .hidden = 0}); }, "a network needs a hidden layer");
+  expect_error([&] { return with({.waves = -1}); }, "waves that can be counted");
+  expect_error(
+      [&] {
+        return with({.observations = {{{{8, 1}}}}});
+      },
+      "an observation of state number 8, but there are 8");
+  expect_error([&] { return closed_loop<double>(grid::wave<double>({.nx = 4, .ny = 4}), {.waves = 2}); },
+               "there is nothing to control: the plant has no controls");
 }
 
 }  // namespace

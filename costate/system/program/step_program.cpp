@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costate/ad/derivative.h"
+#include "costate/system/block_memory.h"
 
 namespace costate {
 
@@ -30,40 +31,24 @@ auto StepProgram<Real>::make_scratch() const -> std::unique_ptr<Scratch> {
 // --- derivatives on demand ----------------------------------------------------------------------------------
 
 template <class Real>
-bool StepProgram<Real>::matches(const Variant& v, Kind kind, const Choice& choice) const {
-  if (v.kind != kind || v.controls != choice.controls) return false;
-  for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    if (v.parameters[f] != choice(f)) return false;
-  }
-  return true;
-}
-
-template <class Real>
-auto StepProgram<Real>::variant(Kind kind, const Choice& choice, Scratch& scratch) const -> const Variant& {
+auto StepProgram<Real>::variant(Kind kind, const FieldChoice& choice, Scratch& scratch) const
+    -> const Variant& {
   const Variant*& last = scratch.last[kind];
-  if (last != nullptr && matches(*last, kind, choice)) return *last;
-  const std::lock_guard lock(mutex_);
-  last = nullptr;
-  for (const auto& v : variants_) {
-    if (matches(*v, kind, choice)) last = v.get();
-  }
-  if (last == nullptr) last = variants_.emplace_back(make(kind, choice)).get();
+  if (last != nullptr && last->are(kind, choice)) return *last;
+  last = &variants_.find(kind, choice, [&] { return make(kind, choice); });
   scratch.bytes.reserve(static_cast<std::int64_t>(last->code.template scratch_bytes<Real>()));
   return *last;
 }
 
 template <class Real>
-auto StepProgram<Real>::make(Kind kind, const Choice& choice) const -> std::unique_ptr<Variant> {
-  auto v = std::make_unique<Variant>();
-  v->kind = kind;
-  v->controls = choice.controls;
+auto StepProgram<Real>::make(Kind kind, const FieldChoice& choice) const -> std::unique_ptr<Variant> {
+  auto v = std::make_unique<Variant>(kind, choice, offsets_.size());
   // Parameters stand after x and u, in order.
   const std::size_t first = has_controls_ ? 2 : 1;
   ad::DerivativeOptions wanted{.active = {"x"}}, all{.active = {"x"}};
   if (has_controls_) all.active.emplace_back("u");
   if (choice.controls) wanted.active.emplace_back("u");
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    v->parameters.push_back(choice(f));
     all.active.push_back(program_.input_fields()[first + f].name);
     if (choice(f)) wanted.active.push_back(all.active.back());
   }
@@ -79,16 +64,6 @@ auto StepProgram<Real>::make(Kind kind, const Choice& choice) const -> std::uniq
 
 // --- blocks, in the order of a program's fields -------------------------------------------------------------
 
-// Most parameters are the same in all worlds: then an instruction loads them once for the whole strip.
-template <class Real>
-bool shared_by_all(const Real* numbers, std::int64_t size, int lanes) {
-  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
-  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
-    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
-  }
-  return true;
-}
-
 template <class Real>
 void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int lanes,
                                    Scratch& scratch) const {
@@ -97,9 +72,10 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
   scratch.k = static_cast<Real>(k);
   scratch.inputs.push_back({in.x, lanes, false});
   if (has_controls_) scratch.inputs.push_back({in.u, lanes, false});
+  // Most parameters are the same in all worlds: then an instruction loads them once for the whole strip.
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
     const Real* const p = in.p + offsets_[f] * lanes;
-    const bool shared = scratch.held == in.p ? scratch.shared[f] : shared_by_all(p, sizes_[f], lanes);
+    const bool shared = scratch.held == in.p ? scratch.shared[f] : same_in_all_lanes(p, sizes_[f], lanes);
     scratch.inputs.push_back({p, lanes, shared});
   }
   scratch.inputs.push_back({&scratch.k, 1, true});
@@ -108,7 +84,7 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
 template <class Real>
 void StepProgram<Real>::hold_parameters(const Real* p, int lanes, Scratch& scratch) const {
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    scratch.shared[f] = shared_by_all(p + offsets_[f] * lanes, sizes_[f], lanes);
+    scratch.shared[f] = same_in_all_lanes(p + offsets_[f] * lanes, sizes_[f], lanes);
   }
   scratch.held = p;
 }
