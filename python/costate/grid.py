@@ -1,4 +1,4 @@
-"""Fields on a grid: the wave equation and the heat equation."""
-from ._core.grid import heat, wave
+"""Fields on a grid: the wave equation."""
+from ._core.grid import wave
 
-__all__ = ["heat", "wave"]
+__all__ = ["wave"]

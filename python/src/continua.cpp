@@ -1,4 +1,4 @@
-// costate.grid, costate.soft, costate.mpm: waves and heat on a grid, masses and springs, material points, from numbers instead of files.
+// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers instead of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -11,7 +11,6 @@
 
 #include "any_system.h"
 #include "arrays.h"
-#include "costate/grid/heat.h"
 #include "costate/grid/wave.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
@@ -77,38 +76,6 @@ SystemHandle wave(std::int64_t nx, std::int64_t ny, double dx, double dt, double
                   const std::vector<std::int64_t>& sources) {
   const grid::WaveOptions options{nx, ny, dx, dt, speed, damping, sources};
   return any_system("wave", {}, [options]<class Real>() { return grid::wave<Real>(options); });
-}
-
-// "periodic", ("temperature", 20.0), ("gradient", 0.0)
-grid::HeatSide heat_side(const nb::object& given, const char* name) {
-  using Kind = grid::HeatSide::Kind;
-  std::string kind;
-  std::pair<std::string, double> both;
-  if (nb::try_cast(given, kind) && kind == "periodic") return {Kind::periodic};
-  if (nb::try_cast(given, both) && both.first == "temperature") return {Kind::temperature, both.second};
-  if (nb::try_cast(given, both) && both.first == "gradient") return {Kind::gradient, both.second};
-  throw Error({std::string("the side '") + name + "' is not understood",
-               {},
-               "give ('temperature', T), ('gradient', dT/dn) or 'periodic'"});
-}
-
-SystemHandle heat(std::int64_t nx, std::int64_t ny, double dx, double dt, double conductivity,
-                  double capacity, double source, const nb::object& west, const nb::object& east,
-                  const nb::object& south, const nb::object& north,
-                  const std::vector<std::int64_t>& heaters) {
-  const grid::HeatOptions options{nx,
-                                  ny,
-                                  dx,
-                                  dt,
-                                  conductivity,
-                                  capacity,
-                                  source,
-                                  heat_side(west, "west"),
-                                  heat_side(east, "east"),
-                                  heat_side(south, "south"),
-                                  heat_side(north, "north"),
-                                  heaters};
-  return any_system("heat", {}, [options]<class Real>() { return grid::heat<Real>(options); });
 }
 
 SystemHandle mass_spring(const ArrayLike& x, const ArrayLike& masses, const nb::list& springs,
@@ -235,18 +202,6 @@ void bind_continua(nb::module_& m) {
         "control    'source', one number for each of the cells `sources` (j * nx + i)\n"
         "parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'\n"
         "Stable for speed dt / dx < 0.7.");
-  const auto insulated = [] { return nb::make_tuple("gradient", 0.0); };
-  g.def("heat", &heat, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0, "dt"_a = 0.2,
-        "conductivity"_a = 1.0, "capacity"_a = 1.0, "source"_a = 0.0, "west"_a = insulated(),
-        "east"_a = insulated(), "south"_a = insulated(), "north"_a = insulated(),
-        "heaters"_a = std::vector<std::int64_t>{},
-        "The heat equation capacity dT/dt = div(conductivity grad T) + source on nx x ny cells.\n\n"
-        "west, ...  ('temperature', T) on the side, ('gradient', dT/dn) across it, or 'periodic'\n"
-        "state      'T', (ny * nx,), x fastest\n"
-        "control    'heater', one number for each of the cells `heaters` (j * nx + i)\n"
-        "parameter  'conductivity' and 'source' (ny * nx,), 'capacity', 'west', 'east', 'south', 'north', "
-        "'dx', 'dt'\n"
-        "Stable for dt <= capacity dx^2 / (4 conductivity), which is checked.");
   auto s = m.def_submodule("soft", "Masses and springs.");
   s.def("mass_spring", &mass_spring, "x"_a, "masses"_a, "springs"_a, nb::kw_only(), "v"_a = none(),
         "gravity"_a = none(), "drag"_a = 0.0, "planes"_a = nb::list(), "contact"_a = "split",

@@ -25,16 +25,6 @@ def test_a_wave_has_the_frequency_of_its_mode():
     assert all(gradient.check(x0, RNG.standard_normal((20, 2)), loss=costate.loss.final("u")))
 
 
-def test_heat_flows_to_the_steady_state_between_two_sides():
-    heat = costate.grid.heat(8, 3, west=("temperature", 2.0), east=("temperature", 5.0), south="periodic", north="periodic")
-    end = heat.rollout(1500).simulate({"T": np.zeros(24)})["T"]
-    np.testing.assert_allclose(end.reshape(3, 8), np.tile(2 + 3 * (np.arange(8) + 0.5) / 8, (3, 1)), atol=1e-10)
-    gradient = costate.grid.heat(7, 5, west=("temperature", 1.0), heaters=[9]).rollout(20, active=["conductivity", "west"])
-    assert all(gradient.check(RNG.standard_normal(35), RNG.standard_normal((20, 1)), loss=costate.loss.final("T")))
-    with pytest.raises(costate.Error, match="'west' is not understood"):
-        costate.grid.heat(8, 3, west=("flux", 1.0))
-
-
 def test_a_spring_oscillates_and_a_muscle_has_a_gradient():
     springs = [{"a": 0, "b": 1, "rest_length": 1.0, "stiffness": 50.0, "muscle": 0, "strength": 0.1}]
     pair = costate.soft.mass_spring([[0.0, 1.0], [1.1, 1.0]], 2.0, springs, dt=1e-4)
