@@ -420,9 +420,17 @@ template <class Real>
 double Block<Real>::adjoint_norm2(const Real* lambda) {
   if (lanes_ == 1) {
     if (diverged_[0]) return 0;  // masked, like a lane below
+    // In columns, which the compiler turns into packs.
     return parallel_sum(n_, kGrain, 0.0, [&](std::int64_t begin, std::int64_t end) {
+      constexpr std::int64_t kColumns = 16;
+      double sums[kColumns] = {};
+      std::int64_t j = begin;
+      for (; j + kColumns <= end; j += kColumns) {
+        for (std::int64_t c = 0; c < kColumns; ++c) sums[c] += double(lambda[j + c]) * double(lambda[j + c]);
+      }
+      for (std::int64_t c = 0; j < end; ++j, ++c) sums[c] += double(lambda[j]) * double(lambda[j]);
       double sum = 0;
-      for (std::int64_t j = begin; j < end; ++j) sum += double(lambda[j]) * double(lambda[j]);
+      for (const double column : sums) sum += column;
       return sum;
     });
   }

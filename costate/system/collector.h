@@ -60,13 +60,14 @@ struct Collector {
   Collector(const RolloutShape<Real>& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_)
       : rollout(r), arguments(a), out(o), rates(rates_) {
     const Signature& s = r.system.signature();
-    shared_x0 = static_cast<std::int64_t>(a.x0.size()) == s.states();
-    shared_controls = static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
+    const bool several = r.options.worlds > 1;  // nothing to add up otherwise: a large world is copied once
+    shared_x0 = several && static_cast<std::int64_t>(a.x0.size()) == s.states();
+    shared_controls = several && static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
     if (shared_x0) row += s.states();
     if (shared_controls) row += r.knots * s.controls();
     const auto& fields = s.fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
-      const bool sum = r.activity.parameters[f] && !a.parameters.per_world(f);
+      const bool sum = several && r.activity.parameters[f] && !a.parameters.per_world(f);
       shared_offset.push_back(sum ? row : -1);
       if (sum) row += fields[f].size;
     }
