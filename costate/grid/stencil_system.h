@@ -81,9 +81,9 @@ class StencilSystem final : public System<Real> {
   }
 
   // A tape of its own row stands in for the state, unless the cotangent of a constant is wanted.
-  std::int64_t tape_size() const override { return Kernel::tapes * grid_.width() * grid_.ny; }
-  TapeUse tape_use(const Activity& active) const override {
-    return Kernel::tapes == 0 || wanted(active) == Wanted::all ? TapeUse::none : TapeUse::instead_of_state;
+  TapePlan tape(const Activity& active, const TapeBudget& budget) const override {
+    if (Kernel::tapes == 0 || wanted(active) == Wanted::all || budget.keeps_states) return {};
+    return {.size = Kernel::tapes * grid_.width() * grid_.ny, .instead_of_states = true};
   }
 
   // --- single steps -----------------------------------------------------------------------------------------------
@@ -142,7 +142,8 @@ class StencilSystem final : public System<Real> {
 
   // --- runs of steps ----------------------------------------------------------------------------------------------
 
-  void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const override {
+  void advance(const Run<Real>& run, const Ring<Real>& states, const Tape<Real>& tape,
+               Workspace& work) const override {
     if constexpr (stencil::HasCheck<Kernel>) {
       if (run.first == 0) kernel_.check(run.p, grid_.cells());
     }
@@ -151,18 +152,19 @@ class StencilSystem final : public System<Real> {
       stencil::ForwardTask<Real> task{.levels = passes.levels(done), .from = {state(states, slot)}};
       for (int l = 0; l < task.levels; ++l) {
         task.to[l] = {passes.target(done, l + 1, slot, [&](Index s) { return state(states, s); })};
-        task.tape[l] = tape ? tape + (done + l) * tape_size() : nullptr;
+        task.tape[l] = tape.at(done + l);
         task.controls[l] = {knot(run.u, run, run.first + done + l)};
       }
-      forward<false>(tape && Kernel::tapes > 0 ? Mode::taped_step : Mode::step, {run.p}, task, work);
+      forward<false>(tape.base && Kernel::tapes > 0 ? Mode::taped_step : Mode::step, {run.p}, task, work);
       slot = passes.next(done, slot);
       done += task.levels;
       stop_if_interrupted();
     }
   }
 
-  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
-               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override {
+  void reverse(const Run<Real>& run, const Real* states, const Tape<const Real>& tape,
+               const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
+               Workspace& work) const override {
     const Passes passes(run.count, lambda, levels_);
     for (Index done = 0, slot = lambda.start; done < run.count;) {
       stencil::ReverseTask<Real> task{
@@ -171,7 +173,7 @@ class StencilSystem final : public System<Real> {
         const Index j = run.count - 1 - done - l;  // the step that this level transposes, within the run
         task.x_bar[l] = {passes.target(done, l + 1, slot, [&](Index s) { return state(lambda, s); })};
         task.state[l] = {states ? states + j * kFields * grid_.cells() : nullptr};
-        task.tape[l] = states ? nullptr : tape + j * tape_size();
+        task.tape[l] = states ? nullptr : tape.at(j);
         task.controls[l] = {knot(run.u, run, run.first + j)};
         task.controls_bar[l] = {knot(u_bar, run, run.first + j)};
       }
