@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "costate/mpm/number_text.h"
+#include "costate/core/text.h"
 
 namespace costate::mpm {
 
@@ -29,12 +29,12 @@ std::string objection(const Material& material) {
     if (std::isfinite(value) && high_enough && value < r.high) continue;
     std::string wanted = n.name;
     if (std::isfinite(r.low) && std::isfinite(r.high))
-      wanted = text_of(r.low) + (r.open ? " < " : " <= ") + n.name;
+      wanted = number(r.low, 4) + (r.open ? " < " : " <= ") + n.name;
     else if (std::isfinite(r.low))
-      wanted += (r.open ? " > " : " >= ") + text_of(r.low);
-    if (std::isfinite(r.high)) wanted += " < " + text_of(r.high);
+      wanted += (r.open ? " > " : " >= ") + number(r.low, 4);
+    if (std::isfinite(r.high)) wanted += " < " + number(r.high, 4);
     if (wanted == n.name) wanted = std::string("a finite ") + n.name;
-    return "needs " + wanted + ", not " + text_of(value);
+    return "needs " + wanted + ", not " + number(value, 4);
   }
   return {};
 }

@@ -122,7 +122,8 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
           A = (d2 - d1) / nonzero(hi - lo);
   const S B = d1 + A * (t - lo);
   const S square = B * B - S(4) * A * f;
-  const S root = sqrt(select(square > S(0), square, S(0)));
+  const mask_t<S> real = square > S(0);  // the root of a Dual has no tangent at zero
+  const S root = select(real, sqrt(select(real, square, S(1))), S(0));
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
