@@ -207,14 +207,14 @@ Id cotangent(Builder& builder, const Node& n, Id y, int which, Id y_bar, bool ga
 }
 
 Copy copy_into(Builder& builder, const Program& program) {
-  std::vector<Id> input(static_cast<std::size_t>(program.input_count()));
+  std::vector<Id> input(program.input_count());
   std::size_t element = 0;
   for (const Field& field : program.input_fields()) {
     const Id first = builder.input_field(field.name, field.size);
     for (int i = 0; i < field.size; ++i) input[element++] = first + i;
   }
   Copy copy;
-  const auto copied = [&](Id id) { return id == kNone ? kNone : copy.value[static_cast<std::size_t>(id)]; };
+  const auto copied = [&](Id id) { return id == kNone ? kNone : copy.value[id]; };
   for (const Node& n : program.nodes()) {
     copy.operation.push_back({n.op, copied(n.a), copied(n.b), copied(n.c), n.value});
     if (n.op == Op::input) {
@@ -241,7 +241,7 @@ void declare_outputs(Builder& builder, const Program& program, const std::string
 std::vector<bool> active_fields(const Program& program, const DerivativeOptions& options) {
   std::vector<bool> active(program.input_fields().size(), options.active.empty());
   for (const std::string& name : options.active) {
-    active[static_cast<std::size_t>(program.input_field(name))] = true;
+    active[program.input_field(name)] = true;
   }
   return active;
 }
@@ -258,7 +258,7 @@ std::vector<bool> varied_nodes(const Program& program, const std::vector<bool>& 
     bool is_varied = n.op == Op::input && active_element[static_cast<std::size_t>(n.value)];
     const bool flat = n.op == Op::sign || n.op == Op::floor || is_truth(n.op);
     for (int k = n.op == Op::select ? 1 : 0; k < info(n.op).arity && !flat; ++k) {
-      is_varied = is_varied || varied[static_cast<std::size_t>(n.operand(k))];
+      is_varied = is_varied || varied[n.operand(k)];
     }
     varied.push_back(is_varied);
   }

@@ -4,22 +4,10 @@
 #include <utility>
 
 #include "costate/ad/dense_tanh.h"
-#include "costate/core/interrupt.h"
+#include "costate/system/block_memory.h"
 #include "costate/system/program/layered_scratch.h"
 
 namespace costate {
-namespace {
-
-template <class Real>
-bool same_in_all_lanes(const Real* numbers, std::int64_t size, int lanes) {
-  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
-  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
-    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 template <class Real>
 void LayeredSystem<Real>::hold(const Real* p, Scratch& s) const {
@@ -115,80 +103,72 @@ void LayeredSystem<Real>::evaluate(const Inputs<Real>& in, int stage, Real* reco
   }
 }
 
-// x_s = x + h sum_j a_sj k_j
+// out = x + h sum_j row_j k_j
 template <class Real>
-void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const Real* records,
-                                      std::int64_t stride, Scratch& s) const {
-  if (stage == 0) return;
+void LayeredSystem<Real>::move(const Inputs<Real>& in, const runge_kutta::Row& row, const Real* records,
+                               std::int64_t stride, Real* out) const {
   const std::int64_t n = this->state_size();
   const Real* const h = in.p + dt_ * lanes_;
-  Real* const x = s.states.data() + stage * n;
   bool begun = false;
-  for (const auto& term : method_.a[static_cast<std::size_t>(stage)]) {
+  for (const runge_kutta::Term& term : row) {
     const Real* const k = records + term.stage * stride + rate_at_;
     const Real a = static_cast<Real>(term.value);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = begun ? std::fma(a, k[i], x[i]) : a * k[i];
+    for (std::int64_t i = 0; i < n; ++i) out[i] = begun ? std::fma(a, k[i], out[i]) : a * k[i];
     begun = true;
   }
   for (std::int64_t i = 0; i < n; i += lanes_) {
-    for (int l = 0; l < lanes_; ++l) x[i + l] = begun ? std::fma(h[l], x[i + l], in.x[i + l]) : in.x[i + l];
+    for (int l = 0; l < lanes_; ++l)
+      out[i + l] = begun ? std::fma(h[l], out[i + l], in.x[i + l]) : in.x[i + l];
   }
 }
 
 template <class Real>
-void LayeredSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*,
+void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const Real* records,
+                                      std::int64_t stride, Scratch& s) const {
+  if (stage > 0) move(in, method_.a[stage], records, stride, s.states.data() + stage * this->state_size());
+}
+
+template <class Real>
+void LayeredSystem<Real>::begin_run(const Real* p, Real* p_bar, const Activity&, Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  s.held = nullptr;
+  hold(p, s);
+  s.held_p_bar = p_bar;
+  s.filled = 0;
+  s.in_run = true;
+}
+
+template <class Real>
+void LayeredSystem<Real>::end_run(const Real*, Real* p_bar, const Activity&, Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  if (s.filled > 0) flush(p_bar, *s.last, s);
+  s.held = s.held_p_bar = nullptr;
+  s.in_run = false;
+}
+
+template <class Real>
+void LayeredSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
                                Workspace& work) const {
   Scratch& s = Scratch::of(work);
   hold(in.p, s);
-  take_step(at, in, y, nullptr, s);
-  s.held = nullptr;
+  take_step(at, in, y, tape, s);
+  if (!s.in_run) s.held = nullptr;
 }
 
 template <class Real>
 void LayeredSystem<Real>::take_step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
                                     Scratch& s) const {
   s.k = static_cast<Real>(at.k);
-  const std::int64_t n = this->state_size();
   Real* const records = tape ? tape : s.records.data();
   for (int stage = 0; stage < stages_; ++stage) {
     stage_state(in, stage, records, record_size_, s);
     evaluate(in, stage, records + stage * record_size_, s);
   }
   if (!integrates()) {
-    std::copy_n(records + rate_at_, n, y);
+    std::copy_n(records + rate_at_, this->state_size(), y);
     return;
   }
-  // y = x + h sum_s b_s k_s
-  const Real* const h = in.p + dt_ * lanes_;
-  bool begun = false;
-  for (const auto& term : method_.b) {
-    const Real* const k = records + term.stage * record_size_ + rate_at_;
-    const Real b = static_cast<Real>(term.value);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = begun ? std::fma(b, k[i], y[i]) : b * k[i];
-    begun = true;
-  }
-  for (std::int64_t i = 0; i < n; i += lanes_) {
-    for (int l = 0; l < lanes_; ++l) y[i + l] = std::fma(h[l], y[i + l], in.x[i + l]);
-  }
-}
-
-template <class Real>
-void LayeredSystem<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
-                                  Workspace& work) const {
-  Scratch& s = Scratch::of(work);
-  s.held = nullptr;
-  hold(run.p, s);
-  const std::int64_t size = this->state_size(), step_of_tape = stages_ * record_size_;
-  std::int64_t slot = states.start;
-  for (std::int64_t j = 0; j < run.count; ++j) {
-    const std::int64_t k = run.first + j, next = slot + 1 == states.slots ? 0 : slot + 1;
-    const Inputs<Real> in{states.base + slot * size,
-                          run.u ? run.u + k / run.hold * this->control_size() : nullptr, run.p};
-    take_step(run.context(k), in, states.base + next * size, tape ? tape + j * step_of_tape : nullptr, s);
-    slot = next;
-    stop_if_interrupted();
-  }
-  s.held = nullptr;
+  move(in, method_.b, records, record_size_, y);
 }
 
 template class LayeredSystem<float>;
