@@ -1,6 +1,7 @@
 #include "costate/io/rigid_scene_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -120,10 +121,13 @@ void RigidSceneReader::read_model() {
   if (scene_.title.empty()) scene_.title = scene_.model.name;
   rigid::Options& options = scene_.model.options;
   if (const TomlValue* v = m.find("integrator")) {
-    const std::string& name = choice(*v, "integrator", {"euler", "rk4", "implicitfast"});
-    options.integrator = name == "rk4"            ? rigid::Integrator::rk4
-                         : name == "implicitfast" ? rigid::Integrator::implicitfast
-                                                  : rigid::Integrator::euler;
+    std::vector<std::string> names;  // in lower case
+    for (const auto& [name, kind] : rigid::kIntegrators) {
+      std::string& lower = names.emplace_back(name);
+      for (char& c : lower) c = char(std::tolower(c));
+    }
+    const auto chosen = std::find(names.begin(), names.end(), choice(*v, "integrator", names));
+    options.integrator = rigid::kIntegrators.begin()[chosen - names.begin()].second;
   }
   read_contact();
   try {

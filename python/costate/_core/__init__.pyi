@@ -186,6 +186,10 @@ class Check:
     def detail(self) -> str: ...
 
     @property
+    def skipped(self) -> bool:
+        """There was nothing to measure."""
+
+    @property
     def passed(self) -> bool: ...
 
     def __bool__(self) -> bool: ...
