@@ -77,8 +77,8 @@ struct Collector {
     }
     norms = row;
     row += adjoint_samples(r.options.steps);
-    total.assign(static_cast<std::size_t>(row), 0.0);
-    out.values.assign(static_cast<std::size_t>(r.options.worlds), 0.0);
+    total.assign(row, 0.0);
+    out.values.assign(r.options.worlds, 0.0);
     out.x0.assign(a.x0.size(), Real(0));
     out.controls.assign(a.controls.size(), Real(0));
     out.parameters = a.parameters.zeros();

@@ -98,8 +98,8 @@ void CpuBlock<Real>::begin(const Objective<Real>* objective, Keeper<Real>* keepe
   reached_ = -1;
   BlockResults<Real>& results = this->results_;
   results.advances = 0;
-  results.loss.assign(static_cast<std::size_t>(lanes_), 0.0);
-  results.diverged.assign(static_cast<std::size_t>(lanes_), 0);
+  results.loss.assign(lanes_, 0.0);
+  results.diverged.assign(lanes_, 0);
   results.energy_drift.reset();
 }
 
@@ -220,7 +220,7 @@ void CpuBlock<Real>::visit(std::int64_t k, const Real* x) {
 
 template <class Real>
 void CpuBlock<Real>::measure_energy(const Real* x, std::vector<Real>& value) {
-  value.assign(static_cast<std::size_t>(lanes_), Real(0));
+  value.assign(lanes_, Real(0));
   system_.energy({x, nullptr, p_.data()}, value.data(), *work_);
 }
 

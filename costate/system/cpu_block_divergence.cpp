@@ -26,7 +26,7 @@ void CpuBlock<Real>::watch(const Real* x) {
   if (bad == 0) return;
   if (options_.on_divergence == OnDivergence::stop) locate_divergence();
   for (std::int64_t j = 0; j < n_; ++j) {
-    if (!finite_bits(x[j])) this->results_.diverged[static_cast<std::size_t>(j % lanes_)] = 1;
+    if (!finite_bits(x[j])) this->results_.diverged[j % lanes_] = 1;
   }
 }
 

@@ -29,7 +29,7 @@ void CpuBlock<Real>::begin_reverse(const Objective<Real>& objective) {
   fill_zero(lambda_.base, n_);
   fill_zero(u_bar_.data(), knots_ * nu_);
   fill_zero(p_bar_.data(), np_);
-  this->results_.adjoint_norm2.assign(static_cast<std::size_t>(adjoint_samples(steps_)), 0.0);
+  this->results_.adjoint_norm2.assign(adjoint_samples(steps_), 0.0);
   note_memory();
   inject(steps_, this->results_.final_state);
 }
@@ -67,7 +67,7 @@ void CpuBlock<Real>::sample(std::int64_t k) {
   if (k % spacing != 0 && k != steps_) return;
   const double norm2 = adjoint_norm2();
   const std::int64_t place = k == steps_ ? adjoint_samples(steps_) - 1 : k / spacing;
-  this->results_.adjoint_norm2[static_cast<std::size_t>(place)] = norm2;
+  this->results_.adjoint_norm2[place] = norm2;
   if (!finite_bits(norm2)) {
     throw Error({"the gradient is not finite although the states are",
                  "step " + std::to_string(k) + " of " + std::to_string(steps_),
@@ -99,7 +99,7 @@ double CpuBlock<Real>::adjoint_norm2() {
     });
   }
   // Lane by lane in columns, which the compiler turns into packs.
-  lane_sums_.assign(static_cast<std::size_t>(lanes_), 0.0);
+  lane_sums_.assign(lanes_, 0.0);
   double* sums = lane_sums_.data();
   for (std::int64_t j = 0; j < n_; j += lanes_) {
     for (int l = 0; l < lanes_; ++l) sums[l] += double(lambda[j + l]) * double(lambda[j + l]);

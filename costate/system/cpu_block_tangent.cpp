@@ -51,7 +51,7 @@ void CpuBlock<Real>::add_loss_dot(std::int64_t k, const Real* x, const Real* x_d
   objective_->vjp(at(k, x), {lambda_buffer_.data(), controls ? u_bar_.data() : nullptr, p_bar_.data()});
   const auto dot_product = [&](const Real* a, const Real* b, std::int64_t size) {
     for (std::int64_t j = 0; j < size; ++j)
-      this->results_.loss_dot[static_cast<std::size_t>(j % lanes_)] += double(a[j]) * double(b[j]);
+      this->results_.loss_dot[j % lanes_] += double(a[j]) * double(b[j]);
   };
   dot_product(lambda_buffer_.data(), x_dot, n_);
   if (controls) dot_product(u_bar_.data(), u_dot_.data() + (k / options_.hold) * nu_, nu_);
@@ -72,7 +72,7 @@ void CpuBlock<Real>::simulate_tangent(const Arguments<Real>& direction, const Ob
 template <class Real>
 void CpuBlock<Real>::simulate_tangents(const Objective<Real>* objective) {
   begin(objective, nullptr);
-  this->results_.loss_dot.assign(static_cast<std::size_t>(lanes_), 0.0);
+  this->results_.loss_dot.assign(lanes_, 0.0);
   working_dot_.reserve(2 * n_);
   copy(working_dot_.data(), x_dot_.data(), n_);
   Ring<Real> dot{working_dot_.data(), 2, 0};

@@ -53,7 +53,7 @@ template <class Real>
 Arguments<Real> sample_arguments(const Arguments<Real>& at, const std::vector<Perturbed>& inputs,
                                  const Smoothing& smoothing) {
   Arguments<Real> out = at;
-  const auto samples = std::size_t(smoothing.samples);
+  const std::size_t samples = smoothing.samples;
   std::size_t first = 0;
   for (const Perturbed& p : inputs) {
     std::vector<Real> values;
@@ -149,7 +149,7 @@ Estimate<Real> smoothed_gradient(std::shared_ptr<const System<Real>> system, Rol
   options.spot_check = options.time_step_check = false;
   Rollout<Real> rollout(system, options);
   const Arguments<Real> around = sample_arguments(at, inputs, smoothing);
-  const auto samples = std::size_t(smoothing.samples), pairs = samples / 2;
+  const std::size_t samples = smoothing.samples, pairs = samples / 2;
   const Gradient<Real> g = rollout.value_and_gradient(around, objective);
   require(g.report.masked_worlds.empty(), "some samples diverged", "reduce sigma");
 

@@ -26,8 +26,8 @@ class Keeper {
     if (!out) return;
     for (std::int64_t k = 0; options.keep > 0 && k <= options.steps; k += options.keep)
       out->kept.push_back(k);
-    out->states.resize(out->kept.size() * static_cast<std::size_t>(options.worlds * n_));
-    out->final_state.resize(static_cast<std::size_t>(options.worlds * n_));
+    out->states.resize(out->kept.size() * options.worlds * n_);
+    out->final_state.resize(options.worlds * n_);
   }
 
   // The nearest step >= k whose state somebody wants; past the end: none.
@@ -82,7 +82,7 @@ class Keeper {
     for (int l = 0; l < live_lanes; ++l) {
       if (dead[l]) continue;
       if (lanes_ > 1) {
-        world_.resize(static_cast<std::size_t>(n_));
+        world_.resize(n_);
         take_lane(x, n_, lanes_, l, world_.data());
       }
       observer_->look(k, first_world + l, {lanes_ > 1 ? world_.data() : x, static_cast<std::size_t>(n_)});

@@ -8,7 +8,7 @@ template <class Real>
 Parameters<Real>::Parameters(const Signature& signature) : signature_(signature) {
   for (const Field& field : signature.fields(Role::parameter)) {
     std::vector<Real> values(field.defaults.begin(), field.defaults.end());
-    if (values.size() == 1) values.resize(static_cast<std::size_t>(field.size), values[0]);
+    if (values.size() == 1) values.resize(field.size, values[0]);
     values_.push_back(std::move(values));
     per_world_.push_back(false);
   }
@@ -30,7 +30,7 @@ Parameters<Real>& Parameters<Real>::set(std::size_t i, std::vector<Real> values)
   const std::string& name = signature_.fields(Role::parameter)[i].name;
   const std::int64_t size = signature_.fields(Role::parameter)[i].size,
                      have = static_cast<std::int64_t>(values.size());
-  if (have == 1 && size != 1) values.resize(static_cast<std::size_t>(size), values[0]);
+  if (have == 1 && size != 1) values.resize(size, values[0]);
   if (have > 1 && have != size) {
     if (size == 0 || have % size != 0) {
       throw Error("parameter '" + name + "' takes 1, " + std::to_string(size) + " or worlds x " +

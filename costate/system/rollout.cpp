@@ -34,7 +34,7 @@ void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* s
   ReportCollector<Real> report(collector.out.report);
   const std::int64_t wave = collector.wave();
   for (Collector<Real>* c : {&collector, second}) {
-    if (c) c->partial.assign(static_cast<std::size_t>(wave * c->row), 0.0);
+    if (c) c->partial.assign(wave * c->row, 0.0);
   }
   for (std::int64_t first = 0; first < blocks; first += wave) {
     const std::int64_t count = std::min(wave, blocks - first);
@@ -62,7 +62,7 @@ std::vector<double> Rollout<Real>::Impl::values(const Arguments<Real>& arguments
   check(arguments, "");
   objective.check(options.steps, options.worlds);
   Keeper<Real> keeper(*system, options, lanes, nullptr, observer);
-  std::vector<double> result(static_cast<std::size_t>(options.worlds), of_masked);
+  std::vector<double> result(options.worlds, of_masked);
   for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
     block.simulate(&objective, &keeper);
     const BlockResults<Real>& found = block.results();
@@ -99,8 +99,7 @@ std::int64_t Rollout<Real>::knots() const {
 template <class Real>
 Arguments<Real> Rollout<Real>::arguments() const {
   const Signature& s = impl_->system->signature();
-  return {std::vector<Real>(static_cast<std::size_t>(s.states())),
-          std::vector<Real>(static_cast<std::size_t>(impl_->knots * s.controls())), Parameters<Real>(s)};
+  return {std::vector<Real>(s.states()), std::vector<Real>(impl_->knots * s.controls()), Parameters<Real>(s)};
 }
 
 namespace {
@@ -156,7 +155,7 @@ Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments,
   }
   impl_->waiting.clear();
   impl_->waiting_arguments = arguments;
-  std::vector<std::unique_ptr<Block<Real>>> waiting(static_cast<std::size_t>(impl_->blocks));
+  std::vector<std::unique_ptr<Block<Real>>> waiting(impl_->blocks);
   parallel_for(impl_->blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
       auto block = impl_->loaded(impl_->waiting_arguments, b);
@@ -222,9 +221,9 @@ Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Argumen
   if (objective) objective->check(impl_->options.steps, impl_->options.worlds);
   const std::int64_t n = impl_->system->signature().states();
   Tangent<Real> out;
-  out.final_state.resize(static_cast<std::size_t>(impl_->options.worlds * n));
+  out.final_state.resize(impl_->options.worlds * n);
   out.final_state_dot.resize(out.final_state.size());
-  std::vector<double> values(static_cast<std::size_t>(impl_->options.worlds)), rates(values);
+  std::vector<double> values(impl_->options.worlds), rates(values);
   impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
     block.simulate_tangent(direction, objective);
     const BlockResults<Real>& found = block.results();

@@ -59,7 +59,7 @@ std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
   const int lanes = system.lanes();
   const std::vector<std::int64_t> columns = columns_of(system.signature(), impl_->activity);
   const auto count = static_cast<std::int64_t>(columns.size());
-  std::vector<Real> matrix(static_cast<std::size_t>(n * count));
+  std::vector<Real> matrix(n * count);
   Pool<CpuBlock<Real>> pool(
       [&] { return std::make_unique<CpuBlock<Real>>(system, impl_->options, impl_->activity); });
   // Every lane is the same world, moved along another direction; where noise tells lanes apart, lane 0 alone

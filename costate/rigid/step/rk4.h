@@ -26,13 +26,12 @@
 #pragma once
 
 #include "costate/core/error.h"
+#include "costate/core/runge_kutta.h"
 #include "costate/rigid/step/activations.h"
 #include "costate/rigid/step/evaluation.h"
 #include "costate/rigid/step/lie_rates.h"
 
 namespace costate::rigid {
-
-inline constexpr double kRk4Node[4] = {0, 0.5, 0.5, 1}, kRk4Weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
 // c_i(s) of the dense output and dc_i/ds; at s = 1 the classic weights, to the last bit.
 template <class S>
@@ -43,7 +42,7 @@ struct Rk4Weights {
     const S square = s * s, third(T(1.0 / 3)), half(T(0.5)), sixth(T(1.0 / 6));
     const S within[4] = {S(1) - s + sixth * s * square, s - S(2) * third * square,
                          third * square * (S(2) - s), sixth * s * square};
-    for (int i = 0; i < 4; ++i) c[i] = select(s == S(1), S(T(kRk4Weight[i])), within[i]);
+    for (int i = 0; i < 4; ++i) c[i] = select(s == S(1), S(T(runge_kutta::Rk4::b[i])), within[i]);
     slope[0] = half * square - S(1);
     slope[1] = S(1) - S(4) * third * s;
     slope[2] = S(4) * third * s - square;
@@ -87,7 +86,7 @@ struct Rk4 {
       return;
     }
     const StageRates<S> before = rates_of(stepper, w, s - 1);
-    const S h = value_t<S>(kRk4Node[s]) * w.p[static_cast<std::size_t>(t.p.dt)];
+    const S h = value_t<S>(runge_kutta::Rk4::c[s]) * w.p[static_cast<std::size_t>(t.p.dt)];
     integrate_position(t, x, before.position, h, out);
     for (int i = 0; i < t.nv; ++i) out[t.nq + i] = x[t.nq + i] + h * before.velocity[i];
     for (int i = 0; i < t.na; ++i) out[t.nq + t.nv + i] = x[t.nq + t.nv + i] + h * before.activation[i];
@@ -241,7 +240,7 @@ struct Rk4 {
     // From the last stage to the first. from_*: what the stage after hands to this one's rates.
     for (auto* from : {&w.from_v, &w.from_a, &w.from_act}) std::fill(from->begin(), from->end(), S(0));
     for (int s = 3; s >= 0; --s) {
-      const S weight = weights.c[s], node = S(value_t<S>(kRk4Node[s])), hs = node * h;
+      const S weight = weights.c[s], node = S(value_t<S>(runge_kutta::Rk4::c[s])), hs = node * h;
       recall(stepper, w.tape.data() + s * stepper.tape_per_evaluation(), w);
       for (std::size_t i = 0; i < w.rate_bar.size(); ++i) {
         w.rate_bar[i] = weight * w.mean_v_bar[i] + w.from_v[i];

@@ -39,7 +39,7 @@ class RawCotangents final : public AtSteps<Real> {
 
  private:
   Real get(const At& at, std::int64_t i, int l) const {
-    return values_[this->index_of(at.k)][static_cast<std::size_t>(at.world_of(l) * size_ + i)];
+    return values_[this->index_of(at.k)][at.world_of(l) * size_ + i];
   }
   std::int64_t size_;
   std::vector<std::vector<Real>> values_;

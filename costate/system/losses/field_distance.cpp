@@ -73,7 +73,7 @@ class FieldDistance final : public AtSteps<Real> {
     const auto steps = static_cast<std::int64_t>(this->steps_.size()),
                step = static_cast<std::int64_t>(this->index_of(at.k));
     const std::int64_t row = per_world_ ? at.world_of(l) * steps + step : step;
-    return x - targets_[static_cast<std::size_t>(row * size_ + i)];
+    return x - targets_[row * size_ + i];
   }
   std::int64_t shared_size() const { return size_ * static_cast<std::int64_t>(this->steps_.size()); }
   std::string name_;

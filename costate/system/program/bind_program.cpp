@@ -80,7 +80,7 @@ std::vector<Id> by_state(const Signature& signature, const Program& source, cons
   std::vector<Id> result;
   for (const Field& field : signature.fields(Role::state)) {
     const int place = source.output_field(field.name + suffix);
-    const int size = source.output_fields()[static_cast<std::size_t>(place)].size;
+    const int size = source.output_fields()[place].size;
     if (size != field.size) {
       throw Error("the program gives " + std::to_string(size) + " numbers for the state '" + field.name +
                   "' of size " + std::to_string(field.size));
@@ -122,9 +122,9 @@ BoundInputs declare_inputs(Builder& builder, const Signature& signature) {
     declare(inputs.p, "p/" + field.name, field.size);
   inputs.k = builder.input_field("k");
   if (const Field* dt = signature.find_if(Role::parameter, "dt")) {
-    inputs.t = builder.binary(ad::Op::mul, inputs.k, inputs.p[static_cast<std::size_t>(dt->offset)]);
+    inputs.t = builder.binary(ad::Op::mul, inputs.k, inputs.p[dt->offset]);
     if (const Field* t0 = signature.find_if(Role::parameter, "t0"))
-      inputs.t = builder.binary(ad::Op::add, inputs.p[static_cast<std::size_t>(t0->offset)], inputs.t);
+      inputs.t = builder.binary(ad::Op::add, inputs.p[t0->offset], inputs.t);
   }
   return inputs;
 }
@@ -137,7 +137,7 @@ std::vector<Id> call(Builder& builder, const Program& program, const Signature& 
     arguments.insert(arguments.end(), nodes.begin(), nodes.end());
   }
   std::vector<Id> copy;
-  const auto moved = [&](Id id) { return id == ad::kNone ? id : copy[static_cast<std::size_t>(id)]; };
+  const auto moved = [&](Id id) { return id == ad::kNone ? id : copy[id]; };
   for (const ad::Node& n : program.nodes()) {
     if (n.op == ad::Op::input) {
       copy.push_back(arguments[static_cast<std::size_t>(n.value)]);

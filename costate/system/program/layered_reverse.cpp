@@ -12,7 +12,7 @@ template <class Real>
 void LayeredSystem<Real>::evaluate_vjp(const Inputs<Real>& in, int stage, int slot, const Real* record,
                                        const Real* rate_bar, Real* x_bar, const Cotangents<Real>& bar,
                                        const Variant& v, Scratch& s) const {
-  s.c = integrates() ? static_cast<Real>(method_.c[static_cast<std::size_t>(stage)]) : Real(0);
+  s.c = integrates() ? static_cast<Real>(method_.c[stage]) : Real(0);
   std::fill_n(x_bar, this->state_size(), Real(0));
   const auto d_bar = [&](std::size_t k) {
     return s.d_bar[k] + std::int64_t(slot) * layers_[k].rows * lanes_;
@@ -78,9 +78,9 @@ void LayeredSystem<Real>::pull_back(const StepContext& at, const Inputs<Real>& i
   std::copy_n(y_bar, n, bar.x);
   for (int stage = stages_ - 1; stage >= 0; --stage) {
     const Real* const record = records + stage * stride;
-    const Real b = static_cast<Real>(b_[static_cast<std::size_t>(stage)]);
+    const Real b = static_cast<Real>(b_[stage]);
     for (std::int64_t i = 0; i < n; ++i) s.rate_bar[i] = b * y_bar[i];
-    for (const auto& term : columns_[static_cast<std::size_t>(stage)]) {
+    for (const auto& term : columns_[stage]) {
       const Real a = static_cast<Real>(term.value);
       const Real* const x_bar = s.x_bar + term.stage * n;
       for (std::int64_t i = 0; i < n; ++i) s.rate_bar[i] = std::fma(a, x_bar[i], s.rate_bar[i]);

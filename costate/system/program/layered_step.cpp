@@ -82,7 +82,7 @@ void LayeredSystem<Real>::add_sources(const std::vector<Source>& sources, const 
 
 template <class Real>
 void LayeredSystem<Real>::evaluate(const Inputs<Real>& in, int stage, Real* record, Scratch& s) const {
-  s.c = integrates() ? static_cast<Real>(method_.c[static_cast<std::size_t>(stage)]) : Real(0);
+  s.c = integrates() ? static_cast<Real>(method_.c[stage]) : Real(0);
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const bool last = k == layers_.size();
     Real* const e = record + (last ? rate_at_ : vector_at_[k]);

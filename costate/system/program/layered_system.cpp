@@ -36,11 +36,10 @@ LayeredSystem<Real>::LayeredSystem(const Signature& signature, ad::LayeredProgra
     dt_field_ = source_of("p/dt", "").index;
     columns_.resize(method_.c.size());
     for (int s = 0; s < stages_; ++s) {
-      for (const auto& term : method_.a[static_cast<std::size_t>(s)])
-        columns_[static_cast<std::size_t>(term.stage)].push_back({s, term.value});
+      for (const auto& term : method_.a[s]) columns_[term.stage].push_back({s, term.value});
     }
     b_.assign(method_.c.size(), 0.0);
-    for (const auto& term : method_.b) b_[static_cast<std::size_t>(term.stage)] = term.value;
+    for (const auto& term : method_.b) b_[term.stage] = term.value;
   }
   bind(signature, scheme);
   lay_out_records();
@@ -53,7 +52,7 @@ void LayeredSystem<Real>::bind(const Signature& signature, const Scheme& scheme)
   BoundInputs inputs = declare_inputs(builder, full_);
   if (dt_ >= 0) {
     const ad::Id c = builder.input_field("c");
-    const ad::Id shift = builder.binary(ad::Op::mul, c, inputs.p[static_cast<std::size_t>(dt_)]);
+    const ad::Id shift = builder.binary(ad::Op::mul, c, inputs.p[dt_]);
     inputs.t = builder.binary(ad::Op::add, inputs.t, shift);
   }
   for (std::size_t k = 0; k < source_.products.size(); ++k) {
@@ -129,15 +128,15 @@ auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optiona
   std::optional<typename Part::Sum> found;
   int i = 0;
   for (const ad::Id id : program.outputs()) {
-    const ad::Node& sum = program.nodes()[static_cast<std::size_t>(id)];
+    const ad::Node& sum = program.nodes()[id];
     if (sum.op != ad::Op::add) return {};
     typename Part::Sum here;
     int bias = -1, product = -1;
     for (const ad::Id operand : {sum.a, sum.b}) {
-      const ad::Node& input = program.nodes()[static_cast<std::size_t>(operand)];
+      const ad::Node& input = program.nodes()[operand];
       if (input.op != ad::Op::input) return {};
       const auto element = static_cast<std::size_t>(input.value);
-      const Source& source = part.sources[static_cast<std::size_t>(field_of[element])];
+      const Source& source = part.sources[field_of[element]];
       if (source.kind == Reads::product) here.product = source.index, product = place_of[element];
       if (source.kind == Reads::parameter) here.field = source.index, bias = place_of[element];
     }

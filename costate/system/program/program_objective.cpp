@@ -36,8 +36,8 @@ ad::Program rates_of(const ad::Program& tangent) {
     std::vector<ad::Id> elements;
     const int first = tangent.output_offset(static_cast<int>(f));
     for (int i = 0; i < tangent.output_fields()[f].size; ++i) {
-      const ad::Id old = tangent.outputs()[static_cast<std::size_t>(first + i)];
-      elements.push_back(copy.value[static_cast<std::size_t>(old)]);
+      const ad::Id old = tangent.outputs()[first + i];
+      elements.push_back(copy.value[old]);
     }
     builder.output_field(tangent.output_fields()[f].name, elements);
   }
