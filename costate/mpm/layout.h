@@ -9,12 +9,13 @@ namespace costate::mpm {
 struct Layout {
   explicit Layout(const Model& model);
 
-  struct Number {         // of a material
+  struct Place {          // of a number of a material
     std::int64_t offset;  // in the parameters
     bool per_particle;
   };
   struct MaterialNumbers {
-    std::vector<Number> numbers;  // as parameters_of(kind)
+    std::vector<Place> numbers;  // as Law::numbers
+    bool contracts;              // reads the control "actuation"
   };
   struct ColliderNumbers {  // offsets; in the controls where it moves, else in the parameters
     std::int64_t position, rotation, velocity, angular_velocity;
@@ -39,6 +40,22 @@ struct Layout {
   std::vector<std::int32_t> index_in_material;         // of each particle
   std::vector<std::int32_t> actuator;
   std::vector<double> volume;
+
+ private:
+  // Each adds a field and returns where it begins.
+  std::int64_t state(const std::string& name, std::int64_t size, const char* unit);
+  std::int64_t control(const std::string& name, int size, const char* unit);
+  std::int64_t parameter(const std::string& name, std::vector<double> values, const char* unit);
+
+  // The order of the fields is the order of these stages.
+  void place_particles(const Model& model);
+  void place_bodies(const Model& model);
+  void place_gravity_and_dt(const Model& model);
+  void place_materials(const Model& model);
+  void place_wall_friction(const Model& model);
+  void place_body_numbers(const Model& model);
+  void place_colliders(const Model& model);
+  void place_mechanism(const Model& model);
 };
 
 }  // namespace costate::mpm

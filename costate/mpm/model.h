@@ -19,18 +19,22 @@ using Vector = std::array<double, 3>;
 
 enum class Kernel { quadratic, cubic };  // B-splines
 
-// Equations: docs/materials.md. Which numbers a kind reads is said there and by parameters_of(); the others are ignored.
-enum class MaterialKind {
-  liquid,           // weakly compressible, viscous, carries (almost) no tension
-  fixed_corotated,  // elastic; mild under compression
-  neo_hookean,      // elastic; resists inversion
-  stvk_hencky,      // elastic in logarithmic strain
-  von_mises,        // stvk_hencky that flows beyond a yield stress: metal, clay
-  drucker_prager,   // stvk_hencky with internal friction and no cohesion: sand
-  snow,             // fixed_corotated that breaks and hardens
-  muscle,           // fixed_corotated with a contractile fibre driven by the control "actuation"
-};
+// The kinds of material: one line each, and one file laws/<kind>.cpp (law.h). Equations: docs/materials.md.
+#define COSTATE_MPM_LAWS(kind)                                                              \
+  kind(liquid)              /* weakly compressible, viscous, carries (almost) no tension */ \
+      kind(fixed_corotated) /* elastic; mild under compression */                           \
+      kind(neo_hookean)     /* elastic; resists inversion */                                \
+      kind(stvk_hencky)     /* elastic in logarithmic strain */                             \
+      kind(von_mises)       /* stvk_hencky that flows beyond a yield stress: metal, clay */ \
+      kind(drucker_prager)  /* stvk_hencky with internal friction and no cohesion: sand */  \
+      kind(snow)            /* fixed_corotated that breaks and hardens */                   \
+      kind(muscle)          /* fixed_corotated with a fibre driven by the control "actuation" */
 
+#define COSTATE_ENUMERATOR(kind) kind,
+enum class MaterialKind { COSTATE_MPM_LAWS(COSTATE_ENUMERATOR) };
+#undef COSTATE_ENUMERATOR
+
+// Which numbers a kind reads is said by its Law; the others are ignored.
 struct Material {
   std::string name = {};
   MaterialKind kind = MaterialKind::neo_hookean;
@@ -50,9 +54,6 @@ struct Material {
   std::vector<std::string> per_particle =
       {};  // parameters with one number for each particle of this material ("E", ...)
 };
-
-// The differentiable numbers of a kind, in the order of the Signature: "density", "E", "nu", ...
-std::vector<std::string> parameters_of(MaterialKind kind);
 
 // Positions and velocities hold `dimension` numbers a particle. A vector of one element stands for all particles.
 struct Particles {
@@ -149,7 +150,7 @@ void set_density(Body& body, double density, int dimension);
 
 std::int64_t particle_count(const Model& model);
 
-// Throws an Error for everything that can be told before the first step.
+// Throws an Error for everything that can be told before the first step. (model_check.cpp)
 void check(const Model& model);
 
 }  // namespace costate::mpm

@@ -1,7 +1,7 @@
 #include "costate/mpm/system.h"
 
 #include "costate/mpm/bodies/mechanism.h"
-#include "costate/mpm/laws/law_table.h"
+#include "costate/mpm/laws/law.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
@@ -40,8 +40,8 @@ std::vector<Real> initial_state(const Model& model) {
     for (int a = 0; a < D; ++a) state[static_cast<std::size_t>(layout.F + (i * D + a) * D + a)] = Real(1);
     if (layout.plastic >= 0) {
       const auto m = static_cast<std::size_t>(layout.material[static_cast<std::size_t>(i)]);
-      if (model.materials[m].kind == MaterialKind::snow)
-        state[static_cast<std::size_t>(layout.plastic + i)] = Real(1);
+      state[static_cast<std::size_t>(layout.plastic + i)] =
+          Real(law_of(model.materials[m].kind).plastic.value_or(0));
     }
   }
   for (std::size_t b = 0; b < layout.bodies.size(); ++b) {

@@ -3,7 +3,7 @@
 // Particles carry position x, velocity v, its affine part C (a velocity gradient) and the deformation gradient F. With w_i a B-spline at node
 // i, d_i = x_i - x, and D^-1 = 4/dx^2 (quadratic) or 3/dx^2 (cubic), a step is
 //
-//   deform      F+ = (1 + dt C) F, then the material's plastic flow;  tau = Kirchhoff stress(F+)           materials.h
+//   deform      F+ = (1 + dt C) F, then the material's plastic flow;  tau = Kirchhoff stress(F+)           laws/law.h
 //   to grid     m_i = sum w_i m,  p_i = sum w_i (m v + (m C - dt V D^-1 tau) d_i)                           transfer.h
 //   on grid     v_i = p_i / (m_i + floor) + dt g;  walls;  colliders                                        grid_velocity.h
 //   to particles v+ = sum w_i v_i,  C+ = D^-1 sum w_i v_i d_i',  x+ = x + dt v+                             transfer.h

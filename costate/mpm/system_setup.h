@@ -11,7 +11,7 @@ namespace costate::mpm {
 
 template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
-    : model_(model), layout_((check(model), model)), grid_(model) {
+    : model_(model), layout_(model), grid_(model) {
   for (const Body& b : model_.bodies)
     body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
   if (model_.mechanism)
@@ -23,8 +23,8 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
   constants_.same_volume = std::all_of(constants_.volume.begin(), constants_.volume.end(),
                                        [&](Real v) { return v == constants_.volume[0]; });
   for (const Material& m : model_.materials) {
-    constants_.laws.push_back(law_of<typename Values<Real>::Lanes, D>(m.kind));
-    constants_.tangent_laws.push_back(law_of<typename Tangents<Real>::Lanes, D>(m.kind));
+    constants_.laws.push_back(response_of<typename Values<Real>::Lanes, D>(m.kind));
+    constants_.tangent_laws.push_back(response_of<typename Tangents<Real>::Lanes, D>(m.kind));
   }
   constants_.strides = {grid_.first_stride(), grid_.second_stride()};
   constants_.dx = Real(model_.dx);

@@ -169,9 +169,9 @@ Run<Real> Block<Real>::run(std::int64_t begin, std::int64_t end) const {
 }
 
 template <class Real>
-void Block<Real>::begin(const Objective<Real>* objective, const Keep* keep) {
+void Block<Real>::begin(const Objective<Real>* objective, Keeper<Real>* keeper) {
   objective_ = objective;
-  keep_ = keep;
+  keeper_ = keeper;
   reached_ = -1;
   advances_ = 0;
   loss_.assign(static_cast<std::size_t>(lanes_), 0.0);
@@ -180,14 +180,14 @@ void Block<Real>::begin(const Objective<Real>* objective, const Keep* keep) {
 }
 
 template <class Real>
-void Block<Real>::simulate(const Objective<Real>* objective, const Keep* keep) {
-  begin(objective, keep);
+void Block<Real>::simulate(const Objective<Real>* objective, Keeper<Real>* keeper) {
+  begin(objective, keeper);
   state_ = march(0, steps_, state_, nullptr);
 }
 
 template <class Real>
-void Block<Real>::forward(const Objective<Real>* objective, const Keep* keep) {
-  begin(objective, keep);
+void Block<Real>::forward(const Objective<Real>* objective, Keeper<Real>* keeper) {
+  begin(objective, keeper);
   if (options_.checkpoints.kind == Checkpoints::Kind::reversible) {
     state_ = march(0, steps_, state_, nullptr);
     return;
@@ -225,7 +225,6 @@ void Block<Real>::execute(const Action& action) {
     case Action::Kind::restore:
       return restore(action.slot);
     case Action::Kind::record: {
-      tape_begin_ = action.begin;
       if (from_tape_) {
         state_ = march(action.begin, action.end, state_, tape());
         return;
@@ -258,8 +257,7 @@ template <class Real>
 std::int64_t Block<Real>::next_visit(std::int64_t k) const {
   std::int64_t stop = (k + kWatchEvery - 1) / kWatchEvery * kWatchEvery;
   if (objective_) stop = std::min(stop, objective_->next(k, steps_));
-  if (keep_ && options_.keep > 0)
-    stop = std::min(stop, (k + options_.keep - 1) / options_.keep * options_.keep);
+  if (keeper_) stop = std::min(stop, keeper_->next(k));
   return stop;
 }
 
@@ -268,9 +266,10 @@ template <class Real>
 void Block<Real>::visit(std::int64_t k, const Real* x) {
   if (k <= reached_) return;
   reached_ = k;
-  if (k % kWatchEvery == 0 || k == steps_) watch(k, x);
+  const bool kept = keeper_ && keeper_->next(k) == k;
+  if (k % kWatchEvery == 0 || k == steps_ || kept) watch(x);
   if (objective_ && objective_->next(k, steps_) == k) objective_->value(at(k, x), loss_.data());
-  if (keep_ && ((options_.keep > 0 && k % options_.keep == 0) || k == steps_)) (*keep_)(k, x);
+  if (kept) keeper_->see(k, first_world_, live_lanes_, diverged_.data(), x);
   if (system_.capabilities().energy) {
     if (k == 0) measure_energy(x, energy_begin_);
     if (k == steps_) {
@@ -297,7 +296,7 @@ void Block<Real>::measure_energy(const Real* x, std::vector<Real>& value) {
 // --- divergence -------------------------------------------------------------------------------------------------------------
 
 template <class Real>
-void Block<Real>::watch(std::int64_t, const Real* x) {
+void Block<Real>::watch(const Real* x) {
   const std::int64_t bad =
       parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
         std::int64_t count = 0;

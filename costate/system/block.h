@@ -2,12 +2,12 @@
 // terms, watches for divergence, and accumulates cotangents. Internal to Rollout, which makes one per thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
+#include "costate/system/keeper.h"
 #include "costate/system/optional_tape.h"
 #include "costate/system/rollout.h"
 
@@ -16,17 +16,15 @@ namespace costate {
 template <class Real>
 class Block {
  public:
-  // Called with each state the first time it is reached (k = 0 and the kept steps): (k, numbers of the block).
-  using Keep = std::function<void(std::int64_t, const Real*)>;
-
   Block(const System<Real>& system, const RolloutOptions& options, const Activity& activity);
 
   // Gathers the inputs of worlds first_world .. first_world + lanes - 1; the last world fills lanes past the end. With
   // world_stride 0 every lane is first_world.
   void load(const Arguments<Real>& arguments, std::int64_t first_world, int world_stride = 1);
 
-  void simulate(const Objective<Real>* objective, const Keep* keep);
-  void forward(const Objective<Real>* objective, const Keep* keep);
+  // A state is shown to the keeper when it is reached for the first time.
+  void simulate(const Objective<Real>* objective, Keeper<Real>* keeper);
+  void forward(const Objective<Real>* objective, Keeper<Real>* keeper);
   void backward(const Objective<Real>& objective);
 
   // Forward mode along the tangents set by load_tangent or through the *_dot() pointers.
@@ -67,13 +65,13 @@ class Block {
   using At = typename Objective<Real>::At;
   At at(std::int64_t k, const Real* x) const;
   Run<Real> run(std::int64_t begin, std::int64_t end) const;
-  void begin(const Objective<Real>* objective, const Keep* keep);
+  void begin(const Objective<Real>* objective, Keeper<Real>* keeper);
   void execute(const Action& action);
   Real* tape() { return tape_n_ > 0 ? tape_.data() : nullptr; }
   Ring<Real> march(std::int64_t begin, std::int64_t end, Ring<Real> states, Real* tape);
   void visit(std::int64_t k, const Real* x);
   std::int64_t next_visit(std::int64_t k) const;
-  void watch(std::int64_t k, const Real* x);
+  void watch(const Real* x);
   [[noreturn]] void locate_divergence();
   void measure_energy(const Real* x, std::vector<Real>& value);
   void reverse(std::int64_t begin, std::int64_t end, const Real* states, const Real* tape);
@@ -93,13 +91,12 @@ class Block {
   const std::int64_t steps_, knots_, n_, nu_, np_;
   std::int64_t tape_n_;
   const OptionalTape* const optional_tape_;  // null: the system offers none
-  const bool tangents_ = false;
 
   std::unique_ptr<Workspace> work_;
   std::optional<Schedule> schedule_;
   const Arguments<Real>* arguments_ = nullptr;
   const Objective<Real>* objective_ = nullptr;
-  const Keep* keep_ = nullptr;
+  Keeper<Real>* keeper_ = nullptr;
   std::int64_t first_world_ = 0;
   int live_lanes_ = 0, world_stride_ = 1;
 
@@ -111,7 +108,7 @@ class Block {
   const Real* final_ = nullptr;
   const Real* final_dot_ = nullptr;
   bool from_tape_ = false;  // tapes are kept instead of states
-  std::int64_t tape_begin_ = 0, reached_ = -1, advances_ = 0;
+  std::int64_t reached_ = -1, advances_ = 0;
   std::vector<double> loss_, loss_dot_, norm2_, lane_sums_;
   std::vector<Real> energy_begin_, energy_end_;
   std::optional<double> energy_drift_;

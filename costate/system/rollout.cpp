@@ -113,12 +113,13 @@ struct Rollout<Real>::Impl {
   }
 
   std::vector<double> values(const Arguments<Real>& arguments, const Objective<Real>& objective,
-                             double of_masked) {
+                             const StateObserver<Real>& observer, double of_masked) {
     check(arguments, "");
     objective.check(options.steps, options.worlds);
+    Keeper<Real> keeper(*system, options, nullptr, observer);
     std::vector<double> result(static_cast<std::size_t>(options.worlds), of_masked);
     for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
-      block.simulate(&objective, nullptr);
+      block.simulate(&objective, &keeper);
       for (int l = 0; l < block.live_lanes(); ++l) {
         if (!block.diverged()[static_cast<std::size_t>(l)])
           result[static_cast<std::size_t>(block.first_world() + l)] =
@@ -312,14 +313,14 @@ void list_diverged(const Block<Real>& block, std::mutex& mutex, std::vector<std:
 }  // namespace
 
 template <class Real>
-Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments) {
+Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments,
+                                         const StateObserver<Real>& observer) {
   impl_->check(arguments, "");
   Trajectory<Real> out;
-  const Keeper<Real> keeper(*impl_->system, impl_->options, out);
+  Keeper<Real> keeper(*impl_->system, impl_->options, &out, observer);
   std::mutex mutex;
   impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
-    const auto keep = keeper.of(block);
-    block.simulate(nullptr, &keep);
+    block.simulate(nullptr, &keeper);
     list_diverged(block, mutex, out.diverged);
   });
   std::sort(out.diverged.begin(), out.diverged.end());
@@ -327,22 +328,24 @@ Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments) {
 }
 
 template <class Real>
-double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Real>& objective) {
-  const std::vector<double> values = impl_->values(arguments, objective, 0.0);
+double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Real>& objective,
+                            const StateObserver<Real>& observer) {
+  const std::vector<double> values = impl_->values(arguments, objective, observer, 0.0);
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 template <class Real>
 std::vector<double> Rollout<Real>::values(const Arguments<Real>& arguments,
                                           const Objective<Real>& objective) {
-  return impl_->values(arguments, objective, std::numeric_limits<double>::quiet_NaN());
+  return impl_->values(arguments, objective, {}, std::numeric_limits<double>::quiet_NaN());
 }
 
 template <class Real>
-Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments) {
+Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments,
+                                        const StateObserver<Real>& observer) {
   impl_->check(arguments, "");
   Trajectory<Real> out;
-  const Keeper<Real> keeper(*impl_->system, impl_->options, out);
+  Keeper<Real> keeper(*impl_->system, impl_->options, &out, observer);
   std::mutex mutex;
   for (auto& block : impl_->waiting) {
     if (block) impl_->give_back(std::move(block));
@@ -354,8 +357,7 @@ Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments) {
     for (std::int64_t b = begin; b < end; ++b) {
       auto block = impl_->take();
       block->load(impl_->waiting_arguments, b * impl_->system->lanes());
-      const auto keep = keeper.of(*block);
-      block->forward(nullptr, &keep);
+      block->forward(nullptr, &keeper);
       list_diverged(*block, mutex, out.diverged);
       waiting[static_cast<std::size_t>(b)] = std::move(block);
     }

@@ -4,12 +4,14 @@
 //   lambda_T = l_T,x;  lambda_k = l_k,x + step_x' lambda_{k+1};  u_bar_k = l_k,u + step_u' lambda_{k+1};
 //   p_bar = sum_k l_k,p + step_p' lambda_{k+1}
 //
-// Worlds outer, time inner: a block of worlds runs through all its steps, forward and back, while it is in cache; blocks run in
-// parallel. Results have the same bits for any number of threads and any exact checkpoint schedule.
+// Worlds outer, time inner: a block of worlds runs through all its steps, forward and back, while it is in
+// cache; blocks run in parallel. Results have the same bits for any number of threads and any exact
+// checkpoint schedule.
 //
-// Arrays are world-major: x0 is worlds x states numbers, or `states` numbers shared by all worlds; controls are
-// worlds x knots x controls, or knots x controls shared. A gradient has the shape of what it is the gradient of.
-// Tests: tests/system/rollout_test.cpp, rollout_schedules_test.cpp.
+// Arrays are world-major: x0 is worlds x states numbers, or `states` numbers shared by all worlds; controls
+// are worlds x knots x controls, or knots x controls shared. A gradient has the shape of what it is the
+// gradient of.
+// Tests: tests/system/rollout_test.cpp, state_observer_test.cpp.
 #pragma once
 
 #include <memory>
@@ -21,6 +23,7 @@
 #include "costate/system/gradient_report.h"
 #include "costate/system/objective.h"
 #include "costate/system/parameters.h"
+#include "costate/system/state_observer.h"
 #include "costate/system/system.h"
 
 namespace costate {
@@ -89,13 +92,16 @@ class Rollout {
   // Every state at rest at zero, no controls, default parameters: a start to fill in.
   Arguments<Real> arguments() const;
 
-  Trajectory<Real> simulate(const Arguments<Real>& arguments);  // keeps nothing for a gradient
-  double value(const Arguments<Real>& arguments, const Objective<Real>& objective);
-  // Of each world: what methods without gradients rank. A world that is masked (on_divergence) is not a number.
+  // Keeps nothing for a gradient. An observer sees states as they go by.
+  Trajectory<Real> simulate(const Arguments<Real>& arguments, const StateObserver<Real>& observer = {});
+  double value(const Arguments<Real>& arguments, const Objective<Real>& objective,
+               const StateObserver<Real>& observer = {});
+  // Of each world: what methods without gradients rank. A world that is masked (on_divergence) is not a
+  // number.
   std::vector<double> values(const Arguments<Real>& arguments, const Objective<Real>& objective);
 
   // forward() keeps what backward() needs; the loss may be decided in between.
-  Trajectory<Real> forward(const Arguments<Real>& arguments);
+  Trajectory<Real> forward(const Arguments<Real>& arguments, const StateObserver<Real>& observer = {});
   Gradient<Real> backward(const Objective<Real>& objective);
 
   // Both at once, block by block: the memory of one block per thread instead of all.
@@ -112,7 +118,8 @@ class Rollout {
   HessianVector hessian_vector(const Arguments<Real>& arguments, const Arguments<Real>& direction,
                                const Objective<Real>& objective);
 
-  // d x_T / d (x0, active parameters) of a single world, row-major; columns in that order. Directions run in SIMD lanes.
+  // d x_T / d (x0, active parameters) of a single world, row-major; columns in that order. Directions run in
+  // SIMD lanes.
   std::vector<Real> jacobian(const Arguments<Real>& arguments);
 
  private:

@@ -1,4 +1,5 @@
 // costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers instead of files.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -6,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 
 #include "any_system.h"
 #include "arrays.h"
 #include "costate/grid/wave.h"
+#include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 #include "costate/soft/mass_spring.h"
 #include "module.h"
@@ -30,12 +31,12 @@ SystemHandle any_system(const std::string& name, std::vector<double> initial, co
       std::move(initial));
 }
 
-std::size_t choice(const std::string& word, const char* what, std::initializer_list<const char*> words) {
+std::size_t choice(const std::string& word, const char* what, const std::vector<std::string>& words) {
   std::string all;
   std::size_t i = 0;
-  for (const char* known : words) {
+  for (const std::string& known : words) {
     if (word == known) return i;
-    all += (all.empty() ? "" : ", ") + std::string(known);
+    all += (all.empty() ? "" : ", ") + known;
     ++i;
   }
   throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
@@ -132,24 +133,14 @@ mpm::Material material_of(nb::handle given, std::size_t index) {
   Reader reader(given, "a material");
   reader.read("name", m.name);
   reader.read("kind", kind);
-  reader.read("density", m.density);
-  reader.read("E", m.E);
-  reader.read("nu", m.nu);
-  reader.read("bulk_modulus", m.bulk_modulus);
-  reader.read("gamma", m.gamma);
-  reader.read("viscosity", m.viscosity);
-  reader.read("tension", m.tension);
-  reader.read("yield_stress", m.yield_stress);
-  reader.read("friction_angle", m.friction_angle);
-  reader.read("critical_compression", m.critical_compression);
-  reader.read("critical_stretch", m.critical_stretch);
-  reader.read("hardening", m.hardening);
-  reader.read("strength", m.strength);
+  std::vector<std::string> kinds;
+  for (const mpm::Law* law : mpm::laws()) kinds.push_back(law->name);
+  m.kind = static_cast<mpm::MaterialKind>(choice(kind, "kind", kinds));
+  const mpm::Law& law = mpm::law_of(m.kind);
+  for (const mpm::Number& n : law.numbers) reader.read(n.name, m.*n.value);
+  if (law.contracts) reader.read("fibre", m.fibre);
   reader.read("per_particle", m.per_particle);
   reader.finish();
-  m.kind = static_cast<mpm::MaterialKind>(choice(kind, "kind",
-                                                 {"liquid", "fixed_corotated", "neo_hookean", "stvk_hencky",
-                                                  "von_mises", "drucker_prager", "snow", "muscle"}));
   return m;
 }
 

@@ -19,7 +19,7 @@
 #pragma once
 
 #include "costate/core/quat.h"  // power_series
-#include "costate/mpm/laws/law.h"
+#include "costate/mpm/laws/response.h"
 
 namespace costate::mpm {
 

@@ -1,34 +1,47 @@
-#include "costate/core/error.h"
-#include "costate/mpm/laws/law_table.h"
+#include "costate/mpm/laws/law.h"
+
+#include <cmath>
+
+#include "costate/mpm/number_text.h"
 
 namespace costate::mpm {
 
-template <class S, int D>
-Law<S, D> law_of(MaterialKind kind) {
-  switch (kind) {
-    case MaterialKind::liquid:
-      return liquid<S, D>();
-    case MaterialKind::fixed_corotated:
-      return fixed_corotated<S, D>();
-    case MaterialKind::neo_hookean:
-      return neo_hookean<S, D>();
-    case MaterialKind::muscle:
-      return muscle<S, D>();
-    case MaterialKind::stvk_hencky:
-      return stvk_hencky<S, D>();
-    case MaterialKind::von_mises:
-      return von_mises<S, D>();
-    case MaterialKind::drucker_prager:
-      return drucker_prager<S, D>();
-    case MaterialKind::snow:
-      return snow<S, D>();
-  }
-  throw Error("a material of unknown kind");
+std::span<const Law* const> laws() {
+#define COSTATE_LIST(kind) &kind##_law,
+  static constexpr const Law* kLaws[] = {COSTATE_MPM_LAWS(COSTATE_LIST)};
+#undef COSTATE_LIST
+  return kLaws;
 }
 
-#define COSTATE_INSTANTIATE(S)                   \
-  template Law<S, 2> law_of<S, 2>(MaterialKind); \
-  template Law<S, 3> law_of<S, 3>(MaterialKind);
-COSTATE_MPM_LAW_SCALARS(COSTATE_INSTANTIATE)
+const Law& law_of(MaterialKind kind) { return *laws()[static_cast<std::size_t>(kind)]; }
+
+const Number* Law::find(const std::string& number) const {
+  for (const Number& n : numbers)
+    if (number == n.name) return &n;
+  return nullptr;
+}
+
+std::string objection(const Material& material) {
+  for (const Number& n : law_of(material.kind).numbers) {
+    const double value = material.*n.value;
+    const Range& r = n.range;
+    const bool high_enough = r.open ? value > r.low : value >= r.low;
+    if (std::isfinite(value) && high_enough && value < r.high) continue;
+    std::string wanted = n.name;
+    if (std::isfinite(r.low) && std::isfinite(r.high))
+      wanted = text_of(r.low) + (r.open ? " < " : " <= ") + n.name;
+    else if (std::isfinite(r.low))
+      wanted += (r.open ? " > " : " >= ") + text_of(r.low);
+    if (std::isfinite(r.high)) wanted += " < " + text_of(r.high);
+    if (wanted == n.name) wanted = std::string("a finite ") + n.name;
+    return "needs " + wanted + ", not " + text_of(value);
+  }
+  return {};
+}
+
+double pressure_wave_speed(const Material& m) {
+  const double mu = m.E / (2 * (1 + m.nu)), lambda = m.E * m.nu / ((1 + m.nu) * (1 - 2 * m.nu));
+  return std::sqrt((lambda + 2 * mu) / m.density);
+}
 
 }  // namespace costate::mpm

@@ -1,108 +1,64 @@
-// Law: what a material answers when it is deformed, for a pack of particles at once, and the transpose of that.
+// Law: everything that is particular to one kind of material, for whoever reads, checks, lays out or moves one.
 //
-//   (C, F, plastic, actuation, dt, p)  ->  (F+, tau, plastic+)
-//
-// F+ = (1 + dt C) F after plastic flow, tau the Kirchhoff stress (J times Cauchy's) at F+, p the material's numbers in the order of
-// parameters_of(kind), whose first is the density (the law does not read it). J is there for the check that no element is inverted.
-//
-// Laws: law_liquid.h, law_elastic.h (fixed corotated, neo-Hookean, muscle), law_plastic.h (Hencky, von Mises, Drucker-Prager), law_snow.h.
-// Each is a struct with respond and respond_vjp; law_<name>.cpp makes the functions behind the table.
-// Tests: tests/mpm/law_test.cpp (each law: transpose against tangents, tangents against differences).
+// A kind is one file, laws/<kind>.cpp: equations, response and transpose (response.h), and a Law that ends it. Its
+// name is one line of COSTATE_MPM_LAWS (model.h). A number that no other kind has is also a member of Material.
+// Tests: tests/mpm/law_test.cpp, which runs over laws().
 #pragma once
 
-#include "costate/ad/dual.h"
-#include "costate/mpm/matrix.h"
+#include <array>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
 #include "costate/mpm/model.h"
 
 namespace costate::mpm {
 
-inline constexpr int kLargestParameterCount = 6;
-
-template <class S, int D>
-struct LawInput {
-  Matrix<S, D> C, F;
-  S plastic, actuation, dt;
-  S p[kLargestParameterCount];
-  value_t<S> fibre[3];  // a constant of the material
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool open = true;  // low itself is outside; high always is
 };
-template <class S, int D>
-struct LawOutput {
-  Matrix<S, D> F, tau;
-  S plastic;
-  S J;
+inline constexpr Range kPositive = {.low = 0}, kNotNegative = {.low = 0, .open = false}, kAny = {};
+
+// A differentiable number of a material: parameter "material/<material>/<name>", default as in Material.
+struct Number {
+  const char *name, *unit;
+  double Material::*value;
+  Range range;
 };
 
-template <class S, int D>
+struct Responses;  // response.h
+
 struct Law {
-  void (*respond)(const LawInput<S, D>& in, LawOutput<S, D>& out);
-  // in_bar is assigned, all of it but fibre and p[0]. out_bar.J is not read. Null where S is a Dual.
-  void (*respond_vjp)(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar, LawInput<S, D>& in_bar);
+  const char* name;
+  std::span<const Number> numbers;  // in the order of the Signature; the first is the density
+  // The speed of the fastest wave [m/s].
+  double (*wave_speed)(const Material& material);
+  const Responses* responses;
+  std::optional<double> plastic = {};  // state "particle/plastic" at rest; none: the law has no such state
+  bool contracts = false;              // along Material::fibre, driven by the control "actuation"
+
+  const Number* find(const std::string& number) const;
 };
 
-template <class S, int D>
-Law<S, D> law_of(MaterialKind kind);
+#define COSTATE_DECLARE(kind) extern const Law kind##_law;  // in laws/<kind>.cpp
+COSTATE_MPM_LAWS(COSTATE_DECLARE)
+#undef COSTATE_DECLARE
 
-// The laws behind the table.
-template <class L, class S, int D>
-void respond_with(const LawInput<S, D>& in, LawOutput<S, D>& out) {
-  L::respond(in, out);
-}
-template <class L, class S, int D>
-void respond_vjp_with(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar, LawInput<S, D>& in_bar) {
-  L::respond_vjp(in, out_bar, in_bar);
-}
-template <class L, class S, int D>
-Law<S, D> make_law() {
-  if constexpr (is_dual<S>)
-    return {respond_with<L, S, D>, nullptr};
-  else
-    return {respond_with<L, S, D>, respond_vjp_with<L, S, D>};
-}
+// All of them, in the order of MaterialKind.
+std::span<const Law* const> laws();
+const Law& law_of(MaterialKind kind);
 
-// The elastic part of a step, F_trial = (1 + dt C) F, and its transpose: adds to C_bar and dt_bar, assigns F_bar.
-template <class S, int D>
-COSTATE_INLINE Matrix<S, D> deform(const LawInput<S, D>& in) {
-  return in.F + in.dt * (in.C * in.F);
-}
-template <class S, int D>
-COSTATE_INLINE void deform_vjp(const LawInput<S, D>& in, const Matrix<S, D>& trial_bar,
-                               LawInput<S, D>& in_bar) {
-  const Matrix<S, D> rate_bar = times_transpose(trial_bar, in.F);
-  in_bar.C = in.dt * rate_bar;
-  in_bar.dt = contract(rate_bar, in.C);
-  in_bar.F = trial_bar + in.dt * transpose_times(in.C, trial_bar);
-}
+// What is wrong with a material's numbers ("needs -1 < nu < 0.5, not 0.7"), or nothing.
+std::string objection(const Material& material);
 
-// Lame's parameters from (E, nu), and the transpose.
-template <class S>
-struct Lame {
-  S mu, lambda;
-};
-template <class S>
-COSTATE_INLINE Lame<S> lame(const S& E, const S& nu) {
-  const S one(1), two(2);
-  return {E / (two * (one + nu)), E * nu / ((one + nu) * (one - two * nu))};
-}
-template <class S>
-COSTATE_INLINE void lame_vjp(const S& E, const S& nu, const Lame<S>& bar, S& E_bar, S& nu_bar) {
-  const S one(1), two(2);
-  const S a = one + nu, b = one - two * nu;
-  const S mu_E = one / (two * a), lambda_E = nu / (a * b);
-  E_bar = mu_E * bar.mu + lambda_E * bar.lambda;
-  nu_bar = E * (bar.lambda * (one + two * nu * nu) / (a * a * b * b) - bar.mu * mu_E / a);
-}
+// For the files of the laws.
+inline constexpr Number kDensity = {"density", "kg/m^3", &Material::density, kPositive};
+inline constexpr Number kYoungsModulus = {"E", "Pa", &Material::E, kPositive};
+inline constexpr Number kPoissonsRatio = {"nu", "", &Material::nu, {.low = -1, .high = 0.5}};
 
-template <class S, int D>
-COSTATE_INLINE void no_plastic_flow(const LawInput<S, D>& in, LawOutput<S, D>& out) {
-  out.plastic = in.plastic;
-}
-template <class S, int D>
-COSTATE_INLINE void no_plastic_flow_vjp(const LawOutput<S, D>& out_bar, LawInput<S, D>& in_bar) {
-  in_bar.plastic = out_bar.plastic;
-}
-
-#define COSTATE_MPM_LAW_SCALARS(apply)                                              \
-  apply(NativePack<float>) apply(NativePack<double>) apply(Dual<NativePack<float>>) \
-      apply(Dual<NativePack<double>>)
+// sqrt((lambda + 2 mu) / density): pressure waves of a solid of (E, nu).
+double pressure_wave_speed(const Material& material);
 
 }  // namespace costate::mpm

@@ -5,7 +5,7 @@
 // Forward: particle_stage.h. Transpose: particle_transpose.h. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
-#include "costate/mpm/laws/law.h"
+#include "costate/mpm/laws/response.h"
 #include "costate/mpm/layout.h"
 #include "costate/mpm/transfer/lane_io.h"
 #include "costate/mpm/transfer/particle_order.h"
@@ -26,8 +26,8 @@ struct ParticleConstants {
   const Model* model;
   std::vector<Real> volume;  // of each particle
   bool same_volume;
-  std::vector<Law<typename Values<Real>::Lanes, D>> laws;
-  std::vector<Law<typename Tangents<Real>::Lanes, D>> tangent_laws;
+  std::vector<Response<typename Values<Real>::Lanes, D>> laws;
+  std::vector<Response<typename Tangents<Real>::Lanes, D>> tangent_laws;
   RowStrides strides;
   Real inverse_dx, dx, courant;
   Real shift[3];  // x / dx - shift is the position in cells from the first node's border
@@ -129,7 +129,7 @@ class ParticlePacks {
     for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[static_cast<std::size_t>(at.index[l])];
     return Plain::load(buffer);
   }
-  COSTATE_INLINE Lanes number_lanes(const Chosen& at, const Layout::Number& number) const {
+  COSTATE_INLINE Lanes number_lanes(const Chosen& at, const Layout::Place& number) const {
     if (!number.per_particle) return lanes_of_number(number_at<Mode>(p_, number.offset));
     return lanes_from([&](int l) {
       const auto particle = static_cast<std::size_t>(at.index[l]);
@@ -171,7 +171,7 @@ class ParticlePacks {
     for (std::size_t n = 0; n < numbers.size(); ++n) in.p[n] = number_lanes(at, numbers[n]);
     in.actuation = Lanes(Plain(0));
     const Material& material = c_.model->materials[static_cast<std::size_t>(at.material)];
-    if (material.kind == MaterialKind::muscle) {
+    if (layout_.materials[static_cast<std::size_t>(at.material)].contracts) {
       for (std::size_t a = 0; a < 3; ++a) in.fibre[a] = Real(material.fibre[a]);
       in.actuation = lanes_from([&](int l) {
         const std::int32_t actuator = layout_.actuator[static_cast<std::size_t>(at.index[l])];

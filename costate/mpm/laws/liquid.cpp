@@ -1,21 +1,21 @@
 // A weakly compressible, viscous liquid that carries almost no tension.
 //
 //   J_trial = (1 + dt tr C) J
-//   J+      = J_trial up to 1; beyond, with t = J_trial - 1:  1 + t / (1 + t/w)            cut-off of width w ("tension")
-//   p       = K/gamma (J+^-gamma - 1)                                                      equation of state [1]
-//   tau     = -J+ p 1 + J+ mu (C + C')                                                     K bulk modulus, mu viscosity
+//   J+      = J_trial up to 1; beyond, with t = J_trial - 1:  1 + t / (1 + t/w)        cut-off of width w ("tension")
+//   p       = K/gamma (J+^-gamma - 1)                                                  equation of state [1]
+//   tau     = -J+ p 1 + J+ mu (C + C')                                                 K bulk modulus, mu viscosity
 //
-// Only J is kept, in F's first entry; the rest of F passes through. The cut-off is C1 (value and slope 1 agree at J = 1) and its slope
-// 1/(1 + t/w)^2 never vanishes, so the gradient survives where liquid tears. It acts at every step: a stretched liquid forgets its
-// tension, which never exceeds K w, instead of remembering a volume it does not fill.
+// Only J is kept, in F's first entry; the rest of F passes through. The cut-off is C1 (value and slope 1 agree at
+// J = 1) and its slope 1/(1 + t/w)^2 never vanishes, so the gradient survives where liquid tears. It acts at every step:
+// a stretched liquid forgets its tension, which never exceeds K w, instead of remembering a volume it does not fill.
 //
-// Parameters: density, bulk_modulus, gamma, viscosity, tension.
 // [1] Monaghan, Simulating free surface flows with SPH, J. Comput. Phys. 110 (1994).  Tests: tests/mpm/law_test.cpp.
-#pragma once
+#include <cmath>
 
-#include "costate/mpm/laws/law.h"
+#include "costate/mpm/laws/response.h"
 
 namespace costate::mpm {
+namespace {
 
 struct Liquid {
   template <class S, int D>
@@ -71,6 +71,23 @@ struct Liquid {
     const S one(1), t = select(trial > one, trial - one, S(0));
     return trial - t + t / (one + t / w);
   }
+};
+
+double sound_speed(const Material& m) { return std::sqrt(m.bulk_modulus / m.density); }
+
+constexpr Number kNumbers[] = {kDensity,
+                               {"bulk_modulus", "Pa", &Material::bulk_modulus, kPositive},
+                               {"gamma", "", &Material::gamma, kPositive},
+                               {"viscosity", "Pa s", &Material::viscosity, kNotNegative},
+                               {"tension", "", &Material::tension, kPositive}};
+
+}  // namespace
+
+constinit const Law liquid_law = {
+    .name = "liquid",
+    .numbers = listed(kNumbers),
+    .wave_speed = sound_speed,
+    .responses = &kResponses<Liquid>,
 };
 
 }  // namespace costate::mpm

@@ -1,19 +1,17 @@
-// Snow [1]: stretches beyond 1 - theta_c and 1 + theta_s are permanent, and what was compressed hardens. In principal strains e_i = log(stretch_i):
+// Snow [1]: stretches beyond 1 - theta_c and 1 + theta_s are permanent, and what was compressed hardens. In principal
+// strains e_i = log(stretch_i):
 //
 //   e+ = clamp(e, log(1 - theta_c), log(1 + theta_s)),   Jp+ = Jp exp(sum e - sum e+)
 //   h = exp(xi (1 - Jp+)),  s_i = exp(e+_i),  J = exp(sum e+)
 //   t_i = h (2 mu s_i (s_i - 1) + lambda (J - 1) J)                       the fixed corotated stress
 //
-// Divided differences: t_i - t_j = 2 h mu (s_i + s_j - 1)(s_i - s_j), and that of the clamp is 1, 0, or a quotient whose denominator is not small (the pair is
-// on different sides of a bound).
-//
-// Parameters: density, E, nu, critical_compression, critical_stretch, hardening. The plastic state is Jp.
+// Divided differences: t_i - t_j = 2 h mu (s_i + s_j - 1)(s_i - s_j). The divided difference of the clamp is 1, 0, or a
+// quotient whose denominator is not small (the pair is on different sides of a bound). The plastic state is Jp.
 // [1] Stomakhin et al., A material point method for snow simulation, SIGGRAPH 2013, eq. 1-3.  Tests: tests/mpm/law_test.cpp.
-#pragma once
-
-#include "costate/mpm/laws/law_plastic.h"
+#include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
+namespace {
 
 struct Snow {
   template <class S, int D>
@@ -24,7 +22,6 @@ struct Snow {
   };
   template <class S, int D>
   COSTATE_INLINE static State<S, D> flow(const Vec<S, D>& e, const S& plastic, const S* p) {
-    using plastic_detail::sum;
     const S one(1);
     State<S, D> r;
     r.low = log(one - p[3]);
@@ -65,7 +62,6 @@ struct Snow {
   COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& plastic, const S* p, const Vec<S, D>& t_bar,
                                      const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
                                      S& plastic_bar, S* p_bar) {
-    using plastic_detail::sum;
     const S zero(0), one(1), two(2), t_sum = sum(t_bar);
     const State<S, D> f = flow<S, D>(e, plastic, p);
     const S volumetric = (f.J - one) * f.J;
@@ -91,5 +87,22 @@ struct Snow {
     p_bar[4] = high_bar / (one + p[4]);
   }
 };
+
+constexpr Number kNumbers[] = {
+    kDensity,
+    kYoungsModulus,
+    kPoissonsRatio,
+    // At 1 the smallest stretch would not be one.
+    {"critical_compression", "", &Material::critical_compression, {.low = 0, .high = 1, .open = false}},
+    {"critical_stretch", "", &Material::critical_stretch, kNotNegative},
+    {"hardening", "", &Material::hardening, kNotNegative}};
+
+}  // namespace
+
+constinit const Law snow_law = {.name = "snow",
+                                .numbers = listed(kNumbers),
+                                .wave_speed = pressure_wave_speed,
+                                .responses = &kResponses<HenckyLaw<Snow>>,
+                                .plastic = 1.0};
 
 }  // namespace costate::mpm

@@ -1,0 +1,40 @@
+// Fixed corotated solid: corotated_stress.h has its equations and their transpose.  Tests: tests/mpm/law_test.cpp.
+#include "costate/mpm/laws/corotated_stress.h"
+
+namespace costate::mpm {
+namespace {
+
+struct FixedCorotated {
+  template <class S, int D>
+  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+    out.F = deform(in);
+    out.J = determinant(out.F);
+    out.tau = fixed_corotated_stress(out.F, out.J, lame(in.p[1], in.p[2]));
+    no_plastic_flow(in, out);
+  }
+
+  template <class S, int D>
+  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                         LawInput<S, D>& in_bar) {
+    const Matrix<S, D> F = deform(in), T = out_bar.tau;
+    Lame<S> l_bar;
+    Matrix<S, D> F_bar = out_bar.F + fixed_corotated_stress_vjp(F, lame(in.p[1], in.p[2]), T, l_bar);
+    in_bar.actuation = S(0);
+    lame_vjp(in.p[1], in.p[2], l_bar, in_bar.p[1], in_bar.p[2]);
+    deform_vjp(in, F_bar, in_bar);
+    no_plastic_flow_vjp(out_bar, in_bar);
+  }
+};
+
+constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
+
+}  // namespace
+
+constinit const Law fixed_corotated_law = {
+    .name = "fixed_corotated",
+    .numbers = listed(kNumbers),
+    .wave_speed = pressure_wave_speed,
+    .responses = &kResponses<FixedCorotated>,
+};
+
+}  // namespace costate::mpm
