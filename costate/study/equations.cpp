@@ -114,7 +114,7 @@ std::vector<double> start_parameters(const Equations& equations) {
 // A right-hand side that starts out infinite or NaN is a mistake of the equations, not of the step size.
 void check_start(const Equations& equations, const std::vector<double>& y0) {
   std::vector<double> f(y0.size()), scratch(equations.field->scratch_size());
-  equations.field->value(equations.t0, y0.data(), start_parameters(problem).data(), f.data(), scratch.data());
+  equations.field->value(equations.t0, y0.data(), start_parameters(equations).data(), f.data(), scratch.data());
   for (const Named& v : equations.states) {
     for (int i = 0; i < v.size; ++i) {
       if (std::isfinite(f[std::size_t(v.offset + i)])) continue;
@@ -181,13 +181,13 @@ std::vector<double> initial_state(const Equations& equations) {
   std::vector<double> y0 = equations.inputs.x0;
   if (!equations.algebraic.empty())
     ode::ConsistentState(*equations.field)
-        .make_consistent(equations.t0, y0.data(), start_parameters(problem).data());
+        .make_consistent(equations.t0, y0.data(), start_parameters(equations).data());
   return y0;
 }
 
 ode::InputTangent initial_tangent(const Equations& equations, ode::InputTangent d) {
   if (equations.algebraic.empty()) return d;
-  const std::vector<double> y0 = initial_state(problem), p = start_parameters(problem);
+  const std::vector<double> y0 = initial_state(equations), p = start_parameters(equations);
   std::vector<double> y0_dot(y0.size()), p_dot(p.size(), 0.0);
   std::copy(d.p.begin(), d.p.end(), p_dot.begin());
   if (!d.controls.empty())
@@ -229,19 +229,19 @@ ode::Gradient gradient(const Equations& equations, const ode::Solution& solution
     g = ode::forward_gradient(solution, loss);
   } else if (adjoint == "interpolating" || adjoint == "backsolve") {
     refuse(algebraic, adjoint, "knows no algebraic equations");
-    g = adjoint == "backsolve" ? ode::backsolve_adjoint(solution, loss, adjoint_options(problem))
-                               : ode::interpolating_adjoint(solution, loss, adjoint_options(problem));
+    g = adjoint == "backsolve" ? ode::backsolve_adjoint(solution, loss, adjoint_options(equations))
+                               : ode::interpolating_adjoint(solution, loss, adjoint_options(equations));
   } else if (adjoint == "cvodes") {
     refuse(algebraic, adjoint, "knows no algebraic equations");
-    g = cvodes_gradient(problem, solution);
+    g = cvodes_gradient(equations, solution);
   } else {
     throw Error({"there is no adjoint '" + adjoint + "'", "", "did you mean '" + nearest_names(adjoint, adjoint_names()).front() + "'?"});
   }
   if (algebraic) {
-    const std::vector<double> p = start_parameters(problem);
+    const std::vector<double> p = start_parameters(equations);
     std::vector<double> y0_bar(g.y0.size(), 0.0), p_bar(p.size(), 0.0);
     ode::ConsistentState(*equations.field)
-        .make_consistent_vjp(equations.t0, initial_state(problem).data(), p.data(), g.y0.data(), &g.t0,
+        .make_consistent_vjp(equations.t0, initial_state(equations).data(), p.data(), g.y0.data(), &g.t0,
                              y0_bar.data(), p_bar.data());
     g.y0 = y0_bar;
     for (std::size_t i = 0; i < p.size(); ++i)

@@ -103,6 +103,7 @@ class RolloutStudy final : public Study {
 
   std::int64_t steps() const override { return setup_.steps; }
   bool has_loss() const override { return !setup_.terms.empty() || !setup_.prices.empty(); }
+  bool has_picture() const override { return setup_.picture != nullptr; }
   NamedTexts facts() const override { return setup_.facts; }
   std::string headline() const override { return setup_.headline; }
   std::string identity() const override { return setup_.identity; }

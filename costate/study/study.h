@@ -95,6 +95,7 @@ class Study {
   void start_from(const std::string& state_file);
 
   virtual std::int64_t steps() const = 0;  // 0: chosen on the way
+  virtual bool has_picture() const { return false; }
   virtual bool has_loss() const = 0;
   // What was understood of the file, as rows of a table; and in one line what is simulated.
   virtual NamedTexts facts() const = 0;

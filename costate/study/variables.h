@@ -28,7 +28,7 @@ struct Inputs {
 // One number among them.
 struct Variable {
   enum class Where { state, parameter, path };
-  std::string name;       // "start.h", "parameters.gravity[1]", "controls.push[4]", "jug.position[2].x"
+  std::string name = {};  // "start.h", "parameters.gravity[1]", "controls.push[4]", "jug.position[2].x"
   Where where = Where::state;
   std::size_t index = 0;  // in x0, in p, or of a point of the path
   std::size_t path = 0;   // which

@@ -156,7 +156,7 @@ void ObjectiveFunction::value(double, const double* x, const double* p, double* 
 }
 void ObjectiveFunction::jvp(double, const double* x, const double* p, double, const double* x_dot,
                             const double* p_dot, double* y_dot, double*) const {
-  std::vector<double> x_bar(std::size_t(states_)), p_bar(std::size_t(parameters_));
+  std::vector<double> x_bar(std::size_t(states_), 0.0), p_bar(std::size_t(parameters_), 0.0);
   cost_.gradient(0, x, p, x_bar.data(), p_bar.data());
   *y_dot = 0;
   for (std::size_t i = 0; x_dot && i < x_bar.size(); ++i) *y_dot += x_bar[i] * x_dot[i];
@@ -164,7 +164,7 @@ void ObjectiveFunction::jvp(double, const double* x, const double* p, double, co
 }
 void ObjectiveFunction::vjp(double, const double* x, const double* p, const double* y_bar, double*,
                             double* x_bar, double* p_bar, double*) const {
-  std::vector<double> x_one(std::size_t(states_)), p_one(std::size_t(parameters_));
+  std::vector<double> x_one(std::size_t(states_), 0.0), p_one(std::size_t(parameters_), 0.0);
   cost_.gradient(0, x, p, x_one.data(), p_one.data());
   for (std::size_t i = 0; i < x_one.size(); ++i) x_bar[i] += y_bar[0] * x_one[i];
   for (std::size_t i = 0; p_bar && i < p_one.size(); ++i) p_bar[i] += y_bar[0] * p_one[i];

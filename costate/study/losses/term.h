@@ -22,8 +22,8 @@ namespace costate::study {
 // An objective in the precision that a study turns out to have, at the steps that it turns out to have.
 struct AnyObjective {
   using Steps = std::vector<std::int64_t>;
-  std::function<ObjectivePtr<float>(const Steps&)> in_float;
-  std::function<ObjectivePtr<double>(const Steps&)> in_double;
+  std::function<ObjectivePtr<float>(const Steps&)> in_float = {};
+  std::function<ObjectivePtr<double>(const Steps&)> in_double = {};
 
   template <class Real>
   ObjectivePtr<Real> make(const Steps& steps) const {
@@ -43,10 +43,10 @@ AnyObjective any_objective(const Make& make) {
 
 struct Term {
   std::string name;
-  std::vector<std::int64_t> steps;  // increasing
+  std::vector<std::int64_t> steps = {};  // increasing
   bool reads_controls = false;      // there is no control after the last step
   bool observed = true;             // an objective of the quantities; otherwise of the state itself
-  AnyObjective objective;
+  AnyObjective objective = {};
   AnyObjective fraction = {};       // of the points that are inside, at the last of the steps; may be empty
 };
 
@@ -55,7 +55,7 @@ struct PathPrice {
   enum class Kind { jerk, overshoot };
   std::string name;
   Kind kind = Kind::jerk;
-  std::vector<std::size_t> paths;
+  std::vector<std::size_t> paths = {};
   double limit = 0;  // overshoot
   double weight = 1;
 };

@@ -11,11 +11,11 @@ namespace costate::io {
 
 // A model, how its contacts are simulated, and where it starts.
 struct BodiesPart {
-  std::string model_file;
-  std::shared_ptr<rigid::Model> model;
-  rigid::SystemOptions options;
-  std::vector<double> x0;             // q, v, act
-  std::vector<double> rest_controls;  // of actuators that nothing drives
+  std::string model_file = {};
+  std::shared_ptr<rigid::Model> model = {};
+  rigid::SystemOptions options = {};
+  std::vector<double> x0 = {};             // q, v, act
+  std::vector<double> rest_controls = {};  // of actuators that nothing drives
 };
 BodiesPart read_bodies_part(const SceneFile& file);
 

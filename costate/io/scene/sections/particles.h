@@ -6,6 +6,7 @@
 
 #include "costate/io/scene/draft.h"
 #include "costate/io/scene/sections/bodies.h"
+#include "costate/study/field_quantities.h"
 #include "costate/study/particles_picture.h"
 
 namespace costate::io {

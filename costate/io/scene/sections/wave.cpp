@@ -2,9 +2,10 @@
 // cells, and every named source is a control.
 #include <cmath>
 
+#include "costate/ad/interpret.h"
+#include "costate/core/aligned_buffer.h"
 #include "costate/grid/wave.h"
 #include "costate/io/scene/section.h"
-#include "costate/ode/fields/program_field.h"
 #include "costate/study/field_quantities.h"
 
 namespace costate::io {
@@ -13,7 +14,7 @@ namespace {
 constexpr long kMostCells = 4096;  // along one side
 
 struct Pond {
-  grid::WaveOptions options;
+  grid::WaveOptions options = {};
   double height = 1;  // of the picture, per displacement
 };
 
@@ -64,12 +65,14 @@ class WavePicture final : public study::Picture {
 void read_field(const SceneFile& file, const char* key, const grid::WaveOptions& o, double* to) {
   const TomlValue* v = file.table_or_empty("start").find(key);
   if (!v) return;
-  ad::Program program = parse_formula(file.document(), *v, {{"x", 1}, {"y", 1}});
-  const ad::Executable code(program);
-  std::vector<std::byte> scratch(code.scratch_bytes<double>());
+  const ad::Executable code(parse_formula(file.document(), *v, {{"x", 1}, {"y", 1}}));
+  AlignedBuffer<std::byte> scratch;
+  scratch.reserve(std::int64_t(code.scratch_bytes<double>()));
   for (std::int64_t k = 0; k < o.nx * o.ny; ++k) {
     const double x = (double(k % o.nx) + 0.5) * o.dx, y = (double(k / o.nx) + 0.5) * o.dx;
-    code.run<double>({{{&x, 1, false}, {&y, 1, false}}}, {{{to + k, 1, false}}}, 1, scratch);
+    const ad::InputBlock<double> in[] = {{&x}, {&y}};
+    const ad::OutputBlock<double> out[] = {{to + k}};
+    code.run<double>(in, out, 1, {scratch.data(), std::size_t(scratch.capacity())});
     if (!std::isfinite(to[k])) file.fail(v->place, "this is not finite in cell " + std::to_string(k));
   }
 }
