@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ struct Problem {
 
   ode::Solution solve() const { return ode::solve(field, {0, t1}, y0, p, options); }
   double error(const ode::Gradient& g) const {
-    std::vector<double> all = g.y0, got;
-    all.insert(all.end(), g.p.begin(), g.p.end());
+    std::vector<double> all = g.x0, got;
+    const std::span<const double> p = g.parameters["p"];
+    all.insert(all.end(), p.begin(), p.end());
     for (int i : inputs) got.push_back(all[std::size_t(i)]);
     return largest_relative_error(got, exact);
   }

@@ -40,8 +40,8 @@ ThirdImpact third_impact(double height, double restitution, double drag) {
   const ode::Solution s = bounce(height, restitution, drag);
   std::vector<double> times(s.events.size(), 0.0);
   times[2] = 1;  // the cotangent: we want the derivative of this time
-  const ode::Gradient g = ode::gradient(s, ode::Cotangents{.event_times = times});
-  return {s.events[2].t, g.y0[0], g.p[1]};
+  const ode::Gradient g = ode::gradient(s, ode::OutputCotangents{.event_times = times});
+  return {s.events[2].t, g.x0[0], g.parameters["p"][1]};
 }
 // [/third]
 

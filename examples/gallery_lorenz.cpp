@@ -53,27 +53,28 @@ int main(int argc, char** argv) {
   std::printf("horizon   mean of z   d mean / d rho\n");
   for (double horizon : {1.0, 5.0, 10.0, 15.0, 20.0, 25.0}) {
     const ode::Gradient g = mean_height(horizon);
-    std::printf("%7.0f     %7.3f     %12.3g\n", horizon, g.value, g.p[1]);
+    std::printf("%7.0f     %7.3f     %12.3g\n", horizon, g.value, g.parameters["p"][1]);
   }
   const double slope = (long_average(29) - long_average(27)) / 2;
   std::printf("slope of the long-time average, by differences: %.1f\n", slope);
   const ode::Gradient far = mean_height(60);
   std::printf("the gradient over 60 units of time is %s\n",
-              std::abs(far.p[1]) > 1e6 ? "more than a million times that" : "of that size");
+              std::abs(far.parameters["p"][1]) > 1e6 ? "more than a million times that" : "of that size");
 
   // [report]
   const ode::Solution s =
       ode::solve(lorenz, {0, 60}, {1, 2, 20}, {10, 28, 8.0 / 3}, {.method = "rk4", .dt = kDt});
-  const ode::GradientReport report = ode::gradient(s, {.final = height}).report;
-  std::printf("growth rate of the adjoint: %.1f per unit of time\n", report.growth_rate);
+  const GradientReport report = ode::gradient(s, {.final = height}).report;
+  std::printf("growth rate of the adjoint: %.1f per unit of time\n", report.growth_per_time.value());
   const std::string& advice =
-      report.notes.back();  // its numbers are chaotic too: print what follows from them
+      report.advice.back();  // its numbers are chaotic too: print what follows from them
   std::printf("report: ...%s\n", advice.c_str() + advice.rfind(": "));
   // [/report]
 
   if (argc > 1) {
     std::vector<figure::Point> sizes, growth;
-    for (double t = 0.5; t <= 60.01; t += 0.5) sizes.push_back({t, std::abs(mean_height(t).p[1])});
+    for (double t = 0.5; t <= 60.01; t += 0.5)
+      sizes.push_back({t, std::abs(mean_height(t).parameters["p"][1])});
     for (double t = 4; t <= 60; t += 1) growth.push_back({t, 0.02 * std::exp(0.906 * t)});
     figure::Figure picture;
     figure::Panel& panel = picture.panel("horizon T", "|d mean(z) / d rho|").log_y();
@@ -82,5 +83,5 @@ int main(int argc, char** argv) {
     panel.line({{0.5, slope}, {60, slope}}, figure::kOrange, "slope of the long-time average");
     picture.write(argv[1]);
   }
-  return slope > 0.8 && slope < 1.2 && std::abs(far.p[1]) > 1e6 ? 0 : 1;
+  return slope > 0.8 && slope < 1.2 && std::abs(far.parameters["p"][1]) > 1e6 ? 0 : 1;
 }

@@ -42,9 +42,9 @@ int main(int argc, char** argv) {
     return optim::minimize(
         [&](const double* x, double* gradient) {  // length, damping, angle of release
           const ode::Gradient g = ode::gradient(swing(x[0], x[1], x[2]), loss);
-          gradient[0] = g.p[1];
-          gradient[1] = g.p[2];
-          gradient[2] = g.y0[0];
+          gradient[0] = g.parameters["p"][1];
+          gradient[1] = g.parameters["p"][2];
+          gradient[2] = g.x0[0];
           return g.value;
         },
         first,
@@ -67,8 +67,9 @@ int main(int argc, char** argv) {
   const ode::Solution s = swing(best[0], best[1], best[2]);
   // Curvature of the loss when an input grows by a given share of itself.
   const auto curvature = [&](std::vector<double> p_dot) {
-    const ode::HessianVector h = ode::hessian_vector(s, loss, {.p = p_dot});
-    return h.p[0] * p_dot[0] + h.p[1] * p_dot[1] + h.p[2] * p_dot[2];
+    const ode::Gradient h = ode::hessian_vector(s, loss, {.p = p_dot});
+    return h.parameters["p"][0] * p_dot[0] + h.parameters["p"][1] * p_dot[1] +
+           h.parameters["p"][2] * p_dot[2];
   };
   const double length_only = curvature({0, best[0], 0});
   const double both = curvature({kGravity, best[0], 0});

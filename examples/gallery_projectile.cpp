@@ -44,8 +44,8 @@ int main(int argc, char** argv) {
         const ode::Solution flight = fly(v[0], v[1]);
         const ode::Gradient g = ode::gradient(flight, {.final = miss});
         gradient[0] =
-            g.y0[2] + kEffort * v[0];  // a small price on speed picks one of the many throws that hit
-        gradient[1] = g.y0[3] + kEffort * v[1];
+            g.x0[2] + kEffort * v[0];  // a small price on speed picks one of the many throws that hit
+        gradient[1] = g.x0[3] + kEffort * v[1];
         return g.value + 0.5 * kEffort * (v[0] * v[0] + v[1] * v[1]);
       },
       {10, 10}, optim::LbfgsOptions{.stopping = {.gradient_tolerance = 1e-9}});

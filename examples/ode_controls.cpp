@@ -14,9 +14,9 @@ const auto cart = ode::make_field<2, 2>([](auto, auto x, auto p) { return std::a
 void pushed_cart() {
   // 6 N, 1 N and -2 N, each for a third of the three seconds, on 2 kg
   const ode::Solution s = ode::solve(cart, {0, 3}, {0, 0}, {2}, {.controls = {.values = {6, 1, -2}}});
-  const ode::Gradient g = ode::gradient(s, ode::Cotangents{.final = {1, 0}});  // of x(3)
+  const ode::Gradient g = ode::gradient(s, ode::OutputCotangents{.final = {1, 0}});  // of x(3)
   std::printf("x(3) = %.4f m, by the force %.4f %.4f %.4f m/N, by the mass %.4f m/kg\n", s.final_state()[0],
-              g.controls[0], g.controls[1], g.controls[2], g.p[0]);
+              g.controls[0], g.controls[1], g.controls[2], g.parameters["p"][0]);
   // The same numbers as a force that is linear between four knots
   const ode::Solution l = ode::solve(
       cart, {0, 3}, {0, 0}, {2},

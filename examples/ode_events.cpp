@@ -26,7 +26,7 @@ void bounce() {
   const auto height = ode::make_function<2, 2>([](auto, auto x, auto) { return x[0]; });
   const ode::Gradient by = ode::gradient(s, {.final = height});
   std::printf("impact at %.9f, height at 1 s %.9f\n", s.events[0].t, s.final_state()[0]);
-  std::printf("by the drop height %.9f, by restitution %.9f\n", by.y0[0], by.p[1]);
+  std::printf("by the drop height %.9f, by restitution %.9f\n", by.x0[0], by.parameters["p"][1]);
   // Closed form: t1 = sqrt(2h/g), y(T) = e g t1 (T - t1) - g (T - t1)^2 / 2
   const double t1 = std::sqrt(2 * h / g), dt1 = t1 / (2 * h);
   std::printf("closed form        %.9f                %.9f\n", (e * g * (1 - 2 * t1) + g * (1 - t1)) * dt1,
@@ -40,8 +40,8 @@ void terminal() {
   landing.jump = nullptr;
   landing.terminal = true;
   const ode::Solution s = ode::solve(falling, {0, 100}, {1, 0}, {9.81, 0.8}, {.events = {landing}});
-  const ode::Gradient by = ode::gradient(s, ode::Cotangents{.end_time = 1});  // of the time of landing
-  std::printf("%s; by gravity %.6f\n", s.message.c_str(), by.p[0]);
+  const ode::Gradient by = ode::gradient(s, ode::OutputCotangents{.end_time = 1});  // of the time of landing
+  std::printf("%s; by gravity %.6f\n", s.message.c_str(), by.parameters["p"][0]);
   // [/terminal]
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 using namespace costate;
 
@@ -14,7 +15,7 @@ const auto lotka_volterra = ode::make_field<2, 4>([](auto, auto x, auto p) {
 });
 const std::vector<double> rates = {1.5, 1, 3, 1};
 
-void print(const char* name, const std::vector<double>& p) {
+void print(const char* name, std::span<const double> p) {
   std::printf("%-14s %11.7f %11.7f %11.7f %11.7f\n", name, p[0], p[1], p[2], p[3]);
 }
 
@@ -23,12 +24,13 @@ void final_cost() {
   const auto distance = ode::make_function<2, 4>(
       [](auto, auto x, auto) { return 0.5 * ((x[0] - 1.0) * (x[0] - 1.0) + (x[1] - 1.0) * (x[1] - 1.0)); });
   const ode::Solution s = ode::solve(lotka_volterra, {0, 5}, {1, 1}, rates, {.rtol = 1e-10, .atol = {1e-12}});
-  const ode::Gradient g = ode::gradient(s, {.final = distance});  // by y0, p, t0 and t1
-  print("discrete", g.p);
+  const ode::Gradient g = ode::gradient(s, {.final = distance});  // with respect to x0, p, t0 and t1
+  print("discrete", g.parameters["p"]);
   print("interpolating",
-        ode::interpolating_adjoint(s, {.final = distance}, {.rtol = 1e-10, .atol = 1e-10}).p);
-  print("backsolve", ode::backsolve_adjoint(s, {.final = distance}, {.rtol = 1e-10, .atol = 1e-10}).p);
-  print("forward", ode::forward_gradient(s, {.final = distance}).p);
+        ode::interpolating_adjoint(s, {.final = distance}, {.rtol = 1e-10, .atol = 1e-10}).parameters["p"]);
+  print("backsolve",
+        ode::backsolve_adjoint(s, {.final = distance}, {.rtol = 1e-10, .atol = 1e-10}).parameters["p"]);
+  print("forward", ode::forward_gradient(s, {.final = distance}).parameters["p"]);
   std::printf("loss %.7f, by t1 %.7f\n", g.value, g.t1);
   // [/final]
   // [hessian]
@@ -47,7 +49,7 @@ void samples_and_integrals() {
   const ode::Solution s = ode::solve(lotka_volterra, {0, 5}, {1, 1}, rates,
                                      {.rtol = 1e-10, .atol = {1e-12}, .running = crowding});
   const ode::Gradient g = ode::gradient(s, {.integral_weight = 0.1, .samples = observed});
-  std::printf("loss %.6f, integral %.6f, by x(0) %.6f %.6f\n", g.value, s.integral, g.y0[0], g.y0[1]);
+  std::printf("loss %.6f, integral %.6f, by x(0) %.6f %.6f\n", g.value, s.integral, g.x0[0], g.x0[1]);
   // [/samples]
 }
 
@@ -60,14 +62,14 @@ void forgetful() {
   const auto first = ode::make_function<2, 1>([](auto, auto x, auto) { return x[0]; });
   for (double end : {2.0, 4.0, 8.0, 12.0}) {
     const ode::Solution s = ode::solve(van_der_pol, {0, end}, {1, 0}, {2}, {.rtol = 1e-8, .atol = {1e-8}});
-    const double exact = ode::gradient(s, {.final = first}).p[0];
+    const double exact = ode::gradient(s, {.final = first}).parameters["p"][0];
     const ode::Gradient interpolating = ode::interpolating_adjoint(s, {.final = first});
     std::printf("T = %.0f: dL/dp %.4e, interpolating differs by %.0e, ", end, exact,
-                std::abs(interpolating.p[0] - exact));
+                std::abs(interpolating.parameters["p"][0] - exact));
     try {
       const ode::Gradient backsolve = ode::backsolve_adjoint(s, {.final = first});
-      std::printf("backsolve by %.0e\n  %s\n", std::abs(backsolve.p[0] - exact),
-                  backsolve.report.notes.back().c_str());
+      std::printf("backsolve by %.0e\n  %s\n", std::abs(backsolve.parameters["p"][0] - exact),
+                  backsolve.report.label.c_str());
     } catch (const Error& error) {
       std::printf("backsolve: %s\n", error.message().what.c_str());
     }
@@ -83,10 +85,8 @@ void report() {
   const auto height = ode::make_function<3, 3>([](auto, auto x, auto) { return x[2]; });
   const ode::Solution s =
       ode::solve(lorenz, {0, 20}, {1, 2, 20}, {10, 28, 8.0 / 3}, {.method = "rk4", .dt = 0.01});
-  const ode::GradientReport r = ode::gradient(s, {.final = height}).report;
-  std::printf("%s, %ld steps: |adjoint| %.3f at the end, %.3g at the start, growth rate %.3f\n",
-              r.method.c_str(), r.steps, r.adjoint_norm.back(), r.adjoint_norm.front(), r.growth_rate);
-  for (const std::string& note : r.notes) std::printf("  %s\n", note.c_str());
+  const GradientReport r = ode::gradient(s, {.final = height}).report;
+  std::printf("%s", r.to_text().c_str());
   // [/report]
 }
 

@@ -31,7 +31,7 @@ int main() {
   const auto height = ode::make_function<3, 3>([](auto, auto x, auto) { return x[2]; });
   const ode::Solution s =
       ode::solve(lorenz, {0, 1}, {1, 1, 1}, {10, 28, 8.0 / 3}, {.rtol = 1e-8, .atol = {1e-10}});
-  std::printf("the last one alone: %.6f\n", ode::gradient(s, {.final = height}).p[1]);
+  std::printf("the last one alone: %.6f\n", ode::gradient(s, {.final = height}).parameters["p"][1]);
   const auto [fewest, most] = std::minmax_element(g.result.steps.begin(), g.result.steps.end());
   std::printf("worlds chose different steps: %s\n", *most > *fewest ? "yes" : "no");
 }

@@ -18,7 +18,7 @@
 namespace costate::ode {
 
 // Derivatives of a loss by the outputs of a solution.
-struct Cotangents {
+struct OutputCotangents {
   std::vector<double> final = {};  // by x(t1); empty: zero
   double integral = 0;             // by the integral of the running cost
   double end_time = 0;             // by t1 itself or, after a terminal event, by the time of that event
@@ -62,7 +62,7 @@ struct Loss {
 
 struct LossDerivatives {
   double value = 0;
-  Cotangents cotangents;
+  OutputCotangents cotangents;
   std::vector<double> rows_bar;       // by Trajectory::parameters directly
   std::vector<double> sample_states;  // row-major
 };

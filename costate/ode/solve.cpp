@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
+#include "costate/core/text.h"
 #include "costate/ode/fields/consistent_state.h"
 #include "costate/ode/fields/linear_control.h"
 #include "costate/ode/fields/quadrature_field.h"
@@ -22,12 +22,6 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kConverged = 1e-11;  // tolerance of stages in steps of fixed length; see implicit_method.cpp
 
 std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
-std::string number(double v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", v);
-  return text;
-}
 
 void check_input(bool ok, const std::string& what, const std::string& advice) {
   if (!ok) throw Error({what, "ode::solve", advice});

@@ -43,18 +43,6 @@ double difference_of(const std::vector<double>& a, const std::vector<double>& b)
   return most / size;
 }
 
-GradientReport report_of(const ode::GradientReport& from) {
-  GradientReport report;
-  report.estimator = from.method;
-  report.schedule = "";
-  report.steps = from.steps;
-  report.worlds = 1;
-  report.adjoint_norm = from.adjoint_norm;
-  report.growth_rate = from.growth_rate;
-  report.advice = from.notes;
-  return report;
-}
-
 // A direction of the inputs, as the ode layer takes it.
 ode::InputTangent tangent_of(const Inputs& d) {
   ode::InputTangent tangent{.y0 = d.x0, .p = d.p};
@@ -174,7 +162,7 @@ double EquationStudy::value_and_gradient(const std::vector<double>& z, double* g
   const Equations e = at(z);
   const ode::Solution solution = study::solve(e);
   const ode::Gradient g = study::gradient(e, solution, adjoint_);
-  report_ = report_of(g.report);
+  report_ = g.report;
   report_.advice.insert(report_.advice.begin(), solution.notes.begin(), solution.notes.end());
   pull_back(cotangent_of(e, g), variables(), gradient);
   further_ = {{"t0", e.t0, g.t0}, {"t1", e.t1, g.t1}};
@@ -295,7 +283,7 @@ check::Result EquationStudy::dot_product(std::uint64_t seed) {
     ode::InputTangent v = tangent_of(d);
     v.t0 = random();
     v.t1 = random();
-    ode::Cotangents w;
+    ode::OutputCotangents w;
     w.final.resize(e.inputs.x0.size());
     for (double& x : w.final) x = random();
     const bool integral = options_of(e).running != nullptr;
@@ -333,7 +321,7 @@ std::vector<check::Result> EquationStudy::comparisons() {
       take_worse(result.error, difference_of(ours.x0, other.x0));
       take_worse(result.error, difference_of(ours.p, other.p));
       take_worse(result.error, difference_of(tangent_of(ours).controls, tangent_of(other).controls));
-      result.detail = g.report.method;
+      result.detail = g.report.estimator;
     } catch (const Error& error) {
       result.skipped = true;
       result.detail = "does not apply: " + error.message().what;

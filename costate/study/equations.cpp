@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "costate/core/error.h"
 #include "costate/core/names.h"
+#include "costate/core/text.h"
 #include "costate/ode/adjoints/continuous_adjoint.h"
 #include "costate/ode/adjoints/discrete_adjoint.h"
 #include "costate/ode/adjoints/forward_sensitivity.h"
@@ -82,11 +84,11 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
                                .integral_atol = atol,
                                .max_steps = o.max_steps});
 
-  ode::Gradient result;
+  ode::Gradient result = ode::zero_gradient(solution.trajectory(), "adjoint of CVODES (BDF)");
   result.value = g.value;
-  result.y0 = g.x0;
-  result.p = g.p;
-  for (int i = 0; i < m; ++i) result.p[std::size_t(i)] += p_bar[std::size_t(i)];
+  result.x0 = g.x0;
+  const std::span<double> by_parameters = result.parameters["p"];
+  for (std::size_t i = 0; i < by_parameters.size(); ++i) by_parameters[i] = g.p[i] + p_bar[i];
   // dL/dt1 = phi_t + <phi_x, f> + l at t1, dL/dt0 = -<lambda, f> - l at t0.
   std::vector<double> f(std::size_t(n), 0.0), x_bar(std::size_t(n), 0.0), work(equations.field->scratch_size());
   const std::vector<double> end = solution.final_state();
@@ -99,7 +101,7 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
   if (final) loss.final(end.data(), x_bar.data());
   result.t1 = end_time_bar + rate(equations.t1, end, x_bar);
   result.t0 = -rate(equations.t0, equations.inputs.x0, g.x0);
-  result.report.method = "adjoint of CVODES (BDF)";
+  result.report.label = "exact up to rtol " + number(rtol);
   result.report.steps = g.steps;
   return result;
 }
@@ -169,8 +171,9 @@ ode::Options options_of(const Equations& equations) {
 
 Inputs cotangent_of(const Equations& equations, const ode::Gradient& gradient) {
   Inputs bar = equations.inputs.zeros();
-  bar.x0 = gradient.y0;
-  bar.p = gradient.p;
+  bar.x0 = gradient.x0;
+  const std::span<const double> by_parameters = gradient.parameters["p"];
+  bar.p.assign(by_parameters.begin(), by_parameters.end());
   for (std::size_t c = 0; c < bar.paths.size(); ++c)
     for (std::size_t k = 0; k < bar.paths[c].points.size(); ++k)
       bar.paths[c].points[k] = gradient.controls[k * bar.paths.size() + c];
@@ -239,13 +242,15 @@ ode::Gradient gradient(const Equations& equations, const ode::Solution& solution
   }
   if (algebraic) {
     const std::vector<double> p = start_parameters(equations);
-    std::vector<double> y0_bar(g.y0.size(), 0.0), p_bar(p.size(), 0.0);
+    std::vector<double> y0_bar(g.x0.size(), 0.0), p_bar(p.size(), 0.0);
     ode::ConsistentState(*equations.field)
-        .make_consistent_vjp(equations.t0, initial_state(equations).data(), p.data(), g.y0.data(), &g.t0,
+        .make_consistent_vjp(equations.t0, initial_state(equations).data(), p.data(), g.x0.data(), &g.t0,
                              y0_bar.data(), p_bar.data());
-    g.y0 = y0_bar;
+    g.x0 = y0_bar;
+    const std::span<double> by_parameters = g.parameters["p"];
+    const std::size_t count = by_parameters.size();
     for (std::size_t i = 0; i < p.size(); ++i)
-      (i < g.p.size() ? g.p[i] : g.controls[i - g.p.size()]) += p_bar[i];
+      (i < count ? by_parameters[i] : g.controls[i - count]) += p_bar[i];
   }
   return g;
 }

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/names.h"
+#include "costate/core/text.h"
 
 namespace costate {
 namespace {
 
-std::string number(double value, const char* format = "%.3g") {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-// Rates are of interest above this growth per step; below, a long rollout is simply well conditioned.
+// A gradient that shrinks by more than this from the end to the start says nothing about the start.
 constexpr double kVanishing = 1e-12;
 
 }  // namespace
@@ -28,42 +22,50 @@ bool GradientReport::discretisation_dominated() const {
 
 void GradientReport::conclude(double epsilon) {
   signal_horizon = steps;
-  const std::size_t n = adjoint_norm.size();
-  if (n >= 2 && adjoint_norm.back() > 0 && adjoint_norm.front() > 0) {
+  // A running loss has no cotangent at the very end.
+  std::size_t n = adjoint_norm.size();
+  while (n > 0 && adjoint_norm[n - 1] == 0) --n;
+  if (n >= 2 && adjoint_norm[n - 1] > 0 && adjoint_norm.front() > 0) {
+    const double end_norm = adjoint_norm[n - 1];
     const auto rate = [&](std::size_t i, std::size_t j) {
       return std::log(adjoint_norm[i] / adjoint_norm[j]) / double(sampled_steps[j] - sampled_steps[i]);
     };
     growth_rate = rate(0, n - 1);
-    // Windows of an eighth of the samples: long enough to look past the oscillation of a single mode.
-    const std::size_t window = std::max<std::size_t>(1, (n - 1) / 8);
+    // Windows of an eighth of the samples, long enough to look past the oscillation of a single mode, about a hundred of
+    // them.
+    const std::size_t window = std::max<std::size_t>(1, (n - 1) / 8),
+                      stride = std::max<std::size_t>(1, n / 128);
     largest_growth = growth_rate;
-    for (std::size_t i = 0; i + window < n; ++i) {
+    for (std::size_t i = 0; i + window < n; i += stride) {
       if (adjoint_norm[i] > 0 && adjoint_norm[i + window] > 0)
         largest_growth = std::max(largest_growth, rate(i, i + window));
     }
     // Where the growth since the end first exceeds 1 / epsilon.
     for (std::size_t i = n; i-- > 0;) {
-      if (epsilon * adjoint_norm[i] <= adjoint_norm.back()) continue;
+      if (epsilon * adjoint_norm[i] <= end_norm) continue;
       signal_horizon = steps - sampled_steps[i];
-      advice.push_back("the gradient grows " + number(std::exp(growth_rate), "%.4g") +
-                       "x per step; what comes from before step " + std::to_string(sampled_steps[i]) +
-                       " carries no signal: shorten the rollout, use truncated(" +
-                       std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
-                       "), or a score-function estimator");
+      advice.push_back("the gradient grows " + growth_text(4) + "; what comes from before step " +
+                       std::to_string(sampled_steps[i]) + " carries no signal: " +
+                       (growth_per_time
+                            ? "shorten the span"
+                            : "shorten the rollout, use truncated(" +
+                                  std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
+                                  "), or smooth the loss over random inputs (estimate::smoothed_gradient)"));
       break;
     }
-    if (signal_horizon == steps && adjoint_norm.front() > 1e6 * adjoint_norm.back()) {
-      advice.push_back(
-          "the gradient has grown " + number(adjoint_norm.front() / adjoint_norm.back()) +
-          "-fold over the rollout: expect very unequal step sizes; a shorter horizon trains better");
+    if (signal_horizon == steps && adjoint_norm.front() > 1e6 * end_norm) {
+      advice.push_back("the gradient has grown " + number(adjoint_norm.front() / end_norm, 3) +
+                       "-fold from the end to the start: expect very unequal step sizes; a shorter horizon "
+                       "trains better");
     }
-    if (adjoint_norm.front() < kVanishing * adjoint_norm.back()) {
+    if (adjoint_norm.front() < kVanishing * end_norm) {
       advice.push_back(
-          "the gradient has shrunk " + number(adjoint_norm.back() / adjoint_norm.front()) +
-          "-fold: the early states hardly matter to this loss; add running terms, or shorten the rollout");
+          "the gradient has shrunk " + number(end_norm / adjoint_norm.front(), 3) +
+          "-fold: the early states hardly matter to this loss; add running terms, or shorten the "
+          "horizon");
     }
   }
-  if (n >= 1 && *std::max_element(adjoint_norm.begin(), adjoint_norm.end()) == 0) {
+  if (n == 0 && !adjoint_norm.empty()) {
     advice.push_back(
         "the gradient of the state is zero at every sampled step: the loss does not depend on the state "
         "along this trajectory");
@@ -75,19 +77,19 @@ void GradientReport::conclude(double epsilon) {
                      "): the gradient is that of this pattern; compare dt with dt/2");
   }
   if (adjoint_residual > 1e-8) {
-    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual) +
+    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual, 3) +
                      ": tighten the solver's tolerance");
   }
   if (spot_check && *spot_check > 1e-4) {
-    advice.push_back("a finite difference along a random direction disagrees by " + number(*spot_check) +
+    advice.push_back("a finite difference along a random direction disagrees by " + number(*spot_check, 3) +
                      ": the loss is rough at this scale (contact, chaos), or the physics has a wrong "
                      "derivative; run the checks");
   }
   if (discretisation_dominated()) {
     label = "discretisation-dominated";
     advice.push_back(
-        "from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step) +
-        " of itself and the loss by " + number(*loss_by_time_step) +
+        "from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step, 3) +
+        " of itself and the loss by " + number(*loss_by_time_step, 3) +
         ": it is the gradient of the time grid, not of the physics; split steps at contact onset "
         "(onset = split), reduce dt, or smooth over the phase of the impact");
   }
@@ -98,22 +100,29 @@ void GradientReport::conclude(double epsilon) {
   }
 }
 
+std::string GradientReport::growth_text(int digits) const {
+  return growth_per_time ? number(std::exp(*growth_per_time), digits) + "x per unit of time"
+                         : number(std::exp(growth_rate), digits) + "x per step";
+}
+
 std::string GradientReport::to_text() const {
   std::string text = "gradient: " + estimator + ", " + label + "; " + counted(steps, "step") + " x " +
                      counted(worlds, "world") + ", " + schedule + ", " + counted(advances, "extra step") +
-                     ", " + number(double(memory_bytes_per_world) / 1024) + " KiB a world\n";
+                     ", " + number(double(memory_bytes_per_world) / 1024, 3) + " KiB a world\n";
   if (!adjoint_norm.empty()) {
-    text += "adjoint:  |lambda| " + number(adjoint_norm.back()) + " at the end, " +
-            number(adjoint_norm.front()) + " at the start; " + number(std::exp(growth_rate), "%.6g") +
-            "x per step (worst window " + number(std::exp(largest_growth), "%.6g") + "x)\n";
+    text += "adjoint:  |lambda| " + number(adjoint_norm.back(), 3) + " at the end, " +
+            number(adjoint_norm.front(), 3) + " at the start; " + growth_text(6) +
+            (growth_per_time ? "\n" : " (worst window " + number(std::exp(largest_growth), 6) + "x)\n");
   }
-  if (energy_drift) text += "energy:   drift " + number(*energy_drift) + "\n";
-  if (spot_check) text += "check:    directional difference agrees to " + number(*spot_check) + "\n";
+  if (energy_drift) text += "energy:   drift " + number(*energy_drift, 3) + "\n";
+  if (spot_check) text += "check:    directional difference agrees to " + number(*spot_check, 3) + "\n";
   if (gradient_by_time_step) {
-    text += "time step: from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step) +
-            ", the loss by " + number(loss_by_time_step.value_or(0)) + "\n";
+    text += "time step: from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step, 3) +
+            ", the loss by " + number(loss_by_time_step.value_or(0), 3) + "\n";
   }
-  if (adjoint_residual > 0) text += "solver:   adjoint residual " + number(adjoint_residual) + "\n";
+  if (reconstruction_error)
+    text += "solver:   the start, computed backwards, is off by " + number(*reconstruction_error, 3) + "\n";
+  if (adjoint_residual > 0) text += "solver:   adjoint residual " + number(adjoint_residual, 3) + "\n";
   for (const std::string& line : advice) text += "advice:   " + line + "\n";
   return text;
 }

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "costate/system/checkpoints.h"
-#include "costate/system/gradient_report.h"
+#include "costate/system/gradient.h"
 #include "costate/system/objective.h"
 #include "costate/system/parameters.h"
 #include "costate/system/state_observer.h"
@@ -60,15 +60,6 @@ struct Trajectory {
   std::vector<std::int64_t> kept;      // steps of the kept states
   std::vector<Real> states;            // kept x worlds x states
   std::vector<std::int64_t> diverged;  // worlds, with on_divergence = mask_world
-};
-
-template <class Real>
-struct Gradient {
-  double value = 0;            // sum over worlds
-  std::vector<double> values;  // of each world
-  std::vector<Real> x0, controls;
-  Parameters<Real> parameters;  // inactive ones are zero
-  GradientReport report;
 };
 
 template <class Real>

@@ -34,14 +34,10 @@ def trajectory(trajectory, field, dt=1.0, ax=None, **style):
 def adjoint(report, ax=None, **style):
     """|lambda| over the steps of a gradient, from its report: straight up to the left means chaos."""
     ax = _axes(ax)
-    if hasattr(report, "sampled_steps"):
-        steps, label = report.sampled_steps, report.label
-    else:
-        steps, label = range(len(report.adjoint_norm)), report.method
-    ax.semilogy(steps, report.adjoint_norm, **style)
+    ax.semilogy(report.sampled_steps, report.adjoint_norm, **style)
     ax.set_xlabel("step")
     ax.set_ylabel("size of the adjoint")
-    ax.set_title(label, fontsize=9)
+    ax.set_title(report.label, fontsize=9)
     return ax
 
 

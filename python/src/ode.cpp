@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <span>
 
 #include "arrays.h"
 #include "costate/ode/adjoints/continuous_adjoint.h"
@@ -86,11 +87,11 @@ Array at(const PySolution& s, nb::handle times) {
   return to_numpy(std::move(values), {t.size(), s.states()});
 }
 
-// (y0_bar, p_bar, t0_bar, t1_bar, report as text, adjoint norms)
+// (x0_bar, p_bar, t0_bar, t1_bar, report)
 nb::tuple gradient(const PySolution& s, nb::handle final_bar, nb::handle sample_times, nb::handle samples_bar,
                    double end_time_bar, nb::handle event_times_bar, const std::string& adjoint, double rtol,
                    double atol) {
-  ode::Cotangents bar;
+  ode::OutputCotangents bar;
   if (!final_bar.is_none()) bar.final = to_vector<double>(final_bar, "final");
   if (!sample_times.is_none()) {
     bar.sample_times = to_vector<double>(sample_times, "sample times");
@@ -106,7 +107,9 @@ nb::tuple gradient(const PySolution& s, nb::handle final_bar, nb::handle sample_
     if (adjoint == "backsolve") return ode::backsolve_adjoint(s.solution, bar, options);
     throw Error({"adjoint = '" + adjoint + "'", {}, "use 'discrete', 'interpolating' or 'backsolve'"});
   });
-  return nb::make_tuple(to_numpy(std::move(g.y0)), to_numpy(std::move(g.p)), g.t0, g.t1, nb::cast(g.report));
+  const std::span<const double> p_bar = g.parameters["p"];
+  return nb::make_tuple(to_numpy(std::move(g.x0)), to_numpy(Numbers(p_bar.begin(), p_bar.end())), g.t0, g.t1,
+                        nb::cast(g.report));
 }
 
 nb::tuple event_table(const PySolution& s, int event) {
@@ -123,19 +126,6 @@ nb::tuple event_table(const PySolution& s, int event) {
 }  // namespace
 
 void bind_ode(nb::module_& m) {
-  nb::class_<ode::GradientReport>(m, "OdeReport", "What the gradient of a solution is worth.")
-      .def_ro("method", &ode::GradientReport::method)
-      .def_ro("steps", &ode::GradientReport::steps)
-      .def_ro("adjoint_norm", &ode::GradientReport::adjoint_norm,
-              "|dL/dx| at the start of each step, and at the end.")
-      .def_ro("growth_rate", &ode::GradientReport::growth_rate, "Of |dL/dx|, per unit of time, backwards.")
-      .def_ro("notes", &ode::GradientReport::notes)
-      .def("__repr__", [](const ode::GradientReport& r) {
-        std::string text = r.method + ", " + std::to_string(r.steps) + " steps, growth rate " +
-                           std::to_string(r.growth_rate) + " per unit of time";
-        for (const auto& note : r.notes) text += "\n" + note;
-        return text;
-      });
   nb::class_<Equations>(m, "Equations", "The right-hand side of an initial value problem, with derivatives.")
       .def(nb::init<const ad::LayeredProgram&>(), "program"_a);
   nb::class_<PyEvent>(m, "Event")

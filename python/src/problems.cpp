@@ -50,7 +50,7 @@ struct ProblemSolution {
 struct ProblemGradient {
   double value, t0, t1;
   nb::dict state, parameters, controls;
-  ode::GradientReport report;
+  GradientReport report;
 };
 
 ProblemSolution solve(const ProblemPtr& problem) {
@@ -62,8 +62,8 @@ ProblemGradient gradient(const ProblemPtr& problem, const std::string& adjoint) 
   return {g.value,
           g.t0,
           g.t1,
-          named(problem->states, g.y0.data()),
-          named(problem->parameters, g.p.data()),
+          named(problem->states, g.x0.data()),
+          named(problem->parameters, g.parameters["p"].data()),
           named_controls(*problem, g.controls),
           g.report};
 }

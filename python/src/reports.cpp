@@ -32,10 +32,14 @@ void bind_reports(nb::module_& m) {
       .def_ro("sampled_steps", &GradientReport::sampled_steps)
       .def_ro("adjoint_norm", &GradientReport::adjoint_norm, "|lambda| at the sampled steps.")
       .def_ro("growth_rate", &GradientReport::growth_rate, "Of |lambda|, per step, backwards in time.")
+      .def_ro("growth_per_time", &GradientReport::growth_per_time,
+              "The same per unit of time, of solutions whose steps differ in length.")
       .def_ro("largest_growth", &GradientReport::largest_growth)
       .def_ro("signal_horizon", &GradientReport::signal_horizon, "Steps from the end that carry signal.")
       .def_ro("mode_switches", &GradientReport::mode_switches, "Steps where a contact pattern changed.")
       .def_ro("adjoint_residual", &GradientReport::adjoint_residual)
+      .def_ro("reconstruction_error", &GradientReport::reconstruction_error,
+              "Relative, of a start that was computed backwards in time.")
       .def_ro("energy_drift", &GradientReport::energy_drift)
       .def_ro("spot_check", &GradientReport::spot_check, "Relative error of one directional difference.")
       .def_ro("masked_worlds", &GradientReport::masked_worlds, "Worlds that diverged and were left out.")

@@ -33,7 +33,7 @@ TEST(CommandLine, GradPrintsOneJsonObjectWithTheNamesOfTheFile) {
   EXPECT_NEAR(g["gradient"]["t0"].get<double>(), 9.508652199492, 1e-9);
   ASSERT_EQ(g["events"].size(), 3u);
   EXPECT_NEAR(g["events"][1].get<double>(), 8.30539534499922, 1e-12);
-  EXPECT_EQ(g["report"]["method"], "discrete adjoint of dopri5");
+  EXPECT_EQ(g["report"]["estimator"], "discrete adjoint of dopri5");
   EXPECT_EQ(g.size(), 4u);
 }
 

@@ -44,7 +44,7 @@ TEST(ProblemControls, HeldValuesHaveTheSolutionAndGradientOfTheClosedForm) {
     EXPECT_NEAR(by(0, 1), 0.25, 1e-9);
     EXPECT_NEAR(by(1, 0), -0.75, 1e-9);
     EXPECT_NEAR(by(1, 1), -0.25, 1e-9);
-    EXPECT_NEAR(g.p[0], -g.value / 2, 1e-9);
+    EXPECT_NEAR(g.parameters["p"][0], -g.value / 2, 1e-9);
   }
 }
 
@@ -58,7 +58,7 @@ TEST(ProblemControls, LinearValuesAreThoseOfAFormulaOfTime) {
       "[loss]\nfinal = \"x + push\"\nrunning = \"push*v\"\n");
   const ode::Gradient a = gradient(p, solve(p)), b = gradient(formula, solve(formula));
   EXPECT_NEAR(a.value, b.value, 1e-7);
-  EXPECT_NEAR(a.p[0], b.p[0], 1e-6);
+  EXPECT_NEAR(a.parameters["p"][0], b.parameters["p"][0], 1e-6);
 }
 
 TEST(ProblemControls, EveryKindOfLossPassesItsChecks) {

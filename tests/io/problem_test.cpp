@@ -44,8 +44,8 @@ TEST(Problem, DecayHasTheSolutionAndGradientOfTheClosedForm) {
   EXPECT_NEAR(s.final_state()[0], std::exp(-2), 1e-12);
   const ode::Gradient g = gradient(p, s);
   EXPECT_NEAR(g.value, std::exp(-2), 1e-12);
-  EXPECT_NEAR(g.p[0], -std::exp(-2), 1e-11);
-  EXPECT_NEAR(g.y0[0], std::exp(-2), 1e-11);
+  EXPECT_NEAR(g.parameters["p"][0], -std::exp(-2), 1e-11);
+  EXPECT_NEAR(g.x0[0], std::exp(-2), 1e-11);
   EXPECT_NEAR(g.t1, -2 * std::exp(-2), 1e-10);
 }
 
@@ -111,10 +111,10 @@ running = "FLOW^2"
   const ode::Gradient e = gradient(eliminated, solve(eliminated));
   EXPECT_NEAR(g.value, e.value, 1e-8);
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(g.p[i], e.p[i], 1e-7);
-    EXPECT_NEAR(g.p[i], forward.p[i], 1e-10);
+    EXPECT_NEAR(g.parameters["p"][i], e.parameters["p"][i], 1e-7);
+    EXPECT_NEAR(g.parameters["p"][i], forward.parameters["p"][i], 1e-10);
   }
-  EXPECT_NEAR(g.y0[0], e.y0[0], 1e-7);
+  EXPECT_NEAR(g.x0[0], e.x0[0], 1e-7);
 }
 
 TEST(Problem, StatesParametersAndDefinitionsMayBeArrays) {
@@ -142,8 +142,8 @@ final = "w + 0*k[1]"
   EXPECT_NEAR(s.final_state()[1], 2 * std::exp(-0.25), 1e-11);
   EXPECT_NEAR(s.final_state()[2], 6 - std::exp(-0.5) - 2 * std::exp(-0.25), 1e-11);
   const ode::Gradient g = gradient(p, s);
-  EXPECT_NEAR(g.p[0], std::exp(-0.5), 1e-10);
-  EXPECT_NEAR(g.p[1], 2 * std::exp(-0.25), 1e-10);
+  EXPECT_NEAR(g.parameters["p"][0], std::exp(-0.5), 1e-10);
+  EXPECT_NEAR(g.parameters["p"][1], 2 * std::exp(-0.25), 1e-10);
   EXPECT_EQ(parse("[state]\nu=[1,2]\n[equations]\nu=[0,0]\n[solve]\nt1=1\n", {{"state.u[1]", "5"}}).y0[1], 5);
 }
 
@@ -162,9 +162,9 @@ samples = {at = [0.25, 0.5], value = "(x - data)^2 + t*k", data = [0.5, 0.25]}
   };
   const ode::Gradient g = gradient(p, s), f = gradient(p, s, "forward");
   EXPECT_NEAR(g.value, loss(2), 1e-9);  // dense output of order 4
-  EXPECT_NEAR(g.p[0], (loss(2 + 1e-4) - loss(2 - 1e-4)) / 2e-4, 1e-7);
-  EXPECT_NEAR(f.p[0], g.p[0], 1e-13);
-  EXPECT_NEAR(f.y0[0], g.y0[0], 1e-13);
+  EXPECT_NEAR(g.parameters["p"][0], (loss(2 + 1e-4) - loss(2 - 1e-4)) / 2e-4, 1e-7);
+  EXPECT_NEAR(f.parameters["p"][0], g.parameters["p"][0], 1e-13);
+  EXPECT_NEAR(f.x0[0], g.x0[0], 1e-13);
 }
 
 TEST(Problem, AlgebraicStatesFollowTheOthersAndSoDoDerivatives) {
@@ -192,9 +192,9 @@ final = "z"
   for (const char* adjoint : {"discrete", "forward"}) {
     const ode::Gradient g = gradient(p, s, adjoint);
     EXPECT_NEAR(g.value, 2 * std::exp(-2), 1e-9);
-    EXPECT_NEAR(g.p[0], -std::exp(-2), 1e-8) << adjoint;  // d(k e^-k)/dk
-    EXPECT_NEAR(g.y0[0], 2 * std::exp(-2), 1e-8) << adjoint;
-    EXPECT_EQ(g.y0[1], 0) << adjoint;
+    EXPECT_NEAR(g.parameters["p"][0], -std::exp(-2), 1e-8) << adjoint;  // d(k e^-k)/dk
+    EXPECT_NEAR(g.x0[0], 2 * std::exp(-2), 1e-8) << adjoint;
+    EXPECT_EQ(g.x0[1], 0) << adjoint;
   }
   EXPECT_THROW(gradient(p, s, "interpolating"), Error);
 }

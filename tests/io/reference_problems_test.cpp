@@ -31,7 +31,8 @@ double derivative(const Problem& problem, const ode::Gradient& g, const std::str
   const bool parameter = input.starts_with("parameters.");
   const std::string name = input.substr(input.find('.') + 1);
   for (const Variable& v : parameter ? problem.parameters : problem.states) {
-    if (v.name == name) return (parameter ? g.p : g.y0)[std::size_t(v.offset)];
+    if (v.name == name)
+      return parameter ? g.parameters["p"][std::size_t(v.offset)] : g.x0[std::size_t(v.offset)];
   }
   ADD_FAILURE() << "there is no " << input;
   return 0;
@@ -173,8 +174,10 @@ TEST(ReferenceProblems, AFileAndACompiledLambdaHaveTheSameGradient) {
   const ode::Gradient text = gradient(same, solve(same));
   EXPECT_NEAR(text.value, compiled.value, 1e-12 * std::abs(compiled.value));
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_NEAR(text.p[i], compiled.p[i], 1e-12 * std::abs(compiled.p[i])) << i;
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(text.y0[i], compiled.y0[i], 1e-12) << i;
+    EXPECT_NEAR(text.parameters["p"][i], compiled.parameters["p"][i],
+                1e-12 * std::abs(compiled.parameters["p"][i]))
+        << i;
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(text.x0[i], compiled.x0[i], 1e-12) << i;
 }
 
 TEST(ReferenceProblems, ABouncingBallFromAFileEqualsTheCompiledOne) {
@@ -189,10 +192,12 @@ TEST(ReferenceProblems, ABouncingBallFromAFileEqualsTheCompiledOne) {
   const ode::Gradient compiled =
       ode::gradient(ode::solve(field, {0, 15}, {50, 0}, {0.8, 9.8}, options), loss);
   const ode::Gradient text = gradient(problem, solve(problem));
-  EXPECT_NEAR(text.p[0], compiled.p[1], 1e-12 * std::abs(compiled.p[1]));  // g
-  EXPECT_NEAR(text.p[1], compiled.p[0], 1e-12 * std::abs(compiled.p[0]));  // e
-  EXPECT_NEAR(text.y0[0], compiled.y0[0], 1e-12);
-  EXPECT_NEAR(text.y0[1], compiled.y0[1], 1e-12);
+  EXPECT_NEAR(text.parameters["p"][0], compiled.parameters["p"][1],
+              1e-12 * std::abs(compiled.parameters["p"][1]));  // g
+  EXPECT_NEAR(text.parameters["p"][1], compiled.parameters["p"][0],
+              1e-12 * std::abs(compiled.parameters["p"][0]));  // e
+  EXPECT_NEAR(text.x0[0], compiled.x0[0], 1e-12);
+  EXPECT_NEAR(text.x0[1], compiled.x0[1], 1e-12);
 }
 
 }  // namespace

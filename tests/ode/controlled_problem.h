@@ -70,7 +70,7 @@ inline double dot_product_error(const Solution& s, const std::vector<double>& ti
     for (double& e : v) e = draw(generator);
     return v;
   };
-  const auto inner = [](const std::vector<double>& a, const std::vector<double>& b) {
+  const auto inner = [](std::span<const double> a, std::span<const double> b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
     return sum;
@@ -79,18 +79,18 @@ inline double dot_product_error(const Solution& s, const std::vector<double>& ti
   InputTangent v{.y0 = fill(2), .p = fill(rows.parameters()), .controls = fill(rows.control_values())};
   v.t0 = draw(generator);
   v.t1 = draw(generator);
-  Cotangents w{.final = fill(2),
-               .integral = s.trajectory().quadrature ? draw(generator) : 0.0,
-               .end_time = draw(generator),
-               .sample_times = times,
-               .samples = fill(2 * times.size()),
-               .event_times = fill(s.events.size())};
+  OutputCotangents w{.final = fill(2),
+                     .integral = s.trajectory().quadrature ? draw(generator) : 0.0,
+                     .end_time = draw(generator),
+                     .sample_times = times,
+                     .samples = fill(2 * times.size()),
+                     .event_times = fill(s.events.size())};
   const OutputTangent jv = sensitivities(s, {v}, times)[0];
   const Gradient g = gradient(s, w);
   const double left = inner(jv.final, w.final) + jv.integral * w.integral + jv.end_time * w.end_time +
                       inner(jv.samples, w.samples) + inner(jv.event_times, w.event_times);
-  const double right =
-      inner(g.y0, v.y0) + inner(g.p, v.p) + inner(g.controls, v.controls) + g.t0 * v.t0 + g.t1 * v.t1;
+  const double right = inner(g.x0, v.y0) + inner(g.parameters["p"], v.p) + inner(g.controls, v.controls) +
+                       g.t0 * v.t0 + g.t1 * v.t1;
   const double size_jv = inner(jv.final, jv.final) + jv.integral * jv.integral + jv.end_time * jv.end_time +
                          inner(jv.samples, jv.samples) + inner(jv.event_times, jv.event_times);
   const double size_w = inner(w.final, w.final) + w.integral * w.integral + w.end_time * w.end_time +

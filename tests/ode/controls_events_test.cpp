@@ -90,8 +90,9 @@ TEST_P(BouncingBall, EveryInputAgreesWithAStencilOnTheSameSteps) {
   const auto expect = [&](double got, double want, const std::string& what) {
     EXPECT_NEAR(got, want, 1e-9 * std::max(1.0, std::abs(want))) << what;
   };
-  for (std::size_t i = 0; i < 2; ++i) expect(g.y0[i], by([&](Inputs& m, double e) { m.y0[i] += e; }), "y0");
-  for (std::size_t i = 0; i < 2; ++i) expect(g.p[i], by([&](Inputs& m, double e) { m.p[i] += e; }), "p");
+  for (std::size_t i = 0; i < 2; ++i) expect(g.x0[i], by([&](Inputs& m, double e) { m.y0[i] += e; }), "y0");
+  for (std::size_t i = 0; i < 2; ++i)
+    expect(g.parameters["p"][i], by([&](Inputs& m, double e) { m.p[i] += e; }), "p");
   for (std::size_t i = 0; i < in.u.size(); ++i)
     expect(g.controls[i], by([&](Inputs& m, double e) { m.u[i] += e; }), "u" + std::to_string(i));
 }
@@ -112,12 +113,12 @@ TEST_P(BouncingBall, ForwardReverseAndContinuousAdjointsAgree) {
       others.push_back({backsolve_adjoint(s, loss, tight), 1e-7});
     }
     for (const auto& [other, gate] : others) {
-      SCOPED_TRACE(other.report.method);
+      SCOPED_TRACE(other.report.estimator);
       const auto expect = [gate = gate](double a, double b) {
         EXPECT_NEAR(a, b, gate * std::max(1.0, std::abs(a)));
       };
-      for (std::size_t i = 0; i < 2; ++i) expect(reverse.y0[i], other.y0[i]);
-      for (std::size_t i = 0; i < 2; ++i) expect(reverse.p[i], other.p[i]);
+      for (std::size_t i = 0; i < 2; ++i) expect(reverse.x0[i], other.x0[i]);
+      for (std::size_t i = 0; i < 2; ++i) expect(reverse.parameters["p"][i], other.parameters["p"][i]);
       for (std::size_t i = 0; i < in.u.size(); ++i) expect(reverse.controls[i], other.controls[i]);
       expect(reverse.t0, other.t0);
       expect(reverse.t1, other.t1);
@@ -129,15 +130,16 @@ TEST_P(BouncingBall, ForwardReverseAndContinuousAdjointsAgree) {
 
 TEST_P(BouncingBall, HessianAgreesWithAStencilOfTheGradient) {
   const Inputs in = at(), d = direction();
-  const HessianVector h = hessian_vector(fixed(in), loss, {.y0 = d.y0, .p = d.p, .controls = d.u});
+  const Gradient h = hessian_vector(fixed(in), loss, {.y0 = d.y0, .p = d.p, .controls = d.u});
   const auto rate = [&](const std::function<double(const Gradient&)>& part) {
     return stencil([&](double e) { return part(gradient(fixed(moved(in, d, e)), loss)); }, 2e-4);
   };
   const auto expect = [](double got, double want) {
     EXPECT_NEAR(got, want, 1e-7 * std::max(1.0, std::abs(want)));
   };
-  for (std::size_t i = 0; i < 2; ++i) expect(h.y0[i], rate([&](const Gradient& g) { return g.y0[i]; }));
-  for (std::size_t i = 0; i < 2; ++i) expect(h.p[i], rate([&](const Gradient& g) { return g.p[i]; }));
+  for (std::size_t i = 0; i < 2; ++i) expect(h.x0[i], rate([&](const Gradient& g) { return g.x0[i]; }));
+  for (std::size_t i = 0; i < 2; ++i)
+    expect(h.parameters["p"][i], rate([&](const Gradient& g) { return g.parameters["p"][i]; }));
   for (std::size_t i = 0; i < in.u.size(); ++i)
     expect(h.controls[i], rate([&](const Gradient& g) { return g.controls[i]; }));
 }
@@ -158,11 +160,11 @@ TEST(ControlsAndEvents, AnEventAtTheVeryInstantOfAKnotHappensOnce) {
     EXPECT_NEAR(s.events[0].t, 1, 1e-15);
     EXPECT_NEAR(s.final_state()[1], 0.5 + 3, 1e-13);
     // One-sided: the event on the side of the first interval, or of the second, as it was found.
-    const Gradient g = gradient(s, Cotangents{.final = {0, 1}});
+    const Gradient g = gradient(s, OutputCotangents{.final = {0, 1}});
     const Gradient f =
         forward_gradient(s, {.final = make_function<2, 1>([](auto, auto x, auto) { return 1.0 * x[1]; })});
     for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_NEAR(g.y0[i], f.y0[i], 1e-13);
+      EXPECT_NEAR(g.x0[i], f.x0[i], 1e-13);
       EXPECT_NEAR(g.controls[i], f.controls[i], 1e-13);
     }
     EXPECT_NEAR(g.t1, f.t1, 1e-13);
@@ -181,13 +183,13 @@ TEST(ControlsAndEvents, ATerminalEventStillKnowsTheSpanThroughItsKnots) {
   EXPECT_EQ(s.status, Status::terminated);
   // v = 1 and x = 1/2 at the knot; 1/2 = s + 2 s^2 after it.
   EXPECT_NEAR(s.end_time(), 1 + (std::sqrt(5.0) - 1) / 4, 1e-12);
-  const Gradient g = gradient(s, Cotangents{.end_time = 1});
+  const Gradient g = gradient(s, OutputCotangents{.end_time = 1});
   EXPECT_NEAR(g.t1, stencil([&](double e) { return end(4 + e).end_time(); }), 1e-9);
   EXPECT_EQ(g.controls[2], 0);
   EXPECT_EQ(g.controls[3], 0);
   EXPECT_NEAR(sensitivities(s, {{.t1 = 1}})[0].end_time, g.t1, 1e-13);
-  EXPECT_NEAR(interpolating_adjoint(s, Cotangents{.end_time = 1}, {.rtol = 1e-12, .atol = 1e-12}).t1, g.t1,
-              1e-9);
+  EXPECT_NEAR(interpolating_adjoint(s, OutputCotangents{.end_time = 1}, {.rtol = 1e-12, .atol = 1e-12}).t1,
+              g.t1, 1e-9);
 }
 
 TEST(ControlsAndEvents, AGuardThatAControlCarriesOverZeroHasNotCrossed) {
@@ -199,7 +201,7 @@ TEST(ControlsAndEvents, AGuardThatAControlCarriesOverZeroHasNotCrossed) {
       solve(falling, {0, 4}, {3}, {}, {.events = {threshold}, .controls = {.values = {4, 0.5, 0.5, 0.5}}});
   ASSERT_EQ(s.events.size(), 1u);
   EXPECT_NEAR(s.events[0].t, 2.5, 1e-12);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {1}}).controls[2], -1, 1e-12);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {1}}).controls[2], -1, 1e-12);
 }
 
 // x' = -x + z, 0 = z - u: z follows the control.
@@ -233,7 +235,7 @@ TEST(ControlsAndEvents, AnAlgebraicEquationTakesControlsThatAreContinuous) {
     const Solution s = run({0, 1, 0}, kLinear);
     EXPECT_NEAR(s.final_state()[1], 0, 1e-12);
     EXPECT_NEAR(s.final_state()[0], 1 - 2 * std::exp(-1.0) + std::exp(-2.0), 1e-8);
-    EXPECT_NEAR(gradient(s, Cotangents{.final = {1, 0}}).controls[1], s.final_state()[0], 1e-8);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.final = {1, 0}}).controls[1], s.final_state()[0], 1e-8);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "costate/ode/controls.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +38,7 @@ TEST(Controls, ACartMovedByPiecewiseForceHasItsClosedForm) {
     EXPECT_NEAR(s.final_state()[0], x0 + v0 * T + u[0] * 2.5 + u[1] * 1.5 + u[2] * 0.5, 1e-12);
     EXPECT_NEAR(s.final_state()[1], v0 + u[0] + u[1] + u[2], 1e-12);
     EXPECT_NEAR(s(1.0)[1], v0 + u[0], 1e-12);
-    const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+    const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
     ASSERT_EQ(g.controls.size(), 3u);
     EXPECT_NEAR(g.controls[0], 2.5, 1e-12);
     EXPECT_NEAR(g.controls[1], 1.5, 1e-12);
@@ -55,7 +56,7 @@ TEST(Controls, ACartMovedByALinearForceHasItsClosedForm) {
       solve(cart, {0, T}, {0, 0}, {}, {.controls = {.values = {1, 4}, .interpolation = kLinear}});
   EXPECT_NEAR(s.final_state()[0], T * T * (2 * 1 + 4) / 6, 1e-12);
   EXPECT_NEAR(s.final_state()[1], T * (1 + 4) / 2, 1e-12);
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   EXPECT_NEAR(g.controls[0], T * T / 3, 1e-12);
   EXPECT_NEAR(g.controls[1], T * T / 6, 1e-12);
   EXPECT_NEAR(g.t1, 2 * T, 1e-12);
@@ -124,9 +125,9 @@ TEST_P(ControlledMotion, EveryInputAgreesWithAStencilOnTheSameSteps) {
     EXPECT_NEAR(got, want, gate * std::max(1.0, std::abs(want))) << what;
   };
   for (std::size_t i = 0; i < at.y0.size(); ++i)
-    expect(g.y0[i], by([&](Inputs& in, double e) { in.y0[i] += e; }), 1e-9, "y0");
+    expect(g.x0[i], by([&](Inputs& in, double e) { in.y0[i] += e; }), 1e-9, "y0");
   for (std::size_t i = 0; i < at.p.size(); ++i)
-    expect(g.p[i], by([&](Inputs& in, double e) { in.p[i] += e; }), 1e-9, "p");
+    expect(g.parameters["p"][i], by([&](Inputs& in, double e) { in.p[i] += e; }), 1e-9, "p");
   ASSERT_EQ(g.controls.size(), at.u.size());
   for (std::size_t i = 0; i < at.u.size(); ++i)
     expect(g.controls[i], by([&](Inputs& in, double e) { in.u[i] += e; }), 1e-9, "u" + std::to_string(i));
@@ -141,15 +142,15 @@ TEST_P(ControlledMotion, ForwardAndReverseAgree) {
   const Solution s = problem.run(problem.inputs());
   const Gradient reverse = gradient(s, problem.loss()), forward = forward_gradient(s, problem.loss());
   EXPECT_EQ(reverse.value, forward.value);
-  const auto expect = [](const std::vector<double>& a, const std::vector<double>& b) {
+  const auto expect = [](std::span<const double> a, std::span<const double> b) {
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i)
       EXPECT_NEAR(a[i], b[i], 1e-12 * std::max(1.0, std::abs(a[i]))) << i;
   };
-  expect(reverse.y0, forward.y0);
-  expect(reverse.p, forward.p);
+  expect(reverse.x0, forward.x0);
+  expect(reverse.parameters["p"], forward.parameters["p"]);
   expect(reverse.controls, forward.controls);
-  expect({reverse.t0, reverse.t1}, {forward.t0, forward.t1});
+  expect(std::array{reverse.t0, reverse.t1}, std::array{forward.t0, forward.t1});
 }
 
 TEST_P(ControlledMotion, ForwardAndReverseAreTransposes) {
@@ -165,7 +166,7 @@ TEST_P(ControlledMotion, ThinnedCheckpointsGiveTheSameBits) {
     options.keep_every = m;
     const Gradient g = gradient(problem.run(problem.inputs(), options), problem.loss());
     EXPECT_EQ(g.controls, expected.controls);
-    EXPECT_EQ(g.p, expected.p);
+    EXPECT_THAT(g.parameters["p"], testing::ElementsAreArray(expected.parameters["p"]));
     EXPECT_EQ(g.t1, expected.t1);
   }
 }
@@ -186,8 +187,9 @@ TEST_P(ControlledFlow, ContinuousAdjointsAgree) {
     const AdjointOptions o{.method = "dop853", .rtol = 1e-12, .atol = 1e-12};
     const Gradient g =
         back ? backsolve_adjoint(s, problem.loss(), o) : interpolating_adjoint(s, problem.loss(), o);
-    for (std::size_t i = 0; i < g.y0.size(); ++i) EXPECT_NEAR(g.y0[i], exact.y0[i], 2e-9);
-    for (std::size_t i = 0; i < g.p.size(); ++i) EXPECT_NEAR(g.p[i], exact.p[i], 2e-9);
+    for (std::size_t i = 0; i < g.x0.size(); ++i) EXPECT_NEAR(g.x0[i], exact.x0[i], 2e-9);
+    for (std::size_t i = 0; i < g.parameters["p"].size(); ++i)
+      EXPECT_NEAR(g.parameters["p"][i], exact.parameters["p"][i], 2e-9);
     for (std::size_t i = 0; i < g.controls.size(); ++i)
       EXPECT_NEAR(g.controls[i], exact.controls[i], 2e-9) << i;
     EXPECT_NEAR(g.t0, exact.t0, 2e-8);
@@ -198,8 +200,8 @@ TEST_P(ControlledFlow, ContinuousAdjointsAgree) {
 TEST_P(ControlledHessian, AgreesWithAStencilOfTheGradient) {
   const Inputs at = problem.inputs();
   const Inputs d = problem.direction();
-  const HessianVector h = hessian_vector(problem.run(at), problem.loss(),
-                                         {.y0 = d.y0, .p = d.p, .controls = d.u, .t0 = d.t0, .t1 = d.t1});
+  const Gradient h = hessian_vector(problem.run(at), problem.loss(),
+                                    {.y0 = d.y0, .p = d.p, .controls = d.u, .t0 = d.t0, .t1 = d.t1});
   const auto rate = [&](const std::function<double(const Gradient&)>& part) {
     return stencil([&](double e) { return part(gradient(problem.run(moved(at, d, e)), problem.loss())); },
                    2e-4);
@@ -208,9 +210,9 @@ TEST_P(ControlledHessian, AgreesWithAStencilOfTheGradient) {
     EXPECT_NEAR(got, want, 1e-8 * std::max(1.0, std::abs(want)));
   };
   for (std::size_t i = 0; i < at.y0.size(); ++i)
-    expect(h.y0[i], rate([&](const Gradient& g) { return g.y0[i]; }));
+    expect(h.x0[i], rate([&](const Gradient& g) { return g.x0[i]; }));
   for (std::size_t i = 0; i < at.p.size(); ++i)
-    expect(h.p[i], rate([&](const Gradient& g) { return g.p[i]; }));
+    expect(h.parameters["p"][i], rate([&](const Gradient& g) { return g.parameters["p"][i]; }));
   for (std::size_t i = 0; i < at.u.size(); ++i)
     expect(h.controls[i], rate([&](const Gradient& g) { return g.controls[i]; }));
   expect(h.t0, rate([&](const Gradient& g) { return g.t0; }));
@@ -254,12 +256,16 @@ TEST(Controls, HeldControlsEqualThoseOfARollout) {
   const Solution s = solve(field, {0, steps * dt}, {0.7, -0.4}, {9.81, 1, 1},
                            {.method = "rk4", .dt = dt, .controls = {.values = torque}});
   ASSERT_EQ(s.counts.accepted, steps);
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   EXPECT_NEAR(s.final_state()[0], expected.value, 1e-12);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(g.y0[i], expected.x0[i], 1e-12);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(g.x0[i], expected.x0[i], 1e-12);
   for (std::size_t k = 0; k < torque.size(); ++k) EXPECT_NEAR(g.controls[k], expected.controls[k], 1e-12);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_NEAR(g.p[i], expected.parameters[i == 0 ? "gravity" : i == 1 ? "length" : "mass"][0], 1e-12);
+    EXPECT_NEAR(g.parameters["p"][i],
+                expected.parameters[i == 0   ? "gravity"
+                                    : i == 1 ? "length"
+                                             : "mass"][0],
+                1e-12);
   ASSERT_TRUE(g.dt.has_value());
   EXPECT_NEAR(*g.dt, expected.parameters["dt"][0], 1e-11 * std::abs(*g.dt));
 }
@@ -268,7 +274,7 @@ TEST(Controls, AStepIsCutAtAKnotAndThenThereIsNoDerivativeByDt) {
   const Solution s = solve(cart, {0, 1}, {0, 0}, {},
                            {.method = "rk4", .dt = 0.2, .controls = {.values = {1, 2}, .fractions = {0.5}}});
   EXPECT_EQ(s.counts.accepted, 6);  // 0.2 0.2 0.1 | 0.2 0.2 0.1
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   EXPECT_FALSE(g.dt.has_value());
   EXPECT_NEAR(g.controls[0], 0.375, 1e-14);
   EXPECT_NEAR(g.controls[1], 0.125, 1e-14);
@@ -277,7 +283,7 @@ TEST(Controls, AStepIsCutAtAKnotAndThenThereIsNoDerivativeByDt) {
 TEST(Controls, AnEmptySpanIsDifferentiableByItsEnds) {
   const Solution s = solve(cart, {1, 1}, {2, 3}, {}, {.controls = {.values = {1, 5}, .fractions = {0.25}}});
   EXPECT_EQ(s.final_state(), (std::vector<double>{2, 3}));
-  const Gradient g = gradient(s, Cotangents{.final = {0, 1}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {0, 1}});
   EXPECT_NEAR(g.t1, 0.25 * 1 + 0.75 * 5, 1e-15);
   EXPECT_NEAR(g.t0, -g.t1, 1e-15);
   EXPECT_NEAR(

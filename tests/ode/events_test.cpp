@@ -36,27 +36,29 @@ TEST_P(Bounce, TimesHeightAndGradientMatchTheClosedForm) {
   EXPECT_NEAR(s.events[1].t, 8.30539534499922, 1e-12);
   EXPECT_NEAR(s.events[2].t, 12.394205360998836, 1e-12);
   EXPECT_NEAR(s.final_state()[0] / 8.494217007606046, 1, 1e-12);
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
-  EXPECT_NEAR(g.p[0] / 314.56883995768527, 1, 1e-12);
-  EXPECT_NEAR(g.p[1] / -7.277029744509887, 1, 1e-12);
-  EXPECT_NEAR(g.y0[0] / 1.5961821700760583, 1, 1e-12);
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
+  EXPECT_NEAR(g.parameters["p"][0] / 314.56883995768527, 1, 1e-12);
+  EXPECT_NEAR(g.parameters["p"][1] / -7.277029744509887, 1, 1e-12);
+  EXPECT_NEAR(g.x0[0] / 1.5961821700760583, 1, 1e-12);
 }
 
 TEST_P(Bounce, EventTimesAreDifferentiableOutputs) {
   const Solution s = ball(0.8, 9.8, 50);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {1, 0, 0}}).p[0], 0, 1e-12);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {0, 1, 0}}).p[0], 6.388765649999399, 1e-11);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {0, 0, 1}}).p[0], 16.61079068999844, 1e-11);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {1, 0, 0}}).parameters["p"][0], 0, 1e-12);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {0, 1, 0}}).parameters["p"][0], 6.388765649999399,
+              1e-11);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {0, 0, 1}}).parameters["p"][0], 16.61079068999844,
+              1e-11);
   const double t1 = std::sqrt(2 * 50 / 9.8);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {1, 0, 0}}).y0[0], t1 / 100, 1e-13);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {1, 0, 0}}).x0[0], t1 / 100, 1e-13);
 }
 
 TEST_P(Bounce, DerivativeByTheStartTimeShiftsEverything) {
   const Solution s = ball(0.8, 9.8, 50);
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   EXPECT_NEAR(g.t1, s.final_state()[1], 1e-11);
   EXPECT_NEAR(g.t0, -s.final_state()[1], 1e-10);
-  EXPECT_NEAR(gradient(s, Cotangents{.event_times = {0, 1, 0}}).t0, 1, 1e-12);
+  EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {0, 1, 0}}).t0, 1, 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, Bounce, testing::Values("dopri5", "tsit5", "dop853", "bs3"));
@@ -95,7 +97,7 @@ TEST(Saltation, EveryInputAgreesWithAStencil) {
                    {.method = method, .dt = 0.04, .events = {floor}, .running = running});
     };
     const Loss loss{.integral_weight = 0.7, .samples = samples};
-    const Cotangents final_and_times{.final = {0.4, 0.3}, .event_times = {0.2, -0.3, 0.5}};
+    const OutputCotangents final_and_times{.final = {0.4, 0.3}, .event_times = {0.2, -0.3, 0.5}};
     const auto value = [&](const In& in) {
       const Solution s = run(in);
       EXPECT_GE(s.events.size(), 3u);
@@ -104,13 +106,13 @@ TEST(Saltation, EveryInputAgreesWithAStencil) {
              0.5 * s.events[2].t;
     };
     const Solution s = run({});
-    Cotangents times = final_and_times;
+    OutputCotangents times = final_and_times;
     times.event_times.resize(s.events.size(), 0.0);
     const Gradient a = gradient(s, loss), b = gradient(s, times);
     const double step = 2e-5;
     const double tolerance = 2e-7;
     for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_NEAR(a.y0[i] + b.y0[i],
+      EXPECT_NEAR(a.x0[i] + b.x0[i],
                   stencil(
                       [&](double e) {
                         In in;
@@ -122,7 +124,7 @@ TEST(Saltation, EveryInputAgreesWithAStencil) {
           << method;
     }
     for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_NEAR(a.p[i] + b.p[i],
+      EXPECT_NEAR(a.parameters["p"][i] + b.parameters["p"][i],
                   stencil(
                       [&](double e) {
                         In in;
@@ -148,8 +150,8 @@ TEST(Events, TwoCrossingsInOneStepAreBothFound) {
     ASSERT_EQ(s.events.size(), 2u) << depth;
     EXPECT_NEAR(s.events[0].t, 5 - std::sqrt(depth), 1e-12);
     EXPECT_NEAR(s.events[1].t, 5 + std::sqrt(depth), 1e-12);
-    const Gradient g = gradient(s, Cotangents{.event_times = {0, 1}});
-    EXPECT_NEAR(g.p[0], 0.5 / std::sqrt(depth), 1e-8);
+    const Gradient g = gradient(s, OutputCotangents{.event_times = {0, 1}});
+    EXPECT_NEAR(g.parameters["p"][0], 0.5 / std::sqrt(depth), 1e-8);
   }
   const Solution rising = solve(field, {0, 10}, {0}, {1},
                                 {.first_step = 10, .events = {{.name = "up", .guard = dip, .direction = 1}}});
@@ -197,14 +199,14 @@ TEST(Events, SimultaneousEventsBothHappen) {
   EXPECT_NEAR(s.final_state()[0], height, 1e-12);
   EXPECT_NEAR(s.final_state()[2], height, 1e-12);
   for (int ball = 0; ball < 2; ++ball) {
-    Cotangents c{.final = {0, 0, 0, 0}};
+    OutputCotangents c{.final = {0, 0, 0, 0}};
     c.final[std::size_t(2 * ball)] = 1;
     const Gradient g = gradient(s, c);
     // h(t) = 0.5 v (t - t_e) - 5 (t - t_e)^2 with t_e = sqrt(h0 / 5), v = 10 t_e: dh/dh0 = (0.5 t - t_e + (t
     // - t_e) ) at t = 1.5
     const double want = (5 * (1.5 - 1) - 5 + 10 * (1.5 - 1)) / 10;
-    EXPECT_NEAR(g.y0[std::size_t(2 * ball)], want, 1e-12);
-    EXPECT_NEAR(g.y0[std::size_t(2 * (1 - ball))], 0, 1e-12);
+    EXPECT_NEAR(g.x0[std::size_t(2 * ball)], want, 1e-12);
+    EXPECT_NEAR(g.x0[std::size_t(2 * (1 - ball))], 0, 1e-12);
   }
 }
 
@@ -224,8 +226,9 @@ TEST(Events, GrazingIsReported) {
   EXPECT_TRUE(s.events[0].grazing);
   ASSERT_FALSE(s.notes.empty());
   EXPECT_NE(s.notes[0].find("grazing"), std::string::npos);
-  const Gradient g = gradient(s, Cotangents{.event_times = std::vector<double>(s.events.size(), 1.0)});
-  EXPECT_NE(g.report.notes.back().find("grazes"), std::string::npos);
+  const Gradient g = gradient(s, OutputCotangents{.event_times = std::vector<double>(s.events.size(), 1.0)});
+  EXPECT_EQ(g.report.label, "grazing");
+  EXPECT_NE(g.report.advice.front().find("grazes"), std::string::npos);
   // A clean crossing is not called grazing.
   const Event low{.name = "low", .guard = make_function<2, 2>([](auto, auto x, auto) { return x[0] - 2.0; })};
   const Solution clean = solve(field, {0, 2}, {0, 10}, {0, 10}, {.events = {low}});
@@ -280,12 +283,12 @@ TEST(Events, ATerminalEventEndsTheSolutionAndItsTimeIsDifferentiable) {
   const Solution s = solve(field, {0, 100}, {20, 0}, {0, 10}, {.events = {floor}});
   EXPECT_EQ(s.status, Status::terminated);
   EXPECT_NEAR(s.end_time(), 2, 1e-13);
-  const Gradient by_time = gradient(s, Cotangents{.end_time = 1});
-  EXPECT_NEAR(by_time.y0[0], 1 / (10 * 2.0), 1e-13);
+  const Gradient by_time = gradient(s, OutputCotangents{.end_time = 1});
+  EXPECT_NEAR(by_time.x0[0], 1 / (10 * 2.0), 1e-13);
   EXPECT_EQ(by_time.t1, 0);
-  const Gradient speed = gradient(s, Cotangents{.final = {0, 1}});  // v = -sqrt(2 g h)
-  EXPECT_NEAR(speed.y0[0], -0.5, 1e-12);
-  EXPECT_NEAR(speed.p[1], -1, 1e-12);
+  const Gradient speed = gradient(s, OutputCotangents{.final = {0, 1}});  // v = -sqrt(2 g h)
+  EXPECT_NEAR(speed.x0[0], -0.5, 1e-12);
+  EXPECT_NEAR(speed.parameters["p"][1], -1, 1e-12);
 }
 
 TEST(Events, RunBackwardsInTime) {
@@ -324,7 +327,7 @@ TEST(Events, AGuardOnAnAlgebraicStateFiresOnce) {
     EXPECT_NEAR(s.events[0].t, std::log(2.0), 1e-7);
     EXPECT_NEAR(s.events[0].guard_rate, -0.5, 1e-6);
     EXPECT_FALSE(s.events[0].grazing);
-    EXPECT_NEAR(gradient(s, Cotangents{.event_times = {1}}).p[0], -std::log(2.0), 1e-6);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {1}}).parameters["p"][0], -std::log(2.0), 1e-6);
   }
 }
 
@@ -393,10 +396,10 @@ TEST(Events, TwoAtOneInstantKeepTheirDerivativesUnderAMassMatrix) {
   const Solution s = solve(field, {0, 1.5}, {1, 1}, {1},
                            {.method = "radau5", .rtol = 1e-10, .atol = {1e-10}, .events = {first, second}});
   ASSERT_EQ(s.events.size(), 2u);
-  const Gradient g = gradient(s, Cotangents{.final = {0, 1}});  // x1 = 1 - 1.5 p + 3 t, t = 1 / p
-  EXPECT_NEAR(g.y0[0], 0, 1e-9);
-  EXPECT_NEAR(g.y0[1], 4, 1e-9);
-  EXPECT_NEAR(g.p[0], -4.5, 1e-8);
+  const Gradient g = gradient(s, OutputCotangents{.final = {0, 1}});  // x1 = 1 - 1.5 p + 3 t, t = 1 / p
+  EXPECT_NEAR(g.x0[0], 0, 1e-9);
+  EXPECT_NEAR(g.x0[1], 4, 1e-9);
+  EXPECT_NEAR(g.parameters["p"][0], -4.5, 1e-8);
 }
 
 }  // namespace

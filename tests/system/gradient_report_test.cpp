@@ -57,7 +57,7 @@ TEST(GradientReport, PastOneOverEpsilonThereIsNoSignal) {
 TEST(GradientReport, LargeGrowthAndDecayAreAdvisedOn) {
   GradientReport large = growing(std::log(1e8) / 1000);
   large.conclude(kEpsilon);
-  EXPECT_TRUE(advises(large, "-fold over the rollout"));
+  EXPECT_TRUE(advises(large, "-fold from the end to the start"));
   GradientReport gone = growing(-std::log(1e14) / 1000);
   gone.conclude(kEpsilon);
   EXPECT_TRUE(advises(gone, "has shrunk"));
@@ -65,6 +65,25 @@ TEST(GradientReport, LargeGrowthAndDecayAreAdvisedOn) {
   for (double& n : zero.adjoint_norm) n = 0;
   zero.conclude(kEpsilon);
   EXPECT_TRUE(advises(zero, "does not depend on the state"));
+}
+
+TEST(GradientReport, ARunningLossHasNoCotangentAtTheEnd) {
+  GradientReport r = growing(0.05);
+  const double last = double(r.sampled_steps[r.sampled_steps.size() - 2]);
+  const double growth = std::log(r.adjoint_norm[0] / r.adjoint_norm[r.adjoint_norm.size() - 2]);
+  r.adjoint_norm.back() = 0;
+  r.conclude(kEpsilon);
+  EXPECT_NEAR(r.growth_rate, growth / last, 1e-12);
+  EXPECT_TRUE(advises(r, "carries no signal: shorten the rollout, use truncated("));
+}
+
+TEST(GradientReport, SolutionsGrowPerUnitOfTime) {
+  GradientReport r = growing(0.05);
+  r.growth_per_time = std::log(1.5);
+  r.conclude(kEpsilon);
+  EXPECT_TRUE(advises(r, "the gradient grows 1.5x per unit of time"));
+  EXPECT_TRUE(advises(r, "carries no signal: shorten the span"));
+  EXPECT_NE(r.to_text().find("1.5x per unit of time\n"), std::string::npos);
 }
 
 TEST(GradientReport, WhatWasNoticedIsSaid) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/ode/adjoints/adjoint_field.h"
 #include "costate/ode/solve.h"
 
@@ -14,16 +14,10 @@ namespace {
 
 std::size_t z(long i) { return static_cast<std::size_t>(i); }
 
-std::string number(double v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", v);
-  return text;
-}
-
 // The backward pass, segment by segment, with jumps at samples and events in between.
 class BackwardPass {
  public:
-  BackwardPass(const Solution& solution, const Cotangents& cotangents, const AdjointOptions& options,
+  BackwardPass(const Solution& solution, const OutputCotangents& cotangents, const AdjointOptions& options,
                bool backsolve);
   Gradient run();
 
@@ -36,9 +30,10 @@ class BackwardPass {
   void leave_row();                        // its mu is complete
   void cross_knot(const Segment& before);  // from the interval after it
   double rate(double t, const double* x);  // <lambda, f> in this row
+  void judge(Gradient& gradient) const;
 
   const Trajectory& tr_;
-  const Cotangents& seed_;
+  const OutputCotangents& seed_;
   const AdjointOptions& options_;
   const bool backsolve_;
   const int n_, np_;
@@ -54,7 +49,7 @@ class BackwardPass {
   long steps_ = 0;
 };
 
-BackwardPass::BackwardPass(const Solution& solution, const Cotangents& cotangents,
+BackwardPass::BackwardPass(const Solution& solution, const OutputCotangents& cotangents,
                            const AdjointOptions& options, bool backsolve)
     : tr_(solution.trajectory()),
       seed_(cotangents),
@@ -155,7 +150,7 @@ void BackwardPass::jump(int index, bool last) {
   double gdot = 0;
   event.guard->jvp(record.t, before, p, 1.0, f_.data(), nullptr, &gdot, scratch_.data());
   if (gdot == 0) {
-    throw Error({"the guard of event \"" + event.name + "\" has no rate at t = " + number(record.t), "",
+    throw Error({"the guard of event \"" + event.name + "\" has no rate at t = " + number(record.t, 3), "",
                  "the event grazes; move away from tangency"},
                 Error::Kind::numerics);
   }
@@ -191,7 +186,8 @@ void BackwardPass::cross_knot(const Segment& before) {
 }
 
 Gradient BackwardPass::run() {
-  Gradient out;
+  Gradient out = zero_gradient(tr_, std::string(backsolve_ ? "backsolve" : "interpolating") +
+                                        " continuous adjoint, " + options_.method);
   const std::vector<Segment> segments = segments_of(tr_);
   const bool ended_by_event = !segments.empty() && segments.back().ends_in_event;
   if (!ended_by_event) out.t1 = seed_.end_time + rate(tr_.t1, tr_.final.data());
@@ -220,32 +216,32 @@ Gradient BackwardPass::run() {
   out.t0 += t0_bar_;
   out.t1 += t1_bar_;
   leave_row();
-  out.y0.assign(lambda_mu_.begin(), lambda_mu_.begin() + tr_.user_states);
-  out.p.assign(tr_.parameters.parameters(), 0.0);
-  out.controls.assign(tr_.parameters.control_values(), 0.0);
-  tr_.parameters.transpose(rows_bar_, out.p.data(), out.controls.data(), out.t0, out.t1);
-  out.report.method =
-      std::string(backsolve_ ? "backsolve" : "interpolating") + " continuous adjoint, " + options_.method;
-  out.report.steps = steps_;
-  out.report.notes.push_back("derivative of the flow to rtol " + number(options_.rtol) +
-                             ", not of the steps that were taken");
+  out.x0.assign(lambda_mu_.begin(), lambda_mu_.begin() + tr_.user_states);
+  add_rows(tr_, rows_bar_, out);
+  judge(out);
+  return out;
+}
+
+// The derivative of the flow, to the tolerances of both passes; not of the steps that were taken.
+void BackwardPass::judge(Gradient& out) const {
+  GradientReport& report = out.report;
+  report.steps = steps_;
+  report.label = "exact up to rtol " + number(options_.rtol, 3);
   const double span = std::abs(tr_.t1 - tr_.t0);
   double first = 0, last = 0;
-  for (double v : out.y0) first += v * v;
+  for (double v : out.x0) first += v * v;
   for (double v : seed_.final) last += v * v;
-  if (first > 0 && last > 0 && span > 0) out.report.growth_rate = 0.5 * std::log(first / last) / span;
-  if (backsolve_) {
-    const double growth = worst_ / options_.rtol;
-    out.report.notes.push_back("backsolve: the reconstructed initial state is off by " + number(worst_) +
-                               " (relative)");
-    if (growth > 100) {
-      out.report.notes.push_back(
-          "warning: the state is unstable backwards in time: its error grew to " + number(growth) +
-          " times the tolerance, and this gradient carries an error of that kind; use ode::gradient or "
-          "interpolating_adjoint");
-    }
+  if (first > 0 && last > 0 && span > 0) report.growth_per_time = 0.5 * std::log(first / last) / span;
+  if (!backsolve_) return;
+  report.reconstruction_error = worst_;
+  const double growth = worst_ / options_.rtol;
+  if (growth > 100) {
+    report.label = "biased: the state is unstable backwards in time";
+    report.advice.push_back("the error of the state that was integrated backwards grew to " +
+                            number(growth, 3) +
+                            " times the tolerance, and this gradient carries an error of that kind; use "
+                            "ode::gradient or interpolating_adjoint");
   }
-  return out;
 }
 
 Gradient with_loss(const Solution& solution, const Loss& loss, const AdjointOptions& options,
@@ -253,7 +249,7 @@ Gradient with_loss(const Solution& solution, const Loss& loss, const AdjointOpti
   const LossDerivatives l = evaluate(solution, loss);
   Gradient g = BackwardPass(solution, l.cotangents, options, backsolve).run();
   g.value = l.value;
-  solution.trajectory().parameters.transpose(l.rows_bar, g.p.data(), g.controls.data(), g.t0, g.t1);
+  add_rows(solution.trajectory(), l.rows_bar, g);
   return g;
 }
 
@@ -262,14 +258,14 @@ Gradient with_loss(const Solution& solution, const Loss& loss, const AdjointOpti
 Gradient interpolating_adjoint(const Solution& solution, const Loss& loss, const AdjointOptions& options) {
   return with_loss(solution, loss, options, false);
 }
-Gradient interpolating_adjoint(const Solution& solution, const Cotangents& cotangents,
+Gradient interpolating_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                                const AdjointOptions& options) {
   return BackwardPass(solution, cotangents, options, false).run();
 }
 Gradient backsolve_adjoint(const Solution& solution, const Loss& loss, const AdjointOptions& options) {
   return with_loss(solution, loss, options, true);
 }
-Gradient backsolve_adjoint(const Solution& solution, const Cotangents& cotangents,
+Gradient backsolve_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                            const AdjointOptions& options) {
   return BackwardPass(solution, cotangents, options, true).run();
 }

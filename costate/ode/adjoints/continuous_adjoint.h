@@ -43,12 +43,12 @@ struct AdjointOptions {
 
 Gradient interpolating_adjoint(const Solution& solution, const Loss& loss,
                                const AdjointOptions& options = {});
-Gradient interpolating_adjoint(const Solution& solution, const Cotangents& cotangents,
+Gradient interpolating_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                                const AdjointOptions& options = {});
 
-// report.notes carries the size of the reconstruction error, and a warning where it spoils the gradient.
+// The report has the error of the reconstruction, and is labelled biased where that spoils the gradient.
 Gradient backsolve_adjoint(const Solution& solution, const Loss& loss, const AdjointOptions& options = {});
-Gradient backsolve_adjoint(const Solution& solution, const Cotangents& cotangents,
+Gradient backsolve_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                            const AdjointOptions& options = {});
 
 }  // namespace costate::ode

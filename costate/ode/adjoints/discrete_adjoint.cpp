@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@ std::size_t z(long i) { return static_cast<std::size_t>(i); }
 class Sweep {
  public:
   // rows_bar: what a loss says about the parameters directly; empty: nothing.
-  Sweep(const Trajectory& trajectory, const Cotangents& cotangents, std::vector<double> rows_bar);
+  Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, std::vector<double> rows_bar);
   Gradient run();
 
  private:
@@ -33,11 +34,12 @@ class Sweep {
   std::optional<double> by_dt(double t1_bar) const;
   void note_norm(long k) { norms_[z(k)] = norm(); }
   double norm() const;
+  void judge(GradientReport& report) const;  // what the norms and the events say
   double* p_bar() { return rows_bar_.data() + z(row_) * tr_.parameters.width(); }
   StepCotangent step_bar() { return {&t_bar_, &h_bar_, x_bar_.data(), p_bar()}; }
 
   const Trajectory& tr_;
-  const Cotangents& seed_;
+  const OutputCotangents& seed_;
   Replay replay_;
   const int n_;
   std::vector<SamplePlace> samples_;
@@ -53,7 +55,7 @@ class Sweep {
   std::vector<double> norms_;
 };
 
-Sweep::Sweep(const Trajectory& trajectory, const Cotangents& cotangents, std::vector<double> rows_bar)
+Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, std::vector<double> rows_bar)
     : tr_(trajectory),
       seed_(cotangents),
       replay_(trajectory),
@@ -239,45 +241,39 @@ Gradient Sweep::run() {
     else
       segment_to_end(segments[i]);
   }
-  Gradient out;
-  out.y0.assign(lambda_.begin(), lambda_.begin() + tr_.user_states);
+  Gradient out = zero_gradient(tr_, "discrete adjoint of " + tr_.method);
+  out.x0.assign(lambda_.begin(), lambda_.begin() + tr_.user_states);
   out.t0 = time_bar_ + t0_bar_;
   out.t1 = t1_bar_;
-  out.p.assign(tr_.parameters.parameters(), 0.0);
-  out.controls.assign(tr_.parameters.control_values(), 0.0);
-  tr_.parameters.transpose(rows_bar_, out.p.data(), out.controls.data(), out.t0, out.t1);
+  add_rows(tr_, rows_bar_, out);
   out.dt = by_dt(out.t1);
-  GradientReport& report = out.report;
-  report.method = "discrete adjoint of " + tr_.method;
-  report.steps = tr_.size();
+  judge(out.report);
+  return out;
+}
+
+void Sweep::judge(GradientReport& report) const {
   report.adjoint_norm = norms_;
+  report.sampled_steps.resize(norms_.size());
+  std::iota(report.sampled_steps.begin(), report.sampled_steps.end(), 0);
   // Growth since the last time at which the loss depended on the state at all: a running cost has no cotangent at t1.
   long end = tr_.size();
   while (end > 0 && !(norms_[z(end)] > 0)) --end;
   const double span = std::abs((end == tr_.size() ? tr_.t1 : tr_.steps[z(end)].t) - tr_.t0);
-  if (norms_.front() > 0 && span > 0) report.growth_rate = std::log(norms_.front() / norms_[z(end)]) / span;
-  report.notes.push_back(tr_.dt > 0
-                             ? "exact for the steps taken"
-                             : "step sizes replayed as constants: exact for the steps taken, within the "
-                               "tolerance of the derivative of the flow");
+  if (norms_.front() > 0 && span > 0)
+    report.growth_per_time = std::log(norms_.front() / norms_[z(end)]) / span;
   for (const EventRecord& e : tr_.events) {
-    if (e.grazing) {
-      report.notes.push_back("event \"" + tr_.guards[z(e.event)].name + "\" at t = " + std::to_string(e.t) +
-                             " grazes its guard: this gradient is inversely proportional to a rate of " +
-                             std::to_string(e.guard_rate) + " and holds only in a small neighbourhood");
-    }
+    if (!e.grazing) continue;
+    report.label = "grazing";
+    report.advice.push_back("event \"" + tr_.guards[z(e.event)].name + "\" at t = " + std::to_string(e.t) +
+                            " grazes its guard: this gradient is inversely proportional to a rate of " +
+                            std::to_string(e.guard_rate) + " and holds only in a small neighbourhood");
   }
-  if (report.growth_rate * span > 25) {
-    report.notes.push_back(
-        "the adjoint grows by " + std::to_string(std::exp(report.growth_rate)) +
-        " per unit of time: rounding is amplified to the size of the gradient; shorten the horizon");
-  }
-  return out;
+  report.conclude(std::numeric_limits<double>::epsilon());
 }
 
 }  // namespace
 
-Gradient gradient(const Solution& solution, const Cotangents& cotangents) {
+Gradient gradient(const Solution& solution, const OutputCotangents& cotangents) {
   return Sweep(solution.trajectory(), cotangents, {}).run();
 }
 

@@ -33,6 +33,6 @@
 namespace costate::ode {
 
 Gradient gradient(const Solution& solution, const Loss& loss);
-Gradient gradient(const Solution& solution, const Cotangents& cotangents);
+Gradient gradient(const Solution& solution, const OutputCotangents& cotangents);
 
 }  // namespace costate::ode

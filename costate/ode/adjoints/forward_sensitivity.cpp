@@ -277,18 +277,15 @@ Gradient forward_gradient(const Solution& solution, const Loss& loss) {
     rates.push_back(product(out.final, l.cotangents.final) + product(out.samples, l.cotangents.samples) +
                     out.integral * l.cotangents.integral + out.end_time * l.cotangents.end_time);
   }
-  Gradient g;
+  Gradient g = zero_gradient(tr, "forward sensitivities of " + tr.method);
   g.value = l.value;
-  g.y0.assign(rates.begin(), rates.begin() + tr.user_states);
+  g.x0.assign(rates.begin(), rates.begin() + tr.user_states);
   const auto controls = rates.begin() + tr.user_states + std::ptrdiff_t(tr.parameters.parameters());
-  g.p.assign(rates.begin() + tr.user_states, controls);
+  std::copy(rates.begin() + tr.user_states, controls, g.parameters.values(0).begin());
   g.controls.assign(controls, rates.end() - 2);
   g.t0 = rates[rates.size() - 2];
   g.t1 = rates.back();
-  tr.parameters.transpose(l.rows_bar, g.p.data(), g.controls.data(), g.t0, g.t1);
-  g.report.method = "forward sensitivities of " + tr.method;
-  g.report.steps = tr.size();
-  g.report.notes.push_back(std::to_string(directions.size()) + " tangents along the steps taken");
+  add_rows(tr, l.rows_bar, g);
   return g;
 }
 

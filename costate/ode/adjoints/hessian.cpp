@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "costate/core/error.h"
 
@@ -24,7 +25,7 @@ struct Moving {
 class Sweep {
  public:
   Sweep(const Solution& solution, const Loss& loss, const InputTangent& direction);
-  HessianVector run();
+  Gradient run();
 
  private:
   void seed(const Loss& loss);
@@ -250,7 +251,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
   t_bar_ += {s.v * g_t.v, s.dot * g_t.v + s.v * g_t.dot};
 }
 
-HessianVector Sweep::run() {
+Gradient Sweep::run() {
   const std::vector<Segment> segments = segments_of(tr_);
   for (std::size_t i = segments.size(); i-- > 0;) {
     enter(segments[i].row);
@@ -259,19 +260,17 @@ HessianVector Sweep::run() {
     else
       segment_to_end(segments[i]);
   }
-  HessianVector out;
-  out.y0.assign(lambda_dot_.begin(), lambda_dot_.begin() + tr_.user_states);
+  Gradient out = zero_gradient(tr_, "tangent of the discrete adjoint of " + tr_.method);
+  out.x0.assign(lambda_dot_.begin(), lambda_dot_.begin() + tr_.user_states);
   out.t0 = time_bar_.dot + t0_bar_.dot;
   out.t1 = t1_bar_.dot;
-  out.p.assign(tr_.parameters.parameters(), 0.0);
-  out.controls.assign(tr_.parameters.control_values(), 0.0);
-  tr_.parameters.transpose(rows_bar_dot_, out.p.data(), out.controls.data(), out.t0, out.t1);
+  add_rows(tr_, rows_bar_dot_, out);
   return out;
 }
 
 }  // namespace
 
-HessianVector hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction) {
+Gradient hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction) {
   return Sweep(solution, loss, direction).run();
 }
 
@@ -285,9 +284,10 @@ std::vector<double> hessian(const Solution& solution, const Loss& loss) {
                            .p = std::vector<double>(m - n, 0.0),
                            .controls = std::vector<double>(size - m, 0.0)};
     (j < n ? direction.y0[j] : j < m ? direction.p[j - n] : direction.controls[j - m]) = 1;
-    const HessianVector column = hessian_vector(solution, loss, direction);
+    const Gradient column = hessian_vector(solution, loss, direction);
+    const std::span<const double> p = column.parameters.values(0);
     for (std::size_t i = 0; i < size; ++i)
-      h[i * size + j] = i < n ? column.y0[i] : i < m ? column.p[i - n] : column.controls[i - m];
+      h[i * size + j] = i < n ? column.x0[i] : i < m ? p[i - n] : column.controls[i - m];
   }
   return h;
 }

@@ -18,13 +18,8 @@
 
 namespace costate::ode {
 
-struct HessianVector {
-  std::vector<double> y0, p, controls;
-  double t0 = 0, t1 = 0;
-};
-
-// H v for v = direction, over all inputs (y0, p, u, t0, t1).
-HessianVector hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction);
+// H v for v = direction, over all inputs (x0, p, u, t0, t1): how the gradient moves along that direction.
+Gradient hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction);
 
 // The Hessian by (y0, p, u): row-major, symmetric up to rounding.
 std::vector<double> hessian(const Solution& solution, const Loss& loss);

@@ -1,8 +1,8 @@
 #include "costate/ode/methods/stiffness.h"
+#include "costate/core/text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 namespace costate::ode {
@@ -10,12 +10,6 @@ namespace {
 
 constexpr double kRunaway = 100;  // e-folds of the state in what is left of the span
 constexpr double kOwnPace = 0.1;  // of the spectral radius: a solution that quick has no stiffness
-
-std::string number(double v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", v);
-  return text;
-}
 
 }  // namespace
 

@@ -129,6 +129,12 @@ class GradientReport:
         """Of |lambda|, per step, backwards in time."""
 
     @property
+    def growth_per_time(self) -> float | None:
+        """
+        The same per unit of time, of solutions whose steps differ in length.
+        """
+
+    @property
     def largest_growth(self) -> float: ...
 
     @property
@@ -141,6 +147,10 @@ class GradientReport:
 
     @property
     def adjoint_residual(self) -> float: ...
+
+    @property
+    def reconstruction_error(self) -> float | None:
+        """Relative, of a start that was computed backwards in time."""
 
     @property
     def energy_drift(self) -> float | None: ...
@@ -498,28 +508,6 @@ def recorded_system(signature: Signature, program: LayeredProgram, method: str, 
 
 def recorded_loss(record: object, when: str, steps: Sequence[int]) -> Loss: ...
 
-class OdeReport:
-    """What the gradient of a solution is worth."""
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def adjoint_norm(self) -> list[float]:
-        """|dL/dx| at the start of each step, and at the end."""
-
-    @property
-    def growth_rate(self) -> float:
-        """Of |dL/dx|, per unit of time, backwards."""
-
-    @property
-    def notes(self) -> list[str]: ...
-
-    def __repr__(self) -> str: ...
-
 class Equations:
     """The right-hand side of an initial value problem, with derivatives."""
 
@@ -783,7 +771,7 @@ class ProblemGradient:
     def t1(self) -> float: ...
 
     @property
-    def report(self) -> OdeReport: ...
+    def report(self) -> GradientReport: ...
 
     def __repr__(self) -> str: ...
 

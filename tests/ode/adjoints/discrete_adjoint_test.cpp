@@ -1,5 +1,6 @@
 #include "costate/ode/adjoints/discrete_adjoint.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +17,7 @@ using test::driven_pendulum;
 using test::kLotkaVolterraParameters;
 using test::lotka_volterra;
 
-void expect_relative(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
+void expect_relative(std::span<const double> got, const std::vector<double>& want, double tolerance) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "component " << i;
@@ -39,9 +40,9 @@ TEST_P(LotkaVolterra, GradientOfAFinalCostHasItsKnownDigits) {
   expect_relative(s.final_state(), {1.026344767575089, 0.909691078136042}, 1e-11);
   const Gradient g = gradient(s, {.final = half_distance_to_one});
   EXPECT_NEAR(g.value, 4.424874073408009e-3, 1e-12);
-  expect_relative(g.y0, {0.2995995083036823, -0.01415181634485351}, 1e-10);
-  expect_relative(g.p, {0.6219615855512809, 0.06800140415087434, 0.1691764639958928, 0.2725606939500075},
-                  1e-10);
+  expect_relative(g.x0, {0.2995995083036823, -0.01415181634485351}, 1e-10);
+  expect_relative(g.parameters["p"],
+                  {0.6219615855512809, 0.06800140415087434, 0.1691764639958928, 0.2725606939500075}, 1e-10);
 }
 
 TEST_P(LotkaVolterra, GradientOfAnIntegralHasItsKnownDigits) {
@@ -53,8 +54,9 @@ TEST_P(LotkaVolterra, GradientOfAnIntegralHasItsKnownDigits) {
     const Solution s = solve(field, {0, 10}, {1, 1}, kLotkaVolterraParameters, options);
     EXPECT_NEAR(s.integral, 85.7705072010927, 1e-10);
     const Gradient g = gradient(s, Loss{});
-    expect_relative(g.p, {3.62353837542988, -55.2370917032541, 51.5740834030593, -181.286366072316}, 1e-10);
-    expect_relative(g.y0, {-52.00977041079382, -12.97267296259073}, 1e-10);
+    expect_relative(g.parameters["p"],
+                    {3.62353837542988, -55.2370917032541, 51.5740834030593, -181.286366072316}, 1e-10);
+    expect_relative(g.x0, {-52.00977041079382, -12.97267296259073}, 1e-10);
   }
 }
 
@@ -66,26 +68,29 @@ TEST(DiscreteAdjoint, LorenzVanDerPolAndDragHaveTheirKnownDigits) {
     const auto field = make_field<3, 3>(test::lorenz);
     const Solution s = solve(field, {0, 1}, {1, 0, 0}, {10, 21, 8.0 / 3}, tight);
     expect_relative(s.final_state(), {-6.450579147318907, -8.895211478667793, 14.64914586660444}, 1e-11);
-    EXPECT_NEAR(gradient(s, Cotangents{.final = {1, 0, 0}}).p[1], -1.239242130721969, 1e-10);
-    EXPECT_NEAR(gradient(s, Cotangents{.final = {0, 0, 1}}).p[1], 2.275542510621602, 1e-10);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.final = {1, 0, 0}}).parameters["p"][1], -1.239242130721969,
+                1e-10);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.final = {0, 0, 1}}).parameters["p"][1], 2.275542510621602,
+                1e-10);
   }
   {
     const auto field = make_field<2, 1>(test::van_der_pol);
     const Solution s = solve(field, {0, 5}, {2, 0}, {1}, tight);
     EXPECT_NEAR(s.final_state()[0], -0.8370774502947651, 1e-11);
-    const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
-    EXPECT_NEAR(g.p[0], -1.314040887531950, 1e-10);
-    EXPECT_NEAR(g.y0[0], -1.772753497832712, 1e-10);
+    const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
+    EXPECT_NEAR(g.parameters["p"][0], -1.314040887531950, 1e-10);
+    EXPECT_NEAR(g.x0[0], -1.772753497832712, 1e-10);
   }
   {
     const auto field = make_field<2, 3>(test::quadratic_drag);
     const Solution s = solve(field, {0, 1}, {0, 10}, {0.1, 1, 9.8}, tight);
     EXPECT_NEAR(s.final_state()[0], 3.316160783656088, 1e-12);
-    const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
-    expect_relative(g.p, {-12.86249251168838, 1.286249251168838, -0.4113768880870467}, 1e-11);
-    EXPECT_NEAR(g.y0[1], 0.6061405035740307, 1e-11);
+    const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
+    expect_relative(g.parameters["p"], {-12.86249251168838, 1.286249251168838, -0.4113768880870467}, 1e-11);
+    EXPECT_NEAR(g.x0[1], 0.6061405035740307, 1e-11);
     const Solution frictionless = solve(field, {0, 1}, {0, 10}, {0, 1, 9.8}, tight);
-    EXPECT_NEAR(gradient(frictionless, Cotangents{.final = {1, 0}}).p[0], -25.33666666666667, 1e-11);
+    EXPECT_NEAR(gradient(frictionless, OutputCotangents{.final = {1, 0}}).parameters["p"][0],
+                -25.33666666666667, 1e-11);
   }
 }
 
@@ -122,7 +127,7 @@ TEST(DiscreteAdjoint, EveryInputAgreesWithAStencilOnTheSameSteps) {
         solve(field, {at.t0, at.t1}, at.y0, at.p, {.method = method, .dt = at.dt, .running = running});
     const Gradient g = gradient(s, Loss{.final = final_cost, .integral_weight = 0.5, .samples = samples});
     for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_NEAR(g.y0[i], stencil([&](double e) {
+      EXPECT_NEAR(g.x0[i], stencil([&](double e) {
                     Inputs in;
                     in.y0[i] += e;
                     return loss(in);
@@ -131,7 +136,7 @@ TEST(DiscreteAdjoint, EveryInputAgreesWithAStencilOnTheSameSteps) {
           << method;
     }
     for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_NEAR(g.p[i], stencil([&](double e) {
+      EXPECT_NEAR(g.parameters["p"][i], stencil([&](double e) {
                     Inputs in;
                     in.p[i] += e;
                     return loss(in);
@@ -169,7 +174,7 @@ TEST(DiscreteAdjoint, TimesOfTheSpanHaveTheirClosedForm) {
   const auto field = make_field<2, 4>(lotka_volterra);
   const Solution s = solve(field, {0, 10}, {1, 1}, kLotkaVolterraParameters,
                            {.method = "dop853", .rtol = 1e-12, .atol = {1e-12}});
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   const std::vector<double> x = s.final_state();
   EXPECT_NEAR(g.t1, 1.5 * x[0] - x[0] * x[1], 1e-9);  // f(x(t1))
   EXPECT_NEAR(g.t0 + g.t1, 0, 1e-9);                  // an autonomous system knows only t1 - t0
@@ -185,8 +190,8 @@ TEST(DiscreteAdjoint, ThinnedCheckpointsGiveTheSameBits) {
     const Solution thin = solve(field, {0, 10}, {1, 1}, kLotkaVolterraParameters, options);
     EXPECT_EQ(long(thin.trajectory().kept.size() / 2), (all.counts.accepted + m - 1) / m);
     const Gradient g = gradient(thin, {.final = half_distance_to_one});
-    EXPECT_EQ(g.y0, expected.y0) << m;
-    EXPECT_EQ(g.p, expected.p) << m;
+    EXPECT_EQ(g.x0, expected.x0) << m;
+    EXPECT_THAT(g.parameters["p"], testing::ElementsAreArray(expected.parameters["p"])) << m;
     EXPECT_EQ(g.t0, expected.t0) << m;
     EXPECT_EQ(thin(3.7), all(3.7)) << m;
   }
@@ -195,12 +200,17 @@ TEST(DiscreteAdjoint, ThinnedCheckpointsGiveTheSameBits) {
 TEST(DiscreteAdjoint, ReportNamesTheMethodTheStepsAndTheGrowth) {
   const auto field = make_field<1, 1>([](auto, auto x, auto p) { return -p[0] * x[0]; });
   const Solution s = solve(field, {0, 3}, {1}, {2}, {.rtol = 1e-10, .atol = {1e-12}});
-  const Gradient g = gradient(s, Cotangents{.final = {1}});
-  EXPECT_EQ(g.report.method, "discrete adjoint of dopri5");
+  const Gradient g = gradient(s, OutputCotangents{.final = {1}});
+  EXPECT_EQ(g.report.estimator, "discrete adjoint of dopri5");
   EXPECT_EQ(g.report.steps, s.counts.accepted);
   EXPECT_EQ(long(g.report.adjoint_norm.size()), s.counts.accepted + 1);
-  EXPECT_NEAR(g.report.growth_rate, -2, 1e-6);
-  ASSERT_FALSE(g.report.notes.empty());
+  EXPECT_EQ(g.report.sampled_steps.back(), s.counts.accepted);
+  EXPECT_NEAR(g.report.growth_per_time.value(), -2, 1e-6);
+  EXPECT_NEAR(g.report.growth_rate, -6.0 / double(s.counts.accepted), 1e-6);
+  EXPECT_EQ(g.report.label, "exact for the steps taken");
+  EXPECT_EQ(
+      gradient(solve(field, {0, 3}, {1}, {2}, {.dt = 0.1}), OutputCotangents{.final = {1}}).report.label,
+      "exact");
 }
 
 TEST(DiscreteAdjoint, AnEmptySpanIsDifferentiableByItsEnds) {
@@ -213,8 +223,8 @@ TEST(DiscreteAdjoint, AnEmptySpanIsDifferentiableByItsEnds) {
     const Solution s = solve(field, {1, 1}, {2}, {3}, {.dt = dt, .running = square});
     for (const Gradient& g : {gradient(s, loss), forward_gradient(s, loss)}) {
       EXPECT_EQ(g.value, 2 + 4.5);
-      EXPECT_EQ(g.y0[0], 1 + 6);
-      EXPECT_EQ(g.p[0], 0);
+      EXPECT_EQ(g.x0[0], 1 + 6);
+      EXPECT_EQ(g.parameters["p"][0], 0);
       EXPECT_EQ(g.t1, 7 + 2 + 4);  // x', x and the running cost
       EXPECT_EQ(g.t0, -7 - 4);
     }

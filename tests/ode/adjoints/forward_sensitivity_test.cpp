@@ -24,14 +24,14 @@ TEST(ForwardSensitivity, KnownDigitsOfTheFiveReferenceProblems) {
     const Gradient g = forward_gradient(s, {.final = cost});
     const double y0[] = {0.2995995083036823, -0.01415181634485351};
     const double p[] = {0.6219615855512809, 0.06800140415087434, 0.1691764639958928, 0.2725606939500075};
-    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(g.y0[i], y0[i], 1e-10);
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.p[i], p[i], 1e-10);
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(g.x0[i], y0[i], 1e-10);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.parameters["p"][i], p[i], 1e-10);
     options.running =
         make_function<2, 4>([](auto, auto x, auto) { return 0.5 * (x[0] * x[0] + x[1] * x[1]); });
     const Gradient integral =
         forward_gradient(solve(field, {0, 10}, {1, 1}, test::kLotkaVolterraParameters, options), {});
     const double dG[] = {3.62353837542988, -55.2370917032541, 51.5740834030593, -181.286366072316};
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(integral.p[i], dG[i], 1e-8);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(integral.parameters["p"][i], dG[i], 1e-8);
   }
   {
     const auto field = make_field<3, 3>(test::lorenz);
@@ -80,25 +80,25 @@ void expect_transposed(const Solution& s, const std::vector<double>& sample_time
   };
   const Trajectory& tr = s.trajectory();
   const auto n = std::size_t(s.states());
-  const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+  const auto dot = [](std::span<const double> a, std::span<const double> b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
   };
   for (int seed = 0; seed < seeds; ++seed) {
     const InputTangent in{
         .y0 = draw(n), .p = draw(tr.parameters.parameters()), .t0 = normal(random), .t1 = normal(random)};
-    const Cotangents c{.final = draw(n),
-                       .integral = tr.quadrature ? normal(random) : 0.0,
-                       .end_time = normal(random),
-                       .sample_times = sample_times,
-                       .samples = draw(n * sample_times.size()),
-                       .event_times = draw(s.events.size())};
+    const OutputCotangents c{.final = draw(n),
+                             .integral = tr.quadrature ? normal(random) : 0.0,
+                             .end_time = normal(random),
+                             .sample_times = sample_times,
+                             .samples = draw(n * sample_times.size()),
+                             .event_times = draw(s.events.size())};
     const OutputTangent out = sensitivities(s, {in}, sample_times)[0];
     const Gradient g = gradient(s, c);
     const double terms[] = {dot(c.final, out.final), c.integral * out.integral, c.end_time * out.end_time,
                             dot(c.samples, out.samples), dot(c.event_times, out.event_times)};
     double forward = 0, scale = 1;
     for (double t : terms) forward += t, scale += std::abs(t);
-    const double reverse = dot(g.y0, in.y0) + dot(g.p, in.p) + g.t0 * in.t0 + g.t1 * in.t1;
+    const double reverse = dot(g.x0, in.y0) + dot(g.parameters["p"], in.p) + g.t0 * in.t0 + g.t1 * in.t1;
     EXPECT_LT(std::abs(forward - reverse), 1e-13 * scale) << "seed " << seed;
   }
 }

@@ -17,7 +17,7 @@ void expect_stencil(const Run& run, const Loss& loss, const std::vector<double>&
                     const std::vector<double>& p, double t0, double t1, double step, double tolerance) {
   const Solution s = run(y0, p, t0, t1);
   const InputTangent d{.y0 = {0.3, -0.4}, .p = {0.5, 0.2, -0.6}, .t0 = 0.0, .t1 = 0.0};
-  const HessianVector h = hessian_vector(s, loss, d);
+  const Gradient h = hessian_vector(s, loss, d);
   const double weights[] = {45, -9, 1};
   std::vector<double> difference(5, 0.0);
   for (int m = 1; m <= 3; ++m) {
@@ -26,14 +26,16 @@ void expect_stencil(const Run& run, const Loss& loss, const std::vector<double>&
       for (std::size_t i = 0; i < 2; ++i) y[i] += side * m * step * d.y0[i];
       for (std::size_t i = 0; i < 3; ++i) q[i] += side * m * step * d.p[i];
       const Gradient g = gradient(run(y, q, t0, t1), loss);
-      for (std::size_t i = 0; i < 2; ++i) difference[i] += side * weights[m - 1] * g.y0[i] / (60 * step);
-      for (std::size_t i = 0; i < 3; ++i) difference[2 + i] += side * weights[m - 1] * g.p[i] / (60 * step);
+      for (std::size_t i = 0; i < 2; ++i) difference[i] += side * weights[m - 1] * g.x0[i] / (60 * step);
+      for (std::size_t i = 0; i < 3; ++i)
+        difference[2 + i] += side * weights[m - 1] * g.parameters["p"][i] / (60 * step);
     }
   }
   for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_NEAR(h.y0[i], difference[i], tolerance * std::max(1.0, std::abs(difference[i])));
+    EXPECT_NEAR(h.x0[i], difference[i], tolerance * std::max(1.0, std::abs(difference[i])));
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_NEAR(h.p[i], difference[2 + i], tolerance * std::max(1.0, std::abs(difference[2 + i])));
+    EXPECT_NEAR(h.parameters["p"][i], difference[2 + i],
+                tolerance * std::max(1.0, std::abs(difference[2 + i])));
 }
 
 const auto final_cost = make_function<2, 3>(
@@ -89,7 +91,7 @@ TEST(Hessian, IsSymmetricAndMatchesAClosedForm) {
   EXPECT_NEAR(h[1], std::exp(0.7), 1e-10);
   EXPECT_NEAR(h[2], std::exp(0.7), 1e-10);
   EXPECT_NEAR(h[3], 2 * std::exp(0.7), 1e-10);
-  const HessianVector by_end = hessian_vector(s, {.final = last}, {.t1 = 1});  // d2L/dt1^2 = p^2 x
+  const Gradient by_end = hessian_vector(s, {.final = last}, {.t1 = 1});  // d2L/dt1^2 = p^2 x
   EXPECT_NEAR(by_end.t1, 0.49 * 2 * std::exp(0.7), 1e-9);
 
   const auto lv = make_field<2, 4>(test::lotka_volterra);

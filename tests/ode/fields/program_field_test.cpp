@@ -94,8 +94,8 @@ TEST(ProgramField, GradientsAndHessiansOfSolutionsAreThoseOfTheCompiledField) {
   const Solution b = solve(kCompiled, {0, 2}, {0.4, -1.2}, {9.8, 1.3, 0.6}, fixed);
   const Gradient ga = gradient(a, text), gb = gradient(b, compiled);
   EXPECT_NEAR(ga.value, gb.value, 1e-13);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(ga.p[i], gb.p[i], 1e-12);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(ga.y0[i], gb.y0[i], 1e-12);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(ga.parameters["p"][i], gb.parameters["p"][i], 1e-12);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(ga.x0[i], gb.x0[i], 1e-12);
   EXPECT_NEAR(ga.t1, gb.t1, 1e-12);
   const std::vector<double> ha = hessian(a, text), hb = hessian(b, compiled);
   for (std::size_t i = 0; i < ha.size(); ++i) EXPECT_NEAR(ha[i], hb[i], 1e-11) << i;

@@ -73,12 +73,12 @@ TEST(AdaptiveEnsemble, EveryWorldAgreesWithTheScalarSolver) {
       };
       const Solution s =
           solve(field, {0, 1}, at(w.y0), at(w.p), {.method = "dop853", .rtol = 1e-12, .atol = {1e-12}});
-      const Gradient exact = gradient(s, Cotangents{.final = {1, 0, 0.5}});
+      const Gradient exact = gradient(s, OutputCotangents{.final = {1, 0, 0.5}});
       const auto y = at(g.result.y), y0 = at(g.y0), p = at(g.p);
       for (std::size_t k = 0; k < 3; ++k) {
         EXPECT_NEAR(y[k], s.final_state()[k], 1e-6);
-        EXPECT_NEAR(y0[k], exact.y0[k], 1e-6 * std::max(1.0, std::abs(exact.y0[k])));
-        EXPECT_NEAR(p[k], exact.p[k], 1e-6 * std::max(1.0, std::abs(exact.p[k])));
+        EXPECT_NEAR(y0[k], exact.x0[k], 1e-6 * std::max(1.0, std::abs(exact.x0[k])));
+        EXPECT_NEAR(p[k], exact.parameters["p"][k], 1e-6 * std::max(1.0, std::abs(exact.parameters["p"][k])));
       }
       EXPECT_GT(g.result.steps[i], 20);
     }

@@ -25,8 +25,8 @@ TEST_P(ImplicitSolve, RobertsonAndItsGradientMatchTheReference) {
        {static_cast<const VectorField*>(&ode), static_cast<const VectorField*>(&dae)}) {
     const Solution s = solve(*field, {0, 40}, {1, 0, 0}, {0.04, 1e4, 3e7}, options);
     EXPECT_NEAR(s.final_state()[0], 0.71582706872, 2e-11);
-    EXPECT_NEAR(gradient(s, Cotangents{.final = {1, 0, 0}}).p[0], -4.24755877, 1e-8);
-    EXPECT_NEAR(gradient(s, Cotangents{.final = {0, 0, 1}}).p[0], 4.24751286, 1e-8);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.final = {1, 0, 0}}).parameters["p"][0], -4.24755877, 1e-8);
+    EXPECT_NEAR(gradient(s, OutputCotangents{.final = {0, 0, 1}}).parameters["p"][0], 4.24751286, 1e-8);
   }
 }
 
@@ -39,10 +39,10 @@ TEST_P(ImplicitSolve, RobertsonIntegralToFortyMillionMatchesTheReference) {
   options.running = make_function<3, 3>([](auto, auto x, auto) { return 1.0 * x[2]; });
   const Solution s = solve(field, {0, 4e7}, {1, 0, 0}, {0.04, 1e4, 3e7}, options);
   EXPECT_NEAR(s.integral, 3.9982528209e7, 2e-3);
-  const Gradient g = gradient(s, Cotangents{.integral = 1});
-  EXPECT_NEAR(g.p[0], 7.68377327e5, 2e-8 * 7.68e5);
-  EXPECT_NEAR(g.p[1], -3.06892092, 2e-8 * 3.07);
-  EXPECT_NEAR(g.p[2], 5.11488998e-4, 2e-8 * 5.11e-4);
+  const Gradient g = gradient(s, OutputCotangents{.integral = 1});
+  EXPECT_NEAR(g.parameters["p"][0], 7.68377327e5, 2e-8 * 7.68e5);
+  EXPECT_NEAR(g.parameters["p"][1], -3.06892092, 2e-8 * 3.07);
+  EXPECT_NEAR(g.parameters["p"][2], 5.11488998e-4, 2e-8 * 5.11e-4);
 }
 
 // Steps of fixed length have no use for rtol, and their stages are converged to rounding whatever it is.
@@ -61,7 +61,7 @@ TEST_P(ImplicitSolve, FixedStepsHaveTheDerivativeByDtOfAStencil) {
                          (60 * e);
   const Solution s = run(dt);
   ASSERT_EQ(s.counts.accepted, 25);
-  const Gradient g = gradient(s, Cotangents{.final = {1, 0}});
+  const Gradient g = gradient(s, OutputCotangents{.final = {1, 0}});
   ASSERT_TRUE(g.dt.has_value());
   EXPECT_NEAR(*g.dt, stencil, 1e-9 * std::abs(stencil));
   // A large state beside a small one: rounding of the one must not keep the other from converging.

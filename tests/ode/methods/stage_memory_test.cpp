@@ -1,4 +1,5 @@
 // Stages that a solution keeps spare its gradient work and change none of its bits.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ class StageMemory : public testing::TestWithParam<const char*> {};
 // Samples, so that interpolants are differentiated too; time enters, so do three parameters.
 TEST_P(StageMemory, ChangesNoBitOfAGradient) {
   const auto field = make_field<2, 3>(test::driven_pendulum);
-  const Cotangents cotangents{
+  const OutputCotangents cotangents{
       .final = {1, -0.5}, .sample_times = {0.7, 0.71, 2.9}, .samples = {1, 2, 3, 4, 5, 6}};
   const auto run = [&](int keep_every, long stage_memory) {
     const Options options{.method = GetParam(),
@@ -30,13 +31,13 @@ TEST_P(StageMemory, ChangesNoBitOfAGradient) {
     EXPECT_GT(s.counts.accepted, 5);
     Gradient g = gradient(s, cotangents);
     for (const OutputTangent& t : sensitivities(s, {{.y0 = {1, 0}}, {.p = {0, 1, 0}}}))
-      g.y0.insert(g.y0.end(), t.final.begin(), t.final.end());
+      g.x0.insert(g.x0.end(), t.final.begin(), t.final.end());
     return g;
   };
   const Gradient none = run(1, 0);
   for (const Gradient& g : {run(1, 1 << 20), run(1, 600), run(3, 1 << 20)}) {
-    EXPECT_EQ(g.y0, none.y0);
-    EXPECT_EQ(g.p, none.p);
+    EXPECT_EQ(g.x0, none.x0);
+    EXPECT_THAT(g.parameters["p"], testing::ElementsAreArray(none.parameters["p"]));
     EXPECT_EQ(g.t0, none.t0);
     EXPECT_EQ(g.t1, none.t1);
   }
@@ -52,12 +53,12 @@ TEST_P(StageMemory, ChangesNoBitAcrossEvents) {
                        .jump = make_function<2, 2>(test::bounce)}};
     const Solution s = solve(field, {0, 15}, {50, 0}, {0.8, 9.8}, options);
     EXPECT_EQ(s.events.size(), 3u);
-    return gradient(s, Cotangents{.final = {1, 0}});
+    return gradient(s, OutputCotangents{.final = {1, 0}});
   };
   const Gradient kept = run(1 << 20), computed = run(0);
-  EXPECT_EQ(kept.y0, computed.y0);
-  EXPECT_EQ(kept.p, computed.p);
-  EXPECT_NEAR(kept.p[0], 314.56883995768527, 1e-3);
+  EXPECT_EQ(kept.x0, computed.x0);
+  EXPECT_THAT(kept.parameters["p"], testing::ElementsAreArray(computed.parameters["p"]));
+  EXPECT_NEAR(kept.parameters["p"][0], 314.56883995768527, 1e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, StageMemory,
@@ -97,13 +98,14 @@ TEST(CompiledStages, AgreeWithStagesThroughVirtualCalls) {
   const auto compare = [](const VectorField& field, const std::vector<double>& y0) {
     const Opaque opaque(field);
     const std::vector<double> p = {0.7, 0.4, 0.9};
-    Cotangents bar{.final = std::vector<double>(y0.size(), 1.0), .sample_times = {0.4}, .samples = y0};
+    OutputCotangents bar{.final = std::vector<double>(y0.size(), 1.0), .sample_times = {0.4}, .samples = y0};
     for (const char* method : {"rk4", "dopri5", "dop853"}) {
       const Options options{.method = method, .dt = 0.25};
       const Gradient a = gradient(solve(field, {0, 2}, y0, p, options), bar),
                      b = gradient(solve(opaque, {0, 2}, y0, p, options), bar);
-      for (std::size_t i = 0; i < y0.size(); ++i) EXPECT_NEAR(a.y0[i], b.y0[i], 1e-13) << method;
-      for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(a.p[i], b.p[i], 1e-13) << method;
+      for (std::size_t i = 0; i < y0.size(); ++i) EXPECT_NEAR(a.x0[i], b.x0[i], 1e-13) << method;
+      for (std::size_t i = 0; i < p.size(); ++i)
+        EXPECT_NEAR(a.parameters["p"][i], b.parameters["p"][i], 1e-13) << method;
       EXPECT_NEAR(a.t0, b.t0, 1e-13);
       EXPECT_NEAR(a.t1, b.t1, 1e-13);
     }
@@ -121,8 +123,8 @@ TEST(Methods, ImplicitOnesAreSolvedByName) {
     const Solution s =
         solve(field, {0, 40}, {1, 0, 0}, {0.04, 1e4, 3e7}, {.method = method, .rtol = 1e-8, .atol = {1e-12}});
     EXPECT_NEAR(s.final_state()[0], 0.71582706872, 1e-8) << method;
-    const Gradient g = gradient(s, Cotangents{.final = {1, 0, 0}});
-    EXPECT_NEAR(g.p[0], -4.24755877, 1e-7) << method;
+    const Gradient g = gradient(s, OutputCotangents{.final = {1, 0, 0}});
+    EXPECT_NEAR(g.parameters["p"][0], -4.24755877, 1e-7) << method;
     EXPECT_LT(s.counts.accepted, 400) << method;
   }
 }
