@@ -40,14 +40,9 @@ int run_grad(const Arguments& arguments) {
   Table table({"input", "value", "d loss / d input"});
   for (std::size_t i = 0; i < z.size(); ++i)
     table.row({inputs[i].name, number(inputs[i].start), number(gradient[i])});
-  for (const auto& d : study->further_derivatives()) table.row({d.name, number(d.value), number(d.derivative)});
-  fmt::print("{}\n", table.text());
-  if (study->steps() > 0) {
-    fmt::print("{}", report.to_text());
-    return 0;
-  }
-  fmt::print("{}, {} steps\n", report.estimator, report.steps);
-  for (const std::string& note : report.advice) fmt::print("note: {}\n", note);
+  for (const auto& d : study->further_derivatives())
+    table.row({d.name, number(d.value), number(d.derivative)});
+  fmt::print("{}\n{}", table.text(), report.to_text());
   return 0;
 }
 

@@ -75,10 +75,11 @@ int run(int argc, char** argv) {
     sub->add_flag("--json", a.json, "print one JSON object");
     return sub;
   };
-  CLI::App* run = command("run", "Simulate; write a recording and its replay, or print the solution of equations.",
-                          "  costate run coffee.toml\n"
-                          "  costate run ball.toml --dense 100 --csv ball.csv\n"
-                          "  costate run scenes/double_pendulum.xml --set run.duration=10");
+  CLI::App* run =
+      command("run", "Simulate; write a recording and its replay, or print the solution of equations.",
+              "  costate run coffee.toml\n"
+              "  costate run ball.toml --dense 100 --csv ball.csv\n"
+              "  costate run scenes/double_pendulum.xml --set run.duration=10");
   run->add_option("--dense", a.dense, "of equations: the solution at this many equally spaced times")
       ->check(CLI::Range(2, 10'000'000));
   run->add_option("--csv", a.csv, "of equations: write the solution to this file");
@@ -106,7 +107,8 @@ int run(int argc, char** argv) {
               "  costate optimize projectile.toml --set start.vx=5 --method adam --json\n"
               "  costate optimize coffee.toml --output pour --resume");
   optimize->add_option("--method", a.method, "of optimisation, instead of the file's");
-  optimize->add_option("--iterations", a.iterations, "instead of the file's")->check(CLI::Range(1, 1'000'000));
+  optimize->add_option("--iterations", a.iterations, "instead of the file's")
+      ->check(CLI::Range(1, 1'000'000));
   optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
   for (CLI::App* sub : {run, optimize})
     sub->add_option("--output", a.output, "prefix of the files that are written");

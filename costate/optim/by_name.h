@@ -21,13 +21,14 @@ std::vector<std::string> method_names();
 // Every setting that one of them has; the others do not look at it.
 struct Settings {
   std::string method = "lbfgs";
-  std::optional<double> rate = {};  // first step (lbfgs), step (adam, gradient_descent), first width (cma_es); none: their own default
-  double decay = 1;                 // adam
-  double momentum = 0;              // gradient_descent
-  int memory = 10;                  // lbfgs
-  std::vector<double> scale = {};   // cma_es
-  int population = 0;               // cma_es
-  std::uint64_t seed = 1;           // cma_es
+  std::optional<double> rate =
+      {};  // first step (lbfgs), step (adam, gradient_descent), first width (cma_es); none: their own default
+  double decay = 1;                // adam
+  double momentum = 0;             // gradient_descent
+  int memory = 10;                 // lbfgs
+  std::vector<double> scale = {};  // cma_es
+  int population = 0;              // cma_es
+  std::uint64_t seed = 1;          // cma_es
   Stopping stopping = {};
   Bounds bounds = {};
   Callback callback = {};

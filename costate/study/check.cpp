@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "costate/core/text.h"
 
 namespace costate::study {
 namespace {
 
-constexpr int kDirections = 3, kHalvings = 6;
-constexpr int kShortenings = 9;  // each by a factor of 4: 65,536 in all
-constexpr int kRetries = 3;      // shorter stencils that are tried, each by a factor of 10
+constexpr int kDirections = 3, kHalvings = 6, kSlopeHalvings = 3;
+constexpr int kShortenings = 9;      // each by a factor of 4: 65,536 in all
+constexpr int kRetries = 3;          // shorter stencils that are tried, each by a factor of 10
 constexpr double kRounding = 1e-13;  // of a loss over many steps
 
 using check::Result;
@@ -77,12 +77,6 @@ class Line {
   double slope_ = 0;
 };
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1e", x);
-  return text;
-}
-
 const char* const kNotComparable = "not comparable: contacts change within the stencil";
 
 // The error along one line, the best of a few steps from h on; `order` is filled in where differences converge like h.
@@ -99,7 +93,8 @@ double stencil_error(const Line& line, const Stencil& how, double h, double valu
   if (half < 0.7 * best && quarter < 0.7 * half && half > 0.3 * best && quarter > 0.3 * half) {
     // A corner of second order: the limit of the differences is what counts.
     best = std::abs(line.slope() - 2 * line.difference(h / 4) + line.difference(h / 2)) / size;
-    order = "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a clamp)";
+    order =
+        "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a clamp)";
   }
   for (int k = 0; k < kRetries && !(best <= how.gate); ++k) {
     h /= 10;
@@ -124,35 +119,40 @@ Result check_stencil(const std::vector<Line>& lines, const Stencil& how, double 
   }
   if (compared == 0) {
     result.skipped = true;
-    result.detail =
-        std::string(kNotComparable) + ", even over " + number(how.step / std::pow(4.0, kShortenings - 1));
+    result.detail = std::string(kNotComparable) + ", even over " +
+                    scientific(how.step / std::pow(4.0, kShortenings - 1), 1);
     return result;
   }
   result.detail = std::to_string(compared) + " directions" + detail;
-  if (shortest < how.step) result.detail += ", over " + number(shortest) + " since contacts change nearby";
+  if (shortest < how.step)
+    result.detail += ", over " + scientific(shortest, 1) + " since contacts change nearby";
   if (compared < int(lines.size()))
     result.detail += "; " + std::to_string(int(lines.size()) - compared) + " " + kNotComparable;
   result.detail += order;
   return result;
 }
 
-// Slope of log remainder over log h from a first step on; remainders at the noise say nothing.
+// Slope of log remainder over log h, at the short end of the halvings of a first step; remainders at the noise say nothing.
 void measure_slope(const Line& line, double from, double value, double noise, Result& r) {
   const double floor = 16 * noise * std::abs(value);
-  const auto remainder = [&](double h) { return std::abs(line.value(h) - value - h * line.slope()); };
-  const double first = remainder(from);
+  const auto remainder = [&](int halvings) {
+    const double h = from / std::pow(2.0, halvings);
+    return std::abs(line.value(h) - value - h * line.slope());
+  };
   int halvings = kHalvings;
-  double last = remainder(from / std::pow(2.0, halvings));
-  while (last < floor && halvings > 2) last = remainder(from / std::pow(2.0, --halvings));
+  double last = remainder(halvings);
+  while (last < floor && halvings > 2) last = remainder(--halvings);
   r.skipped = last < floor;
-  if (r.skipped)
+  if (r.skipped) {
     r.detail = "the loss is so straight here that only rounding is left";
-  else
-    r.error = std::abs(std::log2(first / last) / halvings - 2);
+    return;
+  }
+  const int over = std::min(halvings, kSlopeHalvings);
+  r.error = std::abs(std::log2(remainder(halvings - over) / last) / over - 2);
 }
 
 Result check_taylor(const Line& line, const Stencil& how, double value) {
-  Result result{.name = "Taylor", .gate = 0.1, .detail = "slope 2 over six halvings"};
+  Result result{.name = "Taylor", .gate = 0.1, .detail = "the remainder falls like h^2"};
   double top = 64 * how.step;
   int shortenings = 0;
   while (shortenings < kShortenings && !line.same_pattern(top)) {
@@ -161,7 +161,7 @@ Result check_taylor(const Line& line, const Stencil& how, double value) {
   }
   if (shortenings == kShortenings) {
     result.skipped = true;
-    result.detail = "not comparable: contacts change within the steps, even over " + number(4 * top);
+    result.detail = "not comparable: contacts change within the steps, even over " + scientific(4 * top, 1);
     return result;
   }
   measure_slope(line, top, value, how.noise, result);
@@ -173,11 +173,11 @@ Result check_taylor(const Line& line, const Stencil& how, double value) {
     measure_slope(line, top, value, how.noise, again);
     if (!again.skipped && again.passed()) {
       result = again;
-      result.detail += ", from " + number(top) + " on";
+      result.detail += ", from " + scientific(top, 1) + " on";
       return result;
     }
   }
-  if (shortenings > 0) result.detail += ", from " + number(top) + " on, since contacts change nearby";
+  if (shortenings > 0) result.detail += ", from " + scientific(top, 1) + " on, since contacts change nearby";
   return result;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 #include "costate/core/philox.h"
+#include "costate/core/text.h"
 #include "costate/ode/adjoints/discrete_adjoint.h"
 
 namespace costate::study {
@@ -15,12 +15,6 @@ namespace {
 constexpr int kDirections = 3;
 constexpr double kExactGate = 1e-10;      // two ways to the same derivative
 constexpr double kContinuousGate = 1e-6;  // another discretisation, to its tolerance
-
-std::string brief(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -85,13 +79,14 @@ NamedTexts EquationStudy::facts() const {
     for (int i = 0; i < v.size; ++i) {
       const int at = v.offset + i;
       const bool algebraic = std::find(e.algebraic.begin(), e.algebraic.end(), at) != e.algebraic.end();
-      rows.emplace_back("equation", (algebraic ? "0 = " : v.element(i) + "' = ") + e.equations[std::size_t(at)]);
-      rows.emplace_back("start", v.element(i) + " = " + brief(e.inputs.x0[std::size_t(at)]));
+      rows.emplace_back("equation",
+                        (algebraic ? "0 = " : v.element(i) + "' = ") + e.equations[std::size_t(at)]);
+      rows.emplace_back("start", v.element(i) + " = " + number(e.inputs.x0[std::size_t(at)]));
     }
   }
   for (const Named& v : e.parameters)
     for (int i = 0; i < v.size; ++i)
-      rows.emplace_back("parameter", v.element(i) + " = " + brief(e.inputs.p[std::size_t(v.offset + i)]));
+      rows.emplace_back("parameter", v.element(i) + " = " + number(e.inputs.p[std::size_t(v.offset + i)]));
   for (const Named& v : e.controls)
     rows.emplace_back("control", v.name + ": " + std::to_string(v.size) + " values, " +
                                      (e.inputs.paths[0].shape == Path::Shape::linear ? "linear" : "held"));
@@ -104,25 +99,26 @@ NamedTexts EquationStudy::facts() const {
                                    (event.jump ? ", sets the state" : "") +
                                    (event.terminal ? ", ends the solution" : ""));
   }
-  rows.emplace_back("time", "from " + brief(e.t0) + " to " + brief(e.t1));
+  rows.emplace_back("time", "from " + number(e.t0) + " to " + number(e.t1));
   std::string atol;
-  for (const double a : e.options.atol) atol += (atol.empty() ? "" : ", ") + brief(a);
-  rows.emplace_back("solver", e.options.method + (e.options.dt > 0 ? ", dt " + brief(e.options.dt)
-                                                                   : ", rtol " + brief(e.options.rtol) +
-                                                                         ", atol " + atol));
+  for (const double a : e.options.atol) atol += (atol.empty() ? "" : ", ") + number(a);
+  rows.emplace_back("solver", e.options.method +
+                                  (e.options.dt > 0 ? ", dt " + number(e.options.dt)
+                                                    : ", rtol " + number(e.options.rtol) + ", atol " + atol));
   for (const EquationTerm& term : e.terms)
-    rows.emplace_back("loss", term.final     ? term.text + "  at the end"
-                              : term.running ? "integral of  " + term.text
-                                             : "mean of  " + term.text + "  at " +
-                                                   counted(std::int64_t(term.samples->times().size()), "time"));
+    rows.emplace_back("loss", term.final ? term.text + "  at the end"
+                              : term.running
+                                  ? "integral of  " + term.text
+                                  : "mean of  " + term.text + "  at " +
+                                        counted(std::int64_t(term.samples->times().size()), "time"));
   if (!e.data.empty()) rows.emplace_back("fit", "to " + counted(residuals(), "measurement"));
   if (optimize()) rows.emplace_back("variables", std::to_string(optimize()->variables.size()));
   return rows;
 }
 
 std::string EquationStudy::headline() const {
-  return counted(std::int64_t(equations_.inputs.x0.size()), "state") + ", from t = " + brief(equations_.t0) +
-         " to " + brief(equations_.t1) + " by " + equations_.options.method;
+  return counted(std::int64_t(equations_.inputs.x0.size()), "state") + ", from t = " + number(equations_.t0) +
+         " to " + number(equations_.t1) + " by " + equations_.options.method;
 }
 
 std::string EquationStudy::identity() const {
@@ -146,8 +142,9 @@ void EquationStudy::require_loss() const {
 void EquationStudy::use_adjoint(const std::string& name) {
   const std::vector<std::string> names = adjoint_names();
   if (std::find(names.begin(), names.end(), name) == names.end())
-    throw Error({"there is no adjoint '" + name + "'", "", "choose one of: discrete, interpolating, backsolve, "
-                                                           "forward, cvodes"});
+    throw Error({"there is no adjoint '" + name + "'", "",
+                 "choose one of: discrete, interpolating, backsolve, "
+                 "forward, cvodes"});
   adjoint_ = name;
 }
 
@@ -192,7 +189,8 @@ Run EquationStudy::run(const std::vector<double>& z, const RunOptions& options) 
   }
   std::string running;
   for (const EquationTerm& term : e.terms) {
-    if (term.final) run.terms.emplace_back(term.name, ode::evaluate(s, {.final = term.final, .integral_weight = 0}).value);
+    if (term.final)
+      run.terms.emplace_back(term.name, ode::evaluate(s, {.final = term.final, .integral_weight = 0}).value);
     if (term.samples)
       run.terms.emplace_back(term.name,
                              ode::evaluate(s, {.integral_weight = 0, .samples = term.samples}).value);
@@ -225,10 +223,10 @@ void EquationStudy::residuals(const std::vector<double>& z, double* residual, do
   times.erase(std::unique(times.begin(), times.end()), times.end());
   const ode::Solution solution = study::solve(e, times);
   if (solution.t.size() != times.size())
-    throw Error({"the solution ends at t = " + std::to_string(solution.end_time()) +
-                     ", before the last measurement",
-                 file, ""},
-                Error::Kind::numerics);
+    throw Error(
+        {"the solution ends at t = " + std::to_string(solution.end_time()) + ", before the last measurement",
+         file, ""},
+        Error::Kind::numerics);
   std::vector<ode::InputTangent> directions;
   std::vector<ode::OutputTangent> tangents;
   if (jacobian) {

@@ -26,8 +26,8 @@ ode::AdjointOptions adjoint_options(const Equations& equations) {
   const ode::Options& o = equations.options;
   const double atol = *std::min_element(o.atol.begin(), o.atol.end());
   return {.method = is_implicit(equations) ? "radau5"
-                    : o.dt > 0         ? "dopri5"
-                                       : o.method,
+                    : o.dt > 0             ? "dopri5"
+                                           : o.method,
           .rtol = o.rtol > 0 ? o.rtol : atol,
           .atol = atol,
           .max_steps = o.max_steps};
@@ -60,7 +60,8 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
       std::fill_n(x_bar, n, 0.0);
       std::fill(p_bar.begin(), p_bar.end(), 0.0);
       end_time_bar = 0;
-      final->vjp(equations.t1, x, equations.inputs.p.data(), &one, &end_time_bar, x_bar, p_bar.data(), scratch.data());
+      final->vjp(equations.t1, x, equations.inputs.p.data(), &one, &end_time_bar, x_bar, p_bar.data(),
+                 scratch.data());
       return value;
     };
   }
@@ -75,14 +76,14 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
       running->vjp(t, x, p, &one, &t_bar, x_bar, q_bar, scratch.data());
     };
   }
-  const ode::sundials::AdjointGradient g =
-      ode::sundials::gradient(*equations.field, equations.t0, equations.t1, equations.inputs.x0, equations.inputs.p, loss,
-                              {.rtol = rtol,
-                               .atol = o.atol,
-                               .adjoint_rtol = rtol,
-                               .adjoint_atol = atol,
-                               .integral_atol = atol,
-                               .max_steps = o.max_steps});
+  const ode::sundials::AdjointGradient g = ode::sundials::gradient(
+      *equations.field, equations.t0, equations.t1, equations.inputs.x0, equations.inputs.p, loss,
+      {.rtol = rtol,
+       .atol = o.atol,
+       .adjoint_rtol = rtol,
+       .adjoint_atol = atol,
+       .integral_atol = atol,
+       .max_steps = o.max_steps});
 
   ode::Gradient result = ode::zero_gradient(solution.trajectory(), "adjoint of CVODES (BDF)");
   result.value = g.value;
@@ -90,7 +91,8 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
   const std::span<double> by_parameters = result.parameters["p"];
   for (std::size_t i = 0; i < by_parameters.size(); ++i) by_parameters[i] = g.p[i] + p_bar[i];
   // dL/dt1 = phi_t + <phi_x, f> + l at t1, dL/dt0 = -<lambda, f> - l at t0.
-  std::vector<double> f(std::size_t(n), 0.0), x_bar(std::size_t(n), 0.0), work(equations.field->scratch_size());
+  std::vector<double> f(std::size_t(n), 0.0), x_bar(std::size_t(n), 0.0),
+      work(equations.field->scratch_size());
   const std::vector<double> end = solution.final_state();
   const auto rate = [&](double t, const std::vector<double>& x, const std::vector<double>& lambda) {
     equations.field->value(t, x.data(), equations.inputs.p.data(), f.data(), work.data());
@@ -116,7 +118,8 @@ std::vector<double> start_parameters(const Equations& equations) {
 // A right-hand side that starts out infinite or NaN is a mistake of the equations, not of the step size.
 void check_start(const Equations& equations, const std::vector<double>& y0) {
   std::vector<double> f(y0.size()), scratch(equations.field->scratch_size());
-  equations.field->value(equations.t0, y0.data(), start_parameters(equations).data(), f.data(), scratch.data());
+  equations.field->value(equations.t0, y0.data(), start_parameters(equations).data(), f.data(),
+                         scratch.data());
   for (const Named& v : equations.states) {
     for (int i = 0; i < v.size; ++i) {
       if (std::isfinite(f[std::size_t(v.offset + i)])) continue;
@@ -222,7 +225,8 @@ std::vector<std::string> adjoint_names() {
   return {"discrete", "interpolating", "backsolve", "forward", "cvodes"};
 }
 
-ode::Gradient gradient(const Equations& equations, const ode::Solution& solution, const std::string& adjoint) {
+ode::Gradient gradient(const Equations& equations, const ode::Solution& solution,
+                       const std::string& adjoint) {
   const ode::Loss loss = loss_of(equations);
   const bool algebraic = !equations.algebraic.empty();
   ode::Gradient g;
@@ -238,7 +242,8 @@ ode::Gradient gradient(const Equations& equations, const ode::Solution& solution
     refuse(algebraic, adjoint, "knows no algebraic equations");
     g = cvodes_gradient(equations, solution);
   } else {
-    throw Error({"there is no adjoint '" + adjoint + "'", "", "did you mean '" + nearest_names(adjoint, adjoint_names()).front() + "'?"});
+    throw Error({"there is no adjoint '" + adjoint + "'", "",
+                 "did you mean '" + nearest_names(adjoint, adjoint_names()).front() + "'?"});
   }
   if (algebraic) {
     const std::vector<double> p = start_parameters(equations);

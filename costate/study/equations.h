@@ -34,7 +34,7 @@ struct Named {
 
 // One part of the loss. Exactly one of the three is set.
 struct EquationTerm {
-  std::string name, text;                         // as written
+  std::string name, text;                                  // as written
   std::shared_ptr<const ode::Function> final = nullptr;    // at the end
   std::shared_ptr<const ode::Function> running = nullptr;  // integrated over time
   std::shared_ptr<const ode::SampleCost> samples = nullptr;

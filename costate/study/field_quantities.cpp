@@ -32,9 +32,10 @@ class ObservedObjective final : public Objective<Real> {
     std::vector<Real> z_bar(z.size(), Real(0));
     of_->vjp(inner(at, z), {z_bar.data(), bar.u, bar.p});
     if (!bar.x) return;
-    each_element(at.lanes, [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
-      bar.x[std::size_t(from) * lanes + l] += Real(share * double(z_bar[j * lanes + l]));
-    });
+    each_element(at.lanes,
+                 [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
+                   bar.x[std::size_t(from) * lanes + l] += Real(share * double(z_bar[j * lanes + l]));
+                 });
   }
 
  private:
@@ -48,9 +49,10 @@ class ObservedObjective final : public Objective<Real> {
   }
   std::vector<Real> observe(const At& at) const {
     std::vector<double> sum(observed_->means.size() * std::size_t(at.lanes), 0.0);
-    each_element(at.lanes, [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
-      sum[j * lanes + l] += share * double(at.in.x[std::size_t(from) * lanes + l]);
-    });
+    each_element(at.lanes,
+                 [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
+                   sum[j * lanes + l] += share * double(at.in.x[std::size_t(from) * lanes + l]);
+                 });
     return {sum.begin(), sum.end()};
   }
   At inner(const At& at, const std::vector<Real>& z) const {
@@ -68,7 +70,8 @@ class ObservedObjective final : public Objective<Real> {
 FieldQuantities::FieldQuantities(const Signature& system, std::vector<RowGroup> groups)
     : groups_(std::move(groups)), given_(groups_.size()), observed_(std::make_shared<Observed>()) {
   for (const Field& f : system.fields(Role::state)) {
-    RowGroup group{.name = f.name, .offset = f.offset, .rows = std::vector<std::int64_t>(std::size_t(f.size))};
+    RowGroup group{
+        .name = f.name, .offset = f.offset, .rows = std::vector<std::int64_t>(std::size_t(f.size))};
     std::iota(group.rows.begin(), group.rows.end(), 0);
     groups_.push_back(std::move(group));
   }
@@ -119,7 +122,8 @@ std::vector<FieldQuantities::Mean> FieldQuantities::means_of(const std::string& 
   if (!part.empty()) {
     std::from_chars(part.data(), part.data() + part.size(), first);
     if (first >= last)
-      throw Error({"'" + group->name + "' has " + counted(std::int64_t(last), "row") + ", numbered from 0", "", ""});
+      throw Error(
+          {"'" + group->name + "' has " + counted(std::int64_t(last), "row") + ", numbered from 0", "", ""});
     last = first + 1;
   }
   if ((last - first) * dimension > kMostNumbers)

@@ -52,7 +52,7 @@ class FieldQuantities final : public Quantities {
   std::vector<Mean> means_of(const std::string& path) const;
 
   std::vector<RowGroup> groups_;
-  std::size_t given_;  // groups that were given; the others are the fields of the state
+  std::size_t given_;               // groups that were given; the others are the fields of the state
   std::vector<std::string> paths_;  // of the quantities found
   std::shared_ptr<Observed> observed_;
 };

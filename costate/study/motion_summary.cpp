@@ -35,8 +35,8 @@ MotionSummary summarise(const Motion& motion, const std::vector<Path>& paths, do
   return s;
 }
 
-std::string what_changed(const Motion& motion, const std::vector<Path>& before, const std::vector<Path>& after,
-                         double duration) {
+std::string what_changed(const Motion& motion, const std::vector<Path>& before,
+                         const std::vector<Path>& after, double duration) {
   const MotionSummary a = summarise(motion, before, duration), b = summarise(motion, after, duration);
   std::vector<std::string> changes;
   const double tilt = (std::abs(b.largest_angle) - std::abs(a.largest_angle)) / kDegree;

@@ -21,7 +21,7 @@ struct MotionSummary {
 };
 MotionSummary summarise(const Motion& motion, const std::vector<Path>& paths, double duration);
 
-std::string what_changed(const Motion& motion, const std::vector<Path>& before, const std::vector<Path>& after,
-                         double duration);
+std::string what_changed(const Motion& motion, const std::vector<Path>& before,
+                         const std::vector<Path>& after, double duration);
 
 }  // namespace costate::study

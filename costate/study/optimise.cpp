@@ -186,11 +186,11 @@ Optimum fit(Study& study, const OptimiseOptions& options) {
   double half_squares = 0;
   for (const double r : first) half_squares += 0.5 * r * r;
   session.watched(half_squares);
-  const optim::Residuals function{
-      count, [&](const double* x, double* r, double* jacobian) {
-        const std::vector<double> z(x, x + start.size());
-        if (!simulated([&] { study.residuals(z, r, jacobian); })) std::fill_n(r, count, kNan);
-      }};
+  const optim::Residuals function{count, [&](const double* x, double* r, double* jacobian) {
+                                    const std::vector<double> z(x, x + start.size());
+                                    if (!simulated([&] { study.residuals(z, r, jacobian); }))
+                                      std::fill_n(r, count, kNan);
+                                  }};
   optim::Stopping stopping = session.stopping();
   stopping.value_tolerance = 1e-14;
   Optimum optimum = session.finish(

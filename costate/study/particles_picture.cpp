@@ -70,12 +70,14 @@ void ParticlesPicture::begin(const Inputs& inputs) {
   const mpm::Model& m = scene_.model;
   paths_ = inputs.paths;
   recording_ = {};
-  const std::size_t up = std::abs(m.gravity[2]) > std::abs(m.gravity[1]) ? 2 : 1;  // models often have z upwards
+  const std::size_t up =
+      std::abs(m.gravity[2]) > std::abs(m.gravity[1]) ? 2 : 1;  // models often have z upwards
   recording_.up = up == 2 ? 'z' : 'y';
   recording_.ground = float(m.origin[up] + 2 * m.dx);
   for (std::size_t i = 0; i < m.materials.size(); ++i)
     recording_.materials.push_back({m.materials[i].name, scene_.look.materials[i]});
-  for (const int material : m.particles.material) recording_.particles.material.push_back(std::uint8_t(material));
+  for (const int material : m.particles.material)
+    recording_.particles.material.push_back(std::uint8_t(material));
   recording_.particles.radius = float(0.7 * std::pow(m.particles.volume[0], 1.0 / m.dimension));
   colliders_.clear();
   for (std::size_t c = 0; c < m.colliders.size(); ++c) {

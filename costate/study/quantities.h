@@ -21,7 +21,7 @@ struct Points {
   int dimension = 3;
   std::vector<std::int64_t> elements = {};  // points x dimension
   std::vector<double> volume = {};          // of each point; empty: they have none
-  std::vector<std::int64_t> rows = {};      // number of each point among those of a recording; empty: it has none
+  std::vector<std::int64_t> rows = {};  // number of each point among those of a recording; empty: it has none
 
   std::size_t count() const { return elements.size() / std::size_t(dimension); }
 };
@@ -29,8 +29,8 @@ struct Points {
 struct Quantity {
   std::string field = {};  // its name in signature(), for formulas; empty: it is only points
   std::int64_t size = 0;
-  bool observed = true;    // lies in signature(); otherwise in the state itself
-  Points points = {};      // empty: these numbers are not coordinates
+  bool observed = true;  // lies in signature(); otherwise in the state itself
+  Points points = {};    // empty: these numbers are not coordinates
 };
 
 class Quantities {

@@ -125,8 +125,7 @@ Rollout<Real>& RolloutStudy<Real>::rollout() {
   if (!rollout_ || active != active_) {
     active_ = std::move(active);
     rollout_ = std::make_unique<Rollout<Real>>(
-        system_,
-        RolloutOptions{.steps = setup_.steps, .checkpoints = setup_.checkpoints, .active = active_});
+        system_, RolloutOptions{.steps = setup_.steps, .checkpoints = setup_.checkpoints, .active = active_});
   }
   return *rollout_;
 }
@@ -192,7 +191,9 @@ Inputs RolloutStudy<Real>::pull_back_arguments(const Inputs& in, const Gradient<
               bar.p.begin() + setup_.signature.find(Role::parameter, name).offset);
   }
   const std::int64_t width = setup_.signature.controls();
-  const auto at = [&](std::int64_t k, std::int64_t i) { return double(g.controls[std::size_t(k * width + i)]); };
+  const auto at = [&](std::int64_t k, std::int64_t i) {
+    return double(g.controls[std::size_t(k * width + i)]);
+  };
   for (const Motion& m : setup_.motions) {
     const Slots s = slots(setup_.signature, m);
     for (std::int64_t k = 0; k < setup_.steps; ++k) {
@@ -246,8 +247,7 @@ void RolloutStudy<Real>::residuals(const std::vector<double>& z, double* residua
     const Datum& d = setup_.data[k];
     residual[k] = (ledger.sum(k) - d.measured) / d.sigma;
     if (!jacobian) continue;
-    const Gradient<Real> g =
-        rollout().value_and_gradient(a, *bound(d.term, d.term.objective, d.term.steps));
+    const Gradient<Real> g = rollout().value_and_gradient(a, *bound(d.term, d.term.objective, d.term.steps));
     pull_back(pull_back_arguments(in, g), variables(), jacobian + k * n);
     for (std::size_t i = 0; i < n; ++i) jacobian[k * n + i] /= d.sigma;
   }

@@ -65,10 +65,10 @@ struct Setup {
   Checkpoints checkpoints = store_all();
 
   Inputs inputs;
-  std::vector<double> rest_controls;           // in every step, where no path is; empty: zero
+  std::vector<double> rest_controls;  // in every step, where no path is; empty: zero
   std::vector<Drive> drives;
   std::vector<Motion> motions;
-  std::vector<std::string> parameters_given;   // fields whose values are not the physics' own
+  std::vector<std::string> parameters_given;  // fields whose values are not the physics' own
 
   std::shared_ptr<Quantities> quantities;
   std::vector<Term> terms;
@@ -118,9 +118,7 @@ class RolloutStudy final : public Study {
   Stencil stencil() const override { return setup_.stencil; }
 
  private:
-  Inputs inputs_at(const std::vector<double>& z) const {
-    return with_values(setup_.inputs, variables(), z);
-  }
+  Inputs inputs_at(const std::vector<double>& z) const { return with_values(setup_.inputs, variables(), z); }
   Arguments<Real> arguments_of(const Inputs& inputs);
   // The cotangent of the arguments as one of the inputs.
   Inputs pull_back_arguments(const Inputs& inputs, const Gradient<Real>& gradient) const;

@@ -80,14 +80,14 @@ Json parsed(const std::string& path) {
 
 }  // namespace
 
-void write_state(const std::string& path, const std::string& identity,
-                 const std::vector<Variable>& variables, const optim::AnyState& state,
-                 const std::vector<double>& losses) {
+void write_state(const std::string& path, const std::string& identity, const std::vector<Variable>& variables,
+                 const optim::AnyState& state, const std::vector<double>& losses) {
   Json json = {{"scene", identity}, {"best", Json::object()}, {"losses", losses}};
   const std::vector<double>& best = optim::common(state).best_x;
-  for (std::size_t i = 0; i < best.size(); ++i) json["best"][variables[i].name] = best[i] * variables[i].scale;
-  std::visit(
-      [&](const auto& s) { visit_state(s, [&](const char* name, const auto& v) { json[name] = v; }); }, state);
+  for (std::size_t i = 0; i < best.size(); ++i)
+    json["best"][variables[i].name] = best[i] * variables[i].scale;
+  std::visit([&](const auto& s) { visit_state(s, [&](const char* name, const auto& v) { json[name] = v; }); },
+             state);
   // Written beside and renamed, so that a crash leaves the old state or the new one.
   const std::string fresh = path + ".new";
   std::ofstream file(fresh, std::ios::binary);

@@ -8,9 +8,8 @@
 namespace costate::study {
 
 // What makes two runs the same run is `identity`: another file or another setting is another run.
-void write_state(const std::string& path, const std::string& identity,
-                 const std::vector<Variable>& variables, const optim::AnyState& state,
-                 const std::vector<double>& losses);
+void write_state(const std::string& path, const std::string& identity, const std::vector<Variable>& variables,
+                 const optim::AnyState& state, const std::vector<double>& losses);
 // False: there is no such file. Error where it is not a state, or that of another run. `state` is a fresh one of the method.
 bool read_state(const std::string& path, const std::string& identity, std::size_t variables,
                 optim::AnyState& state, std::vector<double>& losses);

@@ -29,12 +29,13 @@ struct Optimize {
   std::vector<Variable> variables = {};
   std::string method = "lbfgs";  // lbfgs, adam, gradient_descent, cma_es; of a fit: levenberg_marquardt
   int iterations = 200;
-  std::optional<double> rate = {};  // in units of the scales: first step (lbfgs), step (adam, gradient_descent),
-                                    // first width (cma_es); none: the method's own
-  double decay = 1;                 // of the rate, per iteration
-  double tolerance = 1e-8;          // of the gradient
+  std::optional<double> rate =
+      {};                   // in units of the scales: first step (lbfgs), step (adam, gradient_descent),
+                            // first width (cma_es); none: the method's own
+  double decay = 1;         // of the rate, per iteration
+  double tolerance = 1e-8;  // of the gradient
   double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough
-  double gradient_limit = 0;        // > 0: longer gradients are scaled down to this length
+  double gradient_limit = 0;  // > 0: longer gradients are scaled down to this length
 };
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
@@ -43,8 +44,8 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 // What a run came to.
 struct Run {
   double loss = 0;
-  NamedNumbers terms;      // every part of the loss, weighted
-  NamedNumbers fractions;  // of the points inside the region of each in_region, at its last time
+  NamedNumbers terms;       // every part of the loss, weighted
+  NamedNumbers fractions;   // of the points inside the region of each in_region, at its last time
   io::Recording recording;  // no frames: the physics has no picture
   // Equations: their solution.
   std::vector<std::string> columns;  // "t", the states, the controls

@@ -30,7 +30,8 @@ std::vector<double> start_of(const std::vector<Variable>& variables) {
 Inputs with_values(const Inputs& inputs, const std::vector<Variable>& variables,
                    const std::vector<double>& z) {
   Inputs moved = inputs;
-  for (std::size_t i = 0; i < variables.size(); ++i) number_of(moved, variables[i]) = z[i] * variables[i].scale;
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    number_of(moved, variables[i]) = z[i] * variables[i].scale;
   return moved;
 }
 

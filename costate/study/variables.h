@@ -18,9 +18,9 @@ namespace costate::study {
 
 // Everything that a study's result depends on. A cotangent of it has the same shape.
 struct Inputs {
-  std::vector<double> x0;     // state at the start
-  std::vector<double> p;      // parameters, in the order of the signature
-  std::vector<Path> paths;    // controls and motions over time
+  std::vector<double> x0;   // state at the start
+  std::vector<double> p;    // parameters, in the order of the signature
+  std::vector<Path> paths;  // controls and motions over time
 
   Inputs zeros() const;
 };

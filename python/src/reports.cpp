@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "costate/io/check.h"
 #include "costate/system/checks.h"
 #include "costate/system/gradient_report.h"
 #include "module.h"
@@ -52,6 +51,7 @@ void bind_reports(nb::module_& m) {
       .def_ro("error", &check::Result::error, "Relative.")
       .def_ro("gate", &check::Result::gate, "Passes up to this.")
       .def_ro("detail", &check::Result::detail)
+      .def_ro("skipped", &check::Result::skipped, "There was nothing to measure.")
       .def_prop_ro("passed", &check::Result::passed)
       .def("__bool__", &check::Result::passed)
       .def("__repr__", &check::Result::to_text);

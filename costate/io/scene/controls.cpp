@@ -19,7 +19,8 @@ Path sampled(const SceneFile& file, const TomlValue& formula, double dt, std::in
   for (std::int64_t k = 0; k < steps; ++k) {
     double u = 0;
     value.value(dt * double(k), nullptr, nullptr, &u, scratch.data());
-    if (!std::isfinite(u)) file.fail(formula.place, "this is not finite at t = " + std::to_string(dt * double(k)));
+    if (!std::isfinite(u))
+      file.fail(formula.place, "this is not finite at t = " + std::to_string(dt * double(k)));
     path.points.push_back(u);
   }
   return path;
@@ -82,10 +83,10 @@ void read_controls(const SceneFile& file, Draft& draft) {
       const Drivable& d = draft.drivable[a];
       setup.drives.push_back({setup.inputs.paths.size(), d.control});
       const bool formula = path.shape == Path::Shape::steps;
-      setup.facts.emplace_back(
-          "control", d.name + ": " +
-                         (formula ? "a formula of t"
-                                  : std::to_string(path.points.size()) + " values, " + shapes[int(path.shape)]));
+      setup.facts.emplace_back("control", d.name + ": " +
+                                              (formula ? "a formula of t"
+                                                       : std::to_string(path.points.size()) + " values, " +
+                                                             shapes[int(path.shape)]));
       // A formula has no values to change: it is in no group.
       if (!formula)
         draft.groups.push_back({.name = "controls." + d.name,
@@ -97,8 +98,7 @@ void read_controls(const SceneFile& file, Draft& draft) {
                                 .upper = d.upper});
       setup.inputs.paths.push_back(path);
     }
-    if (!any)
-      file.fail(entries.key_places[i], "there is no control '" + key + "'", suggestion(key, names));
+    if (!any) file.fail(entries.key_places[i], "there is no control '" + key + "'", suggestion(key, names));
   }
 }
 

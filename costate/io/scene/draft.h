@@ -11,13 +11,13 @@ namespace costate::io {
 
 // Numbers that [optimize] can name together: "parameters.gravity" is three of them.
 struct VariableGroup {
-  std::string name;            // with its table: "start.position.hinge", "controls.push", "jug.angle"
+  std::string name;  // with its table: "start.position.hinge", "controls.push", "jug.angle"
   study::Variable::Where where = study::Variable::Where::state;
   std::size_t first = 0, count = 1;
-  std::size_t path = 0;        // which, of points of a path
-  bool indexed = false;        // "name[0]" even of one
-  std::string suffix = {};     // behind the index: ".x"
-  double unit = 1;             // of what is written in the file: degrees
+  std::size_t path = 0;     // which, of points of a path
+  bool indexed = false;     // "name[0]" even of one
+  std::string suffix = {};  // behind the index: ".x"
+  double unit = 1;          // of what is written in the file: degrees
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 
@@ -30,11 +30,12 @@ struct Drivable {
 
 struct Draft {
   study::Setup setup;
-  std::vector<VariableGroup> groups;  // that only the section knows; parameters, controls and motions are added
+  std::vector<VariableGroup>
+      groups;  // that only the section knows; parameters, controls and motions are added
   std::vector<Drivable> drivable;
-  int dimension = 3;         // of vectors in the file
-  double width = 0.01;       // over which regions are softened unless a loss says otherwise
-  std::size_t up = 1;        // axis along which heights are measured
+  int dimension = 3;    // of vectors in the file
+  double width = 0.01;  // over which regions are softened unless a loss says otherwise
+  std::size_t up = 1;   // axis along which heights are measured
 };
 
 }  // namespace costate::io

@@ -1,6 +1,5 @@
 #include "costate/io/scene/load_study.h"
 
-#include <cstdio>
 #include <filesystem>
 
 #include "costate/io/model/load_model.h"
@@ -10,8 +9,8 @@ namespace costate::io {
 namespace {
 
 // Tables that every study may have.
-const std::vector<std::string> kCommon = {"title",    "run", "start", "parameters", "controls",
-                                          "loss",     "optimize", "fit", "view"};
+const std::vector<std::string> kCommon = {"title", "run",      "start", "parameters", "controls",
+                                          "loss",  "optimize", "fit",   "view"};
 
 template <Draft (*Read)(const SceneFile&)>
 std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening& opening) {
@@ -37,8 +36,7 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
   read_view(file, setup);
   if (opening.for_check) setup.double_precision = true;
   setup.facts.emplace_back("precision", setup.double_precision ? "double" : "float");
-  if (setup.optimize)
-    setup.facts.emplace_back("variables", std::to_string(setup.optimize->variables.size()));
+  if (setup.optimize) setup.facts.emplace_back("variables", std::to_string(setup.optimize->variables.size()));
   if (opening.most_steps > 0) study::shorten(setup, opening.most_steps);
   return study::rollout_study(std::move(setup));
 }
@@ -84,12 +82,6 @@ TomlDocument document_of_model(const std::string& path) {
 }
 
 }  // namespace
-
-std::string brief_number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> kSections = {

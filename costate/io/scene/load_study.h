@@ -19,9 +19,10 @@ namespace costate::io {
 // How a file is opened: as it says, or as a check wants it.
 struct Opening {
   std::vector<Setting> settings = {};
-  std::string from = {};        // state file whose best variables are the start; empty: the file's own
-  bool for_check = false;       // in double precision even where the file says float, and with tight tolerances
-  std::int64_t most_steps = 0;  // > 0: cut off after so many, its losses moved to the new end where they lay beyond it
+  std::string from = {};   // state file whose best variables are the start; empty: the file's own
+  bool for_check = false;  // in double precision even where the file says float, and with tight tolerances
+  std::int64_t most_steps =
+      0;  // > 0: cut off after so many, its losses moved to the new end where they lay beyond it
 };
 
 // A study (.toml), or a model of rigid bodies alone (.xml, .urdf), from its first keyframe or its reference configuration, for

@@ -35,11 +35,11 @@ void require_keys(const SceneFile& file, const TomlValue& v, const std::string& 
 AnyObjective objective_of(const SceneFile& file, Place place, study::Quantities& quantities,
                           const ad::Program& program, double weight) {
   // A mistake is told here, with its place, rather than when the study is made.
-  file.told_at(place, [&] { return loss::program<double>(quantities.signature(), program, loss::at_steps({0})); });
+  file.told_at(place,
+               [&] { return loss::program<double>(quantities.signature(), program, loss::at_steps({0})); });
   return study::any_objective([program, weight, &quantities](auto real, const Steps& steps) {
-    return loss::program<decltype(real)>(quantities.signature(),
-                                         study::scaled(program, weight / double(steps.size())),
-                                         loss::at_steps(steps));
+    return loss::program<decltype(real)>(
+        quantities.signature(), study::scaled(program, weight / double(steps.size())), loss::at_steps(steps));
   });
 }
 
@@ -71,7 +71,8 @@ void read_distance(const SceneFile& file, const TomlValue& v, const LossContext&
   const TomlValue* of = v.find("of");
   Quantity q;
   if (of || !velocity) {
-    const TomlValue& path = file.required(v, "of", "this loss", "add what should be somewhere: of = \"body/NAME\"");
+    const TomlValue& path =
+        file.required(v, "of", "this loss", "add what should be somewhere: of = \"body/NAME\"");
     const std::string& text = file.string(path, "of");
     q = file.told_at(path.place,
                      [&] { return c.quantities.numbers(velocity ? c.quantities.velocity_of(text) : text); });
@@ -106,8 +107,7 @@ void read_distance(const SceneFile& file, const TomlValue& v, const LossContext&
 void read_track(const SceneFile& file, const TomlValue& v, const LossContext& c, Term& term) {
   require_keys(file, v, "track", {"of", "values"});
   const TomlValue& path = file.required(v, "of", "this loss", "add of = \"joint/NAME\"");
-  const Quantity q =
-      file.told_at(path.place, [&] { return c.quantities.numbers(file.string(path, "of")); });
+  const Quantity q = file.told_at(path.place, [&] { return c.quantities.numbers(file.string(path, "of")); });
   if (!v.find("name")) term.name = "track of " + path.text;
   file.required(v, "times", "this loss", "add times = [0.1, 0.2, 0.3]");
   const TomlValue& values = file.required(v, "values", "this loss", "add values = [...], one per time");
@@ -122,21 +122,20 @@ void read_track(const SceneFile& file, const TomlValue& v, const LossContext& c,
                                (q.size == 1 ? " number" : " numbers"));
     targets.insert(targets.end(), list.begin(), list.end());
   }
-  term.objective = study::any_objective([q, targets, weight = weight_of(file, v),
-                                         &quantities = c.quantities](auto real, const Steps& steps) {
-    using Real = decltype(real);
-    const std::size_t used = steps.size() * std::size_t(q.size);
-    return loss::track<Real>(quantities.signature(), q.field, steps,
-                             std::vector<Real>(targets.begin(), targets.begin() + std::ptrdiff_t(used)),
-                             weight / double(steps.size()));
-  });
+  term.objective = study::any_objective(
+      [q, targets, weight = weight_of(file, v), &quantities = c.quantities](auto real, const Steps& steps) {
+        using Real = decltype(real);
+        const std::size_t used = steps.size() * std::size_t(q.size);
+        return loss::track<Real>(quantities.signature(), q.field, steps,
+                                 std::vector<Real>(targets.begin(), targets.begin() + std::ptrdiff_t(used)),
+                                 weight / double(steps.size()));
+      });
 }
 
 study::Region read_shape(const SceneFile& file, const TomlValue& v, int dimension) {
   file.table(v, "region");
-  const std::string& kind = file.choice(
-      file.required(v, "kind", "this region", "add kind = \"cylinder\""), "kind of region",
-      {"box", "sphere", "cylinder"});
+  const std::string& kind = file.choice(file.required(v, "kind", "this region", "add kind = \"cylinder\""),
+                                        "kind of region", {"box", "sphere", "cylinder"});
   study::Region r;
   r.centre = file.vector(file.required(v, "centre", "this region", "add centre = [0.1, 0.1, 0.1]"), "centre",
                          dimension);
@@ -167,9 +166,9 @@ void read_region(const SceneFile& file, const TomlValue& v, const LossContext& c
                        : std::vector<std::string>{"of", "region", "width"});
   const Quantity q = points_of(file, v, c);
   study::RegionLoss loss{
-      .region = read_shape(
-          file, file.required(v, "region", "this loss", "add region = {kind = \"cylinder\", ...}"),
-          q.points.dimension),
+      .region =
+          read_shape(file, file.required(v, "region", "this loss", "add region = {kind = \"cylinder\", ...}"),
+                     q.points.dimension),
       .width = file.positive_or(v, "width", c.width),
       .up = c.up,
       .weight = weight_of(file, v)};
@@ -262,8 +261,8 @@ void read_height_field(const SceneFile& file, const TomlValue& v, const LossCont
 
 using ReadKind = void (*)(const SceneFile&, const TomlValue&, const LossContext&, Term&);
 const std::pair<const char*, ReadKind> kKinds[] = {
-    {"position", read_distance}, {"velocity", read_distance}, {"track", read_track},
-    {"in_region", read_region},  {"spilled", read_region},    {"match", read_match},
+    {"position", read_distance},        {"velocity", read_distance}, {"track", read_track},
+    {"in_region", read_region},         {"spilled", read_region},    {"match", read_match},
     {"height_field", read_height_field}};
 
 // --- kinds that only a rollout has in this form: a program of controls, a price on a path -----------------------------------
@@ -281,8 +280,7 @@ void read_formula(const SceneFile& file, const TomlValue& v, Draft& draft, Term&
           !std::all_of(name.begin(), name.end(), in_name))
         file.fail(q->key_places[i], "'" + name + "' cannot be a name in formulas",
                   "use letters, digits and _, and begin with a letter");
-      if (name == "t" || name == "k" || name == "data" ||
-          draft.setup.signature.find_if(Role::state, name) ||
+      if (name == "t" || name == "k" || name == "data" || draft.setup.signature.find_if(Role::state, name) ||
           draft.setup.signature.find_if(Role::control, name))
         file.fail(q->key_places[i], "'" + name + "' has a meaning of its own in formulas",
                   "choose another name");

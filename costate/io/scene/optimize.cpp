@@ -84,8 +84,7 @@ class VariableReader {
     base.upper = v.find("upper") ? g.unit * file_.number(*v.find("upper"), "upper") : g.upper;
     if (!(base.lower <= base.upper)) file_.fail(v.place, "the lower bound is above the upper one");
     const std::size_t first = fixed(v, "fixed_first", g), last = fixed(v, "fixed_last", g);
-    if (index >= 0 && !g.indexed && g.count == 1)
-      file_.fail(place.place, "'" + g.name + "' is not an array");
+    if (index >= 0 && !g.indexed && g.count == 1) file_.fail(place.place, "'" + g.name + "' is not an array");
     if (index >= long(g.count))
       file_.fail(place.place,
                  "'" + g.name + "' has " + std::to_string(g.count) + " elements, numbered from 0");

@@ -44,7 +44,8 @@ const std::vector<TomlValue>& SceneFile::tables(const char* name, std::size_t mo
   const TomlValue* found = root().find(name);
   if (!found) return kNone;
   if (!found->is(Kind::array))
-    fail(found->place, std::string(name) + " must be an array of tables", std::string("write [[") + name + "]]");
+    fail(found->place, std::string(name) + " must be an array of tables",
+         std::string("write [[") + name + "]]");
   if (found->items.size() > most)
     fail(found->place, "there are more than " + std::to_string(most) + " tables [[" + name + "]]");
   for (const TomlValue& item : found->items) table(item, std::string("each of ") + name);
@@ -81,7 +82,8 @@ double SceneFile::not_negative_or(const TomlValue& table, const char* key, doubl
   if (v && number(*v, key) < 0) fail(v->place, std::string(key) + " must not be negative");
   return v ? v->number : otherwise;
 }
-std::string SceneFile::string_or(const TomlValue& table, const char* key, const std::string& otherwise) const {
+std::string SceneFile::string_or(const TomlValue& table, const char* key,
+                                 const std::string& otherwise) const {
   const TomlValue* v = table.find(key);
   return v ? string(*v, key) : otherwise;
 }

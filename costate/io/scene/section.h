@@ -29,7 +29,4 @@ Draft read_springs(const SceneFile& file);
 // Equations are solved, not stepped: sections/equations.cpp.
 std::unique_ptr<study::Study> open_equations(const SceneFile& file, const Opening& opening);
 
-// Six digits.
-std::string brief_number(double value);
-
 }  // namespace costate::io

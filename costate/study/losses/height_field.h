@@ -14,8 +14,9 @@ namespace costate::study {
 struct HeightField {
   std::array<double, 2> first = {0, 0};  // middle of the first column
   std::array<int, 2> columns = {1, 1};
-  double width = 0.01;          // of a column
-  std::vector<double> heights = {};  // one per column, those along the second axis of the ground next to each other
+  double width = 0.01;  // of a column
+  std::vector<double> heights =
+      {};  // one per column, those along the second axis of the ground next to each other
   double weight = 1;
 };
 // Error where the points have no volume.

@@ -13,8 +13,9 @@ class Match final : public PointsObjective<Real> {
         targets_(std::move(targets)),
         scale_(weight / double(steps.size())) {
     if (targets_.size() != points.elements.size())
-      throw Error("a loss has targets for " + std::to_string(targets_.size() / std::size_t(points.dimension)) +
-                  " points, not for " + std::to_string(points.count()));
+      throw Error("a loss has targets for " +
+                  std::to_string(targets_.size() / std::size_t(points.dimension)) + " points, not for " +
+                  std::to_string(points.count()));
   }
 
  private:

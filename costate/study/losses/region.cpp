@@ -67,8 +67,7 @@ class Inside final : public PointsObjective<Real> {
  private:
   double walk(const PointsView<Real>& points) const override {
     std::size_t inside = 0;
-    for (std::size_t i = 0; i < points.count(); ++i)
-      inside += distance_to(region_, points[i], nullptr) <= 0;
+    for (std::size_t i = 0; i < points.count(); ++i) inside += distance_to(region_, points[i], nullptr) <= 0;
     return double(inside) / double(points.count());
   }
   Region region_;

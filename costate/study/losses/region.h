@@ -26,9 +26,9 @@ double distance_to(const Region& region, const Point& x, Point* gradient);
 
 struct RegionLoss {
   Region region = {};
-  double width = 0.01;                    // w
-  std::optional<double> height = {};      // h of spilled
-  std::size_t up = 1;                     // the axis along which heights are measured
+  double width = 0.01;                // w
+  std::optional<double> height = {};  // h of spilled
+  std::size_t up = 1;                 // the axis along which heights are measured
   double weight = 1;
 };
 template <class Real>

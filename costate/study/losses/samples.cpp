@@ -70,9 +70,8 @@ class FunctionSum final : public ode::Function {
   }
   void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
            double* y_dot, double* scratch) const override {
-    add(y_dot, [&](const ode::Function& f, double* one) {
-      f.jvp(t, x, p, t_dot, x_dot, p_dot, one, scratch);
-    });
+    add(y_dot,
+        [&](const ode::Function& f, double* one) { f.jvp(t, x, p, t_dot, x_dot, p_dot, one, scratch); });
   }
   void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
            double* p_bar, double* scratch) const override {
@@ -118,7 +117,8 @@ class SampleSum final : public ode::SampleCost {
   double value(std::size_t k, const double* x, const double* p) const override {
     return costs_[places_[k].cost]->value(places_[k].k, x, p);
   }
-  void gradient(std::size_t k, const double* x, const double* p, double* x_bar, double* p_bar) const override {
+  void gradient(std::size_t k, const double* x, const double* p, double* x_bar,
+                double* p_bar) const override {
     costs_[places_[k].cost]->gradient(places_[k].k, x, p, x_bar, p_bar);
   }
   void gradient_jvp(std::size_t k, const double* x, const double* p, const double* x_dot, const double* p_dot,

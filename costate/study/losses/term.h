@@ -44,10 +44,10 @@ AnyObjective any_objective(const Make& make) {
 struct Term {
   std::string name;
   std::vector<std::int64_t> steps = {};  // increasing
-  bool reads_controls = false;      // there is no control after the last step
-  bool observed = true;             // an objective of the quantities; otherwise of the state itself
+  bool reads_controls = false;           // there is no control after the last step
+  bool observed = true;                  // an objective of the quantities; otherwise of the state itself
   AnyObjective objective = {};
-  AnyObjective fraction = {};       // of the points that are inside, at the last of the steps; may be empty
+  AnyObjective fraction = {};  // of the points that are inside, at the last of the steps; may be empty
 };
 
 // A price on the way something moves.

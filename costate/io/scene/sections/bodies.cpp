@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/core/names.h"
+#include "costate/core/text.h"
 #include "costate/io/model/load_model.h"
 #include "costate/io/scene/section.h"
 #include "costate/rigid/dynamics/parameter_map.h"
@@ -50,8 +51,7 @@ void read_contact(const SceneFile& file, BodiesPart& part) {
     if (!v) return;
     value = file.number(*v, key);
     if (!(may_be_zero ? value >= 0 : value > 0))
-      file.fail(v->place,
-                     std::string(key) + (may_be_zero ? " must not be negative" : " must be positive"));
+      file.fail(v->place, std::string(key) + (may_be_zero ? " must not be negative" : " must be positive"));
   };
   read("restitution", options.impact.restitution, true);
   read("rest_speed", options.impact.rest_speed, false);
@@ -66,11 +66,9 @@ void read_contact(const SceneFile& file, BodiesPart& part) {
 
 std::size_t joint(const SceneFile& file, const rigid::Model& m, Place place, const std::string& name) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < m.joints.size(); ++i)
-    names.push_back(rigid::name_of(m.joints[i].name, i));
+  for (std::size_t i = 0; i < m.joints.size(); ++i) names.push_back(rigid::name_of(m.joints[i].name, i));
   const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end())
-    file.fail(place, "the model has no joint '" + name + "'", suggestion(name, names));
+  if (at == names.end()) file.fail(place, "the model has no joint '" + name + "'", suggestion(name, names));
   return std::size_t(at - names.begin());
 }
 
@@ -83,14 +81,12 @@ void read_joint_values(const SceneFile& file, const TomlValue& values, bool velo
     const std::vector<double> list = file.one_or_more(v, j.name);
     if (list.size() != size)
       file.fail(v.place, "the " + std::string(velocity ? "velocity" : "position") + " of joint '" +
-                                  values.keys[i] + "' is " + std::to_string(size) +
-                                  (size == 1 ? " number" : " numbers") + ", not " +
-                                  std::to_string(list.size()));
+                             values.keys[i] + "' is " + std::to_string(size) +
+                             (size == 1 ? " number" : " numbers") + ", not " + std::to_string(list.size()));
     if (!velocity && size >= 4) {
       double square = 0;
       for (std::size_t k = size - 4; k < size; ++k) square += list[k] * list[k];
-      if (!(square > 0))
-        file.fail(v.place, "a quaternion must not be zero", "no rotation is 1, 0, 0, 0");
+      if (!(square > 0)) file.fail(v.place, "a quaternion must not be zero", "no rotation is 1, 0, 0, 0");
     }
     std::copy(list.begin(), list.end(), part.x0.begin() + (velocity ? m.nq + j.dof : j.qpos));
   }
@@ -114,8 +110,10 @@ void read_start(const SceneFile& file, BodiesPart& part) {
     const std::vector<double>& ctrl = m.keyframes[std::size_t(at - names.begin())].ctrl;
     std::copy(ctrl.begin(), ctrl.end(), part.rest_controls.begin());
   }
-  if (const TomlValue* v = s.find("position")) read_joint_values(file, file.table(*v, "position"), false, part);
-  if (const TomlValue* v = s.find("velocity")) read_joint_values(file, file.table(*v, "velocity"), true, part);
+  if (const TomlValue* v = s.find("position"))
+    read_joint_values(file, file.table(*v, "position"), false, part);
+  if (const TomlValue* v = s.find("velocity"))
+    read_joint_values(file, file.table(*v, "velocity"), true, part);
 }
 
 }  // namespace
@@ -134,7 +132,8 @@ BodiesPart read_bodies_part(const SceneFile& file) {
                                                                 : rigid::Integrator::euler;
   }
   read_contact(file, part);
-  file.told_at(name.place, [&] { return rigid::make_system<double>(*part.model, part.options)->signature(); });
+  file.told_at(name.place,
+               [&] { return rigid::make_system<double>(*part.model, part.options)->signature(); });
   read_start(file, part);
   return part;
 }
@@ -174,21 +173,18 @@ Draft read_bodies(const SceneFile& file) {
   part.model->options.timestep = setup.dt;
   setup.signature = rigid::make_system<double>(*part.model, part.options)->signature();
   setup.system = study::any_system([model = part.model, options = part.options](auto real) {
-    return std::shared_ptr<const System<decltype(real)>>(
-        rigid::make_system<decltype(real)>(*model, options));
+    return std::shared_ptr<const System<decltype(real)>>(rigid::make_system<decltype(real)>(*model, options));
   });
   setup.inputs.x0 = part.x0;
   add_bodies(part, 0, 0, draft);
   const rigid::Model& m = *part.model;
   setup.title = m.name;
-  setup.facts = {{"model", part.model_file},
-                 {"bodies", std::to_string(m.bodies.size() - 1)},
-                 {"dofs", std::to_string(m.nv)},
-                 {"actuators", std::to_string(m.nu())},
-                 {"dt", brief_number(setup.dt)},
-                 {"steps", std::to_string(setup.steps)}};
-  setup.headline = counted(std::int64_t(m.bodies.size()) - 1, "body", "bodies") + ", " + counted(m.nv, "dof") +
-                   ", " + counted(setup.steps, "step") + " of " + brief_number(setup.dt) + " s";
+  setup.facts = {{"model", part.model_file},     {"bodies", std::to_string(m.bodies.size() - 1)},
+                 {"dofs", std::to_string(m.nv)}, {"actuators", std::to_string(m.nu())},
+                 {"dt", number(setup.dt)},       {"steps", std::to_string(setup.steps)}};
+  setup.headline = counted(std::int64_t(m.bodies.size()) - 1, "body", "bodies") + ", " +
+                   counted(m.nv, "dof") + ", " + counted(setup.steps, "step") + " of " + number(setup.dt) +
+                   " s";
   setup.identity = m.name + " " + std::to_string(setup.steps) + " " + std::to_string(setup.dt);
   setup.quantities = std::make_shared<study::RigidQuantities>(part.model, setup.signature);
   setup.picture = std::make_shared<study::BodiesPicture>(part.model, setup.signature);

@@ -161,9 +161,9 @@ std::vector<const TomlValue*> EquationsReader::formulas(const Declared& state, c
   }
   if (!v.is(TomlValue::Kind::array) || int(v.items.size()) != state.size) {
     file_.fail(v.place,
-                   "'" + state.name + "' has " + std::to_string(state.size) +
-                       " elements, so it needs an array of " + std::to_string(state.size) + " formulas",
-                   "write " + state.name + " = [\"...\", ...]");
+               "'" + state.name + "' has " + std::to_string(state.size) +
+                   " elements, so it needs an array of " + std::to_string(state.size) + " formulas",
+               "write " + state.name + " = [\"...\", ...]");
   }
   std::vector<const TomlValue*> list;
   for (const TomlValue& item : v.items) list.push_back(&item);
@@ -183,14 +183,14 @@ void EquationsReader::read_equations() {
     const Declared* state = find(states_, entries.keys[i]);
     if (!state)
       file_.fail(entries.key_places[i], "there is no state '" + entries.keys[i] + "'",
-                     suggestion(entries.keys[i], names_of(states_)));
+                 suggestion(entries.keys[i], names_of(states_)));
     const std::vector<const TomlValue*> list = formulas(*state, entries.items[i]);
     std::copy(list.begin(), list.end(), all.begin() + state->offset);
   }
   for (const Declared& state : states_) {
     if (!all[std::size_t(state.offset)])
       file_.fail(state.place, "the state '" + state.name + "' has no equation",
-                     "add " + state.name + " = \"...\" to [equations]");
+                 "add " + state.name + " = \"...\" to [equations]");
   }
   const ad::Program program = scope_->program(all);
   for (const TomlValue* formula : all) e_.equations.push_back(written(*formula));
@@ -208,13 +208,12 @@ void EquationsReader::read_equations() {
 void EquationsReader::read_run() {
   ode::Options& o = e_.options;
   const TomlValue* found = file_.root().find("run");
-  if (!found)
-    file_.fail({}, "there is no table [run]", "add [run] with the end of the time span: t1 = 10.0");
+  if (!found) file_.fail({}, "there is no table [run]", "add [run] with the end of the time span: t1 = 10.0");
   const TomlValue& s = file_.table(*found, "run");
   file_.require_known_keys(s,
-                               {"t0", "t1", "duration", "solver", "dt", "rtol", "atol", "first_step", "max_step",
-                                "max_steps", "max_events", "stop_at_zeno", "checkpoints", "algebraic"},
-                               "[run]");
+                           {"t0", "t1", "duration", "solver", "dt", "rtol", "atol", "first_step", "max_step",
+                            "max_steps", "max_events", "stop_at_zeno", "checkpoints", "algebraic"},
+                           "[run]");
   const TomlValue *end = s.find("t1"), *duration = s.find("duration");
   if (!end && !duration) file_.fail(s.place, "[run] has no t1", "add the end of the time span: t1 = 10.0");
   if (end && duration) file_.fail(duration->place, "give either t1 or duration");
@@ -232,9 +231,9 @@ void EquationsReader::read_run() {
       for (const TomlValue& item : v->items) o.atol.push_back(file_.positive(item, "atol"));
       if (o.atol.size() != e_.inputs.x0.size())
         file_.fail(v->place,
-                       "atol has " + std::to_string(o.atol.size()) + " values for " +
-                           std::to_string(e_.inputs.x0.size()) + " states",
-                       "give one for all states, or one per state");
+                   "atol has " + std::to_string(o.atol.size()) + " values for " +
+                       std::to_string(e_.inputs.x0.size()) + " states",
+                   "give one for all states, or one per state");
     } else {
       o.atol = {file_.positive(*v, "atol")};
     }
@@ -244,33 +243,34 @@ void EquationsReader::read_run() {
   if (const TomlValue* v = s.find("max_steps")) o.max_steps = file_.count(*v, "max_steps", kMaxSteps);
   if (const TomlValue* v = s.find("max_events")) o.max_events = file_.count(*v, "max_events", kMaxSteps);
   if (const TomlValue* v = s.find("stop_at_zeno")) o.stop_at_zeno = file_.boolean(*v, "stop_at_zeno");
-  if (const TomlValue* v = s.find("checkpoints")) o.keep_every = int(file_.count(*v, "checkpoints", 1'000'000));
+  if (const TomlValue* v = s.find("checkpoints"))
+    o.keep_every = int(file_.count(*v, "checkpoints", 1'000'000));
 
   static const std::vector<std::string> kFixed = {"euler",  "midpoint", "heun", "rk4", "symplectic_euler",
                                                   "verlet", "yoshida4"};
   if (o.dt == 0 && std::find(kFixed.begin(), kFixed.end(), o.method) != kFixed.end()) {
     const TomlValue* v = s.find("solver");
     file_.fail(v ? v->place : s.place,
-                   "the solver " + o.method + " takes steps of a fixed length, and there is no dt",
-                   "add dt = 0.01 to [run], or use dopri5, tsit5 or dop853");
+               "the solver " + o.method + " takes steps of a fixed length, and there is no dt",
+               "add dt = 0.01 to [run], or use dopri5, tsit5 or dop853");
   }
   if (const TomlValue* v = s.find("algebraic")) read_algebraic(s, *v);
 }
 
 void EquationsReader::read_algebraic(const TomlValue& s, const TomlValue& v) {
-  if (!v.is(TomlValue::Kind::array))
-    file_.fail(v.place, "algebraic must be an array of names of states");
+  if (!v.is(TomlValue::Kind::array)) file_.fail(v.place, "algebraic must be an array of names of states");
   for (const TomlValue& item : v.items) {
     const Declared* state = find(states_, file_.string(item, "a name in algebraic"));
     if (!state)
       file_.fail(item.place, "there is no state '" + item.text + "'",
-                     suggestion(item.text, names_of(states_)));
+                 suggestion(item.text, names_of(states_)));
     for (int i = 0; i < state->size; ++i) e_.algebraic.push_back(state->offset + i);
   }
   if (!e_.algebraic.empty() && e_.options.method != "rodas5p" && e_.options.method != "radau5") {
     const TomlValue* m = s.find("solver");
-    file_.fail(m ? m->place : v.place, "algebraic equations need an implicit solver, not " + e_.options.method,
-                   "set solver = \"radau5\" or \"rodas5p\"");
+    file_.fail(m ? m->place : v.place,
+               "algebraic equations need an implicit solver, not " + e_.options.method,
+               "set solver = \"radau5\" or \"rodas5p\"");
   }
 }
 
@@ -280,7 +280,7 @@ void EquationsReader::read_event(const TomlValue& v) {
   const TomlValue* when = v.find("when");
   if (!when)
     file_.fail(v.place, "this event has no 'when'",
-                   "add when = \"...\": the event is where that crosses zero");
+               "add when = \"...\": the event is where that crosses zero");
   event.guard = function(*when);
   event.name = when->is(TomlValue::Kind::string) ? when->text : written(*when);
   e_.guards.push_back(event.name);
@@ -299,13 +299,12 @@ void EquationsReader::read_event(const TomlValue& v) {
       const Declared* state = find(states_, set->keys[i]);
       if (!state)
         file_.fail(set->key_places[i], "there is no state '" + set->keys[i] + "' to set",
-                       suggestion(set->keys[i], names_of(states_)));
+                   suggestion(set->keys[i], names_of(states_)));
       const std::vector<const TomlValue*> list = formulas(*state, set->items[i]);
       std::copy(list.begin(), list.end(), all.begin() + state->offset);
     }
     event.jump = std::make_shared<ode::ProgramFunction>(scope_->jump(all));
-    if (!e_.algebraic.empty())
-      event.jump = std::make_shared<ode::ConsistentJump>(e_.field, event.jump);
+    if (!e_.algebraic.empty()) event.jump = std::make_shared<ode::ConsistentJump>(e_.field, event.jump);
   }
   e_.options.events.push_back(std::move(event));
 }
@@ -325,8 +324,9 @@ void EquationsReader::check_times(const TomlValue& times, const std::vector<doub
 std::vector<double> EquationsReader::read_times(const TomlValue& v) const {
   const TomlValue *times = v.find("times"), *at = v.find("at");
   for (const char* key : {"from", "to", "every"})
-    if (v.find(key)) file_.fail(v.find(key)->place, "losses of equations have times, not from, to and every",
-                                "write times = [1.0, 2.0], or integral = true for all of the time");
+    if (v.find(key))
+      file_.fail(v.find(key)->place, "losses of equations have times, not from, to and every",
+                 "write times = [1.0, 2.0], or integral = true for all of the time");
   if (times && at) file_.fail(at->place, "give either at or times");
   if (at && at->is(Kind::string) && at->text == "end") return {};
   if (!times && !at) return {};
@@ -425,8 +425,8 @@ EquationTerm EquationsReader::read_other(const TomlValue& v, const std::string& 
   if (read.observed) objective = quantities().objective(objective);
   EquationTerm term{.name = read.name, .text = read.name};
   if (times.empty())
-    term.final = std::make_shared<study::ObjectiveFunction>(
-        objective, int(e_.inputs.x0.size()), int(e_.inputs.p.size() + controls_.size()));
+    term.final = std::make_shared<study::ObjectiveFunction>(objective, int(e_.inputs.x0.size()),
+                                                            int(e_.inputs.p.size() + controls_.size()));
   else
     term.samples = std::make_shared<study::ObjectiveSamples>(objective, times);
   term.keep = quantities_;

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "costate/core/error.h"
-#include "costate/io/scene/sections/fill.h"
+#include "costate/core/text.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/fill.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 #include "costate/study/field_quantities.h"
@@ -58,8 +59,7 @@ Draft ParticlesReader::read() {
   scene_.duration = setup.duration;
   scene_.motions = setup.motions;
   describe();
-  setup.quantities =
-      std::make_shared<study::FieldQuantities>(setup.signature, row_groups(setup.signature));
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, row_groups(setup.signature));
   setup.picture = std::make_shared<study::ParticlesPicture>(scene_, setup.signature);
   // Kinks of contact are everywhere: differences are short.
   setup.stencil = {.step = 1e-5, .gate = 1e-5};
@@ -73,13 +73,13 @@ std::vector<study::RowGroup> ParticlesReader::row_groups(const Signature& signat
   const mpm::Model& m = scene_.model;
   std::vector<study::RowGroup> groups;
   for (const bool velocity : {false, true}) {
-    const std::int64_t offset =
-        signature.find(Role::state, velocity ? "particle/v" : "particle/x").offset;
+    const std::int64_t offset = signature.find(Role::state, velocity ? "particle/v" : "particle/x").offset;
     const std::string part = velocity ? "/velocity" : "";
     for (int k = -1; k < int(m.materials.size()); ++k) {
-      study::RowGroup group{.name = (k < 0 ? "particles" : "material/" + m.materials[std::size_t(k)].name) + part,
-                            .dimension = m.dimension,
-                            .offset = offset};
+      study::RowGroup group{
+          .name = (k < 0 ? "particles" : "material/" + m.materials[std::size_t(k)].name) + part,
+          .dimension = m.dimension,
+          .offset = offset};
       for (std::size_t i = 0; i < m.particles.material.size(); ++i) {
         if (k >= 0 && m.particles.material[i] != k) continue;
         group.rows.push_back(std::int64_t(i));
@@ -105,8 +105,8 @@ void ParticlesReader::describe() {
   if (m.dimension == 3) grid += " x " + std::to_string(m.nodes[2]);
   study::NamedTexts rows = {{"particles", std::to_string(mpm::particle_count(m))},
                             {"grid", grid},
-                            {"dx", brief_number(m.dx)},
-                            {"dt", brief_number(m.dt)},
+                            {"dx", number(m.dx)},
+                            {"dt", number(m.dt)},
                             {"steps", std::to_string(setup.steps)}};
   for (const mpm::Material& material : m.materials) rows.emplace_back("material", material.name);
   for (const mpm::Collider& c : m.colliders)
@@ -120,9 +120,9 @@ void ParticlesReader::describe() {
   }
   setup.facts.insert(setup.facts.begin(), rows.begin(), rows.end());
   setup.headline = std::to_string(mpm::particle_count(m)) + " particles, " + std::to_string(setup.steps) +
-                   " steps of " + brief_number(m.dt) + " s";
-  setup.identity = std::to_string(setup.steps) + " " + std::to_string(m.particles.x.size()) + " " +
-                   std::to_string(m.dx);
+                   " steps of " + number(m.dt) + " s";
+  setup.identity =
+      std::to_string(setup.steps) + " " + std::to_string(m.particles.x.size()) + " " + std::to_string(m.dx);
 }
 
 mpm::Contact ParticlesReader::contact(const TomlValue& v) const {
@@ -142,17 +142,16 @@ int ParticlesReader::material(const TomlValue& v) const {
 
 void ParticlesReader::read_domain() {
   const TomlValue* found = file_.root().find("domain");
-  if (!found)
-    file_.fail({}, "there is no table [domain]", "add [domain] with low, high and dx");
+  if (!found) file_.fail({}, "there is no table [domain]", "add [domain] with low, high and dx");
   const TomlValue& d = file_.table(*found, "domain");
-  file_.require_known_keys(d,
-                          {"dimension", "low", "high", "dx", "gravity", "kernel"}, "[domain]");
+  file_.require_known_keys(d, {"dimension", "low", "high", "dx", "gravity", "kernel"}, "[domain]");
   mpm::Model& model = scene_.model;
   if (const TomlValue* v = d.find("dimension")) {
     model.dimension = int(file_.count(*v, "dimension", 3));
     if (model.dimension < 2) file_.fail(v->place, "dimension must be 2 or 3");
   }
-  const TomlValue& high = file_.required(d, "high", "[domain]", "add the corner of space: high = [0.5, 0.5, 0.5]");
+  const TomlValue& high =
+      file_.required(d, "high", "[domain]", "add the corner of space: high = [0.5, 0.5, 0.5]");
   low_ = d.find("low") ? vector(*d.find("low"), "low") : std::array<double, 3>{0, 0, 0};
   high_ = vector(high, "high");
   const TomlValue& dx = file_.required(d, "dx", "[domain]", "add the width of a cell: dx = 0.01");
@@ -163,16 +162,15 @@ void ParticlesReader::read_domain() {
     const double cells = std::ceil((high_[a] - low_[a]) / model.dx - 1e-6);
     nodes *= cells + 2 * kWallNodes - 1;
     if (cells < 8) file_.fail(dx.place, "there are fewer than 8 cells from low to high", "reduce dx");
-    if (nodes > double(kMostNodes))
-      file_.fail(dx.place, "the grid has more than 2^26 nodes", "enlarge dx");
+    if (nodes > double(kMostNodes)) file_.fail(dx.place, "the grid has more than 2^26 nodes", "enlarge dx");
     model.nodes[a] = int(cells) + 2 * kWallNodes - 1;
     model.origin[a] = low_[a] - (kWallNodes - 1) * model.dx;
   }
   if (model.dimension == 2) model.nodes[2] = 1;
   model.gravity = d.find("gravity") ? vector(*d.find("gravity"), "gravity") : mpm::Vector{0, -9.81, 0};
   if (const TomlValue* v = d.find("kernel"))
-    model.kernel =
-        file_.choice(*v, "kernel", {"quadratic", "cubic"}) == "cubic" ? mpm::Kernel::cubic : mpm::Kernel::quadratic;
+    model.kernel = file_.choice(*v, "kernel", {"quadratic", "cubic"}) == "cubic" ? mpm::Kernel::cubic
+                                                                                 : mpm::Kernel::quadratic;
 }
 
 void ParticlesReader::read_duration() {
@@ -218,18 +216,16 @@ void ParticlesReader::read_walls() {
 void ParticlesReader::read_materials() {
   const std::vector<TomlValue>& list = file_.tables("materials", 64);
   if (list.empty())
-    file_.fail({}, "there is no material",
-               "add [[materials]] with name = \"water\" and kind = \"liquid\"");
+    file_.fail({}, "there is no material", "add [[materials]] with name = \"water\" and kind = \"liquid\"");
   for (const TomlValue& v : list) {
     mpm::Material m;
     m.name = file_.name_of(v, "material", "water");
     for (const mpm::Material& other : scene_.model.materials)
-      if (other.name == m.name)
-        file_.fail(v.find("name")->place, "there are two materials '" + m.name + "'");
+      if (other.name == m.name) file_.fail(v.find("name")->place, "there are two materials '" + m.name + "'");
     std::vector<std::string> kinds;
     for (const mpm::Law* law : mpm::laws()) kinds.push_back(law->name);
-    const std::string& kind =
-        file_.choice(file_.required(v, "kind", "this material", "add kind = \"liquid\""), "kind of material", kinds);
+    const std::string& kind = file_.choice(
+        file_.required(v, "kind", "this material", "add kind = \"liquid\""), "kind of material", kinds);
     m.kind = mpm::MaterialKind(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
     const mpm::Law& law = mpm::law_of(m.kind);
     std::vector<std::string> known = {"name", "kind", "color"};
@@ -242,15 +238,15 @@ void ParticlesReader::read_materials() {
     if (const TomlValue* c = v.find("sound_speed")) {
       if (v.find("bulk_modulus"))
         file_.fail(c->place, "bulk_modulus says the same already",
-                       "keep one: bulk_modulus = density * sound_speed^2");
+                   "keep one: bulk_modulus = density * sound_speed^2");
       m.bulk_modulus = m.density * file_.positive(*c, "sound_speed") * c->number;
     }
     if (const TomlValue* f = v.find("fibre")) m.fibre = vector(*f, "fibre");
     if (const std::string wrong = mpm::objection(m); !wrong.empty())
       file_.fail(v.place, "material '" + m.name + "' " + wrong);
     scene_.look.materials.push_back(v.find("color")
-                                              ? file_.color(*v.find("color"))
-                                              : kColors[scene_.model.materials.size() % std::size(kColors)]);
+                                        ? file_.color(*v.find("color"))
+                                        : kColors[scene_.model.materials.size() % std::size(kColors)]);
     scene_.model.materials.push_back(m);
   }
 }
@@ -258,7 +254,7 @@ void ParticlesReader::read_materials() {
 std::int64_t ParticlesReader::most_particles(const TomlValue& place, std::int64_t particles) const {
   if (particles > kMostParticles)
     file_.fail(place.place, "these are more than 20 million particles",
-                   "enlarge dx, or reduce particles_per_cell");
+               "enlarge dx, or reduce particles_per_cell");
   return particles;
 }
 
@@ -273,9 +269,9 @@ void ParticlesReader::read_fills() {
 
 void ParticlesReader::read_fill(const TomlValue& v) {
   file_.require_known_keys(v,
-                               {"material", "shape", "position", "inside", "level", "particles_per_cell",
-                                "jitter", "seed", "velocity"},
-                               "[[fill]]");
+                           {"material", "shape", "position", "inside", "level", "particles_per_cell",
+                            "jitter", "seed", "velocity"},
+                           "[[fill]]");
   mpm::Model& model = scene_.model;
   Fill fill;
   fill.material = material(file_.required(v, "material", "this fill", "add material = \"water\""));
@@ -307,9 +303,10 @@ void ParticlesReader::read_fill(const TomlValue& v) {
 
   if (const TomlValue* name = v.find("inside")) {
     const Standing cup = standing(*name);
-    const double level = file_.number(file_.required(v, "level", "this fill",
-                                         "add the height of the liquid above the cup's origin: level = 0.08"),
-                                "level");
+    const double level =
+        file_.number(file_.required(v, "level", "this fill",
+                                    "add the height of the liquid above the cup's origin: level = 0.08"),
+                     "level");
     fill.inside = [cup, level, gap = fill.spacing / 2, in_domain](const mpm::Vector& x) {
       return in_domain(x) &&
              inside_cup(cup.shape, {x[0] - cup.position[0], x[1] - cup.position[1], x[2] - cup.position[2]},
@@ -318,11 +315,11 @@ void ParticlesReader::read_fill(const TomlValue& v) {
     most_particles(v, add_particles(model, fill));
     return;
   }
-  const mpm::Shape shape =
-      read_shape(file_.required(v, "shape", "this fill", "add shape = {kind = \"box\", half = [0.1, 0.1, 0.1]}"));
-  const std::array<double, 3> position =
-      vector(file_.required(v, "position", "this fill", "add the centre of the shape: position = [0.2, 0.2, 0.2]"),
-             "position");
+  const mpm::Shape shape = read_shape(
+      file_.required(v, "shape", "this fill", "add shape = {kind = \"box\", half = [0.1, 0.1, 0.1]}"));
+  const std::array<double, 3> position = vector(
+      file_.required(v, "position", "this fill", "add the centre of the shape: position = [0.2, 0.2, 0.2]"),
+      "position");
   fill.inside = [&shape, position, in_domain](const mpm::Vector& x) {
     return in_domain(x) &&
            mpm::signed_distance(shape, {x[0] - position[0], x[1] - position[1], x[2] - position[2]}) < 0;

@@ -32,8 +32,8 @@ mpm::Shape ParticlesReader::read_shape(const TomlValue& v) const {
   }
   if (kind == "box") {
     only({"half"});
-    const auto half =
-        vector(file_.required(v, "half", "a box", "add its half extents: half = [0.1, 0.1, 0.1]"), "half", true);
+    const auto half = vector(
+        file_.required(v, "half", "a box", "add its half extents: half = [0.1, 0.1, 0.1]"), "half", true);
     return mpm::Shape::box(half[0], half[1], half[2]);
   }
   if (kind == "capsule") {
@@ -53,8 +53,8 @@ mpm::Shape ParticlesReader::read_shape(const TomlValue& v) const {
     return mpm::Shape::cup(size("radius"), size("height"), size("thickness"));
   }
   only({"profile", "thickness"});
-  const TomlValue& line = file_.required(v, "profile", "a shell",
-                                   "add (radius, height) pairs: profile = [[0, 0], [0.05, 0], [0.05, 0.1]]");
+  const TomlValue& line = file_.required(
+      v, "profile", "a shell", "add (radius, height) pairs: profile = [[0, 0], [0.05, 0], [0.05, 0.1]]");
   if (!line.is(Kind::array) || line.items.size() < 2 || line.items.size() > kMostPoints)
     file_.fail(line.place, "profile must be 2 to 1000 pairs of radius and height");
   std::vector<std::array<double, 2>> profile;
@@ -75,20 +75,20 @@ void ParticlesReader::read_colliders() {
 
 void ParticlesReader::read_collider(const TomlValue& v) {
   file_.require_known_keys(v,
-                               {"name", "shape", "body", "position", "rotation_deg", "motion", "contact",
-                                "friction", "band", "color", "opacity"},
-                               "[[colliders]]");
+                           {"name", "shape", "body", "position", "rotation_deg", "motion", "contact",
+                            "friction", "band", "color", "opacity"},
+                           "[[colliders]]");
   mpm::Collider c;
   c.name = file_.name_of(v, "collider", "mug");
   if (std::find(collider_names_.begin(), collider_names_.end(), c.name) != collider_names_.end())
     file_.fail(v.find("name")->place, "there are two colliders '" + c.name + "'");
   const bool own_geoms = v.find("body") && !v.find("shape");  // of the model's body
   if (!own_geoms)
-    c.shape =
-        read_shape(file_.required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
+    c.shape = read_shape(
+        file_.required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
   if (c.shape.kind == mpm::ShapeKind::cup && c.shape.size[0] < 1.5 * scene_.model.dx)
     file_.fail(v.find("shape")->place, "this wall is thinner than 1.5 cells, and the grid hardly sees it",
-                   "make it thicker than " + std::to_string(1.5 * scene_.model.dx) + ", or reduce dx");
+               "make it thicker than " + std::to_string(1.5 * scene_.model.dx) + ", or reduce dx");
   if (const TomlValue* n = v.find("contact")) c.contact = contact(*n);
   c.friction = file_.not_negative_or(v, "friction", c.friction);
   c.band = file_.positive_or(v, "band", c.band);
@@ -98,8 +98,7 @@ void ParticlesReader::read_collider(const TomlValue& v) {
   if (const TomlValue* m = v.find("motion")) {
     for (const char* key : {"position", "rotation_deg"})
       if (v.find(key))
-        file_.fail(v.find(key)->place,
-                       std::string("a collider that moves has its ") + key + " in motion");
+        file_.fail(v.find(key)->place, std::string("a collider that moves has its ") + key + " in motion");
     c.moves = true;
     const study::Motion motion = read_motion(*m, c.name);
     const study::BodyState start =
@@ -108,8 +107,9 @@ void ParticlesReader::read_collider(const TomlValue& v) {
     c.rotation = start.rotation;
     draft_.setup.motions.push_back(motion);
   } else {
-    c.position = vector(
-        file_.required(v, "position", "this collider", "add position = [0.1, 0.0, 0.1], or a motion"), "position");
+    c.position =
+        vector(file_.required(v, "position", "this collider", "add position = [0.1, 0.0, 0.1], or a motion"),
+               "position");
     read_rotation(v, c.rotation);
   }
   collider_names_.push_back(c.name);
@@ -144,9 +144,9 @@ void ParticlesReader::read_bodies() {
 // A free rigid body. Its mass and inertia come from its density.
 void ParticlesReader::read_body(const TomlValue& v) {
   file_.require_known_keys(v,
-                               {"name", "shape", "position", "rotation_deg", "velocity", "density", "contact",
-                                "friction", "band", "color"},
-                               "[[bodies]]");
+                           {"name", "shape", "position", "rotation_deg", "velocity", "density", "contact",
+                            "friction", "band", "color"},
+                           "[[bodies]]");
   mpm::Body b;
   b.name = file_.name_of(v, "body", "ball");
   for (const mpm::Body& other : scene_.model.bodies)
@@ -155,10 +155,12 @@ void ParticlesReader::read_body(const TomlValue& v) {
     for (const rigid::Body& other : scene_.rigid->bodies)
       if (other.name == b.name)
         file_.fail(v.find("name")->place, "the model has a body '" + b.name + "' already");
-  b.shape = read_shape(file_.required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
+  b.shape =
+      read_shape(file_.required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
   if (b.shape.kind == mpm::ShapeKind::half_space)
     file_.fail(v.find("shape")->place, "a half space has no end, and no mass", "give a box");
-  b.position = vector(file_.required(v, "position", "this body", "add position = [0.1, 0.0, 0.1]"), "position");
+  b.position =
+      vector(file_.required(v, "position", "this body", "add position = [0.1, 0.0, 0.1]"), "position");
   read_rotation(v, b.rotation);
   if (const TomlValue* n = v.find("velocity")) b.velocity = vector(*n, "velocity");
   if (const TomlValue* n = v.find("contact")) {
@@ -168,7 +170,8 @@ void ParticlesReader::read_body(const TomlValue& v) {
   }
   b.friction = file_.not_negative_or(v, "friction", b.friction);
   b.band = file_.positive_or(v, "band", b.band);
-  mpm::set_density(b, file_.positive(file_.required(v, "density", "this body", "add density = 500"), "density"),
+  mpm::set_density(b,
+                   file_.positive(file_.required(v, "density", "this body", "add density = 500"), "density"),
                    scene_.model.dimension);
   scene_.look.bodies.push_back(v.find("color") ? file_.color(*v.find("color")) : 0xc8553d);
   scene_.model.bodies.push_back(std::move(b));

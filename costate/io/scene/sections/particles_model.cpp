@@ -59,7 +59,7 @@ void ParticlesReader::read_model() {
     for (const char* name : {"contact", "start", "controls"})
       if (const TomlValue* found = file_.root().find(name))
         file_.fail(found->place, "[" + std::string(name) + "] is about a model, and there is none",
-                       "add [model] with file = \"arm.xml\"");
+                   "add [model] with file = \"arm.xml\"");
     return;
   }
   model_ = read_bodies_part(file_);
@@ -83,7 +83,7 @@ void ParticlesReader::attach_geoms(const TomlValue& v, const mpm::Collider& like
   for (const char* key : {"position", "rotation_deg", "motion"})
     if (const TomlValue* found = v.find(key))
       file_.fail(found->place, "without a shape the body's own geoms are meant, where they are",
-                     std::string("leave out ") + key + ", or add a shape");
+                 std::string("leave out ") + key + ", or add a shape");
   const TomlValue& body = *v.find("body");
   const std::string& name = file_.string(body, "body");
   const std::size_t before = scene_.attached.size();
@@ -100,7 +100,7 @@ void ParticlesReader::attach_geoms(const TomlValue& v, const mpm::Collider& like
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     if (known && scene_.attached.size() == before)
       file_.fail(body.place, "body '" + name + "' has no sphere, box, capsule or cylinder",
-                     "add a shape here, in the body's frame");
+                 "add a shape here, in the body's frame");
   }
   if (scene_.attached.size() == before) add_attached(v, like);  // says what is wrong
 }
@@ -138,7 +138,7 @@ ParticlesReader::Standing ParticlesReader::standing(const TomlValue& name) const
   const auto at = std::find(collider_names_.begin(), collider_names_.end(), file_.string(name, "inside"));
   if (at == collider_names_.end())
     file_.fail(name.place, "there is no collider '" + name.text + "'",
-                   suggestion(name.text, collider_names_));
+               suggestion(name.text, collider_names_));
   Standing r;
   for (const mpm::Collider& c : scene_.model.colliders)
     if (c.name == name.text) r = {c.shape, c.position, c.rotation};
@@ -153,8 +153,7 @@ ParticlesReader::Standing ParticlesReader::standing(const TomlValue& name) const
   const Vec3<double> up =
       rotate(exp_map(Vec3<double>{r.rotation[0], r.rotation[1], r.rotation[2]}), Vec3<double>{0, 1, 0});
   if (up.y < 1 - 1e-9)
-    file_.fail(name.place,
-                   "'" + name.text + "' does not stand upright at the start, and cannot be filled");
+    file_.fail(name.place, "'" + name.text + "' does not stand upright at the start, and cannot be filled");
   return r;
 }
 

@@ -114,8 +114,9 @@ ad::Program Scope::assemble(const std::vector<const TomlValue*>& formulas, const
   }
   std::vector<ad::Id> values;
   for (std::size_t i = 0; i < formulas.size(); ++i) {
-    values.push_back(!formulas[i] && states_by_default ? x + ad::Id(i)
-                                                       : ad::splice(builder, parse(*formulas[i], fields), known));
+    values.push_back(!formulas[i] && states_by_default
+                         ? x + ad::Id(i)
+                         : ad::splice(builder, parse(*formulas[i], fields), known));
   }
   builder.output_field("y", values);
   return builder.finish();

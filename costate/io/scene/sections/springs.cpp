@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costate/core/text.h"
 #include "costate/io/scene/section.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/study/field_quantities.h"
@@ -58,7 +59,8 @@ class SpringsPicture final : public study::Picture {
  private:
   std::array<float, 3> place(const std::vector<double>& state, int i) const {
     std::array<float, 3> x = {0, 0, 0};
-    for (int d = 0; d < model_.dimensions; ++d) x[std::size_t(d)] = float(state[std::size_t(i * model_.dimensions + d)]);
+    for (int d = 0; d < model_.dimensions; ++d)
+      x[std::size_t(d)] = float(state[std::size_t(i * model_.dimensions + d)]);
     return x;
   }
   soft::MassSpringModel model_;
@@ -78,7 +80,8 @@ int mass(const SceneFile& file, const TomlValue& v, const std::vector<std::strin
 
 Draft read_springs(const SceneFile& file) {
   const TomlValue& t = file.table(*file.root().find("springs"), "springs");
-  file.require_known_keys(t, {"dimension", "gravity", "drag", "mass", "stiffness", "damping", "size"}, "[springs]");
+  file.require_known_keys(t, {"dimension", "gravity", "drag", "mass", "stiffness", "damping", "size"},
+                          "[springs]");
   file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
   soft::MassSpringModel m;
   if (const TomlValue* v = t.find("dimension")) m.dimensions = int(file.count(*v, "dimension", 3));
@@ -97,15 +100,18 @@ Draft read_springs(const SceneFile& file) {
     if (std::count(names.begin(), names.end(), names.back()) > 1)
       file.fail(v.find("name")->place, "there are two masses '" + names.back() + "'");
     m.masses.push_back(file.positive_or(v, "mass", file.positive_or(t, "mass", 1)));
-    const auto at = vector(file.required(v, "position", "this mass", "add position = [0.0, 1.0]"), "position");
+    const auto at =
+        vector(file.required(v, "position", "this mass", "add position = [0.0, 1.0]"), "position");
     x.insert(x.end(), at.begin(), at.end());
-    const auto moves = v.find("velocity") ? vector(*v.find("velocity"), "velocity") : std::vector<double>(at.size(), 0.0);
+    const auto moves =
+        v.find("velocity") ? vector(*v.find("velocity"), "velocity") : std::vector<double>(at.size(), 0.0);
     v0.insert(v0.end(), moves.begin(), moves.end());
   }
   if (names.empty()) file.fail(t.place, "there are no masses", "add [[masses]] with a name and a position");
   Draft draft;
   for (const TomlValue& v : file.tables("links", kMost)) {
-    file.require_known_keys(v, {"between", "rest_length", "stiffness", "damping", "muscle", "strength"}, "[[links]]");
+    file.require_known_keys(v, {"between", "rest_length", "stiffness", "damping", "muscle", "strength"},
+                            "[[links]]");
     const TomlValue& pair = file.required(v, "between", "this link", "add between = [\"a\", \"b\"]");
     if (!pair.is(TomlValue::Kind::array) || pair.items.size() != 2)
       file.fail(pair.place, "a link is between two masses: [\"a\", \"b\"]");
@@ -118,10 +124,12 @@ Draft read_springs(const SceneFile& file) {
     s.damping = file.not_negative_or(v, "damping", file.not_negative_or(t, "damping", 0));
     s.strength = file.number_or(v, "strength", v.find("muscle") ? 0.2 : 0);
     if (const TomlValue* muscle = v.find("muscle")) {
-      const auto known = std::find_if(draft.drivable.begin(), draft.drivable.end(),
-                                      [&](const Drivable& d) { return d.name == file.string(*muscle, "muscle"); });
+      const auto known = std::find_if(draft.drivable.begin(), draft.drivable.end(), [&](const Drivable& d) {
+        return d.name == file.string(*muscle, "muscle");
+      });
       s.muscle = int(known - draft.drivable.begin());
-      if (known == draft.drivable.end()) draft.drivable.push_back({.name = muscle->text, .control = std::size_t(s.muscle)});
+      if (known == draft.drivable.end())
+        draft.drivable.push_back({.name = muscle->text, .control = std::size_t(s.muscle)});
     }
     m.springs.push_back(s);
   }
@@ -139,19 +147,24 @@ Draft read_springs(const SceneFile& file) {
   });
   setup.inputs.x0 = x;
   setup.inputs.x0.insert(setup.inputs.x0.end(), v0.begin(), v0.end());
-  setup.headline = std::to_string(names.size()) + " masses, " + std::to_string(m.springs.size()) + " links, " +
-                   std::to_string(setup.steps) + " steps of " + brief_number(setup.dt) + " s";
-  setup.facts = {{"masses", std::to_string(names.size())}, {"links", std::to_string(m.springs.size())},
+  setup.headline = std::to_string(names.size()) + " masses, " + std::to_string(m.springs.size()) +
+                   " links, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"masses", std::to_string(names.size())},
+                 {"links", std::to_string(m.springs.size())},
                  {"steps", std::to_string(setup.steps)}};
   setup.identity = setup.headline;
-  std::vector<study::RowGroup> groups = {{.name = "masses", .dimension = m.dimensions},
-                                         {.name = "masses/velocity", .dimension = m.dimensions, .offset = std::int64_t(x.size())}};
+  std::vector<study::RowGroup> groups = {
+      {.name = "masses", .dimension = m.dimensions},
+      {.name = "masses/velocity", .dimension = m.dimensions, .offset = std::int64_t(x.size())}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto row = std::int64_t(i);
     groups[0].rows.push_back(row);
     groups[1].rows.push_back(row);
     groups.push_back({.name = "mass/" + names[i], .dimension = m.dimensions, .rows = {row}});
-    groups.push_back({.name = "mass/" + names[i] + "/velocity", .dimension = m.dimensions, .offset = std::int64_t(x.size()), .rows = {row}});
+    groups.push_back({.name = "mass/" + names[i] + "/velocity",
+                      .dimension = m.dimensions,
+                      .offset = std::int64_t(x.size()),
+                      .rows = {row}});
   }
   setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, groups);
   setup.picture = std::make_shared<SpringsPicture>(m, file.positive_or(t, "size", 0.02));

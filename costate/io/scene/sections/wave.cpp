@@ -4,6 +4,7 @@
 
 #include "costate/ad/interpret.h"
 #include "costate/core/aligned_buffer.h"
+#include "costate/core/text.h"
 #include "costate/grid/wave.h"
 #include "costate/io/scene/section.h"
 #include "costate/study/field_quantities.h"
@@ -35,22 +36,26 @@ class WavePicture final : public study::Picture {
     }
   }
   void frame(double, const std::vector<double>& state) override {
-    const auto &[o, height] = pond_;
+    const auto& [o, height] = pond_;
     for (std::int64_t k = 0; k < o.nx * o.ny; ++k)
-      surface_.vertices.insert(surface_.vertices.end(),
-                               {float((double(k % o.nx) + 0.5) * o.dx), float((double(k / o.nx) + 0.5) * o.dx),
-                                float(height * state[std::size_t(k)])});
+      surface_.vertices.insert(surface_.vertices.end(), {float((double(k % o.nx) + 0.5) * o.dx),
+                                                         float((double(k / o.nx) + 0.5) * o.dx),
+                                                         float(height * state[std::size_t(k)])});
     ++recording_.frames;
   }
   void mark(const std::array<double, 3>&) override {}
   Recording finish() override {
     const grid::WaveOptions& o = pond_.options;
-    const auto x = float(0.5 * double(o.nx) * o.dx), y = float(0.5 * double(o.ny) * o.dx), depth = 0.05F * (x + y);
+    const auto x = float(0.5 * double(o.nx) * o.dx), y = float(0.5 * double(o.ny) * o.dx),
+               depth = 0.05F * (x + y);
     recording_.ground = -2 * depth;
-    recording_.bodies.push_back({.name = "basin",
-                                 .shape = {.kind = Shape::Kind::box, .size = {1.04F * x, 1.04F * y, 0.5F * depth}},
-                                 .color = 0xb9aa94,
-                                 .poses = {{x, y, -1.5F * depth, 1, 0, 0, 0}}});
+    Body basin;
+    basin.name = "basin";
+    basin.shape.kind = Shape::Kind::box;
+    basin.shape.size = {1.04F * x, 1.04F * y, 0.5F * depth};
+    basin.color = 0xb9aa94;
+    basin.poses = {{x, y, -1.5F * depth, 1, 0, 0, 0}};
+    recording_.bodies.push_back(std::move(basin));
     recording_.meshes.push_back(std::move(surface_));
     return std::move(recording_);
   }
@@ -83,7 +88,8 @@ Draft read_wave(const SceneFile& file) {
   const TomlValue& w = file.table(*file.root().find("wave"), "wave");
   file.require_known_keys(w, {"cells", "dx", "speed", "damping", "sources", "height"}, "[wave]");
   file.require_known_keys(file.table_or_empty("start"), {"u", "v"}, "[start]");
-  Pond pond{.height = file.positive_or(w, "height", 1)};
+  Pond pond;
+  pond.height = file.positive_or(w, "height", 1);
   grid::WaveOptions& o = pond.options;
   const TomlValue& cells = file.required(w, "cells", "[wave]", "add the number of cells: cells = [96, 64]");
   if (file.numbers(cells, "cells").size() != 2) file.fail(cells.place, "cells are two numbers: [96, 64]");
@@ -115,12 +121,13 @@ Draft read_wave(const SceneFile& file) {
   read_field(file, "u", o, setup.inputs.x0.data());
   read_field(file, "v", o, setup.inputs.x0.data() + count);
   setup.headline = std::to_string(o.nx) + " x " + std::to_string(o.ny) + " cells, " +
-                   std::to_string(setup.steps) + " steps of " + brief_number(setup.dt) + " s";
+                   std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
   setup.facts = {{"cells", std::to_string(o.nx) + " x " + std::to_string(o.ny)},
-                 {"dt", brief_number(setup.dt)},
+                 {"dt", number(setup.dt)},
                  {"steps", std::to_string(setup.steps)}};
   setup.identity = setup.headline;
-  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
+  setup.quantities =
+      std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
   setup.picture = std::make_shared<WavePicture>(pond);
   setup.stencil = {.step = 1e-3, .gate = 1e-8};
   draft.dimension = 2;
