@@ -137,8 +137,8 @@ void add(const std::string& name) {
 }
 
 const bool registered = [] {
-  add<ode::DormandPrince>("lorenz_adaptive/dopri5");
-  add<ode::Tsitouras>("lorenz_adaptive/tsit5");
+  add<runge_kutta::DormandPrince>("lorenz_adaptive/dopri5");
+  add<runge_kutta::Tsitouras>("lorenz_adaptive/tsit5");
   return true;
 }();
 

@@ -7,7 +7,7 @@
 #include "bench/measure.h"
 #include "costate/ad/allocate.h"
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/machine/machine_code.h"
 #include "costate/ad/record.h"
 #include "costate/core/aligned_buffer.h"

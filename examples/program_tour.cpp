@@ -5,7 +5,7 @@
 
 // [tour]
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/ad/record.h"
 using namespace costate::ad;

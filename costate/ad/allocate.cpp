@@ -22,10 +22,9 @@ StraightCode allocate(const Program& source) {
   constexpr std::size_t kForever = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> last_use(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
-    for (int k = 0; k < info(nodes[i].op).arity; ++k)
-      last_use[static_cast<std::size_t>(nodes[i].operand(k))] = i;
+    for (int k = 0; k < info(nodes[i].op).arity; ++k) last_use[nodes[i].operand(k)] = i;
   }
-  for (const Id id : program.outputs()) last_use[static_cast<std::size_t>(id)] = kForever;
+  for (const Id id : program.outputs()) last_use[id] = kForever;
 
   std::vector<std::uint32_t> slot(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -48,7 +47,7 @@ StraightCode allocate(const Program& source) {
     if (node.op == Op::powi) instruction.exponent = static_cast<std::int32_t>(node.value);
     std::uint32_t* const operands[] = {&instruction.a, &instruction.b, &instruction.c};
     const int arity = info(node.op).arity;
-    for (int k = 0; k < arity; ++k) *operands[k] = slot[static_cast<std::size_t>(node.operand(k))];
+    for (int k = 0; k < arity; ++k) *operands[k] = slot[node.operand(k)];
     for (int k = 0; k < arity; ++k) {
       const auto id = static_cast<std::size_t>(node.operand(k));
       if (last_use[id] != i || slot[id] < first_register) continue;
@@ -60,7 +59,7 @@ StraightCode allocate(const Program& source) {
     free.pop_back();
     code.instructions.push_back(instruction);
   }
-  for (const Id id : program.outputs()) code.output_slots.push_back(slot[static_cast<std::size_t>(id)]);
+  for (const Id id : program.outputs()) code.output_slots.push_back(slot[id]);
   return code;
 }
 

@@ -1,7 +1,7 @@
 // Instructions and registers for a Program.
 #pragma once
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 namespace costate::ad {
 

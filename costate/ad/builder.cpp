@@ -69,15 +69,14 @@ Id Builder::make(Node node) {
 
 Program Builder::finish() const {
   std::vector<bool> needed(nodes_.size(), false);
-  for (const Id id : output_ids_) needed[static_cast<std::size_t>(id)] = true;
+  for (const Id id : output_ids_) needed[id] = true;
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    for (int k = 0; k < info(nodes_[i].op).arity; ++k)
-      needed[static_cast<std::size_t>(nodes_[i].operand(k))] = true;
+    for (int k = 0; k < info(nodes_[i].op).arity; ++k) needed[nodes_[i].operand(k)] = true;
   }
   std::vector<Node> kept;
   std::vector<Id> place(nodes_.size(), kNone);
-  const auto moved = [&](Id id) { return id == kNone ? kNone : place[static_cast<std::size_t>(id)]; };
+  const auto moved = [&](Id id) { return id == kNone ? kNone : place[id]; };
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!needed[i]) continue;
     place[i] = static_cast<Id>(kept.size());

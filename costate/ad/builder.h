@@ -37,7 +37,7 @@ class Builder {
   // A node whose operands are already nodes of this builder.
   Id make(Node node);
 
-  const Node& node(Id id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  const Node& node(Id id) const { return nodes_[id]; }
   std::size_t size() const { return nodes_.size(); }
   bool is_constant(Id id) const { return node(id).op == Op::constant; }
   bool is_constant(Id id, double value) const;  // bit for bit, so that 0 and -0 differ

@@ -10,13 +10,13 @@ Program jvp(const Program& program, const DerivativeOptions& options) {
   Builder builder;
   const Copy primal = copy_into(builder, program);
 
-  std::vector<Id> input_dot(static_cast<std::size_t>(program.input_count()), kNone);
+  std::vector<Id> input_dot(program.input_count(), kNone);
   for (std::size_t f = 0; f < active.size(); ++f) {
     if (!active[f]) continue;
     const Field& field = program.input_fields()[f];
     const Id first = builder.input_field(field.name + "_dot", field.size);
-    const auto offset = static_cast<std::size_t>(program.input_offset(static_cast<int>(f)));
-    for (int i = 0; i < field.size; ++i) input_dot[offset + static_cast<std::size_t>(i)] = first + i;
+    const int offset = program.input_offset(static_cast<int>(f));
+    for (int i = 0; i < field.size; ++i) input_dot[offset + i] = first + i;
   }
 
   const std::vector<Node>& nodes = program.nodes();
@@ -29,7 +29,7 @@ Program jvp(const Program& program, const DerivativeOptions& options) {
     }
     Id operand_dot[3] = {kNone, kNone, kNone};
     for (int k = 0; k < info(nodes[i].op).arity; ++k) {
-      operand_dot[k] = dot[static_cast<std::size_t>(nodes[i].operand(k))];
+      operand_dot[k] = dot[nodes[i].operand(k)];
     }
     dot[i] = tangent(builder, primal.operation[i], primal.value[i], operand_dot);
   }

@@ -210,7 +210,7 @@ namespace {
 
 Copy copy_with(Builder& builder, const Program& program, const std::vector<Id>& inputs) {
   Copy copy;
-  const auto copied = [&](Id id) { return id == kNone ? kNone : copy.value[static_cast<std::size_t>(id)]; };
+  const auto copied = [&](Id id) { return id == kNone ? kNone : copy.value[id]; };
   for (const Node& n : program.nodes()) {
     copy.operation.push_back({n.op, copied(n.a), copied(n.b), copied(n.c), n.value});
     if (n.op == Op::input) {
@@ -236,7 +236,7 @@ Copy copy_into(Builder& builder, const Program& program) {
 }
 
 Id splice(Builder& builder, const Program& program, const std::vector<Id>& inputs) {
-  return copy_with(builder, program, inputs).value[static_cast<std::size_t>(program.outputs().front())];
+  return copy_with(builder, program, inputs).value[program.outputs().front()];
 }
 
 void declare_outputs(Builder& builder, const Program& program, const std::string& suffix,
@@ -252,7 +252,7 @@ void declare_outputs(Builder& builder, const Program& program, const std::string
 std::vector<bool> active_fields(const Program& program, const DerivativeOptions& options) {
   std::vector<bool> active(program.input_fields().size(), options.active.empty());
   for (const std::string& name : options.active) {
-    active[static_cast<std::size_t>(program.input_field(name))] = true;
+    active[program.input_field(name)] = true;
   }
   return active;
 }
@@ -269,7 +269,7 @@ std::vector<bool> varied_nodes(const Program& program, const std::vector<bool>& 
     bool is_varied = n.op == Op::input && active_element[static_cast<std::size_t>(n.value)];
     const bool flat = n.op == Op::sign || n.op == Op::floor || is_truth(n.op);
     for (int k = n.op == Op::select ? 1 : 0; k < info(n.op).arity && !flat; ++k) {
-      is_varied = is_varied || varied[static_cast<std::size_t>(n.operand(k))];
+      is_varied = is_varied || varied[n.operand(k)];
     }
     varied.push_back(is_varied);
   }

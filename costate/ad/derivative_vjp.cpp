@@ -15,7 +15,7 @@ ReverseSweep::ReverseSweep(Builder& builder, const Program& program, const std::
   for (std::size_t i = program.nodes().size(); i-- > 0;) {
     const Node& n = program.nodes()[i];
     for (int k = 0; k < info(n.op).arity; ++k) {
-      if (gated_[i] || gates_operand(n.op, k)) gated_[static_cast<std::size_t>(n.operand(k))] = true;
+      if (gated_[i] || gates_operand(n.op, k)) gated_[n.operand(k)] = true;
     }
   }
 }
@@ -24,18 +24,18 @@ std::vector<Id> ReverseSweep::run(const std::vector<Id>& output_bar) {
   const std::vector<Node>& nodes = program_.nodes();
   std::vector<Id> bar(nodes.size(), kNone);
   const auto receive = [&](Id node, Id contribution) {
-    Id& sum = bar[static_cast<std::size_t>(node)];
+    Id& sum = bar[node];
     sum = sum == kNone ? contribution : builder_.binary(Op::add, sum, contribution);
   };
   for (std::size_t k = 0; k < output_bar.size(); ++k) {
     if (output_bar[k] != kNone) receive(program_.outputs()[k], output_bar[k]);
   }
-  std::vector<Id> input_bar(static_cast<std::size_t>(program_.input_count()), kNone);
+  std::vector<Id> input_bar(program_.input_count(), kNone);
   for (std::size_t i = nodes.size(); i-- > 0;) {
     if (bar[i] == kNone || !varied_[i]) continue;
     if (nodes[i].op == Op::input) input_bar[static_cast<std::size_t>(nodes[i].value)] = bar[i];
     for (int k = 0; k < info(nodes[i].op).arity; ++k) {
-      if (!varied_[static_cast<std::size_t>(nodes[i].operand(k))]) continue;
+      if (!varied_[nodes[i].operand(k)]) continue;
       const Id contribution =
           cotangent(builder_, primal_.operation[i], primal_.value[i], k, bar[i], gated_[i]);
       if (contribution != kNone) receive(nodes[i].operand(k), contribution);

@@ -1,12 +1,12 @@
 // A Program as C++ source: one statement per node, in the order of the program. Truth values stay truth
 // values (bool, or a mask when S is a Pack) until somebody computes with them.
 #include <cmath>
-#include <cstdio>
 #include <initializer_list>
 #include <set>
 
 #include "costate/ad/program.h"
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 
 namespace costate::ad {
 namespace {
@@ -44,12 +44,10 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
-std::string number(double value) {
+std::string literal(double value) {
   if (std::isnan(value)) return "S(NAN)";
   if (std::isinf(value)) return value > 0 ? "S(INFINITY)" : "S(-INFINITY)";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  std::string digits = text;
+  std::string digits = number(value, 17);
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
   return joined({"S(", digits, ")"});
 }
@@ -89,7 +87,7 @@ class Emitter {
   // As a number.
   std::string value(Id id) const {
     const Node& n = node(id);
-    if (n.op == Op::constant) return number(n.value);
+    if (n.op == Op::constant) return literal(n.value);
     if (is_truth(n.op)) return joined({"select(", name(id), ", S(1), S(0))"});
     return name(id);
   }
@@ -104,7 +102,7 @@ class Emitter {
   }
 
  private:
-  const Node& node(Id id) const { return program_.nodes()[static_cast<std::size_t>(id)]; }
+  const Node& node(Id id) const { return program_.nodes()[id]; }
   static std::string name(Id id) { return std::string("v").append(std::to_string(id)); }
 
   static const char* infix(Op op) {

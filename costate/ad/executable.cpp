@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "costate/ad/allocate.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/interpret_strip.h"
 #include "costate/ad/machine/code_cache.h"
 #include "costate/ad/machine/machine_code_run.h"

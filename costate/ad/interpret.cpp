@@ -1,4 +1,4 @@
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -244,7 +244,7 @@ std::vector<double> evaluate(const Program& program, std::span<const std::vector
     }
     in.push_back({inputs[f].data(), 1, false});
   }
-  std::vector<double> result(static_cast<std::size_t>(program.output_count()));
+  std::vector<double> result(program.output_count());
   std::vector<OutputBlock<double>> out;
   for (std::size_t f = 0; f < program.output_fields().size(); ++f) {
     out.push_back({result.data() + program.output_offset(static_cast<int>(f)), 1, false});

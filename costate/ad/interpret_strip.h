@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/strip_functions.h"
 #include "costate/core/functions.h"
 #include "costate/core/pack.h"

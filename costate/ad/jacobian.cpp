@@ -51,8 +51,8 @@ Jacobian jacobian(const Program& program, const DerivativeOptions& options) {
   result.rows = program.output_count();
   std::vector<Id> entries;
   for (int r = 0; r < result.rows; ++r) {
-    std::vector<Id> output_bar(static_cast<std::size_t>(result.rows), kNone);
-    output_bar[static_cast<std::size_t>(r)] = one;
+    std::vector<Id> output_bar(result.rows, kNone);
+    output_bar[r] = one;
     const std::vector<Id> input_bar = sweep.run(output_bar);
     int column = 0;
     for (std::size_t f = 0; f < active.size(); ++f) {

@@ -7,7 +7,7 @@ namespace costate::ad {
 namespace {
 
 Id copy_of(const Node& n, const std::vector<Id>& place, Builder& builder) {
-  const auto moved = [&](Id id) { return id == kNone ? kNone : place[static_cast<std::size_t>(id)]; };
+  const auto moved = [&](Id id) { return id == kNone ? kNone : place[id]; };
   if (n.op == Op::constant) return builder.constant(n.value);
   return builder.make({n.op, moved(n.a), moved(n.b), moved(n.c), n.value});
 }
@@ -37,7 +37,7 @@ Program expand(const LayeredProgram& layered) {
   std::vector<Id> first_of(program.input_fields().size(), kNone);
   std::vector<int> product_of(program.input_fields().size(), -1);
   for (std::size_t k = 0; k < layered.products.size(); ++k)
-    product_of[static_cast<std::size_t>(program.input_field(product_field(k)))] = static_cast<int>(k);
+    product_of[program.input_field(product_field(k))] = static_cast<int>(k);
   for (std::size_t f = 0; f < first_of.size(); ++f) {
     const Field& field = program.input_fields()[f];
     if (product_of[f] < 0) first_of[f] = builder.input_field(field.name, field.size);
@@ -48,12 +48,12 @@ Program expand(const LayeredProgram& layered) {
   const auto product = [&](std::size_t k) -> const std::vector<Id>& {
     if (!results[k].empty()) return results[k];
     const DenseProduct& d = layered.products[k];
-    const Id weights = first_of[static_cast<std::size_t>(program.input_field(d.weights))];
+    const Id weights = first_of[program.input_field(d.weights)];
     const int vector = program.output_offset(program.output_field(vector_field(k)));
     for (int i = 0; i < d.rows; ++i) {
       Id sum = kNone;
       for (int j = 0; j < d.columns; ++j) {
-        const Id e = place[static_cast<std::size_t>(program.outputs()[static_cast<std::size_t>(vector + j)])];
+        const Id e = place[static_cast<std::size_t>(program.outputs()[vector + j])];
         if (e == kNone) throw Error("a product of a layered program is used before its vector is computed");
         const Id term = builder.binary(Op::mul, weights + d.place(i, j), e);
         sum = sum == kNone ? term : builder.binary(Op::add, sum, term);
@@ -69,9 +69,8 @@ Program expand(const LayeredProgram& layered) {
     const auto element = static_cast<std::size_t>(nodes[i].value);
     const auto field = static_cast<std::size_t>(field_of[element]);
     const int within = static_cast<int>(element) - program.input_offset(static_cast<int>(field));
-    place[i] = product_of[field] < 0
-                   ? first_of[field] + within
-                   : product(static_cast<std::size_t>(product_of[field]))[static_cast<std::size_t>(within)];
+    place[i] = product_of[field] < 0 ? first_of[field] + within
+                                     : product(static_cast<std::size_t>(product_of[field]))[within];
     return place[i];
   };
   // A vector may be an input itself: those of plain fields are known from the start.
@@ -100,14 +99,12 @@ Program part(const Program& program, const std::vector<int>& output_fields) {
   const std::vector<int> field_of = field_of_element(program);
   std::vector<bool> needed(nodes.size(), false), read(program.input_fields().size(), false);
   for (const int f : output_fields) {
-    for (int i = 0; i < program.output_fields()[static_cast<std::size_t>(f)].size; ++i)
-      needed[static_cast<std::size_t>(
-          program.outputs()[static_cast<std::size_t>(program.output_offset(f) + i)])] = true;
+    for (int i = 0; i < program.output_fields()[f].size; ++i)
+      needed[static_cast<std::size_t>(program.outputs()[program.output_offset(f) + i])] = true;
   }
   for (std::size_t i = nodes.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    for (int k = 0; k < info(nodes[i].op).arity; ++k)
-      needed[static_cast<std::size_t>(nodes[i].operand(k))] = true;
+    for (int k = 0; k < info(nodes[i].op).arity; ++k) needed[nodes[i].operand(k)] = true;
     if (nodes[i].op == Op::input)
       read[static_cast<std::size_t>(field_of[static_cast<std::size_t>(nodes[i].value)])] = true;
   }
@@ -124,15 +121,14 @@ Program part(const Program& program, const std::vector<int>& output_fields) {
       continue;
     }
     const auto element = static_cast<int>(nodes[i].value);
-    const int field = field_of[static_cast<std::size_t>(element)];
-    place[i] = first_of[static_cast<std::size_t>(field)] + element - program.input_offset(field);
+    const int field = field_of[element];
+    place[i] = first_of[field] + element - program.input_offset(field);
   }
   for (const int f : output_fields) {
     std::vector<Id> elements;
-    for (int i = 0; i < program.output_fields()[static_cast<std::size_t>(f)].size; ++i)
-      elements.push_back(place[static_cast<std::size_t>(
-          program.outputs()[static_cast<std::size_t>(program.output_offset(f) + i)])]);
-    builder.output_field(program.output_fields()[static_cast<std::size_t>(f)].name, elements);
+    for (int i = 0; i < program.output_fields()[f].size; ++i)
+      elements.push_back(place[static_cast<std::size_t>(program.outputs()[program.output_offset(f) + i])]);
+    builder.output_field(program.output_fields()[f].name, elements);
   }
   return builder.finish();
 }
@@ -145,11 +141,10 @@ Program assume(const Program& program, int output_field) {
     const Id first = builder.input_field(field.name, field.size);
     for (int i = 0; i < field.size; ++i) inputs.push_back(first + i);
   }
-  const Field& known = program.output_fields()[static_cast<std::size_t>(output_field)];
+  const Field& known = program.output_fields()[output_field];
   const Id first = builder.input_field(known.name, known.size);
   const auto output = [&](int field, int i) {
-    return static_cast<std::size_t>(
-        program.outputs()[static_cast<std::size_t>(program.output_offset(field) + i)]);
+    return static_cast<std::size_t>(program.outputs()[program.output_offset(field) + i]);
   };
   // Inputs and constants are at hand anyway.
   for (int i = 0; i < known.size; ++i) {
@@ -163,7 +158,7 @@ Program assume(const Program& program, int output_field) {
   }
   for (int f = 0; f < static_cast<int>(program.output_fields().size()); ++f) {
     if (f == output_field) continue;
-    const Field& field = program.output_fields()[static_cast<std::size_t>(f)];
+    const Field& field = program.output_fields()[f];
     std::vector<Id> elements;
     for (int i = 0; i < field.size; ++i) elements.push_back(place[output(f, i)]);
     builder.output_field(field.name, elements);
@@ -173,7 +168,7 @@ Program assume(const Program& program, int output_field) {
 
 std::optional<Program> arguments_of(const Program& program, Op op) {
   const std::vector<Node>& nodes = program.nodes();
-  const auto node_of = [&](Id id) -> const Node& { return nodes[static_cast<std::size_t>(id)]; };
+  const auto node_of = [&](Id id) -> const Node& { return nodes[id]; };
   for (const Id id : program.outputs()) {
     if (node_of(id).op != op) return std::nullopt;
   }
@@ -189,11 +184,11 @@ std::optional<Program> arguments_of(const Program& program, Op op) {
   std::vector<int> all;
   for (int f = 0; f < static_cast<int>(program.output_fields().size()); ++f) {
     std::vector<Id> elements;
-    for (int i = 0; i < program.output_fields()[static_cast<std::size_t>(f)].size; ++i) {
-      const Id id = program.outputs()[static_cast<std::size_t>(program.output_offset(f) + i)];
-      elements.push_back(place[static_cast<std::size_t>(node_of(id).a)]);
+    for (int i = 0; i < program.output_fields()[f].size; ++i) {
+      const Id id = program.outputs()[program.output_offset(f) + i];
+      elements.push_back(place[node_of(id).a]);
     }
-    builder.output_field(program.output_fields()[static_cast<std::size_t>(f)].name, elements);
+    builder.output_field(program.output_fields()[f].name, elements);
     all.push_back(f);
   }
   return part(builder.finish(), all);

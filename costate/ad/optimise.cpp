@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "costate/ad/builder.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 namespace costate::ad {
 namespace {
@@ -132,18 +132,16 @@ Program fuse(const Program& program) {
   const std::vector<Node>& nodes = program.nodes();
   std::vector<int> uses(nodes.size(), 0);
   for (const Node& n : nodes) {
-    for (int k = 0; k < info(n.op).arity; ++k) ++uses[static_cast<std::size_t>(n.operand(k))];
+    for (int k = 0; k < info(n.op).arity; ++k) ++uses[n.operand(k)];
   }
-  for (const Id id : program.outputs()) ++uses[static_cast<std::size_t>(id)];
-  const auto lone_product = [&](Id id) {
-    return nodes[static_cast<std::size_t>(id)].op == Op::mul && uses[static_cast<std::size_t>(id)] == 1;
-  };
+  for (const Id id : program.outputs()) ++uses[id];
+  const auto lone_product = [&](Id id) { return nodes[id].op == Op::mul && uses[id] == 1; };
   std::vector<Node> fused = nodes;
   std::vector<bool> absorbed(nodes.size(), false);
   const auto fuse_into = [&](std::size_t i, Op op, Id product, Id other) {
-    const Node& p = fused[static_cast<std::size_t>(product)];
+    const Node& p = fused[product];
     fused[i] = {op, p.a, p.b, other, 0};
-    absorbed[static_cast<std::size_t>(product)] = true;
+    absorbed[product] = true;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node n = nodes[i];
@@ -160,7 +158,7 @@ Program fuse(const Program& program) {
   }
   std::vector<Node> kept;
   std::vector<Id> place(nodes.size(), kNone);
-  const auto moved = [&](Id id) { return id == kNone ? kNone : place[static_cast<std::size_t>(id)]; };
+  const auto moved = [&](Id id) { return id == kNone ? kNone : place[id]; };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (absorbed[i]) continue;
     place[i] = static_cast<Id>(kept.size());

@@ -148,7 +148,7 @@ class Parser {
                    "give each its equation: " + key + "[0] = ...");
     }
     check_index(name, symbol, index);
-    Id& element = symbol[static_cast<std::size_t>(index)];
+    Id& element = symbol[index];
     if (element != kNone) tokens_.fail(name.at, "'" + key + "' is given twice");
     element = value;
   }
@@ -292,7 +292,7 @@ class Parser {
                    std::string("write ").append(name.text).append("[0]"));
     }
     check_index(name, symbol, index);
-    const Id element = symbol[static_cast<std::size_t>(index)];
+    const Id element = symbol[index];
     if (element == kNone)
       tokens_.fail(name.at, std::string("'").append(name.text).append("' is used before its equation"));
     return element;

@@ -1,21 +1,9 @@
-#include <cstdio>
-#include <cstdlib>
 
 #include "costate/ad/program.h"
+#include "costate/core/text.h"
 
 namespace costate::ad {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  for (int digits = 1; digits < 17; ++digits) {  // the shortest that reads back the same
-    char shorter[32];
-    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-    if (std::strtod(shorter, nullptr) == value) return shorter;
-  }
-  return text;
-}
 
 std::string element(const Field& field, int i) {
   return field.size == 1 ? field.name : field.name + "[" + std::to_string(i) + "]";
@@ -29,8 +17,8 @@ std::string to_string(const Program& program) {
     for (int i = 0; i < field.size; ++i) input_names.push_back(element(field, i));
   }
   const auto name = [&](Id id) {
-    const Node& n = program.nodes()[static_cast<std::size_t>(id)];
-    if (n.op == Op::constant) return number(n.value);
+    const Node& n = program.nodes()[id];
+    if (n.op == Op::constant) return exact_number(n.value);
     if (n.op == Op::input) return input_names[static_cast<std::size_t>(n.value)];
     return std::string("%").append(std::to_string(id));
   };
@@ -40,7 +28,7 @@ std::string to_string(const Program& program) {
     if (info(n.op).arity == 0) continue;
     text.append("%").append(std::to_string(i)).append(" = ").append(info(n.op).name);
     for (int k = 0; k < info(n.op).arity; ++k) text.append(" ").append(name(n.operand(k)));
-    if (n.op == Op::powi) text.append(" ").append(number(n.value));
+    if (n.op == Op::powi) text.append(" ").append(exact_number(n.value));
     text += "\n";
   }
   std::size_t k = 0;

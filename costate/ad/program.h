@@ -2,7 +2,7 @@
 //
 // A program is a list of nodes, each an operation on earlier nodes (static single assignment), with named
 // inputs and outputs. It is made by recording a generic C++ function (record.h), by parsing text (parse.h) or
-// by a Builder; differentiated into further programs (derivative.h); run for one world or many (interpret.h);
+// by a Builder; differentiated into further programs (derivative.h); run for one world or many (executable.h);
 // or written out as C++/CUDA source (emit_cpp). It is a value: copied, compared, never changed once made.
 //
 //   Program f   = parse_expression("a*x - b*x*y", {{"x"}, {"y"}, {"a"}, {"b"}});
@@ -58,8 +58,8 @@ class Program {
   int input_field(std::string_view name) const;
   int output_field(std::string_view name) const;
   // Position of the first element of a field among all inputs (outputs).
-  int input_offset(int field) const { return input_offsets_[static_cast<std::size_t>(field)]; }
-  int output_offset(int field) const { return output_offsets_[static_cast<std::size_t>(field)]; }
+  int input_offset(int field) const { return input_offsets_[field]; }
+  int output_offset(int field) const { return output_offsets_[field]; }
 
  private:
   std::vector<Node> nodes_;

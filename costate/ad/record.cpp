@@ -1,6 +1,6 @@
 #include "costate/ad/record.h"
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/core/error.h"
 
 namespace costate::ad {

@@ -16,7 +16,7 @@ class ReverseSweep {
   std::vector<Id> run(const std::vector<Id>& output_bar);
 
   // The node in the builder of a node of the program.
-  Id value(Id id) const { return primal_.value[static_cast<std::size_t>(id)]; }
+  Id value(Id id) const { return primal_.value[id]; }
 
  private:
   Builder& builder_;

@@ -1,6 +1,7 @@
 #include "costate/core/text.h"
 
 #include <charconv>
+#include <cstdio>
 
 namespace costate {
 namespace {
@@ -19,6 +20,12 @@ std::string number(double value, int digits) { return written(value, std::chars_
 
 std::string scientific(double value, int decimals) {
   return written(value, std::chars_format::scientific, decimals);
+}
+
+std::string in_words(const char* format, double a, double b) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, a, b);
+  return text;
 }
 
 std::string exact_number(double value) {

@@ -1,4 +1,4 @@
-// Numbers as text, for messages, reports and generated code. The locale does not matter.
+// Numbers as text, for messages, reports and generated code.
 // Tests: tests/core/text_test.cpp.
 #pragma once
 
@@ -11,6 +11,9 @@ std::string number(double value, int digits = 6);
 
 // "3.20e-12": one digit before the point and `decimals` after it.
 std::string scientific(double value, int decimals = 2);
+
+// A sentence with one or two numbers: in_words("gradient norm %.2g not above %.2g", a, b).
+std::string in_words(const char* format, double a, double b = 0);
 
 // The shortest text that reads back as the same double.
 std::string exact_number(double value);

@@ -380,7 +380,7 @@ void Articulated::predict_vjp(const Pose<double>* pose_bars, BodySums<double>* s
   poses_vjp(pose_bars, w.v1.data(), s.v0_bar.data(), s);
   // (M + sum J'KJ) change = sum J'j: with lambda the solution for the cotangent of the change, <lambda, J'j - (M + J'KJ) change> has the derivatives.
   s.lambda = s.v0_bar;
-  mpm::solve_dense(w.motion.dofs, w.motion.A.data(), s.lambda.data());
+  solve::ldl_solve(w.motion.dofs, w.motion.A.data(), s.lambda.data());
   const auto set = [&](std::size_t i, const Six<double>& a) {
     const Six<double> seen = in_plane(a, w.dimension);
     put(s.z_bar.data() + kSeen * i, kVelocity, seen.linear);

@@ -12,6 +12,7 @@
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/rigid/dynamics/crba.h"
 #include "costate/rigid/dynamics/observe.h"
+#include "costate/solve/dense_ldl.h"
 
 namespace costate::coupled {
 
@@ -144,8 +145,8 @@ struct ShapeMotion {
               dot(J[s * dofs + i].linear, pull.linear) + dot(J[s * dofs + i].angular, pull.angular);
       }
     }
-    mpm::factor_dense(dofs, A.data());
-    mpm::solve_dense(dofs, A.data(), f);
+    solve::ldl_factorise(dofs, A.data());
+    solve::ldl_solve(dofs, A.data(), f);
   }
 };
 

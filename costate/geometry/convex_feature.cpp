@@ -90,10 +90,10 @@ void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& c
   const ConvexMesh& mesh = *body.shape.mesh;
   body.last_vertex = farthest_vertex(mesh, u, body.last_vertex);
   const int v = body.last_vertex;
-  const Vec3<double>& a = mesh.vertices[std::size_t(v)];
-  for (int k = mesh.vertex_face_begin[std::size_t(v)]; k < mesh.vertex_face_begin[std::size_t(v) + 1]; ++k) {
-    const int face = mesh.vertex_faces[std::size_t(k)];
-    const Vec3<double>& n = mesh.face_normals[std::size_t(face)];
+  const Vec3<double>& a = mesh.vertices[v];
+  for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
+    const int face = mesh.vertex_faces[k];
+    const Vec3<double>& n = mesh.face_normals[face];
     if (squared_norm(cross(n, u)) > kNear * kNear || count >= 4) continue;
     Feature f;
     f.fixed = a;
@@ -109,16 +109,14 @@ void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& c
   Edge edges[16];
   int edge_count = 0;
   const auto offer = [&](int i, int j) {
-    const Vec3<double> e = mesh.vertices[std::size_t(j)] - mesh.vertices[std::size_t(i)];
+    const Vec3<double> e = mesh.vertices[j] - mesh.vertices[i];
     const double slope = std::abs(dot(u, e)) / std::sqrt(squared_norm(e));
     if (slope < kNear && edge_count < 16) edges[edge_count++] = {i, j, slope};
   };
-  for (int k = mesh.neighbour_begin[std::size_t(v)]; k < mesh.neighbour_begin[std::size_t(v) + 1]; ++k)
-    offer(v, mesh.neighbours[std::size_t(k)]);
+  for (int k = mesh.neighbour_begin[v]; k < mesh.neighbour_begin[v + 1]; ++k) offer(v, mesh.neighbours[k]);
   std::sort(edges, edges + edge_count, [](const Edge& x, const Edge& y) { return x.slope < y.slope; });
   for (int k = 0; k < edge_count && count < kMaxFeatures - 4; ++k) {
-    const Vec3<double>&p = mesh.vertices[std::size_t(edges[k].from)],
-          &q = mesh.vertices[std::size_t(edges[k].to)];
+    const Vec3<double>&p = mesh.vertices[edges[k].from], &q = mesh.vertices[edges[k].to];
     Feature f;
     f.fixed = p;
     f.flats = 1;
@@ -131,7 +129,7 @@ void mesh_features(ConvexBody& body, const Vec3<double>& u, Feature* out, int& c
   out[count++] = corner;
   // A face that looks along u is held up by any of its corners.
   for (int k = 0; k < edge_count && count < kMaxFeatures; ++k) {
-    corner.fixed = mesh.vertices[std::size_t(edges[k].to)];
+    corner.fixed = mesh.vertices[edges[k].to];
     out[count++] = corner;
   }
 }
@@ -236,13 +234,12 @@ double beyond(const ConvexBody& body, const Feature& f, const double* t) {
   if (f.face >= 0) {
     const ConvexMesh& mesh = *body.shape.mesh;
     const Vec3<double> p = f.fixed + t[0] * f.flat[0] + t[1] * f.flat[1];
-    const Vec3<double>& n = mesh.face_normals[std::size_t(f.face)];
-    const int begin = mesh.face_begin[std::size_t(f.face)], end = mesh.face_begin[std::size_t(f.face) + 1];
+    const Vec3<double>& n = mesh.face_normals[f.face];
+    const int begin = mesh.face_begin[f.face], end = mesh.face_begin[f.face + 1];
     double most = 0;
     for (int k = begin; k < end; ++k) {
-      const Vec3<double>& a = mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k)])];
-      const Vec3<double>& b =
-          mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k + 1 == end ? begin : k + 1)])];
+      const Vec3<double>& a = mesh.vertices[mesh.face_vertices[k]];
+      const Vec3<double>& b = mesh.vertices[mesh.face_vertices[k + 1 == end ? begin : k + 1]];
       const Vec3<double> outward = cross(b - a, n);
       most = std::max(most, dot(outward, p - a) / std::sqrt(squared_norm(outward)));
     }

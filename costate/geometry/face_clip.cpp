@@ -54,7 +54,7 @@ SizedPoint cylinder_point(double cosine, double sine, double end) {
 }
 SizedPoint mesh_point(const ConvexMesh& mesh, int v) {
   SizedPoint p;
-  p.fixed = mesh.vertices[std::size_t(v)];
+  p.fixed = mesh.vertices[v];
   return p;
 }
 
@@ -89,15 +89,13 @@ int sides_of(const ConvexBody& body, const Feature& face, SizedPlane& plane, Siz
     }
   } else {
     const ConvexMesh& mesh = *body.shape.mesh;
-    const int begin = mesh.face_begin[std::size_t(face.face)],
-              end = mesh.face_begin[std::size_t(face.face) + 1];
+    const int begin = mesh.face_begin[face.face], end = mesh.face_begin[face.face + 1];
     if (end - begin > kMaxOutline) return 0;
-    plane.n = mesh.face_normals[std::size_t(face.face)];
-    plane.fixed = dot(plane.n, mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(begin)])]);
+    plane.n = mesh.face_normals[face.face];
+    plane.fixed = dot(plane.n, mesh.vertices[mesh.face_vertices[begin]]);
     for (int k = begin; k < end; ++k, ++count) {
-      const Vec3<double>& a = mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k)])];
-      const Vec3<double>& b =
-          mesh.vertices[std::size_t(mesh.face_vertices[std::size_t(k + 1 == end ? begin : k + 1)])];
+      const Vec3<double>& a = mesh.vertices[mesh.face_vertices[k]];
+      const Vec3<double>& b = mesh.vertices[mesh.face_vertices[k + 1 == end ? begin : k + 1]];
       const Vec3<double> s = normalized(cross(b - a, plane.n));
       side[count] = {s, dot(s, a), 0, 0};
     }
@@ -156,23 +154,21 @@ bool incident_outline(const ConvexBody& body, const Vec3<double>& u, bool face_w
     case ShapeType::mesh: {
       const ConvexMesh& mesh = *body.shape.mesh;
       const int v = farthest_vertex(mesh, u, body.last_vertex);
-      for (int k = mesh.vertex_face_begin[std::size_t(v)]; k < mesh.vertex_face_begin[std::size_t(v) + 1];
-           ++k) {
-        const int face = mesh.vertex_faces[std::size_t(k)];
-        if (dot(u, mesh.face_normals[std::size_t(face)]) <= kAlongFace) continue;
-        const int begin = mesh.face_begin[std::size_t(face)], end = mesh.face_begin[std::size_t(face) + 1];
+      for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
+        const int face = mesh.vertex_faces[k];
+        if (dot(u, mesh.face_normals[face]) <= kAlongFace) continue;
+        const int begin = mesh.face_begin[face], end = mesh.face_begin[face + 1];
         if (end - begin > kMaxOutline) return false;
-        out.n = mesh.face_normals[std::size_t(face)];
-        for (int i = begin; i < end; ++i)
-          out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[std::size_t(i)]);
+        out.n = mesh.face_normals[face];
+        for (int i = begin; i < end; ++i) out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[i]);
         return true;
       }
       if (face_wanted) return false;
       int best = -1;
       double least = kAlongLine;
-      for (int k = mesh.neighbour_begin[std::size_t(v)]; k < mesh.neighbour_begin[std::size_t(v) + 1]; ++k) {
-        const int w = mesh.neighbours[std::size_t(k)];
-        const Vec3<double> e = mesh.vertices[std::size_t(w)] - mesh.vertices[std::size_t(v)];
+      for (int k = mesh.neighbour_begin[v]; k < mesh.neighbour_begin[v + 1]; ++k) {
+        const int w = mesh.neighbours[k];
+        const Vec3<double> e = mesh.vertices[w] - mesh.vertices[v];
         const double slope = std::abs(dot(u, e)) / std::sqrt(squared_norm(e));
         if (slope < least) {
           least = slope;

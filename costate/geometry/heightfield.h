@@ -15,7 +15,7 @@ struct HeightGrid {
   double size_x = 1, size_y = 1, height = 1, base = 0;
   std::vector<double> heights;  // 0..1
 
-  double top(int r, int c) const { return height * heights[std::size_t(r * columns + c)]; }
+  double top(int r, int c) const { return height * heights[r * columns + c]; }
   double bounding_radius() const {
     const double z = height > base ? height : base;
     return std::sqrt(size_x * size_x + size_y * size_y + z * z);

@@ -230,27 +230,26 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
   const ConvexMesh& mesh = *body.mesh;
   const Vec3<double> n = plane.R.column(2), up = transpose_times(body.R, n);
   const double centre_height = dot(n, body.x - plane.x);
-  const auto vertex = [&](int i) -> const Vec3<double>& { return mesh.vertices[std::size_t(i)]; };
+  const auto vertex = [&](int i) -> const Vec3<double>& { return mesh.vertices[i]; };
   LowestVertices r;
   const int lowest = farthest_vertex(mesh, -up);
   if (centre_height + dot(up, vertex(lowest)) > margin) return r;
   r.vertex[r.count++] = lowest;
   int face = -1;
   double most = 2;
-  for (int k = mesh.vertex_face_begin[std::size_t(lowest)];
-       k < mesh.vertex_face_begin[std::size_t(lowest) + 1]; ++k) {
-    const int f = mesh.vertex_faces[std::size_t(k)];
-    const double cosine = dot(up, mesh.face_normals[std::size_t(f)]);
+  for (int k = mesh.vertex_face_begin[lowest]; k < mesh.vertex_face_begin[lowest + 1]; ++k) {
+    const int f = mesh.vertex_faces[k];
+    const double cosine = dot(up, mesh.face_normals[f]);
     if (cosine < most) {
       most = cosine;
       face = f;
     }
   }
   // Places round the face, counted from the lowest vertex, of what counts.
-  const int begin = mesh.face_begin[std::size_t(face)], size = mesh.face_begin[std::size_t(face) + 1] - begin;
+  const int begin = mesh.face_begin[face], size = mesh.face_begin[face + 1] - begin;
   int start = 0;
-  while (mesh.face_vertices[std::size_t(begin + start)] != lowest) ++start;
-  const auto round = [&](int k) { return mesh.face_vertices[std::size_t(begin + (start + k) % size)]; };
+  while (mesh.face_vertices[begin + start] != lowest) ++start;
+  const auto round = [&](int k) { return mesh.face_vertices[begin + (start + k) % size]; };
   const auto counts = [&](int k) {
     const double below = dot(up, vertex(round(k)));
     return below <= 0 && centre_height + below <= margin;
@@ -271,8 +270,7 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
       if (counts(k)) r.vertex[r.count++] = round(k);
     return r;
   }
-  const Vec3<double> across =
-      cross(mesh.face_normals[std::size_t(face)], vertex(round(farthest)) - vertex(lowest));
+  const Vec3<double> across = cross(mesh.face_normals[face], vertex(round(farthest)) - vertex(lowest));
   for (int k = 1; k < size; ++k) {
     if (!counts(k) || k == farthest) continue;
     const double side = dot(across, vertex(round(k)) - vertex(lowest));
@@ -292,7 +290,7 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
 
 template <class T>
 Vec3<T> vertex_of(const ConvexMesh& mesh, int i) {
-  const Vec3<double>& v = mesh.vertices[std::size_t(i)];
+  const Vec3<double>& v = mesh.vertices[i];
   return {T(v.x), T(v.y), T(v.z)};
 }
 

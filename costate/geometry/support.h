@@ -39,7 +39,7 @@ struct ConvexBody {
         return {sign(u.x) * size[0], sign(u.y) * size[1], sign(u.z) * size[2]};
       case ShapeType::mesh:
         last_vertex = farthest_vertex(*shape.mesh, u, last_vertex);
-        return shape.mesh->vertices[std::size_t(last_vertex)];
+        return shape.mesh->vertices[last_vertex];
       case ShapeType::heightfield: {
         int best = 0;
         for (int k = 1; k < 6; ++k)

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<double> first_weights(const PolicyNetwork& network, std::uint64_t layer, std::int64_t outputs,
                                   std::int64_t inputs) {
-  std::vector<double> w(std::size_t(outputs * inputs));
+  std::vector<double> w(outputs * inputs);
   for (std::size_t i = 0; i < w.size(); ++i)
     w[i] = normal(network.seed, 0, layer, std::uint32_t(i)) / std::sqrt(double(inputs));
   return w;

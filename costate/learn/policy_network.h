@@ -62,11 +62,7 @@ struct Strided {
 template <class S>
 struct PolicyActivations {
   explicit PolicyActivations(const PolicyLayout& n)
-      : o(std::size_t(n.inputs)),
-        slope(std::size_t(n.waves)),
-        o_bar(o.size()),
-        h(std::size_t(n.hidden)),
-        u(std::size_t(n.outputs)) {}
+      : o(n.inputs), slope(n.waves), o_bar(o.size()), h(n.hidden), u(n.outputs) {}
   std::vector<S> o, slope, o_bar, h, u;  // slope: cos(omega t + phase)
 };
 
@@ -89,12 +85,12 @@ void policy(const PolicyLayout& n, std::int64_t k, const X& x, const P& p, Polic
   using Real = value_t<S>;
   for (int j = 0; j < n.waves; ++j) {
     const S angle = p[n.omega] * p[n.dt] * S(Real(k)) + S(Real(2 * std::numbers::pi * j / n.waves));
-    a.o[std::size_t(j)] = sin(angle);
-    a.slope[std::size_t(j)] = cos(angle);
+    a.o[j] = sin(angle);
+    a.slope[j] = cos(angle);
   }
   for (std::size_t i = 0; i < n.observations.size(); ++i) {
     const auto& terms = n.observations[i].terms;
-    a.o[std::size_t(n.waves) + i] =
+    a.o[n.waves + i] =
         sum_of<S>(terms.size(), [&](std::size_t j) { return S(Real(terms[j].weight)) * x[terms[j].state]; });
   }
   const auto layer = [&p](const std::vector<S>& in, std::int64_t w, std::int64_t b, std::vector<S>& out) {
@@ -115,33 +111,33 @@ void policy_vjp(const PolicyLayout& n, std::int64_t k, const P& p, const U& u_ba
   using Real = value_t<S>;
   // Outputs. Afterwards u holds the cotangent of what goes into its tanh.
   for (int i = 0; i < n.outputs; ++i) {
-    S& u = a.u[std::size_t(i)];
+    S& u = a.u[i];
     u = (S(1) - u * u) * u_bar[i];
     p_bar.add(n.b2 + i, u);
   }
   for (auto& o_bar : a.o_bar) o_bar = S(0);
   for (int i = 0; i < n.hidden; ++i) {
-    const S h = a.h[std::size_t(i)];
+    const S h = a.h[i];
     S h_bar(0);
     for (int j = 0; j < n.outputs; ++j) {
       const std::int64_t w = n.w2 + std::int64_t(j) * n.hidden + i;
-      h_bar += p[w] * a.u[std::size_t(j)];
-      p_bar.add(w, a.u[std::size_t(j)] * h);
+      h_bar += p[w] * a.u[j];
+      p_bar.add(w, a.u[j] * h);
     }
     const S sum_bar = (S(1) - h * h) * h_bar;
     p_bar.add(n.b1 + i, sum_bar);
     for (int j = 0; j < n.inputs; ++j) {
       const std::int64_t w = n.w1 + std::int64_t(i) * n.inputs + j;
-      a.o_bar[std::size_t(j)] += p[w] * sum_bar;
-      p_bar.add(w, a.o[std::size_t(j)] * sum_bar);
+      a.o_bar[j] += p[w] * sum_bar;
+      p_bar.add(w, a.o[j] * sum_bar);
     }
   }
   for (std::size_t i = 0; i < n.observations.size(); ++i) {
     for (const auto& term : n.observations[i].terms)
-      x_bar.add(term.state, S(Real(term.weight)) * a.o_bar[std::size_t(n.waves) + i]);
+      x_bar.add(term.state, S(Real(term.weight)) * a.o_bar[n.waves + i]);
   }
   S phase_bar(0);  // of omega t
-  for (int j = 0; j < n.waves; ++j) phase_bar += a.slope[std::size_t(j)] * a.o_bar[std::size_t(j)];
+  for (int j = 0; j < n.waves; ++j) phase_bar += a.slope[j] * a.o_bar[j];
   if (n.waves > 0) {
     p_bar.add(n.omega, S(Real(k)) * p[n.dt] * phase_bar);
     p_bar.add(n.dt, S(Real(k)) * p[n.omega] * phase_bar);

@@ -22,7 +22,7 @@ ParameterRows::ParameterRows(const std::vector<double>& p, const Controls& contr
       linear_(!controls.values.empty() && controls.interpolation == Controls::Interpolation::linear),
       t0_(t0),
       t1_(t1) {
-  const auto expected = std::size_t(field_parameters);
+  const std::size_t expected = field_parameters;
   if (controls.values.empty()) {
     check(controls.fractions.empty(), "the controls have knots but no values", "set controls.values");
     check(np_ == expected,
@@ -54,13 +54,11 @@ ParameterRows::ParameterRows(const std::vector<double>& p, const Controls& contr
         "give one fraction of the span fewer than intervals");
   fractions_ = {0};
   for (int k = 1; k < count_; ++k) {
-    fractions_.push_back(controls.fractions.empty() ? double(k) / count_
-                                                    : controls.fractions[std::size_t(k) - 1]);
+    fractions_.push_back(controls.fractions.empty() ? double(k) / count_ : controls.fractions[k - 1]);
   }
   fractions_.push_back(1);
   for (int k = 0; k < count_; ++k) {
-    check(fractions_[std::size_t(k)] < fractions_[std::size_t(k) + 1],
-          "controls.fractions do not rise from 0 to 1",
+    check(fractions_[k] < fractions_[k + 1], "controls.fractions do not rise from 0 to 1",
           "knots are fractions of the span, strictly between its ends");
     check(t0_ == t1_ || end(k) != (k == 0 ? t0_ : end(k - 1)),
           "an interval of the controls is shorter than the rounding of time", "use fewer knots");
@@ -94,8 +92,8 @@ std::vector<double> ParameterRows::tangent(const double* p_dot, const double* u_
                                            double t1_dot) const {
   const bool times_move = linear_ && (t0_dot != 0 || t1_dot != 0);
   if (!p_dot && !u_dot && !times_move) return {};
-  std::vector<double> table(std::size_t(count_) * width_, 0.0);
-  for (std::size_t k = 0; k < std::size_t(count_); ++k) {
+  std::vector<double> table(count_ * width_, 0.0);
+  for (int k = 0; k < count_; ++k) {
     double* row = table.data() + k * width_;
     if (p_dot) std::copy_n(p_dot, np_, row);
     if (u_dot) std::copy_n(u_dot + k * nu_, linear_ ? 2 * nu_ : nu_, row + np_);
@@ -110,7 +108,7 @@ std::vector<double> ParameterRows::tangent(const double* p_dot, const double* u_
 
 void ParameterRows::transpose(const std::vector<double>& table_bar, double* p_bar, double* u_bar,
                               double& t0_bar, double& t1_bar) const {
-  for (std::size_t k = 0; k < std::size_t(count_); ++k) {
+  for (int k = 0; k < count_; ++k) {
     const double* row = table_bar.data() + k * width_;
     for (std::size_t i = 0; i < np_; ++i) p_bar[i] += row[i];
     for (std::size_t i = 0; i < (linear_ ? 2 * nu_ : nu_); ++i) u_bar[k * nu_ + i] += row[np_ + i];

@@ -42,7 +42,7 @@ class ParameterRows {
 
   int count() const { return count_; }
   std::size_t width() const { return width_; }
-  const double* row(int k) const { return table_.data() + std::size_t(k) * width_; }
+  const double* row(int k) const { return table_.data() + k * width_; }
 
   std::size_t parameters() const { return np_; }
   std::size_t controls() const { return nu_; }  // at one time
@@ -50,7 +50,7 @@ class ParameterRows {
   bool linear() const { return linear_; }
 
   // Where row k ends.
-  double end_fraction(int k) const { return fractions_[std::size_t(k) + 1]; }
+  double end_fraction(int k) const { return fractions_[k + 1]; }
   double end(int k) const;
   int row_at(double t) const;  // at a knot: the one that ends there
 

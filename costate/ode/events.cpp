@@ -15,7 +15,6 @@ constexpr double kGrazing = 1e-5;  // of the largest guard value per step length
 constexpr double kNearMiss = 1e-8;
 constexpr double kSameInstant = 1e-12;  // of the time
 
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
 int sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
 
 }  // namespace
@@ -47,13 +46,13 @@ EventMonitor::EventMonitor(const std::vector<Event>& events, const VectorField& 
       throw Error({"a jump must give one value per state", where, ""});
   }
   scratch_.resize(scratch);
-  f_.resize(z(field.states()));
-  x_.resize(z(field.states()));
+  f_.resize(field.states());
+  x_.resize(field.states());
 }
 
 double EventMonitor::guard(int i, double t, const double* x) const {
   double g = 0;
-  events_[z(i)].guard->value(t, x, p_, &g, scratch_.data());
+  events_[i].guard->value(t, x, p_, &g, scratch_.data());
   return g;
 }
 
@@ -64,16 +63,16 @@ double EventMonitor::guard_rate_at(int i, double t, const double* x) const {
   } else {
     motion_.rate(t, x, p_, f_.data());
   }
-  events_[z(i)].guard->jvp(t, x, p_, 1.0, f_.data(), nullptr, &rate, scratch_.data());
+  events_[i].guard->jvp(t, x, p_, 1.0, f_.data(), nullptr, &rate, scratch_.data());
   return rate;
 }
 
 void EventMonitor::start(double t, const double* x, bool forward) {
   forward_ = forward ? 1 : -1;
   for (int i = 0; i < int(events_.size()); ++i) {
-    side_[z(i)] = sign(guard(i, t, x));
-    if (side_[z(i)] == 0) side_[z(i)] = forward_ * sign(guard_rate_at(i, t, x));
-    fired_[z(i)] = 0;
+    side_[i] = sign(guard(i, t, x));
+    if (side_[i] == 0) side_[i] = forward_ * sign(guard_rate_at(i, t, x));
+    fired_[i] = 0;
   }
 }
 
@@ -84,7 +83,7 @@ void EventMonitor::change_parameters(const double* p, double t, const double* x)
     const double after = guard(i, t, x);
     p_ = old;
     if (after == before) continue;  // in particular, one that stands at zero is still to cross it
-    side_[z(i)] = sign(after);
+    side_[i] = sign(after);
   }
   p_ = p;
 }
@@ -92,7 +91,7 @@ void EventMonitor::change_parameters(const double* p, double t, const double* x)
 // From a side to a value on the other side. A guard that starts on no side (zero, at rest) has not crossed.
 bool EventMonitor::crosses(int i, double from, double to) const {
   if (from == 0 || sign(from) == sign(to)) return false;
-  const int direction = events_[z(i)].direction;
+  const int direction = events_[i].direction;
   return direction == 0 || direction == (from < 0 ? 1 : -1);
 }
 
@@ -114,7 +113,7 @@ bool EventMonitor::scan(int i, const Stepper& stepper, const StepInput& in, cons
   scale_ = 0;
   for (double value : g) scale_ = std::max(scale_, std::abs(value));
   // The start counts as on its side even where rounding at an event left it on the other.
-  double side = side_[z(i)];
+  double side = side_[i];
   for (int s = 1; s <= kSamples; ++s) {
     if (side != 0 && s >= 2 && s <= kSamples && sign(g[s - 1]) == sign(g[s]) &&
         sign(g[s - 1]) == sign(side)) {
@@ -216,7 +215,7 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
   for (int i = 0; i < int(events_.size()); ++i) {
     double low, high;
     if (!scan(i, stepper, in, y, &low, &high)) continue;
-    double side = side_[z(i)];
+    double side = side_[i];
     if (low > 0) {
       stepper.interpolate(low, x_.data());
       side = guard(i, in.t + low * in.h, x_.data());
@@ -232,8 +231,8 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
   if (first < 0) {
     for (int i = 0; i < int(events_.size()); ++i) {
       const int now = sign(guard(i, in.t + in.h, y));
-      if (now != 0) side_[z(i)] = now;
-      fired_[z(i)] = 0;
+      if (now != 0) side_[i] = now;
+      fired_[i] = 0;
     }
     return -1;
   }
@@ -245,11 +244,11 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
   grazing_ = std::abs(rate_ * in.h) < kGrazing * first_scale;
   // Sides of the other guards up to here; one that is itself at zero keeps its side until after the jump.
   for (int i = 0; i < int(events_.size()); ++i) {
-    rates_[z(i)] = guard_rate_at(i, t, y);
+    rates_[i] = guard_rate_at(i, t, y);
     if (i == first) continue;
     const double g = guard(i, t, y);
-    const double tiny = 10 * kSameInstant * std::max(std::abs(t), std::abs(in.h)) * std::abs(rates_[z(i)]);
-    if (std::abs(g) > tiny) side_[z(i)] = sign(g);
+    const double tiny = 10 * kSameInstant * std::max(std::abs(t), std::abs(in.h)) * std::abs(rates_[i]);
+    if (std::abs(g) > tiny) side_[i] = sign(g);
   }
   return first;
 }
@@ -257,25 +256,25 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
 int EventMonitor::after_event(int fired, double t, const double* x) {
   if (t != instant_) std::fill(fired_.begin(), fired_.end(), 0);
   instant_ = t;
-  fired_[z(fired)] = 1;
+  fired_[fired] = 1;
   int another = -1;
   double next_residual = 0;
   for (int i = 0; i < int(events_.size()); ++i) {
     const double g = guard(i, t, x);
     const double rate = guard_rate_at(i, t, x);
-    const double fastest = std::max(std::abs(rate), std::abs(rates_[z(i)]));
+    const double fastest = std::max(std::abs(rate), std::abs(rates_[i]));
     const double tiny = 10 * kSameInstant * std::max(std::abs(t), kEps) * fastest;
     // A guard that its own jump left alone stands at zero, whatever rounding says.
     const bool at_zero = std::abs(g) <= tiny || (i == fired && g == residual_);
     if (!at_zero) {
-      side_[z(i)] = sign(g);
+      side_[i] = sign(g);
       continue;
     }
     const int moving_to = forward_ * sign(rate);
     if (moving_to == 0) continue;
-    const bool crosses_now = !fired_[z(i)] && side_[z(i)] != 0 && crosses(i, side_[z(i)], moving_to);
+    const bool crosses_now = !fired_[i] && side_[i] != 0 && crosses(i, side_[i], moving_to);
     if (!crosses_now) {
-      side_[z(i)] = moving_to;
+      side_[i] = moving_to;
     } else if (another < 0) {
       another = i;
       next_residual = g;

@@ -6,7 +6,7 @@ namespace costate::ode {
 
 Gradient zero_gradient(const Trajectory& tr, std::string estimator) {
   Gradient out;
-  out.x0.assign(static_cast<std::size_t>(tr.user_states), 0.0);
+  out.x0.assign(tr.user_states, 0.0);
   out.controls.assign(tr.parameters.control_values(), 0.0);
   const auto count = static_cast<std::int64_t>(tr.parameters.parameters());
   out.parameters = Parameters<double>(Signature().parameter_field("p", count, 0.0));

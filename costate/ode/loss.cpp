@@ -50,7 +50,7 @@ std::vector<SamplePlace> place_samples(const Replay& replay, const Trajectory& t
                    "sort the times, and keep them between t0 and t1"});
     }
     const long step = replay.step_at(t);
-    const StepRecord& record = trajectory.steps[static_cast<std::size_t>(step)];
+    const StepRecord& record = trajectory.steps[step];
     places.push_back({step, record.h == 0 ? 0.0 : (t - record.t) / record.h});
   }
   return places;
@@ -69,7 +69,7 @@ LossDerivatives evaluate(const Solution& solution, const Loss& given) {
   const Trajectory& tr = solution.trajectory();
   const Loss loss = with_controls(given, tr);
   const std::size_t width = tr.parameters.width();
-  const auto n = static_cast<std::size_t>(tr.user_states);
+  const std::size_t n = tr.user_states;
   LossDerivatives out;
   out.rows_bar = tr.parameters.zeros();
   out.cotangents.final.assign(n, 0.0);
@@ -80,8 +80,7 @@ LossDerivatives evaluate(const Solution& solution, const Loss& given) {
     const int last = tr.last_row();
     loss.final->value(tr.t1, tr.final.data(), tr.parameters.row(last), &out.value, scratch.data());
     loss.final->vjp(tr.t1, tr.final.data(), tr.parameters.row(last), &one, &out.cotangents.end_time,
-                    out.cotangents.final.data(), out.rows_bar.data() + std::size_t(last) * width,
-                    scratch.data());
+                    out.cotangents.final.data(), out.rows_bar.data() + last * width, scratch.data());
   }
   if (tr.quadrature) {
     out.value += loss.integral_weight * solution.integral;
@@ -93,7 +92,7 @@ LossDerivatives evaluate(const Solution& solution, const Loss& given) {
   out.cotangents.samples.assign(times.size() * n, 0.0);
   out.sample_states.resize(times.size() * n);
   Replay replay(tr);
-  std::vector<double> x(static_cast<std::size_t>(tr.states()));
+  std::vector<double> x(tr.states());
   const std::vector<SamplePlace> places = place_samples(replay, tr, times);
   for (std::size_t k = 0; k < times.size(); ++k) {
     const StepInput in = replay.input(places[k].step);
@@ -104,7 +103,7 @@ LossDerivatives evaluate(const Solution& solution, const Loss& given) {
       replay.stepper().interpolate(places[k].theta, x.data());
     }
     std::copy_n(x.begin(), n, out.sample_states.begin() + static_cast<std::ptrdiff_t>(k * n));
-    const auto row = std::size_t(tr.steps[std::size_t(places[k].step)].row);
+    const int row = tr.steps[places[k].step].row;
     out.value += loss.samples->value(k, x.data(), in.p);
     loss.samples->gradient(k, x.data(), in.p, out.cotangents.samples.data() + k * n,
                            out.rows_bar.data() + row * width);

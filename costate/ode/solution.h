@@ -33,7 +33,7 @@ class Solution {
   Counts counts;
 
   int states() const { return trajectory_->user_states; }
-  const double* row(std::size_t k) const { return y.data() + k * static_cast<std::size_t>(states()); }
+  const double* row(std::size_t k) const { return y.data() + k * states(); }
   double end_time() const { return trajectory_->t1; }
   std::vector<double> final_state() const;
 

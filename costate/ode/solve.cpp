@@ -21,8 +21,6 @@ namespace {
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kConverged = 1e-11;  // tolerance of stages in steps of fixed length; see implicit_method.cpp
 
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
 void check_input(bool ok, const std::string& what, const std::string& advice) {
   if (!ok) throw Error({what, "ode::solve", advice});
 }
@@ -154,9 +152,9 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
 
   x_ = y0;
-  x_.resize(z(n_), 0.0);
-  for (auto* v : {&y_, &error_, &scale_}) v->assign(z(n_), 0.0);
-  atol_.resize(z(n_), options.atol.back());
+  x_.resize(n_, 0.0);
+  for (auto* v : {&y_, &error_, &scale_}) v->assign(n_, 0.0);
+  atol_.resize(n_, options.atol.back());
   for (std::size_t i = 0; i < options.atol.size(); ++i) atol_[i] = options.atol[i];
   motion_.emplace(*field_);
   motion_->require_consistent(t0_, x_.data(), this->p(), options.rtol,
@@ -174,23 +172,23 @@ void Integration::fail(const std::string& what, const std::string& advice) const
 // Starting step of [HNW II.4]: a small Euler step shows the size of the second derivative.
 double Integration::initial_step() {
   if (options_.first_step > 0) return options_.first_step;
-  std::vector<double> f0(z(n_)), f1(z(n_)), scratch(field_->scratch_size());
+  std::vector<double> f0(n_), f1(n_), scratch(field_->scratch_size());
   field_->value(t_, x_.data(), p(), f0.data(), scratch.data());
   double d0 = 0, d1 = 0, d2 = 0;
   for (int i = 0; i < controlled_; ++i) {
-    scale_[z(i)] = atol_[z(i)] + options_.rtol * std::abs(x_[z(i)]);
-    check_input(scale_[z(i)] > 0, "the error tolerance of state " + std::to_string(i) + " is zero",
+    scale_[i] = atol_[i] + options_.rtol * std::abs(x_[i]);
+    check_input(scale_[i] > 0, "the error tolerance of state " + std::to_string(i) + " is zero",
                 "set atol > 0");
-    d0 += std::pow(x_[z(i)] / scale_[z(i)], 2);
-    d1 += std::pow(f0[z(i)] / scale_[z(i)], 2);
+    d0 += std::pow(x_[i] / scale_[i], 2);
+    d1 += std::pow(f0[i] / scale_[i], 2);
   }
   d0 = std::sqrt(d0 / controlled_);
   d1 = std::sqrt(d1 / controlled_);
   double h0 = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
   h0 = std::min(h0, std::abs(t1_ - t_));
-  for (int i = 0; i < n_; ++i) y_[z(i)] = x_[z(i)] + sign_ * h0 * f0[z(i)];
+  for (int i = 0; i < n_; ++i) y_[i] = x_[i] + sign_ * h0 * f0[i];
   field_->value(t_ + sign_ * h0, y_.data(), p(), f1.data(), scratch.data());
-  for (int i = 0; i < controlled_; ++i) d2 += std::pow((f1[z(i)] - f0[z(i)]) / scale_[z(i)], 2);
+  for (int i = 0; i < controlled_; ++i) d2 += std::pow((f1[i] - f0[i]) / scale_[i], 2);
   d2 = std::sqrt(d2 / controlled_) / h0;
   solution_.counts.rhs += 2;
   const double steepest = std::max(d1, d2);
@@ -209,8 +207,8 @@ bool Integration::attempt_fixed() {
     fail("the implicit stages did not converge", "reduce dt (now " + number(options_.dt) + ")");
   }
   for (int i = 0; i < n_; ++i) {
-    if (!std::isfinite(y_[z(i)])) {
-      fail("the state is not finite: state " + std::to_string(i) + " is " + number(y_[z(i)]),
+    if (!std::isfinite(y_[i])) {
+      fail("the state is not finite: state " + std::to_string(i) + " is " + number(y_[i]),
            "reduce dt (now " + number(options_.dt) + "), or use an adaptive method" + hint());
     }
   }
@@ -234,14 +232,14 @@ bool Integration::attempt() {
   }
   const bool converged = stepper_->step({t_, h_, x_.data(), p()}, y_.data(), error_.data());
   bool finite = converged;
-  for (int i = 0; finite && i < n_; ++i) finite = std::isfinite(y_[z(i)]) && std::isfinite(error_[z(i)]);
+  for (int i = 0; finite && i < n_; ++i) finite = std::isfinite(y_[i]) && std::isfinite(error_[i]);
   not_finite_ = converged && !finite;
   if (!finite) {
     next_h_ = std::abs(h_) * control_.fail();
     return false;
   }
   for (int i = 0; i < controlled_; ++i) {
-    scale_[z(i)] = atol_[z(i)] + options_.rtol * std::max(std::abs(x_[z(i)]), std::abs(y_[z(i)]));
+    scale_[i] = atol_[i] + options_.rtol * std::max(std::abs(x_[i]), std::abs(y_[i]));
   }
   const double err = stepper_->error_norm(error_.data(), scale_.data(), controlled_);
   if (!(err <= 1)) {
@@ -267,11 +265,11 @@ void Integration::record_step(int event) {
 
 // Outputs asked for inside the step just taken; without t_eval, its start if that was kept.
 void Integration::emit(bool at_end) {
-  const auto n = z(user_field_.states());
+  const int n = user_field_.states();
   if (options_.t_eval.empty()) {
     if (!at_end && (trajectory_->size() - 1) % options_.keep_every != 0) return;
     solution_.t.push_back(t_);
-    solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + std::ptrdiff_t(n));
+    solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + n);
     return;
   }
   const double end = last_ && trajectory_->steps.back().event < 0 ? interval_end_ : t_ + h_;
@@ -279,13 +277,13 @@ void Integration::emit(bool at_end) {
     const double t = options_.t_eval[next_output_];
     if (sign_ * t > sign_ * end) break;
     if (t == t0_) {
-      solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + std::ptrdiff_t(n));
+      solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + n);
     } else {
       if (h_ == 0 || t == end)
         std::copy(y_.begin(), y_.end(), error_.begin());
       else
         stepper_->interpolate((t - t_) / h_, error_.data());
-      solution_.y.insert(solution_.y.end(), error_.begin(), error_.begin() + std::ptrdiff_t(n));
+      solution_.y.insert(solution_.y.end(), error_.begin(), error_.begin() + n);
     }
     solution_.t.push_back(t);
     ++next_output_;
@@ -300,7 +298,7 @@ void Integration::finish(Status status, const std::string& message) {
 
 void Integration::handle_event(int event) {
   Trajectory& tr = *trajectory_;
-  const Event& guard = tr.guards[z(event)];
+  const Event& guard = tr.guards[event];
   EventRecord record{.event = event,
                      .t = t_ + h_,
                      .before = y_,
@@ -470,7 +468,7 @@ std::vector<double> Solution::operator()(double time) const {
                      number(tr.t1),
                  "ode::Solution", ""});
   }
-  std::vector<double> x(z(tr.states()));
+  std::vector<double> x(tr.states());
   if (tr.steps.empty()) return final_state();
   Replay replay(tr);
   const long k = replay.step_at(time);
@@ -481,7 +479,7 @@ std::vector<double> Solution::operator()(double time) const {
     replay.stepper().step(in, x.data(), nullptr);
     replay.stepper().interpolate((time - in.t) / in.h, x.data());
   }
-  x.resize(z(tr.user_states));
+  x.resize(tr.user_states);
   return x;
 }
 

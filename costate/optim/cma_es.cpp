@@ -64,10 +64,10 @@ class CmaEs {
         c_(n, options.population),
         inside_(Objective(), options.bounds, n),
         y_(n, c_.lambda),
-        points_(std::size_t(n * c_.lambda)),
-        value_(std::size_t(c_.lambda)),
-        order_(std::size_t(c_.lambda)),
-        point_(std::size_t(n)) {
+        points_(n * c_.lambda),
+        value_(c_.lambda),
+        order_(c_.lambda),
+        point_(n) {
     if (options.population > 0 && options.population < 4)
       throw Error("a population of CMA-ES has 4 points or more");
     if (!options.scale.empty() && int(options.scale.size()) != n)
@@ -85,7 +85,7 @@ class CmaEs {
     state_.sigma_path.assign(x0.size(), 0.0);
     state_.covariance_path.assign(x0.size(), 0.0);
     state_.covariance.assign(x0.size() * x0.size(), 0.0);
-    for (int i = 0; i < n_; ++i) state_.covariance[std::size_t(i * n_ + i)] = scale(i) * scale(i);
+    for (int i = 0; i < n_; ++i) state_.covariance[i * n_ + i] = scale(i) * scale(i);
   }
 
   // False: C has no usable roots any more.
@@ -105,7 +105,7 @@ class CmaEs {
     Eigen::Map<Vector> mean(state_.x.data(), n_), p_s(state_.sigma_path.data(), n_),
         p_c(state_.covariance_path.data(), n_);
     Vector step = Vector::Zero(n_);
-    for (int i = 0; i < c_.mu; ++i) step += c_.weights[i] * y_.col(order_[std::size_t(i)]);
+    for (int i = 0; i < c_.mu; ++i) step += c_.weights[i] * y_.col(order_[i]);
     mean += state_.sigma * step;
     const auto whitened = [&](const Vector& y) -> Vector {
       return axes * (axes.transpose() * y).cwiseQuotient(lengths);
@@ -121,7 +121,7 @@ class CmaEs {
     covariance *= 1 + c_.c_1 * (1 - h) * c_.c_c * (2 - c_.c_c) - c_.c_1 - c_.c_mu * c_.weights.sum();
     covariance += c_.c_1 * p_c * p_c.transpose();
     for (int i = 0; i < c_.lambda; ++i) {
-      const Vector y = y_.col(order_[std::size_t(i)]);
+      const Vector y = y_.col(order_[i]);
       double w = c_.weights[i];
       if (w < 0) w *= n_ / whitened(y).squaredNorm();
       covariance += c_.c_mu * w * y * y.transpose();
@@ -137,7 +137,7 @@ class CmaEs {
   bool shrunk() const {
     double largest = 0;
     for (int i = 0; i < n_; ++i)
-      largest = std::max(largest, std::sqrt(state_.covariance[std::size_t(i * n_ + i)]) / scale(i));
+      largest = std::max(largest, std::sqrt(state_.covariance[i * n_ + i]) / scale(i));
     return state_.sigma * largest < kSmallestCloud * options_.sigma;
   }
   // Relative range of the best values of the last generations; infinite before there are enough of them.
@@ -150,7 +150,7 @@ class CmaEs {
 
  private:
   std::size_t memory() const { return std::size_t(10 + std::ceil(30.0 * n_ / c_.lambda)); }
-  double scale(int i) const { return options_.scale.empty() ? 1 : options_.scale[std::size_t(i)]; }
+  double scale(int i) const { return options_.scale.empty() ? 1 : options_.scale[i]; }
 
   void draw(const Matrix& axes, const Vector& lengths) {
     Vector z(n_);
@@ -165,13 +165,12 @@ class CmaEs {
   void rank() {
     Vector outside = Vector::Zero(c_.lambda);  // squared distances in units of the cloud
     for (int k = 0; k < c_.lambda; ++k) {
-      for (int i = 0; i < n_; ++i)
-        point_[std::size_t(i)] = state_.x[std::size_t(i)] + state_.sigma * y_(i, k);
+      for (int i = 0; i < n_; ++i) point_[i] = state_.x[i] + state_.sigma * y_(i, k);
       const std::vector<double> drawn = point_;
       inside_.project(point_);
       for (int i = 0; i < n_; ++i) {
-        const double width = state_.sigma * std::sqrt(state_.covariance[std::size_t(i * n_ + i)]);
-        outside[k] += std::pow((drawn[std::size_t(i)] - point_[std::size_t(i)]) / width, 2);
+        const double width = state_.sigma * std::sqrt(state_.covariance[i * n_ + i]);
+        outside[k] += std::pow((drawn[i] - point_[i]) / width, 2);
       }
       std::copy(point_.begin(), point_.end(), points_.begin() + std::ptrdiff_t(k) * n_);
     }
@@ -188,10 +187,9 @@ class CmaEs {
       state_.best_x.assign(first, first + n_);
     }
     const double spread = spread_of(value_);
-    for (int k = 0; k < c_.lambda; ++k) value_[std::size_t(k)] += spread * outside[k];
+    for (int k = 0; k < c_.lambda; ++k) value_[k] += spread * outside[k];
     std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](int a, int b) { return value_[std::size_t(a)] < value_[std::size_t(b)]; });
+    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return value_[a] < value_[b]; });
   }
 
   const ValuesOfPoints& values_;

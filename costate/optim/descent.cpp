@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/error.h"
 
@@ -14,12 +13,6 @@ bool all_finite(const std::vector<double>& v) {
 }
 
 }  // namespace
-
-std::string in_words(const char* format, double a, double b) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, format, a, b);
-  return buffer;
-}
 
 bool equal_to_round_off(double a, double b) {
   return std::abs(a - b) <= 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(a), std::abs(b));

@@ -2,6 +2,7 @@
 // `advance`.
 #pragma once
 
+#include "costate/core/text.h"
 #include "costate/optim/minimize.h"
 
 namespace costate::optim {
@@ -39,7 +40,5 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
 // Two values whose difference says nothing: close to a minimum the gradient still has digits when the value
 // has none left.
 bool equal_to_round_off(double a, double b);
-
-std::string in_words(const char* format, double a, double b = 0);
 
 }  // namespace costate::optim

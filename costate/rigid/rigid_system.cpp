@@ -90,8 +90,10 @@ class RigidSystem final : public System<Real> {
                 Workspace& workspace) const override {
     Work<D>& w = dual_work(workspace);
     load_inputs(in, in_dot, w);
+    take_plain_step(in, w, workspace);
     take_step(stepper_, w, false);
-    store_dual(w.y.data(), y, y_dot, stepper_.states());
+    store_all(static_cast<Scratch&>(workspace).work.y.data(), y, stepper_.states());
+    for (int i = 0; i < stepper_.states(); ++i) store<S>(y_dot + i * kLanes, w.y[std::size_t(i)].d[0]);
   }
 
   // The transpose, carried on duals: its tangent is the second derivative.
@@ -100,6 +102,7 @@ class RigidSystem final : public System<Real> {
                 const Activity& active, Workspace& workspace) const override {
     Work<D>& w = dual_work(workspace);
     load_inputs(in, in_dot, w);
+    if (stepper_.hard()) take_plain_step(in, w, workspace);
     take_step(stepper_, w, true);
     load_dual(y_bar, y_bar_dot, w.y_bar.data(), stepper_.states());
     if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
@@ -322,6 +325,16 @@ class RigidSystem final : public System<Real> {
     auto& scratch = static_cast<Scratch&>(workspace);
     if (!scratch.dual) scratch.dual = std::make_unique<Work<D>>(stepper_);
     return *scratch.dual;
+  }
+  // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and sums are contracted otherwise
+  // there, and the bits would differ. Hard contact also takes the case of every point from it.
+  void take_plain_step(const Inputs<Real>& in, Work<D>& duals, Workspace& workspace) const {
+    Work<S>& w = prepared(in.p, workspace);
+    load_all(in.x, w.x.data(), stepper_.states());
+    load_all(in.u, w.u.data(), stepper_.controls());
+    take_step(stepper_, w, stepper_.hard());
+    if (stepper_.hard())
+      duals.hard.plain = {w.tape.data() + stepper_.tape_per_evaluation(), w.c.contact.shapes.data()};
   }
   void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, Work<D>& w) const {
     load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "costate/core/text.h"
 
 namespace costate::solve {
 namespace {
@@ -21,12 +22,6 @@ double max_norm(const std::vector<double>& v) {
 
 bool finite(const std::vector<double>& v) {
   return std::all_of(v.begin(), v.end(), [](double e) { return std::isfinite(e); });
-}
-
-std::string text(const char* format, double a, double b) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, format, a, b);
-  return buffer;
 }
 
 }  // namespace
@@ -52,25 +47,25 @@ NewtonResult Newton::solve(NonlinearSystem& system, const double* p, double* z) 
     result.residual = max_norm(g_);
     if (result.residual <= options_.residual_tolerance) {
       result.converged = true;
-      result.reason = text("residual %.2g not above %.2g", result.residual, options_.residual_tolerance);
+      result.reason = in_words("residual %.2g not above %.2g", result.residual, options_.residual_tolerance);
       return result;
     }
     if (result.iterations == options_.max_iterations) {
-      result.reason =
-          text("no convergence in %.0f iterations, residual %.2g", options_.max_iterations, result.residual);
+      result.reason = in_words("no convergence in %.0f iterations, residual %.2g", options_.max_iterations,
+                               result.residual);
       return result;
     }
     system.jacobian(z, p, jacobian_.data());
     if (!finite(jacobian_) || !linear_.try_factorise(jacobian_.data())) {
-      result.reason = text("the Jacobian is singular at iteration %.0f, residual %.2g", result.iterations,
-                           result.residual);
+      result.reason = in_words("the Jacobian is singular at iteration %.0f, residual %.2g", result.iterations,
+                               result.residual);
       return result;
     }
     for (double& e : g_) e = -e;
     linear_.solve(g_.data(), step_.data());
     if (!finite(step_)) {
-      result.reason = text("the Newton step is not finite at iteration %.0f, residual %.2g",
-                           result.iterations, result.residual);
+      result.reason = in_words("the Newton step is not finite at iteration %.0f, residual %.2g",
+                               result.iterations, result.residual);
       return result;
     }
 
@@ -87,12 +82,12 @@ NewtonResult Newton::solve(NonlinearSystem& system, const double* p, double* z) 
       if (finite(g_trial_) && norm(g_trial_) <= (1 - 1e-4 * s) * before) break;
       if (relative_update <= options_.tolerance) {  // at the floor of the arithmetic: z stays
         result.converged = true;
-        result.reason = text("update %.2g below %.2g", relative_update, options_.tolerance);
+        result.reason = in_words("update %.2g below %.2g", relative_update, options_.tolerance);
         return result;
       }
       if (halvings == options_.max_halvings) {
-        result.reason = text("the residual %.2g does not fall along the Newton direction (update %.2g)",
-                             result.residual, relative_update);
+        result.reason = in_words("the residual %.2g does not fall along the Newton direction (update %.2g)",
+                                 result.residual, relative_update);
         return result;
       }
     }
@@ -101,7 +96,7 @@ NewtonResult Newton::solve(NonlinearSystem& system, const double* p, double* z) 
     if (relative_update <= options_.tolerance) {
       result.residual = max_norm(g_);
       result.converged = true;
-      result.reason = text("update %.2g below %.2g", relative_update, options_.tolerance);
+      result.reason = in_words("update %.2g below %.2g", relative_update, options_.tolerance);
       ++result.iterations;
       return result;
     }

@@ -7,15 +7,10 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "costate/core/text.h"
 
 namespace costate::check {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2e", value);
-  return text;
-}
 
 template <class Real>
 constexpr double gate_of(double for_double, double for_float) {
@@ -46,8 +41,8 @@ void randomise(std::span<Real> to, std::uint64_t seed, Stream stream, std::uint3
 }  // namespace
 
 std::string Result::to_text() const {
-  return std::string(passed() ? "pass  " : "FAIL  ") + name + ": " + number(error) + " (gate " +
-         number(gate) + ")" + (detail.empty() ? "" : "  " + detail);
+  return std::string(passed() ? "pass  " : "FAIL  ") + name + ": " + scientific(error) + " (gate " +
+         scientific(gate) + ")" + (detail.empty() ? "" : "  " + detail);
 }
 
 template <class Real>
@@ -143,7 +138,7 @@ Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objectiv
     const double error = scale > 0 ? std::abs(difference - exact) / scale : std::abs(difference);
     if (error >= result.error) {
       result.error = error;
-      result.detail = "gradient " + number(exact) + ", difference " + number(difference);
+      result.detail = "gradient " + scientific(exact) + ", difference " + scientific(difference);
     }
   }
   return result;
@@ -221,7 +216,7 @@ Result time_step(std::shared_ptr<const System<Real>> system, RolloutOptions opti
                  const Arguments<Real>& at, const Objective<Real>& objective) {
   const TimeStepChange change = time_step_change(std::move(system), std::move(options), at, objective);
   Result result{"gradient at dt against dt/2", change.gradient, 0.05, {}};
-  result.detail = "loss changes by " + number(change.loss);
+  result.detail = "loss changes by " + scientific(change.loss);
   if (!result.passed() && change.loss < 0.5 * result.error) {
     result.detail +=
         ": the gradient is discretisation-dominated; reduce dt, or split steps at contact onset (onset = "

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "costate/core/text.h"
 
 namespace costate::estimate {
 namespace {
@@ -102,12 +102,6 @@ double norm(const std::vector<double>& v) {
   double sum = 0;
   for (double x : v) sum += x * x;
   return std::sqrt(sum);
-}
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
 }
 
 void require(bool good, const char* what, const char* advice) {
@@ -207,16 +201,16 @@ Estimate<Real> smoothed_gradient(std::shared_ptr<const System<Real>> system, Rol
   report.worlds = 1;
   report.estimator = order == Order::first    ? "first order, smoothed"
                      : order == Order::zeroth ? "zeroth order, smoothed"
-                                              : "mixed order, smoothed (" + number(share) + " first)";
-  report.label = "estimate of the smoothed loss, sigma " + number(smoothing.sigma) + ", " +
-                 std::to_string(samples) + " samples, standard error " + number(out.standard_error);
+                                              : "mixed order, smoothed (" + number(share, 3) + " first)";
+  report.label = "estimate of the smoothed loss, sigma " + number(smoothing.sigma, 3) + ", " +
+                 std::to_string(samples) + " samples, standard error " + number(out.standard_error, 3);
   if (order == Order::first && out.disagreement > 3) {
     report.advice.push_back(
-        "the zeroth order disagrees by " + number(out.disagreement) +
+        "the zeroth order disagrees by " + number(out.disagreement, 3) +
         " standard errors: the loss jumps, which the first order does not see; use the mixed one");
   }
   if (out.standard_error > 0.5) {
-    report.advice.push_back("the standard error is " + number(out.standard_error) +
+    report.advice.push_back("the standard error is " + number(out.standard_error, 3) +
                             " of the gradient: take more samples, or a larger sigma");
   }
   return out;

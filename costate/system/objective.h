@@ -57,7 +57,7 @@ extern template class Objective<double>;
 template <class Real>
 using ObjectivePtr = std::shared_ptr<const Objective<Real>>;
 
-namespace loss {
+namespace loss {  // a kind of loss is a file in losses/, with its derivatives
 
 // 1/2 weight |field - target|^2 of the final state. An empty target is zero; targets of all worlds: worlds x size numbers.
 template <class Real>

@@ -13,7 +13,7 @@
 #include "any_system.h"
 #include "arrays.h"
 #include "build_signature.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/system/program/layered_system.h"
 #include "costate/system/program/program_objective.h"
 #include "module.h"

@@ -6,7 +6,7 @@
 
 #include "costate/ad/builder.h"
 #include "costate/ad/dense_lanes.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/pack.h"
 

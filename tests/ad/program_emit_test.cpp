@@ -11,7 +11,7 @@
 
 #include "costate/ad/builder.h"
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/ad/program.h"
 #include "costate/core/error.h"

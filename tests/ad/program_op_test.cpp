@@ -8,7 +8,7 @@
 
 #include "costate/ad/builder.h"
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "tests/ad/program_oracle.h"
 #include "tests/float_traps.h"
 

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <random>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/core/error.h"
 
 namespace costate::ad {

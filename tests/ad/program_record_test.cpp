@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/core/error.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/core/error.h"
 #include "tests/ad/random_program.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "costate/ad/derivative.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/ad/record.h"
 #include "costate/core/error.h"

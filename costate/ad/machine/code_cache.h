@@ -9,7 +9,7 @@
 #include <mutex>
 #include <span>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/machine/machine_code.h"
 
 namespace costate::ad {

@@ -19,7 +19,7 @@
 #include <memory_resource>
 #include <vector>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 
 namespace costate::ad {
 

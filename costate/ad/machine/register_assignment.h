@@ -68,7 +68,7 @@ class BlockWriter {
   int memory_operand(std::uint32_t index) const;
   void release_if_dead(std::uint32_t value);
   int take_register();
-  Register& at(int reg) { return registers_[static_cast<std::size_t>(reg)]; }
+  Register& at(int reg) { return registers_[reg]; }
   void bind(int reg, std::uint32_t value);
   // The address of a home; emits the load of its pointer where it needs one.
   x86::Address address(std::uint32_t value);

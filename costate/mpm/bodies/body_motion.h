@@ -83,8 +83,8 @@ void predict(BodyMotion<S>& body, const BodyNumbers<S>& n, const BodySums<S>& su
       A[6 * (3 + i) + 3 + j] = angular[kPlace[i][j]] + sums.Kw[kPlace[i][j]];
     }
   }
-  factor_dense<S>(6, A);
-  solve_dense<S>(6, A, change);
+  solve::ldl_factorise<S>(6, A);
+  solve::ldl_solve<S>(6, A, change);
   for (int i = 0; i < 3; ++i) {
     body.V[i] = body.V[i] + dt * g[i] + change[i];
     body.W[i] += change[3 + i];

@@ -29,7 +29,7 @@ InterpolatingField::InterpolatingField(const Trajectory& trajectory)
       n_(trajectory.states()),
       np_(int(trajectory.parameters.width())),
       replay_(trajectory),
-      x_(std::size_t(trajectory.states())) {}
+      x_(trajectory.states()) {}
 
 const double* InterpolatingField::state_at(double t) const {
   const long k = std::clamp(replay_.step_at(t), segment_.first, segment_.last);

@@ -17,9 +17,7 @@ class InterpolatingField final : public VectorField {
 
   int states() const override { return n_ + np_; }
   int parameters() const override { return 0; }
-  std::size_t scratch_size() const override {
-    return trajectory_.field->scratch_size() + std::size_t(n_ + np_);
-  }
+  std::size_t scratch_size() const override { return trajectory_.field->scratch_size() + n_ + np_; }
   void value(double t, const double* z, const double* p, double* dz, double* scratch) const override;
   // Linear in (lambda, mu). Motion of t needs second derivatives of the field.
   void jvp(double t, const double* z, const double* p, double t_dot, const double* z_dot, const double* p_dot,

@@ -12,8 +12,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
 // The backward pass, segment by segment, with jumps at samples and events in between.
 class BackwardPass {
  public:
@@ -62,8 +60,8 @@ BackwardPass::BackwardPass(const Solution& solution, const OutputCotangents& cot
       replay_(tr_),
       pending_(cotangents.sample_times.size()),
       x_(tr_.final),
-      lambda_mu_(z(n_ + np_), 0.0),
-      f_(z(n_)),
+      lambda_mu_(n_ + np_, 0.0),
+      f_(n_),
       row_(tr_.last_row()),
       rows_bar_(tr_.parameters.zeros()) {
   if (!tr_.field->mass().empty()) {
@@ -71,7 +69,7 @@ BackwardPass::BackwardPass(const Solution& solution, const OutputCotangents& cot
         {"continuous adjoints do not take a mass matrix", "", "use the discrete adjoint (ode::gradient)"});
   }
   std::copy(seed_.final.begin(), seed_.final.end(), lambda_mu_.begin());
-  if (tr_.quadrature) lambda_mu_[z(n_ - 1)] = seed_.integral;
+  if (tr_.quadrature) lambda_mu_[n_ - 1] = seed_.integral;
   std::size_t scratch = tr_.field->scratch_size();
   for (const Event& e : tr_.guards) {
     scratch = std::max({scratch, e.guard->scratch_size(), e.jump ? e.jump->scratch_size() : 0});
@@ -116,7 +114,7 @@ void BackwardPass::segment_backwards(const Segment& segment) {
     const double at = seed_.sample_times[pending_ - 1];
     integrate(segment, t, at);
     for (int i = 0; i < tr_.user_states; ++i) {
-      lambda_mu_[z(i)] += seed_.samples[(pending_ - 1) * z(tr_.user_states) + z(i)];
+      lambda_mu_[i] += seed_.samples[(pending_ - 1) * tr_.user_states + i];
     }
     t = at;
     --pending_;
@@ -125,11 +123,11 @@ void BackwardPass::segment_backwards(const Segment& segment) {
 }
 
 void BackwardPass::jump(int index, bool last) {
-  const EventRecord& record = tr_.events[z(index)];
-  const Event& event = tr_.guards[z(record.event)];
+  const EventRecord& record = tr_.events[index];
+  const Event& event = tr_.guards[record.event];
   const double* before = record.before.data();
   const double* p = tr_.parameters.row(row_);
-  double t_e_bar = seed_.event_times.empty() ? 0.0 : seed_.event_times[z(index)];
+  double t_e_bar = seed_.event_times.empty() ? 0.0 : seed_.event_times[index];
   double after_rate = 0;  // <f+, lambda+>: none where the solution ends
   if (last)
     t_e_bar += seed_.end_time;
@@ -163,7 +161,7 @@ void BackwardPass::jump(int index, bool last) {
 void BackwardPass::compare(const double* truth) {
   double difference = 0, size = 0;
   for (int i = 0; i < tr_.user_states; ++i) {
-    difference = std::max(difference, std::abs(x_[z(i)] - truth[i]));
+    difference = std::max(difference, std::abs(x_[i] - truth[i]));
     size = std::max(size, std::abs(truth[i]));
   }
   worst_ = std::max(worst_, difference / std::max(size, options_.atol));
@@ -171,7 +169,7 @@ void BackwardPass::compare(const double* truth) {
 
 void BackwardPass::leave_row() {
   double* bar = rows_bar_.data() + row_ * np_;
-  for (int i = 0; i < np_; ++i) bar[i] += lambda_mu_[z(n_ + i)];
+  for (int i = 0; i < np_; ++i) bar[i] += lambda_mu_[n_ + i];
   std::fill_n(lambda_mu_.begin() + n_, np_, 0.0);
 }
 
@@ -195,7 +193,7 @@ Gradient BackwardPass::run() {
     for (std::size_t i = segments.size(); i-- > 0;) {
       const Segment& segment = segments[i];
       if (segment.row != row_) cross_knot(segment);
-      if (segment.ends_in_event) jump(tr_.steps[z(segment.last)].event, i + 1 == segments.size());
+      if (segment.ends_in_event) jump(tr_.steps[segment.last].event, i + 1 == segments.size());
       segment_backwards(segment);
       if (backsolve_) compare(replay_.start(segment.first));
     }
@@ -209,7 +207,7 @@ Gradient BackwardPass::run() {
   // Samples at the very start.
   for (; pending_ > 0; --pending_) {
     for (int i = 0; i < tr_.user_states; ++i) {
-      lambda_mu_[z(i)] += seed_.samples[(pending_ - 1) * z(tr_.user_states) + z(i)];
+      lambda_mu_[i] += seed_.samples[(pending_ - 1) * tr_.user_states + i];
     }
   }
   if (!segments.empty()) out.t0 = -rate(tr_.t0, replay_.start(0));

@@ -13,8 +13,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
 // One reverse sweep.
 class Sweep {
  public:
@@ -32,10 +30,10 @@ class Sweep {
   long full_steps(const Segment& segment) const;
   void move_dt(long k, const Segment& segment);  // what step k's t and h say about dt
   std::optional<double> by_dt(double t1_bar) const;
-  void note_norm(long k) { norms_[z(k)] = norm(); }
+  void note_norm(long k) { norms_[k] = norm(); }
   double norm() const;
   void judge(GradientReport& report) const;  // what the norms and the events say
-  double* p_bar() { return rows_bar_.data() + z(row_) * tr_.parameters.width(); }
+  double* p_bar() { return rows_bar_.data() + row_ * tr_.parameters.width(); }
   StepCotangent step_bar() { return {&t_bar_, &h_bar_, x_bar_.data(), p_bar()}; }
 
   const Trajectory& tr_;
@@ -61,8 +59,8 @@ Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, s
       replay_(trajectory),
       n_(trajectory.states()),
       rows_bar_(std::move(rows_bar)) {
-  const auto n = z(n_);
-  const auto user = z(trajectory.user_states);
+  const std::size_t n = n_;
+  const std::size_t user = trajectory.user_states;
   if ((!seed_.final.empty() && seed_.final.size() != user) ||
       seed_.samples.size() != seed_.sample_times.size() * user ||
       (!seed_.event_times.empty() && seed_.event_times.size() != trajectory.events.size())) {
@@ -78,7 +76,7 @@ Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, s
   time_bar_ = seed_.end_time;
   for (auto* v : {&x_bar_, &y_bar_, &step_h_, &g_x_, &jump_bar_}) v->assign(n, 0.0);
   if (rows_bar_.empty()) rows_bar_ = trajectory.parameters.zeros();
-  norms_.assign(z(trajectory.size() + 1), 0.0);
+  norms_.assign(trajectory.size() + 1, 0.0);
   std::size_t scratch = 0;
   for (const Event& e : trajectory.guards) {
     scratch = std::max({scratch, e.guard->scratch_size(), e.jump ? e.jump->scratch_size() : 0});
@@ -88,7 +86,7 @@ Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, s
 
 double Sweep::norm() const {
   double sum = 0;
-  for (int i = 0; i < tr_.user_states; ++i) sum += lambda_[z(i)] * lambda_[z(i)];
+  for (int i = 0; i < tr_.user_states; ++i) sum += lambda_[i] * lambda_[i];
   return std::sqrt(sum);
 }
 
@@ -100,13 +98,13 @@ void Sweep::clear_step() {
 // All but a last step that was cut to fit.
 long Sweep::full_steps(const Segment& segment) const {
   const long steps = segment.last - segment.first + 1;
-  return std::abs(tr_.steps[z(segment.last)].h) == tr_.dt ? steps : steps - 1;
+  return std::abs(tr_.steps[segment.last].h) == tr_.dt ? steps : steps - 1;
 }
 
 // t_k = a + j dt and h_k = dt, but for a last step that was cut to fit.
 void Sweep::move_dt(long k, const Segment& segment) {
   dt_bar_ += double(k - segment.first) * t_bar_;
-  if (std::abs(tr_.steps[z(k)].h) == tr_.dt) dt_bar_ += h_bar_;
+  if (std::abs(tr_.steps[k].h) == tr_.dt) dt_bar_ += h_bar_;
 }
 
 // Knots stand at fractions of the span, and move with dt only as far as the whole span does: where dt fills every
@@ -124,11 +122,10 @@ std::optional<double> Sweep::by_dt(double t1_bar) const {
 void Sweep::samples_of(long k, const StepInput& in) {
   for (; pending_ > 0 && samples_[pending_ - 1].step == k; --pending_) {
     const double theta = samples_[pending_ - 1].theta;
-    std::copy_n(seed_.samples.begin() + std::ptrdiff_t((pending_ - 1) * z(tr_.user_states)), tr_.user_states,
-                y_bar_.begin());
+    std::copy_n(seed_.samples.begin() + (pending_ - 1) * tr_.user_states, tr_.user_states, y_bar_.begin());
     if (tr_.quadrature) y_bar_.back() = 0;
     if (in.h == 0) {
-      for (int i = 0; i < n_; ++i) x_bar_[z(i)] += y_bar_[z(i)];
+      for (int i = 0; i < n_; ++i) x_bar_[i] += y_bar_[i];
       continue;
     }
     // The sample's own time stays where it is: theta = (t_s - t) / h.
@@ -194,11 +191,11 @@ void Sweep::segment_to_event(const Segment& segment) {
 }
 
 void Sweep::event_step(long k, const StepInput& in) {
-  const int index = tr_.steps[z(k)].event;
-  const EventRecord& record = tr_.events[z(index)];
-  const Event& event = tr_.guards[z(record.event)];
+  const int index = tr_.steps[k].event;
+  const EventRecord& record = tr_.events[index];
+  const Event& event = tr_.guards[record.event];
   const double* y = record.before.data();
-  if (!seed_.event_times.empty()) time_bar_ += seed_.event_times[z(index)];
+  if (!seed_.event_times.empty()) time_bar_ += seed_.event_times[index];
 
   // Jump. The integral of the running cost passes unchanged.
   std::copy(lambda_.begin(), lambda_.end(), y_bar_.begin());
@@ -226,14 +223,14 @@ void Sweep::event_step(long k, const StepInput& in) {
   double ignored = 0;
   std::fill(jump_bar_.begin(), jump_bar_.end(), 0.0);
   event.guard->vjp(record.t, y, in.p, &s, &ignored, jump_bar_.data(), p_bar(), scratch_.data());
-  for (int i = 0; i < n_; ++i) y_bar_[z(i)] += jump_bar_[z(i)];
+  for (int i = 0; i < n_; ++i) y_bar_[i] += jump_bar_[i];
   replay_.step_vjp(in, y_bar_.data(), step_bar());
   t_bar_ += time_bar_ + s * g_t;
 }
 
 Gradient Sweep::run() {
   const std::vector<Segment> segments = segments_of(tr_);
-  norms_[z(tr_.size())] = norm();
+  norms_[tr_.size()] = norm();
   for (std::size_t i = segments.size(); i-- > 0;) {
     row_ = segments[i].row;
     if (segments[i].ends_in_event)
@@ -257,14 +254,13 @@ void Sweep::judge(GradientReport& report) const {
   std::iota(report.sampled_steps.begin(), report.sampled_steps.end(), 0);
   // Growth since the last time at which the loss depended on the state at all: a running cost has no cotangent at t1.
   long end = tr_.size();
-  while (end > 0 && !(norms_[z(end)] > 0)) --end;
-  const double span = std::abs((end == tr_.size() ? tr_.t1 : tr_.steps[z(end)].t) - tr_.t0);
-  if (norms_.front() > 0 && span > 0)
-    report.growth_per_time = std::log(norms_.front() / norms_[z(end)]) / span;
+  while (end > 0 && !(norms_[end] > 0)) --end;
+  const double span = std::abs((end == tr_.size() ? tr_.t1 : tr_.steps[end].t) - tr_.t0);
+  if (norms_.front() > 0 && span > 0) report.growth_per_time = std::log(norms_.front() / norms_[end]) / span;
   for (const EventRecord& e : tr_.events) {
     if (!e.grazing) continue;
     report.label = "grazing";
-    report.advice.push_back("event \"" + tr_.guards[z(e.event)].name + "\" at t = " + std::to_string(e.t) +
+    report.advice.push_back("event \"" + tr_.guards[e.event].name + "\" at t = " + std::to_string(e.t) +
                             " grazes its guard: this gradient is inversely proportional to a rate of " +
                             std::to_string(e.guard_rate) + " and holds only in a small neighbourhood");
   }

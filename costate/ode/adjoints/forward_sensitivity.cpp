@@ -9,8 +9,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
 // One pass over the steps with several tangents: the stages of a step are computed once for all of them.
 class Pass {
  public:
@@ -48,8 +46,8 @@ Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& direct
            const std::vector<double>& times, TangentTrace* trace)
     : tr_(trajectory), replay_(trajectory), n_(trajectory.states()), trace_(trace) {
   samples_ = place_samples(replay_, trajectory, times);
-  step_h_.resize(z(n_));
-  g_x_.resize(z(n_));
+  step_h_.resize(n_);
+  g_x_.resize(n_);
   std::size_t scratch = 0;
   for (const Event& e : trajectory.guards) {
     scratch = std::max({scratch, e.guard->scratch_size(), e.jump ? e.jump->scratch_size() : 0});
@@ -73,8 +71,8 @@ Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& direct
                 .x = in.y0,
                 .y = {},
                 .out = {}};
-    d.x.resize(z(n_), 0.0);
-    d.y.resize(z(n_), 0.0);
+    d.x.resize(n_, 0.0);
+    d.y.resize(n_, 0.0);
     directions_.push_back(std::move(d));
   }
 }
@@ -82,12 +80,12 @@ Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& direct
 void Pass::enter(const Segment& segment) {
   for (Direction& d : directions_) {
     d.to = (1 - segment.fraction) * d.t0 + segment.fraction * d.t1;
-    if (!d.rows_dot.empty()) d.p_dot = d.rows_dot.data() + z(segment.row) * tr_.parameters.width();
+    if (!d.rows_dot.empty()) d.p_dot = d.rows_dot.data() + segment.row * tr_.parameters.width();
   }
 }
 
 void Pass::set_times(const Segment& segment, long k) {
-  const StepRecord& step = tr_.steps[z(k)];
+  const StepRecord& step = tr_.steps[k];
   const bool restarted = tr_.dt > 0 && segment.starts_at_event;
   for (Direction& d : directions_) {
     if (segment.ends_in_event || restarted) {
@@ -105,8 +103,8 @@ void Pass::set_times(const Segment& segment, long k) {
 }
 
 void Pass::event_step(long k, const StepInput& in) {
-  const EventRecord& record = tr_.events[z(tr_.steps[z(k)].event)];
-  const Event& event = tr_.guards[z(record.event)];
+  const EventRecord& record = tr_.events[tr_.steps[k].event];
+  const Event& event = tr_.guards[record.event];
   const double* y = record.before.data();
   replay_.step_jvp(in, {0, 1, nullptr, nullptr}, step_h_.data());
   double g_t = 0;
@@ -123,7 +121,7 @@ void Pass::event_step(long k, const StepInput& in) {
     double g_dot = 0;
     event.guard->jvp(record.t, y, in.p, d.t, d.y.data(), d.p_dot, &g_dot, scratch_.data());
     d.h = -g_dot / G_h;
-    for (int i = 0; i < n_; ++i) d.y[z(i)] += d.h * step_h_[z(i)];
+    for (int i = 0; i < n_; ++i) d.y[i] += d.h * step_h_[i];
     d.out.event_times.push_back(d.t + d.h);
   }
 }
@@ -144,14 +142,14 @@ void Pass::samples_of(long k, const StepInput& in) {
 }
 
 std::vector<OutputTangent> Pass::run() {
-  std::vector<double> after(z(n_));
+  std::vector<double> after(n_);
   for (const Segment& segment : segments_of(tr_)) {
     enter(segment);
     for (long k = segment.first; k <= segment.last; ++k) {
       const StepInput in = replay_.input(k);
       set_times(segment, k);
       for (Direction& d : directions_) replay_.step_jvp(in, tangent(d), d.y.data());
-      const bool at_event = tr_.steps[z(k)].event >= 0;
+      const bool at_event = tr_.steps[k].event >= 0;
       if (at_event) event_step(k, in);
       if (trace_) {
         trace_->steps.push_back({directions_[0].t, directions_[0].h});
@@ -162,8 +160,8 @@ std::vector<OutputTangent> Pass::run() {
       for (Direction& d : directions_) {
         std::swap(d.x, d.y);
         if (!at_event) continue;
-        const EventRecord& record = tr_.events[z(tr_.steps[z(k)].event)];
-        const Event& event = tr_.guards[z(record.event)];
+        const EventRecord& record = tr_.events[tr_.steps[k].event];
+        const Event& event = tr_.guards[record.event];
         d.from = d.out.event_times.back();
         if (!event.jump) continue;
         event.jump->jvp(record.t, record.before.data(), in.p, d.from, d.x.data(), d.p_dot, after.data(),
@@ -217,7 +215,7 @@ std::vector<double> parameter_tangent_at(const Solution& solution, const InputTa
       in.p.empty() ? nullptr : in.p.data(), in.controls.empty() ? nullptr : in.controls.data(), in.t0, in.t1);
   if (table.empty()) return {};
   const int k = rows.row_at(t);
-  const double* row_dot = table.data() + z(k) * rows.width();
+  const double* row_dot = table.data() + k * rows.width();
   if (!rows.linear()) return {row_dot, row_dot + rows.width()};
   std::vector<double> p_dot(rows.parameters() + rows.controls());
   linear_control_of(rows).jvp(t, rows.row(k), 0, row_dot, p_dot.data());
@@ -230,8 +228,8 @@ std::vector<InputTangent> unit_directions(const Trajectory& tr) {
   std::vector<InputTangent> directions;
   for (int i = 0; i < tr.user_states; ++i) {
     InputTangent d;
-    d.y0.assign(z(tr.user_states), 0.0);
-    d.y0[z(i)] = 1;
+    d.y0.assign(tr.user_states, 0.0);
+    d.y0[i] = 1;
     directions.push_back(d);
   }
   for (std::size_t i = 0; i < tr.parameters.parameters(); ++i) {
@@ -254,10 +252,9 @@ std::vector<InputTangent> unit_directions(const Trajectory& tr) {
 std::vector<double> final_state_jacobian(const Solution& solution) {
   const Trajectory& tr = solution.trajectory();
   const std::vector<OutputTangent> columns = sensitivities(solution, unit_directions(tr));
-  std::vector<double> jacobian(z(tr.user_states) * columns.size());
+  std::vector<double> jacobian(tr.user_states * columns.size());
   for (std::size_t j = 0; j < columns.size(); ++j) {
-    for (std::size_t i = 0; i < z(tr.user_states); ++i)
-      jacobian[i * columns.size() + j] = columns[j].final[i];
+    for (int i = 0; i < tr.user_states; ++i) jacobian[i * columns.size() + j] = columns[j].final[i];
   }
   return jacobian;
 }

@@ -9,8 +9,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
 // A cotangent with its rate.
 struct Moving {
   double v = 0, dot = 0;
@@ -39,10 +37,10 @@ class Sweep {
   void step_transposed(const StepInput& in, const StepTangent& in_dot, const std::vector<double>& y_bar,
                        const std::vector<double>& y_bar_dot);
   StepTangent tangent_of(long k) const {
-    return {trace_.steps[z(k)].t, trace_.steps[z(k)].h, trace_.start.data() + k * n_, p_dot_};
+    return {trace_.steps[k].t, trace_.steps[k].h, trace_.start.data() + k * n_, p_dot_};
   }
   StepCotangent bar() { return {&t_bar_.v, &h_bar_.v, x_bar_.data(), ignored_p_.data()}; }
-  double* p_bar_dot() { return rows_bar_dot_.data() + z(row_) * tr_.parameters.width(); }
+  double* p_bar_dot() { return rows_bar_dot_.data() + row_ * tr_.parameters.width(); }
   StepCotangent bar_dot() { return {&t_bar_.dot, &h_bar_.dot, x_bar_dot_.data(), p_bar_dot()}; }
   void finish_step() {
     std::swap(lambda_, x_bar_);
@@ -81,7 +79,7 @@ Sweep::Sweep(const Solution& solution, const Loss& given, const InputTangent& di
                                      direction_.t0, direction_.t1);
   samples_ = place_samples(replay_, tr_, loss_.cotangents.sample_times);
   pending_ = samples_.size();
-  const auto n = z(n_);
+  const std::size_t n = n_;
   for (auto* v : {&lambda_, &lambda_dot_, &x_bar_, &x_bar_dot_, &y_bar_, &y_bar_dot_, &g_x_, &g_x_dot_})
     v->assign(n, 0.0);
   ignored_p_.assign(tr_.parameters.width(), 0.0);
@@ -107,10 +105,10 @@ void Sweep::seed(const Loss& loss) {
                         out.final.data(), p_dot_, nullptr, &time_bar_.dot, lambda_dot_.data(), p_bar_dot(),
                         scratch_.data());
   }
-  const auto n = z(tr_.user_states);
+  const std::size_t n = tr_.user_states;
   sample_bar_dot_.assign(samples_.size() * n, 0.0);
   for (std::size_t k = 0; k < samples_.size(); ++k) {
-    enter(tr_.steps[z(samples_[k].step)].row);
+    enter(tr_.steps[samples_[k].step].row);
     loss.samples->gradient_jvp(k, loss_.sample_states.data() + k * n, tr_.parameters.row(row_),
                                out.samples.data() + k * n, p_dot_, sample_bar_dot_.data() + k * n,
                                p_bar_dot());
@@ -119,7 +117,7 @@ void Sweep::seed(const Loss& loss) {
 
 void Sweep::enter(int row) {
   row_ = row;
-  p_dot_ = rows_dot_.empty() ? nullptr : rows_dot_.data() + z(row) * tr_.parameters.width();
+  p_dot_ = rows_dot_.empty() ? nullptr : rows_dot_.data() + row * tr_.parameters.width();
 }
 
 void Sweep::clear_step() {
@@ -200,12 +198,12 @@ void Sweep::segment_to_event(const Segment& segment) {
 }
 
 void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
-  const int index = tr_.steps[z(k)].event;
-  const EventRecord& record = tr_.events[z(index)];
-  const Event& event = tr_.guards[z(record.event)];
+  const int index = tr_.steps[k].event;
+  const EventRecord& record = tr_.events[index];
+  const Event& event = tr_.guards[record.event];
   const double* y = record.before.data();
-  const double te_dot = trace_.events[z(index)].t;
-  const double* y_dot = trace_.events[z(index)].before.data();
+  const double te_dot = trace_.events[index].t;
+  const double* y_dot = trace_.events[index].before.data();
 
   y_bar_ = lambda_;
   y_bar_dot_ = lambda_dot_;
@@ -229,7 +227,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
                        ignored.data(), scratch_.data());
   const auto h_component = [&](const std::vector<double>& seed, const std::vector<double>& seed_dot) {
     Moving t, h;
-    std::vector<double> x(z(n_)), x_dot(z(n_)), p(tr_.parameters.width());
+    std::vector<double> x(n_), x_dot(n_), p(tr_.parameters.width());
     replay_.step_vjp(in, seed.data(), {&t.v, &h.v, x.data(), p.data()});
     replay_.step_vjp_jvp(in, in_dot, seed.data(), seed_dot.data(), {&t.dot, &h.dot, x_dot.data(), p.data()});
     return h;
@@ -245,7 +243,7 @@ void Sweep::event_step(long k, const StepInput& in, const StepTangent& in_dot) {
   double ignored_time = 0;
   event.guard->vjp_jvp(record.t, y, in.p, &s.v, te_dot, y_dot, p_dot_, &s.dot, &ignored_time,
                        y_bar_dot_.data(), p_bar_dot(), scratch_.data());
-  for (int i = 0; i < n_; ++i) y_bar_[z(i)] += s.v * g_x_[z(i)];
+  for (int i = 0; i < n_; ++i) y_bar_[i] += s.v * g_x_[i];
   step_transposed(in, in_dot, y_bar_, y_bar_dot_);
   t_bar_ += time_bar_;
   t_bar_ += {s.v * g_t.v, s.dot * g_t.v + s.v * g_t.dot};
@@ -276,7 +274,7 @@ Gradient hessian_vector(const Solution& solution, const Loss& loss, const InputT
 
 std::vector<double> hessian(const Solution& solution, const Loss& loss) {
   const Trajectory& tr = solution.trajectory();
-  const std::size_t n = z(tr.user_states), m = n + tr.parameters.parameters(),
+  const std::size_t n = tr.user_states, m = n + tr.parameters.parameters(),
                     size = m + tr.parameters.control_values();
   std::vector<double> h(size * size);
   for (std::size_t j = 0; j < size; ++j) {

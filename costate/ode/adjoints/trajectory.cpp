@@ -6,12 +6,6 @@
 #include "costate/core/error.h"
 
 namespace costate::ode {
-namespace {
-
-std::size_t z(long i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::vector<Segment> segments_of(const Trajectory& trajectory) {
   std::vector<Segment> segments;
   const long last = trajectory.size() - 1;
@@ -19,10 +13,10 @@ std::vector<Segment> segments_of(const Trajectory& trajectory) {
   double from = trajectory.t0;
   bool after_event = false;
   for (long k = 0; k <= last; ++k) {
-    const StepRecord& step = trajectory.steps[z(k)];
-    const bool at_event = step.event >= 0, at_knot = k < last && trajectory.steps[z(k + 1)].row != step.row;
+    const StepRecord& step = trajectory.steps[k];
+    const bool at_event = step.event >= 0, at_knot = k < last && trajectory.steps[k + 1].row != step.row;
     if (!at_event && !at_knot && k < last) continue;
-    const double to = at_event  ? trajectory.events[z(step.event)].t
+    const double to = at_event  ? trajectory.events[step.event].t
                       : at_knot ? trajectory.parameters.end(step.row)
                                 : trajectory.t1;
     segments.push_back({.first = first,
@@ -46,9 +40,9 @@ Replay::Replay(const Trajectory& trajectory)
       stepper_(make_stepper(trajectory.method, *trajectory.field, trajectory.tolerance)),
       motion_(*trajectory.field),
       n_(trajectory.states()) {
-  states_.resize(trajectory.keep_every > 1 ? z(n_) * z(trajectory.keep_every) : 0);
-  end_.resize(z(n_));
-  f_.resize(z(n_));
+  states_.resize(trajectory.keep_every > 1 ? std::size_t(n_) * trajectory.keep_every : 0);
+  end_.resize(n_);
+  f_.resize(n_);
 }
 
 void Replay::recompute_block(long block) {
@@ -57,9 +51,9 @@ void Replay::recompute_block(long block) {
   std::copy_n(trajectory_.kept.begin() + block * n_, n_, states_.begin());
   for (long k = first; k < last; ++k) {
     double* x = states_.data() + (k - first) * n_;
-    const StepRecord& record = steps_[z(k)];
+    const StepRecord& record = steps_[k];
     if (record.event >= 0) {
-      std::copy_n(trajectory_.events[z(record.event)].after.begin(), n_, x + n_);
+      std::copy_n(trajectory_.events[record.event].after.begin(), n_, x + n_);
     } else {
       step({record.t, record.h, x, trajectory_.p(k)}, x + n_);
     }
@@ -75,16 +69,16 @@ const double* Replay::start(long k) {
 }
 
 StepInput Replay::input(long k) {
-  const StepInput in{steps_[z(k)].t, steps_[z(k)].h, start(k), trajectory_.p(k)};
-  const std::size_t size = trajectory_.stage_size, from = z(k) * size;
+  const StepInput in{steps_[k].t, steps_[k].h, start(k), trajectory_.p(k)};
+  const std::size_t size = trajectory_.stage_size, from = k * size;
   if (from < trajectory_.stages.size() && in.h != 0)
     stepper_->load_stages(in, trajectory_.stages.data() + from);
   return in;
 }
 
 const double* Replay::end(long k) {
-  const StepRecord& record = steps_[z(k)];
-  if (record.event >= 0) return trajectory_.events[z(record.event)].before.data();
+  const StepRecord& record = steps_[k];
+  if (record.event >= 0) return trajectory_.events[record.event].before.data();
   if (k + 1 == trajectory_.size()) return trajectory_.final.data();
   if (trajectory_.keep_every == 1) return start(k + 1);
   step(input(k), end_.data());
@@ -102,7 +96,7 @@ void Replay::step(const StepInput& in, double* y) {
 void Replay::step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) {
   if (in.h != 0) return stepper_->step_jvp(in, in_dot, y_dot);
   motion_.rate(in.t, in.x, in.p, f_.data());
-  for (int i = 0; i < n_; ++i) y_dot[i] = (in_dot.x ? in_dot.x[i] : 0.0) + in_dot.h * f_[z(i)];
+  for (int i = 0; i < n_; ++i) y_dot[i] = (in_dot.x ? in_dot.x[i] : 0.0) + in_dot.h * f_[i];
 }
 
 void Replay::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
@@ -110,7 +104,7 @@ void Replay::step_vjp(const StepInput& in, const double* y_bar, const StepCotang
   motion_.rate(in.t, in.x, in.p, f_.data());
   for (int i = 0; i < n_; ++i) {
     in_bar.x[i] += y_bar[i];
-    *in_bar.h += f_[z(i)] * y_bar[i];
+    *in_bar.h += f_[i] * y_bar[i];
   }
 }
 
@@ -131,7 +125,7 @@ long Replay::step_at(double t) const {
   long low = 0, high = trajectory_.size() - 1;
   while (low < high) {
     const long middle = (low + high) / 2;
-    const double end = steps_[z(middle + 1)].t;
+    const double end = steps_[middle + 1].t;
     if (sign * end < sign * t)
       low = middle + 1;
     else

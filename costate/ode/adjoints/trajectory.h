@@ -46,7 +46,7 @@ struct Trajectory {
 
   int states() const { return field->states(); }
   long size() const { return static_cast<long>(steps.size()); }
-  const double* p(long step) const { return parameters.row(steps[static_cast<std::size_t>(step)].row); }
+  const double* p(long step) const { return parameters.row(steps[step].row); }
   int last_row() const { return steps.empty() ? 0 : steps.back().row; }
 };
 

@@ -3,9 +3,9 @@
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/solve/linear_solve.h"
 
 namespace costate::ode {
@@ -81,12 +81,10 @@ void ConsistentState::require_consistent(double t, const double* x, const double
     if (std::abs(correction) <= atol + rtol * std::abs(x[i])) continue;
     double worst = 0;
     for (double r : residual) worst = std::max(worst, std::abs(r));
-    char text[240];
-    std::snprintf(text, sizeof text,
-                  "the initial state does not satisfy the algebraic equations (residual %.3g): state %d is "
-                  "%.9g and should be about %.9g",
-                  worst, i, x[i], x[i] + correction);
-    throw Error({text, "t = " + std::to_string(t),
+    throw Error({"the initial state does not satisfy the algebraic equations (residual " + number(worst, 3) +
+                     "): state " + std::to_string(i) + " is " + number(x[i], 9) + " and should be about " +
+                     number(x[i] + correction, 9),
+                 "t = " + std::to_string(t),
                  "start from a consistent state, or let make_consistent() find it"});
   }
 }

@@ -47,7 +47,7 @@ class LambdaDerivatives {
   template <class R>
   static COSTATE_INLINE const auto& element(const R& r, int i) {
     if constexpr (requires { r[0]; })
-      return r[std::size_t(i)];
+      return r[i];
     else
       return r;
   }
@@ -82,7 +82,7 @@ class LambdaDerivatives {
     std::array<double, kStrip> sum{};
     for (int i = 0; i < kOutputs; ++i) {
       const D y(element(r, i));
-      for (int m = 0; m < kStrip; ++m) sum[std::size_t(m)] += y_bar[i] * y.d[m];
+      for (int m = 0; m < kStrip; ++m) sum[m] += y_bar[i] * y.d[m];
     }
     return sum;
   }
@@ -110,7 +110,7 @@ class LambdaDerivatives {
           for (int i = 0; i < kOutputs; ++i) {
             const D y(element(r, i));
             for (int m = 0; m < kStrip; ++m) {
-              sum[std::size_t(m)] += y_bar[i] * y.d[m].d[0] + (y_bar_dot ? y_bar_dot[i] * y.d[m].v : 0.0);
+              sum[m] += y_bar[i] * y.d[m].d[0] + (y_bar_dot ? y_bar_dot[i] * y.d[m].v : 0.0);
             }
           }
           scatter(sum.data(), first, t_bar_dot, x_bar_dot, p_bar_dot);
@@ -239,10 +239,10 @@ class LambdaField final : public VectorField {
                              [&](double t, const double* X, const double* K, double* t_bar, double* X_bar) {
                                const auto sum = f_.vjp_strip(t, X, s.p, K, 0);
                                for (std::size_t m = 0; m < sum.size(); ++m) total[m] += sum[m];
-                               for (int i = 0; i < NX; ++i) X_bar[i] = sum[std::size_t(i)];
+                               for (int i = 0; i < NX; ++i) X_bar[i] = sum[i];
                                *t_bar = sum[NX];
                              });
-      for (int i = 0; bar.p && i < NP; ++i) bar.p[i] += total[std::size_t(1 + NX + i)];
+      for (int i = 0; bar.p && i < NP; ++i) bar.p[i] += total[1 + NX + i];
     } else {
       ode::rk_stages_vjp<NX>(s, count, weights, y_bar, bar, NX,
                              [&](double t, const double* X, const double* K, double* t_bar, double* X_bar) {

@@ -72,7 +72,7 @@ LayeredField::LayeredField(const ad::LayeredProgram& layered) : products_(layere
   }
   registers_ = next;
   scratch_size_ = next + (register_bytes_ + sizeof(double) - 1) / sizeof(double);
-  zeros_.assign(static_cast<std::size_t>(std::max({states_, parameters_, 1})), 0.0);
+  zeros_.assign(std::max({states_, parameters_, 1}), 0.0);
 }
 
 int LayeredField::vector_of(const std::string& field, std::size_t part) const {
@@ -108,8 +108,7 @@ LayeredField::Code LayeredField::code(const ad::Program& program, std::size_t pa
 }
 
 double* LayeredField::address(int vector, const Table& given, double* scratch) const {
-  return vector < kGiven ? given[static_cast<std::size_t>(vector)]
-                         : scratch + offsets_[static_cast<std::size_t>(vector - kGiven)];
+  return vector < kGiven ? given[vector] : scratch + offsets_[vector - kGiven];
 }
 
 void LayeredField::run(const Code& code, const Table& given, double* scratch) const {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/layered.h"
 #include "costate/ode/fields/vector_field.h"
 

@@ -88,7 +88,7 @@ struct Composed {
   const F& f;
   LinearControl control;
 
-  std::size_t scratch_size() const { return f.scratch_size() + 4 * std::size_t(control.inner()); }
+  std::size_t scratch_size() const { return f.scratch_size() + 4 * control.inner(); }
   double* vector(double* scratch, int i) const { return scratch + f.scratch_size() + i * control.inner(); }
 
   void value(double t, const double* x, const double* row, double* y, double* scratch) const {
@@ -139,7 +139,7 @@ class Controlled : public Base {
 
   int states() const override { return f_.f.states(); }
   int parameters() const override { return f_.control.width(); }
-  std::size_t scratch_size() const override { return f_.scratch_size() + std::size_t(states()); }
+  std::size_t scratch_size() const override { return f_.scratch_size() + states(); }
   void value(double t, const double* x, const double* p, double* y, double* scratch) const override {
     f_.value(t, x, p, y, scratch);
   }
@@ -196,7 +196,7 @@ class ControlledSamples final : public SampleCost {
   }
   void gradient(std::size_t k, const double* x, const double* row, double* x_bar,
                 double* row_bar) const override {
-    std::vector<double> pu_bar(std::size_t(control_.inner()), 0.0);
+    std::vector<double> pu_bar(control_.inner(), 0.0);
     double ignored = 0;
     cost_->gradient(k, x, at(k, row).data(), x_bar, pu_bar.data());
     control_.vjp(times()[k], row, pu_bar.data(), &ignored, row_bar);
@@ -205,7 +205,7 @@ class ControlledSamples final : public SampleCost {
                     const double* row_dot, double* x_bar_dot, double* row_bar_dot) const override {
     const std::vector<double> pu = at(k, row);
     std::vector<double> pu_dot(pu.size()), pu_bar(pu.size(), 0.0), pu_bar_dot(pu.size(), 0.0);
-    std::vector<double> x_ignored(std::size_t(states_), 0.0);
+    std::vector<double> x_ignored(states_, 0.0);
     double ignored = 0;
     control_.jvp(times()[k], row, 0, row_dot, pu_dot.data());
     cost_->gradient(k, x, pu.data(), x_ignored.data(), pu_bar.data());
@@ -215,7 +215,7 @@ class ControlledSamples final : public SampleCost {
 
  private:
   std::vector<double> at(std::size_t k, const double* row) const {
-    std::vector<double> pu(std::size_t(control_.inner()));
+    std::vector<double> pu(control_.inner());
     control_.value(times()[k], row, pu.data());
     return pu;
   }

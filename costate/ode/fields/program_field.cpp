@@ -19,7 +19,7 @@ ad::Program last_outputs(const ad::Program& program, std::size_t count) {
     const ad::Id first = builder.input_field(field.name, field.size);
     for (int i = 0; i < field.size; ++i) inputs.push_back(first + i);
   }
-  const auto moved = [&](ad::Id id) { return id == ad::kNone ? ad::kNone : ids[std::size_t(id)]; };
+  const auto moved = [&](ad::Id id) { return id == ad::kNone ? ad::kNone : ids[id]; };
   for (const ad::Node& n : program.nodes()) {
     if (n.op == ad::Op::input)
       ids.push_back(inputs[std::size_t(n.value)]);
@@ -32,7 +32,7 @@ ad::Program last_outputs(const ad::Program& program, std::size_t count) {
   for (std::size_t f = fields.size() - count; f < fields.size(); ++f) {
     std::vector<ad::Id> elements;
     for (int i = 0; i < fields[f].size; ++i)
-      elements.push_back(moved(program.outputs()[std::size_t(program.output_offset(int(f)) + i)]));
+      elements.push_back(moved(program.outputs()[program.output_offset(int(f)) + i]));
     builder.output_field(fields[f].name, elements);
   }
   return builder.finish();
@@ -70,7 +70,7 @@ ProgramDerivatives::ProgramDerivatives(const ad::Program& program)
   jacobian_ = ad::Executable(by_state.program);
   for (std::size_t k = 0; k < by_state.row.size(); ++k)
     entries_.push_back(by_state.row[k] * states_ + by_state.column[k]);
-  zeros_.assign(std::size_t(std::max({states_, parameters_, outputs_, 1})), 0.0);
+  zeros_.assign(std::max({states_, parameters_, outputs_, 1}), 0.0);
 
   std::size_t bytes = 0;
   for (const ad::Executable* e :

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/program.h"
 #include "costate/ode/fields/function.h"
 #include "costate/ode/fields/vector_field.h"

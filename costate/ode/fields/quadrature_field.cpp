@@ -15,7 +15,7 @@ QuadratureField::QuadratureField(const VectorField& field, std::shared_ptr<const
   }
   const std::vector<double>& mass = field.mass();
   if (mass.empty()) return;
-  const auto n = static_cast<std::size_t>(n_);
+  const std::size_t n = n_;
   mass_.assign((n + 1) * (n + 1), 0.0);
   for (std::size_t i = 0; i < n; ++i)
     std::copy_n(mass.begin() + std::ptrdiff_t(i * n), n_, mass_.begin() + std::ptrdiff_t(i * (n + 1)));

@@ -15,12 +15,12 @@ void VectorField::vjp_jvp(double, const double*, const double*, const double*, d
 
 void VectorField::jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const {
   const int n = states();
-  std::vector<double> direction(static_cast<std::size_t>(n), 0.0), column(static_cast<std::size_t>(n));
+  std::vector<double> direction(n, 0.0), column(n);
   for (int j = 0; j < n; ++j) {
-    direction[static_cast<std::size_t>(j)] = 1;
+    direction[j] = 1;
     jvp(t, x, p, 0.0, direction.data(), nullptr, column.data(), scratch);
-    direction[static_cast<std::size_t>(j)] = 0;
-    for (int i = 0; i < n; ++i) f_x[i * n + j] = column[static_cast<std::size_t>(i)];
+    direction[j] = 0;
+    for (int i = 0; i < n; ++i) f_x[i * n + j] = column[i];
   }
 }
 

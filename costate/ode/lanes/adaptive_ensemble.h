@@ -18,7 +18,6 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/ode/lanes/adaptive_pairs.h"
 #include "costate/ode/lanes/adaptive_step.h"
 
 namespace costate::ode {
@@ -41,7 +40,7 @@ struct EnsembleGradient {
 // The cotangent of a world's final state, of which it is told.
 using EnsembleCotangent = std::function<void(std::int64_t world, const double* y, double* y_bar)>;
 
-template <class Rhs, class Pair = DormandPrince, class S = NativePack<double>>
+template <class Rhs, class Pair = runge_kutta::DormandPrince, class S = NativePack<double>>
 class AdaptiveEnsemble {
  public:
   static constexpr int NX = Rhs::states, NP = Rhs::parameters, kLanes = lanes_of<S>;
@@ -99,7 +98,7 @@ class AdaptiveEnsemble {
     }
     EnsembleGradient out;
     out.result.y.resize(y0.size());
-    out.result.steps.resize(std::size_t(worlds));
+    out.result.steps.resize(worlds);
     if (cotangent) {
       out.y0.resize(y0.size());
       out.p.resize(p.size());
@@ -309,9 +308,8 @@ class AdaptiveEnsemble {
         for (int lane = 0; lane < kLanes; ++lane) {
           const std::int64_t world = l.world[lane];
           if (world < 0 || !lane_of(arrived, lane)) continue;
-          for (int i = 0; i < NX; ++i)
-            result.y[std::size_t(i * worlds + world)] = costate::lane(l.x[i], lane);
-          result.steps[std::size_t(world)] = long(costate::lane(l.accepted, lane));
+          for (int i = 0; i < NX; ++i) result.y[i * worlds + world] = costate::lane(l.x[i], lane);
+          result.steps[world] = long(costate::lane(l.accepted, lane));
           attempts += iteration + 1 - l.entered[lane];
           if (chunk) chunk->finishes.push_back({std::size_t(iteration * kGroups + g), lane, world});
           if (next < end) {
@@ -367,10 +365,8 @@ class AdaptiveEnsemble {
     const auto hand_over = [&](const Reverse& group, int lane) {
       const std::int64_t world = group.world[lane];
       if (world < 0) return;
-      for (int i = 0; i < NX; ++i)
-        out.y0[std::size_t(i * worlds + world)] = costate::lane(group.lambda[i], lane);
-      for (int i = 0; i < NP; ++i)
-        out.p[std::size_t(i * worlds + world)] = costate::lane(group.p_bar[i], lane);
+      for (int i = 0; i < NX; ++i) out.y0[i * worlds + world] = costate::lane(group.lambda[i], lane);
+      for (int i = 0; i < NP; ++i) out.p[i * worlds + world] = costate::lane(group.p_bar[i], lane);
     };
     std::size_t finish = chunk.finishes.size();
     for (std::size_t first = chunk.log.size(); first >= kGroups;) {
@@ -380,7 +376,7 @@ class AdaptiveEnsemble {
         Reverse& group = groups[f.after - first];
         hand_over(group, f.lane);
         double y[NX], y_bar[NX] = {};
-        for (int i = 0; i < NX; ++i) y[i] = out.result.y[std::size_t(i * worlds + f.world)];
+        for (int i = 0; i < NX; ++i) y[i] = out.result.y[i * worlds + f.world];
         cotangent(f.world, y, y_bar);
         for (int i = 0; i < NX; ++i) set_lane(group.lambda[i], f.lane, y_bar[i]);
         for (int i = 0; i < NP; ++i) {

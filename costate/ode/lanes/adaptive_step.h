@@ -1,6 +1,7 @@
 // One step of an embedded pair in SIMD lanes, and its transpose: each lane is a world with its own t and h.
 //
-// Equations in explicit_rk.h; here stages and coefficients are unrolled at compile time. A lane with h = 0
+// Equations in explicit_rk.h; here stages and coefficients are unrolled at compile time (Pair: DormandPrince or Tsitouras of
+// core/runge_kutta.h). A lane with h = 0
 // stands still, and its transpose is the identity: that is how a rejected step is replayed.
 //
 // Rhs as in fixed_step.h, without controls.
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "costate/core/functions.h"
+#include "costate/core/runge_kutta.h"
 #include "costate/core/vec.h"
 
 namespace costate::ode {
@@ -117,7 +119,7 @@ struct AdaptiveStep {
       if constexpr (I < 4) k[I + 1] = Rhs::value(t + S(V(Pair::c[I + 1])) * h, s[I + 1], Vec<S, 0>{}, p);
     });
     unrolled(std::make_integer_sequence<int, 6>{},
-             [&]<int I>() { k_bar[I] = (h * S(V(Pair::a[6][I]))) * y_bar; });
+             [&]<int I>() { k_bar[I] = (h * S(V(Pair::b[I]))) * y_bar; });
     X x_bar = y_bar;
     S t_bar(0);
     Vec<S, 0> no_control{};

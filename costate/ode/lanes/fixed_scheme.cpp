@@ -14,12 +14,6 @@ const Tableau* const* tableaus() {
   return all;
 }
 
-std::vector<RungeKuttaStep::Term> terms(const Tableau::Row& row) {
-  std::vector<RungeKuttaStep::Term> result;
-  for (const Tableau::Term& term : row) result.push_back({term.stage, term.value});
-  return result;
-}
-
 }  // namespace
 
 Scheme fixed_scheme(const std::string& method, double dt) {
@@ -28,13 +22,11 @@ Scheme fixed_scheme(const std::string& method, double dt) {
   for (const Tableau* const* t = tableaus(); *t != nullptr; ++t) {
     const Tableau& tableau = **t;
     if (method != tableau.name) continue;
-    RungeKuttaStep step{dt, method};
-    for (int s = 0; s < tableau.stages; ++s) {
-      step.c.push_back(tableau.c[static_cast<std::size_t>(s)]);
-      step.a.push_back(terms(tableau.a[static_cast<std::size_t>(s)]));
-    }
-    step.b = terms(tableau.b);
-    return step;
+    // Without the stages that only the error estimate and the interpolant need.
+    runge_kutta::Rows rows = tableau;
+    rows.c.resize(tableau.stages);
+    rows.a.resize(tableau.stages);
+    return RungeKuttaStep{dt, method, std::move(rows)};
   }
   std::string names;
   for (const std::string& name : fixed_scheme_names()) names += (names.empty() ? "" : ", ") + name;

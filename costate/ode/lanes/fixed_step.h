@@ -60,7 +60,8 @@ struct Rk4 {
   template <class Rhs, class S, class X, class U, class P>
   static COSTATE_HD COSTATE_INLINE X step_vjp(Tick<S> tick, const X& x, const U& u, const P& p,
                                               const X& y_bar, Tick<S>& tick_bar, U& u_bar, P& p_bar) {
-    const S t = tick.t, h = tick.h, half = S(0.5) * h, sixth = h * S(1.0 / 6);
+    constexpr double kHalf = runge_kutta::Rk4::c[1], kSixth = runge_kutta::Rk4::b[0];
+    const S t = tick.t, h = tick.h, half = S(kHalf) * h, sixth = h * S(kSixth);
     const X k1 = Rhs::value(t, x, u, p);
     const X s2 = x + half * k1;
     const X k2 = Rhs::value(t + half, s2, u, p);
@@ -82,8 +83,9 @@ struct Rk4 {
     u_bar += sixth * u_sum;
     p_bar += sixth * p_sum;
     tick_bar.t += sixth * (t1_bar + t23_bar + t4_bar);
-    tick_bar.h += S(1.0 / 6) * dot(k1 + S(2) * (k2 + k3) + k4, y_bar) +
-                  sixth * (S(0.5) * (dot(k1, s2_bar) + dot(k2, s3_bar) + t23_bar) + dot(k3, s4_bar) + t4_bar);
+    tick_bar.h +=
+        S(kSixth) * dot(k1 + S(2) * (k2 + k3) + k4, y_bar) +
+        sixth * (S(kHalf) * (dot(k1, s2_bar) + dot(k2, s3_bar) + t23_bar) + dot(k3, s4_bar) + t4_bar);
     return y_bar + sixth * ((s1_bar + s2_bar) + (s3_bar + s4_bar));
   }
 };

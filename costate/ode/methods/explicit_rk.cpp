@@ -11,8 +11,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
-
 bool same(const double* a, const std::vector<double>& b) {
   return b.empty() || std::memcmp(a, b.data(), b.size() * sizeof(double)) == 0;
 }
@@ -26,9 +24,9 @@ ExplicitRk::ExplicitRk(const Tableau& tableau, const VectorField& field)
                  std::string("method ") + name(),
                  "use an implicit method (rodas5p, radau5), or divide by the mass matrix in the equations"});
   }
-  const std::size_t stages = z(tableau.dense_stages), n = z(n_);
+  const std::size_t stages = tableau.dense_stages, n = n_;
   x_.resize(n);
-  p_.resize(z(np_));
+  p_.resize(np_);
   y_.resize(n);
   for (auto* v : {&k_, &X_, &S_, &k_dot_, &X_dot_, &S_dot_, &k_bar_, &k_bar_dot_, &X_bar_})
     v->assign(stages * n, 0.0);
@@ -62,7 +60,7 @@ void ExplicitRk::take_inputs(const StepInput& in) {
   if (same_start) {
     known_ = std::min(known_, 1);
   } else if (same_p && last >= 0 && known_ > last && in.t == t_ + h_ &&
-             std::memcmp(in.x, X_.data() + last * n_, z(n_) * sizeof(double)) == 0) {
+             std::memcmp(in.x, X_.data() + last * n_, n_ * sizeof(double)) == 0) {
     std::copy_n(k_.begin() + last * n_, n_, k_.begin());
     std::copy_n(X_.begin() + last * n_, n_, X_.begin());
     known_ = 1;
@@ -99,7 +97,7 @@ void ExplicitRk::compute_end() const {
     std::copy_n(X_.begin() + last * n_, n_, y_.begin());
   } else {
     combine(tableau_.b, k_.data(), sum_.data());
-    for (int j = 0; j < n_; ++j) y_[z(j)] = x_[z(j)] + h_ * sum_[z(j)];
+    for (int j = 0; j < n_; ++j) y_[j] = x_[j] + h_ * sum_[j];
   }
   end_known_ = true;
 }
@@ -136,7 +134,7 @@ double ExplicitRk::error_norm(const double* error, const double* scale, int comp
   if (tableau_.error_auxiliary.empty()) return Stepper::error_norm(error, scale, components);
   double fifth = 0, third = 0;
   for (int i = 0; i < components; ++i) {
-    const double e5 = error[i] / scale[i], e3 = error_auxiliary_[z(i)] / scale[i];
+    const double e5 = error[i] / scale[i], e3 = error_auxiliary_[i] / scale[i];
     fifth += e5 * e5;
     third += e3 * e3;
   }
@@ -150,7 +148,7 @@ void ExplicitRk::interpolate(double theta, double* y) const {
   compute_stages(tableau_.dense_stages);
   tableau_.weights(theta, w, dw, ddw);
   combine(w, tableau_.dense_stages, k_.data(), sum_.data());
-  for (int j = 0; j < n_; ++j) y[j] = x_[z(j)] + h_ * sum_[z(j)];
+  for (int j = 0; j < n_; ++j) y[j] = x_[j] + h_ * sum_[j];
 }
 
 }  // namespace costate::ode

@@ -7,8 +7,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
-
 // Weights of the solution as a plain array, so that step and interpolant share one code.
 int solution_weights(const Tableau& tableau, double* w) {
   std::fill(w, w + tableau.stages, 0.0);
@@ -24,9 +22,9 @@ void ExplicitRk::tangent_stages(const StepTangent& in_dot, int count) {
     const double* S = S_.data() + i * n_;
     double* X_dot = X_dot_.data() + i * n_;
     double* S_dot = S_dot_.data() + i * n_;
-    combine(tableau_.a[z(i)], k_dot_.data(), S_dot);
+    combine(tableau_.a[i], k_dot_.data(), S_dot);
     for (int j = 0; j < n_; ++j) X_dot[j] = (in_dot.x ? in_dot.x[j] : 0.0) + in_dot.h * S[j] + h_ * S_dot[j];
-    const double c = tableau_.c[z(i)];
+    const double c = tableau_.c[i];
     field_.jvp(t_ + c * h_, X_.data() + i * n_, p_.data(), in_dot.t + c * in_dot.h, X_dot, in_dot.p,
                k_dot_.data() + i * n_, scratch_.data());
   }
@@ -38,7 +36,7 @@ void ExplicitRk::step_jvp(const StepInput& in, const StepTangent& in_dot, double
   combine(tableau_.b, k_.data(), sum_.data());
   combine(tableau_.b, k_dot_.data(), sum_dot_.data());
   for (int j = 0; j < n_; ++j) {
-    y_dot[j] = (in_dot.x ? in_dot.x[j] : 0.0) + in_dot.h * sum_[z(j)] + h_ * sum_dot_[z(j)];
+    y_dot[j] = (in_dot.x ? in_dot.x[j] : 0.0) + in_dot.h * sum_[j] + h_ * sum_dot_[j];
   }
 }
 
@@ -52,10 +50,10 @@ void ExplicitRk::interpolate_jvp(const StepInput& in, const StepTangent& in_dot,
   combine(w, count, k_.data(), sum_.data());
   combine(w, count, k_dot_.data(), sum_dot_.data());
   for (int j = 0; j < n_; ++j) {
-    y_dot[j] = (in_dot.x ? in_dot.x[j] : 0.0) + in_dot.h * sum_[z(j)] + h_ * sum_dot_[z(j)];
+    y_dot[j] = (in_dot.x ? in_dot.x[j] : 0.0) + in_dot.h * sum_[j] + h_ * sum_dot_[j];
   }
   combine(dw, count, k_.data(), sum_.data());
-  for (int j = 0; j < n_; ++j) y_dot[j] += h_ * theta_dot * sum_[z(j)];
+  for (int j = 0; j < n_; ++j) y_dot[j] += h_ * theta_dot * sum_[j];
 }
 
 void ExplicitRk::reverse_stages(const double* weights, const double* y_bar, const StepCotangent& in_bar,
@@ -93,8 +91,8 @@ void ExplicitRk::interpolate_vjp(const StepInput& in, double theta, const double
 void ExplicitRk::reverse_stages_tangent(const StepTangent& in_dot, const StepCotangent& in_bar_dot,
                                         int count) {
   for (int i = count - 1; i >= 0; --i) {
-    if (!reached_[z(i)]) continue;
-    const double c = tableau_.c[z(i)], t = t_ + c * h_;
+    if (!reached_[i]) continue;
+    const double c = tableau_.c[i], t = t_ + c * h_;
     const double* X = X_.data() + i * n_;
     double t_bar = 0, t_bar_dot = 0;
     double* X_bar = X_bar_.data();  // of this stage alone
@@ -109,14 +107,14 @@ void ExplicitRk::reverse_stages_tangent(const StepTangent& in_dot, const StepCot
     *in_bar_dot.h += c * t_bar_dot;
     if (i > 0) *in_bar_dot.h += dot(S_dot_.data() + i * n_, X_bar) + dot(S_.data() + i * n_, X_bar_dot);
     for (int j = 0; j < n_; ++j) in_bar_dot.x[j] += X_bar_dot[j];
-    for (const auto& term : tableau_.a[z(i)]) {
+    for (const auto& term : tableau_.a[i]) {
       double* k_bar = k_bar_.data() + term.stage * n_;
       double* k_bar_dot = k_bar_dot_.data() + term.stage * n_;
       for (int j = 0; j < n_; ++j) {
         k_bar[j] += h_ * term.value * X_bar[j];
         k_bar_dot[j] += term.value * (in_dot.h * X_bar[j] + h_ * X_bar_dot[j]);
       }
-      reached_[z(term.stage)] = 1;
+      reached_[term.stage] = 1;
     }
   }
 }
@@ -131,10 +129,10 @@ void ExplicitRk::step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, co
   combine(w, count, k_dot_.data(), sum_dot_.data());
   *in_bar_dot.h += dot(sum_dot_.data(), y_bar) + dot(sum_.data(), y_bar_dot);
   for (int i = 0; i < count; ++i) {
-    reached_[z(i)] = w[i] != 0;
+    reached_[i] = w[i] != 0;
     for (int j = 0; j < n_; ++j) {
-      k_bar_[z(i * n_ + j)] = h_ * w[i] * y_bar[j];
-      k_bar_dot_[z(i * n_ + j)] = w[i] * (in_dot.h * y_bar[j] + h_ * y_bar_dot[j]);
+      k_bar_[i * n_ + j] = h_ * w[i] * y_bar[j];
+      k_bar_dot_[i * n_ + j] = w[i] * (in_dot.h * y_bar[j] + h_ * y_bar_dot[j]);
     }
   }
   for (int j = 0; j < n_; ++j) in_bar_dot.x[j] += y_bar_dot[j];
@@ -163,10 +161,10 @@ void ExplicitRk::interpolate_vjp_jvp(const StepInput& in, const StepTangent& in_
     *theta_bar_dot += h_ * theta_dot * dot(sum_.data(), y_bar);
   }
   for (int i = 0; i < count; ++i) {
-    reached_[z(i)] = w[i] != 0 || dw[i] != 0;
+    reached_[i] = w[i] != 0 || dw[i] != 0;
     for (int j = 0; j < n_; ++j) {
-      k_bar_[z(i * n_ + j)] = h_ * w[i] * y_bar[j];
-      k_bar_dot_[z(i * n_ + j)] =
+      k_bar_[i * n_ + j] = h_ * w[i] * y_bar[j];
+      k_bar_dot_[i * n_ + j] =
           w[i] * (in_dot.h * y_bar[j] + h_ * y_bar_dot[j]) + h_ * dw[i] * theta_dot * y_bar[j];
     }
   }

@@ -35,11 +35,11 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
   if constexpr (N == 0) {
     for (int i = first; i < last; ++i) {
       double *X = s.X + i * n, *S = s.S + i * n;
-      combine_row<0>(s.tableau.a[std::size_t(i)], s.k, S, n);
+      combine_row<0>(s.tableau.a[i], s.k, S, n);
       for (int j = 0; j < n; ++j) X[j] = s.x[j] + s.h * S[j];
       int known = loaded;  // see below
       asm volatile("" : "+r"(known));
-      if (i >= known) value(s.t + s.tableau.c[std::size_t(i)] * s.h, X, s.k + i * n);
+      if (i >= known) value(s.t + s.tableau.c[i] * s.h, X, s.k + i * n);
     }
   } else {
     double x[N], latest[N] = {};
@@ -47,7 +47,7 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
     if (first > 0) std::copy_n(s.k + (first - 1) * N, N, latest);
     for (int i = first; i < last; ++i) {
       double S[N], X[N];
-      combine_terms<N>(s.tableau.a[std::size_t(i)], i - 1, latest, s.k, S);
+      combine_terms<N>(s.tableau.a[i], i - 1, latest, s.k, S);
       for (int j = 0; j < N; ++j) X[j] = x[j] + s.h * S[j];
       std::copy_n(S, N, s.S + i * N);
       std::copy_n(X, N, s.X + i * N);
@@ -56,7 +56,7 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
       int known = loaded;
       asm volatile("" : "+r"(known));
       if (i >= known) {
-        value(s.t + s.tableau.c[std::size_t(i)] * s.h, X, latest);
+        value(s.t + s.tableau.c[i] * s.h, X, latest);
         std::copy_n(latest, N, s.k + i * N);
       } else {
         std::copy_n(s.k + i * N, N, latest);
@@ -77,7 +77,7 @@ COSTATE_INLINE void rk_stages_vjp(const RkStages& s, int count, const double* w,
     for (int i = count - 1; i >= 0; --i) {
       double* X_bar = bar.X_bar + i * n;
       for (int j = 0; j < n; ++j) K[j] = w[i] * y_bar[j], X_bar[j] = 0;
-      for (const Tableau::Term& term : s.tableau.columns[std::size_t(i)]) {
+      for (const Tableau::Term& term : s.tableau.columns[i]) {
         if (term.stage >= count) continue;
         const double* row = bar.X_bar + term.stage * n;
         for (int j = 0; j < n; ++j) K[j] += term.value * row[j];
@@ -85,7 +85,7 @@ COSTATE_INLINE void rk_stages_vjp(const RkStages& s, int count, const double* w,
       bool reached = false;
       for (int j = 0; j < n; ++j) K[j] *= s.h, reached |= K[j] != 0;
       if (!reached) continue;
-      const double c = s.tableau.c[std::size_t(i)];
+      const double c = s.tableau.c[i];
       const double* S = s.S + i * n;
       double t_bar = 0;
       vjp(s.t + c * s.h, s.X + i * n, K, &t_bar, X_bar);
@@ -98,11 +98,11 @@ COSTATE_INLINE void rk_stages_vjp(const RkStages& s, int count, const double* w,
     for (int i = count - 1; i >= 0; --i) {
       double K[N];
       for (int j = 0; j < N; ++j) K[j] = w[i] * y_bar[j];
-      combine_column<N>(s.tableau.columns[std::size_t(i)], count, i + 1, latest, bar.X_bar, K);
+      combine_column<N>(s.tableau.columns[i], count, i + 1, latest, bar.X_bar, K);
       bool reached = false;
       for (int j = 0; j < N; ++j) K[j] *= s.h, reached |= K[j] != 0, latest[j] = 0;
       if (reached) {
-        const double c = s.tableau.c[std::size_t(i)];
+        const double c = s.tableau.c[i];
         const double* S = s.S + i * N;
         double t_bar = 0;
         vjp(s.t + c * s.h, s.X + i * N, K, &t_bar, latest);

@@ -14,7 +14,7 @@ constexpr double kOwnPace = 0.1;  // of the spectral radius: a solution that qui
 }  // namespace
 
 double spectral_radius(const VectorField& field, double t, const double* x, const double* p) {
-  const auto n = static_cast<std::size_t>(field.states());
+  const std::size_t n = field.states();
   std::vector<double> v(n), w(n), scratch(field.scratch_size());
   for (std::size_t i = 0; i < n; ++i) v[i] = 1.0 + 0.1 * static_cast<double>(i % 7);
   // Complex pairs make the growth of one iteration oscillate: take the mean over the later ones.
@@ -34,17 +34,17 @@ double spectral_radius(const VectorField& field, double t, const double* x, cons
 }
 
 std::string hint_about(const VectorField& field, const Standing& at, bool implicit) {
-  std::vector<double> f(static_cast<std::size_t>(field.states())), scratch(field.scratch_size());
+  std::vector<double> f(field.states()), scratch(field.scratch_size());
   field.value(at.t, at.x, at.p, f.data(), scratch.data());
   double x_size = 0, f_size = 0, xx = 0, xf = 0;
   for (int i = 0; i < at.states; ++i) {
     x_size = std::max(x_size, std::abs(at.x[i]));
-    f_size = std::max(f_size, std::abs(f[static_cast<std::size_t>(i)]));
+    f_size = std::max(f_size, std::abs(f[i]));
   }
   if (!(x_size > 0) || !(f_size > 0) || !std::isfinite(x_size) || !std::isfinite(f_size)) return "";
   for (int i = 0; i < at.states; ++i) {
     xx += at.x[i] / x_size * (at.x[i] / x_size);
-    xf += at.x[i] / x_size * (f[static_cast<std::size_t>(i)] / f_size);
+    xf += at.x[i] / x_size * (f[i] / f_size);
   }
   const double remaining = at.t1 - at.t, sign = remaining >= 0 ? 1 : -1;
   const double pace = f_size / x_size, rho = spectral_radius(field, at.t, at.x, at.p);

@@ -9,8 +9,6 @@
 namespace costate::ode {
 namespace {
 
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
-
 // Cubic Hermite basis for q and, divided by h, its derivative for v. Coefficients of (q0, h v0, q1, h v1)
 // with derivatives by theta.
 struct Hermite {
@@ -54,11 +52,11 @@ SymplecticStepper::SymplecticStepper(const Splitting& splitting, const VectorFie
     throw Error({"the vector field has a mass matrix, which explicit methods do not take",
                  std::string("method ") + splitting.name, "use an implicit method (rodas5p, radau5)"});
   }
-  const std::size_t stages = splitting.stages.size(), n = z(n_);
+  const std::size_t stages = splitting.stages.size(), n = n_;
   for (auto* v : {&x_, &y_, &seed_, &dot_, &bar_, &f_dot_}) v->assign(n, 0.0);
   before_.assign(stages * n, 0.0);
   f_.assign(stages * n, 0.0);
-  after_.assign(stages * z(half_), 0.0);
+  after_.assign(stages * half_, 0.0);
   scratch_.resize(field.scratch_size());
 }
 
@@ -81,17 +79,17 @@ void SymplecticStepper::run_stages(const StepInput& in) {
   std::copy_n(in.x, n_, y_.begin());
   double tau = 0;
   for (int s = 0; s < int(splitting_.stages.size()); ++s) {
-    const auto [kick, drift] = splitting_.stages[z(s)];
+    const auto [kick, drift] = splitting_.stages[s];
     double* before = before_.data() + s * n_;
     double* f = f_.data() + s * n_;
     std::copy_n(y_.begin(), n_, before);
     if (kick != 0) {
       field_.value(in.t + tau * in.h, before, in.p, f, scratch_.data());
       ++counts_.rhs;
-      for (int i = 0; i < half_; ++i) y_[z(half_ + i)] += kick * in.h * f[half_ + i];
+      for (int i = 0; i < half_; ++i) y_[half_ + i] += kick * in.h * f[half_ + i];
     }
     std::copy_n(y_.begin() + half_, half_, after_.begin() + s * half_);
-    for (int i = 0; i < half_; ++i) y_[z(i)] += drift * in.h * y_[z(half_ + i)];
+    for (int i = 0; i < half_; ++i) y_[i] += drift * in.h * y_[half_ + i];
     tau += drift;
   }
 }
@@ -100,7 +98,7 @@ bool SymplecticStepper::step(const StepInput& in, double* y, double*) {
   run_stages(in);
   for (std::size_t s = 0; s < splitting_.stages.size(); ++s) {
     if (splitting_.stages[s].kick != 0) {
-      check_second_order(before_.data() + s * z(n_), f_.data() + s * z(n_));
+      check_second_order(before_.data() + s * n_, f_.data() + s * n_);
       break;
     }
   }
@@ -116,15 +114,15 @@ void SymplecticStepper::step_jvp(const StepInput& in, const StepTangent& in_dot,
     std::fill(dot_.begin(), dot_.end(), 0.0);
   double tau = 0;
   for (int s = 0; s < int(splitting_.stages.size()); ++s) {
-    const auto [kick, drift] = splitting_.stages[z(s)];
+    const auto [kick, drift] = splitting_.stages[s];
     if (kick != 0) {
       const double* f = f_.data() + s * n_;
       field_.jvp(in.t + tau * in.h, before_.data() + s * n_, in.p, in_dot.t + tau * in_dot.h, dot_.data(),
                  in_dot.p, f_dot_.data(), scratch_.data());
-      for (int i = half_; i < n_; ++i) dot_[z(i)] += kick * (in_dot.h * f[i] + in.h * f_dot_[z(i)]);
+      for (int i = half_; i < n_; ++i) dot_[i] += kick * (in_dot.h * f[i] + in.h * f_dot_[i]);
     }
     const double* v = after_.data() + s * half_;
-    for (int i = 0; i < half_; ++i) dot_[z(i)] += drift * (in_dot.h * v[i] + in.h * dot_[z(half_ + i)]);
+    for (int i = 0; i < half_; ++i) dot_[i] += drift * (in_dot.h * v[i] + in.h * dot_[half_ + i]);
     tau += drift;
   }
   std::copy_n(dot_.begin(), n_, y_dot);
@@ -136,33 +134,33 @@ void SymplecticStepper::step_vjp(const StepInput& in, const double* y_bar, const
   double tau = 0;
   for (const auto& stage : splitting_.stages) tau += stage.drift;
   for (int s = int(splitting_.stages.size()) - 1; s >= 0; --s) {
-    const auto [kick, drift] = splitting_.stages[z(s)];
+    const auto [kick, drift] = splitting_.stages[s];
     tau -= drift;
     const double* v = after_.data() + s * half_;
     for (int i = 0; i < half_; ++i) {  // drift
-      *in_bar.h += drift * v[i] * bar_[z(i)];
-      bar_[z(half_ + i)] += drift * in.h * bar_[z(i)];
+      *in_bar.h += drift * v[i] * bar_[i];
+      bar_[half_ + i] += drift * in.h * bar_[i];
     }
     if (kick == 0) continue;
     const double* f = f_.data() + s * n_;
     double t_bar = 0;
     for (int i = 0; i < half_; ++i) {  // kick
-      seed_[z(i)] = 0;
-      seed_[z(half_ + i)] = kick * in.h * bar_[z(half_ + i)];
-      *in_bar.h += kick * f[half_ + i] * bar_[z(half_ + i)];
+      seed_[i] = 0;
+      seed_[half_ + i] = kick * in.h * bar_[half_ + i];
+      *in_bar.h += kick * f[half_ + i] * bar_[half_ + i];
     }
     field_.vjp(in.t + tau * in.h, before_.data() + s * n_, in.p, seed_.data(), &t_bar, bar_.data(), in_bar.p,
                scratch_.data());
     *in_bar.t += t_bar;
     *in_bar.h += tau * t_bar;
   }
-  for (int i = 0; i < n_; ++i) in_bar.x[i] += bar_[z(i)];
+  for (int i = 0; i < n_; ++i) in_bar.x[i] += bar_[i];
 }
 
 void SymplecticStepper::interpolate(double theta, double* y) const {
   const Hermite a = value_basis(theta), b = slope_basis(theta);
   for (int i = 0; i < half_; ++i) {
-    const double q0 = x_[z(i)], q1 = y_[z(i)], v0 = x_[z(half_ + i)], v1 = y_[z(half_ + i)];
+    const double q0 = x_[i], q1 = y_[i], v0 = x_[half_ + i], v1 = y_[half_ + i];
     y[i] = a.q0 * q0 + a.q1 * q1 + h_ * (a.v0 * v0 + a.v1 * v1);
     y[half_ + i] = (b.q0 * q0 + b.q1 * q1) / h_ + b.v0 * v0 + b.v1 * v1;
   }
@@ -173,9 +171,9 @@ void SymplecticStepper::interpolate_jvp(const StepInput& in, const StepTangent& 
   step_jvp(in, in_dot, seed_.data());  // seed_: tangent of the end of the step
   const Hermite a = value_basis(theta), b = slope_basis(theta), c = curvature_basis(theta);
   for (int i = 0; i < half_; ++i) {
-    const double q0 = x_[z(i)], q1 = y_[z(i)], v0 = x_[z(half_ + i)], v1 = y_[z(half_ + i)];
+    const double q0 = x_[i], q1 = y_[i], v0 = x_[half_ + i], v1 = y_[half_ + i];
     const double q0_dot = in_dot.x ? in_dot.x[i] : 0.0, v0_dot = in_dot.x ? in_dot.x[half_ + i] : 0.0;
-    const double q1_dot = seed_[z(i)], v1_dot = seed_[z(half_ + i)];
+    const double q1_dot = seed_[i], v1_dot = seed_[half_ + i];
     y_dot[i] = a.q0 * q0_dot + a.q1 * q1_dot + h_ * (a.v0 * v0_dot + a.v1 * v1_dot) +
                in_dot.h * (a.v0 * v0 + a.v1 * v1) +
                theta_dot * (b.q0 * q0 + b.q1 * q1 + h_ * (b.v0 * v0 + b.v1 * v1));
@@ -191,12 +189,12 @@ void SymplecticStepper::interpolate_vjp(const StepInput& in, double theta, const
   const Hermite a = value_basis(theta), b = slope_basis(theta), c = curvature_basis(theta);
   double theta_sum = 0;
   for (int i = 0; i < half_; ++i) {
-    const double q0 = x_[z(i)], q1 = y_[z(i)], v0 = x_[z(half_ + i)], v1 = y_[z(half_ + i)];
+    const double q0 = x_[i], q1 = y_[i], v0 = x_[half_ + i], v1 = y_[half_ + i];
     const double q_bar = y_bar[i], v_bar = y_bar[half_ + i];
     in_bar.x[i] += a.q0 * q_bar + b.q0 / h_ * v_bar;
     in_bar.x[half_ + i] += h_ * a.v0 * q_bar + b.v0 * v_bar;
-    dot_[z(i)] = a.q1 * q_bar + b.q1 / h_ * v_bar;  // dot_: cotangent of the end of the step
-    dot_[z(half_ + i)] = h_ * a.v1 * q_bar + b.v1 * v_bar;
+    dot_[i] = a.q1 * q_bar + b.q1 / h_ * v_bar;  // dot_: cotangent of the end of the step
+    dot_[half_ + i] = h_ * a.v1 * q_bar + b.v1 * v_bar;
     *in_bar.h += (a.v0 * v0 + a.v1 * v1) * q_bar - (b.q0 * q0 + b.q1 * q1) / (h_ * h_) * v_bar;
     theta_sum += (b.q0 * q0 + b.q1 * q1 + h_ * (b.v0 * v0 + b.v1 * v1)) * q_bar +
                  ((c.q0 * q0 + c.q1 * q1) / h_ + c.v0 * v0 + c.v1 * v1) * v_bar;

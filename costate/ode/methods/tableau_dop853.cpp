@@ -202,20 +202,15 @@ void dense_weights(double theta, double* w, double* dw, double* ddw) {
 
 const Tableau& dop853_tableau() {
   static const Tableau tableau = [] {
-    Tableau t{.name = "dop853",
-              .order = 8,
-              .error_order = 7,
-              .dense_order = 7,
-              .stages = kStages,
-              .error_stages = kStages,
-              .dense_stages = kDenseStages,
-              .last = kLast,
-              .c = std::vector<double>(kC, kC + kDenseStages),
-              .a = {},
-              .b = {},
-              .error = {},
-              .error_auxiliary = {},
-              .weights = dense_weights};
+    Tableau t;
+    t.name = "dop853";
+    t.order = 8;
+    t.error_order = t.dense_order = 7;
+    t.stages = t.error_stages = kStages;
+    t.dense_stages = kDenseStages;
+    t.last = kLast;
+    t.c.assign(kC, kC + kDenseStages);
+    t.weights = dense_weights;
     for (int i = 0; i < kDenseStages; ++i) t.a.push_back(row_of(std::begin(kA), std::end(kA), i));
     t.b = row_of(std::begin(kA), std::end(kA), kLast);
     t.error = row_of(std::begin(kE5), std::end(kE5), 0);

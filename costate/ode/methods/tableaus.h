@@ -9,40 +9,31 @@
 // each caller computes a prefix. A method is FSAL (first same as last) if stage `last` is f(t + h, y): its
 // row of a is b.
 //
-// Coefficients: [HNW] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed. (Euler,
-// midpoint, Heun, RK4: II.1; Dormand-Prince 5(4): table II.5.2, interpolant of Shampine, Math. Comp. 46
-// (1986); DOP853: II.10 and the code DOP853); Bogacki, Shampine, Appl. Math. Lett. 2 (1989); Tsitouras,
-// Comput. Math. Appl. 62 (2011).
+// The numbers stand in core/runge_kutta.h, with their sources; those of DOP853 in tableau_dop853.cpp.
 // Tests: tests/ode/methods/explicit_rk_test.cpp (orders of methods and interpolants).
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include "costate/core/runge_kutta_rows.h"
 
 namespace costate::ode {
 
-struct Tableau {
-  // The non-zero coefficients of one row: sum over them of value * k[stage].
-  struct Term {
-    int stage;
-    double value;
-  };
-  using Row = std::vector<Term>;
+struct Tableau : runge_kutta::Rows {
+  using Term = runge_kutta::Term;
+  using Row = runge_kutta::Row;
 
-  const char* name;
-  int order, error_order, dense_order;
-  int stages, error_stages, dense_stages;
-  int last;  // the stage that is f(t + h, y), or -1
+  const char* name = "";
+  int order = 0, error_order = 0, dense_order = 0;  // error_order 0: no estimate
+  int stages = 0, error_stages = 0, dense_stages = 0;
+  int last = -1;  // the stage that is f(t + h, y), or -1
 
-  std::vector<double> c;
-  std::vector<Row> a;  // one row per stage
-  Row b;
-  Row error;            // empty: no estimate
-  Row error_auxiliary;  // DOP853's third-order estimate, which damps the fifth-order one; else empty
+  Row error = {};
+  Row error_auxiliary = {};  // DOP853's third-order estimate, which damps the fifth-order one; else empty
   std::vector<Row> columns = {};  // of a, for transposes: column j, last row first
 
   // w_i(theta) with first and second derivatives.
-  void (*weights)(double theta, double* w, double* dw, double* ddw);
+  void (*weights)(double theta, double* w, double* dw, double* ddw) = nullptr;
 };
 
 // The tableau with its columns filled in.

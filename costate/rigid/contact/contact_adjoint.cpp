@@ -249,8 +249,9 @@ void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, c
             [&](const TouchingPair& pair, int slot, const ContactParameters<S>&,
                 ContactParameters<S>& par_bar, RowsBar<S>& rows) {
               rows = c.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+              if (!rows.any_world) return false;  // what else it holds is of an earlier step
               for (int i = 1; i < pair.geoms.condim; ++i) par_bar.friction[i] += rows.friction[i];
-              return rows.any_world;
+              return true;
             });
 }
 

@@ -1,6 +1,5 @@
 #include "costate/rigid/contact/contact_rows.h"
 
-#include "costate/ad/dual.h"
 #include "costate/geometry/contact_frame.h"
 #include "costate/rigid/contact/contact_jacobian.h"
 #include "costate/rigid/contact/contact_mixing.h"
@@ -52,6 +51,15 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
     shape.heights = g.heights.get();
     for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
     c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
+  }
+}
+
+template <class S>
+void take_values(const geometry::Shape<plain_t<S>>& from, geometry::Shape<S>& to) {
+  for (int i = 0; i < 3; ++i) {
+    to.x[i].v = from.x[i];
+    to.size[i].v = from.size[i];
+    for (int j = 0; j < 3; ++j) to.R.e[i][j].v = from.R.e[i][j];
   }
 }
 
@@ -172,8 +180,11 @@ void near_points(const Tree& tree, const Constraints& cons, const S* p, const S*
 
 template <class S>
 void listed_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
-                   ContactData<S>& c) {
+                   [[maybe_unused]] const geometry::Shape<plain_t<S>>* shapes, ContactData<S>& c) {
   place_shapes(tree, cons, p, q, d, c);
+  if constexpr (is_dual<S>) {
+    for (const int i : cons.geoms) take_values(shapes[i], c.shapes[static_cast<std::size_t>(i)]);
+  }
   for (const int index : c.touching) {
     const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
     const auto one = static_cast<std::size_t>(pair.geoms.first),
@@ -241,7 +252,7 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
   template void near_points(const Tree&, const Constraints&, const S*, const S*, const S*, const S&,        \
                             const Data<S>&, ContactData<S>&);                                               \
   template void listed_points(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,          \
-                              ContactData<S>&);                                                             \
+                              const geometry::Shape<plain_t<S>>*, ContactData<S>&);                         \
   template void contact_gaps(const Tree&, const Constraints&, const S*, const S*, const Data<S>&,           \
                              ContactData<S>&, S*);
 COSTATE_INSTANTIATE(double)

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "costate/ad/dual.h"
 #include "costate/geometry/collide.h"
 #include "costate/rigid/constraints/constraints.h"
 #include "costate/rigid/contact/contact_law.h"
@@ -94,10 +95,23 @@ template <class S>
 void near_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S& h,
                  const Data<S>& d, ContactData<S>& c);
 
-// Points and frames of the pairs in c.touching, with the slack they have.
+// S without its tangents.
+template <class S, bool dual = is_dual<S>>
+struct PlainScalar {
+  using type = S;
+};
+template <class S>
+struct PlainScalar<S, true> {
+  using type = typename S::Inner;
+};
+template <class S>
+using plain_t = typename PlainScalar<S>::type;
+
+// Points and frames of the pairs in c.touching, with the slack they have. shapes: where plain numbers have put the shapes, or null. Duals
+// take these values, so that a choice that rounding decides (which of two faces that touch clips the other) is the same one.
 template <class S>
 void listed_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
-                   ContactData<S>& c);
+                   const geometry::Shape<plain_t<S>>* shapes, ContactData<S>& c);
 
 // Motion of each body under the velocities (or accelerations) a alone.
 template <class S>

@@ -35,21 +35,14 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
   std::fill(w.Y.begin(), w.Y.begin() + w.rows, S(0));
   std::fill(w.mu_bar.begin(), w.mu_bar.begin() + w.rows, S(0));
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
-    gather<S>(
-        w, l, [&](const auto& at) { return lane_case(at.play, l) > 0; }, w.problem, w.members);
+    gather_solved<S>(w, l, w.problem, w.members);
     if (w.members.empty()) continue;
     w.lane_bar.resize(Index(w.problem.size));
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[Index(w.members[m])];
-      auto& to = w.problem.points[m];
-      to.mode = HardMode(lane_case(at.play, l));
-      for (int i = 0; i < at.rows; ++i) {
-        const auto from = Index(at.row + i), row = Index(to.row + i);
-        w.problem.l[row] = lane_of(w.lambda[from], l) / w.problem.mu[row];
-        w.lane_bar[row] = lane_of(w.lambda_bar[from], l);
-      }
+      for (int i = 0; i < at.rows; ++i)
+        w.lane_bar[Index(w.problem.points[m].row + i)] = lane_of(w.lambda_bar[Index(at.row + i)], l);
     }
-    w.problem.ridge = lane_holds<S>(w.points[Index(w.members[0])].ridged, l) ? kHardPull : 0;
     w.solver.vjp(w.problem, w.lane_bar, w.bar);
     for (bool leaves = cons.hard.aware; leaves;) {
       leaves = false;

@@ -131,20 +131,19 @@ void HardWork<S>::Lists::reserve(const Tree& tree, int count) {
   A.resize(n * n);
 }
 
+namespace {
+
+// The points that bodies may close within the step, into w.points.
 template <class S>
-void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, Data<S>& d,
-                  ConstraintData<S>& c, HardWork<S>& work, S* tape) {
-  Lists<S>& w = *work.lists;
-  const S h = p[tree.p.dt];
-  for (int i = 0; i < tree.nv; ++i) w.v_free[Index(i)] = v[i] + h * d.qacc[Index(i)];
-  near_points(tree, cons, p, q, static_cast<const S*>(w.v_free.data()), h, static_cast<const Data<S>&>(d),
-              c.contact);
+void list_near_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S& h,
+                      const Data<S>& d, ContactData<S>& contact, Lists<S>& w) {
+  near_points(tree, cons, p, q, static_cast<const S*>(w.v_free.data()), h, d, contact);
   w.points.clear();
-  for (const int index : c.contact.touching) {
+  for (const int index : contact.touching) {
     const TouchingPair& pair = cons.pairs[Index(index)];
-    const S reach = contact_margin(tree, pair.geoms, p) + c.contact.slack[Index(index)];
+    const S reach = contact_margin(tree, pair.geoms, p) + contact.slack[Index(index)];
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const mask_t<S> near = c.contact.points[Index(pair.point + slot)].dist < reach;
+      const mask_t<S> near = contact.points[Index(pair.point + slot)].dist < reach;
       if (!any(near)) continue;
       typename Lists<S>::Point at{};
       at.pair = index;
@@ -154,10 +153,13 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
       w.points.push_back(at);
     }
   }
-  assemble(tree, cons, p, q, v, static_cast<const Data<S>&>(d), c, w);
+}
+
+// Which of them bounce, and which recover. What is fast enough to bounce but not there yet does not take part.
+template <class S>
+void set_cases(const Constraints& cons, const S& h, Lists<S>& w) {
   w.any_bounce = false;
   for (auto& at : w.points) {
-    const ConstraintGroup& g = group_of<S>(cons, at);
     const S speed = w.before[Index(at.row)];
     const mask_t<S> fast =
         (speed < S(0)) & (-(at.e * speed) > S(value_t<S>(cons.rest_speed))) & (at.play > S(0));
@@ -165,15 +167,59 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
     at.recovers = (!at.bounces) & (at.gap < -(S(value_t<S>(cons.hard.recovery_speed)) * h));
     at.play = select(fast & (!at.bounces), S(0), at.play);
     w.any_bounce |= any(at.bounces);
+  }
+}
+
+// The points that had an impulse, into w.points with their cases, from a tape. Tape: S, or S without tangents.
+template <class S, class Tape>
+void list_taped_points(const Constraints& cons, const Tape* tape, ContactData<S>& contact, Lists<S>& w) {
+  const Tape *kinds = tape + cons.rows, *slack = kinds + cons.points;
+  for (Index index = 0; index < cons.pairs.size(); ++index) contact.slack[index] = S(slack[index]);
+  w.points.clear();
+  contact.touching.clear();
+  w.any_bounce = false;
+  for (Index index = 0; index < cons.pairs.size(); ++index) {
+    const TouchingPair& pair = cons.pairs[index];
+    const Index before = w.points.size();
+    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
+      const Tape& kind = kinds[pair.point + slot];
+      contact.rows_bar[Index(pair.point + slot)].any_world = false;
+      if (!any(kind > Tape(0))) continue;
+      typename Lists<S>::Point at{};
+      at.pair = int(index);
+      at.slot = slot;
+      at.rows = pair.geoms.condim;
+      at.play = held(S(kind));
+      const auto take = [&](int flag) {
+        const S number = S(static_cast<value_t<S>>(flag));
+        const mask_t<S> has = at.play >= number;
+        at.play = select(has, at.play - number, at.play);
+        return has;
+      };
+      at.ridged = take(kRidged);
+      at.recovers = take(kRecovers);
+      at.bounces = take(kBounces);
+      w.any_bounce |= any(at.bounces);
+      w.points.push_back(at);
+    }
+    if (w.points.size() > before) contact.touching.push_back(int(index));
+  }
+}
+
+// J v* of all rows, and the targets of normals.
+template <class S>
+void set_free_motion(const Constraints& cons, const S& h, const ConstraintData<S>& c, Lists<S>& w) {
+  for (auto& at : w.points) {
+    const ConstraintGroup& g = group_of<S>(cons, at);
     for (int i = 0; i < at.rows; ++i)
       w.free[Index(at.row + i)] = row_times(g, c, i, static_cast<const S*>(w.v_free.data()));
     set_target<S>(cons, h, w, at);
   }
-  if (tape) {
-    std::fill(tape, tape + cons.rows + cons.points, S(0));
-    std::copy(c.contact.slack.begin(), c.contact.slack.end(), tape + cons.rows + cons.points);
-  }
-  std::fill(w.lambda.begin(), w.lambda.begin() + w.rows, S(0));
+}
+
+// Impulses of all worlds from the laws, into w.lambda, and the case of each point that has one.
+template <class S>
+void solve_laws(const Constraints& cons, Lists<S>& w, S* tape) {
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
     gather<S>(
         w, l, [&](const auto& at) { return lane_case(at.play, l) > 0 && normal_moves<S>(w, at, l); },
@@ -192,8 +238,60 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
       const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
                        (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (w.problem.ridge > 0 ? kRidged : 0);
       S& record = tape[cons.rows + cons.pairs[Index(at.pair)].point + at.slot];
-      set_lane(record, l, typename Lists<S>::T(double(kind)));
+      set_lane(record, l, double(kind));
     }
+  }
+}
+
+// Impulses of a plain step's tape, with the tangents that the laws give them.
+template <class S>
+void solve_tangents(const Constraints& cons, const plain_t<S>* tape, Lists<S>& w) {
+  for (const auto& at : w.points) {
+    for (int i = 0; i < at.rows; ++i) w.lambda[Index(at.row + i)] = S(tape[group_of<S>(cons, at).row + i]);
+  }
+  for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
+    gather_solved<S>(w, l, w.problem, w.members);
+    if (w.members.empty()) continue;
+    w.solver.tangent(w.problem);
+    for (Index m = 0; m < w.members.size(); ++m) {
+      const auto& at = w.points[Index(w.members[m])];
+      for (int i = 0; i < at.rows; ++i) {
+        const auto row = Index(w.problem.points[m].row + i);
+        w.lambda[Index(at.row + i)].d[0].set(l, value_t<S>((w.problem.mu[row] * w.problem.l[row]).d[0]));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class S>
+void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, Data<S>& d,
+                  ConstraintData<S>& c, HardWork<S>& work, S* tape) {
+  Lists<S>& w = *work.lists;
+  const Data<S>& pose = d;
+  const S h = p[tree.p.dt];
+  for (int i = 0; i < tree.nv; ++i) w.v_free[Index(i)] = v[i] + h * d.qacc[Index(i)];
+  if constexpr (is_dual<S>) {
+    list_taped_points<S>(cons, work.plain.tape, c.contact, w);
+    listed_points(tree, cons, p, q, pose, work.plain.shapes, c.contact);
+    assemble<S>(tree, cons, p, q, v, pose, c, w);
+  } else {
+    list_near_points<S>(tree, cons, p, q, h, pose, c.contact, w);
+    assemble<S>(tree, cons, p, q, v, pose, c, w);
+    set_cases<S>(cons, h, w);
+  }
+  set_free_motion<S>(cons, h, c, w);
+  std::fill(w.lambda.begin(), w.lambda.begin() + w.rows, S(0));
+  if constexpr (is_dual<S>) {
+    if (tape) std::copy(work.plain.tape, work.plain.tape + hard_tape_size(cons), tape);
+    solve_tangents<S>(cons, work.plain.tape, w);
+  } else {
+    if (tape) {
+      std::fill(tape, tape + cons.rows + cons.points, S(0));
+      std::copy(c.contact.slack.begin(), c.contact.slack.end(), tape + cons.rows + cons.points);
+    }
+    solve_laws<S>(cons, w, tape);
   }
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
@@ -213,46 +311,18 @@ template <class S>
 void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v,
                          const S* tape, Data<S>& d, ConstraintData<S>& c, HardWork<S>& work) {
   Lists<S>& w = *work.lists;
+  const Data<S>& pose = d;
   const S h = p[tree.p.dt];
-  const S *kinds = tape + cons.rows, *slack = kinds + cons.points;
   kinematics(tree, p, q, d);
-  std::copy(slack, slack + cons.pairs.size(), c.contact.slack.begin());
-  w.points.clear();
-  c.contact.touching.clear();
-  for (Index index = 0; index < cons.pairs.size(); ++index) {
-    const TouchingPair& pair = cons.pairs[index];
-    const Index before = w.points.size();
-    for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const S& kind = kinds[pair.point + slot];
-      c.contact.rows_bar[Index(pair.point + slot)].any_world = false;
-      if (!any(kind > S(0))) continue;
-      typename Lists<S>::Point at{};
-      at.pair = int(index);
-      at.slot = slot;
-      at.rows = pair.geoms.condim;
-      at.play = held(kind);
-      w.points.push_back(at);
-    }
-    if (w.points.size() > before) c.contact.touching.push_back(int(index));
-  }
-  listed_points(tree, cons, p, q, static_cast<const Data<S>&>(d), c.contact);
-  assemble(tree, cons, p, q, v, static_cast<const Data<S>&>(d), c, w);
+  list_taped_points<S>(cons, tape, c.contact, w);
+  listed_points(tree, cons, p, q, pose, work.plain.shapes, c.contact);
+  assemble<S>(tree, cons, p, q, v, pose, c, w);
   for (int k = 0; k < tree.nv; ++k) w.v_next[Index(k)] = v[k] + h * d.qacc[Index(k)];
-  w.any_bounce = work.contradicts = false;
+  work.contradicts = false;
   std::fill(w.change.begin(), w.change.end(), S(0));
-  for (auto& at : w.points) {
+  for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
-    const auto take = [&](int flag) {
-      const S number = S(static_cast<value_t<S>>(flag));
-      const mask_t<S> has = at.play >= number;
-      at.play = select(has, at.play - number, at.play);
-      return has;
-    };
-    at.ridged = take(kRidged);
     work.contradicts |= any(at.ridged);
-    at.recovers = take(kRecovers);
-    at.bounces = take(kBounces);
-    w.any_bounce |= any(at.bounces);
     for (int i = 0; i < at.rows; ++i) {
       const S impulse = tape[g.row + i];
       w.lambda[Index(at.row + i)] = impulse;
@@ -261,12 +331,7 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
     }
   }
   for (int k = 0; k < tree.nv; ++k) w.v_free[Index(k)] = w.v_next[Index(k)] - w.change[Index(k)];
-  for (auto& at : w.points) {
-    const ConstraintGroup& g = group_of<S>(cons, at);
-    for (int i = 0; i < at.rows; ++i)
-      w.free[Index(at.row + i)] = row_times(g, c, i, static_cast<const S*>(w.v_free.data()));
-    set_target<S>(cons, h, w, at);
-  }
+  set_free_motion<S>(cons, h, c, w);
   set_moved<S>(tree, w, work.moved);
 }
 

@@ -26,6 +26,9 @@
 //   bounce   D_0 = ((1 + e) theta - 1) Y_0, nu_D = -M^-1 J' D,    theta_bar = <nu_s, J' lambda> + (1 + e) (w*_0 - w_0) Y_0,
 //            w_bar = (1 + e) (1 - theta) Y_0 - theta_bar theta / w_0,    e_bar = u Y_0,    r_bar = -theta_bar / (h w_0)
 //
+// Forward mode. Duals take the impulses, the case of every point and all choices of geometry from the same step with plain numbers: PlainStep. They compute
+// the tangents of the impulses there, and nothing that rounding could decide otherwise. So both modes are derivatives of the same piece.
+//
 // Aware [3]: at rest Y_0 > 0 says that the loss falls if the sides part. Such points count as open, with the impulse they have, and Y is solved again. That is
 // no derivative of the step (forward mode has that), but a direction in which the contact can be left.
 //
@@ -52,6 +55,13 @@ inline int hard_tape_size(const Constraints& cons) {
   return hard_contacts(cons) ? cons.rows + cons.points + int(cons.pairs.size()) : 0;
 }
 
+// A step of plain numbers that was taken with a tape: what duals of the same step start from.
+template <class S>
+struct PlainStep {
+  const S* tape = nullptr;
+  const geometry::Shape<S>* shapes = nullptr;
+};
+
 // Scratch. Holds nothing for models without such contacts.
 template <class S>
 class HardWork {
@@ -61,12 +71,13 @@ class HardWork {
 
   std::vector<S> moved, moved_bar;  // v+ - s, the velocity of the positions, and its cotangent y
   bool contradicts = false;         // in a world of the step recalled last no impulses obey the laws
+  PlainStep<plain_t<S>> plain;      // of duals only; set before every step
 
-  struct Lists;  // hard_contact.cpp
+  struct Lists;  // hard_lists.h
   std::unique_ptr<Lists> lists;
 };
 
-// Adds to d.qacc what contacts do within the step, and fills w.moved. Needs the factor of solve_acceleration. tape: may be null.
+// Adds to d.qacc what contacts do within the step, and fills w.moved. Needs the factor of solve_acceleration. tape: may be null. Duals need w.plain.
 template <class S>
 void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, Data<S>& d,
                   ConstraintData<S>& c, HardWork<S>& w, S* tape);

@@ -31,7 +31,7 @@ void HardProblem<T>::clear() {
 
 template <class T>
 void HardProblem<T>::add_point(int rows, double weight) {
-  points.push_back({size, rows, HardMode::open, 1, weight});
+  points.push_back({size, rows, HardMode::open, 1, weight, 0});
   size += rows;
 }
 
@@ -141,7 +141,7 @@ void HardSolver::reserve(int rows, bool dual) {
   const auto n = Index(rows);
   factor_.reserve(rows);
   for (auto* matrix : {&G_, &exact_}) matrix->reserve(n * n);
-  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_})
+  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_, &unmet_})
     values->reserve(n);
   best_.reserve(n + 1);
   if (!dual) return;
@@ -158,8 +158,10 @@ bool HardSolver::factor_piece(const HardProblem<double>& p, double pull) {
 void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
   value_.size = p.size;
   value_.ridge = p.ridge;
+  value_.rounding = p.rounding;
   value_.points.clear();
-  for (const auto& at : p.points) value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight});
+  for (const auto& at : p.points)
+    value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight, at.nothing});
   const auto copy = [](const std::vector<Dual<double>>& from, std::vector<double>& to) {
     to.resize(from.size());
     for (Index i = 0; i < from.size(); ++i) to[i] = from[i].v;
@@ -171,23 +173,25 @@ void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
 }
 
 // x += what is left, solved with a pull, until what is left no longer changes. `left` writes it to left_; terms: how large the numbers are that
-// it is made of.
+// it is made of. Returns the size of these numbers.
 template <class Left, class Solve>
-void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
-                        int stride, double* x) {
+double HardSolver::refine_once(const HardProblem<double>& p, double terms, const Left& left,
+                               const Solve& solve, int stride, double* x) {
   constexpr double kLeast = 1e-6;  // rounding grows by its inverse
   double pull = p.ridge > 0 ? 0 : kHardPull, size = terms, before = 0, most = 0;
-  if (!factor_piece(p, pull)) return;
+  if (!factor_piece(p, pull)) return 0;
   for (int pass = 0; pass < 40; ++pass) {
     left();
     double change = 0;
-    for (Index i = 0; i < left_.size(); ++i)
+    for (Index i = 0; i < left_.size(); ++i) {
+      left_[i] -= unmet_[i];
       change = std::max(change, std::abs(left_[i] - (pass == 0 ? 0 : last_[i])));
+    }
     if (pass == 0) size = std::max(size, change);
-    if (change <= p.rounding * (size + 10 * most)) return;
+    if (change <= p.rounding * (size + 10 * most)) break;
     if (pass > 1 && change > 0.25 * before) {  // slow, unless this is rounding
       pull *= 0.1;
-      if (change < 1e4 * p.rounding * (size + most) || pull < kLeast || !factor_piece(p, pull)) return;
+      if (change < 1e4 * p.rounding * (size + most) || pull < kLeast || !factor_piece(p, pull)) break;
     }
     before = change;
     start_ = last_ = left_;
@@ -197,18 +201,31 @@ void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& 
       most = std::max(most, std::abs(x[i * Index(stride)]));
     }
   }
+  return size + most;
 }
 
-double HardSolver::solve(HardProblem<Dual<double>>& p) {
+// The same, and once more for what can be met.
+template <class Left, class Solve>
+void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
+                        int stride, double* x) {
+  unmet_.assign(left_.size(), 0.0);
+  const double size = refine_once(p, terms, left, solve, stride, x);
+  double unmet = 0;
+  for (const double value : left_) unmet = std::max(unmet, std::abs(value));
+  if (unmet <= 10 * p.rounding * size) return;
+  unmet_ = left_;
+  for (Index i = 0; i < left_.size(); ++i) x[i * Index(stride)] = 0;
+  refine_once(p, terms, left, solve, stride, x);
+}
+
+void HardSolver::tangent(HardProblem<Dual<double>>& p) {
   p.scale();
-  if (p.size == 0) return 0;
+  if (p.size == 0) return;
   keep_value(p);
   HardProblem<double>& value = value_;
-  const double error = solve(value);
-  p.ridge = value.ridge;
-  for (Index i = 0; i < p.points.size(); ++i) p.points[i].mode = value.points[i].mode;
-  for (Index i = 0; i < p.l.size(); ++i) p.l[i] = Dual<double>(value.l[i]);
+  value.scale();
   value.velocities();
+  for (Dual<double>& l : p.l) l = Dual<double>(l.v);
   const auto n = Index(p.size);
   left_.resize(n);
   double terms = 0;
@@ -227,7 +244,6 @@ double HardSolver::solve(HardProblem<Dual<double>>& p) {
         for (Index i = 0; i < F_dual_.size(); ++i) left_[i] = -F_dual_[i].d[0];
       },
       [&](double* x) { factor_.solve(x); }, 2, &p.l[0].d[0]);
-  return error;
 }
 
 template <class T>

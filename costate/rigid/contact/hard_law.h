@@ -26,9 +26,13 @@
 //
 //   b_bar = Y,      A_bar = Y lambda',      mu_bar_k = w_bar_k u_k + l_k (A Y + lambda_bar)_k
 //
-// One linear system; nothing of the iteration is kept. G has no inverse where impulses are not unique; solved with a pull, and what is left again, until that
-// no longer changes, z is right but for what moves nothing. Duals have their tangents from the same G. The weights of sharing count as constants: they
-// are those of the points' places on a body.
+// One linear system; nothing of the iteration is kept. G has no inverse where impulses are not unique; it is solved with a pull, and what is left again, until that
+// no longer changes. What then still is left no z can reach; taken off the right side, the rest has a z that does not grow with the number of passes.
+// Duals have their tangents from the same G, solved in the same way, which is the transpose of the other: with T = 1 - (G + pull)^-1 G and P = T^infinity,
+// l' = sum_k (T^k - P) (G + pull)^-1 f. The weights of sharing count as constants: they are those of the points' places on a body.
+//
+// Where others carry all of the load a point lies on its plane with an impulse of 0, and rounding alone would say whether it is open or slips in some
+// direction. It is open: of all shares the most even one has no impulse there, and neither have those near it.
 //
 // [1] Moreau: Unilateral contact and dry friction in finite freedom dynamics, 1988.
 // [2] Alart, Curnier: A mixed formulation for frictional contact problems prone to Newton like solution methods, CMAME 92 (1991).
@@ -57,8 +61,9 @@ struct HardProblem {
   struct Point {
     int row, rows;
     HardMode mode = HardMode::open;
-    double step = 1;    // r
-    double weight = 1;  // the size of A; a constant, so that who carries more does not depend on what moves
+    double step = 1;     // r
+    double weight = 1;   // the size of A; a constant, so that who carries more does not depend on what moves
+    double nothing = 0;  // an impulse up to this one is rounding: the point is open
   };
   int size = 0;  // rows of all points
   std::vector<Point> points;
@@ -109,7 +114,9 @@ class HardSolver {
 
   // Fills l, the modes and the ridge. Returns |F| relative to the impulses; at rounding, at kHardSlack at most, or the ridge is set.
   double solve(HardProblem<double>& p);
-  double solve(HardProblem<Dual<double>>& p);
+
+  // At the solution, given modes, values of l and the ridge: tangents of l.
+  void tangent(HardProblem<Dual<double>>& p);
 
   // At the solution, given modes, l and the ridge; `lambda_bar` of all rows.
   template <class T>
@@ -126,6 +133,10 @@ class HardSolver {
   template <class Left, class Solve>
   void refine(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve, int stride,
               double* x);
+  template <class Left, class Solve>
+  double refine_once(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
+                     int stride, double* x);
+  void note_rounding(HardProblem<double>& p);
   void keep_value(const HardProblem<Dual<double>>& p);
 
   HardProblem<double> value_;
@@ -133,7 +144,7 @@ class HardSolver {
   double pull_ = 0;
   bool settled_ = false;
   std::vector<double> centre_;
-  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_;
+  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_, unmet_;
   std::vector<Dual<double>> F_dual_, G_dual_;
 };
 

@@ -151,4 +151,23 @@ void gather(const HardLists<S>& w, int l, const TakesPart& takes_part,
   }
 }
 
+// The problem of lane l and its solution: the points that have an impulse, in the modes that `play` names.
+template <class S>
+void gather_solved(const HardLists<S>& w, int l, HardProblem<typename HardLists<S>::T>& problem,
+                   std::vector<int>& members) {
+  gather<S>(
+      w, l, [&](const auto& at) { return lane_case(at.play, l) > 0; }, problem, members);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const auto& at = w.points[std::size_t(members[m])];
+    auto& to = problem.points[m];
+    to.mode = HardMode(lane_case(at.play, l));
+    for (int i = 0; i < at.rows; ++i) {
+      const auto row = std::size_t(to.row + i);
+      problem.l[row] = lane_of(w.lambda[std::size_t(at.row + i)], l) / problem.mu[row];
+    }
+  }
+  problem.ridge =
+      !members.empty() && lane_holds<S>(w.points[std::size_t(members[0])].ridged, l) ? kHardPull : 0;
+}
+
 }  // namespace costate::rigid

@@ -13,6 +13,7 @@ constexpr double kWidest = 100;   // pulls of descend() begin here,
 constexpr double kLeast = 1e-9;   // and those of tighten() end here
 constexpr double kNear = 1e-6;    // of the impulses: where Newton's method may take over
 constexpr double kRunAway = 1e5;  // times the impulses: nothing that acts at the points can do it
+constexpr double kNothing = 1e4;  // times rounding: the pull's inverse, and ten to be safe
 constexpr int kRestarts = 4;
 constexpr int kWidenings = 6;  // of pulls that were too narrow
 
@@ -69,10 +70,21 @@ double HardSolver::natural_map(HardProblem<double>& p) {
       const double y = l[k] - at.step * w[k];
       square += y * y;
     }
-    at.mode = s <= 0 ? HardMode::open : square <= s * s ? HardMode::stick : HardMode::slip;
+    at.mode = s <= at.nothing ? HardMode::open : square <= s * s ? HardMode::stick : HardMode::slip;
   }
   residual(p, F_);
   return largest(F_);
+}
+
+// What rounding can make of an impulse that is none: that of its normal velocity, which a pull turns into an impulse.
+void HardSolver::note_rounding(HardProblem<double>& p) {
+  const auto n = Index(p.size);
+  for (auto& at : p.points) {
+    const auto i = Index(at.row);
+    double terms = std::abs(p.c[i]);
+    for (Index j = 0; j < n; ++j) terms += std::abs(p.C[i * n + j] * p.l[j]);
+    at.nothing = kNothing * p.rounding * at.step * terms;
+  }
 }
 
 void HardSolver::sweep(HardProblem<double>& p) {
@@ -182,6 +194,7 @@ double HardSolver::solve(HardProblem<double>& p) {
   std::fill(p.l.begin(), p.l.end(), 0.0);
   if (p.size == 0) return 0;
   best_.assign(Index(p.size) + 1, 0.0);
+  for (auto& at : p.points) at.nothing = 0;
   p.scale();
   double scale = 1e-300;
   for (const auto& at : p.points) {
@@ -195,6 +208,7 @@ double HardSolver::solve(HardProblem<double>& p) {
   for (int i = 0; i < 3; ++i) sweep(p);
   if (approach(p, 3, near) > near) descend(p, near);
   pulled_ = p.l;
+  note_rounding(p);
   double error = tighten(p, goal, slack, runs_away), press = scale;
   for (int i = 0; i < kRestarts && !settled_ && largest(p.l) < runs_away; ++i) {
     std::fill(centre_.begin(), centre_.end(), 0.0);

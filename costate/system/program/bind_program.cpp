@@ -180,7 +180,7 @@ Signature with_time_step(Signature signature, const Scheme& scheme, bool timed) 
     signature.parameter("dt", dt, "s");
     if (timed) signature.parameter("t0", 0.0, "s");
   };
-  if (!std::holds_alternative<NextState>(scheme)) add(coefficients(scheme).dt);
+  if (!std::holds_alternative<NextState>(scheme)) add(rows_of(scheme).dt);
   return signature;
 }
 

@@ -115,24 +115,29 @@ void LayeredSystem<Real>::evaluate(const Inputs<Real>& in, int stage, Real* reco
   }
 }
 
-// x_s = x + h sum_j a_sj k_j
+// out = x + h sum_j row_j k_j
 template <class Real>
-void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const Real* records,
-                                      std::int64_t stride, Scratch& s) const {
-  if (stage == 0) return;
+void LayeredSystem<Real>::move(const Inputs<Real>& in, const runge_kutta::Row& row, const Real* records,
+                               std::int64_t stride, Real* out) const {
   const std::int64_t n = this->state_size();
   const Real* const h = in.p + dt_ * lanes_;
-  Real* const x = s.states.data() + stage * n;
   bool begun = false;
-  for (const auto& term : method_.a[static_cast<std::size_t>(stage)]) {
+  for (const runge_kutta::Term& term : row) {
     const Real* const k = records + term.stage * stride + rate_at_;
     const Real a = static_cast<Real>(term.value);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = begun ? std::fma(a, k[i], x[i]) : a * k[i];
+    for (std::int64_t i = 0; i < n; ++i) out[i] = begun ? std::fma(a, k[i], out[i]) : a * k[i];
     begun = true;
   }
   for (std::int64_t i = 0; i < n; i += lanes_) {
-    for (int l = 0; l < lanes_; ++l) x[i + l] = begun ? std::fma(h[l], x[i + l], in.x[i + l]) : in.x[i + l];
+    for (int l = 0; l < lanes_; ++l)
+      out[i + l] = begun ? std::fma(h[l], out[i + l], in.x[i + l]) : in.x[i + l];
   }
+}
+
+template <class Real>
+void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const Real* records,
+                                      std::int64_t stride, Scratch& s) const {
+  if (stage > 0) move(in, method_.a[stage], records, stride, s.states.data() + stage * this->state_size());
 }
 
 template <class Real>
@@ -148,28 +153,16 @@ template <class Real>
 void LayeredSystem<Real>::take_step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
                                     Scratch& s) const {
   s.k = static_cast<Real>(at.k);
-  const std::int64_t n = this->state_size();
   Real* const records = tape ? tape : s.records.data();
   for (int stage = 0; stage < stages_; ++stage) {
     stage_state(in, stage, records, record_size_, s);
     evaluate(in, stage, records + stage * record_size_, s);
   }
   if (!integrates()) {
-    std::copy_n(records + rate_at_, n, y);
+    std::copy_n(records + rate_at_, this->state_size(), y);
     return;
   }
-  // y = x + h sum_s b_s k_s
-  const Real* const h = in.p + dt_ * lanes_;
-  bool begun = false;
-  for (const auto& term : method_.b) {
-    const Real* const k = records + term.stage * record_size_ + rate_at_;
-    const Real b = static_cast<Real>(term.value);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = begun ? std::fma(b, k[i], y[i]) : b * k[i];
-    begun = true;
-  }
-  for (std::int64_t i = 0; i < n; i += lanes_) {
-    for (int l = 0; l < lanes_; ++l) y[i + l] = std::fma(h[l], y[i + l], in.x[i + l]);
-  }
+  move(in, method_.b, records, record_size_, y);
 }
 
 template <class Real>

@@ -27,7 +27,7 @@ LayeredSystem<Real>::LayeredSystem(const Signature& signature, ad::LayeredProgra
       user_(signature),
       full_(with_time_step(signature, scheme, reads_time(signature, source_.program))),
       scheme_(scheme),
-      method_(coefficients(scheme)),
+      method_(rows_of(scheme).rows),
       lanes_(lanes),
       stages_(std::max(1, static_cast<int>(method_.c.size()))),
       slots_(std::max(1, kSlots / stages_) * stages_) {

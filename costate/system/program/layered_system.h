@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "costate/ad/dense_lanes.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/layered.h"
 #include "costate/system/optional_tape.h"
 #include "costate/system/program/explicit_step.h"
@@ -111,6 +111,8 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
 
   void hold(const Real* p, Scratch& s) const;
   void take_step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape, Scratch& s) const;
+  void move(const Inputs<Real>& in, const runge_kutta::Row& row, const Real* records, std::int64_t stride,
+            Real* out) const;
   // x_s into scratch, from the rates in the records; `records`: of stage 0, the others' `stride` apart.
   void stage_state(const Inputs<Real>& in, int stage, const Real* records, std::int64_t stride,
                    Scratch& s) const;
@@ -131,8 +133,8 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
   ad::LayeredProgram source_;
   Signature user_, full_;
   Scheme scheme_;
-  RungeKuttaStep method_;
-  std::vector<std::vector<RungeKuttaStep::Term>> columns_;  // of the coefficients a
+  runge_kutta::Rows method_;
+  std::vector<runge_kutta::Row> columns_;  // of a
   std::vector<double> b_;
   int lanes_, stages_, slots_;
   std::int64_t dt_ = -1;  // number among the parameters

@@ -6,7 +6,7 @@
 
 #include "costate/ad/derivative.h"
 #include "costate/ad/derivative_rules.h"
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/ad/parse.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"

@@ -17,7 +17,7 @@
 #include <mutex>
 #include <vector>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/system/program/bind_program.h"
 #include "costate/system/system.h"

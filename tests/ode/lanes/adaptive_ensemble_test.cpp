@@ -28,8 +28,8 @@ void expect_same_pair(const Tableau& tableau) {
 }
 
 TEST(AdaptiveEnsemble, UsesTheTableausOfTheSolver) {
-  expect_same_pair<DormandPrince>(dormand_prince_tableau());
-  expect_same_pair<Tsitouras>(tsitouras_tableau());
+  expect_same_pair<runge_kutta::DormandPrince>(dormand_prince_tableau());
+  expect_same_pair<runge_kutta::Tsitouras>(tsitouras_tableau());
 }
 
 struct Worlds {
@@ -83,14 +83,16 @@ TEST(AdaptiveEnsemble, EveryWorldAgreesWithTheScalarSolver) {
       EXPECT_GT(g.result.steps[i], 20);
     }
   };
-  compare(AdaptiveEnsemble<Lorenz, DormandPrince>(0, 1, options).gradient(37, w.y0, w.p, kFirstAndLast));
-  compare(AdaptiveEnsemble<Lorenz, Tsitouras>(0, 1, options).gradient(37, w.y0, w.p, kFirstAndLast));
+  compare(AdaptiveEnsemble<Lorenz, runge_kutta::DormandPrince>(0, 1, options)
+              .gradient(37, w.y0, w.p, kFirstAndLast));
+  compare(
+      AdaptiveEnsemble<Lorenz, runge_kutta::Tsitouras>(0, 1, options).gradient(37, w.y0, w.p, kFirstAndLast));
 }
 
 // The transpose of a step against the stepper of the solver, on the same inputs.
 TEST(AdaptiveEnsemble, TransposeOfAStepIsThatOfTheSolver) {
   const auto field = make_field<3, 3>(test::lorenz);
-  using Step = AdaptiveStep<Lorenz, DormandPrince, double>;
+  using Step = AdaptiveStep<Lorenz, runge_kutta::DormandPrince, double>;
   auto stepper = make_stepper("dopri5", field);
   const Vec<double, 3> x{{1.1, -0.4, 2}}, p{{10, 28, 8.0 / 3}}, y_bar{{0.3, -1, 0.7}};
   Vec<double, 3> p_bar = Vec<double, 3>::zero();
