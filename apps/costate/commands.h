@@ -1,5 +1,5 @@
-// The commands of the tool. Each opens a study (docs/studies.md), prints to stdout, and returns the exit code:
-// 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
+// The commands of the tool. Each opens a study (docs/studies.md), prints to stdout, and returns the exit
+// code: 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and optimised from the command
-// line. Guide: docs/command_line.md; the files: docs/studies.md, docs/models.md.
+// costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and
+// optimised from the command line. Guide: docs/command_line.md; the files: docs/studies.md, docs/models.md.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

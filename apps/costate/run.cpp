@@ -1,4 +1,5 @@
-// costate run: simulates, and writes what there is to see: a recording and its replay, or the solution of equations.
+// costate run: simulates, and writes what there is to see: a recording and its replay, or the solution of
+// equations.
 #include <fmt/core.h>
 
 #include <chrono>

@@ -21,7 +21,8 @@ using Pattern = std::vector<std::int64_t>;  // steps in which contacts change
 // The larger of two errors. NaN is the largest: std::max would lose it.
 double worse(double a, double b) { return b <= a ? a : b; }
 
-// Value along one direction, and which contacts and branches it meets, both counted from where the gradient was taken.
+// Value along one direction, and which contacts and branches it meets, both counted from where the gradient
+// was taken.
 class Line {
  public:
   Line(Study& study, const std::vector<double>& z, const std::vector<double>& gradient,
@@ -79,12 +80,14 @@ class Line {
 
 const char* const kNotComparable = "not comparable: contacts change within the stencil";
 
-// The error along one line, the best of a few steps from h on; `order` is filled in where differences converge like h.
+// The error along one line, the best of a few steps from h on; `order` is filled in where differences
+// converge like h.
 double stencil_error(const Line& line, const Stencil& how, double h, double value, double norm,
                      std::string& order) {
   const double size = std::max(norm, 1e-300);
   const auto error_at = [&](double step) { return std::abs(line.slope() - line.difference(step)) / size; };
-  // What rounding does to a difference is not an error of the gradient: it is all there is where a loss does not depend on anything.
+  // What rounding does to a difference is not an error of the gradient: it is all there is where a loss does
+  // not depend on anything.
   const double first = error_at(h);
   double best = std::isfinite(first) ? std::max(0.0, first - kRounding * std::abs(value) / (h * size))
                                      : std::numeric_limits<double>::infinity();
@@ -132,7 +135,8 @@ Result check_stencil(const std::vector<Line>& lines, const Stencil& how, double 
   return result;
 }
 
-// Slope of log remainder over log h, at the short end of the halvings of a first step; remainders at the noise say nothing.
+// Slope of log remainder over log h, at the short end of the halvings of a first step; remainders at the
+// noise say nothing.
 void measure_slope(const Line& line, double from, double value, double noise, Result& r) {
   const double floor = 16 * noise * std::abs(value);
   const auto remainder = [&](int halvings) {
@@ -165,8 +169,8 @@ Result check_taylor(const Line& line, const Stencil& how, double value) {
     return result;
   }
   measure_slope(line, top, value, how.noise, result);
-  // Nodes of a grid that begin to touch are in no pattern: a jump some way off is passed by shorter steps. The remainder of a wrong
-  // gradient goes like h, however short they are.
+  // Nodes of a grid that begin to touch are in no pattern: a jump some way off is passed by shorter steps.
+  // The remainder of a wrong gradient goes like h, however short they are.
   for (int shorter = 0; shorter < kRetries && !result.passed(); ++shorter) {
     top /= 4;
     Result again{.name = result.name, .gate = result.gate, .detail = result.detail};

@@ -1,5 +1,6 @@
-// EquationStudy: a study of differential equations: adaptive, stiff and fixed steps, events, algebraic equations.
-// Tests: tests/study/equation_study_test.cpp.
+// EquationStudy: a study of differential equations: adaptive, stiff and fixed steps, events, algebraic
+// equations.
+// Tests: tests/io/scene/equations_test.cpp.
 #pragma once
 
 #include "costate/study/equations.h"

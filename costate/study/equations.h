@@ -1,5 +1,6 @@
-// Equations: an initial value problem with a loss, and what one does with it: solve it, and differentiate its loss by any of the methods
-// of the ode layer. Algebraic states start where the algebraic equations put them, and derivatives follow them there.
+// Equations: an initial value problem with a loss, and what one does with it: solve it, and differentiate its
+// loss by any of the methods of the ode layer. Algebraic states start where the algebraic equations put them,
+// and derivatives follow them there.
 //
 //   const ode::Solution s = study::solve(ball);
 //   const ode::Gradient g = study::gradient(ball, s, "discrete");

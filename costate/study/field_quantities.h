@@ -4,8 +4,8 @@
 //   NAME/mean      (1/N) sum of the rows
 //   NAME/3         row 3
 //
-// Fields of the state are groups of single numbers under their own names. What is observed is linear in the state: z = A x, and its
-// transpose adds A' z_bar.
+// Fields of the state are groups of single numbers under their own names. What is observed is linear in the
+// state: z = A x, and its transpose adds A' z_bar.
 // Tests: tests/study/field_quantities_test.cpp.
 #pragma once
 
@@ -26,7 +26,8 @@ struct RowGroup {
 
 class FieldQuantities final : public Quantities {
  public:
-  // The first of the groups, if its rows are points, is what losses about points look at unless they say otherwise.
+  // The first of the groups, if its rows are points, is what losses about points look at unless they say
+  // otherwise.
   FieldQuantities(const Signature& system, std::vector<RowGroup> groups);
 
   Quantity numbers(const std::string& path, const std::string& name) override;

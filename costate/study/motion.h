@@ -1,15 +1,16 @@
 // Motion: how a collider moves, as four paths, and the transpose of that.
 //
-// p(t) is the path of a pivot (a point c fixed to the shape: the lip of a jug), theta(t) the angle about a fixed axis n. With
-// R = exp([theta n]x) and c_t = R c, the origin of the shape has
+// p(t) is the path of a pivot (a point c fixed to the shape: the lip of a jug), theta(t) the angle about a
+// fixed axis n. With R = exp([theta n]x) and c_t = R c, the origin of the shape has
 //
 //   position          x = p - c_t                    x_theta = -n x c_t
 //   rotation          phi = theta n
 //   velocity          v = p' - theta' n x c_t         v_theta = -theta' n x (n x c_t),  v_theta' = -n x c_t
 //   angular velocity  omega = theta' n
 //
-// so the velocities are the derivatives of the pose, which the physics does not enforce. In two dimensions n is the z axis.
-// Tests: tests/study/motion_test.cpp.
+// so the velocities are the derivatives of the pose, which the physics does not enforce. In two dimensions n
+// is the z axis.
+// Tests: tests/study/path_test.cpp.
 #pragma once
 
 #include <array>

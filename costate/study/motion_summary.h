@@ -2,7 +2,7 @@
 //
 //   tilt     the largest angle (in size)
 //   time     when the angle first reaches half of its largest
-//   place    mean position of the pivot while the angle is beyond that half; where there is no angle, over the whole time
+//   place    mean position of the pivot while the angle is beyond that half; without an angle, all the time
 //
 // Changes too small to matter (2 degrees, a hundredth of the duration, 2 mm) are left out.
 // Tests: tests/study/motion_summary_test.cpp.

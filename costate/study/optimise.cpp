@@ -147,7 +147,8 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
   return session.finish(optim::minimize(objective, values, start, settings, session.state));
 }
 
-// sqrt(diag((J'J)^-1) 2 f / (residuals - variables)): the usual estimate. Empty where the data do not determine it.
+// sqrt(diag((J'J)^-1) 2 f / (residuals - variables)): the usual estimate. Empty where the data do not
+// determine it.
 std::vector<double> deviations(Study& study, const std::vector<double>& best) {
   const int n = int(best.size()), m = study.residuals();
   if (m <= n) return {};

@@ -1,15 +1,16 @@
-// Optimising a study: from the file's variables downhill along the gradient, or by least squares towards measurements, with a state that
-// survives being stopped.
+// Optimising a study: from the file's variables downhill along the gradient, or by least squares towards
+// measurements, with a state that survives being stopped.
 //
-//   [optimize]   min L(z)                                       gradients by the adjoint; lbfgs, adam, gradient_descent; or cma_es
-//   [fit]        min 1/2 sum_k ((y(t_k) - y_k) / sigma)^2       Levenberg-Marquardt
+//   [optimize]   min L(z)                                  lbfgs, adam, gradient_descent; or cma_es
+//   [fit]        min 1/2 sum_k ((y(t_k) - y_k) / sigma)^2  Levenberg-Marquardt
 //
-// A point at which the physics cannot be simulated counts as one whose loss is not finite: the optimisers step back from it. The file's
-// own start must work.
+// A point at which the physics cannot be simulated counts as one whose loss is not finite: the optimisers
+// step back from it. The file's own start must work.
 //
-// After every iteration the state (the optimiser's memory, the best point, the loss of every iteration) is written to `state_file`, a
-// JSON object (state_file.h); a run that is given the same study and that file continues where it left off, with the same bits as if it had
-// never stopped. Tests: tests/study/optimise_test.cpp.
+// After every iteration the state (the optimiser's memory, the best point, the loss of every iteration) is
+// written to `state_file`, a JSON object (state_file.h); a run that is given the same study and that file
+// continues where it left off, with the same bits as if it had never stopped. Tests:
+// tests/io/scene/particles_study_test.cpp.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ struct Optimum {
   std::vector<double> start, best;  // z: variables / scales
   double start_value = 0, best_value = 0;
   std::vector<double> losses;  // of every iteration, the start first
-  // Of a fit, from its Jacobian and residuals, in the variables' own units; empty where the data do not determine them.
+  // Of a fit, from its Jacobian and residuals, in the variables' own units; empty where the data do not
+  // determine them.
   std::vector<double> standard_deviation;
   int iterations = 0;
   long evaluations = 0;
@@ -42,8 +44,8 @@ struct OptimiseOptions {
   std::function<bool(const OptimiseProgress&)> progress = {};  // false stops, keeping the best so far
 };
 
-// Error if the file has neither [optimize] nor [fit], if it cannot be simulated as it stands, or if the state file belongs to another
-// study.
+// Error if the file has neither [optimize] nor [fit], if it cannot be simulated as it stands, or if the state
+// file belongs to another study.
 Optimum optimise(Study& study, const OptimiseOptions& options = {});
 
 }  // namespace costate::study

@@ -1,5 +1,5 @@
-// The picture of a scene of particles: the particles, colliders that rest and that move, free bodies, and where a model of rigid bodies
-// stands among them, its geoms and what rides on them.
+// The picture of a scene of particles: the particles, colliders that rest and that move, free bodies, and
+// where a model of rigid bodies stands among them, its geoms and what rides on them.
 #pragma once
 
 #include <memory>

@@ -12,7 +12,8 @@ constexpr int kExcessSamples = 101;
 // Knot i of the clamped, otherwise uniform knot vector over [0, spans].
 double knot(int points, int i) { return std::clamp(i - kDegree, 0, points - kDegree); }
 
-// Cox and de Boor's recursion for basis function i of degree p, differentiated `derivative` times. 0/0 counts as 0.
+// Cox and de Boor's recursion for basis function i of degree p, differentiated `derivative` times. 0/0 counts
+// as 0.
 double basis(int points, int i, int p, double u, int derivative) {
   if (p == 0) {
     const double low = knot(points, i), high = knot(points, i + 1), end = points - kDegree;

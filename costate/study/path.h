@@ -1,5 +1,5 @@
-// Path: one number as a function of time, given by a few points. Controls of actuators, motions of colliders and controls of equations
-// are paths; what an optimiser changes about them are their points.
+// Path: one number as a function of time, given by a few points. Controls of actuators, motions of colliders
+// and controls of equations are paths; what an optimiser changes about them are their points.
 //
 //   u(t) = sum_i w_i(t) P_i,   0 <= t <= T
 //
@@ -8,10 +8,12 @@
 //   spline    clamped cubic B-spline: u(0) = P_0, u(T) = P_n-1; n >= 4
 //   steps     P_k in step k: a formula of time, sampled; its points are not for optimisers
 //
-// u is linear in its points, so the transpose of every value and of every derivative is the same weights: add_transpose().
+// u is linear in its points, so the transpose of every value and of every derivative is the same weights:
+// add_transpose().
 //
-// Prices on a path, with their gradients: jerk = T^5 int |u'''|^2 dt (dimension of u^2: it does not depend on the unit of time), exact, since
-// u''' of a spline is constant between knots; excess = mean over samples of max(0, u - limit)^2.
+// Prices on a path, with their gradients: jerk = T^5 int |u'''|^2 dt (dimension of u^2: it does not depend on
+// the unit of time), exact, since u''' of a spline is constant between knots; excess = mean over samples of
+// max(0, u - limit)^2.
 // Tests: tests/study/path_test.cpp.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Picture: how a physics looks in a recording. It is shown one state after the other, and never keeps more than what it draws.
+// Picture: how a physics looks in a recording. It is shown one state after the other, and never keeps more
+// than what it draws.
 #pragma once
 
 #include <array>

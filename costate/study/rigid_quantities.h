@@ -1,4 +1,5 @@
-// Quantities of a model of rigid bodies: those of rigid::Observer, whose signature has the states q, v, act first.
+// Quantities of a model of rigid bodies: those of rigid::Observer, whose signature has the states q, v, act
+// first.
 // Tests: tests/io/scene/bodies_test.cpp.
 #pragma once
 

@@ -6,9 +6,9 @@
 //     -> T steps of the physics                                                 Rollout
 //     -> loss = terms + prices on the paths
 //
-// and back along the same way: what is linear in the points of a path has the same weights as its transpose. A collider's pose in step k
-// is the one at its beginning, t = k dt.
-// Tests: tests/study/rollout_study_test.cpp.
+// and back along the same way: what is linear in the points of a path has the same weights as its transpose.
+// A collider's pose in step k is the one at its beginning, t = k dt.
+// Tests: tests/io/scene/particles_study_test.cpp, bodies_test.cpp.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
-// visit(name, number or numbers) for what a state remembers; `lengths(name, numbers, count)` for what it must measure.
+// visit(name, number or numbers) for what a state remembers; `lengths(name, numbers, count)` for what it must
+// measure.
 template <class State, class Visit>
 void visit_common(State& s, const Visit& visit) {
   visit("iteration", s.iteration);

@@ -1,12 +1,14 @@
-// Study: one question about one physics, as a function of its variables. It stands between a file and a gradient:
+// Study: one question about one physics, as a function of its variables. It stands between a file and a
+// gradient:
 //
-//   scene.toml --sections--> Study { physics, inputs, loss, variables } --> Rollout or ode::solve --> gradient and report
+//   scene.toml --sections--> Study { physics, inputs, loss, variables }
+//     --> Rollout or ode::solve --> gradient and report
 //
 //   z (variables, each divided by its scale) -> inputs of the physics -> loss                 variables.h
 //
-// Running, differentiating, checking (check.h) and optimising (optimise.h) are written against it, and so are the command line and
-// Python. Whatever a Rollout simulates is a RolloutStudy (rollout_study.h); differential equations, with events and adaptive steps,
-// are an EquationStudy (equation_study.h).
+// Running, differentiating, checking (check.h) and optimising (optimise.h) are written against it, and so are
+// the command line and Python. Whatever a Rollout simulates is a RolloutStudy (rollout_study.h); differential
+// equations, with events and adaptive steps, are an EquationStudy (equation_study.h).
 #pragma once
 
 #include <cstdint>
@@ -66,8 +68,8 @@ struct RunOptions {
   std::function<void(std::int64_t done, std::int64_t steps)> progress = {};
 };
 
-// For a check: how long its differences may be, in units of the scales, how well they then agree with the gradient, and how much of a
-// loss is noise (rounding, or the tolerance of a solver).
+// For a check: how long its differences may be, in units of the scales, how well they then agree with the
+// gradient, and how much of a loss is noise (rounding, or the tolerance of a solver).
 struct Stencil {
   double step = 1e-3, gate = 1e-8, noise = 1e-13;
 };
@@ -91,8 +93,8 @@ class Study {
     (void)scaled;
     return variables_;
   }
-  // The variables started where a state file of optimise() is best, each of the same name; the rest of the study may be another. Error
-  // if that is not a state file, or has not one of the variables.
+  // The variables started where a state file of optimise() is best, each of the same name; the rest of the
+  // study may be another. Error if that is not a state file, or has not one of the variables.
   void start_from(const std::string& state_file);
 
   virtual std::int64_t steps() const = 0;  // 0: chosen on the way

@@ -1,6 +1,7 @@
-// Variables: the numbers that may change about a study, and the one map from them to its inputs, with its transpose.
+// Variables: the numbers that may change about a study, and the one map from them to its inputs, with its
+// transpose.
 //
-//   z_i = (number i) / scale_i                    what an optimiser sees: steps of equal size mean equally much
+//   z_i = (number i) / scale_i          what an optimiser sees: steps of equal size mean equally much
 //   inputs(z) = the inputs of the file, with number i replaced by z_i scale_i                with_values
 //   z_bar_i = scale_i (cotangent of number i)                                                pull_back
 //

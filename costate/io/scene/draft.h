@@ -1,4 +1,5 @@
-// Draft: a study while its file is being read. A section fills in its physics; the tables that all physics share do the rest.
+// Draft: a study while its file is being read. A section fills in its physics; the tables that all physics
+// share do the rest.
 #pragma once
 
 #include <limits>

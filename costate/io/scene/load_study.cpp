@@ -59,7 +59,8 @@ std::unique_ptr<study::Study> open(TomlDocument document, const Opening& opening
   return study;
 }
 
-// A model alone, as the file that somebody would have written for it. It has no lines: mistakes are told with the model's name.
+// A model alone, as the file that somebody would have written for it. It has no lines: mistakes are told with
+// the model's name.
 TomlDocument document_of_model(const std::string& path) {
   const rigid::Model model = rigid::load(path);
   TomlDocument document("", path);

@@ -1,4 +1,5 @@
-// load_study: a file as a Study. The file is read once; which tables it has says what it is about. The guide: docs/studies.md.
+// load_study: a file as a Study. The file is read once; which tables it has says what it is about. The guide:
+// docs/studies.md.
 //
 //   const auto study = io::load_study("coffee.toml");
 //   const study::Optimum best = study::optimise(*study);
@@ -25,8 +26,8 @@ struct Opening {
       0;  // > 0: cut off after so many, its losses moved to the new end where they lay beyond it
 };
 
-// A study (.toml), or a model of rigid bodies alone (.xml, .urdf), from its first keyframe or its reference configuration, for
-// `run.duration` seconds (3). Throws Error.
+// A study (.toml), or a model of rigid bodies alone (.xml, .urdf), from its first keyframe or its reference
+// configuration, for `run.duration` seconds (3). Throws Error.
 std::unique_ptr<study::Study> load_study(const std::string& path, const Opening& opening = {});
 std::unique_ptr<study::Study> parse_study(std::string text, const std::string& name,
                                           const Opening& opening = {});

@@ -1,4 +1,5 @@
-// [[loss]]: parts of the loss, each of one kind. A kind is a function here, a line in kKinds, and its mathematics in costate/study/losses.
+// [[loss]]: parts of the loss, each of one kind. A kind is a function here, a line in kKinds, and its
+// mathematics in costate/study/losses.
 #include <algorithm>
 #include <cctype>
 
@@ -62,7 +63,7 @@ Quantity points_of(const SceneFile& file, const TomlValue& v, const LossContext&
   return q;
 }
 
-// --- kinds ----------------------------------------------------------------------------------------------------------------
+// --- kinds --------------------------------------------------------------------------------------------------
 
 // Half the squared distance of a quantity from its target, along some axes.
 void read_distance(const SceneFile& file, const TomlValue& v, const LossContext& c, Term& term) {
@@ -265,7 +266,8 @@ const std::pair<const char*, ReadKind> kKinds[] = {
     {"in_region", read_region},         {"spilled", read_region},    {"match", read_match},
     {"height_field", read_height_field}};
 
-// --- kinds that only a rollout has in this form: a program of controls, a price on a path -----------------------------------
+// --- kinds that only a rollout has in this form: a program of controls, a price on a path
+// -----------------------------------
 
 // formula = "(1 - cos(angle))^2 + 0.1*ctrl[0]^2", quantities = {angle = "joint/hinge"}
 void read_formula(const SceneFile& file, const TomlValue& v, Draft& draft, Term& term) {

@@ -16,8 +16,8 @@ class VariableReader {
   VariableReader(const SceneFile& file, const std::vector<VariableGroup>& groups, const study::Inputs& inputs)
       : file_(file), groups_(groups), inputs_(inputs) {}
 
-  // "parameters.g", or {name = "jug.position", axes = "xy", scale = 0.02, fixed_first = 1, lower = ..., upper = ...}. Names may be globs;
-  // "start.u[2]" is one number of several.
+  // "parameters.g", or {name = "jug.position", axes = "xy", scale = 0.02, fixed_first = 1, lower = ..., upper
+  // = ...}. Names may be globs; "start.u[2]" is one number of several.
   void read(const TomlValue& v) {
     const bool alone = v.is(Kind::string);
     if (!alone)

@@ -1,5 +1,6 @@
-// SceneFile: a TOML file that asks a question, read once, with what the command line changes about it, and the single values that its
-// tables are made of. Sections (section.h) and tables (tables.h) read it; every mistake is told with its place and what to do.
+// SceneFile: a TOML file that asks a question, read once, with what the command line changes about it, and
+// the single values that its tables are made of. Sections (section.h) and tables (tables.h) read it; every
+// mistake is told with its place and what to do.
 #pragma once
 
 #include <array>

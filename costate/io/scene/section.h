@@ -1,8 +1,9 @@
-// Section: what a physics reads of a file. The table that chooses it, the tables that it alone knows, and the function that makes a study of
-// them. A new physics is one file in sections/ and one line in sections.cpp.
+// Section: what a physics reads of a file. The table that chooses it, the tables that it alone knows, and the
+// function that makes a study of them. A new physics is one file in sections/ and one line in sections.cpp.
 //
-// A physics that a Rollout simulates fills a Draft: its system, where it starts, its quantities (so that every loss works), what can be driven,
-// its picture. The tables that all physics share (tables.h) do the rest.
+// A physics that a Rollout simulates fills a Draft: its system, where it starts, its quantities (so that
+// every loss works), what can be driven, its picture. The tables that all physics share (tables.h) do the
+// rest.
 #pragma once
 
 #include <memory>

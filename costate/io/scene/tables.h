@@ -1,5 +1,5 @@
-// The tables that all physics share, each read by one function: [run], [parameters], [controls], [[loss]], [optimize], [fit], [view].
-// The guide: docs/studies.md.
+// The tables that all physics share, each read by one function: [run], [parameters], [controls], [[loss]],
+// [optimize], [fit], [view]. The guide: docs/studies.md.
 #pragma once
 
 #include "costate/ad/program.h"
@@ -7,7 +7,8 @@
 
 namespace costate::io {
 
-// [run] (run.cpp): dt, duration or steps, precision, checkpoints. The physics' own step is the default. Sets dt and steps.
+// [run] (run.cpp): dt, duration or steps, precision, checkpoints. The physics' own step is the default. Sets
+// dt and steps.
 void read_run(const SceneFile& file, double default_dt, double default_duration, study::Setup& setup);
 // precision and checkpoints alone.
 void read_run_how(const SceneFile& file, study::Setup& setup);
@@ -32,7 +33,8 @@ std::string written(const TomlValue& formula);
 
 // [[loss]] (losses.cpp).
 void read_losses(const SceneFile& file, Draft& draft);
-// A kind other than formula and effort, of any physics, at given steps; its name, weight and times are read elsewhere.
+// A kind other than formula and effort, of any physics, at given steps; its name, weight and times are read
+// elsewhere.
 struct LossContext {
   study::Quantities& quantities;
   int dimension = 3;
@@ -46,8 +48,8 @@ study::Term read_term(const SceneFile& file, const TomlValue& v, const std::stri
 std::string kind_of(const SceneFile& file, const TomlValue& v);
 double weight_of(const SceneFile& file, const TomlValue& v);
 
-// [optimize] and [fit] without its data (optimize.cpp), with the variables found among the groups. gradient_window shortens the reach
-// of the checkpoints, where there are some.
+// [optimize] and [fit] without its data (optimize.cpp), with the variables found among the groups.
+// gradient_window shortens the reach of the checkpoints, where there are some.
 std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::vector<VariableGroup>& groups,
                                              const study::Inputs& inputs, bool has_loss, double dt,
                                              std::int64_t steps, Checkpoints* checkpoints);

@@ -2,8 +2,8 @@
 //
 //   1/(2M) sum_j (h_j - target_j)^2,   h_j = 1/A sum_i V_i B(x_i - X_j)
 //
-// Volume over the ground, spread by quadratic B-splines B over M columns X_j of area A. The ground is the first axis and, in three
-// dimensions, the third.
+// Volume over the ground, spread by quadratic B-splines B over M columns X_j of area A. The ground is the
+// first axis and, in three dimensions, the third.
 // Tests: tests/study/losses_test.cpp.
 #pragma once
 

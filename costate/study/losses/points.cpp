@@ -1,33 +1,13 @@
 #include "costate/study/losses/points.h"
 
-#include <algorithm>
-
 #include "costate/core/error.h"
 
 namespace costate::study {
 
 template <class Real>
 PointsObjective<Real>::PointsObjective(Points points, std::vector<std::int64_t> steps)
-    : points_(std::move(points)), steps_(std::move(steps)) {
+    : loss::AtSteps<Real>(std::move(steps)), points_(std::move(points)) {
   if (points_.elements.empty()) throw Error("a loss about points looks at none");
-}
-
-template <class Real>
-void PointsObjective<Real>::check(std::int64_t steps, std::int64_t) const {
-  if (!steps_.empty() && (steps_.front() < 0 || steps_.back() > steps))
-    throw Error("a loss asks for step " + std::to_string(steps_.back()) + " of " + std::to_string(steps));
-}
-
-template <class Real>
-std::int64_t PointsObjective<Real>::next(std::int64_t k, std::int64_t) const {
-  const auto at = std::lower_bound(steps_.begin(), steps_.end(), k);
-  return at == steps_.end() ? kNever : *at;
-}
-
-template <class Real>
-std::int64_t PointsObjective<Real>::previous(std::int64_t k, std::int64_t) const {
-  const auto at = std::upper_bound(steps_.begin(), steps_.end(), k);
-  return at == steps_.begin() ? -1 : *(at - 1);
 }
 
 template <class Real>

@@ -1,11 +1,13 @@
-// PointsObjective: what losses about points share. Smooth wherever the physics is, so that a point that is not yet where it should be says
-// in which direction that lies. A kind supplies walk(): its value for one state and, on the same way, its derivative.
+// PointsObjective: what losses about points share. Smooth wherever the physics is, so that a point that is
+// not yet where it should be says in which direction that lies. A kind supplies walk(): its value for one
+// state and, on the same way, its derivative.
 // Tests: tests/study/losses_test.cpp.
 #pragma once
 
 #include <array>
 
 #include "costate/study/quantities.h"
+#include "costate/system/losses/at_steps.h"
 
 namespace costate::study {
 
@@ -43,14 +45,13 @@ class PointsView {
 };
 
 template <class Real>
-class PointsObjective : public Objective<Real> {
+class PointsObjective : public loss::AtSteps<Real> {
  public:
   using typename Objective<Real>::At;
+  // Error where there are no points.
   PointsObjective(Points points, std::vector<std::int64_t> steps);
 
-  void check(std::int64_t steps, std::int64_t worlds) const override;
-  std::int64_t next(std::int64_t k, std::int64_t steps) const override;
-  std::int64_t previous(std::int64_t k, std::int64_t steps) const override;
+  void check(std::int64_t steps, std::int64_t) const override { this->check_steps(steps); }
   void value(const At& at, double* loss) const override;
   void vjp(const At& at, const Cotangents<Real>& bar) const override;
 
@@ -60,7 +61,6 @@ class PointsObjective : public Objective<Real> {
 
  private:
   Points points_;
-  std::vector<std::int64_t> steps_;
 };
 
 extern template class PointsObjective<float>;

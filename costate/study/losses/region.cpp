@@ -13,7 +13,8 @@ double logistic(double z) { return 1 / (1 + std::exp(-std::clamp(z, -700.0, 700.
 
 double length(double a, double b, double c) { return std::sqrt(a * a + b * b + c * c); }
 
-// Distance to a product of intervals |q_k| <= 0 in the coordinates q: outside the length of the positive parts, inside the largest q.
+// Distance to a product of intervals |q_k| <= 0 in the coordinates q: outside the length of the positive
+// parts, inside the largest q.
 template <std::size_t N>
 double box_distance(const std::array<double, N>& q, std::array<double, N>* slope) {
   std::array<double, N> out{};

@@ -1,11 +1,12 @@
 // Losses about a region of space.
 //
-//   in_region   1/N sum_i w s(d(x_i)/w)                     d signed distance to the region (negative inside), s(z) = log(1 + e^z)
-//   spilled     1/N sum_i g((h - y_i)/w) w s(d(x_i)/w)      only what has fallen below the height h counts; g(z) = 1/(1 + e^-z)
+//   in_region   1/N sum_i w s(d(x_i)/w)       s(z) = log(1 + e^z)
+//   spilled     1/N sum_i g((h - y_i)/w) w s(d(x_i)/w)   g(z) = 1/(1 + e^-z)
 //
-// A count of the points that miss has no gradient; these have one wherever the points are. The fraction inside is reported beside the
-// loss: inside().
-// Distances of regions: box, sphere, cylinder (axis y), exact outside and inside; in 2-D their section z = 0.
+// d is the signed distance to the region, negative inside. Of spilled points only those that have fallen
+// below the height h count. A count of the points that miss has no gradient; these have one wherever the
+// points are. The fraction inside is reported beside the loss: inside(). Distances of regions: box, sphere,
+// cylinder (axis y), exact outside and inside; in 2-D their section z = 0.
 // Tests: tests/study/losses_test.cpp.
 #pragma once
 

@@ -46,7 +46,8 @@ void ProgramSampleCost::gradient_jvp(std::size_t k, const double* x, const doubl
   for (int i = 0; i < parameters(); ++i) p_bar_dot[i] += all_bar_dot[std::size_t(i)];
 }
 
-// --- objectives of a study ------------------------------------------------------------------------------------
+// --- objectives of a study
+// ------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,7 +1,8 @@
-// Costs of equations: formulas of the state at given times, objectives of a study as costs of the ode layer, and sums of costs.
+// Costs of equations: formulas of the state at given times, objectives of a study as costs of the ode layer,
+// and sums of costs.
 //
 //   ProgramSampleCost     weight sum_k c(t_k, x(t_k), p, data_k)
-//   ObjectiveSamples      sum_k objective at step k of (x(t_k), u(t_k), p)       any kind of loss, in equations
+//   ObjectiveSamples      sum_k objective at step k of (x(t_k), u(t_k), p)    any kind of loss, in equations
 //   ObjectiveFunction     the same at the end
 //
 // Tests: tests/io/scene/equations_test.cpp.

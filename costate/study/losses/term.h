@@ -1,4 +1,5 @@
-// Term: one part of a loss, whatever its kind: when it looks, and the objective that looks then. Each kind is a file of this folder.
+// Term: one part of a loss, whatever its kind: when it looks, and the objective that looks then. Each kind is
+// a file of this folder.
 //
 //   formula, position, velocity, effort    programs of quantities             squares.h
 //   track                                  loss::track (costate/system/objective.h)

@@ -1,4 +1,5 @@
-// The section of rigid bodies: [model], [contact], [start]. With [domain] the model stands among particles, and they read its tables here too.
+// The section of rigid bodies: [model], [contact], [start]. With [domain] the model stands among particles,
+// and they read its tables here too.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,8 @@ struct BodiesPart {
 };
 BodiesPart read_bodies_part(const SceneFile& file);
 
-// What [controls] and [optimize] can name about a model whose state begins at number `q` of the physics' state, and its controls at number
-// `ctrl` of a knot.
+// What [controls] and [optimize] can name about a model whose state begins at number `q` of the physics'
+// state, and its controls at number `ctrl` of a knot.
 void add_bodies(const BodiesPart& part, std::size_t q, std::size_t ctrl, Draft& draft);
 
 }  // namespace costate::io

@@ -1,5 +1,5 @@
-// The section of equations: [start] (states), [parameters], [controls], [definitions], [equations], [[events]], [run]; losses and data are
-// formulas of their names. Each method reads one table of the file.
+// The section of equations: [start] (states), [parameters], [controls], [definitions], [equations],
+// [[events]], [run]; losses and data are formulas of their names. Each method reads one table of the file.
 #include <algorithm>
 #include <cmath>
 
@@ -309,7 +309,8 @@ void EquationsReader::read_event(const TomlValue& v) {
   e_.options.events.push_back(std::move(event));
 }
 
-// --- losses -----------------------------------------------------------------------------------------------------
+// --- losses
+// -----------------------------------------------------------------------------------------------------
 
 void EquationsReader::check_times(const TomlValue& times, const std::vector<double>& t) const {
   const double sign = e_.t1 > e_.t0 ? 1 : -1;

@@ -1,7 +1,7 @@
 // Filling space with particles: a lattice, optionally jittered, cut out by a predicate.
 //
-// Lattice points are numbered, and the jitter of point i is drawn by Philox from (seed, i): where a particle lies does not depend on
-// what else is filled. Tests: tests/io/scene/particles_test.cpp.
+// Lattice points are numbered, and the jitter of point i is drawn by Philox from (seed, i): where a particle
+// lies does not depend on what else is filled. Tests: tests/io/scene/particles_test.cpp.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct Fill {
 // Adds the particles to the model, each with volume spacing^dimension; returns how many.
 std::int64_t add_particles(mpm::Model& model, const Fill& fill);
 
-// Whether a point (in the coordinates of the cup) lies in the hollow of a cup: above its bottom, below `level`, within its wall, and at
-// least `gap` away from the wall.
+// Whether a point (in the coordinates of the cup) lies in the hollow of a cup: above its bottom, below
+// `level`, within its wall, and at least `gap` away from the wall.
 bool inside_cup(const mpm::Shape& cup, const mpm::Vector& x, double level, double gap);
 
 }  // namespace costate::io

@@ -1,5 +1,5 @@
-// The section of particles: [domain], [walls], [[materials]], [[colliders]], [[bodies]], [[fill]], and with [model] an articulated model among
-// them. Each method reads one table of the file.
+// The section of particles: [domain], [walls], [[materials]], [[colliders]], [[bodies]], [[fill]], and with
+// [model] an articulated model among them. Each method reads one table of the file.
 #pragma once
 
 #include <memory>

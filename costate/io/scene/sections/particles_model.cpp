@@ -19,7 +19,8 @@ std::vector<std::string> body_names(const rigid::Model& model) {
   return names;
 }
 
-// A geom as a collider in its body's frame. The physics' shapes stand along y, geoms along z. False: no such shape.
+// A geom as a collider in its body's frame. The physics' shapes stand along y, geoms along z. False: no such
+// shape.
 bool copy_geom(const rigid::Geom& g, int dimension, mpm::Collider& c) {
   switch (g.type) {
     case rigid::GeomType::sphere:

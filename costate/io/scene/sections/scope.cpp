@@ -18,7 +18,8 @@ bool is_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Whether formulas use the name for a function. (e is a constant of formulas that a file may take for itself.)
+// Whether formulas use the name for a function. (e is a constant of formulas that a file may take for
+// itself.)
 bool is_function(const std::string& name) {
   if (name == "e") return false;
   try {

@@ -1,4 +1,5 @@
-// Scope: the names that the formulas of a file of equations may use, and formulas made into programs of (t, x, p).
+// Scope: the names that the formulas of a file of equations may use, and formulas made into programs of (t,
+// x, p).
 //
 //   states         in the order of the file, one after the other: the vector x
 //   parameters     likewise: the vector p
@@ -35,8 +36,8 @@ class Scope {
   // A formula, or an array of them.
   void define(const std::string& name, Place place, const TomlValue& formulas);
 
-  // Program with inputs t, x, p and the values of the formulas as one output field. With `extra`, that name stands for
-  // one more element at the end of p.
+  // Program with inputs t, x, p and the values of the formulas as one output field. With `extra`, that name
+  // stands for one more element at the end of p.
   ad::Program program(const std::vector<const TomlValue*>& formulas, const std::string& extra = "") const;
   // The states, with some of them replaced by formulas: null means unchanged.
   ad::Program jump(const std::vector<const TomlValue*>& formulas) const;

@@ -1,5 +1,5 @@
-// The section of masses and springs (costate/soft/mass_spring.h): [springs] for all of them, [[masses]], [[links]] between them, [[planes]] that
-// they cannot pass. A link with a muscle is a control of that name.
+// The section of masses and springs (costate/soft/mass_spring.h): [springs] for all of them, [[masses]],
+// [[links]] between them, [[planes]] that they cannot pass. A link with a muscle is a control of that name.
 #include <algorithm>
 #include <cmath>
 

@@ -1,8 +1,8 @@
-// The section of waves on a grid (costate/grid/wave.h): [wave] says where they run, [start] u and v are formulas of x and y, the middles of the
-// cells, and every named source is a control.
+// The section of waves on a grid (costate/grid/wave.h): [wave] says where they run, [start] u and v are
+// formulas of x and y, the middles of the cells, and every named source is a control.
 #include <cmath>
 
-#include "costate/ad/interpret.h"
+#include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/text.h"
 #include "costate/grid/wave.h"
