@@ -5,6 +5,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
+#include "costate/grid/heat.h"
 #include "costate/grid/wave.h"
 #include "costate/io/model/load_model.h"
 #include "costate/learn/closed_loop.h"

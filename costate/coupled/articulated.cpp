@@ -5,10 +5,10 @@
 
 #include "costate/core/error.h"
 #include "costate/core/names.h"
-#include "costate/coupled/one_world.h"
 #include "costate/coupled/shape_motion.h"
 #include "costate/rigid/dynamics/integrate.h"
 #include "costate/rigid/step/step.h"
+#include "costate/system/one_world.h"
 
 namespace costate::coupled {
 namespace {
@@ -78,12 +78,14 @@ class Articulated final : public mpm::Mechanism {
     std::vector<T> raw, turns;      // parameters as given; rotations of the shapes in their bodies
     std::vector<T> v0, v1, change;  // change = v1 - v0
     std::vector<BodySums<T>> sums;  // of the look
+    StepContext at;
     T dt;
     int dimension;
   };
   struct Scratch : Workspace {
     explicit Scratch(const Articulated& a)
         : rigid(a.rigid_),
+          untouched(a.rigid_),
           value(a),
           x_bar(value.x.size()),
           u_bar(value.u.size()),
@@ -97,7 +99,7 @@ class Articulated final : public mpm::Mechanism {
           raw_bar(value.raw.size()),
           mu_bar(a.shapes_.size()),
           z_bar(value.motion.z.size()) {}
-    OneWorld rigid;
+    OneWorld<double> rigid, untouched;  // the step that is taken, and the one if nothing touched the shapes
     Pass<double> value;
     std::unique_ptr<Pass<Tangent>> tangent;  // made on first use
     // Cotangents; q in its tangent space, p as ShapeMotion has them.
@@ -129,7 +131,7 @@ class Articulated final : public mpm::Mechanism {
 
   void poses_vjp(const Pose<double>* bars, const double* v, double* v_bar, Scratch& s) const;
   void power_vjp(const double* v, Scratch& s) const;
-  void rigid_vjp(const double* y_bar, Scratch& s) const;
+  void rigid_vjp(const double* y_bar, OneWorld<double>& rigid, Scratch& s) const;
   rigid::Wanted wanted(const Scratch& s) const {
     if (!s.parameters) return {nullptr, nullptr, false};
     return {&all_, &stepper_.tree.p.field_of, true};
@@ -154,7 +156,7 @@ Articulated::Articulated(const Articulation& from) {
   rigid::SystemOptions options = from.options;
   options.applied_forces = true;
   stepper_ = rigid::make_stepper(from.model, options, rigid_signature_);
-  rigid_ = rigid::make_system<double>(from.model, options);
+  rigid_ = rigid::make_system<double>(from.model, stepper_, rigid_signature_);
   all_.parameters.assign(rigid_signature_.fields(Role::parameter).size(), true);
   initial_ = from.initial_state.empty() ? rigid::initial_state(from.model) : from.initial_state;
   if (std::int64_t(initial_.size()) != rigid_signature_.states())
@@ -220,7 +222,7 @@ std::string Articulated::objection(int dimension) const {
   const std::vector<double> p = defaults();
   Pass<double> w(*this);
   std::vector<Pose<double>> poses(shapes_.size());
-  load({initial_.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
+  load({{}, initial_.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
   w.motion.place(3, poses.data());
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
     bool flat = std::abs(poses[s].R.e[2][2]) > 1 - 1e-9;
@@ -252,6 +254,7 @@ void Articulated::load(const MechanismInputs<T>& in, Pass<T>& w) const {
   std::copy(w.raw.begin(), w.raw.end(), w.motion.p.begin());
   std::copy(in.x, in.x + w.x.size(), w.x.begin());
   std::copy(in.x, in.x + stepper_.tree.nq, w.motion.x.begin());
+  w.at = in.at;
   w.dt = in.dt;
   rigid::prepare_units(stepper_.tree.p, w.motion.p.data());
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
@@ -273,7 +276,7 @@ void Articulated::begin_in(const MechanismInputs<T>& in, int dimension, Pose<T>*
   load(in, w);
   if (tree.nu > 0) std::copy(in.u, in.u + tree.nu, w.u.begin());
   std::fill(w.u.begin() + tree.nu, w.u.end(), T(0));
-  static_cast<Scratch&>(work).rigid.step(w.x.data(), w.u.data(), w.raw.data(), w.y.data());
+  static_cast<Scratch&>(work).untouched.step(w.at, w.x.data(), w.u.data(), w.raw.data(), w.y.data());
   std::copy_n(w.y.begin() + tree.nq, tree.nv, w.v0.begin());
   w.motion.place(dimension, poses);
   w.motion.carry(w.v0.data(), poses);
@@ -296,16 +299,16 @@ void Articulated::move_in(const BodySums<T>* sums, T* y, Workspace& work) const 
   T* force = w.u.data() + stepper_.tree.nu;
   w.motion.gather(sums, force);
   for (int k = 0; k < stepper_.tree.nv; ++k) force[k] = force[k] / w.dt;
-  static_cast<Scratch&>(work).rigid.step(w.x.data(), w.u.data(), w.raw.data(), y);
+  static_cast<Scratch&>(work).rigid.step(w.at, w.x.data(), w.u.data(), w.raw.data(), y);
 }
 
 // --- transposes ------------------------------------------------------------------------------------------------------
 
 // Adds what a rigid step with the forces now in u does to the cotangents of its state, controls and parameters.
-void Articulated::rigid_vjp(const double* y_bar, Scratch& s) const {
+void Articulated::rigid_vjp(const double* y_bar, OneWorld<double>& rigid, Scratch& s) const {
   Pass<double>& w = s.value;
-  s.rigid.step_vjp(w.x.data(), w.u.data(), w.raw.data(), y_bar, s.x_bar.data(), s.u_bar.data(),
-                   s.parameters ? s.raw_bar.data() : nullptr);
+  rigid.step_vjp(w.at, w.x.data(), w.u.data(), w.raw.data(), y_bar, s.x_bar.data(), s.u_bar.data(),
+                 s.parameters ? s.raw_bar.data() : nullptr);
 }
 
 // Of the power <z_bar, J_s v> of the shapes, by q and frames: z_bar's velocities are set, the rest of it is zero.
@@ -338,7 +341,10 @@ void Articulated::move_vjp(const BodySums<double>* sums, const double* y_bar, bo
   double* force = w.u.data() + nu;
   w.motion.gather(sums, force);
   for (int k = 0; k < nv; ++k) force[k] /= w.dt;
-  rigid_vjp(y_bar, s);
+  {
+    const LentDiagnostics lent(s.diagnostics, s.rigid.diagnostics());
+    rigid_vjp(y_bar, s.rigid, s);
+  }
   s.dt_bar = 0;
   for (int k = 0; k < nv; ++k) {
     double& force_bar = s.u_bar[static_cast<std::size_t>(nu + k)];
@@ -413,7 +419,7 @@ void Articulated::begin_vjp(const Pose<double>* pose_bars, MechanismBar& bar, Wo
   std::fill(s.y_bar.begin(), s.y_bar.end(), 0.0);
   std::copy(s.v0_bar.begin(), s.v0_bar.end(), s.y_bar.begin() + tree.nq);
   std::fill(w.u.begin() + tree.nu, w.u.end(), 0.0);
-  rigid_vjp(s.y_bar.data(), s);
+  rigid_vjp(s.y_bar.data(), s.untouched, s);
 
   rigid::ambient_cotangent(tree, w.x.data(), s.q_bar.data(), s.ambient.data());
   for (std::size_t i = 0; i < s.x_bar.size(); ++i)
@@ -446,7 +452,7 @@ std::vector<ShapePose> Articulated::shape_poses(const std::vector<double>& x,
                                                 const std::vector<double>& p) const {
   Pass<double> w(*this);
   std::vector<Pose<double>> poses(shapes_.size());
-  load({x.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
+  load({{}, x.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
   w.motion.place(3, poses.data());
   std::vector<ShapePose> result;
   for (std::size_t s = 0; s < shapes_.size(); ++s) {

@@ -1,24 +1,28 @@
 // DeviceWave: the wave equation of grid/wave.h on a GPU, one thread a cell, one launch a step; every state is
-// kept for the transposes. What a thread does is in wave_field.h. Needs nvcc. Tests:
+// kept for the transposes. What a thread does is in stencil_field.h. Needs nvcc. Tests:
 // tests/cuda/device_wave_test.cu.
 #pragma once
 
 #include "costate/cuda/device_buffer.h"
 #include "costate/cuda/launch.h"
-#include "costate/cuda/wave_field.h"
+#include "costate/cuda/stencil_field.h"
+#include "costate/grid/wave_kernel.h"
 
 namespace costate::cuda {
 
 template <class S>
+using WaveField = StencilField<grid::WaveKernel, S>;
+
+template <class S>
 __global__ void __launch_bounds__(kThreadsPerBlock) step_wave_kernel(WaveField<S> field, const S* x, S* y) {
   const std::int64_t cell = thread_index();
-  if (cell < field.cells()) step_wave_cell(field, cell, x, y);
+  if (cell < field.cells()) step_cell(field, cell, x, y);
 }
 template <class S>
 __global__ void __launch_bounds__(kThreadsPerBlock)
     transpose_wave_kernel(WaveField<S> field, const S* x, const S* y_bar, S* x_bar, S* speed_bar) {
   const std::int64_t cell = thread_index();
-  if (cell < field.cells()) transpose_wave_cell(field, cell, x, y_bar, x_bar, speed_bar);
+  if (cell < field.cells()) transpose_cell(field, cell, x, y_bar, x_bar, speed_bar);
 }
 
 struct DeviceWaveOptions {
@@ -44,7 +48,7 @@ class DeviceWave {
     speed_.upload(speed);
     trajectory_ = DeviceBuffer<Real>((std::size_t(steps_) + 1) * 2 * cells);
     const Real dt = Real(o.dt), dx = Real(o.dx);
-    field_ = {o.nx, o.ny, {dt, Real(1) - dt * Real(o.damping), dt / (dx * dx)}, speed_.data()};
+    field_ = {o.nx, o.ny, grid::WaveKernel{}.scale(Vec<Real, 3>{{Real(o.damping), dx, dt}}), speed_.data()};
   }
 
   // x0: u in all cells, then v in all cells. Returns the final state in the same order.

@@ -14,9 +14,9 @@
 //   c_ += 2 dt/dx^2 c (lap u) w              s_ += dt w at the sources
 //   gamma_ -= dt <v, w>   dx_ -= 2 dt/dx^3 <c^2 lap u, w>   dt_ += <u+_, v+> + <w, (v+ - v)/dt>
 //
-// One world of any size; rows are the unit of parallel work. State "u", "v" (nx*ny numbers each, x fastest); parameters "speed"
+// One world of any size (stencil_system.h). State "u", "v" (nx*ny numbers each, x fastest); parameters "speed"
 // (nx*ny), "damping", "dx", "dt"; control "source" (one number per source cell).
-// Tests: tests/grid/wave_test.cpp. The cells' formulas are in wave_cell.h, which also compiles for the GPU.
+// What one cell does, and its transpose: wave_kernel.h. Tests: tests/grid/wave_test.cpp.
 #pragma once
 
 #include <memory>

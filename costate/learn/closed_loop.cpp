@@ -102,31 +102,34 @@ class ClosedLoop final : public System<Real> {
     Activity active;  // as the plant counts its parameters
   };
 
-  // While it lives the plant's workspace writes to our diagnostics.
-  struct Lent {
-    explicit Lent(Scratch& s) : scratch(s) { std::swap(scratch.diagnostics, scratch.plant->diagnostics); }
-    ~Lent() { std::swap(scratch.diagnostics, scratch.plant->diagnostics); }
-    Scratch& scratch;
-  };
-
  public:
   ClosedLoop(std::shared_ptr<const System<Real>> plant, const PolicyNetwork& network)
       : plant_(std::move(plant)), layout_(join(plant_->signature(), network, signature_)) {}
 
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return plant_->lanes(); }
-  std::int64_t tape_size() const override { return plant_->tape_size(); }
   // The network reads the state, so a tape that could stand in for it saves nothing.
-  TapeUse tape_use(const Activity& active) const override {
-    Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
-    narrow(active, plant);
-    return plant_->tape_use(plant) == TapeUse::beside_state ? TapeUse::beside_state : TapeUse::none;
+  TapePlan tape(const Activity& active, const TapeBudget& budget) const override {
+    return plant_->tape(narrowed(active), {budget.numbers, true});
   }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
   typename System<Real>::Capabilities capabilities() const override {
     auto c = plant_->capabilities();
     c.reversible = false;  // the control is that of the state before the step
     return c;
+  }
+  typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {
+    return plant_->fault({in.x, nullptr, in.p}, lane);
+  }
+  // Nothing is held back: the network adds to the cotangents of the plant's parameters too.
+  void begin_run(const Real* p, Real*, const Activity& active, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    narrow(active, s.active);
+    plant_->begin_run(p, nullptr, s.active, *s.plant);
+  }
+  void end_run(const Real* p, Real*, const Activity&, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    plant_->end_run(p, nullptr, s.active, *s.plant);
   }
   void energy(const Inputs<Real>& in, Real* value, Workspace& work) const override {
     plant_->energy({in.x, nullptr, in.p}, value, *static_cast<Scratch&>(work).plant);
@@ -135,7 +138,7 @@ class ClosedLoop final : public System<Real> {
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    const Lent lent(s);
+    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     for (int first = 0; first < lanes(); first += kWidth) {
       policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
       write(s.values.u, s.u.data(), first);
@@ -146,7 +149,7 @@ class ClosedLoop final : public System<Real> {
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                 Real* y_dot, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    const Lent lent(s);
+    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
     plant_->step_jvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y, y_dot, *s.plant);
   }
@@ -154,7 +157,7 @@ class ClosedLoop final : public System<Real> {
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    const Lent lent(s);
+    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     narrow(active, s.active);
     for (int first = 0; first < lanes(); first += kWidth) {
       policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
@@ -175,7 +178,7 @@ class ClosedLoop final : public System<Real> {
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    const Lent lent(s);
+    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     narrow(active, s.active);
     for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
     std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
@@ -224,6 +227,11 @@ class ClosedLoop final : public System<Real> {
     }
   }
 
+  Activity narrowed(const Activity& all) const {
+    Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
+    narrow(all, plant);
+    return plant;
+  }
   static void narrow(const Activity& all, Activity& plant) {
     for (std::size_t f = 0; f < plant.parameters.size(); ++f) plant.parameters[f] = all.parameters[f];
   }

@@ -45,7 +45,7 @@ template <class Real, int D, int kTaps>
 template <class S>
 void MaterialPoints<Real, D, kTaps>::begin_mechanism(Slice<const Real> x, Slice<const Real> u,
                                                      Slice<const Real> p, const GridInputs<S>& grid,
-                                                     Scratch& s) const {
+                                                     const StepContext& at, Scratch& s) const {
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
   using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
   auto& m = mechanism_work<S>(s);
@@ -54,7 +54,11 @@ void MaterialPoints<Real, D, kTaps>::begin_mechanism(Slice<const Real> x, Slice<
       to[i] = body_detail::number_as<T>(number_at<Mode>(from, place + std::int64_t(i)));
   };
   copy(x, layout_.mechanism_x, m.x), copy(u, layout_.mechanism_u, m.u), copy(p, layout_.mechanism_p, m.p);
-  const MechanismInputs<T> in{m.x.data(), m.u.data(), m.p.data(), body_detail::vector_as<T>(grid.gravity),
+  const MechanismInputs<T> in{at,
+                              m.x.data(),
+                              m.u.data(),
+                              m.p.data(),
+                              body_detail::vector_as<T>(grid.gravity),
                               body_detail::number_as<T>(grid.dt)};
   model_.mechanism->begin(in, D, m.poses.data(), *s.mechanism_work);
   m.first = m.poses;

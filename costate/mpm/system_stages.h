@@ -2,7 +2,8 @@
 //
 //   system_setup.h    from a model, and its errors          system_inputs.h   colliders' poses, materials' numbers, and their cotangents
 //   system_step.h     a step, with or without tangents      system_bodies.h   bodies, and free ones
-//   system_vjp.h      its transpose                         system_mechanism.h   bodies of a mechanism
+//   system_vjp.h      its transpose                         system_bodies_vjp.h   their transposes
+//                                                           system_mechanism.h   bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class MaterialPoints final : public System<Real> {
 
   // Momentum and mass of the live nodes, behind one number that says whether they are there: a tenth of a state. A scene so sparse that they do not fit
   // has them computed again.
-  std::int64_t tape_size() const override { return 1 + kTapeNodes * layout_.particles * 4; }
+  TapePlan tape(const Activity&, const TapeBudget&) const override { return {.size = tape_size()}; }
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override {
@@ -102,7 +103,8 @@ class MaterialPoints final : public System<Real> {
   }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
-  static constexpr int kTapeNodes = 1;  // a particle
+  static constexpr int kTapeNodes = 1;  // per particle
+  std::int64_t tape_size() const { return 1 + kTapeNodes * layout_.particles * 4; }
 
   template <class Mode>
   void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
@@ -204,7 +206,7 @@ class MaterialPoints final : public System<Real> {
   // --- bodies ----------------------------------------------------------------------------------------------------------
   template <class S>
   void read_bodies(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p, const GridInputs<S>& grid,
-                   Scratch& s) const;
+                   const StepContext& at, Scratch& s) const;
   template <class Mode>
   void look_at_bodies(Slice<const Real> grid, Slice<const Real> velocity, Scratch& s) const;
   template <class Mode>
@@ -212,10 +214,15 @@ class MaterialPoints final : public System<Real> {
   template <class Mode>
   void move_bodies(Slice<Real> y, Scratch& s) const;
   void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+  void move_bodies_vjp(const Real* y_bar, bool parameters, Scratch& s) const;
+  void predict_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
+  void read_bodies_vjp(const Inputs<Real>& in, Scratch& s, const Cotangents<Real>& bar) const;
+  void clear_body_bars(Scratch& s) const;
+  Pose<double> body_bar(std::size_t body, const Scratch& s) const;
 
   template <class S>
   void begin_mechanism(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p,
-                       const GridInputs<S>& grid, Scratch& s) const;
+                       const GridInputs<S>& grid, const StepContext& at, Scratch& s) const;
   template <class S>
   void predict_mechanism(Scratch& s) const;
   template <class Mode>

@@ -51,7 +51,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   for_node_pencils(
       s, [&](const NodePencil& pencil, std::int64_t) { on_grid.update(pencil, grid_in, velocity); });
   if (!body_shapes_.empty()) {
-    read_bodies(x, u, p, grid_inputs, s);
+    read_bodies(x, u, p, grid_inputs, at, s);
     look_at_bodies<Mode>(grid_in, {velocity.v, velocity.d}, s);
     push_bodies<Mode>(grid_in, velocity, s);
     move_bodies<Mode>(next, s);

@@ -1,7 +1,7 @@
 // The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages backwards. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
-#include "costate/mpm/system_bodies.h"
+#include "costate/mpm/system_bodies_vjp.h"
 #include "costate/mpm/system_inputs.h"
 
 namespace costate::mpm {
@@ -40,7 +40,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
                     static_cast<std::size_t>(size) * sizeof(Real));
       });
     });
-    read_bodies(x, u, p, s.grid_inputs, s);
+    read_bodies(x, u, p, s.grid_inputs, at, s);
     look_at_bodies<Mode>({grid.v, nullptr}, {velocity.v, nullptr}, s);
     push_bodies<Mode>({grid.v, nullptr}, velocity, s);
   }
@@ -49,7 +49,12 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   clear(grid_bar, s);
   for_pencils_by_colour(
       s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
-  if (!body_shapes_.empty()) bodies_vjp(in, y_bar, s, bar);
+  if (model_.mechanism) {
+    const LentDiagnostics lent(s.diagnostics, s.mechanism_work->diagnostics);
+    bodies_vjp(in, y_bar, s, bar);
+  } else if (!body_shapes_.empty()) {
+    bodies_vjp(in, y_bar, s, bar);
+  }
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);

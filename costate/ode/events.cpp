@@ -24,7 +24,6 @@ EventMonitor::EventMonitor(const std::vector<Event>& events, const VectorField& 
     : events_(events),
       field_(field),
       motion_(field),
-      states_(states),
       p_(p),
       side_(events.size()),
       rates_(events.size()),

@@ -73,7 +73,6 @@ class EventMonitor {
   const std::vector<Event>& events_;
   const VectorField& field_;
   const ConsistentState motion_;  // x' where a mass matrix makes it another than f
-  const int states_;
   const double* p_;
   int forward_ = 1;
   std::vector<int> side_;      // sign of each guard at the start of the step

@@ -39,6 +39,12 @@ struct SystemOptions {
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOptions& options = {});
 
+// The same from the stepper and the signature that make_stepper has made of the model.
+struct Stepper;  // step/step.h
+template <class Real>
+std::shared_ptr<System<Real>> make_system(const Model& model, const Stepper& stepper,
+                                          const Signature& signature);
+
 // Where a model starts (q, v, act of one world): its reference configuration at rest, or one of its keyframes by name.
 std::vector<double> initial_state(const Model& model);
 std::vector<double> initial_state(const Model& model, const std::string& keyframe);

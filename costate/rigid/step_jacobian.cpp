@@ -1,8 +1,12 @@
 #include "costate/rigid/step_jacobian.h"
 
+#include <span>
+#include <utility>
+
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/rigid/step/step_body.h"
+#include "costate/system/block_memory.h"
 
 namespace costate::rigid {
 namespace {
@@ -128,37 +132,32 @@ struct StepJacobian<Real>::Impl {
   Stepper stepper;
   std::int64_t rows = 0;
 
+  static std::span<const Real> rows_of(const Real* numbers, std::int64_t size, std::int64_t worlds) {
+    return {numbers, static_cast<std::size_t>(size * worlds)};
+  }
+
   // Lane l of a pack is world first + l; the last ones of the last pack repeat the last world.
   void pack_of_worlds(std::int64_t first, std::int64_t worlds, const Real* x, const Real* u,
                       const Parameters<Real>& parameters, Real* A, Real* B, StepWork<S>& w,
                       std::vector<S>& pack_A, std::vector<S>& pack_B) const {
-    const auto world = [&](int l) { return std::min(first + l, worlds - 1); };
-    const auto load_lanes = [&](const Real* from, std::int64_t size, std::vector<S>& to) {
-      for (std::int64_t i = 0; i < size; ++i) {
-        for (int l = 0; l < kLanes; ++l) to[static_cast<std::size_t>(i)].set(l, from[world(l) * size + i]);
-      }
+    const auto gather = [&](std::span<const Real> from, std::int64_t size, S* to) {
+      gather_lanes(from, size, first, 1, worlds, kLanes, reinterpret_cast<Real*>(to));
     };
-    load_lanes(x, stepper.states(), w.x);
-    load_lanes(u, stepper.controls(), w.u);
-    std::size_t at = 0;
-    for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f) {
-      const auto values = parameters.values(f);
-      const auto size = static_cast<std::size_t>(signature.fields(Role::parameter)[f].size);
-      for (std::size_t i = 0; i < size; ++i, ++at) {
-        for (int l = 0; l < kLanes; ++l)
-          w.p[at].set(l, values[parameters.per_world(f) ? static_cast<std::size_t>(world(l)) * size + i : i]);
-      }
-    }
+    gather(rows_of(x, stepper.states(), worlds), stepper.states(), w.x.data());
+    gather(rows_of(u, stepper.controls(), worlds), stepper.controls(), w.u.data());
+    const auto& fields = signature.fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      gather(parameters.values(f), fields[f].size, w.p.data() + fields[f].offset);
     prepare_units(stepper.tree.p, w.p.data());
     if (stepper.hard())
       hard_step_jacobian(stepper, w, pack_A.data(), pack_B.data());
     else
       step_jacobian(stepper, w, pack_A.data(), pack_B.data());
     for (int l = 0; l < kLanes && first + l < worlds; ++l) {
-      for (std::size_t i = 0; i < pack_A.size(); ++i)
-        A[(first + l) * std::int64_t(pack_A.size()) + std::int64_t(i)] = pack_A[i][l];
-      for (std::size_t i = 0; i < pack_B.size(); ++i)
-        B[(first + l) * std::int64_t(pack_B.size()) + std::int64_t(i)] = pack_B[i][l];
+      for (const auto& [pack, to] : {std::pair{&pack_A, A}, std::pair{&pack_B, B}}) {
+        const auto size = std::int64_t(pack->size());
+        take_lane(reinterpret_cast<const Real*>(pack->data()), size, kLanes, l, to + (first + l) * size);
+      }
     }
   }
 };

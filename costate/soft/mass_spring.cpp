@@ -133,6 +133,8 @@ class MassSpringSystem final : public System<Real> {
     Scratch(const Topology& m, const Signature& s) : values(m, s), tangents(m, s) {}
     Arrays<S, D> values;
     Arrays<Tangent, D> tangents;
+    const Real* p = nullptr;  // of the run: they are in `values`
+    Real* p_bar = nullptr;    // of the run: `values` goes there at its end
   };
 
  public:
@@ -149,10 +151,11 @@ class MassSpringSystem final : public System<Real> {
   }
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real*, Workspace& work) const override {
-    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
+    auto& s = static_cast<Scratch&>(work);
+    Arrays<S, D>& a = s.values;
     read(in.x, a.x);
     read(in.u, a.u);
-    read(in.p, a.p);
+    if (in.p != s.p) read(in.p, a.p);
     forward(a);
     write(a.y, y);
   }
@@ -167,17 +170,19 @@ class MassSpringSystem final : public System<Real> {
 
   void step_vjp(const StepContext&, const Inputs<Real>& in, const Real*, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity&, Workspace& work) const override {
-    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
+    auto& s = static_cast<Scratch&>(work);
+    Arrays<S, D>& a = s.values;
+    const bool held_back = bar.p && bar.p == s.p_bar;
     read(in.x, a.x);
     read(in.u, a.u);
-    read(in.p, a.p);
+    if (in.p != s.p) read(in.p, a.p);
     read(y_bar, a.y_bar);
     read(bar.u, a.u_bar);
-    read(bar.p, a.p_bar);
+    if (!held_back) read(bar.p, a.p_bar);
     transpose(a);
     write(a.x_bar, bar.x);
     write(a.u_bar, bar.u);
-    write(a.p_bar, bar.p);
+    if (!held_back) write(a.p_bar, bar.p);
   }
 
   void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
@@ -194,42 +199,17 @@ class MassSpringSystem final : public System<Real> {
     write(a.p_bar, bar.p, bar_dot.p);
   }
 
-  // Runs read the parameters once, and hand the state from step to step.
-  void advance(const Run<Real>& run, const Ring<Real>& states, Real*, Workspace& work) const override {
-    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
-    const std::int64_t size = this->state_size();
-    std::int64_t slot = states.start;
-    read(run.p, a.p);
-    read(states.base + slot * size, a.x);
-    for (std::int64_t k = run.first; k < run.first + run.count; ++k) {
-      slot = slot + 1 == states.slots ? 0 : slot + 1;
-      read(run.u ? run.u + k / run.hold * this->control_size() : nullptr, a.u);
-      forward(a);
-      write(a.y, states.base + slot * size);
-      std::swap(a.x, a.y);
-    }
+  // Runs read the parameters once, and write their cotangents once.
+  void begin_run(const Real* p, Real* p_bar, const Activity&, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    read(p, s.values.p);
+    if (p_bar) read(p_bar, s.values.p_bar);
+    s.p = p, s.p_bar = p_bar;
   }
-
-  void reverse(const Run<Real>& run, const Real* states, const Real*, const Ring<Real>& lambda, Real* u_bar,
-               Real* p_bar, const Activity&, Workspace& work) const override {
-    Arrays<S, D>& a = static_cast<Scratch&>(work).values;
-    const std::int64_t size = this->state_size();
-    std::int64_t slot = lambda.start;
-    read(run.p, a.p);
-    read(p_bar, a.p_bar);
-    read(lambda.base + slot * size, a.y_bar);
-    for (std::int64_t j = run.count - 1; j >= 0; --j) {
-      const std::int64_t knot = (run.first + j) / run.hold * this->control_size();
-      slot = slot + 1 == lambda.slots ? 0 : slot + 1;
-      read(states + j * size, a.x);
-      read(run.u ? run.u + knot : nullptr, a.u);
-      read(u_bar ? u_bar + knot : nullptr, a.u_bar);
-      transpose(a);
-      write(a.u_bar, u_bar ? u_bar + knot : nullptr);
-      write(a.x_bar, lambda.base + slot * size);
-      std::swap(a.x_bar, a.y_bar);
-    }
-    write(a.p_bar, p_bar);
+  void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    write(s.values.p_bar, s.p_bar);
+    s.p = s.p_bar = nullptr;
   }
 
  private:

@@ -1,12 +1,14 @@
-// Collector: the results of many blocks, put together in the order of the blocks, so that neither the number of threads nor the order of
-// arrival shows. What worlds have of their own is copied; what they share is summed: lanes in order within a block, blocks in order in waves, whose
-// partial sums bound the memory. Internal to Rollout.
+// Collector: the gradients of many blocks, put together in the order of the blocks, so that neither the
+// number of threads nor the order of arrival shows. What worlds have of their own is copied; what they share
+// is summed: lanes in order within a block, blocks in order in waves, whose partial sums bound the memory.
+// Internal to Rollout. The report: report_collector.h.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "costate/system/block.h"
+#include "costate/system/block_memory.h"
 
 namespace costate {
 
@@ -23,21 +25,23 @@ inline constexpr std::int64_t kWaveNumbers = 1 << 22;  // partial sums held at o
 
 // [index][lane] to rows of worlds.
 template <class Real>
-void scatter(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, Real* to) {
-  for (int l = 0; l < block.live_lanes(); ++l) {
-    Real* target = to + (block.first_world() + l) * row;
-    const bool dead = block.diverged()[static_cast<std::size_t>(l)];
-    for (std::int64_t i = 0; i < row; ++i) target[i] = dead ? Real(0) : from[i * lanes + l];
+void scatter(const BlockResults<Real>& block, const Real* from, std::int64_t row, Real* to) {
+  for (int l = 0; l < block.live_lanes; ++l) {
+    Real* target = to + (block.first_world + l) * row;
+    if (block.diverged[l])
+      std::fill_n(target, row, Real(0));
+    else
+      take_lane(from, row, block.lanes, l, target);
   }
 }
 
 // Sum over the worlds of a block, lanes in order.
 template <class Real>
-void sum_lanes(const Block<Real>& block, const Real* from, std::int64_t row, int lanes, double* to) {
-  const char* const dead = block.diverged().data();
-  const int live = block.live_lanes();
+void sum_lanes(const BlockResults<Real>& block, const Real* from, std::int64_t row, double* to) {
+  const char* const dead = block.diverged.data();
+  const int live = block.live_lanes;
   const bool all = std::none_of(dead, dead + live, [](char d) { return d != 0; });
-  for (std::int64_t i = 0; i < row; ++i, from += lanes) {
+  for (std::int64_t i = 0; i < row; ++i, from += block.lanes) {
     double sum = 0;
     for (int l = 0; l < live; ++l) {
       if (all || !dead[l]) sum += from[l];
@@ -60,18 +64,19 @@ struct Collector {
   Collector(const RolloutShape<Real>& r, const Arguments<Real>& a, Gradient<Real>& o, bool rates_)
       : rollout(r), arguments(a), out(o), rates(rates_) {
     const Signature& s = r.system.signature();
-    shared_x0 = static_cast<std::int64_t>(a.x0.size()) == s.states();
-    shared_controls = static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
+    const bool several = r.options.worlds > 1;  // nothing to add up otherwise: a large world is copied once
+    shared_x0 = several && static_cast<std::int64_t>(a.x0.size()) == s.states();
+    shared_controls = several && static_cast<std::int64_t>(a.controls.size()) == r.knots * s.controls();
     if (shared_x0) row += s.states();
     if (shared_controls) row += r.knots * s.controls();
     const auto& fields = s.fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
-      const bool sum = r.activity.parameters[f] && !a.parameters.per_world(f);
+      const bool sum = several && r.activity.parameters[f] && !a.parameters.per_world(f);
       shared_offset.push_back(sum ? row : -1);
       if (sum) row += fields[f].size;
     }
     norms = row;
-    row += Block<Real>::samples(r.options.steps);
+    row += adjoint_samples(r.options.steps);
     total.assign(static_cast<std::size_t>(row), 0.0);
     out.values.assign(static_cast<std::size_t>(r.options.worlds), 0.0);
     out.x0.assign(a.x0.size(), Real(0));
@@ -83,21 +88,17 @@ struct Collector {
     return std::clamp<std::int64_t>(kWaveNumbers / std::max<std::int64_t>(1, row), 1, rollout.blocks);
   }
 
-  void take(Block<Real>& block, std::int64_t slot) {
+  void take(const BlockResults<Real>& block, std::int64_t slot) {
     const Signature& s = rollout.system.signature();
-    const int lanes = rollout.system.lanes();
     double* sums = partial.data() + slot * row;
-    const Real* x_bar = rates ? block.x0_bar_dot() : block.x0_bar();
-    const Real* u_bar = rates ? block.u_bar_dot() : block.u_bar();
-    const Real* p_bar = rates ? block.p_bar_dot() : block.p_bar();
-    for (int l = 0; l < block.live_lanes(); ++l) {
-      out.values[static_cast<std::size_t>(block.first_world() + l)] =
-          block.loss()[static_cast<std::size_t>(l)];
-    }
+    const Real* x_bar = rates ? block.x0_bar_dot : block.x0_bar;
+    const Real* u_bar = rates ? block.u_bar_dot : block.u_bar;
+    const Real* p_bar = rates ? block.p_bar_dot : block.p_bar;
+    for (int l = 0; l < block.live_lanes; ++l) out.values[block.first_world + l] = block.loss[l];
     std::int64_t offset = 0;
     const auto deliver = [&](const Real* from, std::int64_t size, bool shared, Real* to) {
-      if (!shared) return scatter(block, from, size, lanes, to);
-      sum_lanes(block, from, size, lanes, sums + offset);
+      if (!shared) return scatter(block, from, size, to);
+      sum_lanes(block, from, size, sums + offset);
       offset += size;
     };
     deliver(x_bar, s.states(), shared_x0, out.x0.data());
@@ -105,17 +106,15 @@ struct Collector {
     const auto& fields = s.fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (!rollout.activity.parameters[f]) continue;
-      deliver(p_bar + fields[f].offset * lanes, fields[f].size, shared_offset[f] >= 0,
+      deliver(p_bar + fields[f].offset * block.lanes, fields[f].size, shared_offset[f] >= 0,
               out.parameters.values(f).data());
     }
-    for (std::size_t i = 0; i < block.adjoint_norm2().size(); ++i)
-      sums[norms + static_cast<std::int64_t>(i)] = block.adjoint_norm2()[i];
+    std::copy(block.adjoint_norm2.begin(), block.adjoint_norm2.end(), sums + norms);
   }
 
   void add_wave(std::int64_t count) {
     for (std::int64_t slot = 0; slot < count; ++slot) {
-      for (std::int64_t i = 0; i < row; ++i)
-        total[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(slot * row + i)];
+      for (std::int64_t i = 0; i < row; ++i) total[i] += partial[slot * row + i];
     }
   }
 
@@ -123,8 +122,7 @@ struct Collector {
     const Signature& s = rollout.system.signature();
     std::int64_t offset = 0;
     const auto deliver = [&](std::int64_t size, Real* to) {
-      for (std::int64_t i = 0; i < size; ++i)
-        to[i] = static_cast<Real>(total[static_cast<std::size_t>(offset + i)]);
+      for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Real>(total[offset + i]);
       offset += size;
     };
     if (shared_x0) deliver(s.states(), out.x0.data());

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "costate/core/error.h"
+#include "costate/system/block_memory.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -14,13 +15,13 @@ template <class Real>
 class Keeper {
  public:
   // `out` may be null: no trajectory is wanted.
-  Keeper(const System<Real>& system, const RolloutOptions& options, Trajectory<Real>* out,
+  Keeper(const System<Real>& system, const RolloutOptions& options, int lanes, Trajectory<Real>* out,
          const StateObserver<Real>& observer)
       : options_(options),
         out_(out),
         observer_(observer.look ? &observer : nullptr),
         n_(system.signature().states()),
-        lanes_(system.lanes()) {
+        lanes_(lanes) {
     check(observer);
     if (!out) return;
     for (std::int64_t k = 0; options.keep > 0 && k <= options.steps; k += options.keep)
@@ -74,7 +75,7 @@ class Keeper {
            std::binary_search(observer_->steps.begin(), observer_->steps.end(), k);
   }
   void put(std::int64_t first_world, int live_lanes, const Real* x, Real* to) const {
-    for (int l = 0; l < live_lanes; ++l) take_lane(l, x, to + (first_world + l) * n_);
+    for (int l = 0; l < live_lanes; ++l) take_lane(x, n_, lanes_, l, to + (first_world + l) * n_);
   }
   void show(std::int64_t k, std::int64_t first_world, int live_lanes, const char* dead, const Real* x) {
     const std::lock_guard lock(turn_);
@@ -82,15 +83,11 @@ class Keeper {
       if (dead[l]) continue;
       if (lanes_ > 1) {
         world_.resize(static_cast<std::size_t>(n_));
-        take_lane(l, x, world_.data());
+        take_lane(x, n_, lanes_, l, world_.data());
       }
       observer_->look(k, first_world + l, {lanes_ > 1 ? world_.data() : x, static_cast<std::size_t>(n_)});
     }
   }
-  void take_lane(int lane, const Real* x, Real* to) const {
-    for (std::int64_t i = 0; i < n_; ++i) to[i] = x[i * lanes_ + lane];
-  }
-
   const RolloutOptions& options_;
   Trajectory<Real>* const out_;
   const StateObserver<Real>* const observer_;  // null: nobody looks

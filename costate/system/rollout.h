@@ -69,9 +69,14 @@ struct Tangent {
 };
 
 template <class Real>
+class Backend;
+
+template <class Real>
 class Rollout {
  public:
-  Rollout(std::shared_ptr<const System<Real>> system, RolloutOptions options);
+  // `backend`: where the blocks run (backend.h); null: on the CPU.
+  Rollout(std::shared_ptr<const System<Real>> system, RolloutOptions options,
+          std::shared_ptr<const Backend<Real>> backend = nullptr);
   ~Rollout();
   Rollout(Rollout&&) noexcept;
   Rollout& operator=(Rollout&&) noexcept;

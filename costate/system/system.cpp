@@ -52,29 +52,35 @@ auto System<Real>::fault(const Inputs<Real>&, int) const -> Fault {
 }
 
 template <class Real>
-void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
+void System<Real>::begin_run(const Real*, Real*, const Activity&, Workspace&) const {}
+
+template <class Real>
+void System<Real>::end_run(const Real*, Real*, const Activity&, Workspace&) const {}
+
+template <class Real>
+void System<Real>::advance(const Run<Real>& run, const Ring<Real>& states, const Tape<Real>& tape,
                            Workspace& work) const {
   const std::int64_t size = state_size();
   std::int64_t slot = states.start;
   for (std::int64_t j = 0; j < run.count; ++j) {
-    const std::int64_t k = run.first + j, next = slot + 1 == states.slots ? 0 : slot + 1;
+    const std::int64_t k = run.first + j, next = states.next(slot);
     step(run.context(k), inputs_of(*this, run, k, states.base + slot * size), states.base + next * size,
-         tape ? tape + j * tape_size() * lanes() : nullptr, work);
+         tape.at(j), work);
     slot = next;
     stop_if_interrupted();
   }
 }
 
 template <class Real>
-void System<Real>::reverse(const Run<Real>& run, const Real* states, const Real* tape,
+void System<Real>::reverse(const Run<Real>& run, const Real* states, const Tape<const Real>& tape,
                            const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
                            Workspace& work) const {
   const std::int64_t size = state_size();
   std::int64_t slot = lambda.start;
   for (std::int64_t j = run.count - 1; j >= 0; --j) {
-    const std::int64_t k = run.first + j, next = slot + 1 == lambda.slots ? 0 : slot + 1;
-    step_vjp(run.context(k), inputs_of(*this, run, k, states ? states + j * size : nullptr),
-             tape ? tape + j * tape_size() * lanes() : nullptr, lambda.base + slot * size,
+    const std::int64_t k = run.first + j, next = lambda.next(slot);
+    step_vjp(run.context(k), inputs_of(*this, run, k, states ? states + j * size : nullptr), tape.at(j),
+             lambda.base + slot * size,
              {lambda.base + next * size, u_bar ? u_bar + (k / run.hold) * control_size() : nullptr, p_bar},
              active, work);
     slot = next;

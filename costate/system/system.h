@@ -4,27 +4,29 @@
 //   y_dot   = step_jvp(x, u, p; x_dot, u_dot, p_dot)   tangent, forward mode
 //   x_bar,.. = step_vjp(x, u, p; y_bar)               cotangent, reverse mode
 //
-// Every physics implements these; rollouts, checkpointing, losses, reports, estimators, optimisers and the bindings are
-// written once against them. Two kinds of physics stand behind the same interface:
+// Every physics implements these; rollouts, checkpointing, losses, reports, estimators, optimisers and the
+// bindings are written once against them. Two kinds of physics stand behind the same interface:
 //
 //   small, many worlds   lanes() worlds are stepped together, one per SIMD lane (LaneSystem does this from a kernel)
 //   large, one world     lanes() == 1; the step is parallel inside
 //
-// A *block* is lanes() worlds. All numbers of a block lie as [index][lane]: number i of lane l is at i * lanes + l, so one
-// large world is a plain array and many small worlds load straight into registers.
+// A *block* is lanes() worlds. All numbers of a block lie as [index][lane]: number i of lane l is at i *
+// lanes + l, so one large world is a plain array and many small worlds load straight into registers.
 //
-// Rules. Inputs are never written to. A step is a pure function: noise comes from (seed, world, step) by Philox, time
-// from the step's index. No allocation inside: scratch is a Workspace made beforehand. Asked for a derivative it does not have,
-// a System throws; it never answers zero.
+// Rules. Inputs are never written to. A step is a pure function: noise comes from (seed, world, step) by
+// Philox, time from the step's index. No allocation inside: scratch is a Workspace made beforehand. Asked for
+// a derivative it does not have, a System throws; it never answers zero.
 //
 // Tests: tests/system/ (contract tests that every physics also runs: tests/system/contract.h).
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "costate/system/activity.h"
+#include "costate/system/diagnostics.h"
 #include "costate/system/signature.h"
 
 namespace costate {
@@ -34,13 +36,6 @@ struct StepContext {
   std::int64_t k = 0;
   std::int64_t world = 0;
   std::uint64_t seed = 0;
-};
-
-// What a step noticed, for the GradientReport.
-struct Diagnostics {
-  std::vector<std::int64_t>
-      mode_switches;            // steps whose contact or branch pattern differs from the step before
-  double adjoint_residual = 0;  // largest relative residual of an adjoint solve
 };
 
 // Scratch of one block. A physics derives its own; nobody reads it between calls, except the diagnostics.
@@ -83,20 +78,36 @@ struct Ring {
   Real* base = nullptr;
   std::int64_t slots = 2;
   std::int64_t start = 0;
+
+  std::int64_t slot(std::int64_t j) const { return (start + j) % slots; }
+  std::int64_t next(std::int64_t slot) const { return slot + 1 == slots ? 0 : slot + 1; }
 };
 
-// Which parameter fields need a cotangent (one flag per field), so that a physics can skip the others' work.
-struct Activity {
-  std::vector<bool> parameters;
-  bool controls = true;
+// What steps leave for their own transposes: a shortcut that a transpose can do without, at the price of
+// computing something again. The numbers are a pure function of the step's (x, u, p).
+//
+// A rollout tells a System its TapeBudget and the System answers with a TapePlan. The budget has no say over
+// results: with every plan that a System gives, a gradient has the same bits. What step() wrote is for
+// step_vjp(), and what advance() wrote for reverse().
+struct TapeBudget {
+  std::int64_t numbers =
+      std::numeric_limits<std::int64_t>::max();  // per lane and step that there is room for
+  bool keeps_states = true;  // the states lie beside the tape in any case; false: they need not
+};
+struct TapePlan {
+  std::int64_t size = 0;           // numbers per lane and step; 0: no tape
+  bool instead_of_states = false;  // step_vjp gets the tape alone, in.x is null. Only without keeps_states
 };
 
-// How step_vjp uses the tape, given the parameters that need a cotangent.
-//   beside_state       it reads x and the tape
-//   instead_of_state   it reads either one: the tape is a smaller stand-in. A rollout whose objective does not look at the states
-//                      on the way keeps tapes alone (in.x is null), any other states alone (the tape is null)
-//   none               it reads x alone
-enum class TapeUse { beside_state, instead_of_state, none };
+// The tapes of consecutive steps, each size x lanes numbers: that of the j-th is `stride` past the one
+// before.
+template <class Real>
+struct Tape {
+  Real* base = nullptr;  // null: none
+  std::int64_t stride = 0;
+
+  Real* at(std::int64_t j) const { return base ? base + j * stride : nullptr; }
+};
 
 template <class Real>
 class System {
@@ -107,17 +118,14 @@ class System {
   virtual int lanes() const { return 1; }
   virtual std::unique_ptr<Workspace> make_workspace() const { return std::make_unique<Workspace>(); }
 
-  // Numbers per lane that a step may leave for its own transpose (a converged solution, an active set) besides x. They are
-  // a pure function of (x, u, p), so that a checkpoint schedule may recompute them.
-  virtual std::int64_t tape_size() const { return 0; }
-  virtual TapeUse tape_use(const Activity&) const { return TapeUse::beside_state; }
+  virtual TapePlan tape(const Activity&, const TapeBudget&) const { return {}; }
 
   struct Capabilities {
     bool jvp = true, vjp = true, second_order = false, reversible = false, energy = false;
   };
   virtual Capabilities capabilities() const { return {}; }
 
-  // y = step(x, u, p). Null tape: not wanted.
+  // y = step(x, u, p). Null tape: not wanted, or for the transpose not there.
   virtual void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
                     Workspace& work) const = 0;
 
@@ -128,7 +136,8 @@ class System {
   virtual void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                         const Cotangents<Real>& bar, const Activity& active, Workspace& work) const;
 
-  // Forward tangent of step_vjp: bar as step_vjp, bar_dot its rate when the inputs move along in_dot and y_bar along y_bar_dot.
+  // Forward tangent of step_vjp: bar as step_vjp, bar_dot its rate when the inputs move along in_dot and
+  // y_bar along y_bar_dot.
   virtual void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
                         const Real* y_bar, const Real* y_bar_dot, const Cotangents<Real>& bar,
                         const Cotangents<Real>& bar_dot, const Activity& active, Workspace& work) const;
@@ -140,25 +149,37 @@ class System {
   // Energy of each lane at (x, p), where the physics conserves one.
   virtual void energy(const Inputs<Real>& in, Real* value, Workspace& work) const;
 
-  // What is wrong with the inputs of one lane, where that can be said: the reason to give for a step that is not finite, and what to do.
-  // Empty: nothing that the physics knows of.
+  // What is wrong with the inputs of one lane, where that can be said: the reason to give for a step that is
+  // not finite, and what to do. in.u may be null. Empty: nothing that the physics knows of.
   struct Fault {
     std::string what, advice;
   };
   virtual Fault fault(const Inputs<Real>& in, int lane) const;
 
-  // --- runs of steps. The defaults loop over the maps above; LaneSystem keeps the state in registers instead. ------------
+  // --- runs of steps ------------------------------------------------------------------------------------
 
-  // State 0 of the ring is x_first; the state after j steps becomes state j. With more slots than steps the whole trajectory
-  // is recorded, with two slots only its end survives: the same code, so the same bits.
-  virtual void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const;
+  // Steps between begin_run and end_run share the parameters p, which do not change: what depends on them
+  // alone is prepared once. Where p_bar is given, transposes may hold back what they add to it until end_run;
+  // nobody else touches those numbers in between. Steps outside of a run are runs of one step.
+  virtual void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const;
+  virtual void end_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const;
 
-  // Runs the transposes backwards over a recorded run (states[j] = x_{first + j}). Entry 0 of the ring lambda is the
-  // cotangent after the run; entry `count` is the one before it on return. u_bar points to knot 0, like run.u.
-  virtual void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
-                       Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const;
+  // A part of a run, in one call. The defaults loop over step and step_vjp; LaneSystem keeps the state in
+  // registers instead.
 
-  // --- sizes in numbers --------------------------------------------------------------------------------------------------
+  // State 0 of the ring is x_first; the state after j steps becomes state j. With more slots than steps the
+  // whole trajectory is recorded, with two slots only its end survives: the same code, so the same bits.
+  virtual void advance(const Run<Real>& run, const Ring<Real>& states, const Tape<Real>& tape,
+                       Workspace& work) const;
+
+  // The transposes backwards over recorded steps (states[j] = x_{first + j}; null: the tape stands in).
+  // Entry 0 of the ring lambda is the cotangent after these steps; entry `count` is the one before them on
+  // return. u_bar points to knot 0, like run.u.
+  virtual void reverse(const Run<Real>& run, const Real* states, const Tape<const Real>& tape,
+                       const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
+                       Workspace& work) const;
+
+  // --- sizes in numbers -----------------------------------------------------------------------------------
   std::int64_t state_size() const { return signature().states() * lanes(); }
   std::int64_t control_size() const { return signature().controls() * lanes(); }
   std::int64_t parameter_size() const { return signature().parameters() * lanes(); }

@@ -45,11 +45,11 @@ class Folder {
   std::filesystem::path path_;
 };
 
-inline Outcome run_tool(const std::string& arguments) {
+inline Outcome run_tool(const std::string& arguments, const std::string& tool = COSTATE_TOOL) {
   const Folder folder;
   const std::string out = (folder / "out").string(), err = (folder / "err").string();
   const int status =
-      std::system(("'" COSTATE_TOOL "' " + arguments + " > '" + out + "' 2> '" + err + "'").c_str());
+      std::system(("'" + tool + "' " + arguments + " > '" + out + "' 2> '" + err + "'").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <quadmath.h>
 
 #include <cmath>
 #include <cstring>
@@ -14,10 +13,9 @@
 #include <vector>
 
 #include "costate/core/functions.h"
+#include "tests/core/quad.h"
 
 namespace costate::test {
-
-__extension__ typedef __float128 Quad;
 
 // Distance of got from the exact value in units of the last place of the exact value; denormals share one
 // unit.

@@ -14,7 +14,7 @@ using test::Quad;
 
 // The function of that name in costate, as an object.
 #define FUNCTION(name) #name, [](auto... x) { return costate::name(x...); }
-#define EXACT(name) [](auto... x) { return name(x...); }
+#define EXACT(name) [](auto... x) { return test::name(x...); }
 
 TEST(Functions, SinCosTanHoldTwoUlpFromDenormalToHuge) {
   check_function(FUNCTION(sin), EXACT(sinq),
@@ -26,18 +26,18 @@ TEST(Functions, SinCosTanHoldTwoUlpFromDenormalToHuge) {
 }
 
 TEST(Functions, SinNearMultiplesOfPiKeepsItsDigits) {
-  const Quad half_pi = 2 * atanq(1);
+  const Quad half_pi = 2 * test::atanq(1);
   // The doubles and floats nearest to k pi/2: all of the result comes from the low parts of pi.
   for (int k = 1; k < 200000; k = k + 1 + k / 7) {
     const double d = double(k * half_pi);
-    EXPECT_LE(test::ulp_error(sin(d), sinq(d)), 2) << k;
-    EXPECT_LE(test::ulp_error(cos(d), cosq(d)), 2) << k;
-    EXPECT_LE(test::ulp_error(tan(d), tanq(d)), 2) << k;
+    EXPECT_LE(test::ulp_error(sin(d), test::sinq(d)), 2) << k;
+    EXPECT_LE(test::ulp_error(cos(d), test::cosq(d)), 2) << k;
+    EXPECT_LE(test::ulp_error(tan(d), test::tanq(d)), 2) << k;
     if (k > 60000) continue;
     const float f = float(k * half_pi);
-    EXPECT_LE(test::ulp_error(sin(f), sinq(f)), 2) << k;
-    EXPECT_LE(test::ulp_error(cos(f), cosq(f)), 2) << k;
-    EXPECT_LE(test::ulp_error(tan(f), tanq(f)), 2) << k;
+    EXPECT_LE(test::ulp_error(sin(f), test::sinq(f)), 2) << k;
+    EXPECT_LE(test::ulp_error(cos(f), test::cosq(f)), 2) << k;
+    EXPECT_LE(test::ulp_error(tan(f), test::tanq(f)), 2) << k;
   }
 }
 

@@ -346,6 +346,12 @@ TEST(Articulated, ContactsOfTheModelCarryTheMaterial) {
   EXPECT_NEAR(q[1], 0.6, 0.005);  // jelly of 80 kg at 1 m/s has not driven it in
   const auto dot = check::dot_product(rollout, at, {.seed = 2, .directions = 3});
   EXPECT_TRUE(dot.passed()) << dot.to_text();
+  // What the model's contacts did is in the report, with the numbers of its steps.
+  const auto report = rollout.value_and_gradient(at, *mixed(system->signature(), 150)).report;
+  ASSERT_FALSE(report.mode_switches.empty());
+  EXPECT_GT(report.mode_switches.back(), 20);  // the jelly arrives
+  EXPECT_LE(report.mode_switches.back(), 150);
+  EXPECT_GT(report.adjoint_residual, 0);
 }
 
 TEST(Articulated, WrongModelsAreRefused) {

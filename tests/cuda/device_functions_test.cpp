@@ -50,39 +50,39 @@ void check_on_device(const char* name, Function f, const Host& host, const Exact
 TEST(DeviceFunctions, ErrByAtMostTwoUlp) {
   const test::AllowFloatExceptions results_may_overflow;
   check_on_device(
-      "sin", Function::sin, [](auto x, auto) { return sin(x); }, [](Quad x, Quad) { return sinq(x); },
+      "sin", Function::sin, [](auto x, auto) { return sin(x); }, [](Quad x, Quad) { return test::sinq(x); },
       {-100, 100});
   check_on_device(
-      "cos", Function::cos, [](auto x, auto) { return cos(x); }, [](Quad x, Quad) { return cosq(x); },
+      "cos", Function::cos, [](auto x, auto) { return cos(x); }, [](Quad x, Quad) { return test::cosq(x); },
       {-100, 100});
   check_on_device(
-      "exp", Function::exp, [](auto x, auto) { return exp(x); }, [](Quad x, Quad) { return expq(x); },
+      "exp", Function::exp, [](auto x, auto) { return exp(x); }, [](Quad x, Quad) { return test::expq(x); },
       {-110, 89});
   check_on_device(
-      "log", Function::log, [](auto x, auto) { return log(x); }, [](Quad x, Quad) { return logq(x); },
+      "log", Function::log, [](auto x, auto) { return log(x); }, [](Quad x, Quad) { return test::logq(x); },
       test::positive(0, 1e308));
   check_on_device(
-      "tanh", Function::tanh, [](auto x, auto) { return tanh(x); }, [](Quad x, Quad) { return tanhq(x); },
-      {-25, 25});
+      "tanh", Function::tanh, [](auto x, auto) { return tanh(x); },
+      [](Quad x, Quad) { return test::tanhq(x); }, {-25, 25});
   check_on_device(
       "atan2", Function::atan2, [](auto y, auto x) { return atan2(y, x); },
-      [](Quad y, Quad x) { return atan2q(y, x); }, test::logarithmic(1e-300, 1e300),
+      [](Quad y, Quad x) { return test::atan2q(y, x); }, test::logarithmic(1e-300, 1e300),
       test::logarithmic(1e-300, 1e300));
   check_on_device(
       "pow", Function::pow, [](auto x, auto y) { return pow(x, y); },
-      [](Quad x, Quad y) { return powq(x, y); }, test::positive(1e-6, 1e6), {-6, 6});
+      [](Quad x, Quad y) { return test::powq(x, y); }, test::positive(1e-6, 1e6), {-6, 6});
   check_on_device(
-      "sqrt", Function::sqrt, [](auto x, auto) { return sqrt(x); }, [](Quad x, Quad) { return sqrtq(x); },
-      test::positive(0, 1e308), {0, 1}, 0.5);
+      "sqrt", Function::sqrt, [](auto x, auto) { return sqrt(x); },
+      [](Quad x, Quad) { return test::sqrtq(x); }, test::positive(0, 1e308), {0, 1}, 0.5);
 }
 
 // Past the fast reduction of sin and cos a thread asks CUDA's library.
 TEST(DeviceFunctions, LargeAnglesAreReducedExactly) {
   check_on_device(
-      "sin", Function::sin, [](auto x, auto) { return sin(x); }, [](Quad x, Quad) { return sinq(x); },
+      "sin", Function::sin, [](auto x, auto) { return sin(x); }, [](Quad x, Quad) { return test::sinq(x); },
       test::logarithmic(1e5, 1e30));
   check_on_device(
-      "cos", Function::cos, [](auto x, auto) { return cos(x); }, [](Quad x, Quad) { return cosq(x); },
+      "cos", Function::cos, [](auto x, auto) { return cos(x); }, [](Quad x, Quad) { return test::cosq(x); },
       test::logarithmic(1e5, 1e30));
 }
 

@@ -1,12 +1,95 @@
-"""./dev says what to install when it may not install it, and explains itself."""
+"""./dev says what to install when it may not install it, how far a build is, and explains itself."""
+import importlib.machinery
+import importlib.util
+import io
+import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = "setup build test coverage demo bench lint format docs clean".split()
+
+
+def load_dev():
+    loader = importlib.machinery.SourceFileLoader("dev", str(ROOT / "dev"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("dev", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+dev = load_dev()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class ProgressOfABuild(unittest.TestCase):
+    def show(self, out, steps):
+        """What is written when ninja says (time, done, total)."""
+        now = [0.0]
+        progress = dev.Progress("building the demo", out=out, clock=lambda: now[0])
+        for at, done, total in steps:
+            now[0] = at
+            progress.step(done, total)
+        return progress
+
+    def test_a_log_gets_few_lines_that_say_how_long_it_will_take(self):
+        out = io.StringIO()
+        self.show(out, [(second, second, 80) for second in range(1, 81)])
+        self.assertEqual(out.getvalue().splitlines(), ["building the demo: 20 of 80 files, about 60 s left",
+                                                       "building the demo: 40 of 80 files, about 40 s left",
+                                                       "building the demo: 60 of 80 files, about 20 s left",
+                                                       "building the demo: 80 of 80 files, about 0 s left"])
+
+    def test_a_terminal_gets_one_line_that_goes_away(self):
+        out = Terminal()
+        progress = self.show(out, [(1, 1, 4), (2, 2, 4), (2.1, 3, 4)])
+        progress.end()
+        self.assertEqual(out.getvalue(), "\r\033[Kbuilding the demo: 1 of 4 files, about 3 s left"
+                                         "\r\033[Kbuilding the demo: 2 of 4 files, about 2 s left\r\033[K")
+
+    def test_an_error_is_not_overwritten(self):
+        out = Terminal()
+        progress = self.show(out, [(1, 1, 4)])
+        progress.say("FAILED: a.o\n")
+        progress.end()
+        self.assertTrue(out.getvalue().endswith("left\r\033[KFAILED: a.o\n"))
+
+
+class BuildFolders(unittest.TestCase):
+    def test_they_are_where_the_presets_put_them(self):
+        presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+        folder = {p["name"]: p["binaryDir"] for p in presets if "binaryDir" in p}
+        for name in dev.PRESETS:
+            self.assertEqual(folder[name], "${sourceDir}/" + dev.Build(name).folder)
+
+    def test_an_instruction_set_has_a_folder_of_its_own(self):
+        options = dev.parser().parse_args(["test", "--isa", "x86-64"])
+        tree = dev.tree_to_test(options)
+        self.assertEqual((tree.folder, tree.settings), ("build-x86-64", ("-D", "COSTATE_ARCH=x86-64")))
+
+    def test_an_instruction_set_that_cannot_run_here_is_refused(self):
+        dev.ISA_FLAGS["x86-64-v9"] = ["time_travel"]
+        done, sys.stderr = sys.stderr, io.StringIO()
+        try:
+            with self.assertRaises(dev.Failed) as failed:
+                dev.tree_to_test(dev.parser().parse_args(["test", "--isa", "x86-64-v9"]))
+            said = sys.stderr.getvalue()
+        finally:
+            sys.stderr = done
+        self.assertEqual(failed.exception.code, 2)
+        self.assertIn("this processor has no time_travel; choose another --isa", said)
+
+    def test_what_every_run_builds_a_second_time_exists(self):
+        for label in [*dev.ALWAYS_SANITIZED, *dev.CONTRACT]:
+            self.assertTrue((ROOT / "tests" / label).is_dir(), label)
 
 
 class Dev(unittest.TestCase):

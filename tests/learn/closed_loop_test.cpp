@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "costate/core/error.h"
 #include "costate/grid/wave.h"
+#include "costate/rigid/compile/complete.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/system/program/lambda_system.h"
@@ -73,13 +75,64 @@ TEST(ClosedLoop, SeveralPacksInABlockMeetTheContract) {
 TEST(ClosedLoop, RigidBodiesMeetTheContract) {
   const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
   const auto plant = rigid::make_system<double>(model);
-  ASSERT_GT(plant->tape_size(), 0);
+  const Activity all{std::vector<bool>(plant->signature().fields(Role::parameter).size(), true), true};
+  ASSERT_GT(plant->tape(all, {}).size, 0);
   const auto system = closed_loop<double>(
       plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
   Rollout<double> rollout(system, {.steps = 20});
   test::expect_contract<double>(system, rigid::test::random_arguments(model, rollout, 5),
                                 *loss::final<double>(system->signature(), "v", {}),
                                 {.steps = 20, .stencil_step = 3e-4});
+}
+
+// A pendulum that swings into a limit and out of it again, with a motor.
+rigid::Model limited_pendulum() {
+  rigid::Model m;
+  m.bodies.resize(2);
+  m.bodies[1].parent = 0;
+  m.bodies[1].mass = 1;
+  m.bodies[1].com = {0, 0, -0.5};
+  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
+  m.joints.resize(1);
+  m.joints[0].body = 1;
+  m.joints[0].axis = {0, 1, 0};
+  m.joints[0].limited = true;
+  m.joints[0].range = {-0.2, 3};
+  rigid::complete(m);
+  return m;
+}
+
+// The same motion with and without a network that does nothing: the same report.
+TEST(ClosedLoop, WhatThePlantNoticesIsInTheReport) {
+  const auto plant = rigid::make_system<double>(limited_pendulum(), {.applied_forces = true});
+  const auto loop = closed_loop<double>(plant, {.waves = 0, .observations = {{{{0, 1}}}}, .hidden = 2});
+  const auto report_of = [](const std::shared_ptr<System<double>>& system) {
+    Rollout<double> rollout(system, {.steps = 600, .hold = 600});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {1, 0};
+    if (system->signature().find_if(Role::parameter, "policy/w2"))
+      for (double& weight : at.parameters["policy/w2"]) weight = 0;
+    return rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {})).report;
+  };
+  const GradientReport alone = report_of(plant), inside = report_of(loop);
+  ASSERT_GE(alone.mode_switches.size(), 2u);  // in, and out
+  EXPECT_EQ(inside.mode_switches, alone.mode_switches);
+  EXPECT_EQ(inside.adjoint_residual, alone.adjoint_residual);
+  EXPECT_GT(inside.adjoint_residual, 0);
+}
+
+// A quaternion of zeros has a name in a closed loop too.
+TEST(ClosedLoop, APlantsFaultIsTold) {
+  const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);
+  const auto system =
+      closed_loop<double>(rigid::make_system<double>(model), {.observations = {{{{0, 1}}}}, .hidden = 2});
+  Rollout<double> rollout(system, {.steps = 3});
+  try {
+    rollout.simulate(rollout.arguments());
+    FAIL() << "a state of zeros was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("quaternion of joint"), std::string::npos) << error.what();
+  }
 }
 
 TEST(ClosedLoop, NetworkWithoutWavesMeetsTheContract) {

@@ -274,9 +274,10 @@ TEST(MaterialPoints, TransposeFromTheTapeIsThatFromTheParticles) {
     const auto system = mpm::system<double>(m);
     Rollout<double> one(system, {.steps = 1});
     const Arguments<double> at = stirred(m, one);
-    std::vector<double> p(std::size_t(system->parameter_size())), y(at.x0.size() + 3),
-        tape(std::size_t(system->tape_size()));
     const auto& fields = system->signature().fields(Role::parameter);
+    const Activity all{std::vector<bool>(fields.size(), true)};
+    std::vector<double> p(std::size_t(system->parameter_size())), y(at.x0.size() + 3),
+        tape(std::size_t(system->tape(all, {}).size));
     for (std::size_t f = 0; f < fields.size(); ++f)
       for (std::int64_t i = 0; i < fields[f].size; ++i)
         p[std::size_t(fields[f].offset + i)] = at.parameters.values(f)[std::size_t(i)];
@@ -287,7 +288,6 @@ TEST(MaterialPoints, TransposeFromTheTapeIsThatFromTheParticles) {
     const Inputs<double> in{x.data(), nullptr, p.data()};
     system->step({}, in, y.data(), tape.data(), *work);
     EXPECT_EQ(tape[0], dense ? 1 : 0);
-    const Activity all{std::vector<bool>(fields.size(), true)};
     for (const int taped : {0, 1}) {
       bars[taped].assign(y.size(), 0), p_bars[taped].assign(p.size(), 0);
       system->step_vjp({}, in, taped ? tape.data() : nullptr, y_bar.data(),

@@ -22,7 +22,9 @@ struct Wrong final : System<double> {
   }
   const Signature& signature() const override { return inner->signature(); }
   int lanes() const override { return inner->lanes(); }
-  std::int64_t tape_size() const override { return inner->tape_size(); }
+  TapePlan tape(const Activity& active, const TapeBudget& budget) const override {
+    return inner->tape(active, budget);
+  }
   std::unique_ptr<Workspace> make_workspace() const override { return inner->make_workspace(); }
   void step(const StepContext& at, const Inputs<double>& i, double* y, double* tape,
             Workspace& w) const override {

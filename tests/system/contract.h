@@ -90,7 +90,7 @@ void expect_pure(const System<Real>& system, const Arguments<Real>& at) {
   AlignedBuffer<Real> x(system.state_size()), u(system.control_size() + 1), p(system.parameter_size() + 1),
       y(system.state_size()), y2(system.state_size());
   AlignedBuffer<Real> x_bar(system.state_size()), u_bar(system.control_size() + 1),
-      p_bar(system.parameter_size() + 1), tape(system.tape_size() * system.lanes() + 1);
+      p_bar(system.parameter_size() + 1);
   const auto first = [](std::span<const Real> rows, std::int64_t size) {
     return rows.first(static_cast<std::size_t>(size));
   };
@@ -105,6 +105,7 @@ void expect_pure(const System<Real>& system, const Arguments<Real>& at) {
   const auto x_before = copy_of(x, system.state_size()), u_before = copy_of(u, system.control_size()),
              p_before = copy_of(p, system.parameter_size());
   const Activity active{std::vector<bool>(fields.size(), true), true};
+  AlignedBuffer<Real> tape(system.tape(active, {}).size * system.lanes() + 1);
   const Inputs<Real> in{x.data(), u.data(), p.data()};
   std::memset(u_bar.data(), 0, static_cast<std::size_t>(u_bar.bytes()));
   std::memset(p_bar.data(), 0, static_cast<std::size_t>(p_bar.bytes()));

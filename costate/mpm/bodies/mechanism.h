@@ -6,7 +6,8 @@
 //   move       the state after the step, from what the nodes give
 //
 // and the transposes of these, in the other order. Poses, velocities and sums are about each shape's own origin, in world axes. All numbers are
-// double, whatever those of the particles are. What one call finds and the next needs stays in the workspace. Tests: tests/coupled/.
+// double, whatever those of the particles are. What one call finds and the next needs stays in the workspace;
+// what its transposes notice goes to the diagnostics there. Tests: tests/coupled/.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@ namespace costate::mpm {
 // Numbers of the mechanism's own signature, and what it shares with the material.
 template <class T>
 struct MechanismInputs {
+  StepContext at;
   const T *x, *u, *p;
   Vec3<T> gravity;
   T dt;

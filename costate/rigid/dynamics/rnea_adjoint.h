@@ -32,7 +32,7 @@
 
 #include "costate/rigid/dynamics/kinematics.h"
 #include "costate/rigid/dynamics/rnea.h"
-#include "costate/system/system.h"
+#include "costate/system/activity.h"
 
 namespace costate::rigid {
 

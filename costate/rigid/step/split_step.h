@@ -109,7 +109,8 @@ struct SplitWork {
   SlowestEvent slowest_event;
 };
 
-// As step and step_vjp of step.h. The tape: those of the first parts, and the record.
+// As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a 0 for
+// each world whose step was cut, besides split.residual and split.slowest_event; duals notice nothing.
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape);
 template <class S>

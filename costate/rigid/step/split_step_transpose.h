@@ -177,8 +177,17 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   w.p[dt] = whole;
 }
 
+// What was noticed for the report.
+template <class S>
+void forget_run(SplitWork<S>& split) {
+  split.switches.clear();
+  split.residual = 0;
+  split.slowest_event = {};
+}
+
 template <class S>
 void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, const Wanted& wanted) {
+  forget_run(split);
   OneStep<S> steps{stepper, w, split};
   transpose_steps(stepper, wanted, steps, w, split);
   std::copy(split.lambda.begin(), split.lambda.end(), w.x_bar.begin());
@@ -187,9 +196,7 @@ void split_step_vjp(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
 template <class S>
 void split_reverse(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split,
                    const SplitRun<value_t<S>>& run, const Wanted& wanted) {
-  split.switches.clear();
-  split.residual = 0;
-  split.slowest_event = {};
+  forget_run(split);
   std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
   Columns<S> steps{stepper, w, split, run};
   transpose_steps(stepper, wanted, steps, w, split);

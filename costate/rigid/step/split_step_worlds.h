@@ -62,6 +62,16 @@ void copy_rows(const value_t<S>* const* rows, std::size_t n, S* to) {
 
 // --- where steps come from and go to ---------------------------------------------------------------------------------------
 
+// For the report: world l is done with the transpose of step k, which was in parts or not.
+template <class S>
+void note_transposed(int l, std::int64_t k, bool in_parts, const StepWork<S>& w, SplitWork<S>& split) {
+  if (in_parts) {
+    split.switches.push_back(k);
+    split.slowest_event.take(double(lane(split.slowest, l)), k);
+  }
+  split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
+}
+
 // Of w.x, w.u to w.y and w.tape, and back: the worlds side by side.
 template <class S>
 struct OneStep {
@@ -103,7 +113,13 @@ struct OneStep {
                  static_cast<const S*>(split.tapes.data() + n * tape_size()), tape_size(),
                  split.part_tape.data());
   }
-  void end_transpose(const mask_t<S>&, const mask_t<S>&) {}
+  void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {
+    if constexpr (!is_dual<S>) {
+      const S ended = select(worlds, S(1), S(0)), in_parts = select(cut, S(1), S(0));
+      for (int l = 0; l < lanes_of<S>; ++l)
+        if (lane(ended, l) > 0) note_transposed(l, 0, lane(in_parts, l) > 0, w, split);
+    }
+  }
 };
 
 // Of a run: each world at its own step.
@@ -202,12 +218,8 @@ struct Columns {
       bool zone_changed = false;
       for (std::size_t row = 0; row < split.zones.size(); ++row)
         zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
-      if (lane(in_parts, l) > 0) {
-        split.switches.push_back(k);
-        split.slowest_event.take(double(lane(split.slowest, l)), k);
-      }
+      note_transposed(l, k, lane(in_parts, l) > 0, w, split);
       if (zone_changed && done > 0) split.switches.push_back(k + 1);
-      split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
       ++ended[l];
     });
     for (std::size_t row = 0; row < split.zones.size(); ++row)

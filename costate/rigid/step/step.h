@@ -60,7 +60,7 @@ struct Stepper {
 
 struct SystemOptions;
 
-// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (rigid_system.cpp)
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (make_stepper.cpp)
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
 
 // Scratch of a step. All arrays of one pack of worlds.

@@ -7,7 +7,7 @@
 // The function gives the next state, or the derivative if an integrator is named, as an array (a Vec, a std::array
 // or, for one state, a number). It may take a fourth argument: the time t if there is an integrator, else the number
 // k of the step. It is compiled for packs (values) and duals of packs (tangents); its reverse mode and second
-// order come from recording it once and differentiating the Program (LaneSystem, step_program.h). So it must be
+// order come from recording it once and differentiating the Program (RecordedLaneSystem). So it must be
 // generic in its numbers, and choose with select(a < b, x, y) instead of `if`.
 // Values it captures are constants: what is to be differentiated is a state, a control or a parameter.
 //
@@ -20,8 +20,8 @@
 #include <utility>
 
 #include "costate/core/error.h"
-#include "costate/system/lane_system.h"
 #include "costate/system/program/program_system.h"
+#include "costate/system/program/recorded_lane_system.h"
 
 namespace costate {
 
@@ -49,7 +49,7 @@ COSTATE_INLINE Vec<S, N> as_vec(const R& result) {
   }
 }
 
-// A function and an integrator as a kernel for LaneSystem.
+// A function and an integrator as a kernel for RecordedLaneSystem.
 template <class F, Sizes kSizes, class Method>
 struct Lambda {
   static constexpr bool kIntegrated = !std::is_same_v<Method, NextState>;
@@ -99,8 +99,9 @@ std::shared_ptr<System<Real>> lambda_system(const Signature& signature, F f, Met
   expect(Role::state, kSizes.states);
   expect(Role::control, kSizes.controls);
   expect(Role::parameter, kSizes.parameters);
-  return std::make_shared<LaneSystem<Kernel, Real>>(with_time_step(signature, Scheme(method), Kernel::timed),
-                                                    Kernel{std::move(f)}, strip_lanes<Real>(worlds));
+  return std::make_shared<RecordedLaneSystem<Kernel, Real>>(
+      with_time_step(signature, Scheme(method), Kernel::timed), Kernel{std::move(f)},
+      strip_lanes<Real>(worlds));
 }
 
 }  // namespace costate

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "costate/ad/dense_tanh.h"
-#include "costate/core/interrupt.h"
 #include "costate/system/program/layered_scratch.h"
 
 namespace costate {
@@ -112,42 +111,17 @@ void LayeredSystem<Real>::flush(Real* p_bar, const Variant& v, Scratch& s) const
 }
 
 template <class Real>
-void LayeredSystem<Real>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*,
+void LayeredSystem<Real>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape,
                                    const Real* y_bar, const Cotangents<Real>& bar, const Activity& active,
                                    Workspace& work) const {
   Scratch& s = Scratch::of(work);
   hold(in.p, s);
   const Variant& v = variant(full_.controls() > 0 && bar.u != nullptr, bar.p != nullptr, active, s);
-  s.filled = 0;
-  pull_back(at, in, nullptr, y_bar, bar, v, s);
-  flush(bar.p, v, s);
-  s.held = nullptr;
-}
-
-template <class Real>
-void LayeredSystem<Real>::reverse(const Run<Real>& run, const Real* states, const Real* tape,
-                                  const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
-                                  Workspace& work) const {
-  Scratch& s = Scratch::of(work);
-  s.held = nullptr;
-  hold(run.p, s);
-  const Variant& v = variant(full_.controls() > 0 && u_bar != nullptr, p_bar != nullptr, active, s);
-  const std::int64_t size = this->state_size();
-  std::int64_t slot = lambda.start;
-  s.filled = 0;
-  for (std::int64_t j = run.count - 1; j >= 0; --j) {
-    const std::int64_t k = run.first + j, knot = k / run.hold * this->control_size();
-    const std::int64_t next = slot + 1 == lambda.slots ? 0 : slot + 1;
-    const Inputs<Real> in{states + j * size, run.u ? run.u + knot : nullptr, run.p};
-    pull_back(run.context(k), in, tape ? tape + j * stages_ * record_size_ : nullptr,
-              lambda.base + slot * size, {lambda.base + next * size, u_bar ? u_bar + knot : nullptr, p_bar},
-              v, s);
-    if (s.filled + stages_ > slots_) flush(p_bar, v, s);
-    slot = next;
-    stop_if_interrupted();
-  }
-  flush(p_bar, v, s);
-  s.held = nullptr;
+  const bool held_back = s.in_run && bar.p == s.held_p_bar;  // until the slots are full, or the run ends
+  if (!held_back) s.filled = 0;
+  pull_back(at, in, tape, y_bar, bar, v, s);
+  if (!held_back || s.filled + stages_ > slots_) flush(bar.p, v, s);
+  if (!s.in_run) s.held = nullptr;
 }
 
 template class LayeredSystem<float>;

@@ -18,6 +18,8 @@ template <class Real>
 struct LayeredSystem<Real>::Scratch : Workspace {
   const Variant* last = nullptr;
   const Real* held = nullptr;  // the parameters that `shared` and the weights are of
+  Real* held_p_bar = nullptr;  // of the run: what slots will be added to
+  bool in_run = false;
   std::vector<char> shared;
   std::vector<ad::LaneWeights<Real>> weights;
   AlignedBuffer<Real> compact, states, records, numbers;

@@ -4,22 +4,10 @@
 #include <utility>
 
 #include "costate/ad/dense_tanh.h"
-#include "costate/core/interrupt.h"
+#include "costate/system/block_memory.h"
 #include "costate/system/program/layered_scratch.h"
 
 namespace costate {
-namespace {
-
-template <class Real>
-bool same_in_all_lanes(const Real* numbers, std::int64_t size, int lanes) {
-  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
-  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
-    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 template <class Real>
 void LayeredSystem<Real>::hold(const Real* p, Scratch& s) const {
@@ -141,12 +129,30 @@ void LayeredSystem<Real>::stage_state(const Inputs<Real>& in, int stage, const R
 }
 
 template <class Real>
-void LayeredSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*,
+void LayeredSystem<Real>::begin_run(const Real* p, Real* p_bar, const Activity&, Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  s.held = nullptr;
+  hold(p, s);
+  s.held_p_bar = p_bar;
+  s.filled = 0;
+  s.in_run = true;
+}
+
+template <class Real>
+void LayeredSystem<Real>::end_run(const Real*, Real* p_bar, const Activity&, Workspace& work) const {
+  Scratch& s = Scratch::of(work);
+  if (s.filled > 0) flush(p_bar, *s.last, s);
+  s.held = s.held_p_bar = nullptr;
+  s.in_run = false;
+}
+
+template <class Real>
+void LayeredSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
                                Workspace& work) const {
   Scratch& s = Scratch::of(work);
   hold(in.p, s);
-  take_step(at, in, y, nullptr, s);
-  s.held = nullptr;
+  take_step(at, in, y, tape, s);
+  if (!s.in_run) s.held = nullptr;
 }
 
 template <class Real>
@@ -163,25 +169,6 @@ void LayeredSystem<Real>::take_step(const StepContext& at, const Inputs<Real>& i
     return;
   }
   move(in, method_.b, records, record_size_, y);
-}
-
-template <class Real>
-void LayeredSystem<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
-                                  Workspace& work) const {
-  Scratch& s = Scratch::of(work);
-  s.held = nullptr;
-  hold(run.p, s);
-  const std::int64_t size = this->state_size(), step_of_tape = stages_ * record_size_;
-  std::int64_t slot = states.start;
-  for (std::int64_t j = 0; j < run.count; ++j) {
-    const std::int64_t k = run.first + j, next = slot + 1 == states.slots ? 0 : slot + 1;
-    const Inputs<Real> in{states.base + slot * size,
-                          run.u ? run.u + k / run.hold * this->control_size() : nullptr, run.p};
-    take_step(run.context(k), in, states.base + next * size, tape ? tape + j * step_of_tape : nullptr, s);
-    slot = next;
-    stop_if_interrupted();
-  }
-  s.held = nullptr;
 }
 
 template class LayeredSystem<float>;

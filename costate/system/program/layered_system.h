@@ -7,9 +7,9 @@
 //   k_s_ = h (b_s y_ + sum_j a_js x_j_)          x_ = y_ + sum_s x_s_          h_ = sum_s k_s . (b_s y_ + sum_j a_js x_j_)
 //   inside f, last part first:  e_ = W' d_,  W_ += d_ e',  and ad::vjp of the straight code
 //
-// What the transpose of f needs is read from a tape where the rollout has room for one (optional_tape.h), and computed anew otherwise. The outer
-// products d_ e' of some steps are added to W_ together: W_ has numbers for every lane, and adding them one by one
-// would be all memory traffic. Where a part ends in tanh of every element, that is done for the whole layer at once (ad/dense_tanh.h), with the
+// What the transpose of f needs is read from a tape where the rollout has room for one, and computed anew
+// otherwise. The outer products d_ e' of some steps of a run are added to W_ together: W_ has numbers for every
+// lane, and adding them one by one would be all memory traffic. Where a part ends in tanh of every element, that is done for the whole layer at once (ad/dense_tanh.h), with the
 // bias if there is nothing else.
 // Tangents and second derivatives run the program written out, as ProgramSystem does.
 //
@@ -26,7 +26,6 @@
 #include "costate/ad/dense_lanes.h"
 #include "costate/ad/executable.h"
 #include "costate/ad/layered.h"
-#include "costate/system/optional_tape.h"
 #include "costate/system/program/explicit_step.h"
 #include "costate/system/program/step_program.h"
 #include "costate/system/system.h"
@@ -34,7 +33,7 @@
 namespace costate {
 
 template <class Real>
-class LayeredSystem final : public System<Real>, public OptionalTape {
+class LayeredSystem final : public System<Real> {
  public:
   // `signature`: the user's own fields; `source` gives all states in its first output field.
   LayeredSystem(const Signature& signature, ad::LayeredProgram source, const Scheme& scheme, int lanes);
@@ -46,7 +45,11 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
     return {.jvp = true, .vjp = true, .second_order = true, .reversible = false, .energy = false};
   }
 
-  std::int64_t optional_tape_size() const override { return stages_ * record_size_ / lanes_; }
+  // The records of all stages, where there is room.
+  TapePlan tape(const Activity&, const TapeBudget& budget) const override {
+    const std::int64_t size = stages_ * record_size_ / lanes_;
+    return {.size = size <= budget.numbers ? size : 0};
+  }
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override;
@@ -57,9 +60,8 @@ class LayeredSystem final : public System<Real>, public OptionalTape {
   void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity& active, Workspace& work) const override;
-  void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const override;
-  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
-               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override;
+  void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
+  void end_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
 
  private:
   struct Scratch;

@@ -49,19 +49,12 @@ void ProgramSystem<Real>::step_jvp(const StepContext& at, const Inputs<Real>& in
 }
 
 template <class Real>
-void ProgramSystem<Real>::advance(const Run<Real>& run, const Ring<Real>& states, Real* tape,
-                                  Workspace& work) const {
-  step_.hold_parameters(run.p, lanes_, Scratch::of(work));
-  System<Real>::advance(run, states, tape, work);
-  step_.release_parameters(Scratch::of(work));
+void ProgramSystem<Real>::begin_run(const Real* p, Real*, const Activity&, Workspace& work) const {
+  step_.hold_parameters(p, lanes_, Scratch::of(work));
 }
 
 template <class Real>
-void ProgramSystem<Real>::reverse(const Run<Real>& run, const Real* states, const Real* tape,
-                                  const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
-                                  Workspace& work) const {
-  step_.hold_parameters(run.p, lanes_, Scratch::of(work));
-  System<Real>::reverse(run, states, tape, lambda, u_bar, p_bar, active, work);
+void ProgramSystem<Real>::end_run(const Real*, Real*, const Activity&, Workspace& work) const {
   step_.release_parameters(Scratch::of(work));
 }
 

@@ -46,14 +46,13 @@ class ProgramSystem final : public System<Real> {
             Workspace& work) const override;
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                 Real* y_dot, Workspace& work) const override;
-  void advance(const Run<Real>& run, const Ring<Real>& states, Real* tape, Workspace& work) const override;
-  void reverse(const Run<Real>& run, const Real* states, const Real* tape, const Ring<Real>& lambda,
-               Real* u_bar, Real* p_bar, const Activity& active, Workspace& work) const override;
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
   void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity& active, Workspace& work) const override;
+  void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
+  void end_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
 
  private:
   struct Scratch;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costate/ad/derivative.h"
+#include "costate/system/block_memory.h"
 
 namespace costate {
 
@@ -79,16 +80,6 @@ auto StepProgram<Real>::make(Kind kind, const Choice& choice) const -> std::uniq
 
 // --- blocks, in the order of a program's fields -------------------------------------------------------------
 
-// Most parameters are the same in all worlds: then an instruction loads them once for the whole strip.
-template <class Real>
-bool shared_by_all(const Real* numbers, std::int64_t size, int lanes) {
-  const auto bytes = static_cast<std::size_t>(lanes - 1) * sizeof(Real);
-  for (std::int64_t i = 0; i < size; ++i, numbers += lanes) {
-    if (std::memcmp(numbers, numbers + 1, bytes) != 0) return false;
-  }
-  return true;
-}
-
 template <class Real>
 void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int lanes,
                                    Scratch& scratch) const {
@@ -97,9 +88,10 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
   scratch.k = static_cast<Real>(k);
   scratch.inputs.push_back({in.x, lanes, false});
   if (has_controls_) scratch.inputs.push_back({in.u, lanes, false});
+  // Most parameters are the same in all worlds: then an instruction loads them once for the whole strip.
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
     const Real* const p = in.p + offsets_[f] * lanes;
-    const bool shared = scratch.held == in.p ? scratch.shared[f] : shared_by_all(p, sizes_[f], lanes);
+    const bool shared = scratch.held == in.p ? scratch.shared[f] : same_in_all_lanes(p, sizes_[f], lanes);
     scratch.inputs.push_back({p, lanes, shared});
   }
   scratch.inputs.push_back({&scratch.k, 1, true});
@@ -108,7 +100,7 @@ void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int l
 template <class Real>
 void StepProgram<Real>::hold_parameters(const Real* p, int lanes, Scratch& scratch) const {
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    scratch.shared[f] = shared_by_all(p + offsets_[f] * lanes, sizes_[f], lanes);
+    scratch.shared[f] = same_in_all_lanes(p + offsets_[f] * lanes, sizes_[f], lanes);
   }
   scratch.held = p;
 }

@@ -8,7 +8,7 @@
 // A derivative is made when it is first asked for, for the fields it is asked for, and kept: later calls find it
 // in their own Scratch without a lock. Every lane is computed by the same instructions, whatever the lanes.
 //
-// Used by ProgramSystem, and by LaneSystem for kernels without a transpose of their own.
+// Used by ProgramSystem, and by RecordedLaneSystem.
 // Tests: tests/system/program/program_system_test.cpp.
 #pragma once
 

@@ -42,7 +42,8 @@ Draft ParticlesReader::read() {
   setup.checkpoints = segments();
   read_run_how(file_, setup);
   try {
-    setup.signature = mpm::system<double>(scene_.model)->signature();
+    setup.signature = setup.double_precision ? mpm::system<double>(scene_.model)->signature()
+                                             : mpm::system<float>(scene_.model)->signature();
   } catch (const Error& error) {
     throw Error({error.message().what, file_.name(), error.message().advice});
   }

@@ -1,10 +1,11 @@
 // What a thread of the GPU does with a cell of the wave, done by the host: against plain loops and against
 // grid::wave.
-#include "costate/cuda/wave_field.h"
+#include "costate/cuda/stencil_field.h"
 
 #include <gtest/gtest.h>
 
 #include "costate/grid/wave.h"
+#include "costate/grid/wave_kernel.h"
 #include "costate/system/rollout.h"
 #include "tests/cuda/batch_cases.h"
 #include "tests/cuda/wave_case.h"
@@ -14,24 +15,24 @@ namespace {
 
 using test::worst_error;
 
-TEST(WaveField, CellsGiveTheStatesAndTheGradientOfPlainLoops) {
+TEST(StencilField, CellsGiveTheStatesAndTheGradientOfPlainLoops) {
   const test::WaveCase c(21, 13, 40);
   const test::WaveResult expected = test::reference(c);
-  const cuda::WaveField<double> field{
-      c.nx, c.ny, {c.dt, 1 - c.dt * c.damping, c.dt / (c.dx * c.dx)}, c.speed.data()};
+  const cuda::StencilField<grid::WaveKernel, double> field{
+      c.nx, c.ny, grid::WaveKernel{}.scale(Vec<double, 3>{{c.damping, c.dx, c.dt}}), c.speed.data()};
   std::vector<std::vector<double>> x{c.x0};
   for (int k = 0; k < c.steps; ++k) {
     std::vector<double> y(c.x0.size());
     for (std::int64_t cell = 0; cell < field.cells(); ++cell)
-      cuda::step_wave_cell(field, cell, x.back().data(), y.data());
+      cuda::step_cell(field, cell, x.back().data(), y.data());
     x.push_back(y);
   }
   std::vector<double> bar = x.back(), speed_bar(c.speed.size());
   for (int k = c.steps - 1; k >= 0; --k) {
     std::vector<double> before(bar.size());
     for (std::int64_t cell = 0; cell < field.cells(); ++cell)
-      cuda::transpose_wave_cell(field, cell, x[std::size_t(k)].data(), bar.data(), before.data(),
-                                speed_bar.data());
+      cuda::transpose_cell(field, cell, x[std::size_t(k)].data(), bar.data(), before.data(),
+                           speed_bar.data());
     bar = before;
   }
   const std::int64_t n = c.nx * c.ny;
@@ -40,7 +41,7 @@ TEST(WaveField, CellsGiveTheStatesAndTheGradientOfPlainLoops) {
   EXPECT_LT(worst_error(speed_bar, expected.speed_bar, n), 1e-13);
 }
 
-TEST(WaveField, ReferenceIsThatOfTheGridsWave) {
+TEST(StencilField, TheReferenceAgreesWithTheWaveOfTheGrid) {
   const test::WaveCase c(21, 13, 40);
   const test::WaveResult expected = test::reference(c);
   const auto system =

@@ -1,0 +1,110 @@
+// What the transposes of rigid steps have noticed, for the GradientReport: residuals of adjoint solves, steps in
+// which a limit, dry friction or a contact changed its zone, events that graze, contact that is too stiff for
+// dt. Tests: tests/rigid/constraints/constraints_test.cpp, tests/rigid/contact/split_test.cpp,
+// penalty_test.cpp, hard_test.cpp.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "costate/rigid/contact/contact_pairs.h"
+#include "costate/rigid/contact/penalty_strain.h"
+#include "costate/rigid/step/split_step.h"
+#include "costate/system/diagnostics.h"
+
+namespace costate::rigid {
+
+template <class S>
+class StepReport {
+ public:
+  StepReport(const Stepper& stepper, const std::vector<std::string>& geom_names)
+      : stepper_(stepper),
+        geom_names_(geom_names),
+        zones_(static_cast<std::size_t>(stepper.constraints.rows)) {}
+
+  // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never cut.
+  void take(std::int64_t k, const StepWork<S>& w, const SplitWork<S>* split, Diagnostics& to) {
+    take_zones(k, w.c, to);
+    if (split && !split->switches.empty()) {
+      to.switched(k);
+      find_grazing({split->slowest_event.rate, k}, to.findings);
+    }
+    find_stiffness(k, w, split != nullptr, to.findings);
+  }
+
+  // After split_reverse, of a run that begins with step `first`.
+  void take_cuts(std::int64_t first, const StepWork<S>& w, const SplitWork<S>& split, Diagnostics& to) {
+    for (const std::int64_t k : split.switches) to.switched(k);
+    to.solved(split.residual);
+    find_grazing(split.slowest_event, to.findings);
+    find_stiffness(first, w, true, to.findings);
+  }
+
+ private:
+  void take_zones(std::int64_t k, const ConstraintData<S>& c, Diagnostics& to) {
+    if (stepper_.constraints.rows == 0) return;
+    bool changed = false;
+    for (std::size_t row = 0; row < zones_.size(); ++row) {
+      changed |= any(c.zone[row] != zones_[row]);
+      zones_[row] = c.zone[row];
+    }
+    if (changed && zones_of_ == k + 1) to.switched(k + 1);
+    zones_of_ = k;
+    if (!c.in_play) return;
+    for (int l = 0; l < lanes_of<S>; ++l) to.solved(std::sqrt(static_cast<double>(lane(c.residual2, l))));
+  }
+
+  static void find_grazing(const SlowestEvent& event, Findings& to) {
+    if (event.rate >= kGrazing) return;
+    to.add(
+        {"grazing", -event.rate,
+         "step " + std::to_string(event.step) +
+             ": bodies graze, with a gap and a rate of the gap that vanish together: there is no derivative, "
+             "and large numbers here mean nothing; move the start, or smooth",
+         "grazing"});
+  }
+
+  void find_stiffness(std::int64_t k, const StepWork<S>& w, bool split, Findings& to) const {
+    const Constraints& cons = stepper_.constraints;
+    if (stepper_.hard() && w.hard.contradicts && to.weightier("hard", -double(k))) {
+      to.add({"hard", -double(k),
+              "from step " + std::to_string(k) +
+                  " on there are steps in which no impulses obey the laws of hard contact "
+                  "(bodies overlap and cannot part): they violate them as little as they can"});
+    }
+    if (cons.contact != ContactModel::penalty || cons.pairs.empty()) return;
+    const ParameterMap& map = stepper_.tree.p;
+    const PenaltyStrains strains =
+        penalty_strains(stepper_.tree, cons, w.p.data(), w.p[split ? map.whole_dt : map.dt], w.c);
+    // The strain goes like dt^order.
+    const auto add = [&](const char* topic, const PenaltyStrain& strain, double gate, int order,
+                         const char* law, const char* remedy, const char* change) {
+      if (strain.most <= gate || !to.weightier(topic, strain.most)) return;
+      const GeomPair& geoms = cons.pairs[strain.pair].geoms;
+      const double fine_dt = strain.dt / std::pow(strain.most, 1.0 / order);
+      to.add({topic, strain.most,
+              "contact of geoms \"" + geom_names_[geoms.first] + "\" and \"" + geom_names_[geoms.second] +
+                  "\" is too stiff for dt = " + brief(strain.dt) + ": " + law + " is " + brief(strain.most) +
+                  ", and gradients explode above " + brief(gate) + "; take dt <= " + brief(fine_dt) +
+                  ", or a " + remedy + " " + brief(strain.most) + " times as " + change});
+    };
+    add("penalty stiffness", strains.stiffness, kMostStiffness, 2, "stiffness dt^2 / m", "contact/stiffness",
+        "small");
+    add("penalty friction", strains.friction, kMostFriction, 1, "mu f dt / (m slip_speed)",
+        "contact/slip_speed", "large");
+  }
+  static std::string brief(double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", x);
+    return text;
+  }
+
+  const Stepper& stepper_;
+  const std::vector<std::string>& geom_names_;
+  std::vector<S> zones_;  // of the rows' force laws in step zones_of_
+  std::int64_t zones_of_ = -1;
+};
+
+}  // namespace costate::rigid

@@ -1,0 +1,73 @@
+// States that are not finite: noticed every so many steps, then located by a replay.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/system/block_memory.h"
+#include "costate/system/cpu_block.h"
+
+namespace costate {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 15;  // numbers per chunk of a large array
+
+}  // namespace
+
+template <class Real>
+void CpuBlock<Real>::watch(const Real* x) {
+  const std::int64_t bad =
+      parallel_sum<std::int64_t>(n_, kGrain, 0, [&](std::int64_t begin, std::int64_t end) {
+        std::int64_t count = 0;
+        for (std::int64_t j = begin; j < end; ++j) count += !finite_bits(x[j]);
+        return count;
+      });
+  if (bad == 0) return;
+  if (options_.on_divergence == OnDivergence::stop) locate_divergence();
+  for (std::int64_t j = 0; j < n_; ++j) {
+    if (!finite_bits(x[j])) this->results_.diverged[static_cast<std::size_t>(j % lanes_)] = 1;
+  }
+}
+
+// Replays from the start, one step at a time, until the first number goes bad. Only a run that fails pays for
+// this.
+template <class Real>
+void CpuBlock<Real>::locate_divergence() {
+  const std::int64_t first_world = this->results_.first_world;
+  load(*arguments_, first_world, world_stride_);
+  Ring<Real> states = state_;
+  for (std::int64_t k = 0; k <= steps_; ++k) {
+    const Real* x = states.base + states.start * n_;
+    for (std::int64_t j = 0; j < n_; ++j) {
+      if (finite_bits(x[j])) continue;
+      const std::int64_t world = std::min(first_world + (j % lanes_) * world_stride_, options_.worlds - 1);
+      const std::string name = system_.signature().describe(Role::state, j / lanes_);
+      const std::string step =
+          "step " + std::to_string(k) + " of " + std::to_string(steps_) + ", world " + std::to_string(world);
+      if (k == 0)
+        throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"),
+                     step,
+                     {}});
+      // The physics may know why: from the state before, which is finite.
+      const Real* before = states.base + states.slot(1) * n_;
+      const auto fault = system_.fault(at(k - 1, before).in, static_cast<int>(j % lanes_));
+      if (!fault.what.empty()) throw Error({fault.what, step, fault.advice});
+      throw Error({"the state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"), step,
+                   "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on "
+                   "without it"},
+                  Error::Kind::numerics);
+    }
+    if (k == steps_) break;
+    system_.advance(run(k, k + 1), states, {}, *work_);
+    states.start = states.slot(1);
+  }
+  throw Error(
+      {"the state went bad, but not when replayed: this physics does not repeat its own steps", {}, {}},
+      Error::Kind::numerics);
+}
+
+template class CpuBlock<float>;
+template class CpuBlock<double>;
+
+}  // namespace costate
