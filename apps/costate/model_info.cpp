@@ -27,16 +27,8 @@ const char* name_of(rigid::JointType type) {
   return "";
 }
 const char* name_of(rigid::Integrator integrator) {
-  switch (integrator) {
-    case rigid::Integrator::euler:
-      return "Euler";
-    case rigid::Integrator::rk4:
-      return "RK4";
-    case rigid::Integrator::implicit:
-      return "implicit";
-    case rigid::Integrator::implicitfast:
-      return "implicitfast";
-  }
+  for (const auto& [name, kind] : rigid::kIntegrators)
+    if (kind == integrator) return name;
   return "";
 }
 

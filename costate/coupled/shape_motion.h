@@ -93,9 +93,8 @@ struct ShapeMotion {
       Six<T>* row = J.data() + s * dofs;
       std::fill(row, row + dofs, Six<T>{Vec3<T>::zero(), Vec3<T>::zero()});
       const Vec3<T> arm = rigid::arm_of(list[6 * s], p.data(), d);
-      for (int k = tree.bodies[static_cast<std::size_t>(body(s))].last_dof; k >= 0;
-           k = tree.dofs[static_cast<std::size_t>(k)].parent) {
-        const rigid::Motion<T>& axis = d.axis[static_cast<std::size_t>(k)];
+      for (int k = tree.bodies[body(s)].last_dof; k >= 0; k = tree.dofs[k].parent) {
+        const rigid::Motion<T>& axis = d.axis[k];
         Six<T>& to = row[k];
         to = {axis.v + cross(axis.w, arm), axis.w};
         if (dimension == 2) to.linear.z = to.angular.x = to.angular.y = T(0);
@@ -133,7 +132,7 @@ struct ShapeMotion {
       const rigid::TreeDof& dof = tree.dofs[k];
       std::size_t column = k;
       for (int t = 0; t < dof.depth; ++t) {
-        A[k * dofs + column] = d.M[static_cast<std::size_t>(dof.row + t)];
+        A[k * dofs + column] = d.M[dof.row + t];
         column = static_cast<std::size_t>(tree.dofs[column].parent);
       }
     }

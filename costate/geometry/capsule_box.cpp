@@ -42,7 +42,8 @@ struct Way {
   }
 };
 
-// Place on an edge and on the capsule; `end_of_edge`: -1, 0, 1, as first found (an end that the second clamping frees again still counts).
+// Place on an edge and on the capsule; `end_of_edge`: -1, 0, 1, as first found (an end that the second
+// clamping frees again still counts).
 struct EdgePlace {
   double on_edge, on_capsule;
   int end_of_edge;
@@ -57,66 +58,79 @@ EdgePlace edge_place(const Segment<double>& edge, const Segment<double>& capsule
   return {p.x1, p.x2, end};
 }
 
-CapsuleCase capsule_box_case(const Shape<double>& capsule, const Shape<double>& box, double margin) {
-  CapsuleCase c;
-  const Vec3<double> p = transpose_times(box.R, capsule.x - box.x),
-                     axis = transpose_times(box.R, capsule.R.column(2));
-  const Vec3<double> h = capsule.size[1] * axis;
-  const double* size = box.size;
-  int points_to = 0;  // bit i: h_i > 0
-  for (int i = 0; i < 3; ++i) points_to |= (h[i] > 0) << i;
-  const double farthest = margin + 2 * (capsule.size[0] + capsule.size[1] + size[0] + size[1] + size[2]);
-  double best = farthest;
-  int face = -1;
+// A capsule in the frame of a box, while its case is being found.
+struct CaseSearch {
+  Vec3<double> p, axis, h;  // middle, direction and half length of the capsule's axis
+  const double* size;       // of the box
+  int points_to = 0;        // bit i: h_i > 0
+  double best;              // squared distance of the first contact
+  CapsuleCase c = {};
+  int face = -1;   // over which an end is; -1: inside
+  int corner = 0;  // nearest to the first contact, bit i: on the positive side
+  double on_capsule = 0, on_edge = 0;
+  int end_of_edge = 0;
 
-  for (double end : {-1.0, 1.0}) {  // an end over a face, or inside
-    int beyond = 0, last = -1;
-    double square = 0;
-    for (int j = 0; j < 3; ++j) {
-      const double excess = std::abs(p[j] + end * h[j]) - size[j];
-      if (excess <= 0) continue;
-      ++beyond;
-      last = j;
-      square += excess * excess;
-    }
-    if (beyond > 1 || square >= best) continue;
-    best = square;
-    c.near = true;
-    c.end = end;
-    face = last;
+  CaseSearch(const Shape<double>& capsule, const Shape<double>& box, double margin)
+      : p(transpose_times(box.R, capsule.x - box.x)),
+        axis(transpose_times(box.R, capsule.R.column(2))),
+        h(capsule.size[1] * axis),
+        size(box.size),
+        best(margin + 2 * (capsule.size[0] + capsule.size[1] + size[0] + size[1] + size[2])) {
+    for (int i = 0; i < 3; ++i) points_to |= (h[i] > 0) << i;
   }
 
-  int corner = 0;
-  double on_capsule = c.end, on_edge = 0;
-  int end_of_edge = 0;
-  const Segment<double> axis_segment = {p, h};
-  for (int j = 0; j < 3; ++j)
-    for (int i = 0; i < 8; ++i) {
-      if (i & (1 << j)) continue;
-      Vec3<double> signs;
-      for (int k = 0; k < 3; ++k) signs[k] = k == j ? 0 : i & (1 << k) ? 1 : -1;
-      Segment<double> edge = {{signs.x * size[0], signs.y * size[1], signs.z * size[2]},
-                              Vec3<double>::zero()};
-      edge.a[j] = size[j];
-      if (parallel_axes(edge, axis_segment)) continue;
-      const EdgePlace at = edge_place(edge, axis_segment);
-      const double square = squared_norm(edge.c + at.on_edge * edge.a - p - at.on_capsule * h);
-      if (square >= best - 1e-15) continue;
+  // First contact: an end over a face, or inside.
+  void try_ends() {
+    for (double end : {-1.0, 1.0}) {
+      int beyond = 0, last = -1;
+      double square = 0;
+      for (int j = 0; j < 3; ++j) {
+        const double excess = std::abs(p[j] + end * h[j]) - size[j];
+        if (excess <= 0) continue;
+        ++beyond;
+        last = j;
+        square += excess * excess;
+      }
+      if (beyond > 1 || square >= best) continue;
       best = square;
       c.near = true;
-      c.at_end = false;
-      c.edge_axis = j;
-      c.edge_signs = signs;
-      on_edge = at.on_edge;
-      on_capsule = at.on_capsule;
-      end_of_edge = at.end_of_edge;
-      corner = i + (end_of_edge > 0 ? 1 << j : 0);
+      c.end = end;
+      face = last;
     }
-  if (!c.near) return c;
+    on_capsule = c.end;
+  }
 
-  Way way{c};
-  if (c.at_end) {
-    if (face < 0) return c;
+  // First contact: an edge of the box, where one is nearer.
+  void try_edges() {
+    const Segment<double> axis_segment = {p, h};
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 8; ++i) {
+        if (i & (1 << j)) continue;
+        Vec3<double> signs;
+        for (int k = 0; k < 3; ++k) signs[k] = k == j ? 0 : i & (1 << k) ? 1 : -1;
+        Segment<double> edge = {{signs.x * size[0], signs.y * size[1], signs.z * size[2]},
+                                Vec3<double>::zero()};
+        edge.a[j] = size[j];
+        if (parallel_axes(edge, axis_segment)) continue;
+        const EdgePlace at = edge_place(edge, axis_segment);
+        const double square = squared_norm(edge.c + at.on_edge * edge.a - p - at.on_capsule * h);
+        if (square >= best - 1e-15) continue;
+        best = square;
+        c.near = true;
+        c.at_end = false;
+        c.edge_axis = j;
+        c.edge_signs = signs;
+        on_edge = at.on_edge;
+        on_capsule = at.on_capsule;
+        end_of_edge = at.end_of_edge;
+        corner = i + (end_of_edge > 0 ? 1 << j : 0);
+      }
+  }
+
+  // Second contact, from an end over a face along the capsule.
+  void second_from_end() {
+    if (face < 0) return;
+    Way way{c};
     const double m = c.direction = -c.end;
     way.offer(CapsuleCase::rest, 2, 0, 0);
     for (int k = 0; k < 3; ++k)
@@ -125,11 +139,13 @@ CapsuleCase capsule_box_case(const Shape<double>& capsule, const Shape<double>& 
         const double value = m * (s * size[k] - p[k]) / h[k] + 1;
         if (value > 0) way.offer(CapsuleCase::face, value, k, s);
       }
-    return c;
   }
-  int against = points_to ^ corner;
-  if (end_of_edge != 0) {  // a corner of the box
-    if (against == 0 || against == 7) return c;
+
+  // Second contact, from a corner of the box along an edge or a face.
+  void second_from_corner() {
+    int against = points_to ^ corner;
+    if (against == 0 || against == 7) return;
+    Way way{c};
     const bool one_bit = against == 1 || against == 2 || against == 4;
     double m = one_bit ? 1 : -1;
     if (!one_bit) against = 7 - against;
@@ -144,20 +160,37 @@ CapsuleCase capsule_box_case(const Shape<double>& capsule, const Shape<double>& 
         way.offer_ratio(CapsuleCase::span, 2 * size[other], std::abs(h[other]), other, 0);
     }
     c.direction = m;
-    return c;
   }
-  against &= 7 - (1 << c.edge_axis);  // the middle of an edge
-  if (against != 1 && against != 2 && against != 4) return c;
-  const int k = c.edge_axis;
-  int flat = (k + 1) % 3, steep = (k + 2) % 3;
-  if (std::abs(axis[flat]) > std::abs(axis[steep])) std::swap(flat, steep);
-  const bool onward = against & (1 << steep);
-  c.direction = onward ? 1 : -1;
-  way.offer(CapsuleCase::rest, 1 - c.direction * on_capsule, 0, 0);
-  way.offer_ratio(CapsuleCase::span, 2 * size[steep], std::abs(h[steep]), steep, 0);
-  const double sign = ((points_to & (1 << k)) != 0) == onward ? 1 : -1;
-  way.offer_ratio(CapsuleCase::edge, size[k] * (1 - sign * on_edge), std::abs(h[k]), k, sign);
-  return c;
+
+  // Second contact, from the middle of an edge.
+  void second_from_edge() {
+    const int against = (points_to ^ corner) & (7 - (1 << c.edge_axis));
+    if (against != 1 && against != 2 && against != 4) return;
+    Way way{c};
+    const int k = c.edge_axis;
+    int flat = (k + 1) % 3, steep = (k + 2) % 3;
+    if (std::abs(axis[flat]) > std::abs(axis[steep])) std::swap(flat, steep);
+    const bool onward = against & (1 << steep);
+    c.direction = onward ? 1 : -1;
+    way.offer(CapsuleCase::rest, 1 - c.direction * on_capsule, 0, 0);
+    way.offer_ratio(CapsuleCase::span, 2 * size[steep], std::abs(h[steep]), steep, 0);
+    const double sign = ((points_to & (1 << k)) != 0) == onward ? 1 : -1;
+    way.offer_ratio(CapsuleCase::edge, size[k] * (1 - sign * on_edge), std::abs(h[k]), k, sign);
+  }
+};
+
+CapsuleCase capsule_box_case(const Shape<double>& capsule, const Shape<double>& box, double margin) {
+  CaseSearch search(capsule, box, margin);
+  search.try_ends();
+  search.try_edges();
+  if (!search.c.near) return search.c;
+  if (search.c.at_end)
+    search.second_from_end();
+  else if (search.end_of_edge != 0)
+    search.second_from_corner();
+  else
+    search.second_from_edge();
+  return search.c;
 }
 
 template <class T>

@@ -103,83 +103,99 @@ int sides_of(const ConvexBody& body, const Feature& face, SizedPlane& plane, Siz
   return count;
 }
 
-// The face, or the line, of a body that lies along a face with normal -u, in the body's frame and pointing at it. False: none.
+// The face, or where no face is wanted the line, of a shape that lies along a face with normal -u, in the
+// shape's frame and pointing at it. False: none.
+bool capsule_outline(const Vec3<double>& u, bool face_wanted, Outline& out) {
+  if (face_wanted || std::abs(u.z) >= kAlongLine) return false;
+  for (double end : {-1.0, 1.0}) out.point[out.count++] = cylinder_point(0, 0, end);
+  return true;
+}
+
+bool cylinder_outline(const Vec3<double>& u, bool face_wanted, Outline& out) {
+  if (face_wanted) {
+    if (std::abs(u.z) <= kAlongFace) return false;
+    const double end = u.z > 0 ? 1 : -1, half = std::sqrt(0.5);
+    out.n = {0, 0, end};
+    for (int k = 0; k < 4; ++k)
+      out.point[out.count++] = cylinder_point(k == 0 || k == 3 ? half : -half, k < 2 ? half : -half, end);
+    return true;
+  }
+  if (std::abs(u.z) >= kAlongLine) return false;
+  out.round = true;
+  for (double end : {-1.0, 1.0}) out.point[out.count++] = cylinder_point(0, 0, end);
+  return true;
+}
+
+bool box_outline(const Vec3<double>& u, bool face_wanted, Outline& out) {
+  int most = 0, least = 0;
+  for (int i = 1; i < 3; ++i) {
+    if (std::abs(u[i]) > std::abs(u[most])) most = i;
+    if (std::abs(u[i]) < std::abs(u[least])) least = i;
+  }
+  Vec3<double> signs;
+  for (int i = 0; i < 3; ++i) signs[i] = u[i] > 0 ? 1 : -1;
+  if (face_wanted) {
+    if (std::abs(u[most]) <= kAlongFace) return false;
+    out.n = Vec3<double>::zero();
+    out.n[most] = signs[most];
+    const int i = (most + 1) % 3, j = (most + 2) % 3;
+    for (int k = 0; k < 4; ++k) {
+      Vec3<double> corner = signs;
+      corner[i] = k == 0 || k == 3 ? 1 : -1;
+      corner[j] = k < 2 ? 1 : -1;
+      out.point[out.count++] = box_corner(corner);
+    }
+    return true;
+  }
+  if (std::abs(u[least]) >= kAlongLine) return false;
+  for (double end : {-1.0, 1.0}) {
+    signs[least] = end;
+    out.point[out.count++] = box_corner(signs);
+  }
+  return true;
+}
+
+bool mesh_outline(const ConvexBody& body, const Vec3<double>& u, bool face_wanted, Outline& out) {
+  const ConvexMesh& mesh = *body.shape.mesh;
+  const int v = farthest_vertex(mesh, u, body.last_vertex);
+  for (int k = mesh.vertex_face_begin[std::size_t(v)]; k < mesh.vertex_face_begin[std::size_t(v) + 1]; ++k) {
+    const int face = mesh.vertex_faces[std::size_t(k)];
+    if (dot(u, mesh.face_normals[std::size_t(face)]) <= kAlongFace) continue;
+    const int begin = mesh.face_begin[std::size_t(face)], end = mesh.face_begin[std::size_t(face) + 1];
+    if (end - begin > kMaxOutline) return false;
+    out.n = mesh.face_normals[std::size_t(face)];
+    for (int i = begin; i < end; ++i)
+      out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[std::size_t(i)]);
+    return true;
+  }
+  if (face_wanted) return false;
+  int best = -1;
+  double least = kAlongLine;
+  for (int k = mesh.neighbour_begin[std::size_t(v)]; k < mesh.neighbour_begin[std::size_t(v) + 1]; ++k) {
+    const int w = mesh.neighbours[std::size_t(k)];
+    const Vec3<double> e = mesh.vertices[std::size_t(w)] - mesh.vertices[std::size_t(v)];
+    const double slope = std::abs(dot(u, e)) / std::sqrt(squared_norm(e));
+    if (slope < least) {
+      least = slope;
+      best = w;
+    }
+  }
+  if (best < 0) return false;
+  out.point[out.count++] = mesh_point(mesh, v);
+  out.point[out.count++] = mesh_point(mesh, best);
+  return true;
+}
+
 bool incident_outline(const ConvexBody& body, const Vec3<double>& u, bool face_wanted, Outline& out) {
   switch (body.type) {
     case ShapeType::capsule:
-      if (face_wanted || std::abs(u.z) >= kAlongLine) return false;
-      for (double end : {-1.0, 1.0}) out.point[out.count++] = cylinder_point(0, 0, end);
-      return true;
+      return capsule_outline(u, face_wanted, out);
     case ShapeType::cylinder:
-      if (face_wanted) {
-        if (std::abs(u.z) <= kAlongFace) return false;
-        const double end = u.z > 0 ? 1 : -1, half = std::sqrt(0.5);
-        out.n = {0, 0, end};
-        for (int k = 0; k < 4; ++k)
-          out.point[out.count++] = cylinder_point(k == 0 || k == 3 ? half : -half, k < 2 ? half : -half, end);
-        return true;
-      }
-      if (std::abs(u.z) >= kAlongLine) return false;
-      out.round = true;
-      for (double end : {-1.0, 1.0}) out.point[out.count++] = cylinder_point(0, 0, end);
-      return true;
-    case ShapeType::box: {
-      int most = 0, least = 0;
-      for (int i = 1; i < 3; ++i) {
-        if (std::abs(u[i]) > std::abs(u[most])) most = i;
-        if (std::abs(u[i]) < std::abs(u[least])) least = i;
-      }
-      Vec3<double> signs;
-      for (int i = 0; i < 3; ++i) signs[i] = u[i] > 0 ? 1 : -1;
-      if (face_wanted) {
-        if (std::abs(u[most]) <= kAlongFace) return false;
-        out.n = Vec3<double>::zero();
-        out.n[most] = signs[most];
-        const int i = (most + 1) % 3, j = (most + 2) % 3;
-        for (int k = 0; k < 4; ++k) {
-          Vec3<double> corner = signs;
-          corner[i] = k == 0 || k == 3 ? 1 : -1;
-          corner[j] = k < 2 ? 1 : -1;
-          out.point[out.count++] = box_corner(corner);
-        }
-        return true;
-      }
-      if (std::abs(u[least]) >= kAlongLine) return false;
-      for (double end : {-1.0, 1.0}) {
-        signs[least] = end;
-        out.point[out.count++] = box_corner(signs);
-      }
-      return true;
-    }
-    case ShapeType::mesh: {
-      const ConvexMesh& mesh = *body.shape.mesh;
-      const int v = farthest_vertex(mesh, u, body.last_vertex);
-      for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
-        const int face = mesh.vertex_faces[k];
-        if (dot(u, mesh.face_normals[face]) <= kAlongFace) continue;
-        const int begin = mesh.face_begin[face], end = mesh.face_begin[face + 1];
-        if (end - begin > kMaxOutline) return false;
-        out.n = mesh.face_normals[face];
-        for (int i = begin; i < end; ++i) out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[i]);
-        return true;
-      }
-      if (face_wanted) return false;
-      int best = -1;
-      double least = kAlongLine;
-      for (int k = mesh.neighbour_begin[v]; k < mesh.neighbour_begin[v + 1]; ++k) {
-        const int w = mesh.neighbours[k];
-        const Vec3<double> e = mesh.vertices[w] - mesh.vertices[v];
-        const double slope = std::abs(dot(u, e)) / std::sqrt(squared_norm(e));
-        if (slope < least) {
-          least = slope;
-          best = w;
-        }
-      }
-      if (best < 0) return false;
-      out.point[out.count++] = mesh_point(mesh, v);
-      out.point[out.count++] = mesh_point(mesh, best);
-      return true;
-    }
+      return cylinder_outline(u, face_wanted, out);
+    case ShapeType::box:
+      return box_outline(u, face_wanted, out);
+    case ShapeType::mesh:
+      return mesh_outline(body, u, face_wanted, out);
     default:
       return false;
   }

@@ -1,4 +1,5 @@
-// Layout: where the numbers of a model lie in state, controls and parameters, and the constants of its particles.
+// Layout: where the numbers of a model lie in state, controls and parameters, and the constants of its
+// particles.
 #pragma once
 
 #include "costate/mpm/model.h"

@@ -1,7 +1,8 @@
 // Model: what a material point simulation consists of. Plain data; system.h makes a System of it.
 //
-// Units are SI or any consistent set. Space is the box of nodes origin + dx (i, j, k), 0 <= i < nodes[0], ...; particles must
-// stay at least two cells inside it (a wall keeps them there). Two dimensions use the first two numbers of every vector.
+// Units are SI or any consistent set. Space is the box of nodes origin + dx (i, j, k), 0 <= i < nodes[0],
+// ...; particles must stay at least two cells inside it (a wall keeps them there). Two dimensions use the
+// first two numbers of every vector.
 // Tests: tests/mpm/.
 #pragma once
 
@@ -20,15 +21,17 @@ using Vector = std::array<double, 3>;
 enum class Kernel { quadratic, cubic };  // B-splines
 
 // The kinds of material: one line each, and one file laws/<kind>.cpp (law.h). Equations: docs/materials.md.
-#define COSTATE_MPM_LAWS(kind)                                                              \
-  kind(liquid)              /* weakly compressible, viscous, carries (almost) no tension */ \
-      kind(fixed_corotated) /* elastic; mild under compression */                           \
-      kind(neo_hookean)     /* elastic; resists inversion */                                \
-      kind(stvk_hencky)     /* elastic in logarithmic strain */                             \
-      kind(von_mises)       /* stvk_hencky that flows beyond a yield stress: metal, clay */ \
-      kind(drucker_prager)  /* stvk_hencky with internal friction and no cohesion: sand */  \
-      kind(snow)            /* fixed_corotated that breaks and hardens */                   \
-      kind(muscle)          /* fixed_corotated with a fibre driven by the control "actuation" */
+// clang-format off
+#define COSTATE_MPM_LAWS(kind)                                                                \
+  kind(liquid)          /* weakly compressible, viscous, carries (almost) no tension */       \
+  kind(fixed_corotated) /* elastic; mild under compression */                                 \
+  kind(neo_hookean)     /* elastic; resists inversion */                                      \
+  kind(stvk_hencky)     /* elastic in logarithmic strain */                                   \
+  kind(von_mises)       /* stvk_hencky that flows beyond a yield stress: metal, clay */       \
+  kind(drucker_prager)  /* stvk_hencky with internal friction and no cohesion: sand */        \
+  kind(snow)            /* fixed_corotated that breaks and hardens */                         \
+  kind(muscle)          /* fixed_corotated with a fibre driven by the control "actuation" */
+// clang-format on
 
 #define COSTATE_ENUMERATOR(kind) kind,
 enum class MaterialKind { COSTATE_MPM_LAWS(COSTATE_ENUMERATOR) };
@@ -55,7 +58,8 @@ struct Material {
       {};  // parameters with one number for each particle of this material ("E", ...)
 };
 
-// Positions and velocities hold `dimension` numbers a particle. A vector of one element stands for all particles.
+// Positions and velocities hold `dimension` numbers a particle. A vector of one element stands for all
+// particles.
 struct Particles {
   std::vector<double> x = {}, v = {};
   std::vector<double> volume = {};   // at rest [m^3]; in two dimensions [m^2]
@@ -84,10 +88,12 @@ struct Wall {
 //   collider/<name>/velocity          of the shape's origin [m/s]
 //   collider/<name>/angular_velocity  in world axes [rad/s]; one number in two dimensions
 //
-// and nothing makes the velocities the derivatives of the pose: whoever writes the trajectory does (a spline knows both). Otherwise
-// position and rotation are parameters of these names, and it rests. Friction is the parameter collider/<name>/friction.
+// and nothing makes the velocities the derivatives of the pose: whoever writes the trajectory does (a spline
+// knows both). Otherwise position and rotation are parameters of these names, and it rests. Friction is the
+// parameter collider/<name>/friction.
 //
-// The condition holds on nodes with phi <= 0 and fades out over `band` cells outside (C1), so that the pose has a gradient.
+// The condition holds on nodes with phi <= 0 and fades out over `band` cells outside (C1), so that the pose
+// has a gradient.
 struct Collider {
   std::string name = {};
   Shape shape = {};
@@ -104,8 +110,9 @@ struct Collider {
 //   body/<name>/orientation           an angle in two dimensions, a quaternion (w, x, y, z) in three
 //   body/<name>/angular_velocity      in world axes; one number in two dimensions
 //
-// and body/<name>/{mass, inertia, friction} are parameters: inertia about the shape's axes, three numbers (in two dimensions one, about the
-// third axis). It receives from the nodes what it gives them, and gravity; bodies do not feel walls, colliders or each other but through the material.
+// and body/<name>/{mass, inertia, friction} are parameters: inertia about the shape's axes, three numbers (in
+// two dimensions one, about the third axis). It receives from the nodes what it gives them, and gravity;
+// bodies do not feel walls, colliders or each other but through the material.
 struct Body {
   std::string name = {};
   Shape shape = {};
@@ -136,16 +143,17 @@ struct Model {
   std::vector<Body> bodies = {};
   std::shared_ptr<const Mechanism> mechanism = {};  // bodies that it moves, besides the free ones
   int actuators = 0;                                // size of the control "actuation"
-  double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-12 of the lightest particle
+  double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-16 of the lightest particle (float: 1e-12)
   double largest_courant = 1;  // a particle that moves further than so many cells in a step is an Error
 };
 
-// Adds the points of a lattice (spacing, first point half a spacing from the corner of the shape's bounding box) that lie inside a shape
-// at `position`, each with its share of volume. Returns how many.
+// Adds the points of a lattice (spacing, first point half a spacing from the corner of the shape's bounding
+// box) that lie inside a shape at `position`, each with its share of volume. Returns how many.
 std::int64_t fill(Model& model, const Shape& shape, const Vector& position, double spacing, int material,
                   const Vector& velocity = {0, 0, 0});
 
-// Mass, and inertia about its own axes, of a body of this density [kg/m^3; in two dimensions kg/m^2], from points inside its shape.
+// Mass, and inertia about its own axes, of a body of this density [kg/m^3; in two dimensions kg/m^2], from
+// points inside its shape.
 void set_density(Body& body, double density, int dimension);
 
 std::int64_t particle_count(const Model& model);

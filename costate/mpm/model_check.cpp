@@ -2,9 +2,9 @@
 #include <set>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/laws/law.h"
-#include "costate/mpm/number_text.h"
 
 namespace costate::mpm {
 namespace {
@@ -43,9 +43,9 @@ void check_material(const Model& model, const Material& m) {
   }
   const double speed = law.wave_speed(m), courant = speed * model.dt / model.dx;
   if (courant > 1) {
-    throw Error({who + ": sound crosses " + text_of(courant) + " cells in a step",
+    throw Error({who + ": sound crosses " + number(courant, 4) + " cells in a step",
                  {},
-                 "reduce dt below " + text_of(model.dx / speed) +
+                 "reduce dt below " + number(model.dx / speed, 4) +
                      ", or make the material softer or the cells larger"});
   }
 }

@@ -13,9 +13,9 @@ void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<cons
                                                  const StepContext& at, Scratch& s) const {
   BodyWork<S>& out = body_work<S>(s);
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
-  const auto vector = [&](std::int64_t at) {
+  const auto vector = [&](std::int64_t place) {
     Vec3<S> r = Vec3<S>::zero();
-    for (int a = 0; a < D; ++a) r[a] = number_at<Mode>(x, at + a);
+    for (int a = 0; a < D; ++a) r[a] = number_at<Mode>(x, place + a);
     return r;
   };
   for (std::size_t b = 0; b < out.in.size(); ++b) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "costate/core/error.h"
-#include "costate/mpm/number_text.h"
+#include "costate/core/text.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
@@ -73,7 +73,7 @@ void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::
   throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
                    "\") is inverted: the determinant of its deformation gradient is not positive",
                "step " + std::to_string(at.k),
-               "reduce dt (now " + text_of(model_.dt) + "), or make the material stiffer"},
+               "reduce dt (now " + number(model_.dt, 4) + "), or make the material stiffer"},
               Error::Kind::numerics);
 }
 
@@ -85,10 +85,10 @@ void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::
     const double v = std::abs(double(y[layout_.v + particle * D + a]));
     way = v > way || !(v == v) ? v : way;
   }
-  throw Error({"particle " + std::to_string(particle) + " moves " + text_of(way * double(dt) / model_.dx) +
-                   " cells in one step; the largest allowed is " + text_of(model_.largest_courant),
+  throw Error({"particle " + std::to_string(particle) + " moves " + number(way * double(dt) / model_.dx, 4) +
+                   " cells in one step; the largest allowed is " + number(model_.largest_courant, 4),
                "step " + std::to_string(at.k),
-               "reduce dt (now " + text_of(double(dt)) + ") or raise largest_courant"},
+               "reduce dt (now " + number(double(dt), 4) + ") or raise largest_courant"},
               Error::Kind::numerics);
 }
 

@@ -29,8 +29,8 @@ class MaterialPoints final : public System<Real> {
   typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
 
-  // Momentum and mass of the live nodes, behind one number that says whether they are there: a tenth of a state. A scene so sparse that they do not fit
-  // has them computed again.
+  // Momentum and mass of the live nodes, behind one number that says whether they are there: a sixth of a
+  // state. A scene so sparse that they do not fit has them computed again.
   TapePlan tape(const Activity&, const TapeBudget&) const override { return {.size = tape_size()}; }
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,

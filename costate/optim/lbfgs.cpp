@@ -117,7 +117,7 @@ class Lbfgs {
                                        evaluate.gradient_norm(state_))};
   }
 
-  // The same test by the slope at the trial point, for when the values agree to round-off [3, section 2].
+  // The same test by the slope at the trial point, for when the values agree to round-off.
   bool slope_says_enough(double value, double predicted) const {
     if (!equal_to_round_off(value, state_.value)) return false;
     double slope_there = 0;

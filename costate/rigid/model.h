@@ -18,7 +18,9 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costate/geometry/contact_point.h"
@@ -281,6 +283,12 @@ struct ContactExclude {
 };
 
 enum class Integrator { euler, rk4, implicit, implicitfast };
+// By the names that files use.
+inline constexpr std::initializer_list<std::pair<const char*, Integrator>> kIntegrators = {
+    {"Euler", Integrator::euler},
+    {"RK4", Integrator::rk4},
+    {"implicit", Integrator::implicit},
+    {"implicitfast", Integrator::implicitfast}};
 enum class SolverType { newton, cg, pgs };
 enum class ConeType { pyramidal, elliptic };
 

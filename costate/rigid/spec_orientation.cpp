@@ -26,7 +26,7 @@ Quat<double> from_axis_angle(Vec3<double> axis, double angle) {
 Quat<double> from_euler(const Vec3<double>& angles, std::string_view sequence) {
   if (sequence.size() != 3 || sequence.find_first_not_of("xyzXYZ") != std::string_view::npos)
     throw Error(
-        {"'" + std::string(sequence) + "' is no sequence of rotations", {}, "write three of x y z X Y Z"});
+        {"'" + std::string(sequence) + "' is not a sequence of rotations", {}, "write three of x y z X Y Z"});
   Quat<double> q = Quat<double>::identity();
   for (int i = 0; i < 3; ++i) {
     const char letter = sequence[std::size_t(i)];

@@ -11,28 +11,28 @@
 namespace costate::rigid {
 namespace {
 
-// Rows of v+ into w's pack-wide A and B, then those of act+ and q+.
+// A row of A and B from the cotangents of the state and the controls.
 template <class S>
-void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
+void store_row(int row, int n, int m, const StepWork<S>& w, S* A, S* B) {
+  S* to = std::copy(w.q_bar.begin(), w.q_bar.end(), A + row * n);
+  to = std::copy(w.v_bar.begin(), w.v_bar.end(), to);
+  std::copy(w.act_bar.begin(), w.act_bar.end(), to);
+  std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
+}
+
+// The rows of v+ = v + h a and act+: transposes of the acceleration, each with a unit cotangent. Needs
+// evaluate.
+template <class S>
+void rows_of_rates(const Stepper& stepper, const StateIn<S>& in, StepWork<S>& w, S* A, S* B) {
   const Tree& t = stepper.tree;
   const int n = 2 * t.nv + t.na, m = stepper.controls();
   const S* p = w.p.data();
   const S h = p[t.p.dt];
-  const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
-  evaluate<S>(stepper, p, in, nullptr, w);
-  S* v_next = w.mean_v.data();
-  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
   const Wanted nothing{nullptr, nullptr, false};
   prepare_acceleration_vjp(t, stepper.constraints, p, in, static_cast<const S*>(nullptr), nothing, w.d, w.c);
   const auto clear = [&] {
     for (auto* bar : {&w.q_bar, &w.v_bar, &w.act_bar, &w.act_dot_bar, &w.u_bar})
       std::fill(bar->begin(), bar->end(), S(0));
-  };
-  const auto store = [&](int row) {
-    S* to = std::copy(w.q_bar.begin(), w.q_bar.end(), A + row * n);
-    to = std::copy(w.v_bar.begin(), w.v_bar.end(), to);
-    std::copy(w.act_bar.begin(), w.act_bar.end(), to);
-    std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
   };
   const auto through_acceleration = [&] {
     prepared_acceleration_vjp<S>(t, stepper.constraints, stepper.implicit, p, in, w.act_dot_bar.data(),
@@ -47,7 +47,7 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
     w.d.lambda[static_cast<std::size_t>(i)] = h;
     w.v_bar[static_cast<std::size_t>(i)] = S(1);
     through_acceleration();
-    store(t.nv + i);
+    store_row(t.nv + i, n, m, w, A, B);
   }
   for (int i = 0; i < t.na; ++i) {
     clear();
@@ -58,9 +58,16 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
                          static_cast<const S*>(w.y_bar.data() + t.nq + t.nv), nothing, w.act_bar.data(),
                          w.act_dot_bar.data(), w.p_bar.data());
     through_acceleration();
-    store(2 * t.nv + i);
+    store_row(2 * t.nv + i, n, m, w, A, B);
   }
-  // dq+ = T dq + h G dv+, T and G the identity but for rotations: exp(-h w) and the right Jacobian of exp.
+}
+
+// The rows of q+: dq+ = T dq + h G dv+, T and G the identity except for rotations: exp(-h w) and the right
+// Jacobian of exp. Needs the rows of v+.
+template <class S>
+void rows_of_positions(const Stepper& stepper, const S* v_next, const S& h, S* A, S* B) {
+  const Tree& t = stepper.tree;
+  const int n = 2 * t.nv + t.na, m = stepper.controls();
   const auto row_of_q = [&](int row, const int* dofs, const S* turn, const S* carry, int count) {
     S *a = A + row * n, *b = B + row * m;
     std::fill(a, a + n, S(0));
@@ -83,7 +90,7 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
       row_of_q(dof, &dof, &one, &one, 1);
     }
     if (rotation < 0) continue;
-    const Vec3<S> phi = h * vec3_at(static_cast<const S*>(v_next) + rotation);
+    const Vec3<S> phi = h * vec3_at(v_next + rotation);
     const Quat<S> e = exp_map(phi);
     const int dofs[3] = {rotation, rotation + 1, rotation + 2};
     for (int k = 0; k < 3; ++k) {
@@ -96,12 +103,26 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
   }
 }
 
+// All rows into w's pack-wide A and B.
+template <class S>
+void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
+  const Tree& t = stepper.tree;
+  const S* p = w.p.data();
+  const S h = p[t.p.dt];
+  const StateIn<S> in = state_in<S>(stepper, w.x.data(), w.u.data());
+  evaluate<S>(stepper, p, in, nullptr, w);
+  S* v_next = w.mean_v.data();
+  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+  rows_of_rates(stepper, in, w, A, B);
+  rows_of_positions<S>(stepper, v_next, h, A, B);
+}
+
 // Hard contact moves positions with another velocity than v+: every row is a transpose of the step.
 template <class S>
 void hard_step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
   const Tree& t = stepper.tree;
   const int n = 2 * t.nv + t.na, m = stepper.controls();
-  euler_step<S>(stepper, w, true);
+  Euler::step<S>(stepper, w, true);
   for (int row = 0; row < n; ++row) {
     std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
     std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
@@ -113,11 +134,8 @@ void hard_step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
     } else {
       w.y_bar[static_cast<std::size_t>(t.nq + row - t.nv)] = S(1);
     }
-    euler_step_vjp<S>(stepper, w, Wanted{nullptr, nullptr, false});
-    S* to = std::copy(w.q_bar.begin(), w.q_bar.end(), A + row * n);
-    to = std::copy(w.v_bar.begin(), w.v_bar.end(), to);
-    std::copy(w.act_bar.begin(), w.act_bar.end(), to);
-    std::copy(w.u_bar.begin(), w.u_bar.end(), B + row * m);
+    Euler::step_vjp<S>(stepper, w, Wanted{nullptr, nullptr, false});
+    store_row(row, n, m, w, A, B);
   }
   leave_tape(w.d);
 }
@@ -169,7 +187,7 @@ StepJacobian<Real>::StepJacobian(const Model& model, const SystemOptions& option
   if (uncut.onset == Onset::automatic) uncut.onset = Onset::none;
   impl_->stepper = make_stepper(model, uncut, impl_->signature);
   impl_->stepper.constraints.hard.aware = false;  // that is no derivative
-  if (impl_->stepper.evaluations() != 1 || impl_->stepper.split)
+  if (impl_->stepper.evaluations != 1 || impl_->stepper.split)
     throw Error({"the Jacobian of a step is for steps of one evaluation", "rigid::StepJacobian",
                  "use Euler or implicitfast without onset = split, or Rollout::jacobian"});
   impl_->rows = 2 * impl_->stepper.tree.nv + impl_->stepper.tree.na;

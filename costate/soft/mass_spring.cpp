@@ -29,13 +29,13 @@ void check_model(const MassSpringModel& m) {
     if (spring.muscle < 0 && spring.strength != 0)
       throw Error({name + " has a strength and no muscle to use it", {}, "give it a muscle"});
   }
-  if (!m.gravity.empty() && !in_space(m.gravity)) throw Error("gravity needs one number a dimension");
+  if (!m.gravity.empty() && !in_space(m.gravity)) throw Error("gravity needs one number per dimension");
   for (std::size_t j = 0; j < m.planes.size(); ++j) {
     const std::vector<double>& normal = m.planes[j].normal;
     double square = 0;
     for (double c : normal) square += c * c;
     if (!in_space(normal) || !(square > 0))
-      throw Error("the normal of plane " + std::to_string(j) + " is no direction");
+      throw Error("the normal of plane " + std::to_string(j) + " is not a direction");
     if (!(m.planes[j].friction >= 0))
       throw Error("the friction of plane " + std::to_string(j) + " is negative");
   }

@@ -58,25 +58,25 @@ COSTATE_INLINE void put(S* to, int i, const Vec<S, D>& a) {
 template <class S, int D>
 COSTATE_INLINE Vec<S, D> normal_of(const Plane& plane) {
   Vec<S, D> n;
-  for (int k = 0; k < D; ++k) n[k] = S(value_t<S>(plane.normal[std::size_t(k)]));
+  for (int k = 0; k < D; ++k) n[k] = S(value_t<S>(plane.normal[k]));
   return n;
 }
 template <class S>
 COSTATE_INLINE SpringNumbers<S> numbers_of(const Topology& m, int s, const S* u, const S* p) {
-  const int muscle = m.springs[std::size_t(s)].muscle;
+  const int muscle = m.springs[s].muscle;
   return {p[m.p.rest + s], p[m.p.stiffness + s], p[m.p.damping + s], p[m.p.strength + s],
           muscle < 0 ? S(0) : u[muscle]};
 }
 template <class S>
 COSTATE_INLINE S plane_offset(const Topology& m, int i, const S* p) {
-  return m.split ? p[m.p.offset + i] : S(value_t<S>(m.planes[std::size_t(i)].offset));
+  return m.split ? p[m.p.offset + i] : S(value_t<S>(m.planes[i].offset));
 }
 
 // --- stages --------------------------------------------------------------------------------------------------------------
 
 template <class S, int D>
 COSTATE_INLINE StretchedSpring<S, D> stretched(const Topology& m, int s, const S* x, const S* u, const S* p) {
-  const auto [a, b] = std::pair(m.springs[std::size_t(s)].a, m.springs[std::size_t(s)].b);
+  const auto [a, b] = std::pair(m.springs[s].a, m.springs[s].b);
   const S* v = x + m.masses * D;
   return {vec_at<S, D>(x, a) - vec_at<S, D>(x, b), vec_at<S, D>(v, a) - vec_at<S, D>(v, b),
           numbers_of(m, s, u, p), m.softening};
@@ -88,11 +88,11 @@ void spring_forces(const Topology& m, const S* x, const S* u, const S* p, std::v
                    const Keep& keep) {
   for (auto& f : force) f = Vec<S, D>::zero();
   for (int s = 0; s < int(m.springs.size()); ++s) {
-    const Spring& spring = m.springs[std::size_t(s)];
+    const Spring& spring = m.springs[s];
     const StretchedSpring<S, D> at = stretched<S, D>(m, s, x, u, p);
     const Vec<S, D> f = spring_force(at);
-    force[std::size_t(spring.a)] = force[std::size_t(spring.a)] - f;
-    force[std::size_t(spring.b)] += f;
+    force[spring.a] = force[spring.a] - f;
+    force[spring.b] += f;
     keep(s, at);
   }
 }
@@ -103,12 +103,11 @@ void spring_forces_vjp(const Topology& m, const std::vector<StretchedSpring<S, D
                        const S* p, const std::vector<Vec<S, D>>& force_bar, S* x_bar, S* u_bar, S* p_bar) {
   const int velocities = m.masses * D;
   for (int s = int(m.springs.size()) - 1; s >= 0; --s) {
-    const Spring& spring = m.springs[std::size_t(s)];
+    const Spring& spring = m.springs[s];
     const auto [a, b] = std::pair(spring.a, spring.b);
     Vec<S, D> d_bar = Vec<S, D>::zero(), w_bar = Vec<S, D>::zero();
     SpringNumbers<S> bar{S(0), S(0), S(0), S(0), S(0)};
-    spring_force_vjp(springs[std::size_t(s)], numbers_of(m, s, u, p),
-                     force_bar[std::size_t(b)] - force_bar[std::size_t(a)], d_bar, w_bar, bar);
+    spring_force_vjp(springs[s], numbers_of(m, s, u, p), force_bar[b] - force_bar[a], d_bar, w_bar, bar);
     for (int k = 0; k < D; ++k) {
       x_bar[a * D + k] += d_bar[k];
       x_bar[b * D + k] -= d_bar[k];
@@ -130,8 +129,7 @@ void kick(const Topology& m, const S* x, const S* p, const std::vector<Vec<S, D>
   const S dt = p[m.p.dt], decay = exp(-p[m.p.drag] * dt);
   const Vec<S, D> g = vec_at<S, D>(p + m.p.gravity, 0);
   for (int i = 0; i < m.masses; ++i) {
-    kicked[std::size_t(i)] =
-        decay * vec_at<S, D>(x, m.masses + i) + dt * (S(1) / p[m.p.mass + i] * force[std::size_t(i)] + g);
+    kicked[i] = decay * vec_at<S, D>(x, m.masses + i) + dt * (S(1) / p[m.p.mass + i] * force[i] + g);
   }
 }
 
@@ -145,13 +143,13 @@ void kick_vjp(const Topology& m, const S* x, const S* p, const std::vector<Vec<S
   const Vec<S, D> g = vec_at<S, D>(p + m.p.gravity, 0);
   S decay_bar(0);
   for (int i = 0; i < m.masses; ++i) {
-    const Vec<S, D>& bar = kicked_bar[std::size_t(i)];
+    const Vec<S, D>& bar = kicked_bar[i];
     const S inverse = S(1) / p[m.p.mass + i];
-    const Vec<S, D> acceleration = inverse * force[std::size_t(i)];
+    const Vec<S, D> acceleration = inverse * force[i];
     decay_bar += dot(vec_at<S, D>(x, m.masses + i), bar);
     p_bar[m.p.dt] += dot(acceleration + g, bar);
     p_bar[m.p.mass + i] -= dt * inverse * dot(acceleration, bar);
-    force_bar[std::size_t(i)] = (dt * inverse) * bar;
+    force_bar[i] = (dt * inverse) * bar;
     for (int k = 0; k < D; ++k) {
       x_bar[(m.masses + i) * D + k] += decay * bar[k];
       p_bar[m.p.gravity + k] += dt * bar[k];
@@ -210,7 +208,7 @@ void mass_spring_step(const Topology& m, const S* x, const S* u, const S* p, S* 
   spring_forces<S, D>(m, x, u, p, work.force, [](int, const auto&) {});
   kick<S, D>(m, x, p, work.force, work.kicked);
   for (int i = 0; i < m.masses; ++i) {
-    put(y, i, planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[std::size_t(i)]}, p, work.between));
+    put(y, i, planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[i]}, p, work.between));
     put(y, m.masses + i, work.between.back().v);
   }
 }
@@ -219,16 +217,15 @@ void mass_spring_step(const Topology& m, const S* x, const S* u, const S* p, S* 
 template <class S, int D>
 void mass_spring_step_vjp(const Topology& m, const S* x, const S* u, const S* p, const S* y_bar, S* x_bar,
                           S* u_bar, S* p_bar, StepScratch<S, D>& work) {
-  spring_forces<S, D>(m, x, u, p, work.force,
-                      [&](int s, const auto& at) { work.springs[std::size_t(s)] = at; });
+  spring_forces<S, D>(m, x, u, p, work.force, [&](int s, const auto& at) { work.springs[s] = at; });
   kick<S, D>(m, x, p, work.force, work.kicked);
   for (int i = 0; i < m.masses; ++i) {
-    planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[std::size_t(i)]}, p, work.between);
+    planes_and_drift<S, D>(m, {vec_at<S, D>(x, i), work.kicked[i]}, p, work.between);
     const Moving<S, D> bar = planes_and_drift_vjp<S, D>(m, work.between, p, vec_at<S, D>(y_bar, i),
                                                         vec_at<S, D>(y_bar, m.masses + i), p_bar);
     put(x_bar, i, bar.b);
     put(x_bar, m.masses + i, Vec<S, D>::zero());
-    work.kicked[std::size_t(i)] = bar.v;  // from here on its cotangent
+    work.kicked[i] = bar.v;  // from here on its cotangent
   }
   kick_vjp<S, D>(m, x, p, work.force, work.kicked, work.force_bar, x_bar, p_bar);
   spring_forces_vjp<S, D>(m, work.springs, u, p, work.force_bar, x_bar, u_bar, p_bar);

@@ -2,7 +2,7 @@
 //
 //   P A = L U          solve: x = A^-1 b          solve_transposed: x = A^-T b   (transposed, not conjugated)
 //
-// Allocates when constructed, never when it factorises or solves. For stage systems of implicit integrators
+// Allocates when constructed or made larger than ever before, never when it factorises or solves. For stage systems of implicit integrators
 // (real and complex) and the small dense systems of Newton's method.
 //
 // [1] Golub, Van Loan: Matrix Computations, 4th ed., algorithm 3.4.1.
@@ -18,9 +18,17 @@ template <class S>  // double or std::complex<double>
 class DenseLu {
  public:
   DenseLu() = default;
-  explicit DenseLu(int n) : n_(n), lu_(std::size_t(n) * n), inverse_diagonal_(n), work_(n), row_(n) {}
+  explicit DenseLu(int n) { resize(n); }
 
   int size() const { return n_; }
+  // For a matrix of another size. Nothing is kept.
+  void resize(int n) {
+    n_ = n;
+    lu_.resize(std::size_t(n) * std::size_t(n));
+    inverse_diagonal_.resize(std::size_t(n));
+    work_.resize(std::size_t(n));
+    row_.resize(std::size_t(n));
+  }
   // The matrix to factorise: fill it, then call factorise(), which overwrites it.
   S* matrix() { return lu_.data(); }
   // False: a pivot is zero or not finite, the matrix is singular to working precision.

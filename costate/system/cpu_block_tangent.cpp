@@ -1,4 +1,5 @@
 // Forward mode and second order of a block: states with their tangents, cotangents with theirs.
+#include "costate/core/interrupt.h"
 #include "costate/system/block_memory.h"
 #include "costate/system/cpu_block.h"
 
@@ -84,6 +85,7 @@ void CpuBlock<Real>::simulate_tangents(const Objective<Real>* objective) {
       this->results_.final_state_dot = x_dot;
       return;
     }
+    stop_if_interrupted();
     const std::int64_t next = state_.next(state_.start);
     system_.step_jvp(run(k, k + 1).context(k), at(k, x).in, inputs_dot(k, x_dot), state_.base + next * n_,
                      dot.base + next * n_, *work_);
@@ -103,6 +105,7 @@ void CpuBlock<Real>::record_with_tangents() {
     const Real* x_dot = tape_states_dot_.data() + k * n_;
     visit(k, x);
     if (k == steps_) break;
+    stop_if_interrupted();
     system_.step_jvp(run(k, k + 1).context(k), at(k, x).in, inputs_dot(k, x_dot),
                      tape_states_.data() + (k + 1) * n_, tape_states_dot_.data() + (k + 1) * n_, *work_);
   }
@@ -133,6 +136,7 @@ void CpuBlock<Real>::hessian_vector(const Arguments<Real>& direction, const Obje
   inject_dot(steps_);
   begin_reverse(objective);
   for (std::int64_t k = steps_ - 1; k >= 0; --k) {
+    stop_if_interrupted();
     const std::int64_t next = lambda_.next(lambda_.start), knot = (k / options_.hold) * nu_;
     const Real* x = tape_states_.data() + k * n_;
     const bool controls = nu_ > 0;

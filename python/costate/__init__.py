@@ -22,7 +22,8 @@ from ._core import method_names as ode_methods
 from .error import Error
 from .files import load, scene_file
 from .ivp import solve_ivp
-from .trace import system, where
+from .trace import system
+from .traced import where
 
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Program",
            "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "equations",

@@ -60,6 +60,8 @@ struct AnyLoss {
   std::function<ObjectivePtr<double>(const Signature&)> in_double;
   std::function<ObjectivePtr<float>(const Signature&)> in_single;
   std::string text;
+  // Made of a Python function, which may refer to what has changed since: it is recorded again for every call.
+  bool changes = false;
 
   template <class Real>
   ObjectivePtr<Real> bind(const Signature& signature) const {

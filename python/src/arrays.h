@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "costate/core/error.h"
@@ -44,18 +45,29 @@ inline std::size_t product(const Shape& shape) {
 template <class Real>
 using ConstArray = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;
 
+// What NumPy would convert with a loss: complex numbers and masks.
+inline void refuse_lossy(nb::handle object, nb::handle numpy, const char* what) {
+  if (nb::cast<bool>(numpy.attr("iscomplexobj")(object)))
+    throw Error({std::string(what) + " has complex numbers", {}, "give real and imaginary parts"});
+  const nb::object masked = numpy.attr("ma").attr("is_masked")(object);
+  if (nb::cast<bool>(masked))
+    throw Error({std::string(what) + " has masked numbers", {}, "fill them in first: array.filled(value)"});
+}
+
 template <class Real>
 ConstArray<Real> as_array(nb::handle object, const char* what) {
   ConstArray<Real> array;
-  if (nb::try_cast(object, array)) return array;
+  const bool plain = !PyObject_HasAttrString(object.ptr(), "mask");
+  if (plain && nb::try_cast(object, array)) return array;
+  const nb::object numpy = nb::module_::import_("numpy");
+  refuse_lossy(object, numpy, what);
   try {
-    const nb::object numpy = nb::module_::import_("numpy");
     nb::object made = numpy.attr("ascontiguousarray")(object, sizeof(Real) == 8 ? "float64" : "float32");
     // ascontiguousarray makes one element of a scalar.
     if (nb::cast<int>(numpy.attr("ndim")(object)) == 0) made = made.attr("reshape")(nb::make_tuple());
     return nb::cast<ConstArray<Real>>(made);
   } catch (const std::exception& error) {
-    throw Error(std::string(what) + " is no array of numbers: " + error.what());
+    throw Error(std::string(what) + " is not an array of numbers: " + error.what());
   }
 }
 
@@ -64,6 +76,16 @@ Shape shape_of(const ConstArray<Real>& array) {
   Shape shape(array.ndim());
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = array.shape(i);
   return shape;
+}
+
+inline std::string text_of(const Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] inline void wrong_shape(const std::string& name, const Shape& have, const std::string& want) {
+  throw Error(name + " has the shape " + text_of(have) + " instead of " + want);
 }
 
 template <class Real>

@@ -6,16 +6,6 @@
 namespace costate::python {
 namespace {
 
-std::string text_of(const Shape& shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
-}
-
-[[noreturn]] void wrong_shape(const std::string& name, const Shape& have, const std::string& want) {
-  throw Error(name + " has the shape " + text_of(have) + " instead of " + want);
-}
-
 // {"q": ..., "v": ...}: all fields of a role side by side. Absent fields: from `otherwise`.
 nb::object joined(const Signature& signature, Role role, nb::handle fields, std::vector<double> otherwise) {
   for (auto [key, value] : nb::borrow<nb::dict>(fields))

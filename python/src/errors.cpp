@@ -21,7 +21,11 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    raise(error);
+    try {
+      raise(error);
+    } catch (nb::python_error& meanwhile) {  // a signal's handler raised while the error was being made
+      meanwhile.restore();
+    }
   } catch (const Stopped&) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
   }

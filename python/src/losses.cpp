@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "any_system.h"
 #include "arrays.h"
 #include "costate/system/program/program_objective.h"
@@ -19,8 +21,34 @@ std::vector<Real> converted(const std::vector<double>& values) {
   return std::vector<Real>(values.begin(), values.end());
 }
 
-std::vector<double> numbers(nb::handle object, const char* what) {
-  return object.is_none() ? std::vector<double>{} : to_vector<double>(object, what);
+// Targets with their shape, which is compared with the field once that is known.
+struct Targets {
+  Targets(nb::handle object, const char* what) {
+    if (object.is_none()) return;
+    const auto array = as_array<double>(object, what);
+    shape = shape_of(array);
+    values.assign(array.data(), array.data() + array.size());
+    if (values.empty()) throw Error({std::string(what) + " is empty", {}, "leave it out for zero"});
+  }
+  // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one number may be missing.
+  void expect(const char* what, const Shape& row) const {
+    if (values.empty()) return;
+    Shape least = row;
+    if (least.back() == 1) least.pop_back();
+    const auto ends_with = [&](const Shape& tail) {
+      return shape.size() <= tail.size() + 1 && shape.size() >= tail.size() &&
+             std::equal(tail.rbegin(), tail.rend(), shape.rbegin());
+    };
+    if (ends_with(row) || ends_with(least)) return;
+    const std::string text = text_of(row);
+    wrong_shape(what, shape, text + " or (worlds, " + text.substr(1));
+  }
+  std::vector<double> values;
+  Shape shape;
+};
+
+std::size_t size_of(const Signature& s, const std::string& field) {
+  return std::size_t(s.find(Role::state, field).size);
 }
 
 // "end", "each_step" or a list of steps.
@@ -38,8 +66,9 @@ loss::When when_of(nb::handle object) {
 
 std::shared_ptr<AnyLoss> final(const std::string& field, const ArrayLike& target, double weight) {
   return any_loss("final('" + field + "')",
-                  [field, weight, values = numbers(target, "target")]<class Real>(const Signature& s) {
-                    return loss::final<Real>(s, field, converted<Real>(values), weight);
+                  [field, weight, targets = Targets(target, "target")]<class Real>(const Signature& s) {
+                    targets.expect("target", {size_of(s, field)});
+                    return loss::final<Real>(s, field, converted<Real>(targets.values), weight);
                   });
 }
 
@@ -47,8 +76,9 @@ std::shared_ptr<AnyLoss> track(const std::string& field, const Steps& steps, con
                                double weight) {
   return any_loss(
       "track('" + field + "')",
-      [field, steps, weight, values = numbers(targets, "targets")]<class Real>(const Signature& s) {
-        return loss::track<Real>(s, field, steps, converted<Real>(values), weight);
+      [field, steps, weight, given = Targets(targets, "targets")]<class Real>(const Signature& s) {
+        given.expect("targets", {steps.size(), size_of(s, field)});
+        return loss::track<Real>(s, field, steps, converted<Real>(given.values), weight);
       });
 }
 
@@ -71,12 +101,19 @@ std::shared_ptr<AnyLoss> expression(const std::string& text, nb::handle when) {
 
 std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms) {
   std::string text;
-  for (const auto& term : terms) text += (text.empty() ? "" : " + ") + term->text;
-  return any_loss(text, [terms]<class Real>(const Signature& s) {
+  bool changes = false;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!terms[i]) throw Error("term " + std::to_string(i) + " of the sum is None, not a loss");
+    text += (i == 0 ? "" : " + ") + terms[i]->text;
+    changes = changes || terms[i]->changes;
+  }
+  auto whole = any_loss(text, [terms]<class Real>(const Signature& s) {
     std::vector<ObjectivePtr<Real>> bound;
     for (const auto& term : terms) bound.push_back(term->template bind<Real>(s));
     return loss::sum<Real>(bound);
   });
+  whole->changes = changes;
+  return whole;
 }
 
 }  // namespace

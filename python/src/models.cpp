@@ -59,12 +59,12 @@ rigid::Onset onset_of(const std::string& word) {
 }
 
 rigid::ContactModel contact_of(const std::string& word) {
-  if (word == "convex") return rigid::ContactModel::convex;
-  if (word == "event") return rigid::ContactModel::event;
-  if (word == "penalty") return rigid::ContactModel::penalty;
-  if (word == "hard") return rigid::ContactModel::hard;
-  throw Error(
-      {"contact = '" + word + "'", {}, "use 'convex', 'event', 'penalty' or 'hard', or False for none"});
+  std::string names;
+  for (const rigid::ContactParts& known : rigid::kContactModels) {
+    if (word == known.name) return known.model;
+    names += "'" + std::string(known.name) + "', ";
+  }
+  throw Error({"contact = '" + word + "'", {}, "use " + names + "or False for none"});
 }
 
 using Contact = std::optional<std::variant<bool, std::string>>;
@@ -119,34 +119,57 @@ std::vector<rigid::Quantity> quantities_of(const std::map<std::string, std::stri
 std::shared_ptr<AnyLoss> observed(const SystemHandle& system, const std::map<std::string, std::string>& paths,
                                   const std::shared_ptr<AnyLoss>& loss) {
   model_of(*system);
-  return any_loss("observed(" + loss->text + ")", [model = system->model(), quantities = quantities_of(paths),
-                                                   loss]<class Real>(const Signature& s) {
-    const rigid::Observer observer(*model, s, quantities);
-    return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
-  });
+  if (!loss) throw Error("observed(..., None): give a loss of the quantities");
+  auto made = any_loss(
+      "observed(" + loss->text + ")",
+      [model = system->model(), quantities = quantities_of(paths), loss]<class Real>(const Signature& s) {
+        const rigid::Observer observer(*model, s, quantities);
+        return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
+      });
+  made->changes = loss->changes;
+  return made;
 }
 
-// {name: (size,)} at a state.
+// States (..., states) of a system, row by row.
+ConstArray<double> rows_of(const AnySystem& system, nb::handle x) {
+  auto array = as_array<double>(x, "x");
+  const auto states = static_cast<std::size_t>(system.signature().states());
+  if (array.ndim() < 1 || array.shape(array.ndim() - 1) != states)
+    wrong_shape("x", shape_of(array), "(..., " + std::to_string(states) + ")");
+  return array;
+}
+
+// {name: (..., size)} at states (..., states).
 nb::dict observe(const AnySystem& system, const std::map<std::string, std::string>& paths,
                  const ArrayLike& x) {
   const rigid::Observer observer(model_of(system), system.signature(), quantities_of(paths));
-  const std::vector<double> state = to_vector<double>(x, "x"), values = observer.values(state);
-  nb::dict result;
+  const auto array = rows_of(system, x);
   const auto states = system.signature().states();
+  std::vector<std::vector<double>> columns(paths.size());
+  for (const double* row = array.data(); row < array.data() + array.size(); row += states) {
+    const std::vector<double> values = observer.values(std::vector<double>(row, row + states));
+    std::size_t column = 0;
+    for (const auto& [name, path] : paths) {
+      const Field& field = observer.signature().find(Role::state, name);
+      const double* from = values.data() + (field.offset - states);
+      columns[column].insert(columns[column].end(), from, from + field.size);
+      ++column;
+    }
+  }
+  nb::dict result;
+  std::size_t column = 0;
   for (const auto& [name, path] : paths) {
-    const Field& field = observer.signature().find(Role::state, name);
-    const double* from = values.data() + (field.offset - states);
-    result[name.c_str()] = to_numpy(std::vector<double>(from, from + field.size));
+    Shape shape = shape_of(array);
+    shape.back() = std::size_t(observer.signature().find(Role::state, name).size);
+    result[name.c_str()] = to_numpy(std::move(columns[column++]), shape);
   }
   return result;
 }
 
 // Position and quaternion of every body at states (..., states): (..., bodies, 7).
 Array body_poses(const AnySystem& system, const ArrayLike& x) {
-  const auto array = as_array<double>(x, "x");
+  const auto array = rows_of(system, x);
   const auto states = static_cast<std::size_t>(system.signature().states());
-  if (array.ndim() < 1 || array.shape(array.ndim() - 1) != states)
-    throw Error("x has " + std::to_string(states) + " numbers along its last axis");
   const rigid::Observer observer(model_of(system), system.signature(), {});
   std::vector<double> values;
   std::size_t bodies = 0;
@@ -186,6 +209,8 @@ SystemHandle closed_loop(const SystemHandle& plant, const std::optional<std::vec
   network.waves = waves;
   network.omega = omega;
   network.seed = seed;
+  for (const std::string& glob : observe.value_or(std::vector<std::string>{}))
+    plant->signature().match(Role::state, {glob});  // throws for names that match nothing
   for (const Field& field : plant->signature().fields(Role::state)) {
     bool seen = !observe;
     for (const std::string& glob : observe.value_or(std::vector<std::string>{}))
@@ -228,7 +253,8 @@ void bind_models(nb::module_& m) {
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
   r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,
-        "Quantities of a model at a state, by name. paths: {'tip': 'site/tip', 'speed': "
+        "Quantities of a model at states (..., states), by name: {name: (..., size)}. paths: {'tip': "
+        "'site/tip', 'speed': "
         "'body/hand/velocity', ...}.");
   r.def("observed", &observed, "system"_a, "paths"_a, "loss"_a,
         "A loss on quantities of a model: observed(arm, {'tip': 'site/tip'}, costate.loss.final('tip', [0.4, "

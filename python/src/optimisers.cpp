@@ -4,10 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
-#include <cstdio>
-
 #include "arrays.h"
+#include "costate/core/text.h"
 #include "costate/optim/by_name.h"
 #include "module.h"
 #include "progress.h"
@@ -141,9 +139,11 @@ optim::Result least_squares(const nb::object& fun, const ArrayLike& x0, const Ar
     const nb::tuple pair = at(x);
     const auto values = as_array<double>(pair[0], "the residuals");
     const auto rows = as_array<double>(pair[1], "the Jacobian");
-    if (values.size() != count || rows.size() != count * n)
-      throw Error("residuals (" + std::to_string(count) + ",) need a Jacobian (" + std::to_string(count) +
-                  ", " + std::to_string(n) + ")");
+    const Shape wanted = {count, n};
+    if (values.size() != count)
+      wrong_shape("the array of residuals", shape_of(values), text_of(Shape{count}));
+    if (shape_of(rows) != wanted && !(n == 1 && shape_of(rows) == Shape{count}))
+      wrong_shape("the Jacobian", shape_of(rows), text_of(wanted));
     std::copy_n(values.data(), count, r);
     if (jacobian != nullptr) std::copy_n(rows.data(), count * n, jacobian);
   };
@@ -178,9 +178,7 @@ void bind_optimisers(nb::module_& m) {
       .def_ro("reason", &optim::Result::reason, "Why it stopped, in words.")
       .def_prop_ro("converged", &optim::Result::converged)
       .def("__repr__", [](const optim::Result& r) {
-        std::array<char, 32> value;
-        std::snprintf(value.data(), value.size(), "%.6g", r.value);
-        return std::string("Optimum: value ") + value.data() + " after " + std::to_string(r.iterations) +
+        return "Optimum: value " + number(r.value) + " after " + std::to_string(r.iterations) +
                " iterations (" + r.reason + ")";
       });
   m.def(

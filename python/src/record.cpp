@@ -139,15 +139,69 @@ std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad:
       initial.is_none() ? std::vector<double>{} : to_vector<double>(initial, "initial"));
 }
 
-// A Python function that records a loss for the signature it is given.
+// Bytes that are equal for equal programs.
+std::string key_of(const ad::LayeredProgram& layered) {
+  std::string key;
+  const auto put = [&](const auto& number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  const auto put_text = [&](const std::string& text) {
+    put(text.size());
+    key += text;
+  };
+  const auto put_fields = [&](const std::vector<ad::Field>& fields) {
+    put(fields.size());
+    for (const ad::Field& f : fields) {
+      put_text(f.name);
+      put(f.size);
+    }
+  };
+  put_fields(layered.program.input_fields());
+  put_fields(layered.program.output_fields());
+  for (const ad::Id id : layered.program.outputs()) put(id);
+  for (const ad::Node& node : layered.program.nodes()) {
+    put(node.op);
+    put(node.a);
+    put(node.b);
+    put(node.c);
+    put(node.value);
+  }
+  for (const ad::DenseProduct& d : layered.products) {
+    put_text(d.weights);
+    for (const int number : {d.rows, d.columns, d.offset, d.row_stride, d.column_stride}) put(number);
+  }
+  return key;
+}
+
+// A Python function that records a loss for the signature it is given. It is called for every use, because it may refer to what has
+// changed; what was made of an equal recording is used again.
 std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
                                        const std::vector<std::int64_t>& steps) {
   const loss::When at = when == "each_step" ? loss::each_step()
                         : when == "steps"   ? loss::at_steps(steps)
                                             : loss::at_end();
-  return any_loss("function", [record, at]<class Real>(const Signature& s) {
-    return loss::program<Real>(s, nb::cast<ad::Program>(record(nb::cast(s))), at);
-  });
+  struct Known {
+    std::string key;
+    ObjectivePtr<double> in_double;
+    ObjectivePtr<float> in_single;
+  };
+  auto made =
+      any_loss("function", [record, at, known = std::make_shared<Known>()]<class Real>(const Signature& s) {
+        const auto program = nb::cast<ad::Program>(record(nb::cast(s)));
+        std::string key = key_of({program, {}});
+        for (const Role role : {Role::state, Role::control, Role::parameter})
+          for (const Field& f : s.fields(role)) key += f.name + ' ' + std::to_string(f.offset) + '\n';
+        if (known->key != key) *known = {std::move(key), nullptr, nullptr};
+        ObjectivePtr<Real>* objective;
+        if constexpr (sizeof(Real) == 8)
+          objective = &known->in_double;
+        else
+          objective = &known->in_single;
+        if (!*objective) *objective = loss::program<Real>(s, program, at);
+        return *objective;
+      });
+  made->changes = true;
+  return made;
 }
 
 void bind_values(nb::module_& m) {
@@ -200,7 +254,14 @@ void bind_recording(nb::module_& m) {
                        shapes.append(nb::make_tuple(d.weights, d.rows, d.columns));
                      return shapes;
                    })
-      .def("expand", &ad::expand, "The plain Program.");
+      .def("expand", &ad::expand, "The plain Program.")
+      .def(
+          "key",
+          [](const ad::LayeredProgram& p) {
+            const std::string key = key_of(p);
+            return nb::bytes(key.data(), key.size());
+          },
+          "Equal for equal programs.");
 
   nb::class_<ad::Program>(m, "Program", "Straight-line code recorded from a function.")
       .def_prop_ro("inputs",

@@ -151,6 +151,7 @@ class TypedRollout final : public PyRollout {
     std::mutex forward_mutex;
 
     ObjectivePtr<Real> bind(const TypedRollout& owner, const AnyLossPtr& loss) {
+      if (loss->changes) return loss->template bind<Real>(owner.system->signature());
       for (const auto& [known, bound] : losses) {
         if (known == loss) return bound;
       }
@@ -229,24 +230,25 @@ class TypedRollout final : public PyRollout {
                                 const ArrayLike& states_bar) const {
     std::vector<std::int64_t> steps;
     std::vector<std::vector<Real>> values;
-    const std::size_t row = product(session.with_batch({session.states()}));
-    const auto take = [&](nb::handle bar, std::size_t count, const char* what) {
-      std::vector<Real> numbers = to_vector<Real>(bar, what);
-      if (numbers.size() != row * count)
-        throw Error(std::string(what) + " has " + std::to_string(numbers.size()) + " numbers instead of " +
-                    std::to_string(row * count));
-      return numbers;
+    const Shape one = session.with_batch({session.states()});
+    const std::size_t row = product(one);
+    const auto take = [&](nb::handle bar, const Shape& wanted, const char* what) {
+      const auto given = as_array<Real>(bar, what);
+      if (shape_of(given) != wanted) wrong_shape(what, shape_of(given), text_of(wanted));
+      return std::vector<Real>(given.data(), given.data() + given.size());
     };
     if (!states_bar.is_none()) {
       if (options.keep == 0)
         throw Error({"there are no states to take cotangents of", {}, "make the rollout with keep = 1"});
       for (std::int64_t k = 0; k <= options.steps; k += options.keep) steps.push_back(k);
-      const auto all = take(states_bar, steps.size(), "the cotangent of states");
+      Shape wanted = one;
+      wanted.insert(wanted.begin(), steps.size());
+      const auto all = take(states_bar, wanted, "the cotangent of states");
       for (std::size_t j = 0; j < steps.size(); ++j)
         values.emplace_back(all.data() + j * row, all.data() + (j + 1) * row);
     }
     if (!final_bar.is_none()) {
-      auto last = take(final_bar, 1, "the cotangent of final_state");
+      auto last = take(final_bar, one, "the cotangent of final_state");
       if (!steps.empty() && steps.back() == options.steps) {
         for (std::size_t i = 0; i < row; ++i) values.back()[i] += last[i];
       } else {

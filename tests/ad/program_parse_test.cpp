@@ -8,6 +8,7 @@
 
 #include "costate/ad/executable.h"
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 
 namespace costate::ad {
 namespace {
@@ -144,16 +145,19 @@ TEST(ParseEquations, ErrorsNameTheEquation) {
   expect_equation_error("t[0] = 1", "is not a declared array");
   expect_equation_error("z + 1", "expected '='");
   expect_equation_error("z = 1 y[0] = 2", "expected an operator, ';' or the end of the line");
-  EXPECT_THROW(parse_equations("x = 1", {{"x"}}, {{"x"}}), Error);
+  costate::test::expect_error([&] { return parse_equations("x = 1", {{"x"}}, {{"x"}}); },
+                              "'x' is both an input and an output");
 }
 
 TEST(ParseExpression, DeepNestingIsAnErrorNotAStackOverflow) {
-  for (const char* open : {"(", "-", "!", "sin(", "1?", "2^", "x[", "1?1:"}) {
+  for (const std::string open : {"(", "-", "!", "sin(", "1?", "2^", "x[", "1?1:"}) {
     std::string text;
     while (text.size() < kMaxTextLength - 10) text += open;
-    EXPECT_THROW(parse_expression(text, {{"x"}}), Error) << open;
+    costate::test::expect_error([&] { return parse_expression(text, {{"x"}}); },
+                                open == "x[" ? "an index is a whole number" : "nested more than");
   }
-  EXPECT_THROW(parse_expression(std::string(kMaxTextLength + 1, ' '), {{"x"}}), Error);
+  costate::test::expect_error([&] { return parse_expression(std::string(kMaxTextLength + 1, ' '), {{"x"}}); },
+                              "characters long; the limit is");
   std::string fine = "x";
   for (int i = 0; i < 100; ++i) fine = "(" + fine + ")";
   EXPECT_EQ(value(fine), 0.75);

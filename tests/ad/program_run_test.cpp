@@ -7,9 +7,12 @@
 #include "costate/core/error.h"
 #include "tests/ad/random_program.h"
 #include "tests/allocation_guard.h"
+#include "tests/expect_error.h"
 
 namespace costate::ad {
 namespace {
+
+using costate::test::expect_error;
 
 const Program& pendulum() {
   static const Program program = parse_equations("rate[0] = x[1]; rate[1] = -g/l*sin(x[0]) + 0.1*min(u, 2)",
@@ -171,9 +174,11 @@ TEST(Executable, WrongBlocksOrScratchAreErrors) {
   double value[2] = {};
   const InputBlock<double> in[] = {{value}, {value}, {value}, {value}};
   const OutputBlock<double> out[] = {{value}};
-  EXPECT_THROW(step.run<double>(std::span(in).first(3), out, 1, scratch), Error);
-  EXPECT_THROW(step.run<double>(in, out, 1, std::span(scratch).first(8)), Error);
-  EXPECT_THROW(evaluate(pendulum(), {{1}, {1}, {1}, {1}}), Error);
+  expect_error([&] { return step.run<double>(std::span(in).first(3), out, 1, scratch); },
+               "run() was given 3 and 1 blocks");
+  expect_error([&] { return step.run<double>(in, out, 1, std::span(scratch).first(8)); },
+               "bytes of scratch and was given 8");
+  expect_error([&] { return evaluate(pendulum(), {{1}, {1}, {1}, {1}}); }, "elements and was given 1");
 }
 
 }  // namespace

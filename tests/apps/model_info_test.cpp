@@ -1,7 +1,9 @@
 // costate info on models of rigid bodies.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/apps/run_tool.h"
 
@@ -34,7 +36,23 @@ TEST(ModelInfo, TableNamesBodiesJointsAndActuators) {
 
 TEST(ModelInfo, AThrusterShowsItsForceAndTorque) {
   const Outcome outcome = run_tool("info " + scene("quadrotor"));
-  EXPECT_NE(outcome.out.find("0 0 1 0 0 0.015"), std::string::npos) << outcome.out;
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  // Its own line says which way each rotor turns.
+  std::map<std::string, std::string> lines;
+  std::istringstream text(outcome.out);
+  for (std::string line, name; std::getline(text, line);) {
+    std::istringstream words(line);
+    if (words >> name) lines.emplace(name, line);
+  }
+  for (const auto& [rotor, gear] : {std::pair<std::string, std::string>{"front_right", "0 0 1 0 0 0.015"},
+                                    {"back_right", "0 0 1 0 0 -0.015"},
+                                    {"back_left", "0 0 1 0 0 0.015"},
+                                    {"front_left", "0 0 1 0 0 -0.015"}}) {
+    const std::string& line = lines[rotor];
+    EXPECT_NE(line.find("site " + rotor), std::string::npos) << rotor << ": " << outcome.out;
+    EXPECT_NE(line.find(" " + gear), std::string::npos) << rotor << ": " << outcome.out;
+  }
 }
 
 TEST(ModelInfo, EverySceneIsUnderstood) {

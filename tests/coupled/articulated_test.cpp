@@ -6,10 +6,12 @@
 #include "costate/core/error.h"
 #include "costate/rigid/observer.h"
 #include "tests/coupled/models.h"
+#include "tests/expect_error.h"
 
 namespace costate::coupled {
 namespace {
 
+using costate::test::expect_error;
 using mpm::Contact;
 using mpm::Shape;
 
@@ -18,7 +20,7 @@ std::vector<double> field(const Signature& signature, const std::vector<double>&
   const Field& f = signature.find(Role::state, name);
   return {state.begin() + f.offset, state.begin() + f.offset + f.size};
 }
-Arguments<double> arguments(Rollout<double>& rollout, const mpm::Model& m) {
+Arguments<double> arguments(const Rollout<double>& rollout, const mpm::Model& m) {
   Arguments<double> at = rollout.arguments();
   at.x0 = mpm::initial_state<double>(m);
   for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.4 * std::sin(1.0 + 2.0 * double(i));
@@ -40,8 +42,8 @@ ObjectivePtr<double> mixed(const Signature& signature, std::int64_t steps) {
 void expect_gradients(const mpm::Model& m, std::int64_t steps, const mpm::test::Reach& reach) {
   const auto system = mpm::system<double>(m);
   Rollout<double> rollout(system, {.steps = steps});
-  mpm::test::expect_exact_gradient(system, arguments(rollout, m), *mixed(system->signature(), steps), steps,
-                                   1, reach);
+  mpm::test::expect_exact_gradient(system, arguments(rollout, m), mixed(system->signature(), steps), steps, 1,
+                                   reach);
 }
 
 constexpr mpm::test::Reach kReach{.stencil = 1e-6, .gate = 1e-8, .taylor = 3e-5};
@@ -57,10 +59,15 @@ TEST(Articulated, ContractOfASystem) {
   const mpm::Model m = test::arm_scene(Contact::slip, Shape::box(0.12, 0.1, 0.11));
   const auto system = mpm::system<double>(m);
   constexpr std::int64_t kSteps = 6;
-  Rollout<double> rollout(system, {.steps = kSteps, .hold = 2});
-  costate::test::expect_contract<double>(
-      system, arguments(rollout, m), *mixed(system->signature(), kSteps),
-      {.steps = kSteps, .hold = 2, .stencil_gate = 1e-8, .stencil_step = 1e-6, .taylor_step = 3e-5});
+  costate::test::expect_contract(
+      system, {.states = [&](const auto& rollout, unsigned) { return arguments(rollout, m); },
+               .objective = mixed(system->signature(), kSteps),
+               .steps = kSteps,
+               .hold = 2,
+               .long_steps = 100,
+               .stencil_gate = 1e-8,
+               .stencil_step = 1e-6,
+               .taylor_step = 3e-5});
 }
 
 // Each kind of input by itself: nothing hides behind a larger derivative.
@@ -357,13 +364,29 @@ TEST(Articulated, ContactsOfTheModelCarryTheMaterial) {
 TEST(Articulated, WrongModelsAreRefused) {
   const rigid::Model ball = test::compiled(test::kBall);
   const mpm::Collider shell{.name = "shell", .shape = Shape::sphere(0.1)};
-  EXPECT_THROW(articulated({.model = ball, .shapes = {{shell, "blok"}}}), Error);
-  EXPECT_THROW(articulated({.model = ball, .shapes = {{shell, "block"}}, .initial_state = {1, 2}}), Error);
+  expect_error(
+      [&] {
+        return articulated({.model = ball, .shapes = {{shell, "blok"}}});
+      },
+      "the model has no body 'blok'", "did you mean 'block'?");
+  expect_error(
+      [&] {
+        return articulated({.model = ball, .shapes = {{shell, "block"}}, .initial_state = {1, 2}});
+      },
+      "the model has 13 states, and its start 2 numbers");
   mpm::Collider glue = shell;
   glue.contact = Contact::sticky;
-  EXPECT_THROW(mpm::check(test::with(test::jelly(3), {.model = ball, .shapes = {{glue, "block"}}})), Error);
+  expect_error(
+      [&] {
+        return mpm::check(test::with(test::jelly(3), {.model = ball, .shapes = {{glue, "block"}}}));
+      },
+      "\"shell\" moves with a body: it needs slip, separate or coulomb contact");
   // A free body leaves the plane.
-  EXPECT_THROW(mpm::check(test::with(test::jelly(2), {.model = ball, .shapes = {{shell, "block"}}})), Error);
+  expect_error(
+      [&] {
+        return mpm::check(test::with(test::jelly(2), {.model = ball, .shapes = {{shell, "block"}}}));
+      },
+      "can leave the plane: in two dimensions hinges turn about z");
   EXPECT_NO_THROW(mpm::check(test::with(test::jelly(3), {.model = ball, .shapes = {{shell, "block"}}})));
 }
 

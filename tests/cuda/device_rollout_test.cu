@@ -6,10 +6,12 @@
 #include <cstdio>
 
 #include "tests/cuda/batch_cases.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
 
+using costate::test::expect_error;
 using test::BatchCase;
 using test::BatchResult;
 using test::LorenzKernel;
@@ -79,11 +81,23 @@ TEST(DeviceRollout, InactiveParametersHaveNoGradient) {
 TEST(DeviceRollout, NonsenseIsRefused) {
   const auto c = test::lorenz_case<double>(10, 20);
   using Rollout = cuda::DeviceRollout<LorenzKernel, double>;
-  EXPECT_THROW(Rollout({0, 20}, {}), Error);
-  EXPECT_THROW(Rollout({10, 20, 0}, {c.x0, c.controls, c.parameters}), Error);
-  EXPECT_THROW(Rollout({11, 20}, {c.x0, c.controls, c.parameters}), Error);
+  expect_error(
+      [&] {
+        return Rollout({0, 20}, {});
+      },
+      "a rollout on the GPU needs worlds >= 1, steps >= 0 and hold >= 1");
+  expect_error(
+      [&] {
+        return Rollout({10, 20, 0}, {c.x0, c.controls, c.parameters});
+      },
+      "a rollout on the GPU needs worlds >= 1, steps >= 0 and hold >= 1");
+  expect_error(
+      [&] {
+        return Rollout({11, 20}, {c.x0, c.controls, c.parameters});
+      },
+      "expected 33 numbers for the GPU, got 30");
   Rollout rollout({10, 20}, {c.x0, c.controls, c.parameters});
-  EXPECT_THROW(rollout.reverse(c.x0), Error);
+  expect_error([&] { return rollout.reverse(c.x0); }, "reverse() needs the checkpoints of record()");
 }
 
 TEST(DeviceBuffer, SaysWhatCudaSays) {

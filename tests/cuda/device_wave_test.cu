@@ -7,9 +7,12 @@
 
 #include "tests/cuda/batch_cases.h"
 #include "tests/cuda/wave_case.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 template <class Real>
 void expect_reference(std::int64_t nx, std::int64_t ny, int steps, double tolerance) {
@@ -38,11 +41,16 @@ TEST(DeviceWave, HasTheHostsStatesAndGradients) {
 
 TEST(DeviceWave, NonsenseIsRefused) {
   const std::vector<double> speed(16, 1.0);
-  EXPECT_THROW(cuda::DeviceWave<double>({1, 16}, speed), Error);
-  EXPECT_THROW(cuda::DeviceWave<double>({5, 5}, speed), Error);
+  expect_error([&] { return cuda::DeviceWave<double>({1, 16}, speed); }, "needs at least 2 x 2 cells");
+  expect_error(
+      [&] {
+        return cuda::DeviceWave<double>({5, 5}, speed);
+      },
+      "expected 25 numbers for the GPU, got 16");
   cuda::DeviceWave<double> wave({4, 4, 3}, speed);
-  EXPECT_THROW(wave.simulate({1, 2, 3}), Error);
-  EXPECT_THROW(wave.reverse(std::vector<double>(32)), Error);
+  expect_error([&] { return wave.simulate({1, 2, 3}); }, "expected 32 numbers of initial state, got 3");
+  expect_error([&] { return wave.reverse(std::vector<double>(32)); },
+               "reverse() needs the states of simulate()");
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // Convex pairs found by searching: ellipsoids, cylinders and meshes, with each other and with spheres, capsules and boxes.
 #include "costate/geometry/convex_case.h"
 #include "costate/geometry/heightfield.h"
+#include "tests/expect_error.h"
 #include "tests/geometry/polyhedra.h"
 #include "tests/geometry/shapes.h"
 
 namespace costate::geometry::test {
 namespace {
 
+using costate::test::expect_error;
 using enum ShapeType;
 
 struct Pair {
@@ -128,10 +130,17 @@ TEST(ConvexMesh, WalksToTheFarthestVertex) {
   }
 }
 TEST(ConvexMesh, RefusesAnOpenSurface) {
-  EXPECT_THROW(convex_mesh({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}}), Error);
-  EXPECT_THROW(
-      convex_mesh({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{0, 1, 2}, {0, 1, 3}, {1, 2, 3}, {2, 0, 9}}),
-      Error);
+  expect_error(
+      [&] {
+        return convex_mesh({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}});
+      },
+      "a convex mesh needs at least four triangles");
+  expect_error(
+      [&] {
+        return convex_mesh({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                           {{0, 1, 2}, {0, 1, 3}, {1, 2, 3}, {2, 0, 9}});
+      },
+      "a triangle of a convex mesh names a vertex that is not there");
 }
 
 }  // namespace

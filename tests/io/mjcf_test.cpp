@@ -7,10 +7,12 @@
 
 #include "costate/core/error.h"
 #include "costate/io/model/load_model.h"
+#include "tests/expect_error.h"
 
 namespace costate::io {
 namespace {
 
+using costate::test::expect_error;
 using rigid::Spec;
 
 const std::string kBall = "<geom size='1'/>";
@@ -80,7 +82,9 @@ TEST(Mjcf, IncludesAreRelativeToTheMainFileAndMistakesNameTheirOwn) {
     EXPECT_STREQ(error.what(),
                  "robots/bad.xml:3: there is no element <bdy> in <worldbody>\n  did you mean 'body'?");
   }
-  EXPECT_THROW(parse_mjcf("<mujoco><include file='gone.xml'/></mujoco>", "robots/main.xml", reader), Error);
+  expect_error(
+      [&] { return parse_mjcf("<mujoco><include file='gone.xml'/></mujoco>", "robots/main.xml", reader); },
+      "gone.xml");
 }
 
 TEST(Mjcf, MeshesLieInMeshdirAndAreNamedAfterTheirFile) {
@@ -121,15 +125,20 @@ TEST(Mjcf, WhatIsDoneOtherwiseIsAWarningWithItsLine) {
 TEST(Mjcf, SizesOfTheInputAreBounded) {
   std::string deep, close;
   for (int i = 0; i < 2000; ++i) deep += "<body>", close += "</body>";
-  EXPECT_THROW(parse_mjcf(in_world(deep + close)), Error);
-  EXPECT_THROW(parse_mjcf(in_world("<replicate count='9999'><replicate count='9999'>" + kBall +
-                                   "</replicate></replicate>")),
-               Error);
-  EXPECT_THROW(parse_mjcf(std::string("<mujoco/>\0<x>", 13)), Error);
-  EXPECT_THROW(
-      parse_mjcf(
-          "<mujoco><asset><hfield name='h' nrow='10000' ncol='10000' size='1 1 1 1'/></asset></mujoco>"),
-      Error);
+  expect_error([&] { return parse_mjcf(in_world(deep + close)); }, "nested too deeply");
+  expect_error(
+      [&] {
+        return parse_mjcf(in_world("<replicate count='9999'><replicate count='9999'>" + kBall +
+                                   "</replicate></replicate>"));
+      },
+      "makes too many elements");
+  expect_error([&] { return parse_mjcf(std::string("<mujoco/>\0<x>", 13)); }, "the file is not text: it has a zero byte");
+  expect_error(
+      [&] {
+        return parse_mjcf(
+            "<mujoco><asset><hfield name='h' nrow='10000' ncol='10000' size='1 1 1 1'/></asset></mujoco>");
+      },
+      "has too many cells");
 }
 
 TEST(Mjcf, ALoadedSpecCanBeChangedBeforeItIsCompiled) {

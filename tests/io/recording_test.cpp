@@ -10,11 +10,14 @@
 
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/view/sample_recordings.h"
 
 namespace costate::io {
 namespace {
+
+using costate::test::expect_error;
 
 class RecordingFile : public testing::Test {
  protected:
@@ -132,22 +135,25 @@ TEST(Recording, MustFitTogether) {
   check_recording(r, "here");
   Recording wrong = r;
   wrong.particles.positions.pop_back();
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); },
+               "here: particles: there must be frames x particles x 3 positions");
   wrong = r;
   wrong.particles.material[3] = 2;
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); },
+               "here: particles: a material is not in the list");
   wrong = r;
   wrong.particles.positions[4] = std::numeric_limits<float>::infinity();
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); },
+               "here: positions holds a number that is not finite");
   wrong = r;
   wrong.bodies[0].poses.resize(2);
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); }, "one pose, or one per frame");
   wrong = r;
   wrong.bodies[1].shape.size = {0.1F};
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); }, "the shape has the wrong number of sizes");
   wrong = view::test::tumble(2);
   wrong.meshes[0].triangles[0] = 100000;
-  EXPECT_THROW(check_recording(wrong, "here"), Error);
+  expect_error([&] { return check_recording(wrong, "here"); }, "a triangle names a vertex that is not there");
 }
 
 }  // namespace

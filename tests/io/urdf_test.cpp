@@ -6,10 +6,12 @@
 
 #include "costate/core/error.h"
 #include "costate/io/model/load_model.h"
+#include "tests/expect_error.h"
 
 namespace costate::io {
 namespace {
 
+using costate::test::expect_error;
 using rigid::Model;
 using rigid::Spec;
 
@@ -91,8 +93,9 @@ TEST(Urdf, MeshesOfAPackageLieBesideOrAbove) {
   const Spec unseen = parse_urdf(robot("visual", "package://robot/meshes/gone.dae"), "urdf/r.urdf", files);
   EXPECT_TRUE(unseen.meshes.empty());
   EXPECT_EQ(unseen.warnings.size(), 1u);
-  EXPECT_THROW(parse_urdf(robot("collision", "package://robot/meshes/gone.stl"), "urdf/r.urdf", files),
-               Error);
+  expect_error(
+      [&] { return parse_urdf(robot("collision", "package://robot/meshes/gone.stl"), "urdf/r.urdf", files); },
+      "gone.stl");
 }
 
 TEST(Urdf, MistakesNameFileAndLine) {

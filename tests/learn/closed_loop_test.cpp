@@ -10,11 +10,14 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/system/program/lambda_system.h"
+#include "tests/expect_error.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
 namespace costate::learn {
 namespace {
+
+using costate::test::expect_error;
 
 // Two masses and a muscle in free space.
 soft::MassSpringModel dumbbell() {
@@ -39,11 +42,9 @@ Arguments<Real> stretched(const Rollout<Real>& rollout) {
 template <class Real>
 void contract(std::shared_ptr<System<Real>> plant, const PolicyNetwork& network, const char* field) {
   const auto system = closed_loop<Real>(plant, network);
-  Rollout<Real> rollout(system, {.steps = 60});
-  test::expect_contract<Real>(system, stretched(rollout), *loss::final<Real>(system->signature(), field, {}),
-                              {.steps = 60, .stencil_step = 3e-4});
-  Rollout<Real> one(system, {.steps = 1});
-  test::expect_transpose_matches_dual<Real>(*system, stretched(one), sizeof(Real) == 8 ? 1e-12 : 2e-5);
+  test::expect_contract(system, {.states = [](const auto& rollout, unsigned) { return stretched(rollout); },
+                                 .objective = loss::final<Real>(system->signature(), field, {}),
+                                 .stencil_step = 3e-4});
 }
 
 TEST(ClosedLoop, ManySmallWorldsMeetTheContract) {
@@ -79,10 +80,14 @@ TEST(ClosedLoop, RigidBodiesMeetTheContract) {
   ASSERT_GT(plant->tape(all, {}).size, 0);
   const auto system = closed_loop<double>(
       plant, {.waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{model.nq, 0.5}}}}, .hidden = 3});
-  Rollout<double> rollout(system, {.steps = 20});
-  test::expect_contract<double>(system, rigid::test::random_arguments(model, rollout, 5),
-                                *loss::final<double>(system->signature(), "v", {}),
-                                {.steps = 20, .stencil_step = 3e-4});
+  test::expect_contract(system, {.states =
+                                     [&](const auto& rollout, unsigned seed) {
+                                       return rigid::test::random_arguments(model, rollout, seed + 4);
+                                     },
+                                 .objective = loss::final<double>(system->signature(), "v", {}),
+                                 .steps = 20,
+                                 .long_steps = 100,
+                                 .stencil_step = 3e-4});
 }
 
 // A pendulum that swings into a limit and out of it again, with a motor.
@@ -171,12 +176,16 @@ TEST(ClosedLoop, IsThePlantUnderTheNetworksControls) {
 TEST(ClosedLoop, RefusesNetworksThatDoNotFit) {
   const auto plant = soft::make_system<double>(dumbbell());
   const auto with = [&](PolicyNetwork n) { return closed_loop<double>(plant, n); };
-  EXPECT_THROW(with({.waves = 0}), Error);  // sees nothing
-  EXPECT_THROW(with({.waves = 2, .hidden = 0}), Error);
-  EXPECT_THROW(with({.waves = -1}), Error);
-  EXPECT_THROW(with({.observations = {{{{8, 1}}}}}), Error);  // there are eight numbers
-  EXPECT_THROW(closed_loop<double>(grid::wave<double>({.nx = 4, .ny = 4}), {.waves = 2}),
-               Error);  // no controls
+  expect_error([&] { return with({.waves = 0}); }, "a network that sees neither waves nor observations");
+  expect_error([&] { return with({.waves = 2, .hidden = 0}); }, "a network needs a hidden layer");
+  expect_error([&] { return with({.waves = -1}); }, "waves that can be counted");
+  expect_error(
+      [&] {
+        return with({.observations = {{{{8, 1}}}}});
+      },
+      "an observation of state number 8, but there are 8");
+  expect_error([&] { return closed_loop<double>(grid::wave<double>({.nx = 4, .ny = 4}), {.waves = 2}); },
+               "there is nothing to control: the plant has no controls");
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ void expect_gradients(const Model& model, std::vector<double> position, std::vec
     for (int a = 0; a < turns; ++a)
       u[D + a] = rotation[std::size_t(a)], u[2 * D + turns + a] = spin[std::size_t(a)];
   }
-  const test::MeanPosition<double> objective(particle_count(model), D, {0.5, 0.2, 0.3});
+  const auto objective = test::mean_position<double>(particle_count(model), D, {0.5, 0.2, 0.3});
   test::expect_exact_gradient(system, at, objective, 6, 2, {.stencil = D == 3 ? 1e-6 : 3e-7});
   // The collider matters: every one of its inputs has a gradient.
-  const auto g = rollout.value_and_gradient(at, objective);
+  const auto g = rollout.value_and_gradient(at, *objective);
   double size = 0;
   for (std::size_t c = 0; c < std::size_t(2 * D + 2 * turns); ++c) size += std::abs(g.controls[c]);
   EXPECT_GT(size, 1e-8);
@@ -99,9 +99,9 @@ TEST(Collider, RestingPoseIsDifferentiable) {
   Rollout<double> rollout(system, {.steps = 6});
   Arguments<double> at = rollout.arguments();
   at.x0 = initial_state<double>(m);
-  const test::MeanPosition<double> objective(particle_count(m), 3, {0.5, 0.2, 0.3});
+  const auto objective = test::mean_position<double>(particle_count(m), 3, {0.5, 0.2, 0.3});
   test::expect_exact_gradient(system, at, objective, 6);
-  const auto g = rollout.value_and_gradient(at, objective);
+  const auto g = rollout.value_and_gradient(at, *objective);
   EXPECT_GT(std::abs(g.parameters["collider/tool/position"][1]), 1e-6);
   EXPECT_GT(std::abs(g.parameters["collider/tool/friction"][0]), 1e-9);
 }
@@ -139,8 +139,9 @@ TEST(Wall, EveryKindOfContactHasExactGradients) {
     Rollout<double> rollout(system, {.steps = 6});
     Arguments<double> at = rollout.arguments();
     at.x0 = initial_state<double>(m);
-    const test::MeanPosition<double> objective(particle_count(m), 3, {0.5, 0.2, 0.3});
-    test::expect_exact_gradient(system, at, objective, 6);
+    const auto objective = test::mean_position<double>(particle_count(m), 3, {0.5, 0.2, 0.3});
+    // Taylor's remainder would be all rounding before the next corner.
+    test::expect_exact_gradient(system, at, objective, 6, 1, {.taylor = 0});
   }
 }
 

@@ -7,9 +7,12 @@
 #include "costate/core/error.h"
 #include "costate/mpm/bodies/mesh_distance.h"
 #include "costate/mpm/model.h"
+#include "tests/expect_error.h"
 
 namespace costate::mpm {
 namespace {
+
+using costate::test::expect_error;
 
 TEST(Shape, DistancesAreThoseOfGeometry) {
   const auto phi = [](const Shape& s, double x, double y, double z) { return signed_distance(s, {x, y, z}); };
@@ -32,12 +35,20 @@ TEST(Shape, DistancesAreThoseOfGeometry) {
 }
 
 TEST(Shape, WrongSizesAreRefused) {
-  EXPECT_THROW(check(Shape::sphere(0)), Error);
-  EXPECT_THROW(check(Shape::box(1, -1)), Error);
-  EXPECT_THROW(check(Shape::capsule(1, 0)), Error);
-  EXPECT_THROW(check(Shape::shell({{0, 0}}, 0.1)), Error);
-  EXPECT_THROW(check(Shape::shell({{-1, 0}, {1, 0}}, 0.1)), Error);
-  EXPECT_THROW(check(Shape::sampled({.points = {2, 2, 2}, .phi = {1}})), Error);
+  expect_error([&] { return check(Shape::sphere(0)); }, "a shape needs a positive radius");
+  expect_error([&] { return check(Shape::box(1, -1)); }, "a shape needs a positive half extent");
+  expect_error([&] { return check(Shape::capsule(1, 0)); }, "a shape needs a positive half length");
+  expect_error([&] { return check(Shape::shell({{0, 0}}, 0.1)); }, "needs a profile of two points or more");
+  expect_error(
+      [&] {
+        return check(Shape::shell({{-1, 0}, {1, 0}}, 0.1));
+      },
+      "a profile consists of finite points");
+  expect_error(
+      [&] {
+        return check(Shape::sampled({.points = {2, 2, 2}, .phi = {1}}));
+      },
+      "a lattice of 8 points has 1 distances");
 }
 
 TEST(Shape, FillingGivesEveryParticleItsShareOfVolume) {
@@ -52,7 +63,11 @@ TEST(Shape, FillingGivesEveryParticleItsShareOfVolume) {
   EXPECT_EQ(particle_count(m), before + added);
   EXPECT_NEAR(double(added) * 8e-6, 4.0 / 3 * 3.14159265 * 0.008, 0.03 * 0.0335);
   EXPECT_EQ(m.particles.v.back(), 3);
-  EXPECT_THROW(fill(m, Shape::half_space(), {0, 0, 0}, 0.1, 0), Error);
+  expect_error(
+      [&] {
+        return fill(m, Shape::half_space(), {0, 0, 0}, 0.1, 0);
+      },
+      "a half space has no end: fill a box");
 }
 
 // A cube of twelve triangles has the distance of a box, up to the lattice's interpolation near edges.
@@ -80,8 +95,12 @@ TEST(MeshDistance, CubeHasTheDistanceOfABox) {
   }
   EXPECT_NEAR(signed_distance(sampled, {0.63, 0.11, 0.05}), 0.13, 1e-12);
   EXPECT_NEAR(signed_distance(sampled, {0, 0, 2}), 1.5, 1e-12);  // beyond the lattice
-  EXPECT_THROW(mesh_distance({}, 0.1, 0.1), Error);
-  EXPECT_THROW(mesh_distance({.vertices = {{0, 0, 0}}, .triangles = {{0, 1, 2}}}, 0.1, 0.1), Error);
+  expect_error([&] { return mesh_distance({}, 0.1, 0.1); }, "a mesh needs triangles");
+  expect_error(
+      [&] {
+        return mesh_distance({.vertices = {{0, 0, 0}}, .triangles = {{0, 1, 2}}}, 0.1, 0.1);
+      },
+      "a triangle refers to vertex 1, but there are 1");
 }
 
 }  // namespace

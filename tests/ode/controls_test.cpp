@@ -14,6 +14,7 @@
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/ode/solve.h"
 #include "costate/system/rollout.h"
+#include "tests/expect_error.h"
 #include "tests/ode/controlled_problem.h"
 #include "tests/ode/problems.h"
 
@@ -312,16 +313,28 @@ TEST(Controls, MistakesAreNamed) {
   expect_error({}, {.values = {1, 2}, .fractions = {1.5}}, "do not rise from 0 to 1");
   expect_error({}, {.fractions = {0.5}}, "knots but no values");
   const auto two = make_field<1, 2>([](auto, auto, auto u) { return u[0] + u[1]; });
-  EXPECT_THROW(solve(two, {0, 1}, {0}, {}, {.controls = {.values = {1, 2, 3}}}), Error);
-  EXPECT_THROW(solve(cart, {1, 1}, {0, 0}, {}, {.controls = {.values = {1, 2}, .interpolation = kLinear}}),
-               Error);
+  costate::test::expect_error(
+      [&] {
+        return solve(two, {0, 1}, {0}, {}, {.controls = {.values = {1, 2, 3}}});
+      },
+      "there are 3 values of 2 controls", "one row of controls per interval");
+  costate::test::expect_error(
+      [&] {
+        return solve(cart, {1, 1}, {0, 0}, {}, {.controls = {.values = {1, 2}, .interpolation = kLinear}});
+      },
+      "controls that are linear in time need a time span", "set t1 apart from t0");
   const Solution s = solve(cart, {0, 1}, {0, 0}, {}, {.controls = {.values = {1, 2}}});
-  EXPECT_THROW(sensitivities(s, {{.controls = {1}}}), Error);
+  costate::test::expect_error([&] { return sensitivities(s, {{.controls = {1}}}); },
+                              "ode::sensitivities: a direction does not fit the solution",
+                              "controls: one per value");
   // A cost that does not take the control, where it is linear.
   const Solution l =
       solve(cart, {0, 1}, {0, 0}, {}, {.controls = {.values = {1, 2}, .interpolation = kLinear}});
-  EXPECT_THROW(gradient(l, {.final = make_function<2, 3>([](auto, auto x, auto) { return 1.0 * x[0]; })}),
-               Error);
+  costate::test::expect_error(
+      [&] {
+        return gradient(l, {.final = make_function<2, 3>([](auto, auto x, auto) { return 1.0 * x[0]; })});
+      },
+      "a field or function takes 3 parameters, where p and u are 1", "the parameters and then the controls");
 }
 
 }  // namespace

@@ -5,11 +5,14 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/ode/problems.h"
 
 namespace costate::ode {
 namespace {
+
+using costate::test::expect_error;
 
 const auto kOscillator = make_field<2, 1>([](auto, auto x, auto p) {
   return std::array{1.0 * x[1], -p[0] * x[0]};
@@ -40,7 +43,7 @@ TEST(Solve, GivesValuesAtTheTimesAskedForAndAnywhereElse) {
     EXPECT_NEAR(s.row(k)[1], -std::sin(times[k]), 1e-9);
   }
   for (double t : {0.0, 0.01, 1.234, 3.999, 4.0}) EXPECT_NEAR(s(t)[0], std::cos(t), 1e-9);
-  EXPECT_THROW(s(4.1), Error);
+  expect_error([&] { return s(4.1); }, "t = 4.1 is outside the solution, which spans 0 to 4");
 }
 
 TEST(Solve, WithoutTimesGivesEveryAcceptedStep) {

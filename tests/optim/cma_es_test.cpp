@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/optim/test_functions.h"
 
 namespace costate::optim::test {
 namespace {
+
+using costate::test::expect_error;
 
 // The value alone.
 template <class Function>
@@ -148,9 +151,15 @@ TEST(CmaEs, ResumesToTheSameBits) {
 
 TEST(CmaEs, WrongOptionsAreErrors) {
   const auto f = [](const double* x) { return x[0]; };
-  EXPECT_THROW(minimize(f, {}, CmaEsOptions{}), Error);
-  EXPECT_THROW(minimize(f, {1}, CmaEsOptions{.population = 2}), Error);
-  EXPECT_THROW(minimize(f, {1}, CmaEsOptions{.scale = {1, 1}}), Error);
+  expect_error([&] { return minimize(f, {}, CmaEsOptions{}); },
+               "nothing to minimise: there are no variables");
+  expect_error([&] { return minimize(f, {1}, CmaEsOptions{.population = 2}); },
+               "a population of CMA-ES has 4 points or more");
+  expect_error(
+      [&] {
+        return minimize(f, {1}, CmaEsOptions{.scale = {1, 1}});
+      },
+      "scale has 2 components, the variables 1");
 }
 
 }  // namespace

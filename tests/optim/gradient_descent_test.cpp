@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/optim/test_functions.h"
 
 namespace costate::optim::test {
 namespace {
+
+using costate::test::expect_error;
 
 TEST(GradientDescent, ContractsAQuadraticByOneMinusRateTimesCurvature) {
   const auto half_square = [](const double* x, double* g) { return g[0] = x[0], 0.5 * x[0] * x[0]; };
@@ -71,12 +74,20 @@ TEST(GradientDescent, StepsBackFromWhereTheValueIsNotANumber) {
 }
 
 TEST(GradientDescent, BadBoundsAreErrors) {
-  EXPECT_THROW(
-      minimize(Quadratic{}, std::vector<double>(5), GradientDescentOptions{.bounds = {.lower = {1}}}), Error);
-  EXPECT_THROW(minimize(Quadratic{}, {}, GradientDescentOptions{}), Error);
-  EXPECT_THROW(minimize(Quadratic{.n = 2}, {0, 0},
-                        GradientDescentOptions{.bounds = {.lower = {1, 1}, .upper = {0, 2}}}),
-               Error);
+  expect_error(
+      [&] {
+        return minimize(Quadratic{}, std::vector<double>(5),
+                        GradientDescentOptions{.bounds = {.lower = {1}}});
+      },
+      "bounds have 1 components, the variables 5");
+  expect_error([&] { return minimize(Quadratic{}, {}, GradientDescentOptions{}); },
+               "nothing to minimise: there are no variables");
+  expect_error(
+      [&] {
+        return minimize(Quadratic{.n = 2}, {0, 0},
+                        GradientDescentOptions{.bounds = {.lower = {1, 1}, .upper = {0, 2}}});
+      },
+      "the lower bound of variable 0 lies above its upper bound");
 }
 
 TEST(GradientDescent, ResumesToTheSameBits) {

@@ -106,6 +106,7 @@ TEST(Lbfgs, ResumesToTheSameBits) {
   const Result b = minimize(Rosenbrock{4}, {}, options, &parts);
   EXPECT_EQ(whole.x, parts.x);
   EXPECT_EQ(whole.s, parts.s);
+  EXPECT_EQ(whole.y, parts.y);
   EXPECT_EQ(a.value, b.value);
   EXPECT_EQ(a.evaluations, b.evaluations);
 }

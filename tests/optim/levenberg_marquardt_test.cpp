@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/optim/test_functions.h"
 
 namespace costate::optim::test {
 namespace {
+
+using costate::test::expect_error;
 
 // y = a exp(-b t) + c at t = 0, 0.1, ..., from (a, b, c) = (2, 1.5, 0.3).
 Residuals exponential_fit() {
@@ -105,7 +108,8 @@ TEST(LevenbergMarquardt, ResumesToTheSameBits) {
 }
 
 TEST(LevenbergMarquardt, NoResidualsIsAnError) {
-  EXPECT_THROW(minimize(Residuals{}, {1}, LevenbergMarquardtOptions{}), Error);
+  expect_error([&] { return minimize(Residuals{}, {1}, LevenbergMarquardtOptions{}); },
+               "least squares without residuals");
 }
 
 }  // namespace

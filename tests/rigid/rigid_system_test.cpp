@@ -4,12 +4,15 @@
 
 #include "costate/core/error.h"
 #include "costate/io/model/load_model.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
 namespace costate::rigid {
 namespace {
+
+using costate::test::expect_error;
 
 template <class Real>
 void one_step_matches_dual(Integrator integrator, double gate) {
@@ -47,12 +50,17 @@ template <class Real>
 void contract(Integrator integrator) {
   const Model model = test::zoo(integrator);
   const auto system = make_system<Real>(model, {.applied_forces = true});
-  Rollout<Real> rollout(system, {.steps = 20, .hold = 5});
   const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
                                           loss::final<Real>(system->signature(), "v", {}, 0.1),
                                           loss::effort<Real>(system->signature())});
-  costate::test::expect_contract<Real>(system, test::random_arguments(model, rollout, 5), *objective,
-                                       {.steps = 20, .hold = 5, .stencil_step = 3e-4});
+  costate::test::expect_contract(
+      system, {.states = [&](const auto& rollout,
+                             unsigned seed) { return test::random_arguments(model, rollout, seed + 4); },
+               .objective = objective,
+               .steps = 20,
+               .hold = 5,
+               .long_steps = 100,
+               .stencil_step = 3e-4});
 }
 
 TEST(RigidSystem, MeetsTheContractWithEuler) { contract<double>(Integrator::euler); }
@@ -61,15 +69,19 @@ TEST(RigidSystem, MeetsTheContractWithRk4) { contract<double>(Integrator::rk4); 
 TEST(RigidSystem, MeetsTheContractInFloat) { contract<float>(Integrator::euler); }
 
 TEST(RigidSystem, RefusesWhatItDoesNotSimulate) {
-  const auto refuses = [](auto change) {
+  const auto refuses = [](const char* what, const char* advice, auto change) {
     Model model = test::zoo(Integrator::euler);
     change(model);
-    EXPECT_THROW(make_system<double>(model), Error);
+    expect_error([&] { return make_system<double>(model); }, what, advice);
   };
-  refuses([](Model& m) { m.options.integrator = Integrator::implicit; });
-  refuses([](Model& m) { m.joints[2].actuator_gravcomp = m.joints[2].actuator_force_limited = true; });
-  refuses([](Model& m) { m.tendons[0].armature = 1; });
-  refuses([](Model& m) { m.actuators.back().transmission = TransmissionType::joint_in_parent; });
+  refuses("the integrator `implicit` is not supported", "use implicitfast, Euler or RK4",
+          [](Model& m) { m.options.integrator = Integrator::implicit; });
+  refuses("joint \"wrist\": gravity compensation as a part of its limited actuator force is not simulated",
+          "", [](Model& m) { m.joints[2].actuator_gravcomp = m.joints[2].actuator_force_limited = true; });
+  refuses("tendon \"cord\": armature of tendons is not simulated", "",
+          [](Model& m) { m.tendons[0].armature = 1; });
+  refuses("actuator \"jet\": jointinparent is simulated for slide and hinge joints only", "",
+          [](Model& m) { m.actuators.back().transmission = TransmissionType::joint_in_parent; });
 }
 
 TEST(RigidSystem, WorldsInLanesMayDifferInEveryParameter) {
@@ -93,15 +105,26 @@ TEST(RigidSystem, WorldsInLanesMayDifferInEveryParameter) {
 
 TEST(RigidSystem, StartsFromItsReferenceOrAKeyframe) {
   Model model = test::zoo(Integrator::euler);
-  const std::vector<double> start = initial_state(model);
-  ASSERT_EQ(std::int64_t(start.size()), make_system<double>(model)->signature().states());
-  EXPECT_TRUE(std::equal(model.qpos0.begin(), model.qpos0.end(), start.begin()));
+  const auto joined = [](const std::vector<double>& q, const std::vector<double>& v,
+                         const std::vector<double>& act) {
+    std::vector<double> x = q;
+    x.insert(x.end(), v.begin(), v.end());
+    x.insert(x.end(), act.begin(), act.end());
+    return x;
+  };
+  const std::size_t nv = std::size_t(model.nv), na = std::size_t(model.na);
+  ASSERT_GT(na, 0u);
+  EXPECT_EQ(initial_state(model), joined(model.qpos0, std::vector<double>(nv), std::vector<double>(na)));
   Keyframe bent{.name = "bent", .time = 0, .qpos = model.qpos0, .qvel = {}, .act = {}, .ctrl = {}};
-  bent.qvel.assign(std::size_t(model.nv), 0.5);
-  bent.act.assign(std::size_t(model.na), 0.25);
+  for (std::size_t i = 0; i < bent.qpos.size(); ++i) bent.qpos[i] += 0.01 * double(i + 1);
+  for (std::size_t i = 0; i < nv; ++i) bent.qvel.push_back(0.5 + double(i));
+  for (std::size_t i = 0; i < na; ++i) bent.act.push_back(0.25 - double(i));
   model.keyframes.push_back(bent);
-  EXPECT_EQ(initial_state(model, "bent")[model.qpos0.size()], 0.5);
-  EXPECT_THROW(initial_state(model, "bend"), Error);
+  EXPECT_EQ(initial_state(model, "bent"), joined(bent.qpos, bent.qvel, bent.act));
+  EXPECT_EQ(std::int64_t(initial_state(model, "bent").size()),
+            make_system<double>(model)->signature().states());
+  expect_error([&] { return initial_state(model, "bend"); }, "the model has no keyframe 'bend'",
+               "did you mean 'bent'?");
 }
 
 TEST(RigidSystem, AStepThatCannotBeIsExplained) {

@@ -6,9 +6,12 @@
 #include <random>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 
 namespace costate::solve {
 namespace {
+
+using costate::test::expect_error;
 
 std::vector<double> draw(int n, std::mt19937_64& random) {
   std::uniform_real_distribution<double> u(-1, 1);
@@ -82,7 +85,8 @@ TEST(LinearSolve, RefinementKeepsTheResidualAtRoundOff) {  // a Hilbert matrix: 
 TEST(LinearSolve, SingularMatrixIsAnError) {
   const double a[] = {1, 1, 1, 1};
   LinearSolve solve(2);
-  EXPECT_THROW(solve.factorise(a), Error);
+  expect_error([&] { return solve.factorise(a); }, "the matrix of a linear system is singular (2 unknowns)",
+               "every unknown appears in an independent equation");
 }
 
 }  // namespace

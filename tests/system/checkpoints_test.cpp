@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 struct Count {
   std::int64_t advances = 0, recorded = 0, most_slots = 0, longest_tape = 0;
@@ -112,9 +115,10 @@ TEST(Checkpoints, AMillionStepsWithThirtySlotsNeedThirtySlots) {
 }
 
 TEST(Checkpoints, NonsenseIsRefused) {
-  EXPECT_THROW(Schedule(binomial(0), 10), Error);
-  EXPECT_THROW(Schedule(segments(-1), 10), Error);
-  EXPECT_THROW(truncated(0), Error);
+  expect_error([&] { return Schedule(binomial(0), 10); }, "binomial(slots) needs at least one slot");
+  expect_error([&] { return Schedule(segments(-1), 10); },
+               "segments(length) needs a length of at least one step");
+  expect_error([&] { return truncated(0); }, "truncated(steps) needs at least one step");
   EXPECT_FALSE(Schedule(binomial(3), 0).next().has_value());
 }
 

@@ -6,9 +6,12 @@
 #include "costate/core/error.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/program/lambda_system.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 // A pendulum one of whose derivatives is wrong by one part in a million.
 struct Wrong final : System<double> {
@@ -103,6 +106,23 @@ TEST(Checks, TaylorSeesASlopeThatIsWrongByOnePart) {
   EXPECT_FALSE(wrong.passed()) << wrong.to_text();
 }
 
+// A linear loss has no remainder: that is not a slope of 2.
+TEST(Checks, TaylorSaysWhereThereIsNothingToMeasure) {
+  Signature s;
+  s.state("x").parameter("a", 1.0);
+  const auto system = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return x[0] + p[0]; });
+  Rollout<double> rollout(system, {.steps = 1});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.7};
+  const auto linear = check::taylor(rollout, at, *loss::final_value<double>(s, "x"));
+  EXPECT_TRUE(linear.skipped) << linear.to_text();
+  EXPECT_EQ(linear.to_text().substr(0, 4), "skip");
+  const auto square = check::taylor(rollout, at, *loss::final<double>(s, "x", {}));
+  EXPECT_FALSE(square.skipped) << square.to_text();
+  EXPECT_TRUE(square.passed()) << square.to_text();
+}
+
 // A ball on a stiff spring floor, semi-implicit Euler: bounces at -1 of its speed for every dt, with a slope that is not -1.
 std::shared_ptr<System<double>> bouncing_ball() {
   Signature s;
@@ -148,13 +168,16 @@ TEST(Checks, TheTimeStepCheckSaysWhatItNeeds) {
   const auto system = ode::pendulum<double>(ode::Integrator::rk4, 0.02);
   Rollout<double> rollout(system, {.steps = 4, .time_step_check = true});
   const Arguments<double> at = rollout.arguments();
-  EXPECT_THROW(rollout.value_and_gradient(at, *loss::effort<double>(system->signature())), Error);
+  expect_error([&] { return rollout.value_and_gradient(at, *loss::effort<double>(system->signature())); },
+               "needs an objective of the final state only");
   Signature s;
   s.state("x");
   const auto map =
       lambda_system<double, Sizes{.states = 1}>(s, [](auto x, auto, auto) { return 0.5 * x[0]; });
   Rollout<double> without(map, {.steps = 4, .time_step_check = true});
-  EXPECT_THROW(without.value_and_gradient(without.arguments(), *loss::final_value<double>(s, "x")), Error);
+  expect_error(
+      [&] { return without.value_and_gradient(without.arguments(), *loss::final_value<double>(s, "x")); },
+      "no parameter is named 'dt'");
 }
 
 }  // namespace

@@ -7,10 +7,13 @@
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/system/program/lambda_system.h"
+#include "tests/expect_error.h"
 #include "tests/system/contract.h"
 
 namespace costate::estimate {
 namespace {
+
+using costate::test::expect_error;
 
 constexpr double kPi = 3.14159265358979323846;
 
@@ -126,13 +129,15 @@ TEST(Estimators, TheSameSeedHasTheSameBitsForAnyNumberOfThreads) {
 
 TEST(Estimators, MistakesAreNamed) {
   const OneStep p(0.1, jump);
-  EXPECT_THROW(p.estimate(around(0.2, 5), Order::mixed), Error);
-  EXPECT_THROW(p.estimate(around(0, 8), Order::mixed), Error);
-  EXPECT_THROW(p.estimate({.samples = 8, .x0 = false, .controls = true}, Order::mixed),
-               Error);  // there are none
+  expect_error([&] { return p.estimate(around(0.2, 5), Order::mixed); },
+               "samples must be even and at least 4");
+  expect_error([&] { return p.estimate(around(0, 8), Order::mixed); }, "sigma must be greater than 0");
+  expect_error([&] { return p.estimate({.samples = 8, .x0 = false, .controls = true}, Order::mixed); },
+               "nothing is perturbed", "set x0 or controls, or name parameters");  // there are none
   RolloutOptions two = p.options;
   two.worlds = 2;
-  EXPECT_THROW(smoothed_gradient<double>(p.system, two, p.at, *p.objective, around(0.2, 8)), Error);
+  expect_error([&] { return smoothed_gradient<double>(p.system, two, p.at, *p.objective, around(0.2, 8)); },
+               "an estimate is that of one world", "set worlds = 1");
 }
 
 TEST(Estimators, TheReportSaysWhatItIs) {

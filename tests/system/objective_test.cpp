@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 Signature signature() {
   Signature s;
@@ -52,7 +55,8 @@ TEST(Objective, TrackingHasTermsAtItsStepsOnly) {
   EXPECT_DOUBLE_EQ(evaluate(*o, 2, 10).value, 2);
   EXPECT_DOUBLE_EQ(evaluate(*o, 7, 10).value, 0.5);
   EXPECT_EQ(evaluate(*o, 7, 10).x_bar[2], 1);
-  EXPECT_THROW(o->check(9, 1), Error);  // there is no step 10
+  expect_error([&] { return o->check(9, 1); },
+               "a term at step 10, outside the rollout of 9 steps");  // there is no step 10
 }
 
 TEST(Objective, AFinalValueIsLinear) {
@@ -92,10 +96,20 @@ TEST(Objective, ASumHasTheTermsOfAll) {
 }
 
 TEST(Objective, MistakesAreNamed) {
-  EXPECT_THROW(loss::final<double>(signature(), "w", {}), Error);
-  EXPECT_THROW(loss::final_value<double>(signature(), "q", 2), Error);
-  EXPECT_THROW(loss::track<double>(signature(), "v", {1, 2}, {1})->check(5, 1), Error);
-  EXPECT_THROW(loss::cotangents<double>(signature(), {1}, {{1, 2}})->check(5, 1), Error);
+  expect_error([&] { return loss::final<double>(signature(), "w", {}); }, "no state is named 'w'",
+               "did you mean");
+  expect_error([&] { return loss::final_value<double>(signature(), "q", 2); },
+               "'q' has 2 numbers; there is no index 2");
+  expect_error(
+      [&] {
+        return loss::track<double>(signature(), "v", {1, 2}, {1})->check(5, 1);
+      },
+      "the target of 'v' has 1 numbers instead of 2");
+  expect_error(
+      [&] {
+        return loss::cotangents<double>(signature(), {1}, {{1, 2}})->check(5, 1);
+      },
+      "a cotangent has 2 numbers instead of worlds x states = 3");
 }
 
 }  // namespace

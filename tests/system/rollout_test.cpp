@@ -8,12 +8,14 @@
 #include "costate/core/philox.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/lane_system.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/system/contract.h"
 
 namespace costate {
 namespace {
 
+using costate::test::expect_error;
 using ode::Integrator;
 
 // 37 pendulums (not a multiple of any lane count), each with its own start and length.
@@ -42,8 +44,11 @@ struct Pendulums {
 
 TEST(Rollout, MeetsTheContractWithWorldsThatDiffer) {
   Pendulums p;
-  test::expect_contract<double>(p.system, p.at, *p.objective,
-                                {.steps = 90, .worlds = Pendulums::kWorlds, .hold = 10});
+  test::expect_contract(p.system, {.states = test::starting_at(p.at),
+                                   .objective = p.objective,
+                                   .steps = 90,
+                                   .worlds = Pendulums::kWorlds,
+                                   .hold = 10});
 }
 
 TEST(Rollout, EachWorldIsItsOwnRollout) {
@@ -226,30 +231,47 @@ TEST(Rollout, ANonFiniteStartIsAnInputError) {
 
 TEST(Rollout, BadArgumentsAreRefusedWithTheNumbersThatFit) {
   const auto system = ode::pendulum<double>();
-  EXPECT_THROW(Rollout<double>(system, {.steps = -1}), Error);
-  EXPECT_THROW(Rollout<double>(system, {.worlds = 0}), Error);
-  EXPECT_THROW(Rollout<double>(system, {.hold = 0}), Error);
-  EXPECT_THROW(Rollout<double>(system, {.active = {"lenght"}}), Error);
-  EXPECT_THROW(Rollout<double>(system, {.steps = 5, .checkpoints = reversible()}), Error);
+  expect_error([&] { return Rollout<double>(system, {.steps = -1}); },
+               "steps = -1: a rollout cannot have fewer than 0 steps");
+  expect_error([&] { return Rollout<double>(system, {.worlds = 0}); },
+               "worlds = 0: a rollout has at least one world");
+  expect_error([&] { return Rollout<double>(system, {.hold = 0}); },
+               "hold = 0: a control is held for at least one step");
+  expect_error([&] { return Rollout<double>(system, {.active = {"lenght"}}); },
+               "no parameter matches 'lenght'", "did you mean 'length'");
+  expect_error([&] { return Rollout<double>(system, {.steps = 5, .checkpoints = reversible()}); },
+               "this physics cannot step backwards", "use binomial(slots) or segments()");
   Rollout<double> rollout(system, {.steps = 5, .worlds = 3});
   Arguments<double> a = rollout.arguments();
   a.x0.resize(5);
-  EXPECT_THROW(rollout.simulate(a), Error);
+  expect_error([&] { return rollout.simulate(a); }, "x0 has 5 numbers instead of 2 (shared) or 6");
   a = rollout.arguments();
   a.parameters = Parameters<double>(ode::lorenz<double>()->signature());
-  EXPECT_THROW(rollout.simulate(a), Error);
+  expect_error([&] { return rollout.simulate(a); },
+               "parameters belong to another system: make them from system.signature()");
   a = rollout.arguments();
   a.parameters.set("mass", {1.0, 2.0});
-  EXPECT_THROW(rollout.simulate(a), Error);
-  EXPECT_THROW(rollout.backward(*loss::final<double>(system->signature(), "q", {})), Error);
-  EXPECT_THROW(loss::final<double>(system->signature(), "qq", {}), Error);
-  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::final<double>(system->signature(), "q", {1, 2})),
-               Error);
-  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::track<double>(system->signature(), "q", {6}, {1.0})),
-               Error);
-  EXPECT_THROW(loss::track<double>(system->signature(), "q", {-1}, {1.0}), Error);
-  EXPECT_THROW(loss::sum<double>({nullptr}), Error);
-  EXPECT_THROW(loss::effort<double>(ode::lorenz<double>()->signature()), Error);
+  expect_error([&] { return rollout.simulate(a); },
+               "parameter 'mass' is given for 2 worlds, the rollout has 3");
+  expect_error([&] { return rollout.backward(*loss::final<double>(system->signature(), "q", {})); },
+               "backward() without a forward() before it", "each forward() serves one backward()");
+  expect_error([&] { return loss::final<double>(system->signature(), "qq", {}); }, "no state is named 'qq'",
+               "did you mean 'q'");
+  expect_error(
+      [&] {
+        return rollout.value(rollout.arguments(), *loss::final<double>(system->signature(), "q", {1, 2}));
+      },
+      "the target of 'q' has 2 numbers instead of 1");
+  expect_error(
+      [&] {
+        return rollout.value(rollout.arguments(), *loss::track<double>(system->signature(), "q", {6}, {1.0}));
+      },
+      "a term at step 6, outside the rollout of 5 steps");
+  expect_error([&] { return loss::track<double>(system->signature(), "q", {-1}, {1.0}); },
+               "cannot have a term at step -1");
+  expect_error([&] { return loss::sum<double>({nullptr}); }, "a term of loss::sum is null");
+  expect_error([&] { return loss::effort<double>(ode::lorenz<double>()->signature()); },
+               "loss::effort needs a system with controls");
 }
 
 TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
@@ -304,8 +326,8 @@ struct Refusing final : Objective<double> {
 TEST(Rollout, ABackwardPassThatFailsUsesUpItsForwardPass) {
   Pendulums p;
   p.rollout.forward(p.at);
-  EXPECT_THROW(p.rollout.backward(Refusing()), Error);
-  EXPECT_THROW(p.rollout.backward(*p.objective), Error);  // says that a forward() is missing
+  expect_error([&] { return p.rollout.backward(Refusing()); }, "no derivative");
+  expect_error([&] { return p.rollout.backward(*p.objective); }, "backward() without a forward() before it");
   p.rollout.forward(p.at);
   EXPECT_TRUE(test::same_bits(p.rollout.backward(*p.objective).x0,
                               p.rollout.value_and_gradient(p.at, *p.objective).x0));

@@ -4,9 +4,12 @@
 
 #include "costate/core/error.h"
 #include "costate/system/parameters.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 Signature robot() {
   Signature s;
@@ -63,8 +66,9 @@ TEST(Signature, MisspeltNamesGetASuggestion) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("did you mean 'body/torso/mass'"), std::string::npos) << e.what();
   }
-  EXPECT_THROW(s.match(Role::parameter, {"geom/*/frictoin"}), Error);
-  EXPECT_THROW(robot().state("q"), Error);
+  expect_error([&] { return s.match(Role::parameter, {"geom/*/frictoin"}); },
+               "no parameter matches 'geom/*/frictoin'", "did you mean 'geom/foot/friction'");
+  expect_error([&] { return robot().state("q"); }, "two state fields are named 'q'");
 }
 
 TEST(Parameters, AreSharedOrPerWorld) {
@@ -76,8 +80,16 @@ TEST(Parameters, AreSharedOrPerWorld) {
   p.set("geom/foot/friction", {1, 2, 3, 4, 5, 6});
   EXPECT_TRUE(p.per_world(1));
   EXPECT_EQ(p.worlds(), 3);
-  EXPECT_THROW(p.set("dt", {1, 2}), Error);  // two worlds here, three there
-  EXPECT_THROW(p.set("geom/foot/friction", {1, 2, 3}), Error);
+  expect_error(
+      [&] {
+        return p.set("dt", {1, 2});
+      },
+      "parameter 'dt' is given for 2 worlds, another one for 3");
+  expect_error(
+      [&] {
+        return p.set("geom/foot/friction", {1, 2, 3});
+      },
+      "takes 1, 2 or worlds x 2 numbers, not 3");
   EXPECT_EQ(p.zeros()["geom/foot/friction"].size(), 6u);
 }
 

@@ -11,10 +11,12 @@
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/rollout.h"
+#include "tests/expect_error.h"
 
 namespace costate {
 namespace {
 
+using costate::test::expect_error;
 using Seen = std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::vector<double>>>>;  // by world
 
 // 37 pendulums: not a multiple of any lane count, so some lanes of the last block are not worlds.
@@ -103,7 +105,8 @@ TEST(StateObserver, IsNeverShownAStateThatIsNotFinite) {
   EXPECT_EQ(masking.simulate(at, observer).diverged, (std::vector<std::int64_t>{1}));
   EXPECT_EQ(last, (std::vector<std::int64_t>{20, 6}));  // 1e3^(2^7) is too large
   Rollout<double> stopping(s.system, {.steps = 20, .worlds = 2});
-  EXPECT_THROW(stopping.simulate(at, observer), Error);
+  expect_error([&] { return stopping.simulate(at, observer); }, "the state is not finite",
+               "set on_divergence = mask_world");
 }
 
 TEST(StateObserver, WhatItThrowsEndsTheRollout) {

@@ -6,10 +6,13 @@
 
 #include "costate/core/error.h"
 #include "costate/view/pack_frames.h"
+#include "tests/expect_error.h"
 #include "tests/view/sample_recordings.h"
 
 namespace costate::view {
 namespace {
+
+using costate::test::expect_error;
 
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t n = 0;
@@ -71,9 +74,11 @@ TEST(Replay, StaysBelowItsSizeByShowingEveryNthParticle) {
 TEST(Replay, RefusesRecordingsThatDoNotFitTogether) {
   io::Recording r = test::fountain("f", 1, 10, 2);
   r.particles.positions.pop_back();
-  EXPECT_THROW(replay_page({r}), Error);
-  EXPECT_THROW(replay_page({}), Error);
-  EXPECT_THROW(write_replay("/no/such/folder/page.html", {test::tumble(2)}), Error);
+  expect_error([&] { return replay_page({r}); },
+               "recording f: particles: there must be frames x particles x 3 positions");
+  expect_error([&] { return replay_page({}); }, "a replay needs at least one recording");
+  expect_error([&] { return write_replay("/no/such/folder/page.html", {test::tumble(2)}); },
+               "/no/such/folder/page.html: the file cannot be written", "does its folder exist?");
 }
 
 }  // namespace

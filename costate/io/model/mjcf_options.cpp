@@ -59,11 +59,7 @@ void MjcfReader::option(const XmlElement& e) {
   a.read("iterations", o.iterations);
   a.read("ls_iterations", o.ls_iterations);
   if (o.iterations < 1 || o.ls_iterations < 1) a.fail("needs at least one iteration");
-  a.choose("integrator", o.integrator,
-           {{"Euler", rigid::Integrator::euler},
-            {"RK4", rigid::Integrator::rk4},
-            {"implicit", rigid::Integrator::implicit},
-            {"implicitfast", rigid::Integrator::implicitfast}});
+  a.choose("integrator", o.integrator, rigid::kIntegrators);
   a.choose("cone", o.cone,
            {{"pyramidal", rigid::ConeType::pyramidal}, {"elliptic", rigid::ConeType::elliptic}});
   a.choose("solver", o.solver,

@@ -2,8 +2,10 @@
 //
 //   tau = 2 mu (F - R) F' + lambda (J - 1) J 1
 //
-// Transpose, T = tau_bar:  F_bar = 2 mu (T F + T'(F - R)) + polar_vjp(-2 mu T F) + lambda tr(T) (2 J - 1) cof F.
-// [1] Stomakhin et al., Energetically consistent invertible elasticity, SCA 2012.  Tests: tests/mpm/law_test.cpp.
+// Transpose, T = tau_bar:  F_bar = 2 mu (T F + T'(F - R)) + polar_vjp(-2 mu T F) + lambda tr(T) (2 J - 1) cof
+// F.
+// [1] Stomakhin et al., Energetically consistent invertible elasticity, SCA 2012.  Tests:
+// tests/mpm/law_test.cpp.
 #pragma once
 
 #include "costate/mpm/laws/polar.h"

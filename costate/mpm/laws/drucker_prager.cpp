@@ -1,16 +1,17 @@
-// Sand: no tension, friction angle phi. With n = |d| (principal_flow.h), v the volume (logarithmic) gained while grains
-// were apart, tr' = tr + v [1, section 7; 2]:
+// Sand: no tension, friction angle phi. With n = |d| (principal_flow.h), v the volume (logarithmic) gained
+// while grains were apart, tr' = tr + v [1, section 7; 2]:
 //
 //   tr' >= 0   e+ = 0, v+ = tr'                             apart
 //   tr' <  0   e+ = tr'/D + s d, v+ = 0,  s = min(1, alpha (1 + D lambda/(2 mu)) (-tr') / n)
 //   alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi))
 //
-// Continuous: s tends to 0 as tr' tends to 0. There are corners where flow begins. Sand that falls has tr' = 0 up to
-// rounding: it counts as apart, so that its derivatives do not depend on the last bit. In two dimensions this is plane
-// strain with the deviator taken in the plane. The plastic state is v.
+// Continuous: s tends to 0 as tr' tends to 0. There are corners where flow begins. Sand that falls has tr' =
+// 0 up to rounding: it counts as apart, so that its derivatives do not depend on the last bit. In two
+// dimensions this is plane strain with the deviator taken in the plane. The plastic state is v.
 //
-// [1] Klar et al., Drucker-Prager elastoplasticity for sand animation, 2016. [2] Tampubolon et al., Multi-species
-// simulation of porous sand and water mixtures, 2017 (volume correction).  Tests: tests/mpm/law_test.cpp.
+// [1] Klar et al., Drucker-Prager elastoplasticity for sand animation, 2016. [2] Tampubolon et al.,
+// Multi-species simulation of porous sand and water mixtures, 2017 (volume correction).  Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
@@ -83,10 +84,10 @@ constexpr Number kNumbers[] = {kDensity,
 
 }  // namespace
 
-constinit const Law drucker_prager_law = {.name = "drucker_prager",
-                                          .numbers = listed(kNumbers),
-                                          .wave_speed = pressure_wave_speed,
-                                          .responses = &kResponses<HenckyLaw<DruckerPrager>>,
-                                          .plastic = 0.0};
+constinit const Law Law::drucker_prager = {.name = "drucker_prager",
+                                           .numbers = listed(kNumbers),
+                                           .wave_speed = pressure_wave_speed,
+                                           .responses = &kResponses<HenckyLaw<DruckerPrager>>,
+                                           .plastic = 0.0};
 
 }  // namespace costate::mpm

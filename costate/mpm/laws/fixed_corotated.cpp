@@ -1,4 +1,5 @@
-// Fixed corotated solid: corotated_stress.h has its equations and their transpose.  Tests: tests/mpm/law_test.cpp.
+// Fixed corotated solid: corotated_stress.h has its equations and their transpose.  Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {
@@ -30,7 +31,7 @@ constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
 
-constinit const Law fixed_corotated_law = {
+constinit const Law Law::fixed_corotated = {
     .name = "fixed_corotated",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

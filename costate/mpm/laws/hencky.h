@@ -1,20 +1,25 @@
-// Isotropic functions of the left Cauchy-Green tensor b = F F', in its principal logarithmic strains e_i = log(b_i) / 2 (Hencky).
+// Isotropic functions of the left Cauchy-Green tensor b = F F', in its principal logarithmic strains e_i =
+// log(b_i) / 2 (Hencky).
 //
-// With b = sum_i b_i q_i q_i', a law gives principal stresses t_i(e) and principal flow g_i(e) = exp(e+_i - e_i), and
+// With b = sum_i b_i q_i q_i', a law gives principal stresses t_i(e) and principal flow g_i(e) = exp(e+_i -
+// e_i), and
 //
 //   tau = sum t_i q_i q_i',     F+ = G F,  G = sum g_i q_i q_i'
 //
-// so that F+ keeps F's right rotation: no singular value decomposition of F is needed, only the eigenvectors of b (Jacobi rotations, a fixed number
-// of sweeps, lanes alike). Derivative of such a function Y = sum y_i q_i q_i' along db, in the eigenbasis (dB = Q' db Q) [1, 4.2]:
+// so that F+ keeps F's right rotation: no singular value decomposition of F is needed, only the eigenvectors
+// of b (Jacobi rotations, a fixed number of sweeps, lanes alike). Derivative of such a function Y = sum y_i
+// q_i q_i' along db, in the eigenbasis (dB = Q' db Q) [1, 4.2]:
 //
 //   dY_ii = sum_j (dy_i/db_j) dB_jj          dY_ij = (y_i - y_j)/(b_i - b_j) dB_ij
 //
-// The divided difference is a product of exact ones, never a quotient of small differences: a law knows (t_i - t_j)/(e_i - e_j) in closed form, and
+// The divided difference is a product of exact ones, never a quotient of small differences: a law knows (t_i
+// - t_j)/(e_i - e_j) in closed form, and
 //
 //   (log b_i - log b_j)/(b_i - b_j) = 2 atanh(r)/r / (b_i + b_j),  r = (b_i - b_j)/(b_i + b_j)
 //   (exp a - exp c)/(a - c) = exp((a + c)/2) sinh(h)/h,            h = (a - c)/2
 //
-// both smooth at equality (power series there). The map is its own transpose up to the diagonal block, so tangents and cotangents use the same numbers.
+// both smooth at equality (power series there). The map is its own transpose up to the diagonal block, so
+// tangents and cotangents use the same numbers.
 // [1] Ogden, Non-linear Elastic Deformations.  Tests: tests/mpm/law_test.cpp.
 #pragma once
 
@@ -39,7 +44,8 @@ COSTATE_INLINE Spectrum<S, D> spectrum(Matrix<S, D> b) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     for (int i = 0; i < D; ++i) {
       for (int j = i + 1; j < D; ++j) {
-        // The rotation that makes b_ij zero: t = tan, the smaller root of t^2 + 2 w t - 1 = 0, w = (b_jj - b_ii) / (2 b_ij).
+        // The rotation that makes b_ij zero: t = tan, the smaller root of t^2 + 2 w t - 1 = 0, w = (b_jj -
+        // b_ii) / (2 b_ij).
         const S off = b(i, j), gap = b(j, j) - b(i, i);
         const mask_t<S> done = abs(off) < tiny;
         const S double_off = two * select(done, one, off);
@@ -96,7 +102,8 @@ COSTATE_INLINE S divided_exp(const S& a, const S& b) {
   return exp(half * (a + b)) * select(small, series, sinh(safe) / safe);
 }
 
-// What a law's principal map gives: stresses, flow exponents delta = e+ - e, and for the off-diagonal part, of each pair i < j, the divided differences
+// What a law's principal map gives: stresses, flow exponents delta = e+ - e, and for the off-diagonal part,
+// of each pair i < j, the divided differences
 //   stress_slope = (t_i - t_j)/(e_i - e_j),    flow_slope = (delta_i - delta_j)/(e_i - e_j).
 template <class S, int D>
 struct Principal {
@@ -111,7 +118,8 @@ struct Principal {
 };
 constexpr int pair_of(int i, int j) { return i + j - 1; }  // (0,1), (0,2), (1,2)
 
-// Map: struct with  static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p)   on any scalar, and
+// Map: struct with  static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p)   on any
+// scalar, and
 //                   static void map_vjp(e, plastic, p, t_bar, delta_bar, plastic_out_bar; e_bar, plastic_bar, p_bar), which assigns.
 template <class Map>
 struct HenckyLaw {

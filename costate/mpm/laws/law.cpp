@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "costate/mpm/number_text.h"
+#include "costate/core/text.h"
 
 namespace costate::mpm {
 
 std::span<const Law* const> laws() {
-#define COSTATE_LIST(kind) &kind##_law,
+#define COSTATE_LIST(kind) &Law::kind,
   static constexpr const Law* kLaws[] = {COSTATE_MPM_LAWS(COSTATE_LIST)};
 #undef COSTATE_LIST
   return kLaws;
@@ -29,12 +29,12 @@ std::string objection(const Material& material) {
     if (std::isfinite(value) && high_enough && value < r.high) continue;
     std::string wanted = n.name;
     if (std::isfinite(r.low) && std::isfinite(r.high))
-      wanted = text_of(r.low) + (r.open ? " < " : " <= ") + n.name;
+      wanted = number(r.low, 4) + (r.open ? " < " : " <= ") + n.name;
     else if (std::isfinite(r.low))
-      wanted += (r.open ? " > " : " >= ") + text_of(r.low);
-    if (std::isfinite(r.high)) wanted += " < " + text_of(r.high);
+      wanted += (r.open ? " > " : " >= ") + number(r.low, 4);
+    if (std::isfinite(r.high)) wanted += " < " + number(r.high, 4);
     if (wanted == n.name) wanted = std::string("a finite ") + n.name;
-    return "needs " + wanted + ", not " + text_of(value);
+    return "needs " + wanted + ", not " + number(value, 4);
   }
   return {};
 }

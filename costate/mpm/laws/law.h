@@ -1,7 +1,9 @@
-// Law: everything that is particular to one kind of material, for whoever reads, checks, lays out or moves one.
+// Law: everything that is particular to one kind of material, for whoever reads, checks, lays out or moves
+// one.
 //
-// A kind is one file, laws/<kind>.cpp: equations, response and transpose (response.h), and a Law that ends it. Its
-// name is one line of COSTATE_MPM_LAWS (model.h). A number that no other kind has is also a member of Material.
+// A kind is one file, laws/<kind>.cpp: equations, response and transpose (response.h), and a Law that ends
+// it. Its name is one line of COSTATE_MPM_LAWS (model.h). A number that no other kind has is also a member of
+// Material.
 // Tests: tests/mpm/law_test.cpp, which runs over laws().
 #pragma once
 
@@ -40,11 +42,12 @@ struct Law {
   bool contracts = false;              // along Material::fibre, driven by the control "actuation"
 
   const Number* find(const std::string& number) const;
-};
 
-#define COSTATE_DECLARE(kind) extern const Law kind##_law;  // in laws/<kind>.cpp
-COSTATE_MPM_LAWS(COSTATE_DECLARE)
+  // Law::liquid in laws/liquid.cpp, and so on: a law that is not in the list does not compile.
+#define COSTATE_DECLARE(kind) static const Law kind;
+  COSTATE_MPM_LAWS(COSTATE_DECLARE)
 #undef COSTATE_DECLARE
+};
 
 // All of them, in the order of MaterialKind.
 std::span<const Law* const> laws();

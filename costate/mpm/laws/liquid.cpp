@@ -1,15 +1,17 @@
 // A weakly compressible, viscous liquid that carries almost no tension.
 //
 //   J_trial = (1 + dt tr C) J
-//   J+      = J_trial up to 1; beyond, with t = J_trial - 1:  1 + t / (1 + t/w)        cut-off of width w ("tension")
+//   J+      = J_trial up to 1; beyond, with t = J_trial - 1:  1 + t / (1 + t/w)      cut-off of width w
 //   p       = K/gamma (J+^-gamma - 1)                                                  equation of state [1]
-//   tau     = -J+ p 1 + J+ mu (C + C')                                                 K bulk modulus, mu viscosity
+//   tau     = -J+ p 1 + J+ mu (C + C')                           w tension, K bulk modulus, mu viscosity
 //
-// Only J is kept, in F's first entry; the rest of F passes through. The cut-off is C1 (value and slope 1 agree at
-// J = 1) and its slope 1/(1 + t/w)^2 never vanishes, so the gradient survives where liquid tears. It acts at every step:
-// a stretched liquid forgets its tension, which never exceeds K w, instead of remembering a volume it does not fill.
+// Only J is kept, in F's first entry; the rest of F passes through. The cut-off is C1 (value and slope 1
+// agree at J = 1) and its slope 1/(1 + t/w)^2 never vanishes, so the gradient survives where liquid tears. It
+// acts at every step: a stretched liquid forgets its tension, which never exceeds K w, instead of remembering
+// a volume it does not fill.
 //
-// [1] Monaghan, Simulating free surface flows with SPH, J. Comput. Phys. 110 (1994).  Tests: tests/mpm/law_test.cpp.
+// [1] Monaghan, Simulating free surface flows with SPH, J. Comput. Phys. 110 (1994).  Tests:
+// tests/mpm/law_test.cpp.
 #include <cmath>
 
 #include "costate/mpm/laws/response.h"
@@ -83,7 +85,7 @@ constexpr Number kNumbers[] = {kDensity,
 
 }  // namespace
 
-constinit const Law liquid_law = {
+constinit const Law Law::liquid = {
     .name = "liquid",
     .numbers = listed(kNumbers),
     .wave_speed = sound_speed,

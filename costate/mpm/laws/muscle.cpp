@@ -1,6 +1,8 @@
-// A fixed corotated solid with a contractile fibre: tau += s a (F f)(F f)',  f fibre, a actuation, s strength.
+// A fixed corotated solid with a contractile fibre: tau += s a (F f)(F f)',  f fibre, a actuation, s
+// strength.
 //
-// Transpose, T = tau_bar: F_bar += s a (T + T') F f f'.  The rest is corotated_stress.h. Tests: tests/mpm/law_test.cpp.
+// Transpose, T = tau_bar: F_bar += s a (T + T') F f f'.  The rest is corotated_stress.h. Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {
@@ -47,10 +49,10 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law muscle_law = {.name = "muscle",
-                                  .numbers = listed(kNumbers),
-                                  .wave_speed = pressure_wave_speed,
-                                  .responses = &kResponses<Muscle>,
-                                  .contracts = true};
+constinit const Law Law::muscle = {.name = "muscle",
+                                   .numbers = listed(kNumbers),
+                                   .wave_speed = pressure_wave_speed,
+                                   .responses = &kResponses<Muscle>,
+                                   .contracts = true};
 
 }  // namespace costate::mpm

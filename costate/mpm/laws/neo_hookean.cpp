@@ -40,7 +40,7 @@ constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
 
-constinit const Law neo_hookean_law = {
+constinit const Law Law::neo_hookean = {
     .name = "neo_hookean",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

@@ -3,7 +3,8 @@
 //
 //   e+ = s d + mean,   t = 2 mu e+ + lambda tr(e+)
 //
-// StVK-Hencky has s = 1; von Mises and Drucker-Prager choose s so that the stress stays within their yield surface.
+// StVK-Hencky has s = 1; von Mises and Drucker-Prager choose s so that the stress stays within their yield
+// surface.
 // Tests: tests/mpm/law_test.cpp.
 #pragma once
 

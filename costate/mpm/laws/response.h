@@ -1,10 +1,11 @@
-// Response: what a material answers when it is deformed, for a pack of particles at once, and the transpose of that.
+// Response: what a material answers when it is deformed, for a pack of particles at once, and the transpose
+// of that.
 //
 //   (C, F, plastic, actuation, dt, p)  ->  (F+, tau, plastic+)
 //
-// F+ = (1 + dt C) F after plastic flow, tau the Kirchhoff stress (J times Cauchy's) at F+, p the numbers of the law in
-// their order (law.h); the first is the density, which the response does not read. J is there for the check that no
-// element is inverted.
+// F+ = (1 + dt C) F after plastic flow, tau the Kirchhoff stress (J times Cauchy's) at F+, p the numbers of
+// the law in their order (law.h); the first is the density, which the response does not read. J is there for
+// the check that no element is inverted.
 //
 // A law is a struct with respond and respond_vjp, and kResponses<Struct> is it in every scalar and
 // dimension. What several laws share: corotated_stress.h, hencky.h, principal_flow.h, and the stages below.
@@ -82,7 +83,8 @@ constexpr std::span<const Number> listed(const Number (&numbers)[kCount]) {
   return numbers;
 }
 
-// The elastic part of a step, F_trial = (1 + dt C) F, and its transpose: adds to C_bar and dt_bar, assigns F_bar.
+// The elastic part of a step, F_trial = (1 + dt C) F, and its transpose: adds to C_bar and dt_bar, assigns
+// F_bar.
 template <class S, int D>
 COSTATE_INLINE Matrix<S, D> deform(const LawInput<S, D>& in) {
   return in.F + in.dt * (in.C * in.F);

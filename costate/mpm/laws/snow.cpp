@@ -1,13 +1,15 @@
-// Snow [1]: stretches beyond 1 - theta_c and 1 + theta_s are permanent, and what was compressed hardens. In principal
-// strains e_i = log(stretch_i):
+// Snow [1]: stretches beyond 1 - theta_c and 1 + theta_s are permanent, and what was compressed hardens. In
+// principal strains e_i = log(stretch_i):
 //
 //   e+ = clamp(e, log(1 - theta_c), log(1 + theta_s)),   Jp+ = Jp exp(sum e - sum e+)
 //   h = exp(xi (1 - Jp+)),  s_i = exp(e+_i),  J = exp(sum e+)
 //   t_i = h (2 mu s_i (s_i - 1) + lambda (J - 1) J)                       the fixed corotated stress
 //
-// Divided differences: t_i - t_j = 2 h mu (s_i + s_j - 1)(s_i - s_j). The divided difference of the clamp is 1, 0, or a
-// quotient whose denominator is not small (the pair is on different sides of a bound). The plastic state is Jp.
-// [1] Stomakhin et al., A material point method for snow simulation, SIGGRAPH 2013, eq. 1-3.  Tests: tests/mpm/law_test.cpp.
+// Divided differences: t_i - t_j = 2 h mu (s_i + s_j - 1)(s_i - s_j). The divided difference of the clamp is
+// 1, 0, or a quotient whose denominator is not small (the pair is on different sides of a bound). The plastic
+// state is Jp.
+// [1] Stomakhin et al., A material point method for snow simulation, SIGGRAPH 2013, eq. 1-3.  Tests:
+// tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
@@ -99,10 +101,10 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law snow_law = {.name = "snow",
-                                .numbers = listed(kNumbers),
-                                .wave_speed = pressure_wave_speed,
-                                .responses = &kResponses<HenckyLaw<Snow>>,
-                                .plastic = 1.0};
+constinit const Law Law::snow = {.name = "snow",
+                                 .numbers = listed(kNumbers),
+                                 .wave_speed = pressure_wave_speed,
+                                 .responses = &kResponses<HenckyLaw<Snow>>,
+                                 .plastic = 1.0};
 
 }  // namespace costate::mpm

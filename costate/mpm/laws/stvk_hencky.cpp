@@ -1,5 +1,5 @@
-// St. Venant-Kirchhoff in logarithmic strain: principal stresses t = 2 mu e + lambda tr(e) of principal Hencky strains e
-// (hencky.h, principal_flow.h).  Tests: tests/mpm/law_test.cpp.
+// St. Venant-Kirchhoff in logarithmic strain: principal stresses t = 2 mu e + lambda tr(e) of principal
+// Hencky strains e (hencky.h, principal_flow.h).  Tests: tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
@@ -29,7 +29,7 @@ constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
 
-constinit const Law stvk_hencky_law = {
+constinit const Law Law::stvk_hencky = {
     .name = "stvk_hencky",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

@@ -1,8 +1,10 @@
-// Metal, clay: StVK-Hencky after radial return onto von Mises' cylinder [1, box 3.1]. With n = |d| (principal_flow.h):
+// Metal, clay: StVK-Hencky after radial return onto von Mises' cylinder [1, box 3.1]. With n = |d|
+// (principal_flow.h):
 //
 //   e+ = mean + s d,   s = min(1, sqrt(2/3) sigma_y / (2 mu n))
 //
-// There is a corner where flow begins. In two dimensions this is plane strain with the deviator taken in the plane.
+// There is a corner where flow begins. In two dimensions this is plane strain with the deviator taken in the
+// plane.
 // [1] Simo, Hughes: Computational Inelasticity.  Tests: tests/mpm/law_test.cpp.
 #include "costate/mpm/laws/principal_flow.h"
 
@@ -48,7 +50,7 @@ constexpr Number kNumbers[] = {
 
 }  // namespace
 
-constinit const Law von_mises_law = {
+constinit const Law Law::von_mises = {
     .name = "von_mises",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,

@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/mpm/number_text.h"
+#include "costate/core/text.h"
 
 namespace costate::mpm {
 
@@ -105,7 +105,7 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
   for (std::int64_t p : outside_) {
     if (p < 0) continue;
     std::string position;
-    for (int a = 0; a < D; ++a) position += (a ? ", " : "") + text_of(double(x[p * D + a]));
+    for (int a = 0; a < D; ++a) position += (a ? ", " : "") + number(double(x[p * D + a]), 4);
     throw Error({"particle " + std::to_string(p) + " at (" + position + ") is outside the grid",
                  "step " + std::to_string(step),
                  "give that side of the grid a wall, enlarge `nodes`, or reduce dt if the motion diverges"},

@@ -1,8 +1,10 @@
-// Particles of one pencil, a pack of one material at a time: what the stages of a step and their transposes share.
+// Particles of one pencil, a pack of one material at a time: what the stages of a step and their transposes
+// share.
 //
-// A pack's numbers come from the state in the caller's order, go through its material's law lane by lane, and travel to and from the grid in records
-// (transfer.h) that stay in the first-level cache. Particles of one cell that follow each other share the rows of their stencil in registers.
-// Forward: particle_stage.h. Transpose: particle_transpose.h. Tests: tests/mpm/system_test.cpp.
+// A pack's numbers come from the state in the caller's order, go through its material's law lane by lane, and
+// travel to and from the grid in records (transfer.h) that stay in the first-level cache. Particles of one
+// cell that follow each other share the rows of their stencil in registers. Forward: particle_stage.h.
+// Transpose: particle_transpose.h. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
 #include "costate/mpm/laws/response.h"
@@ -14,7 +16,8 @@
 
 namespace costate::mpm {
 
-// A lambda that only asks for data has no effect that the compiler knows of: unless inlined at once, its calls are dropped.
+// A lambda that only asks for data has no effect that the compiler knows of: unless inlined at once, its
+// calls are dropped.
 #define COSTATE_INLINE_LAMBDA __attribute__((always_inline))
 
 inline constexpr std::int64_t kNoParticle = INT64_MAX;
@@ -82,8 +85,8 @@ class ParticlePacks {
       body(at);
     }
   }
-  // Each body, while it handles particle l of a pack, asks for the numbers of particle l of the next: they lie in memory in the caller's order,
-  // not in ours.
+  // Each body, while it handles particle l of a pack, asks for the numbers of particle l of the next: they
+  // lie in memory in the caller's order, not in ours.
   template <class Body>
   COSTATE_INLINE void for_packs(const ParticleOrder::Pencil& pencil, const Body& body) const {
     for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r)
@@ -108,7 +111,8 @@ class ParticlePacks {
     touch<kWrite>(from, layout_.F, D * D, particle);
   }
 
-  // --- numbers of a pack ---------------------------------------------------------------------------------------------
+  // --- numbers of a pack
+  // ---------------------------------------------------------------------------------------------
   COSTATE_INLINE static Lanes lanes_of_number(const Number& s) {
     if constexpr (Mode::kTangent)
       return {Plain(s.v), Plain(s.d[0])};
@@ -187,7 +191,8 @@ class ParticlePacks {
       c_.laws[static_cast<std::size_t>(material)].respond(in, out);
   }
 
-  // Spreads Q + A d of each particle of a pack; those of one cell meet in registers. meanwhile(l) is called once a particle.
+  // Spreads Q + A d of each particle of a pack; those of one cell meet in registers. meanwhile(l) is called
+  // once a particle.
   template <class Meanwhile>
   COSTATE_INLINE void scatter_cells(const Chosen& at, const std::int64_t (&offset)[kWidth], Out records,
                                     int A, int Q, Out grid, const Meanwhile& meanwhile) const {
@@ -203,7 +208,8 @@ class ParticlePacks {
     }
   }
 
-  // --- records -------------------------------------------------------------------------------------------------------
+  // --- records
+  // -------------------------------------------------------------------------------------------------------
   COSTATE_INLINE static In slice(Out records, int l) {
     return {records.v + l * Record::size, records.d ? records.d + l * Record::size : nullptr};
   }
@@ -248,7 +254,8 @@ class ParticlePacks {
     }
     take<Gathered::size>(answers, place, out);
   }
-  // Weights, offsets and, with kSlopes, slopes of a pack's stencils, and where each stencil begins in the grid.
+  // Weights, offsets and, with kSlopes, slopes of a pack's stencils, and where each stencil begins in the
+  // grid.
   template <bool kSlopes>
   COSTATE_INLINE void write_stencil(const Chosen& at, Out records, std::int64_t (&offset)[kWidth]) const {
     Lanes x[D];

@@ -1,9 +1,11 @@
-// The transposes of particle_stage.h. They need the velocities of the grid, hence first its momentum and mass once more, from the tape or from
-// the particles:
+// The transposes of particle_stage.h. They need the velocities of the grid, hence first its momentum and mass
+// once more, from the tape or from the particles:
 //
 //   scatter_momentum         the grid's momentum and mass
-//   scatter_cotangents       transpose of the gather: v_i_ += w_i (V_ + B_ d_i), V_ = v+_ + dt x+_, B_ = (D^-1/dx) C+_
-//   gather_cotangents        the rest: positions through the weights, then Q_, A_, tau_ back to (x, v, C, F) and the material's numbers
+//   scatter_cotangents       transpose of the gather: v_i_ += w_i (V_ + B_ d_i),
+//                            V_ = v+_ + dt x+_, B_ = (D^-1/dx) C+_
+//   gather_cotangents        the rest: positions through the weights, then Q_, A_, tau_ back to (x, v, C, F)
+//                            and the material's numbers
 //
 // Tests: tests/mpm/system_test.cpp.
 #pragma once
@@ -76,7 +78,7 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
       const auto& numbers = layout_.materials[static_cast<std::size_t>(run.material)].numbers;
       this->for_packs_of(run, [&](const Chosen& at) {
         LawInput<Lanes, D> in, in_bar;
-        LawOutput<Lanes, D> out, out_bar;
+        LawOutput<Lanes, D> out;
         this->read_law(at, in);
         this->respond(at.material, in, out);
         std::int64_t offset[kWidth];
@@ -90,59 +92,9 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
           Transfer<Mode, D, kTaps>::gather_vjp(values + l * Record::size, velocity + offset[l],
                                                grid_bar + offset[l], c_.strides, answer + l * Gathered::size);
         }
-
-        // Q = (m v, m), A = dx (m C - dt V D^-1 tau)
-        Lanes v[D], Q_bar[4], V_bar[D], x_next_bar[D], v_next[D], X_bar[D];
-        this->read(x_, layout_.v, at, v);
-        this->read_answer(answers, at.count, Gathered::V, Q_bar);
-        this->read_answer(answers, at.count, Gathered::velocity, v_next);
-        for (int a = 0; a < D; ++a) {
-          Lanes parts[4];
-          this->read_answer(answers, at.count, Gathered::X + 4 * column_of<D>(a), parts);
-          X_bar[a] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
-        }
-        this->read(In{y_bar, nullptr}, layout_.x, at, x_next_bar);
-        Lanes mass_bar = Q_bar[3];
-        Matrix<Lanes, D> A_bar;
-        for (int b = 0; b < D; ++b) {
-          Lanes column[D], A_column[D], B_column[D];
-          this->read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
-          read_record(records, Record::A + 4 * b, A_column);
-          read_record(records, Record::B + 4 * b, B_column);
-          for (int a = 0; a < D; ++a) {
-            A_bar(a, b) = Lanes(c_.dx) * column[a];
-            X_bar[b] -= A_column[a] * Q_bar[a] + B_column[a] * v_next[a];
-          }
-        }
-        read_record(records, Record::V, V_bar);
-        const Lanes stress_scale = Lanes(this->volume_lanes(at)) *
-                                   Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
-        const Lanes dt(dt_);
-        out_bar.tau = (-dt * stress_scale) * A_bar;
-        gather_lanes<Mode, D * D>(In{y_bar, nullptr} + layout_.F, at.index, &out_bar.F.e[0][0]);
-        if (layout_.plastic >= 0)
-          gather_lanes<Mode, 1>(In{y_bar, nullptr} + layout_.plastic, at.index, &out_bar.plastic);
-        else
-          out_bar.plastic = Lanes(0);
-        c_.laws[static_cast<std::size_t>(at.material)].respond_vjp(in, out_bar, in_bar);
-        Lanes dt_bar = in_bar.dt - stress_scale * contract(out.tau, A_bar);
-        mass_bar += contract(in.C, A_bar);
-        in_bar.C += mass * A_bar;
-        Lanes x_new_bar[D], v_bar[D];
-        for (int a = 0; a < D; ++a) {
-          mass_bar += v[a] * Q_bar[a];
-          v_bar[a] = mass * Q_bar[a];
-          dt_bar += x_next_bar[a] * v_next[a];
-          x_new_bar[a] = x_next_bar[a] + Lanes(c_.inverse_dx) * X_bar[a];
-        }
-        in_bar.p[0] = Lanes(this->volume_lanes(at)) * mass_bar;
-
-        this->write(Out{x_bar, nullptr}, layout_.x, at, x_new_bar);
-        this->write(Out{x_bar, nullptr}, layout_.v, at, v_bar);
-        scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.C, at.index, at.count, &in_bar.C.e[0][0]);
-        scatter_lanes<Mode, D * D>(Out{x_bar, nullptr} + layout_.F, at.index, at.count, &in_bar.F.e[0][0]);
-        if (layout_.plastic >= 0)
-          scatter_lanes<Mode, 1>(Out{x_bar, nullptr} + layout_.plastic, at.index, at.count, &in_bar.plastic);
+        GridAnswer from_grid;
+        read_grid_answer(at, records, answers, from_grid);
+        const Lanes dt_bar = momentum_vjp(at, in, out.tau, mass, from_grid, y_bar, x_bar, in_bar);
 
         const auto real = lane_numbers() < Plain(Real(at.count));
         dt_total += select(real, dt_bar, Plain(0));
@@ -165,6 +117,76 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
   }
 
  private:
+  // What the grid answers a pack: cotangents of Q = (m v, m) and A = dx (m C - dt V D^-1 tau), of positions
+  // in cells through the weights, and the new velocities.
+  struct GridAnswer {
+    Lanes Q_bar[4], v_next[D], X_bar[D];
+    Matrix<Lanes, D> A_bar;
+  };
+  COSTATE_INLINE void read_grid_answer(const Chosen& at, Out records, Out answers, GridAnswer& g) const {
+    this->read_answer(answers, at.count, Gathered::V, g.Q_bar);
+    this->read_answer(answers, at.count, Gathered::velocity, g.v_next);
+    for (int a = 0; a < D; ++a) {
+      Lanes parts[4];
+      this->read_answer(answers, at.count, Gathered::X + 4 * column_of<D>(a), parts);
+      g.X_bar[a] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    }
+    for (int b = 0; b < D; ++b) {
+      Lanes column[D], A_column[D], B_column[D];
+      this->read_answer(answers, at.count, Gathered::B + 4 * column_of<D>(b), column);
+      read_record(records, Record::A + 4 * b, A_column);
+      read_record(records, Record::B + 4 * b, B_column);
+      for (int a = 0; a < D; ++a) {
+        g.A_bar(a, b) = Lanes(c_.dx) * column[a];
+        g.X_bar[b] -= A_column[a] * g.Q_bar[a] + B_column[a] * g.v_next[a];
+      }
+    }
+  }
+
+  // Q and A back to (x, v, C, F, plastic), which it writes, and to the law's inputs. Returns the cotangent of
+  // dt.
+  COSTATE_INLINE Lanes momentum_vjp(const Chosen& at, const LawInput<Lanes, D>& in,
+                                    const Matrix<Lanes, D>& tau, const Lanes& mass, const GridAnswer& g,
+                                    const Real* y_bar, Real* x_bar, LawInput<Lanes, D>& in_bar) const {
+    const In from{y_bar, nullptr};
+    const Out to{x_bar, nullptr};
+    Lanes v[D], x_next_bar[D];
+    this->read(x_, layout_.v, at, v);
+    this->read(from, layout_.x, at, x_next_bar);
+    const Lanes stress_scale =
+        Lanes(this->volume_lanes(at)) * Lanes(Real(kInverseMoment<kTaps>) * c_.inverse_dx * c_.inverse_dx);
+    const Lanes dt(dt_);
+    LawOutput<Lanes, D> out_bar;
+    out_bar.tau = (-dt * stress_scale) * g.A_bar;
+    gather_lanes<Mode, D * D>(from + layout_.F, at.index, &out_bar.F.e[0][0]);
+    if (layout_.plastic >= 0)
+      gather_lanes<Mode, 1>(from + layout_.plastic, at.index, &out_bar.plastic);
+    else
+      out_bar.plastic = Lanes(0);
+    c_.laws[static_cast<std::size_t>(at.material)].respond_vjp(in, out_bar, in_bar);
+
+    Lanes dt_bar = in_bar.dt - stress_scale * contract(tau, g.A_bar);
+    Lanes mass_bar = g.Q_bar[3];
+    mass_bar += contract(in.C, g.A_bar);
+    in_bar.C += mass * g.A_bar;
+    Lanes x_new_bar[D], v_bar[D];
+    for (int a = 0; a < D; ++a) {
+      mass_bar += v[a] * g.Q_bar[a];
+      v_bar[a] = mass * g.Q_bar[a];
+      dt_bar += x_next_bar[a] * g.v_next[a];
+      x_new_bar[a] = x_next_bar[a] + Lanes(c_.inverse_dx) * g.X_bar[a];
+    }
+    in_bar.p[0] = Lanes(this->volume_lanes(at)) * mass_bar;
+
+    this->write(to, layout_.x, at, x_new_bar);
+    this->write(to, layout_.v, at, v_bar);
+    scatter_lanes<Mode, D * D>(to + layout_.C, at.index, at.count, &in_bar.C.e[0][0]);
+    scatter_lanes<Mode, D * D>(to + layout_.F, at.index, at.count, &in_bar.F.e[0][0]);
+    if (layout_.plastic >= 0)
+      scatter_lanes<Mode, 1>(to + layout_.plastic, at.index, at.count, &in_bar.plastic);
+    return dt_bar;
+  }
+
   COSTATE_INLINE static Plain lane_numbers() {
     Plain r;
     for (int l = 0; l < kWidth; ++l) r.v[l] = Real(l);

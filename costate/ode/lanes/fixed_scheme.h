@@ -1,4 +1,4 @@
-// Explicit methods by name as fixed steps of a recorded system: what the tableaus say (tableaus.h), without their error estimates.
+// Explicit methods by name as fixed steps of a recorded system: what the tableaus say (ode/methods/tableaus.h), without their error estimates.
 //
 //   program_system<double>(signature, program, ode::fixed_scheme("dopri5", 0.25))
 //

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "costate/rigid/constraints/kinds.h"
+
 namespace costate::rigid {
 namespace {
 
@@ -26,7 +28,7 @@ class Maker {
     c_.jacobian += rows * int(g.dofs.size());
     c_.kinds.insert(c_.kinds.end(), static_cast<std::size_t>(rows), row_kind);
     c_.permanent |= row_kind != RowKind::limit && row_kind != RowKind::contact;
-    c_.bodies |= kind == GroupKind::connect || kind == GroupKind::weld;
+    c_.bodies |= holds_bodies(kind);
     c_.groups.push_back(std::move(g));
     return c_.groups.back();
   }

@@ -1,17 +1,19 @@
 // Constraints: which rows the convex problem of a model has, and where their numbers lie.
 //
-//   a = argmin 1/2 (a - a0)' M (a - a0) + sum_i s_i(J_i a - aref_i)                                  [1, "constraint model"]
+//   a = argmin 1/2 (a - a0)' M (a - a0) + sum_i s_i(J_i a - aref_i)                    [1, "constraint model"]
 //
 //   equality    s = D y^2 / 2                                    connect 3 rows, weld 6, joint 1, tendon 1
 //   friction    the same up to |D y| = frictionloss, then linear  one row per dof or tendon with dry friction
-//   limit       D y^2 / 2 for y < 0, else 0                      lower and upper end of a joint or tendon; one row for a ball joint
-//   contact     a function of all rows of a point together        contact_law.h: normal, tangents, spin and rolling
+//   limit       D y^2 / 2 for y < 0, else 0        lower and upper end of a joint or tendon; one row for a ball joint
+//   contact     a function of all rows of a point together   contact_law.h: normal, tangents, spin and rolling
 //
-// Rows have fixed places: one that is not in play in a world (a limit that is far) has D = 0 there. A group is the rows of one element,
-// which share their dofs; a contact point of two geoms is one. Of many groups few are in play at a time: ConstraintData lists them.
+// Rows have fixed places: one that is not in play in a world (a limit that is far) has D = 0 there. A group
+// is the rows of one element, which share their dofs; a contact point of two geoms is one. Of many groups few
+// are in play at a time: ConstraintData lists them.
 //
-// The matrix of Newton's method, H = M + J' S J, has M's entries and those that rows couple. Eliminated from the last dof to the first, its
-// rows are nested like M's: `dofs` is that elimination tree, which is M's own where every row acts along one branch.
+// The matrix of Newton's method, H = M + J' S J, has M's entries and those that rows couple. Eliminated from
+// the last dof to the first, its rows are nested like M's: `dofs` is that elimination tree, which is M's own
+// where every row acts along one branch.
 //
 // [1] MuJoCo documentation, Computation.
 // constraint_rows.h fills the rows, constraint_solver.h finds a, constraint_adjoint.h transposes both.
@@ -91,7 +93,7 @@ struct Constraints {
 
 // Contacts are rows of the convex problem.
 inline bool soft_contacts(const Constraints& cons) {
-  return (cons.contact == ContactModel::convex || cons.contact == ContactModel::event) && !cons.pairs.empty();
+  return parts_of(cons.contact).rows && !cons.pairs.empty();
 }
 
 Constraints make_constraints(const Model& model, const Tree& tree);

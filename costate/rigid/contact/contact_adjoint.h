@@ -21,11 +21,6 @@
 
 namespace costate::rigid {
 
-template <class S>
-struct ConstraintBar {
-  S *q, *v, *p;  // q in the tangent space
-};
-
 // The half that any law of contact shares: from the rows of the points of the pairs in c.touching, c.rows_bar, to positions, v
 // and parameters. Needs kinematics, frames of the points, d.v the motions under v and d.w those under -nu. Adds to d.axis_bar and d.wrench.
 template <class S>

@@ -9,16 +9,12 @@ using Lists = HardLists<S>;
 
 using Index = std::size_t;
 
-}  // namespace
-
+// lambda_bar = J M^-1 V + theta J nu_s, of all rows.
 template <class S>
-S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* V, const Wanted& wanted,
-                    S* v_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c, HardWork<S>& work) {
-  Lists<S>& w = *work.lists;
-  using T = typename Lists<S>::T;
-  const S h = p[tree.p.dt];
+void impulses_bar(const Tree& tree, const Constraints& cons, const S* V, const std::vector<S>& moved_bar,
+                  const Data<S>& d, const ConstraintData<S>& c, Lists<S>& w) {
   if (w.any_bounce) {
-    for (Index k = 0; k < w.nu_shift.size(); ++k) w.nu_shift[k] = -work.moved_bar[k];
+    for (Index k = 0; k < w.nu_shift.size(); ++k) w.nu_shift[k] = -moved_bar[k];
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.nu_shift.data());
   }
   for (const auto& at : w.points) {
@@ -32,8 +28,34 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
       w.lambda_bar[row] = sum;
     }
   }
-  std::fill(w.Y.begin(), w.Y.begin() + w.rows, S(0));
-  std::fill(w.mu_bar.begin(), w.mu_bar.begin() + w.rows, S(0));
+}
+
+// The law of one world, in w.problem, and once more while there are points at rest that would better be left.
+template <class S>
+void law_vjp(bool aware, int l, Lists<S>& w) {
+  using T = typename Lists<S>::T;
+  w.solver.vjp(w.problem, w.lane_bar, w.bar);
+  for (bool leaves = aware; leaves;) {
+    leaves = false;
+    for (Index m = 0; m < w.members.size(); ++m) {
+      auto& at = w.problem.points[m];
+      const bool rests =
+          at.mode != HardMode::open && !lane_holds<S>(w.points[Index(w.members[m])].bounces, l);
+      if (!rests || !(w.bar.Y[Index(at.row)] > T(0))) continue;
+      at.mode = HardMode::open;
+      leaves = true;
+    }
+    if (leaves) w.solver.vjp(w.problem, w.lane_bar, w.bar);
+  }
+}
+
+// Y, and the cotangents of friction and of the share, of all worlds.
+template <class S>
+void laws_vjp(const Constraints& cons, Lists<S>& w) {
+  using T = typename Lists<S>::T;
+  for (auto* rows : {&w.Y, &w.mu_bar, &w.share_bar, &w.share})
+    std::fill(rows->begin(), rows->begin() + w.rows, S(0));
+  w.any_share = false;
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
     gather_solved<S>(w, l, w.problem, w.members);
     if (w.members.empty()) continue;
@@ -43,31 +65,28 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
       for (int i = 0; i < at.rows; ++i)
         w.lane_bar[Index(w.problem.points[m].row + i)] = lane_of(w.lambda_bar[Index(at.row + i)], l);
     }
-    w.solver.vjp(w.problem, w.lane_bar, w.bar);
-    for (bool leaves = cons.hard.aware; leaves;) {
-      leaves = false;
-      for (Index m = 0; m < w.members.size(); ++m) {
-        auto& at = w.problem.points[m];
-        const bool rests =
-            at.mode != HardMode::open && !lane_holds<S>(w.points[Index(w.members[m])].bounces, l);
-        if (!rests || !(w.bar.Y[Index(at.row)] > T(0))) continue;
-        at.mode = HardMode::open;
-        leaves = true;
-      }
-      if (leaves) w.solver.vjp(w.problem, w.lane_bar, w.bar);
-    }
+    law_vjp<S>(cons.hard.aware, l, w);
+    w.any_share |= w.bar.shares;
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[Index(w.members[m])];
       for (int i = 0; i < at.rows; ++i) {
-        const auto row = Index(w.problem.points[m].row + i);
-        set_lane(w.Y[Index(at.row + i)], l, w.bar.Y[row]);
-        set_lane(w.mu_bar[Index(at.row + i)], l, w.bar.mu[row]);
+        const auto row = Index(w.problem.points[m].row + i), to = Index(at.row + i);
+        set_lane(w.Y[to], l, w.bar.Y[row]);
+        set_lane(w.mu_bar[to], l, w.bar.mu[row]);
+        if (!w.bar.shares) continue;
+        set_lane(w.share_bar[to], l, T(w.bar.share_bar[row]));
+        set_lane(w.share[to], l, T(w.bar.share[row]));
       }
     }
   }
+}
 
-  // What gaps, velocities before the step and restitution get; the rows of contact_adjoint.h.
-  S h_bar(0);
+// What gaps, velocities before the step and restitution get: the rows of contact_adjoint.h, and D. Adds to
+// p_bar and h_bar.
+template <class S>
+void targets_vjp(const Tree& tree, const Constraints& cons, const S* p, const Wanted& wanted, S* p_bar,
+                 S& h_bar, ConstraintData<S>& c, Lists<S>& w) {
+  const S h = p[tree.p.dt];
   std::fill(w.surplus.begin(), w.surplus.begin() + w.rows, S(0));
   for (const auto& at : w.points) {
     const TouchingPair& pair = cons.pairs[Index(at.pair)];
@@ -97,7 +116,12 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     w.surplus[Index(at.row)] = select(at.bounces, once * at.theta - Y, S(0));
     restitution_vjp(tree, pair.geoms, p, select(at.bounces, at.meets * Y, S(0)), wanted, p_bar);
   }
-  // a'_bar, and h in v* = v + h a'.
+}
+
+// a'_bar = h (V + J' (Y + D)) in d.lambda, and nu_D. Adds to v_bar and h_bar: v* = v + h a'.
+template <class S>
+void free_motion_vjp(const Tree& tree, const Constraints& cons, const S& h, const S* V, S* v_bar, S& h_bar,
+                     Data<S>& d, const ConstraintData<S>& c, Lists<S>& w) {
   S* pulled = d.lambda.data();
   std::copy(V, V + tree.nv, pulled);
   add_rows(cons, w, c, static_cast<const S*>(w.Y.data()), pulled);
@@ -115,6 +139,19 @@ S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     h_bar += (d.qacc[Index(k)] - w.change[Index(k)] / h) * pulled[k];
     pulled[k] *= h;
   }
+}
+
+}  // namespace
+
+template <class S>
+S hard_impulses_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* V, const Wanted& wanted,
+                    S* v_bar, S* p_bar, Data<S>& d, ConstraintData<S>& c, HardWork<S>& work) {
+  Lists<S>& w = *work.lists;
+  impulses_bar<S>(tree, cons, V, work.moved_bar, d, c, w);
+  laws_vjp<S>(cons, w);
+  S h_bar(0);
+  targets_vjp<S>(tree, cons, p, wanted, p_bar, h_bar, c, w);
+  free_motion_vjp<S>(tree, cons, p[tree.p.dt], V, v_bar, h_bar, d, c, w);
   return h_bar;
 }
 
@@ -157,6 +194,20 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
   if (w.points.empty()) return;
   std::copy(d.lambda.begin(), d.lambda.end(), w.mu_all.begin());
   sweep<S>(tree, cons, p, in, w.v_next.data(), w.mu_all.data(), d.zeros.data(), wanted, bar, d, c);
+  if (w.any_share) {  // J_bar += share_bar a', a = M^-1 J' share
+    std::fill(w.even.begin(), w.even.end(), S(0));
+    for (const auto& at : w.points) {
+      RowsBar<S>& rows = c.contact.rows_bar[Index(cons.pairs[Index(at.pair)].point + at.slot)];
+      rows = RowsBar<S>::zero();
+      rows.any_world = true;
+      for (int i = 0; i < at.rows; ++i) {
+        rows.g[i] = -w.share_bar[Index(at.row + i)];
+        const S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
+        for (int k = 0; k < tree.nv; ++k) w.even[Index(k)] += w.share[Index(at.row + i)] * column[k];
+      }
+    }
+    sweep<S>(tree, cons, p, in, w.even.data(), d.zeros.data(), d.zeros.data(), wanted, bar, d, c);
+  }
   if (!w.any_bounce) return;
   // What the shift and the velocity of the impact add: rows f nu' - g a', and -<nu, M x>.
   const auto add = [&](const S* nu, std::vector<S>& x, const S* a, const auto& f_of, const auto& g_of) {

@@ -56,7 +56,8 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
   }
 }
 
-// The target of a point's normal, and from when on its impulse moves positions. bounces and recovers are known, w_0 before the step and w*_0.
+// The target of a point's normal, and from when on its impulse moves positions. bounces and recovers are
+// known, w_0 before the step and w*_0.
 template <class S>
 void set_target(const Constraints& cons, const S& h, const Lists<S>& w, typename Lists<S>::Point& at) {
   const S before = w.before[Index(at.row)], free = w.free[Index(at.row)];
@@ -108,7 +109,7 @@ HardWork<S>::~HardWork() = default;
 template <class S>
 HardWork<S>::Lists::Lists(const Tree& tree, const Constraints& cons) {
   points.reserve(Index(cons.points));
-  for (auto* values : {&v_free, &v_next, &shift, &nu_shift, &nu_surplus, &change, &mu_all})
+  for (auto* values : {&v_free, &v_next, &shift, &nu_shift, &nu_surplus, &change, &mu_all, &even})
     values->assign(Index(tree.nv), S(0));
   no_actuation.assign(Index(tree.na), S(0));
   // As many points as bodies usually have at once; more make the scratch grow.
@@ -126,7 +127,8 @@ HardWork<S>::Lists::Lists(const Tree& tree, const Constraints& cons) {
 template <class S>
 void HardWork<S>::Lists::reserve(const Tree& tree, int count) {
   const auto n = Index(count);
-  for (auto* values : {&before, &free, &lambda, &mu, &lambda_bar, &Y, &mu_bar, &surplus}) values->resize(n);
+  for (auto* values : {&before, &free, &lambda, &mu, &lambda_bar, &Y, &mu_bar, &surplus, &share_bar, &share})
+    values->resize(n);
   columns.resize(n * Index(tree.nv));
   A.resize(n * n);
 }
@@ -155,7 +157,8 @@ void list_near_points(const Tree& tree, const Constraints& cons, const S* p, con
   }
 }
 
-// Which of them bounce, and which recover. What is fast enough to bounce but not there yet does not take part.
+// Which of them bounce, and which recover. What is fast enough to bounce but not there yet does not take
+// part.
 template <class S>
 void set_cases(const Constraints& cons, const S& h, Lists<S>& w) {
   w.any_bounce = false;
@@ -170,7 +173,8 @@ void set_cases(const Constraints& cons, const S& h, Lists<S>& w) {
   }
 }
 
-// The points that had an impulse, into w.points with their cases, from a tape. Tape: S, or S without tangents.
+// The points that had an impulse, into w.points with their cases, from a tape. Tape: S, or S without
+// tangents.
 template <class S, class Tape>
 void list_taped_points(const Constraints& cons, const Tape* tape, ContactData<S>& contact, Lists<S>& w) {
   const Tape *kinds = tape + cons.rows, *slack = kinds + cons.points;

@@ -48,7 +48,7 @@ namespace costate::rigid {
 
 // Has contacts that obey this law.
 inline bool hard_contacts(const Constraints& cons) {
-  return cons.contact == ContactModel::hard && !cons.pairs.empty();
+  return parts_of(cons.contact).impulses && !cons.pairs.empty();
 }
 // What a step leaves for its transpose: impulses, the case of each point, the slack of each pair.
 inline int hard_tape_size(const Constraints& cons) {

@@ -10,6 +10,12 @@ namespace {
 
 using Index = std::size_t;
 
+// Rows of a point whose equation is linear in l: w = 0.
+template <class Point>
+int linear_rows(const Point& at) {
+  return at.mode == HardMode::open ? 0 : at.mode == HardMode::stick ? at.rows : 1;
+}
+
 double value_of(double x) { return x; }
 double value_of(const Dual<double>& x) { return x.v; }
 
@@ -77,71 +83,12 @@ void HardProblem<T>::velocities() {
 template struct HardProblem<double>;
 template struct HardProblem<Dual<double>>;
 
-void DenseFactor::reserve(int size) {
-  LU_.reserve(Index(size) * Index(size));
-  row_.reserve(Index(size));
-  scratch_.reserve(Index(size));
-}
-
-bool DenseFactor::factor(const std::vector<double>& matrix, int size) {
-  n_ = size;
-  LU_ = matrix;
-  row_.resize(Index(n_));
-  scratch_.resize(Index(n_));
-  for (int k = 0; k < n_; ++k) row_[Index(k)] = k;
-  const auto at = [&](int i, int j) -> double& { return LU_[Index(i) * Index(n_) + Index(j)]; };
-  for (int k = 0; k < n_; ++k) {
-    int pivot = k;
-    for (int i = k + 1; i < n_; ++i) {
-      if (std::abs(at(i, k)) > std::abs(at(pivot, k))) pivot = i;
-    }
-    if (!(std::abs(at(pivot, k)) > 0)) return false;
-    if (pivot != k) {
-      std::swap_ranges(&at(k, 0), &at(k, 0) + n_, &at(pivot, 0));
-      std::swap(row_[Index(k)], row_[Index(pivot)]);
-    }
-    const double inverse = 1 / at(k, k);
-    for (int i = k + 1; i < n_; ++i) {
-      const double factor = at(i, k) * inverse;
-      at(i, k) = factor;
-      if (factor == 0) continue;
-      for (int j = k + 1; j < n_; ++j) at(i, j) -= factor * at(k, j);
-    }
-  }
-  return true;
-}
-
-void DenseFactor::solve(double* x) const {
-  const auto at = [&](int i, int j) { return LU_[Index(i) * Index(n_) + Index(j)]; };
-  for (int i = 0; i < n_; ++i) scratch_[Index(i)] = x[row_[Index(i)]];
-  for (int i = 0; i < n_; ++i) {
-    for (int j = 0; j < i; ++j) scratch_[Index(i)] -= at(i, j) * scratch_[Index(j)];
-  }
-  for (int i = n_ - 1; i >= 0; --i) {
-    for (int j = i + 1; j < n_; ++j) scratch_[Index(i)] -= at(i, j) * scratch_[Index(j)];
-    scratch_[Index(i)] /= at(i, i);
-  }
-  std::copy(scratch_.begin(), scratch_.end(), x);
-}
-
-void DenseFactor::solve_transposed(double* x) const {
-  const auto at = [&](int i, int j) { return LU_[Index(i) * Index(n_) + Index(j)]; };
-  for (int i = 0; i < n_; ++i) {
-    for (int j = 0; j < i; ++j) x[i] -= at(j, i) * x[j];
-    x[i] /= at(i, i);
-  }
-  for (int i = n_ - 1; i >= 0; --i) {
-    for (int j = i + 1; j < n_; ++j) x[i] -= at(j, i) * x[j];
-  }
-  std::copy(x, x + n_, scratch_.begin());
-  for (int i = 0; i < n_; ++i) x[row_[Index(i)]] = scratch_[Index(i)];
-}
-
 void HardSolver::reserve(int rows, bool dual) {
   const auto n = Index(rows);
-  factor_.reserve(rows);
+  factor_.resize(rows);
   for (auto* matrix : {&G_, &exact_}) matrix->reserve(n * n);
-  for (auto* values : {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_, &unmet_})
+  for (auto* values :
+       {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_, &unmet_, &even_, &load_})
     values->reserve(n);
   best_.reserve(n + 1);
   if (!dual) return;
@@ -152,7 +99,8 @@ void HardSolver::reserve(int rows, bool dual) {
 
 bool HardSolver::factor_piece(const HardProblem<double>& p, double pull) {
   jacobian(p, pull, G_);
-  return factor_.factor(G_, p.size);
+  factor_.resize(p.size);
+  return factor_.factorise(G_.data());
 }
 
 void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
@@ -172,8 +120,8 @@ void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
   copy(p.l, value_.l);
 }
 
-// x += what is left, solved with a pull, until what is left no longer changes. `left` writes it to left_; terms: how large the numbers are that
-// it is made of. Returns the size of these numbers.
+// x += what is left, solved with a pull, until what is left no longer changes. `left` writes it to left_;
+// terms: how large the numbers are that it is made of. Returns the size of these numbers.
 template <class Left, class Solve>
 double HardSolver::refine_once(const HardProblem<double>& p, double terms, const Left& left,
                                const Solve& solve, int stride, double* x) {
@@ -218,6 +166,27 @@ void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& 
   refine_once(p, terms, left, solve, stride, x);
 }
 
+// G m = (dF/dw) R l. A jacobian with a pull of 1 has (dF/dw) R in it.
+void HardSolver::even_share(const HardProblem<double>& p) {
+  const auto n = Index(p.size);
+  load_.assign(n, 0.0);
+  even_.assign(n, 0.0);
+  left_.resize(n);
+  jacobian(p, 0, exact_);
+  jacobian(p, 1, G_);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) load_[i] += (G_[i * n + j] - exact_[i * n + j]) * p.l[j];
+  }
+  const auto left = [&] {
+    for (Index i = 0; i < n; ++i) {
+      left_[i] = load_[i];
+      for (Index j = 0; j < n; ++j) left_[i] -= exact_[i * n + j] * even_[j];
+    }
+  };
+  refine(
+      p, 0, left, [&](double* x) { factor_.solve(x, x); }, 1, even_.data());
+}
+
 void HardSolver::tangent(HardProblem<Dual<double>>& p) {
   p.scale();
   if (p.size == 0) return;
@@ -227,6 +196,7 @@ void HardSolver::tangent(HardProblem<Dual<double>>& p) {
   value.velocities();
   for (Dual<double>& l : p.l) l = Dual<double>(l.v);
   const auto n = Index(p.size);
+  if (p.ridge == 0) even_share(value);
   left_.resize(n);
   double terms = 0;
   for (const auto& at : p.points) {
@@ -236,14 +206,46 @@ void HardSolver::tangent(HardProblem<Dual<double>>& p) {
       terms = std::max(terms, at.step * sum);
     }
   }
-  refine(
-      value, terms,
-      [&] {
-        p.velocities();
-        residual(p, F_dual_);
-        for (Index i = 0; i < F_dual_.size(); ++i) left_[i] = -F_dual_[i].d[0];
-      },
-      [&](double* x) { factor_.solve(x); }, 2, &p.l[0].d[0]);
+  const auto left = [&] {
+    p.velocities();
+    residual(p, F_dual_);
+    for (Index i = 0; i < F_dual_.size(); ++i) left_[i] = -F_dual_[i].d[0];
+  };
+  const auto solve = [&](double* x) { factor_.solve(x, x); };
+  refine(value, terms, left, solve, 2, &p.l[0].d[0]);
+  if (p.ridge > 0 || !factor_piece(value, kHardPull)) return;
+  load_.assign(n, 0.0);
+  for (const auto& at : p.points) {
+    for (int k = 0; k < linear_rows(at); ++k) {
+      const auto i = Index(at.row + k);
+      double sum = -2 * at.weight * p.mu[i].v * p.mu[i].d[0] * value.l[i];
+      for (Index j = 0; j < n; ++j) sum += p.C[i * n + j].d[0] * even_[j];
+      load_[i] = kHardPull * at.step * sum;
+    }
+  }
+  solve(load_.data());
+  for (Index i = 0; i < n; ++i) p.l[i].d[0] += load_[i];
+  refine_once(value, terms, left, solve, 2, &p.l[0].d[0]);
+}
+
+// After a refine() with the transposed matrix: q from what is left, and with it the share's part.
+template <class T>
+void HardSolver::share_vjp(const HardProblem<double>& p, HardBar<T>& out) {
+  out.shares = p.ridge == 0 && std::any_of(unmet_.begin(), unmet_.end(), [](double x) { return x != 0; }) &&
+               factor_piece(p, kHardPull);
+  if (!out.shares) return;
+  const auto n = Index(p.size);
+  out.share_bar.resize(n);
+  factor_.solve_transposed(unmet_.data(), out.share_bar.data());
+  for (const auto& at : p.points) {
+    for (int k = 0; k < at.rows; ++k) {
+      const auto i = Index(at.row + k);
+      out.share_bar[i] *= k < linear_rows(at) ? kHardPull * at.step * p.mu[i] : 0;
+    }
+  }
+  even_share(p);
+  out.share = even_;
+  for (Index i = 0; i < n; ++i) out.share[i] *= p.mu[i];
 }
 
 template <class T>
@@ -252,11 +254,12 @@ void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBa
   p.scale();
   p.velocities();
   for (auto* values : {&out.Y, &out.mu, &out.z}) values->assign(n, T(0));
+  out.shares = false;
   if (n == 0) return;
   // z solves G' z = E lambda_bar. Tangents of duals follow the values.
   std::vector<T>& z = out.z;
   left_.resize(n);
-  const auto solve = [&](double* x) { factor_.solve_transposed(x); };
+  const auto solve = [&](double* x) { factor_.solve_transposed(x, x); };
   if constexpr (is_dual<T>) {
     keep_value(p);
     value_.scale();
@@ -272,6 +275,8 @@ void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBa
       };
     };
     refine(value_, 0, left_of([](const T& x) { return x.v; }), solve, 2, &z[0].v);
+    share_vjp(value_, out);
+    left_.resize(n);
     refine(value_, 0, left_of([](const T& x) { return x.d[0]; }), solve, 2, &z[0].d[0]);
   } else {
     jacobian(p, 0, exact_);
@@ -282,6 +287,7 @@ void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBa
       }
     };
     refine(p, 0, left, solve, 1, z.data());
+    share_vjp(p, out);
   }
   std::vector<T>& w_bar = z;  // overwritten point by point
   for (const auto& at : p.points) {
@@ -310,6 +316,7 @@ void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBa
         AY += p.A[i * n + j] * out.Y[j];
       }
       out.mu[i] = w_bar[i] * u + p.l[i] * (AY + lambda_bar[i]);
+      if (out.shares) out.mu[i] -= T(at.weight * value_of(p.l[i]) * out.share_bar[i]);
     }
   }
 }

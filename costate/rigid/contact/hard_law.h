@@ -1,38 +1,57 @@
 // The impulses of all contact points of a world at once: complementarity and Coulomb's cone.
 //
-// u = b + A lambda is how the two sides of the points move after the impulses, normals less what they have to reach at least. For each point, normal first,
+// u = b + A lambda is how the two sides of the points move after the impulses, normals less what they have to
+// reach at least. For each point, normal first,
 //
 //   open    lambda = 0,                                        u_0 >= 0
 //   stick   u = 0,                                             sum_k (lambda_k / mu_k)^2 <= lambda_0^2
 //   slip    u_0 = 0, u_k = -rho lambda_k / mu_k^2, rho > 0,      with equality: most energy is lost                         [1]
 //
-// which is impact_law.h's law, with a normal that may also stay open. With lambda = E l, E = diag(1, mu_1, mu_2, ...), and w = E u all three are
-// one equation with some r > 0 [2]:
+// which is impact_law.h's law, with a normal that may also stay open. With lambda = E l, E = diag(1, mu_1,
+// mu_2, ...), and w = E u all three are one equation with some r > 0 [2]:
 //
 //   F_0 = l_0 - (s)_+,     F_t = l_t - proj(y),      s = l_0 - r w_0,   y = l_t - r w_t,   proj on the disc of radius (s)_+
 //
-// Several points under one body share its weight in infinitely many ways; where they slip in different directions its motion depends on how. A pull
-// towards a centre c makes the answer unique: w + pull R (l - c) in place of w, R the bodies' inverse weight. The centre starts at 0 and then follows l
-// (proximal points [4]), until the laws hold to rounding: of all answers the one that shares as evenly as can be.
+// Several points under one body share its weight in infinitely many ways; where they slip in different
+// directions its motion depends on how. A pull towards a centre c makes the answer unique: w + pull R (l - c)
+// in place of w, R the bodies' inverse weight. The centre starts at 0 and then follows l (proximal points
+// [4]), until the laws hold to rounding: of all answers the one that shares as evenly as can be.
 //
-// Solution. With a pull: sweeps over the points, each solved exactly given the others (Gauss-Seidel [3]), until Newton's method on F, whose pieces
-// are smooth, takes over: it ends with the piece, the mode of every point. Where this fails it is tried from a wide pull on, which makes the points
-// independent, to narrower ones; and then from points pressed together, since friction has several answers, and some paths end before they reach one.
-// Where b lies within what bodies can do there always is one. Targets may contradict each other. A little, where the corners of a box that settles would have
-// to stick at different heights: pulled points then stick as well as they can (least squares), which is smooth; what is left no longer changes. Much, where
-// a body is between walls that are too near: the impulses grow without bound, and the first answer, with a pull to 0, stays: a ridge, rho R l in w.
+// Solution. With a pull: sweeps over the points, each solved exactly given the others (Gauss-Seidel [3]),
+// until Newton's method on F, whose pieces are smooth, takes over: it ends with the piece, the mode of every
+// point. Where this fails it is tried from a wide pull on, which makes the points independent, to narrower
+// ones; and then from points pressed together, since friction has several answers, and some paths end before
+// they reach one. Where b lies within what bodies can do there always is one. Targets may contradict each
+// other. A little, where the corners of a box that settles would have to stick at different heights: pulled
+// points then stick as well as they can (least squares), which is smooth; what is left no longer changes.
+// Much, where a body is between walls that are too near: the impulses grow without bound, and the first
+// answer, with a pull to 0, stays: a ridge, rho R l in w.
 //
 // Transpose. With G = dF/dl on the piece, G' z = E lambda_bar, w_bar = -(dF/dw)' z and Y = E w_bar
 //
 //   b_bar = Y,      A_bar = Y lambda',      mu_bar_k = w_bar_k u_k + l_k (A Y + lambda_bar)_k
 //
-// One linear system; nothing of the iteration is kept. G has no inverse where impulses are not unique; it is solved with a pull, and what is left again, until that
-// no longer changes. What then still is left no z can reach; taken off the right side, the rest has a z that does not grow with the number of passes.
-// Duals have their tangents from the same G, solved in the same way, which is the transpose of the other: with T = 1 - (G + pull)^-1 G and P = T^infinity,
-// l' = sum_k (T^k - P) (G + pull)^-1 f. The weights of sharing count as constants: they are those of the points' places on a body.
+// One linear system; nothing of the iteration is kept. G has no inverse where impulses are not unique; it is
+// solved with a pull, and what is left again, until that no longer changes. What then still is left no z can
+// reach; taken off the right side, the rest has a z that does not grow with the number of passes. Duals have
+// their tangents from the same G, solved in the same way, which is the transpose of the other: with T = 1 -
+// (G + pull)^-1 G, P = T^infinity and f what the inputs' tangents make of -F,
 //
-// Where others carry all of the load a point lies on its plane with an impulse of 0, and rounding alone would say whether it is open or slips in some
-// direction. It is open: of all shares the most even one has no impulse there, and neither have those near it.
+//   l_dot = sum_k (T^k - P) (G + pull)^-1 f
+//
+// Sharing. The left null vectors of G, N' G = 0, lie on rows without a slip, where N' J = 0. Every pass of
+// the solution keeps N' R l = 0, whatever slips meanwhile: the answer is the one with R l = E J a on these
+// rows, for some a. Where slipping points make the motion depend on the share, its derivative is that of this
+// condition. With G m = (dF/dw) R l and a = M^-1 J' E m
+//
+//   N' R l_dot = N' ((E J)_dot a - R_dot l),   l_dot += P (G + pull)^-1 pull (dF/dw) (C_dot m - R_dot l)
+//
+// and with q = pull (G + pull)^-T (what is left) the transpose adds r q (E m)' to A_bar, scaled by E, whose
+// other half vanishes: J_bar += (E r q) a'. In R, the bodies' inverse weights count as constants.
+//
+// Where others carry all of the load a point lies on its plane with an impulse of 0, and rounding alone would
+// say whether it is open or slips in some direction. It is open: of all shares the most even one has no
+// impulse there, and neither have those near it.
 //
 // [1] Moreau: Unilateral contact and dry friction in finite freedom dynamics, 1988.
 // [2] Alart, Curnier: A mixed formulation for frictional contact problems prone to Newton like solution methods, CMAME 92 (1991).
@@ -46,6 +65,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/rigid/contact/contact_law.h"
+#include "costate/solve/dense_lu.h"
 
 namespace costate::rigid {
 
@@ -85,26 +105,16 @@ struct HardProblem {
   void velocities();
 };
 
-// A dense matrix as L U with its rows exchanged.
-class DenseFactor {
- public:
-  bool factor(const std::vector<double>& matrix, int size);  // false: singular
-  void solve(double* x) const;
-  void solve_transposed(double* x) const;
-  void reserve(int size);
-
- private:
-  int n_ = 0;
-  std::vector<double> LU_;
-  std::vector<int> row_;
-  mutable std::vector<double> scratch_;
-};
-
 template <class T>
 struct HardBar {
   std::vector<T> Y, mu, z;
+  // Where the motion depends on the share: A_bar = Y lambda' + share_bar share'. Tangents of duals are left
+  // out here.
+  bool shares = false;
+  std::vector<double> share_bar, share;
   void reserve(int rows) {
     for (auto* values : {&Y, &mu, &z}) values->reserve(static_cast<std::size_t>(rows));
+    for (auto* values : {&share_bar, &share}) values->reserve(static_cast<std::size_t>(rows));
   }
 };
 
@@ -112,7 +122,8 @@ class HardSolver {
  public:
   void reserve(int rows, bool dual);  // up to so many rows nothing is allocated
 
-  // Fills l, the modes and the ridge. Returns |F| relative to the impulses; at rounding, at kHardSlack at most, or the ridge is set.
+  // Fills l, the modes and the ridge. Returns |F| relative to the impulses; at rounding, at kHardSlack at
+  // most, or the ridge is set.
   double solve(HardProblem<double>& p);
 
   // At the solution, given modes, values of l and the ridge: tangents of l.
@@ -137,14 +148,18 @@ class HardSolver {
   double refine_once(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
                      int stride, double* x);
   void note_rounding(HardProblem<double>& p);
+  void even_share(const HardProblem<double>& p);  // m, into even_
+  template <class T>
+  void share_vjp(const HardProblem<double>& p, HardBar<T>& out);
   void keep_value(const HardProblem<Dual<double>>& p);
 
   HardProblem<double> value_;
-  DenseFactor factor_;
+  solve::DenseLu<double> factor_;
   double pull_ = 0;
   bool settled_ = false;
   std::vector<double> centre_;
-  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_, unmet_;
+  std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_, unmet_,
+      even_, load_;
   std::vector<Dual<double>> F_dual_, G_dual_;
 };
 

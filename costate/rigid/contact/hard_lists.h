@@ -1,4 +1,5 @@
-// What hard contact keeps of a pack of worlds while it works: shared by hard_contact.cpp and hard_adjoint.cpp.
+// What hard contact keeps of a pack of worlds while it works: shared by hard_contact.cpp and
+// hard_adjoint.cpp.
 #pragma once
 
 #include "costate/rigid/contact/contact_mixing.h"
@@ -26,13 +27,17 @@ struct HardWork<S>::Lists {
   int rows = 0;
   bool any_bounce = false;
 
-  // Of each row: M^-1 J' and J M^-1 J'; J v, J v*, impulses, coefficients of friction (1 for normals); cotangents, surplus: D.
+  // Of each row: M^-1 J' and J M^-1 J'; J v, J v*, impulses, coefficients of friction (1 for normals);
+  // cotangents, surplus: D.
   std::vector<S> columns, A;
   std::vector<S> before, free, lambda, mu;
   std::vector<S> lambda_bar, Y, mu_bar, surplus;
+  // Where the motion depends on who carries what: cotangent of the rows, and what they carry.
+  std::vector<S> share_bar, share;
+  bool any_share = false;
 
-  // Of each dof: v*, v+, s, v+ - v*, nu_s, nu_D, mu.
-  std::vector<S> v_free, v_next, shift, change, nu_shift, nu_surplus, mu_all;
+  // Of each dof: v*, v+, s, v+ - v*, nu_s, nu_D, mu, a.
+  std::vector<S> v_free, v_next, shift, change, nu_shift, nu_surplus, mu_all, even;
   std::vector<S> no_actuation;
 
   // The world at hand.

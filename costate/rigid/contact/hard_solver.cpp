@@ -1,3 +1,31 @@
+// The solution of hard_law.h: five ways of coming nearer that hand over to each other.
+//
+//   sweep      Each point exactly, given the others [3]. The start: who carries what. Slow in stacks.
+//   polish     Newton's method on F, steps halved. The end: exact in one step once every mode is right.
+//   approach   polish, with 4, 8, 16, ... sweeps between tries. One pull and one centre: most problems need
+//              no more than this.
+//   descend    approach with ever narrower pulls. For points that friction couples so strongly that Newton's
+//              method goes round in circles: a wide pull makes them independent, each answer starts the next.
+//   tighten    approach with a centre that follows l [4]. Takes the pull's own part off the answer, a factor
+//              of the pull each pass; says whether the laws hold, or what is left no longer changes.
+//
+//   solve      3 sweeps, approach, else descend; then tighten. Not settled: again from points pressed
+//              together, harder each time, since friction has several answers and some paths end before they
+//              reach one. Not settled then: no impulses obey, and the first answer keeps its pull, the ridge.
+//
+// Constants, in units of what they are compared with:
+//
+//   kHardPull 1e-3    Three digits each pass of tighten; the factor of G loses no more than these three.
+//   kWidest 100       The pull outweighs all couplings: a diagonal of A is a sum of a few inverse weights.
+//   kLeast 1e-9       The narrowest pull of tighten: rounding grows by the inverse.
+//   kNear 1e-6        The first answer need only have the modes; tighten makes it exact.
+//   goal 1e3          Roundings of A and b, times the impulses: sums of n terms, and what the factor loses.
+//   kNothing 1e4      Roundings: what a pull of 1e-3 makes of one in a velocity, and ten to be safe.
+//   kHardSlack 1e-6   Above the heights of corners that settle together, below what one sees (hard_law.h).
+//   kRunAway 1e5      Times the impulses that stop each point alone: a body between walls, two passes on.
+//   0.25              A pass that gains less than a factor of four is slow: the next pull is narrower.
+//
+// Tests: tests/rigid/contact/hard_law_test.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -76,7 +104,8 @@ double HardSolver::natural_map(HardProblem<double>& p) {
   return largest(F_);
 }
 
-// What rounding can make of an impulse that is none: that of its normal velocity, which a pull turns into an impulse.
+// What rounding can make of an impulse that is none: that of its normal velocity, which a pull turns into an
+// impulse.
 void HardSolver::note_rounding(HardProblem<double>& p) {
   const auto n = Index(p.size);
   for (auto& at : p.points) {
@@ -101,7 +130,8 @@ void HardSolver::sweep(HardProblem<double>& p) {
   }
 }
 
-// Newton's method from p.l; the best l in best_, with |F| there in the last entry. Whether it is below the goal.
+// Newton's method from p.l; the best l in best_, with |F| there in the last entry. Whether it is below the
+// goal.
 bool HardSolver::polish(HardProblem<double>& p, double goal) {
   constexpr int kSteps = 20;
   double now = natural_map(p);
@@ -114,7 +144,7 @@ bool HardSolver::polish(HardProblem<double>& p, double goal) {
   for (int i = 0; i < kSteps && now > 0.01 * goal; ++i) {
     if (!factor_piece(p, pull_)) break;
     start_ = F_;
-    factor_.solve(start_.data());
+    factor_.solve(start_.data(), start_.data());
     before_ = p.l;
     double then = now;
     for (double part = 1; part > 0.1; part /= 2) {
@@ -165,7 +195,8 @@ bool HardSolver::descend(HardProblem<double>& p, double goal) {
   return false;
 }
 
-// Centres that follow l, until the laws hold without a pull: to rounding, or to `slack` where what is left no longer changes.
+// Centres that follow l, until the laws hold without a pull: to rounding, or to `slack` where what is left no
+// longer changes.
 double HardSolver::tighten(HardProblem<double>& p, double goal, double slack, double runs_away) {
   double before = 1e300;
   int wider = 0;

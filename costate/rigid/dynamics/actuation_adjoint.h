@@ -1,8 +1,9 @@
 // The transpose of actuation.h.
 //
-// tau_bar is the cotangent of the dofs' forces. A site's wrench Phi f on its body has <lambda, tau> = f <w, Phi> with w the
-// virtual velocity of the body (rnea_adjoint.h keeps -w, since it runs on the residual); it adds f Phi to the cotangent of w
-// there, and since Phi is carried along by the body, nothing more is needed for the pose.
+// tau_bar is the cotangent of the dofs' forces. A site's wrench Phi f on its body has <lambda, tau> = f <w,
+// Phi> with w the virtual velocity of the body (rnea_adjoint.h keeps -w, since it runs on the residual); it
+// adds f Phi to the cotangent of w there, and since Phi is carried along by the body, nothing more is needed
+// for the pose.
 #pragma once
 
 #include "costate/rigid/dynamics/actuation.h"
@@ -35,7 +36,8 @@ S next_activation_vjp(const TreeActuator& actuator, const S* p, const S& dt, con
   return exact ? decay * weight_bar : weight_bar;
 }
 
-// Cotangents through a site's wrench, given those of the wrench times w and v: adds to gear and the site's frame.
+// Cotangents through a site's wrench, given those of the wrench times w and v: adds to gear and the site's
+// frame.
 template <class S>
 void site_wrench_vjp(const Tree& tree, const TreeActuator& actuator, const S* p, const Motion<S>& wrench_bar,
                      const Force<S>& wrench, const Wanted& wanted, S* p_bar, const Data<S>& d) {
@@ -61,43 +63,50 @@ void site_wrench_vjp(const Tree& tree, const TreeActuator& actuator, const S* p,
   }
 }
 
-// tau_bar: cotangents of the dofs' forces; act_dot_bar_in: of the activations' rates (null: none); slope_bar: of d force / d velocity of each
-// actuator, which implicit integrators use (null: none). Minus the virtual velocities must be in d.w, as rnea_vjp wants them.
+// One actuator on its way back: the state of its forward pass, and the cotangents between the stages.
 template <class S>
-void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* act, const S* u,
-                   const S* tau_bar, const S* act_dot_bar_in, const S* slope_bar, const Wanted& wanted,
-                   const ActuationBar<S>& bar, Data<S>& d) {
-  for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
-    const TreeActuator& actuator = tree.actuators[i];
-    const ActuatorState<S> s = actuate(tree, actuator, int(i), p, q, v, act, u, d);
-    const S* gear = p + actuator.p.gear;
-    const auto site_body =
-        actuator.kind == TreeActuator::Kind::site
-            ? static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body)
-            : 0;
-    // tau = m f
-    S force_bar(0);
+struct ActuatorVjp {
+  const Tree& tree;
+  const TreeActuator& actuator;
+  std::size_t index;
+  const S *p, *q, *v, *act, *u;
+  const Wanted& wanted;
+  const ActuationBar<S>& bar;
+  Data<S>& d;
+  ActuatorState<S> s;
+  S force_bar = S(0), input_bar = S(0), length_bar = S(0), velocity_bar = S(0);
+
+  const S* gear() const { return p + actuator.p.gear; }
+  std::size_t site_body() const {
+    return static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body);
+  }
+
+  // tau = m f
+  COSTATE_INLINE void dofs_vjp(const S* tau_bar) {
     switch (actuator.kind) {
       case TreeActuator::Kind::scalar_joint:
       case TreeActuator::Kind::ball:
       case TreeActuator::Kind::free:
         for (int k = 0; k < actuator.p.gear_size; ++k) {
-          force_bar += gear[k] * tau_bar[actuator.dof + k];
+          force_bar += gear()[k] * tau_bar[actuator.dof + k];
           if (wanted(actuator.p.gear)) bar.p[actuator.p.gear + k] += s.force * tau_bar[actuator.dof + k];
         }
         break;
       case TreeActuator::Kind::tendon: {
         const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
         const S pull = tendon_velocity<S>(tendon, d, tau_bar);
-        force_bar = gear[0] * pull;
+        force_bar = gear()[0] * pull;
         if (wanted(actuator.p.gear)) bar.p[actuator.p.gear] += s.force * pull;
         break;
       }
       case TreeActuator::Kind::site:
-        force_bar = -dot(d.w[site_body], s.wrench);
+        force_bar = -dot(d.w[site_body()], s.wrench);
         break;
     }
-    // f = clamp(gain s + bias)
+  }
+
+  // f = clamp(gain s + bias), and its slope d f / d velocity = b2 + g2 s where the force is free
+  COSTATE_INLINE void force_vjp(const S* slope_bar) {
     S raw_bar = force_bar;
     mask_t<S> free_force(true);
     if (actuator.p.force_range >= 0) {
@@ -106,8 +115,8 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
       const S* range = p + actuator.p.force_range;
       free_force = (s.raw > range[0]) & (s.raw < range[1]);
     }
-    S gain_bar = s.input * raw_bar, input_bar = s.gain * raw_bar;
-    S length_bar(0), velocity_bar(0);
+    const S gain_bar = s.input * raw_bar;
+    input_bar = s.gain * raw_bar;
     if (actuator.affine_bias) {
       const S* b = p + actuator.p.bias;
       length_bar += b[1] * raw_bar;
@@ -118,8 +127,8 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
         bar.p[actuator.p.bias + 2] += s.velocity * raw_bar;
       }
     }
-    if (slope_bar) {  // d f / d velocity = b2 + g2 s where the force is free
-      const S slope = select(free_force, slope_bar[i], S(0));
+    if (slope_bar) {
+      const S slope = select(free_force, slope_bar[index], S(0));
       if (actuator.affine_bias && wanted(actuator.p.bias)) bar.p[actuator.p.bias + 2] += slope;
       if (actuator.affine_gain) {
         input_bar += p[actuator.p.gain + 2] * slope;
@@ -136,7 +145,11 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
         bar.p[actuator.p.gain + 2] += s.velocity * gain_bar;
       }
     }
-    // activation and control
+  }
+
+  // Input s: the activation, or the control within its range. act_dot_bar_in: of the activations' rates
+  // (null: none).
+  COSTATE_INLINE void input_vjp(const S* act_dot_bar_in) {
     S control_bar = actuator.activation < 0 ? input_bar : S(0);
     if (actuator.activation >= 0) {
       S& act_bar = bar.act[actuator.activation];
@@ -160,20 +173,23 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
     }
     if (actuator.p.control_range >= 0) {
       S* range_bar = wanted(actuator.p.control_range) ? bar.p + actuator.p.control_range : nullptr;
-      control_bar = clamp_vjp(p + actuator.p.control_range, u[i], control_bar, range_bar);
+      control_bar = clamp_vjp(p + actuator.p.control_range, u[index], control_bar, range_bar);
     }
-    if (bar.u) bar.u[i] += control_bar;
-    // transmission
+    if (bar.u) bar.u[index] += control_bar;
+  }
+
+  // Length and its rate; of a tendon and a site also what tau = m f says of m.
+  COSTATE_INLINE void transmission_vjp(const S* tau_bar) {
     switch (actuator.kind) {
       case TreeActuator::Kind::scalar_joint:
-        bar.q[actuator.dof] += gear[0] * length_bar;
-        bar.v[actuator.dof] += gear[0] * velocity_bar;
+        bar.q[actuator.dof] += gear()[0] * length_bar;
+        bar.v[actuator.dof] += gear()[0] * velocity_bar;
         if (wanted(actuator.p.gear))
           bar.p[actuator.p.gear] += q[actuator.q] * length_bar + v[actuator.dof] * velocity_bar;
         break;
       case TreeActuator::Kind::ball: {
         S inverse;
-        const Vec3<S> phi = log_map(unit_quat(q + actuator.q, inverse)), g = vec3_at(gear);
+        const Vec3<S> phi = log_map(unit_quat(q + actuator.q, inverse)), g = vec3_at(gear());
         add_to(bar.q + actuator.dof, log_jacobian_transpose(phi, length_bar * g));
         add_to(bar.v + actuator.dof, velocity_bar * g);
         if (wanted(actuator.p.gear))
@@ -182,7 +198,7 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
       }
       case TreeActuator::Kind::free:
         for (int k = 0; k < 6; ++k) {
-          bar.v[actuator.dof + k] += gear[k] * velocity_bar;
+          bar.v[actuator.dof + k] += gear()[k] * velocity_bar;
           if (wanted(actuator.p.gear)) bar.p[actuator.p.gear + k] += v[actuator.dof + k] * velocity_bar;
         }
         break;
@@ -192,18 +208,37 @@ void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S
           bar.p[actuator.p.gear] +=
               d.tendon_length[t] * length_bar + tendon_velocity<S>(tree.tendons[t], d, v) * velocity_bar;
         }
-        tendon_vjp<S>(tree, t, v, gear[0] * s.force, tau_bar, gear[0] * length_bar, gear[0] * velocity_bar,
-                      bar.v, d);
+        tendon_vjp<S>(tree, t, v, gear()[0] * s.force, tau_bar, gear()[0] * length_bar,
+                      gear()[0] * velocity_bar, bar.v, d);
         break;
       }
       case TreeActuator::Kind::site: {
-        const Motion<S> wrench_bar = velocity_bar * d.v[site_body] - s.force * d.w[site_body];
-        d.v_bar[site_body] += velocity_bar * s.wrench;
-        d.w_bar[site_body] -= s.force * s.wrench;
+        const std::size_t body = site_body();
+        const Motion<S> wrench_bar = velocity_bar * d.v[body] - s.force * d.w[body];
+        d.v_bar[body] += velocity_bar * s.wrench;
+        d.w_bar[body] -= s.force * s.wrench;
         site_wrench_vjp(tree, actuator, p, wrench_bar, s.wrench, wanted, bar.p, d);
         break;
       }
     }
+  }
+};
+
+// tau_bar: cotangents of the dofs' forces; act_dot_bar: of the activations' rates (null: none); slope_bar: of
+// d force / d velocity of each actuator, which implicit integrators use (null: none). Minus the virtual
+// velocities must be in d.w, as rnea_vjp wants them.
+template <class S>
+void actuation_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* act, const S* u,
+                   const S* tau_bar, const S* act_dot_bar, const S* slope_bar, const Wanted& wanted,
+                   const ActuationBar<S>& bar, Data<S>& d) {
+  for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
+    const TreeActuator& actuator = tree.actuators[i];
+    ActuatorVjp<S> one{tree, actuator, i,      p,   q, v,
+                       act,  u,        wanted, bar, d, actuate(tree, actuator, int(i), p, q, v, act, u, d)};
+    one.dofs_vjp(tau_bar);
+    one.force_vjp(slope_bar);
+    one.input_vjp(act_dot_bar);
+    one.transmission_vjp(tau_bar);
   }
 }
 

@@ -46,7 +46,8 @@ class Writer {
 
 constexpr double kNoMass = 1e-15;  // kg
 
-// --- which parts of a model act ---------------------------------------------------------------------------------------
+// --- which parts of a model act
+// ---------------------------------------------------------------------------------------
 
 bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
 
@@ -223,7 +224,7 @@ void add_pairs(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
 
 void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptions& law, Writer& w,
                      ParameterMap& map) {
-  if (law.contact == ContactModel::event || law.contact == ContactModel::hard) {
+  if (parts_of(law.contact).restitution) {
     for (std::size_t i = 0; i < m.geoms.size(); ++i) {
       if (!wanted.geom_mixed[i]) continue;
       w.element("geom", m.geoms[i].name, i);
@@ -235,7 +236,7 @@ void add_contact_law(const Model& m, const Wanted& wanted, const ContactLawOptio
       map.pairs[i].restitution = w.add("restitution", law.impact.restitution);
     }
   }
-  if (law.contact == ContactModel::penalty) {
+  if (parts_of(law.contact).springs) {
     w.whole_model();
     map.penalty = {w.add("contact/stiffness", law.penalty.stiffness, "N/m"),
                    w.add("contact/damping", law.penalty.damping, "s/m"),

@@ -163,6 +163,94 @@ bool only_slides(const Model& model, std::size_t index) {
   return true;
 }
 
+void add_bodies(const Model& model, const ParameterMap& map, Tree& t) {
+  t.bodies.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const Body& b = model.bodies[i];
+    TreeBody& body = t.bodies[i];
+    body.parent = b.parent;
+    body.root = b.root;
+    if (b.joints > 0) {
+      body.joint_begin = b.first_joint;
+      body.joint_end = b.first_joint + b.joints;
+      body.dof_begin = b.first_dof;
+      body.dof_end = b.first_dof + b.dofs;
+      body.last_dof = body.dof_end - 1;
+      body.placed = model.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
+    } else if (i > 0) {
+      body.last_dof = t.bodies[static_cast<std::size_t>(b.parent)].last_dof;
+    }
+    body.p = map.bodies[i];
+  }
+}
+
+void add_joints_and_dofs(const Model& model, const ParameterMap& map, Tree& t) {
+  for (std::size_t j = 0; j < model.joints.size(); ++j) {
+    const Joint& joint = model.joints[j];
+    const bool last = int(j) + 1 == t.bodies[static_cast<std::size_t>(joint.body)].joint_end;
+    t.joint_force_limits |= map.joints[j].actuator_force_range >= 0;
+    const bool spring = model.options.spring && map.joints[j].stiffness >= 0;
+    t.joints.push_back({joint.type, joint.body, joint.qpos, joint.dof, last, spring, map.joints[j]});
+  }
+  for (const Dof& d : model.dofs) {
+    const int depth = d.parent < 0 ? 1 : t.dofs[static_cast<std::size_t>(d.parent)].depth + 1;
+    t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
+    t.entries += depth;
+  }
+}
+
+void add_geoms(const Model& model, const ParameterMap& map, Tree& t) {
+  std::vector<std::shared_ptr<const geometry::ConvexMesh>> meshes(model.meshes.size());
+  for (std::size_t g = 0; g < model.geoms.size(); ++g) {
+    const Geom& geom = model.geoms[g];
+    t.geoms.push_back({geom.body, geom.type, nullptr, nullptr, map.geoms[g]});
+    if (geom.type == GeomType::heightfield && map.geoms[g].pos >= 0)
+      t.geoms.back().heights = grid_of(model.heightfields[static_cast<std::size_t>(geom.heightfield)]);
+    if (geom.type != GeomType::mesh || map.geoms[g].pos < 0) continue;
+    auto& mesh = meshes[static_cast<std::size_t>(geom.mesh)];
+    if (!mesh) mesh = hull_of(model.meshes[static_cast<std::size_t>(geom.mesh)]);
+    t.geoms.back().mesh = mesh;
+  }
+}
+
+void add_tendons(const Model& model, const ParameterMap& map, Tree& t) {
+  for (std::size_t i = 0; i < model.tendons.size(); ++i) {
+    const Tendon& tendon = model.tendons[i];
+    TreeTendon r;
+    r.p = map.tendons[i];
+    r.jacobian = t.tendon_entries;
+    r.spatial = tendon.type == TendonType::spatial;
+    if (r.spatial)
+      add_spans(model, tendon, t, map, r);
+    else
+      add_joints(model, tendon, r);
+    t.tendon_entries += static_cast<int>(r.dof.size());
+    t.spatial_tendons |= r.spatial;
+    for (std::size_t a = 0; a < r.dof.size(); ++a) {
+      for (std::size_t b = 0; b < r.dof.size(); ++b) {
+        if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
+        const int entry = mass_entry(t, r.dof[a], r.dof[b]);
+        if (entry >= 0) r.pairs.push_back({int(a), int(b), entry});
+      }
+    }
+    t.tendons.push_back(std::move(r));
+  }
+}
+
+// What kinds of forces the model has: terms that are absent cost nothing.
+void add_forces(const Model& model, const ParameterMap& map, Tree& t) {
+  t.gravcomp = model.bodies.size() > 1 && map.bodies[1].gravcomp >= 0 && model.options.gravity_on;
+  t.fluid = map.density >= 0;
+  t.springs = model.options.spring;
+  t.dampers = model.options.damper;
+  if (model.options.actuation) {
+    for (std::size_t a = 0; a < model.actuators.size(); ++a) {
+      t.actuators.push_back(tree_actuator(model, model.actuators[a], map.actuators[a]));
+      t.body_actuators |= t.actuators.back().kind == TreeActuator::Kind::site;
+    }
+  }
+}
+
 }  // namespace
 
 bool wants_frames(const Tree& tree, const std::vector<bool>& active_fields) {
@@ -188,83 +276,16 @@ Tree make_tree(const Model& model, ParameterMap map) {
   t.nv = model.nv;
   t.na = model.na;
   t.nu = model.nu();
-  t.bodies.resize(model.bodies.size());
-  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    const Body& b = model.bodies[i];
-    TreeBody& body = t.bodies[i];
-    body.parent = b.parent;
-    body.root = b.root;
-    if (b.joints > 0) {
-      body.joint_begin = b.first_joint;
-      body.joint_end = b.first_joint + b.joints;
-      body.dof_begin = b.first_dof;
-      body.dof_end = b.first_dof + b.dofs;
-      body.last_dof = body.dof_end - 1;
-      body.placed = model.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
-    } else if (i > 0) {
-      body.last_dof = t.bodies[static_cast<std::size_t>(b.parent)].last_dof;
-    }
-    body.p = map.bodies[i];
-  }
-  for (std::size_t j = 0; j < model.joints.size(); ++j) {
-    const Joint& joint = model.joints[j];
-    const bool last = int(j) + 1 == t.bodies[static_cast<std::size_t>(joint.body)].joint_end;
-    t.joint_force_limits |= map.joints[j].actuator_force_range >= 0;
-    const bool spring = model.options.spring && map.joints[j].stiffness >= 0;
-    t.joints.push_back({joint.type, joint.body, joint.qpos, joint.dof, last, spring, map.joints[j]});
-  }
-  for (const Dof& d : model.dofs) {
-    const int depth = d.parent < 0 ? 1 : t.dofs[static_cast<std::size_t>(d.parent)].depth + 1;
-    t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
-    t.entries += depth;
-  }
-  std::vector<std::shared_ptr<const geometry::ConvexMesh>> meshes(model.meshes.size());
-  for (std::size_t g = 0; g < model.geoms.size(); ++g) {
-    const Geom& geom = model.geoms[g];
-    t.geoms.push_back({geom.body, geom.type, nullptr, nullptr, map.geoms[g]});
-    if (geom.type == GeomType::heightfield && map.geoms[g].pos >= 0)
-      t.geoms.back().heights = grid_of(model.heightfields[static_cast<std::size_t>(geom.heightfield)]);
-    if (geom.type != GeomType::mesh || map.geoms[g].pos < 0) continue;
-    auto& mesh = meshes[static_cast<std::size_t>(geom.mesh)];
-    if (!mesh) mesh = hull_of(model.meshes[static_cast<std::size_t>(geom.mesh)]);
-    t.geoms.back().mesh = mesh;
-  }
+  add_bodies(model, map, t);
+  add_joints_and_dofs(model, map, t);
+  add_geoms(model, map, t);
   for (std::size_t s = 0; s < model.sites.size(); ++s) t.sites.push_back({model.sites[s].body, map.sites[s]});
-  for (std::size_t i = 0; i < model.tendons.size(); ++i) {
-    const Tendon& tendon = model.tendons[i];
-    TreeTendon r;
-    r.p = map.tendons[i];
-    r.jacobian = t.tendon_entries;
-    r.spatial = tendon.type == TendonType::spatial;
-    if (r.spatial)
-      add_spans(model, tendon, t, map, r);
-    else
-      add_joints(model, tendon, r);
-    t.tendon_entries += static_cast<int>(r.dof.size());
-    t.spatial_tendons |= r.spatial;
-    for (std::size_t a = 0; a < r.dof.size(); ++a) {
-      for (std::size_t b = 0; b < r.dof.size(); ++b) {
-        if (r.dof[b] > r.dof[a] || (r.dof[a] == r.dof[b] && a != b)) continue;
-        const int entry = mass_entry(t, r.dof[a], r.dof[b]);
-        if (entry >= 0) r.pairs.push_back({int(a), int(b), entry});
-      }
-    }
-    t.tendons.push_back(std::move(r));
-  }
+  add_tendons(model, map, t);
   t.qpos_spring = model.qpos_spring;
   for (std::size_t b = 1; b < model.bodies.size(); ++b) {
     if (only_slides(model, b)) t.sliders.push_back(int(b));
   }
-  t.gravcomp = model.bodies.size() > 1 && map.bodies[1].gravcomp >= 0 && model.options.gravity_on;
-  t.fluid = map.density >= 0;
-  t.springs = model.options.spring;
-  t.dampers = model.options.damper;
-  if (model.options.actuation) {
-    for (std::size_t a = 0; a < model.actuators.size(); ++a) {
-      t.actuators.push_back(tree_actuator(model, model.actuators[a], map.actuators[a]));
-      t.body_actuators |= t.actuators.back().kind == TreeActuator::Kind::site;
-    }
-  }
+  add_forces(model, map, t);
   t.p = std::move(map);
   return t;
 }

@@ -1,10 +1,11 @@
 // Tree: the integers of a model as the kernels walk them, and where their numbers lie among the parameters.
 //
-// The mass matrix of a tree is zero between dofs of different branches, and so are its factors L in M = L' D L [1]. Row i
-// holds the diagonal, then the entries with its ancestors from the nearest to the farthest; the row of an ancestor j of i is
-// therefore laid out like the tail of row i that starts at j.
+// The mass matrix of a tree is zero between dofs of different branches, and so are its factors L in M = L' D
+// L [1]. Row i holds the diagonal, then the entries with its ancestors from the nearest to the farthest; the
+// row of an ancestor j of i is therefore laid out like the tail of row i that starts at j.
 //
-// [1] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
+// [1] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees,
+// IJRR 24 (2005).
 #pragma once
 
 #include <memory>
@@ -109,7 +110,6 @@ struct Tree {
   bool fluid = false;               // bodies move in a fluid
   bool joint_force_limits = false;  // some joint limits what its actuators do
   ParameterMap p;
-  bool body_wrenches() const { return body_actuators || gravcomp || fluid; }
 };
 
 // Whether some active parameter is a frame or an inertia.

@@ -1,8 +1,9 @@
-// From a model and the options of a system to the stepper that takes its steps, or an Error that names what the dynamics do not have.
+// From a model and the options of a system to the stepper that takes its steps, or an Error that names what
+// the dynamics do not have.
 #include "costate/core/error.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/rigid/step/step.h"
+#include "costate/rigid/step/integrators.h"
 
 namespace costate::rigid {
 namespace {
@@ -40,21 +41,6 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
-// Free joints of bodies behind which nothing moves or weighs.
-std::vector<int> lone_free_joints(const Model& model) {
-  std::vector<int> lone;
-  for (std::size_t j = 0; j < model.joints.size(); ++j) {
-    const Joint& joint = model.joints[j];
-    bool alone = joint.type == JointType::free;
-    for (std::size_t b = 0; alone && b < model.bodies.size(); ++b) {
-      const Body& other = model.bodies[b];
-      if (int(b) != joint.body && other.root == joint.body) alone = other.mass == 0 && other.joints == 0;
-    }
-    if (alone) lone.push_back(int(j));
-  }
-  return lone;
-}
-
 }  // namespace
 
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
@@ -72,47 +58,19 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
   s.constraints.hard = options.hard;
-  const bool cut = options.onset != Onset::none || options.contact == ContactModel::event;
+  const bool cut = options.onset != Onset::none || parts_of(options.contact).impacts;
   s.split = cut && !s.hard() && s.constraints.points > 0;
-  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are cut where that is asked for. With
-  // `event` never: impacts of a box that falls flat are one, which a sequence of corners is not.
-  const bool corners = options.onset == Onset::split && options.contact != ContactModel::event;
+  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are
+  // cut where that is asked for. With `event` never: impacts of a box that falls flat are one, which a
+  // sequence of corners is not.
+  const bool corners = options.onset == Onset::split && !parts_of(options.contact).impacts;
   for (TouchingPair& pair : s.constraints.pairs)
     pair.splittable &=
         corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
-  if (s.hard() && s.integrator == Integrator::rk4)
-    throw Error({"hard contact steps velocities once a step; RK4 takes four evaluations",
-                 {},
-                 "use Euler or implicitfast"});
-  switch (s.integrator) {
-    case Integrator::euler:
-      s.implicit = model.options.eulerdamp ? Implicit::damping : Implicit::none;
-      break;
-    case Integrator::rk4:
-      s.implicit = Implicit::none;
-      break;
-    case Integrator::implicitfast:
-      s.implicit = Implicit::damping_and_actuators;
-      if (!s.hard()) s.tree.spinning = lone_free_joints(model);
-      if (has_fluid(model))
-        throw Error({"implicitfast does not support forces of a fluid", {}, "use Euler or RK4"});
-      if (s.hard() && s.tree.spatial_tendons)
-        throw Error({"implicitfast does not support spatial tendons together with hard contact",
-                     {},
-                     "use Euler, or another contact model"});
-      for (const TreeActuator& a : s.tree.actuators) {
-        const bool supported =
-            a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;
-        if (!supported && (a.affine_gain || a.affine_bias)) {
-          throw Error(
-              "implicitfast supports velocity-dependent actuators on slide and hinge joints and tendons "
-              "only");
-        }
-      }
-      break;
-    case Integrator::implicit:
-      throw Error({"the integrator `implicit` is not supported", {}, "use implicitfast, Euler or RK4"});
-  }
+  with_integrator(s.integrator, [&](auto method) {
+    s.evaluations = method.kEvaluations;
+    method.set_up(model, s);
+  });
   return s;
 }
 

@@ -75,7 +75,7 @@ void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector
               std::vector<S>& modes) {
   using T = value_t<S>;
   // Who has just bounced off lies within rounding of the surface.
-  const bool rigid = stepper.constraints.contact == ContactModel::event;
+  const bool rigid = parts_of(stepper.constraints.contact).impacts;
   const S touches(rigid ? T(sizeof(T) == 8 ? -1e-10 : -1e-5) : T(0));
   for (std::size_t k = 0; k < modes.size(); ++k) set_where(worlds, S(0), modes[k]);
   for (const TouchingPair& pair : stepper.constraints.pairs) {
@@ -122,7 +122,8 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
           A = (d2 - d1) / nonzero(hi - lo);
   const S B = d1 + A * (t - lo);
   const S square = B * B - S(4) * A * f;
-  const S root = sqrt(select(square > S(0), square, S(0)));
+  const mask_t<S> real = square > S(0);  // the root of a Dual has no tangent at zero
+  const S root = select(real, sqrt(select(real, square, S(1))), S(0));
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
@@ -139,7 +140,7 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
   using T = value_t<S>;
   const Constraints& cons = stepper.constraints;
   const Tree& tree = stepper.tree;
-  if (!soft_contacts(cons) || stepper.evaluations() == 1) return mask_t<S>(false);
+  if (!soft_contacts(cons) || stepper.evaluations == 1) return mask_t<S>(false);
   const mask_t<S> ends = found & (split.now.length == S(1)) & (pick(split.now.modes, split.now.event) > S(0));
   mask_t<S> pushes(false);
   for (const TouchingPair& pair : cons.pairs) {
@@ -329,7 +330,7 @@ void end_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, 
   }
   copy_where(worlds, static_cast<const S*>(split.y.data()), split.y.size(), now.x.data());
   mask_t<S> bounces(false);
-  if (stepper.constraints.contact == ContactModel::event)
+  if (parts_of(stepper.constraints.contact).impacts)
     bounces = meet(stepper, worlds, pick(now.modes, now.event), now, now.x.data(), w, split);
   change_modes(worlds, now.event, bounces, now.modes, now.modes, &split.settled);
   copy_where(worlds, static_cast<const S*>(split.cut_gap.data()), split.gap.size(), split.gap.data());

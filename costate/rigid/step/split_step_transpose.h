@@ -35,7 +35,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     typename SplitWork<S>::Part& next = split.parts[static_cast<std::size_t>(n) + 1];
     copy_where(cut, record + 3, next.x.size(), next.x.data());
     mask_t<S> bounces(false);
-    if (stepper.constraints.contact == ContactModel::event)
+    if (parts_of(stepper.constraints.contact).impacts)
       bounces = meet(stepper, cut, pick(part.modes, part.event), part, next.x.data(), w, split);
     change_modes<S>(cut, part.event, bounces, part.modes, next.modes, nullptr);
     left = select(cut, rest<S>(part) * left, left);
@@ -129,7 +129,7 @@ mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wan
                       StepWork<S>& w, SplitWork<S>& split) {
   const mask_t<S> on = worlds & (split.number > S(0));
   if (!any(on)) return worlds;
-  if (stepper.constraints.contact == ContactModel::event) {
+  if (parts_of(stepper.constraints.contact).impacts) {
     S met(-1);
     std::copy(split.now.x.begin(), split.now.x.end(), split.y.begin());
     for (std::size_t n = 0; n + 1 < split.parts.size(); ++n) {

@@ -1,27 +1,11 @@
 // One step of a rigid-body model, and its transpose.
 //
-//   euler          a from M + h B_damping;                      v+ = v + h a, act+ = next(act, act'), q+ = q (+) h v+
-//   implicitfast   a from M + h B_damping - h d tau_act/d v;    the same
-//   rk4            four accelerations, B = 0;                   classic weights; rotations as rotation vectors phi from q, whose
-//                                                               rate is J^-1(phi) w (Munthe-Kaas [2]): fourth order for them too
+// integrators.h lists the integrators, each a file with its equations: euler.h, implicitfast.h, rk4.h. What
+// the transpose needs again goes to the tape, for each evaluation: the accelerations, the factor of the
+// matrix they were solved with, and where the joints have taken the bodies (evaluation.h).
 //
-// Hard contact (hard_contact.h) adds to a of euler and implicitfast, and to the velocity that moves the position.
-// Semi-implicit: the new velocity moves the position [1, "integrators"]. What the transpose needs again goes to the tape, for each
-// evaluation: the accelerations, the factor of the matrix they were solved with, and where the joints have taken the bodies.
-//
-// Dense output: the state after the part s of a step, 0 <= s <= 1, from the rates that the step has anyway. h is the length of the step.
-//
-//   euler, implicitfast   v(s) = v + s h a,   q(s) = q (+) s h v+: positions lie on the straight line that the step takes
-//   rk4                   x(s) = x (+) s h sum c_i(s) k_i,   c = (1 - s + s^3/6,  s - 2 s^2/3,  2 s^2/3 - s^3/3,  s^3/6)
-//
-// These c are the ones for which x(s) is the rk4 step of length s h wherever rates are linear in the state, as in a stiff contact: with stages
-// k_i = L (x + ...) the powers of h L must have the factors s, s^2/2, s^3/6, s^4/24, four equations for four weights. Where rates are not linear
-// the error is of third order; the dense output that is of fourth order for those [3, II.6] is not for stiff ones, and the slope of its error over
-// s / dt is what a gradient through an impact would see (split_step.h). A transpose is that of x(s), in all of x, u, p, s and h.
-//
-// [1] MuJoCo documentation, Computation.
-// [2] Munthe-Kaas: High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
-// [3] Hairer, Norsett, Wanner: Solving ordinary differential equations I, 2nd ed., 1993.
+// Dense output: x(s), the state after the part s of a step, 0 <= s <= 1, from the rates that the step has
+// anyway. Steps that are cut where contacts begin and end (split_step.h) use it.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -37,19 +21,19 @@ struct Stepper {
   Constraints constraints;
   Integrator integrator = Integrator::euler;
   Implicit implicit = Implicit::damping;
+  int evaluations = 1;          // of the accelerations in a step
   bool applied_forces = false;  // controls end with a force for each dof
   bool split = false;           // where contacts begin and end: split_step.h
 
-  int evaluations() const { return integrator == Integrator::rk4 ? 4 : 1; }
   // The parts of the tape of an evaluation: accelerations, L and 1/D, poses, the constrained accelerations.
   int tape_of_factor() const { return tree.nv; }
   int tape_of_inverse_D() const { return tape_of_factor() + tree.entries; }
   int tape_of_poses() const { return tape_of_inverse_D() + tree.nv; }
   int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
-  int tape_of_step() const { return evaluations() * tape_per_evaluation() + hard_tape_size(constraints); }
-  // A split step has several, and its record: the modes it begins with, and (length, how much of it, event, state) of the
-  // parts but the last.
+  int tape_of_step() const { return evaluations * tape_per_evaluation() + hard_tape_size(constraints); }
+  // A split step has several, and its record: the modes it begins with, and (length, how much of it, event,
+  // state) of the parts but the last.
   int record_per_event() const { return 3 + states(); }
   int record_size() const { return constraints.points + kMostEvents * record_per_event(); }
   int tape_size() const { return split ? kTapesKept * tape_of_step() + record_size() : tape_of_step(); }
@@ -60,7 +44,8 @@ struct Stepper {
 
 struct SystemOptions;
 
-// A model's step, and its signature. Throws an Error for what the dynamics do not simulate. (make_stepper.cpp)
+// A model's step, and its signature. Throws an Error for what the dynamics do not simulate.
+// (make_stepper.cpp)
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature);
 
 // Scratch of a step. All arrays of one pack of worlds.
@@ -125,7 +110,8 @@ void state_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out);
 template <class S>
 S rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar);
 
-// w.x_bar from w.y_bar, the cotangent of the state after w.part of the step; adds to w.u_bar and, where wanted, w.p_bar. Reads w.tape.
+// w.x_bar from w.y_bar, the cotangent of the state after w.part of the step; adds to w.u_bar and, where
+// wanted, w.p_bar. Reads w.tape.
 template <class S>
 void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted);
 

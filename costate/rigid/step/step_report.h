@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "costate/core/text.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/contact/penalty_strain.h"
 #include "costate/rigid/step/split_step.h"
@@ -74,7 +74,7 @@ class StepReport {
                   " on there are steps in which no impulses obey the laws of hard contact "
                   "(bodies overlap and cannot part): they violate them as little as they can"});
     }
-    if (cons.contact != ContactModel::penalty || cons.pairs.empty()) return;
+    if (!parts_of(cons.contact).springs || cons.pairs.empty()) return;
     const ParameterMap& map = stepper_.tree.p;
     const PenaltyStrains strains =
         penalty_strains(stepper_.tree, cons, w.p.data(), w.p[split ? map.whole_dt : map.dt], w.c);
@@ -86,21 +86,16 @@ class StepReport {
       const double fine_dt = strain.dt / std::pow(strain.most, 1.0 / order);
       to.add({topic, strain.most,
               "contact of geoms \"" + geom_names_[geoms.first] + "\" and \"" + geom_names_[geoms.second] +
-                  "\" is too stiff for dt = " + brief(strain.dt) + ": " + law + " is " + brief(strain.most) +
-                  ", and gradients explode above " + brief(gate) + "; take dt <= " + brief(fine_dt) +
-                  ", or a " + remedy + " " + brief(strain.most) + " times as " + change});
+                  "\" is too stiff for dt = " + number(strain.dt, 3) + ": " + law + " is " +
+                  number(strain.most, 3) + ", and gradients explode above " + number(gate, 3) +
+                  "; take dt <= " + number(fine_dt, 3) + ", or a " + remedy + " " + number(strain.most, 3) +
+                  " times as " + change});
     };
     add("penalty stiffness", strains.stiffness, kMostStiffness, 2, "stiffness dt^2 / m", "contact/stiffness",
         "small");
     add("penalty friction", strains.friction, kMostFriction, 1, "mu f dt / (m slip_speed)",
         "contact/slip_speed", "large");
   }
-  static std::string brief(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
-  }
-
   const Stepper& stepper_;
   const std::vector<std::string>& geom_names_;
   std::vector<S> zones_;  // of the rows' force laws in step zones_of_

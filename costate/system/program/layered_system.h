@@ -89,9 +89,8 @@ class LayeredSystem final : public System<Real> {
     std::vector<Source> sources, outputs;
   };
   // The transposes of all parts, for a choice of fields.
-  struct Variant {
-    bool controls;
-    std::vector<bool> parameters;
+  struct Variant : ChosenFields {
+    using ChosenFields::ChosenFields;
     std::vector<Transpose> parts;
   };
   struct Layer {
@@ -105,7 +104,7 @@ class LayeredSystem final : public System<Real> {
   void lay_out_records();
   std::optional<typename Part::Sum> biased_product(const Part& part) const;
   Source source_of(const std::string& name, const std::string& value) const;
-  const Variant& variant(bool controls, bool any_parameter, const Activity& active, Scratch& s) const;
+  const Variant& variant(const FieldChoice& choice, Scratch& s) const;
   ad::Program transposed(const Part& part, bool controls, const std::vector<bool>& parameters,
                          std::vector<Source>& outputs) const;
   Transpose transpose(const Part& part, bool controls, const std::vector<bool>& parameters) const;
@@ -147,7 +146,7 @@ class LayeredSystem final : public System<Real> {
   std::vector<std::int64_t> vector_at_, result_at_;
   std::int64_t rate_at_ = 0, record_size_ = 0;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<const Variant>> variants_;
+  mutable Variants<Variant> variants_;
   mutable std::unique_ptr<StepProgram<Real>> written_out_;
 };
 

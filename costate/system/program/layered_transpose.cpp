@@ -46,29 +46,14 @@ auto LayeredSystem<Real>::transpose(const Part& part, bool controls,
 }
 
 template <class Real>
-auto LayeredSystem<Real>::variant(bool controls, bool any_parameter, const Activity& active, Scratch& s) const
-    -> const Variant& {
-  const auto wants = [&](std::size_t f) { return any_parameter && active.parameters[f]; };
-  const auto matches = [&](const Variant& v) {
-    if (v.controls != controls) return false;
-    for (std::size_t f = 0; f < v.parameters.size(); ++f) {
-      if (v.parameters[f] != wants(f)) return false;
-    }
-    return true;
-  };
-  if (s.last != nullptr && matches(*s.last)) return *s.last;
-  const std::lock_guard lock(mutex_);
-  s.last = nullptr;
-  for (const auto& v : variants_) {
-    if (matches(*v)) s.last = v.get();
-  }
-  if (s.last == nullptr) {
-    auto made = std::make_unique<Variant>();
-    made->controls = controls;
-    for (std::size_t f = 0; f < s.shared.size(); ++f) made->parameters.push_back(wants(f));
-    for (const Part& part : parts_) made->parts.push_back(transpose(part, controls, made->parameters));
-    s.last = variants_.emplace_back(std::move(made)).get();
-  }
+auto LayeredSystem<Real>::variant(const FieldChoice& choice, Scratch& s) const -> const Variant& {
+  constexpr int kVjp = 0;
+  if (s.last != nullptr && s.last->are(kVjp, choice)) return *s.last;
+  s.last = &variants_.find(kVjp, choice, [&] {
+    auto made = std::make_unique<Variant>(kVjp, choice, s.shared.size());
+    for (const Part& part : parts_) made->parts.push_back(transpose(part, made->controls, made->parameters));
+    return made;
+  });
   for (const Transpose& t : s.last->parts) {
     if (!t.outputs.empty()) s.bytes.reserve(static_cast<std::int64_t>(t.code.template scratch_bytes<Real>()));
   }

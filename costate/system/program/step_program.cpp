@@ -31,40 +31,24 @@ auto StepProgram<Real>::make_scratch() const -> std::unique_ptr<Scratch> {
 // --- derivatives on demand ----------------------------------------------------------------------------------
 
 template <class Real>
-bool StepProgram<Real>::matches(const Variant& v, Kind kind, const Choice& choice) const {
-  if (v.kind != kind || v.controls != choice.controls) return false;
-  for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    if (v.parameters[f] != choice(f)) return false;
-  }
-  return true;
-}
-
-template <class Real>
-auto StepProgram<Real>::variant(Kind kind, const Choice& choice, Scratch& scratch) const -> const Variant& {
+auto StepProgram<Real>::variant(Kind kind, const FieldChoice& choice, Scratch& scratch) const
+    -> const Variant& {
   const Variant*& last = scratch.last[kind];
-  if (last != nullptr && matches(*last, kind, choice)) return *last;
-  const std::lock_guard lock(mutex_);
-  last = nullptr;
-  for (const auto& v : variants_) {
-    if (matches(*v, kind, choice)) last = v.get();
-  }
-  if (last == nullptr) last = variants_.emplace_back(make(kind, choice)).get();
+  if (last != nullptr && last->are(kind, choice)) return *last;
+  last = &variants_.find(kind, choice, [&] { return make(kind, choice); });
   scratch.bytes.reserve(static_cast<std::int64_t>(last->code.template scratch_bytes<Real>()));
   return *last;
 }
 
 template <class Real>
-auto StepProgram<Real>::make(Kind kind, const Choice& choice) const -> std::unique_ptr<Variant> {
-  auto v = std::make_unique<Variant>();
-  v->kind = kind;
-  v->controls = choice.controls;
+auto StepProgram<Real>::make(Kind kind, const FieldChoice& choice) const -> std::unique_ptr<Variant> {
+  auto v = std::make_unique<Variant>(kind, choice, offsets_.size());
   // Parameters stand after x and u, in order.
   const std::size_t first = has_controls_ ? 2 : 1;
   ad::DerivativeOptions wanted{.active = {"x"}}, all{.active = {"x"}};
   if (has_controls_) all.active.emplace_back("u");
   if (choice.controls) wanted.active.emplace_back("u");
   for (std::size_t f = 0; f < offsets_.size(); ++f) {
-    v->parameters.push_back(choice(f));
     all.active.push_back(program_.input_fields()[first + f].name);
     if (choice(f)) wanted.active.push_back(all.active.back());
   }

@@ -14,12 +14,12 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/system/program/bind_program.h"
+#include "costate/system/program/variants.h"
 #include "costate/system/system.h"
 
 namespace costate {
@@ -53,23 +53,12 @@ class StepProgram {
  private:
   enum Kind { kJvp, kVjp, kHvp, kKinds };
   // A derivative for a choice of fields.
-  struct Variant {
-    Kind kind;
-    bool controls;
-    std::vector<bool> parameters;
+  struct Variant : ChosenFields {
+    using ChosenFields::ChosenFields;
     ad::Executable code;
   };
-  struct Choice {
-    bool controls;
-    bool any_parameter;        // false: none
-    const Activity* activity;  // null: all
-    bool operator()(std::size_t field) const {
-      return any_parameter && (activity == nullptr || activity->parameters[field]);
-    }
-  };
-  const Variant& variant(Kind kind, const Choice& choice, Scratch& scratch) const;
-  bool matches(const Variant& v, Kind kind, const Choice& choice) const;
-  std::unique_ptr<Variant> make(Kind kind, const Choice& choice) const;
+  const Variant& variant(Kind kind, const FieldChoice& choice, Scratch& scratch) const;
+  std::unique_ptr<Variant> make(Kind kind, const FieldChoice& choice) const;
 
   void add_inputs(std::int64_t k, const Inputs<Real>& in, int lanes, Scratch& scratch) const;
   void add_tangents(const Inputs<Real>& in_dot, const Variant& wanted, int lanes, Scratch& scratch) const;
@@ -80,8 +69,7 @@ class StepProgram {
   std::vector<std::int64_t> offsets_, sizes_;  // of the parameter fields
   bool has_controls_ = false;
   ad::Executable step_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<const Variant>> variants_;
+  mutable Variants<Variant> variants_;
 };
 
 template <class Real>

@@ -5,10 +5,13 @@
 #include "costate/core/error.h"
 #include "costate/ode/fields/consistent_jump.h"
 #include "costate/ode/fields/lambda_field.h"
+#include "tests/expect_error.h"
 #include "tests/ode/stiff_problems.h"
 
 namespace costate::ode::test {
 namespace {
+
+using costate::test::expect_error;
 
 const double kP[] = {0.8, 0.6};
 
@@ -105,13 +108,15 @@ TEST(ConsistentState, AHigherIndexIsAnError) {
   const DualField<IndexTwo> field({}, {1, 0, 0, 0});
   const ConsistentState consistent(field);
   double x[] = {1, 0};
-  EXPECT_THROW(consistent.require_consistent(0, x, kP), Error);
-  EXPECT_THROW(consistent.make_consistent(0, x, kP), Error);
+  expect_error([&] { return consistent.require_consistent(0, x, kP); }, "the problem is not of index 1 here",
+               "differentiate constraints");
+  expect_error([&] { return consistent.make_consistent(0, x, kP); }, "the problem is not of index 1 here",
+               "check the mass matrix");
 }
 
 TEST(ConsistentState, AMassMatrixOfTheWrongSizeIsAnError) {
   const DualField<IndexTwo> field({}, {1, 0, 0});
-  EXPECT_THROW(ConsistentState{field}, Error);
+  expect_error([&] { return ConsistentState{field}; }, "the mass matrix has 3 entries, 2 states need 4");
 }
 
 }  // namespace

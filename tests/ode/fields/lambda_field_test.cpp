@@ -4,10 +4,13 @@
 
 #include <cmath>
 
+#include "tests/expect_error.h"
 #include "tests/ode/problems.h"
 
 namespace costate::ode {
 namespace {
+
+using costate::test::expect_error;
 
 // Twelve inputs: more than one strip of directions. All partial derivatives have a closed form.
 const auto kMany = make_field<4, 7>([](auto t, auto x, auto p) {
@@ -79,7 +82,11 @@ TEST(LambdaField, CarriesItsMassMatrixAndRefusesOneOfTheWrongSize) {
   const auto equations = [](auto, auto x, auto) { return std::array{-x[0], x[0] - x[1]}; };
   EXPECT_EQ((make_field<2, 0>(equations, {1, 0, 0, 0}).mass()), (std::vector<double>{1, 0, 0, 0}));
   EXPECT_TRUE((make_field<2, 0>(equations).mass().empty()));
-  EXPECT_THROW((make_field<2, 0>(equations, {1, 0})), Error);
+  expect_error(
+      [&] {
+        return make_field<2, 0>(equations, {1, 0});
+      },
+      "the mass matrix has 2 values for 2 states", "give all rows, one after the other");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "costate/ad/builder.h"
 #include "costate/core/error.h"
 #include "costate/ode/fields/program_field.h"
+#include "tests/expect_error.h"
 
 namespace costate::ode {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using ad::Builder;
 using ad::Id;
 using ad::Op;
+using costate::test::expect_error;
 
 constexpr int kHidden = 13, kStates = 3;  // no multiples of a register
 constexpr int kFirst = kHidden * kStates, kParameters = 2 * kFirst + kHidden + 1;
@@ -84,7 +86,8 @@ TEST(LayeredField, IsTheProgramWrittenOutAndSoAreItsDerivatives) {
 TEST(LayeredField, WeightsMustBeParameters) {
   ad::LayeredProgram program = network();
   program.products[1].weights = "x";
-  EXPECT_THROW(LayeredField{program}, Error);
+  expect_error([&] { return LayeredField{program}; },
+               "the weights of a layered field are numbers of p, not of 'x'");
 }
 
 }  // namespace

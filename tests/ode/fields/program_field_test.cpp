@@ -11,9 +11,12 @@
 #include "costate/ode/adjoints/hessian.h"
 #include "costate/ode/fields/lambda_field.h"
 #include "costate/ode/solve.h"
+#include "tests/expect_error.h"
 
 namespace costate::ode {
 namespace {
+
+using costate::test::expect_error;
 
 const auto kCompiled = make_field<2, 3>([](auto t, auto x, auto p) {
   using std::cos, std::sin;
@@ -102,9 +105,18 @@ TEST(ProgramField, GradientsAndHessiansOfSolutionsAreThoseOfTheCompiledField) {
 }
 
 TEST(ProgramField, AProgramOfAnotherShapeIsRefused) {
-  EXPECT_THROW(ProgramField(ad::parse_equations("dx = x", {{"x"}}, {{"dx"}})), Error);
-  EXPECT_THROW(ProgramField(ad::parse_equations("dx = x[0]", {{"t"}, {"x", 2}, {"p", 1}}, {{"dx"}})), Error);
-  EXPECT_THROW(ProgramField(pendulum(), {1.0, 0.0}), Error);
+  expect_error([&] { return ProgramField(ad::parse_equations("dx = x", {{"x"}}, {{"dx"}})); },
+               "this one has inputs (x) and 1 output fields", "declare the inputs");
+  expect_error(
+      [&] {
+        return ProgramField(ad::parse_equations("dx = x[0]", {{"t"}, {"x", 2}, {"p", 1}}, {{"dx"}}));
+      },
+      "one rate per state: this program gives 1 for 2");
+  expect_error(
+      [&] {
+        return ProgramField(pendulum(), {1.0, 0.0});
+      },
+      "the mass matrix has 2 entries; it is 2 x 2");
 }
 
 TEST(ProgramFunction, HasNoNeedOfParameters) {

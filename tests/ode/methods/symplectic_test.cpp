@@ -7,10 +7,13 @@
 #include "costate/core/error.h"
 #include "costate/ode/methods/method.h"
 #include "costate/ode/solve.h"
+#include "tests/expect_error.h"
 #include "tests/ode/problems.h"
 
 namespace costate::ode {
 namespace {
+
+using costate::test::expect_error;
 
 const auto kPendulum = make_field<2, 1>([](auto, auto x, auto p) {
   using std::sin;
@@ -59,10 +62,14 @@ TEST(Symplectic, VerletAndYoshidaRetraceTheirSteps) {
 
 TEST(Symplectic, AFieldThatIsNotOfSecondOrderIsRefused) {
   const auto lv = make_field<2, 4>(test::lotka_volterra);
-  EXPECT_THROW(solve(lv, {0, 1}, {1, 1}, test::kLotkaVolterraParameters, {.method = "verlet", .dt = 0.1}),
-               Error);
+  expect_error(
+      [&] {
+        return solve(lv, {0, 1}, {1, 1}, test::kLotkaVolterraParameters, {.method = "verlet", .dt = 0.1});
+      },
+      "the field is not of second order: the rate of state 0", "order the states as x = (q, v)");
   const auto lorenz = make_field<3, 3>(test::lorenz);
-  EXPECT_THROW(make_stepper("verlet", lorenz), Error);
+  expect_error([&] { return make_stepper("verlet", lorenz); }, "the vector field has 3 states, an odd number",
+               "use rk4 or dopri5");
 }
 
 }  // namespace

@@ -7,10 +7,13 @@
 #include "costate/core/error.h"
 #include "costate/ode/methods/implicit_method.h"
 #include "costate/ode/methods/method.h"
+#include "tests/expect_error.h"
 #include "tests/ode/stiff_problems.h"
 
 namespace costate::ode::test {
 namespace {
+
+using costate::test::expect_error;
 
 constexpr double kTwoPi = 2 * std::numbers::pi;
 
@@ -116,15 +119,20 @@ TEST(PeriodicOrbit, TimeDependenceRestAndBadGuessesAreErrors) {
   const auto radau_forced = make_implicit_stepper("radau5", forced),
              radau = make_implicit_stepper("radau5", hopf);
   double x[] = {1, 0, 0.5}, period = 6;
-  EXPECT_THROW(PeriodicOrbit(forced, *radau_forced).solve(p, x, &period), Error);
+  expect_error([&] { return PeriodicOrbit(forced, *radau_forced).solve(p, x, &period); },
+               "the field depends on time", "make time a state");
   double origin[] = {0, 0};
-  EXPECT_THROW(PeriodicOrbit(hopf, *radau).solve(p, origin, &period), Error);
+  expect_error([&] { return PeriodicOrbit(hopf, *radau).solve(p, origin, &period); },
+               "the guess of a periodic orbit is a steady state");
   double negative = -1, y[] = {1, 0};
-  EXPECT_THROW(PeriodicOrbit(hopf, *radau).solve(p, y, &negative), Error);
-  EXPECT_THROW(PeriodicOrbit(hopf, *radau, {.normal = {1}}), Error);
+  expect_error([&] { return PeriodicOrbit(hopf, *radau).solve(p, y, &negative); },
+               "the guess of a period must be positive");
+  expect_error([&] { return PeriodicOrbit(hopf, *radau, {.normal = {1}}); },
+               "the normal of the phase condition needs one component per state");
   const double decaying[] = {-0.5, 0.7, 0.3};  // mu < 0: everything spirals into the origin
   double z[] = {0.3, 0};
-  EXPECT_THROW(PeriodicOrbit(hopf, *radau).solve(decaying, z, &period), Error);
+  expect_error([&] { return PeriodicOrbit(hopf, *radau).solve(decaying, z, &period); },
+               "shooting came to rest at a steady state");
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/ode/stiff_problems.h"
 
 namespace costate::ode::test {
 namespace {
+
+using costate::test::expect_error;
 
 struct LotkaVolterra {
   static constexpr int kStates = 2, kParameters = 4;
@@ -30,7 +33,7 @@ TEST(SundialsMissing, IsAnErrorThatSaysHowToGetIt) {
   if (sundials::available()) {
     EXPECT_NO_THROW(solve());
   } else {
-    EXPECT_THROW(solve(), Error);
+    expect_error([&] { return solve(); }, "costate was built without SUNDIALS", "install SUNDIALS 6");
   }
 }
 
@@ -81,13 +84,25 @@ TEST_F(Sundials, RobertsonSensitivitiesMatchTheReferenceAsOdeAndAsDae) {
 
 TEST_F(Sundials, AMassMatrixHasNoAdjointHere) {
   const DualField<RobertsonAlgebraic> dae({}, robertson_mass());
-  EXPECT_THROW(sundials::gradient(dae, 0, 1, {1, 0, 0}, {0.04, 1e4, 3e7}, {}), Error);
+  expect_error(
+      [&] {
+        return sundials::gradient(dae, 0, 1, {1, 0, 0}, {0.04, 1e4, 3e7}, {});
+      },
+      "the SUNDIALS adjoint is for fields without a mass matrix", "use solve_with_sensitivities");
 }
 
 TEST_F(Sundials, WrongTolerancesAndTooFewStepsAreErrors) {
   const DualField<LotkaVolterra> field;
-  EXPECT_THROW(sundials::solve(field, 0, 10, {1, 1}, {1.5, 1, 3, 1}, {.atol = {1, 1, 1}}), Error);
-  EXPECT_THROW(sundials::solve(field, 0, 10, {1, 1}, {1.5, 1, 3, 1}, {.max_steps = 5}), Error);
+  expect_error(
+      [&] {
+        return sundials::solve(field, 0, 10, {1, 1}, {1.5, 1, 3, 1}, {.atol = {1, 1, 1}});
+      },
+      "atol needs one value, or one per state (2)");
+  expect_error(
+      [&] {
+        return sundials::solve(field, 0, 10, {1, 1}, {1.5, 1, 3, 1}, {.max_steps = 5});
+      },
+      "mxstep steps taken before reaching tout", "raise max_steps");
 }
 
 }  // namespace

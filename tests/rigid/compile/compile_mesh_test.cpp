@@ -8,10 +8,12 @@
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/compile/compile_hull.h"
 #include "costate/rigid/compile/compile_inertia.h"
+#include "tests/expect_error.h"
 
 namespace costate::rigid {
 namespace {
 
+using costate::test::expect_error;
 using Point = Vec3<double>;
 
 std::vector<Point> cloud(int n) {
@@ -60,12 +62,22 @@ TEST(Hull, OfAGridOfPointsIsItsCube) {
 }
 
 TEST(Hull, OfFlatOrFewPointsIsAnError) {
-  EXPECT_THROW(convex_hull({}), Error);
-  EXPECT_THROW(convex_hull({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}), Error);
-  EXPECT_THROW(convex_hull({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}), Error);
+  expect_error([&] { return convex_hull({}); }, "the points lie in one plane",
+               "give the mesh some thickness");
+  expect_error(
+      [&] {
+        return convex_hull({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}});
+      },
+      "the points lie in one plane", "give the mesh some thickness");
+  expect_error(
+      [&] {
+        return convex_hull({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
+      },
+      "the points lie in one plane", "give the mesh some thickness");
   std::vector<Point> plane = cloud(50);
   for (Point& p : plane) p.z = 0.3 * p.x - 0.2 * p.y;
-  EXPECT_THROW(convex_hull(plane), Error);
+  expect_error([&] { return convex_hull(plane); }, "the points lie in one plane",
+               "give the mesh some thickness");
 }
 
 // A box as a mesh, away from the origin and turned.
@@ -113,7 +125,7 @@ TEST(Mesh, WithoutVolumeCanBeSeenButNotWeighed) {
       .add(GeomSpec{.type = GeomType::mesh, .mass = 0.0, .mesh = "leaf", .contype = 0, .conaffinity = 0});
   EXPECT_NO_THROW(compile(spec));
   spec.body("a").geoms[1].mass = 1.0;
-  EXPECT_THROW(compile(spec), Error);
+  expect_error([&] { return compile(spec); }, "it has no volume to give a body mass");
 }
 
 // A cube of half width 1, whose twelfth triangle is missing.
@@ -147,7 +159,7 @@ TEST(Mesh, ExactInertiaNeedsFacesThatAgreeAboutTheOutside) {
   std::swap(mesh.faces[3][1], mesh.faces[3][2]);
   spec.add(mesh);
   spec.world.body("a").free("a").add(GeomSpec{.type = GeomType::mesh, .mesh = "cube"});
-  EXPECT_THROW(compile(spec), Error);
+  expect_error([&] { return compile(spec); }, "its faces disagree about which side is out");
   spec.meshes[0].inertia = MeshInertia::convex;
   EXPECT_NEAR(compile(spec).bodies[1].mass, 8000, 1e-8);
 }
@@ -203,7 +215,7 @@ TEST(Mesh, APlaneIsNotFitted) {
   Spec spec;
   spec.add(open_cube());
   spec.world.add(GeomSpec{.type = GeomType::plane, .mesh = "cube"});
-  EXPECT_THROW(compile(spec), Error);
+  expect_error([&] { return compile(spec); }, "a plane or height field is not fitted to a mesh");
 }
 
 }  // namespace

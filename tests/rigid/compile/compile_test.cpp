@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include "costate/core/error.h"
 
 namespace costate::rigid {
@@ -58,9 +60,12 @@ TEST(Compile, GroupsDecideWhatHasMass) {
   Spec spec = arm();
   spec.body("lower").sphere("shell", {0, 0, 0}, 1);
   spec.geom("shell").group = 3;
-  const double with = compile(spec).bodies[2].mass;
+  const double arm_alone = compile(arm()).bodies[2].mass, shell = 1000 * 4.0 / 3 * std::numbers::pi;
+  EXPECT_NEAR(compile(spec).bodies[2].mass, arm_alone + shell, 1e-15 * shell);
   spec.compiler.inertia_group_range = {0, 2};
-  EXPECT_LT(compile(spec).bodies[2].mass, with);
+  EXPECT_EQ(compile(spec).bodies[2].mass, arm_alone);
+  spec.compiler.inertia_group_range = {3, 3};
+  expect_error([&] { return compile(spec); }, "body 'upper': it moves, but has no mass", "boundmass");
 }
 
 TEST(Compile, TotalMassScalesInertiaToo) {

@@ -54,11 +54,16 @@ template <class Real>
 void contract(Integrator integrator) {
   const Model model = constrained_zoo(integrator);
   const auto system = make_system<Real>(model);
-  Rollout<Real> rollout(system, {.steps = 6, .hold = 5});
   const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
                                           loss::final<Real>(system->signature(), "v", {}, 0.1)});
-  costate::test::expect_contract<Real>(system, test::random_arguments(model, rollout, 2, 0.3), *objective,
-                                       {.steps = 6, .hold = 5, .stencil_step = 1e-4});
+  costate::test::expect_contract(
+      system, {.states = [&](const auto& rollout,
+                             unsigned seed) { return test::random_arguments(model, rollout, seed + 1, 0.3); },
+               .objective = objective,
+               .steps = 6,
+               .hold = 5,
+               .long_steps = 100,
+               .stencil_step = 1e-4});
 }
 
 TEST(Constraints, MeetTheContract) { contract<double>(Integrator::euler); }

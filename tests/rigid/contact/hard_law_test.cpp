@@ -1,4 +1,5 @@
-// Complementarity with Coulomb's cone: the laws hold at the solution, and its derivatives are those of differences.
+// Complementarity with Coulomb's cone: the laws hold at the solution, and its derivatives are those of
+// differences.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -94,7 +95,8 @@ TEST(HardLaw, HoldsAtTheSolutionOfRandomProblems) {
   for (const int count : modes) EXPECT_GT(count, 50);
 }
 
-// Bodies that stand on more points than they need, with normals and tangents that depend on each other as strongly as random numbers do.
+// Bodies that stand on more points than they need, with normals and tangents that depend on each other as
+// strongly as random numbers do.
 TEST(HardLaw, HoldsWherePointsOutnumberDofs) {
   struct Case {
     int points, condim, dofs;
@@ -159,7 +161,8 @@ TEST(HardLaw, TargetsThatContradictEachOtherAreSaidTo) {
   EXPECT_NEAR(p.l[0] * kHardPull, 1, 1e-9);
 }
 
-// lambda by every number of the problem: dual numbers against differences, the transpose against dual numbers.
+// lambda by every number of the problem: dual numbers against differences, the transpose against dual
+// numbers.
 TEST(HardLaw, DerivativesMatchDifferences) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
@@ -217,6 +220,93 @@ TEST(HardLaw, DerivativesMatchDifferences) {
       }
       EXPECT_NEAR(by_transpose, tangent, 1e-10 * (1 + std::abs(tangent))) << condim << " " << i;
     }
+  }
+}
+
+// A plate that spins on six points: each slips in a direction of its own, so that its motion depends on how
+// the points share its weight. The places of the points, and with them the share, change along a parameter t.
+struct Plate {
+  static constexpr int kPoints = 6, kDofs = 6;
+  const double place[kPoints][2] = {{1, 0.2},     {0.4, 0.9},   {-0.5, 0.8},
+                                    {-1.1, -0.1}, {-0.3, -0.9}, {0.7, -0.8}};
+  const double moves[kPoints][2] = {{0.3, 0.1},  {-0.2, 0.4}, {0.5, 0.2},
+                                    {0.1, -0.3}, {-0.4, 0.2}, {0.2, 0.6}};
+  const double inverse_mass[kDofs] = {1, 1, 1, 3, 2.5, 1.7}, v[kDofs] = {0.3, -0.2, -1, 0.2, -0.1, 2};
+
+  // Row 3 i + k of J along dof d: point i moves with v + w x place; the normal first.
+  template <class T>
+  T entry(int i, int k, int d, const T& t) const {
+    const T x = T(place[i][0]) + t * T(moves[i][0]), y = T(place[i][1]) + t * T(moves[i][1]);
+    const T rows[3][kDofs] = {{T(0), T(0), T(1), y, -x, T(0)},
+                              {T(1), T(0), T(0), T(0), T(0), -y},
+                              {T(0), T(1), T(0), T(0), T(0), x}};
+    return rows[k][d];
+  }
+  template <class T>
+  HardProblem<T> problem(const T& t) const {
+    HardProblem<T> p;
+    for (int i = 0; i < kPoints; ++i) p.add_point(3);
+    p.make_room();
+    for (int r = 0; r < p.size; ++r) {
+      p.mu[Index(r)] = r % 3 == 0 ? T(1) : T(0.4) + T(0.1) * t;
+      for (int d = 0; d < kDofs; ++d) {
+        const T J = entry(r / 3, r % 3, d, t);
+        p.b[Index(r)] += J * T(v[d]);
+        for (int s = 0; s < p.size; ++s) p.a(r, s) += J * T(inverse_mass[d]) * entry(s / 3, s % 3, d, t);
+      }
+    }
+    return p;
+  }
+  // How fast the plate moves along dof d after the impulses.
+  template <class T>
+  T moved(const HardProblem<T>& p, int d, const T& t) const {
+    T sum(v[d]);
+    for (int r = 0; r < p.size; ++r)
+      sum += T(inverse_mass[d]) * entry(r / 3, r % 3, d, t) * p.mu[Index(r)] * p.l[Index(r)];
+    return sum;
+  }
+};
+
+TEST(HardLaw, TheShareHasItsDerivativeWherePointsSlipInDifferentDirections) {
+  const Plate plate;
+  HardSolver solver;
+  const auto at = [&](double t) {
+    HardProblem<double> p = plate.problem(t);
+    EXPECT_LT(solver.solve(p), 1e-12);
+    for (const auto& point : p.points) EXPECT_EQ(point.mode, HardMode::slip);
+    return p;
+  };
+  HardProblem<double> p = at(0);
+  HardProblem<D> dual = plate.problem(D(0, 1));
+  for (Index k = 0; k < p.points.size(); ++k) dual.points[k].mode = p.points[k].mode;
+  for (Index r = 0; r < p.l.size(); ++r) dual.l[r] = D(p.l[r]);
+  solver.tangent(dual);
+  for (int d = 0; d < Plate::kDofs; ++d) {
+    const double h = 1e-4;
+    const double slope = (8 * (plate.moved(at(h), d, h) - plate.moved(at(-h), d, -h)) -
+                          (plate.moved(at(2 * h), d, 2 * h) - plate.moved(at(-2 * h), d, -2 * h))) /
+                         (12 * h);
+    const double tangent = plate.moved(dual, d, D(0, 1)).d[0];
+    EXPECT_NEAR(tangent, slope, 1e-9) << "dof " << d;
+    // The transpose: w = v + M^-1 J' lambda.
+    std::vector<double> lambda_bar(Index(p.size), 0.0);
+    double by_transpose = 0;
+    for (int r = 0; r < p.size; ++r) {
+      const D J = plate.entry(r / 3, r % 3, d, D(0, 1));
+      lambda_bar[Index(r)] = plate.inverse_mass[d] * J.v;
+      by_transpose += plate.inverse_mass[d] * J.d[0] * p.mu[Index(r)] * p.l[Index(r)];
+    }
+    HardBar<double> bar;
+    solver.vjp(p, lambda_bar, bar);
+    for (int r = 0; r < p.size; ++r) {
+      by_transpose += bar.Y[Index(r)] * dual.b[Index(r)].d[0] + bar.mu[Index(r)] * dual.mu[Index(r)].d[0];
+      for (int s = 0; s < p.size; ++s) {
+        double A_bar = bar.Y[Index(r)] * p.mu[Index(s)] * p.l[Index(s)];
+        if (bar.shares) A_bar += bar.share_bar[Index(r)] * bar.share[Index(s)];
+        by_transpose += A_bar * dual.A[Index(r * p.size + s)].d[0];
+      }
+    }
+    EXPECT_NEAR(by_transpose, tangent, 1e-12) << "dof " << d;
   }
 }
 

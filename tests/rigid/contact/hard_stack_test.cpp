@@ -1,5 +1,6 @@
-// Boxes on boxes under hard contact: loads that several points share, points that carry nothing, and steps in which a point's mode is within rounding of another. Both
-// modes of differentiation must be of the same piece at every state, whatever the Rollout did before.
+// Boxes on boxes under hard contact: loads that several points share, points that carry nothing, and steps in
+// which a point's mode is within rounding of another. Both modes of differentiation must be of the same piece
+// at every state, whatever the Rollout did before.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -122,13 +123,32 @@ Both<Real> both_modes(Rollout<Real>& rollout, const std::vector<Real>& x, const 
   return {rollout.jvp(at, direction).final_state_dot, rollout.value_and_gradient(at, *objective).x0};
 }
 
-// <w, J d> - <J' w, d>, relative to the larger of what is multiplied: a step loses digits of both where contact takes motion away.
+// <w, J d> - <J' w, d>, relative to the larger of what is multiplied: a step loses digits of both where
+// contact takes motion away.
 template <class Real>
 double disagreement(Rollout<Real>& rollout, const std::vector<Real>& x, const std::vector<Real>& d,
                     const std::vector<Real>& w) {
   const Both<Real> both = both_modes(rollout, x, d, w);
   return std::abs(dot(w, both.tangent) - dot(both.cotangent, d)) /
          std::max(norm(w) * norm(both.tangent), norm(d) * norm(both.cotangent));
+}
+
+// How far one rounding of the state moves the two products, relative to the same scale: no method can agree
+// with itself better.
+double one_rounding(Rollout<double>& rollout, const std::vector<double>& x, const std::vector<double>& d,
+                    const std::vector<double>& w) {
+  const Both<double> here = both_modes(rollout, x, d, w);
+  const double scale = std::max(norm(w) * norm(here.tangent), norm(d) * norm(here.cotangent));
+  double most = 0;
+  for (unsigned trial = 0; trial < 8; ++trial) {
+    std::vector<double> moved = x;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      moved[i] = std::nextafter(x[i], ((trial >> (i % 3)) & 1) != 0 ? 1e300 : -1e300);
+    const Both<double> there = both_modes(rollout, moved, d, w);
+    most = std::max({most, std::abs(dot(w, there.tangent) - dot(w, here.tangent)),
+                     std::abs(dot(there.cotangent, d) - dot(here.cotangent, d))});
+  }
+  return most / scale;
 }
 
 struct Family {
@@ -153,12 +173,16 @@ TEST(HardStack, ForwardAndReverseModeAgreeInEveryStep) {
     Rollout<double> rollout(states.system(), {.steps = 1, .active = {}});
     for (int i = 0; i < f.count; ++i) {
       const auto x = states.next(), d = states.direction(x.size()), w = states.direction(x.size());
-      EXPECT_LT(disagreement(rollout, x, d, w), 1e-13) << f.name << ", state " << i;
+      const double error = disagreement(rollout, x, d, w);
+      EXPECT_LT(error, 1e-11) << f.name << ", state " << i;
+      if (error < 1e-13) continue;
+      EXPECT_LT(error, 3 * one_rounding(rollout, x, d, w)) << f.name << ", state " << i;
     }
   }
 }
 
-// Over a rollout <lambda_k, v_k> is the same number at every step k. Each step rounds its own product, so that the largest is the scale.
+// Over a rollout <lambda_k, v_k> is the same number at every step k. Each step rounds its own product, so
+// that the largest is the scale.
 TEST(HardStack, ForwardAndReverseModeAgreeOverRollouts) {
   constexpr std::size_t kSteps = 10;
   for (const Family& f : families()) {
@@ -193,7 +217,7 @@ TEST(HardStack, ForwardAndReverseModeAgreeOverRollouts) {
   }
 }
 
-// Differences of three lengths that agree with each other to 1e-6 are the derivative.
+// Differences of two lengths that agree with each other to 1e-6 are the derivative.
 TEST(HardStack, ReverseModeIsTheDerivative) {
   for (const Family& f : families()) {
     States states(f.model, f.x, f.noise, f.settle);
@@ -218,13 +242,14 @@ TEST(HardStack, ReverseModeIsTheDerivative) {
                    narrow = difference(1e-7);
       if (std::abs(wide - narrow) > 1e-6 * scale) continue;  // a corner nearby
       ++measured;
-      EXPECT_NEAR(slope, narrow, 1e-4 * scale) << f.name << ", state " << i;
+      EXPECT_NEAR(slope, narrow, 2e-6 * scale) << f.name << ", state " << i;
     }
     EXPECT_GE(measured, f.count / 10) << f.name;
   }
 }
 
-// A box on one edge, then flat, then on the edge again; and a stack from state to state: every gradient has the bits of a Rollout's first one.
+// A box on one edge, then flat, then on the edge again; and a stack from state to state: every gradient has
+// the bits of a Rollout's first one.
 TEST(HardStack, ARolloutRemembersNothingOfEarlierStates) {
   const Model box = compile(io::parse_mjcf(
       "<mujoco><option timestep='0.004'/><worldbody>"
@@ -299,7 +324,8 @@ TEST(HardStack, TangentsBelongToTheStepsOwnState) {
   }
 }
 
-// Both modes differentiate the same piece of the step. An impulse carries 300 times what is left of the motion: of seven digits four remain.
+// Both modes differentiate the same piece of the step. An impulse carries 300 times what is left of the
+// motion: of seven digits four remain.
 TEST(HardStack, BothModesAgreeInSinglePrecision) {
   const Model model = two_boxes();
   const auto system = make_system<float>(model, with(ContactModel::hard));

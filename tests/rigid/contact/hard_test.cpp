@@ -6,10 +6,13 @@
 #include "costate/core/error.h"
 #include "costate/system/estimators.h"
 #include "costate/system/program/program_objective.h"
+#include "tests/expect_error.h"
 #include "tests/rigid/contact/rigid_impacts.h"
 
 namespace costate::rigid {
 namespace {
+
+using costate::test::expect_error;
 
 SystemOptions hard(double restitution, bool forces = false) {
   return {.applied_forces = forces, .contact = ContactModel::hard, .impact = {.restitution = restitution}};
@@ -363,7 +366,8 @@ TEST(Hard, TheReportSaysWhereNoImpulsesObeyTheLaws) {
 }
 
 TEST(Hard, RefusesIntegratorsOfSeveralStages) {
-  EXPECT_THROW(make_system<double>(ball(kUpAndDown, "integrator='RK4'"), hard(0)), Error);
+  expect_error([&] { return make_system<double>(ball(kUpAndDown, "integrator='RK4'"), hard(0)); },
+               "RK4 takes four evaluations", "use Euler or implicitfast");
 }
 
 // --- leaving rest --------------------------------------------------------------------------------------------------------------

@@ -6,11 +6,13 @@
 #include "costate/core/error.h"
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/compile/compile.h"
+#include "tests/expect_error.h"
 #include "tests/rigid/contact/states.h"
 
 namespace costate::rigid {
 namespace {
 
+using costate::test::expect_error;
 using test::arguments_of;
 using test::contact_reference;
 
@@ -137,9 +139,14 @@ TEST(StepJacobian, MatchesDifferencesOfHardContact) {
 TEST(StepJacobian, RefusesStepsOfSeveralEvaluations) {
   Model m = contact_reference("hopper").model;
   m.options.integrator = Integrator::rk4;
-  EXPECT_THROW(StepJacobian<double>{m}, Error);
+  expect_error([&] { return StepJacobian<double>{m}; },
+               "the Jacobian of a step is for steps of one evaluation", "use Euler or implicitfast");
   m.options.integrator = Integrator::euler;
-  EXPECT_THROW((StepJacobian<double>{m, {.onset = Onset::split}}), Error);
+  expect_error(
+      [&] {
+        return StepJacobian<double>{m, {.onset = Onset::split}};
+      },
+      "the Jacobian of a step is for steps of one evaluation", "without onset = split");
   EXPECT_NO_THROW(StepJacobian<double>{m});  // whole steps, unless the options speak of others
 }
 

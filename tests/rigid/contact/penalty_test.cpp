@@ -203,14 +203,15 @@ TEST(Penalty, SeveralBodiesMeetTheContract) {
   at.x0[std::size_t(model.nq) + 4] = 3.0;  // spin
   for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.05 * double(i % 3);
   const auto objective = loss::final<double>(system->signature(), "q", {});
-  costate::test::expect_contract<double>(system, at, *objective,
-                                         {.steps = 60,
+  costate::test::expect_contract(system, {.states = costate::test::starting_at(at),
+                                          .objective = objective,
+                                          .steps = 60,
                                           .hold = 60,
+                                          .long_steps = 0,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
                                           .taylor_step = 1e-4,
-                                          .second_order_step = 1e-6,
-                                          .long_steps = 0});
+                                          .second_order_step = 1e-6});
 }
 
 }  // namespace

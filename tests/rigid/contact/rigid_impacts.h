@@ -68,14 +68,15 @@ inline void expect_contract_of_several_bodies(SystemOptions options, const std::
   at.parameters.set("geom/floor/friction", std::vector<double>{0.3, 0.005, 0.0001});
   at.parameters.set("geom/b/friction", std::vector<double>{0.35, 0.005, 0.0001});
   const auto objective = loss::final<double>(system->signature(), "q", {});
-  costate::test::expect_contract<double>(system, at, *objective,
-                                         {.steps = 40,
+  costate::test::expect_contract(system, {.states = costate::test::starting_at(at),
+                                          .objective = objective,
+                                          .steps = 40,
                                           .hold = 40,
+                                          .long_steps = 0,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
                                           .taylor_step = 1e-5,
-                                          .second_order_step = 1e-6,
-                                          .long_steps = 0});
+                                          .second_order_step = 1e-6});
 }
 
 // A world has the same bits alone and among neighbours that meet the floor at other times.

@@ -236,14 +236,15 @@ struct Thrown {
 // geoms counts, so no two are alike.
 TEST(Split, SeveralImpactsMeetTheContract) {
   const Thrown t(1, "solref='-5000 -0.1' solimp='0.9 0.9 0.001'");
-  costate::test::expect_contract<double>(t.system, t.at, *loss::final<double>(t.system->signature(), "q", {}),
-                                         {.steps = 60,
-                                          .hold = 60,
-                                          .stencil_gate = 1e-7,
-                                          .stencil_step = 1e-6,
-                                          .taylor_step = 1e-4,
-                                          .second_order_step = 1e-6,
-                                          .long_steps = 0});
+  costate::test::expect_contract(t.system, {.states = costate::test::starting_at(t.at),
+                                            .objective = loss::final<double>(t.system->signature(), "q", {}),
+                                            .steps = 60,
+                                            .hold = 60,
+                                            .long_steps = 0,
+                                            .stencil_gate = 1e-7,
+                                            .stencil_step = 1e-6,
+                                            .taylor_step = 1e-4,
+                                            .second_order_step = 1e-6});
 }
 
 // With friction: sliding turns into rolling on the way, which second derivatives and Taylor's remainder would see.

@@ -10,6 +10,7 @@
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/checks.h"
+#include "tests/expect_error.h"
 #include "tests/rigid/models.h"
 #include "tests/rigid/one_world.h"
 #include "tests/rigid/reference_model.h"
@@ -17,6 +18,8 @@
 
 namespace costate::rigid {
 namespace {
+
+using costate::test::expect_error;
 
 Model zoo_in_water(Integrator integrator) {
   Model m = test::zoo(integrator);
@@ -48,12 +51,17 @@ TEST(Fluid, MeetsTheContract) {
   model.options.wind = {1.5, -2, 1};
   model.options.density = 5;  // drag is explicit: thin enough for the step
   const auto system = make_system<double>(model, {.applied_forces = true});
-  Rollout<double> rollout(system, {.steps = 4, .hold = 2});
   const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
                                             loss::final<double>(system->signature(), "v", {}, 0.1)});
-  costate::test::expect_contract<double>(
-      system, test::random_arguments(model, rollout, 4), *objective,
-      {.steps = 4, .hold = 2, .stencil_step = 3e-5, .second_order_step = 1e-6});
+  costate::test::expect_contract(
+      system, {.states = [&](const auto& rollout,
+                             unsigned seed) { return test::random_arguments(model, rollout, seed + 3); },
+               .objective = objective,
+               .steps = 4,
+               .hold = 2,
+               .long_steps = 100,
+               .stencil_step = 3e-5,
+               .second_order_step = 1e-6});
 }
 
 TEST(Fluid, TheSwimmersGradientMatchesDifferences) {
@@ -102,14 +110,16 @@ TEST(Fluid, ASinkingBallReachesItsFinalSpeed) {
 
 TEST(Fluid, WhatItCannotDoIsRefused) {
   Model fast = zoo_in_water(Integrator::implicitfast);
-  EXPECT_THROW(make_system<double>(fast), Error);
+  expect_error([&] { return make_system<double>(fast); }, "implicitfast does not support forces of a fluid",
+               "use Euler or RK4");
   Model round = zoo_in_water(Integrator::euler);
   Geom g;
   g.fluid_ellipsoid = true;
   g.body = 1;
   round.geoms.push_back(g);
   complete(round);
-  EXPECT_THROW(make_system<double>(round), Error);
+  expect_error([&] { return make_system<double>(round); },
+               "a fluid sees bodies as boxes, not their geoms as ellipsoids", "leave out fluidshape");
 }
 
 }  // namespace

@@ -116,11 +116,16 @@ TEST(Gyroscopic, MeetsTheContract) {
     for (double& i : b.inertia) i *= 50;
   }
   const auto system = make_system<double>(model, {.applied_forces = true});
-  Rollout<double> rollout(system, {.steps = 20, .hold = 5});
   const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
                                             loss::final<double>(system->signature(), "v", {}, 0.1)});
-  costate::test::expect_contract<double>(system, test::random_arguments(model, rollout, 5), *objective,
-                                         {.steps = 20, .hold = 5, .stencil_step = 3e-4});
+  costate::test::expect_contract(
+      system, {.states = [&](const auto& rollout,
+                             unsigned seed) { return test::random_arguments(model, rollout, seed + 4); },
+               .objective = objective,
+               .steps = 20,
+               .hold = 5,
+               .long_steps = 100,
+               .stencil_step = 3e-4});
 }
 
 }  // namespace

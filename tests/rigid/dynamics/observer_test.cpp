@@ -6,10 +6,13 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/checks.h"
 #include "costate/system/program/program_objective.h"
-#include "models.h"
+#include "tests/expect_error.h"
+#include "tests/rigid/models.h"
 
 namespace costate::rigid {
 namespace {
+
+using costate::test::expect_error;
 
 // Every quantity there is, on both trees of the zoo: one that floats, one that stands.
 std::vector<Quantity> everything() {
@@ -143,7 +146,8 @@ TEST(Observer, MisspeltPathsAreErrorsThatNameTheNearest) {
   EXPECT_NE(complaint("site/rotor/com").find("centre of mass"), std::string::npos);
   Model other = model;
   other.bodies[2].name = "leg";
-  EXPECT_THROW(Observer(other, system->signature(), {}), Error);
+  expect_error([&] { return Observer(other, system->signature(), {}); },
+               "must begin with the parameters of its model");
 }
 
 }  // namespace

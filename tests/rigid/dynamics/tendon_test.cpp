@@ -190,14 +190,16 @@ void contract(const std::string& name) {
     at.controls.assign(from.controls.begin(), from.controls.end());
     const auto objective = loss::sum<Real>({loss::final<Real>(system->signature(), "q", {}),
                                             loss::final<Real>(system->signature(), "v", {}, 0.1)});
-    costate::test::expect_contract<Real>(system, at, *objective,
-                                         {.steps = 5,
-                                          .hold = 5,
-                                          .stencil_gate = 1e-8,
-                                          .stencil_step = 1e-6,
-                                          .taylor_step = 1e-5,
-                                          .second_order_step = 1e-6,
-                                          .long_steps = 100});
+    costate::test::expect_contract(system, {.states = costate::test::starting_at(at),
+                                            .objective = objective,
+                                            .name = name,
+                                            .steps = 5,
+                                            .hold = 5,
+                                            .long_steps = 100,
+                                            .stencil_gate = 1e-8,
+                                            .stencil_step = 1e-6,
+                                            .taylor_step = 1e-5,
+                                            .second_order_step = 1e-6});
   }
 }
 TEST(SpatialTendon, MeetsTheContractOnAChain) { contract<double>("chain"); }

@@ -6,11 +6,13 @@
 #include <cmath>
 
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "tests/expect_error.h"
 #include "tests/system/contract.h"
 
 namespace costate {
 namespace {
 
+using costate::test::expect_error;
 using ode::Integrator;
 
 Signature lorenz_fields() {
@@ -52,14 +54,8 @@ Arguments<Real> start(const Rollout<Real>& rollout, std::vector<Real> x0) {
 
 template <class Real>
 void meets_contract(std::shared_ptr<System<Real>> system, std::vector<Real> x0, std::int64_t worlds = 1) {
-  const Signature& s = system->signature();
-  const test::ContractOptions o{.worlds = worlds};
-  Rollout<Real> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
-  const auto end = loss::final<Real>(s, s.fields(Role::state)[0].name, {});
-  const auto objective = s.controls() > 0 ? loss::sum<Real>({end, loss::effort<Real>(s, 0.1)}) : end;
-  test::expect_contract<Real>(system, start(rollout, x0), *objective, o);
-  Rollout<Real> one(system, {.steps = 1});
-  test::expect_transpose_matches_dual<Real>(*system, start(one, x0), sizeof(Real) == 8 ? 1e-12 : 1e-5);
+  test::expect_contract(system, {.states = [&](const auto& rollout, unsigned) { return start(rollout, x0); },
+                                 .worlds = worlds});
 }
 
 TEST(LambdaSystem, MeetsTheContract) {
@@ -136,7 +132,9 @@ TEST(LambdaSystem, GradientsEqualThoseOfTheEquationsAsText) {
 TEST(LambdaSystem, ASignatureOfAnotherSizeIsRefused) {
   Signature s;
   s.state("q", 3);
-  EXPECT_THROW((lambda_system<double, Sizes{.states = 2}>(s, [](auto x, auto, auto) { return x; })), Error);
+  expect_error(
+      [&] { return lambda_system<double, Sizes{.states = 2}>(s, [](auto x, auto, auto) { return x; }); },
+      "takes 2 numbers of the kind state, the signature lists 3");
 }
 
 }  // namespace

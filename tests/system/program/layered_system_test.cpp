@@ -9,6 +9,7 @@
 #include "costate/ode/lanes/fixed_scheme.h"
 #include "costate/system/program/program_system.h"
 #include "tests/system/contract.h"
+#include "tests/system/program/network.h"
 
 namespace costate {
 namespace {
@@ -17,43 +18,9 @@ using ad::Builder;
 using ad::Id;
 using ad::Op;
 
-constexpr int kHidden = 9;  // no multiple of a tile
-
-// A damped spring pushed by a network: q' = v, v' = -q - c v + u + w2' tanh(w1 (q, v, cos t) + b), w1 stored transposed.
-Signature fields() {
-  std::vector<double> w1, w2, b;
-  for (int i = 0; i < 3 * kHidden; ++i) w1.push_back(0.8 * std::sin(2.3 * i + 0.1));
-  for (int i = 0; i < kHidden; ++i) w2.push_back(0.7 * std::cos(1.9 * i)), b.push_back(0.1 * std::sin(i));
-  Signature s;
-  s.state("q").state("v").control("push");
-  s.parameter("c", 0.2).parameter("w1", w1).parameter("b", b).parameter("w2", w2);
-  return s;
-}
-
-ad::LayeredProgram network() {
-  Builder f;
-  const Id q = f.input_field("q"), v = f.input_field("v"), u = f.input_field("push"), t = f.input_field("t");
-  const Id c = f.input_field("c"), b = f.input_field("b", kHidden);
-  f.input_field("w1", 3 * kHidden);
-  f.input_field("w2", kHidden);
-  const std::vector<Id> seen{q, v, f.unary(Op::cos, t)};
-  const Id d0 = f.input_field(ad::product_field(0), kHidden);
-  std::vector<Id> hidden;
-  for (int i = 0; i < kHidden; ++i) hidden.push_back(f.unary(Op::tanh, f.binary(Op::add, d0 + i, b + i)));
-  const Id d1 = f.input_field(ad::product_field(1), 1);
-  const Id known = f.binary(Op::sub, f.binary(Op::sub, u, q), f.binary(Op::mul, c, v));
-  f.output_field("value", std::vector<Id>{v, f.binary(Op::add, known, d1)});
-  f.output_field(ad::vector_field(0), seen);
-  f.output_field(ad::vector_field(1), hidden);
-  return {f.finish(), {{"w1", kHidden, 3, 0, 1, kHidden}, {"w2", 1, kHidden, 0, 0, 1}}};
-}
-
-// However small its layers.
-template <class Real>
-std::shared_ptr<System<Real>> in_layers(const Signature& s, ad::LayeredProgram program, const Scheme& scheme,
-                                        std::int64_t worlds) {
-  return std::make_shared<LayeredSystem<Real>>(s, std::move(program), scheme, layered_lanes<Real>(worlds));
-}
+using test::fields;
+using test::in_layers;
+using test::network;
 
 // Worlds of their own; `matrix`: with their own weights and biases, too.
 template <class Real>
@@ -81,21 +48,20 @@ TEST(LayeredSystem, MeetsTheContract) {
   for (const std::int64_t worlds : {1, 5, 37}) {
     for (const bool matrix : {false, true}) {
       const auto system = in_layers<double>(fields(), network(), rk4(0.02), worlds);
-      const test::ContractOptions o{.steps = 30, .worlds = worlds, .hold = 7};
-      Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
-      const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
-                                                loss::effort<double>(system->signature(), 0.1)});
-      test::expect_contract<double>(system, worlds_of(rollout, matrix), *objective, o);
+      test::expect_contract(
+          system, {.states = [&](const auto& rollout, unsigned) { return worlds_of(rollout, matrix); },
+                   .steps = 30,
+                   .worlds = worlds});
     }
   }
 }
 TEST(LayeredSystem, MeetsTheContractInSinglePrecisionAndByOtherMethods) {
   for (const Scheme& scheme : {Scheme(rk4(0.02)), Scheme(euler(0.02)), ode::fixed_scheme("dopri5", 0.02)}) {
     const auto system = in_layers<float>(fields(), network(), scheme, 37);
-    const test::ContractOptions o{.steps = 30, .worlds = 37, .hold = 7};
-    Rollout<float> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
-    const auto objective = loss::final<float>(system->signature(), "q", {});
-    test::expect_contract<float>(system, worlds_of(rollout, false), *objective, o);
+    test::expect_contract(system,
+                          {.states = [&](const auto& rollout, unsigned) { return worlds_of(rollout, false); },
+                           .steps = 30,
+                           .worlds = 37});
   }
 }
 
@@ -184,11 +150,9 @@ TEST(LayeredSystem, AMapMayHoldANetwork) {
   f.output_field("value", std::vector<Id>{f.unary(Op::sin, d), f.unary(Op::sin, d + 1)});
   f.output_field(ad::vector_field(0), std::vector<Id>{x, x + 1});
   const auto system = in_layers<double>(s, {f.finish(), {{"w", 2, 2, 0, 2, 1}}}, Scheme(NextState{}), 3);
-  const test::ContractOptions o{.steps = 12, .worlds = 3, .long_steps = 0};
-  Rollout<double> rollout(system, {.steps = o.steps, .worlds = o.worlds, .hold = o.hold});
-  Arguments<double> a = rollout.arguments();
+  Arguments<double> a = Rollout<double>(system, {.steps = 12, .worlds = 3}).arguments();
   a.x0 = {0.4, 1.1, 0.5, 1.0, 0.6, 0.9};
-  test::expect_contract<double>(system, a, *loss::final<double>(s, "x", {}), o);
+  test::expect_contract(system, {.states = test::starting_at(a), .steps = 12, .worlds = 3, .long_steps = 20});
 }
 
 TEST(LayeredSystem, AWorldHasTheSameBitsAloneAndInABlock) {

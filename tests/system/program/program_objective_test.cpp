@@ -6,10 +6,13 @@
 #include <functional>
 
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "tests/expect_error.h"
 #include "tests/system/contract.h"
 
 namespace costate {
 namespace {
+
+using costate::test::expect_error;
 
 template <class Real>
 struct Pendulums {
@@ -82,7 +85,7 @@ TEST(ProgramObjective, MeetsTheContractWithAllInputsAndTheTime) {
       {loss::expression<double>(p.signature, "0.1*(q - sin(2*t))^2*length + 0.01*torque^2*exp(q)",
                                 loss::each_step()),
        loss::lambda<double>(p.signature, [](auto x, auto, auto, auto t) { return x[1] * x[1] * t; })});
-  test::expect_contract<double>(p.system, p.at, *objective, {.steps = 60, .worlds = 21, .hold = 7});
+  test::expect_contract(p.system, {.states = test::starting_at(p.at), .objective = objective, .worlds = 21});
 }
 
 TEST(ProgramObjective, DirectDependenceOnTheTimeStepCounts) {
@@ -132,12 +135,23 @@ TEST(ProgramObjective, MistakesAreNamed) {
   EXPECT_NE(unknown.find("did you mean 'length'"), std::string::npos) << unknown;
   EXPECT_NE(message_of([&] { loss::expression<double>(s, "torque^2"); }).find("final state"),
             std::string::npos);
-  EXPECT_THROW(loss::expression<double>(s, "q", loss::at_steps({3, 2})), Error);
+  expect_error(
+      [&] {
+        return loss::expression<double>(s, "q", loss::at_steps({3, 2}));
+      },
+      "the steps of an objective must increase");
   Rollout<double> rollout(system, {.steps = 5});
-  EXPECT_THROW(rollout.value(rollout.arguments(), *loss::expression<double>(s, "q", loss::at_steps({6}))),
-               Error);
-  EXPECT_THROW(
-      rollout.value(rollout.arguments(), *loss::expression<double>(s, "torque", loss::at_steps({5}))), Error);
+  expect_error(
+      [&] {
+        return rollout.value(rollout.arguments(), *loss::expression<double>(s, "q", loss::at_steps({6})));
+      },
+      "a term at step 6, outside the rollout of 5 steps");
+  expect_error(
+      [&] {
+        return rollout.value(rollout.arguments(),
+                             *loss::expression<double>(s, "torque", loss::at_steps({5})));
+      },
+      "reads a control has a term at the final state", "use loss::each_step()");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "costate/io/scene/sections/bodies.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "costate/core/names.h"
@@ -126,10 +127,13 @@ BodiesPart read_bodies_part(const SceneFile& file) {
   // The model's own mistakes are told in the model's own file.
   part.model = std::make_shared<rigid::Model>(rigid::load(part.model_file));
   if (const TomlValue* v = m.find("integrator")) {
-    const std::string& chosen = file.choice(*v, "integrator", {"euler", "rk4", "implicitfast"});
-    part.model->options.integrator = chosen == "rk4"            ? rigid::Integrator::rk4
-                                     : chosen == "implicitfast" ? rigid::Integrator::implicitfast
-                                                                : rigid::Integrator::euler;
+    std::vector<std::string> names;  // in lower case
+    for (const auto& [known, kind] : rigid::kIntegrators) {
+      std::string& lower = names.emplace_back(known);
+      for (char& c : lower) c = char(std::tolower(c));
+    }
+    const auto chosen = std::find(names.begin(), names.end(), file.choice(*v, "integrator", names));
+    part.model->options.integrator = rigid::kIntegrators.begin()[chosen - names.begin()].second;
   }
   read_contact(file, part);
   file.told_at(name.place,

@@ -1,0 +1,330 @@
+#include "tests/contract/list.h"
+
+#include <array>
+#include <cmath>
+
+#include "costate/ad/record.h"
+#include "costate/core/philox.h"
+#include "costate/coupled/articulated.h"
+#include "costate/grid/heat.h"
+#include "costate/grid/wave.h"
+#include "costate/learn/closed_loop.h"
+#include "costate/ode/lanes/fixed_scheme.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/rigid/compile/compile.h"
+#include "costate/rigid/rigid_system.h"
+#include "costate/rigid/spec.h"
+#include "costate/system/program/lambda_system.h"
+#include "costate/system/program/program_system.h"
+#include "tests/mpm/models.h"
+#include "tests/rigid/models.h"
+#include "tests/soft/models.h"
+#include "tests/system/contract.h"
+#include "tests/system/program/network.h"
+
+namespace costate::test {
+namespace {
+
+using ode::Integrator;
+
+// --- small systems of equations -------------------------------------------------------------------------------------
+
+Signature pendulum_fields() {
+  Signature s;
+  s.state("q").state("v").control("torque").parameter("gravity", 9.81).parameter("length", 1.3);
+  return s;
+}
+constexpr const char* kPendulum = "q_dot = v; v_dot = torque - gravity/length*sin(q) - 0.1*v";
+
+template <class Real>
+std::shared_ptr<System<Real>> pendulum_lambda(std::int64_t worlds) {
+  return lambda_system<Real, Sizes{.states = 2, .controls = 1, .parameters = 2}>(
+      pendulum_fields(),
+      [](auto x, auto u, auto p) {
+        return std::array{x[1], u[0] - p[0] / p[1] * sin(x[0])};
+      },
+      rk4(0.02), worlds);
+}
+ad::Program recorded_pendulum() {
+  ad::Recorder recorder;
+  const ad::Var q = recorder.scalar("q"), v = recorder.scalar("v"), torque = recorder.scalar("torque"),
+                gravity = recorder.scalar("gravity"), length = recorder.scalar("length");
+  recorder.output("rate", std::array{v, torque - gravity / length * sin(q)});
+  return recorder.finish();
+}
+
+void add_equations(std::vector<Listed>& list) {
+  struct Problem {
+    const char* name;
+    std::shared_ptr<System<double>> (*in_double)(Integrator, double);
+    std::shared_ptr<System<float>> (*in_float)(Integrator, double);
+    bool verlet;
+  };
+  const std::pair<const char*, Integrator> integrators[] = {
+      {"euler", Integrator::euler}, {"rk4", Integrator::rk4}, {"verlet", Integrator::verlet}};
+  for (const Problem& problem :
+       {Problem{"lorenz", ode::lorenz<double>, ode::lorenz<float>, false},
+        Problem{"pendulum", ode::pendulum<double>, ode::pendulum<float>, true},
+        Problem{"projectile", ode::projectile<double>, ode::projectile<float>, false},
+        Problem{"van_der_pol", ode::van_der_pol<double>, ode::van_der_pol<float>, false}}) {
+    for (const auto& [name, integrator] : integrators) {
+      if (integrator == Integrator::verlet && !problem.verlet) continue;
+      list.push_back(
+          {std::string(problem.name) + "_" + name,
+           {std::string("ode::") + problem.name, std::string("ode::Integrator::") + name, "LaneSystem"},
+           [problem, integrator = integrator] {
+             expect_contract(problem.in_double(integrator, 0.01), {});
+             expect_contract(problem.in_float(integrator, 0.01), {});
+           }});
+    }
+  }
+  list.push_back({"lambda", {"lambda_system", "RecordedLaneSystem"}, [] {
+                    expect_contract(pendulum_lambda<double>(40), {.worlds = 40});
+                    expect_contract(pendulum_lambda<float>(1), {});
+                  }});
+  list.push_back({"program", {"program_system", "ProgramSystem"}, [] {
+                    expect_contract(
+                        program_system<double>(pendulum_fields(), recorded_pendulum(), rk4(0.02), 40),
+                        {.worlds = 40});
+                  }});
+  list.push_back({"equations", {"equations_system", "ProgramSystem"}, [] {
+                    expect_contract(equations_system<double>(pendulum_fields(), kPendulum, rk4(0.02), 1), {});
+                    expect_contract(equations_system<float>(pendulum_fields(), kPendulum, euler(0.02), 40),
+                                    {});
+                  }});
+  list.push_back(
+      {"layered", {"layered_system", "LayeredSystem"}, [] {
+         expect_contract(layered_system<double>(fields(), network(), rk4(0.02), 5), {.steps = 30});
+         expect_contract(in_layers<double>(fields(), network(), rk4(0.02), 5), {.steps = 30, .worlds = 5});
+         expect_contract(in_layers<float>(fields(), network(), ode::fixed_scheme("dopri5", 0.02), 1),
+                         {.steps = 30});
+       }});
+}
+
+// --- grids, masses and springs, controllers -------------------------------------------------------------------------
+
+void add_grids_and_springs(std::vector<Listed>& list) {
+  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
+                    const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
+                    expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::heat<float>(plate), {.steps = 30});
+                  }});
+  list.push_back({"wave", {"grid::wave"}, [] {
+                    const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};
+                    expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::wave<float>(pond), {.steps = 30});
+                  }});
+  for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
+                                      {"end_of_step", soft::Contact::end_of_step}}) {
+    list.push_back({std::string("mass_spring_") + name,
+                    {"soft::make_system", std::string("soft::Contact::") + name},
+                    [contact = contact] {
+                      for (const int dimensions : {2, 3}) {
+                        const auto states = [dimensions](const auto& rollout, unsigned seed) {
+                          return soft::test::standing(rollout, dimensions, seed % 2 == 1 ? 3.0 : 0.0);
+                        };
+                        const auto model = soft::test::tetrapod(dimensions, 0.1, contact);
+                        expect_contract(soft::make_system<double>(model),
+                                        {.states = states, .stencil_step = 3e-4});
+                        expect_contract(soft::make_system<float>(model), {.states = states});
+                      }
+                    }});
+  }
+  list.push_back({"closed_loop", {"learn::closed_loop"}, [] {
+                    const learn::PolicyNetwork network{
+                        .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};
+                    expect_contract(learn::closed_loop<double>(ode::pendulum<double>(), network),
+                                    {.stencil_step = 3e-4});
+                    const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);  // leaves a tape
+                    expect_contract(learn::closed_loop<double>(rigid::make_system<double>(model), network),
+                                    {.states =
+                                         [&](const auto& rollout, unsigned seed) {
+                                           return rigid::test::random_arguments(model, rollout, seed + 4);
+                                         },
+                                     .steps = 10,
+                                     .long_steps = 100,
+                                     .stencil_step = 3e-4});
+                  }});
+}
+
+// --- rigid bodies ---------------------------------------------------------------------------------------------------
+
+// A ball and a brick over a floor, a finger's breadth apart. No two geoms have the same friction: the larger one counts.
+rigid::Model over_a_floor(rigid::Integrator integrator) {
+  rigid::Spec spec("ball and brick");
+  spec.options.integrator = integrator;
+  spec.options.timestep = 0.004;
+  spec.world.plane("floor");
+  spec.world.last_geom().friction = {0.3, 0.01, 0.002};
+  auto& ball = spec.world.body("ball", {0, 0, 0.1}).free().sphere("ball", {0, 0, 0}, 0.1);
+  ball.last_geom().friction = {0.4, 0.02, 0.001};
+  auto& brick =
+      spec.world.body("brick", {0.22, 0.01, 0.06}).free().box("brick", {0, 0, 0}, {0.1, 0.08, 0.06});
+  brick.last_geom().friction = {0.5, 0.03, 0.004};
+  return rigid::compile(spec);
+}
+
+// Near the floor and into it, tilted, sliding and spinning; other contacts are made with every seed.
+template <class Real>
+Arguments<Real> tumbling(const rigid::Model& model, const Rollout<Real>& rollout, unsigned seed) {
+  Arguments<Real> at = rollout.arguments();
+  std::vector<double> x = rigid::initial_state(model);
+  unsigned drawn = 0;
+  const auto random = [&](double scale) { return scale * (2 * uniform(seed, 0, drawn++) - 1); };
+  for (std::size_t body = 0; body < 2; ++body) {
+    double* q = x.data() + 7 * body;
+    double* v = x.data() + 14 + 6 * body;
+    q[2] += random(2e-3);
+    for (int k = 4; k < 7; ++k) q[k] = random(0.02);
+    for (int k = 0; k < 3; ++k) v[k] = random(0.5), v[k + 3] = random(2);
+  }
+  at.x0.assign(x.begin(), x.end());
+  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = static_cast<Real>(random(0.2));
+  return at;
+}
+
+struct ContactCase {
+  std::string name, model;
+  rigid::SystemOptions options;
+  rigid::Integrator integrator = rigid::Integrator::euler;
+  double gate = 1e-12, dot_gate = 1e-13;
+};
+
+void add_rigid_bodies(std::vector<Listed>& list) {
+  using rigid::ContactModel;
+  for (const auto& [name, integrator] :
+       {std::pair<std::string, rigid::Integrator>{"euler", rigid::Integrator::euler},
+        {"implicitfast", rigid::Integrator::implicitfast},
+        {"rk4", rigid::Integrator::rk4}}) {
+    list.push_back(
+        {"rigid_" + name, {"rigid::make_system", "rigid::Integrator::" + name}, [integrator = integrator] {
+           const rigid::Model model = rigid::test::zoo(integrator);
+           const auto states = [&](const auto& rollout, unsigned seed) {
+             return rigid::test::random_arguments(model, rollout, seed + 4);
+           };
+           expect_contract(
+               rigid::make_system<double>(model, {.applied_forces = true}),
+               {.states = states, .steps = 10, .hold = 5, .long_steps = 100, .stencil_step = 3e-4});
+           expect_contract(rigid::make_system<float>(model),
+                           {.states = states, .steps = 10, .long_steps = 20});
+         }});
+  }
+  for (const ContactCase& c :
+       {ContactCase{"convex", "convex", {.onset = rigid::Onset::none}},
+        ContactCase{"convex_split", "convex", {.onset = rigid::Onset::split}, rigid::Integrator::rk4},
+        ContactCase{"event", "event", {.contact = ContactModel::event, .impact = {.restitution = 0.5}}},
+        ContactCase{"penalty", "penalty", {.contact = ContactModel::penalty}},
+        ContactCase{"hard",
+                    "hard",
+                    {.contact = ContactModel::hard, .impact = {.restitution = 0.3}},
+                    rigid::Integrator::euler,
+                    1e-11,
+                    1e-11}}) {
+    const char* onset = c.options.onset == rigid::Onset::none    ? "none"
+                        : c.options.onset == rigid::Onset::split ? "split"
+                                                                 : "automatic";
+    list.push_back(
+        {"contact_" + c.name,
+         {"rigid::make_system", "rigid::ContactModel::" + c.model, std::string("rigid::Onset::") + onset},
+         [c] {
+           const rigid::Model model = over_a_floor(c.integrator);
+           const auto states = [&](const auto& rollout, unsigned seed) {
+             return tumbling(model, rollout, seed);
+           };
+           expect_contract(rigid::make_system<double>(model, c.options), {.states = states,
+                                                                          .steps = 6,
+                                                                          .hold = 3,
+                                                                          .long_steps = 50,
+                                                                          .seeds = 6,
+                                                                          .dot_gate = c.dot_gate,
+                                                                          .transpose_gate = c.gate,
+                                                                          .smooth = false});
+           expect_contract(rigid::make_system<float>(model, c.options), {.states = states,
+                                                                         .steps = 6,
+                                                                         .hold = 3,
+                                                                         .long_steps = 0,
+                                                                         .transpose_gate = 1e-3,
+                                                                         .smooth = false});
+         }});
+  }
+}
+
+// --- particles ------------------------------------------------------------------------------------------------------
+
+template <class Real>
+void expect_particles(const mpm::Model& model) {
+  expect_contract(
+      mpm::system<Real>(model),
+      {.states = [&](const auto& rollout, unsigned) { return mpm::test::stirred(model, rollout); },
+       .objective =
+           mpm::test::mean_position<Real>(mpm::particle_count(model), model.dimension, {0.1, 0.2, 0.3}),
+       .steps = 8,
+       .hold = 3,
+       .long_steps = 50,
+       .transpose_gate = sizeof(Real) == 8 ? 1e-12 : 1e-4,
+       .stencil_gate = 1e-8,
+       .stencil_step = 1e-4});
+}
+
+void add_particles(std::vector<Listed>& list) {
+  using mpm::MaterialKind;
+#define COSTATE_PAIR(kind) {#kind, MaterialKind::kind},
+  const std::pair<std::string, MaterialKind> kinds[] = {COSTATE_MPM_LAWS(COSTATE_PAIR)};
+#undef COSTATE_PAIR
+  for (const auto& [name, kind] : kinds) {
+    list.push_back({"particles_" + name,
+                    {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"},
+                    [kind = kind] {
+                      expect_particles<double>(mpm::test::block(2, kind));
+                      expect_particles<float>(mpm::test::block(2, kind));
+                    }});
+  }
+  list.push_back({"particles_in_space", {"mpm::system"}, [] {
+                    expect_particles<double>(mpm::test::block(3, MaterialKind::neo_hookean));
+                  }});
+  list.push_back({"particles_cubic", {"mpm::system", "mpm::Kernel::cubic"}, [] {
+                    expect_particles<double>(
+                        mpm::test::block(2, MaterialKind::neo_hookean, mpm::Kernel::cubic));
+                  }});
+}
+
+// A hinged paddle that jelly flies into.
+void add_coupled(std::vector<Listed>& list) {
+  list.push_back({"articulated", {"mpm::system", "coupled::articulated"}, [] {
+                    rigid::Spec spec("paddle");
+                    spec.options.timestep = 1e-3;
+                    spec.world.body("paddle", {0.75, 1.15, 0})
+                        .hinge("pivot", {0, 0, 1})
+                        .mass(3, {0.02, 0.1, 0}, {0.02, 0.02, 0.03, 0, 0, 0});
+                    spec.add(rigid::ActuatorSpec::motor("motor", "pivot", 5));
+                    const rigid::Model paddle = rigid::compile(spec);
+                    mpm::Model model = mpm::test::block(2, mpm::MaterialKind::neo_hookean);
+                    mpm::Collider blade{
+                        .name = "blade", .shape = mpm::Shape::sphere(0.12), .contact = mpm::Contact::slip};
+                    model.mechanism = coupled::articulated({.model = paddle, .shapes = {{blade, "paddle"}}});
+                    const auto states = [&](const auto& rollout, unsigned) {
+                      auto at = rollout.arguments();
+                      at.x0 = mpm::initial_state<double>(model);
+                      for (std::size_t i = 0; i < at.controls.size(); ++i)
+                        at.controls[i] = 0.4 * std::sin(double(i));
+                      return at;
+                    };
+                    expect_contract(
+                        mpm::system<double>(model),
+                        {.states = states, .steps = 6, .hold = 2, .long_steps = 50, .smooth = false});
+                  }});
+}
+
+}  // namespace
+
+std::vector<Listed> every_physics() {
+  std::vector<Listed> list;
+  add_equations(list);
+  add_grids_and_springs(list);
+  add_rigid_bodies(list);
+  add_particles(list);
+  add_coupled(list);
+  return list;
+}
+
+}  // namespace costate::test

@@ -1,0 +1,112 @@
+// Reads the headers: whatever makes a System, and every kind that one can be made of, is in the list.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/contract/list.h"
+
+namespace costate::test {
+namespace {
+
+const std::filesystem::path kRoot = COSTATE_SOURCE;
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  // Comments may name anything.
+  return std::regex_replace(text.str(), std::regex("//[^\n]*"), "");
+}
+
+std::vector<std::smatch> matches(const std::string& text, const std::regex& pattern) {
+  return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
+}
+
+// "rigid::" for a header of namespace costate::rigid.
+std::string scope_of(const std::string& text) {
+  std::smatch found;
+  if (!std::regex_search(text, found, std::regex(R"(namespace costate::([\w:]+) \{)"))) return "";
+  return found.str(1) + "::";
+}
+
+// Functions that return a pointer to a System or to a mechanism of one, and classes that are one, with their headers.
+std::map<std::string, std::string> declared() {
+  const std::regex function(
+      R"((extern template )?std::(?:shared|unique)_ptr<(?:const )?(?:costate::)?(?:System<\w+>|mpm::Mechanism)>\s+(\w+)(?:<\w+>)?\()");
+  // LaneForward is the part that its two heirs share.
+  const std::regex type(
+      R"(class (?!LaneForward\b)(\w+)(?: final)? : public (?:costate::)?(?:System|LaneForward)<)");
+  std::map<std::string, std::string> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "costate")) {
+    if (entry.path().extension() != ".h") continue;
+    const std::string text = text_of(entry.path()), scope = scope_of(text);
+    for (const auto& match : matches(text, function))
+      if (!match[1].matched) found[scope + match.str(2)] = entry.path().string();
+    for (const auto& match : matches(text, type)) found[scope + match.str(1)] = entry.path().string();
+  }
+  return found;
+}
+
+// The enumerators of a kind, qualified.
+std::set<std::string> kinds(const std::string& header, const std::string& name) {
+  const std::string text = text_of(kRoot / header);
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(text, found, std::regex("enum class " + name + R"( \{([^}]*)\})")))
+      << header << " no longer has an enum " << name
+      << ": tell tests/contract/list_test.cpp where its kinds are";
+  std::set<std::string> result;
+  const std::string body = found.str(1);
+  for (const auto& match : matches(body, std::regex(R"(\w+)")))
+    result.insert(scope_of(text) + name + "::" + match.str(0));
+  return result;
+}
+
+std::set<std::string> listed() {
+  std::set<std::string> all;
+  for (const Listed& one : every_physics()) all.insert(one.covers.begin(), one.covers.end());
+  return all;
+}
+
+TEST(TheList, HasEveryFactoryAndEverySystem) {
+  const auto all = listed();
+  const auto found = declared();
+  EXPECT_GE(found.size(), 12u) << "the pattern no longer finds what it should";
+  for (const auto& [name, header] : found)
+    EXPECT_TRUE(all.contains(name)) << name << " (" << header << ") has no case in tests/contract/list.cpp";
+}
+
+// Materials are listed by the macro that defines them.
+TEST(TheList, HasEveryKind) {
+  const auto all = listed();
+  const std::set<std::string> refused = {"rigid::Integrator::implicit"};  // make_system says so
+  for (const auto& [header, name] : {std::pair{"costate/rigid/contact_model.h", "ContactModel"},
+                                     {"costate/rigid/model.h", "Integrator"},
+                                     {"costate/rigid/rigid_system.h", "Onset"},
+                                     {"costate/mpm/model.h", "Kernel"},
+                                     {"costate/soft/mass_spring.h", "Contact"},
+                                     {"costate/ode/lanes/fixed_step_systems.h", "Integrator"}}) {
+    for (const std::string& kind : kinds(header, name)) {
+      EXPECT_NE(all.contains(kind), refused.contains(kind))
+          << kind << " (" << header << ") has no case in tests/contract/list.cpp";
+    }
+  }
+}
+
+// Nothing is listed that is not there any more.
+TEST(TheList, NamesOnlyWhatExists) {
+  const auto found = declared();
+  for (const std::string& name : listed()) {
+    const auto last = name.rfind("::"),
+               before = last == std::string::npos ? last : name.rfind("::", last - 1);
+    if (before != std::string::npos) continue;  // an enumerator: the compiler knows
+    EXPECT_TRUE(found.contains(name)) << name << " is listed, but no header declares it";
+  }
+}
+
+}  // namespace
+}  // namespace costate::test

@@ -1,0 +1,131 @@
+"""Wrong shapes, missing numbers and settings without effect are errors that say what was expected; nothing crashes."""
+import copy
+
+import numpy as np
+import pytest
+
+import costate
+
+
+@pytest.fixture(scope="module")
+def spring():
+    @costate.system(states={"q": 2, "v": 2}, parameters={"k": [1.0, 2.0]}, dt=0.1)
+    def made(q, v, k):
+        return {"q": v, "v": -k * q}
+    return made
+
+
+X = np.arange(12.0).reshape(3, 4)  # three worlds
+T = np.arange(6.0).reshape(3, 2)
+
+
+class TestNoCrash:
+    def test_no_states(self):
+        solution = costate.solve_ivp(lambda t, y: y, (0, 1), [], dense_output=True)
+        assert solution.success and solution.y.shape[0] == 0
+        assert solution.sol(0.5).shape == (0,) and solution.sol([0.1, 0.2]).shape == (0, 2)
+
+    @pytest.mark.parametrize("x", [np.zeros(0), np.ones(3)])
+    def test_a_short_state(self, x):
+        hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+        with pytest.raises(costate.Error, match="instead of"):
+            costate.rigid.observe(hopper, {"a": "body/torso"}, x)
+
+    def test_none_among_losses(self):
+        with pytest.raises((costate.Error, TypeError), match="None"):
+            costate.loss.sum([costate.loss.final("q"), None])
+
+
+class TestShapes:
+    @pytest.mark.parametrize("loss", [
+        lambda: costate.loss.final("q", T.T),
+        lambda: costate.loss.final("q", T.ravel()),
+        lambda: costate.loss.track("q", [1, 2, 3], T.T),
+        lambda: costate.loss.track("q", [1, 2], np.ones((2, 3, 2))),
+    ], ids=["final transposed", "final flat", "track transposed", "track steps first"])
+    def test_targets(self, spring, loss):
+        with pytest.raises(costate.Error, match="instead of|worlds"):
+            spring.rollout(5).value(X, loss=loss())
+
+    def test_targets_that_fit(self, spring):
+        sim = spring.rollout(5)
+        one = [sim.value(x, loss=costate.loss.final("q", t)) for x, t in zip(X, T)]
+        assert sim.value(X, loss=costate.loss.final("q", T)) == pytest.approx(sum(one), rel=1e-15)
+        assert sim.value(X, loss=costate.loss.final("q", T[0])) > 0
+        assert sim.value(X[0], loss=costate.loss.track("q", [1, 2, 3], T)) > 0
+
+    @pytest.mark.parametrize("target", [[], np.empty((0, 2))])
+    def test_an_empty_target_is_not_zero(self, target):
+        with pytest.raises(costate.Error, match="empty"):
+            costate.loss.final("q", target)
+
+    def test_cotangents(self, spring):
+        sim, c = spring.rollout(5), np.arange(12.0).reshape(3, 4)
+        with pytest.raises(costate.Error, match=r"\(4, 3\) instead of \(3, 4\)"):
+            sim.pull_back(X, final_state=c.T)
+        sim.forward(X)
+        with pytest.raises(costate.Error, match=r"\(4, 3\) instead of \(3, 4\)"):
+            sim.backward(final_state=c.T)
+        kept, s = spring.rollout(5, keep=1), np.ones((6, 3, 4))
+        with pytest.raises(costate.Error, match=r"\(3, 6, 4\) instead of \(6, 3, 4\)"):
+            kept.pull_back(X, states=s.transpose(1, 0, 2))
+        assert kept.pull_back(X, states=s).x0.shape == (3, 4)
+
+    def test_jacobians(self):
+        a = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        with pytest.raises(costate.Error, match=r"\(2, 3\) instead of \(3, 2\)"):
+            costate.least_squares(lambda x: (a @ x - 1, a.T), [0.0, 0.0])
+
+    def test_observations_of_many_states(self):
+        hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+        x = np.stack([hopper.initial_state, hopper.initial_state + 0.5])
+        both = costate.rigid.observe(hopper, {"a": "body/torso"}, x)["a"]
+        assert both.shape == (2, 3)
+        np.testing.assert_array_equal(both[1], costate.rigid.observe(hopper, {"a": "body/torso"}, x[1])["a"])
+
+
+class TestNothingIsDroppedInSilence:
+    def test_complex_numbers(self, spring):
+        with pytest.raises(costate.Error, match="complex"):
+            spring.rollout(1).simulate(X[0] + 1j)
+
+    def test_masked_numbers(self, spring):
+        with pytest.raises(costate.Error, match="masked"):
+            spring.rollout(1).simulate(np.ma.masked_greater(X[0], 2.0))
+
+    def test_names_that_match_nothing(self, spring):
+        hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+        with pytest.raises(costate.Error, match="zz"):
+            costate.closed_loop(hopper, observe=["q", "zz"])
+
+    @pytest.mark.parametrize("settings", [{"max_step": 0.0}, {"max_step": -1.0}, {"first_step": -1.0}, {"first_step": 5.0}])
+    def test_steps_that_make_no_sense(self, settings):
+        with pytest.raises(ValueError):
+            costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], **settings)
+
+    @pytest.mark.parametrize("y0", [[[1.0, 2.0]], [np.nan]])
+    def test_starts_that_make_no_sense(self, y0):
+        with pytest.raises(ValueError):
+            costate.solve_ivp(lambda t, y: -y, (0, 1), y0)
+
+    def test_strings(self):
+        with pytest.raises(costate.Error, match="not of numbers"):
+            costate.solve_ivp(lambda t, y: -y, (0, 1), ["1"])
+
+    def test_cotangents_of_events(self):
+        event = lambda t, y: y[0] - 0.5
+        solution = costate.solve_ivp(lambda t, y: -y, (0, 2), [1.0], events=event)
+        assert solution.gradient(t_events=[[1.0]]).y0[0] == pytest.approx(1.0, rel=1e-2)
+        for wrong in ([[]], [[1.0, 2.0]], [[1.0], [1.0]]):
+            with pytest.raises(costate.Error, match="shapes"):
+                solution.gradient(t_events=wrong)
+        with pytest.raises(costate.Error, match="one number for each state"):
+            solution.gradient(final=[])
+
+
+def test_solutions_have_attributes_and_can_be_copied():
+    solution = costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
+    assert not hasattr(solution, "foo")
+    assert copy.copy(solution).y.shape == solution.y.shape
+    with pytest.raises(ValueError, match="1-D"):
+        costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True).sol(np.zeros((2, 2)))
