@@ -127,7 +127,9 @@ void SceneFile::apply(const Setting& setting) {
   for (std::size_t i = 0; i < steps.size(); ++i) walk.down(steps[i], may_add && i + 1 == steps.size());
 
   TomlValue value = setting_value(text);
-  TomlValue& target = walk.at();
+  // A control of equations is its values.
+  TomlValue* const values = !may_add && walk.at().is(Kind::table) ? walk.at().find("values") : nullptr;
+  TomlValue& target = values ? *values : walk.at();
   const auto check = [&](const TomlValue& v) {
     if (v.is(Kind::number) && !std::isfinite(v.number)) walk.wrong("the value is not a finite number", "");
     if (is_numeric(target) && !v.is(Kind::number) && names)

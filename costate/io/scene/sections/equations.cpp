@@ -102,7 +102,8 @@ std::vector<Declared> EquationsReader::declared(const char* name, std::vector<do
   for (std::size_t i = 0; i < entries.keys.size(); ++i) {
     const TomlValue& v = entries.items[i];
     Declared one{{entries.keys[i], int(values.size()), 1, v.is(Kind::array)}, entries.key_places[i]};
-    const std::vector<double> elements = file_.one_or_more(v, one.name);
+    const std::vector<double> elements =
+        one.array ? file_.numbers(v, one.name) : std::vector<double>{file_.number(v, one.name)};
     if (elements.empty()) file_.fail(v.place, one.name + " is an array without elements");
     one.size = int(elements.size());
     values.insert(values.end(), elements.begin(), elements.end());
