@@ -107,7 +107,7 @@ def measure(tool):
     yield "first gradient of a humanoid", min(fresh(HUMANOID) for _ in range(3)), "s", 1.0
     yield "Ctrl-C in a long gradient", interrupted(), "s", 1.0
     if tool:
-        problem = str(ROOT / "tests/io/problems/lotka_volterra_final.toml")
+        problem = str(ROOT / "tests/io/scene/equations/lotka_volterra_final.toml")
         yield "process to first gradient, command line", 1e3 * min(wall([tool, "grad", problem]) for _ in range(20)), "ms", 50
     for name, value, aim in calls():
         yield name, value, "us", aim

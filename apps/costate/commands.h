@@ -1,12 +1,12 @@
-// The commands of the tool. Each reads a problem file, prints to stdout, and returns the exit code:
-// 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
+// The commands of the tool. Each opens a study (docs/studies.md), prints to stdout, and returns the exit
+// code: 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "costate/io/check.h"
-#include "costate/io/problem.h"
+#include "costate/io/scene/load_study.h"
 
 namespace costate::app {
 
@@ -16,38 +16,38 @@ int run(int argc, char** argv);
 struct Arguments {
   std::string file;
   std::vector<std::string> set;  // "parameters.g=1.6"
-  std::string method;            // of solution; empty: the file's
+  std::string solver;            // of equations; empty: the file's
+  std::string method;            // of optimisation; empty: the file's
   std::string adjoint = "discrete";
-  int keep_every = 0;  // 0: the file's
+  int checkpoints = 0;  // 0: the file's
+  int iterations = 0;   // 0: the file's
   bool json = false;
-  int dense = 0;    // 0: the steps themselves
+  int dense = 0;    // rows of a solution; 0: at the steps themselves
   std::string csv;  // file for the solution; empty: none
   unsigned seed = 1;
-  // of scenes
-  std::string output;  // prefix of the files that are written; empty: the name of the scene
-  int iterations = 0;  // 0: the file's
   int steps = 200;     // that are checked
+  std::string output;  // prefix of the files that are written; empty: the name of the file
   bool resume = false;
-  std::string from;  // state file whose best variables are the start; empty: the scene's own
+  std::string from;  // state file whose best variables are the start; empty: the file's own
   // of recordings
   std::vector<std::string> files;
   std::string title;
 };
 
-// What --set says.
-std::vector<io::Setting> settings_of(const Arguments& arguments);
-// The problem with what the command line changes.
-io::Problem load(const Arguments& arguments);
+// The study with what the command line changes.
+std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check = false);
+// Files of a run: PREFIX.html, PREFIX.rec, ...; from --output, or the file's own name without its folder.
+std::string output_prefix(const Arguments& arguments);
+// "93 % in the mug": what a recording is captioned with.
+std::string caption_of(const study::Run& run);
 
-// Prints a table of checks, or JSON; the exit code.
-int report_checks(const std::vector<io::CheckResult>& results, bool json);
-
-int run_solve(const Arguments& arguments);
+int run_run(const Arguments& arguments);
 int run_grad(const Arguments& arguments);
 int run_check(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
-
+// Recordings to a page.
+int run_view(const Arguments& arguments);
 // Of a model of rigid bodies (docs/models.md).
 int run_model_info(const Arguments& arguments);
 

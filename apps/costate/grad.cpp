@@ -1,87 +1,48 @@
 #include <fmt/core.h>
 
-#include <span>
-
 #include "commands.h"
-#include "costate/io/run.h"
+#include "costate/core/error.h"
 #include "json.h"
-#include "progress.h"
 #include "table.h"
 
 namespace costate::app {
-namespace {
-
-void print_json(const io::Problem& problem, const ode::Solution& solution, const ode::Gradient& g) {
-  Json json;
-  json["loss"] = g.value;
-  json["gradient"] = {{"state", named(problem.states, g.x0.data())},
-                      {"parameters", named(problem.parameters, g.parameters["p"].data())},
-                      {"t0", g.t0},
-                      {"t1", g.t1}};
-  if (g.dt) json["gradient"]["dt"] = *g.dt;
-  if (!problem.controls.empty()) json["gradient"]["controls"] = named_controls(problem, g.controls);
-  Json events = Json::array();
-  for (const ode::EventRecord& e : solution.events) events.push_back(e.t);
-  json["events"] = events;
-  Json notes = Json::array();
-  for (const std::string& note : solution.notes) notes.push_back(note);
-  json["report"] = {{"estimator", g.report.estimator},
-                    {"label", g.report.label},
-                    {"steps", g.report.steps},
-                    {"growth_rate", g.report.growth_rate},
-                    {"end_time", solution.end_time()},
-                    {"advice", g.report.advice},
-                    {"notes", notes}};
-  print(json);
-}
-
-void rows(Table& table, const std::string& prefix, const std::vector<io::Variable>& variables,
-          const std::vector<double>& values, std::span<const double> derivative) {
-  for (const io::Variable& v : variables) {
-    for (int i = 0; i < v.size; ++i) {
-      const std::size_t at = std::size_t(v.offset + i);
-      table.row({prefix + v.element(i), number(values[at]), number(derivative[at])});
-    }
-  }
-}
-
-}  // namespace
 
 int run_grad(const Arguments& arguments) {
-  io::Problem problem = load(arguments);
-  Progress progress(problem);
-  const ode::Solution solution = io::solve(problem);
-  progress.say("differentiating");
-  const ode::Gradient g = io::gradient(problem, solution, arguments.adjoint);
-  progress.finish();
+  const auto study = open_study(arguments);
+  study->use_adjoint(arguments.adjoint);
+  study->choose(study->inputs(false));
+  const std::vector<study::Variable>& inputs = study->variables();
+  if (inputs.empty())
+    throw Error({"there are no variables to differentiate with respect to: the file has no [optimize]",
+                 study->file, "add [optimize] with variables = [{name = \"...\", scale = 1}]"});
+  const std::vector<double> z = study->start();
+  std::vector<double> gradient(z.size());
+  const double loss = study->value_and_gradient(z, gradient.data());
+  // With respect to the input itself.
+  for (std::size_t i = 0; i < z.size(); ++i) gradient[i] /= inputs[i].scale;
+  const GradientReport& report = study->report();
   if (arguments.json) {
-    print_json(problem, solution, g);
+    Json derivatives = named(inputs, gradient);
+    for (const auto& d : study->further_derivatives()) derivatives[d.name] = d.derivative;
+    print({{"loss", loss},
+           {"gradient", derivatives},
+           {"report",
+            {{"estimator", report.estimator},
+             {"label", report.label},
+             {"schedule", report.schedule},
+             {"steps", report.steps},
+             {"memory_bytes", report.memory_bytes},
+             {"growth_rate", report.growth_rate},
+             {"advice", report.advice}}}});
     return 0;
   }
-  fmt::print("loss  {}\n\n", number(g.value));
+  fmt::print("loss  {}\n\n", number(loss));
   Table table({"input", "value", "d loss / d input"});
-  rows(table, "state.", problem.states, problem.y0, g.x0);
-  rows(table, "parameters.", problem.parameters, problem.p, g.parameters["p"]);
-  for (const io::Variable& v : problem.controls) {
-    for (int i = 0; i < v.size; ++i) {
-      const std::size_t at = problem.control_index(v, i);
-      table.row(
-          {"controls." + v.element(i), number(problem.options.controls.values[at]), number(g.controls[at])});
-    }
-  }
-  table.row({"t0", number(problem.t0), number(g.t0)});
-  table.row({"t1", number(problem.t1), number(g.t1)});
-  if (g.dt) table.row({"dt", number(problem.options.dt), number(*g.dt)});
-  fmt::print("{}", table.text());
-  if (!solution.events.empty()) {
-    fmt::print("\nevents\n");
-    Table events;
-    for (const ode::EventRecord& e : solution.events)
-      events.row({problem.options.events[std::size_t(e.event)].name, "t =", number(e.t)});
-    fmt::print("{}", events.text());
-  }
-  fmt::print("\n{}", g.report.to_text());
-  for (const std::string& note : solution.notes) fmt::print("note: {}\n", note);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    table.row({inputs[i].name, number(inputs[i].start), number(gradient[i])});
+  for (const auto& d : study->further_derivatives())
+    table.row({d.name, number(d.value), number(d.derivative)});
+  fmt::print("{}\n{}", table.text(), report.to_text());
   return 0;
 }
 

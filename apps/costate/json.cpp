@@ -4,24 +4,15 @@
 
 namespace costate::app {
 
-Json named(const std::vector<io::Variable>& variables, const double* values) {
+Json to_json(const study::NamedNumbers& pairs) {
   Json json = Json::object();
-  for (const io::Variable& v : variables) {
-    if (v.array)
-      json[v.name] = std::vector<double>(values + v.offset, values + v.offset + v.size);
-    else
-      json[v.name] = values[v.offset];
-  }
+  for (const auto& [name, value] : pairs) json[name] = value;
   return json;
 }
 
-Json named_controls(const io::Problem& problem, const std::vector<double>& values) {
+Json named(const std::vector<study::Variable>& variables, const std::vector<double>& values) {
   Json json = Json::object();
-  for (const io::Variable& v : problem.controls) {
-    Json series = Json::array();
-    for (int i = 0; i < v.size; ++i) series.push_back(values[problem.control_index(v, i)]);
-    json[v.name] = series;
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) json[variables[i].name] = values[i];
   return json;
 }
 

@@ -1,18 +1,18 @@
-// Values and gradients as JSON objects with the names of the file.
+// Results as JSON objects.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include "costate/io/problem.h"
+#include "costate/study/study.h"
 
 namespace costate::app {
 
 using Json = nlohmann::ordered_json;
 
-// {"h": 1.0, "u": [1.0, 2.0]}: the elements of x or p by the names of their variables.
-Json named(const std::vector<io::Variable>& variables, const double* values);
-// {"thrust": [0.5, 1.0]}: one number per value of a control.
-Json named_controls(const io::Problem& problem, const std::vector<double>& values);
+// {"in the mug": 0.93}
+Json to_json(const study::NamedNumbers& pairs);
+// {"start.h": 1.0}: one number for each variable.
+Json named(const std::vector<study::Variable>& variables, const std::vector<double>& values);
 // One object and the end of the line, on stdout.
 void print(const Json& json);
 

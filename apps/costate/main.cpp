@@ -1,5 +1,5 @@
-// costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and optimised from the command
-// line. Guide: docs/command_line.md; the file formats: docs/equations.md, docs/scenes.md, docs/models.md.
+// costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and
+// optimised from the command line. Guide: docs/command_line.md; the files: docs/studies.md, docs/models.md.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -9,28 +9,31 @@
 
 #include "commands.h"
 #include "costate/core/error.h"
-#include "costate/io/run.h"
-#include "scene.h"
+#include "costate/study/equations.h"
 
 namespace costate::app {
 
-std::vector<io::Setting> settings_of(const Arguments& arguments) {
-  std::vector<io::Setting> settings;
+std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
+  io::Opening opening{.from = arguments.from, .for_check = for_check};
+  if (for_check) opening.most_steps = arguments.steps;
   for (const std::string& set : arguments.set) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos)
       throw Error({"a setting needs a value", "--set " + set, "write --set parameters.g=1.6"});
-    settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+    opening.settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
   }
-  return settings;
+  const auto also = [&](const char* key, const std::string& value) {
+    opening.settings.emplace_back(key, value);
+  };
+  if (!arguments.solver.empty()) also("run.solver", arguments.solver);
+  if (!arguments.method.empty()) also("optimize.method", arguments.method);
+  if (arguments.checkpoints > 0) also("run.checkpoints", std::to_string(arguments.checkpoints));
+  if (arguments.iterations > 0) also("optimize.iterations", std::to_string(arguments.iterations));
+  return io::load_study(arguments.file, opening);
 }
 
-io::Problem load(const Arguments& arguments) {
-  std::vector<io::Setting> settings = settings_of(arguments);
-  if (!arguments.method.empty()) settings.emplace_back("solve.method", arguments.method);
-  if (arguments.keep_every > 0)
-    settings.emplace_back("solve.keep_every", std::to_string(arguments.keep_every));
-  return io::load_problem(arguments.file, settings);
+std::string output_prefix(const Arguments& arguments) {
+  return arguments.output.empty() ? std::filesystem::path(arguments.file).stem().string() : arguments.output;
 }
 
 namespace {
@@ -61,58 +64,56 @@ int run(int argc, char** argv) {
   const auto command = [&](const char* name, const char* description, const char* examples) {
     CLI::App* sub = app.add_subcommand(name, description);
     sub->footer(std::string("Examples:\n") + examples);
-    sub->add_option("FILE", a.file,
-                    "problem file (docs/equations.md), scene (docs/scenes.md) or model (docs/models.md)")
+    sub->add_option("FILE", a.file, "study (docs/studies.md) or model of rigid bodies (docs/models.md)")
         ->required();
     sub->add_option("--set", a.set,
-                    "change a value of the file: parameters.g=1.6, state.h=2, solve.t1=20 (repeatable)")
+                    "change a value of the file: parameters.g=1.6, start.h=2, run.t1=20, "
+                    "materials.milk.viscosity=0.1 (repeatable)")
         ->take_all()
         ->allow_extra_args(false);
-    sub->add_option("--method", a.method, "method of solution, instead of the file's");
+    sub->add_option("--solver", a.solver, "of equations, instead of the file's");
     sub->add_flag("--json", a.json, "print one JSON object");
     return sub;
   };
-  CLI::App* solve = command("solve", "Solve the equations and print the solution.",
-                            "  costate solve ball.toml\n"
-                            "  costate solve ball.toml --dense 100 --csv ball.csv\n"
-                            "  costate solve ball.toml --set parameters.g=1.6 --method dop853");
-  solve->add_option("--dense", a.dense, "give the solution at this many equally spaced times")
+  CLI::App* run =
+      command("run", "Simulate; write a recording and its replay, or print the solution of equations.",
+              "  costate run coffee.toml\n"
+              "  costate run ball.toml --dense 100 --csv ball.csv\n"
+              "  costate run scenes/double_pendulum.xml --set run.duration=10");
+  run->add_option("--dense", a.dense, "of equations: the solution at this many equally spaced times")
       ->check(CLI::Range(2, 10'000'000));
-  solve->add_option("--csv", a.csv, "write the solution to this file");
-  CLI::App* grad =
-      command("grad", "Print the loss and its derivative by every state, parameter and end of time.",
-              "  costate grad ball.toml\n"
-              "  costate grad ball.toml --json\n"
-              "  costate grad ball.toml --adjoint forward --set state.h=20");
-  grad->add_option("--adjoint", a.adjoint, "discrete (default), interpolating, backsolve, forward, cvodes")
-      ->check(CLI::IsMember(io::adjoint_names()));
-  grad->add_option("--checkpoints", a.keep_every,
+  run->add_option("--csv", a.csv, "of equations: write the solution to this file");
+  CLI::App* grad = command("grad", "Print the loss and its derivative with respect to every input.",
+                           "  costate grad ball.toml\n"
+                           "  costate grad ball.toml --json\n"
+                           "  costate grad ball.toml --adjoint forward --set start.h=20");
+  grad->add_option("--adjoint", a.adjoint,
+                   "of equations: discrete (default), interpolating, backsolve, forward, cvodes")
+      ->check(CLI::IsMember(study::adjoint_names()));
+  grad->add_option("--checkpoints", a.checkpoints,
                    "keep every N-th state and recompute the others: less memory, same gradient")
       ->check(CLI::Range(1, 1'000'000));
   CLI::App* check = command("check", "Check the gradient: dot product, stencil, Taylor, other adjoints.",
                             "  costate check ball.toml\n"
-                            "  costate check ball.toml --seed 7");
+                            "  costate check coffee.toml --steps 50 --seed 7");
   check->add_option("--seed", a.seed, "of the random directions");
+  check->add_option("--steps", a.steps, "check the first steps (default: 200; equations: all)")
+      ->check(CLI::Range(1, 10'000'000));
   CLI::App* info = command("info", "Print what was understood of the file.",
                            "  costate info ball.toml\n  costate info scenes/humanoid.xml");
   CLI::App* optimize =
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"
-              "  costate optimize projectile.toml --set state.vx=5 --json\n"
+              "  costate optimize projectile.toml --set start.vx=5 --method adam --json\n"
               "  costate optimize coffee.toml --output pour --resume");
-  optimize->add_option("--output", a.output, "of a scene: prefix of the files that are written");
-  optimize->add_option("--iterations", a.iterations, "of a scene: instead of the file's")
+  optimize->add_option("--method", a.method, "of optimisation, instead of the file's");
+  optimize->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
-  optimize->add_flag("--resume", a.resume, "of a scene: continue from PREFIX.state.json");
-  check->add_option("--steps", a.steps, "of a scene: check its first steps (default: 200)")
-      ->check(CLI::Range(1, 10'000'000));
-  CLI::App* run = command("run", "Run a scene or a model, and write its recording and replay.",
-                          "  costate run coffee.toml\n"
-                          "  costate run scenes/double_pendulum.xml --set run.duration=10\n"
-                          "  costate run coffee.toml --set domain.dx=0.004 --output fine");
-  run->add_option("--output", a.output, "prefix of the files that are written");
+  optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+  for (CLI::App* sub : {run, optimize})
+    sub->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize})
-    sub->add_option("--from", a.from, "of a scene: start from the best variables of a PREFIX.state.json");
+    sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
   CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
   view->footer("Examples:\n  costate view pour.before.rec pour.after.rec --output pour.html");
   view->add_option("FILE", a.files, "recordings (.rec)")->required();
@@ -129,21 +130,7 @@ int run(int argc, char** argv) {
   if (*view) a.file = a.files[0];
   try {
     if (*view) return run_view(a);
-    const bool model = io::is_model_file(a.file);
-    if (*info && model) return run_model_info(a);
-    const bool scene = model || io::is_scene(a.file);
-    if (*run && !scene && std::filesystem::exists(a.file))
-      throw Error({"this file has no table [domain] or [model]: it is not a scene", a.file,
-                   "for equations, use costate solve"});
-    if (*run) return run_scene(a);
-    if (scene) {
-      if (*solve) throw Error({"this is a scene, not equations", a.file, "use costate run"});
-      if (*grad) return grad_scene(a);
-      if (*check) return check_scene(a);
-      if (*info) return info_scene(a);
-      if (*optimize) return optimize_scene(a);
-    }
-    if (*solve) return run_solve(a);
+    if (*run) return run_run(a);
     if (*grad) return run_grad(a);
     if (*check) return run_check(a);
     if (*info) return run_info(a);

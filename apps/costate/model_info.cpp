@@ -145,8 +145,8 @@ std::string joints_text(const Model& m, const rigid::Body& b) {
 }  // namespace
 
 int run_model_info(const Arguments& arguments) {
-  if (!arguments.set.empty() || !arguments.method.empty())
-    throw Error({"--set and --method are for problem files", arguments.file, "change the model itself"});
+  if (!arguments.set.empty())
+    throw Error({"--set is for studies", arguments.file, "change the model itself"});
   const rigid::Spec spec = rigid::load_spec(arguments.file);
   const Model m = rigid::compile(spec);
   if (arguments.json) {

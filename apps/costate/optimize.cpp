@@ -1,51 +1,137 @@
-#include "costate/io/optimize.h"
-
 #include <fmt/core.h>
 
+#include <csignal>
+
 #include "commands.h"
+#include "costate/study/optimise.h"
+#include "costate/view/replay.h"
 #include "json.h"
-#include "progress.h"
+#include "progress_bar.h"
 #include "table.h"
 
 namespace costate::app {
+namespace {
+
+volatile std::sig_atomic_t stopped = 0;
+
+// The first Ctrl-C ends after the current iteration, with the best so far; a second one ends at once.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt() {
+    stopped = 0;
+    before_ = std::signal(SIGINT, [](int) {
+      stopped = 1;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~StopOnInterrupt() { std::signal(SIGINT, before_); }
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+study::Optimum optimised(study::Study& study, const Arguments& arguments, const std::string& state_file,
+                         ProgressBar& bar) {
+  const StopOnInterrupt stop;
+  bar.show(0, study.optimize() ? study.optimize()->iterations : 0, "first gradient");
+  return study::optimise(
+      study, {.state_file = state_file,
+              .resume = arguments.resume,
+              .progress = [&](const study::OptimiseProgress& p) {
+                bar.show(p.iteration, p.iterations,
+                         fmt::format("loss {:.4g}  best {:.4g}  gradient {:.2g}  {} left", p.value, p.best,
+                                     p.gradient_norm, clock_time(p.seconds_left)) +
+                             (stopped ? "  stopping" : ""));
+                return stopped == 0;
+              }});
+}
+
+// The start and the best side by side.
+void write_recordings(const std::string& prefix, const study::Study& study, const study::Optimum& optimum,
+                      const std::string& learned, study::Run& first, study::Run& last) {
+  first.recording.title = "before";
+  last.recording.title = fmt::format("after {} iterations", optimum.iterations);
+  io::Curve losses{.name = "loss", .x = {}, .y = optimum.losses};
+  for (std::size_t i = 0; i < optimum.losses.size(); ++i) losses.x.push_back(double(i));
+  for (study::Run* run : {&first, &last}) {
+    run->recording.caption = caption_of(*run);
+    run->recording.curves = {losses};
+  }
+  io::write_recording(prefix + ".before.rec", first.recording);
+  io::write_recording(prefix + ".after.rec", last.recording);
+  std::vector<std::string> notes;
+  if (!learned.empty()) notes.push_back("Learned: " + learned + ".");
+  view::write_replay(prefix + ".html", {first.recording, last.recording},
+                     {.title = study.title, .notes = notes});
+}
+
+}  // namespace
 
 int run_optimize(const Arguments& arguments) {
-  io::Problem problem = load(arguments);
-  Progress progress(problem);
-  const io::Optimum o = io::optimize(problem, [&](const optim::Progress& p) {
-    progress.say(fmt::format("iteration {}, loss {:.6g}", p.iteration, p.value));
-    return true;
-  });
-  progress.finish();
+  const auto study = open_study(arguments);
+  const std::string prefix = output_prefix(arguments);
+  // What has no picture writes nothing unless it is asked to.
+  const bool files = study->has_picture() || arguments.resume || !arguments.output.empty();
+  ProgressBar bar;
+  const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar);
+  study::Run first, last;
+  std::string learned;
+  if (study->has_picture()) {
+    bar.show(o.iterations, o.iterations, "recording");
+    first = study->run(o.start);
+    last = study->run(o.best);
+    learned = study->difference(o.start, o.best);
+    write_recordings(prefix, *study, o, learned, first, last);
+  }
+  bar.finish();
+
+  const std::vector<study::Variable>& variables = study->variables();
+  std::vector<double> start, best;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    start.push_back(o.start[i] * variables[i].scale);
+    best.push_back(o.best[i] * variables[i].scale);
+  }
   if (arguments.json) {
-    Json variables = Json::object(), start = Json::object(), deviation = Json::object();
-    for (std::size_t i = 0; i < o.variables.size(); ++i) {
-      variables[o.variables[i].name] = o.best[i];
-      start[o.variables[i].name] = o.start[i];
-      if (!o.standard_deviation.empty()) deviation[o.variables[i].name] = o.standard_deviation[i];
-    }
-    Json json = {
-        {"loss", o.result.value}, {"start_loss", o.start_value}, {"variables", variables}, {"start", start}};
-    if (!deviation.empty()) json["standard_deviation"] = deviation;
+    Json json = {{"loss", o.best_value},
+                 {"start_loss", o.start_value},
+                 {"losses", o.losses},
+                 {"variables", named(variables, best)},
+                 {"start", named(variables, start)}};
+    if (!o.standard_deviation.empty()) json["standard_deviation"] = named(variables, o.standard_deviation);
+    Json fractions = Json::object();
+    for (std::size_t i = 0; i < last.fractions.size(); ++i)
+      fractions[last.fractions[i].first] = {first.fractions[i].second, last.fractions[i].second};
+    json["fractions"] = fractions;
+    json["learned"] = learned;
     json["report"] = {{"method", o.method},
-                      {"iterations", o.result.iterations},
-                      {"evaluations", o.result.evaluations},
-                      {"converged", o.result.converged()},
-                      {"reason", o.result.reason}};
+                      {"iterations", o.iterations},
+                      {"evaluations", o.evaluations},
+                      {"converged", o.converged},
+                      {"reason", o.reason}};
+    if (study->has_picture()) json["replay"] = prefix + ".html";
     print(json);
     return 0;
   }
-  fmt::print("loss  {} at the start, {} at the end\n\n", number(o.start_value), number(o.result.value));
-  std::vector<std::string> head = {"variable", "start", "end"};
-  if (!o.standard_deviation.empty()) head.push_back("standard deviation");
-  Table table(head);
-  for (std::size_t i = 0; i < o.variables.size(); ++i) {
-    std::vector<std::string> cells = {o.variables[i].name, number(o.start[i]), number(o.best[i])};
-    if (!o.standard_deviation.empty()) cells.push_back(brief(o.standard_deviation[i]));
-    table.row(cells);
+  fmt::print("loss  {} at the start, {} at the end\n", number(o.start_value), number(o.best_value));
+  for (std::size_t i = 0; i < last.fractions.size(); ++i)
+    fmt::print("{}: {:.0f} % at the start, {:.0f} % at the end\n", last.fractions[i].first,
+               100 * first.fractions[i].second, 100 * last.fractions[i].second);
+  if (!learned.empty()) fmt::print("learned: {}\n", learned);
+  if (!study->has_picture()) {
+    std::vector<std::string> head = {"variable", "start", "end"};
+    if (!o.standard_deviation.empty()) head.push_back("standard deviation");
+    Table table(head);
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      std::vector<std::string> cells = {variables[i].name, number(start[i]), number(best[i])};
+      if (!o.standard_deviation.empty()) cells.push_back(brief(o.standard_deviation[i]));
+      table.row(cells);
+    }
+    fmt::print("\n{}\n", table.text());
   }
-  fmt::print("{}\n{}: {} iterations, {} evaluations; {}\n", table.text(), o.method, o.result.iterations,
-             o.result.evaluations, o.result.reason);
+  fmt::print("{}: {} iterations, {} evaluations; {}\n", o.method, o.iterations, o.evaluations, o.reason);
+  if (study->has_picture()) fmt::print("replay: {}.html (continue with --resume)\n", prefix);
   return 0;
 }
 

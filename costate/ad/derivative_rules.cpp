@@ -206,19 +206,15 @@ Id cotangent(Builder& builder, const Node& n, Id y, int which, Id y_bar, bool ga
   return builder.binary(gated ? Op::gated_mul : Op::mul, y_bar, slope);
 }
 
-Copy copy_into(Builder& builder, const Program& program) {
-  std::vector<Id> input(program.input_count());
-  std::size_t element = 0;
-  for (const Field& field : program.input_fields()) {
-    const Id first = builder.input_field(field.name, field.size);
-    for (int i = 0; i < field.size; ++i) input[element++] = first + i;
-  }
+namespace {
+
+Copy copy_with(Builder& builder, const Program& program, const std::vector<Id>& inputs) {
   Copy copy;
   const auto copied = [&](Id id) { return id == kNone ? kNone : copy.value[id]; };
   for (const Node& n : program.nodes()) {
     copy.operation.push_back({n.op, copied(n.a), copied(n.b), copied(n.c), n.value});
     if (n.op == Op::input) {
-      copy.value.push_back(input[static_cast<std::size_t>(n.value)]);
+      copy.value.push_back(inputs[static_cast<std::size_t>(n.value)]);
     } else if (n.op == Op::constant) {
       copy.value.push_back(builder.constant(n.value));
     } else {
@@ -226,6 +222,21 @@ Copy copy_into(Builder& builder, const Program& program) {
     }
   }
   return copy;
+}
+
+}  // namespace
+
+Copy copy_into(Builder& builder, const Program& program) {
+  std::vector<Id> inputs;
+  for (const Field& field : program.input_fields()) {
+    const Id first = builder.input_field(field.name, field.size);
+    for (int i = 0; i < field.size; ++i) inputs.push_back(first + i);
+  }
+  return copy_with(builder, program, inputs);
+}
+
+Id splice(Builder& builder, const Program& program, const std::vector<Id>& inputs) {
+  return copy_with(builder, program, inputs).value[program.outputs().front()];
 }
 
 void declare_outputs(Builder& builder, const Program& program, const std::string& suffix,

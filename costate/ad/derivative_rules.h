@@ -31,6 +31,8 @@ struct Copy {
   std::vector<Node> operation;  // each old node, its operands replaced by new ones
 };
 Copy copy_into(Builder& builder, const Program& program);
+// The same with given nodes in the place of its inputs, one per number of them. Returns its first output.
+Id splice(Builder& builder, const Program& program, const std::vector<Id>& inputs);
 // Declares output fields named as the program's plus a suffix; `elements` has one node per output.
 void declare_outputs(Builder& builder, const Program& program, const std::string& suffix,
                      const std::vector<Id>& elements);

@@ -158,22 +158,21 @@ bool box_outline(const Vec3<double>& u, bool face_wanted, Outline& out) {
 bool mesh_outline(const ConvexBody& body, const Vec3<double>& u, bool face_wanted, Outline& out) {
   const ConvexMesh& mesh = *body.shape.mesh;
   const int v = farthest_vertex(mesh, u, body.last_vertex);
-  for (int k = mesh.vertex_face_begin[std::size_t(v)]; k < mesh.vertex_face_begin[std::size_t(v) + 1]; ++k) {
-    const int face = mesh.vertex_faces[std::size_t(k)];
-    if (dot(u, mesh.face_normals[std::size_t(face)]) <= kAlongFace) continue;
-    const int begin = mesh.face_begin[std::size_t(face)], end = mesh.face_begin[std::size_t(face) + 1];
+  for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
+    const int face = mesh.vertex_faces[k];
+    if (dot(u, mesh.face_normals[face]) <= kAlongFace) continue;
+    const int begin = mesh.face_begin[face], end = mesh.face_begin[face + 1];
     if (end - begin > kMaxOutline) return false;
-    out.n = mesh.face_normals[std::size_t(face)];
-    for (int i = begin; i < end; ++i)
-      out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[std::size_t(i)]);
+    out.n = mesh.face_normals[face];
+    for (int i = begin; i < end; ++i) out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[i]);
     return true;
   }
   if (face_wanted) return false;
   int best = -1;
   double least = kAlongLine;
-  for (int k = mesh.neighbour_begin[std::size_t(v)]; k < mesh.neighbour_begin[std::size_t(v) + 1]; ++k) {
-    const int w = mesh.neighbours[std::size_t(k)];
-    const Vec3<double> e = mesh.vertices[std::size_t(w)] - mesh.vertices[std::size_t(v)];
+  for (int k = mesh.neighbour_begin[v]; k < mesh.neighbour_begin[v + 1]; ++k) {
+    const int w = mesh.neighbours[k];
+    const Vec3<double> e = mesh.vertices[w] - mesh.vertices[v];
     const double slope = std::abs(dot(u, e)) / std::sqrt(squared_norm(e));
     if (slope < least) {
       least = slope;

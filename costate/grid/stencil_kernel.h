@@ -10,6 +10,7 @@
 //     static constexpr int coefficients;   // planes of parameters
 //     static constexpr int constants;      // parameters that all cells share
 //     static constexpr int tapes;          // numbers per cell that the transpose needs of the state; 0: it reads the state
+//     static constexpr int tape_fields;    // where tapes > 0: tape() reads the first planes of state, so many
 //     static constexpr int drives;         // numbers per cell whose neighbours the transpose reads; 0: none
 //     static constexpr int halo;           // how far a cell sees
 //     template <class S> struct Scale;     // what a step makes of its constants, once for all cells

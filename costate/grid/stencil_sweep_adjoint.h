@@ -64,7 +64,7 @@ class ReverseSweep {
         const Index j = front - level * kHalo, ahead = j + kHalo;
         if (!kFromTape && ahead >= slab_.clip(slab_.first(level) - kHalo) &&
             ahead < slab_.clip(slab_.last(level) + kHalo))
-          fetch_state(task, level, ahead);
+          fetch_state<wanted>(task, level, ahead);
         if (j >= slab_.first(level) && j < slab_.last(level)) make_row<wanted, kFromTape>(task, level, j);
       }
     }
@@ -117,8 +117,16 @@ class ReverseSweep {
       }
     }
   }
+  // Without a constant's cotangent, a kernel with tapes reads what makes its tape and no more.
+  template <Wanted wanted>
+  static bool reads(int field) {
+    if constexpr (Kernel::tapes > 0 && wanted != Wanted::all) return field < Kernel::tape_fields;
+    return true;
+  }
+  template <Wanted wanted>
   void fetch_state(const ReverseTask<Real>& task, int level, Index j) const {
     for (int f = 0; f < Kernel::fields; ++f) {
+      if (!reads<wanted>(f)) continue;
       const In<Real> plane = task.state[level - 1] + f * set_.grid.cells();
       held_.state[level].fetch(f, j, plane + set_.grid.wrap(j) * set_.grid.nx);
       held_.state[level].finish(f, j, set_.beyond[f]);
@@ -133,8 +141,8 @@ class ReverseSweep {
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
     for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
-    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<kFromTape>(level, j), to, row_begin(),
-                                           row_end(), set_.grid.nx);
+    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to,
+                                           row_begin(), row_end(), set_.grid.nx);
     if (slab_.owns(j)) {
       if constexpr (HasSources<Kernel>) sources_vjp(task, level, j, bar);
     }
@@ -172,16 +180,15 @@ class ReverseSweep {
   Index row_begin() const { return kGhosts && !set_.grid.periodic_x ? -kLanes : 0; }
   Index row_end() const { return set_.grid.width() + (kGhosts && !set_.grid.periodic_x ? kLanes : 0); }
 
-  template <bool kFromTape>
+  template <Wanted wanted, bool kFromTape>
   View view(int level, Index j) const {
     View rows;
     View::look(held_.cotangent[level - 1], j, Kernel::fields, rows.cotangent);
     View::look(held_.drive[level - 1], j, Kernel::drives, rows.driven);
     View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
-    if constexpr (!kFromTape) {
-      View::look(held_.state[level], j, Kernel::fields, rows.state);
-    } else {
-      for (auto& plane : rows.state) std::fill(std::begin(plane), std::end(plane), L{zero_, zero_});
+    View::look(held_.state[level], j, Kernel::fields, rows.state);
+    for (int f = 0; f < Kernel::fields; ++f) {
+      if (kFromTape || !reads<wanted>(f)) std::fill_n(rows.state[f], View::rows, L{zero_, zero_});
     }
     return rows;
   }
@@ -276,7 +283,7 @@ class ReverseSweep {
       held_.coefficients_beyond.clear(c, 0);
       ghost.coefficients[c] = held_.coefficients_beyond.own(c, 0);
     }
-    row<wanted, false>(set_.kernel, set_.wide, view<false>(level, m), ghost, row_begin(), row_end(),
+    row<wanted, false>(set_.kernel, set_.wide, view<wanted, false>(level, m), ghost, row_begin(), row_end(),
                        set_.grid.nx);
     const Side side = m < 0 ? kSouth : kNorth;
     const Index ends = set_.grid.periodic_x ? 0 : kHalo;

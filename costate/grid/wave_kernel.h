@@ -7,7 +7,8 @@
 namespace costate::grid {
 
 struct WaveKernel {
-  static constexpr int fields = 2, coefficients = 1, constants = 3, tapes = 1, drives = 1, halo = 1;
+  static constexpr int fields = 2, coefficients = 1, constants = 3, tapes = 1, tape_fields = 1, drives = 1,
+                       halo = 1;
   enum { kU, kV };              // planes of state; the coefficient is the speed c
   enum { kDamping, kDx, kDt };  // constants
 

@@ -10,7 +10,7 @@ from picture import arguments, figure
 
 def main(options):
     # [scene]
-    settings = {"domain.duration": 0.31} if options.quick else None
+    settings = {"run.duration": 0.31} if options.quick else None
     scene = costate.load(costate.scene_file("coffee.toml"), settings)
     print(scene)
     losses = []
@@ -32,8 +32,9 @@ def main(options):
     result = costate.minimize(scaled, np.zeros(len(start)), "adam", rate=0.3, iterations=1 if options.quick else 14, tolerance=0.0)
     best = start + scale * result.x
     if options.picture:
-        (before, told_before), (after, told_after) = scene.run(start), scene.run(best)
-        print(f"in the mug: {told_before['fractions']} before, {told_after['fractions']} after")
+        runs = scene.run(start), scene.run(best)
+        before, after = (run.recording for run in runs)
+        print(f"in the mug: {runs[0].fractions} before, {runs[1].fractions} after")
         fig, (left, right) = figure()
         for recording, color, label in ((before, "0.6", "before"), (after, "C1", "after")):
             x = recording.positions[-1]

@@ -14,8 +14,8 @@ from . import _isa
 _isa.load()
 
 from . import _core, grid, loss, mpm, notebook, rigid, soft
-from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Problem, Program, Progress,
-                    Recording, Rollout, Scene, Signature, System, Trajectory, __version__, binomial, closed_loop, equations,
+from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Program, Progress,
+                    Recording, Rollout, Run, Signature, Study, System, Trajectory, __version__, binomial, closed_loop, equations,
                     least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
 from ._core import method_names as ode_methods
@@ -25,10 +25,9 @@ from .ivp import solve_ivp
 from .trace import system
 from .traced import where
 
-__all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Problem", "Program",
-           "Progress", "Recording", "Rollout", "Scene", "Signature", "System", "Trajectory", "binomial", "closed_loop", "equations",
-           "grid",
-           "least_squares", "load", "loss", "minimize", "mpm", "ode_methods", "reversible", "rigid", "scene_file", "segments",
+__all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Program",
+           "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "equations",
+           "grid", "least_squares", "load", "loss", "minimize", "mpm", "ode_methods", "reversible", "rigid", "scene_file", "segments",
            "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
 
 

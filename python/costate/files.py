@@ -10,13 +10,13 @@ def load(path, settings=None):
     """What a file describes.
 
     .xml, .urdf   System: a model of rigid bodies
-    .toml         Scene if it has a table [domain], else Problem: equations with a loss; `settings` changes values of the file:
+    .toml         Study: a physics, a loss, and what may be changed; `settings` changes values of the file:
                   {"parameters.g": 1.6, "domain.dx": 0.01}
     .rec          Recording
     """
     path = str(path)
     if path.endswith(".toml"):
-        return _core.load_scene(path, settings) if _core.is_scene(path) else _core.load_problem(path, settings)
+        return _core.load_study(path, settings)
     if settings:
         raise Error("settings change values of a TOML file; a model's are parameters of its System")
     if path.endswith(".rec"):

@@ -1,6 +1,6 @@
 """A bar while something is optimised, for whoever watches: with tqdm (pip install costate[progress]), on a terminal or in a notebook.
 
-`costate.minimize`, `least_squares`, `Problem.optimize` and `Scene.optimize` show one when they are given no callback.
+`costate.minimize`, `least_squares`, and `Study.optimize` show one when they are given no callback.
 """
 import sys
 

@@ -53,8 +53,7 @@ NB_MODULE(_core, m) {
   bind_ode(m);
   bind_optimisers(m);
   bind_recordings(m);
-  bind_problems(m);
-  bind_scenes(m);
+  bind_studies(m);
 #ifdef COSTATE_XLA
   bind_jax(m);
 #endif

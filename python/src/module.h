@@ -19,8 +19,7 @@ void bind_recording(nb::module_& m);
 void bind_ode(nb::module_& m);
 void bind_optimisers(nb::module_& m);
 void bind_recordings(nb::module_& m);
-void bind_problems(nb::module_& m);
-void bind_scenes(nb::module_& m);
+void bind_studies(nb::module_& m);
 void bind_jax(nb::module_& m);  // where XLA's headers were found
 
 }  // namespace costate::python

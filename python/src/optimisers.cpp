@@ -4,14 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-
 #include "arrays.h"
 #include "costate/core/text.h"
-#include "costate/optim/adam.h"
-#include "costate/optim/cma_es.h"
-#include "costate/optim/gradient_descent.h"
-#include "costate/optim/lbfgs.h"
-#include "costate/optim/levenberg_marquardt.h"
+#include "costate/optim/by_name.h"
 #include "module.h"
 #include "progress.h"
 
@@ -75,18 +70,18 @@ optim::Callback callback_of(const nb::object& callback, const ProgressBar& bar) 
 }
 
 // Runs a method; on Ctrl-C, the best point so far.
-template <class State, class Run>
-optim::Result run(const Run& method) {
-  State state;
+template <class Run>
+optim::Result interruptible(optim::AnyState& state, const Run& run) {
   try {
-    return method(&state);
+    return run();
   } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_KeyboardInterrupt) || state.best_x.empty()) throw;
+    const optim::DescentState& so_far = optim::common(state);
+    if (!error.matches(PyExc_KeyboardInterrupt) || so_far.best_x.empty()) throw;
     optim::Result result;
-    result.x = state.best_x;
-    result.value = state.best_value;
-    result.iterations = state.iteration;
-    result.evaluations = state.evaluations;
+    result.x = so_far.best_x;
+    result.value = so_far.best_value;
+    result.iterations = so_far.iteration;
+    result.evaluations = so_far.evaluations;
     result.stop = optim::Stop::callback;
     result.reason = "interrupted; this is the best point so far";
     return result;
@@ -95,55 +90,34 @@ optim::Result run(const Run& method) {
 
 optim::Result minimize(const nb::object& fun, const ArrayLike& x0, const std::string& method,
                        const ArrayLike& lower, const ArrayLike& upper, int iterations, double tolerance,
-                       double value_tolerance, std::optional<double> target, double rate, double decay,
-                       double momentum, int memory, double sigma, const ArrayLike& scale, int population,
-                       std::uint64_t seed, bool batched, const nb::object& callback) {
+                       double value_tolerance, std::optional<double> target, std::optional<double> rate,
+                       double decay, double momentum, int memory, std::optional<double> sigma,
+                       const ArrayLike& scale, int population, std::uint64_t seed, bool batched,
+                       const nb::object& callback) {
   const Numbers start = to_vector<double>(x0, "x0");
-  const optim::Objective objective = objective_of(fun, start.size());
   if (batched && method != "cma_es")
     throw Error(
         {"batched = True with method = '" + method + "'", {}, "only 'cma_es' asks for many points at once"});
   const ProgressBar bar(callback.is_none(), iterations);
-  const auto common = [&](auto options) {
-    options.stopping.max_iterations = iterations;
-    options.stopping.gradient_tolerance = tolerance;
-    options.stopping.value_tolerance = value_tolerance;
-    if (target) options.stopping.target = *target;
-    options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
-    options.callback = callback_of(callback, bar);
-    return options;
-  };
-  if (method == "lbfgs") {
-    auto options = common(optim::LbfgsOptions{});
-    options.memory = memory;
-    return run<optim::LbfgsState>(
-        [&](auto* state) { return optim::minimize(objective, start, options, state); });
-  }
-  if (method == "adam") {
-    auto options = common(optim::AdamOptions{});
-    options.rate = rate;
-    options.decay = decay;
-    return run<optim::AdamState>(
-        [&](auto* state) { return optim::minimize(objective, start, options, state); });
-  }
-  if (method == "gradient_descent") {
-    auto options = common(optim::GradientDescentOptions{});
-    options.rate = rate;
-    options.momentum = momentum;
-    return run<optim::GradientDescentState>(
-        [&](auto* state) { return optim::minimize(objective, start, options, state); });
-  }
-  if (method == "cma_es") {
-    auto options = common(optim::CmaEsOptions{});
-    options.sigma = sigma;
-    options.scale = numbers(scale, "scale");
-    options.population = population;
-    options.seed = seed;
-    const optim::ValuesOfPoints values = values_of(fun, start.size(), batched);
-    return run<optim::CmaEsState>(
-        [&](auto* state) { return optim::minimize(values, start, options, state); });
-  }
-  throw Error({"method = '" + method + "'", {}, "use 'lbfgs', 'adam', 'gradient_descent' or 'cma_es'"});
+  optim::Settings settings{.method = method,
+                           .rate = method == "cma_es" ? sigma : rate,
+                           .decay = decay,
+                           .momentum = momentum,
+                           .memory = memory,
+                           .scale = numbers(scale, "scale"),
+                           .population = population,
+                           .seed = seed,
+                           .stopping = {.max_iterations = iterations,
+                                        .gradient_tolerance = tolerance,
+                                        .value_tolerance = value_tolerance},
+                           .bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")},
+                           .callback = callback_of(callback, bar)};
+  if (target) settings.stopping.target = *target;
+  optim::AnyState state = optim::fresh_state(method);
+  return interruptible(state, [&] {
+    return optim::minimize(objective_of(fun, start.size()), values_of(fun, start.size(), batched), start,
+                           settings, state);
+  });
 }
 
 // residuals, jacobian = fun(x)
@@ -179,8 +153,10 @@ optim::Result least_squares(const nb::object& fun, const ArrayLike& x0, const Ar
   options.stopping.gradient_tolerance = tolerance;
   options.bounds = {numbers(lower, "the lower bounds"), numbers(upper, "the upper bounds")};
   options.callback = callback_of(callback, bar);
-  return run<optim::LevenbergMarquardtState>(
-      [&](auto* state) { return optim::minimize(residuals, start, options, state); });
+  optim::AnyState state = optim::fresh_state("levenberg_marquardt");
+  return interruptible(state, [&] {
+    return optim::minimize(residuals, start, options, &std::get<optim::LevenbergMarquardtState>(state));
+  });
 }
 
 }  // namespace
@@ -208,15 +184,17 @@ void bind_optimisers(nb::module_& m) {
   m.def(
       "minimize", &minimize, "fun"_a, "x0"_a, "method"_a = "lbfgs", nb::kw_only(), "lower"_a = nb::none(),
       "upper"_a = nb::none(), "iterations"_a = 1000, "tolerance"_a = 1e-8, "value_tolerance"_a = 0.0,
-      "target"_a = nb::none(), "rate"_a = 1e-2, "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
-      "sigma"_a = 0.3, "scale"_a = nb::none(), "population"_a = 0, "seed"_a = 1, "batched"_a = false,
+      "target"_a = nb::none(), "rate"_a = nb::none(), "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
+      "sigma"_a = nb::none(), "scale"_a = nb::none(), "population"_a = 0, "seed"_a = 1, "batched"_a = false,
       "callback"_a = nb::none(),
       "The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.\n\n"
       "method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient\n"
       "lower, upper   bounds of x, (n,); None: none\n"
       "tolerance  of the largest component of the gradient; target: a value that is good enough\n"
-      "rate, decay (adam), momentum (gradient_descent), memory (lbfgs)\n"
-      "sigma      (cma_es) first width of the cloud of points, about a third of how far the minimum may lie, "
+      "rate       step (adam, gradient_descent: 0.01), first step (lbfgs: 1); decay (adam), momentum\n"
+      "           (gradient_descent), memory (lbfgs)\n"
+      "sigma      (cma_es: 0.3) first width of the cloud of points, about a third of how far the minimum may "
+      "lie, "
       "in "
       "units of `scale`, (n,)\n"
       "population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n\n"

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "costate/io/check.h"
 #include "costate/system/checks.h"
 #include "costate/system/gradient_report.h"
 #include "module.h"

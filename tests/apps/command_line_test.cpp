@@ -25,22 +25,23 @@ Json json_of(const std::string& arguments) {
 TEST(CommandLine, GradPrintsOneJsonObjectWithTheNamesOfTheFile) {
   const Json g = json_of("grad " + problem("bouncing_ball"));
   EXPECT_NEAR(g["loss"].get<double>(), 8.494217007606046, 1e-11);
-  EXPECT_NEAR(g["gradient"]["parameters"]["e"].get<double>(), 314.56883995768527, 1e-9);
-  EXPECT_NEAR(g["gradient"]["parameters"]["g"].get<double>(), -7.277029744509887, 1e-10);
-  EXPECT_NEAR(g["gradient"]["state"]["h"].get<double>(), 1.5961821700760583, 1e-11);
+  EXPECT_NEAR(g["gradient"]["parameters.e"].get<double>(), 314.56883995768527, 1e-9);
+  EXPECT_NEAR(g["gradient"]["parameters.g"].get<double>(), -7.277029744509887, 1e-10);
+  EXPECT_NEAR(g["gradient"]["start.h"].get<double>(), 1.5961821700760583, 1e-11);
   EXPECT_NEAR(g["gradient"]["t1"].get<double>(), -9.508652199492, 1e-9);
   EXPECT_NEAR(g["gradient"]["t0"].get<double>(), 9.508652199492, 1e-9);
-  ASSERT_EQ(g["events"].size(), 3u);
-  EXPECT_NEAR(g["events"][1].get<double>(), 8.30539534499922, 1e-12);
   EXPECT_EQ(g["report"]["estimator"], "discrete adjoint of dopri5");
-  EXPECT_EQ(g.size(), 4u);
+  EXPECT_EQ(g.size(), 3u);
+  const Json r = json_of("run " + problem("bouncing_ball"));
+  ASSERT_EQ(r["events"].size(), 3u);
+  EXPECT_NEAR(r["events"][1]["t"].get<double>(), 8.30539534499922, 1e-12);
 }
 
 TEST(CommandLine, EveryAdjointCanBeChosen) {
-  const double exact = json_of("grad " + problem("lorenz"))["gradient"]["parameters"]["rho"];
+  const double exact = json_of("grad " + problem("lorenz"))["gradient"]["parameters.rho"];
   for (const std::string adjoint : {"discrete", "forward", "interpolating", "backsolve"}) {
     const Json g = json_of("grad " + problem("lorenz") + " --adjoint " + adjoint);
-    EXPECT_NEAR(g["gradient"]["parameters"]["rho"].get<double>(), exact, 1e-7) << adjoint;
+    EXPECT_NEAR(g["gradient"]["parameters.rho"].get<double>(), exact, 1e-7) << adjoint;
   }
   const Outcome wrong = run_tool("grad " + problem("lorenz") + " --adjoint magic");
   EXPECT_EQ(wrong.code, 2);
@@ -55,35 +56,34 @@ TEST(CommandLine, CheckpointsChangeNoBitOfTheGradient) {
 }
 
 TEST(CommandLine, SetChangesValues) {
-  const Json g =
-      json_of("grad " + problem("drag") + " --set parameters.b=0 --set solve.t1=2 --set state.v=5");
+  const Json g = json_of("grad " + problem("drag") + " --set parameters.b=0 --set run.t1=2 --set start.v=5");
   EXPECT_NEAR(g["loss"].get<double>(), 5 * 2 - 9.8 * 2, 1e-10);
-  EXPECT_NEAR(g["gradient"]["state"]["v"].get<double>(), 2, 1e-11);
+  EXPECT_NEAR(g["gradient"]["start.v"].get<double>(), 2, 1e-11);
 }
 
 TEST(CommandLine, SolveGivesTheSolutionAtTheTimesAskedFor) {
-  const Json s = json_of("solve " + problem("lorenz") + " --dense 5");
-  EXPECT_EQ(s["t"], Json({0.0, 0.25, 0.5, 0.75, 1.0}));
-  EXPECT_NEAR(s["state"]["x"][4].get<double>(), -6.450579147318907, 1e-10);
-  EXPECT_NEAR(s["end"]["state"]["y"].get<double>(), -8.895211478667793, 1e-10);
-  EXPECT_EQ(s["status"], "finished");
+  const Json s = json_of("run " + problem("lorenz") + " --dense 5");
+  EXPECT_EQ(s["columns"]["t"], Json({0.0, 0.25, 0.5, 0.75, 1.0}));
+  EXPECT_NEAR(s["columns"]["x"][4].get<double>(), -6.450579147318907, 1e-10);
+  EXPECT_NEAR(s["columns"]["y"].back().get<double>(), -8.895211478667793, 1e-10);
+  EXPECT_NE(s["message"].get<std::string>().find("steps"), std::string::npos);
 }
 
 TEST(CommandLine, ControlsAreAmongTheInputsAndTheColumns) {
   const Json g = json_of("grad " + example("soft_landing") + " --set controls.thrust[1]=1");
-  ASSERT_EQ(g["gradient"]["controls"]["thrust"].size(), 8u);
+  EXPECT_TRUE(g["gradient"].contains("controls.thrust[7]"));
   // dh/du_k = 2 (16 - 2k - 1), dv/du_k = 2; by the thrust at its own cost: 2 * 0.02 u_k.
   const double h = 100 - 160 + 0.5 * 256 * (2 - 1.62) - 26, v = -10 + 16 * (2 - 1.62) - 2;
-  EXPECT_NEAR(g["gradient"]["controls"]["thrust"][1].get<double>(), 2 * h * 26 + 2 * v * 2 + 2 * 0.02, 1e-6);
+  EXPECT_NEAR(g["gradient"]["controls.thrust[1]"].get<double>(), 2 * h * 26 + 2 * v * 2 + 2 * 0.02, 1e-6);
   EXPECT_FALSE(g["gradient"].contains("dt"));
-  const Json s = json_of("solve " + example("soft_landing") + " --set controls.thrust[1]=1 --dense 9");
-  EXPECT_EQ(s["controls"]["thrust"], Json({2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0}));
-  const Outcome table = run_tool("solve " + example("soft_landing") + " --dense 3");
+  const Json s = json_of("run " + example("soft_landing") + " --set controls.thrust[1]=1 --dense 9");
+  EXPECT_EQ(s["columns"]["thrust"], Json({2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0}));
+  const Outcome table = run_tool("run " + example("soft_landing") + " --dense 3");
   EXPECT_NE(table.out.find("thrust"), std::string::npos);
 }
 
 TEST(CommandLine, AFixedStepHasADerivativeToo) {
-  const std::string fixed = " --method rk4 --set solve.dt=0.01";
+  const std::string fixed = " --solver rk4 --set run.dt=0.01";
   const Json g = json_of("grad " + problem("lorenz") + fixed);
   EXPECT_NEAR(g["gradient"]["dt"].get<double>(), 100 * g["gradient"]["t1"].get<double>(), 1e-9);
   EXPECT_NE(run_tool("grad " + problem("lorenz") + fixed).out.find("\n  dt "), std::string::npos);
@@ -92,12 +92,12 @@ TEST(CommandLine, AFixedStepHasADerivativeToo) {
 TEST(CommandLine, SolveWritesCsv) {
   const Folder folder;
   const std::string csv = (folder / "out.csv").string();
-  const Outcome outcome = run_tool("solve " + problem("lorenz") + " --dense 3 --csv '" + csv + "'");
+  const Outcome outcome = run_tool("run " + problem("lorenz") + " --dense 3 --csv '" + csv + "'");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const std::string text = read_file(csv);
   EXPECT_TRUE(text.starts_with("t,x,y,z\n0,1,0,0\n0.5,")) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
-  const Outcome bad = run_tool("solve " + problem("lorenz") + " --csv /nonexistent/x.csv");
+  const Outcome bad = run_tool("run " + problem("lorenz") + " --csv /nonexistent/x.csv");
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.err.find("cannot be written"), std::string::npos);
 }
@@ -117,7 +117,7 @@ TEST(CommandLine, AFailedCheckHasExitCodeOne) {
   const Folder folder;
   const std::string file = (folder / "kink.toml").string();
   std::ofstream(file)
-      << "[state]\nx = 0.0\n[equations]\nx = 0\n[solve]\nt1 = 1\n[loss]\nfinal = \"abs(x)\"\n";
+      << "[start]\nx = 0.0\n[equations]\nx = 0\n[run]\nt1 = 1\n[[loss]]\nformula = \"abs(x)\"\n";
   const Outcome outcome = run_tool("check '" + file + "'");
   EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
   EXPECT_NE(outcome.out.find("FAIL"), std::string::npos);
@@ -126,24 +126,25 @@ TEST(CommandLine, AFailedCheckHasExitCodeOne) {
 TEST(CommandLine, InfoSaysWhatWasUnderstood) {
   const Outcome outcome = run_tool("info " + problem("bouncing_ball"));
   EXPECT_EQ(outcome.code, 0);
-  for (const char* part : {"h' = v", "v' = -g", "parameter", "dopri5", "falling", "adjoints: discrete"})
+  for (const char* part : {"h' = v", "v' = -g", "parameter", "dopri5", "falling"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
-  EXPECT_EQ(json_of("info " + problem("lorenz"))["parameters"]["rho"], 21);
+  EXPECT_NE(json_of("info " + problem("lorenz"))["facts"].dump().find("rho = 21"), std::string::npos);
 }
 
 TEST(CommandLine, OptimizeHitsTheTarget) {
   const Json o = json_of("optimize " + example("projectile"));
   EXPECT_TRUE(o["report"]["converged"]);
-  const double vx = o["variables"]["state.vx"], vy = o["variables"]["state.vy"];
+  const double vx = o["variables"]["start.vx"], vy = o["variables"]["start.vy"];
   char best[128];
-  std::snprintf(best, sizeof best, " --set state.vx=%.17g --set state.vy=%.17g", vx, vy);
-  const Json s = json_of("solve " + example("projectile") + best);
-  EXPECT_EQ(s["status"], "terminated");
-  EXPECT_NEAR(s["end"]["state"]["x"].get<double>(), 30, 0.2);  // a gentle landing is worth a few centimetres
+  std::snprintf(best, sizeof best, " --set start.vx=%.17g --set start.vy=%.17g", vx, vy);
+  const Json s = json_of("run " + example("projectile") + best);
+  EXPECT_EQ(s["events"][0]["name"], "landing");
+  EXPECT_NEAR(s["columns"]["x"].back().get<double>(), 30,
+              0.2);  // a gentle landing is worth a few centimetres
   const Json g = json_of("grad " + example("projectile") + best);
   EXPECT_NEAR(g["loss"].get<double>(), o["loss"].get<double>(), 1e-10);
-  EXPECT_NEAR(g["gradient"]["state"]["vx"].get<double>(), 0, 1e-7);
-  EXPECT_NEAR(g["gradient"]["state"]["vy"].get<double>(), 0, 1e-7);
+  EXPECT_NEAR(g["gradient"]["start.vx"].get<double>(), 0, 1e-7);
+  EXPECT_NEAR(g["gradient"]["start.vy"].get<double>(), 0, 1e-7);
 }
 
 TEST(CommandLine, FitFindsThePendulum) {
@@ -151,7 +152,7 @@ TEST(CommandLine, FitFindsThePendulum) {
   // The data were made with length 1.2, damping 0.15, angle 1 and noise of 0.01.
   EXPECT_NEAR(o["variables"]["parameters.length"].get<double>(), 1.2, 0.01);
   EXPECT_NEAR(o["variables"]["parameters.damping"].get<double>(), 0.15, 0.03);
-  EXPECT_NEAR(o["variables"]["state.angle"].get<double>(), 1.0, 0.04);
+  EXPECT_NEAR(o["variables"]["start.angle"].get<double>(), 1.0, 0.04);
   EXPECT_LT(o["standard_deviation"]["parameters.length"].get<double>(), 0.01);
 }
 
@@ -161,10 +162,9 @@ TEST(CommandLine, EveryExampleIsUnderstoodAndDoesWhatItSays) {
     if (entry.path().extension() != ".toml") continue;
     ++files;
     const std::string file = "'" + entry.path().string() + "'";
-    const Json info = json_of("info " + file);
-    const Json solution = json_of("solve " + file);
-    EXPECT_EQ(solution["state"].size(), info["state"].size()) << file;
-    if (info["loss"].empty()) continue;
+    const Json run = json_of("run " + file);
+    EXPECT_GT(run["columns"].size(), 1u) << file;
+    if (run["terms"].empty()) continue;
     const Outcome check = run_tool("check " + file);
     EXPECT_EQ(check.code, 0) << file << "\n" << check.out << check.err;
   }
@@ -173,7 +173,7 @@ TEST(CommandLine, EveryExampleIsUnderstoodAndDoesWhatItSays) {
 
 TEST(CommandLine, HelpAndVersionEndWell) {
   EXPECT_EQ(run_tool("--version").out, "costate " COSTATE_VERSION "\n");
-  for (const std::string command : {"", "solve", "grad", "check", "info", "optimize"}) {
+  for (const std::string command : {"", "run", "grad", "check", "info", "optimize"}) {
     const Outcome outcome = run_tool(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find("costate " + (command.empty() ? std::string("grad") : command)),
@@ -185,7 +185,7 @@ TEST(CommandLine, HelpAndVersionEndWell) {
 TEST(CommandLine, WrongUseIsExitCodeTwoAndNothingOnStdout) {
   for (const std::string arguments :
        {"", "fly", "grad", "grad missing.toml", "grad /", "grad x.toml --wrong", "grad missing.toml --json",
-        "solve x.toml --dense 1", "grad x.toml --checkpoints 0"}) {
+        "run x.toml --dense 1", "grad x.toml --checkpoints 0"}) {
     const Outcome outcome = run_tool(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.err;
     EXPECT_EQ(outcome.out, "") << arguments;

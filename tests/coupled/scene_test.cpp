@@ -1,11 +1,11 @@
 // A model among the particles of a scene file: the weight that it carries, gradients of every variable, recordings, mistakes in words.
-#include "costate/io/scene.h"
-
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
-#include "costate/io/scene_check.h"
-#include "costate/io/scene_problem.h"
+#include "costate/io/scene/load_study.h"
+#include "costate/io/scene/sections/particles.h"
+#include "costate/study/check.h"
+#include "costate/study/rollout_study.h"
 
 namespace costate::io {
 namespace {
@@ -14,7 +14,8 @@ const std::string kScenes = COSTATE_SOURCE "/scenes/";
 
 // A paddle on a hinge, in the plane, and a block of jelly that falls onto it.
 std::string paddle(const std::string& more = "") {
-  return "[domain]\ndimension = 2\nhigh = [0.8, 0.8]\ndx = 0.04\nduration = 0.3\ndt = 2e-3\nprecision = "
+  return "[domain]\ndimension = 2\nhigh = [0.8, 0.8]\ndx = 0.04\n[run]\nduration = 0.3\ndt = 2e-3\nprecision "
+         "= "
          "\"double\"\n"
          "[[materials]]\nname = \"jelly\"\nkind = \"neo_hookean\"\ndensity = 1000.0\nE = 2e4\nnu = 0.3\n"
          "[[fill]]\nmaterial = \"jelly\"\nshape = {kind = \"box\", half = [0.1, 0.1]}\nposition = [0.43, "
@@ -25,7 +26,7 @@ std::string paddle(const std::string& more = "") {
          "[controls]\nmotor = {values = [1.0, 2.0, 3.0, 2.0, 1.0], interpolation = \"spline\"}\n"
          "[[colliders]]\nname = \"blade\"\nbody = \"paddle\"\nshape = {kind = \"box\", half = [0.2, "
          "0.05]}\nposition = [0.21, 0.01]\ncontact = \"separate\"\n"
-         "[[loss]]\nkind = \"centre_of_mass\"\ntarget = [0.5, 0.6]\n"
+         "[[loss]]\nkind = \"position\"\nof = \"particles/mean\"\ntarget = [0.5, 0.6]\n"
          "[optimize]\nvariables = [{name = \"controls.motor\"}, {name = \"start.position.hinge\", scale = "
          "0.1},\n"
          "  {name = \"start.velocity.hinge\"}, {name = \"parameters.body/paddle/mass\", scale = 10.0}, {name "
@@ -38,12 +39,20 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(text.find(from), from.size(), to);
 }
 
+study::ParticlesScene scene_of(const std::string& text) {
+  const SceneFile file(TomlDocument(text, "paddle.toml"), {});
+  ParticlesReader reader(file);
+  reader.read();
+  return reader.scene();
+}
+
 TEST(CoupledScene, EveryVariableHasItsGradient) {
-  const Scene scene = parse_scene(paddle(), "paddle.toml");
-  ASSERT_EQ(scene.optimize->variables.size(), 5U + 1 + 1 + 1 + 3 + 2);
-  for (const CheckResult& r : check(scene, 60)) EXPECT_TRUE(r.passed()) << r.name << ": " << r.error;
+  const auto checked = parse_study(paddle(), "paddle.toml", {.for_check = true, .most_steps = 60});
+  ASSERT_EQ(checked->variables().size(), 5U + 1 + 1 + 1 + 3 + 2);
+  for (const check::Result& r : study::check_gradient(*checked))
+    EXPECT_TRUE(r.passed()) << r.name << ": " << r.error;
   // Each by itself: the difference along one variable is its derivative.
-  SceneProblem<double> problem(shortened(scene, 60));
+  study::Study& problem = *checked;
   const std::vector<double> x = problem.start();
   std::vector<double> gradient(x.size());
   problem.value_and_gradient(x, gradient.data());
@@ -60,37 +69,39 @@ TEST(CoupledScene, EveryVariableHasItsGradient) {
 
 // Servos of stiffness kp that carry a weight m g at a lever r yield by m g r / kp. Gravity compensation carries the arm itself.
 TEST(CoupledScene, ServosYieldUnderTheWeightOfTheCoffee) {
-  const Scene scene = load_scene(kScenes + "barista.toml", {{"domain.duration", "0.6"},
-                                                            {"controls.shoulder", "1.9179"},
-                                                            {"controls.elbow", "-2.5725"},
-                                                            {"controls.wrist", "0.6546"}});
-  SceneProblem<float> problem(scene);
-  const auto state = problem.rollout().simulate(problem.arguments(problem.start())).final_state;
-  const mpm::Particles& p = scene.model.particles;
-  const std::size_t count = p.volume.size(), q = state.size() - scene.rigid->x0.size();
+  const auto made = load_study(kScenes + "barista.toml", {.settings = {{"run.duration", "0.6"},
+                                                                       {"controls.shoulder", "1.9179"},
+                                                                       {"controls.elbow", "-2.5725"},
+                                                                       {"controls.wrist", "0.6546"}}});
+  auto& study = dynamic_cast<study::RolloutStudy<float>&>(*made);
+  const auto state = study.rollout().simulate(study.arguments({})).final_state;
+  const study::Setup& setup = study.setup();
+  const auto q = std::size_t(setup.signature.find(Role::state, "q").offset);
+  const double* q0 = setup.inputs.x0.data() + q;
+  const std::size_t count = std::size_t(setup.signature.find(Role::state, "particle/x").size) / 3;
+  const double each = std::pow(0.0125, 3) / 8;  // volume of a particle
   double mass = 0, moment = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    mass += 1000 * p.volume[i];
-    moment += 1000 * p.volume[i] * double(state[3 * i]);
+    mass += 1000 * each;
+    moment += 1000 * each * double(state[3 * i]);
   }
   const double x = moment / mass;
-  const double shoulder = scene.rigid->x0[0], elbow = scene.rigid->x0[1];
+  const double shoulder = q0[0], elbow = q0[1];
   const double at[] = {-0.1, -0.1 + 0.28 * std::cos(shoulder),
                        -0.1 + 0.28 * std::cos(shoulder) + 0.26 * std::cos(shoulder + elbow)};
   const double stiffness[] = {150, 100, 30};
   for (std::size_t joint = 0; joint < 3; ++joint) {
     const double yields = mass * 9.81 * (x - at[joint]) / stiffness[joint];
     EXPECT_GT(yields, 0.003);
-    EXPECT_NEAR(scene.rigid->x0[joint] - double(state[q + joint]), yields, 0.05 * yields) << joint;
+    EXPECT_NEAR(q0[joint] - double(state[q + joint]), yields, 0.05 * yields) << joint;
   }
 }
 
 TEST(CoupledScene, RecordingShowsParticlesModelAndWhatItCarries) {
-  Scene scene = load_scene(kScenes + "barista.toml", {{"domain.duration", "0.4"}});
-  SceneProblem<float> problem(scene);
-  const Recording r = problem.record(problem.start());
+  const auto study = load_study(kScenes + "barista.toml", {.settings = {{"run.duration", "0.4"}}});
+  const Recording r = study->run(study->start()).recording;
   EXPECT_GT(r.frames, 5);
-  EXPECT_EQ(r.particles.material.size(), scene.model.particles.volume.size());
+  EXPECT_GT(r.particles.material.size(), 100U);
   const auto find = [&](const std::string& name) -> const Body& {
     for (const Body& b : r.bodies)
       if (b.name == name) return b;
@@ -107,16 +118,15 @@ TEST(CoupledScene, RecordingShowsParticlesModelAndWhatItCarries) {
 
 // What [optimize] of the scene has found, in radians: most of the coffee lands in the mug, where the first pour missed it.
 TEST(CoupledScene, ALearnedPourFindsTheMug) {
-  SceneProblem<float> problem(load_scene(kScenes + "barista.toml"));
+  const auto made = load_study(kScenes + "barista.toml");
+  study::Study& problem = *made;
   const std::vector<double> learned = {1.986,  1.907,  1.596,  1.619,  1.588,  1.525,  1.524,
                                        -2.477, -2.468, -1.545, -1.532, -1.551, -1.679, -1.745,
                                        0.698,  0.702,  -1.878, -1.875, -1.882, -1.933, -1.959};
   ASSERT_EQ(problem.variables().size(), learned.size());
   std::vector<double> x;
   for (std::size_t i = 0; i < learned.size(); ++i) x.push_back(learned[i] / problem.variables()[i].scale);
-  SceneOutcome first, last;
-  problem.record(problem.start(), &first);
-  problem.record(x, &last);
+  const study::Run first = problem.run(problem.start()), last = problem.run(x);
   EXPECT_LT(first.fractions[0].second, 0.3);
   EXPECT_GT(last.fractions[0].second, 0.8);
   EXPECT_LT(last.loss, 0.2 * first.loss);
@@ -124,13 +134,12 @@ TEST(CoupledScene, ALearnedPourFindsTheMug) {
 
 // Without a shape a collider is the body's own geoms.
 TEST(CoupledScene, ABodysOwnGeomsTouchTheMaterial) {
-  const Scene scene = parse_scene(
-      replaced(paddle(), "shape = {kind = \"box\", half = [0.2, 0.05]}\nposition = [0.21, 0.01]\n", ""),
-      "paddle.toml");
+  const study::ParticlesScene scene = scene_of(
+      replaced(paddle(), "shape = {kind = \"box\", half = [0.2, 0.05]}\nposition = [0.21, 0.01]\n", ""));
   ASSERT_EQ(scene.attached.size(), 2U);  // a capsule along x, a sphere at its end
   EXPECT_EQ(scene.attached[0].collider.shape.kind, mpm::ShapeKind::capsule);
   EXPECT_EQ(scene.attached[1].collider.name, "blade-2");
-  const auto poses = coupled::shape_poses(*scene.model.mechanism, scene.rigid->x0);
+  const auto poses = coupled::shape_poses(*scene.model.mechanism, {0.1, 0.2});
   // Geoms stand along z, the physics' capsules along y: this one lies along the beam, which the hinge has turned.
   EXPECT_NEAR(std::abs(std::sin(poses[0].rotation[2] - 0.1)), 1, 1e-12);
   EXPECT_NEAR(poses[0].position[0], 0.3 + 0.2 * std::cos(0.1), 1e-12);
@@ -139,7 +148,7 @@ TEST(CoupledScene, ABodysOwnGeomsTouchTheMaterial) {
 
 void expect_refused(const std::string& text, const std::string& words, const std::string& place) {
   try {
-    parse_scene(text, "scene.toml");
+    parse_study(text, "scene.toml");
     ADD_FAILURE() << "accepted; expected: " << words;
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
@@ -148,16 +157,16 @@ void expect_refused(const std::string& text, const std::string& words, const std
 }
 TEST(CoupledScene, MistakesAreToldWithTheirPlace) {
   expect_refused(replaced(paddle(), "body = \"paddle\"", "body = \"padle\""), "the model has no body 'padle'",
-                 "scene.toml:29:8");
+                 "scene.toml:30:8");
   expect_refused(replaced(paddle(), "body = \"paddle\"", "body = \"padle\""), "did you mean 'paddle'?", "");
   expect_refused(replaced(paddle(), "contact = \"separate\"", "contact = \"sticky\""),
-                 "slip, separate or coulomb", "scene.toml:32");
-  expect_refused(replaced(paddle(), "motor = {", "moter = {"), "no actuator 'moter'", "scene.toml:26");
-  expect_refused(replaced(paddle(), "{hinge = 0.1}", "{hing = 0.1}"), "no joint 'hing'", "scene.toml:23");
+                 "slip, separate or coulomb", "scene.toml:33");
+  expect_refused(replaced(paddle(), "motor = {", "moter = {"), "no control 'moter'", "scene.toml:27");
+  expect_refused(replaced(paddle(), "{hinge = 0.1}", "{hing = 0.1}"), "no joint 'hing'", "scene.toml:24");
   expect_refused(replaced(paddle(), "paddle.xml", "flying.xml"), "can leave the plane", "");
   expect_refused(paddle("[[bodies]]\nname = \"paddle\"\nshape = {kind = \"sphere\", radius = 0.1}\ndensity = "
                         "100.0\nposition = [0.2, 0.2]\n"),
-                 "the model has a body 'paddle' already", "scene.toml:40:8");
+                 "the model has a body 'paddle' already", "scene.toml:42:8");
   const std::string without =
       paddle().erase(paddle().find("[model]"), paddle().find("[start]") - paddle().find("[model]"));
   expect_refused(without, "[start] is about a model, and there is none", "scene.toml");

@@ -7,7 +7,7 @@
 
 #include "tests/float_traps.h"
 #include "tests/fuzz/fuzz_model.h"
-#include "tests/fuzz/fuzz_problem.h"
+#include "tests/fuzz/fuzz_study.h"
 
 namespace costate::io {
 namespace {
@@ -19,7 +19,7 @@ TEST(FuzzCorpus, EveryInputEndsInASolutionOrAMessage) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     SCOPED_TRACE(entry.path().filename());
-    solved += fuzz::fuzz_problem(text) == "solved";
+    solved += fuzz::fuzz_study(text) == "solved";
     ++files;
   }
   EXPECT_GE(files, 10);

@@ -7,7 +7,7 @@
 namespace costate::io {
 
 class TomlValues {
- protected:
+ public:
   explicit TomlValues(TomlDocument document) : document_(std::move(document)) {}
 
   double number(const TomlValue& v, const std::string& what) const;
@@ -20,6 +20,7 @@ class TomlValues {
   const std::string& choice(const TomlValue& v, const std::string& what,
                             const std::vector<std::string>& known) const;
 
+ protected:
   TomlDocument document_;
 };
 

@@ -5,12 +5,15 @@
 //
 // The smooth forces are a list of terms (forces.h). B is what an integrator treats implicitly (implicit.h; 0
 // for RK4).
-// Transpose: the stages in reverse. Without constraints a' = a: lambda = (M + h B)^-1 a_bar is the cotangent
-// of tau, and -lambda through the transpose of tau = RNEA(q, v, a) gives q, v and every inertia and frame;
-// B_bar = -h lambda a', h_bar = -<lambda, B a>. With them: mu = (M + h B)^-1 a'_bar, then nu = mu - H^-1 J' S
-// J mu = H^-1 M mu with H = M + J' S J (nu = H^-1 a_bar if B = 0) is the cotangent of tau and of J' f. The
-// residuals of both equations add up to -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a second
-// one without velocities.
+//
+// Transpose: the stages in reverse. Without constraints a' = a, and lambda = (M + h B)^-1 a_bar is the
+// cotangent of tau; -lambda through the transpose of tau = RNEA(q, v, a) gives q, v and every inertia and frame.
+// With constraints, H = M + J' S J:
+//
+//   mu = (M + h B)^-1 a'_bar,   nu = mu - H^-1 J' S J mu = H^-1 M mu         (nu = H^-1 a_bar where B = 0)
+//
+// nu is the cotangent of tau and of J' f. The residuals of both equations add up to
+// -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a second one without velocities.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What losses with terms at a sorted list of steps share. Internal to losses/.
+// What losses with terms at a sorted list of steps share, here and in costate/study/losses.
 #pragma once
 
 #include <algorithm>

@@ -615,15 +615,16 @@ class Optimum:
 
     def __repr__(self) -> str: ...
 
-def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float = 0.01, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, sigma: float = 0.3, scale: numpy.typing.ArrayLike | None = None, population: int = 0, seed: int = 1, batched: bool = False, callback: object | None = None) -> Optimum:
+def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float | None = None, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, sigma: float | None = None, scale: numpy.typing.ArrayLike | None = None, population: int = 0, seed: int = 1, batched: bool = False, callback: object | None = None) -> Optimum:
     """
     The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.
 
     method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient
     lower, upper   bounds of x, (n,); None: none
     tolerance  of the largest component of the gradient; target: a value that is good enough
-    rate, decay (adam), momentum (gradient_descent), memory (lbfgs)
-    sigma      (cma_es) first width of the cloud of points, about a third of how far the minimum may lie, in units of `scale`, (n,)
+    rate       step (adam, gradient_descent: 0.01), first step (lbfgs: 1); decay (adam), momentum
+               (gradient_descent), memory (lbfgs)
+    sigma      (cma_es: 0.3) first width of the cloud of points, about a third of how far the minimum may lie, in units of `scale`, (n,)
     population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n
     batched    (cma_es) the function takes a generation, (points, n), and returns its values, (points,): as Rollout.values does
     callback   called with a Progress after each iteration; False stops
@@ -700,136 +701,62 @@ def read_recording(path: str) -> Recording: ...
 def write_replay(path: str, recordings: Sequence[Recording], title: str = '', notes: Sequence[str] = []) -> None:
     """Recordings side by side on one page, with one camera and one clock."""
 
-class ProblemCheck:
-    """One check of a gradient; true if it passed."""
+class Run:
+    """What a run came to. run['h'] is the state h of equations over time."""
 
     @property
-    def name(self) -> str: ...
+    def loss(self) -> float: ...
 
     @property
-    def error(self) -> float: ...
+    def terms(self) -> dict:
+        """Every part of the loss."""
 
     @property
-    def gate(self) -> float: ...
+    def fractions(self) -> dict:
+        """Of the points inside the region of each in_region, at its last time."""
 
     @property
-    def detail(self) -> str: ...
+    def recording(self) -> Recording:
+        """What it looked like; no frames where there is no picture."""
 
     @property
-    def skipped(self) -> bool: ...
-
-    def __bool__(self) -> bool: ...
-
-    def __repr__(self) -> str: ...
-
-class ProblemSolution:
-    """solution['h'] is the state h over time."""
+    def columns(self) -> list[str]:
+        """Equations: 't', the states, the controls."""
 
     @property
     def t(self) -> numpy.ndarray:
         """(times,)"""
 
     @property
-    def y(self) -> numpy.ndarray:
-        """(times, states)"""
-
-    @property
     def events(self) -> list:
         """[(name, time), ...]"""
 
     @property
-    def integral(self) -> float:
-        """Of the running cost."""
+    def message(self) -> str:
+        """How it ended."""
 
     @property
     def notes(self) -> list[str]: ...
-
-    @property
-    def message(self) -> str: ...
 
     def __getitem__(self, name: str) -> numpy.ndarray: ...
 
     def __repr__(self) -> str: ...
 
-class ProblemGradient:
-    """Derivatives of the loss, by the names of the file."""
-
-    @property
-    def value(self) -> float:
-        """Of the loss."""
-
-    @property
-    def state(self) -> dict:
-        """By the initial state."""
-
-    @property
-    def parameters(self) -> dict: ...
-
-    @property
-    def controls(self) -> dict: ...
-
-    @property
-    def t0(self) -> float: ...
-
-    @property
-    def t1(self) -> float: ...
-
-    @property
-    def report(self) -> GradientReport: ...
-
-    def __repr__(self) -> str: ...
-
-class Problem:
-    """An initial value problem with a loss, from a TOML file."""
-
-    def solve(self) -> ProblemSolution: ...
-
-    def gradient(self, adjoint: str = 'discrete') -> ProblemGradient:
-        """
-        Of the loss. adjoint: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.
-        """
-
-    def check(self, seed: int = 1) -> list[ProblemCheck]:
-        """Is the gradient right? A list of checks."""
-
-    def optimize(self, callback: object | None = None) -> dict:
-        """
-        Changes the variables of [optimize] or [fit]: a dict with loss, variables, reason, ...
-        """
-
-    @property
-    def state(self) -> dict:
-        """Initial, by name."""
-
-    @property
-    def parameters(self) -> dict: ...
-
-    @property
-    def equations(self) -> list[str]: ...
-
-    @property
-    def t_span(self) -> tuple: ...
-
-    def __repr__(self) -> str: ...
-
-def load_problem(path: str, settings: object | None = None) -> Problem: ...
-
-def parse_problem(text: str, name: str = 'text', settings: object | None = None) -> Problem: ...
-
-class Scene:
+class Study:
     """
-    Particles or rigid bodies, what should happen to them, and what may be changed.
+    A physics, what should happen in it, and what may be changed: one file.
     """
 
     @property
     def title(self) -> str: ...
 
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """0: chosen by a solver."""
 
     @property
-    def facts(self) -> dict:
-        """What was understood of the file."""
+    def facts(self) -> list:
+        """What was understood of the file: [(what, value), ...]."""
 
     @property
     def variables(self) -> list[str]:
@@ -843,27 +770,35 @@ class Scene:
     def scale(self) -> numpy.ndarray:
         """Changes of the variables that mean equally much, (variables,)."""
 
-    def run(self, x: numpy.typing.ArrayLike | None = None) -> tuple[Recording, dict]:
-        """(Recording, {'loss', 'terms', 'fractions'}) at values x."""
+    def run(self, x: numpy.typing.ArrayLike | None = None, dense: int = 0) -> Run:
+        """
+        A Run at values x of the variables. dense: equations at so many equally spaced times.
+        """
 
     def value_and_grad(self, x: numpy.typing.ArrayLike | None = None) -> tuple[float, numpy.ndarray]:
         """(loss, d loss / d x)."""
 
+    def gradient(self, adjoint: str = 'discrete') -> tuple[float, dict]:
+        """
+        (loss, {input: derivative}) with respect to every input, by name.
+        adjoint, of equations: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.
+        """
+
     @property
     def report(self) -> GradientReport:
-        """Of the latest gradient."""
+        """Of the latest value_and_grad."""
 
     def optimize(self, state_file: str = '', resume: bool = False, progress: object | None = None) -> dict:
         """
-        As [optimize] says: {'x', 'loss', 'start_loss', 'losses', 'reason', ...}.
+        As [optimize] or [fit] says: {'x', 'variables', 'loss', 'start_loss', 'losses', 'reason', ...}.
         progress(iteration, value, best): False stops. With a state file a run can be resumed.
         """
 
-    def check(self, steps: int = 200, seed: int = 1) -> list[ProblemCheck]:
+    def check(self, steps: int = 200, seed: int = 1) -> list[Check]:
         """Is the gradient right? A list of checks."""
 
     def __repr__(self) -> str: ...
 
-def load_scene(path: str, settings: object | None = None, start_from: str = '') -> Scene: ...
+def load_study(path: str, settings: object | None = None, start_from: str = '') -> Study: ...
 
-def is_scene(path: str) -> bool: ...
+def parse_study(text: str, name: str = 'text', settings: object | None = None) -> Study: ...

@@ -1,0 +1,30 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "commands.h"
+#include "costate/view/replay.h"
+
+namespace costate::app {
+
+int run_view(const Arguments& arguments) {
+  std::vector<io::Recording> recordings;
+  for (const std::string& file : arguments.files) recordings.push_back(io::read_recording(file));
+  // Runs of one scene have one title: then their files tell them apart.
+  const std::string title = recordings[0].title;
+  const bool same = std::all_of(recordings.begin(), recordings.end(),
+                                [&](const io::Recording& r) { return r.title == title; });
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    if (recordings[i].title.empty() || (recordings.size() > 1 && same))
+      recordings[i].title = std::filesystem::path(arguments.files[i]).stem().string();
+  }
+  const std::string page = arguments.output.empty()
+                               ? std::filesystem::path(arguments.files[0]).stem().string() + ".html"
+                               : arguments.output;
+  view::write_replay(page, recordings, {.title = arguments.title.empty() ? title : arguments.title});
+  fmt::print("replay: {}\n", page);
+  return 0;
+}
+
+}  // namespace costate::app

@@ -1,0 +1,176 @@
+// The section of masses and springs (costate/soft/mass_spring.h): [springs] for all of them, [[masses]],
+// [[links]] between them, [[planes]] that they cannot pass. A link with a muscle is a control of that name.
+#include <algorithm>
+#include <cmath>
+
+#include "costate/core/text.h"
+#include "costate/io/scene/section.h"
+#include "costate/soft/mass_spring.h"
+#include "costate/study/field_quantities.h"
+
+namespace costate::io {
+namespace {
+
+constexpr std::size_t kMost = 20'000;
+
+// Masses as points, links as ribbons.
+class SpringsPicture final : public study::Picture {
+ public:
+  SpringsPicture(soft::MassSpringModel model, double size) : model_(std::move(model)), size_(size) {}
+
+  void begin(const study::Inputs&) override {
+    recording_ = {};
+    recording_.up = model_.dimensions == 2 ? 'y' : 'z';
+    if (!model_.planes.empty()) recording_.ground = float(model_.planes[0].offset);
+    recording_.materials = {{"masses", 0xd98b5f}};
+    recording_.particles.material.assign(model_.masses.size(), 0);
+    recording_.particles.radius = float(size_);
+    links_ = {.name = "links", .color = 0x6b6b6b};
+    for (std::uint32_t s = 0; s < std::uint32_t(model_.springs.size()); ++s) {
+      const std::uint32_t a = 4 * s;
+      links_.triangles.insert(links_.triangles.end(), {a, a + 1, a + 2, a + 1, a + 3, a + 2});
+    }
+  }
+  void frame(double, const std::vector<double>& state) override {
+    ++recording_.frames;
+    for (int i = 0; i < int(model_.masses.size()); ++i)
+      for (const float c : place(state, i)) recording_.particles.positions.push_back(c);
+    for (const soft::Spring& s : model_.springs) {
+      const std::array<float, 3> a = place(state, s.a), b = place(state, s.b);
+      const std::size_t second = model_.dimensions == 2 ? 1 : 2;  // the ribbon lies across the view
+      const float dx = b[0] - a[0], dy = b[second] - a[second], length = std::hypot(dx, dy) + 1e-9F;
+      const float w = float(0.3 * size_) / length;
+      for (const auto& end : {a, b}) {
+        for (const float side : {-w, w}) {
+          std::array<float, 3> corner = end;
+          corner[0] -= side * dy;
+          corner[second] += side * dx;
+          links_.vertices.insert(links_.vertices.end(), corner.begin(), corner.end());
+        }
+      }
+    }
+  }
+  void mark(const std::array<double, 3>&) override {}
+  Recording finish() override {
+    if (!model_.springs.empty()) recording_.meshes.push_back(std::move(links_));
+    return std::move(recording_);
+  }
+
+ private:
+  std::array<float, 3> place(const std::vector<double>& state, int i) const {
+    std::array<float, 3> x = {0, 0, 0};
+    for (int d = 0; d < model_.dimensions; ++d)
+      x[std::size_t(d)] = float(state[std::size_t(i * model_.dimensions + d)]);
+    return x;
+  }
+  soft::MassSpringModel model_;
+  double size_;
+  Recording recording_;
+  Mesh links_;
+};
+
+// The number of a mass by its name.
+int mass(const SceneFile& file, const TomlValue& v, const std::vector<std::string>& names) {
+  const auto at = std::find(names.begin(), names.end(), file.string(v, "a mass"));
+  if (at == names.end()) file.fail(v.place, "there is no mass '" + v.text + "'", suggestion(v.text, names));
+  return int(at - names.begin());
+}
+
+}  // namespace
+
+Draft read_springs(const SceneFile& file) {
+  const TomlValue& t = file.table(*file.root().find("springs"), "springs");
+  file.require_known_keys(t, {"dimension", "gravity", "drag", "mass", "stiffness", "damping", "size"},
+                          "[springs]");
+  file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
+  soft::MassSpringModel m;
+  if (const TomlValue* v = t.find("dimension")) m.dimensions = int(file.count(*v, "dimension", 3));
+  if (m.dimensions < 2) file.fail(t.find("dimension")->place, "dimension must be 2 or 3");
+  const auto vector = [&](const TomlValue& v, const char* what) {
+    const std::array<double, 3> list = file.vector(v, what, m.dimensions);
+    return std::vector<double>(list.begin(), list.begin() + m.dimensions);
+  };
+  if (const TomlValue* v = t.find("gravity")) m.gravity = vector(*v, "gravity");
+  m.drag = file.not_negative_or(t, "drag", 0);
+  std::vector<std::string> names;
+  std::vector<double> x, v0;
+  for (const TomlValue& v : file.tables("masses", kMost)) {
+    file.require_known_keys(v, {"name", "position", "velocity", "mass"}, "[[masses]]");
+    names.push_back(file.name_of(v, "mass", "a"));
+    if (std::count(names.begin(), names.end(), names.back()) > 1)
+      file.fail(v.find("name")->place, "there are two masses '" + names.back() + "'");
+    m.masses.push_back(file.positive_or(v, "mass", file.positive_or(t, "mass", 1)));
+    const auto at =
+        vector(file.required(v, "position", "this mass", "add position = [0.0, 1.0]"), "position");
+    x.insert(x.end(), at.begin(), at.end());
+    const auto moves =
+        v.find("velocity") ? vector(*v.find("velocity"), "velocity") : std::vector<double>(at.size(), 0.0);
+    v0.insert(v0.end(), moves.begin(), moves.end());
+  }
+  if (names.empty()) file.fail(t.place, "there are no masses", "add [[masses]] with a name and a position");
+  Draft draft;
+  for (const TomlValue& v : file.tables("links", kMost)) {
+    file.require_known_keys(v, {"between", "rest_length", "stiffness", "damping", "muscle", "strength"},
+                            "[[links]]");
+    const TomlValue& pair = file.required(v, "between", "this link", "add between = [\"a\", \"b\"]");
+    if (!pair.is(TomlValue::Kind::array) || pair.items.size() != 2)
+      file.fail(pair.place, "a link is between two masses: [\"a\", \"b\"]");
+    soft::Spring s{.a = mass(file, pair.items[0], names), .b = mass(file, pair.items[1], names)};
+    double square = 0;
+    for (int d = 0; d < m.dimensions; ++d)
+      square += std::pow(x[std::size_t(s.a * m.dimensions + d)] - x[std::size_t(s.b * m.dimensions + d)], 2);
+    s.rest_length = file.positive_or(v, "rest_length", std::sqrt(square));
+    s.stiffness = file.positive_or(v, "stiffness", file.positive_or(t, "stiffness", s.stiffness));
+    s.damping = file.not_negative_or(v, "damping", file.not_negative_or(t, "damping", 0));
+    s.strength = file.number_or(v, "strength", v.find("muscle") ? 0.2 : 0);
+    if (const TomlValue* muscle = v.find("muscle")) {
+      const auto known = std::find_if(draft.drivable.begin(), draft.drivable.end(), [&](const Drivable& d) {
+        return d.name == file.string(*muscle, "muscle");
+      });
+      s.muscle = int(known - draft.drivable.begin());
+      if (known == draft.drivable.end())
+        draft.drivable.push_back({.name = muscle->text, .control = std::size_t(s.muscle)});
+    }
+    m.springs.push_back(s);
+  }
+  for (const TomlValue& v : file.tables("planes", 64)) {
+    file.require_known_keys(v, {"normal", "offset", "friction"}, "[[planes]]");
+    m.planes.push_back({vector(file.required(v, "normal", "this plane", "add normal = [0.0, 1.0]"), "normal"),
+                        file.number_or(v, "offset", 0), file.not_negative_or(v, "friction", 0)});
+  }
+  study::Setup& setup = draft.setup;
+  read_run(file, 1e-3, 1, setup);
+  m.dt = setup.dt;
+  setup.signature = file.told_at(t.place, [&] { return soft::make_system<double>(m)->signature(); });
+  setup.system = study::any_system([m](auto real) {
+    return std::shared_ptr<const System<decltype(real)>>(soft::make_system<decltype(real)>(m));
+  });
+  setup.inputs.x0 = x;
+  setup.inputs.x0.insert(setup.inputs.x0.end(), v0.begin(), v0.end());
+  setup.headline = std::to_string(names.size()) + " masses, " + std::to_string(m.springs.size()) +
+                   " links, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"masses", std::to_string(names.size())},
+                 {"links", std::to_string(m.springs.size())},
+                 {"steps", std::to_string(setup.steps)}};
+  setup.identity = setup.headline;
+  std::vector<study::RowGroup> groups = {
+      {.name = "masses", .dimension = m.dimensions},
+      {.name = "masses/velocity", .dimension = m.dimensions, .offset = std::int64_t(x.size())}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto row = std::int64_t(i);
+    groups[0].rows.push_back(row);
+    groups[1].rows.push_back(row);
+    groups.push_back({.name = "mass/" + names[i], .dimension = m.dimensions, .rows = {row}});
+    groups.push_back({.name = "mass/" + names[i] + "/velocity",
+                      .dimension = m.dimensions,
+                      .offset = std::int64_t(x.size()),
+                      .rows = {row}});
+  }
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, groups);
+  setup.picture = std::make_shared<SpringsPicture>(m, file.positive_or(t, "size", 0.02));
+  setup.stencil = {.step = 1e-5, .gate = 1e-6};
+  draft.dimension = m.dimensions;
+  return draft;
+}
+
+}  // namespace costate::io

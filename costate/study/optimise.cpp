@@ -1,0 +1,222 @@
+#include "costate/study/optimise.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/solve/dense_lu.h"
+#include "costate/study/state_file.h"
+
+namespace costate::study {
+namespace {
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// False where the numerics failed; a mistake in the input is still one.
+template <class Evaluate>
+bool simulated(const Evaluate& evaluate) {
+  try {
+    evaluate();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::numerics) throw;
+    return false;
+  }
+}
+
+// One run of an optimiser: what is told to the user and to the state file on the way.
+class Session {
+ public:
+  Session(Study& study, const OptimiseOptions& options)
+      : study_(study),
+        options_(options),
+        o_(*study.optimize()),
+        n_(study.variables().size()),
+        identity_(identity_of()),
+        state(optim::fresh_state(o_.method)) {
+    optimum.start = study.start();
+    optimum.method = o_.method;
+    if (options.resume && !options.state_file.empty())
+      read_state(options.state_file, identity_, n_, state, optimum.losses);
+    first_ = optim::common(state).iteration;
+  }
+
+  // The first loss is the start's.
+  double watched(double value) {
+    if (optimum.losses.empty()) optimum.losses.push_back(value);
+    return value;
+  }
+  bool after_iteration(const optim::Progress& p) {
+    optimum.losses.push_back(p.value);
+    if (!options_.state_file.empty())
+      write_state(options_.state_file, identity_, study_.variables(), state, optimum.losses);
+    if (!options_.progress) return true;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    const double each =
+        seconds / (p.iteration - first_ + (first_ == 0 ? 1 : 0));  // the start was evaluated too
+    return options_.progress({.iteration = p.iteration,
+                              .iterations = o_.iterations,
+                              .value = p.value,
+                              .best = optim::common(state).best_value,
+                              .gradient_norm = p.gradient_norm,
+                              .seconds = seconds,
+                              .seconds_left = each * (o_.iterations - p.iteration)});
+  }
+  optim::Stopping stopping() const {
+    return {.max_iterations = o_.iterations, .gradient_tolerance = o_.tolerance, .target = o_.target};
+  }
+  optim::Bounds bounds() const {
+    optim::Bounds bounds;
+    for (const Variable& v : study_.variables()) {
+      bounds.lower.push_back(v.lower / v.scale);
+      bounds.upper.push_back(v.upper / v.scale);
+    }
+    return bounds;
+  }
+  optim::Callback callback() {
+    return [this](const optim::Progress& p) { return after_iteration(p); };
+  }
+  Optimum finish(const optim::Result& result) {
+    optimum.best = result.x;
+    optimum.best_value = result.value;
+    optimum.start_value = optimum.losses.empty() ? result.value : optimum.losses.front();
+    optimum.iterations = result.iterations;
+    optimum.evaluations = result.evaluations;
+    optimum.converged = result.converged();
+    optimum.reason = result.reason;
+    return optimum;
+  }
+
+ private:
+  std::string identity_of() const {
+    std::string text = o_.method + " " + study_.identity();
+    for (const Variable& v : study_.variables())
+      text += " " + v.name + "=" + std::to_string(v.start) + "/" + std::to_string(v.scale);
+    return text;
+  }
+
+  Study& study_;
+  const OptimiseOptions& options_;
+  const Optimize& o_;
+  std::size_t n_;
+  std::string identity_;
+  int first_ = 0;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+
+ public:
+  optim::AnyState state;
+  Optimum optimum;
+};
+
+Optimum minimise(Study& study, const OptimiseOptions& options) {
+  const Optimize& o = *study.optimize();
+  Session session(study, options);
+  const std::vector<double> start = study.start();
+  const std::size_t n = start.size();
+  bool first = true;
+  const optim::Objective objective = [&](const double* x, double* gradient) {
+    double value = kNan;
+    const auto evaluate = [&] { value = study.value_and_gradient(std::vector<double>(x, x + n), gradient); };
+    if (first)
+      evaluate();
+    else if (!simulated(evaluate))
+      std::fill_n(gradient, n, kNan);
+    first = false;
+    double length = 0;
+    for (std::size_t i = 0; i < n; ++i) length += gradient[i] * gradient[i];
+    length = std::sqrt(length);
+    if (o.gradient_limit > 0 && length > o.gradient_limit)
+      for (std::size_t i = 0; i < n; ++i) gradient[i] *= o.gradient_limit / length;
+    return session.watched(value);
+  };
+  const optim::ValuesOfPoints values = [&](const double* points, int count, double* to) {
+    for (int k = 0; k < count; ++k, points += n) {
+      to[k] = std::numeric_limits<double>::infinity();
+      simulated([&] { to[k] = study.value(std::vector<double>(points, points + n)); });
+    }
+  };
+  // CMA-ES itself does not look at the start.
+  if (o.method == "cma_es") session.watched(study.value(start));
+  const optim::Settings settings{.method = o.method,
+                                 .rate = o.rate,
+                                 .decay = o.decay,
+                                 .stopping = session.stopping(),
+                                 .bounds = session.bounds(),
+                                 .callback = session.callback()};
+  return session.finish(optim::minimize(objective, values, start, settings, session.state));
+}
+
+// sqrt(diag((J'J)^-1) 2 f / (residuals - variables)): the usual estimate. Empty where the data do not
+// determine it.
+std::vector<double> deviations(Study& study, const std::vector<double>& best) {
+  const int n = int(best.size()), m = study.residuals();
+  if (m <= n) return {};
+  std::vector<double> residual(std::size_t(m), 0.0), jacobian(std::size_t(m * n), 0.0),
+      normal(std::size_t(n * n), 0.0);
+  study.residuals(best, residual.data(), jacobian.data());
+  double squares = 0;
+  for (const double r : residual) squares += r * r;
+  for (int k = 0; k < m; ++k) {
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j)
+        normal[std::size_t(i * n + j)] += jacobian[std::size_t(k * n + i)] * jacobian[std::size_t(k * n + j)];
+    }
+  }
+  solve::DenseLu<double> lu(n);
+  std::copy(normal.begin(), normal.end(), lu.matrix());
+  if (!lu.factorise()) return {};
+  std::vector<double> result;
+  for (int i = 0; i < n; ++i) {
+    std::vector<double> column(std::size_t(n), 0.0);
+    column[std::size_t(i)] = 1;
+    lu.solve(column.data(), column.data());
+    const double variance = column[std::size_t(i)] * squares / (m - n);
+    if (!(variance >= 0) || !std::isfinite(variance)) return {};
+    result.push_back(std::sqrt(variance) * study.variables()[std::size_t(i)].scale);
+  }
+  return result;
+}
+
+Optimum fit(Study& study, const OptimiseOptions& options) {
+  Session session(study, options);
+  const std::vector<double> start = study.start();
+  const int count = study.residuals();
+  std::vector<double> first(std::size_t(count), 0.0);
+  study.residuals(start, first.data(), nullptr);
+  double half_squares = 0;
+  for (const double r : first) half_squares += 0.5 * r * r;
+  session.watched(half_squares);
+  const optim::Residuals function{count, [&](const double* x, double* r, double* jacobian) {
+                                    const std::vector<double> z(x, x + start.size());
+                                    if (!simulated([&] { study.residuals(z, r, jacobian); }))
+                                      std::fill_n(r, count, kNan);
+                                  }};
+  optim::Stopping stopping = session.stopping();
+  stopping.value_tolerance = 1e-14;
+  Optimum optimum = session.finish(
+      optim::minimize(function, start,
+                      optim::LevenbergMarquardtOptions{
+                          .stopping = stopping, .bounds = session.bounds(), .callback = session.callback()},
+                      &std::get<optim::LevenbergMarquardtState>(session.state)));
+  optimum.standard_deviation = deviations(study, optimum.best);
+  return optimum;
+}
+
+}  // namespace
+
+void Study::start_from(const std::string& state_file) {
+  if (variables_.empty()) throw Error({"there are no variables: the file has no [optimize]", file, ""});
+  if (start_from_state(state_file, variables_) == 0)
+    throw Error({"this state has not one variable of the scene", state_file, ""});
+  optimize_->variables = variables_;
+}
+
+Optimum optimise(Study& study, const OptimiseOptions& options) {
+  if (!study.optimize())
+    throw Error({"there is nothing to optimise: the file has neither [optimize] nor [fit]", study.file,
+                 "add [optimize] with variables = [{name = \"...\", scale = 1}]"});
+  return study.optimize()->method == "levenberg_marquardt" ? fit(study, options) : minimise(study, options);
+}
+
+}  // namespace costate::study

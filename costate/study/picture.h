@@ -1,0 +1,26 @@
+// Picture: how a physics looks in a recording. It is shown one state after the other, and never keeps more
+// than what it draws.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "costate/io/recording.h"
+#include "costate/study/variables.h"
+
+namespace costate::study {
+
+class Picture {
+ public:
+  virtual ~Picture() = default;
+
+  // A new film, of a run with these inputs.
+  virtual void begin(const Inputs& inputs) = 0;
+  virtual void frame(double t, const std::vector<double>& state) = 0;
+  // A point that something should reach.
+  virtual void mark(const std::array<double, 3>& position) = 0;
+  // The recording, except for its title, camera and the time between frames.
+  virtual io::Recording finish() = 0;
+};
+
+}  // namespace costate::study

@@ -1,0 +1,48 @@
+#include "costate/study/rigid_quantities.h"
+
+#include <numeric>
+
+#include "costate/core/error.h"
+
+namespace costate::study {
+
+RigidQuantities::RigidQuantities(std::shared_ptr<const rigid::Model> model, const Signature& system)
+    : model_(std::move(model)),
+      system_(system),
+      observer_(std::make_unique<rigid::Observer>(*model_, system, list_)) {}
+
+Quantity RigidQuantities::numbers(const std::string& path, const std::string& name) {
+  std::string called = name;
+  for (const rigid::Quantity& q : list_) {
+    if (called.empty() && q.path == path) called = q.name;
+    if (q.name == name && q.path != path)
+      throw Error({"'" + name + "' stands for " + q.path + " already", "", "choose another name"});
+  }
+  if (called.empty()) called = "quantity_" + std::to_string(list_.size());
+  const Field* found = signature().find_if(Role::state, called);
+  if (!found) {
+    list_.push_back({called, path});
+    try {
+      observer_ = std::make_unique<rigid::Observer>(*model_, system_, list_);
+    } catch (const Error&) {
+      list_.pop_back();
+      throw;
+    }
+    found = &signature().find(Role::state, called);
+  }
+  Quantity q{.field = called, .size = found->size};
+  if (found->size == 3 && !path.starts_with("joint/") && !path.ends_with("axis")) {
+    q.points.elements.resize(3);
+    std::iota(q.points.elements.begin(), q.points.elements.end(), found->offset);
+  }
+  return q;
+}
+
+Quantity RigidQuantities::points(const std::string& path) {
+  Quantity q = numbers(path, "");
+  if (q.points.elements.empty())
+    throw Error({"'" + path + "' is not a point", "", "write site/NAME, body/NAME or geom/NAME"});
+  return q;
+}
+
+}  // namespace costate::study

@@ -1,7 +1,0 @@
-// libFuzzer target for problem files. Build and run: tests/fuzz/run. The corpus is replayed by tests/io/fuzz_corpus_test.cpp.
-#include "tests/fuzz/fuzz_problem.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  costate::fuzz::fuzz_problem(std::string(reinterpret_cast<const char*>(data), size));
-  return 0;
-}

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <unistd.h>
+
+#include "costate/core/error.h"
+#include "tests/float_traps.h"
+#include "tests/io/scene/paddle.h"
+#include "tests/io/scene/studies.h"
+
+namespace costate::io {
+namespace {
+
+using study::Optimum, study::optimise, study::OptimiseProgress, study::RolloutStudy;
+
+// `change` may alter what was read before the study is made.
+std::unique_ptr<RolloutStudy<double>> paddle(const Opening& opening = {},
+                                             const std::function<void(study::Setup&)>& change = {}) {
+  const auto study = parse_study(test::paddle_scene(), "paddle.toml", opening);
+  study::Setup setup = test::rollout_of<double>(*study).setup();
+  if (change) change(setup);
+  return std::make_unique<RolloutStudy<double>>(setup);
+}
+
+TEST(ParticlesStudy, GradientMatchesDifferencesInEveryVariable) {
+  const auto made = paddle();
+  RolloutStudy<double>& problem = *made;
+  const std::vector<double> x = problem.start();
+  std::vector<double> gradient(x.size());
+  const double value = problem.value_and_gradient(x, gradient.data());
+  EXPECT_NEAR(problem.value(x), value, 1e-12 * value);
+  double largest = 0;
+  for (const double g : gradient) largest = std::max(largest, std::abs(g));
+  EXPECT_GT(largest, 1e-4);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto f = [&](double h) {
+      std::vector<double> moved = x;
+      moved[i] += h;
+      return problem.value(moved);
+    };
+    const double h = 2e-6;  // short: a difference must not step over the start of a contact
+    const double expected =
+        (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h);
+    EXPECT_NEAR(gradient[i], expected, 1e-6 * largest) << problem.variables()[i].name;
+  }
+}
+
+TEST(ParticlesStudy, ALossThatIsNotFiniteIsAnError) {
+  const auto made = paddle({}, [](study::Setup& s) {
+    s.prices[0].weight = 1e308;
+    s.inputs.paths[0].points[2] = 1e3;
+    for (study::Variable& v : s.optimize->variables)
+      if (v.name == "paddle.position[2].x") v.start = 1e3;
+  });
+  RolloutStudy<double>& problem = *made;
+  std::vector<double> gradient(problem.start().size());
+  try {
+    const costate::test::AllowFloatExceptions allow;
+    problem.value_and_gradient(problem.start(), gradient.data());
+    FAIL() << "a loss of infinity passed for one";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::numerics);
+    EXPECT_NE(std::string(error.what()).find("paddle.toml: the loss is not finite"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(ParticlesStudy, RecordingsAgreeWithTheLoss) {
+  const auto made = paddle();
+  RolloutStudy<double>& problem = *made;
+  const study::Run outcome = problem.run(problem.start());
+  const Recording& r = outcome.recording;
+  check_recording(r, "paddle");
+  EXPECT_NEAR(outcome.loss, problem.value(problem.start()), 1e-12 * outcome.loss);
+  EXPECT_EQ(outcome.terms.size(), 4U);  // two losses, two regularisers
+  ASSERT_EQ(outcome.fractions.size(), 1U);
+  EXPECT_EQ(outcome.fractions[0].first, "home");
+  EXPECT_EQ(r.frames, 7);  // 0.12 s at 50 frames a second, both ends
+  EXPECT_EQ(r.bodies[0].poses.size(), 7U);
+  EXPECT_EQ(r.up, 'y');
+}
+
+TEST(ParticlesStudy, CheckPassesOnASceneThatIsRight) {
+  const auto study = paddle({.for_check = true, .most_steps = 20});
+  for (const check::Result& r : study::check_gradient(*study)) {
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate;
+    EXPECT_FALSE(r.skipped);
+  }
+}
+
+class StudyOptimisation : public testing::Test {
+ protected:
+  StudyOptimisation()
+      : state_(
+            (std::filesystem::temp_directory_path() / ("costate_state_" + std::to_string(getpid()) + ".json"))
+                .string()) {}
+  ~StudyOptimisation() override { std::filesystem::remove(state_); }
+  std::string state_;
+};
+
+TEST_F(StudyOptimisation, LowersTheLoss) {
+  const auto made = paddle();
+  RolloutStudy<double>& problem = *made;
+  const Optimum optimum = optimise(problem);
+  EXPECT_EQ(optimum.iterations, 3);
+  ASSERT_EQ(optimum.losses.size(), 4U);
+  EXPECT_NEAR(optimum.losses[0], problem.value(problem.start()), 1e-12 * optimum.losses[0]);
+  EXPECT_LT(optimum.best_value, optimum.start_value);
+  EXPECT_NEAR(problem.value(optimum.best), optimum.best_value, 1e-12 * optimum.best_value);
+}
+
+TEST_F(StudyOptimisation, StoppedAndResumedGivesTheSameBits) {
+  for (const char* method : {"adam", "lbfgs", "gradient_descent", "cma_es"}) {
+    SCOPED_TRACE(method);
+    std::filesystem::remove(state_);
+    const Opening opening{.settings = {{"optimize.method", method}, {"optimize.rate", "0.1"}}};
+    const Optimum expected = optimise(*paddle(opening));
+    const Optimum part = optimise(
+        *paddle(opening),
+        {.state_file = state_, .progress = [](const OptimiseProgress& p) { return p.iteration < 1; }});
+    EXPECT_EQ(part.iterations, 1);
+    const Optimum rest = optimise(*paddle(opening), {.state_file = state_, .resume = true});
+    EXPECT_EQ(rest.best, expected.best);
+    EXPECT_EQ(rest.losses, expected.losses);
+  }
+}
+
+TEST_F(StudyOptimisation, RefusesAStateThatIsNotItsOwn) {
+  const auto made = paddle();
+  RolloutStudy<double>& problem = *made;
+  const auto refused = [&](const std::string& text) {
+    std::ofstream(state_) << text;
+    try {
+      optimise(problem, {.state_file = state_, .resume = true});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(refused("{").find("not the state"), std::string::npos);
+  EXPECT_NE(refused("{\"scene\": 3}").find("not the state"), std::string::npos);
+  EXPECT_NE(refused("{\"scene\": \"another\"}").find("another scene"), std::string::npos);
+}
+
+TEST_F(StudyOptimisation, IsTheStartOfAnotherScene) {
+  const auto made = paddle();
+  RolloutStudy<double>& problem = *made;
+  const Optimum optimum = optimise(problem, {.state_file = state_});
+  const auto other = paddle({.settings = {{"domain.dx", "0.09"}}});
+  other->start_from(state_);
+  for (std::size_t i = 0; i < optimum.best.size(); ++i)
+    EXPECT_NEAR(other->start()[i], optimum.best[i], 1e-12);
+  std::ofstream(state_) << "{\"best\": {\"nothing\": 1}}";
+  EXPECT_THROW(other->start_from(state_), Error);
+  EXPECT_THROW(other->start_from("/no/such/file"), Error);
+}
+
+TEST_F(StudyOptimisation, NeedsVariables) {
+  const auto study = paddle({}, [](study::Setup& s) { s.optimize.reset(); });
+  EXPECT_THROW(optimise(*study), Error);
+}
+
+}  // namespace
+}  // namespace costate::io

@@ -1,0 +1,159 @@
+// Every physics as a section: waves and springs have scenes like the others, and every kind of loss works in every physics.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "tests/io/scene/studies.h"
+
+namespace costate::io {
+namespace {
+
+const std::string kScenes = COSTATE_SOURCE "/scenes/";
+
+void expect_right(const std::string& text) {
+  SCOPED_TRACE(text);
+  const auto study = parse_study(text, "f.toml", {.for_check = true, .most_steps = 60});
+  for (const check::Result& r : study::check_gradient(*study))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+  std::vector<double> gradient(study->variables().size());
+  study->value_and_gradient(study->start(), gradient.data());
+  double largest = 0;
+  for (const double g : gradient) largest = std::max(largest, std::abs(g));
+  EXPECT_GT(largest, 1e-8);
+}
+
+TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
+  for (const std::string name : {"pond", "hopping_frame"}) {
+    SCOPED_TRACE(name);
+    const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
+    for (const check::Result& r : study::check_gradient(*checked))
+      EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+    const auto study = load_study(kScenes + name + ".toml", {.settings = {{"optimize.iterations", "3"}}});
+    const study::Optimum optimum = study::optimise(*study);
+    EXPECT_LT(optimum.best_value, optimum.start_value);
+    const study::Run run = study->run(optimum.best);
+    EXPECT_NEAR(run.loss, optimum.best_value, 1e-9 * optimum.best_value);
+    check_recording(run.recording, name);
+    EXPECT_GT(run.recording.frames, 10);
+  }
+}
+
+const std::string kOscillator =
+    "[start]\nx = 1.0\ny = 0.5\n[parameters]\nk = 2.0\n[controls]\nu = [0.1, 0.2, 0.3]\n"
+    "[equations]\nx = \"y\"\ny = \"-k*x + u\"\n[run]\nt1 = 1.0\nrtol = 1e-10\natol = 1e-10\n";
+
+// Kinds that were made for particles or bodies, in equations.
+TEST(Sections, EveryKindOfLossWorksInEquations) {
+  for (const char* loss : {
+           "kind = \"position\"\nof = \"x\"\ntarget = 2.0\n",
+           "kind = \"track\"\nof = \"y\"\ntimes = [0.3, 0.6, 1.0]\nvalues = [0.1, 0.2, 0.3]\n",
+           "kind = \"in_region\"\nof = [\"x\", \"y\"]\nwidth = 0.1\n"
+           "region = {kind = \"sphere\", centre = [2.0, 1.0], radius = 0.3}\n",
+           "kind = \"effort\"\nweight = 3.0\n",
+           "formula = \"x*u\"\nintegral = true\nweight = 0.5\n",
+       })
+    expect_right(kOscillator + "[[loss]]\n" + loss);
+}
+
+TEST(Sections, LossesOfEquationsAreWhatTheySay) {
+  const auto value = [](const std::string& loss) {
+    const auto study = parse_study(kOscillator + "[[loss]]\n" + loss, "f.toml");
+    return study->value({});
+  };
+  const double x = value("formula = \"x\"\n");
+  EXPECT_NEAR(value("kind = \"position\"\nof = \"x\"\ntarget = 2.0\nweight = 3.0\n"), 1.5 * (x - 2) * (x - 2),
+              1e-12);
+  EXPECT_NEAR(value("kind = \"effort\"\n"), 0.5 * (0.01 + 0.04 + 0.09) / 3, 1e-9);
+  const double half = value("formula = \"x\"\nat = 0.5\n");
+  EXPECT_NEAR(value("formula = \"x\"\ntimes = [0.5, 1.0]\n"), (x + half) / 2, 1e-12);
+}
+
+const std::string kTwoMasses =
+    "[springs]\nstiffness = 30.0\n[[masses]]\nname = \"a\"\nposition = [0.0, 1.0]\n[[masses]]\nname = \"b\"\n"
+    "position = [0.4, 1.2]\nvelocity = [0.1, 0.3]\n[[links]]\nbetween = [\"a\", \"b\"]\nrest_length = "
+    "0.3\nmuscle = \"m\"\n"
+    "[run]\nduration = 0.3\ndt = 0.01\n[controls]\nm = {values = [0.1, 0.5, 0.2, 0.4], interpolation = "
+    "\"spline\"}\n";
+const std::string kTheirVariables =
+    "[optimize]\nvariables = [\"controls.m\", \"start.x\", \"parameters.spring/stiffness\"]\n";
+
+TEST(Sections, EveryKindOfLossWorksInSprings) {
+  for (const char* loss : {
+           "kind = \"position\"\nof = \"mass/b\"\ntarget = [0.3, 1.0]\naxes = \"y\"\n",
+           "kind = \"velocity\"\nof = \"mass/a\"\n",
+           "kind = \"in_region\"\nregion = {kind = \"box\", centre = [1.0, 1.0], half = [0.1, 0.2]}\nwidth = "
+           "0.1\n",
+           "kind = \"spilled\"\nof = \"mass/b\"\nheight = 1.3\nwidth = 0.2\n"
+           "region = {kind = \"sphere\", centre = [1.0, 1.0], radius = 0.2}\n",
+           "kind = \"track\"\nof = \"masses/mean\"\ntimes = [0.1, 0.3]\nvalues = [[0.1, 1.0], [0.2, 1.1]]\n",
+           "formula = \"c[0]^2 + c[1]\"\nquantities = {c = \"masses/mean\"}\nfrom = 0.1\nevery = 0.1\n",
+           "formula = \"(c[0] - data)^2\"\nquantities = {c = \"masses/mean\"}\ntimes = [0.1, 0.2]\nvalues = "
+           "[0.5, 0.6]\n",
+           "kind = \"effort\"\n",
+           "kind = \"jerk\"\nof = \"controls.m\"\nweight = 1e-3\n[[loss]]\nkind = \"velocity\"\nof = "
+           "\"mass/a\"\n",
+       })
+    expect_right(kTwoMasses + "[[loss]]\n" + loss + kTheirVariables);
+}
+
+TEST(Sections, RegionsWorkForBodies) {
+  expect_right("[model]\nfile = \"" + kScenes +
+               "cart_pole.xml\"\n[run]\nduration = 0.4\n[controls]\npush = {count = 5, value = 0.3}\n"
+               "[[loss]]\nkind = \"in_region\"\nof = \"site/tip\"\nwidth = 0.1\n"
+               "region = {kind = \"sphere\", centre = [0.5, 0.0, 0.5], radius = 0.1}\n"
+               "[optimize]\nvariables = [\"controls.push\", \"start.velocity.hinge\"]\n");
+}
+
+// x = v0 t + ..., measured: a fit by the gradients of single residuals.
+TEST(Sections, AnyPhysicsIsFittedToMeasurements) {
+  const auto study = parse_study(
+      "[springs]\n[[masses]]\nname = \"a\"\nposition = [0.0, 1.0]\nvelocity = [1.0, 0.0]\n"
+      "[run]\nduration = 1.0\ndt = 0.01\n"
+      "[fit]\nvariables = [{name = \"start.v[0]\", scale = 0.5}]\n"
+      "data = {times = [0.25, 0.5, 1.0], formula = \"c[0]\", quantities = {c = \"mass/a\"}, values = [0.5, "
+      "1.0, 2.0]}\n",
+      "f.toml");
+  const study::Optimum o = study::optimise(*study);
+  EXPECT_NEAR(o.best[0] * 0.5, 2, 1e-9);
+  EXPECT_EQ(o.method, "levenberg_marquardt");
+  EXPECT_EQ(o.standard_deviation.size(), 1U);
+}
+
+TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
+  try {
+    parse_study("title = \"nothing\"\n", "f.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [wave], [springs]"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Sections, MistakesInWavesAndSpringsHaveTheirPlace) {
+  const auto says = [](const std::string& text) {
+    try {
+      parse_study(text, "f.toml");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(says("[wave]\ncells = [8]\ndx = 0.1\n").find("f.toml:2:9: cells are two numbers"),
+            std::string::npos);
+  EXPECT_NE(
+      says("[wave]\ncells = [8, 8]\ndx = 0.1\nsources = {a = [9, 1]}\n").find("f.toml:4:16: a source is at"),
+      std::string::npos);
+  EXPECT_NE(
+      says("[wave]\ncells = [8, 8]\ndx = 0.1\n[start]\nu = \"z\"\n").find("f.toml:5:6: unknown name 'z'"),
+      std::string::npos);
+  EXPECT_NE(
+      says("[springs]\n[[masses]]\nname = \"a\"\nposition = [0, 1]\n[[links]]\nbetween = [\"a\", \"c\"]\n")
+          .find("f.toml:6:17: there is no mass 'c'"),
+      std::string::npos);
+  EXPECT_NE(says("[springs]\n").find("there are no masses"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace costate::io

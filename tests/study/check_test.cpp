@@ -1,0 +1,117 @@
+// The checks of scenes: what they say of right gradients, of wrong ones, and of contacts that change within a stencil.
+#include "costate/study/check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "costate/io/scene/load_study.h"
+
+namespace costate::study {
+namespace {
+
+// A loss of two variables with a corner that the report knows of.
+class Curve final : public Study {
+ public:
+  double corner = 10;  // |x - corner| is part of the loss, and changes the pattern
+  double tie = 0;      // times t |t|: a corner of second order, which no report knows of
+  double factor = 1;   // of the gradient: 1 is right
+  double start_at = 0.3;
+
+  Curve() {
+    std::vector<Variable> variables(2);
+    for (Variable& v : variables) v.start = start_at;
+    choose(variables);
+  }
+  std::int64_t steps() const override { return 7; }
+  bool has_loss() const override { return true; }
+  NamedTexts facts() const override { return {}; }
+  std::string headline() const override { return "curve"; }
+  std::string identity() const override { return "curve"; }
+  double value(const std::vector<double>& x) override {
+    const double t = x[0] - start_at;
+    return std::sin(x[0]) + std::cos(2 * x[1]) + std::abs(x[0] - corner) + tie * t * std::abs(t);
+  }
+  double value_and_gradient(const std::vector<double>& x, double* gradient) override {
+    const double t = x[0] - start_at, side = x[0] < corner ? -1 : 1;
+    gradient[0] = factor * (std::cos(x[0]) + side + 2 * tie * std::abs(t));
+    gradient[1] = factor * (-2 * std::sin(2 * x[1]));
+    report_.mode_switches = {side < 0 ? 3 : 4};
+    return value(x);
+  }
+  Run run(const std::vector<double>&, const RunOptions&) override { return {}; }
+  check::Result dot_product(std::uint64_t) override { return {"dot product", 0, 1e-13, {}}; }
+  Stencil stencil() const override { return {1e-4, 1e-6}; }
+};
+
+struct Verdicts {
+  check::Result stencil, taylor;
+};
+Verdicts verdicts_of(Study& f) {
+  const auto results = check_gradient(f);
+  return {results.at(1), results.at(2)};
+}
+
+TEST(StudyCheck, ARightGradientPasses) {
+  Curve f;
+  const Verdicts v = verdicts_of(f);
+  EXPECT_FALSE(v.stencil.skipped || v.taylor.skipped);
+  EXPECT_TRUE(v.stencil.passed()) << v.stencil.error;
+  EXPECT_TRUE(v.taylor.passed()) << v.taylor.error;
+}
+
+TEST(StudyCheck, ACornerNearbyShortensTheSteps) {
+  Curve f;
+  f.corner = f.start_at + 2e-5;
+  const Verdicts v = verdicts_of(f);
+  EXPECT_FALSE(v.stencil.skipped || v.taylor.skipped);
+  EXPECT_TRUE(v.stencil.passed()) << v.stencil.error;
+  EXPECT_TRUE(v.taylor.passed()) << v.taylor.error;
+  EXPECT_NE(v.stencil.detail.find("contacts change nearby"), std::string::npos) << v.stencil.detail;
+}
+
+TEST(StudyCheck, ACornerRightHereIsNotComparable) {
+  Curve f;
+  f.corner = f.start_at;
+  const Verdicts v = verdicts_of(f);
+  EXPECT_TRUE(v.stencil.skipped);
+  EXPECT_NE(v.stencil.detail.find("not comparable: contacts change within the stencil"), std::string::npos);
+}
+
+// Wrong by one part in a thousand, far from every corner and near one.
+TEST(StudyCheck, AWrongGradientFails) {
+  for (const double corner : {10.0, 0.3 + 2e-5}) {
+    Curve f;
+    f.corner = corner;
+    f.factor = 1.001;
+    const Verdicts v = verdicts_of(f);
+    EXPECT_FALSE(v.stencil.skipped);
+    EXPECT_FALSE(v.stencil.passed()) << v.stencil.error;
+  }
+}
+
+TEST(StudyCheck, TiesAreSaidToConvergeLikeTheStep) {
+  Curve f;
+  f.tie = 3;
+  f.factor = 1;
+  const Verdicts right = verdicts_of(f);
+  EXPECT_NE(right.stencil.detail.find("differences converge like h"), std::string::npos)
+      << right.stencil.detail;
+  EXPECT_TRUE(right.stencil.passed()) << right.stencil.error;
+  f.factor = 1.001;
+  EXPECT_FALSE(verdicts_of(f).stencil.passed());
+}
+
+// Cubes and boxes whose corners strike the floor.
+TEST(StudyCheck, ScenesInWhichContactsBeginPass) {
+  for (const char* name : {"cube_toss.toml", "box_push.toml"}) {
+    const auto study = io::load_study(std::string(COSTATE_SOURCE) + "/scenes/" + name,
+                                      {.for_check = true, .most_steps = 200});
+    for (const check::Result& r : check_gradient(*study))
+      EXPECT_TRUE(r.passed()) << name << " " << r.name << " " << r.error << " " << r.detail;
+  }
+}
+
+}  // namespace
+}  // namespace costate::study
