@@ -96,6 +96,7 @@ def calls():
         import jax
     except ImportError:
         return
+    jax.config.update("jax_enable_x64", True)
     simulate = costate.jax.rollout(pendulum().rollout(1))
     jitted, at = jax.jit(lambda x: simulate(x)), jax.numpy.array([0.1, 0.2])
     yield "jitted function from JAX", microseconds(lambda: jitted(at).block_until_ready(), time.perf_counter), 40

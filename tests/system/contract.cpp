@@ -215,6 +215,9 @@ class Checks {
     const double gate = c_.transpose_gate;
     if (can.vjp) {
       const auto all = entries_.vjp(in, *work, true, true, Real(0));
+      EXPECT_TRUE(
+          entries_.same_bits(Entry::step_vjp, entries_.vjp(in, *work, true, true, Real(0), false), all))
+          << "without a tape";
       const auto bare = entries_.vjp(in, *work, false, false, Real(0));
       EXPECT_TRUE(entries_.close(Entry::step_vjp, {bare[0]}, {all[0]}, gate)) << "without u and p";
       auto added = entries_.vjp(in, *work, true, true, Real(2));

@@ -280,12 +280,12 @@ Outputs<Real> EntryPoints<Real>::reverse_by_steps(const Inputs& in, Workspace& w
 
 template <class Real>
 Outputs<Real> EntryPoints<Real>::vjp(const Inputs& in, Workspace& work, bool controls, bool parameters,
-                                     Real before) {
+                                     Real before, bool tape) {
   prepare();
   u_bar_.assign(kKnots * nu_, before);
   p_bar_.assign(np_, before);
   system_.step_vjp(context(kFirst), step_inputs(in, kFirst, in.x.data()),
-                   has_tape_ ? in.step_tapes.data() : nullptr, in.y_bar.data(),
+                   has_tape_ && tape ? in.step_tapes.data() : nullptr, in.y_bar.data(),
                    {x_bar_.data(), controls && nu_ > 0 ? u_bar_.data() + kFirst / kHold * nu_ : nullptr,
                     parameters ? p_bar_.data() : nullptr},
                    everything_, work);

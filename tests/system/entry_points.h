@@ -77,7 +77,8 @@ class EntryPoints {
   Outputs<Real> advance_by_steps(const Inputs& in, Workspace& work);
   Outputs<Real> reverse_by_steps(const Inputs& in, Workspace& work);
   // step_vjp() with tangents, cotangents or the tape left out, and with cotangents that it must add to.
-  Outputs<Real> vjp(const Inputs& in, Workspace& work, bool controls, bool parameters, Real before);
+  Outputs<Real> vjp(const Inputs& in, Workspace& work, bool controls, bool parameters, Real before,
+                    bool tape = true);
   Outputs<Real> vjp_from_tape(const Inputs& in, Workspace& work);
   Outputs<Real> jvp_of_state_alone(const Inputs& in, Workspace& work, bool nulls);
 
