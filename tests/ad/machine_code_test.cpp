@@ -432,7 +432,8 @@ TEST(MachineCode, IsDoneWithoutWhereTheSystemRefusesIt) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kNotOnThisSystem || !machine_code_possible(kSimdBytes)) GTEST_SKIP();
+  if (WEXITSTATUS(status) == kNotOnThisSystem || !machine_code_possible(kSimdBytes))
+    GTEST_SKIP() << "no machine code here";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 #endif

@@ -44,10 +44,10 @@ class Library {
       source << ");\n}\n";
     }
     source.close();
-    const std::string command =
-        std::string(COSTATE_TEST_CXX) +
-        " -std=c++17 -O1 -march=native -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -o " + stem +
-        ".so " + stem + ".cpp";
+    const std::string command = std::string(COSTATE_TEST_CXX) +
+                                " -std=c++17 -O1 " COSTATE_TEST_ARCH
+                                " -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -o " +
+                                stem + ".so " + stem + ".cpp";
     if (std::system(command.c_str()) != 0) throw Error("did not compile: " + command);
     handle_ = dlopen((stem + ".so").c_str(), RTLD_NOW);
     if (handle_ == nullptr) throw Error(dlerror());

@@ -45,8 +45,11 @@ std::map<std::string, std::string> declared() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "costate")) {
     if (entry.path().extension() != ".h") continue;
     const std::string text = text_of(entry.path()), scope = scope_of(text);
-    for (const auto& match : matches(text, function))
-      if (!match[1].matched) found[scope + match.str(2)] = entry.path().string();
+    // study/ makes nothing of its own: it holds the factories of others until a precision is chosen.
+    if (scope != "study::") {
+      for (const auto& match : matches(text, function))
+        if (!match[1].matched) found[scope + match.str(2)] = entry.path().string();
+    }
     for (const auto& match : matches(text, type)) found[scope + match.str(1)] = entry.path().string();
   }
   return found;

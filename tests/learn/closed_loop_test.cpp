@@ -11,6 +11,7 @@
 #include "costate/soft/mass_spring.h"
 #include "costate/system/program/lambda_system.h"
 #include "tests/expect_error.h"
+#include "tests/float_traps.h"
 #include "tests/rigid/models.h"
 #include "tests/system/contract.h"
 
@@ -132,12 +133,8 @@ TEST(ClosedLoop, APlantsFaultIsTold) {
   const auto system =
       closed_loop<double>(rigid::make_system<double>(model), {.observations = {{{{0, 1}}}}, .hidden = 2});
   Rollout<double> rollout(system, {.steps = 3});
-  try {
-    rollout.simulate(rollout.arguments());
-    FAIL() << "a state of zeros was accepted";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("quaternion of joint"), std::string::npos) << error.what();
-  }
+  const costate::test::AllowFloatExceptions nan;
+  expect_error([&] { return rollout.simulate(rollout.arguments()); }, "quaternion of joint");
 }
 
 TEST(ClosedLoop, NetworkWithoutWavesMeetsTheContract) {

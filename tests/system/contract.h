@@ -45,6 +45,8 @@ struct Contract {
   double transpose_gate = sizeof(Real) == 8 ? 1e-12 : 2e-5;
   // y of a tangent against y of a step. 0: the same bits.
   double value_gate = sizeof(Real) == 8 ? 1e-14 : 1e-5;
+  // Transposes of a run against transposes of its steps. 0: the same bits. Steps that are cut add up their parts in another order.
+  double run_gate = 0;
   // Differences, in double: they must not reach a corner of the loss. smooth = false: there are corners everywhere.
   bool smooth = true;
   double stencil_gate = 1e-9;

@@ -160,7 +160,7 @@ void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& 
   const double size = refine_once(p, terms, left, solve, stride, x);
   double unmet = 0;
   for (const double value : left_) unmet = std::max(unmet, std::abs(value));
-  if (unmet <= 10 * p.rounding * size) return;
+  if (unmet <= 1e3 * p.rounding * size) return;  // rounding
   unmet_ = left_;
   for (Index i = 0; i < left_.size(); ++i) x[i * Index(stride)] = 0;
   refine_once(p, terms, left, solve, stride, x);

@@ -150,15 +150,17 @@ S shortest_angle(const S& d0, const S& d1, const S& r, const S& gamma) {
   };
   const S half(T(0.5)), tolerance(T(sizeof(T) == 8 ? 1e-15 : 1e-7));
   S low(0), high = gamma, psi = half * gamma;
+  mask_t<S> moves = psi == psi;  // a world stays where it has arrived, whatever its neighbours still do
   for (int i = 0; i < 60; ++i) {
     evaluate(psi);
     low = select(F < S(0), psi, low);
     high = select(F < S(0), high, psi);
     const S newton = psi - F / select(slope > S(0), slope, S(1));
     const S next = select((newton >= low) & (newton <= high) & (slope > S(0)), newton, half * (low + high));
-    const bool done = !any(abs(next - psi) > tolerance * gamma);
-    psi = next;
-    if (done) break;
+    const mask_t<S> goes_on = moves & (abs(next - psi) > tolerance * gamma);
+    psi = select(moves, next, psi);
+    moves = goes_on;
+    if (!any(moves)) break;
   }
   // With duals two more steps carry the tangents, of second order too.
   for (int i = 0; i < 2; ++i) {

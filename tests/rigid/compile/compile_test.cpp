@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 
 namespace costate::rigid {
 namespace {
@@ -65,7 +66,7 @@ TEST(Compile, GroupsDecideWhatHasMass) {
   spec.compiler.inertia_group_range = {0, 2};
   EXPECT_EQ(compile(spec).bodies[2].mass, arm_alone);
   spec.compiler.inertia_group_range = {3, 3};
-  expect_error([&] { return compile(spec); }, "body 'upper': it moves, but has no mass", "boundmass");
+  test::expect_error([&] { return compile(spec); }, "body 'upper': it moves, but has no mass", "boundmass");
 }
 
 TEST(Compile, TotalMassScalesInertiaToo) {

@@ -208,6 +208,7 @@ TEST(Penalty, SeveralBodiesMeetTheContract) {
                                           .steps = 60,
                                           .hold = 60,
                                           .long_steps = 0,
+                                          .run_gate = 1e-14,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
                                           .taylor_step = 1e-4,

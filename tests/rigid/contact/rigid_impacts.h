@@ -73,6 +73,7 @@ inline void expect_contract_of_several_bodies(SystemOptions options, const std::
                                           .steps = 40,
                                           .hold = 40,
                                           .long_steps = 0,
+                                          .run_gate = 1e-14,
                                           .stencil_gate = 1e-7,
                                           .stencil_step = 1e-6,
                                           .taylor_step = 1e-5,

@@ -241,6 +241,7 @@ TEST(Split, SeveralImpactsMeetTheContract) {
                                             .steps = 60,
                                             .hold = 60,
                                             .long_steps = 0,
+                                            .run_gate = 1e-14,
                                             .stencil_gate = 1e-7,
                                             .stencil_step = 1e-6,
                                             .taylor_step = 1e-4,
