@@ -27,7 +27,7 @@ namespace {
 
 using ode::Integrator;
 
-// --- small systems of equations -------------------------------------------------------------------------------------
+// --- small systems of equations ----------------------------------------------------------------------------
 
 Signature pendulum_fields() {
   Signature s;
@@ -101,7 +101,7 @@ void add_equations(std::vector<Listed>& list) {
        }});
 }
 
-// --- grids, masses and springs, controllers -------------------------------------------------------------------------
+// --- grids, masses and springs, controllers ----------------------------------------------------------------
 
 void add_grids_and_springs(std::vector<Listed>& list) {
   list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
@@ -147,9 +147,10 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                   }});
 }
 
-// --- rigid bodies ---------------------------------------------------------------------------------------------------
+// --- rigid bodies ------------------------------------------------------------------------------------------
 
-// A ball and a brick over a floor, a finger's breadth apart. No two geoms have the same friction: the larger one counts.
+// A ball and a brick over a floor, a finger's breadth apart. No two geoms have the same friction: the larger
+// one counts.
 rigid::Model over_a_floor(rigid::Integrator integrator) {
   rigid::Spec spec("ball and brick");
   spec.options.integrator = integrator;
@@ -251,7 +252,7 @@ void add_rigid_bodies(std::vector<Listed>& list) {
   }
 }
 
-// --- particles ------------------------------------------------------------------------------------------------------
+// --- particles ---------------------------------------------------------------------------------------------
 
 template <class Real>
 void expect_particles(const mpm::Model& model) {
