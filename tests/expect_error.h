@@ -1,4 +1,5 @@
-// expect_error(f, "what", "advice"): f throws an Error that says both. An Error's words are what a user gets from it, so
+// expect_error(f, "what", "advice"): f throws an Error that says both. An Error's words are what a user gets
+// from it, so
 // tests ask for the words that matter.
 #pragma once
 
@@ -12,7 +13,8 @@
 
 namespace costate::test {
 
-// `what` is looked for in the place and the complaint, `advice` in the advice. The line that a failure names is the caller's.
+// `what` is looked for in the place and the complaint, `advice` in the advice. The line that a failure names
+// is the caller's.
 template <class F>
 void expect_error(const F& f, std::string_view what, std::string_view advice = {},
                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {

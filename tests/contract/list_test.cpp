@@ -34,7 +34,8 @@ std::string scope_of(const std::string& text) {
   return found.str(1) + "::";
 }
 
-// Functions that return a pointer to a System or to a mechanism of one, and classes that are one, with their headers.
+// Functions that return a pointer to a System or to a mechanism of one, and classes that are one, with their
+// headers.
 std::map<std::string, std::string> declared() {
   const std::regex function(
       R"((extern template )?std::(?:shared|unique)_ptr<(?:const )?(?:costate::)?(?:System<\w+>|mpm::Mechanism)>\s+(\w+)(?:<\w+>)?\()");

@@ -105,9 +105,9 @@ TEST(StudyCheck, TiesAreSaidToConvergeLikeTheStep) {
 
 // Cubes and boxes whose corners strike the floor.
 TEST(StudyCheck, ScenesInWhichContactsBeginPass) {
-  for (const char* name : {"cube_toss.toml", "box_push.toml"}) {
-    const auto study = io::load_study(std::string(COSTATE_SOURCE) + "/scenes/" + name,
-                                      {.for_check = true, .most_steps = 200});
+  for (const std::string name :
+       {COSTATE_SOURCE "/scenes/cube_toss.toml", COSTATE_SOURCE "/scenes/box_push.toml"}) {
+    const auto study = io::load_study(name, {.for_check = true, .most_steps = 200});
     for (const check::Result& r : check_gradient(*study))
       EXPECT_TRUE(r.passed()) << name << " " << r.name << " " << r.error << " " << r.detail;
   }

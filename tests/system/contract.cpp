@@ -118,7 +118,8 @@ class Checks {
     return result;
   }
 
-  // World number w: valid arguments, moved a little so that no two have the same numbers; world 0 is not moved.
+  // World number w: valid arguments, moved a little so that no two have the same numbers; world 0 is not
+  // moved.
   World<Real> world(unsigned w) {
     Arguments<Real> at = c_.states(one_run_, w + 1);
     if (w > 0) at = check::moved(at, check::random_direction(one_run_, at, 100 + w), 1e-3);
@@ -207,7 +208,8 @@ class Checks {
     }
   }
 
-  // What is not wanted changes nothing else, and cotangents of controls and parameters are added to what is there.
+  // What is not wanted changes nothing else, and cotangents of controls and parameters are added to what is
+  // there.
   void expect_nulls_mean_nothing() {
     const auto in = entries_.load(worlds(0));
     const auto work = system_->make_workspace();

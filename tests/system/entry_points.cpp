@@ -311,7 +311,7 @@ Outputs<Real> EntryPoints<Real>::jvp_of_state_alone(const Inputs& in, Workspace&
   return {{"state", Role::state, y_.numbers()}, {"tangent of the state", Role::state, y_dot_.numbers()}};
 }
 
-// --- comparing ------------------------------------------------------------------------------------------------------
+// --- comparing ---------------------------------------------------------------------------------------------
 
 template <class Real>
 std::string EntryPoints<Real>::describe(Entry entry, const Output<Real>& output, std::size_t i) const {

@@ -1,5 +1,7 @@
-// The entry points of a System on one block, as functions from inputs to outputs that a test can call again and compare.
-// Outputs start as NaN and end in guards, so that a number that was not written, or was written beyond the end, is seen.
+// The entry points of a System on one block, as functions from inputs to outputs that a test can call again
+// and compare.
+// Outputs start as NaN and end in guards, so that a number that was not written, or was written beyond the
+// end, is seen.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,7 +59,8 @@ using Outputs = std::vector<Output<Real>>;
 template <class Real>
 class EntryPoints {
  public:
-  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there, recorded.
+  // What one block reads: lane l is world l, the last one fills the rest. With it the run that starts there,
+  // recorded.
   struct Inputs {
     Guarded<Real> x, u, p, x_dot, u_dot, p_dot, y_bar, y_bar_dot, states;
     Guarded<Real> step_tapes,
@@ -69,7 +72,8 @@ class EntryPoints {
   explicit EntryPoints(const System<Real>& system);
 
   const std::vector<Entry>& offered() const { return offered_; }
-  // Tapes are recorded over zeros, or over those of `before`: nobody may depend on what a step does not write there.
+  // Tapes are recorded over zeros, or over those of `before`: nobody may depend on what a step does not write
+  // there.
   Inputs load(const std::vector<World<Real>>& worlds, const Inputs* before = nullptr) const;
   // Counts the allocations of the call alone.
   Outputs<Real> call(Entry entry, const Inputs& in, Workspace& work, std::int64_t* allocations = nullptr);
