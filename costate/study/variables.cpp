@@ -1,5 +1,7 @@
 #include "costate/study/variables.h"
 
+#include "costate/core/error.h"
+
 namespace costate::study {
 namespace {
 
@@ -29,6 +31,9 @@ std::vector<double> start_of(const std::vector<Variable>& variables) {
 
 Inputs with_values(const Inputs& inputs, const std::vector<Variable>& variables,
                    const std::vector<double>& z) {
+  if (z.size() != variables.size())
+    throw Error("there are " + std::to_string(variables.size()) + " variables, but " +
+                std::to_string(z.size()) + " values are given");
   Inputs moved = inputs;
   for (std::size_t i = 0; i < variables.size(); ++i)
     number_of(moved, variables[i]) = z[i] * variables[i].scale;

@@ -74,7 +74,7 @@ TEST(CoupledScene, ServosYieldUnderTheWeightOfTheCoffee) {
                                                                        {"controls.elbow", "-2.5725"},
                                                                        {"controls.wrist", "0.6546"}}});
   auto& study = dynamic_cast<study::RolloutStudy<float>&>(*made);
-  const auto state = study.rollout().simulate(study.arguments({})).final_state;
+  const auto state = study.rollout().simulate(study.arguments(study.start())).final_state;
   const study::Setup& setup = study.setup();
   const auto q = std::size_t(setup.signature.find(Role::state, "q").offset);
   const double* q0 = setup.inputs.x0.data() + q;
