@@ -57,7 +57,7 @@ endif()
 # the bits of the library's. Its warnings about uninitialised variables and about bounds see ghosts below -O2.)
 add_library(costate_quickly_compiled INTERFACE)
 target_compile_options(costate_quickly_compiled INTERFACE $<$<CONFIG:Release>:-O1>
-  "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fexpensive-optimizations;-Wno-maybe-uninitialized;-Wno-array-bounds>")
+  "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fexpensive-optimizations;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
 
 set_property(GLOBAL PROPERTY COSTATE_LAYERS "")
 set_property(GLOBAL PROPERTY COSTATE_PACKAGES "")

@@ -135,8 +135,8 @@ Result check_stencil(const std::vector<Line>& lines, const Stencil& how, double 
   return result;
 }
 
-// Slope of log remainder over log h, at the short end of the halvings of a first step; remainders at the
-// noise say nothing.
+// Slope of log remainder over log h, at the shortest step of the halvings of a first one whose remainder is
+// above the noise: there the remainder of a wrong gradient goes like h.
 void measure_slope(const Line& line, double from, double value, double noise, Result& r) {
   const double floor = 16 * noise * std::abs(value);
   const auto remainder = [&](int halvings) {
@@ -151,8 +151,9 @@ void measure_slope(const Line& line, double from, double value, double noise, Re
     r.detail = "the loss is so straight here that only rounding is left";
     return;
   }
-  const int over = std::min(halvings, kSlopeHalvings);
-  r.error = std::abs(std::log2(remainder(halvings - over) / last) / over - 2);
+  r.error = std::numeric_limits<double>::infinity();
+  for (int over = 1; over <= std::min(halvings, kSlopeHalvings); ++over)
+    r.error = std::min(r.error, std::abs(std::log2(remainder(halvings - over) / last) / over - 2));
 }
 
 Result check_taylor(const Line& line, const Stencil& how, double value) {

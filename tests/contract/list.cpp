@@ -212,7 +212,14 @@ void add_rigid_bodies(std::vector<Listed>& list) {
   }
   for (const ContactCase& c :
        {ContactCase{"convex", "convex", {.onset = rigid::Onset::none}},
-        ContactCase{"convex_split", "convex", {.onset = rigid::Onset::split}, rigid::Integrator::rk4},
+        // A cut divides by the speed of approach.
+        ContactCase{"convex_split",
+                    "convex",
+                    {.onset = rigid::Onset::split},
+                    rigid::Integrator::rk4,
+                    1e-12,
+                    1e-13,
+                    5e-5},
         ContactCase{"event", "event", {.contact = ContactModel::event, .impact = {.restitution = 0.5}}},
         ContactCase{"penalty", "penalty", {.contact = ContactModel::penalty}},
         ContactCase{"hard",

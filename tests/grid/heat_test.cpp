@@ -6,11 +6,13 @@
 #include <numbers>
 #include <numeric>
 
+#include "tests/expect_error.h"
 #include "tests/system/contract.h"
 
 namespace costate {
 namespace {
 
+using test::expect_error;
 using Kind = grid::HeatSide::Kind;
 
 // A warm hill, conductivities and sources that vary from cell to cell.
@@ -140,17 +142,6 @@ TEST(Heat, SideValuesHaveTheGradientOfTheSteadyState) {
         rollout.value_and_gradient(a, *loss::cotangents<double>(system->signature(), {steps}, {unit}));
     EXPECT_NEAR(g.parameters["west"][0], 1 - share, 1e-10);
     EXPECT_NEAR(g.parameters["east"][0], share, 1e-10);
-  }
-}
-
-template <class F>
-void expect_error(const F& f, const std::string& what, const std::string& advice) {
-  try {
-    f();
-    FAIL() << "no Error: " << what;
-  } catch (const Error& e) {
-    EXPECT_NE(e.message().what.find(what), std::string::npos) << e.what();
-    EXPECT_NE(e.message().advice.find(advice), std::string::npos) << e.what();
   }
 }
 
