@@ -143,7 +143,7 @@ struct Model {
   std::vector<Body> bodies = {};
   std::shared_ptr<const Mechanism> mechanism = {};  // bodies that it moves, besides the free ones
   int actuators = 0;                                // size of the control "actuation"
-  double mass_floor = 0;       // added to a node's mass before dividing; 0: 1e-16 of the lightest particle (float: 1e-12)
+  double mass_floor = 0;       // added to a node's mass; 0: 1e-16 (float: 1e-12) of the lightest particle
   double largest_courant = 1;  // a particle that moves further than so many cells in a step is an Error
 };
 

@@ -41,8 +41,11 @@ void randomise(std::span<Real> to, std::uint64_t seed, Stream stream, std::uint3
 }  // namespace
 
 std::string Result::to_text() const {
-  return std::string(skipped ? "skip  " : passed() ? "pass  " : "FAIL  ") + name + ": " + scientific(error) +
-         " (gate " + scientific(gate) + ")" + (detail.empty() ? "" : "  " + detail);
+  return std::string(skipped    ? "skip  "
+                     : passed() ? "pass  "
+                                : "FAIL  ") +
+         name + ": " + scientific(error) + " (gate " + scientific(gate) + ")" +
+         (detail.empty() ? "" : "  " + detail);
 }
 
 template <class Real>

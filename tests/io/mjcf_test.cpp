@@ -132,7 +132,8 @@ TEST(Mjcf, SizesOfTheInputAreBounded) {
                                    "</replicate></replicate>"));
       },
       "makes too many elements");
-  expect_error([&] { return parse_mjcf(std::string("<mujoco/>\0<x>", 13)); }, "the file is not text: it has a zero byte");
+  expect_error([&] { return parse_mjcf(std::string("<mujoco/>\0<x>", 13)); },
+               "the file is not text: it has a zero byte");
   expect_error(
       [&] {
         return parse_mjcf(

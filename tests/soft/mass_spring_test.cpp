@@ -196,7 +196,8 @@ TEST(MassSpring, AsksNoGradientOfAConstant) {
     Rollout<double> rollout(make_system<double>(tetrapod(2, 0.1, contact)), {.active = {name}});
   };
   EXPECT_NO_THROW(active(Contact::split, "plane/offset"));
-  expect_error([&] { return active(Contact::end_of_step, "plane/offset"); }, "no parameter matches 'plane/offset'");
+  expect_error([&] { return active(Contact::end_of_step, "plane/offset"); },
+               "no parameter matches 'plane/offset'");
   expect_error([&] { return active(Contact::split, "softening"); }, "no parameter matches 'softening'");
 }
 
