@@ -416,6 +416,9 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def reshape(self, *shape, order="C"):
         return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
+    def transpose(self, *axes):
+        return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
     def astype(self, dtype):
         if np.dtype(dtype) != np.float64:
             raise Error(f"numbers are recorded in float64, not in {np.dtype(dtype).name}")
@@ -429,7 +432,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 # A few of NumPy's methods are functions of the same name.
-for _name in ("ravel", "copy", "transpose", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",
+for _name in ("ravel", "copy", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",
               "std", "min", "max", "any", "all", "cumsum", "cumprod", "clip", "dot"):
     setattr(Array, _name, lambda self, *args, _f=getattr(np, _name), **options: _f(self, *args, **options))
 Array.flatten = lambda self, order="C": np.ravel(self, order).copy()

@@ -65,13 +65,15 @@ def test_a_handler_that_raises_something_else_is_heard():
 @pytest.mark.parametrize("call", [
     lambda sim: sim.jvp([1.0, 0.0], x0_dot=[1.0, 0.0]),
     lambda sim: sim.jacobian([1.0, 0.0]),
-    lambda sim: sim.smoothed_gradient([1.0, 0.0], loss=costate.loss.final("x")),
-], ids=["jvp", "jacobian", "smoothed_gradient"])
+], ids=["jvp", "jacobian"])
 def test_every_long_call_is_interrupted(call):
     pressed = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     pressed.start()
-    with pytest.raises(KeyboardInterrupt):
-        call(spinning(10**10))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(spinning(10**10))
+    finally:
+        pressed.cancel()
 
 
 @pytest.mark.parametrize("call", [

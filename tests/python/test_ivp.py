@@ -115,8 +115,8 @@ def test_arguments_may_be_arrays_and_keep_their_shapes():
     assert grad.t_span[1] == pytest.approx((matrix @ ours.y[:, -1] + drive * np.cos(2))[0], rel=1e-5)
 
 
-def test_a_function_is_recorded_once():
-    calls = []
+def test_a_function_is_recorded_for_every_call_and_compiled_once():
+    calls, made = [], len(costate.ivp._known)
 
     def decay(t, y, k):
         calls.append(1)
@@ -124,7 +124,7 @@ def test_a_function_is_recorded_once():
 
     for k in (1.0, 2.0):
         costate.solve_ivp(decay, (0, 1), [1.0], args=(k,))
-    assert len(calls) == 1
+    assert len(calls) == 2 and len(costate.ivp._known) == made + 1
 
 
 @pytest.mark.parametrize("call, message", [
@@ -153,7 +153,7 @@ def test_a_network_in_the_equations_stays_one(monkeypatch):
     grad = ours.gradient(ours.y)
     # The same written out, which is another code.
     written_out = lambda t, y, *a: network(t, y, *a)
-    monkeypatch.setattr(costate.trace, "_DENSE", 10**9)
+    monkeypatch.setattr(costate.traced, "_DENSE", 10**9)
     expected = costate.solve_ivp(written_out, (0, 2), y0, **options).gradient(ours.y)
     np.testing.assert_allclose(grad.y0, expected.y0, rtol=1e-9)
     for got, exact in zip(grad.args, expected.args):

@@ -225,7 +225,7 @@ def test_what_is_not_recorded_is_an_error(f, message):
 def test_gradients_at_zero_of_functions_with_a_choice_inside():
     sim = costate.equations({"x": 1}, "x_next = x", method="next").rollout(0)
     for f, slope in ((np.arcsinh, 1.0), (np.arctanh, 1.0), (lambda x: np.interp(x, [-1.0, 1.0], [2.0, 6.0]), 2.0)):
-        assert sim.value_and_grad([0.0], loss=lambda x: f(x[0]))[1].x0[0] == pytest.approx(slope, rel=1e-14)
+        assert sim.value_and_grad([0.0], loss=lambda x: f(x))[1].x0[0] == pytest.approx(slope, rel=1e-14)
 
 
 class TestWhatAFunctionRefersTo:
@@ -260,7 +260,7 @@ class TestWhatAFunctionRefersTo:
     def test_losses(self, wrap):
         target = 1.0
         sim = costate.equations({"x": 1}, "x_next = x", method="next").rollout(1)
-        loss = wrap(lambda x: (x[0] - target) ** 2)
+        loss = wrap(lambda x: (x - target) ** 2)
         value = lambda: sim.value([0.0], loss=loss)
         assert value() == 1.0
         target = 5.0

@@ -132,7 +132,7 @@ def test_contact_models_have_names(tmp_path):
     file = tmp_path / "ball.xml"
     file.write_text(BALL)
     assert "contact/stiffness" in costate.rigid.load(str(file), contact="penalty", stiffness=2e4).parameters
-    with pytest.raises(costate.Error, match="'convex', 'event', 'penalty' or 'hard'"):
+    with pytest.raises(costate.Error, match="'convex', 'event', 'penalty', 'hard', or False"):
         costate.rigid.load(str(file), contact="springs")
     through = costate.rigid.load(str(file), contact=False).rollout(200).simulate({"q": [0.7], "v": [-1.0]})
     assert through.final_state[0] == pytest.approx(-1.3)

@@ -130,9 +130,7 @@ class GradientReport:
 
     @property
     def growth_per_time(self) -> float | None:
-        """
-        The same per unit of time, of solutions whose steps differ in length.
-        """
+        """The same per unit of time, of solutions whose steps differ in length."""
 
     @property
     def largest_growth(self) -> float: ...
@@ -486,6 +484,9 @@ class LayeredProgram:
 
     def expand(self) -> Program:
         """The plain Program."""
+
+    def key(self) -> bytes:
+        """Equal for equal programs."""
 
 class Program:
     """Straight-line code recorded from a function."""

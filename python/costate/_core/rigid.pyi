@@ -29,7 +29,7 @@ def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.nd
 
 def observe(system: costate._core.System, paths: Mapping[str, str], x: numpy.typing.ArrayLike) -> dict:
     """
-    Quantities of a model at a state, by name. paths: {'tip': 'site/tip', 'speed': 'body/hand/velocity', ...}.
+    Quantities of a model at states (..., states), by name: {name: (..., size)}. paths: {'tip': 'site/tip', 'speed': 'body/hand/velocity', ...}.
     """
 
 def observed(system: costate._core.System, paths: Mapping[str, str], loss: costate._core.Loss) -> costate._core.Loss:
