@@ -46,7 +46,7 @@ void expect_gradients(const mpm::Model& m, std::int64_t steps, const mpm::test::
                                    reach);
 }
 
-constexpr mpm::test::Reach kReach{.stencil = 1e-6, .gate = 1e-8, .taylor = 3e-5};
+constexpr mpm::test::Reach kReach{.stencil = 1e-6, .gate = 1e-8, .taylor = 1e-5};
 
 TEST(Articulated, ExactGradientsOfAnArm) {
   expect_gradients(test::arm_scene(Contact::separate, Shape::sphere(0.14)), 6, kReach);
@@ -332,11 +332,11 @@ TEST(Articulated, ALightPaddleMovesWithTheHeavyJelly) {
   EXPECT_LT(fastest, 1.5 / 0.2);
 }
 
-// A block that lies on the model's own floor, and jelly that falls onto it: the floor carries both.
+// A block that drops onto the model's own floor, and jelly that falls onto it: the floor carries both.
 TEST(Articulated, ContactsOfTheModelCarryTheMaterial) {
   const char* const block = R"(<mujoco><option timestep="0.001"/><worldbody>
     <geom type="plane" size="2 2 0.1" pos="0 0.5 0" zaxis="0 1 0"/>
-    <body name="block" pos="0.7 0.599 0.9"><freejoint/><geom type="box" size="0.2 0.1 0.2" mass="20"/></body>
+    <body name="block" pos="0.7 0.602 0.9"><freejoint/><geom type="box" size="0.2 0.1 0.2" mass="20"/></body>
     </worldbody></mujoco>)";
   const mpm::Collider top{.name = "top", .shape = Shape::box(0.2, 0.1, 0.2), .contact = Contact::separate};
   mpm::Model m = test::jelly(3, {0, -9.81, 0});
@@ -356,7 +356,7 @@ TEST(Articulated, ContactsOfTheModelCarryTheMaterial) {
   // What the model's contacts did is in the report, with the numbers of its steps.
   const auto report = rollout.value_and_gradient(at, *mixed(system->signature(), 150)).report;
   ASSERT_FALSE(report.mode_switches.empty());
-  EXPECT_GT(report.mode_switches.back(), 20);  // the jelly arrives
+  EXPECT_GE(report.mode_switches.front(), 15);  // it falls 2 mm first
   EXPECT_LE(report.mode_switches.back(), 150);
   EXPECT_GT(report.adjoint_residual, 0);
 }
