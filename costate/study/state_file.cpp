@@ -1,5 +1,7 @@
 #include "costate/study/state_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -89,8 +91,9 @@ void write_state(const std::string& path, const std::string& identity, const std
     json["best"][variables[i].name] = best[i] * variables[i].scale;
   std::visit([&](const auto& s) { visit_state(s, [&](const char* name, const auto& v) { json[name] = v; }); },
              state);
-  // Written beside and renamed, so that a crash leaves the old state or the new one.
-  const std::string fresh = path + ".new";
+  // Written beside and renamed, so that a crash leaves the old state or the new one. The name is this process's own:
+  // several runs may have the same output.
+  const std::string fresh = path + "." + std::to_string(getpid()) + ".new";
   std::ofstream file(fresh, std::ios::binary);
   file << json.dump(1) << "\n";
   file.close();
@@ -127,6 +130,9 @@ bool read_state(const std::string& path, const std::string& identity, std::size_
 
 int start_from_state(const std::string& path, std::vector<Variable>& variables) {
   const char* const advice = "give a file that costate optimize has written";
+  std::error_code trouble;
+  if (!std::filesystem::is_regular_file(path, trouble))
+    throw Error({"the state cannot be read", path, advice});
   const Json json = parsed(path);
   if (!json.is_object() || !json.contains("best") || !json["best"].is_object()) refuse(path, advice);
   const Json& best = json["best"];

@@ -11,6 +11,7 @@
 #include "costate/study/losses/region.h"
 #include "costate/study/losses/squares.h"
 #include "costate/system/program/program_objective.h"
+#include "tests/expect_error.h"
 
 namespace costate::study {
 namespace {
@@ -129,15 +130,21 @@ TEST(PointLosses, HaveTermsAtTheirStepsOnly) {
   EXPECT_EQ(loss->next(8, kSteps), kNever);
   EXPECT_EQ(loss->previous(3, kSteps), 2);
   EXPECT_EQ(loss->previous(1, kSteps), -1);
-  EXPECT_THROW(loss->check(6, 1), Error);
+  costate::test::expect_error([&] { return loss->check(6, 1); }, "outside the rollout of 6 steps");
 }
 
 TEST(PointLosses, RefuseWhatDoesNotFit) {
-  EXPECT_THROW(match<double>(some_points(3), {1, 2, 3}, 1, kLast), Error);
-  EXPECT_THROW(in_region<double>({}, {}, kLast), Error);
+  costate::test::expect_error(
+      [&] {
+        return match<double>(some_points(3), {1, 2, 3}, 1, kLast);
+      },
+      "targets for 1 points, not for 26");
+  costate::test::expect_error([&] { return in_region<double>({}, {}, kLast); },
+                              "a loss about points looks at none");
   Points massless = some_points(3);
   massless.volume.clear();
-  EXPECT_THROW(height_field<double>({.heights = {0}}, massless, kLast), Error);
+  costate::test::expect_error([&] { return height_field<double>({.heights = {0}}, massless, kLast); },
+                              "needs points that have a volume");
 }
 
 TEST(Squares, AreHalfTheSumOfSquares) {

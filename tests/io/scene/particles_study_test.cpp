@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/io/scene/paddle.h"
 #include "tests/io/scene/studies.h"
@@ -155,13 +156,14 @@ TEST_F(StudyOptimisation, IsTheStartOfAnotherScene) {
   for (std::size_t i = 0; i < optimum.best.size(); ++i)
     EXPECT_NEAR(other->start()[i], optimum.best[i], 1e-12);
   std::ofstream(state_) << "{\"best\": {\"nothing\": 1}}";
-  EXPECT_THROW(other->start_from(state_), Error);
-  EXPECT_THROW(other->start_from("/no/such/file"), Error);
+  costate::test::expect_error([&] { return other->start_from(state_); },
+                              "this state has not one variable of the scene");
+  costate::test::expect_error([&] { return other->start_from("/no/such/file"); }, "cannot be read");
 }
 
 TEST_F(StudyOptimisation, NeedsVariables) {
   const auto study = paddle({}, [](study::Setup& s) { s.optimize.reset(); });
-  EXPECT_THROW(optimise(*study), Error);
+  costate::test::expect_error([&] { return optimise(*study); }, "there is nothing to optimise");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/io/scene/sections/fill.h"
+#include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/io/scene/paddle.h"
 #include "tests/io/scene/studies.h"
@@ -234,8 +235,10 @@ TEST(Particles, WithAnyBytesChangedIsReadOrRefusedButNeverBreaks) {
 }
 
 TEST(Particles, NeedsItsTables) {
-  EXPECT_THROW(study_of(""), Error);
-  EXPECT_THROW(study_of("[domain]\nhigh = [1, 1, 1]\ndx = 0.1\n[run]\nduration = 1\n"), Error);
+  costate::test::expect_error([&] { return study_of(""); }, "there is no table that says what this is about");
+  costate::test::expect_error(
+      [&] { return study_of("[domain]\nhigh = [1, 1, 1]\ndx = 0.1\n[run]\nduration = 1\n"); },
+      "there is no material");
 }
 
 }  // namespace
