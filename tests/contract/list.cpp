@@ -59,11 +59,13 @@ void add_equations(std::vector<Listed>& list) {
     std::shared_ptr<System<double>> (*in_double)(Integrator, double);
     std::shared_ptr<System<float>> (*in_float)(Integrator, double);
     bool verlet;
+    std::int64_t long_steps =
+        1000;  // fewer of chaos: rounding parts the trajectories of tangents and cotangents
   };
   const std::pair<const char*, Integrator> integrators[] = {
       {"euler", Integrator::euler}, {"rk4", Integrator::rk4}, {"verlet", Integrator::verlet}};
   for (const Problem& problem :
-       {Problem{"lorenz", ode::lorenz<double>, ode::lorenz<float>, false},
+       {Problem{"lorenz", ode::lorenz<double>, ode::lorenz<float>, false, 100},
         Problem{"pendulum", ode::pendulum<double>, ode::pendulum<float>, true},
         Problem{"projectile", ode::projectile<double>, ode::projectile<float>, false},
         Problem{"van_der_pol", ode::van_der_pol<double>, ode::van_der_pol<float>, false}}) {
@@ -73,8 +75,8 @@ void add_equations(std::vector<Listed>& list) {
           {std::string(problem.name) + "_" + name,
            {std::string("ode::") + problem.name, std::string("ode::Integrator::") + name, "LaneSystem"},
            [problem, integrator = integrator] {
-             expect_contract(problem.in_double(integrator, 0.01), {});
-             expect_contract(problem.in_float(integrator, 0.01), {});
+             expect_contract(problem.in_double(integrator, 0.01), {.long_steps = problem.long_steps});
+             expect_contract(problem.in_float(integrator, 0.01), {.long_steps = problem.long_steps});
            }});
     }
   }
