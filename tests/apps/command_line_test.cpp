@@ -171,6 +171,13 @@ TEST(CommandLine, EveryExampleIsUnderstoodAndDoesWhatItSays) {
   EXPECT_GE(files, 6);
 }
 
+TEST(CommandLine, OutputThatCannotBeWrittenIsNoticed) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const std::string command =
+      COSTATE_TOOL " grad " COSTATE_EXAMPLES "/lorenz.toml --json > /dev/full 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+}
+
 TEST(CommandLine, HelpAndVersionEndWell) {
   EXPECT_EQ(run_tool("--version").out, "costate " COSTATE_VERSION "\n");
   for (const std::string command : {"", "run", "grad", "check", "info", "optimize"}) {
