@@ -43,7 +43,7 @@ def test_functions_have_numpys_values_and_jaxs_gradients(name):
     f = FUNCTIONS[name]
     x = np.array([0.83, 0.47, 1.21])
     assert recorded(f)(x)[0] == pytest.approx(float(f(x, np)), rel=1e-13)
-    sim = costate.equations({"x": 3}, "; ".join(f"x_next[{i}] = x[{i}]" for i in range(3)), method="next").rollout(0)
+    sim = costate.equations({"x": 3}, "; ".join(f"x_next[{i}] = x[{i}]" for i in range(3)), method="next").rollout(1)
     value, grad = sim.value_and_grad(x, loss=costate.loss.function(lambda x: f(x, np)))
     assert value == pytest.approx(float(f(x, np)), rel=1e-13)
     np.testing.assert_allclose(grad.x0, jax.grad(lambda x: f(x, jnp))(jnp.asarray(x)), rtol=1e-11, atol=1e-12)
