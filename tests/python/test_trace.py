@@ -205,7 +205,7 @@ def test_a_large_network_has_jaxs_gradients_and_runs_as_products(stored):
         assert sum(g.value for g in found) == pytest.approx(float(value), rel=1e-12)
         for name, bar in p_bar.items():
             ours = sum(g.parameters[name] for g in found)
-            np.testing.assert_allclose(ours, np.asarray(bar).ravel(), rtol=1e-9, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(ours, np.asarray(bar), rtol=1e-9, atol=1e-12, err_msg=name)
         np.testing.assert_allclose(np.concatenate([np.atleast_2d(g.x0) for g in found]), x_bar, rtol=1e-9, atol=1e-12)
 
 

@@ -1,4 +1,5 @@
-// The checks of scenes: what they say of right gradients, of wrong ones, and of contacts that change within a stencil.
+// The checks of scenes: what they say of right gradients, of wrong ones, and of contacts that change within a
+// stencil.
 #include "costate/study/check.h"
 
 #include <gtest/gtest.h>
