@@ -1,6 +1,6 @@
-// Which numbers a parameter of a model can have: a mass is not negative, a step takes time, a range ends after
-// it begins. The file reader refuses others, and so do scenes and Python where they set a parameter by name. A
-// step itself does not look.
+// Which numbers a parameter of a model can have: a mass is not negative, a step takes time, a range ends
+// after it begins. The file reader refuses others, and so do scenes and Python where they set a parameter by
+// name. A step itself does not look.
 // Tests: tests/rigid/parameter_range_test.cpp.
 #pragma once
 

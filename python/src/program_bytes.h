@@ -1,5 +1,5 @@
-// A recorded program as bytes: equal for equal programs, and enough to make it again in another process of the
-// same build. Not a file format.
+// A recorded program as bytes: equal for equal programs, and enough to make it again in another process of
+// the same build. Not a file format.
 #pragma once
 
 #include <string>
