@@ -1,5 +1,6 @@
-// Rigid bodies beside Pinocchio (bench/peers/rigid_pinocchio.py): forward dynamics and all its derivatives, one thread, worlds in
-// lanes; `rate` counts worlds. Then whole rollouts of a step and its gradient with respect to state, controls and parameters.
+// Rigid bodies beside Pinocchio (bench/peers/rigid_pinocchio.py): forward dynamics and all its derivatives,
+// one thread, worlds in lanes; `rate` counts worlds. Then whole rollouts of a step and its gradient with
+// respect to state, controls and parameters.
 #include <random>
 
 #include "bench/measure.h"

@@ -1,4 +1,5 @@
-// costate info model.xml: the tree of bodies with their masses and joints, counts, and what the loader wants to be known.
+// costate info model.xml: the tree of bodies with their masses and joints, counts, and what the loader wants
+// to be known.
 #include <fmt/core.h>
 
 #include "commands.h"

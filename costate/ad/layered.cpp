@@ -26,8 +26,8 @@ std::vector<int> field_of_element(const Program& program) {
 std::string product_field(std::size_t k) { return "dense/" + std::to_string(k); }
 std::string vector_field(std::size_t k) { return product_field(k) + "/in"; }
 
-// Nodes are walked in an order in which every product stands after its vector: results are inputs, which stand first in the
-// program, so each is made when a node first asks for it.
+// Nodes are walked in an order in which every product stands after its vector: results are inputs, which
+// stand first in the program, so each is made when a node first asks for it.
 Program expand(const LayeredProgram& layered) {
   if (layered.products.empty()) return layered.program;
   const Program& program = layered.program;

@@ -237,7 +237,7 @@ std::string Articulated::objection(int dimension) const {
   return {};
 }
 
-// --- a step ----------------------------------------------------------------------------------------------------------
+// --- a step ------------------------------------------------------------------------------------------------
 
 template <class T>
 void Articulated::raw_parameters(const MechanismInputs<T>& in, T* p) const {
@@ -302,16 +302,18 @@ void Articulated::move_in(const BodySums<T>* sums, T* y, Workspace& work) const 
   static_cast<Scratch&>(work).rigid.step(w.at, w.x.data(), w.u.data(), w.raw.data(), y);
 }
 
-// --- transposes ------------------------------------------------------------------------------------------------------
+// --- transposes --------------------------------------------------------------------------------------------
 
-// Adds what a rigid step with the forces now in u does to the cotangents of its state, controls and parameters.
+// Adds what a rigid step with the forces now in u does to the cotangents of its state, controls and
+// parameters.
 void Articulated::rigid_vjp(const double* y_bar, OneWorld<double>& rigid, Scratch& s) const {
   Pass<double>& w = s.value;
   rigid.step_vjp(w.at, w.x.data(), w.u.data(), w.raw.data(), y_bar, s.x_bar.data(), s.u_bar.data(),
                  s.parameters ? s.raw_bar.data() : nullptr);
 }
 
-// Of the power <z_bar, J_s v> of the shapes, by q and frames: z_bar's velocities are set, the rest of it is zero.
+// Of the power <z_bar, J_s v> of the shapes, by q and frames: z_bar's velocities are set, the rest of it is
+// zero.
 void Articulated::power_vjp(const double* v, Scratch& s) const {
   seen_vjp(s.value.motion, wanted(s), v, s.z_bar.data(), bars(s), s.unused.data());
 }
@@ -384,7 +386,8 @@ void Articulated::predict_vjp(const Pose<double>* pose_bars, BodySums<double>* s
   auto& s = static_cast<Scratch&>(work);
   Pass<double>& w = s.value;
   poses_vjp(pose_bars, w.v1.data(), s.v0_bar.data(), s);
-  // (M + sum J'KJ) change = sum J'j: with lambda the solution for the cotangent of the change, <lambda, J'j - (M + J'KJ) change> has the derivatives.
+  // (M + sum J'KJ) change = sum J'j: with lambda the solution for the cotangent of the change, <lambda,
+  // J'j - (M + J'KJ) change> has the derivatives.
   s.lambda = s.v0_bar;
   solve::ldl_solve(w.motion.dofs, w.motion.A.data(), s.lambda.data());
   const auto set = [&](std::size_t i, const Six<double>& a) {

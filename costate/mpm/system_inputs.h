@@ -1,5 +1,6 @@
-// What the grid and the materials of a MaterialPoints system are told besides the state: gravity, friction, poses of the colliders, and the transposes:
-// sums over pencils, in their order, into the cotangents of controls and parameters.
+// What the grid and the materials of a MaterialPoints system are told besides the state: gravity, friction,
+// poses of the colliders, and the transposes: sums over pencils, in their order, into the cotangents of
+// controls and parameters.
 #pragma once
 
 #include "costate/mpm/system_stages.h"

@@ -1,9 +1,13 @@
-// The System of system.h as a class: what it knows, the scratch of a step, and how its stages walk over pencils. The stages themselves:
+// The System of system.h as a class: what it knows, the scratch of a step, and how its stages walk over
+// pencils. The stages themselves:
 //
-//   system_setup.h    from a model, and its errors          system_inputs.h   colliders' poses, materials' numbers, and their cotangents
-//   system_step.h     a step, with or without tangents      system_bodies.h   bodies, and free ones
-//   system_vjp.h      its transpose                         system_bodies_vjp.h   their transposes
-//                                                           system_mechanism.h   bodies of a mechanism
+//   system_setup.h        from a model, and its errors
+//   system_inputs.h       colliders' poses, materials' numbers, and their cotangents
+//   system_step.h         a step, with or without tangents
+//   system_vjp.h          its transpose
+//   system_bodies.h       bodies, and free ones
+//   system_bodies_vjp.h   their transposes
+//   system_mechanism.h    bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -110,7 +114,7 @@ class MaterialPoints final : public System<Real> {
   void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                Real* y_dot, Real* tape, Scratch& s) const;
 
-  // --- stages --------------------------------------------------------------------------------------------------------
+  // --- stages ----------------------------------------------------------------------------------------------
   void sort(const StepContext& at, const Real* x, Scratch& s) const {
     s.order.sort(x + layout_.x, model_.origin, model_.dx, layout_.material.data(), at.k);
   }
@@ -161,7 +165,8 @@ class MaterialPoints final : public System<Real> {
              4 * std::int64_t(p.high - p.low));
     }
   }
-  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where they end.
+  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where
+  // they end.
   template <class Body>
   std::int64_t for_tape_places(const Scratch& s, const Body& body) const {
     std::int64_t place = 1;
@@ -203,7 +208,7 @@ class MaterialPoints final : public System<Real> {
   void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
-  // --- bodies ----------------------------------------------------------------------------------------------------------
+  // --- bodies ----------------------------------------------------------------------------------------------
   template <class S>
   void read_bodies(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p, const GridInputs<S>& grid,
                    const StepContext& at, Scratch& s) const;

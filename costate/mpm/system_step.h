@@ -1,4 +1,5 @@
-// A step of MaterialPoints: the stages of system.h in order. Values and tangents are one code (node_row.h). Transpose: system_vjp.h.
+// A step of MaterialPoints: the stages of system.h in order. Values and tangents are one code (node_row.h).
+// Transpose: system_vjp.h.
 // Tests: tests/mpm/system_test.cpp.
 #pragma once
 

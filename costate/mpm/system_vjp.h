@@ -1,4 +1,5 @@
-// The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages backwards. Tests: tests/mpm/system_test.cpp.
+// The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages
+// backwards. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
 #include "costate/mpm/system_bodies_vjp.h"

@@ -15,7 +15,8 @@ struct Layout {
   explicit Layout(const Model& model) : tree(make_tree(model, add_parameters(model, signature))) {}
 };
 
-// All numbers in the order of the signature, in double. A contact model may have added numbers of its own at the end.
+// All numbers in the order of the signature, in double. A contact model may have added numbers of its own at
+// the end.
 template <class Real>
 std::vector<double> flat(const Layout& layout, const Parameters<Real>& p) {
   const auto &ours = layout.signature.fields(Role::parameter),

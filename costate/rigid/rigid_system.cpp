@@ -201,8 +201,8 @@ class RigidSystem final : public System<Real> {
   }
 
  private:
-  // Where the transposes of a call add cotangents of parameters: to those in packs that a run holds back, or to
-  // packs that are loaded before and stored after it.
+  // Where the transposes of a call add cotangents of parameters: to those in packs that a run holds back, or
+  // to packs that are loaded before and stored after it.
   struct HeldBack {
     HeldBack(const RigidSystem& system, Real* p_bar, const Activity& active, Scratch& scratch)
         : rigid(system), s(scratch), alone(p_bar && p_bar != s.p_bar ? p_bar : nullptr) {
@@ -258,8 +258,9 @@ class RigidSystem final : public System<Real> {
     if (!scratch.dual) scratch.dual = std::make_unique<Work<D>>(stepper_);
     return *scratch.dual;
   }
-  // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and sums are contracted otherwise
-  // there, and the bits would differ. Hard contact also takes the case of every point from it.
+  // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and
+  // sums are contracted otherwise there, and the bits would differ. Hard contact also takes the case of every
+  // point from it.
   void take_plain_step(const Inputs<Real>& in, Work<D>& duals, Workspace& workspace) const {
     Work<S>& w = prepared(in.p, static_cast<Scratch&>(workspace));
     load_all(in.x, w.x.data(), stepper_.states());
@@ -275,8 +276,8 @@ class RigidSystem final : public System<Real> {
     load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
-  // Scratch with the parameters in it, unit vectors made unit. A rollout asks for the same ones run after run;
-  // split steps write to theirs.
+  // Scratch with the parameters in it, unit vectors made unit. A rollout asks for the same ones run after
+  // run; split steps write to theirs.
   Work<S>& prepared(const Real* p, Scratch& scratch) const {
     Work<S>& w = scratch.work;
     if (p == scratch.p) return w;
@@ -290,8 +291,8 @@ class RigidSystem final : public System<Real> {
     return w;
   }
 
-  // A rollout's tape is laid out as packs: a step can write to it and its transpose read it without a copy. Split steps use theirs for
-  // several parts.
+  // A rollout's tape is laid out as packs: a step can write to it and its transpose read it without a copy.
+  // Split steps use theirs for several parts.
   static bool lies_as_packs(const Real* tape, const Work<S>& w) {
     return !w.split && reinterpret_cast<std::uintptr_t>(tape) % alignof(S) == 0;
   }

@@ -224,7 +224,8 @@ class MassSpringSystem final : public System<Real> {
                                     a.x_bar.data(), a.u_bar.data(), a.p_bar.data(), a.scratch);
   }
 
-  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody wants.
+  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody
+  // wants.
   static void read(const Real* from, std::vector<S>& to) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = from ? load<S>(from + i * kLanes) : S(0);
   }

@@ -2,8 +2,8 @@
 //
 //   P A = L U          solve: x = A^-1 b          solve_transposed: x = A^-T b   (transposed, not conjugated)
 //
-// Allocates when constructed or made larger than ever before, never when it factorises or solves. For stage systems of implicit integrators
-// (real and complex) and the small dense systems of Newton's method.
+// Allocates when constructed or made larger than ever before, never when it factorises or solves. For stage
+// systems of implicit integrators (real and complex) and the small dense systems of Newton's method.
 //
 // [1] Golub, Van Loan: Matrix Computations, 4th ed., algorithm 3.4.1.
 // Tests: tests/solve/dense_lu_test.cpp.

@@ -1,6 +1,6 @@
-// AnySystem: a physics as Python sees it, in both precisions. The typed System is made when a rollout first needs it; how many lanes it has
-// may depend on the number of worlds.
-// AnyLoss: an objective that is not yet bound to a signature and a precision.
+// AnySystem: a physics as Python sees it, in both precisions. The typed System is made when a rollout first
+// needs it; how many lanes it has may depend on the number of worlds. AnyLoss: an objective that is not yet
+// bound to a signature and a precision.
 #pragma once
 
 #include <functional>
@@ -60,7 +60,8 @@ struct AnyLoss {
   std::function<ObjectivePtr<double>(const Signature&)> in_double;
   std::function<ObjectivePtr<float>(const Signature&)> in_single;
   std::string text;
-  // Made of a Python function, which may refer to what has changed since: it is recorded again for every call.
+  // Made of a Python function, which may refer to what has changed since: it is recorded again for every
+  // call.
   bool changes = false;
 
   template <class Real>

@@ -1,4 +1,5 @@
-// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers instead of files.
+// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers
+// instead of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

@@ -30,7 +30,8 @@ struct Targets {
     values.assign(array.data(), array.data() + array.size());
     if (values.empty()) throw Error({std::string(what) + " is empty", {}, "leave it out for zero"});
   }
-  // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one number may be missing.
+  // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one
+  // number may be missing.
   void expect(const char* what, const Shape& row) const {
     if (values.empty()) return;
     Shape least = row;

@@ -27,7 +27,8 @@ namespace {
 using namespace nb::literals;
 using SystemHandle = std::shared_ptr<AnySystem>;
 
-// A system that serves any number of worlds, made once in each precision. (Calls come one at a time, or from the lock that makes plans.)
+// A system that serves any number of worlds, made once in each precision. (Calls come one at a time, or from
+// the lock that makes plans.)
 template <class Make>
 SystemHandle made_once(const std::string& name, std::vector<double> initial, const Make& make) {
   struct Both {

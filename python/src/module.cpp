@@ -1,4 +1,5 @@
-// costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier said in Python.
+// costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier
+// said in Python.
 #include "module.h"
 
 #include <nanobind/stl/string.h>

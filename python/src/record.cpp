@@ -1,4 +1,5 @@
-// Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these: python/costate/trace.py.
+// Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these:
+// python/costate/trace.py.
 #include "record.h"
 
 #include <nanobind/stl/optional.h>
@@ -38,7 +39,8 @@ class Recording {
     if (weights) weights_.push_back({name, first, size});
     return elements(first, size);
   }
-  // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of weights.
+  // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of
+  // weights.
   std::optional<std::vector<Traced>> product(const std::vector<Traced>& matrix, int rows,
                                              const std::vector<Traced>& vector) {
     const int columns = static_cast<int>(vector.size());
@@ -173,8 +175,8 @@ std::string key_of(const ad::LayeredProgram& layered) {
   return key;
 }
 
-// A Python function that records a loss for the signature it is given. It is called for every use, because it may refer to what has
-// changed; what was made of an equal recording is used again.
+// A Python function that records a loss for the signature it is given. It is called for every use, because it
+// may refer to what has changed; what was made of an equal recording is used again.
 std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
                                        const std::vector<std::int64_t>& steps) {
   const loss::When at = when == "each_step" ? loss::each_step()

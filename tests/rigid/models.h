@@ -50,8 +50,8 @@ inline Actuator& add_actuator(Model& m, const std::string& name, TransmissionTyp
   return m.actuators.back();
 }
 
-// Two trees: a free body with a ball joint, and a chain with a slide, a hinge, two hinges in one body and a body welded to
-// another; every kind of actuator.
+// Two trees: a free body with a ball joint, and a chain with a slide, a hinge, two hinges in one body and a
+// body welded to another; every kind of actuator.
 inline Model zoo(Integrator integrator) {
   Model m;
   m.options.integrator = integrator;

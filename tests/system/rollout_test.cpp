@@ -160,7 +160,8 @@ TEST(Rollout, JacobianAgreesWithTheTranspose) {
 }
 
 TEST(Rollout, TruncationDropsTheCotangentAndSaysSo) {
-  // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is known.
+  // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is
+  // known.
   const auto system = ode::pendulum<double>(Integrator::euler, 0.1);
   const auto objective = loss::track<double>(system->signature(), "q", {4}, {0.0});
   Rollout<double> exact(system, {.steps = 4, .hold = 4}),

@@ -24,7 +24,8 @@ const std::initializer_list<std::pair<const char*, GeomType>> kGeomTypes = {
     {"box", GeomType::box},
     {"mesh", GeomType::mesh}};
 
-// The suffix that tells replicas apart, on every name inside, before the `outer` letters of replicas around this one.
+// The suffix that tells replicas apart, on every name inside, before the `outer` letters of replicas around
+// this one.
 void add_suffix(XmlElement& e, const std::string& suffix, std::size_t outer) {
   for (XmlAttribute& a : e.attributes) {
     if (a.name == "name") a.value.insert(a.value.size() - std::min(outer, a.value.size()), suffix);

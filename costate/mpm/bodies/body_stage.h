@@ -1,7 +1,9 @@
-// Free bodies between the grid's own velocities and the particles: two looks at the nodes of one pencil, and their transposes.
+// Free bodies between the grid's own velocities and the particles: two looks at the nodes of one pencil, and
+// their transposes.
 //
 //   look     what the nodes would give if a body kept its velocity: BodySums for predict()
-//   push     the nodes' velocities after the bodies, in their order, and what the bodies receive: BodySums for move()
+//   push     the nodes' velocities after the bodies, in their order, and what the bodies receive: BodySums
+//            for move()
 //
 // Sums are kept by pencil and added in order. Tests: tests/mpm/body_test.cpp.
 #pragma once
@@ -52,10 +54,10 @@ class BodyStage {
     });
   }
 
-  // --- transposes; values only -----------------------------------------------------------------------------------------
+  // --- transposes; values only -----------------------------------------------------------------------------
 
-  // before: velocities before the bodies; its fourth numbers collect the cotangents of the masses. bar: cotangents of the velocities, after the
-  // bodies in, before them out. Adds to pose_bars.
+  // before: velocities before the bodies; its fourth numbers collect the cotangents of the masses. bar:
+  // cotangents of the velocities, after the bodies in, before them out. Adds to pose_bars.
   void push_vjp(const NodePencil& pencil, const Real* grid, const std::vector<Pose<S>>& poses, Real* before,
                 Real* bar, const std::vector<BodySums<double>>& sums_bar, Pose<double>* pose_bars) const {
     for_nodes(pencil, poses, [&](std::int64_t at, const Vec3<Real>& X, std::uint64_t near) {

@@ -32,7 +32,8 @@ struct GridShape {
   }
 };
 
-// Which colliders' bands may reach the block of nodes at k of a pencil: distances change by no more than the way. One bit each.
+// Which colliders' bands may reach the block of nodes at k of a pencil: distances change by no more than the
+// way. One bit each.
 template <class Real, class S>
 std::uint64_t reaching(const GridShape& grid, const std::vector<Collider>& colliders,
                        const std::vector<Pose<S>>& poses, const ParticleOrder::NodePencil& p, int k) {

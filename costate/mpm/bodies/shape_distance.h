@@ -1,4 +1,5 @@
-// The signed distances of shape.h on any scalar of one point, so that Dual gives the normal and Dual of Dual its derivative.
+// The signed distances of shape.h on any scalar of one point, so that Dual gives the normal and Dual of Dual
+// its derivative.
 #pragma once
 
 #include "costate/ad/dual.h"

@@ -2,7 +2,8 @@
 //
 //   v = p / (m + floor) + dt g;  walls, low x to high z;  colliders, in their order
 //
-// Rows of four nodes at once; nodes that a wall or a collider reaches, one by one. Transpose, with v_ the cotangent before walls and colliders:
+// Rows of four nodes at once; nodes that a wall or a collider reaches, one by one. Transpose, with v_ the
+// cotangent before walls and colliders:
 //
 //   p_ = v_ / (m + floor),  m_ = -p.v_ / (m + floor)^2,  g_ += dt v_,  dt_ += g.v_
 //

@@ -1,6 +1,7 @@
 // Gains that are written as time constants and damping ratios, from the inverse weights w at qpos0:
 //
-//   springdamper  (t, r) of a joint: stiffness I / (t r)^2, damping 2 I / t, with I = 1 / (mean w of its dofs)
+//   springdamper  (t, r) of a joint: stiffness I / (t r)^2, damping 2 I / t, with I = 1 / (mean w of its
+//                 dofs)
 //   dampratio     r of a servo: kv = 2 r sqrt(kp / (gear^2 w)), w of its joint or tendon
 //
 // Reference: MuJoCo documentation, "XML reference" (joint/springdamper, position/dampratio).

@@ -90,7 +90,8 @@ MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
   const auto corner = [&](const std::array<int, 3>& face, int k) {
     return vertices[std::size_t(face[std::size_t(k)])];
   };
-  // Tetrahedra from the middle of the surface, so that for a convex solid none is inside out and few digits cancel.
+  // Tetrahedra from the middle of the surface, so that for a convex solid none is inside out and few digits
+  // cancel.
   Vec3<double> middle{0, 0, 0};
   double area = 0;
   for (const auto& f : faces) {
@@ -112,7 +113,8 @@ MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
   if (!(std::abs(volume) > 0)) return {};
   p.center = middle + p.center / volume;
 
-  // Tetrahedra from the centre, for the volume too: that of an open surface depends on where they start, and MuJoCo's start there.
+  // Tetrahedra from the centre, for the volume too: that of an open surface depends on where they start, and
+  // MuJoCo's start there.
   Sym3<double> second{0, 0, 0, 0, 0, 0};  // int x x' dV about the centre
   for (const auto& f : faces) {
     const Vec3<double> a = corner(f, 0) - p.center, b = corner(f, 1) - p.center, c = corner(f, 2) - p.center;

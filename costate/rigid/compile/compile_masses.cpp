@@ -1,7 +1,8 @@
-// Mass, centre of mass and inertia of every body: from `inertial` or from geoms, then bounded, balanced and scaled.
+// Mass, centre of mass and inertia of every body: from `inertial` or from geoms, then bounded, balanced and
+// scaled.
 //
-// Bounds and the triangle inequality A + B >= C concern principal moments, so an inertia is taken to its principal axes and
-// back when (and only when) one of them changes it.
+// Bounds and the triangle inequality A + B >= C concern principal moments, so an inertia is taken to its
+// principal axes and back when (and only when) one of them changes it.
 #include <algorithm>
 #include <cmath>
 
@@ -52,8 +53,8 @@ MassProperties of_body(const Compilation& c, const BodySpec& s, int first_geom,
   return combined(parts);
 }
 
-// The frame in which the author described the body, where its inertia is diagonal in that: a square box seen along its side is another than
-// along its diagonal. Else principal axes, whichever the solver gives.
+// The frame in which the author described the body, where its inertia is diagonal in that: a square box seen
+// along its side is another than along its diagonal. Else principal axes, whichever the solver gives.
 Rotation principal_frame(const BodySpec& s, const std::vector<Geom>& geoms, int first_geom,
                          const Sym3<double>& inertia) {
   const double tiny = 1e-9 * trace(inertia);

@@ -1,5 +1,6 @@
-// Meshes and height fields. A mesh is moved to its centre of mass and turned to its principal axes (largest moment first);
-// the geoms that show it take up the difference in their frames. Its convex hull is what collides.
+// Meshes and height fields. A mesh is moved to its centre of mass and turned to its principal axes (largest
+// moment first); the geoms that show it take up the difference in their frames. Its convex hull is what
+// collides.
 #include <algorithm>
 #include <cmath>
 #include <set>

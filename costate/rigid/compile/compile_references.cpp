@@ -1,4 +1,5 @@
-// Contacts, tendons, equalities, sensors and keyframes: names become indices, and what is measured at qpos0 is measured.
+// Contacts, tendons, equalities, sensors and keyframes: names become indices, and what is measured at qpos0
+// is measured.
 #include <algorithm>
 #include <cmath>
 

@@ -1,21 +1,23 @@
-// The convex problem of constraints.h, one world per lane: Newton's method, or conjugate gradients and then Newton's method.
+// The convex problem of constraints.h, one world per lane: Newton's method, or conjugate gradients and then
+// Newton's method.
 //
 //   gradient    g = M a - tau - J' f(y),  y = J a - aref,  f = -s'(y)
 //   direction   d = -H^-1 g,              H = M + J' S J,  S = s''(y)
 //   step        the exact minimum along d: a root of an increasing piecewise linear function
 //
-// The problem is quadratic between kinks. So once a full step leaves every row in its zone (in play or not, sticking or
-// slipping), it has ended at the minimum, to rounding; most states need two or three steps. A lane that has arrived is not
-// moved again: what its neighbours do cannot change its bits.
+// The problem is quadratic between kinks. So once a full step leaves every row in its zone (in play or not,
+// sticking or slipping), it has ended at the minimum, to rounding; most states need two or three steps. A
+// lane that has arrived is not moved again: what its neighbours do cannot change its bits.
 //
-// Conjugate gradients [1] go along d = -P g + beta d_before, P = (M + h B)^-1, whose factor there is anyway, and beta = max(0, <g, P (g -
-// g_before)> / <g_before, P g_before>) (Polak and Ribiere, started again where it would be negative). They form and factor no H, which pays
-// where H has far more entries than M: many bodies that touch each other. They converge slower the stiffer the rows are; so they stop
-// at a gradient of 1e-6 of its terms, and Newton's method takes off the rest. The minimum is the same, to rounding, and so is the
-// adjoint, which needs the factor of H there.
+// Conjugate gradients [1] go along d = -P g + beta d_before, P = (M + h B)^-1, whose factor there is anyway,
+// and beta = max(0, <g, P (g - g_before)> / <g_before, P g_before>) (Polak and Ribiere, started again where
+// it would be negative). They form and factor no H, which pays where H has far more entries than M: many
+// bodies that touch each other. They converge slower the stiffer the rows are; so they stop at a gradient of
+// 1e-6 of its terms, and Newton's method takes off the rest. The minimum is the same, to rounding, and so is
+// the adjoint, which needs the factor of H there.
 //
-// With S a Dual the loop finds the value; one more Newton step there gives the tangent by the implicit function theorem, however
-// the value was found.
+// With S a Dual the loop finds the value; one more Newton step there gives the tangent by the implicit
+// function theorem, however the value was found.
 //
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., ch. 5.2.
 // Tests: tests/rigid/constraints/constraints_test.cpp, parity_test.cpp.
@@ -85,7 +87,8 @@ COSTATE_INLINE void evaluate_group(const Constraints& cons, const ConstraintGrou
   }
 }
 
-// Calls visit(rows) with the number of a group's rows as a constant where it is a common one: loops over rows unroll.
+// Calls visit(rows) with the number of a group's rows as a constant where it is a common one: loops over rows
+// unroll.
 template <class Visit>
 COSTATE_INLINE void with_rows(int rows, const Visit& visit) {
   switch (rows) {
@@ -205,8 +208,8 @@ void add_contact_block(const ConstraintGroup& g, ConstraintData<S>& c) {
   });
 }
 
-// The factor of a matrix whose rows are nested as crba.h describes. Where a row's parent is the row before it, the two are eliminated
-// together: the rows above are read and written once for both.
+// The factor of a matrix whose rows are nested as crba.h describes. Where a row's parent is the row before
+// it, the two are eliminated together: the rows above are read and written once for both.
 template <class S>
 void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
   for (int k = int(dofs.size()) - 1; k >= 0; --k) {
@@ -324,8 +327,8 @@ COSTATE_INLINE void along_direction(const Constraints& cons, const ConstraintGro
   }
 }
 
-// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes into another zone. Along
-// Newton's direction a full step is that place in all other lanes.
+// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes
+// into another zone. Along Newton's direction a full step is that place in all other lanes.
 template <class S>
 S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c, bool newtons,
               mask_t<S>& changed) {
@@ -342,8 +345,9 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
         cons, c, [&](const ConstraintGroup& g) { along_direction(cons, g, c, t, slope, curvature, other); });
     return slope;
   };
-  // Newton's method between bounds. On a line with kinks it may jump to and fro between two points: those are the bounds then, and a
-  // step that ends on one is replaced by the middle; so is one after three steps that have not halved the distance.
+  // Newton's method between bounds. On a line with kinks it may jump to and fro between two points: those are
+  // the bounds then, and a step that ends on one is replaced by the middle; so is one after three steps that
+  // have not halved the distance.
   changed = mask_t<S>(false);
   const S tolerance = S(T(sizeof(T) == 8 ? 1e-12 : 1e-5)), half(T(0.5));
   S t(1), curvature, low(0), high(0), width(0);
@@ -386,8 +390,8 @@ mask_t<S> far_from_minimum(const S* tau, const S& share2, const ConstraintData<S
   return square > share2 * scale;
 }
 
-// One step along c.direction in the lanes that run; returns those in which it has changed zones. M a and y move with a: no product with M
-// or J is formed twice. What rounding that leaves, the last step takes off.
+// One step along c.direction in the lanes that run; returns those in which it has changed zones. M a and y
+// move with a: no product with M or J is formed twice. What rounding that leaves, the last step takes off.
 template <class S>
 mask_t<S> step_along(const Tree& tree, const Constraints& cons, const S* tau, const mask_t<S>& running,
                      bool newtons, ConstraintData<S>& c) {
@@ -440,7 +444,8 @@ void descend_by_conjugate_gradients(const Tree& tree, const Constraints& cons, c
   }
 }
 
-// c.a, the constrained acceleration; starts at c.a. Needs make_rows, M in c.mass, and a factor of M or M + h B.
+// c.a, the constrained acceleration; starts at c.a. Needs make_rows, M in c.mass, and a factor of M or M + h
+// B.
 template <class S>
 void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, const S* L,
                        const S* inverse_D, ConstraintData<S>& c) {

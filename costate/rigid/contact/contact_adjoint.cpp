@@ -179,7 +179,8 @@ void margin_vjp(const Tree& tree, const TouchingPair& pair, const S& margin_bar,
   }
 }
 
-// For all points of the pairs in contact.touching. rows_of(pair, slot, par, par_bar, rows): their cotangents, false if it has none.
+// For all points of the pairs in contact.touching. rows_of(pair, slot, par, par_bar, rows): their cotangents,
+// false if it has none.
 template <class S, class RowsOf>
 void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
                const S* nu, const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d,

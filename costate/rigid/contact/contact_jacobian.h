@@ -1,6 +1,7 @@
 // The rows of a contact point: how fast its two sides move against each other, in the point's frame.
 //
-//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first),     and with the same axes of rotations
+//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first),
+//       and with the same axes of rotations
 //
 // Transpose: contact_adjoint.h.
 #pragma once

@@ -2,13 +2,15 @@
 //
 //   margin        m1 + m2: how far apart the geoms are when they begin to push
 //   friction      the larger of each coefficient, or that of the geom with the higher priority
-//   solref        both time constants positive: w s1 + (1 - w) s2, w = solmix1 / (solmix1 + solmix2); else the smaller
+//   solref        both time constants positive: w s1 + (1 - w) s2, w = solmix1 / (solmix1 + solmix2); else
+//                 the smaller
 //   solimp        w s1 + (1 - w) s2
 //
-// Where two numbers are equal, larger and smaller have a corner, and both get half of the cotangent, as a central difference would give.
+// Where two numbers are equal, larger and smaller have a corner, and both get half of the cotangent, as a
+// central difference would give.
 //
-// Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling, rolling), which a <pair> states itself.
-// None is below 1e-5.
+// Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling,
+// rolling), which a <pair> states itself. None is below 1e-5.
 //
 // [1] MuJoCo documentation, Modeling. Tests: tests/rigid/contact/gradient_test.cpp.
 #pragma once

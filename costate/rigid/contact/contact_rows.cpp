@@ -63,7 +63,8 @@ void take_values(const geometry::Shape<plain_t<S>>& from, geometry::Shape<S>& to
   }
 }
 
-// Worlds that have them within the margin. Generous by more than rounding, so that what neighbours do cannot decide.
+// Worlds that have them within the margin. Generous by more than rounding, so that what neighbours do cannot
+// decide.
 template <class S>
 mask_t<S> maybe_near(const TouchingPair& pair, bool plane, const S& margin, const ContactData<S>& c) {
   const auto one = static_cast<std::size_t>(pair.geoms.first),

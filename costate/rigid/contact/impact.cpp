@@ -17,7 +17,8 @@ struct PointImpact {
   mask_t<S> hit, rests;
 };
 
-// In the worlds that meet there, among `here`. J in c.J, M^-1 J' in work.columns. Needs the factor of M and contact_gaps.
+// In the worlds that meet there, among `here`. J in c.J, M^-1 J' in work.columns. Needs the factor of M and
+// contact_gaps.
 template <class S>
 void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, int slot, const S* p,
           const S* q, const S* v, const mask_t<S>& here, const Data<S>& d, ConstraintData<S>& c,
@@ -59,7 +60,8 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
   solve_impact(s);
 }
 
-// Calls visit(pair, slot, worlds) for each contact point of the pairs that have some world's event; those have frames.
+// Calls visit(pair, slot, worlds) for each contact point of the pairs that have some world's event; those
+// have frames.
 template <class S, class Visit>
 void for_each_event(const Constraints& cons, const S& event, ConstraintData<S>& c, const Visit& visit) {
   ContactData<S>& contact = c.contact;

@@ -1,10 +1,13 @@
 // How much more a spring of contact_penalty.h does within a step than the step can follow.
 //
-//   stiffness   k dt^2 / m                            above 1 a bounce is over within a few steps, above 4 it explodes
-//   friction    mu f dt / (m sqrt(|w_t|^2 + s^2))     above 2 an explicit step throws sliding to and fro, growing
+//   stiffness   k dt^2 / m                            above 1 a bounce is over within a few steps, above 4 it
+//                                                     explodes
+//   friction    mu f dt / (m sqrt(|w_t|^2 + s^2))     above 2 an explicit step throws sliding to and fro,
+//                                                     growing
 //
-// 1/m the inverse weight of both bodies, f the normal force of a point. The speed under the root follows from the friction there:
-// |f_t| / (mu f) = |w_t| / sqrt(|w_t|^2 + s^2). Tests: tests/rigid/contact/penalty_test.cpp.
+// 1/m the inverse weight of both bodies, f the normal force of a point. The speed under the root follows from
+// the friction there: |f_t| / (mu f) = |w_t| / sqrt(|w_t|^2 + s^2). Tests:
+// tests/rigid/contact/penalty_test.cpp.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The coefficient of restitution of two geoms: the larger of theirs, that of the one with the higher priority, or the <pair>'s own.
-// Two equal ones share the cotangent.
+// The coefficient of restitution of two geoms: the larger of theirs, that of the one with the higher
+// priority, or the <pair>'s own. Two equal ones share the cotangent.
 #pragma once
 
 #include "costate/rigid/contact/contact_mixing.h"

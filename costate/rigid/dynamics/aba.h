@@ -1,19 +1,22 @@
-// Forward dynamics by articulated bodies [1, ch. 7]: a = M(q)^-1 (tau - c(q, v)) in time proportional to the number of dofs, without M.
+// Forward dynamics by articulated bodies [1, ch. 7]: a = M(q)^-1 (tau - c(q, v)) in time proportional to the
+// number of dofs, without M.
 //
-// With the accelerations and forces that the velocities alone cause (rnea_forward without qdd) taken off, each body asks for
-// f = I a + b, and what lies behind a dof S is one articulated body:
+// With the accelerations and forces that the velocities alone cause (rnea_forward without qdd) taken off,
+// each body asks for f = I a + b, and what lies behind a dof S is one articulated body:
 //
 //   up the tree     U = I^A S,   D = <S, U> + armature,   u = tau - <S, b^A>
 //                   I^A before = I^A - U U'/D,            b^A before = b^A + U u/D
 //   down the tree   qdd = (u - <a, U>)/D,                 a behind = a before + S qdd
 //
-// A joint of several dofs is taken dof by dof, a massless body between each two. The tables U and 1/D are a factor of M: two sweeps
-// of the same kind give M^-1 x.
+// A joint of several dofs is taken dof by dof, a massless body between each two. The tables U and 1/D are a
+// factor of M: two sweeps of the same kind give M^-1 x.
 //
-// Transpose: lambda = M^-1 qdd_bar is the cotangent of tau; -lambda through the transpose of RNEA gives the rest (rnea_adjoint.h).
+// Transpose: lambda = M^-1 qdd_bar is the cotangent of tau; -lambda through the transpose of RNEA gives the
+// rest (rnea_adjoint.h).
 //
-// The steps use CRBA and its factor instead (crba.h): constraints and implicit damping need M itself. An arm of 7 dofs is quicker that way
-// too; at 32 dofs this one takes a fifth less time, and for long chains much less (bench/bench_rigid.cpp has both).
+// The steps use CRBA and its factor instead (crba.h): constraints and implicit damping need M itself. An arm
+// of 7 dofs is quicker that way too; at 32 dofs this one takes a fifth less time, and for long chains much
+// less (bench/bench_rigid.cpp has both).
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008. Tests: tests/rigid/dynamics/aba_test.cpp.
 #pragma once
@@ -84,7 +87,8 @@ void aba_factor(const Tree& tree, const S* p, const Data<S>& d, AbaData<S>& w) {
   }
 }
 
-// x <- M^-1 (x - sum <S, b>), with b in w.bias on entry: the force that each body asks for. Overwrites w.bias and w.acceleration.
+// x <- M^-1 (x - sum <S, b>), with b in w.bias on entry: the force that each body asks for. Overwrites w.bias
+// and w.acceleration.
 template <class S>
 void aba_sweeps(const Tree& tree, const Data<S>& d, AbaData<S>& w, S* x) {
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
@@ -129,7 +133,8 @@ void aba_solve(const Tree& tree, const Data<S>& d, AbaData<S>& w, S* x) {
   aba_sweeps(tree, d, w, x);
 }
 
-// Cotangents of q (tangent space), v, tau and the wanted parameters, given that of qdd; after aba at the same state. bar.qdd is not used.
+// Cotangents of q (tangent space), v, tau and the wanted parameters, given that of qdd; after aba at the same
+// state. bar.qdd is not used.
 template <class S>
 void aba_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* qdd_bar, const Wanted& wanted,
              const RneaBar<S>& bar, S* tau_bar, Data<S>& d, AbaData<S>& w) {

@@ -8,8 +8,8 @@
 //   dofs         tau += m f
 //
 // joint    slide, hinge: l = gear q.  ball: l = <gear, log q>, m = gear in body axes.  free: l = 0, m = gear
-// site     l = 0; a wrench gear[0:6] = (force, torque) in the site's frame. Its moment arms are never formed: the wrench is handed to
-//          the body (`wrench` below) and goes up the tree with all others.
+// site     l = 0; a wrench gear[0:6] = (force, torque) in the site's frame. Its moment arms are never formed:
+//          the wrench is handed to the body (`wrench` below) and goes up the tree with all others.
 //
 // [1] MuJoCo documentation, Computation.
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.

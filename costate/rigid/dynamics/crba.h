@@ -2,12 +2,14 @@
 //
 //   I^c_i = sum of the inertias behind i;   M_ij = <S_j, I^c_i S_i> for j on the way from i to the world
 //
-// In world axes about one point F = I^c S_i serves all ancestors, six multiplications each. L has the pattern of M: factoring
-// from the leaves to the root fills nothing in. D is kept as its inverse.
+// In world axes about one point F = I^c S_i serves all ancestors, six multiplications each. L has the pattern
+// of M: factoring from the leaves to the root fills nothing in. D is kept as its inverse.
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008.
-// [2] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees, IJRR 24 (2005).
-// No transpose: d(M a) is part of rnea_adjoint.h. Tests: tests/rigid/dynamics/forward_dynamics_test.cpp, parity_test.cpp.
+// [2] Featherstone: Efficient factorization of the joint-space inertia matrix for branched kinematic trees,
+//     IJRR 24 (2005).
+// No transpose: d(M a) is part of rnea_adjoint.h. Tests: tests/rigid/dynamics/forward_dynamics_test.cpp,
+// parity_test.cpp.
 #pragma once
 
 #include "costate/rigid/dynamics/data.h"
@@ -40,8 +42,8 @@ void crba(const Tree& tree, const S* p, Data<S>& d) {
   crba(tree, p, d.M.data(), d);
 }
 
-// M -> L (below the diagonal) and 1/D. `dofs` says which rows and entries there are: the tree's, or those of a matrix with
-// more of them (constraints.h).
+// M -> L (below the diagonal) and 1/D. `dofs` says which rows and entries there are: the tree's, or those of
+// a matrix with more of them (constraints.h).
 template <class S>
 void factor(const std::vector<TreeDof>& dofs, S* M, S* inverse_D) {
   for (int k = int(dofs.size()) - 1; k >= 0; --k) {

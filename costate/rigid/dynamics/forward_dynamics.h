@@ -2,12 +2,13 @@
 //
 //   da/dtau = M^-1,     da/dq = -M^-1 dRNEA/dq,     da/dv = -M^-1 dRNEA/dv                              [1]
 //
-// q in the tangent space: nv columns (for ball and free joints the rotation in body axes, free translations in world axes). These are the
-// blocks of a controller's linearisation; a rollout's gradient never forms them.
+// q in the tangent space: nv columns (for ball and free joints the rotation in body axes, free translations
+// in world axes). These are the blocks of a controller's linearisation; a rollout's gradient never forms
+// them.
 //
-// dRNEA follows from the transpose of RNEA (rnea_adjoint.h) at lambda = e_k. Then the virtual velocity is the one motion S_k behind joint k and
-// zero elsewhere, and what the sweep sums over subtrees are composites: F the force, I^c the inertia, B^c the matrix that takes a
-// virtual velocity to v_bar,
+// dRNEA follows from the transpose of RNEA (rnea_adjoint.h) at lambda = e_k. Then the virtual velocity is the
+// one motion S_k behind joint k and zero elsewhere, and what the sweep sums over subtrees are composites: F
+// the force, I^c the inertia, B^c the matrix that takes a virtual velocity to v_bar,
 //
 //   B w = I (w x v) - w x* (I v),   before a joint: B + (S qd) x* I^c
 //

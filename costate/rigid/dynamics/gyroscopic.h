@@ -1,7 +1,8 @@
-// The gyroscopic force of a free body that carries nothing else, implicit in the velocity: implicitfast treats it so [1], and a
-// spinning body gains no energy.
+// The gyroscopic force of a free body that carries nothing else, implicit in the velocity: implicitfast
+// treats it so [1], and a spinning body gains no energy.
 //
-// In body axes, with w the angular velocity, I the moment of inertia about the body's origin and h = mass * com, the force of inertia at rest is
+// In body axes, with w the angular velocity, I the moment of inertia about the body's origin and
+// h = mass * com, the force of inertia at rest is
 //
 //   c = (R (w x (w x h)),  w x I w)
 //
@@ -9,12 +10,13 @@
 //
 //   G x = (R (x x (w x h) + w x (x x h)),  x x I w + w x I x)
 //
-// M + hB + hG is not symmetric. With the factor of K = M + hB, the columns V = K^-1 G and N = 1 + h V_rot (3 x 3),
+// M + hB + hG is not symmetric. With the factor of K = M + hB, the columns V = K^-1 G and N = 1 + h V_rot (3
+// x 3),
 //
 //   (K + hG)^-1 f = y - h V N^-1 y_rot,   y = K^-1 f             (K + hG)^-T b = K^-1 (b - h E N^-T V' b)
 //
-// where E puts three numbers in the places of the rotation. Cotangent of G: that of -h <mu, G a> with mu the second solution, bilinear and symmetric
-// in (w, a_rot).
+// where E puts three numbers in the places of the rotation. Cotangent of G: that of -h <mu, G a> with mu the
+// second solution, bilinear and symmetric in (w, a_rot).
 //
 // [1] MuJoCo documentation, Computation: "gyroscopic derivatives for free bodies".
 // Tests: tests/rigid/dynamics/gyroscopic_test.cpp, parity_test.cpp.

@@ -1,15 +1,18 @@
 // Inverse weights: how much a unit force along a dof, on a body or on a tendon accelerates it at qpos0.
 //
-//   joint    slide, hinge: (M^-1)_ii;  ball: the mean over its dofs;  free: the means over translations and rotations
-//   body     means over x, y, z of (J M^-1 J')_ii, J the Jacobian of the centre of mass, translation and rotation
+//   joint    slide, hinge: (M^-1)_ii;  ball: the mean over its dofs;
+//            free: the means over translations and rotations
+//   body     means over x, y, z of (J M^-1 J')_ii, J the Jacobian of the centre of mass, translation and
+//            rotation
 //   tendon   J M^-1 J'
 //
-// Constraints scale their softness with them [1, "diagApprox"]. They are parameters of their own ("joint/<name>/invweight"), since a
-// rollout need not repeat what only depends on masses; derived_parameters.h carries their gradient on to masses, inertias and
-// frames, so that it is the gradient of a model compiled again.
+// Constraints scale their softness with them [1, "diagApprox"]. They are parameters of their own
+// ("joint/<name>/invweight"), since a rollout need not repeat what only depends on masses;
+// derived_parameters.h carries their gradient on to masses, inertias and frames, so that it is the gradient
+// of a model compiled again.
 //
-// A body that only slides along its own axes, has no children and hangs on nothing that moves counts with its bare mass, as in
-// MuJoCo (armature left out; the mean only over directions that move).
+// A body that only slides along its own axes, has no children and hangs on nothing that moves counts with its
+// bare mass, as in MuJoCo (armature left out; the mean only over directions that move).
 //
 // [1] MuJoCo documentation, Computation, "constraint model".
 // Tests: tests/rigid/parity_test.cpp, derived_parameters_test.cpp.

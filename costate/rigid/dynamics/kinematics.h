@@ -11,13 +11,14 @@
 //
 //   hinge, ball, free rotation   S = (a, r x a)            slide, free translation   S = (0, a)
 //
-// The origin of a tree is the position of its root: the dynamics do not depend on it, and numbers stay small far from the
-// world's origin. root_origin() gives it where absolute positions count.
+// The origin of a tree is the position of its root: the dynamics do not depend on it, and numbers stay small
+// far from the world's origin. root_origin() gives it where absolute positions count.
 //
-// A small displacement of a joint's frame is a motion d about the origin that carries along all that lies behind it. So the
-// transpose of kinematics is a sum of wrenches over subtrees: with W the wrench on all that is behind joint j,
-// q_bar_j = <S_j, W> (rnea_adjoint.h). Orientations have their cotangents in the tangent space, three numbers; the
-// ambient cotangent of a quaternion is q_bar = (2 / |q|) q/|q| * (0, theta_bar), orthogonal to q.
+// A small displacement of a joint's frame is a motion d about the origin that carries along all that lies
+// behind it. So the transpose of kinematics is a sum of wrenches over subtrees: with W the wrench on all that
+// is behind joint j, q_bar_j = <S_j, W> (rnea_adjoint.h). Orientations have their cotangents in the tangent
+// space, three numbers; the ambient cotangent of a quaternion is q_bar = (2 / |q|) q/|q| * (0, theta_bar),
+// orthogonal to q.
 //
 // [1] MuJoCo documentation, Computation: "kinematics".
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
@@ -163,8 +164,8 @@ void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d, S* poses =
   }
 }
 
-// The same from the poses, but for what only cotangents of frames need (d.before, d.anchor). A joint does not turn its own axis and does not
-// move its own anchor, so both follow from the pose behind it.
+// The same from the poses, but for what only cotangents of frames need (d.before, d.anchor). A joint does not
+// turn its own axis and does not move its own anchor, so both follow from the pose behind it.
 template <class S>
 void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d) {
   d.quat[0] = Quat<S>::identity();

@@ -1,11 +1,12 @@
-// Recursive Newton-Euler [1, ch. 5]: the forces that a motion needs, tau = M(q) a + c(q, v), gravity included.
+// Recursive Newton-Euler [1, ch. 5]: the forces that a motion needs, tau = M(q) a + c(q, v), gravity
+// included.
 //
 //   down the tree   v_i = v_p + S qd,   a_i = a_p + S qdd + (v x S) qd,        v_0 = 0, a_0 = -gravity
 //   each body       f_i = I a_i + v_i x* (I v_i)
 //   up the tree     tau_d = <S_d, f_i>,  f_p += f_i
 //
-// A joint of several dofs moves its dofs at once; the velocity in v x S is the one before the joint (S x S = 0), for a free
-// joint the rotation comes after the translation.
+// A joint of several dofs moves its dofs at once; the velocity in v x S is the one before the joint
+// (S x S = 0), for a free joint the rotation comes after the translation.
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008. Its transpose: rnea_adjoint.h.
 // Tests: tests/rigid/dynamics/forward_dynamics_test.cpp, parity_test.cpp.
@@ -76,7 +77,8 @@ COSTATE_INLINE Force<S> body_force(const Inertia<S>& I, const Motion<S>& v, cons
   return I * a + cross(v, I * v);
 }
 
-// Forces of the dofs from the bodies' velocities and accelerations, less the wrenches that already act on them (null: none).
+// Forces of the dofs from the bodies' velocities and accelerations, less the wrenches that already act on
+// them (null: none).
 template <class S>
 void rnea_backward(const Tree& tree, const Force<S>* applied, S* tau, Data<S>& d) {
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {

@@ -1,6 +1,8 @@
-// The transpose of recursive Newton-Euler: cotangents of q, v, qdd and of every frame and inertia, given that of tau.
+// The transpose of recursive Newton-Euler: cotangents of q, v, qdd and of every frame and inertia, given that
+// of tau.
 //
-// With lambda = tau_bar and the virtual velocity w_i = sum of S_d lambda_d on the way from the world to body i,
+// With lambda = tau_bar and the virtual velocity w_i = sum of S_d lambda_d on the way from the world to body
+// i,
 //
 //   L = <lambda, tau> = sum_i <w_i, I a_i> + <w_i x v_i, I v_i>
 //
@@ -13,16 +15,17 @@
 //   qd_bar  = <S, v_bar> + <v x S, a_bar>            v_bar before += qd S x* a_bar
 //   qdd_bar = <S, a_bar>                             w_bar, a_bar before: unchanged
 //
-// Pose. L does not change if everything behind a frame is carried along by a motion d together with the motions w, v, a that
-// arrive at the frame. So the wrench that the pose of all that feels is W = -(w x* w_bar + v x* v_bar + a x* a_bar), with no
-// derivative of any inertia, and
+// Pose. L does not change if everything behind a frame is carried along by a motion d together with the
+// motions w, v, a that arrive at the frame. So the wrench that the pose of all that feels is W = -(w x*
+// w_bar + v x* v_bar + a x* a_bar), with no derivative of any inertia, and
 //
 //   q_bar = <S, W> = <w x S, w_bar> + <v x S, v_bar> + <a x S, a_bar>      (values before the joint)
 //
-// Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias enter L linearly.
-// Whatever else puts a wrench on a body that it carries along (a thruster) adds it to w_bar; what else depends on where the
-// bodies are (the distance of two points) adds a wrench X of its own, and what uses the motions S themselves (a Jacobian) their
-// cotangents S_bar, which act on the pose before the joint as the wrench S x* S_bar.
+// Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias
+// enter L linearly. Whatever else puts a wrench on a body that it carries along (a thruster) adds it to
+// w_bar; what else depends on where the bodies are (the distance of two points) adds a wrench X of its own,
+// and what uses the motions S themselves (a Jacobian) their cotangents S_bar, which act on the pose before
+// the joint as the wrench S x* S_bar.
 //
 // Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
 // Tests: tests/rigid/dynamics/forward_dynamics_test.cpp (Pinocchio), rigid_system_test.cpp.
@@ -97,7 +100,8 @@ void inertia_vjp(const BodyParameters& at, const S* p, const Mat3<S>& R, const V
   to[5] += S(2) * body.yz;
 }
 
-// Cotangents of a joint's frame: anchor, axis, ref. W: the wrench on what lies behind the joint; S_bar: of its motion.
+// Cotangents of a joint's frame: anchor, axis, ref. W: the wrench on what lies behind the joint; S_bar: of
+// its motion.
 template <class S>
 void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S* q, const Data<S>& d,
                      const Quat<S>& after, const Force<S>& W, const Force<S>& S_bar, const Wanted& wanted,
@@ -155,8 +159,8 @@ COSTATE_INLINE Partials<S> body_partials(const Inertia<S>& I, const Motion<S>& w
   return {I * a + cross(v, Iv), I * cross(w, v) - cross(w, Iv), I * w};
 }
 
-// A free joint. Before it the world, at rest. The translation first: its own motions do not turn with anything. Returns v_bar
-// before it.
+// A free joint. Before it the world, at rest. The translation first: its own motions do not turn with
+// anything. Returns v_bar before it.
 template <bool kExternal, class S>
 void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S* qdd, const S* lambda,
                     const Force<S>& w_bar, Force<S>& v_bar, const Force<S>& a_bar, Force<S>& X,
@@ -187,8 +191,8 @@ enum class Given {
   everything,  // there are no forces of inertia
 };
 
-// Joints and their velocities, from the leaves to the world. Partials add up over subtrees; the sums are left in d.*_bar where `keep`, for
-// the frames. Without that a body's own are never stored.
+// Joints and their velocities, from the leaves to the world. Partials add up over subtrees; the sums are left
+// in d.*_bar where `keep`, for the frames. Without that a body's own are never stored.
 template <Given kGiven, class S>
 void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, const RneaBar<S>& bar,
                  bool keep, Data<S>& d) {
@@ -313,8 +317,9 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
   }
 }
 
-// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar,
-// d.a_bar, d.wrench and d.axis_bar hold what others have put there, for each body and dof.
+// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With
+// `external`, d.w_bar, d.v_bar, d.a_bar, d.wrench and d.axis_bar hold what others have put there, for each
+// body and dof.
 template <class S>
 void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
               bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {

@@ -1,21 +1,24 @@
 // Lengths of tendons, their Jacobians J = dl/dq, and the transpose of both.
 //
 //   fixed     l = sum_k c_k q_k,                  J_k = c_k
-//   spatial   l = sum over spans l_s / divisor    tendon_span.h; the divisor is that of the pulley before it, 1 without one
+//   spatial   l = sum over spans l_s / divisor    tendon_span.h; the divisor is that of the pulley before it,
+//                                                 1 without one
 //
-// A span pulls on the bodies of its ends and of its geom with the gradients of its length: a force f at the point x is the wrench
-// Phi = (x x f, f), and J_k = <S_k, sum of Phi over the bodies that dof k moves>. Dofs that move all of them alike have none.
+// A span pulls on the bodies of its ends and of its geom with the gradients of its length: a force f at the
+// point x is the wrench Phi = (x x f, f), and J_k = <S_k, sum of Phi over the bodies that dof k moves>. Dofs
+// that move all of them alike have none.
 //
-// Transpose, given cotangents l_bar and J_bar (mu): J mu is the rate of l when the joints move with mu, so with X the points and axes of a span
-// and X' their rates under mu,
+// Transpose, given cotangents l_bar and J_bar (mu): J mu is the rate of l when the joints move with mu, so
+// with X the points and axes of a span and X' their rates under mu,
 //
 //   L = l_bar l(X) + <grad l(X), X'>,      X_bar = l_bar grad l + (grad l)',      X'_bar = grad l
 //
-// where (grad l)' is the rate of the gradient: the gradient's code run on duals, whose Hessian is symmetric. Rates are made of the
-// motions S: x' = W.v + W.w x x, W = sum of S_k mu_k, so S_k_bar += mu_k (x x x'_bar, x'_bar) and x_bar += x'_bar x W.w (d.axis_bar and d.wrench,
-// rnea_adjoint.h).
+// where (grad l)' is the rate of the gradient: the gradient's code run on duals, whose Hessian is symmetric.
+// Rates are made of the motions S: x' = W.v + W.w x x, W = sum of S_k mu_k, so S_k_bar += mu_k (x x x'_bar,
+// x'_bar) and x_bar += x'_bar x W.w (d.axis_bar and d.wrench, rnea_adjoint.h).
 //
-// Which way a tendon takes around a geom changes where it begins or ends to touch: l and J are continuous there, J's derivative is not.
+// Which way a tendon takes around a geom changes where it begins or ends to touch: l and J are continuous
+// there, J's derivative is not.
 // Tests: tests/rigid/dynamics/tendon_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -190,7 +193,8 @@ void clear_tendon_cotangents(Data<S>& d) {
   std::fill(d.tendon_J_bar.begin(), d.tendon_J_bar.end(), S(0));
 }
 
-// From d.tendon_length_bar and d.tendon_J_bar to q, coefficients, sites, geoms and divisors. Adds to d.wrench and d.axis_bar.
+// From d.tendon_length_bar and d.tendon_J_bar to q, coefficients, sites, geoms and divisors. Adds to d.wrench
+// and d.axis_bar.
 template <class S>
 void tendon_lengths_vjp(const Tree& tree, const S* p, const S* q, const Wanted& wanted, S* q_bar, S* p_bar,
                         Data<S>& d) {

@@ -2,8 +2,9 @@
 //
 //   none                    B = 0
 //   damping                 B = the damping of the joints
-//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of actuators (gyroscopic.h has
-//                           those of lone bodies' gyroscopic forces, the only ones that are not symmetric)
+//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of actuators
+//                           (gyroscopic.h has those of lone bodies' gyroscopic forces, the only ones that are
+//                           not symmetric)
 //
 // Transpose, given mu = (M + h B)^-1 a_bar:  B_bar = -h mu a',  h_bar = -<mu, B a>.
 // Tests: tests/rigid/rigid_system_test.cpp, tests/rigid/dynamics/tendon_test.cpp.

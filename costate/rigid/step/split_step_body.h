@@ -50,7 +50,7 @@ S* record_of(const Stepper& stepper, SplitWork<S>& split, int n) {
   return split.record.data() + stepper.constraints.points + n * stepper.record_per_event();
 }
 
-// --- gaps ------------------------------------------------------------------------------------------------------------------
+// --- gaps --------------------------------------------------------------------------------------------------
 
 template <class S>
 void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
@@ -59,7 +59,8 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
 }
 
-// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches or not.
+// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches
+// or not.
 template <class S>
 void see_corners(const Stepper& stepper, StepWork<S>& w) {
   for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
@@ -87,7 +88,8 @@ void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector
   }
 }
 
-// The contact point that changes first in the step that was taken, whose gaps are in split.gap and split.next_gap; -1: none does.
+// The contact point that changes first in the step that was taken, whose gaps are in split.gap and
+// split.next_gap; -1: none does.
 template <class S>
 S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S>& split) {
   S event(-1), earliest(2);
@@ -108,7 +110,7 @@ S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S
   return event;
 }
 
-// --- when a gap closes -------------------------------------------------------------------------------------------------------
+// --- when a gap closes -------------------------------------------------------------------------------------
 
 template <class S>
 S nonzero(const S& x) {
@@ -127,13 +129,15 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
-// How far along the dense output of a step an event may lie: to the end of what is left, and not much beyond a step that was shortened.
+// How far along the dense output of a step an event may lie: to the end of what is left, and not much beyond
+// a step that was shortened.
 template <class S>
 S furthest(const typename SplitWork<S>::Part& now) {
   return min(S(value_t<S>(1.6)), S(1) / now.length);
 }
-// Worlds whose event is the end of a contact that can only push, and does so until then: they go back to a shorter step. The force of a damped contact, which is
-// K d |r| - B r', has ended B / (K d) before, in an earlier step as a rule.
+// Worlds whose event is the end of a contact that can only push, and does so until then: they go back to a
+// shorter step. The force of a damped contact, which is K d |r| - B r', has ended B / (K d) before, in an
+// earlier step as a rule.
 template <class S>
 mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepWork<S>& w,
                      const SplitWork<S>& split) {
@@ -158,9 +162,10 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
   return pushes;
 }
 
-// now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its point along the dense output, which falls from
-// s = 0 on. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
-// and split.cut_gap are the state there and its gaps, and w.d its kinematics.
+// now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its
+// point along the dense output, which falls from s = 0 on. By parabolas through the ends of a bracket and the
+// point in it, and its middle where one does not bring f down. split.y and split.cut_gap are the state there
+// and its gaps, and w.d its kinematics.
 template <class S>
 void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& roughly, StepWork<S>& w,
               SplitWork<S>& split) {
@@ -181,7 +186,8 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
   const S near_enough = select(roughly, S(T(1e-2)) * whole, tolerance);
-  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is a zero all the same, and moves.
+  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is
+  // a zero all the same, and moves.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
   const S at_start = select(f_lo < -tolerance, S(0), S(T(1e-30)));
   S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, at_start)), f_before = f_lo;
@@ -207,7 +213,8 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   set_where(found, t, split.now.part);
 }
 
-// now.length of worlds that go back to take a step that does not go beyond the end of a contact, now.part. Returns those that need not.
+// now.length of worlds that go back to take a step that does not go beyond the end of a contact, now.part.
+// Returns those that need not.
 template <class S>
 mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
   using T = value_t<S>;
@@ -221,7 +228,7 @@ mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
   return worlds & !ends;
 }
 
-// --- the derivative of an event's gap --------------------------------------------------------------------------------------
+// --- the derivative of an event's gap ----------------------------------------------------------------------
 
 // The caller's wishes, and dt.
 template <class S>
@@ -254,7 +261,8 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
   ambient_cotangent(t, y, split.q_bar.data(), split.gap_x.data());
 }
 
-// Where the time of a cut moves with the state, given the rate of its gap. Else grazing, two events at once, or no zero in what is left.
+// Where the time of a cut moves with the state, given the rate of its gap. Else grazing, two events at once,
+// or no zero in what is left.
 template <class S>
 mask_t<S> cut_moves(const typename SplitWork<S>::Part& now, const S& rate) {
   return (rate != S(0)) & (now.part > S(0)) & (now.part < furthest<S>(now));
@@ -276,9 +284,10 @@ void tangent_of_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>&
   }
 }
 
-// --- forward -------------------------------------------------------------------------------------------------------------------
+// --- forward -----------------------------------------------------------------------------------------------
 
-// The velocities `v` after the impact of a part's event, where one begins to touch. Returns the worlds in which it bounces off.
+// The velocities `v` after the impact of a part's event, where one begins to touch. Returns the worlds in
+// which it bounces off.
 template <class S>
 mask_t<S> meet(const Stepper& stepper, const mask_t<S>& worlds, const S& mode,
                typename SplitWork<S>::Part& part, S* x, StepWork<S>& w, SplitWork<S>& split) {

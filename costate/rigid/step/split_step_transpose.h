@@ -78,7 +78,8 @@ void notice_rate(const Stepper& stepper, const mask_t<S>& cut, const S& rate, co
   set_where(known, min(split.slowest, abs(rate) / select(known, way, S(1))), split.slowest);
 }
 
-// Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that of the part. split.left_bar: of what is left after it.
+// Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that
+// of the part. split.left_bar: of what is left after it.
 template <class S>
 void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& caller, const Wanted& wanted,
                StepWork<S>& w, SplitWork<S>& split) {
@@ -100,8 +101,8 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
     for (std::size_t i = 0; i < w.p_bar.size(); ++i) w.p_bar[i] += k * split.gap_p[i];
 }
 
-// One transpose, of part `number` of `worlds`. split.lambda: from the cotangent of its end to that of its beginning; split.left_bar: from that of
-// what is left after it to that of what was left before.
+// One transpose, of part `number` of `worlds`. split.lambda: from the cotangent of its end to that of its
+// beginning; split.left_bar: from that of what is left after it to that of what was left before.
 template <class S>
 void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Wanted& caller,
                      const Wanted& wanted, StepWork<S>& w, SplitWork<S>& split) {
@@ -123,7 +124,8 @@ void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Want
   set_where(worlds, split.now.length * length_bar + after, split.left_bar);
 }
 
-// Worlds that are done with part `number` go to the one before: through the impact that lies between. Returns those that have none.
+// Worlds that are done with part `number` go to the one before: through the impact that lies between. Returns
+// those that have none.
 template <class S, class Steps>
 mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wanted& wanted, Steps& steps,
                       StepWork<S>& w, SplitWork<S>& split) {

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kPacks = 2;   // of a block
 constexpr int kSlots = 32;  // evaluations whose outer products are added together, at least a step's
-// Weights of the largest layer from which on a product beats straight code (measured: networks of 24 x 24 are a tie).
+// Weights of the largest layer from which on a product beats straight code (measured: networks of 24 x 24 are
+// a tie).
 constexpr int kWorthwhile = 576;
 
 }  // namespace

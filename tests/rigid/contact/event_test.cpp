@@ -68,7 +68,8 @@ TEST(Event, ABallHandsItsMotionToItsTwin) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.x0[i], expected[i], 1e-12) << i;
 }
 
-// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding speed, sticking two sevenths of it.
+// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding
+// speed, sticking two sevenths of it.
 struct Thrown {
   std::vector<double> v;
   double by_mu, by_e, by_sliding_speed;  // of the final vx
@@ -175,7 +176,8 @@ TEST(Event, CotangentsOfAStepWithAnImpactMatchDual) {
   }
 }
 
-// Corners between sticking and slipping lie anywhere: a difference that crosses one says nothing, a shorter one does.
+// Corners between sticking and slipping lie anywhere: a difference that crosses one says nothing, a shorter
+// one does.
 TEST(Event, CotangentsMatchDifferencesInRandomStates) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);

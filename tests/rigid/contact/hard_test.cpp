@@ -1,4 +1,5 @@
-// Complementarity time stepping: closed forms of impacts, sliding and rest, derivatives in every mode, and the contract.
+// Complementarity time stepping: closed forms of impacts, sliding and rest, derivatives in every mode, and
+// the contract.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,8 +45,9 @@ TEST(Hard, ABallHandsItsMotionToItsTwin) {
   }
 }
 
-// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding speed, sticking two sevenths of it.
-// Where they meet is taken midway between the surfaces at the start of the step: levers are longer by a part of the way of one step.
+// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding
+// speed, sticking two sevenths of it. Where they meet is taken midway between the surfaces at the start of
+// the step: levers are longer by a part of the way of one step.
 struct Thrown {
   std::vector<double> v;
   double by_mu, by_e, by_sliding_speed;  // of the final vx
@@ -126,7 +128,7 @@ TEST(Hard, ABallComesToRestOnTheSurface) {
   EXPECT_GE(g.report.mode_switches.size(), 2u);
 }
 
-// --- a block on the ground: m = 1, g = 1, mu = 1, h = 0.1 ---------------------------------------------------------------------
+// --- a block on the ground: m = 1, g = 1, mu = 1, h = 0.1 --------------------------------------------------
 
 Model block(const char* joints) {
   return compile(
@@ -170,8 +172,9 @@ TEST(Hard, ABlockSticksAndSlidesAndLifts) {
   }
 }
 
-// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the estimator: h^2 Phi((F - 1)/s) upwards, and with
-// sqrt(2) s sideways, where the other force changes the weight.
+// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the
+// estimator: h^2 Phi((F - 1)/s) upwards, and with sqrt(2) s sideways, where the other force changes the
+// weight.
 TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
   const Model model = block("<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>");
   const auto system = make_system<double>(model, hard(0, true));
@@ -236,9 +239,10 @@ TEST(Hard, APushedBoxFollowsCoulombsClosedForm) {
   }
 }
 
-// --- derivatives in every mode -------------------------------------------------------------------------------------------------
+// --- derivatives in every mode -----------------------------------------------------------------------------
 
-// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor; or a box on its four corners.
+// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor; or a box on its
+// four corners.
 const char* const kArm =
     "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
     "armature='0.2' limited='true' range='-60 20'/>"
@@ -301,8 +305,8 @@ TEST(Hard, CotangentsMatchDualAndDifferencesInEveryMode) {
   }
 }
 
-// Four points under six dofs: the impulses are not unique, the motion is. A box that is tilted and settles has corners at different heights, which cannot
-// all stick.
+// Four points under six dofs: the impulses are not unique, the motion is. A box that is tilted and settles
+// has corners at different heights, which cannot all stick.
 TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
   for (const char* condim : {"1", "3", "4", "6"}) {
     const Model model = over_floor("", condim, kBox, "");
@@ -370,7 +374,7 @@ TEST(Hard, RefusesIntegratorsOfSeveralStages) {
                "RK4 takes four evaluations", "use Euler or implicitfast");
 }
 
-// --- leaving rest --------------------------------------------------------------------------------------------------------------
+// --- leaving rest ------------------------------------------------------------------------------------------
 
 // A drone on the ground, m = 0.1, r = 0.3; its goal is 5 m up.
 TEST(Hard, ARestingDroneIsLeftByTheAwareGradientOnly) {
