@@ -194,8 +194,8 @@ void bind_rollout(nb::module_& m) {
       .def("pull_back_tangent", &PyRollout::pull_back_tangent, "x0"_a = none(), "u"_a = none(),
            "p"_a = none(), "x0_dot"_a = none(), "u_dot"_a = none(), "p_dot"_a = none(), nb::kw_only(),
            "final_state"_a, "pull_back() and its rate of change along the direction, the cotangent held.")
-      .def("jacobian", &PyRollout::jacobian, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
-           "d x_T / d (x0, active parameters) of a single world, one row for each state.")
+      .def("_linearize", &PyRollout::linearize, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "(states, A, B, C): costate/linearise.py")
       .def("check", &PyRollout::check, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a = nb::none(), "seed"_a = 1, "step"_a = 1e-3,
            "Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of "
