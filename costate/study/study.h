@@ -21,7 +21,7 @@
 
 #include "costate/io/recording.h"
 #include "costate/study/variables.h"
-#include "costate/system/checks.h"
+#include "costate/system/check_differences.h"
 #include "costate/system/gradient_report.h"
 
 namespace costate::study {
@@ -68,11 +68,7 @@ struct RunOptions {
   std::function<void(std::int64_t done, std::int64_t steps)> progress = {};
 };
 
-// For a check: how long its differences may be, in units of the scales, how well they then agree with the
-// gradient, and how much of a loss is noise (rounding, or the tolerance of a solver).
-struct Stencil {
-  double step = 1e-3, gate = 1e-8, noise = 1e-13;
-};
+using check::Stencil;
 
 class Study {
  public:

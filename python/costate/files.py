@@ -1,9 +1,22 @@
 """Anything the engine can read, by one function."""
 import difflib
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, overload
 
 from . import _core, rigid
 from .error import Error
+
+AnyPath = str | os.PathLike[str]
+
+
+@overload
+def load(path: AnyPath) -> Any: ...
+
+
+@overload
+def load(path: AnyPath, settings: Mapping[str, Any]) -> _core.Study: ...
 
 
 def load(path, settings=None):
@@ -13,6 +26,8 @@ def load(path, settings=None):
     .toml         Study: a physics, a loss, and what may be changed; `settings` changes values of the file:
                   {"parameters.g": 1.6, "domain.dx": 0.01}
     .rec          Recording
+
+    An editor cannot know which. It does with rigid.load, load_study and read_recording.
     """
     path = str(path)
     if path.endswith(".toml"):
@@ -24,9 +39,19 @@ def load(path, settings=None):
     return rigid.load(path)
 
 
-def scene_file(name):
+def load_study(path: AnyPath, settings: Mapping[str, Any] | None = None) -> _core.Study:
+    """The Study of a .toml file."""
+    return _core.load_study(str(path), settings)
+
+
+def read_recording(path: AnyPath) -> _core.Recording:
+    """The Recording of a .rec file."""
+    return _core.read_recording(str(path))
+
+
+def scene_file(name: str) -> str:
     """Path of a scene that comes with the package: "humanoid.xml", "coffee.toml"."""
-    there = set()
+    there: set[str] = set()
     for folder in (Path(__file__).parent / "scenes", *(p / "scenes" for p in Path(__file__).resolve().parents)):
         if (folder / name).is_file():
             return str(folder / name)

@@ -38,45 +38,41 @@ class Jacobian:
                 + (", ..." if len(self.parameters) > 8 else ""))
 
 
-def linearize(self, x0=None, u=None, p=None) -> Linearization:
+def linearize(sim: _core.Rollout, x0=None, u=None, p=None) -> Linearization:
     """The steps of one world as linear maps along its trajectory, exact: A, B and, of active parameters, C."""
-    states, a, b, c = self._linearize(x0, u, p)
-    sizes = {f.name: f.size for f in self.system.signature.parameters}
+    states, a, b, c = sim._linearize(x0, u, p)
+    sizes = {f.name: f.size for f in sim.system.signature.parameters}
     parameters, at = {}, 0
-    for name in self.active:
+    for name in sim.active:
         parameters[name] = c[:, :, at:at + sizes[name]]
         at += sizes[name]
     return Linearization(states, a, b, parameters)
 
 
-def jacobian(self, x0=None, u=None, p=None) -> Jacobian:
+def jacobian(sim: _core.Rollout, x0=None, u=None, p=None) -> Jacobian:
     """Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, controls and active parameters."""
-    states, a, b, c = self._linearize(x0, u, p)
+    states, a, b, c = sim._linearize(x0, u, p)
     steps, n, m = len(a), a.shape[1], b.shape[2]
-    kept = range(0, steps + 1, self.keep) if self.keep else [steps]
-    rows = np.empty((len(kept), n, n + self.knots * m + c.shape[2]), a.dtype)
+    kept = range(0, steps + 1, sim.keep) if sim.keep else [steps]
+    rows = np.empty((len(kept), n, n + sim.knots * m + c.shape[2]), a.dtype)
     now = np.zeros(rows.shape[1:], a.dtype)  # d x_k / d (x0, controls, parameters)
     now[:, :n] = np.eye(n)
-    ends = n + self.knots * m
+    ends = n + sim.knots * m
     for k in range(steps + 1):
         if k in kept:
             rows[kept.index(k)] = now
         if k == steps:
             break
         now = a[k] @ now
-        knot = n + k // self.hold * m
+        knot = n + k // sim.hold * m
         now[:, knot:knot + m] += b[k]
         now[:, ends:] += c[k]
-    if not self.keep:
+    if not sim.keep:
         rows = rows[0]
     lead = rows.shape[:-1]
-    own = self.system.parameters
+    own = sim.system.parameters
     parameters, at = {}, ends
-    for name in self.active:
+    for name in sim.active:
         parameters[name] = rows[..., at:at + own[name].size].reshape(lead + own[name].shape)
         at += own[name].size
-    return Jacobian(rows[..., :n], rows[..., n:ends].reshape(lead + (self.knots, m)), parameters)
-
-
-_core.Rollout.linearize = linearize
-_core.Rollout.jacobian = jacobian
+    return Jacobian(rows[..., :n], rows[..., n:ends].reshape(lead + (sim.knots, m)), parameters)

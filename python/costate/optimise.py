@@ -24,8 +24,8 @@ class Pack:
     """Arrays by name as one vector, and back. An array without a name is left as it is."""
 
     def __init__(self, point: Point):
+        values = dict(point) if isinstance(point, Mapping) else {"x": point}
         self.named = isinstance(point, Mapping)
-        values = dict(point) if self.named else {"x": point}
         if not values:
             raise Error("there is nothing to vary: the dict of variables is empty")
         self.arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
@@ -258,4 +258,6 @@ def least_squares(fun: Callable, x0: Point, *, lower: Point | None = None, upper
     for bound in (low, high):
         if bound is not None:
             held |= found.x == bound
-    return LeastSquares(pack.point(found.x), *_facts(found), residuals, jacobian, pack.labels(), scaled, held)
+    value, norm, count, evaluations, reason, converged = _facts(found)
+    return LeastSquares(pack.point(found.x), value, norm, count, evaluations, reason, converged, residuals, jacobian, pack.labels(),
+                        scaled, held)
