@@ -62,9 +62,9 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<T>> poses, first;  // that the nodes see; that they saw at the first look
     std::vector<BodySums<T>> sums;
     void resize(const Signature& own, std::size_t shapes) {
-      x.resize(static_cast<std::size_t>(own.states())), y.resize(x.size());
-      u.resize(static_cast<std::size_t>(own.controls()));
-      p.resize(static_cast<std::size_t>(own.parameters()));
+      x.resize(own.states()), y.resize(x.size());
+      u.resize(own.controls());
+      p.resize(own.parameters());
       poses.resize(shapes), first.resize(shapes), sums.resize(shapes);
     }
   };
@@ -132,7 +132,7 @@ class MaterialPoints final : public System<Real> {
     for (int colour = 0; colour < ParticleOrder::kColours; ++colour) {
       const auto& pencils = s.order.pencils(colour);
       parallel_for(static_cast<std::int64_t>(pencils.size()), 1,
-                   [&](std::int64_t i, std::int64_t) { body(pencils[static_cast<std::size_t>(i)]); });
+                   [&](std::int64_t i, std::int64_t) { body(pencils[i]); });
     }
   }
   // In any order: nothing is shared.
@@ -144,14 +144,14 @@ class MaterialPoints final : public System<Real> {
     parallel_for(count[ParticleOrder::kColours], 1, [&](std::int64_t i, std::int64_t) {
       int c = 0;
       while (i >= count[c + 1]) ++c;
-      body(s.order.pencils(c)[static_cast<std::size_t>(i - count[c])]);
+      body(s.order.pencils(c)[i - count[c]]);
     });
   }
   template <class Body>
   void for_node_pencils(const Scratch& s, const Body& body) const {
     const auto& pencils = s.order.node_pencils();
     parallel_for(static_cast<std::int64_t>(pencils.size()), 4, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(pencils[static_cast<std::size_t>(i)], i);
+      for (std::int64_t i = begin; i < end; ++i) body(pencils[i], i);
     });
   }
   template <class Body>
@@ -198,8 +198,7 @@ class MaterialPoints final : public System<Real> {
   std::int64_t worst(const Scratch& s) const {
     std::int64_t first = kNoParticle;
     for (int c = 0; c < ParticleOrder::kColours; ++c)
-      for (const Pencil& p : s.order.pencils(c))
-        first = std::min(first, s.offender[static_cast<std::size_t>(s.order.pencil_index(p))]);
+      for (const Pencil& p : s.order.pencils(c)) first = std::min(first, s.offender[s.order.pencil_index(p)]);
     return first;
   }
 

@@ -76,14 +76,12 @@ void aba_factor(const Tree& tree, const S* p, const Data<S>& d, AbaData<S>& w) {
     const TreeBody& body = tree.bodies[i];
     ArticulatedInertia<S>& I = w.inertia[i];
     for (int k = body.dof_end - 1; k >= body.dof_begin; --k) {
-      const auto at = static_cast<std::size_t>(k);
-      w.U[at] = I * d.axis[at];
-      const S D =
-          dot(d.axis[at], w.U[at]) + p[tree.joints[static_cast<std::size_t>(tree.dofs[at].joint)].p.armature];
-      w.inverse_D[at] = S(1) / D;
-      I.take_off(w.inverse_D[at], w.U[at]);
+      w.U[k] = I * d.axis[k];
+      const S D = dot(d.axis[k], w.U[k]) + p[tree.joints[tree.dofs[k].joint].p.armature];
+      w.inverse_D[k] = S(1) / D;
+      I.take_off(w.inverse_D[k], w.U[k]);
     }
-    if (body.parent > 0) w.inertia[static_cast<std::size_t>(body.parent)] += I;
+    if (body.parent > 0) w.inertia[body.parent] += I;
   }
 }
 
@@ -95,20 +93,18 @@ void aba_sweeps(const Tree& tree, const Data<S>& d, AbaData<S>& w, S* x) {
     const TreeBody& body = tree.bodies[i];
     Force<S> b = w.bias[i];
     for (int k = body.dof_end - 1; k >= body.dof_begin; --k) {
-      const auto at = static_cast<std::size_t>(k);
-      x[k] = w.inverse_D[at] * (x[k] - dot(d.axis[at], b));
-      b += x[k] * w.U[at];
+      x[k] = w.inverse_D[k] * (x[k] - dot(d.axis[k], b));
+      b += x[k] * w.U[k];
     }
-    if (body.parent > 0) w.bias[static_cast<std::size_t>(body.parent)] += b;
+    if (body.parent > 0) w.bias[body.parent] += b;
   }
   w.acceleration[0] = Motion<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    Motion<S> a = w.acceleration[static_cast<std::size_t>(body.parent)];
+    Motion<S> a = w.acceleration[body.parent];
     for (int k = body.dof_begin; k < body.dof_end; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      x[k] -= w.inverse_D[at] * dot(a, w.U[at]);
-      a += x[k] * d.axis[at];
+      x[k] -= w.inverse_D[k] * dot(a, w.U[k]);
+      a += x[k] * d.axis[k];
     }
     w.acceleration[i] = a;
   }
@@ -148,7 +144,7 @@ void aba_vjp(const Tree& tree, const S* p, const S* q, const S* v, const S* qdd_
   for (const TreeJoint& joint : tree.joints) {
     if (!wanted(joint.p.armature)) continue;
     for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
-      bar.p[joint.p.armature] -= d.lambda[static_cast<std::size_t>(i)] * d.qacc[static_cast<std::size_t>(i)];
+      bar.p[joint.p.armature] -= d.lambda[i] * d.qacc[i];
   }
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
   rnea_vjp<S>(tree, p, q, v, d.qacc.data(), d.minus_lambda.data(), false, wanted, bar, d);
