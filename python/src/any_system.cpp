@@ -11,7 +11,7 @@ AnySystem::AnySystem(std::string name, Make<double> in_double, Make<float> in_si
   const SystemPtr<double> sample = in_double_(1);
   signature_ = sample->signature();
   capabilities_ = sample->capabilities();
-  if (initial_.empty()) initial_.assign(signature_.states(), 0.0);
+  if (initial_.empty()) initial_.assign(static_cast<std::size_t>(signature_.states()), 0.0);
   const auto& fields = signature_.fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) positions_.emplace(fields[f].name, f);
 }

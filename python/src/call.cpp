@@ -34,7 +34,7 @@ void Call<Real>::join(Shape batch, const std::string& name) {
 
 template <class Real>
 void Call<Real>::look_at_state(nb::handle x0) {
-  const std::size_t states = system_.signature().states();
+  const auto states = static_cast<std::size_t>(system_.signature().states());
   x0_shape_ = {states};
   if (x0.is_none()) return;
   if (nb::isinstance<nb::dict>(x0)) {
@@ -50,7 +50,8 @@ void Call<Real>::look_at_state(nb::handle x0) {
 
 template <class Real>
 void Call<Real>::look_at_controls(nb::handle u) {
-  const std::size_t controls = system_.signature().controls(), knots = knots_;
+  const auto controls = static_cast<std::size_t>(system_.signature().controls()),
+             knots = static_cast<std::size_t>(knots_);
   u_shape_ = {knots, controls};
   if (u.is_none()) return;
   if (nb::isinstance<nb::dict>(u)) {
@@ -89,7 +90,7 @@ void Call<Real>::look_at_parameters(nb::handle p) {
 template <class Real>
 void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   const Field& field = system_.signature().fields(Role::parameter)[f];
-  const std::size_t size = field.size;
+  const auto size = static_cast<std::size_t>(field.size);
   if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
     given_.push_back({f, static_cast<Real>(nb::cast<double>(value)), {}, size == 1 ? Shape{} : Shape{size}});
     return;
@@ -123,7 +124,7 @@ void Call<Real>::fill(Arguments<Real>& a, const Parameters<Real>& defaults,
   if (u_.is_valid())
     a.controls.assign(u_.data(), u_.data() + u_.size());
   else
-    a.controls.assign(knots_ * system_.signature().controls(), Real(0));
+    a.controls.assign(static_cast<std::size_t>(knots_ * system_.signature().controls()), Real(0));
   for (const std::size_t f : changed) {
     const auto values = defaults.values(f);
     a.parameters.set(f, {values.begin(), values.end()});
@@ -160,7 +161,7 @@ Shape Call<Real>::parameter_shape(std::size_t f) const {
   for (const Given& g : given_) {
     if (g.field == f) return g.shape;
   }
-  const std::size_t size = system_.signature().fields(Role::parameter)[f].size;
+  const auto size = static_cast<std::size_t>(system_.signature().fields(Role::parameter)[f].size);
   return size == 1 ? Shape{} : Shape{size};
 }
 

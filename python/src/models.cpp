@@ -134,7 +134,7 @@ std::shared_ptr<AnyLoss> observed(const SystemHandle& system, const std::map<std
 // States (..., states) of a system, row by row.
 ConstArray<double> rows_of(const AnySystem& system, nb::handle x) {
   auto array = as_array<double>(x, "x");
-  const std::size_t states = system.signature().states();
+  const auto states = static_cast<std::size_t>(system.signature().states());
   if (array.ndim() < 1 || array.shape(array.ndim() - 1) != states)
     wrong_shape("x", shape_of(array), "(..., " + std::to_string(states) + ")");
   return array;
@@ -170,7 +170,7 @@ nb::dict observe(const AnySystem& system, const std::map<std::string, std::strin
 // Position and quaternion of every body at states (..., states): (..., bodies, 7).
 Array body_poses(const AnySystem& system, const ArrayLike& x) {
   const auto array = rows_of(system, x);
-  const std::size_t states = system.signature().states();
+  const auto states = static_cast<std::size_t>(system.signature().states());
   const rigid::Observer observer(model_of(system), system.signature(), {});
   std::vector<double> values;
   std::size_t bodies = 0;
@@ -190,7 +190,7 @@ Array body_poses(const AnySystem& system, const ArrayLike& x) {
 io::Recording record(const AnySystem& system, const ArrayLike& x, double frame_interval,
                      const std::string& title) {
   const auto array = as_array<double>(x, "x");
-  const std::size_t states = system.signature().states();
+  const auto states = static_cast<std::size_t>(system.signature().states());
   if (array.ndim() != 2 || array.shape(1) != states)
     throw Error("x has the shape (frames, " + std::to_string(states) + ")");
   const rigid::Observer observer(model_of(system), system.signature(), {});

@@ -40,7 +40,7 @@ struct Equations {
 struct PySolution {
   std::shared_ptr<const ode::VectorField> field;  // must outlive the solution
   ode::Solution solution;
-  std::size_t states() const { return solution.states(); }
+  std::size_t states() const { return static_cast<std::size_t>(solution.states()); }
 };
 
 struct PyEvent {

@@ -49,7 +49,7 @@ optim::ValuesOfPoints values_of(const nb::object& fun, std::size_t n, bool batch
     };
   }
   return [fun, n, value_of](const double* points, int count, double* values) {
-    const std::size_t rows = count;
+    const auto rows = static_cast<std::size_t>(count);
     const nb::object result = value_of(fun(to_numpy(Numbers(points, points + rows * n), {rows, n})));
     const auto given = as_array<double>(result, "the values of a generation");
     if (given.size() != rows)

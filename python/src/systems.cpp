@@ -70,7 +70,7 @@ nb::dict defaults_of(const AnySystem& system) {
   const auto& fields = system.signature().fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const auto numbers = defaults.values(f);
-    const std::size_t size = fields[f].size;
+    const auto size = static_cast<std::size_t>(fields[f].size);
     values[fields[f].name.c_str()] =
         to_numpy(std::vector<double>(numbers.begin(), numbers.end()), size == 1 ? Shape{} : Shape{size});
   }

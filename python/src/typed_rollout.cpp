@@ -179,7 +179,7 @@ class TypedRollout final : public PyRollout {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    std::size_t states() const { return rollout.system->signature().states(); }
+    std::size_t states() const { return static_cast<std::size_t>(rollout.system->signature().states()); }
     Shape with_batch(Shape row) const {
       Shape shape = call.batch() ? *call.batch()
                     : plan.rollout.options().worlds > 1

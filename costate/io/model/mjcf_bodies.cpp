@@ -285,9 +285,9 @@ void MjcfReader::body(const XmlElement& e, rigid::BodySpec& parent, const std::s
 void MjcfReader::body_children(const XmlElement& e, rigid::BodySpec& b, const std::string& child_class,
                                const Frame& at, int depth) {
   if (depth > kMaxDepth) throw Error({"bodies are nested too deeply", e.where(), {}});
-  const auto add_placed = [&](const XmlElement& child, auto element, auto read) {
+  const auto add_placed = [&](const XmlElement& child, auto element, auto attributes) {
     XmlAttributes a = with_defaults(child, child_class);
-    (this->*read)(a, element);
+    (this->*attributes)(a, element);
     a.finish();
     if (element.fromto && at.moved) {
       rigid::stages::resolve_fromto(element.type, *element.fromto,
