@@ -43,8 +43,8 @@ struct Problem {
   ode::Solution solve() const { return ode::solve(field, {0, t1}, y0, p, options); }
   double error(const ode::Gradient& g) const {
     std::vector<double> all = g.x0, got;
-    const std::span<const double> p = g.parameters["p"];
-    all.insert(all.end(), p.begin(), p.end());
+    const std::span<const double> parameters = g.parameters["p"];
+    all.insert(all.end(), parameters.begin(), parameters.end());
     for (int i : inputs) got.push_back(all[std::size_t(i)]);
     return largest_relative_error(got, exact);
   }

@@ -8,6 +8,8 @@
 #include "costate/core/philox.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/lane_system.h"
+#include "costate/system/program/lambda_system.h"
+#include "costate/system/spot_check.h"
 #include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/system/contract.h"
@@ -281,6 +283,27 @@ TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
   Rollout<double> rollout(p.system, p.options);
   EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(),
             1e-7);  // central difference at cbrt(epsilon)
+}
+
+// A state of micrometres: a step that suits metres turns the sine several times.
+TEST(Rollout, SpotCheckShortensItsStepWhereTheLossIsNarrow) {
+  Signature fields;
+  fields.state("x", 1).parameter("k", 1e5);
+  const auto wave = [](auto x, auto, auto p) { return std::array{sin(p[0] * x[0])}; };
+  const auto system =
+      lambda_system<double, Sizes{.states = 1, .controls = 0, .parameters = 1}>(fields, wave, euler(1.0), 1);
+  for (const double factor : {1.0, 1.001}) {
+    Rollout<double> rollout(system, {.steps = 1, .active = {}});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {3e-6};
+    const auto loss = loss::final<double>(fields, "x", {});
+    Gradient<double> g = rollout.value_and_gradient(at, *loss);
+    g.x0[0] *= factor;
+    if (factor == 1)
+      EXPECT_LT(spot_check(rollout, at, *loss, g), 1e-4);
+    else
+      EXPECT_GT(spot_check(rollout, at, *loss, g), 5e-4);
+  }
 }
 
 TEST(Rollout, ChaosIsReportedWithAdvice) {
