@@ -119,7 +119,7 @@ TEST(Checks, StepsShrinkUntilTheyFit) {
   const auto right = check::stencil(rollout, at, *objective, {.step = 0.01});
   EXPECT_TRUE(right.passed()) << right.to_text();
   const auto corner = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
-      s, [](auto x, auto, auto p) { return p[0] * abs(x[0] - 0.3001); });
+      s, [](auto x, auto, auto p) { return p[0] * max(x[0] - 0.3001, 0.0 * x[0]); });
   Rollout<double> beside(corner, {.steps = 1, .active = {}});
   EXPECT_TRUE(check::stencil(beside, at, *loss::final_value<double>(s, "x")).passed());
   // On the corner there is no derivative, and the check says what it saw.
