@@ -62,8 +62,8 @@ struct Kink {
   std::string to_text() const;
 };
 
-// The stencil over all lines through a point, of which the first says what is large. `over` follows the number
-// of directions in the detail. `kink` is filled in where the worst line has one.
+// The stencil over all lines through a point, of which the first says what is large. `over` follows the
+// number of directions in the detail. `kink` is filled in where the worst line has one.
 struct StencilOutcome {
   Result result;
   std::optional<Kink> kink;
