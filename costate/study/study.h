@@ -21,7 +21,7 @@
 
 #include "costate/io/recording.h"
 #include "costate/study/variables.h"
-#include "costate/system/check_differences.h"
+#include "costate/system/checks.h"
 #include "costate/system/gradient_report.h"
 
 namespace costate::study {
@@ -68,7 +68,7 @@ struct RunOptions {
   std::function<void(std::int64_t done, std::int64_t steps)> progress = {};
 };
 
-using check::Stencil;
+using check::Stencil;  // steps in units of the scales
 
 class Study {
  public:

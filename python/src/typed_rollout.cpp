@@ -1,6 +1,5 @@
 #include "typed_rollout.h"
 
-#include "costate/system/check_differences.h"
 #include "costate/system/linearize.h"
 #include "without_gil.h"
 
@@ -120,8 +119,8 @@ class TypedRollout final : public PyRollout {
       std::vector<check::Result> results;
       if (system->capabilities().jvp) results.push_back(check::dot_product(rollout, at, settings));
       if (objective) {
-        for (check::Result& r : check::check_differences(rollout, at, *objective, settings))
-          results.push_back(std::move(r));
+        results.push_back(check::stencil(rollout, at, *objective, settings));
+        results.push_back(check::taylor(rollout, at, *objective, settings));
       }
       return results;
     });

@@ -77,10 +77,9 @@ std::vector<study::RowGroup> ParticlesReader::row_groups(const Signature& signat
     const std::int64_t offset = signature.find(Role::state, velocity ? "particle/v" : "particle/x").offset;
     const std::string part = velocity ? "/velocity" : "";
     for (int k = -1; k < int(m.materials.size()); ++k) {
-      study::RowGroup group{
-          .name = (k < 0 ? "particles" : "material/" + m.materials[std::size_t(k)].name) + part,
-          .dimension = m.dimension,
-          .offset = offset};
+      study::RowGroup group{.name = (k < 0 ? "particles" : "material/" + m.materials[k].name) + part,
+                            .dimension = m.dimension,
+                            .offset = offset};
       for (std::size_t i = 0; i < m.particles.material.size(); ++i) {
         if (k >= 0 && m.particles.material[i] != k) continue;
         group.rows.push_back(std::int64_t(i));
