@@ -1,5 +1,5 @@
-// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p). What the
-// function is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded function).
+// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p). Which
+// function it is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded function).
 // Here is what every one of them needs: the plant's step, and its derivatives chained with those of u.
 #pragma once
 

@@ -4,9 +4,9 @@
 //   control    none
 //   parameter  those of the plant, then those of `weights`
 //
-// The function is any Program of these (bind_program.h says how it names them) with one output for each control
-// of the plant: observations, layers and the range of the controls are its own affair. Tangents and second
-// derivatives exist where the plant has them. Tests: tests/learn/program_policy_test.cpp.
+// The function is any Program of these (bind_program.h says how it names them) with one output for each
+// control of the plant: observations, layers and the range of the controls are its own affair. Tangents and
+// second derivatives exist where the plant has them. Tests: tests/learn/program_policy_test.cpp.
 #pragma once
 
 #include <memory>

@@ -48,7 +48,7 @@ class Accuracy {
   Advance explain(double gradient_norm, const std::string& otherwise) const;
 
  private:
-  double promised_ = -1;               // by the first trial
+  double promised_ = -1;             // by the first trial
   double surprises_[3] = {0, 0, 0};  // of the last trials
 };
 

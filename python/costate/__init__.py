@@ -15,9 +15,10 @@ _isa.load()
 
 from . import _core, grid, loss, mpm, notebook, picture, rigid, soft
 from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Program, Progress,
-                    Recording, Rollout, Run, Signature, Study, System, Trajectory, __version__, binomial,
+                    Recording, Rollout, Run, Signature, Study, System, Trajectory, binomial,
                     reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
+from ._core import __version__  # type: ignore[attr-defined]
 from ._core import method_names as ode_methods
 from ._recipe import remembered as _remembered
 from .error import Error

@@ -21,7 +21,7 @@ from .traced import Array, object_array, products_recorded_by, wrap
 _METHODS = {"RK23": "bs3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5"}
 _NAMES = frozenset(_core.method_names())
 _MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
-_known = collections.OrderedDict()  # (kind, key of the program) -> what was made of it; the latest last
+_known: collections.OrderedDict = collections.OrderedDict()  # (kind, key of the program) -> what was made of it; the latest last
 _KEPT = 64
 
 

@@ -40,7 +40,7 @@ class Jacobian:
 
 def linearize(sim: _core.Rollout, x0=None, u=None, p=None) -> Linearization:
     """The steps of one world as linear maps along its trajectory, exact: A, B and, of active parameters, C."""
-    states, a, b, c = sim._linearize(x0, u, p)
+    states, a, b, c = sim._linearize(x0, u, p)  # type: ignore[attr-defined]
     sizes = {f.name: f.size for f in sim.system.signature.parameters}
     parameters, at = {}, 0
     for name in sim.active:
@@ -51,7 +51,7 @@ def linearize(sim: _core.Rollout, x0=None, u=None, p=None) -> Linearization:
 
 def jacobian(sim: _core.Rollout, x0=None, u=None, p=None) -> Jacobian:
     """Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, controls and active parameters."""
-    states, a, b, c = sim._linearize(x0, u, p)
+    states, a, b, c = sim._linearize(x0, u, p)  # type: ignore[attr-defined]
     steps, n, m = len(a), a.shape[1], b.shape[2]
     kept = range(0, steps + 1, sim.keep) if sim.keep else [steps]
     rows = np.empty((len(kept), n, n + sim.knots * m + c.shape[2]), a.dtype)

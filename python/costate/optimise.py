@@ -204,11 +204,12 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
 
     if value_tolerance is None:
         value_tolerance = 1e-13 if method == "lbfgs" else 0.0
-    found = _core._minimize(fun if batched else on_vectors, pack.vector(x0, "x0"), method, lower=pack.bounds(lower, "lower"),
-                           upper=pack.bounds(upper, "upper"), iterations=iterations, tolerance=tolerance,
-                           value_tolerance=value_tolerance, target=target, rate=rate, decay=decay, momentum=momentum, memory=memory,
-                           sigma=sigma, scale=None if scale is None else pack.vector(scale, "scale"), population=population, seed=seed,
-                           batched=batched, callback=callback)
+    found = _core._minimize(  # type: ignore[attr-defined]
+        fun if batched else on_vectors, pack.vector(x0, "x0"), method, lower=pack.bounds(lower, "lower"),
+        upper=pack.bounds(upper, "upper"), iterations=iterations, tolerance=tolerance, value_tolerance=value_tolerance,
+        target=target, rate=rate, decay=decay, momentum=momentum, memory=memory, sigma=sigma,
+        scale=None if scale is None else pack.vector(scale, "scale"), population=population, seed=seed, batched=batched,
+        callback=callback)
     return Optimum(pack.point(found.x), *_facts(found))
 
 
@@ -250,8 +251,8 @@ def least_squares(fun: Callable, x0: Point, *, lower: Point | None = None, upper
         return residuals, jacobian
 
     low, high = pack.bounds(lower, "lower"), pack.bounds(upper, "upper")
-    found = _core._least_squares(on_vectors, pack.vector(x0, "x0"), lower=low, upper=high, iterations=iterations,
-                                tolerance=tolerance, callback=callback)
+    found = _core._least_squares(  # type: ignore[attr-defined]
+        on_vectors, pack.vector(x0, "x0"), lower=low, upper=high, iterations=iterations, tolerance=tolerance, callback=callback)
     residuals, jacobian = last.get(found.x.tobytes()) or on_vectors(found.x)
     jacobian = np.asarray(jacobian, dtype=float).reshape(len(residuals), pack.size)
     held = np.zeros(pack.size, dtype=bool)

@@ -23,8 +23,8 @@ from ._recipe import remembered
 from .error import Error
 from .trace import record
 
-_recorded_loop = remembered(_core._recorded_loop, __name__)
-_network_loop = remembered(_core._network_loop, __name__)
+_recorded_loop = remembered(_core._recorded_loop, __name__)  # type: ignore[attr-defined]
+_network_loop = remembered(_core._network_loop, __name__)  # type: ignore[attr-defined]
 
 
 def closed_loop(plant: _core.System, *, observe: Sequence[str] | Callable[..., Any] | None = None, hidden: int | Sequence[int] = 16,
@@ -55,7 +55,7 @@ def closed_loop(plant: _core.System, *, observe: Sequence[str] | Callable[..., A
 
 def _of_function(plant, policy, parameters):
     weights = _core.build_signature([], None, parameters)
-    signature = _core._policy_signature(plant, weights)
+    signature = _core._policy_signature(plant, weights)  # type: ignore[attr-defined]
     shapes = {name: np.shape(value) for name, value in parameters.items()}
     program = record(policy, signature, shapes=shapes, outputs=plant.signature.controls)
     return _recorded_loop(plant, weights, program, {name: shape for name, shape in shapes.items() if len(shape) > 1})
@@ -66,7 +66,7 @@ def _observer(plant, observe):
     fields = {f.name: f for f in plant.signature.states}
     if not callable(observe):
         globs = ["**"] if observe is None else list(observe)
-        names = _core._matching_states(plant, globs)
+        names = _core._matching_states(plant, globs)  # type: ignore[attr-defined]
         return sum(fields[name].size for name in names), lambda x, t: np.concatenate([np.reshape(x[name], (-1,)) for name in names])
     wanted = list(inspect.signature(observe).parameters)
     for name in wanted:

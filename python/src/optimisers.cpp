@@ -181,8 +181,8 @@ void bind_optimisers(nb::module_& m) {
         "upper"_a.none(), "iterations"_a, "tolerance"_a, "value_tolerance"_a, "target"_a.none(),
         "rate"_a.none(), "decay"_a, "momentum"_a, "memory"_a, "sigma"_a.none(), "scale"_a.none(),
         "population"_a, "seed"_a, "batched"_a, "callback"_a.none());
-  m.def("_least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a.none(),
-        "upper"_a.none(), "iterations"_a, "tolerance"_a, "callback"_a.none());
+  m.def("_least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a.none(), "upper"_a.none(),
+        "iterations"_a, "tolerance"_a, "callback"_a.none());
 }
 
 }  // namespace costate::python

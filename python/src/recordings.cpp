@@ -86,7 +86,7 @@ Array poses(const Recording& r, const std::string& name) {
   throw Error("the recording has no body named '" + name + "'");
 }
 
-// What body number i looks like: its kind, its size (a mesh: that of the ellipsoid with its extents), colour and poses.
+// What body number i looks like: kind, size (a mesh: of the ellipsoid with its extents), colour, poses.
 nb::dict shape(const Recording& r, std::size_t i) {
   if (i >= r.bodies.size()) throw Error("the recording has " + std::to_string(r.bodies.size()) + " bodies");
   const io::Body& body = r.bodies[i];

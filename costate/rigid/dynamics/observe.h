@@ -5,7 +5,7 @@
 //   axis               a = R_i s e_k                          s the frame of the site, geom or body
 //   velocity           x' = v_i + w_i x X                     (w_i, v_i) spatial velocity of the body
 //   angular velocity   w_i
-//   mean               sum m_i c_i / sum m_i                  centre of mass of several bodies, c_i that of each
+//   mean               sum m_i c_i / sum m_i                  centre of mass of bodies with centres c_i
 //   mean velocity      sum m_i c_i' / sum m_i
 //   kinetic energy     sum (m_i |c_i'|^2 + w_i' J_i w_i) / 2 + sum a_d v_d^2 / 2     a_d armature of a dof
 //   weight energy      -sum m_i g' c_i                        potential energy in gravity
@@ -14,7 +14,7 @@
 // moment a x a_bar on it. A velocity is <(w, v), F> with F = (X x x'_bar, x'_bar): F is the cotangent of the
 // body's motion. The sweep of rnea_adjoint.h takes F to be carried along with the body, which this one is
 // not: what is missing is the moment x' x x'_bar, that of a vector that turns with the body; likewise w x
-// w_bar for an angular velocity. The momentum that is the cotangent of a body's motion in its kinetic energy is
+// w_bar for an angular velocity. The momentum, which is the cotangent of a body's motion in its energy, is
 // carried along, so nothing is missing there. All then goes up the tree, with no forces of inertia.
 // Tests: tests/rigid/dynamics/observer_test.cpp.
 #pragma once
