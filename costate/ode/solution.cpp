@@ -9,8 +9,8 @@
 namespace costate::ode {
 namespace {
 
-// The step whose interpolant is used at a time: beyond an end, the longer of the two steps there, since an event may have cut
-// the last one short.
+// The step whose interpolant is used at a time: beyond an end, the longer of the two steps there, since an
+// event may have cut the last one short.
 long step_for(const Replay& replay, const Trajectory& tr, double time) {
   const double sign = tr.t1 >= tr.t0 ? 1 : -1;
   const long last = tr.size() - 1;

@@ -4,7 +4,8 @@
 //   ode::Gradient g = ode::gradient(s, {.final = distance});          discrete_adjoint.h
 //
 // Steps are chosen so that the error estimate of each, relative to atol + rtol |x|, has a root mean square of
-// at most one. t1 may be infinite where an event ends the solution. A solution that cannot go on is an Error that says where it stood and which option to change.
+// at most one. t1 may be infinite where an event ends the solution. A solution that cannot go on is an Error
+// that says where it stood and which option to change.
 // Tests: tests/ode/solve_test.cpp.
 #pragma once
 

@@ -50,7 +50,8 @@ class Source {
     Numbers scratch(field.scratch_size());
     work(field, scratch.data());
   }
-  // The rate along a direction, by a difference, where the function cannot be recorded and nobody asks for an exact derivative.
+  // The rate along a direction, by a difference, where the function cannot be recorded and nobody asks for an
+  // exact derivative.
   bool differs(double t, const double* x, const double* p) const {
     const nb::gil_scoped_acquire lock;
     return nb::cast<bool>(call("differs", t, x, p));

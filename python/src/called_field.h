@@ -1,7 +1,9 @@
-// Vector fields and guards that run in Python: a function that cannot be recorded once for all inputs, because its path depends on them.
+// Vector fields and guards that run in Python: a function that cannot be recorded once for all inputs,
+// because its path depends on them.
 //
-// The source is an object of python/costate/called.py. value() calls the function as it is. Derivatives record it at the inputs in question,
-// where its path is known, and are exact on that path. A recorded field may have a source, too: of the Jacobian that a user gives for Newton.
+// The source is an object of python/costate/called.py. value() calls the function as it is. Derivatives
+// record it at the inputs in question, where its path is known, and are exact on that path. A recorded field
+// may have a source, too: of the Jacobian that a user gives for Newton.
 #pragma once
 
 #include <nanobind/nanobind.h>

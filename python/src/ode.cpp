@@ -130,8 +130,8 @@ nb::tuple gradient(const PySolution& s, nb::handle final_bar, nb::handle sample_
                         nb::cast(g.report));
 }
 
-// Tangents of (samples, final, event times, end time) along each direction (y0, p, t0, t1), one after the other:
-// (directions, times, states), (directions, states), (directions, events), (directions,).
+// Tangents of (samples, final, event times, end time) along each direction (y0, p, t0, t1), one after the
+// other: (directions, times, states), (directions, states), (directions, events), (directions,).
 nb::tuple sensitivities(const PySolution& s, nb::handle sample_times,
                         const std::vector<nb::object>& directions) {
   const Numbers times = to_vector<double>(sample_times, "sample times");

@@ -1,19 +1,25 @@
-// Bdf: numerical differentiation formulas of orders 1 to 5 for stiff x' = f(t, x, p), with steps and order chosen by the error.
+// Bdf: numerical differentiation formulas of orders 1 to 5 for stiff x' = f(t, x, p), with steps and order
+// chosen by the error.
 //
 //   D_j         backward differences of the solution on a grid of spacing h; D_0 = x
 //   predictor   x^ = sum_0^q D_j
-//   step        c f(t + h, x^ + d) - psi - d = 0,   psi = sum_1^q gamma_j D_j / alpha_q,   c = h / alpha_q      [1, eqs. 2, 6]
+//   step        c f(t + h, x^ + d) - psi - d = 0                                            [1, section 2]
+//               psi = sum_1^q gamma_j D_j / alpha_q,   c = h / alpha_q
 //   update      D_{q+2}' = d - D_{q+1},  D_{q+1}' = d,  D_j' = D_j + D_{j+1}'  (j = q..0);   y = D_0'
 //   error       (kappa_q gamma_q + 1 / (q + 1)) d;  of the orders beside q from D_q' and D_{q+2}'
-//   other h     rho = h / h_old:  D~_k = sum_j (-1)^j C(k, j) P(-j rho),  P(s) = sum_i D_i prod_{l=1..i} (l - 1 + s) / l
+//   other h     rho = h / h_old:  D~_k = sum_j (-1)^j C(k, j) P(-j rho)
+//               P(s) = sum_i D_i prod_{l=1..i} (l - 1 + s) / l
 //
-//   gamma_j = sum_{l=1..j} 1/l,  alpha_q = (1 - kappa_q) gamma_q; kappa = -0.1850, -1/9, -0.0823, -0.0415, 0 [1, table 1]
+//   gamma_j = sum_{l=1..j} 1/l,  alpha_q = (1 - kappa_q) gamma_q; kappa = -0.1850, -1/9, -0.0823, -0.0415, 0
+//   [1, table 1]
 //
-// The memory that follows the state (stepper.h): D_1 .. D_7, then h_old, the order q and the number of equal steps. The order and the count
-// are constants of a step; all else has derivatives. Without memory (q = 0) a step starts with D_1 = h f(t, x, p) and order 1.
+// The memory that follows the state (stepper.h): D_1 .. D_7, then h_old, the order q and the number of equal
+// steps. The order and the count are constants of a step; all else has derivatives. Without memory (q = 0) a
+// step starts with D_1 = h f(t, x, p) and order 1.
 //
-// Newton carries f_x and the factors of I - c f_x from step to step, and stops at 3 % of the tolerance. Derivatives are those of the equation
-// that it solves, by the implicit function theorem with f_x at its solution d, and agree with the values to that 3 %.
+// Newton carries f_x and the factors of I - c f_x from step to step, and stops at 3 % of the tolerance.
+// Derivatives are those of the equation that it solves, by the implicit function theorem with f_x at its
+// solution d, and agree with the values to that 3 %.
 //
 // [1] Shampine, Reichelt: The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997).
 // Derivatives: bdf_adjoint.cpp. Tests: tests/ode/methods/bdf_test.cpp.
@@ -59,7 +65,8 @@ class Bdf final : public Stepper {
   void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,
                        double* theta_bar) override;
 
-  // Largest row sum of the Jacobian that Newton uses: no mode of the system is faster. Infinite before the first step.
+  // Largest row sum of the Jacobian that Newton uses: no mode of the system is faster. Infinite before the
+  // first step.
   double jacobian_norm() const;
 
  private:

@@ -1,6 +1,7 @@
 // Tangent and transpose of a Bdf step: the equations are in bdf.h.
 //
-// predict, converge and update are the stages of a step; tangents() goes through them in this order, transpose() back.
+// predict, converge and update are the stages of a step; tangents() goes through them in this order,
+// transpose() back.
 //
 //   rho_dot = h_dot / h_old - h h_old_dot / h_old^2,   D~_dot_k = map_ik D_dot_i + map'_ik rho_dot D_i
 //   (I - c f_x) d_dot = c_dot f + c (f_t (t_dot + h_dot) + f_x x^_dot + f_p p_dot) - psi_dot

@@ -227,7 +227,8 @@ void Radau5::know_rate(double t, const double* x, const double* f) {
   known_f_.assign(f, f + n_);
 }
 
-// The predictive controller of [1, eq. IV.8.25]: the error is expected to go on changing as it did over the last step.
+// The predictive controller of [1, eq. IV.8.25]: the error is expected to go on changing as it did over the
+// last step.
 double Radau5::settle(double*, const double*, int, double err, double factor) {
   if (!options_.carry) return factor;
   err = std::max(err, 1e-10);

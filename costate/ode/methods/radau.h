@@ -9,7 +9,8 @@
 //
 // Stages by simplified Newton with f_x at (t, x), in W = T^-1 Z, where A^-1 falls apart into a real and a
 // complex system of the size of x [1, eqs. IV.8.4, 8.5]. Unless it carries
-// (RadauOptions::carry), it starts from Z = 0 and knows nothing of earlier steps: a step is a function of its inputs.
+// (RadauOptions::carry), it starts from Z = 0 and knows nothing of earlier steps: a step is a function of its
+// inputs.
 //
 // Derivatives by the implicit function theorem at the converged stages, with f_x fresh at each of them:
 //
@@ -35,8 +36,8 @@ struct RadauOptions {
   double newton_rtol = 1e-12;
   double newton_atol = 1e-14;
   int max_newton = 25;
-  // Newton's matrix and first guess come from the step before, as far as they serve. The way to the stages then depends on it;
-  // the stages do to the tolerance above. See MethodTolerance::carry.
+  // Newton's matrix and first guess come from the step before, as far as they serve. The way to the stages
+  // then depends on it; the stages do to the tolerance above. See MethodTolerance::carry.
   bool carry = false;
 };
 

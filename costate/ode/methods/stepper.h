@@ -55,8 +55,8 @@ class Stepper {
   // y and, if the method has an estimate, error = y - y_embedded. False: the implicit stages did not converge
   // (the caller takes a shorter step). Keeps what the interpolant needs until the next call.
   virtual bool step(const StepInput& in, double* y, double* error) = 0;
-  // After that step was accepted, with an error norm of err (relative to scale): the factor of the next step's length. May change the memory
-  // in y (its order). `factor` is what step_control.h proposes.
+  // After that step was accepted, with an error norm of err (relative to scale): the factor of the next
+  // step's length. May change the memory in y (its order). `factor` is what step_control.h proposes.
   virtual double settle(double* /*y*/, const double* /*scale*/, int /*components*/, double /*err*/,
                         double factor) {
     return factor;
@@ -67,7 +67,8 @@ class Stepper {
   virtual double shrink(double /*err*/, double factor) { return factor; }
   // Whether interpolate() and the derivatives know this step without computing it again.
   virtual bool holds(const StepInput& /*in*/) const { return false; }
-  // Whether the stages of every step are kept: the way to them began at the step before, and cannot be gone again.
+  // Whether the stages of every step are kept: the way to them began at the step before, and cannot be gone
+  // again.
   virtual bool needs_stages() const { return memory() > 0; }
   // Interpolant of the step taken last.
   virtual void interpolate(double theta, double* y) const = 0;

@@ -1,11 +1,13 @@
 // Switching: dopri5 where the problem is not stiff, bdf where it is.
 //
-// The memory that follows the state is bdf's, and one number more: 1 where the next step is bdf's. Whether dopri5 is limited by stability is
-// seen from its last two stages, both at t + h: |f - f'| / |x - x'| is about the speed of the fastest mode, and h times that about 3.3
-// [1, eq. IV.2.28]. Ten such steps in a row: bdf. Ten steps of bdf that are short beside the fastest mode, h |f_x| < 1/2: dopri5.
-// When to switch is a constant of the steps; their derivatives are those of the two methods.
+// The memory that follows the state is bdf's, and one number more: 1 where the next step is bdf's. Whether
+// dopri5 is limited by stability is seen from its last two stages, both at t + h: |f - f'| / |x - x'| is
+// about the speed of the fastest mode, and h times that about 3.3 [1, section IV.2]. Ten such steps in a row:
+// bdf. Ten steps of bdf that are short beside the fastest mode, h |f_x| < 1/2: dopri5. When to switch is a
+// constant of the steps; their derivatives are those of the two methods.
 //
-// The same idea as LSODA's (Petzold, SIAM J. Sci. Stat. Comput. 4 (1983)), with Runge-Kutta in place of Adams' methods.
+// The same idea as LSODA's (Petzold, SIAM J. Sci. Stat. Comput. 4 (1983)), with Runge-Kutta in place of
+// Adams' methods.
 //
 // [1] Hairer, Wanner: Solving Ordinary Differential Equations II, 2nd ed.
 // Tests: tests/ode/methods/bdf_test.cpp.

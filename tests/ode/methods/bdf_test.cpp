@@ -1,4 +1,5 @@
-// bdf, switching, and radau5 that carries Newton's matrix: solutions, counts, and derivatives of the steps taken.
+// bdf, switching, and radau5 that carries Newton's matrix: solutions, counts, and derivatives of the steps
+// taken.
 #include <gtest/gtest.h>
 
 #include <cmath>
