@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from .error import Error
 from .traced import Array, object_array, products_recorded_by, wrap
+from .traced_complex import ComplexArray, parts
 
 
 def numbers_of(result):
@@ -175,15 +176,14 @@ class SplitComplex:
         result = self._function(t, _joined(z[:n], z[n:]), *args)
         if not self._outputs_complex:
             return result
-        if isinstance(result, (list, tuple)):
-            result = np.stack([np.asarray(part) for part in result])
-        return np.concatenate([np.ravel(np.real(result)), np.ravel(np.imag(result))])
+        if isinstance(z, Array):
+            return np.concatenate([np.ravel(part) for part in parts(result)])
+        result = np.ravel(result)
+        return np.concatenate([result.real, result.imag])
 
 
 def _joined(real, imaginary):
-    if isinstance(real, Array):
-        raise Error("complex numbers cannot be recorded: compute with real and imaginary parts")
-    return real + 1j * imaginary
+    return ComplexArray(real, imaginary) if isinstance(real, Array) else real + 1j * imaginary
 
 
 def split_jacobian(jac):

@@ -140,7 +140,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
              derivatives of fun are exact. Gradients never use it
     jac_sparsity    which elements of jac are not zero, for a fun that can only be differenced
     record   True: fun and events must be recorded; False: they run in Python as they are; 'auto': recorded if possible
-    vectorized means nothing here.
+    vectorized    fun takes y as a column, (states, 1)
 
     The result also has gradient(y=dL/dy, ...), which returns dL/dy0, dL/dargs and dL/dt_span, and sensitivities(). The gradient with
     respect to t_span scales all steps along, with dt too: it is not the derivative of a call that holds dt and cuts the last step.
@@ -155,6 +155,9 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     rtol, atol = tolerances_of(rtol, atol, y0.size)
     warn_without_effect(method, jac=jac, jac_sparsity=jac_sparsity)
     functions = () if events is None else (events,) if callable(events) else tuple(events)
+    if vectorized:
+        of_columns = fun
+        fun = lambda t, y, *args: of_columns(t, y[:, None], *args)
     is_complex = y0.dtype.kind == "c"
     if is_complex:
         y0, fun, jac = apart(y0), SplitComplex(fun), split_jacobian(jac)

@@ -1,5 +1,6 @@
 """What solve_ivp returns: SciPy's OdeResult, with gradient() and sensitivities()."""
 import contextlib
+import copy
 import functools
 import sys
 
@@ -71,6 +72,11 @@ def _finite(name, value):
         raise Error(f"{name} is not finite: a gradient of it would not be, either")
 
 
+def _need_steps(result):
+    if "_solution" not in vars(result):
+        raise Error("this solution came out of a pickle, which does not hold its steps: solve again for derivatives")
+
+
 @contextlib.contextmanager
 def _exactly(result):
     """No derivative by differences."""
@@ -92,6 +98,7 @@ def gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint="
     t_events   dL/dt_events, the shapes of .t_events
     adjoint    'discrete' (exact for the steps taken), 'interpolating' or 'backsolve' (to rtol, atol)
     """
+    _need_steps(self)
     times = samples = event_bar = None
     for name, value in (("y", y), ("final", final), ("end_time", end_time)):
         _finite(name, value)
@@ -117,6 +124,7 @@ def sensitivities(self, of="y"):
 
     of    'y': at the times of .t, (states, times, ...); 'final': (states, ...); 't_events': one of (events, ...) for each event function
     """
+    _need_steps(self)
     if of not in ("y", "final", "t_events"):
         raise Error(f"of = {of!r}: use 'y', 'final' or 't_events'")
     if self._complex:
@@ -163,8 +171,22 @@ def _result_class(base):
                 raise AttributeError(name)
             return super().__getattr__(name)
 
+        def __copy__(self):
+            return make_result(vars(self), **self)
+
+        def __deepcopy__(self, memo):
+            return make_result(vars(self), **copy.deepcopy({**self, "sol": None}, memo) | {"sol": self.sol})
+
+        def __reduce__(self):
+            return _without_derivatives, ({**self, "sol": None},)
+
     OdeResult.gradient, OdeResult.sensitivities = gradient, sensitivities
     return OdeResult
+
+
+def _without_derivatives(values):
+    """What a pickle brings back."""
+    return make_result({}, **values)
 
 
 def make_result(hidden, **values):

@@ -39,6 +39,8 @@ def object_array(value):
         if not parts:
             return np.empty(0, dtype=object)
         return np.stack(parts)
+    if getattr(value, "dtype", None) == np.complex128:
+        raise Error("complex numbers cannot be recorded here: compute with real and imaginary parts")
     raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
 
 
@@ -411,6 +413,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<recorded array {self.shape}>" if self.ndim else "<recorded number>"
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, where=True, **options):
+        from .traced_complex import complex_ufunc, is_complex
+
+        if any(is_complex(i) for i in inputs):
+            return complex_ufunc(ufunc, method, inputs, dict(options, out=out, where=where))
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         options = {key: value for key, value in options.items() if key not in _NO_EFFECT}
         _take_dtype(name, options)

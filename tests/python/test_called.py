@@ -226,17 +226,3 @@ def test_a_sparsity_saves_differences():
     sparse = costate.solve_ivp(diffusion, (0, 5), y0, method="BDF", jac_sparsity=pattern)
     assert len(calls) < many - 30
     np.testing.assert_allclose(sparse.y[:, -1], dense.y[:, -1], rtol=1e-4)
-
-
-def test_complex_states_are_scipys():
-    fun = lambda t, y, w: [1j * w * y[0] + 0.1 * y[1], -0.3 * y[1] * np.conj(y[0])]
-    event = lambda t, y, w: y[0].real - 0.2
-    options = dict(args=(2.0,), t_eval=np.linspace(0, 3, 7), rtol=1e-8, atol=1e-10)
-    for method in ("RK45", "BDF"):
-        ours = costate.solve_ivp(fun, (0, 3), [1.0 + 0.5j, 0.2j], method=method, events=event, dense_output=True, **options)
-        theirs = scipy.integrate.solve_ivp(fun, (0, 3), [1.0 + 0.5j, 0.2j], events=event, dense_output=True, **options)
-        np.testing.assert_allclose(ours.y, theirs.y, rtol=1e-5)
-        np.testing.assert_allclose(ours.t_events[0], theirs.t_events[0], rtol=1e-5)
-        np.testing.assert_allclose(ours.sol(1.3), theirs.sol(1.3), rtol=1e-5)
-        with pytest.raises(costate.Error, match="complex"):
-            ours.gradient(final=[1.0, 0.0])

@@ -152,6 +152,15 @@ def test_scipys_exceptions_are_raised_where_scipy_raises_them(settings):
         expected = raised.type
 
 
+def test_vectorized_functions_take_columns():
+    columns = lambda t, y: np.vstack([y[1, :], -y[0, :] * np.ones(y.shape[1])])
+    for record in ("auto", False):
+        ours = costate.solve_ivp(columns, (0, 1), [1.0, 0.0], vectorized=True, method="BDF", rtol=1e-6, record=record)
+        theirs = scipy.integrate.solve_ivp(columns, (0, 1), [1.0, 0.0], vectorized=True, method="BDF", rtol=1e-6)
+        np.testing.assert_allclose(ours.y[:, -1], theirs.y[:, -1], rtol=1e-5)
+        assert ours.gradient(final=[1.0, 0.0]).y0[0] == pytest.approx(np.cos(1), rel=1e-4)
+
+
 def test_no_times_asked_for_are_no_times():
     ours, theirs = both(lambda t, y: -y, (0, 1), [1.0, 2.0], t_eval=[])
     assert len(ours.t) == len(theirs.t) == 0 and ours.y.shape == (2, 0)
