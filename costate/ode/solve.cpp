@@ -261,8 +261,11 @@ bool Integration::attempt() {
     next_h_ = std::abs(h_) * control_.fail();
     return false;
   }
+  // The differences of a multistep method tell the error at the end of the step.
+  const bool by_end = stepper_->implicit() && stepper_->memory() > 0;
   for (int i = 0; i < controlled_; ++i) {
-    scale_[i] = atol_[i] + rtol_[i] * std::max(std::abs(x_[i]), std::abs(y_[i]));
+    const double start = by_end ? 0 : std::abs(x_[i]);
+    scale_[i] = atol_[i] + rtol_[i] * std::max(start, std::abs(y_[i]));
   }
   const double err = stepper_->error_norm(error_.data(), scale_.data(), controlled_);
   if (!(err <= 1)) {
