@@ -27,7 +27,8 @@
 // at.y_bar(field, di, dj) and at.drive(number, di, dj); di and dj default to 0.
 //
 // The transpose gathers: x_bar(c) = sum_d (dy(c - d) / dx(c))' y_bar(c - d). What several neighbours would compute again is a
-// `drive`: a function of y_bar and p of one cell, linear in y_bar. The tape is what the transpose reads of the state of its own
+// `drive`: a function of y_bar and p of one cell, linear in y_bar. A kernel with drives reads y_bar of its own cell alone, so
+// that all steps of a sweep update it in one place. The tape is what the transpose reads of the state of its own
 // cell. It lets a rollout keep `tapes` numbers per cell instead of `fields`; with a constant's cotangent wanted, states are kept.
 // A term of step_vjp that reads the tape has the factor y_bar of its own cell.
 //

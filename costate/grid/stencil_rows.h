@@ -120,8 +120,20 @@ class RowStore {
     has_ghosts_ = ghosts;
   }
 
+  // From now on rows [begin, end) lie in the caller's memory itself, without ends: for planes of which a cell reads its own
+  // number alone, in rows of whole packs.
+  void lend(Out<Real> planes, Index begin, Index end) {
+    lent_ = planes;
+    lent_begin_ = begin;
+    lent_end_ = end;
+  }
+
   // Row j of the grid, which is held.
   L own(int plane, Index j) const {
+    if (lent(j)) {
+      const Out<Real> row = lent_ + (plane * grid_.cells() + j * grid_.nx);
+      return {row.value, row.tangent};
+    }
     const Index slot = (j + held_ * kFar) % held_;
     return line(rows_, slot * planes_ + plane);
   }
@@ -151,6 +163,7 @@ class RowStore {
   }
   // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror it.
   void finish(int plane, Index j, const Beyond (&beyond)[4]) const {
+    if (lent(j)) return;
     fill_ends(own(plane, j), beyond);
     if (!has_ghosts_ || grid_.periodic_y) return;
     if (j < halo_) mirror(plane, j, ghost(plane, j), beyond[kSouth]);
@@ -166,6 +179,7 @@ class RowStore {
   static constexpr Index kFar =
       1 << 20;  // rows below the grid that own() may be asked for, in units of `held`
 
+  bool lent(Index j) const { return j >= lent_begin_ && j < lent_end_; }
   L line(Real* base, Index number) const {
     Real* const row = base + number * (kDual ? 2 : 1) * grid_.stride() + grid_.pad();
     return {row, kDual ? row + grid_.stride() : nullptr};
@@ -180,7 +194,7 @@ class RowStore {
     Index i = 0;
     for (; i + lanes <= grid_.nx; i += lanes) {
       if constexpr (kAhead) __builtin_prefetch(from + i + grid_.nx, 0, 2);
-      Wide::load_unaligned(from + i).store_unaligned(to + i);
+      if (to != from) Wide::load_unaligned(from + i).store_unaligned(to + i);
     }
     for (; i < grid_.nx; ++i) to[i] = from[i];
   }
@@ -214,7 +228,8 @@ class RowStore {
 
   GridShape<Real> grid_;
   int planes_ = 0;
-  Index halo_ = 1, held_ = 1;
+  Index halo_ = 1, held_ = 1, lent_begin_ = 0, lent_end_ = 0;
+  Out<Real> lent_ = {};
   bool has_ghosts_ = false;
   Real *rows_ = nullptr, *ghosts_ = nullptr, *zero_ = nullptr;
 };
@@ -224,7 +239,7 @@ template <class Kernel, class Real, bool kDual>
 struct RowView {
   using L = Line<Real, kDual>;
   using S = typename L::S;
-  static constexpr int rows = 2 * Kernel::halo + 1;
+  static constexpr int rows = 2 * Kernel::halo + 1, drives = Kernel::drives;
   static constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
   L state[Kernel::fields][rows], coefficient[at_least_one(Kernel::coefficients)][rows],
       cotangent[Kernel::fields][rows], driven[at_least_one(Kernel::drives)][rows];
@@ -247,7 +262,9 @@ struct PackAt {
   COSTATE_INLINE S p(int f, int di = 0, int dj = 0) const {
     return rows.coefficient[f][dj + halo].get(i + di);
   }
-  COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const {
+  COSTATE_INLINE S y_bar(int f) const { return rows.cotangent[f][halo].get(i); }
+  // Only for kernels without drives: with them, rows of y_bar are overwritten as soon as their own cells have read them.
+  COSTATE_INLINE S y_bar(int f, int di, int dj) const requires(View::drives == 0) {
     return rows.cotangent[f][dj + halo].get(i + di);
   }
   COSTATE_INLINE S drive(int f, int di = 0, int dj = 0) const {

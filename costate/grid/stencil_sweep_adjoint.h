@@ -43,13 +43,25 @@ class ReverseSweep {
   using N = typename L::N;
   using Constants = Vec<N, Kernel::constants>;
   static constexpr Index kHalo = Kernel::halo, kLanes = NativePack<Real>::lanes;
+  static constexpr Index kTapeAhead = 2048 / Index(sizeof(Real));  // how far ahead tapes are asked for
   static constexpr bool kGhosts = HasOutside<Kernel>;
+  // With drives, the cotangent of a cell is read by that cell alone: all levels share its place.
+  static constexpr bool kInPlace = Kernel::drives > 0;
   static_assert(!kGhosts || Kernel::tapes == 0,
                 "a kernel with outside() reads the state: there is no tape beyond a side");
 
  public:
-  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero)
-      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, zero), zero_(zero + set.grid.pad()) {}
+  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero,
+               const ReverseTask<Real>& task)
+      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, zero), zero_(zero + set.grid.pad()) {
+    if (!kInPlace || kGhosts || kDual || set.grid.nx % kLanes != 0) return;
+    // Rows of this slab that need no ends are worked on where the caller has them.
+    const Out<Real> x_bar = task.x_bar[slab.levels - 1];
+    if (x_bar.value) {
+      for (Store& level : held_.cotangent) level.lend(x_bar, slab.begin, slab.end);
+    }
+    if (task.coefficients_bar.value) held_.coefficients_bar.lend(task.coefficients_bar, slab.begin, slab.end);
+  }
   static Index numbers(const GridShape<Real>& grid, int levels) {
     Arena<Real> count;
     Held(count, grid, levels, nullptr);
@@ -75,17 +87,21 @@ class ReverseSweep {
     Store cotangent[kMostLevels + 1], drive[kMostLevels + 1], state[kMostLevels + 1];
     Store coefficients, coefficients_bar, beyond, coefficients_beyond;
     Held(Arena<Real>& arena, const GridShape<Real>& grid, int levels, Real* zero) {
-      const Index seen = 2 * kHalo + 1;
+      const Index seen = 2 * kHalo + 1, all = (levels + 1) * kHalo + 1;
       for (int level = 0; level <= levels; ++level) {
-        cotangent[level] = Store(arena, grid, Kernel::fields, seen, kHalo, false, zero);
-        drive[level] = Store(arena, grid, Kernel::drives, seen, kHalo, false, zero);
-        state[level] = Store(arena, grid, Kernel::fields, seen, kHalo, kGhosts, zero);
+        if (kInPlace && level > 0)
+          cotangent[level] = cotangent[0];
+        else
+          cotangent[level] = Store(arena, grid, Kernel::fields, kInPlace ? all : seen, kHalo, false, zero);
+        if (level < levels) drive[level] = Store(arena, grid, Kernel::drives, seen, kHalo, false, zero);
       }
-      const Index all = (levels + 1) * kHalo + 1;
       coefficients = Store(arena, grid, Kernel::coefficients, all, kHalo, kGhosts, zero);
       coefficients_bar = Store(arena, grid, Kernel::coefficients, all, kHalo, false, zero);
       beyond = Store(arena, grid, Kernel::fields, 1, kHalo, false, zero);
       coefficients_beyond = Store(arena, grid, Kernel::coefficients, 1, kHalo, false, zero);
+      // The last, because a sweep that reads tapes never touches them: what is in use lies together.
+      for (int level = 1; level <= levels; ++level)
+        state[level] = Store(arena, grid, Kernel::fields, seen, kHalo, kGhosts, zero);
     }
   };
   // The rows that one row of transposes writes: y and coefficients, and the drive of the new cotangent.
@@ -139,13 +155,18 @@ class ReverseSweep {
     Target to{{}, {}, {}, nullptr, grid.width() * grid.ny};
     for (int f = 0; f < Kernel::fields; ++f) to.x_bar[f] = held_.cotangent[level].own(f, j);
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
-    for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
+    for (int d = 0; level < slab_.levels && d < Kernel::drives; ++d)
+      to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
-    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to,
-                                           row_begin(), row_end(), set_.grid.nx);
-    if (slab_.owns(j)) {
-      if constexpr (HasSources<Kernel>) sources_vjp(task, level, j, bar);
+    Constants driven = Constants::zero();  // read before the row overwrites its cotangent
+    if constexpr (HasSources<Kernel>) {
+      if (slab_.owns(j)) sources_vjp(task, level, j, driven);
     }
+    const auto transpose =
+        level < slab_.levels ? row<wanted, kFromTape, true> : row<wanted, kFromTape, false>;
+    Constants bar = transpose(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to, row_begin(),
+                              row_end(), grid.nx);
+    bar += driven;
     if constexpr (kGhosts) {
       if (!grid.periodic_y) {
         for (Index m :
@@ -166,10 +187,12 @@ class ReverseSweep {
       if (task.x_bar[level - 1].value && slab_.owns(j))
         held_.cotangent[level].put(f, j, global(task.x_bar[level - 1], f, j));
     }
-    if constexpr (kGhosts)
-      make_drive(level, j);  // of cotangents that are complete only now
-    else
-      for (int d = 0; d < Kernel::drives; ++d) held_.drive[level].finish(d, j, set_.nothing);
+    if (level < slab_.levels) {
+      if constexpr (kGhosts)
+        make_drive(level, j);  // of cotangents that are complete only now
+      else
+        for (int d = 0; d < Kernel::drives; ++d) held_.drive[level].finish(d, j, set_.nothing);
+    }
     if (wanted != Wanted::none && level == slab_.levels) {
       for (int c = 0; c < Kernel::coefficients; ++c)
         held_.coefficients_bar.put(c, j, global(task.coefficients_bar, c, j));
@@ -194,7 +217,8 @@ class ReverseSweep {
   }
 
   // Arguments are taken by value, so that the loop keeps its pointers in registers.
-  template <Wanted wanted, bool kFromTape>
+  // kDrives: the drives of the new cotangent are made, too.
+  template <Wanted wanted, bool kFromTape, bool kDrives>
   static __attribute__((noinline)) Constants row(const Kernel& kernel_, typename Kernel::template Scale<S> k,
                                                  View rows, Target to, Index begin, Index end, Index nx) {
     const Kernel kernel = kernel_;
@@ -206,8 +230,7 @@ class ReverseSweep {
       if constexpr (kFromTape) {
         for (int t = 0; t < Kernel::tapes; ++t) {
           const Real* from = to.tape + t * to.tape_stride + i;
-          __builtin_prefetch(from + end, 0,
-                             2);  // the next row, which the level behind wants after all others
+          __builtin_prefetch(from + kTapeAhead);
           tape[t] = NativePack<Real>::load_unaligned(from);
         }
       } else {
@@ -225,7 +248,7 @@ class ReverseSweep {
         else if (i >= 0 && i < nx)
           add_lanes(bar.constants, nx - i, total);
       }
-      if constexpr (!kGhosts && Kernel::drives > 0) {
+      if constexpr (kDrives && !kGhosts && Kernel::drives > 0) {
         const auto drive = kernel.drive(k, DriveAt<View, Kernel::fields>{at, bar.x});
         for (int d = 0; d < Kernel::drives; ++d) to.drive[d].put(i, drive[d]);
       }
@@ -283,8 +306,8 @@ class ReverseSweep {
       held_.coefficients_beyond.clear(c, 0);
       ghost.coefficients[c] = held_.coefficients_beyond.own(c, 0);
     }
-    row<wanted, false>(set_.kernel, set_.wide, view<wanted, false>(level, m), ghost, row_begin(), row_end(),
-                       set_.grid.nx);
+    row<wanted, false, false>(set_.kernel, set_.wide, view<wanted, false>(level, m), ghost, row_begin(),
+                              row_end(), set_.grid.nx);
     const Side side = m < 0 ? kSouth : kNorth;
     const Index ends = set_.grid.periodic_x ? 0 : kHalo;
     for (int f = 0; f < Kernel::fields; ++f) {

@@ -50,7 +50,7 @@ class StencilSystem final : public System<Real> {
                    "each side needs at least " + std::to_string(2 * Kernel::halo) + " cells"});
     }
     sort_sources(sources);
-    while (levels_ > 1 && levels_ * Reverse<false>::numbers(grid_, 1) / 2 * Index(sizeof(Real)) > kCacheBytes)
+    while (levels_ > 1 && Reverse<false>::numbers(grid_, levels_) * Index(sizeof(Real)) > kCacheBytes)
       --levels_;
   }
 
@@ -207,7 +207,10 @@ class StencilSystem final : public System<Real> {
     Passes(Index count_, const Ring<Real>& ring, int levels)
         : count(count_),
           slots(ring.slots),
-          most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {}
+          most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {
+      const Index passes = (count + most - 1) / most;
+      if (passes > 0) most = int((count + passes - 1) / passes);  // all of about the same depth
+    }
     int levels(Index done) const { return int(std::min<Index>(most, count - done)); }
     bool in_place(Index done) const { return slots == 2 && !(done == 0 && count % 2 == 1); }
     Index next(Index done, Index slot) const {
@@ -299,7 +302,7 @@ class StencilSystem final : public System<Real> {
     task.sums = scratch.sums.data();
     const Setting<kDual> setting(kernel_, sources_, grid_, p);
     each_slab(task.levels, task.y_bar, scratch, [&](const auto& slab, auto arena, Real* kept) {
-      const Reverse<kDual> sweep(setting, slab, arena, scratch.rows.data());
+      const Reverse<kDual> sweep(setting, slab, arena, scratch.rows.data(), task);
       if constexpr (!kDual && Kernel::tapes > 0) {
         if (!task.state[0].value && wanted == Wanted::none)
           return sweep.template run<Wanted::none, true>(task, kept);
