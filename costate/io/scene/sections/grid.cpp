@@ -1,11 +1,12 @@
-// The section of waves on a grid (costate/grid/wave.h): [wave] says where they run, [start] u and v are
-// formulas of x and y, the middles of the cells, and every named source is a control.
+// The section of fields on a grid (costate/grid/equations.h): [grid] says which equation, where, and with which parameters,
+// as numbers or as formulas of x and y, the middle of a cell. [start] gives the fields in the same way. Every named source
+// is a control.
 #include <cmath>
 
 #include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/text.h"
-#include "costate/grid/wave.h"
+#include "costate/grid/equations.h"
 #include "costate/io/scene/section.h"
 #include "costate/study/field_quantities.h"
 
@@ -14,20 +15,16 @@ namespace {
 
 constexpr long kMostCells = 4096;  // along one side
 
-struct Pond {
-  grid::WaveOptions options = {};
-  double height = 1;  // of the picture, per displacement
-};
-
-// The water as a surface over its basin.
-class WavePicture final : public study::Picture {
+// The first field of the state as a surface over its plate.
+class FieldPicture final : public study::Picture {
  public:
-  explicit WavePicture(Pond pond) : pond_(std::move(pond)) {}
+  FieldPicture(const grid::GridSpec& spec, std::string field, double height)
+      : nx_(spec.nx), ny_(spec.ny), dx_(spec.dx), field_(std::move(field)), height_(height) {}
 
   void begin(const study::Inputs&) override {
     recording_ = {};
-    surface_ = {.name = "water", .color = 0x4f86c6};
-    const auto nx = std::uint32_t(pond_.options.nx), ny = std::uint32_t(pond_.options.ny);
+    surface_ = {.name = field_, .color = 0x4f86c6};
+    const auto nx = std::uint32_t(nx_), ny = std::uint32_t(ny_);
     for (std::uint32_t j = 0; j + 1 < ny; ++j) {
       for (std::uint32_t i = 0; i + 1 < nx; ++i) {
         const std::uint32_t a = j * nx + i;
@@ -36,17 +33,15 @@ class WavePicture final : public study::Picture {
     }
   }
   void frame(double, const std::vector<double>& state) override {
-    const auto& [o, height] = pond_;
-    for (std::int64_t k = 0; k < o.nx * o.ny; ++k)
-      surface_.vertices.insert(surface_.vertices.end(), {float((double(k % o.nx) + 0.5) * o.dx),
-                                                         float((double(k / o.nx) + 0.5) * o.dx),
-                                                         float(height * state[std::size_t(k)])});
+    for (std::int64_t k = 0; k < nx_ * ny_; ++k)
+      surface_.vertices.insert(surface_.vertices.end(),
+                               {float((double(k % nx_) + 0.5) * dx_), float((double(k / nx_) + 0.5) * dx_),
+                                float(height_ * state[std::size_t(k)])});
     ++recording_.frames;
   }
   void mark(const std::array<double, 3>&) override {}
   Recording finish() override {
-    const grid::WaveOptions& o = pond_.options;
-    const auto x = float(0.5 * double(o.nx) * o.dx), y = float(0.5 * double(o.ny) * o.dx),
+    const auto x = float(0.5 * double(nx_) * dx_), y = float(0.5 * double(ny_) * dx_),
                depth = 0.05F * (x + y);
     recording_.ground = -2 * depth;
     Body basin;
@@ -61,74 +56,135 @@ class WavePicture final : public study::Picture {
   }
 
  private:
-  Pond pond_;
+  std::int64_t nx_, ny_;
+  double dx_;
+  std::string field_;
+  double height_;
   Recording recording_;
   Mesh surface_;
 };
 
-// u = "0.2*exp(-500*((x - 0.3)^2 + (y - 0.5)^2))" in every cell.
-void read_field(const SceneFile& file, const char* key, const grid::WaveOptions& o, double* to) {
-  const TomlValue* v = file.table_or_empty("start").find(key);
-  if (!v) return;
-  const ad::Executable code(parse_formula(file.document(), *v, {{"x", 1}, {"y", 1}}));
+// "0.2*exp(-500*((x - 0.3)^2 + (y - 0.5)^2))" in every cell.
+std::vector<double> in_every_cell(const SceneFile& file, const TomlValue& v, const grid::GridSpec& spec) {
+  const ad::Executable code(parse_formula(file.document(), v, {{"x", 1}, {"y", 1}}));
   AlignedBuffer<std::byte> scratch;
   scratch.reserve(std::int64_t(code.scratch_bytes<double>()));
-  for (std::int64_t k = 0; k < o.nx * o.ny; ++k) {
-    const double x = (double(k % o.nx) + 0.5) * o.dx, y = (double(k / o.nx) + 0.5) * o.dx;
+  std::vector<double> values(std::size_t(spec.nx * spec.ny));
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const double x = (double(std::int64_t(k) % spec.nx) + 0.5) * spec.dx,
+                 y = (double(std::int64_t(k) / spec.nx) + 0.5) * spec.dx;
     const ad::InputBlock<double> in[] = {{&x}, {&y}};
-    const ad::OutputBlock<double> out[] = {{to + k}};
+    const ad::OutputBlock<double> out[] = {{&values[k]}};
     code.run<double>(in, out, 1, {scratch.data(), std::size_t(scratch.capacity())});
-    if (!std::isfinite(to[k])) file.fail(v->place, "this is not finite in cell " + std::to_string(k));
+    if (!std::isfinite(values[k])) file.fail(v.place, "this is not finite in cell " + std::to_string(k));
+  }
+  return values;
+}
+
+void read_cells(const SceneFile& file, const TomlValue& table, grid::GridSpec& spec) {
+  const TomlValue& cells =
+      file.required(table, "cells", "[grid]", "add the number of cells: cells = [96, 64]");
+  if (file.numbers(cells, "cells").size() != 2) file.fail(cells.place, "cells are two numbers: [96, 64]");
+  spec.nx = file.count(cells.items[0], "cells", kMostCells);
+  spec.ny = file.count(cells.items[1], "cells", kMostCells);
+  spec.dx = file.positive(file.required(table, "dx", "[grid]", "add the width of a cell: dx = 0.01"), "dx");
+}
+
+// A parameter per cell is a number or a formula, any other one a number.
+void read_values(const SceneFile& file, const TomlValue& table, const grid::Equation& equation,
+                 grid::GridSpec& spec) {
+  for (const grid::Equation::Parameter& p : equation.parameters) {
+    const TomlValue* v = table.find(p.name);
+    if (!v) continue;
+    if (p.per_cell && v->is(TomlValue::Kind::string))
+      spec.parameters.emplace(p.name, in_every_cell(file, *v, spec));
+    else
+      spec.parameters.emplace(p.name, file.number(*v, p.name));
+  }
+}
+
+// sides = {west = {temperature = 20.0}, south = "periodic", north = "periodic"}
+void read_sides(const SceneFile& file, const TomlValue& table, grid::GridSpec& spec) {
+  const TomlValue* sides = table.find("sides");
+  for (std::size_t i = 0; sides && i < file.table(*sides, "sides").keys.size(); ++i) {
+    const TomlValue& v = sides->items[i];
+    if (v.is(TomlValue::Kind::string)) {
+      spec.sides[sides->keys[i]] = {v.text, 0.0};
+    } else if (file.table(v, "a side").keys.size() == 1) {
+      spec.sides[sides->keys[i]] = {v.keys[0], file.number(v.items[0], v.keys[0])};
+    } else {
+      file.fail(v.place, "a side has one kind", "write west = {temperature = 20.0}, or west = \"periodic\"");
+    }
+  }
+}
+
+void read_sources(const SceneFile& file, const TomlValue& table, grid::GridSpec& spec, Draft& draft) {
+  const TomlValue* sources = table.find("sources");
+  for (std::size_t i = 0; sources && i < file.table(*sources, "sources").keys.size(); ++i) {
+    const TomlValue& v = sources->items[i];
+    const std::vector<double> at = file.numbers(v, "the cell of a source");
+    if (at.size() != 2 || at[0] < 0 || at[0] >= double(spec.nx) || at[1] < 0 || at[1] >= double(spec.ny))
+      file.fail(v.place, "a source is at a cell of the grid: [column, row], from 0");
+    spec.sources.push_back(std::int64_t(at[1]) * spec.nx + std::int64_t(at[0]));
+    draft.drivable.push_back({.name = sources->keys[i], .control = i});
+  }
+}
+
+void read_start(const SceneFile& file, const grid::GridSpec& spec, study::Setup& setup) {
+  const TomlValue& start = file.table_or_empty("start");
+  std::vector<std::string> fields;
+  for (const Field& f : setup.signature.fields(Role::state)) fields.push_back(f.name);
+  file.require_known_keys(start, fields, "[start]");
+  for (const Field& f : setup.signature.fields(Role::state)) {
+    const TomlValue* v = start.find(f.name);
+    const std::vector<double> values =
+        v ? in_every_cell(file, *v, spec) : std::vector<double>(std::size_t(f.size));
+    setup.inputs.x0.insert(setup.inputs.x0.end(), values.begin(), values.end());
   }
 }
 
 }  // namespace
 
-Draft read_wave(const SceneFile& file) {
-  const TomlValue& w = file.table(*file.root().find("wave"), "wave");
-  file.require_known_keys(w, {"cells", "dx", "speed", "damping", "sources", "height"}, "[wave]");
-  file.require_known_keys(file.table_or_empty("start"), {"u", "v"}, "[start]");
-  Pond pond;
-  pond.height = file.positive_or(w, "height", 1);
-  grid::WaveOptions& o = pond.options;
-  const TomlValue& cells = file.required(w, "cells", "[wave]", "add the number of cells: cells = [96, 64]");
-  if (file.numbers(cells, "cells").size() != 2) file.fail(cells.place, "cells are two numbers: [96, 64]");
-  o.nx = file.count(cells.items[0], "cells", kMostCells);
-  o.ny = file.count(cells.items[1], "cells", kMostCells);
-  o.dx = file.positive(file.required(w, "dx", "[wave]", "add the width of a cell: dx = 0.01"), "dx");
-  o.speed = file.positive_or(w, "speed", 1);
-  o.damping = file.not_negative_or(w, "damping", 0);
+Draft read_grid(const SceneFile& file) {
+  const TomlValue& table = file.table(*file.root().find("grid"), "grid");
+  grid::GridSpec spec;
+  const TomlValue& name =
+      file.required(table, "equation", "[grid]", "add which equation: equation = \"wave\"");
+  spec.equation = file.string(name, "equation");
+  const grid::Equation& equation =
+      file.told_at(name.place, [&]() -> const grid::Equation& { return grid::equation(spec.equation); });
+  std::vector<std::string> known = {"equation", "cells", "dx", "sides", "sources", "height"};
+  for (const grid::Equation::Parameter& p : equation.parameters) known.emplace_back(p.name);
+  file.require_known_keys(table, known, "[grid] of '" + spec.equation + "'");
+  const double height = file.positive_or(table, "height", 1);
+  read_cells(file, table, spec);
+  read_values(file, table, equation, spec);
+  read_sides(file, table, spec);
   Draft draft;
-  const TomlValue* sources = w.find("sources");
-  for (std::size_t i = 0; sources && i < file.table(*sources, "sources").keys.size(); ++i) {
-    const TomlValue& v = sources->items[i];
-    const std::vector<double> at = file.numbers(v, "the cell of a source");
-    if (at.size() != 2 || at[0] < 0 || at[0] >= double(o.nx) || at[1] < 0 || at[1] >= double(o.ny))
-      file.fail(v.place, "a source is at a cell of the grid: [column, row], from 0");
-    o.sources.push_back(std::int64_t(at[1]) * o.nx + std::int64_t(at[0]));
-    draft.drivable.push_back({.name = sources->keys[i], .control = i});
-  }
+  read_sources(file, table, spec, draft);
   study::Setup& setup = draft.setup;
-  // Half of what is stable.
-  read_run(file, 0.35 * o.dx / o.speed, 1, setup);
-  o.dt = setup.dt;
-  setup.signature = grid::wave<double>(o)->signature();
-  setup.system = study::any_system([o](auto real) {
-    return std::shared_ptr<const System<decltype(real)>>(grid::wave<decltype(real)>(o));
+  file.told_at(table.place, [&] {
+    spec = grid::complete(spec);
+    return 0;
   });
-  const std::int64_t count = o.nx * o.ny;
-  setup.inputs.x0.assign(std::size_t(2 * count), 0.0);
-  read_field(file, "u", o, setup.inputs.x0.data());
-  read_field(file, "v", o, setup.inputs.x0.data() + count);
-  setup.headline = std::to_string(o.nx) + " x " + std::to_string(o.ny) + " cells, " +
-                   std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
-  setup.facts = {{"cells", std::to_string(o.nx) + " x " + std::to_string(o.ny)},
+  read_run(file, spec.dt, 1, setup);
+  spec.dt = setup.dt;
+  setup.signature = file.told_at(table.place, [&] { return grid::make_system<double>(spec)->signature(); });
+  setup.system = study::any_system([spec](auto real) {
+    return std::shared_ptr<const System<decltype(real)>>(grid::make_system<decltype(real)>(spec));
+  });
+  read_start(file, spec, setup);
+  const std::string size = std::to_string(spec.nx) + " x " + std::to_string(spec.ny);
+  setup.headline = size + " cells, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"equation", spec.equation},
+                 {"cells", size},
                  {"dt", number(setup.dt)},
                  {"steps", std::to_string(setup.steps)}};
   setup.identity = setup.headline;
   setup.quantities =
       std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
-  setup.picture = std::make_shared<WavePicture>(pond);
+  setup.picture =
+      std::make_shared<FieldPicture>(spec, setup.signature.fields(Role::state).front().name, height);
   setup.stencil = {.step = 1e-3, .gate = 1e-8};
   draft.dimension = 2;
   return draft;
