@@ -11,7 +11,7 @@ namespace {
 
 double number_of(const GridSpec& s, const char* name) { return s.parameters.at(name).values.front(); }
 
-// --- wave ---------------------------------------------------------------------------------------------------
+// --- wave ------------------------------------------------------------------------------------------
 
 double stable_wave(const GridSpec& s) {
   const double speed = s.parameters.at("speed").largest(), damping = number_of(s, "damping");
@@ -23,7 +23,7 @@ std::shared_ptr<System<Real>> make_wave(const GridSpec& s) {
   return wave<Real>({s.nx, s.ny, s.dx, s.dt, s.parameters.at("speed"), number_of(s, "damping"), s.sources});
 }
 
-// --- heat ---------------------------------------------------------------------------------------------------
+// --- heat ------------------------------------------------------------------------------------------
 
 double stable_heat(const GridSpec& s) {
   return number_of(s, "capacity") * s.dx * s.dx / (4 * s.parameters.at("conductivity").largest());
@@ -43,7 +43,7 @@ std::shared_ptr<System<Real>> make_heat(const GridSpec& s) {
                      heat_side(s, "south"), heat_side(s, "north"), s.sources});
 }
 
-// ------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------
 
 std::string list(const std::vector<std::string>& names) {
   std::string text;

@@ -1,5 +1,5 @@
-// The equations on a grid by their names: what scene files, the command line and Python choose from. A new equation is a kernel,
-// its factory (wave.h is a model), and one entry in the list of equations.cpp.
+// The equations on a grid by their names: what scene files, the command line and Python choose from. A new
+// equation is a kernel, its factory (wave.h is a model), and one entry in the list of equations.cpp.
 // Tests: tests/grid/equations_test.cpp.
 #pragma once
 
@@ -43,7 +43,8 @@ const std::vector<Equation>& equations();
 // Error that lists the names.
 const Equation& equation(const std::string& name);
 
-// The spec with every default filled in, dt too. Error for a parameter or a side that the equation does not have.
+// The spec with every default filled in, dt too. Error for a parameter or a side that the equation does not
+// have.
 GridSpec complete(GridSpec spec);
 
 template <class Real>

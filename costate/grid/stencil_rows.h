@@ -1,6 +1,7 @@
-// Rows of cells in scratch memory, as the loops of stencil_sweep.h see them: with room at both ends for the cells beyond the
-// sides and for whole packs, so that no loop has a special case at an end. A row carries tangents too where they are asked for:
-// the same loops then give values, tangents, cotangents and second order.
+// Rows of cells in scratch memory, as the loops of stencil_sweep.h see them: with room at both ends for the
+// cells beyond the sides and for whole packs, so that no loop has a special case at an end. A row carries
+// tangents too where they are asked for: the same loops then give values, tangents, cotangents and second
+// order.
 #pragma once
 
 #include <algorithm>
@@ -120,8 +121,8 @@ class RowStore {
     has_ghosts_ = ghosts;
   }
 
-  // From now on rows [begin, end) lie in the caller's memory itself, without ends: for planes of which a cell reads its own
-  // number alone, in rows of whole packs.
+  // From now on rows [begin, end) lie in the caller's memory itself, without ends: for planes of which a
+  // cell reads its own number alone, in rows of whole packs.
   void lend(Out<Real> planes, Index begin, Index end) {
     lent_ = planes;
     lent_begin_ = begin;
@@ -161,7 +162,8 @@ class RowStore {
     for (Index i = -grid_.pad(); i < grid_.width() + grid_.pad(); i += GridShape<Real>::lanes)
       to.put(i, S(0));
   }
-  // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror it.
+  // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror
+  // it.
   void finish(int plane, Index j, const Beyond (&beyond)[4]) const {
     if (lent(j)) return;
     fill_ends(own(plane, j), beyond);
@@ -263,7 +265,8 @@ struct PackAt {
     return rows.coefficient[f][dj + halo].get(i + di);
   }
   COSTATE_INLINE S y_bar(int f) const { return rows.cotangent[f][halo].get(i); }
-  // Only for kernels without drives: with them, rows of y_bar are overwritten as soon as their own cells have read them.
+  // Only for kernels without drives: with them, rows of y_bar are overwritten as soon as their own cells
+  // have read them.
   COSTATE_INLINE S y_bar(int f, int di, int dj) const requires(View::drives == 0) {
     return rows.cotangent[f][dj + halo].get(i + di);
   }

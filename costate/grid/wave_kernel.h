@@ -1,5 +1,5 @@
-// What the wave equation does in one cell, and its transpose (equations in wave.h), for any scalar: packs and duals on the CPU,
-// float and double on the GPU. What a kernel is: stencil_kernel.h.
+// What the wave equation does in one cell, and its transpose (equations in wave.h), for any scalar: packs and
+// duals on the CPU, float and double on the GPU. What a kernel is: stencil_kernel.h.
 #pragma once
 
 #include <cmath>
@@ -82,8 +82,9 @@ struct WaveKernel {
     x[kV] -= k.dt * s / k.keep;
   }
 
-  // The fastest mode has w^2 = 8 c^2 / dx^2. One of its steps has determinant 1 - gamma dt and trace 2 - gamma dt - (w dt)^2; its
-  // eigenvalues lie in the unit circle for gamma dt <= 2 and (w dt)^2 <= 4 - 2 gamma dt (Jury's criterion).
+  // The fastest mode has w^2 = 8 c^2 / dx^2. One of its steps has determinant 1 - gamma dt and trace 2 -
+  // gamma dt - (w dt)^2; its eigenvalues lie in the unit circle for gamma dt <= 2 and (w dt)^2 <= 4 - 2
+  // gamma dt (Jury's criterion).
   template <class Real>
   void check(const Real* p, std::int64_t cells) const {
     const double damping = std::max(0.0, double(p[cells + kDamping])), dx = double(p[cells + kDx]),

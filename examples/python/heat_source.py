@@ -1,4 +1,4 @@
-"""Where is the plate heated? From its temperature at the end, the source of every cell: one backward pass gives all derivatives.
+"""Where is the plate heated? The source of every cell, from the temperature at the end.
 
     python heat_source.py --picture plate.png
 """
@@ -21,7 +21,8 @@ def main(options):
     # [/plate]
 
     # 2. What is measured: the temperature of every cell at the end. Two spots are heated.
-    truth = 0.1 * np.exp(-((x - 4) ** 2 + (y - 5) ** 2) / 4) + 0.05 * np.exp(-((x - 12) ** 2 + (y - 11) ** 2) / 6)
+    truth = 0.1 * np.exp(-((x - 4) ** 2 + (y - 5) ** 2) / 4)
+    truth += 0.05 * np.exp(-((x - 12) ** 2 + (y - 11) ** 2) / 6)
     start = {"T": np.zeros(N * N)}
     measured = sim.simulate(start, p={"source": truth.ravel()})["T"]
 

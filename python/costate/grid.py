@@ -1,7 +1,10 @@
-"""Fields on a grid, one function per equation. Fields per cell are (ny, nx) arrays, or flat ones with x fastest."""
-from ._core.grid import system
+"""Fields on a grid, one function per equation. What cells have of their own is an array (ny, nx), or a flat one."""
+from . import _core
+from ._recipe import remembered
 
 __all__ = ["heat", "system", "wave"]
+
+system = remembered(_core.grid.system, "costate.grid")
 
 
 def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed=1.0, damping=0.0, sources=()):
@@ -11,13 +14,15 @@ def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed=1.0, damping=0.0, sources=()):
     control    'source', one number for each of the cells `sources` (j * nx + i)
     parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'
 
-    speed is one number, or one per cell. Stable for speed dt / dx < 0.707, which is checked in every run; dt = 0 takes half of that.
+    speed is one number, or one per cell. Stable for speed dt / dx < 0.707, which is checked in every run; dt = 0
+    takes half of that.
     """
-    return system("wave", nx, ny, dx=dx, dt=dt, parameters={"speed": speed, "damping": damping}, sources=list(sources))
+    return system("wave", nx, ny, dx=dx, dt=dt, parameters={"speed": speed, "damping": damping},
+                  sources=list(sources))
 
 
-def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source=0.0, west=("gradient", 0.0), east=("gradient", 0.0),
-         south=("gradient", 0.0), north=("gradient", 0.0), heaters=()):
+def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source=0.0, west=("gradient", 0.0),
+         east=("gradient", 0.0), south=("gradient", 0.0), north=("gradient", 0.0), heaters=()):
     """The heat equation capacity dT/dt = div(conductivity grad T) + source on nx x ny cells.
 
     west, ...  ('temperature', T) on the side, ('gradient', dT/dn) across it, or 'periodic'
@@ -25,8 +30,9 @@ def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source
     control    'heater', one number for each of the cells `heaters` (j * nx + i)
     parameter  'conductivity' and 'source' (ny * nx,), 'capacity', 'west', 'east', 'south', 'north', 'dx', 'dt'
 
-    conductivity and source are one number, or one per cell. Stable for dt <= capacity dx^2 / (4 conductivity), which is checked in every
-    run; dt = 0 takes half of that.
+    conductivity and source are one number, or one per cell. Stable for dt <= capacity dx^2 / (4 conductivity),
+    which is checked in every run; dt = 0 takes half of that.
     """
-    return system("heat", nx, ny, dx=dx, dt=dt, parameters={"conductivity": conductivity, "source": source, "capacity": capacity},
+    return system("heat", nx, ny, dx=dx, dt=dt,
+                  parameters={"conductivity": conductivity, "source": source, "capacity": capacity},
                   sides={"west": west, "east": east, "south": south, "north": north}, sources=list(heaters))

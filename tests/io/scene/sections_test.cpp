@@ -1,4 +1,5 @@
-// Every physics as a section: waves and springs have scenes like the others, and every kind of loss works in every physics.
+// Every physics as a section: waves and springs have scenes like the others, and every kind of loss works in
+// every physics.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -131,7 +132,8 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
   }
 }
 
-// T = cos(pi x / L) between insulated sides is a mode of the scheme: each step multiplies it by 1 - dt k (2 sin(pi dx / (2 L)) / dx)^2 / C.
+// T = cos(pi x / L) between insulated sides is a mode of the scheme: each step multiplies it by 1 - dt k (2
+// sin(pi dx / (2 L)) / dx)^2 / C.
 TEST(Sections, HeatFromAFileDecaysAsItsScheme) {
   const auto study = parse_study(
       "[grid]\nequation = \"heat\"\ncells = [10, 4]\ndx = 0.1\nconductivity = 2.0\ncapacity = 3.0\n"

@@ -1,6 +1,6 @@
-// The section of fields on a grid (costate/grid/equations.h): [grid] says which equation, where, and with which parameters,
-// as numbers or as formulas of x and y, the middle of a cell. [start] gives the fields in the same way. Every named source
-// is a control.
+// The section of fields on a grid (costate/grid/equations.h): [grid] says which equation, where, and with
+// which parameters, as numbers or as formulas of x and y, the middle of a cell. [start] gives the fields in
+// the same way. Every named source is a control.
 #include <cmath>
 
 #include "costate/ad/executable.h"
