@@ -1,9 +1,10 @@
 #include "costate/grid/equations.h"
 
-#include <limits>
+#include <cmath>
 
 #include "costate/core/text.h"
 #include "costate/grid/heat.h"
+#include "costate/grid/shallow_water.h"
 #include "costate/grid/wave.h"
 
 namespace costate::grid {
@@ -41,6 +42,24 @@ std::shared_ptr<System<Real>> make_heat(const GridSpec& s) {
   return heat<Real>({s.nx, s.ny, s.dx, s.dt, s.parameters.at("conductivity"), number_of(s, "capacity"),
                      s.parameters.at("source"), heat_side(s, "west"), heat_side(s, "east"),
                      heat_side(s, "south"), heat_side(s, "north"), s.sources});
+}
+
+// --- shallow water ----------------------------------------------------------------------------------
+
+double stable_shallow_water(const GridSpec& s) {
+  return std::sqrt(0.5 / (number_of(s, "gravity") * s.parameters.at("depth").largest())) * s.dx;
+}
+bool periodic(const GridSpec& s, const char* side, const char* opposite) {
+  const bool wraps = s.sides.at(side).first == "periodic";
+  if (wraps != (s.sides.at(opposite).first == "periodic"))
+    throw Error({"one side is periodic and the opposite one is not", {}, "make both periodic, or neither"});
+  return wraps;
+}
+template <class Real>
+std::shared_ptr<System<Real>> make_shallow_water(const GridSpec& s) {
+  return shallow_water<Real>({s.nx, s.ny, s.dx, s.dt, s.parameters.at("depth"), number_of(s, "gravity"),
+                              number_of(s, "drag"), periodic(s, "west", "east"),
+                              periodic(s, "south", "north"), s.sources});
 }
 
 // ----------------------------------------------------------------------------------------------------
@@ -85,7 +104,13 @@ const std::vector<Equation>& equations() {
        {"gradient", "temperature", "periodic"},
        stable_heat,
        make_heat<float>,
-       make_heat<double>}};
+       make_heat<double>},
+      {"shallow_water",
+       {{"depth", 1, true}, {"gravity", 9.81, false}, {"drag", 0, false}},
+       {"wall", "periodic"},
+       stable_shallow_water,
+       make_shallow_water<float>,
+       make_shallow_water<double>}};
   return kEquations;
 }
 

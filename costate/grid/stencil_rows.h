@@ -10,6 +10,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/core/aligned_buffer.h"
+#include "costate/core/stream.h"
 #include "costate/grid/stencil_kernel.h"
 
 namespace costate::grid::stencil {
@@ -98,6 +99,16 @@ struct GridShape {
   Index pad() const { return 2 * lanes; }
   Index stride() const { return width() + 2 * pad() + lanes; }
   bool inside(Index j) const { return periodic_y || (j >= 0 && j < ny); }
+  // Whether the face south of row j, or west of column i, lies between two cells of the grid.
+  bool open_y(Index j) const { return periodic_y || (j > 0 && j < ny); }
+  bool open_x(Index i) const { return periodic_x || (i > 0 && i < nx); }
+  // Rows that all slabs share: zeros, then 1 where a west face is open and 0 where it is a wall.
+  Index shared_numbers() const { return 2 * stride(); }
+  void fill_shared(Real* rows) const {
+    std::fill_n(rows, stride(), Real(0));
+    for (Index i = 0; i < stride(); ++i) rows[stride() + i] = open_x(i - pad()) ? Real(1) : Real(0);
+  }
+  const Real* open_faces(const Real* shared) const { return shared + stride() + pad(); }
   Index wrap(Index j) const { return periodic_y ? ((j % ny) + ny) % ny : j; }
 };
 
@@ -176,6 +187,15 @@ class RowStore {
     copy_row<false>(row.value, from.value);
     if constexpr (kDual) copy_row<false>(row.tangent, from.tangent);
   }
+  // The same, past the caches. Before others read the row: stream_fence().
+  void stream_out(int plane, Index j, Real* row) const {
+    constexpr Index lanes = GridShape<Real>::lanes;
+    const bool whole =
+        reinterpret_cast<std::uintptr_t>(row) % sizeof(NativePack<Real>) == 0 && grid_.nx % lanes == 0;
+    if (kDual || !whole) return put(plane, j, {row});
+    const Real* const from = own(plane, j).value;
+    for (Index i = 0; i < grid_.nx; i += lanes) stream(row + i, NativePack<Real>::load_unaligned(from + i));
+  }
 
  private:
   static constexpr Index kFar =
@@ -245,7 +265,13 @@ struct RowView {
   static constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
   L state[Kernel::fields][rows], coefficient[at_least_one(Kernel::coefficients)][rows],
       cotangent[Kernel::fields][rows], driven[at_least_one(Kernel::drives)][rows];
+  const Real* west_open = nullptr;  // 1 or 0 per cell
+  Real south_open[rows] = {};       // of each row
 
+  void find_walls(const GridShape<Real>& grid, const Real* shared, Index j) {
+    west_open = grid.open_faces(shared);
+    for (int d = 0; d < rows; ++d) south_open[d] = grid.open_y(j + d - Kernel::halo) ? Real(1) : Real(0);
+  }
   static void look(const RowStore<Real, kDual>& store, Index j, int planes, L (*to)[rows]) {
     for (int f = 0; f < planes; ++f) {
       for (int d = 0; d < rows; ++d) to[f][d] = store.at(f, j + d - Kernel::halo);
@@ -272,6 +298,10 @@ struct PackAt {
   }
   COSTATE_INLINE S drive(int f, int di = 0, int dj = 0) const {
     return rows.driven[f][dj + halo].get(i + di);
+  }
+  COSTATE_INLINE S open(int axis, int di = 0, int dj = 0) const {
+    using Wide = typename View::L::Wide;
+    return axis == 0 ? S(Wide::load_unaligned(rows.west_open + i + di)) : S(Wide(rows.south_open[dj + halo]));
   }
 };
 

@@ -54,14 +54,16 @@ class ReverseSweep {
                 "a kernel with outside() reads the state: there is no tape beyond a side");
 
  public:
-  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero,
+  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* shared,
                const ReverseTask<Real>& task)
-      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, zero), zero_(zero + set.grid.pad()) {
+      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, shared), shared_(shared) {
     if (!kInPlace || kGhosts || kDual || set.grid.nx % kLanes != 0) return;
     // Rows of this slab that need no ends are worked on where the caller has them.
     const Out<Real> x_bar = task.x_bar[slab.levels - 1];
     if (x_bar.value) {
       for (Store& level : held_.cotangent) level.lend(x_bar, slab.begin, slab.end);
+      // Level 0 is read only.
+      held_.cotangent[0].lend({const_cast<Real*>(task.y_bar.value)}, slab.begin, slab.end);
     }
     if (task.coefficients_bar.value) held_.coefficients_bar.lend(task.coefficients_bar, slab.begin, slab.end);
   }
@@ -96,7 +98,10 @@ class ReverseSweep {
           cotangent[level] = cotangent[0];
         else
           cotangent[level] = Store(arena, grid, Kernel::fields, kInPlace ? all : seen, kHalo, false, zero);
-        if (level < levels) drive[level] = Store(arena, grid, Kernel::drives, seen, kHalo, false, zero);
+        // Nobody reads the drives of the last level. They are made all the same: another loop without them
+        // might round differently.
+        const Index drives_held = level < levels ? seen : 1;
+        drive[level] = Store(arena, grid, Kernel::drives, drives_held, kHalo, false, zero);
       }
       coefficients = Store(arena, grid, Kernel::coefficients, all, kHalo, kGhosts, zero);
       coefficients_bar = Store(arena, grid, Kernel::coefficients, all, kHalo, false, zero);
@@ -158,17 +163,14 @@ class ReverseSweep {
     Target to{{}, {}, {}, nullptr, grid.width() * grid.ny};
     for (int f = 0; f < Kernel::fields; ++f) to.x_bar[f] = held_.cotangent[level].own(f, j);
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
-    for (int d = 0; level < slab_.levels && d < Kernel::drives; ++d)
-      to.drive[d] = held_.drive[level].own(d, j);
+    for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
     Constants driven = Constants::zero();  // read before the row overwrites its cotangent
     if constexpr (HasSources<Kernel>) {
       if (slab_.owns(j)) sources_vjp(task, level, j, driven);
     }
-    const auto transpose =
-        level < slab_.levels ? row<wanted, kFromTape, true> : row<wanted, kFromTape, false>;
-    Constants bar = transpose(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to, row_begin(),
-                              row_end(), grid.nx);
+    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to,
+                                           row_begin(), row_end(), grid.nx);
     bar += driven;
     if constexpr (kGhosts) {
       if (!grid.periodic_y) {
@@ -213,15 +215,16 @@ class ReverseSweep {
     View::look(held_.drive[level - 1], j, Kernel::drives, rows.driven);
     View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
     View::look(held_.state[level], j, Kernel::fields, rows.state);
+    rows.find_walls(set_.grid, shared_, j);
+    Real* const zero = shared_ + set_.grid.pad();
     for (int f = 0; f < Kernel::fields; ++f) {
-      if (kFromTape || !reads<wanted>(f)) std::fill_n(rows.state[f], View::rows, L{zero_, zero_});
+      if (kFromTape || !reads<wanted>(f)) std::fill_n(rows.state[f], View::rows, L{zero, zero});
     }
     return rows;
   }
 
   // Arguments are taken by value, so that the loop keeps its pointers in registers.
-  // kDrives: the drives of the new cotangent are made, too.
-  template <Wanted wanted, bool kFromTape, bool kDrives>
+  template <Wanted wanted, bool kFromTape>
   static __attribute__((noinline)) Constants row(const Kernel& kernel_, typename Kernel::template Scale<S> k,
                                                  View rows, Target to, Index begin, Index end, Index nx) {
     const Kernel kernel = kernel_;
@@ -251,7 +254,7 @@ class ReverseSweep {
         else if (i >= 0 && i < nx)
           add_lanes(bar.constants, nx - i, total);
       }
-      if constexpr (kDrives && !kGhosts && Kernel::drives > 0) {
+      if constexpr (!kGhosts && Kernel::drives > 0) {
         const auto drive = kernel.drive(k, DriveAt<View, Kernel::fields>{at, bar.x});
         for (int d = 0; d < Kernel::drives; ++d) to.drive[d].put(i, drive[d]);
       }
@@ -276,6 +279,7 @@ class ReverseSweep {
       View rows;
       View::look(held_.cotangent[level], j, Kernel::fields, rows.cotangent);
       View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
+      rows.find_walls(set_.grid, shared_, j);
       for (Index i = 0; i < set_.grid.width(); i += kLanes) {
         const PackAt<View> at{rows, i};
         const auto drive = set_.kernel.drive(set_.wide, at);
@@ -309,8 +313,8 @@ class ReverseSweep {
       held_.coefficients_beyond.clear(c, 0);
       ghost.coefficients[c] = held_.coefficients_beyond.own(c, 0);
     }
-    row<wanted, false, false>(set_.kernel, set_.wide, view<wanted, false>(level, m), ghost, row_begin(),
-                              row_end(), set_.grid.nx);
+    row<wanted, false>(set_.kernel, set_.wide, view<wanted, false>(level, m), ghost, row_begin(), row_end(),
+                       set_.grid.nx);
     const Side side = m < 0 ? kSouth : kNorth;
     const Index ends = set_.grid.periodic_x ? 0 : kHalo;
     for (int f = 0; f < Kernel::fields; ++f) {
@@ -361,7 +365,7 @@ class ReverseSweep {
   const Set& set_;
   Slab<Real> slab_;
   Held held_;
-  Real* zero_;
+  Real* shared_;
 };
 
 }  // namespace costate::grid::stencil

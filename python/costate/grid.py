@@ -2,7 +2,7 @@
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["heat", "system", "wave"]
+__all__ = ["heat", "shallow_water", "system", "wave"]
 
 system = remembered(_core.grid.system, "costate.grid")
 
@@ -36,3 +36,20 @@ def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source
     return system("heat", nx, ny, dx=dx, dt=dt,
                   parameters={"conductivity": conductivity, "source": source, "capacity": capacity},
                   sides={"west": west, "east": east, "south": south, "north": north}, sources=list(heaters))
+
+
+def shallow_water(nx=64, ny=64, *, dx=1.0, dt=0.1, depth=1.0, gravity=9.81, drag=0.0, periodic_x=False,
+                  periodic_y=False, sources=()):
+    """Long waves u' = -gravity grad eta - drag u, eta' = -div((depth + eta) u) + rain on nx x ny cells.
+
+    state      'eta' in the middle of cells, 'u' on west faces, 'v' on south faces, (ny * nx,) each, x fastest
+    control    'rain', one number for each of the cells `sources` (j * nx + i)
+    parameter  'depth' (ny * nx,), 'gravity', 'drag', 'dx', 'dt'
+
+    depth is one number, or one per cell. Sides that are not periodic are walls. Stable for
+    sqrt(gravity depth) dt / dx <= 0.707, which is checked in every run; dt = 0 takes half of that.
+    """
+    sides = {side: "periodic" if wraps else "wall"
+             for side, wraps in (("west", periodic_x), ("east", periodic_x), ("south", periodic_y), ("north", periodic_y))}
+    return system("shallow_water", nx, ny, dx=dx, dt=dt, parameters={"depth": depth, "gravity": gravity, "drag": drag},
+                  sides=sides, sources=list(sources))

@@ -60,7 +60,7 @@ TEST(Equations, HeatWithSidesMeetsTheContract) {
 
 TEST(Equations, WhatAnEquationDoesNotHaveIsRefused) {
   const auto complete = [](GridSpec spec) { return [spec] { return grid::complete(spec); }; };
-  expect_error(complete({.equation = "wav"}), "there is no equation 'wav'", "wave, heat");
+  expect_error(complete({.equation = "wav"}), "there is no equation 'wav'", "wave, heat, shallow_water");
   expect_error(complete({.equation = "wave", .parameters = {{"sped", 1.0}}}),
                "there is no parameter of 'wave' 'sped'", "speed, damping");
   expect_error(complete({.equation = "wave", .sides = {{"west", {"temperature", 1.0}}}}),

@@ -49,6 +49,17 @@ def test_a_grid_has_numbers_per_cell_and_says_what_it_does_not_have():
         costate.grid.wave(6, 4).rollout(3).simulate(x0, p={"speed": [1, 1, 1, 2] + 20 * [1]})
 
 
+def test_shallow_water_keeps_its_volume_and_has_a_gradient():
+    depth = 1 + 0.3 * RNG.random((5, 8))
+    bay = costate.grid.shallow_water(8, 5, depth=depth, sources=[11])
+    start = {"eta": 0.1 * RNG.standard_normal(40), "u": np.zeros(40), "v": np.zeros(40)}
+    rain = RNG.standard_normal((30, 1))
+    end = bay.rollout(30).simulate(start, rain)["eta"]
+    assert end.sum() == pytest.approx(start["eta"].sum() + 0.1 * rain.sum(), abs=1e-12)
+    sim = costate.grid.shallow_water(8, 5, periodic_x=True, drag=0.1).rollout(20, active=["depth", "gravity"])
+    assert all(sim.check(0.1 * RNG.standard_normal(120), loss=costate.loss.final("eta")))
+
+
 def test_a_spring_oscillates_and_a_muscle_has_a_gradient():
     springs = [{"a": 0, "b": 1, "rest_length": 1.0, "stiffness": 50.0, "muscle": 0, "strength": 0.1}]
     pair = costate.soft.mass_spring([[0.0, 1.0], [1.1, 1.0]], 2.0, springs, dt=1e-4)

@@ -157,6 +157,15 @@ TEST(Sections, GridsHaveFormulasSidesAndSources) {
       "\"start.T\"]\n");
 }
 
+TEST(Sections, ShallowWaterRunsFromAFile) {
+  expect_right(
+      "[grid]\nequation = \"shallow_water\"\ncells = [7, 5]\ndx = 0.5\ndepth = \"1 + 0.2*x\"\ndrag = 0.1\n"
+      "sides = {south = \"periodic\", north = \"periodic\"}\nsources = {cloud = [2, 3]}\n[run]\n"
+      "steps = 30\n[start]\neta = \"0.1*cos(x)*cos(y)\"\n[controls]\ncloud = {count = 3, value = 0.1}\n"
+      "[[loss]]\nkind = \"position\"\nof = \"eta/9\"\ntarget = 0.3\n[optimize]\nvariables = "
+      "[\"controls.cloud\", \"parameters.depth\", \"start.eta\"]\n");
+}
+
 TEST(Sections, MistakesInWavesAndSpringsHaveTheirPlace) {
   const auto says = [](const std::string& text) {
     try {
