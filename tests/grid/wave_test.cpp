@@ -190,6 +190,37 @@ TEST(Wave, AMaskedWorldLeavesTheOthersTheirGradient) {
   }
 }
 
+// Rows of whole packs are worked on in the caller's memory, each by the slab that owns it.
+TEST(Wave, MeetsTheContractWhereRowsAreWorkedOnInPlace) {
+  const std::int64_t nx = 128, ny = 290;
+  const auto system = grid::wave<double>({.nx = nx, .ny = ny, .sources = {5 * nx, 5 * nx + 3}});
+  test::expect_contract(system,
+                        {.states = [&](const auto& rollout, unsigned) { return bump(rollout, nx, ny); },
+                         .objective = loss::final<double>(system->signature(), "u", {}),
+                         .steps = 11,
+                         .hold = 5,
+                         .long_steps = 0,
+                         .stencil_step = 3e-4});
+}
+// States of large grids are recorded past the caches.
+TEST(Wave, ALargeGridHasTheSameGradientFromTapesStatesAndSegments) {
+  const std::int64_t n = 528;
+  const auto system = grid::wave<float>({.nx = n, .ny = n});
+  const auto objective = loss::final<float>(system->signature(), "u", {});
+  Rollout<float> rollout(system, {.steps = 11, .active = {"speed"}}),
+      pieces(system, {.steps = 11, .checkpoints = segments(), .active = {"speed"}});
+  const Arguments<float> a = bump(rollout, n, n);
+  const auto tapes = rollout.value_and_gradient(a, *objective);
+  rollout.forward(a);
+  const auto states = rollout.backward(*objective);
+  pieces.forward(a);
+  const auto cut = pieces.backward(*objective);
+  EXPECT_EQ(tapes.x0, states.x0);
+  EXPECT_EQ(tapes.x0, cut.x0);
+  EXPECT_TRUE(std::ranges::equal(tapes.parameters["speed"], states.parameters["speed"]));
+  EXPECT_TRUE(std::ranges::equal(tapes.parameters["speed"], cut.parameters["speed"]));
+}
+
 // The speeds and the damping of a run count, not only the defaults.
 TEST(Wave, AStepTooLongForTheSpeedsOfARunIsRefused) {
   const auto system = grid::wave<double>({.nx = 6, .ny = 4});
