@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   };
   time.line({{0.488, 0.0}, {0.548, 0.0}}, figure::kGrey, "", 1, true);
   time.line(near(fly(1e-4, Onset::split, {starts[0]}).path), figure::kGrey, "the physics");
-  time.dots(near(whole.path), figure::kOrange, "whole steps");
+  time.dots(near(whole.path), figure::kOrange, "whole steps", 6);
   time.dots(near(cut.path), figure::kBlue, "cut steps");
   figure::Panel& ends = picture.panel("z0 [m]", "z at 1 s [m]");
   const auto over_starts = [&](const Flight& f) {

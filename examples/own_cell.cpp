@@ -78,14 +78,14 @@ int main() {
 
   Rollout<double> rollout(river, {.steps = 100});
   auto at = rollout.arguments();
-  at.x0[12 * n + 4] = 1;  // a drop in column 4 of row 12
+  at.x0[12 * n + 12] = 1;  // a drop in the middle
   const auto objective = loss::final<double>(fields, "c", {});
   const auto g = rollout.value_and_gradient(at, *objective);
   const std::vector<double> c = rollout.simulate(at).final_state;
   double mass = 0, centre = 0;
   for (std::int64_t k = 0; k < cells; ++k)
     mass += c[std::size_t(k)], centre += double(k % n) * c[std::size_t(k)];
-  std::printf("mass %.6f, moved by %.3f m; d/d diffusivity %.6f\n", mass, 0.5 * (centre / mass - 4),
+  std::printf("mass %.6f, moved by %.3f m; d/d diffusivity %.6f\n", mass, 0.5 * (centre / mass - 12),
               g.parameters["diffusivity"][0]);
   // [/use]
   for (const auto& result : {check::dot_product(rollout, at), check::stencil(rollout, at, *objective),
