@@ -80,7 +80,7 @@ def _meet(kind, size, o, d):
 
 def image(recording, frame=-1, width=320, height=240, eye=None, target=None, field_of_view=40.0):
     """Pixels (height, width, 3) of one frame. eye, target: where from and where to; None: so that every body is seen, from the side."""
-    shapes = [s for s in (recording.shape(i) for i in range(len(recording.bodies))) if s["kind"] != "plane"]
+    shapes = [s for s in (recording.shape(i) for i in range(len(recording.bodies))) if s["kind"] != "plane" and len(s["size"])]
     poses = [s["poses"][frame if len(s["poses"]) > 1 else 0].astype(float) for s in shapes]
     up = {"y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}[recording.up]
     moving = [p[:3] for p, s in zip(poses, shapes) if len(s["poses"]) > 1] or [p[:3] for p in poses] or [np.zeros(3)]

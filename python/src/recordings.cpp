@@ -91,8 +91,6 @@ nb::dict shape(const Recording& r, std::size_t i) {
   if (i >= r.bodies.size()) throw Error("the recording has " + std::to_string(r.bodies.size()) + " bodies");
   const io::Body& body = r.bodies[i];
   const io::Shape& s = body.shape;
-  static constexpr const char* kKinds[] = {"sphere",     "box",   "cylinder", "capsule",
-                                           "revolution", "plane", "mesh",     "ellipsoid"};
   std::vector<double> size(s.size.begin(), s.size.end());
   const auto widen = [&](const std::vector<float>& points, std::size_t width) {
     size.assign(3, 1e-3);
@@ -107,7 +105,7 @@ nb::dict shape(const Recording& r, std::size_t i) {
   std::vector<float> values;
   for (const io::Pose& pose : body.poses) values.insert(values.end(), pose.begin(), pose.end());
   nb::dict found;
-  found["kind"] = kKinds[static_cast<int>(s.kind)];
+  found["kind"] = geometry::traits(s.kind).name;
   found["size"] = to_numpy(std::move(size));
   found["colour"] = to_numpy(std::vector<double>{double(body.color >> 16 & 255),
                                                  double(body.color >> 8 & 255), double(body.color & 255)});

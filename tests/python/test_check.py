@@ -24,7 +24,7 @@ def test_no_model_cries_wolf(file):
         assert check or "kink at" in check.detail, check  # two slopes that were found are no false alarm
 
 
-@pytest.mark.parametrize("name", ["double_pendulum.xml", "cart_pole.xml", "box_stack.xml", "hopper.xml"])
+@pytest.mark.parametrize("name", ["double_pendulum.xml", "cart_pole.xml", "hopper.xml"])
 def test_hard_contact_does_not_either(name):
     for check in checked(costate.scene_file(name), contact="hard"):
         assert check, check
