@@ -93,7 +93,8 @@ struct Wall {
 // parameter collider/<name>/friction.
 //
 // The condition holds on nodes with phi <= 0 and fades out over `band` cells outside (C1), so that the pose
-// has a gradient.
+// has a gradient. Nodes more than half a cell inside are held from leaving as well: a wall of three cells keeps
+// what it encloses.
 struct Collider {
   std::string name = {};
   Shape shape = {};

@@ -192,8 +192,8 @@ class GridVelocity {
                               in_.wall_friction[wall]);
     }
     const auto c = static_cast<std::size_t>(collider);
-    return collide(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension,
-                   in_.poses[c], position(i, j, k), v);
+    return collide(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), Real(grid_.dx),
+                   grid_.dimension, in_.poses[c], position(i, j, k), v);
   }
   Vec3<S> apply_vjp(int wall, int collider, int i, int j, int k, const Vec3<S>& v, const Vec3<S>& out_bar,
                     GridSums& sums, Pose<double>* pose_bars) const {
@@ -204,8 +204,8 @@ class GridVelocity {
       return bar.r;
     }
     const auto c = static_cast<std::size_t>(collider);
-    return collide_vjp(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension,
-                       in_.poses[c], position(i, j, k), v, out_bar, pose_bars[c]);
+    return collide_vjp(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), Real(grid_.dx),
+                       grid_.dimension, in_.poses[c], position(i, j, k), v, out_bar, pose_bars[c]);
   }
 
   const Model& model_;
