@@ -38,16 +38,17 @@ TEST(Film, APictureIsAPng) {
 TEST(Film, FramesAreFoundInThePage) {
   EXPECT_EQ(jpegs_in_page("<html><pre id=\"film\" hidden=\"\">aGVsbG8=\nIQ==\nYWJj\n</pre></html>"),
             "hello!abc");
-  expect_error([] { jpegs_in_page("<html></html>"); }, "drew no frames", "WebGL 2");
+  costate::test::expect_error([] { jpegs_in_page("<html></html>"); }, "drew no frames", "WebGL 2");
 }
 
 TEST(Film, MissingProgramsAreNamed) {
   const std::vector<io::Recording> jet = {test::fountain("jet", 1.0, 50, 5)};
   setenv("COSTATE_BROWSER", "no-such-browser", 1);
-  expect_error([&] { write_png(scratch("x.png"), jet, 0); }, "no browser to draw with", "install chromium");
+  costate::test::expect_error([&] { write_png(scratch("x.png"), jet, 0); }, "no browser to draw with",
+                              "install chromium");
   unsetenv("COSTATE_BROWSER");
   if (has("ffmpeg")) return;
-  expect_error([&] { write_mp4(scratch("x.mp4"), jet); }, "no ffmpeg", "install ffmpeg");
+  costate::test::expect_error([&] { write_mp4(scratch("x.mp4"), jet); }, "no ffmpeg", "install ffmpeg");
 }
 
 }  // namespace

@@ -191,10 +191,10 @@ TEST(ParticlesStudy, WallsOfThreeCellsDoNotLeak) {
 }
 
 TEST(ParticlesStudy, ParticlesThatPassAWallAreCounted) {
-  const auto study = parse_study(cup_scene("0.008", "separate"), "cup.toml");
+  const auto study = parse_study(cup_scene("0.016", "separate"), "cup.toml");
   const study::Run run = study->run(study->start());
   ASSERT_EQ(run.notes.size(), 2U);
-  EXPECT_NE(run.notes[0].find("the wall of 'cup' is 0.8 cells thick"), std::string::npos) << run.notes[0];
+  EXPECT_NE(run.notes[0].find("the wall of 'cup' is 1.6 cells thick"), std::string::npos) << run.notes[0];
   EXPECT_NE(run.notes[1].find("particles have passed through the wall of 'cup'"), std::string::npos);
 }
 
