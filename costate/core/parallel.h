@@ -42,9 +42,8 @@ template <class T, class Term>
 T parallel_sum(std::int64_t count, std::int64_t grain, T zero, const Term& term) {
   const std::int64_t chunks = (count + grain - 1) / grain;
   std::vector<T> partial(static_cast<std::size_t>(chunks), zero);
-  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
-    partial[static_cast<std::size_t>(begin / grain)] = term(begin, end);
-  });
+  parallel_for(count, grain,
+               [&](std::int64_t begin, std::int64_t end) { partial[begin / grain] = term(begin, end); });
   T sum = zero;
   for (const T& part : partial) sum += part;
   return sum;

@@ -62,10 +62,10 @@ struct ShapeMotion {
       : tree(t),
         list(l),
         shapes(l.size() / 6),
-        dofs(static_cast<std::size_t>(t.nv)),
+        dofs(t.nv),
         d(t),
         p(static_cast<std::size_t>(t.p.prepared_size) + kFrame * shapes),
-        x(static_cast<std::size_t>(t.nq + t.nv)),
+        x(t.nq + t.nv),
         z(kSeen * shapes),
         J(shapes * dofs),
         A(dofs * dofs) {}
@@ -178,7 +178,7 @@ inline void inertia_vjp(ShapeMotion<double>& m, const rigid::Wanted& wanted, con
                   {bar.q, unused, nullptr, bar.p, nullptr}, m.d);
   if (!bar.p) return;
   for (std::size_t k = 0; k < m.dofs; ++k) {
-    const auto joint = static_cast<std::size_t>(m.tree.dofs[k].joint);
+    const std::size_t joint = m.tree.dofs[k].joint;
     bar.p[m.tree.joints[joint].p.armature] -= a[k] * b[k];
   }
 }

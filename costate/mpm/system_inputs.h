@@ -101,8 +101,7 @@ void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s,
     double total = 0;
     for (int c = 0; c < ParticleOrder::kColours; ++c) {
       for (const Pencil& p : s.order.pencils(c)) {
-        total +=
-            s.particle_sums[static_cast<std::size_t>(s.order.pencil_index(p) * particle_sum_count() + slot)];
+        total += s.particle_sums[s.order.pencil_index(p) * particle_sum_count() + slot];
       }
     }
     *to += Real(total);

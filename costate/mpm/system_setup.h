@@ -12,11 +12,8 @@ namespace costate::mpm {
 template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     : model_(model), layout_(model), grid_(model) {
-  for (const Body& b : model_.bodies)
-    body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
-  if (model_.mechanism)
-    body_shapes_.insert(body_shapes_.end(), model_.mechanism->shapes().begin(),
-                        model_.mechanism->shapes().end());
+  for (const Layout::Moved& moved : layout_.moved)
+    body_shapes_.insert(body_shapes_.end(), moved.by->shapes().begin(), moved.by->shapes().end());
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
@@ -34,9 +31,7 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     constants_.shift[a] = Real(model_.origin[a] / model_.dx + kFirstNodeShift<kTaps>);
   double lightest = 1e300;
   for (std::size_t i = 0; i < layout_.volume.size(); ++i) {
-    lightest =
-        std::min(lightest,
-                 layout_.volume[i] * model_.materials[static_cast<std::size_t>(layout_.material[i])].density);
+    lightest = std::min(lightest, layout_.volume[i] * model_.materials[layout_.material[i]].density);
   }
   floor_ = Real(model_.mass_floor > 0 ? model_.mass_floor : (sizeof(Real) == 8 ? 1e-16 : 1e-12) * lightest);
 }
@@ -45,7 +40,7 @@ template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
     : order(D, system.model_.nodes, kTaps, system.layout_.particles,
             static_cast<int>(system.model_.materials.size())) {
-  const auto pencils = static_cast<std::size_t>(order.pencil_count());
+  const std::size_t pencils = order.pencil_count();
   grid.reserve(system.grid_.size);
   offender.resize(pencils);
   grid_sums.resize(pencils);
@@ -53,23 +48,22 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
   particle_sums.resize(pencils * static_cast<std::size_t>(system.particle_sum_count()));
   grid_inputs.poses.resize(system.model_.colliders.size());
   grid_tangents.poses.resize(system.model_.colliders.size());
-  const std::size_t free = system.model_.bodies.size(), count = system.body_shapes_.size();
-  bodies.in.resize(free), body_tangents.in.resize(free);
+  const std::size_t count = system.body_shapes_.size();
   bodies.poses.resize(count), body_tangents.poses.resize(count);
   bodies.parts.resize(count * pencils), body_tangents.parts.resize(count * pencils);
-  body_bars.resize(count * pencils);
-  body_inputs_bar.resize(free), body_sums_bar.resize(count);
-  if (!system.model_.mechanism) return;
-  const Signature& own = system.model_.mechanism->signature();
-  mechanism.resize(own, count - free), mechanism_tangents.resize(own, count - free);
-  mechanism_bar.resize(own, count - free);
-  mechanism_work = system.model_.mechanism->make_workspace();
+  body_bars.resize(count * pencils), body_sums_bar.resize(count);
+  for (const Layout::Moved& moved : system.layout_.moved) {
+    MechanismScratch& m = mechanisms.emplace_back();
+    const Signature& own = moved.by->signature();
+    const std::size_t shapes = moved.by->shapes().size();
+    m.values.resize(own, shapes), m.tangents.resize(own, shapes), m.bar.resize(own, shapes);
+    m.work = moved.by->make_workspace();
+  }
 }
 
 template <class Real, int D, int kTaps>
 void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::int64_t particle) const {
-  const Material& m =
-      model_.materials[static_cast<std::size_t>(layout_.material[static_cast<std::size_t>(particle)])];
+  const Material& m = model_.materials[layout_.material[particle]];
   throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
                    "\") is inverted: the determinant of its deformation gradient is not positive",
                "step " + std::to_string(at.k),

@@ -5,9 +5,8 @@
 //   system_inputs.h       colliders' poses, materials' numbers, and their cotangents
 //   system_step.h         a step, with or without tangents
 //   system_vjp.h          its transpose
-//   system_bodies.h       bodies, and free ones
+//   system_bodies.h       the bodies that mechanisms move
 //   system_bodies_vjp.h   their transposes
-//   system_mechanism.h    bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -51,7 +50,6 @@ class MaterialPoints final : public System<Real> {
  private:
   template <class S>
   struct BodyWork {
-    std::vector<BodyInputs<S>> in;
     std::vector<Pose<S>> poses;      // with the velocities that the nodes see
     std::vector<BodySums<S>> parts;  // node pencils x bodies
   };
@@ -62,11 +60,16 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<T>> poses, first;  // that the nodes see; that they saw at the first look
     std::vector<BodySums<T>> sums;
     void resize(const Signature& own, std::size_t shapes) {
-      x.resize(static_cast<std::size_t>(own.states())), y.resize(x.size());
-      u.resize(static_cast<std::size_t>(own.controls()));
-      p.resize(static_cast<std::size_t>(own.parameters()));
+      x.resize(own.states()), y.resize(x.size());
+      u.resize(own.controls());
+      p.resize(own.parameters());
       poses.resize(shapes), first.resize(shapes), sums.resize(shapes);
     }
+  };
+  struct MechanismScratch {
+    MechanismWork<double> values, bar;
+    MechanismWork<Dual<double>> tangents;
+    std::unique_ptr<Workspace> work;
   };
   struct Scratch : Workspace {
     explicit Scratch(const MaterialPoints& system);
@@ -79,11 +82,8 @@ class MaterialPoints final : public System<Real> {
     BodyWork<Real> bodies;
     BodyWork<Dual<Real>> body_tangents;
     std::vector<Pose<double>> body_bars;  // node pencils x bodies
-    std::vector<BodyInputs<double>> body_inputs_bar;
     std::vector<BodySums<double>> body_sums_bar;
-    MechanismWork<double> mechanism, mechanism_bar;
-    MechanismWork<Dual<double>> mechanism_tangents;
-    std::unique_ptr<Workspace> mechanism_work;
+    std::vector<MechanismScratch> mechanisms;
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
@@ -98,12 +98,25 @@ class MaterialPoints final : public System<Real> {
     else
       return s.bodies;
   }
-  template <class S>
-  static auto& mechanism_work(Scratch& s) {
-    if constexpr (is_dual<S>)
-      return s.mechanism_tangents;
-    else
-      return s.mechanism;
+  // body(places, numbers, workspace) for each mechanism: values or tangents.
+  template <class S, class Body>
+  void for_mechanisms(Scratch& s, const Body& body) const {
+    for (std::size_t i = 0; i < s.mechanisms.size(); ++i) {
+      MechanismScratch& m = s.mechanisms[i];
+      if constexpr (is_dual<S>)
+        body(layout_.moved[i], m.tangents, *m.work);
+      else
+        body(layout_.moved[i], m.values, *m.work);
+    }
+  }
+  // body(places, values, cotangents, workspace) for each; what it notices goes to our diagnostics.
+  template <class Body>
+  void for_mechanism_transposes(Scratch& s, const Body& body) const {
+    for (std::size_t i = 0; i < s.mechanisms.size(); ++i) {
+      MechanismScratch& m = s.mechanisms[i];
+      const LentDiagnostics lent(s.diagnostics, m.work->diagnostics);
+      body(layout_.moved[i], m.values, m.bar, *m.work);
+    }
   }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
@@ -132,7 +145,7 @@ class MaterialPoints final : public System<Real> {
     for (int colour = 0; colour < ParticleOrder::kColours; ++colour) {
       const auto& pencils = s.order.pencils(colour);
       parallel_for(static_cast<std::int64_t>(pencils.size()), 1,
-                   [&](std::int64_t i, std::int64_t) { body(pencils[static_cast<std::size_t>(i)]); });
+                   [&](std::int64_t i, std::int64_t) { body(pencils[i]); });
     }
   }
   // In any order: nothing is shared.
@@ -144,14 +157,14 @@ class MaterialPoints final : public System<Real> {
     parallel_for(count[ParticleOrder::kColours], 1, [&](std::int64_t i, std::int64_t) {
       int c = 0;
       while (i >= count[c + 1]) ++c;
-      body(s.order.pencils(c)[static_cast<std::size_t>(i - count[c])]);
+      body(s.order.pencils(c)[i - count[c]]);
     });
   }
   template <class Body>
   void for_node_pencils(const Scratch& s, const Body& body) const {
     const auto& pencils = s.order.node_pencils();
     parallel_for(static_cast<std::int64_t>(pencils.size()), 4, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(pencils[static_cast<std::size_t>(i)], i);
+      for (std::int64_t i = begin; i < end; ++i) body(pencils[i], i);
     });
   }
   template <class Body>
@@ -198,8 +211,7 @@ class MaterialPoints final : public System<Real> {
   std::int64_t worst(const Scratch& s) const {
     std::int64_t first = kNoParticle;
     for (int c = 0; c < ParticleOrder::kColours; ++c)
-      for (const Pencil& p : s.order.pencils(c))
-        first = std::min(first, s.offender[static_cast<std::size_t>(s.order.pencil_index(p))]);
+      for (const Pencil& p : s.order.pencils(c)) first = std::min(first, s.offender[s.order.pencil_index(p)]);
     return first;
   }
 
@@ -218,21 +230,12 @@ class MaterialPoints final : public System<Real> {
   void push_bodies(Slice<const Real> grid, Slice<Real> velocity, Scratch& s) const;
   template <class Mode>
   void move_bodies(Slice<Real> y, Scratch& s) const;
-  void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+  void bodies_vjp(const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
   void move_bodies_vjp(const Real* y_bar, bool parameters, Scratch& s) const;
-  void predict_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
-  void read_bodies_vjp(const Inputs<Real>& in, Scratch& s, const Cotangents<Real>& bar) const;
+  void predict_bodies_vjp(Scratch& s) const;
+  void read_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
   void clear_body_bars(Scratch& s) const;
   Pose<double> body_bar(std::size_t body, const Scratch& s) const;
-
-  template <class S>
-  void begin_mechanism(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p,
-                       const GridInputs<S>& grid, const StepContext& at, Scratch& s) const;
-  template <class S>
-  void predict_mechanism(Scratch& s) const;
-  template <class Mode>
-  void move_mechanism(Slice<Real> y, Scratch& s) const;
-  void mechanism_begin_vjp(Scratch& s, const Cotangents<Real>& bar) const;
 
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
   [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
@@ -241,8 +244,6 @@ class MaterialPoints final : public System<Real> {
   std::int64_t particle_sum_count() const {
     return 1 + model_.actuators + std::int64_t(model_.materials.size()) * kLargestParameterCount;
   }
-
-  std::size_t free_bodies() const { return model_.bodies.size(); }
 
   Model model_;
   Layout layout_;

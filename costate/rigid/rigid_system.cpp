@@ -116,7 +116,7 @@ class RigidSystem final : public System<Real> {
     take_plain_step(in, w, workspace);
     take_step(stepper_, w, false);
     store_all(static_cast<Scratch&>(workspace).work.y.data(), y, stepper_.states());
-    for (int i = 0; i < stepper_.states(); ++i) store<S>(y_dot + i * kLanes, w.y[std::size_t(i)].d[0]);
+    for (int i = 0; i < stepper_.states(); ++i) store<S>(y_dot + i * kLanes, w.y[i].d[0]);
   }
 
   // The transpose, carried on duals: its tangent is the second derivative.
@@ -134,7 +134,7 @@ class RigidSystem final : public System<Real> {
     Wanted wanted{nullptr, nullptr, false};
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
     take_step_vjp(stepper_, w, wanted);
-    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
+    w.p_bar[stepper_.tree.p.dt] += w.p_bar[whole_dt()];
     store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
     if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
@@ -224,14 +224,14 @@ class RigidSystem final : public System<Real> {
     Wanted wanted{nullptr, nullptr, false};
   };
 
-  std::size_t whole_dt() const { return static_cast<std::size_t>(stepper_.tree.p.whole_dt); }
+  std::size_t whole_dt() const { return stepper_.tree.p.whole_dt; }
   void load_p_bar(const Real* from, Work<S>& w) const {
     load_all(from, w.p_bar.data(), stepper_.tree.p.size);
     w.p_bar[whole_dt()] = S(0);
   }
   void store_p_bar(const Work<S>& w, Real* to) const { store_all(w.p_bar.data(), to, stepper_.tree.p.size); }
   void fold_whole_dt(Work<S>& w) const {
-    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
+    w.p_bar[stepper_.tree.p.dt] += w.p_bar[whole_dt()];
     w.p_bar[whole_dt()] = S(0);
   }
 

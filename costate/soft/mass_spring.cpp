@@ -110,9 +110,9 @@ Topology make_topology(const MassSpringModel& m, const Signature& signature) {
 template <class S, int D>
 struct Arrays {
   Arrays(const Topology& m, const Signature& s)
-      : x(std::size_t(s.states())),
-        u(std::size_t(s.controls())),
-        p(std::size_t(s.parameters())),
+      : x(s.states()),
+        u(s.controls()),
+        p(s.parameters()),
         y(x.size()),
         y_bar(x.size()),
         x_bar(x.size()),

@@ -36,9 +36,9 @@ struct Topology {
 template <class S, int D>
 struct StepScratch {
   explicit StepScratch(const Topology& m)
-      : force(std::size_t(m.masses)),
-        kicked(std::size_t(m.masses)),
-        force_bar(std::size_t(m.masses)),
+      : force(m.masses),
+        kicked(m.masses),
+        force_bar(m.masses),
         springs(m.springs.size()),
         between(m.planes.size() + 1) {}
   std::vector<Vec<S, D>> force, kicked, force_bar;

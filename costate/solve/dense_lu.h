@@ -25,9 +25,9 @@ class DenseLu {
   void resize(int n) {
     n_ = n;
     lu_.resize(std::size_t(n) * std::size_t(n));
-    inverse_diagonal_.resize(std::size_t(n));
-    work_.resize(std::size_t(n));
-    row_.resize(std::size_t(n));
+    inverse_diagonal_.resize(n);
+    work_.resize(n);
+    row_.resize(n);
   }
   // The matrix to factorise: fill it, then call factorise(), which overwrites it.
   S* matrix() { return lu_.data(); }

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "arrays.h"
 #include "costate/rigid/model.h"
 #include "costate/system/objective.h"
 #include "costate/system/system.h"
+#include "pickles.h"
 
 namespace costate::python {
 
@@ -33,6 +36,11 @@ class AnySystem {
   // The rigid bodies that its states are of; otherwise null.
   const std::shared_ptr<const rigid::Model>& model() const { return model_; }
   void set_model(std::shared_ptr<const rigid::Model> model) { model_ = std::move(model); }
+
+  // Shapes of parameters that are not flat.
+  std::map<std::string, Shape> shapes;
+  // The call that made it, (function, arguments, keywords), or None.
+  Kept recipe;
 
   // Position among the parameters. Error with near misses.
   std::size_t parameter(const std::string& name) const;
@@ -60,6 +68,7 @@ struct AnyLoss {
   std::function<ObjectivePtr<double>(const Signature&)> in_double;
   std::function<ObjectivePtr<float>(const Signature&)> in_single;
   std::string text;
+  Kept recipe;  // as of AnySystem
   // Made of a Python function, which may refer to what has changed since: it is recorded again for every
   // call.
   bool changes = false;

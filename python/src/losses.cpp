@@ -114,6 +114,9 @@ std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms)
     return loss::sum<Real>(bound);
   });
   whole->changes = changes;
+  whole->recipe =
+      nb::make_tuple(nb::module_::import_("costate.loss").attr("sum"), nb::make_tuple(terms), nb::dict())
+          .ptr();
   return whole;
 }
 
@@ -123,6 +126,9 @@ void bind_losses(nb::module_& m) {
   nb::class_<AnyLoss>(m, "Loss",
                       "What is differentiated: a sum of terms of single states. Losses can be added.")
       .def("__repr__", [](const AnyLoss& loss) { return "costate.loss." + loss.text; })
+      .def_prop_rw(
+          "_recipe", [](const AnyLoss& l) { return l.recipe.get(); },
+          [](AnyLoss& l, const nb::object& recipe) { l.recipe = recipe.ptr(); })
       .def("__add__", [](std::shared_ptr<AnyLoss> a, std::shared_ptr<AnyLoss> b) {
         return sum({a, b});
       });

@@ -216,6 +216,38 @@ TEST(Rollout, DivergenceNamesStepFieldAndWorld) {
   set_thread_count(0);
 }
 
+// A loss of 0 would be taken for a perfect one.
+TEST(Rollout, MaskedWorldsAreNotNumbers) {
+  set_thread_count(1);
+  const test::AllowFloatExceptions allow;
+  const auto system = ode::lorenz<double>();
+  const auto objective = loss::final<double>(system->signature(), "x", {});
+  const auto run = [&](std::vector<double> first) {
+    Rollout<double> rollout(
+        system,
+        {.steps = 400, .worlds = std::int64_t(first.size()), .on_divergence = OnDivergence::mask_world});
+    Arguments<double> a = rollout.arguments();
+    a.x0.assign(3 * first.size(), 1.0);
+    for (std::size_t w = 0; w < first.size(); ++w) a.x0[3 * w] = first[w];
+    Arguments<double> d = a;
+    return std::make_tuple(rollout.value(a, *objective), rollout.value_and_gradient(a, *objective).value,
+                           rollout.jvp(a, d, objective.get()));
+  };
+  const auto [value, with_gradient, tangent] = run({1.0, 1e200});
+  EXPECT_TRUE(std::isfinite(value));
+  EXPECT_EQ(value, with_gradient);
+  EXPECT_TRUE(std::isfinite(tangent.value));
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::isfinite(tangent.final_state[i]), i < 3);
+    EXPECT_EQ(std::isfinite(tangent.final_state_dot[i]), i < 3);
+  }
+  const auto [none, none_with_gradient, none_tangent] = run({1e200, 1e200});
+  EXPECT_TRUE(std::isnan(none));
+  EXPECT_TRUE(std::isnan(none_with_gradient));
+  EXPECT_TRUE(std::isnan(none_tangent.value));
+  set_thread_count(0);
+}
+
 TEST(Rollout, ANonFiniteStartIsAnInputError) {
   set_thread_count(1);
   const test::AllowFloatExceptions allow;

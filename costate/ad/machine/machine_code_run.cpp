@@ -42,7 +42,7 @@ class Frame {
     edges_ = frame_ + layout_.strips + code.register_count * strip_bytes();
   }
 
-  std::size_t strip_bytes() const { return static_cast<std::size_t>(layout_.strip); }
+  std::size_t strip_bytes() const { return layout_.strip; }
   T* shared_pack(std::size_t i) const {
     return reinterpret_cast<T*>(frame_ + i * static_cast<std::size_t>(layout_.pack));
   }

@@ -250,7 +250,7 @@ class Converter {
 
 const TomlValue* TomlValue::find(std::string_view key) const {
   const auto at = std::find(keys.begin(), keys.end(), key);
-  return at == keys.end() ? nullptr : &items[std::size_t(at - keys.begin())];
+  return at == keys.end() ? nullptr : &items[at - keys.begin()];
 }
 
 TomlValue* TomlValue::find(std::string_view key) {

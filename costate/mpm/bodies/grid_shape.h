@@ -17,7 +17,7 @@ struct GridShape {
   double dx = 1;
 
   GridShape(const Model& model) : dimension(model.dimension), origin(model.origin), dx(model.dx) {
-    const int last = model.nodes[static_cast<std::size_t>(dimension - 1)];
+    const int last = model.nodes[dimension - 1];
     nodes = {model.nodes[0], dimension == 3 ? model.nodes[1] : 1, last};
     row = (last + 3) / 4 * 4 + 4;
     size = std::int64_t(nodes[0]) * nodes[1] * row * 4;

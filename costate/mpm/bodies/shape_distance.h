@@ -50,9 +50,8 @@ S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
   int cell[3];
   S part[3], outside(0);
   for (int a = 0; a < 3; ++a) {
-    const auto i = static_cast<std::size_t>(a);
-    const int last = lattice.points[i] - 1;
-    const S at = (x[a] - T(lattice.origin[i])) * T(1 / lattice.spacing);
+    const int last = lattice.points[a] - 1;
+    const S at = (x[a] - T(lattice.origin[a])) * T(1 / lattice.spacing);
     if (last == 0) {  // a plane: the coordinate does not count
       cell[a] = 0;
       part[a] = S(0);
@@ -69,12 +68,12 @@ S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
     S weight(1);
     bool exists = true;
     for (int a = 0; a < 3; ++a) {
-      const int step = corner >> a & 1, points = lattice.points[static_cast<std::size_t>(a)];
+      const int step = corner >> a & 1, points = lattice.points[a];
       exists &= step == 0 || points > 1;
       at = at * points + cell[a] + (points > 1 ? step : 0);
       weight = weight * (step ? part[a] : S(S(1) - part[a]));
     }
-    if (exists) phi = phi + weight * T(lattice.phi[static_cast<std::size_t>(at)]);
+    if (exists) phi = phi + weight * T(lattice.phi[at]);
   }
   return outside > S(0) ? S(phi + T(lattice.spacing) * sqrt(outside)) : phi;
 }
@@ -102,9 +101,9 @@ S distance(const Shape& shape, const S (&x)[3], int dimension) {
     }
     case ShapeKind::cylinder:
       return corner(S(length(x[0], x[2]) - a), S(abs(x[1]) - b));
-    case ShapeKind::half_space:
+    case ShapeKind::plane:
       return x[1];
-    case ShapeKind::cup: {
+    case ShapeKind::revolution: {
       // Which piece is nearest is found with plain numbers; only that one is differentiated.
       const auto r = primal(length(x[0], x[2])), y = primal(x[1]);
       std::size_t nearest = 0;
@@ -118,8 +117,9 @@ S distance(const Shape& shape, const S (&x)[3], int dimension) {
     }
     case ShapeKind::sampled:
       return sampled(*shape.lattice, x);
+    default:
+      return S(0);  // check() refuses the others
   }
-  return S(0);
 }
 
 }  // namespace costate::mpm

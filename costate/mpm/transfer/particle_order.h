@@ -50,7 +50,7 @@ class ParticleOrder {
 
   const std::int32_t* order() const { return order_.data(); }
   const std::vector<Run>& runs() const { return runs_; }
-  const std::vector<Pencil>& pencils(int colour) const { return pencils_[static_cast<std::size_t>(colour)]; }
+  const std::vector<Pencil>& pencils(int colour) const { return pencils_[colour]; }
   const std::vector<NodePencil>& node_pencils() const { return node_pencils_; }
   std::int64_t pencil_count() const { return pencil_count_; }  // upper bound
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }

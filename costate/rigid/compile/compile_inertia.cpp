@@ -37,9 +37,7 @@ double volume_of(GeomType type, const std::array<double, 3>& s) {
       return 4 * kPi / 3 * s[0] * s[1] * s[2];
     case GeomType::box:
       return 8 * s[0] * s[1] * s[2];
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
+    default:
       break;
   }
   return 0;
@@ -77,9 +75,7 @@ MassProperties primitive_of(GeomType type, const std::array<double, 3>& s, doubl
       diagonal(across, across, rod * r * r / 2 + 0.4 * balls * r * r);
       break;
     }
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
+    default:
       break;
   }
   return p;
@@ -87,9 +83,7 @@ MassProperties primitive_of(GeomType type, const std::array<double, 3>& s, doubl
 
 MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
                         const std::vector<std::array<int, 3>>& faces, bool count_inward) {
-  const auto corner = [&](const std::array<int, 3>& face, int k) {
-    return vertices[std::size_t(face[std::size_t(k)])];
-  };
+  const auto corner = [&](const std::array<int, 3>& face, int k) { return vertices[face[k]]; };
   // Tetrahedra from the middle of the surface, so that for a convex solid none is inside out and few digits
   // cancel.
   Vec3<double> middle{0, 0, 0};
@@ -132,8 +126,7 @@ MassProperties shell_of(const std::vector<Vec3<double>>& vertices,
   MassProperties p;
   const auto each = [&](auto&& visit) {
     for (const auto& f : faces) {
-      const Vec3<double> a = vertices[std::size_t(f[0])], b = vertices[std::size_t(f[1])],
-                         c = vertices[std::size_t(f[2])];
+      const Vec3<double> a = vertices[f[0]], b = vertices[f[1]], c = vertices[f[2]];
       visit(norm(cross(b - a, c - a)) / 2, a, b, c);
     }
   };
@@ -183,7 +176,7 @@ PrincipalInertia principal_inertia(const Sym3<double>& inertia) {
   const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(m);
   PrincipalInertia p;
   for (int j = 0; j < 3; ++j) {
-    p.moments[std::size_t(j)] = solver.eigenvalues()[j];
+    p.moments[j] = solver.eigenvalues()[j];
     for (int i = 0; i < 3; ++i) p.axes(i, j) = solver.eigenvectors()(i, j);
   }
   return p;

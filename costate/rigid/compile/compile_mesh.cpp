@@ -109,10 +109,10 @@ CompiledMesh compile_mesh(const MeshSpec& s, bool collides, bool gives_mass, Mes
   std::vector<int> number(s.vertices.size(), -1);  // of a vertex in the hull
   for (auto& f : hull) {
     for (int& i : f) {
-      int& n = number[std::size_t(i)];
+      int& n = number[i];
       if (n < 0) {
         n = int(mesh.hull_vertices.size());
-        mesh.hull_vertices.push_back(mesh.vertices[std::size_t(i)]);
+        mesh.hull_vertices.push_back(mesh.vertices[i]);
       }
       i = n;
     }

@@ -58,19 +58,19 @@ COSTATE_INLINE S row_zone(RowKind kind, const RowForce<S>& f) {
 
 template <class S>
 COSTATE_INLINE ContactStiffness<S> stiffness_of(const ConstraintGroup& g, const ConstraintData<S>& c) {
-  return {c.D[static_cast<std::size_t>(g.row)], c.loss.data() + g.row};
+  return {c.D[g.row], c.loss.data() + g.row};
 }
 
 // Calls visit(group) for each group in play.
 template <class S, class Visit>
 COSTATE_INLINE void for_each_active(const Constraints& cons, const ConstraintData<S>& c, const Visit& visit) {
-  for (const int i : c.active) visit(cons.groups[static_cast<std::size_t>(i)]);
+  for (const int i : c.active) visit(cons.groups[i]);
 }
 
 // Forces, slopes and zones of a group at y.
 template <class S>
 COSTATE_INLINE void evaluate_group(const Constraints& cons, const ConstraintGroup& g, ConstraintData<S>& c) {
-  const auto row = static_cast<std::size_t>(g.row);
+  const std::size_t row = g.row;
   if (g.kind == GroupKind::contact) {
     ContactForce<S> f;
     contact_force(cons.elliptic, g.rows, stiffness_of(g, c), static_cast<const S*>(c.y.data() + g.row), f);
@@ -115,7 +115,7 @@ COSTATE_INLINE void multiply_group(const ConstraintGroup& g, const ConstraintDat
     S sum[kRows];
     for (int i = 0; i < kRows; ++i) sum[i] = S(0);
     for (int k = 0; k < n; ++k) {
-      const S value = x[g.dofs[static_cast<std::size_t>(k)]];
+      const S value = x[g.dofs[k]];
       for (int i = 0; i < kRows; ++i) sum[i] += J[i * n + k] * value;
     }
     for (int i = 0; i < kRows; ++i) out[i] = sum[i];
@@ -128,7 +128,7 @@ void locate_rows(const Constraints& cons, const S* a, ConstraintData<S>& c) {
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     S* y = c.y.data() + g.row;
     multiply_group(g, c, a, y);
-    for (int i = 0; i < g.rows; ++i) y[i] -= c.aref[static_cast<std::size_t>(g.row + i)];
+    for (int i = 0; i < g.rows; ++i) y[i] -= c.aref[g.row + i];
   });
 }
 
@@ -159,7 +159,7 @@ void add_transposed(const Constraints& cons, const ConstraintData<S>& c, const S
       for (int k = 0; k < n; ++k) {
         S sum = J[k] * value[0];
         for (int i = 1; i < kRows; ++i) sum += J[i * n + k] * value[i];
-        out[g.dofs[static_cast<std::size_t>(k)]] += sum;
+        out[g.dofs[k]] += sum;
       }
     });
   });
@@ -177,7 +177,7 @@ void multiply_slopes(const Constraints& cons, const ConstraintData<S>& c, S* val
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     S* x = values + g.row;
     if (g.kind != GroupKind::contact) {
-      for (int i = 0; i < g.rows; ++i) x[i] *= c.slope[static_cast<std::size_t>(g.row + i)];
+      for (int i = 0; i < g.rows; ++i) x[i] *= c.slope[g.row + i];
       return;
     }
     S product[kMostRows];
@@ -213,14 +213,14 @@ void add_contact_block(const ConstraintGroup& g, ConstraintData<S>& c) {
 template <class S>
 void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
   for (int k = int(dofs.size()) - 1; k >= 0; --k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+    const TreeDof& dof = dofs[k];
     S* row = H + dof.row;
     const S inverse = S(1) / row[0];
     inverse_D[k] = inverse;
     int ancestor = dof.parent;
     if (ancestor != k - 1 || k == 0) {
       for (int t = 1; t < dof.depth; ++t) {
-        const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+        const TreeDof& up = dofs[ancestor];
         S* target = H + up.row;
         const S scale = inverse * row[t];
         for (int s = 0; s < up.depth; ++s) target[s] -= scale * row[t + s];
@@ -229,7 +229,7 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
       }
       continue;
     }
-    const TreeDof& next = dofs[static_cast<std::size_t>(--k)];
+    const TreeDof& next = dofs[--k];
     S* second = H + next.row;
     const S first_scale = inverse * row[1];
     for (int s = 0; s < next.depth; ++s) second[s] -= first_scale * row[1 + s];
@@ -238,7 +238,7 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
     inverse_D[k] = second_inverse;
     ancestor = next.parent;
     for (int t = 1; t < next.depth; ++t) {
-      const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+      const TreeDof& up = dofs[ancestor];
       S* target = H + up.row;
       const S one = inverse * row[t + 1], two = second_inverse * second[t];
       for (int s = 0; s < up.depth; ++s) {
@@ -258,22 +258,21 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
 template <class S>
 void factor_newton_matrix(const Constraints& cons, ConstraintData<S>& c) {
   std::fill(c.H.begin(), c.H.end(), S(0));
-  for (std::size_t e = 0; e < cons.place.size(); ++e)
-    c.H[static_cast<std::size_t>(cons.place[e])] = c.mass[e];
+  for (std::size_t e = 0; e < cons.place.size(); ++e) c.H[cons.place[e]] = c.mass[e];
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     if (g.kind == GroupKind::contact) {
-      if (any(c.zone[static_cast<std::size_t>(g.row)] != S(0))) add_contact_block(g, c);
+      if (any(c.zone[g.row] != S(0))) add_contact_block(g, c);
       return;
     }
     const int n = int(g.dofs.size());
     for (int i = 0; i < g.rows; ++i) {
-      const S slope = c.slope[static_cast<std::size_t>(g.row + i)];
+      const S slope = c.slope[g.row + i];
       if (!any(slope != S(0))) continue;
       const S* J = c.J.data() + g.jacobian + i * n;
       const int* entry = g.entries.data();
       for (int a = 0; a < n; ++a) {
         const S scaled = slope * J[a];
-        for (int b = 0; b <= a; ++b) c.H[static_cast<std::size_t>(*entry++)] += scaled * J[b];
+        for (int b = 0; b <= a; ++b) c.H[*entry++] += scaled * J[b];
       }
     }
   });
@@ -301,11 +300,11 @@ template <class S>
 COSTATE_INLINE void along_direction(const Constraints& cons, const ConstraintGroup& g,
                                     const ConstraintData<S>& c, const S& t, S& slope, S& curvature,
                                     mask_t<S>& changed) {
-  const auto row = static_cast<std::size_t>(g.row);
+  const std::size_t row = g.row;
   if (g.kind == GroupKind::contact) {
     S y[kMostRows];
     const S* Jd = c.Jd.data() + g.row;
-    for (int i = 0; i < g.rows; ++i) y[i] = c.y[row + static_cast<std::size_t>(i)] + t * Jd[i];
+    for (int i = 0; i < g.rows; ++i) y[i] = c.y[row + i] + t * Jd[i];
     ContactForce<S> f;
     contact_force(cons.elliptic, g.rows, stiffness_of(g, c), static_cast<const S*>(y), f);
     S product[kMostRows];
@@ -404,8 +403,7 @@ mask_t<S> step_along(const Tree& tree, const Constraints& cons, const S* tau, co
     c.Ma[i] += t * c.Md[i];
   }
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
-    for (int i = g.row; i < g.row + g.rows; ++i)
-      c.y[static_cast<std::size_t>(i)] += t * c.Jd[static_cast<std::size_t>(i)];
+    for (int i = g.row; i < g.row + g.rows; ++i) c.y[i] += t * c.Jd[i];
   });
   return changed;
 }

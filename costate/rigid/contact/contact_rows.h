@@ -49,7 +49,7 @@ struct ContactData {
   explicit ContactData(const Constraints& cons)
       : shapes(cons.pairs.empty() ? 0 : cons.all_geoms),
         reach(shapes.size()),
-        points(static_cast<std::size_t>(cons.points)),
+        points(cons.points),
         frames(points.size()),
         modes(points.size(), S(0)),
         slack(cons.pairs.size(), S(0)),
@@ -62,7 +62,7 @@ struct ContactData {
     touching.reserve(cons.pairs.size());
     int most = 0;
     for (const TouchingPair& pair : cons.pairs) most = std::max(most, pair.geoms.slots);
-    point_bars.resize(static_cast<std::size_t>(most));
+    point_bars.resize(most);
   }
 
   std::vector<geometry::Shape<S>> shapes;  // in the world
@@ -125,7 +125,7 @@ void body_motions(const Tree& tree, const S* a, const Data<S>& d, std::vector<Mo
   out[0] = Motion<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    out[i] = out[static_cast<std::size_t>(body.parent)];
+    out[i] = out[body.parent];
     if (body.dof_begin < body.dof_end) out[i] += combine(d, body.dof_begin, body.dof_end - body.dof_begin, a);
   }
 }

@@ -96,7 +96,7 @@ struct HardProblem {
   void clear();
   void add_point(int rows, double weight = 1);
   void make_room();  // for A, b, mu and l of all points; zero
-  T& a(int i, int j) { return A[static_cast<std::size_t>(i * size + j)]; }
+  T& a(int i, int j) { return A[i * size + j]; }
 
   // E A E, E b, R, and w: filled by scale() and velocities().
   std::vector<T> C, c, w;
@@ -115,8 +115,8 @@ struct HardBar {
   bool shares = false;
   std::vector<double> share_bar, share;
   void reserve(int rows) {
-    for (auto* values : {&Y, &mu, &z}) values->reserve(static_cast<std::size_t>(rows));
-    for (auto* values : {&share_bar, &share}) values->reserve(static_cast<std::size_t>(rows));
+    for (auto* values : {&Y, &mu, &z}) values->reserve(rows);
+    for (auto* values : {&share_bar, &share}) values->reserve(rows);
   }
 };
 

@@ -28,12 +28,12 @@ namespace costate::rigid {
 template <class S>
 struct ImpactWork {
   ImpactWork(const Tree& tree, const Constraints& cons)
-      : columns(static_cast<std::size_t>(kMostRows * tree.nv)),
-        change(static_cast<std::size_t>(tree.nv)),
+      : columns(kMostRows * tree.nv),
+        change(tree.nv),
         nu(change.size()),
         q_bar(change.size()),
-        ambient(static_cast<std::size_t>(tree.nq)),
-        gap(static_cast<std::size_t>(cons.points)) {}
+        ambient(tree.nq),
+        gap(cons.points) {}
 
   std::vector<S> columns;  // M^-1 J' of a point
   std::vector<S> change;   // v+ - v

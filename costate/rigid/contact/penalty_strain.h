@@ -38,12 +38,12 @@ PenaltyStrains penalty_strains(const Tree& tree, const Constraints& cons, const 
   };
   const S k = p[tree.p.penalty.stiffness], s = p[tree.p.penalty.slip_speed];
   for (const int index : c.contact.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const TouchingPair& pair = cons.pairs[index];
     const S weight = contact_weight(tree, pair, p);
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, p, par);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto& rows = c.contact.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+      const auto& rows = c.contact.rows_bar[pair.point + slot];
       if (!rows.any_world) continue;
       for (int l = 0; l < lanes_of<S>; ++l) {
         const double f = double(lane(rows.f[0], l)), h = double(lane(dt, l)), w = double(lane(weight, l));

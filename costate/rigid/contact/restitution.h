@@ -11,9 +11,8 @@ struct RestitutionSource {
 };
 
 inline RestitutionSource restitution_source(const Tree& tree, const GeomPair& g) {
-  const int one = tree.geoms[static_cast<std::size_t>(g.first)].p.restitution,
-            two = tree.geoms[static_cast<std::size_t>(g.second)].p.restitution;
-  if (g.pair >= 0) return {tree.p.pairs[static_cast<std::size_t>(g.pair)].restitution, kAbsent};
+  const int one = tree.geoms[g.first].p.restitution, two = tree.geoms[g.second].p.restitution;
+  if (g.pair >= 0) return {tree.p.pairs[g.pair].restitution, kAbsent};
   if (g.chosen) return {g.chosen == 1 ? one : two, kAbsent};
   return {one, two};
 }

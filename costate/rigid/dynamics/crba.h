@@ -21,17 +21,16 @@ void crba(const Tree& tree, const S* p, S* M, Data<S>& d) {
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) d.composite[i] = d.inertia[i];
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
-    if (body.parent > 0) d.composite[static_cast<std::size_t>(body.parent)] += d.composite[i];
+    if (body.parent > 0) d.composite[body.parent] += d.composite[i];
     for (int k = body.dof_begin; k < body.dof_end; ++k) {
-      const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
-      const Force<S> F = d.composite[i] * d.axis[static_cast<std::size_t>(k)];
+      const TreeDof& dof = tree.dofs[k];
+      const Force<S> F = d.composite[i] * d.axis[k];
       S* row = M + dof.row;
-      row[0] = dot(d.axis[static_cast<std::size_t>(k)], F) +
-               p[tree.joints[static_cast<std::size_t>(dof.joint)].p.armature];
+      row[0] = dot(d.axis[k], F) + p[tree.joints[dof.joint].p.armature];
       int ancestor = dof.parent;
       for (int t = 1; t < dof.depth; ++t) {
-        row[t] = dot(d.axis[static_cast<std::size_t>(ancestor)], F);
-        ancestor = tree.dofs[static_cast<std::size_t>(ancestor)].parent;
+        row[t] = dot(d.axis[ancestor], F);
+        ancestor = tree.dofs[ancestor].parent;
       }
     }
   }
@@ -47,13 +46,13 @@ void crba(const Tree& tree, const S* p, Data<S>& d) {
 template <class S>
 void factor(const std::vector<TreeDof>& dofs, S* M, S* inverse_D) {
   for (int k = int(dofs.size()) - 1; k >= 0; --k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+    const TreeDof& dof = dofs[k];
     S* row = M + dof.row;
     const S inverse = S(1) / row[0];
     inverse_D[k] = inverse;
     int ancestor = dof.parent;
     for (int t = 1; t < dof.depth; ++t) {
-      const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+      const TreeDof& up = dofs[ancestor];
       S* target = M + up.row;
       const S scale = inverse * row[t];
       for (int s = 0; s < up.depth; ++s) target[s] -= scale * row[t + s];
@@ -68,22 +67,22 @@ template <class S>
 void solve_factored_block(const std::vector<TreeDof>& dofs, int begin, int n, const S* L, const S* inverse_D,
                           S* x) {
   for (int k = n - 1; k >= 0; --k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(begin + k)];
+    const TreeDof& dof = dofs[begin + k];
     int ancestor = dof.parent;
     const S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
       x[ancestor - begin] -= L[dof.row + t] * value;
-      ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
+      ancestor = dofs[ancestor].parent;
     }
     x[k] = inverse_D[begin + k] * value;
   }
   for (int k = 0; k < n; ++k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(begin + k)];
+    const TreeDof& dof = dofs[begin + k];
     int ancestor = dof.parent;
     S value = x[k];
     for (int t = 1; t < dof.depth; ++t) {
       value -= L[dof.row + t] * x[ancestor - begin];
-      ancestor = dofs[static_cast<std::size_t>(ancestor)].parent;
+      ancestor = dofs[ancestor].parent;
     }
     x[k] = value;
   }
@@ -96,15 +95,15 @@ void solve_factored(const std::vector<TreeDof>& dofs, const S* L, const S* inver
 // y = M x, with M as crba leaves it.
 template <class S>
 void multiply_mass(const Tree& tree, const S* M, const S* x, S* y) {
-  for (int k = 0; k < tree.nv; ++k) y[k] = M[tree.dofs[static_cast<std::size_t>(k)].row] * x[k];
+  for (int k = 0; k < tree.nv; ++k) y[k] = M[tree.dofs[k].row] * x[k];
   for (int k = 0; k < tree.nv; ++k) {
-    const TreeDof& dof = tree.dofs[static_cast<std::size_t>(k)];
+    const TreeDof& dof = tree.dofs[k];
     int ancestor = dof.parent;
     for (int t = 1; t < dof.depth; ++t) {
       const S entry = M[dof.row + t];
       y[k] += entry * x[ancestor];
       y[ancestor] += entry * x[k];
-      ancestor = tree.dofs[static_cast<std::size_t>(ancestor)].parent;
+      ancestor = tree.dofs[ancestor].parent;
     }
   }
 }

@@ -51,7 +51,7 @@ struct SpinColumns {
 template <class S>
 SpinColumns<S> spin_columns(const Tree& tree, const TreeJoint& joint, const S* p, const S* v,
                             const Data<S>& d) {
-  const auto b = static_cast<std::size_t>(joint.body);
+  const std::size_t b = joint.body;
   const Spin<S> s = spin_of(joint, tree.bodies[b], p, v);
   const S h = p[tree.p.dt];
   SpinColumns<S> out;
@@ -78,7 +78,7 @@ SpinColumns<S> spin_columns(const Tree& tree, const TreeJoint& joint, const S* p
 template <class S>
 void add_gyroscopic(const Tree& tree, const S* p, const S* v, const Data<S>& d, S* y) {
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+    const TreeJoint& joint = tree.joints[j];
     const SpinColumns<S> s = spin_columns(tree, joint, p, v, d);
     S* a = y + joint.dof;
     const Vec3<S> x = p[tree.p.dt] * (s.N_inverse * vec3_at(a + 3));
@@ -90,7 +90,7 @@ void add_gyroscopic(const Tree& tree, const S* p, const S* v, const Data<S>& d, 
 template <class S>
 void add_gyroscopic_transposed(const Tree& tree, const S* p, const S* v, const Data<S>& d, S* b) {
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+    const TreeJoint& joint = tree.joints[j];
     const SpinColumns<S> s = spin_columns(tree, joint, p, v, d);
     S* at = b + joint.dof;
     Vec3<S> Vb = Vec3<S>::zero();
@@ -108,8 +108,8 @@ void gyroscopic_vjp(const Tree& tree, const S* p, const S* v, const S* mu, const
                     S* q_bar, S* v_bar, S* p_bar, const Data<S>& d) {
   const S h = p[tree.p.dt];
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-    const auto b = static_cast<std::size_t>(joint.body);
+    const TreeJoint& joint = tree.joints[j];
+    const std::size_t b = joint.body;
     const TreeBody& body = tree.bodies[b];
     const Spin<S> s = spin_of(joint, body, p, v);
     const Vec3<S> x = vec3_at(a + joint.dof + 3);

@@ -72,7 +72,7 @@ COSTATE_INLINE Quat<S> unit_quat(const S* q, S& inverse_norm) {
 template <class S>
 void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Quat<S>& quat, Vec3<S>& x,
                       Data<S>& d) {
-  const auto at = static_cast<std::size_t>(j), dof = static_cast<std::size_t>(joint.dof);
+  const std::size_t at = j, dof = joint.dof;
   d.before[at] = quat;
   switch (joint.type) {
     case JointType::free: {
@@ -84,8 +84,8 @@ void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Qua
       for (int k = 0; k < 3; ++k) {
         Vec3<S> e = Vec3<S>::zero();
         e[k] = S(1);
-        d.axis[dof + static_cast<std::size_t>(k)] = {Vec3<S>::zero(), e};
-        d.axis[dof + 3 + static_cast<std::size_t>(k)] = {R.column(k), Vec3<S>::zero()};
+        d.axis[dof + k] = {Vec3<S>::zero(), e};
+        d.axis[dof + 3 + k] = {R.column(k), Vec3<S>::zero()};
       }
       break;
     }
@@ -97,8 +97,7 @@ void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Qua
       const Mat3<S> R = to_matrix(quat);
       x = anchor - R * pos;
       d.anchor[at] = anchor;
-      for (int k = 0; k < 3; ++k)
-        d.axis[dof + static_cast<std::size_t>(k)] = {R.column(k), cross(anchor, R.column(k))};
+      for (int k = 0; k < 3; ++k) d.axis[dof + k] = {R.column(k), cross(anchor, R.column(k))};
       break;
     }
     case JointType::hinge: {
@@ -131,7 +130,7 @@ COSTATE_INLINE void enter_body(const TreeBody& body, const S* p, const Data<S>& 
     if (!body.placed) quat = quat_at(p + body.p.quat);
     return;
   }
-  const auto parent = static_cast<std::size_t>(body.parent);
+  const std::size_t parent = body.parent;
   x = d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
   quat = d.quat[parent] * quat_at(p + body.p.quat);
 }
@@ -152,7 +151,7 @@ void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d, S* poses =
     Vec3<S> x;
     enter_body(body, p, d, quat, x);
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      joint_kinematics(tree.joints[static_cast<std::size_t>(j)], j, p, q, quat, x, d);
+      joint_kinematics(tree.joints[j], j, p, q, quat, x, d);
       if (!poses) continue;
       S* pose = poses + kPose * j;
       pose[0] = quat.w, pose[1] = quat.x, pose[2] = quat.y, pose[3] = quat.z;
@@ -181,8 +180,8 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
       R = to_matrix(quat);
     }
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-      const auto dof = static_cast<std::size_t>(joint.dof);
+      const TreeJoint& joint = tree.joints[j];
+      const std::size_t dof = joint.dof;
       quat = quat_at(poses + kPose * j);
       x = vec3_at(poses + kPose * j + 4);
       R = to_matrix(quat);
@@ -191,14 +190,13 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
           for (int k = 0; k < 3; ++k) {
             Vec3<S> e = Vec3<S>::zero();
             e[k] = S(1);
-            d.axis[dof + static_cast<std::size_t>(k)] = {Vec3<S>::zero(), e};
-            d.axis[dof + 3 + static_cast<std::size_t>(k)] = {R.column(k), Vec3<S>::zero()};
+            d.axis[dof + k] = {Vec3<S>::zero(), e};
+            d.axis[dof + 3 + k] = {R.column(k), Vec3<S>::zero()};
           }
           break;
         case JointType::ball: {
           const Vec3<S> anchor = x + R * vec3_at(p + joint.p.pos);
-          for (int k = 0; k < 3; ++k)
-            d.axis[dof + static_cast<std::size_t>(k)] = {R.column(k), cross(anchor, R.column(k))};
+          for (int k = 0; k < 3; ++k) d.axis[dof + k] = {R.column(k), cross(anchor, R.column(k))};
           break;
         }
         case JointType::hinge: {
@@ -221,8 +219,8 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
 template <class S>
 COSTATE_INLINE Vec3<S> root_origin(const Tree& tree, const S* p, const S* q, int root) {
   if (root == 0) return Vec3<S>::zero();
-  const TreeBody& body = tree.bodies[static_cast<std::size_t>(root)];
-  if (body.placed) return vec3_at(q + tree.joints[static_cast<std::size_t>(body.joint_begin)].q);
+  const TreeBody& body = tree.bodies[root];
+  if (body.placed) return vec3_at(q + tree.joints[body.joint_begin].q);
   return vec3_at(p + body.p.pos);
 }
 

@@ -48,12 +48,12 @@ COSTATE_INLINE Quat<S> local_frame(const Observed& o, const S* p) {
 // X: about the origin of its tree.
 template <class S>
 COSTATE_INLINE Vec3<S> arm_of(const Observed& o, const S* p, const Data<S>& d) {
-  const auto i = static_cast<std::size_t>(o.body);
+  const std::size_t i = o.body;
   return d.x[i] + d.R[i] * local_position(o, p);
 }
 template <class S>
 COSTATE_INLINE Vec3<S> axis_of(const Observed& o, const S* p, const Data<S>& d) {
-  return d.R[static_cast<std::size_t>(o.body)] * to_matrix(local_frame(o, p)).column(o.column);
+  return d.R[o.body] * to_matrix(local_frame(o, p)).column(o.column);
 }
 
 // z[o.at ...] of every quantity; x is the whole state.
@@ -62,7 +62,7 @@ void observe(const Tree& tree, const std::vector<Observed>& list, const S* p, co
   kinematics(tree, p, x, d);
   rnea_forward<S>(tree, Vec3<S>::zero(), x + tree.nq, nullptr, d);
   for (const Observed& o : list) {
-    const auto i = static_cast<std::size_t>(o.body);
+    const std::size_t i = o.body;
     Vec3<S> r = Vec3<S>::zero();
     switch (o.kind) {
       case Observed::Kind::state:
@@ -89,7 +89,7 @@ void observe(const Tree& tree, const std::vector<Observed>& list, const S* p, co
 // (null: not wanted).
 template <class S>
 void observed_vjp(const Observed& o, const S* p, const S* z_bar, S* p_bar, Data<S>& d) {
-  const auto i = static_cast<std::size_t>(o.body);
+  const std::size_t i = o.body;
   const Vec3<S> bar = vec3_at(z_bar + o.at), arm = arm_of(o, p, d);
   const auto shift = [&](const Vec3<S>& force) {
     if (p_bar && o.pos_parameter >= 0) add_to(p_bar + o.pos_parameter, transpose_times(d.R[i], force));

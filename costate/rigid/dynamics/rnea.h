@@ -19,8 +19,8 @@ namespace costate::rigid {
 // sum_k S_k c_k over the dofs [begin, begin + n)
 template <class S>
 COSTATE_INLINE Motion<S> combine(const Data<S>& d, int begin, int n, const S* c) {
-  Motion<S> r = c[begin] * d.axis[static_cast<std::size_t>(begin)];
-  for (int k = 1; k < n; ++k) r += c[begin + k] * d.axis[static_cast<std::size_t>(begin + k)];
+  Motion<S> r = c[begin] * d.axis[begin];
+  for (int k = 1; k < n; ++k) r += c[begin + k] * d.axis[begin + k];
   return r;
 }
 
@@ -31,10 +31,10 @@ void rnea_forward(const Tree& tree, const Vec3<S>& gravity, const S* qd, const S
   d.a[0] = {Vec3<S>::zero(), -gravity};
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    Motion<S> v = d.v[static_cast<std::size_t>(body.parent)], a = d.a[static_cast<std::size_t>(body.parent)];
+    Motion<S> v = d.v[body.parent], a = d.a[body.parent];
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-      const auto at = static_cast<std::size_t>(j), dof = static_cast<std::size_t>(joint.dof);
+      const TreeJoint& joint = tree.joints[j];
+      const std::size_t at = j, dof = joint.dof;
       d.v_before[at] = v;
       d.a_before[at] = a;
       switch (joint.type) {
@@ -88,8 +88,8 @@ void rnea_backward(const Tree& tree, const Force<S>* applied, S* tau, Data<S>& d
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
     const Force<S> f = d.force[i];
-    for (int k = body.dof_begin; k < body.dof_end; ++k) tau[k] = dot(d.axis[static_cast<std::size_t>(k)], f);
-    if (body.parent > 0) d.force[static_cast<std::size_t>(body.parent)] += f;
+    for (int k = body.dof_begin; k < body.dof_end; ++k) tau[k] = dot(d.axis[k], f);
+    if (body.parent > 0) d.force[body.parent] += f;
   }
 }
 

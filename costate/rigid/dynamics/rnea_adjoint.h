@@ -45,8 +45,7 @@ struct Wanted {
   const std::vector<int>* field_of = nullptr;
   bool frames = true;  // some frame or inertia is: worth a sweep of its own
   bool operator()(int parameter) const {
-    return active && parameter >= 0 &&
-           active->parameters[static_cast<std::size_t>((*field_of)[static_cast<std::size_t>(parameter)])];
+    return active && parameter >= 0 && active->parameters[(*field_of)[parameter]];
   }
 };
 
@@ -62,10 +61,10 @@ void virtual_velocities(const Tree& tree, const S* lambda, Data<S>& d) {
   d.w[0] = Motion<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    Motion<S> w = d.w[static_cast<std::size_t>(body.parent)];
+    Motion<S> w = d.w[body.parent];
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-      d.w_before[static_cast<std::size_t>(j)] = w;
+      const TreeJoint& joint = tree.joints[j];
+      d.w_before[j] = w;
       if (joint.type == JointType::free) {
         w.v += vec3_at(lambda + joint.dof);
         w += combine(d, joint.dof + 3, 3, lambda);
@@ -115,7 +114,7 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
     }
     return;
   }
-  const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+  const Motion<S>& axis = d.axis[joint.dof];
   const Vec3<S>& anchor = d.anchor[j];
   // A shift of the anchor moves S, and the body by the difference of the two rotations of it.
   if (wanted(joint.p.pos)) {
@@ -136,8 +135,7 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
 template <class S>
 COSTATE_INLINE Force<S> axis_wrench(const Data<S>& d, int begin, int n) {
   Force<S> sum = Force<S>::zero();
-  for (int k = begin; k < begin + n; ++k)
-    sum += cross(d.axis[static_cast<std::size_t>(k)], d.axis_bar[static_cast<std::size_t>(k)]);
+  for (int k = begin; k < begin + n; ++k) sum += cross(d.axis[k], d.axis_bar[k]);
   return sum;
 }
 
@@ -171,7 +169,7 @@ void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S*
   const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
   if (kExternal) X += axis_wrench(d, joint.dof + 3, 3);
   for (int k = 0; k < 3; ++k) {
-    const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
+    const Vec3<S>& axis = d.axis[joint.dof + 3 + k].w;
     bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
     bar.q[joint.dof + 3 + k] += dot(cross(lambda_lin, axis), w_bar.f) + dot(cross(v_lin, axis), v_mid_bar.f) +
                                 dot(cross(a_lin, axis), a_bar.f);
@@ -221,7 +219,7 @@ void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, c
     Force<S>& v_bar = sum.v;
     Force<S> X = kExternal ? d.wrench[i] : Force<S>::zero();
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
-      const auto at = static_cast<std::size_t>(j);
+      const std::size_t at = j;
       const TreeJoint& joint = tree.joints[at];
       if (joint.type == JointType::free) {
         free_joint_vjp<kExternal>(joint, at, qd, qdd, lambda, w_bar, v_bar, a_bar, X, bar, d);
@@ -233,14 +231,14 @@ void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, c
       const Force<S> v_after_bar = v_bar;
       v_bar += cross(combine(d, joint.dof, n, qd), a_bar);
       for (int dof = joint.dof; dof < joint.dof + n; ++dof) {
-        const Motion<S> axis = d.axis[static_cast<std::size_t>(dof)], v0_axis = cross(v0, axis);
+        const Motion<S> axis = d.axis[dof], v0_axis = cross(v0, axis);
         bar.qd[dof] += dot(axis, v_after_bar) + dot(v0_axis, a_bar);
         bar.q[dof] += dot(cross(w0, axis), w_bar) + dot(v0_axis, v_bar) + dot(cross(a0, axis), a_bar);
         if (kExternal) bar.q[dof] += dot(axis, X);
         if (bar.qdd) bar.qdd[dof] += dot(axis, a_bar);
       }
     }
-    const auto parent = static_cast<std::size_t>(body.parent);
+    const std::size_t parent = body.parent;
     if (body.parent == 0) {
       if (bar.gravity) add_to(bar.gravity, -a_bar.f);
     } else if (kExternal || d.has_sums[parent]) {
@@ -273,16 +271,16 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
     Force<S> W = carried_wrench(d.w[i], w_bar, d.v[i], v_bar, d.a[i], a_bar);
     if (external) W += d.wrench[i];
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
-      const auto at = static_cast<std::size_t>(j);
+      const std::size_t at = j;
       const TreeJoint& joint = tree.joints[at];
       const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
       const Force<S> u = v_bar - cross(d.v_before[at], a_bar);
       const auto axis_bar = [&](int dof) {
         const Force<S> own = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
-        return external ? own + d.axis_bar[static_cast<std::size_t>(dof)] : own;
+        return external ? own + d.axis_bar[dof] : own;
       };
       if (joint.type != JointType::ball) {
-        const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+        const Motion<S>& axis = d.axis[joint.dof];
         const Force<S> S_bar = axis_bar(joint.dof);
         if (wanted(joint.p.ref)) p_bar[joint.p.ref] -= dot(axis, W);
         if (wanted(joint.p.pos) || wanted(joint.p.axis))
@@ -293,7 +291,7 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
         Vec3<S> anchor_bar = Vec3<S>::zero();
         Force<S> turn = Force<S>::zero();
         for (int dof = joint.dof; dof < joint.dof + 3; ++dof) {
-          const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+          const Motion<S>& axis = d.axis[dof];
           const Force<S> S_bar = axis_bar(dof);
           anchor_bar += cross(axis.w, S_bar.f);
           turn += cross(axis, S_bar);
@@ -305,10 +303,9 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
       v_bar += cross(combine(d, joint.dof, dof_size(joint.type), qd), a_bar);
     }
     if (!(wanted(body.p.pos) || wanted(body.p.quat))) continue;
-    const auto parent = static_cast<std::size_t>(body.parent);
+    const std::size_t parent = body.parent;
     add_to(p_bar + body.p.pos, transpose_times(d.R[parent], W.f));
-    const Quat<S> entry =
-        body.joint_begin < body.joint_end ? d.before[static_cast<std::size_t>(body.joint_begin)] : d.quat[i];
+    const Quat<S> entry = body.joint_begin < body.joint_end ? d.before[body.joint_begin] : d.quat[i];
     const Vec3<S> x0 =
         body.parent == 0 ? Vec3<S>::zero() : d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
     const Vec3<S> theta_bar = rotate_back(entry, W.n - cross(x0, W.f));

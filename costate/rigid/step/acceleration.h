@@ -207,7 +207,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), x.v, a, d);
-  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
+  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[i] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
   const bool external = BodyForces::on_bodies(tree) || tree.spatial_tendons || constrained || springy(cons);

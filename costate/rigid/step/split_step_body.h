@@ -11,27 +11,27 @@ namespace costate::rigid {
 
 template <class S>
 SplitWork<S>::SplitWork(const Stepper& stepper)
-    : gap(static_cast<std::size_t>(stepper.constraints.points)),
+    : gap(stepper.constraints.points),
       next_gap(gap.size()),
       cut_gap(gap.size()),
       settled(gap.size()),
-      record(static_cast<std::size_t>(stepper.record_size())),
-      tapes(static_cast<std::size_t>(kTapesKept * stepper.tape_of_step())),
-      end(static_cast<std::size_t>(stepper.states())),
+      record(stepper.record_size()),
+      tapes(kTapesKept * stepper.tape_of_step()),
+      end(stepper.states()),
       parts(kMostEvents + 1),
-      part_tape(static_cast<std::size_t>(stepper.tape_of_step())),
+      part_tape(stepper.tape_of_step()),
       lambda(end.size()),
       gap_x(end.size()),
       gap_bar(gap.size()),
-      q_bar(static_cast<std::size_t>(stepper.tree.nv)),
-      gap_p(static_cast<std::size_t>(stepper.tree.p.prepared_size)),
+      q_bar(stepper.tree.nv),
+      gap_p(stepper.tree.p.prepared_size),
       y(end.size()),
       impact(stepper.tree, stepper.constraints),
-      zones(static_cast<std::size_t>(stepper.constraints.rows)) {
+      zones(stepper.constraints.rows) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
     part.modes.resize(gap.size());
-    part.v_before.resize(static_cast<std::size_t>(stepper.tree.nv));
+    part.v_before.resize(stepper.tree.nv);
   };
   make(now);
   for (Part& part : parts) make(part);
@@ -65,7 +65,7 @@ template <class S>
 void see_corners(const Stepper& stepper, StepWork<S>& w) {
   for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
     const TouchingPair& pair = stepper.constraints.pairs[i];
-    const bool box = stepper.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type == GeomType::box;
+    const bool box = stepper.tree.geoms[pair.geoms.second].type == GeomType::box;
     if (pair.splittable && box) w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
   }
 }
@@ -82,8 +82,7 @@ void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      set_where(worlds, select(gap[at] < touches, S(1), S(-1)), modes[at]);
+      set_where(worlds, select(gap[k] < touches, S(1), S(-1)), modes[k]);
     }
   }
 }
@@ -96,12 +95,11 @@ S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
       const mask_t<S> changes =
-          worlds & (split.settled[at] == S(0)) & (split.now.modes[at] * split.next_gap[at] > S(0));
+          worlds & (split.settled[k] == S(0)) & (split.now.modes[k] * split.next_gap[k] > S(0));
       if (!any(changes)) continue;
-      const S fall = split.gap[at] - split.next_gap[at];
-      const S when = split.gap[at] / select(fall == S(0), S(1), fall);
+      const S fall = split.gap[k] - split.next_gap[k];
+      const S when = split.gap[k] / select(fall == S(0), S(1), fall);
       const mask_t<S> first = changes & (when < earliest);
       event = select(first, S(value_t<S>(k)), event);
       earliest = select(first, when, earliest);
@@ -155,8 +153,7 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, static_cast<const S*>(w.p.data()), par);
     const Impedance<S> d = impedance<S>(par.soft + 2, S(0));
-    const Stiffness<S> k =
-        stiffness<S>(par.soft, d.dmax, w.p[static_cast<std::size_t>(tree.p.whole_dt)], cons.refsafe, false);
+    const Stiffness<S> k = stiffness<S>(par.soft, d.dmax, w.p[tree.p.whole_dt], cons.refsafe, false);
     pushes = pushes | (here & (k.B < k.K * d.dmin * split.now.left));
   }
   return pushes;
@@ -238,8 +235,7 @@ Wanted with_length(const Stepper& stepper, const Wanted& wanted, SplitWork<S>& s
     split.activity = *wanted.active;
   else
     split.activity.parameters.assign(static_cast<std::size_t>(field_of.back()) + 1, false);
-  split.activity.parameters[static_cast<std::size_t>(field_of[static_cast<std::size_t>(stepper.tree.p.dt)])] =
-      true;
+  split.activity.parameters[field_of[stepper.tree.p.dt]] = true;
   return {&split.activity, &field_of, wanted.active && wanted.frames};
 }
 
@@ -351,7 +347,7 @@ void end_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, 
 template <class S, class Steps>
 void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S>& w, SplitWork<S>& split) {
   typename SplitWork<S>::Part& now = split.now;
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const std::size_t dt = stepper.tree.p.dt;
   const S whole = w.p[dt];
   now.left = whole;
   now.length = S(1);

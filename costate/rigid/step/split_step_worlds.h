@@ -82,7 +82,7 @@ struct OneStep {
   SplitWork<S>& split;
   bool begun = false;
 
-  std::size_t tape_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
+  std::size_t tape_size() const { return stepper.tape_of_step(); }
   mask_t<S> begin(const mask_t<S>&) {
     if (begun) return mask_t<S>(false);
     begun = true;
@@ -146,7 +146,7 @@ struct Columns {
   T* tape_of_part(int l, std::int64_t j) const {
     return tape(l, j) + std::int64_t(lane(split.number, l)) * stepper.tape_of_step();
   }
-  std::size_t part_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
+  std::size_t part_size() const { return stepper.tape_of_step(); }
 
   template <class F>
   void each(const mask_t<S>& worlds, F f) {

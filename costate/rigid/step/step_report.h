@@ -20,9 +20,7 @@ template <class S>
 class StepReport {
  public:
   StepReport(const Stepper& stepper, const std::vector<std::string>& geom_names)
-      : stepper_(stepper),
-        geom_names_(geom_names),
-        zones_(static_cast<std::size_t>(stepper.constraints.rows)) {}
+      : stepper_(stepper), geom_names_(geom_names), zones_(stepper.constraints.rows) {}
 
   // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never
   // cut.

@@ -44,7 +44,7 @@ COSTATE_INLINE Vec<S, N> as_vec(const R& result) {
       static_assert(R::size == N, "the function must return one number for each state");
     }
     Vec<S, N> r;
-    for (int i = 0; i < N; ++i) r[i] = result[static_cast<std::size_t>(i)];
+    for (int i = 0; i < N; ++i) r[i] = result[i];
     return r;
   }
 }

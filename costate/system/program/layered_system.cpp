@@ -136,7 +136,7 @@ auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optiona
     for (const ad::Id operand : {sum.a, sum.b}) {
       const ad::Node& input = program.nodes()[operand];
       if (input.op != ad::Op::input) return {};
-      const auto element = static_cast<std::size_t>(input.value);
+      const std::size_t element = input.value;
       const Source& source = part.sources[field_of[element]];
       if (source.kind == Reads::product) here.product = source.index, product = place_of[element];
       if (source.kind == Reads::parameter) here.field = source.index, bias = place_of[element];

@@ -166,18 +166,7 @@ TEST(Constraints, CotangentsMatchDualWithConjugateGradients) {
 
 // A pendulum that swings into its limit and out of it again.
 TEST(Constraints, TheReportListsWhenALimitActs) {
-  Model m;
-  m.bodies.resize(2);
-  m.bodies[1].parent = 0;
-  m.bodies[1].mass = 1;
-  m.bodies[1].com = {0, 0, -0.5};
-  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
-  m.joints.resize(1);
-  m.joints[0].body = 1;
-  m.joints[0].axis = {0, 1, 0};
-  m.joints[0].limited = true;
-  m.joints[0].range = {-0.2, 3};
-  complete(m);
+  const Model m = test::limited_pendulum();
   const auto system = make_system<double>(m);
   Rollout<double> rollout(system, {.steps = 600});
   auto at = rollout.arguments();

@@ -189,7 +189,7 @@ void EquationsReader::read_equations() {
     std::copy(list.begin(), list.end(), all.begin() + state->offset);
   }
   for (const Declared& state : states_) {
-    if (!all[std::size_t(state.offset)])
+    if (!all[state.offset])
       file_.fail(state.place, "the state '" + state.name + "' has no equation",
                  "add " + state.name + " = \"...\" to [equations]");
   }
@@ -310,8 +310,7 @@ void EquationsReader::read_event(const TomlValue& v) {
   e_.options.events.push_back(std::move(event));
 }
 
-// --- losses
-// -----------------------------------------------------------------------------------------------------
+// --- losses -----------------------------------------------------------------------------------------------
 
 void EquationsReader::check_times(const TomlValue& times, const std::vector<double>& t) const {
   const double sign = e_.t1 > e_.t0 ? 1 : -1;

@@ -82,10 +82,9 @@ std::vector<study::RowGroup> ParticlesReader::row_groups(const Signature& signat
     const std::int64_t offset = signature.find(Role::state, velocity ? "particle/v" : "particle/x").offset;
     const std::string part = velocity ? "/velocity" : "";
     for (int k = -1; k < int(m.materials.size()); ++k) {
-      study::RowGroup group{
-          .name = (k < 0 ? "particles" : "material/" + m.materials[std::size_t(k)].name) + part,
-          .dimension = m.dimension,
-          .offset = offset};
+      study::RowGroup group{.name = (k < 0 ? "particles" : "material/" + m.materials[k].name) + part,
+                            .dimension = m.dimension,
+                            .offset = offset};
       for (std::size_t i = 0; i < m.particles.material.size(); ++i) {
         if (k >= 0 && m.particles.material[i] != k) continue;
         group.rows.push_back(std::int64_t(i));
@@ -131,7 +130,7 @@ void ParticlesReader::describe() {
           std::to_string(nodes) + " nodes of the grid lie on a ridge of collider '" + c.name +
           "', where it has no normal: the gradient is that of one side; move it by a fraction "
           "of dx");
-    if (c.shape.kind == mpm::ShapeKind::cup && c.shape.size[0] < kSafeWall * m.dx)
+    if (c.shape.kind == mpm::ShapeKind::revolution && c.shape.size[0] < kSafeWall * m.dx)
       setup.notes.push_back("the wall of '" + c.name + "' is " + number(c.shape.size[0] / m.dx, 2) +
                             " cells thick: particles may pass through; make it " +
                             number(kSafeWall * m.dx, 3) + " thick, or reduce dx");
