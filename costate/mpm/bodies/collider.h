@@ -5,7 +5,7 @@
 //       signed distance, normal, surface velocity
 //   s = 1 for phi <= 0,  t^2 (3 - 2 t) with t = 1 - phi/band,  0 for phi >= band
 //       how much of the condition holds
-//   k = 0 for phi >= -dx/4,  1 for phi <= -3 dx/4, as smooth between
+//   k = 0 for phi >= -dx/4,  1 for phi <= -3 dx/4, as smooth between; 0 unless it holds
 //       how much of a node's motion out of the wall is held (contact.h)
 //   v+ = v + s (held(v - u; n, mu, k) - (v - u))
 //
@@ -83,7 +83,8 @@ Fade<S> fade(const S& phi, const value_t<S>& band) {
 }
 
 template <class S>
-Fade<S> hold(const S& phi, const value_t<S>& dx) {
+Fade<S> hold(const Collider& collider, const S& phi, const value_t<S>& dx) {
+  if (!collider.holds) return {S(0), S(0)};
   return fade(S(phi + value_t<S>(0.75) * dx), value_t<S>(dx / 2));
 }
 
@@ -96,7 +97,7 @@ Vec3<S> collide(const Collider& collider, value_t<S> band, value_t<S> dx, int di
   const DistanceAt<S> at = distance_at(collider.shape, l, dimension);
   const S s = fade(at.phi, band).value;
   const Vec3<S> n = pose.R * normalized(at.gradient), r = v - (pose.V + cross(pose.W, y));
-  return v + s * (held_velocity(collider.contact, r, n, pose.mu, hold(at.phi, dx).value) - r);
+  return v + s * (held_velocity(collider.contact, r, n, pose.mu, hold(collider, at.phi, dx).value) - r);
 }
 
 // Returns v_bar, adds to pose_bar.
@@ -109,7 +110,7 @@ Vec3<S> collide_vjp(const Collider& collider, S band, S dx, int dimension, const
   const DistanceAt<D> at = distance_at(
       collider.shape, Vec3<D>{D::variable(l.x, 0), D::variable(l.y, 1), D::variable(l.z, 2)}, dimension);
   const S phi = at.phi.v;
-  const Fade<S> s = fade(phi, band), k = hold(phi, dx);
+  const Fade<S> s = fade(phi, band), k = hold(collider, phi, dx);
   const Vec3<D> m = normalized(at.gradient);  // with its derivative along l
   const Vec3<S> m_value{m.x.v, m.y.v, m.z.v}, n = pose.R * m_value, r = v - (pose.V + cross(pose.W, y));
   const Vec3<S> u = held_velocity(collider.contact, r, n, pose.mu, k.value);

@@ -73,7 +73,7 @@ bool leaves(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
 
 template <class S>
 Vec3<S> held_velocity(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu, const S& k) {
-  if (!leaves(contact, r, n)) return contact_velocity(contact, r, n, mu);
+  if (!leaves(contact, r, n) || !(k > S(0))) return contact_velocity(contact, r, n, mu);
   return r + k * (contact_velocity(contact, r, -n, mu) - r);
 }
 
@@ -85,7 +85,7 @@ struct HeldBar {
 template <class S>
 HeldBar<S> held_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu, const S& k,
                              const Vec3<S>& out_bar) {
-  if (!leaves(contact, r, n)) {
+  if (!leaves(contact, r, n) || !(k > S(0))) {
     const ContactBar<S> c = contact_velocity_vjp(contact, r, n, mu, out_bar);
     return {c.r, c.n, c.mu, S(0)};
   }

@@ -35,13 +35,11 @@ S to_segment(const S& x, const S& y, const std::array<double, 2>& p, const std::
   const T ex = T(q[0] - p[0]), ey = T(q[1] - p[1]), square = ex * ex + ey * ey;
   const S dx = x - T(p[0]), dy = y - T(p[1]);
   S along = square > 0 ? S((dx * ex + dy * ey) / square) : S(0);
-  // Beside the segment the distance keeps a normal where it is zero: in the middle of a wall.
-  if (along > S(0) && along < S(1)) {
-    const S side = dx * ey - dy * ex;
-    return (side < S(0) ? S(-side) : side) * T(1 / std::sqrt(square));
-  }
   along = smaller(larger(along, S(0)), S(1));
-  return length(S(dx - along * ex), S(dy - along * ey));
+  const S distance = length(S(dx - along * ex), S(dy - along * ey));
+  // In the middle of a wall the distance is zero and has no slope: that of one side is taken.
+  if (!(distance > S(0)) && square > 0) return S(dx * ey - dy * ex) * T(1 / std::sqrt(square));
+  return distance;
 }
 
 template <class S>

@@ -160,7 +160,8 @@ void ParticlesReader::read_domain() {
   const TomlValue* found = file_.root().find("domain");
   if (!found) file_.fail({}, "there is no table [domain]", "add [domain] with low, high and dx");
   const TomlValue& d = file_.table(*found, "domain");
-  file_.require_known_keys(d, {"dimension", "low", "high", "dx", "gravity", "kernel"}, "[domain]");
+  file_.require_known_keys(d, {"dimension", "low", "high", "dx", "gravity", "kernel", "grid_offset"},
+                           "[domain]");
   mpm::Model& model = scene_.model;
   if (const TomlValue* v = d.find("dimension")) {
     model.dimension = int(file_.count(*v, "dimension", 3));
@@ -172,15 +173,19 @@ void ParticlesReader::read_domain() {
   high_ = vector(high, "high");
   const TomlValue& dx = file_.required(d, "dx", "[domain]", "add the width of a cell: dx = 0.01");
   model.dx = file_.positive(dx, "dx");
+  const TomlValue* given = d.find("grid_offset");
+  const double same = given ? file_.number(*given, "grid_offset") : 0;
+  if (same < 0 || same >= 1) file_.fail(given->place, "grid_offset must be at least 0 and below 1");
   double nodes = 1;
   for (std::size_t a = 0; a < std::size_t(model.dimension); ++a) {
     if (!(high_[a] > low_[a])) file_.fail(high.items[a].place, "high must be above low");
-    const double cells = std::ceil((high_[a] - low_[a]) / model.dx + kOffRoundNumbers[a]);
+    const double offset = given ? same : kOffRoundNumbers[a];
+    const double cells = std::ceil((high_[a] - low_[a]) / model.dx + offset - 1e-6);
     nodes *= cells + 2 * kWallNodes - 1;
-    if (cells < 9) file_.fail(dx.place, "there are fewer than 8 cells from low to high", "reduce dx");
+    if (cells < 8) file_.fail(dx.place, "there are fewer than 8 cells from low to high", "reduce dx");
     if (nodes > double(kMostNodes)) file_.fail(dx.place, "the grid has more than 2^26 nodes", "enlarge dx");
     model.nodes[a] = int(cells) + 2 * kWallNodes - 1;
-    model.origin[a] = low_[a] - (kWallNodes - 1 + kOffRoundNumbers[a]) * model.dx;
+    model.origin[a] = low_[a] - (kWallNodes - 1 + offset) * model.dx;
   }
   if (model.dimension == 2) model.nodes[2] = 1;
   model.gravity = d.find("gravity") ? vector(*d.find("gravity"), "gravity") : mpm::Vector{0, -9.81, 0};
