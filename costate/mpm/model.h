@@ -93,15 +93,13 @@ struct Wall {
 // parameter collider/<name>/friction.
 //
 // The condition holds on nodes with phi <= 0 and fades out over `band` cells outside (C1), so that the pose
-// has a gradient. Where `holds` is set, nodes more than a quarter of a cell inside are held from leaving as
-// well: then a wall of three cells keeps what it encloses.
+// has a gradient.
 struct Collider {
   std::string name = {};
   Shape shape = {};
   Contact contact = Contact::coulomb;
   double friction = 0.2;
   double band = 1;
-  bool holds = false;
   bool moves = false;
   Vector position = {0, 0, 0}, rotation = {0, 0, 0};  // of a resting one; in 2-D the angle is rotation[2]
 };

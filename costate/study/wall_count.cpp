@@ -52,8 +52,8 @@ std::vector<std::string> WallCount::notes() const {
     if (passed == 0) continue;
     list.push_back(std::to_string(passed) + " of " + std::to_string(seen_[c].size()) +
                    " particles have passed through the wall of '" + model_.colliders[c].name +
-                   "': make it three cells thick (" + number(3 * model_.dx, 3) +
-                   "), or raise its band above " + number(model_.colliders[c].band, 3));
+                   "': make it six cells thick (" + number(6 * model_.dx, 3) + "), raise its band above " +
+                   number(model_.colliders[c].band, 3) + ", or reduce dx");
   }
   return list;
 }

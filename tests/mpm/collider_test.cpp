@@ -77,14 +77,6 @@ TEST(Collider, CupHasExactGradients) {
                    {0.1, 0.2, -0.15});
   expect_gradients(impact(2, Shape::cup(0.33, 0.5, 0.2), Contact::separate), {0.91, 0.62}, {0.1});
 }
-// Nodes inside its wall are held from both sides.
-TEST(Collider, WallThatHoldsHasExactGradients) {
-  for (const Contact contact : {Contact::separate, Contact::coulomb}) {
-    Model m = impact(3, Shape::cup(0.33, 0.5, 0.3), contact);
-    m.colliders[0].holds = true;
-    expect_gradients(m, {0.91, 0.62, 0.88}, {0.1, 0.2, -0.15});
-  }
-}
 // The normal of a sampled shape jumps at the faces of its lattice: this pose keeps every node away from them.
 TEST(Collider, SampledShapeHasExactGradients) {
   DistanceLattice lattice{.points = {13, 13, 13}, .origin = {-0.6, -0.6, -0.6}, .spacing = 0.1};

@@ -5,9 +5,7 @@
 //       signed distance, normal, surface velocity
 //   s = 1 for phi <= 0,  t^2 (3 - 2 t) with t = 1 - phi/band,  0 for phi >= band
 //       how much of the condition holds
-//   k = 0 for phi >= -dx/4,  1 for phi <= -3 dx/4, as smooth between; 0 unless it holds
-//       how much of a node's motion out of the wall is held (contact.h)
-//   v+ = v + s (held(v - u; n, mu, k) - (v - u))
+//   v+ = v + s (contact(v - u; n, mu) - (v - u))
 //
 // phi is written once, on any scalar (shape_distance.h): a Dual in three directions gives the normal, a Dual
 // of it the Hessian that the transpose needs. Pose and velocities are inputs: their cotangents are sums over
@@ -82,47 +80,41 @@ Fade<S> fade(const S& phi, const value_t<S>& band) {
   return {t * t * (S(3) - S(2) * t), S(-6) * t * (one - t) / band};
 }
 
+// band [m].
 template <class S>
-Fade<S> hold(const Collider& collider, const S& phi, const value_t<S>& dx) {
-  if (!collider.holds) return {S(0), S(0)};
-  return fade(S(phi + value_t<S>(0.75) * dx), value_t<S>(dx / 2));
-}
-
-// band and width of a cell [m].
-template <class S>
-Vec3<S> collide(const Collider& collider, value_t<S> band, value_t<S> dx, int dimension, const Pose<S>& pose,
+Vec3<S> collide(const Collider& collider, value_t<S> band, int dimension, const Pose<S>& pose,
                 const Vec3<value_t<S>>& X, const Vec3<S>& v) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(collider.shape, l, dimension);
   const S s = fade(at.phi, band).value;
   const Vec3<S> n = pose.R * normalized(at.gradient), r = v - (pose.V + cross(pose.W, y));
-  return v + s * (held_velocity(collider.contact, r, n, pose.mu, hold(collider, at.phi, dx).value) - r);
+  return v + s * (contact_velocity(collider.contact, r, n, pose.mu) - r);
 }
 
 // Returns v_bar, adds to pose_bar.
 template <class S>
-Vec3<S> collide_vjp(const Collider& collider, S band, S dx, int dimension, const Pose<S>& pose,
-                    const Vec3<S>& X, const Vec3<S>& v, const Vec3<S>& out_bar, Pose<double>& pose_bar) {
+Vec3<S> collide_vjp(const Collider& collider, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
+                    const Vec3<S>& v, const Vec3<S>& out_bar, Pose<double>& pose_bar) {
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return out_bar;
   using D = Dual<S, 3>;
   const DistanceAt<D> at = distance_at(
       collider.shape, Vec3<D>{D::variable(l.x, 0), D::variable(l.y, 1), D::variable(l.z, 2)}, dimension);
   const S phi = at.phi.v;
-  const Fade<S> s = fade(phi, band), k = hold(collider, phi, dx);
+  const Fade<S> s = fade(phi, band);
   const Vec3<D> m = normalized(at.gradient);  // with its derivative along l
   const Vec3<S> m_value{m.x.v, m.y.v, m.z.v}, n = pose.R * m_value, r = v - (pose.V + cross(pose.W, y));
-  const Vec3<S> u = held_velocity(collider.contact, r, n, pose.mu, k.value);
+  const Vec3<S> u = contact_velocity(collider.contact, r, n, pose.mu);
 
   const S s_bar = dot(out_bar, u - r);
-  const HeldBar<S> c = held_velocity_vjp(collider.contact, r, n, pose.mu, k.value, s.value * out_bar);
+  const ContactBar<S> c = contact_velocity_vjp(collider.contact, r, n, pose.mu, s.value * out_bar);
   const Vec3<S> r_bar = c.r - s.value * out_bar;
   const Vec3<S> m_bar = transpose_times(pose.R, c.n);
-  const S phi_bar = s_bar * s.slope + c.k * k.slope;
+  const S phi_bar = s_bar * s.slope;
   Vec3<S> l_bar;
-  for (int i = 0; i < 3; ++i)
-    l_bar[i] = phi_bar * at.phi.d[i] + m_bar.x * m.x.d[i] + m_bar.y * m.y.d[i] + m_bar.z * m.z.d[i];
+  for (int k = 0; k < 3; ++k)
+    l_bar[k] = phi_bar * at.phi.d[k] + m_bar.x * m.x.d[k] + m_bar.y * m.y.d[k] + m_bar.z * m.z.d[k];
   if (dimension == 2) l_bar.z = S(0);
   // surface velocity u = V + W x y has cotangent -r_bar
   const Vec3<S> W_bar = cross(y, -r_bar);

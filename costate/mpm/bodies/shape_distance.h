@@ -36,10 +36,7 @@ S to_segment(const S& x, const S& y, const std::array<double, 2>& p, const std::
   const S dx = x - T(p[0]), dy = y - T(p[1]);
   S along = square > 0 ? S((dx * ex + dy * ey) / square) : S(0);
   along = smaller(larger(along, S(0)), S(1));
-  const S distance = length(S(dx - along * ex), S(dy - along * ey));
-  // In the middle of a wall the distance is zero and has no slope: that of one side is taken.
-  if (!(distance > S(0)) && square > 0) return S(dx * ey - dy * ex) * T(1 / std::sqrt(square));
-  return distance;
+  return length(S(dx - along * ex), S(dy - along * ey));
 }
 
 template <class S>

@@ -191,7 +191,7 @@ class GridVelocity {
       return contact_velocity(model_.walls[wall].contact, v, wall_normal(wall), in_.wall_friction[wall]);
     }
     return collide(model_.colliders[collider], Real(model_.colliders[collider].band * grid_.dx),
-                   Real(grid_.dx), grid_.dimension, in_.poses[collider], position(i, j, k), v);
+                   grid_.dimension, in_.poses[collider], position(i, j, k), v);
   }
   Vec3<S> apply_vjp(int wall, int collider, int i, int j, int k, const Vec3<S>& v, const Vec3<S>& out_bar,
                     GridSums& sums, Pose<double>* pose_bars) const {
@@ -202,7 +202,7 @@ class GridVelocity {
       return bar.r;
     }
     return collide_vjp(model_.colliders[collider], Real(model_.colliders[collider].band * grid_.dx),
-                       Real(grid_.dx), grid_.dimension, in_.poses[collider], position(i, j, k), v, out_bar,
+                       grid_.dimension, in_.poses[collider], position(i, j, k), v, out_bar,
                        pose_bars[collider]);
   }
 

@@ -76,7 +76,7 @@ void ParticlesReader::read_colliders() {
 void ParticlesReader::read_collider(const TomlValue& v) {
   file_.require_known_keys(v,
                            {"name", "shape", "body", "position", "rotation_deg", "motion", "contact",
-                            "friction", "band", "hold", "color", "opacity"},
+                            "friction", "band", "color", "opacity"},
                            "[[colliders]]");
   mpm::Collider c;
   c.name = file_.name_of(v, "collider", "mug");
@@ -92,9 +92,6 @@ void ParticlesReader::read_collider(const TomlValue& v) {
   if (const TomlValue* n = v.find("contact")) c.contact = contact(*n);
   c.friction = file_.not_negative_or(v, "friction", c.friction);
   c.band = file_.positive_or(v, "band", c.band);
-  const TomlValue* hold = v.find("hold");
-  if (hold && v.find("body")) file_.fail(hold->place, "a collider on a body does not hold", "leave it out");
-  c.holds = !hold || file_.boolean(*hold, "hold");
   if (own_geoms) return attach_geoms(v, c);
   if (v.find("body")) return attach(v, std::move(c));
 
