@@ -1,6 +1,7 @@
 // Everything that the guides use: #include <costate/costate.h> and link costate::costate. The layers' own
-// headers compile faster. What is not here is what a physics is made of inside (kernels, stages, constraints),
-// the CUDA kernels (costate/cuda) and CVODES (costate/ode/sundials, where SUNDIALS was found).
+// headers compile faster. What is not here is what a physics is made of inside (kernels, stages,
+// constraints), the CUDA kernels (costate/cuda) and CVODES (costate/ode/sundials, where SUNDIALS was
+// found).
 #pragma once
 
 // core, differentiation

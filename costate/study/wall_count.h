@@ -1,10 +1,9 @@
-// WallCount: which particles have passed through a wall. Liquid that leaks out of a cup looks like liquid that
-// was spilled, and a loss takes it for that.
+// WallCount: which particles have passed through a wall. Liquid that leaks out of a cup looks like liquid
+// that was spilled, and a loss takes it for that.
 //
 // A particle that is inside a collider at one look (phi < 0) and at the next has the normal of the other side
-// has crossed the middle of the wall; if it comes out there, it has passed through. Looks are a few steps apart,
-// so that a particle moves less than two cells.
-// Tests: tests/io/scene/particles_study_test.cpp.
+// has crossed the middle of the wall; if it comes out there, it has passed through. Looks are a few steps
+// apart, so that a particle moves less than two cells. Tests: tests/io/scene/particles_study_test.cpp.
 #pragma once
 
 #include <array>

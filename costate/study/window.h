@@ -1,7 +1,8 @@
 // The window of a gradient: over how many steps a cotangent is worth following.
 //
-// Where motion is chaotic, cotangents grow on their way back, and what is added up is the noise of the longest
-// way instead of the signal of the shorter ones. From the norms of the whole adjoint at the sampled steps,
+// Where motion is chaotic, cotangents grow on their way back, and what is added up is the noise of the
+// longest way instead of the signal of the shorter ones. From the norms of the whole adjoint at the sampled
+// steps,
 //
 //   window = the largest W such that |lambda_k| <= G |lambda_(k+W)| for half of all k or more
 //

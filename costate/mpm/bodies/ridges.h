@@ -1,6 +1,6 @@
-// Ridges: where the distance to a shape has two slopes, as on the diagonal of a box or on the axis of a cup. A
-// node that lies on one has no normal: its velocity jumps with the pose of the collider, and so does the loss.
-// The gradient is that of one side.
+// Ridges: where the distance to a shape has two slopes, as on the diagonal of a box or on the axis of a
+// cup. A node that lies on one has no normal: its velocity jumps with the pose of the collider, and so does
+// the loss. The gradient is that of one side.
 //
 //   on a ridge:  |grad phi(l + e) - grad phi(l - e)| > 0.1 for a step e of 1e-6 dx along an axis
 //

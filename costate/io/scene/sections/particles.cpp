@@ -23,8 +23,9 @@ constexpr double kShortestDuration = 1e-30;  // the rates of motions divide by i
 // Walls of cups that did not leak in two seconds, in cells: of contact that lets go, and that does not.
 constexpr double kSafeWall = 6, kSafeHoldingWall = 3;
 constexpr int kWallNodes = 3;  // the third lies on the wall
-// Of a cell, by which the grid begins outside `low`. Sizes and positions in files are round numbers: nodes that
-// lie on the axis of a cup or on the diagonal of a box have no normal. No two differ, or add up, to a whole.
+// Of a cell, by which the grid begins outside `low`. Sizes and positions in files are round numbers: nodes
+// that lie on the axis of a cup or on the diagonal of a box have no normal. No two differ, or add up, to a
+// whole.
 constexpr double kOffRoundNumbers[] = {0.381966, 0.263932, 0.145898};
 constexpr Color kColors[] = {0x4f86c6, 0xd98b5f, 0x7aa06b, 0xb07aa1, 0xe0b84f, 0x6b6b6b};
 
