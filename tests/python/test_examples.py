@@ -28,6 +28,11 @@ def test_parameters_are_found(name, module, tmp_path, monkeypatch):
         assert found[key] == pytest.approx(value, rel=0.05)
 
 
+def test_the_heated_spots_of_a_plate_are_found(tmp_path, monkeypatch):
+    found, truth = run("heat_source", tmp_path, monkeypatch, "matplotlib", "scipy")
+    assert abs(found - truth).max() < 0.1 * truth.max()
+
+
 @pytest.mark.parametrize("name", ["neural_ode", "residual_physics"])
 def test_networks_learn(name, tmp_path, monkeypatch):
     losses, error = run(name, tmp_path, monkeypatch, "matplotlib")
