@@ -20,7 +20,7 @@ def run(name, tmp_path, monkeypatch, *needed, draws=True):
     return result
 
 
-@pytest.mark.parametrize("name, module", [("fit_pendulum_torch", "torch"), ("lennard_jones_optax", "optax")])
+@pytest.mark.parametrize("name, module", [("fit_pendulum_torch", "torch"), ("lennard_jones_optax", "optax"), ("stiff_fit", "numpy")])
 def test_parameters_are_found(name, module, tmp_path, monkeypatch):
     found, truth = run(name, tmp_path, monkeypatch, "matplotlib", module)
     for key, value in truth.items():
