@@ -1,5 +1,5 @@
-// costate.grid, costate.soft, costate.mpm: fields on a grid, masses and springs, material points, from numbers
-// instead of files.
+// costate.grid, costate.soft, costate.mpm: fields on a grid, masses and springs, material points, from
+// numbers instead of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
