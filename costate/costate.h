@@ -1,6 +1,12 @@
 // Everything: #include <costate/costate.h> and link costate::costate. The layers' own headers compile faster.
 #pragma once
 
+#include "costate/control/ddp.h"
+#include "costate/control/estimation.h"
+#include "costate/control/lq.h"
+#include "costate/control/lqr.h"
+#include "costate/control/mpc.h"
+#include "costate/control/sampling.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"

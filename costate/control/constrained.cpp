@@ -11,7 +11,7 @@
 namespace costate::control {
 namespace {
 
-constexpr int kOuter = 40, kPolish = 12;
+constexpr int kOuter = 40, kInner = 60, kPolish = 12;
 constexpr double kPriceGrowth = 10, kLargestRho = 1e9, kNearEnough = 1e-4;
 
 // A constraint at a step that takes part: its value and gradient.
@@ -159,7 +159,8 @@ double take_step(DdpSolver& s, const std::vector<Row>& rows, const NewtonStep& s
 }
 
 bool exhausted(const DdpSolver& s) {
-  return s.outcome == Outcome::budget || s.outcome == Outcome::callback || s.outcome == Outcome::iterations;
+  return s.outcome == Outcome::budget || s.outcome == Outcome::callback ||
+         (s.outcome == Outcome::iterations && s.iterations >= s.options.iterations);
 }
 
 }  // namespace
@@ -174,7 +175,8 @@ bool polish(DdpSolver& s) {
     for (int i = 0; i < kPolish && !converged; ++i) {
       s.expansion.about(s.problem, s.multipliers, s.x.data(), s.u.data(), second_order);
       s.expansion.lq.c = s.gaps;
-      if (second_order) s.expansion.add_curvature(1);
+      if (second_order)
+        s.expansion.curve(s.x.data(), s.u.data(), s.expansion.lambda.data()), s.expansion.add_curvature(1);
       const std::vector<Row> rows = active_rows(s);
       const double moved = take_step(s, rows, newton_step(s, rows));
       if (!(moved < 1e3) || (i > 4 && moved > last)) break;
@@ -202,7 +204,7 @@ void solve_constrained(DdpSolver& s) {
   const double wanted = s.options.constraint_tolerance;
   double before = HUGE_VAL, tolerance = 1e-2;
   for (int outer = 0; outer < kOuter; ++outer) {
-    s.outcome = Outcome::iterations;
+    s.iteration_limit = s.iterations + kInner;
     s.descend(std::max(tolerance, s.options.gradient_tolerance), s.options.value_tolerance);
     const double violation = s.violation();
     if (exhausted(s)) return;

@@ -2,14 +2,15 @@
 //
 //   expand     the problem to second order about a trajectory (expansion.h)
 //   backward   Riccati recursion (riccati.h): u = u_k + a k_k + K_k (x (-) x_k), the bounds by a box QP per step
-//   forward    lengths a = 1, 1/2, ..., 1/128 as lanes of one rollout with that feedback; the best that falls
+//   forward    lengths a = 2, 1, 1/2, ..., 1/64 as lanes of one rollout with that feedback; the best that falls
 //              by at least 1e-4 of what the quadratic model promises is taken
 //   price      mu on the length of a control's change: raised where Quu is not positive definite or where no
 //              length helps, lowered after each success [2]
 //
 // Method::ilqr leaves the curvature of the steps out (Gauss-Newton): robust far away, linear convergence.
-// Method::ddp adds it, exactly, by Hessian-vector products of the system, with the costates of the trajectory:
-// Newton's method. Where the quadratic model with it is not convex, that iteration goes without.
+// Method::ddp adds it, exactly, by Hessian-vector products of the system against the slope of the cost to go:
+// near the solution Newton's method. Where the quadratic model with it is not convex, that iteration takes a half,
+// a quarter, an eighth or nothing of it.
 //
 // Multiple shooting: with states to start from, gaps step(x_k, u_k) (-) x_{k+1} are left open at first. A step
 // of length a closes each by the share a [3]; the merit is J + sigma sum |gap|, which falls along the step.

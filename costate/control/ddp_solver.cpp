@@ -13,10 +13,11 @@ namespace costate::control {
 namespace {
 
 constexpr int kLengths = 8;
+constexpr double kSmallestShare = 0.125;  // of the curvature of the steps
 constexpr double kArmijo = 1e-4, kPriceFactor = 1.6, kSmallestPrice = 1e-6, kLargestPrice = 1e10;
-constexpr double kLargestState = 1e100;  // what is larger has left the physics: its square is not a number
+constexpr double kLargestState = 1e12;  // what is larger has left the physics: soon it is not a number
 
-double length_of(std::int64_t i) { return std::ldexp(1.0, -int(i)); }
+double length_of(std::int64_t i) { return std::ldexp(1.0, 1 - int(i)); }
 
 bool sane(double value) { return finite_bits(value) && std::abs(value) < kLargestState; }
 
@@ -123,8 +124,15 @@ double DdpSolver::gap_sum() const {
 void DdpSolver::expand() {
   expansion.about(problem, multipliers, x.data(), u.data(), options.method == Method::ddp);
   expansion.lq.c = gaps;
-  curved_ = options.method == Method::ddp;
-  if (curved_) expansion.add_curvature(1);
+  share_ = 0;
+  if (options.method == Method::ddp) {
+    // Against the slope of the cost to go, which knows the feedback; that of the costates explodes with an
+    // unstable trajectory. At the solution they are the same.
+    const bool convex = backward_pass();
+    expansion.curve(x.data(), u.data(), convex ? p_.data() : expansion.lambda.data());
+    expansion.add_curvature(1);
+    share_ = 1;
+  }
   gradient_norm_ = expansion.gradient_norm(problem, u.data());
 }
 
@@ -192,8 +200,10 @@ void DdpSolver::lower_price() {
 
 bool DdpSolver::backward() {
   while (!backward_pass()) {
-    if (curved_)
-      expansion.add_curvature(-1), curved_ = false;
+    if (share_ > kSmallestShare)
+      expansion.add_curvature(-share_ / 2), share_ /= 2;
+    else if (share_ > 0)
+      expansion.add_curvature(-share_), share_ = 0;
     else
       raise_price();
     if (price_ > kLargestPrice) return false;
@@ -321,9 +331,9 @@ bool DdpSolver::forward() {
   const double now = best_merit;
   for (int i = 0; i < kLengths; ++i) {
     const auto at = std::size_t(i);
-    if (!search.alive[at]) continue;
+    if (!search.alive[at] || (gap_open_ && length_of(i) > 1)) continue;
     const double a = length_of(i), after = search.objective[at] + search.merit[at] + gap_price_ * (1 - a) * open;
-    if (!sane(after) || after > now + kArmijo * a * slope + rounding) continue;
+    if (!finite_bits(after) || after > now + kArmijo * a * slope + rounding) continue;
     if (best < 0 || after < best_merit) best = i, best_merit = after;
   }
   if (best < 0) return false;
@@ -346,7 +356,7 @@ bool DdpSolver::iterate(double gradient_tolerance, double value_tolerance) {
   if (gap_sum() == 0 && gradient_norm_ <= gradient_tolerance)
     return stop(Outcome::converged, "gradient norm " + number(gradient_norm_, 3) + " not above " +
                                         number(gradient_tolerance, 3));
-  if (iterations >= options.iterations)
+  if (iterations >= std::min(options.iterations, iteration_limit))
     return stop(Outcome::iterations, "stopped after " + std::to_string(iterations) + " iterations");
   if (out_of_time && out_of_time())
     return stop(Outcome::budget, "the time is over after " + std::to_string(iterations) + " iterations");

@@ -2,6 +2,8 @@
 // constraints, and for MPC, which solves the same problem again and again.
 #pragma once
 
+#include <limits>
+
 #include "costate/control/ddp.h"
 #include "costate/control/expansion.h"
 #include "costate/control/riccati.h"
@@ -34,6 +36,7 @@ class DdpSolver {
   Expansion expansion;
   std::vector<double> x, u, gaps;
   int iterations = 0;
+  int iteration_limit = std::numeric_limits<int>::max();  // of an inner loop
   Outcome outcome = Outcome::iterations;
   std::string reason;
   std::function<bool()> out_of_time = {};
@@ -65,7 +68,7 @@ class DdpSolver {
   double promised_ = 0, curvature_ = 0;  // J changes by promised a + curvature a^2 along a step of length a
   double price_ = 0, growth_ = 1, gap_price_ = 0, gradient_norm_ = 0, length_ = 0, gained_ = 0;
   bool expanded_ = false;  // about the trajectory as it is
-  bool curved_ = false;    // with the curvature of the steps
+  double share_ = 0;       // of the curvature of the steps that is in it
   bool gap_open_ = false;
 };
 

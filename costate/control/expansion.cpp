@@ -183,11 +183,14 @@ void Expansion::about(const Problem& p, const Multipliers& multipliers, const do
     costs(p, multipliers, k, at_x, at_u, second_order, block);
   });
   costates();
-  if (!second_order) return;
+}
+
+void Expansion::curve(const double* x, const double* u, const double* slope) {
+  const std::int64_t N = lq.steps, states = plant_.states(), n = lq.states, m = lq.controls;
   curve_Q_.assign(lq.Q.size(), 0.0), curve_S_.assign(lq.S.size(), 0.0), curve_R_.assign(lq.R.size(), 0.0);
   each_step(plant_, N, [&](std::int64_t k, Plant::Block& block) {
     plant_.add_curvature(k, x + k * states, u + k * m, x + (k + 1) * states,
-                         &lambda[std::size_t((k + 1) * n)], &curve_Q_[std::size_t(k * n * n)],
+                         slope + (k + 1) * n, &curve_Q_[std::size_t(k * n * n)],
                          &curve_S_[std::size_t(k * m * n)], &curve_R_[std::size_t(k * m * m)], block);
   });
 }

@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "loss_like.h"
 #include "module.h"
 #include "typed_rollout.h"
 
@@ -27,16 +28,6 @@ std::string describe(const PyRollout& r) {
          (r.fixed_worlds ? std::to_string(r.options.worlds) + " worlds"
                          : std::string("as many worlds as the arrays have")) +
          ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
-}
-
-// A Loss, or what costate.loss makes one of: a function.
-class LossLike : public nb::object {
-  NB_OBJECT_DEFAULT(LossLike, nb::object, "costate._core.Loss | collections.abc.Callable", anything)
-};
-AnyLossPtr loss_of(const LossLike& given) {
-  AnyLossPtr loss;
-  if (!given.is_none() && nb::try_cast(given, loss)) return loss;
-  return nb::cast<AnyLossPtr>(nb::module_::import_("costate.loss").attr("_of")(given));
 }
 
 std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike& x0, const FieldsLike& u,

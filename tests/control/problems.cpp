@@ -5,6 +5,7 @@
 
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"
+#include "tests/control/reference.h"
 
 namespace costate::control::test {
 namespace {
@@ -149,6 +150,47 @@ Problem parking_car() {
   p.lower = {-0.5, -2}, p.upper = {0.5, 2};
   p.parameters = Parameters<double>(p.system->signature());
   return p;
+}
+
+Problem ten_linear_steps() {
+  Signature s;
+  s.state("x", 3).control("u", 2);
+  Problem p;
+  p.system = lambda_system<double, Sizes{.states = 3, .controls = 2}>(
+      s,
+      [](auto x, auto u, auto) {
+        return std::array{x[0] + 0.1 * x[1] + 0.005 * u[1], -0.2 * x[0] + 0.95 * x[1] + 0.3 * x[2] + 0.1 * u[1],
+                          0.8 * x[2] + 0.5 * u[0]};
+      },
+      NextState{});
+  const auto running = [](auto x, auto u, auto) {
+    return 0.5 * (x[0] * x[0] + 0.5 * x[1] * x[1] + 0.1 * x[2] * x[2] + 0.2 * u[0] * u[0] + 0.1 * u[0] * u[1] +
+                  0.4 * u[1] * u[1]);
+  };
+  const auto last = [](auto x, auto, auto) { return 0.5 * (10.0 * x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); };
+  p.objective = loss::sum<double>({loss::lambda<double>(s, running, loss::each_step()),
+                                   loss::lambda<double>(s, last, loss::at_end())});
+  p.steps = 10, p.x0 = kX0;
+  p.parameters = Parameters<double>(p.system->signature());
+  return p;
+}
+
+std::shared_ptr<const System<double>> coasting() {
+  Signature s;
+  s.state("pos").state("vel").parameter("a", 0.95);
+  return lambda_system<double, Sizes{.states = 2, .controls = 0, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return std::array{x[0] + 0.1 * x[1], p[0] * x[1]}; }, NextState{}, 8);
+}
+
+std::shared_ptr<const System<double>> damped_pendulum() {
+  Signature s;
+  s.state("angle").state("rate").control("torque").parameter("length", 1.2).parameter("damping", 0.3);
+  return lambda_system<double, Sizes{.states = 2, .controls = 1, .parameters = 2}>(
+      s,
+      [](auto x, auto u, auto p) {
+        return std::array{x[1], u[0] - 9.81 / p[0] * sin(x[0]) - p[1] * x[1]};
+      },
+      rk4(0.05), 8);
 }
 
 }  // namespace costate::control::test

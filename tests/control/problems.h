@@ -15,5 +15,12 @@ Problem cart_pole();
 Problem acrobot();
 Problem parallel_park();
 Problem parking_car();
+// The ten steps of reference.h as a System: a quadratic objective.
+Problem ten_linear_steps();
+
+// pos' = pos + 0.1 vel, vel' = a vel; the parameter is a.
+std::shared_ptr<const System<double>> coasting();
+// Damped, driven pendulum: states angle, rate; control torque; parameters length, damping, dt.
+std::shared_ptr<const System<double>> damped_pendulum();
 
 }  // namespace costate::control::test
