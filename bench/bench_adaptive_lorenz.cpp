@@ -1,8 +1,10 @@
-// An ensemble in which every world has its own step sizes, beside the fixed-step loop of the same method in the same lanes.
+// An ensemble in which every world has its own step sizes, beside the fixed-step loop of the same method in
+// the same lanes.
 //
-// 16384 Lorenz worlds, rho from 20 to 28, t from 0 to 5, rtol = atol = 1e-6; gradient of x(5) of each by its start and its
-// parameters. The rate counts accepted steps of a world, so that "prototype" (fixed steps, nothing to decide) shows what
-// error estimate, step size control and rejected steps cost. The counter `rejected` is the share of attempts thrown away.
+// 16384 Lorenz worlds, rho from 20 to 28, t from 0 to 5, rtol = atol = 1e-6; gradient of x(5) of each by its
+// start and its parameters. The rate counts accepted steps of a world, so that "prototype" (fixed steps,
+// nothing to decide) shows what error estimate, step size control and rejected steps cost. The counter
+// `rejected` is the share of attempts thrown away.
 #include <numeric>
 
 #include "bench/measure.h"

@@ -1,8 +1,10 @@
-// Walkers on the floor beside MuJoCo's threaded rollout (bench/peers/rigid_mujoco.py): 256 worlds, 100 steps, Euler, random controls, every
-// world from the state in which 600 steps have left the model. `rate` counts steps. `steps32` is the task of bench/peers/rigid_mjx.py: 64
-// worlds, 32 steps. Then the Jacobian of one step with respect to state and controls, beside MuJoCo's finite differences.
+// Walkers on the floor beside MuJoCo's threaded rollout (bench/peers/rigid_mujoco.py): 256 worlds, 100 steps,
+// Euler, random controls, every world from the state in which 600 steps have left the model. `rate` counts
+// steps. `steps32` is the task of bench/peers/rigid_mjx.py: 64 worlds, 32 steps. Then the Jacobian of one
+// step with respect to state and controls, beside MuJoCo's finite differences.
 //
-// The models are the project's scenes, or those of the folder $COSTATE_WALKERS (Gymnasium's assets, for the comparison).
+// The models are the project's scenes, or those of the folder $COSTATE_WALKERS (Gymnasium's assets, for the
+// comparison).
 #include <cstdlib>
 #include <random>
 

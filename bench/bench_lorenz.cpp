@@ -1,5 +1,6 @@
-// The Lorenz ensemble through the general Rollout: 16384 worlds, rho from 20 to 28, RK4 with dt = 0.01, 1000 steps; gradient of x_end^2
-// with respect to every world's start and rho. lorenz_prototype.cpp is the same written out by hand.
+// The Lorenz ensemble through the general Rollout: 16384 worlds, rho from 20 to 28, RK4 with dt = 0.01, 1000
+// steps; gradient of x_end^2 with respect to every world's start and rho. lorenz_prototype.cpp is the same
+// written out by hand.
 #include <memory>
 
 #include "bench/measure.h"

@@ -1,11 +1,15 @@
 // Material points.
 //
-//   mpm_block         100,000 neo-Hookean particles on 64^3 nodes fall on the floor, 50 steps: the scene of peers/mpm_warp.py and mpm_taichi.py
-//   mpm_thrown_block  3,600 corotated particles in two dimensions, 1023 steps: DiffTaichi's diffmpm_simple, in double and float
-//   mpm_million       a million particles, 12 steps, kept in 6 snapshots. A state is 96 MB: with binomial(30) a gradient over 1000 steps keeps 32 of them
-//                     (3.1 GB) and takes 2.5 advances a step; `memory` is what was counted here
+//   mpm_block         100,000 neo-Hookean particles on 64^3 nodes fall on the floor, 50 steps: the scene of
+//                     peers/mpm_warp.py and mpm_taichi.py
+//   mpm_thrown_block  3,600 corotated particles in two dimensions, 1023 steps: DiffTaichi's diffmpm_simple,
+//                     in double and float
+//   mpm_million       a million particles, 12 steps, kept in 6 snapshots. A state is 96 MB: with binomial(30)
+//                     a gradient over 1000 steps keeps 32 of them (3.1 GB) and takes 2.5 advances a step;
+//                     `memory` is what was counted here
 //
-// The rate counts particles times steps. one_thread/ measures CPU seconds of one thread, which a busy machine changes least; the others real time on all threads.
+// The rate counts particles times steps. one_thread/ measures CPU seconds of one thread, which a busy machine
+// changes least; the others real time on all threads.
 #include "bench/measure.h"
 #include "costate/core/parallel.h"
 #include "costate/mpm/system.h"

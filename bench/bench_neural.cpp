@@ -1,6 +1,7 @@
-// A neural ODE: u' = W2 tanh(W1 tanh(W0 u + b0) + b1) + b2, 2-64-64-2, 256 worlds over t = 5, single precision; recorded, as from
-// Python. RK4 with 100 steps is what the other engines are measured with (peers/ode_neural.py); dopri5 with 20 steps has
-// smaller errors. Gradient by the weights of the sum over worlds of |u(5) - target|^2 / 2.
+// A neural ODE: u' = W2 tanh(W1 tanh(W0 u + b0) + b1) + b2, 2-64-64-2, 256 worlds over t = 5, single
+// precision; recorded, as from Python. RK4 with 100 steps is what the other engines are measured with
+// (peers/ode_neural.py); dopri5 with 20 steps has smaller errors. Gradient by the weights of the sum over
+// worlds of |u(5) - target|^2 / 2.
 #include <cmath>
 #include <vector>
 

@@ -1,8 +1,10 @@
-// One initial value problem and its gradient, as a user calls them: ode::solve and ode::gradient, everything allocated anew
-// each time. The counter `error` is the largest relative error of the derivatives against values known to more digits.
+// One initial value problem and its gradient, as a user calls them: ode::solve and ode::gradient, everything
+// allocated anew each time. The counter `error` is the largest relative error of the derivatives against
+// values known to more digits.
 //
 //   lotka_volterra   g = |1 - u(10)|^2 / 2 by u0 and p: six derivatives, at rtol = atol = 1e-9
-//   bouncing_ball    height after three bounces by h0, g and the restitution: events, jumps and their saltation
+//   bouncing_ball    height after three bounces by h0, g and the restitution: events, jumps and their
+//                    saltation
 //   robertson        y1(40) of a stiff reaction by its three rates, at rtol = 1e-6, atol = 1e-10
 #include <algorithm>
 #include <array>
@@ -41,8 +43,8 @@ struct Problem {
   ode::Solution solve() const { return ode::solve(field, {0, t1}, y0, p, options); }
   double error(const ode::Gradient& g) const {
     std::vector<double> all = g.x0, got;
-    const std::span<const double> p = g.parameters["p"];
-    all.insert(all.end(), p.begin(), p.end());
+    const std::span<const double> parameters = g.parameters["p"];
+    all.insert(all.end(), parameters.begin(), parameters.end());
     for (int i : inputs) got.push_back(all[std::size_t(i)]);
     return largest_relative_error(got, exact);
   }

@@ -1,5 +1,6 @@
-// A Program by its three ways of running: interpreted, as machine code, and compiled by the compiler for the same packs.
-// One step of RK4 of the Lorenz equations and its vjp; 2048 worlds, or one alone. And what writing machine code costs.
+// A Program by its three ways of running: interpreted, as machine code, and compiled by the compiler for the
+// same packs. One step of RK4 of the Lorenz equations and its vjp; 2048 worlds, or one alone. And what
+// writing machine code costs.
 #include <array>
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
-// Rigid bodies beside Pinocchio (bench/peers/rigid_pinocchio.py): forward dynamics and all its derivatives, one thread, worlds in
-// lanes; `rate` counts worlds. Then whole rollouts of a step and its gradient with respect to state, controls and parameters.
+// Rigid bodies beside Pinocchio (bench/peers/rigid_pinocchio.py): forward dynamics and all its derivatives,
+// one thread, worlds in lanes; `rate` counts worlds. Then whole rollouts of a step and its gradient with
+// respect to state, controls and parameters.
 #include <random>
 
 #include "bench/measure.h"
 #include "bench/rigid_models.h"
-#include "costate/rigid/dynamics/aba.h"
 #include "costate/rigid/dynamics/forward_dynamics.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"
@@ -22,14 +22,12 @@ struct Worlds {
   rigid::Tree tree;
   rigid::Data<S> d;
   rigid::DerivativeData<S> r;
-  rigid::AbaData<S> articulated;
   std::vector<S> p, q, v, tau, jacobian;
 
   explicit Worlds(const Model& model)
       : tree(rigid::make_tree(model, rigid::add_parameters(model, signature))),
         d(tree),
         r(tree),
-        articulated(tree),
         q(static_cast<std::size_t>(model.nq)),
         v(static_cast<std::size_t>(model.nv)),
         tau(v.size()),
@@ -49,7 +47,6 @@ struct Worlds {
     forward();
   }
   void forward() { rigid::forward_dynamics<S>(tree, p.data(), q.data(), v.data(), tau.data(), d); }
-  void aba() { rigid::aba<S>(tree, p.data(), q.data(), v.data(), tau.data(), d, articulated); }
   void derivatives() {
     const std::size_t square = v.size() * v.size();
     rigid::forward_dynamics_derivatives<S>(tree, p.data(), v.data(), d, r, jacobian.data(),
@@ -62,15 +59,6 @@ void dynamics(benchmark::State& state, Model (*model)()) {
   Worlds<Real> w(model());
   for (auto _ : state) {
     w.forward();
-    benchmark::DoNotOptimize(w.d.qacc.data());
-  }
-  report(state, {.items = double(kNativeLanes<Real>)});
-}
-template <class Real>
-void articulated(benchmark::State& state, Model (*model)()) {
-  Worlds<Real> w(model());
-  for (auto _ : state) {
-    w.aba();
     benchmark::DoNotOptimize(w.d.qacc.data());
   }
   report(state, {.items = double(kNativeLanes<Real>)});
@@ -114,7 +102,6 @@ void add(const std::string& type) {
       benchmark::RegisterBenchmark((prefix + what).c_str(), f)->UseRealTime();
     };
     with("forward_dynamics", [model](benchmark::State& s) { dynamics<Real>(s, model); });
-    with("aba", [model](benchmark::State& s) { articulated<Real>(s, model); });
     with("forward_dynamics_derivatives", [model](benchmark::State& s) { derivatives<Real>(s, model); });
     // Gradients with respect to the start and the controls, and to every parameter too.
     with("controls/forward", [model](benchmark::State& s) { rollout<Real>(s, model, false, {}); });

@@ -1,5 +1,5 @@
-// The wave equation on 1024 x 1024 cells, 256 steps: forward, and the gradient with respect to the initial field and every cell's speed.
-// Bytes: a step reads u, v and the speed and writes u and v.
+// The wave equation on 1024 x 1024 cells, 256 steps: forward, and the gradient with respect to the initial
+// field and every cell's speed. Bytes: a step reads u, v and the speed and writes u and v.
 #include "bench/measure.h"
 #include "costate/grid/wave.h"
 #include "costate/system/rollout.h"

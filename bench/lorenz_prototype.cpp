@@ -1,12 +1,14 @@
 // The Lorenz ensemble written out by hand, as far as a person would go: the yardstick for the general engine.
 //
-//   x' = sigma (y - x),   y' = x (rho - z) - y,   z' = x y - beta z        sigma = 10, beta = 8/3, x(0) = (1, 1, 1)
+//   x' = sigma (y - x),   y' = x (rho - z) - y,   z' = x y - beta z
+//   sigma = 10, beta = 8/3, x(0) = (1, 1, 1)
 //
 // 16384 worlds with rho from 20 to 28, RK4 with dt = 0.01, 1000 steps; worlds lie side by side in SIMD lanes.
 // The gradient of x_end^2 with respect to x(0) and rho keeps every state of a block of worlds (in L2) and
 // repeats the stages backwards: with s_i the stage states, k_i = f(s_i) and l the cotangent of the new state,
 //
-//   k4b = dt/6 l,  g_i = f_x(s_i)' k_ib,  k3b = dt/3 l + dt g4,  k2b = dt/3 l + dt/2 g3,  k1b = dt/6 l + dt/2 g2
+//   k4b = dt/6 l,  g_i = f_x(s_i)' k_ib,  k3b = dt/3 l + dt g4,  k2b = dt/3 l + dt/2 g3,
+//   k1b = dt/6 l + dt/2 g2
 //   l <- l + g1 + g2 + g3 + g4,   rho_b += sum of f_rho(s_i)' k_ib
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The two robots of bench/peers/rigid_pinocchio.py, or as near as their joints and dofs: an arm of seven revolute joints and a
-// floating humanoid of 32 dofs.
+// The two robots of bench/peers/rigid_pinocchio.py, or as near as their joints and dofs: an arm of seven
+// revolute joints and a floating humanoid of 32 dofs.
 #pragma once
 
 #include <string>

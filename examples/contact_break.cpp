@@ -1,5 +1,6 @@
-// A break shot: the cue ball strikes a rack of six so that the ball at its far corner is at a mark 0.9 s later, after some ten
-// rigid impacts. Three numbers, found by the gradient through the impacts, and by CMA-ES with as many simulations.
+// A break shot: the cue ball strikes a rack of six so that the ball at its far corner is at a mark 0.9 s
+// later, after some ten rigid impacts. Three numbers, found by the gradient through the impacts, and by
+// CMA-ES with as many simulations.
 //
 //   contact_break [contact_break.html [docs/images/contact_break.svg]]
 #include <algorithm>
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
   std::printf("a quarter of the time step changes the gradient %s\n",
               change < 1e-6 ? "by less than 1e-6" : "");
 
-  // 2. Which balls strike which is decided by the start: L-BFGS from eight of them, CMA-ES from their middle with as many simulations.
+  // 2. Which balls strike which is decided by the start: L-BFGS from eight of them, CMA-ES from their middle
+  //    with as many simulations.
   const optim::Bounds bounds{{1, -0.5, -1}, {6, 0.5, 1}};
   task::Found gradient;
   for (int k = 0; k < 8; ++k) {

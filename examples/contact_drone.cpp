@@ -1,5 +1,6 @@
-// A drone rests on the ground and shall be 5 m up half a second later. While it rests its motion does not depend on its rotors: the derivative is
-// zero, and an optimiser that follows it stays on the ground. The complementarity-aware gradient of hard contact shows the way off it.
+// A drone rests on the ground and shall be 5 m up half a second later. While it rests its motion does not
+// depend on its rotors: the derivative is zero, and an optimiser that follows it stays on the ground. The
+// complementarity-aware gradient of hard contact shows the way off it.
 //
 //   contact_drone page.html     also writes a replay
 #include <costate/costate.h>

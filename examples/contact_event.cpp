@@ -1,4 +1,5 @@
-// A ball is dropped from 50 m and bounces three times: where is it after 15 s, and what does that depend on? Impacts as events, exact at any time step.
+// A ball is dropped from 50 m and bounces three times: where is it after 15 s, and what does that depend on?
+// Impacts as events, exact at any time step.
 #include <costate/costate.h>
 #include <costate/io/model/mjcf.h>
 #include <costate/rigid/compile/compile.h>

@@ -1,5 +1,6 @@
-// Open-loop gaits: a hopper and a half cheetah learn to move forward. The controls are knots of 50 ms, found by Adam on the gradient through
-// every contact, from eight weak random starts side by side, and by CMA-ES with as many simulations.
+// Open-loop gaits: a hopper and a half cheetah learn to move forward. The controls are knots of 50 ms, found
+// by Adam on the gradient through every contact, from eight weak random starts side by side, and by CMA-ES
+// with as many simulations.
 //
 //   contact_gait [hopper|half_cheetah|half_cheetah_wave [NAME.html [docs/images/contact_NAME.svg]]]
 //

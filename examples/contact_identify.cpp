@@ -1,5 +1,6 @@
-// Friction and restitution of a ball from noisy recordings of its bounces: twelve throws with spin, some so fast that the ball slips, places at
-// 50 Hz with an error of 5 mm. The fit is L-BFGS on the gradient through rigid impacts; CMA-ES has as many simulations.
+// Friction and restitution of a ball from noisy recordings of its bounces: twelve throws with spin, some so
+// fast that the ball slips, places at 50 Hz with an error of 5 mm. The fit is L-BFGS on the gradient through
+// rigid impacts; CMA-ES has as many simulations.
 //
 //   contact_identify [contact_identify.html [docs/images/contact_identify.svg]]
 #include <algorithm>

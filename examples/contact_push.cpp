@@ -1,5 +1,6 @@
-// An arm pushes a box to a pose: place and angle on the table, with one finger. 30 numbers, the targets of three servos over one and a half seconds, found by
-// L-BFGS on the gradient through finger, box and table, and by CMA-ES with as many simulations.
+// An arm pushes a box to a pose: place and angle on the table, with one finger. 30 numbers, the targets of
+// three servos over one and a half seconds, found by L-BFGS on the gradient through finger, box and table,
+// and by CMA-ES with as many simulations.
 //
 //   contact_push [contact_push.html [docs/images/contact_push.svg]]
 #include <algorithm>
@@ -20,7 +21,8 @@ constexpr double kGate = 0.005, kAngleGate = 0.035;  // m, rad
 constexpr int kJoints = 3, kKnots = 10;
 constexpr std::int64_t kSteps = 300;
 
-// A point: the angles of the joints at equal intervals, as differences from where they start (the first numbers of a state).
+// A point: the angles of the joints at equal intervals, as differences from where they start (the first
+// numbers of a state).
 task::Task pushing(const rigid::Model& model, const std::vector<double>& start) {
   task::Task t{.n = kJoints * kKnots, .dt = 0.005, .x0 = start};
   t.system = rigid::make_system<double>(model);
@@ -73,7 +75,8 @@ int main(int argc, char** argv) {
   for (int k = 1; k <= kKnots; ++k)
     for (double full : {0.36, -0.25, -0.11}) start.push_back(full * k / kKnots);
 
-  // 1. L-BFGS until contacts that come and go stop it, then Adam with small steps; CMA-ES with as many simulations.
+  // 1. L-BFGS until contacts that come and go stop it, then Adam with small steps; CMA-ES with as many
+  //    simulations.
   const task::Found quick = task::by_lbfgs(one.as_gradients(), start, 0.03, 120);
   const task::Found slow =
       task::by_adam(one.as_gradients(), task.n, quick.x, {.rate = 0.002, .decay = 0.95, .iterations = 60});

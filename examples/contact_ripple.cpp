@@ -1,4 +1,5 @@
-// A ball meets an elastic floor and comes back: z(2) = 2 - z0 and a little, so dz(2)/dz0 = -1. What does a simulator say?
+// A ball meets an elastic floor and comes back: z(2) = 2 - z0 and a little, so dz(2)/dz0 = -1. What does a
+// simulator say?
 //
 //   contact_ripple docs/images/contact_ripple.svg     also draws the picture
 #include <costate/costate.h>

@@ -83,7 +83,8 @@ GradientsOfPoints Batch::as_gradients() {
   };
 }
 
-// A rollout tells the value of each world together with its gradient, which is dropped here; it is not counted.
+// A rollout tells the value of each world together with its gradient, which is dropped here; it is not
+// counted.
 ValuesOfPoints Batch::as_values() {
   return [this](const double* points, int count, double* values) {
     const int worlds = int(rollout_.options().worlds);

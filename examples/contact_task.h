@@ -1,7 +1,9 @@
-// What the examples of contact tasks share: a gradient method and CMA-ES with the same number of simulations, and how the result is shown.
+// What the examples of contact tasks share: a gradient method and CMA-ES with the same number of simulations,
+// and how the result is shown.
 //
-// A task is a function of n numbers, a point, that simulates. Many points run side by side in the lanes of a rollout. A value costs one simulation, a
-// gradient three: it is measured to cost up to 2.9 (docs/contact.md, Speed).
+// A task is a function of n numbers, a point, that simulates. Many points run side by side in the lanes of a
+// rollout. A value costs one simulation, a gradient three: it is measured to cost up to 2.9 (docs/contact.md,
+// Speed).
 #pragma once
 
 #include <functional>
@@ -30,7 +32,8 @@ struct Task {
   double dt = 0;
   costate::ObjectivePtr<double> loss = {};
   std::vector<double> x0 = {};
-  // Writes what a point changes in the start and in the control knots of its world; takes the gradient by these back to the point's.
+  // Writes what a point changes in the start and in the control knots of its world; takes the gradient by
+  // these back to the point's.
   std::function<void(const double* point, double* x0, double* controls)> apply = {};
   std::function<void(const double* x0_bar, const double* controls_bar, double* gradient)> transpose = {};
 };
@@ -62,10 +65,11 @@ struct Found {
 struct Adam {
   double rate = 0.1, decay = 0.98;
   int iterations = 50;
-  double limit =
-      1e300;  // longer gradients are scaled down to this length: after many impacts some are huge and mean little
+  // Longer gradients are scaled down to this length: after many impacts some are huge and mean little.
+  double limit = 1e300;
 };
-// Adam from several starts at once, each for itself (starts: one point after the other); the best point of all.
+// Adam from several starts at once, each for itself (starts: one point after the other); the best point of
+// all.
 Found by_adam(const GradientsOfPoints& gradients, int n, const std::vector<double>& starts,
               const Adam& options);
 // L-BFGS from one start, until `simulations` are spent.
@@ -84,7 +88,8 @@ struct Median {
 Median median_of_cma_es(const ValuesOfPoints& values, const std::vector<double>& start, double sigma,
                         int population, double simulations, const costate::optim::Bounds& bounds = {});
 
-// "300 simulations: gradient 1e-9, CMA-ES 3e-5 (three seeds: 2e-5 to 4e-4)" on standard error: digits that differ between machines.
+// "300 simulations: gradient 1e-9, CMA-ES 3e-5 (three seeds: 2e-5 to 4e-4)" on standard error: digits that
+// differ between machines.
 void report(const Found& gradient, const Median& cma_es);
 
 // The panel "simulations, loss" of both.

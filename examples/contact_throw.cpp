@@ -1,5 +1,6 @@
-// Throw a cube so that it comes to rest at a place on the floor, after tumbling and sliding: the six numbers with which it leaves the hand, found by
-// the gradient through the contacts, and by CMA-ES with as many simulations.
+// Throw a cube so that it comes to rest at a place on the floor, after tumbling and sliding: the six numbers
+// with which it leaves the hand, found by the gradient through the contacts, and by CMA-ES with as many
+// simulations.
 //
 //   contact_throw [contact_throw.html [docs/images/contact_throw.svg]]
 #include <cmath>
@@ -18,7 +19,8 @@ constexpr double kTarget[2] = {1.0, 0.4}, kGate = 0.01;  // m
 // A point: velocity [m/s], spin [10/s].
 task::Task throwing(const rigid::Model& model) {
   task::Task t{.n = 6, .dt = 0.005, .x0 = rigid::initial_state(model, "hand")};
-  // The cube rattles while it slides: a gradient through every small impact would carry no signal (docs/contact.md).
+  // The cube rattles while it slides: a gradient through every small impact would carry no signal
+  // (docs/contact.md).
   t.system = rigid::make_system<double>(model, {.onset = rigid::Onset::none});
   t.rollout = {.steps = 240, .keep = 4, .active = {}};
   t.loss = loss::expression<double>(t.system->signature(),

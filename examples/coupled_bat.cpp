@@ -1,5 +1,5 @@
-// A paddle on a motor bats a block of jelly into the distance: the torques are found by the gradient through both, and what the jelly does to the paddle
-// on the way is part of it.
+// A paddle on a motor bats a block of jelly into the distance: the torques are found by the gradient through
+// both, and what the jelly does to the paddle on the way is part of it.
 #include <cmath>
 #include <cstdio>
 
@@ -44,7 +44,8 @@ int main() {
   // [/scene]
 
   // [optimise]
-  // How far the middle of the jelly is from its goal after 0.6 s. The loss is decided between the way forward and the way back.
+  // How far the middle of the jelly is from its goal after 0.6 s. The loss is decided between the way forward
+  // and the way back.
   Rollout<double> rollout(system, {.steps = 300, .hold = 30, .active = {}});
   Arguments<double> at = rollout.arguments();
   at.x0 = mpm::initial_state<double>(world);

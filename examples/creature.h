@@ -1,4 +1,5 @@
-// A soft creature that learns to move: its muscles follow sine waves of one period, whose amplitudes come from the gradient of how far it gets.
+// A soft creature that learns to move: its muscles follow sine waves of one period, whose amplitudes come
+// from the gradient of how far it gets.
 //
 //   actuation_m(t) = tanh(sum_w z_mw sin(2 pi (t / period + w / 4))),   w = 0 .. 3
 //

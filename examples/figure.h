@@ -1,4 +1,5 @@
-// Figure: plots as SVG, for the pictures of the documentation. Panels side by side, each with axes, lines and dots.
+// Figure: plots as SVG, for the pictures of the documentation. Panels side by side, each with axes, lines and
+// dots.
 //
 //   Figure figure;
 //   Panel& panel = figure.panel("time [s]", "height [m]");

@@ -1,4 +1,5 @@
-// A ball that bounces: drop it from the height, or give it the restitution, that puts its third impact at a wanted time.
+// A ball that bounces: drop it from the height, or give it the restitution, that puts its third impact at a
+// wanted time.
 //
 //   gallery_bounce docs/images/bounce.svg     also draws the picture
 #include <costate/costate.h>

@@ -1,4 +1,5 @@
-// Lorenz: the gradient of a time average grows without bound with the horizon, though the average barely moves.
+// Lorenz: the gradient of a time average grows without bound with the horizon, though the average barely
+// moves.
 //
 //   gallery_lorenz docs/images/lorenz.svg     also draws the picture
 #include <costate/costate.h>

@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
               best.final_state()[0], best.end_time());
   std::printf("first guess landed at %.2f m; %s\n", fly(10, 10).final_state()[0],
               result.converged() ? "converged" : result.reason.c_str());
-  // Without air the gentlest throw from height h over a distance d has tan(angle) = (sqrt(d^2 + h^2) - h) / d.
+  // Without air the gentlest throw from height h over a distance d has
+  // tan(angle) = (sqrt(d^2 + h^2) - h) / d.
   const double vacuum = std::atan((std::hypot(kTarget, kHeight) - kHeight) / kTarget);
   std::printf("without air the best angle would be %.2f degrees\n", vacuum * 180 / std::numbers::pi);
 

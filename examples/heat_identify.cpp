@@ -1,5 +1,5 @@
-// A conductivity map from measurements: a plate is heated in one place and then in another, thermometers on it are read now and
-// then, and the conductivity of every cell is found from the readings.
+// A conductivity map from measurements: a plate is heated in one place and then in another, thermometers on
+// it are read now and then, and the conductivity of every cell is found from the readings.
 //
 //   heat_identify
 #include <algorithm>

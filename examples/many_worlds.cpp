@@ -1,4 +1,5 @@
-// A thousand pendulums of different lengths under one shared torque: which torque brings all of them closest to rest?
+// A thousand pendulums of different lengths under one shared torque: which torque brings all of them closest
+// to rest?
 //
 //   build/bin/many_worlds
 #include <costate/costate.h>

@@ -1,4 +1,5 @@
-// Three masses, three springs: which rest lengths give the triangle an area of 0.1 m^2? DiffTaichi's mass_spring_simple.
+// Three masses, three springs: which rest lengths give the triangle an area of 0.1 m^2? DiffTaichi's
+// mass_spring_simple.
 //
 //   mass_spring_triangle docs/images/mass_spring_triangle.svg     also draws the picture
 #include <costate/costate.h>

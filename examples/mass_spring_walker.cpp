@@ -1,4 +1,5 @@
-// A body of masses and springs learns to walk: a small network moves its muscles, and one gradient goes through network and physics.
+// A body of masses and springs learns to walk: a small network moves its muscles, and one gradient goes
+// through network and physics.
 //
 //   build/bin/mass_spring_walker                        writes walker.html: before and after, side by side
 //   build/bin/mass_spring_walker page.html curve.svg    writes it elsewhere, and draws the curve of learning
@@ -16,7 +17,8 @@
 using namespace costate;
 
 // [body]
-// Squares of side 0.1 m, each a frame with two diagonals. A back of three squares stands on two legs; the frames of the legs are muscles.
+// Squares of side 0.1 m, each a frame with two diagonals. A back of three squares stands on two legs; the
+// frames of the legs are muscles.
 struct Body {
   soft::MassSpringModel model = {
       .gravity = {0, -9.81}, .drag = 2, .planes = {{.normal = {0, 1}, .friction = 0.8}}, .dt = 2e-3};
@@ -57,7 +59,8 @@ struct Body {
 // [/body]
 
 // [policy]
-// It feels a rhythm, where each mass is from the centre, and how fast the centre moves. Lengths in decimetres, speeds in m/s.
+// It feels a rhythm, where each mass is from the centre, and how fast the centre moves. Lengths in
+// decimetres, speeds in m/s.
 learn::PolicyNetwork network_for(const Body& body) {
   learn::PolicyNetwork network{.waves = 4, .omega = 12, .hidden = 16, .seed = 4};
   const auto n = std::int64_t(body.x.size());  // state: n positions, n velocities; x and y in turn

@@ -1,4 +1,5 @@
-// A soft eel learns to swim: a strip of muscle in liquid, upper and lower half in four segments each. Nothing pushes off but the wave that runs along it.
+// A soft eel learns to swim: a strip of muscle in liquid, upper and lower half in four segments each. Nothing
+// pushes off but the wave that runs along it.
 //
 //   mpm_eel [iterations] [picture.svg]
 #include <cstdio>

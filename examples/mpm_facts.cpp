@@ -1,9 +1,11 @@
 // Two facts that a material point simulation is judged by, computed and drawn.
 //
-//   dam break   a column of water of width a = 2.25 in and height 2 a collapses. Martin and Moyce, An experimental study of the collapse of liquid columns on a
-//               rigid horizontal plane, Phil. Trans. R. Soc. A 244 (1952) 312: the front Z = x/a over T = t sqrt(2 g/a) of table 2 and
-//               the height left at the wall, H = y/(2 a) over t sqrt(g/a), of table 6
-//   energy      an elastic block falls and bounces: kinetic, elastic and potential energy. Transfers by APIC lose energy, and never make any
+//   dam break   a column of water of width a = 2.25 in and height 2 a collapses. Martin and Moyce, An
+//               experimental study of the collapse of liquid columns on a rigid horizontal plane, Phil.
+//               Trans. R. Soc. A 244 (1952) 312: the front Z = x/a over T = t sqrt(2 g/a) of table 2 and the
+//               height left at the wall, H = y/(2 a) over t sqrt(g/a), of table 6
+//   energy      an elastic block falls and bounces: kinetic, elastic and potential energy. Transfers by APIC
+//               lose energy, and never make any
 //
 //   mpm_facts docs/images      also draws docs/images/mpm_dam_break.svg and mpm_energy.svg
 #include <costate/costate.h>
@@ -47,7 +49,8 @@ Collapse dam_break() {
   Collapse seen;
   const std::size_t states = at.x0.size(), n = std::size_t(mpm::particle_count(model));
   for (std::size_t frame = 0; frame < film.kept.size(); ++frame) {
-    // The front: where the layer is still two particles deep. The height: the highest particle of the two cells at the wall.
+    // The front: where the layer is still two particles deep. The height: the highest particle of the two
+    // cells at the wall.
     std::vector<int> column(std::size_t(model.nodes[0]), 0);
     double x = 0, y = 0;
     for (std::size_t p = 0; p < n; ++p) {
@@ -115,7 +118,8 @@ double at(const std::vector<Point>& curve, double x) {
 }
 
 int main(int argc, char** argv) {
-  // Martin and Moyce 1952, tables 2 and 6. The column has begun to move when T is 0.8: before, the gate's opening is measured.
+  // Martin and Moyce 1952, tables 2 and 6. The column has begun to move when T is 0.8: before, the gate's
+  // opening is measured.
   const std::vector<Point> front = {{0.41, 1.11}, {0.84, 1.22}, {1.19, 1.44}, {1.43, 1.67}, {1.63, 1.89},
                                     {1.83, 2.11}, {1.98, 2.33}, {2.20, 2.56}, {2.32, 2.78}, {2.51, 3.00},
                                     {2.65, 3.22}, {2.83, 3.44}, {2.98, 3.67}, {3.11, 3.89}, {3.33, 4.11}};

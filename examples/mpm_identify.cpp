@@ -1,4 +1,5 @@
-// A soft block falls on the floor. From where its particles were at a few instants, find its Young's modulus and Poisson's ratio.
+// A soft block falls on the floor. From where its particles were at a few instants, find its Young's modulus
+// and Poisson's ratio.
 //
 //   mpm_identify
 #include <costate/costate.h>

@@ -1,4 +1,5 @@
-// A jelly learns to jump: a cube of muscle with four vertical strands squats and stretches; the loss is minus its height at the end.
+// A jelly learns to jump: a cube of muscle with four vertical strands squats and stretches; the loss is minus
+// its height at the end.
 //
 //   mpm_jelly [iterations] [picture.svg]
 #include <cstdio>

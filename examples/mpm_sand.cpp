@@ -1,4 +1,5 @@
-// A column of sand collapses. How far it runs out tells its friction angle: find the angle from the shape of the heap.
+// A column of sand collapses. How far it runs out tells its friction angle: find the angle from the shape of
+// the heap.
 //
 //   mpm_sand
 #include <costate/costate.h>

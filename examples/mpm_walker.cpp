@@ -1,5 +1,6 @@
-// A soft robot learns to walk: a body on two legs, each leg with a front and a back muscle. The two-dimensional task of DiffTaichi's diffmpm (Hu et al., ICLR 2020),
-// from the equations; the controller and the descent are those of creature.h.
+// A soft robot learns to walk: a body on two legs, each leg with a front and a back muscle. The
+// two-dimensional task of DiffTaichi's diffmpm (Hu et al., ICLR 2020), from the equations; the controller and
+// the descent are those of creature.h.
 //
 //   mpm_walker [iterations] [picture.svg]
 #include <cstdio>

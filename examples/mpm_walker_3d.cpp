@@ -1,5 +1,6 @@
-// A soft robot on four legs learns to walk in three dimensions: each leg has four muscles, front and back, upper and lower. The task of DiffTaichi's
-// diffmpm3d (Hu et al., ICLR 2020), from the equations. With "liquid" it carries a block of liquid on its back: DiffTaichi's liquid.
+// A soft robot on four legs learns to walk in three dimensions: each leg has four muscles, front and back,
+// upper and lower. The task of DiffTaichi's diffmpm3d (Hu et al., ICLR 2020), from the equations. With
+// "liquid" it carries a block of liquid on its back: DiffTaichi's liquid.
 //
 //   mpm_walker_3d [walker|liquid] [iterations] [picture.svg]
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Piecewise controls: gradients by every value, and a pendulum that swings up with the least effort. Quoted by docs/ode.md.
+// Piecewise controls: gradients by every value, and a pendulum that swings up with the least effort. Quoted
+// by docs/ode.md.
 #include <costate/costate.h>
 
 #include <algorithm>

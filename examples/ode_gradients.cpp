@@ -55,7 +55,8 @@ void samples_and_integrals() {
 
 void forgetful() {
   // [backsolve]
-  // Van der Pol's oscillator forgets its start within a period, and what is forgotten cannot be integrated back.
+  // Van der Pol's oscillator forgets its start within a period, and what is forgotten cannot be integrated
+  // back.
   const auto van_der_pol = ode::make_field<2, 1>([](auto, auto x, auto p) {
     return std::array{x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - x[0]};
   });

@@ -1,5 +1,5 @@
-// Solving initial value problems: adaptive, fixed steps, stiff, differential-algebraic; what comes back, and what errors say.
-// Quoted by docs/ode.md.
+// Solving initial value problems: adaptive, fixed steps, stiff, differential-algebraic; what comes back, and
+// what errors say. Quoted by docs/ode.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -35,7 +35,8 @@ void chosen_times() {
 
 void fixed_steps() {
   // [fixed]
-  // A pendulum for a long time, 20 evaluations of f per time unit. Verlet's energy stays near, rk4's leaks away.
+  // A pendulum for a long time, 20 evaluations of f per time unit. Verlet's energy stays near, rk4's leaks
+  // away.
   const auto pendulum = ode::make_field<2, 0>([](auto, auto x, auto) {
     return std::array{x[1], -sin(x[0])};
   });

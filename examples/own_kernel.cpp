@@ -2,7 +2,8 @@
 //
 //   q'' = -k sin q - c q' + u            k strength of the field, c friction
 //
-// step() and step_vjp() are templates on the scalar: packs of worlds, duals of packs, or plain numbers on a GPU run the same lines.
+// step() and step_vjp() are templates on the scalar: packs of worlds, duals of packs, or plain numbers on a
+// GPU run the same lines.
 #include <costate/costate.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A seven-joint arm learns to reach: a network of 32 units turns joint angles, velocities and the place of a target into torques, and is
-// trained by one gradient through network and physics.
+// A seven-joint arm learns to reach: a network of 32 units turns joint angles, velocities and the place of a
+// target into torques, and is trained by one gradient through network and physics.
 //
 //   build/bin/rigid_arm_policy              writes arm_policy.html: before and after, side by side
 //   build/bin/rigid_arm_policy page.html    writes it elsewhere
@@ -23,8 +23,9 @@ constexpr int kJoints = 7, kHidden = 32, kSteps = 100, kWorlds = 64, kIterations
 constexpr double kStep = 0.01;
 
 // [model]
-// The arm of scenes/arm7.xml, its weight held up, its motors driven by -1 to 1 (a quarter of their range); and a target that stays where it is put: three slides
-// without a force on them. So the target is part of the state, and the network can see it.
+// The arm of scenes/arm7.xml, its weight held up, its motors driven by -1 to 1 (a quarter of their range);
+// and a target that stays where it is put: three slides without a force on them. So the target is part of the
+// state, and the network can see it.
 rigid::Model arm_and_target() {
   rigid::Spec spec = rigid::load_spec(COSTATE_SCENES "/arm7.xml");
   spec.keyframes.clear();

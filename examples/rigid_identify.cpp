@@ -1,7 +1,8 @@
-// Identify a double pendulum from a noisy recording of its two angles: masses, rod lengths and damping, by L-BFGS on the gradient through the
-// simulation.
+// Identify a double pendulum from a noisy recording of its two angles: masses, rod lengths and damping, by
+// L-BFGS on the gradient through the simulation.
 //
-//   1. Load the model and let the true pendulum swing. 2. Record with noise. 3. Start from wrong parameters. 4. Fit.
+//   1. Load the model and let the true pendulum swing. 2. Record with noise. 3. Start from wrong parameters.
+//      4. Fit.
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -47,7 +48,8 @@ int main() {
   const auto error =
       loss::track<double>(system->signature(), "q", steps, angles, 1.0 / double(angles.size()));
 
-  // 3. x holds logarithms of what must stay positive. The mass of the first rod only acts through its inertia: its centre is known.
+  // 3. x holds logarithms of what must stay positive. The mass of the first rod only acts through its
+  //    inertia: its centre is known.
   Arguments<double> guess = truth;
   const auto set = [&](const double* x) {
     guess.parameters.set("body/upper/mass", std::exp(x[0])).set("body/lower/mass", std::exp(x[1]));

@@ -1,4 +1,5 @@
-// Fly a quadrotor through three waypoints: four rotor thrusts over 3 s, found by L-BFGS on the gradient through the simulation.
+// Fly a quadrotor through three waypoints: four rotor thrusts over 3 s, found by L-BFGS on the gradient
+// through the simulation.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,7 +13,8 @@
 using namespace costate;
 
 int main() {
-  // 1. It hovers at 1 m. Position q[0:3], quaternion q[3:7]; waypoints are positions at 1, 2 and 3 s, the last one at rest.
+  // 1. It hovers at 1 m. Position q[0:3], quaternion q[3:7]; waypoints are positions at 1, 2 and 3 s, the
+  //    last one at rest.
   rigid::Model model = rigid::load(COSTATE_SCENES "/quadrotor.xml");
   model.options.contact = false;
   const auto system = rigid::make_system<double>(model);

@@ -1,5 +1,5 @@
-// AllocationGuard counts the calls of operator new, on all threads, while it lives. The replacement operators are in
-// allocation_guard.cpp, linked into every test executable.
+// AllocationGuard counts the calls of operator new, on all threads, while it lives. The replacement operators
+// are in allocation_guard.cpp, linked into every test executable.
 #pragma once
 
 #include <cstdint>

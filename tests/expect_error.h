@@ -1,6 +1,5 @@
 // expect_error(f, "what", "advice"): f throws an Error that says both. An Error's words are what a user gets
-// from it, so
-// tests ask for the words that matter.
+// from it, so tests ask for the words that matter.
 #pragma once
 
 #include <gtest/gtest.h>

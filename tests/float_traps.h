@@ -1,5 +1,6 @@
-// Floating-point traps: an invalid operation or a division by zero ends the test with SIGFPE, so that no kernel makes a
-// NaN that a later select would hide. A test that means to produce one says so with AllowFloatExceptions.
+// Floating-point traps: an invalid operation or a division by zero ends the test with SIGFPE, so that no
+// kernel makes a NaN that a later select would hide. A test that means to produce one says so with
+// AllowFloatExceptions.
 #pragma once
 #include <cfenv>
 

@@ -1,4 +1,5 @@
-// costate info model.xml: the tree of bodies with their masses and joints, counts, and what the loader wants to be known.
+// costate info model.xml: the tree of bodies with their masses and joints, counts, and what the loader wants
+// to be known.
 #include <fmt/core.h>
 
 #include "commands.h"
@@ -44,7 +45,7 @@ double total_mass(const Model& m) {
 
 int depth_of(const Model& m, int body) {
   int depth = 0;
-  for (int b = body; b > 0; b = m.bodies[std::size_t(b)].parent) ++depth;
+  for (int b = body; b > 0; b = m.bodies[b].parent) ++depth;
   return depth;
 }
 
@@ -53,8 +54,7 @@ std::string gear_text(const Model& m, const rigid::Actuator& a) {
   using Transmission = rigid::TransmissionType;
   const bool on_joint =
       a.transmission == Transmission::joint || a.transmission == Transmission::joint_in_parent;
-  const bool frame =
-      on_joint ? dof_size(m.joints[std::size_t(a.target)].type) > 1 : a.transmission == Transmission::site;
+  const bool frame = on_joint ? dof_size(m.joints[a.target].type) > 1 : a.transmission == Transmission::site;
   std::string text = fmt::format("{:.4g}", a.gear[0]);
   for (std::size_t i = 1; frame && i < a.gear.size(); ++i) text += fmt::format(" {:.4g}", a.gear[i]);
   return text;
@@ -65,7 +65,7 @@ std::string range_text(bool limited, const rigid::Double2& range) {
 }
 
 std::string target_of(const Model& m, const rigid::Actuator& a) {
-  const auto at = std::size_t(a.target);
+  const std::size_t at = a.target;
   switch (a.transmission) {
     case rigid::TransmissionType::joint:
     case rigid::TransmissionType::joint_in_parent:
@@ -107,13 +107,13 @@ Json as_json(const Model& m, const rigid::Spec& spec) {
     const rigid::Body& b = m.bodies[i];
     Json joints = Json::array();
     for (int k = b.first_joint; k >= 0 && k < b.first_joint + b.joints; ++k) {
-      const rigid::Joint& j = m.joints[std::size_t(k)];
+      const rigid::Joint& j = m.joints[k];
       Json joint = {{"name", j.name}, {"type", name_of(j.type)}, {"qpos", j.qpos}, {"dof", j.dof}};
       if (j.limited) joint["range"] = j.range;
       joints.push_back(joint);
     }
     bodies.push_back({{"name", b.name},
-                      {"parent", m.bodies[std::size_t(b.parent)].name},
+                      {"parent", m.bodies[b.parent].name},
                       {"mass", b.mass},
                       {"com", b.com},
                       {"inertia", b.inertia},
@@ -135,7 +135,7 @@ Json as_json(const Model& m, const rigid::Spec& spec) {
 std::string joints_text(const Model& m, const rigid::Body& b) {
   std::string text;
   for (int k = b.first_joint; k >= 0 && k < b.first_joint + b.joints; ++k) {
-    const rigid::Joint& j = m.joints[std::size_t(k)];
+    const rigid::Joint& j = m.joints[k];
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", label(j.name, "joint", std::size_t(k)),
                         name_of(j.type));
   }

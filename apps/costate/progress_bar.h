@@ -1,4 +1,5 @@
-// ProgressBar: one line on stderr that says how far an optimisation has come; nothing where stderr is not a terminal.
+// ProgressBar: one line on stderr that says how far an optimisation has come; nothing where stderr is not a
+// terminal.
 #pragma once
 
 #include <string>

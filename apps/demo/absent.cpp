@@ -1,7 +1,7 @@
 // What a program says when it needs a part that it was built without (cmake/CostatePart.cmake).
 //
-// Every name that its objects use and none defines is another name of one function, so that the linker is content. The
-// list is made when the objects are there: tools/absent_symbols.py.
+// Every name that its objects use and none defines is another name of one function, so that the linker is
+// content. The list is made when the objects are there: tools/absent_symbols.py.
 #include <cstdio>
 #include <cstdlib>
 

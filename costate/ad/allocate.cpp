@@ -49,7 +49,7 @@ StraightCode allocate(const Program& source) {
     const int arity = info(node.op).arity;
     for (int k = 0; k < arity; ++k) *operands[k] = slot[node.operand(k)];
     for (int k = 0; k < arity; ++k) {
-      const auto id = static_cast<std::size_t>(node.operand(k));
+      const std::size_t id = node.operand(k);
       if (last_use[id] != i || slot[id] < first_register) continue;
       free.push_back(slot[id]);
       last_use[id] = 0;  // freed once, though an operand may appear twice

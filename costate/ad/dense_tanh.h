@@ -6,9 +6,10 @@
 //
 //   tanh x = x P(x^2) / Q(x^2),   |x| <= 7.9;  beyond, its value there, 1 - 2^-23
 //
-// with P and Q of degree 4, fitted by reweighted least squares until the relative error was level, at 0.1 of a rounding. What is left is
-// rounding: kTanhUlp units of the last place at most, reached near |x| = 6 (tests/ad/dense_tanh_test.cpp tries them). That is
-// a quarter of the instructions of core's tanh, and the products around it round more. A number gets the same bits wherever it stands.
+// with P and Q of degree 4, fitted by reweighted least squares until the relative error was level, at 0.1 of
+// a rounding. What is left is rounding: kTanhUlp units of the last place at most, reached near |x| = 6
+// (tests/ad/dense_tanh_test.cpp tries them). That is a quarter of the instructions of core's tanh, and the
+// products around it round more. A number gets the same bits wherever it stands.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ namespace costate::ad {
 
 inline constexpr double kTanhUlp = 5;
 
-// A layer with a bias in one go: e = tanh(d + b), and, given e_ in z_bar, z_bar <- e_ (1 - e^2), d_ += z_bar, b_ += z_bar. rows x lanes numbers
-// each; a shared bias is read from lane 0. Null b_: not wanted. Lanes: a multiple of the native pack.
+// A layer with a bias in one go: e = tanh(d + b), and, given e_ in z_bar, z_bar <- e_ (1 - e^2), d_ += z_bar,
+// b_ += z_bar. rows x lanes numbers each; a shared bias is read from lane 0. Null b_: not wanted. Lanes: a
+// multiple of the native pack.
 template <class T>
 void bias_tanh(const T* d, const T* b, bool shared, int rows, int lanes, T* e);
 template <class T>

@@ -24,7 +24,7 @@ Program jvp(const Program& program, const DerivativeOptions& options) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!varied[i]) continue;
     if (nodes[i].op == Op::input) {
-      dot[i] = input_dot[static_cast<std::size_t>(nodes[i].value)];
+      dot[i] = input_dot[nodes[i].value];
       continue;
     }
     Id operand_dot[3] = {kNone, kNone, kNone};
@@ -36,9 +36,8 @@ Program jvp(const Program& program, const DerivativeOptions& options) {
 
   std::vector<Id> values, tangents;
   for (const Id id : program.outputs()) {
-    const auto i = static_cast<std::size_t>(id);
-    values.push_back(primal.value[i]);
-    tangents.push_back(dot[i] == kNone ? builder.constant(0) : dot[i]);
+    values.push_back(primal.value[id]);
+    tangents.push_back(dot[id] == kNone ? builder.constant(0) : dot[id]);
   }
   declare_outputs(builder, program, "", values);
   declare_outputs(builder, program, "_dot", tangents);

@@ -214,7 +214,7 @@ Copy copy_with(Builder& builder, const Program& program, const std::vector<Id>& 
   for (const Node& n : program.nodes()) {
     copy.operation.push_back({n.op, copied(n.a), copied(n.b), copied(n.c), n.value});
     if (n.op == Op::input) {
-      copy.value.push_back(inputs[static_cast<std::size_t>(n.value)]);
+      copy.value.push_back(inputs[n.value]);
     } else if (n.op == Op::constant) {
       copy.value.push_back(builder.constant(n.value));
     } else {
@@ -266,7 +266,7 @@ std::vector<bool> varied_nodes(const Program& program, const std::vector<bool>& 
   std::vector<bool> varied;
   varied.reserve(program.nodes().size());
   for (const Node& n : program.nodes()) {
-    bool is_varied = n.op == Op::input && active_element[static_cast<std::size_t>(n.value)];
+    bool is_varied = n.op == Op::input && active_element[n.value];
     const bool flat = n.op == Op::sign || n.op == Op::floor || is_truth(n.op);
     for (int k = n.op == Op::select ? 1 : 0; k < info(n.op).arity && !flat; ++k) {
       is_varied = is_varied || varied[n.operand(k)];

@@ -33,7 +33,7 @@ std::vector<Id> ReverseSweep::run(const std::vector<Id>& output_bar) {
   std::vector<Id> input_bar(program_.input_count(), kNone);
   for (std::size_t i = nodes.size(); i-- > 0;) {
     if (bar[i] == kNone || !varied_[i]) continue;
-    if (nodes[i].op == Op::input) input_bar[static_cast<std::size_t>(nodes[i].value)] = bar[i];
+    if (nodes[i].op == Op::input) input_bar[nodes[i].value] = bar[i];
     for (int k = 0; k < info(nodes[i].op).arity; ++k) {
       if (!varied_[nodes[i].operand(k)]) continue;
       const Id contribution =
@@ -65,7 +65,7 @@ Program vjp(const Program& program, const DerivativeOptions& options) {
     const Field& field = program.input_fields()[f];
     std::vector<Id> elements;
     for (int i = 0; i < field.size; ++i) {
-      const Id bar = input_bar[static_cast<std::size_t>(program.input_offset(static_cast<int>(f)) + i)];
+      const Id bar = input_bar[program.input_offset(static_cast<int>(f)) + i];
       elements.push_back(bar == kNone ? builder.constant(0) : bar);
     }
     builder.output_field(field.name + "_bar", elements);

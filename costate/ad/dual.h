@@ -26,8 +26,9 @@
 //   abs, sign, floor, trunc, round   abs'(0) = 0; the others are flat everywhere
 //   min, max                         of equal arguments the first is taken, with its tangent
 //   hypot, atan2                     the derivative at the origin is 0
-//   pow(x, y)                        at x = 0: d/dx is finite for y >= 1 (1 for y = 1, 0 above) and 0 for y = 0; d/dy is 0 there.
-//                                    At x < 0 (whole y): d/dx as usual; d/dy, which is not real, is given as 0.
+//   pow(x, y)                        at x = 0: d/dx is finite for y >= 1 (1 for y = 1, 0 above) and 0 for
+//                                    y = 0; d/dy is 0 there. At x < 0 (whole y): d/dx as usual; d/dy, which
+//                                    is not real, is given as 0.
 //   sqrt, cbrt at 0; asin, acos at +-1; log at 0; pow(0, y) with y < 1
 //                                    the slope is infinite and the tangent is too, or NaN (0 times infinity).
 //                                    A kernel that can arrive there selects a safe argument first.

@@ -134,7 +134,7 @@ class Emitter {
 
   std::string expression(Id id) const {
     const Node& n = node(id);
-    if (n.op == Op::input) return input_[static_cast<std::size_t>(n.value)];
+    if (n.op == Op::input) return input_[n.value];
     const auto operand = [&](int k) { return value(n.operand(k)); };
     if (infix(n.op) != nullptr) return joined({operand(0), infix(n.op), operand(1)});
     switch (n.op) {

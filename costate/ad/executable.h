@@ -6,9 +6,10 @@
 // runs on plain numbers. Every world gets the same bits however many it is run with: each function is one
 // piece of machine code.
 //
-// Programs that run often are turned into machine code (machine_code.h), which gives the same bits in less time. The
-// interpreter is its reference, and what runs where there is none: on other processors, where the system refuses
-// executable memory, with COSTATE_NO_MACHINE_CODE=1 in the environment, or with Engine::interpreter.
+// Programs that run often are turned into machine code (machine_code.h), which gives the same bits in less
+// time. The interpreter is its reference, and what runs where there is none: on other processors, where the
+// system refuses executable memory, with COSTATE_NO_MACHINE_CODE=1 in the environment, or with
+// Engine::interpreter.
 //
 //   const Executable step(program);
 //   std::vector<std::byte> scratch(step.scratch_bytes<double>());

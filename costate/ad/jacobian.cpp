@@ -26,7 +26,7 @@ Sparsity sparsity(const Program& program) {
     std::vector<int> columns;
     std::vector<Id> pending{output};
     while (!pending.empty()) {
-      const auto i = static_cast<std::size_t>(pending.back());
+      const std::size_t i = pending.back();
       pending.pop_back();
       if (!varied[i] || reached_by[i] == pass) continue;
       reached_by[i] = pass;
@@ -58,7 +58,7 @@ Jacobian jacobian(const Program& program, const DerivativeOptions& options) {
     for (std::size_t f = 0; f < active.size(); ++f) {
       if (!active[f]) continue;
       for (int i = 0; i < program.input_fields()[f].size; ++i, ++column) {
-        const Id entry = input_bar[static_cast<std::size_t>(program.input_offset(static_cast<int>(f)) + i)];
+        const Id entry = input_bar[program.input_offset(static_cast<int>(f)) + i];
         if (entry == kNone) continue;
         entries.push_back(entry);
         result.row.push_back(r);

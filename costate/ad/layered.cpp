@@ -26,8 +26,8 @@ std::vector<int> field_of_element(const Program& program) {
 std::string product_field(std::size_t k) { return "dense/" + std::to_string(k); }
 std::string vector_field(std::size_t k) { return product_field(k) + "/in"; }
 
-// Nodes are walked in an order in which every product stands after its vector: results are inputs, which stand first in the
-// program, so each is made when a node first asks for it.
+// Nodes are walked in an order in which every product stands after its vector: results are inputs, which
+// stand first in the program, so each is made when a node first asks for it.
 Program expand(const LayeredProgram& layered) {
   if (layered.products.empty()) return layered.program;
   const Program& program = layered.program;
@@ -53,7 +53,7 @@ Program expand(const LayeredProgram& layered) {
     for (int i = 0; i < d.rows; ++i) {
       Id sum = kNone;
       for (int j = 0; j < d.columns; ++j) {
-        const Id e = place[static_cast<std::size_t>(program.outputs()[vector + j])];
+        const Id e = place[program.outputs()[vector + j]];
         if (e == kNone) throw Error("a product of a layered program is used before its vector is computed");
         const Id term = builder.binary(Op::mul, weights + d.place(i, j), e);
         sum = sum == kNone ? term : builder.binary(Op::add, sum, term);
@@ -64,20 +64,17 @@ Program expand(const LayeredProgram& layered) {
   };
   // Inputs are looked up when they are used: that of a product may stand before its vector.
   const auto value = [&](Id id) {
-    const auto i = static_cast<std::size_t>(id);
-    if (place[i] != kNone || nodes[i].op != Op::input) return place[i];
-    const auto element = static_cast<std::size_t>(nodes[i].value);
-    const auto field = static_cast<std::size_t>(field_of[element]);
+    if (place[id] != kNone || nodes[id].op != Op::input) return place[id];
+    const std::size_t element = nodes[id].value;
+    const std::size_t field = field_of[element];
     const int within = static_cast<int>(element) - program.input_offset(static_cast<int>(field));
-    place[i] = product_of[field] < 0 ? first_of[field] + within
-                                     : product(static_cast<std::size_t>(product_of[field]))[within];
-    return place[i];
+    place[id] = product_of[field] < 0 ? first_of[field] + within
+                                      : product(static_cast<std::size_t>(product_of[field]))[within];
+    return place[id];
   };
   // A vector may be an input itself: those of plain fields are known from the start.
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].op == Op::input &&
-        product_of[static_cast<std::size_t>(field_of[static_cast<std::size_t>(nodes[i].value)])] < 0)
-      value(static_cast<Id>(i));
+    if (nodes[i].op == Op::input && product_of[field_of[nodes[i].value]] < 0) value(static_cast<Id>(i));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].op == Op::input) continue;
@@ -87,8 +84,7 @@ Program expand(const LayeredProgram& layered) {
   for (std::size_t f = 0; f < program.output_fields().size() - layered.products.size(); ++f) {
     std::vector<Id> elements;
     for (int i = 0; i < program.output_fields()[f].size; ++i)
-      elements.push_back(
-          value(program.outputs()[static_cast<std::size_t>(program.output_offset(static_cast<int>(f)) + i)]));
+      elements.push_back(value(program.outputs()[program.output_offset(static_cast<int>(f)) + i]));
     builder.output_field(program.output_fields()[f].name, elements);
   }
   return builder.finish();
@@ -100,13 +96,12 @@ Program part(const Program& program, const std::vector<int>& output_fields) {
   std::vector<bool> needed(nodes.size(), false), read(program.input_fields().size(), false);
   for (const int f : output_fields) {
     for (int i = 0; i < program.output_fields()[f].size; ++i)
-      needed[static_cast<std::size_t>(program.outputs()[program.output_offset(f) + i])] = true;
+      needed[program.outputs()[program.output_offset(f) + i]] = true;
   }
   for (std::size_t i = nodes.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (int k = 0; k < info(nodes[i].op).arity; ++k) needed[nodes[i].operand(k)] = true;
-    if (nodes[i].op == Op::input)
-      read[static_cast<std::size_t>(field_of[static_cast<std::size_t>(nodes[i].value)])] = true;
+    if (nodes[i].op == Op::input) read[field_of[nodes[i].value]] = true;
   }
   Builder builder;
   std::vector<Id> first_of(read.size(), kNone), place(nodes.size(), kNone);
@@ -127,7 +122,7 @@ Program part(const Program& program, const std::vector<int>& output_fields) {
   for (const int f : output_fields) {
     std::vector<Id> elements;
     for (int i = 0; i < program.output_fields()[f].size; ++i)
-      elements.push_back(place[static_cast<std::size_t>(program.outputs()[program.output_offset(f) + i])]);
+      elements.push_back(place[program.outputs()[program.output_offset(f) + i]]);
     builder.output_field(program.output_fields()[f].name, elements);
   }
   return builder.finish();
@@ -153,8 +148,7 @@ Program assume(const Program& program, int output_field) {
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (place[i] != kNone) continue;
-    place[i] = nodes[i].op == Op::input ? inputs[static_cast<std::size_t>(nodes[i].value)]
-                                        : copy_of(nodes[i], place, builder);
+    place[i] = nodes[i].op == Op::input ? inputs[nodes[i].value] : copy_of(nodes[i], place, builder);
   }
   for (int f = 0; f < static_cast<int>(program.output_fields().size()); ++f) {
     if (f == output_field) continue;
@@ -179,8 +173,7 @@ std::optional<Program> arguments_of(const Program& program, Op op) {
     for (int i = 0; i < field.size; ++i) inputs.push_back(first + i);
   }
   for (const Node& n : nodes)
-    place.push_back(n.op == Op::input ? inputs[static_cast<std::size_t>(n.value)]
-                                      : copy_of(n, place, builder));
+    place.push_back(n.op == Op::input ? inputs[n.value] : copy_of(n, place, builder));
   std::vector<int> all;
   for (int f = 0; f < static_cast<int>(program.output_fields().size()); ++f) {
     std::vector<Id> elements;

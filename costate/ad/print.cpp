@@ -19,7 +19,7 @@ std::string to_string(const Program& program) {
   const auto name = [&](Id id) {
     const Node& n = program.nodes()[id];
     if (n.op == Op::constant) return exact_number(n.value);
-    if (n.op == Op::input) return input_names[static_cast<std::size_t>(n.value)];
+    if (n.op == Op::input) return input_names[n.value];
     return std::string("%").append(std::to_string(id));
   };
   std::string text;

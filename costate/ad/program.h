@@ -2,8 +2,9 @@
 //
 // A program is a list of nodes, each an operation on earlier nodes (static single assignment), with named
 // inputs and outputs. It is made by recording a generic C++ function (record.h), by parsing text (parse.h) or
-// by a Builder; differentiated into further programs (derivative.h); run for one world or many (executable.h);
-// or written out as C++/CUDA source (emit_cpp). It is a value: copied, compared, never changed once made.
+// by a Builder; differentiated into further programs (derivative.h); run for one world or many
+// (executable.h); or written out as C++/CUDA source (emit_cpp). It is a value: copied, compared, never
+// changed once made.
 //
 //   Program f   = parse_expression("a*x - b*x*y", {{"x"}, {"y"}, {"a"}, {"b"}});
 //   Program f_t = vjp(f);           // inputs x, y, a, b, value_bar; outputs x_bar, y_bar, a_bar, b_bar

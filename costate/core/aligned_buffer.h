@@ -1,5 +1,6 @@
-// AlignedBuffer: numbers on a cache-line boundary, not initialised, kept for reuse. Growing drops the content. Large ones ask for huge pages: a
-// recorded trajectory of gigabytes otherwise costs more in page faults than in physics.
+// AlignedBuffer: numbers on a cache-line boundary, not initialised, kept for reuse. Growing drops the
+// content. Large ones ask for huge pages: a recorded trajectory of gigabytes otherwise costs more in page
+// faults than in physics.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Error: what a user sees when an input or a run is wrong. It says what was wrong, where (a file and line of theirs, or a
-// step, field and world), and which setting to change. Our own bugs are asserts, not errors.
+// Error: what a user sees when an input or a run is wrong. It says what was wrong, where (a file and line of
+// theirs, or a step, field and world), and which setting to change. Our own bugs are asserts, not errors.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,8 @@ namespace costate {
 
 class Error : public std::runtime_error {
  public:
-  // Who can mend it: the author of the input, or whoever chose the numerics. Command-line exit codes follow it.
+  // Who can mend it: the author of the input, or whoever chose the numerics. Command-line exit codes follow
+  // it.
   enum class Kind { input, numerics };
 
   struct Message {

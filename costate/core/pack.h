@@ -1,11 +1,13 @@
 // Pack<T, N>: N worlds side by side in SIMD lanes, used as if it were one number.
 //
-// A kernel is written once as a template on its scalar S. With S = double it computes one world, with S = Pack<double, 8> it
-// computes eight at the price of one, with S = Dual<Pack<double, 8>> it carries derivatives as well. What a kernel may do
-// with an S is arithmetic, the functions of core/functions.h, comparison to a mask_t<S>, and select(mask, a, b). It
-// never branches on a value: lanes differ. `any(mask)` is for skipping work that no lane needs.
+// A kernel is written once as a template on its scalar S. With S = double it computes one world, with
+// S = Pack<double, 8> it computes eight at the price of one, with S = Dual<Pack<double, 8>> it carries
+// derivatives as well. What a kernel may do with an S is arithmetic, the functions of core/functions.h,
+// comparison to a mask_t<S>, and select(mask, a, b). It never branches on a value: lanes differ. `any(mask)`
+// is for skipping work that no lane needs.
 //
-// The lanes are a GCC/clang vector type, which compiles to single instructions; loops over an array of lanes do not.
+// The lanes are a GCC/clang vector type, which compiles to single instructions; loops over an array of lanes
+// do not.
 // Tests: tests/core/pack_test.cpp.
 #pragma once
 
@@ -25,8 +27,8 @@ namespace costate {
 
 namespace simd {
 
-// The compiler's vector of N numbers. In a struct of its own: g++ loses the attribute of a dependent typedef that is used
-// as a parameter of the class that declares it.
+// The compiler's vector of N numbers. In a struct of its own: g++ loses the attribute of a dependent typedef
+// that is used as a parameter of the class that declares it.
 template <class T, int N>
 struct VectorOf {
   typedef T type __attribute__((vector_size(N * sizeof(T))));
@@ -121,7 +123,7 @@ inline constexpr int kNativeLanes = kSimdBytes / int(sizeof(T));
 template <class T>
 using NativePack = Pack<T, kNativeLanes<T>>;
 
-// --- what a kernel may ask of any scalar S: double, float, Pack, Dual (which adds its own overloads) --------------------
+// --- what a kernel may ask of any scalar S: double, float, Pack, Dual (which adds its own overloads) -------
 
 template <class S>
 struct ScalarTraits {  // float, double

@@ -12,7 +12,8 @@
 #else
 #define COSTATE_HD
 #endif
-// Kernels are built from small functions that must disappear into one loop. (Instrumented, such loops take a compiler for ever.)
+// Kernels are built from small functions that must disappear into one loop. (Instrumented, such loops take a
+// compiler for ever.)
 #if defined(__CUDACC__)
 #define COSTATE_INLINE __forceinline__
 #elif defined(__SANITIZE_ADDRESS__)

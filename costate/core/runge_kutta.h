@@ -5,13 +5,14 @@
 //   err =     h sum_i e_i k_i       over all stages of the table: y less the solution of lower order
 //   y(theta) = x + h sum_i k_i sum_m dense_im theta^(m+1)
 //
-// A method with an error estimate is "first same as last": its last stage is f(t + h, y), the first of the next step, so the
-// last row of a is b. Constants of the compiler, for kernels that unroll them (ode/lanes) and for Lie groups (rigid/step);
-// ode/methods/tableaus.h and system/program/explicit_step.h make tables of the run out of them. DOP853 exists only there.
+// A method with an error estimate is "first same as last": its last stage is f(t + h, y), the first of the
+// next step, so the last row of a is b. Constants of the compiler, for kernels that unroll them (ode/lanes)
+// and for Lie groups (rigid/step); ode/methods/tableaus.h and system/program/explicit_step.h make tables of
+// the run out of them. DOP853 exists only there.
 //
-// [HNW] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed.: II.1 for Euler, midpoint, Heun and RK4;
-// table II.5.2 for Dormand and Prince's 5(4), with the interpolant of Shampine, Math. Comp. 46 (1986). Bogacki, Shampine, Appl. Math.
-// Lett. 2 (1989). Tsitouras, Comput. Math. Appl. 62 (2011).
+// [HNW] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed.: II.1 for Euler,
+// midpoint, Heun and RK4; table II.5.2 for Dormand and Prince's 5(4), with the interpolant of Shampine, Math.
+// Comp. 46 (1986). Bogacki, Shampine, Appl. Math. Lett. 2 (1989). Tsitouras, Comput. Math. Appl. 62 (2011).
 // Tests: tests/ode/methods/explicit_rk_test.cpp (orders of methods and interpolants).
 #pragma once
 

@@ -1,4 +1,5 @@
-// The tables of runge_kutta.h as lists of their non-zero numbers, for loops whose method is chosen at run time.
+// The tables of runge_kutta.h as lists of their non-zero numbers, for loops whose method is chosen at run
+// time.
 #pragma once
 
 #include <iterator>
@@ -29,7 +30,8 @@ Row row_of(const double (&numbers)[N]) {
   return row;
 }
 
-// All stages of the table: also the last of a method with an error estimate, which the solution does not need.
+// All stages of the table: also the last of a method with an error estimate, which the solution does not
+// need.
 template <class Method>
 Rows rows_of() {
   Rows rows{{std::begin(Method::c), std::end(Method::c)}, {}, row_of(Method::b)};

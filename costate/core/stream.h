@@ -1,7 +1,8 @@
-// Stores that go past the caches, for long arrays that nobody reads soon: a recorded trajectory. An ordinary store first
-// reads the line that it is about to overwrite, and evicts what the next step needs.
+// Stores that go past the caches, for long arrays that nobody reads soon: a recorded trajectory. An ordinary
+// store first reads the line that it is about to overwrite, and evicts what the next step needs.
 //
-// Other threads see streamed data after stream_fence() of the thread that wrote it. (Intel SDM volume 1, 10.4.6.2.)
+// Other threads see streamed data after stream_fence() of the thread that wrote it. (Intel SDM volume 1,
+// 10.4.6.2.)
 #pragma once
 
 #include "costate/core/pack.h"

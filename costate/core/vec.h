@@ -1,4 +1,5 @@
-// Vec<S, N>: N numbers of a small system's state, held in registers. Elementwise arithmetic; the loops unroll.
+// Vec<S, N>: N numbers of a small system's state, held in registers. Elementwise arithmetic; the loops
+// unroll.
 #pragma once
 
 #include "costate/core/pack.h"

@@ -64,10 +64,10 @@ class Articulated final : public mpm::Mechanism {
   struct Pass {
     explicit Pass(const Articulated& a)
         : motion(a.stepper_.tree, a.observed_),
-          x(static_cast<std::size_t>(a.stepper_.states())),
-          u(static_cast<std::size_t>(a.stepper_.controls())),
+          x(a.stepper_.states()),
+          u(a.stepper_.controls()),
           y(x.size()),
-          raw(static_cast<std::size_t>(a.map_size())),
+          raw(a.map_size()),
           turns(3 * a.shapes_.size()),
           v0(motion.dofs),
           v1(v0.size()),
@@ -94,7 +94,7 @@ class Articulated final : public mpm::Mechanism {
           v0_bar(value.v0.size()),
           lambda(value.v0.size()),
           unused(value.v0.size()),
-          ambient(static_cast<std::size_t>(a.stepper_.tree.nq)),
+          ambient(a.stepper_.tree.nq),
           p_bar(value.motion.p.size()),
           raw_bar(value.raw.size()),
           mu_bar(a.shapes_.size()),
@@ -237,7 +237,7 @@ std::string Articulated::objection(int dimension) const {
   return {};
 }
 
-// --- a step ----------------------------------------------------------------------------------------------------------
+// --- a step ------------------------------------------------------------------------------------------------
 
 template <class T>
 void Articulated::raw_parameters(const MechanismInputs<T>& in, T* p) const {
@@ -302,16 +302,18 @@ void Articulated::move_in(const BodySums<T>* sums, T* y, Workspace& work) const 
   static_cast<Scratch&>(work).rigid.step(w.at, w.x.data(), w.u.data(), w.raw.data(), y);
 }
 
-// --- transposes ------------------------------------------------------------------------------------------------------
+// --- transposes --------------------------------------------------------------------------------------------
 
-// Adds what a rigid step with the forces now in u does to the cotangents of its state, controls and parameters.
+// Adds what a rigid step with the forces now in u does to the cotangents of its state, controls and
+// parameters.
 void Articulated::rigid_vjp(const double* y_bar, OneWorld<double>& rigid, Scratch& s) const {
   Pass<double>& w = s.value;
   rigid.step_vjp(w.at, w.x.data(), w.u.data(), w.raw.data(), y_bar, s.x_bar.data(), s.u_bar.data(),
                  s.parameters ? s.raw_bar.data() : nullptr);
 }
 
-// Of the power <z_bar, J_s v> of the shapes, by q and frames: z_bar's velocities are set, the rest of it is zero.
+// Of the power <z_bar, J_s v> of the shapes, by q and frames: z_bar's velocities are set, the rest of it is
+// zero.
 void Articulated::power_vjp(const double* v, Scratch& s) const {
   seen_vjp(s.value.motion, wanted(s), v, s.z_bar.data(), bars(s), s.unused.data());
 }
@@ -347,8 +349,8 @@ void Articulated::move_vjp(const BodySums<double>* sums, const double* y_bar, bo
   }
   s.dt_bar = 0;
   for (int k = 0; k < nv; ++k) {
-    double& force_bar = s.u_bar[static_cast<std::size_t>(nu + k)];
-    s.lambda[static_cast<std::size_t>(k)] = force_bar / w.dt;
+    double& force_bar = s.u_bar[nu + k];
+    s.lambda[k] = force_bar / w.dt;
     s.dt_bar -= force_bar * force[k] / w.dt;
     force_bar = 0;
   }
@@ -384,7 +386,8 @@ void Articulated::predict_vjp(const Pose<double>* pose_bars, BodySums<double>* s
   auto& s = static_cast<Scratch&>(work);
   Pass<double>& w = s.value;
   poses_vjp(pose_bars, w.v1.data(), s.v0_bar.data(), s);
-  // (M + sum J'KJ) change = sum J'j: with lambda the solution for the cotangent of the change, <lambda, J'j - (M + J'KJ) change> has the derivatives.
+  // (M + sum J'KJ) change = sum J'j: with lambda the solution for the cotangent of the change, <lambda,
+  // J'j - (M + J'KJ) change> has the derivatives.
   s.lambda = s.v0_bar;
   solve::ldl_solve(w.motion.dofs, w.motion.A.data(), s.lambda.data());
   const auto set = [&](std::size_t i, const Six<double>& a) {
@@ -424,11 +427,9 @@ void Articulated::begin_vjp(const Pose<double>* pose_bars, MechanismBar& bar, Wo
   rigid::ambient_cotangent(tree, w.x.data(), s.q_bar.data(), s.ambient.data());
   for (std::size_t i = 0; i < s.x_bar.size(); ++i)
     bar.x[i] = s.x_bar[i] + (i < s.ambient.size() ? s.ambient[i] : 0.0);
-  for (int i = 0; bar.u && i < tree.nu; ++i) bar.u[i] += s.u_bar[static_cast<std::size_t>(i)];
+  for (int i = 0; bar.u && i < tree.nu; ++i) bar.u[i] += s.u_bar[i];
   if (!bar.p) return;
-  const auto of = [&](int i) {
-    return s.raw_bar[static_cast<std::size_t>(i)] + s.p_bar[static_cast<std::size_t>(i)];
-  };
+  const auto of = [&](int i) { return s.raw_bar[i] + s.p_bar[i]; };
   for (std::size_t i = 0; i < own_.size(); ++i)
     if (own_[i] >= 0) bar.p[own_[i]] += of(int(i));
   for (int a = 0; a < 3; ++a) bar.gravity[a] += of(map.gravity + a);
@@ -457,7 +458,7 @@ std::vector<ShapePose> Articulated::shape_poses(const std::vector<double>& x,
   std::vector<ShapePose> result;
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
     const Quat<double> in_body = rigid::quat_at(w.motion.p.data() + frame(s) + 3);
-    const Vec3<double> phi = log_map(w.motion.d.quat[static_cast<std::size_t>(w.motion.body(s))] * in_body);
+    const Vec3<double> phi = log_map(w.motion.d.quat[w.motion.body(s)] * in_body);
     result.push_back({{poses[s].c.x, poses[s].c.y, poses[s].c.z}, {phi.x, phi.y, phi.z}});
   }
   return result;

@@ -1,11 +1,13 @@
-// Where the shapes on a rigid model are, how they move with it, and what that says about its response: values and tangents on T, transposes on double.
+// Where the shapes on a rigid model are, how they move with it, and what that says about its response: values
+// and tangents on T, transposes on double.
 //
 //   place      poses of the shapes, and their Jacobians J_s (V; W about the shape's origin, 6 x nv)
 //   gather     sum J_s' j_s                      impulses of the dofs
 //   respond    (M + sum J_s' K_s J_s)^-1 f       M by composite rigid bodies
 //
-// The Jacobian is never differentiated as such: <a, J_s(q) b> is the power of a wrench a on a body that moves with b, and its derivative by q and the frames
-// is the transpose of the kinematics of velocities (rigid/observe.h), taken at the velocity b. So is that of <a, M(q) b>, the power of inertia
+// The Jacobian is never differentiated as such: <a, J_s(q) b> is the power of a wrench a on a body that moves
+// with b, and its derivative by q and the frames is the transpose of the kinematics of velocities
+// (rigid/observe.h), taken at the velocity b. So is that of <a, M(q) b>, the power of inertia
 // (rigid/rnea_adjoint.h).
 #pragma once
 
@@ -60,10 +62,10 @@ struct ShapeMotion {
       : tree(t),
         list(l),
         shapes(l.size() / 6),
-        dofs(static_cast<std::size_t>(t.nv)),
+        dofs(t.nv),
         d(t),
         p(static_cast<std::size_t>(t.p.prepared_size) + kFrame * shapes),
-        x(static_cast<std::size_t>(t.nq + t.nv)),
+        x(t.nq + t.nv),
         z(kSeen * shapes),
         J(shapes * dofs),
         A(dofs * dofs) {}
@@ -149,7 +151,8 @@ struct ShapeMotion {
   }
 };
 
-// Cotangents that the transposes below add to: q in its tangent space, all of ShapeMotion::p (null: not wanted).
+// Cotangents that the transposes below add to: q in its tangent space, all of ShapeMotion::p (null: not
+// wanted).
 struct ShapeMotionBar {
   double *q, *p;
 };
@@ -175,7 +178,7 @@ inline void inertia_vjp(ShapeMotion<double>& m, const rigid::Wanted& wanted, con
                   {bar.q, unused, nullptr, bar.p, nullptr}, m.d);
   if (!bar.p) return;
   for (std::size_t k = 0; k < m.dofs; ++k) {
-    const auto joint = static_cast<std::size_t>(m.tree.dofs[k].joint);
+    const std::size_t joint = m.tree.dofs[k].joint;
     bar.p[m.tree.joints[joint].p.armature] -= a[k] * b[k];
   }
 }

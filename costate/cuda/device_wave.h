@@ -43,7 +43,7 @@ class DeviceWave {
     if (o.nx < 2 || o.ny < 2 || o.steps < 0)
       throw Error("a wave on the GPU needs at least 2 x 2 cells and steps >= 0");
     if (!(o.dx > 0) || !(o.dt > 0)) throw Error("a wave on the GPU needs dx > 0 and dt > 0");
-    const std::size_t cells = std::size_t(o.nx * o.ny);
+    const std::size_t cells = o.nx * o.ny;
     speed_ = DeviceBuffer<Real>(cells);
     speed_.upload(speed);
     trajectory_ = DeviceBuffer<Real>((std::size_t(steps_) + 1) * 2 * cells);

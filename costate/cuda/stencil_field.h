@@ -1,8 +1,9 @@
-// A cell kernel (grid/stencil_kernel.h) as one thread of a GPU runs it: one cell of a grid with zeros outside.
+// A cell kernel (grid/stencil_kernel.h) as one thread of a GPU runs it: one cell of a grid with zeros
+// outside.
 //
-// The transpose reads the drives of its neighbours. A thread computes them itself: for the wave that costs a few
-// multiplications where a pass of its own would cost a trip to memory. Each thread writes only its own cell, so
-// sums need no atomics and the result is the same on every run.
+// The transpose reads the drives of its neighbours. A thread computes them itself: for the wave that costs a
+// few multiplications where a pass of its own would cost a trip to memory. Each thread writes only its own
+// cell, so sums need no atomics and the result is the same on every run.
 //
 // Nothing here needs a GPU. The __global__ kernels of the wave: device_wave.h. Tests:
 // tests/cuda/stencil_field_test.cpp, device_wave_test.cu.

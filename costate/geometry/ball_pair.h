@@ -4,7 +4,8 @@
 //
 // Transpose, with N_ = n_ + (r1 - r2)/2 point_:
 //
-//   d_ = dist_ n + (N_ - n (n.N_)) / |d|       the second term is the curvature: farther centres, slower turning normal
+//   d_ = dist_ n + (N_ - n (n.N_)) / |d|       the second term is the curvature: farther centres, slower
+//                                              turning normal
 //   c1_ += point_/2 - d_,   c2_ += point_/2 + d_,   r1_ += -dist_ + n.point_/2,   r2_ += -dist_ - n.point_/2
 //
 // Centres that coincide have no direction: the given one is taken, and held.
@@ -16,7 +17,8 @@
 
 namespace costate::geometry {
 
-// The normal of two balls with one centre: across both shapes' axes, or x where these are parallel (as MuJoCo).
+// The normal of two balls with one centre: across both shapes' axes, or x where these are parallel (as
+// MuJoCo).
 template <class S>
 COSTATE_INLINE Vec3<S> normal_of_coincident(const Vec3<S>& axis1, const Vec3<S>& axis2) {
   const Vec3<S> a = {held(axis1.x), held(axis1.y), held(axis1.z)},

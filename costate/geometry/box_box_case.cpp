@@ -25,7 +25,8 @@ struct Axis {
   int code = -1;  // 0..2 face of the first, 3..5 of the second, 6 + 3 i + j edges
 };
 
-// A corner of the polygon while it is clipped; `on`: what the edge to the next corner lies on: 0..3 an incident edge, 4.. a side.
+// A corner of the polygon while it is clipped; `on`: what the edge to the next corner lies on: 0..3 an
+// incident edge, 4.. a side.
 struct Clipped {
   Vec3<double> v;
   BoxVertex what;
@@ -74,7 +75,8 @@ bool least_overlap(const Frames& f, const double* h1, const double* h2, double s
   return true;
 }
 
-// An edge axis within 8 degrees of the best face, and not better by a twentieth of its depth, is that face seen by rounding.
+// An edge axis within 8 degrees of the best face, and not better by a twentieth of its depth, is that face
+// seen by rounding.
 void prefer_face(const Frames& f, Axis& best, const Axis& face) {
   if (best.code < 6) return;
   Vec3<double> n = edge_axis(f.q, (best.code - 6) / 3, (best.code - 6) % 3);

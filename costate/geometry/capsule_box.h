@@ -1,7 +1,9 @@
-// A capsule and a box: a ball where the capsule's axis is closest to the box, and another where the axis leaves the box's face or edge.
+// A capsule and a box: a ball where the capsule's axis is closest to the box, and another where the axis
+// leaves the box's face or edge.
 //
 // With the axis as p + t h, |t| <= 1, in the box's frame (h: half length times direction):
-//   first   t1 = +-1 for an end over a face or inside; otherwise the place on the axis closest to the nearest of the twelve edges
+//   first   t1 = +-1 for an end over a face or inside; otherwise the place on the axis closest to the nearest
+//           of the twelve edges
 //   second  t2 = t1 + m y, m = +-1, y the least of how far the axis goes on, and over the box:
 //             rest   1 - m t1                         to the capsule's end
 //             span   2 size_k / |h_k|                 across the whole box

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kTypes = 8;
 
-// Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh.
+// Slots of first (row) and second (column): plane, heightfield, sphere, capsule, ellipsoid, cylinder, box,
+// mesh.
 constexpr int kSlots[kTypes][kTypes] = {
     {0, 0, 1, 2, 1, 4, 4, 4},        // plane
     {0, 0, 16, 16, 16, 16, 16, 16},  // heightfield

@@ -1,4 +1,5 @@
-// The equations F(z) = 0 of a contact between two features, their Jacobian, and a Newton step: convex_contact.h derives them.
+// The equations F(z) = 0 of a contact between two features, their Jacobian, and a Newton step:
+// convex_contact.h derives them.
 #pragma once
 
 #include <cmath>

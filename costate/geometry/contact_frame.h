@@ -2,11 +2,13 @@
 //
 //   o  = h - (h.n) n,   t1 = o / |o|,   t2 = n x t1
 //
-// h is the pair's preferred tangent; without one, the y axis, or the z axis where the normal lies within 60 degrees of y (as MuJoCo [1]).
-// A preferred tangent along the normal (a capsule standing on a plane) is no direction: then the x axis, or y where the normal is near x.
-// n is a unit vector. The choice of h is held; the rest is differentiated:
+// h is the pair's preferred tangent; without one, the y axis, or the z axis where the normal lies within 60
+// degrees of y (as MuJoCo [1]). A preferred tangent along the normal (a capsule standing on a plane) is no
+// direction: then the x axis, or y where the normal is near x. n is a unit vector. The choice of h is held;
+// the rest is differentiated:
 //
-//   n_ += t1 x t2_;   t1_ += t2_ x n;   o_ = (t1_ - t1 (t1.t1_)) / |o|;   h_ = o_ - n (n.o_);   n_ -= (h.n) o_ + (n.o_) h
+//   n_ += t1 x t2_;   t1_ += t2_ x n;   o_ = (t1_ - t1 (t1.t1_)) / |o|;   h_ = o_ - n (n.o_);
+//       n_ -= (h.n) o_ + (n.o_) h
 //
 // [1] MuJoCo documentation, Computation, contact frames.
 // Tests: tests/geometry/contact_frame_test.cpp.

@@ -3,12 +3,13 @@
 //   dist    signed distance along the normal, negative when the shapes overlap
 //   point   midway between the two surfaces
 //   normal  unit, from the first shape to the second
-//   tangent a direction the pair prefers for the first tangent (a capsule on a plane: its axis), or zero: any will do
+//   tangent a direction the pair prefers for the first tangent (a capsule on a plane: its axis), or zero: any
+//           will do
 //
-// A pair has a fixed number of slots. A slot with nothing in it has dist = kFar, and numbers in the rest that raise no trap. In a pack each
-// lane fills its own.
-// Shapes come in the order of ShapeType; the sizes mean what they mean in MuJoCo [1]: radius; radius, half length; half sizes. A shape's
-// axis is the third column of R.
+// A pair has a fixed number of slots. A slot with nothing in it has dist = kFar, and numbers in the rest that
+// raise no trap. In a pack each lane fills its own. Shapes come in the order of ShapeType; the sizes mean
+// what they mean in MuJoCo [1]: radius; radius, half length; half sizes. A shape's axis is the third column
+// of R.
 //
 // Cotangents treat R as nine numbers; `turn` makes them one of a rotation of the shape.
 //

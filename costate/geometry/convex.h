@@ -1,7 +1,8 @@
 // A convex polyhedron in its own frame: what a mesh collides as.
 //
-// Vertices are the hull's; each knows its neighbours along edges (for walking to the farthest vertex) and its faces; faces are polygons
-// (coplanar triangles joined), counterclockwise from outside, with unit outward normals.
+// Vertices are the hull's; each knows its neighbours along edges (for walking to the farthest vertex) and its
+// faces; faces are polygons (coplanar triangles joined), counterclockwise from outside, with unit outward
+// normals.
 // Tests: tests/geometry/convex_test.cpp.
 #pragma once
 
@@ -25,8 +26,8 @@ struct ConvexMesh {
   int face_count() const { return int(face_normals.size()); }
 };
 
-// From a closed convex surface of outward triangles. Vertices that no triangle uses are dropped, the rest keep their order. Throws Error for
-// an index out of range, or fewer than four triangles.
+// From a closed convex surface of outward triangles. Vertices that no triangle uses are dropped, the rest
+// keep their order. Throws Error for an index out of range, or fewer than four triangles.
 ConvexMesh convex_mesh(const std::vector<Vec3<double>>& points,
                        const std::vector<std::array<int, 3>>& triangles);
 

@@ -8,7 +8,8 @@ namespace costate::geometry {
 
 namespace {
 
-// Newton from a guess; true where it converges to a contact that lies on the features and is the shapes' support.
+// Newton from a guess; true where it converges to a contact that lies on the features and is the shapes'
+// support.
 bool converge(ConvexCase& c, ConvexBody& first, ConvexBody& second, const Closest& guess, double scale) {
   Unknowns<double>& z = c.z;
   z.n = guess.n;
@@ -62,7 +63,8 @@ bool fit_features(ConvexBody& one, ConvexBody& two, const Closest& guess, double
   return false;
 }
 
-// Two faces that lie along each other near the contact, or a line of one along a face of the other; in MuJoCo's order of preference.
+// Two faces that lie along each other near the contact, or a line of one along a face of the other; in
+// MuJoCo's order of preference.
 bool lies_along(ConvexBody& one, ConvexBody& two, const Vec3<double>& n, double margin, ClipCase& clip) {
   Feature list1[kMaxFeatures], list2[kMaxFeatures];
   const int count1 = features_towards(one, n, list1), count2 = features_towards(two, -n, list2);

@@ -1,4 +1,5 @@
-// Which features of two convex bodies touch (plain numbers), and the contact they make (any lane's scalar): convex_contact.h.
+// Which features of two convex bodies touch (plain numbers), and the contact they make (any lane's scalar):
+// convex_contact.h.
 #pragma once
 
 #include "costate/geometry/contact_equations.h"

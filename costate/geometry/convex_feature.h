@@ -1,12 +1,15 @@
-// The part of a convex shape that a contact lies on: vertex, edge, face, rim, side, or all of a smooth surface.
+// The part of a convex shape that a contact lies on: vertex, edge, face, rim, side, or all of a smooth
+// surface.
 //
 // In the shape's frame, with outward direction u = R^T m,
 //
 //   p(t, u) = a + sum_j t_j f_j + k(u)       witness  w = x + R p
 //
 //   a    a corner, centre of an edge or face: fixed (meshes), or multiples of sizes
-//   f_j  flat directions, up to two (constant unit vectors); the contact's normal is across them: (R f_j).m = 0
-//   k    curved part: none; ellipsoid  size^2 o u / |size o u|;  round (a cylinder's rim and side)  radius (u_x, u_y, 0)/|(u_x, u_y)|
+//   f_j  flat directions, up to two (constant unit vectors); the contact's normal is across them:
+//        (R f_j).m = 0
+//   k    curved part: none; ellipsoid  size^2 o u / |size o u|;
+//        round (a cylinder's rim and side)  radius (u_x, u_y, 0)/|(u_x, u_y)|
 //
 // Tests: tests/geometry/convex_test.cpp.
 #pragma once

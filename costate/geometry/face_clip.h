@@ -1,9 +1,9 @@
-// Several contacts of two convex shapes whose contact is a face of one (the reference) against a face, an edge or a side line of the other
-// (the incident part) that lies along it, within 5 degrees.
+// Several contacts of two convex shapes whose contact is a face of one (the reference) against a face, an
+// edge or a side line of the other (the incident part) that lies along it, within 5 degrees.
 //
-// The incident polygon or segment is clipped by the sides of the reference face. In the reference's frame, with the face n.p = o, its sides
-// s_j.p <= o_j, and incident points P_k = c + Q (b_k + k(u)), u = -Q^T n (k: a cylinder's side, convex_feature.h), each place v of what is
-// left within the margin is a contact,
+// The incident polygon or segment is clipped by the sides of the reference face. In the reference's frame,
+// with the face n.p = o, its sides s_j.p <= o_j, and incident points P_k = c + Q (b_k + k(u)), u = -Q^T n (k:
+// a cylinder's side, convex_feature.h), each place v of what is left within the margin is a contact,
 //
 //   g = n.v - o,   dist = g - r,   point = v - (g + r)/2 n        (r: radius of a capsule)
 //
@@ -11,8 +11,8 @@
 //   crossing  v = P + t (P' - P),   t = (o_j - s_j.P) / (s_j.(P' - P))
 //   pillar    s_i.v = o_i,  s_j.v = o_j,  m.(v - P_0) = 0,  m = Q m_l the incident face's normal
 //
-// at most four: of more, the four of largest area. A round cap as a reference has sixteen sides, for a line the circle itself; as an incident face it has
-// four points. The choice is held, the formulas are transposed.
+// at most four: of more, the four of largest area. A round cap as a reference has sixteen sides, for a line
+// the circle itself; as an incident face it has four points. The choice is held, the formulas are transposed.
 // Tests: tests/geometry/convex_test.cpp.
 #pragma once
 

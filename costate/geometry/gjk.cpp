@@ -280,7 +280,8 @@ namespace {
 
 enum class Walk { apart, far, inside, stuck };
 
-// GJK from a direction. Rounding in a thin simplex can leave it with nowhere to go: stuck, and the caller starts elsewhere.
+// GJK from a direction. Rounding in a thin simplex can leave it with nowhere to go: stuck, and the caller
+// starts elsewhere.
 Walk walk(ConvexBody& first, ConvexBody& second, double farthest, double scale, const Vec3<double>& direction,
           Simplex& s) {
   s.count = 0;

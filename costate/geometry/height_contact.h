@@ -1,7 +1,9 @@
-// A heightfield and a convex shape: every cell of the grid under the shape is two prisms with a triangle on top, and each prism that
-// the shape touches gives one contact (convex_contact.h), in the order of rows, columns, and triangles of a cell.
+// A heightfield and a convex shape: every cell of the grid under the shape is two prisms with a triangle on
+// top, and each prism that the shape touches gives one contact (convex_contact.h), in the order of rows,
+// columns, and triangles of a cell.
 //
-// Sixteen slots: of more contacts the sixteen deepest. The heights are constants; the frame of the field is differentiated.
+// Sixteen slots: of more contacts the sixteen deepest. The heights are constants; the frame of the field is
+// differentiated.
 // Tests: tests/geometry/convex_test.cpp.
 #pragma once
 

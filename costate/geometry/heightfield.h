@@ -1,6 +1,7 @@
 // A terrain of heights over a grid, in its own frame: x along columns, y along rows.
 //
-//   x in [-size_x, size_x], y in [-size_y, size_y];  top(r, c) = height * heights[r * columns + c],  bottom at -base
+//   x in [-size_x, size_x], y in [-size_y, size_y];  top(r, c) = height * heights[r * columns + c],
+//     bottom at -base
 //
 // Each cell is two prisms with a triangle on top. Sizes mean what they mean in MuJoCo's hfield asset.
 #pragma once

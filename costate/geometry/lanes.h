@@ -1,5 +1,5 @@
-// Pairs that need their own way in each world (clipping, searching) run one lane at a time, in double whatever the scalar: S's lane is a
-// double, or a Dual<double> where S carries tangents.
+// Pairs that need their own way in each world (clipping, searching) run one lane at a time, in double
+// whatever the scalar: S's lane is a double, or a Dual<double> where S carries tangents.
 #pragma once
 
 #include "costate/geometry/contact_point.h"

@@ -2,7 +2,8 @@
 //
 //   dist = n.(c - x) - r,   point = c - (r + dist/2) n
 //
-// The transpose follows; a capsule's ends are c = x2 +- half_length * axis, and both contacts prefer the capsule's axis as tangent.
+// The transpose follows; a capsule's ends are c = x2 +- half_length * axis, and both contacts prefer the
+// capsule's axis as tangent.
 // Tests: tests/geometry/collide_test.cpp.
 #pragma once
 

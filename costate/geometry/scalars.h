@@ -12,7 +12,8 @@
   macro(Dual<NativePack<double>>);      \
   macro(Dual<NativePack<float>>)
 
-// Every pair of shapes is a function `name` and its transpose `name_vjp` of the same arguments as collide and collide_vjp.
+// Every pair of shapes is a function `name` and its transpose `name_vjp` of the same arguments as collide and
+// collide_vjp.
 #define COSTATE_GEOMETRY_PAIR(name)                                                                \
   template <class S>                                                                               \
   void name(const Shape<S>& first, const Shape<S>& second, const S& margin, ContactPoint<S>* out); \

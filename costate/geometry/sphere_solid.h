@@ -1,11 +1,14 @@
-// A sphere against a box or a cylinder. Where the centre is outside, the closest point of the solid is a ball of no radius (or, beside a
-// cylinder, of its radius on the axis) and ball_pair.h says the rest; where it is inside, the nearest face is a plane.
+// A sphere against a box or a cylinder. Where the centre is outside, the closest point of the solid is a ball
+// of no radius (or, beside a cylinder, of its radius on the axis) and ball_pair.h says the rest; where it is
+// inside, the nearest face is a plane.
 //
 //   box        c = R^T (x1 - x2), q = c clamped to +-size;  outside: ball at x2 + R q
-//              inside: nearest face k with sign s; closest = size_k - s c_k, n = -s R_k, dist = -closest - r, point = x1 + (r - closest)/2 n
+//              inside: nearest face k with sign s; closest = size_k - s c_k, n = -s R_k, dist = -closest - r,
+//              point = x1 + (r - closest)/2 n
 //   cylinder   z = a.(x1 - x2), p = x1 - x2 - z a:  side  |z| < h: ball of the cylinder's radius at x2 + z a
 //                                                  cap   |p| < radius: plane through x2 +- h a
-//                                                  rim   otherwise: ball of no radius at x2 +- h a + radius p/|p|
+//                                                  rim   otherwise: ball of no radius at
+//                                                        x2 +- h a + radius p/|p|
 //              a centre inside goes to the nearer of side and cap.
 //
 // Tests: tests/geometry/solid_test.cpp.

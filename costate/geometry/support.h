@@ -1,6 +1,8 @@
-// The farthest point of a convex shape's core along a direction, in plain numbers: what searching (gjk.h) sees of a shape.
+// The farthest point of a convex shape's core along a direction, in plain numbers: what searching (gjk.h)
+// sees of a shape.
 //
-// A sphere's core is its centre and a capsule's its axis; their radius is put on afterwards, so that the search works on what is not round.
+// A sphere's core is its centre and a capsule's its axis; their radius is put on afterwards, so that the
+// search works on what is not round.
 #pragma once
 
 #include <cmath>

@@ -1,15 +1,17 @@
 // The heat equation on a 2-D grid, with a conductivity of its own in every cell.
 //
-//   C dT/dt = div(k grad T) + q        T temperature [K], k conductivity [W/(m K)], C heat capacity per volume [J/(m^3 K)],
-//                                      q sources [W/m^3]
+//   C dT/dt = div(k grad T) + q        T temperature [K], k conductivity [W/(m K)], C heat capacity per
+//                                      volume [J/(m^3 K)], q sources [W/m^3]
 //
-// Finite volumes on nx x ny cells of width dx, explicit Euler in time. Between two cells the conductivity is the harmonic mean,
-// for which the flux is continuous where k jumps (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2-3):
+// Finite volumes on nx x ny cells of width dx, explicit Euler in time. Between two cells the conductivity is
+// the harmonic mean, for which the flux is continuous where k jumps (Patankar, Numerical Heat Transfer and
+// Fluid Flow, 1980, section 4.2-3):
 //
 //   k_f = 2 k k' / (k + k')            T+ = T + dt/(C dx^2) sum_faces k_f (T' - T) + dt/C q
 //
 // It is stable for dt <= C dx^2 / (4 max k), which is checked at the first step of every run.
-// Sides: a fixed temperature on the side, a fixed gradient dT/dn along the outward normal (0: insulated), or periodic.
+// Sides: a fixed temperature on the side, a fixed gradient dT/dn along the outward normal (0: insulated), or
+// periodic.
 //
 // Transpose (trailing underscore: cotangent; the sum over faces is symmetric):
 //
@@ -17,9 +19,10 @@
 //   k_ += dt/(C dx^2) sum_faces dk_f/dk (T' - T) (T+_ - T+_')         dk_f/dk = 2 (k' / (k + k'))^2
 //   q_ += dt/C T+_          of side values, C, dx and dt: sums over the cells, in heat_kernel.h
 //
-// State "T" (nx*ny numbers, x fastest); parameters "conductivity" and "source" (nx*ny each), "capacity", "west", "east", "south",
-// "north" (temperature or gradient; a periodic side ignores its own), "dx", "dt"; control "heater" [W/m^3] (one number per heater).
-// What one cell does, and its transpose: heat_kernel.h. Tests: tests/grid/heat_test.cpp.
+// State "T" (nx*ny numbers, x fastest); parameters "conductivity" and "source" (nx*ny each), "capacity",
+// "west", "east", "south", "north" (temperature or gradient; a periodic side ignores its own), "dx", "dt";
+// control "heater" [W/m^3] (one number per heater). What one cell does, and its transpose: heat_kernel.h.
+// Tests: tests/grid/heat_test.cpp.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// What the heat equation does in one cell, and its transpose (equations in heat.h). What a kernel is: stencil_kernel.h.
+// What the heat equation does in one cell, and its transpose (equations in heat.h). What a kernel is:
+// stencil_kernel.h.
 #pragma once
 
 #include <string>

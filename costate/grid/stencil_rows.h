@@ -1,6 +1,7 @@
-// Rows of cells in scratch memory, as the loops of stencil_sweep.h see them: with room at both ends for the cells beyond the
-// sides and for whole packs, so that no loop has a special case at an end. A row carries tangents too where they are asked for:
-// the same loops then give values, tangents, cotangents and second order.
+// Rows of cells in scratch memory, as the loops of stencil_sweep.h see them: with room at both ends for the
+// cells beyond the sides and for whole packs, so that no loop has a special case at an end. A row carries
+// tangents too where they are asked for: the same loops then give values, tangents, cotangents and second
+// order.
 #pragma once
 
 #include <algorithm>
@@ -149,7 +150,8 @@ class RowStore {
     for (Index i = -grid_.pad(); i < grid_.width() + grid_.pad(); i += GridShape<Real>::lanes)
       to.put(i, S(0));
   }
-  // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror it.
+  // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror
+  // it.
   void finish(int plane, Index j, const Beyond (&beyond)[4]) const {
     fill_ends(own(plane, j), beyond);
     if (!has_ghosts_ || grid_.periodic_y) return;

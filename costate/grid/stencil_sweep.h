@@ -1,14 +1,15 @@
 // A slab of rows through several steps at once, forwards. The transposes: stencil_sweep_adjoint.h.
 //
-// Level l is the state after l steps. Row j of level l needs rows j - halo ... j + halo of level l - 1, so a front that moves
-// up the slab row by row is followed at distance l * halo by level l:
+// Level l is the state after l steps. Row j of level l needs rows j - halo ... j + halo of level l - 1, so a
+// front that moves up the slab row by row is followed at distance l * halo by level l:
 //
 //   front f:   level 0 fetches row f;   level 1 makes row f - halo;   level 2 makes row f - 2 halo;   ...
 //
-// Only 2 halo + 1 rows of each level are held, which stay in the cache: memory sees one read and one write of the state for
-// `depth` steps instead of one per step (wavefront temporal blocking: Wellein et al., COMPSAC 2009).
-// Slabs run in parallel. Each also makes the rows of its neighbours that its own depend on, (depth - l) * halo of them at each
-// end of level l, so slabs exchange nothing on the way. A cell's number does not depend on where slabs begin or how deep they are.
+// Only 2 halo + 1 rows of each level are held, which stay in the cache: memory sees one read and one write of
+// the state for `depth` steps instead of one per step (wavefront temporal blocking: Wellein et al., COMPSAC
+// 2009). Slabs run in parallel. Each also makes the rows of its neighbours that its own depend on,
+// (depth - l) * halo of them at each end of level l, so slabs exchange nothing on the way. A cell's number
+// does not depend on where slabs begin or how deep they are.
 // Tests: tests/grid/stencil_system_test.cpp.
 #pragma once
 
@@ -71,7 +72,8 @@ struct Setting {
   }
 };
 
-// Rows [begin, end) of the grid, and the rows of its neighbours as they were before the step, which neighbours may overwrite.
+// Rows [begin, end) of the grid, and the rows of its neighbours as they were before the step, which
+// neighbours may overwrite.
 template <class Real>
 struct Slab {
   Index begin = 0, end = 0;

@@ -1,15 +1,18 @@
 // The transposes of stencil_sweep.h: a slab of rows back through several steps at once.
 //
-// Level l is the cotangent l steps before the end. The same front as forwards: row j of level l gathers from rows
-// j - halo ... j + halo of level l - 1, of the coefficients, and of the state before its step, or takes the tape of its own row.
-// Cotangents of coefficients are added up in scratch rows while all levels pass, steps in descending order.
+// Level l is the cotangent l steps before the end. The same front as forwards: row j of level l gathers from
+// rows j - halo ... j + halo of level l - 1, of the coefficients, and of the state before its step, or takes
+// the tape of its own row. Cotangents of coefficients are added up in scratch rows while all levels pass,
+// steps in descending order.
 //
-// Sides. x beyond a side is slope * x inside + offset, so with g the cotangent that the cell beyond would have,
+// Sides. x beyond a side is slope * x inside + offset, so with g the cotangent that the cell beyond would
+// have,
 //
 //   x_bar inside += slope g         offset_bar += g         coefficient_bar inside += that of the cell beyond
 //
-// g comes from the same kernel, evaluated in the cells beyond the sides, where y_bar = 0: columns first in the row, rows beyond
-// south and north into rows of their own. They are added in the reverse of the order in which the values were made.
+// g comes from the same kernel, evaluated in the cells beyond the sides, where y_bar = 0: columns first in
+// the row, rows beyond south and north into rows of their own. They are added in the reverse of the order in
+// which the values were made.
 // Tests: tests/grid/stencil_system_test.cpp.
 #pragma once
 

@@ -1,14 +1,15 @@
 // StencilSystem: a System of one large world, made from a kernel that is written for one cell of a 2-D grid.
 //
-// From the kernel (stencil_kernel.h): S = Pack gives the step, S = Dual<Pack> the tangent, step_vjp at S = Dual<Pack> the second
-// order; runs of steps go through the grid in slabs of rows, several steps at a time (stencil_sweep.h, stencil_sweep_adjoint.h).
+// From the kernel (stencil_kernel.h): S = Pack gives the step, S = Dual<Pack> the tangent, step_vjp at
+// S = Dual<Pack> the second order; runs of steps go through the grid in slabs of rows, several steps at a
+// time (stencil_sweep.h, stencil_sweep_adjoint.h).
 //
 //   state       `fields` fields of nx * ny numbers, x fastest
 //   parameters  `coefficients` fields of nx * ny numbers, then the `constants`
 //   control     one number per source cell, where the kernel has sources
 //
-// Results do not depend on the number of threads: a cell's number does not depend on its slab, and the cotangents of constants
-// are added up row by row in the order of the rows.
+// Results do not depend on the number of threads: a cell's number does not depend on its slab, and the
+// cotangents of constants are added up row by row in the order of the rows.
 // Tests: tests/grid/stencil_system_test.cpp, wave_test.cpp, heat_test.cpp.
 #pragma once
 
@@ -86,7 +87,7 @@ class StencilSystem final : public System<Real> {
     return {.size = Kernel::tapes * grid_.width() * grid_.ny, .instead_of_states = true};
   }
 
-  // --- single steps -----------------------------------------------------------------------------------------------
+  // --- single steps ----------------------------------------------------------------------------------------
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const override {
     stencil::ForwardTask<Real> task{
@@ -140,7 +141,7 @@ class StencilSystem final : public System<Real> {
     }
   }
 
-  // --- runs of steps ----------------------------------------------------------------------------------------------
+  // --- runs of steps ---------------------------------------------------------------------------------------
 
   void advance(const Run<Real>& run, const Ring<Real>& states, const Tape<Real>& tape,
                Workspace& work) const override {
@@ -199,8 +200,9 @@ class StencilSystem final : public System<Real> {
     std::vector<double> sums;
   };
 
-  // How a run of steps is cut into passes of several, and where each leaves its result. A ring of two slots keeps the end of the
-  // run alone: passes then work in place, but for the first one of a run of odd length, which moves to the other slot.
+  // How a run of steps is cut into passes of several, and where each leaves its result. A ring of two slots
+  // keeps the end of the run alone: passes then work in place, but for the first one of a run of odd length,
+  // which moves to the other slot.
   struct Passes {
     Index count, slots;
     int most;
@@ -256,7 +258,8 @@ class StencilSystem final : public System<Real> {
     }
   }
 
-  // f(slab, its rows, rows that it keeps of its neighbours) for all slabs, after they have kept what others overwrite.
+  // f(slab, its rows, rows that it keeps of its neighbours) for all slabs, after they have kept what others
+  // overwrite.
   template <class F>
   void each_slab(int levels, In from, Scratch& scratch, const F& f) const {
     const bool saved = scratch.slabs > 1 || grid_.periodic_y;

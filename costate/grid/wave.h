@@ -1,9 +1,10 @@
 // The wave equation on a 2-D grid, with a speed of its own in every cell.
 //
-//   u'' = c^2 lap u - gamma u' + s          u displacement, c wave speed [m/s], gamma damping [1/s], s sources [m/s^2]
+//   u'' = c^2 lap u - gamma u' + s          u displacement, c wave speed [m/s], gamma damping [1/s], s
+//                                           sources [m/s^2]
 //
-// Five-point Laplacian on nx x ny cells of width dx, u = 0 outside (reflecting walls); symplectic Euler in time (equivalent to
-// leapfrog; second order in u when gamma = 0, stable for c dt/dx < 1/sqrt(2)):
+// Five-point Laplacian on nx x ny cells of width dx, u = 0 outside (reflecting walls); symplectic Euler in
+// time (equivalent to leapfrog; second order in u when gamma = 0, stable for c dt/dx < 1/sqrt(2)):
 //
 //   v+ = v + dt (c^2 lap u / dx^2 - gamma v + s)
 //   u+ = u + dt v+
@@ -14,9 +15,9 @@
 //   c_ += 2 dt/dx^2 c (lap u) w              s_ += dt w at the sources
 //   gamma_ -= dt <v, w>   dx_ -= 2 dt/dx^3 <c^2 lap u, w>   dt_ += <u+_, v+> + <w, (v+ - v)/dt>
 //
-// One world of any size (stencil_system.h). State "u", "v" (nx*ny numbers each, x fastest); parameters "speed"
-// (nx*ny), "damping", "dx", "dt"; control "source" (one number per source cell).
-// What one cell does, and its transpose: wave_kernel.h. Tests: tests/grid/wave_test.cpp.
+// One world of any size (stencil_system.h). State "u", "v" (nx*ny numbers each, x fastest); parameters
+// "speed" (nx*ny), "damping", "dx", "dt"; control "source" (one number per source cell). What one cell does,
+// and its transpose: wave_kernel.h. Tests: tests/grid/wave_test.cpp.
 #pragma once
 
 #include <memory>

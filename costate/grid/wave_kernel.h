@@ -1,5 +1,5 @@
-// What the wave equation does in one cell, and its transpose (equations in wave.h), for any scalar: packs and duals on the CPU,
-// float and double on the GPU. What a kernel is: stencil_kernel.h.
+// What the wave equation does in one cell, and its transpose (equations in wave.h), for any scalar: packs and
+// duals on the CPU, float and double on the GPU. What a kernel is: stencil_kernel.h.
 #pragma once
 
 #include "costate/grid/stencil_kernel.h"

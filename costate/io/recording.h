@@ -1,5 +1,5 @@
-// Recording: what a run looked like. Frames at equal intervals of time, plain numbers, no physics: any simulator can fill one,
-// and the viewer (costate/view/replay.h) shows it.
+// Recording: what a run looked like. Frames at equal intervals of time, plain numbers, no physics: any
+// simulator can fill one, and the viewer (costate/view/replay.h) shows it.
 //
 //   particles   positions and speeds, a material for each
 //   bodies      a rigid shape each, with one pose for the whole run or one per frame
@@ -11,10 +11,11 @@
 //   16 bytes    "costate-record-1"
 //    8 bytes    length of the header, little-endian
 //   header      JSON: everything below but the long arrays; each of these is {"type", "count", "offset"}
-//   arrays      little-endian numbers of type f4, f8, u1 or u4, each at `offset` (a multiple of 8) after the header
+//   arrays      little-endian numbers of type f4, f8, u1 or u4, each at `offset` (a multiple of 8) after the
+//               header
 //
-// Files are treated as hostile: every length is checked against the file's before anything is allocated, every number for being
-// finite, every index for its range. Tests: tests/io/recording_test.cpp.
+// Files are treated as hostile: every length is checked against the file's before anything is allocated,
+// every number for being finite, every index for its range. Tests: tests/io/recording_test.cpp.
 #pragma once
 
 #include <array>
@@ -35,7 +36,8 @@ struct Material {
 struct Shape {
   enum class Kind { sphere, box, cylinder, capsule, revolution, plane, mesh, ellipsoid };
   Kind kind = Kind::sphere;
-  // sphere: radius; box, ellipsoid: half extents; cylinder, capsule: radius, half length (without caps); plane (z = 0): half extents x, y.
+  // sphere: radius; box, ellipsoid: half extents; cylinder, capsule: radius, half length (without caps);
+  // plane (z = 0): half extents x, y.
   std::vector<float> size = {};
   std::vector<float> profile = {};            // revolution: (r, z) pairs of a line turned about z
   std::vector<float> vertices = {};           // mesh: x, y, z
@@ -92,7 +94,8 @@ struct Recording {
   std::vector<Curve> curves = {};
 };
 
-// Throws Error where lengths do not fit together, an index is out of range or a number is not finite. `where` is for the message.
+// Throws Error where lengths do not fit together, an index is out of range or a number is not finite. `where`
+// is for the message.
 void check_recording(const Recording& recording, const std::string& where);
 
 // Throw Error if the file cannot be written or read, or holds no valid recording.

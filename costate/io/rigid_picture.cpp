@@ -21,7 +21,7 @@ Quat<double> quat(const double* q) { return {q[0], q[1], q[2], q[3]}; }
 
 Color color_of(const rigid::Model& model, const rigid::Geom& geom) {
   if (geom.rgba == kNoColor) {
-    const int part = geom.body == 0 ? 7 : model.bodies[std::size_t(geom.body)].weld;
+    const int part = geom.body == 0 ? 7 : model.bodies[geom.body].weld;
     return kColors[std::size_t(part) % std::size(kColors)];
   }
   const auto byte = [](double c) { return Color(std::lround(255 * std::clamp(c, 0.0, 1.0))); };
@@ -45,7 +45,7 @@ void add_heightfield(const rigid::Heightfield& h, Shape& shape) {
     for (int c = 0; c < h.columns; ++c) {
       vertices.push_back({h.size[0] * (2.0 * c / std::max(1, h.columns - 1) - 1),
                           h.size[1] * (2.0 * r / std::max(1, h.rows - 1) - 1),
-                          h.size[2] * h.data[std::size_t(r * h.columns + c)]});
+                          h.size[2] * h.data[r * h.columns + c]});
       if (r + 1 == h.rows || c + 1 == h.columns) continue;
       const int i = r * h.columns + c;
       faces.push_back({i, i + 1, i + h.columns});
@@ -79,12 +79,12 @@ Shape shape_of(const rigid::Model& model, const rigid::Geom& g) {
       shape = {.kind = Shape::Kind::ellipsoid, .size = {f(0), f(1), f(2)}};
       break;
     case GeomType::mesh: {
-      const rigid::Mesh& mesh = model.meshes[std::size_t(g.mesh)];
+      const rigid::Mesh& mesh = model.meshes[g.mesh];
       add_mesh(mesh.vertices, mesh.faces, shape);
       break;
     }
     case GeomType::heightfield:
-      add_heightfield(model.heightfields[std::size_t(g.heightfield)], shape);
+      add_heightfield(model.heightfields[g.heightfield], shape);
       break;
   }
   return shape;
@@ -155,7 +155,7 @@ RigidPicture::RigidPicture(const rigid::Model& model) : model_(model) {
 void RigidPicture::add_frame(const std::vector<std::array<double, 7>>& bodies) {
   for (const Shown& s : shown_) {
     const rigid::Geom& g = model_.geoms[s.geom];
-    const std::array<double, 7>& b = bodies[std::size_t(g.body)];
+    const std::array<double, 7>& b = bodies[g.body];
     const Quat<double> frame = quat(b.data() + 3), turned = frame * quat(g.quat.data());
     const Vec3<double> at = Vec3<double>{b[0], b[1], b[2]} + rotate(frame, vec(g.pos));
     Body& body = recording_.bodies[s.body_of_recording];

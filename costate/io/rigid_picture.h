@@ -1,7 +1,8 @@
 // RigidPicture: a model of rigid bodies as bodies of a recording: its geoms, with a pose for each frame.
 //
-// Geoms of groups above 2 are meant not to be seen. A level plane is the floor that the viewer draws anyway; without one, the floor lies
-// under the lowest point that a geom ever reaches. Geoms that name no colour are coloured by their body.
+// Geoms of groups above 2 are meant not to be seen. A level plane is the floor that the viewer draws anyway;
+// without one, the floor lies under the lowest point that a geom ever reaches. Geoms that name no colour are
+// coloured by their body.
 // Tests: tests/io/rigid_picture_test.cpp.
 #pragma once
 

@@ -10,7 +10,8 @@ namespace {
 
 using Point = std::array<double, 2>;
 
-// Both sides of a polyline, half a thickness apart from it, as one closed outline around the end away from the axis.
+// Both sides of a polyline, half a thickness apart from it, as one closed outline around the end away from
+// the axis.
 std::vector<float> outline(const std::vector<Point>& line, double thickness) {
   const std::size_t n = line.size();
   const auto normal =

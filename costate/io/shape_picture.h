@@ -1,4 +1,5 @@
-// Shapes of the material point method as shapes of a recording. The physics turns its shapes about y, a recording about z.
+// Shapes of the material point method as shapes of a recording. The physics turns its shapes about y, a
+// recording about z.
 #pragma once
 
 #include "costate/io/recording.h"

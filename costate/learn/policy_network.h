@@ -1,12 +1,14 @@
 // A small neural network that moves muscles: from the time and the state to the controls.
 //
-//   o = (sin(omega t + 2 pi j/waves), j < waves;  C x)        what it sees: a rhythm, and chosen combinations of the state
+//   o = (sin(omega t + 2 pi j/waves), j < waves;  C x)        what it sees: a rhythm, and chosen combinations
+//                                                             of the state
 //   h = tanh(W1 o + b1)                                       hidden layer
 //   u = tanh(W2 h + b2)                                       controls, between -1 and 1
 //
 // Transpose, with t = k dt:
 //
-//   a2_ = (1 - u^2) u_;  b2_ += a2_;  W2_ += a2_ h';  a1_ = (1 - h^2) W2' a2_;  b1_ += a1_;  W1_ += a1_ o';  o_ = W1' a1_
+//   a2_ = (1 - u^2) u_;  b2_ += a2_;  W2_ += a2_ h';  a1_ = (1 - h^2) W2' a2_;  b1_ += a1_;  W1_ += a1_ o';
+//   o_ = W1' a1_
 //   x_ += C' o_;  omega_ += t cos(..) o_;  t_ += omega cos(..) o_
 //
 // The network of [1], mass_spring. closed_loop.h joins it to a System.
@@ -39,7 +41,8 @@ struct PolicyNetwork {
   std::uint64_t seed = 0;  // of the first weights: normal, of variance 1/(number of inputs)
 };
 
-// Sizes, and where the network's numbers lie among the parameters. dt and omega are read where there are waves.
+// Sizes, and where the network's numbers lie among the parameters. dt and omega are read where there are
+// waves.
 struct PolicyLayout {
   int waves = 0, inputs = 0, hidden = 0, outputs = 0;
   std::int64_t dt = 0, omega = 0, w1 = 0, b1 = 0, w2 = 0, b2 = 0;

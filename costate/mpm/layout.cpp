@@ -87,9 +87,9 @@ void Layout::place_gravity_and_dt(const Model& model) {
 
 void Layout::place_materials(const Model& model) {
   std::vector<std::int64_t> count(model.materials.size(), 0);
-  index_in_material.resize(static_cast<std::size_t>(particles));
+  index_in_material.resize(particles);
   for (std::size_t i = 0; i < material.size(); ++i)
-    index_in_material[i] = static_cast<std::int32_t>(count[static_cast<std::size_t>(material[i])]++);
+    index_in_material[i] = static_cast<std::int32_t>(count[material[i]]++);
   for (std::size_t m = 0; m < model.materials.size(); ++m) {
     const Material& source = model.materials[m];
     const auto& each = source.per_particle;

@@ -49,7 +49,7 @@ void bounds(const Shape& shape, Vector& low, Vector& high) {
 template <class T>
 void repeat_to(std::vector<T>& values, std::int64_t count, T otherwise) {
   const T value = values.empty() ? otherwise : values[0];
-  if (values.size() <= 1) values.assign(static_cast<std::size_t>(count), value);
+  if (values.size() <= 1) values.assign(count, value);
 }
 
 }  // namespace
@@ -64,8 +64,7 @@ std::int64_t fill(Model& model, const Shape& shape, const Vector& position, doub
   std::array<std::int64_t, 3> count = {1, 1, 1};
   double volume = 1;
   for (int a = 0; a < D; ++a) {
-    const auto i = static_cast<std::size_t>(a);
-    count[i] = std::max<std::int64_t>(1, std::llround(std::floor((high[i] - low[i]) / spacing + 1e-9)));
+    count[a] = std::max<std::int64_t>(1, std::llround(std::floor((high[a] - low[a]) / spacing + 1e-9)));
     volume *= spacing;
   }
   Particles& p = model.particles;
@@ -82,8 +81,8 @@ std::int64_t fill(Model& model, const Shape& shape, const Vector& position, doub
                           D == 3 ? low[2] + (double(k) + 0.5) * spacing : 0.0};
         if (!(signed_distance(shape, x) < 0)) continue;
         for (int a = 0; a < D; ++a) {
-          p.x.push_back(x[static_cast<std::size_t>(a)] + position[static_cast<std::size_t>(a)]);
-          p.v.push_back(velocity[static_cast<std::size_t>(a)]);
+          p.x.push_back(x[a] + position[a]);
+          p.v.push_back(velocity[a]);
         }
         p.volume.push_back(volume);
         p.material.push_back(material);
@@ -104,8 +103,7 @@ void set_density(Body& body, double density, int dimension) {
   const auto place = [&](std::size_t a, int i) {
     return low[a] + (high[a] - low[a]) * (double(i) + 0.5) / kPoints;
   };
-  for (int a = 0; a < dimension; ++a)
-    cell *= (high[static_cast<std::size_t>(a)] - low[static_cast<std::size_t>(a)]) / kPoints;
+  for (int a = 0; a < dimension; ++a) cell *= (high[a] - low[a]) / kPoints;
   for (int i = 0; i < kPoints; ++i) {
     for (int j = 0; j < kPoints; ++j) {
       for (int k = 0; k < (dimension == 3 ? kPoints : 1); ++k) {

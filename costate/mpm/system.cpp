@@ -34,21 +34,20 @@ std::vector<Real> initial_state(const Model& model) {
   const int D = model.dimension;
   std::vector<Real> state(static_cast<std::size_t>(layout.signature.states()), Real(0));
   const Particles& p = model.particles;
-  for (std::size_t i = 0; i < p.x.size(); ++i) state[static_cast<std::size_t>(layout.x) + i] = Real(p.x[i]);
-  for (std::size_t i = 0; i < p.v.size(); ++i) state[static_cast<std::size_t>(layout.v) + i] = Real(p.v[i]);
+  for (std::size_t i = 0; i < p.x.size(); ++i) state[layout.x + i] = Real(p.x[i]);
+  for (std::size_t i = 0; i < p.v.size(); ++i) state[layout.v + i] = Real(p.v[i]);
   for (std::int64_t i = 0; i < layout.particles; ++i) {
-    for (int a = 0; a < D; ++a) state[static_cast<std::size_t>(layout.F + (i * D + a) * D + a)] = Real(1);
+    for (int a = 0; a < D; ++a) state[layout.F + (i * D + a) * D + a] = Real(1);
     if (layout.plastic >= 0) {
-      const auto m = static_cast<std::size_t>(layout.material[static_cast<std::size_t>(i)]);
-      state[static_cast<std::size_t>(layout.plastic + i)] =
-          Real(law_of(model.materials[m].kind).plastic.value_or(0));
+      const std::size_t m = layout.material[i];
+      state[layout.plastic + i] = Real(law_of(model.materials[m].kind).plastic.value_or(0));
     }
   }
   for (std::size_t b = 0; b < layout.bodies.size(); ++b) {
     const Body& body = model.bodies[b];
     const Layout::BodyPlaces& to = layout.bodies[b];
     const auto put = [&](std::int64_t place, const double* values, int count) {
-      for (int i = 0; i < count; ++i) state[static_cast<std::size_t>(place + i)] = Real(values[i]);
+      for (int i = 0; i < count; ++i) state[place + i] = Real(values[i]);
     };
     put(to.position, body.position.data(), D);
     put(to.velocity, body.velocity.data(), D);
@@ -64,8 +63,7 @@ std::vector<Real> initial_state(const Model& model) {
   }
   if (model.mechanism) {
     const std::vector<double> more = model.mechanism->initial_state();
-    for (std::size_t i = 0; i < more.size(); ++i)
-      state[static_cast<std::size_t>(layout.mechanism_x) + i] = Real(more[i]);
+    for (std::size_t i = 0; i < more.size(); ++i) state[layout.mechanism_x + i] = Real(more[i]);
   }
   return state;
 }

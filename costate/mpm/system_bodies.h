@@ -1,5 +1,5 @@
-// The bodies of a MaterialPoints system: from the state to the stages of body_stage.h and on to the next state.
-// Free ones come first, then those of a mechanism. Transpose: system_bodies_vjp.h.
+// The bodies of a MaterialPoints system: from the state to the stages of body_stage.h and on to the next
+// state. Free ones come first, then those of a mechanism. Transpose: system_bodies_vjp.h.
 #pragma once
 
 #include "costate/mpm/system_mechanism.h"

@@ -114,7 +114,8 @@ void MaterialPoints<Real, D, kTaps>::move_bodies_vjp(const Real* y_bar, bool par
                              s.body_sums_bar.data() + free, *s.mechanism_work);
 }
 
-// Leaves the cotangents of what the first look found in body_sums_bar, and the poses as they were at that look.
+// Leaves the cotangents of what the first look found in body_sums_bar, and the poses as they were at that
+// look.
 template <class Real, int D, int kTaps>
 void MaterialPoints<Real, D, kTaps>::predict_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const {
   const std::size_t free = free_bodies();

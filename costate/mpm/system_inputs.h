@@ -1,5 +1,6 @@
-// What the grid and the materials of a MaterialPoints system are told besides the state: gravity, friction, poses of the colliders, and the transposes:
-// sums over pencils, in their order, into the cotangents of controls and parameters.
+// What the grid and the materials of a MaterialPoints system are told besides the state: gravity, friction,
+// poses of the colliders, and the transposes: sums over pencils, in their order, into the cotangents of
+// controls and parameters.
 #pragma once
 
 #include "costate/mpm/system_stages.h"
@@ -100,8 +101,7 @@ void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s,
     double total = 0;
     for (int c = 0; c < ParticleOrder::kColours; ++c) {
       for (const Pencil& p : s.order.pencils(c)) {
-        total +=
-            s.particle_sums[static_cast<std::size_t>(s.order.pencil_index(p) * particle_sum_count() + slot)];
+        total += s.particle_sums[s.order.pencil_index(p) * particle_sum_count() + slot];
       }
     }
     *to += Real(total);

@@ -1,4 +1,5 @@
-// The bodies of a mechanism (mechanism.h) in a MaterialPoints system: its numbers, poses and sums, from and to those of the particles' precision.
+// The bodies of a mechanism (mechanism.h) in a MaterialPoints system: its numbers, poses and sums, from and
+// to those of the particles' precision.
 #pragma once
 
 #include "costate/mpm/system_stages.h"

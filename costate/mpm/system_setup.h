@@ -34,9 +34,7 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     constants_.shift[a] = Real(model_.origin[a] / model_.dx + kFirstNodeShift<kTaps>);
   double lightest = 1e300;
   for (std::size_t i = 0; i < layout_.volume.size(); ++i) {
-    lightest =
-        std::min(lightest,
-                 layout_.volume[i] * model_.materials[static_cast<std::size_t>(layout_.material[i])].density);
+    lightest = std::min(lightest, layout_.volume[i] * model_.materials[layout_.material[i]].density);
   }
   floor_ = Real(model_.mass_floor > 0 ? model_.mass_floor : (sizeof(Real) == 8 ? 1e-16 : 1e-12) * lightest);
 }
@@ -45,7 +43,7 @@ template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
     : order(D, system.model_.nodes, kTaps, system.layout_.particles,
             static_cast<int>(system.model_.materials.size())) {
-  const auto pencils = static_cast<std::size_t>(order.pencil_count());
+  const std::size_t pencils = order.pencil_count();
   grid.reserve(system.grid_.size);
   offender.resize(pencils);
   grid_sums.resize(pencils);
@@ -68,8 +66,7 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
 
 template <class Real, int D, int kTaps>
 void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::int64_t particle) const {
-  const Material& m =
-      model_.materials[static_cast<std::size_t>(layout_.material[static_cast<std::size_t>(particle)])];
+  const Material& m = model_.materials[layout_.material[particle]];
   throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
                    "\") is inverted: the determinant of its deformation gradient is not positive",
                "step " + std::to_string(at.k),

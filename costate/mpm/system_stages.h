@@ -1,9 +1,13 @@
-// The System of system.h as a class: what it knows, the scratch of a step, and how its stages walk over pencils. The stages themselves:
+// The System of system.h as a class: what it knows, the scratch of a step, and how its stages walk over
+// pencils. The stages themselves:
 //
-//   system_setup.h    from a model, and its errors          system_inputs.h   colliders' poses, materials' numbers, and their cotangents
-//   system_step.h     a step, with or without tangents      system_bodies.h   bodies, and free ones
-//   system_vjp.h      its transpose                         system_bodies_vjp.h   their transposes
-//                                                           system_mechanism.h   bodies of a mechanism
+//   system_setup.h        from a model, and its errors
+//   system_inputs.h       colliders' poses, materials' numbers, and their cotangents
+//   system_step.h         a step, with or without tangents
+//   system_vjp.h          its transpose
+//   system_bodies.h       bodies, and free ones
+//   system_bodies_vjp.h   their transposes
+//   system_mechanism.h    bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -58,9 +62,9 @@ class MaterialPoints final : public System<Real> {
     std::vector<Pose<T>> poses, first;  // that the nodes see; that they saw at the first look
     std::vector<BodySums<T>> sums;
     void resize(const Signature& own, std::size_t shapes) {
-      x.resize(static_cast<std::size_t>(own.states())), y.resize(x.size());
-      u.resize(static_cast<std::size_t>(own.controls()));
-      p.resize(static_cast<std::size_t>(own.parameters()));
+      x.resize(own.states()), y.resize(x.size());
+      u.resize(own.controls());
+      p.resize(own.parameters());
       poses.resize(shapes), first.resize(shapes), sums.resize(shapes);
     }
   };
@@ -110,7 +114,7 @@ class MaterialPoints final : public System<Real> {
   void forward(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                Real* y_dot, Real* tape, Scratch& s) const;
 
-  // --- stages --------------------------------------------------------------------------------------------------------
+  // --- stages ----------------------------------------------------------------------------------------------
   void sort(const StepContext& at, const Real* x, Scratch& s) const {
     s.order.sort(x + layout_.x, model_.origin, model_.dx, layout_.material.data(), at.k);
   }
@@ -128,7 +132,7 @@ class MaterialPoints final : public System<Real> {
     for (int colour = 0; colour < ParticleOrder::kColours; ++colour) {
       const auto& pencils = s.order.pencils(colour);
       parallel_for(static_cast<std::int64_t>(pencils.size()), 1,
-                   [&](std::int64_t i, std::int64_t) { body(pencils[static_cast<std::size_t>(i)]); });
+                   [&](std::int64_t i, std::int64_t) { body(pencils[i]); });
     }
   }
   // In any order: nothing is shared.
@@ -140,14 +144,14 @@ class MaterialPoints final : public System<Real> {
     parallel_for(count[ParticleOrder::kColours], 1, [&](std::int64_t i, std::int64_t) {
       int c = 0;
       while (i >= count[c + 1]) ++c;
-      body(s.order.pencils(c)[static_cast<std::size_t>(i - count[c])]);
+      body(s.order.pencils(c)[i - count[c]]);
     });
   }
   template <class Body>
   void for_node_pencils(const Scratch& s, const Body& body) const {
     const auto& pencils = s.order.node_pencils();
     parallel_for(static_cast<std::int64_t>(pencils.size()), 4, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(pencils[static_cast<std::size_t>(i)], i);
+      for (std::int64_t i = begin; i < end; ++i) body(pencils[i], i);
     });
   }
   template <class Body>
@@ -161,7 +165,8 @@ class MaterialPoints final : public System<Real> {
              4 * std::int64_t(p.high - p.low));
     }
   }
-  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where they end.
+  // body(pencil, place): where each live node pencil begins when they lie one after the other. Returns where
+  // they end.
   template <class Body>
   std::int64_t for_tape_places(const Scratch& s, const Body& body) const {
     std::int64_t place = 1;
@@ -193,8 +198,7 @@ class MaterialPoints final : public System<Real> {
   std::int64_t worst(const Scratch& s) const {
     std::int64_t first = kNoParticle;
     for (int c = 0; c < ParticleOrder::kColours; ++c)
-      for (const Pencil& p : s.order.pencils(c))
-        first = std::min(first, s.offender[static_cast<std::size_t>(s.order.pencil_index(p))]);
+      for (const Pencil& p : s.order.pencils(c)) first = std::min(first, s.offender[s.order.pencil_index(p)]);
     return first;
   }
 
@@ -203,7 +207,7 @@ class MaterialPoints final : public System<Real> {
   void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
   void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
 
-  // --- bodies ----------------------------------------------------------------------------------------------------------
+  // --- bodies ----------------------------------------------------------------------------------------------
   template <class S>
   void read_bodies(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p, const GridInputs<S>& grid,
                    const StepContext& at, Scratch& s) const;

@@ -1,4 +1,5 @@
-// A step of MaterialPoints: the stages of system.h in order. Values and tangents are one code (node_row.h). Transpose: system_vjp.h.
+// A step of MaterialPoints: the stages of system.h in order. Values and tangents are one code (node_row.h).
+// Transpose: system_vjp.h.
 // Tests: tests/mpm/system_test.cpp.
 #pragma once
 
@@ -41,8 +42,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   clear(grid, s);
   const ParticleStage<Mode, D, kTaps> particles(constants_, s.order, x, u, p);
   for_pencils_by_colour(s, [&](const Pencil& pencil) {
-    s.offender[static_cast<std::size_t>(s.order.pencil_index(pencil))] =
-        particles.deform_and_scatter(pencil, next, grid);
+    s.offender[s.order.pencil_index(pencil)] = particles.deform_and_scatter(pencil, next, grid);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle) throw_inverted(at, particle);
   if (tape) write_tape(grid.v, tape, s);
@@ -57,7 +57,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
     move_bodies<Mode>(next, s);
   }
   for_pencils(s, [&](const Pencil& pencil) {
-    s.offender[static_cast<std::size_t>(s.order.pencil_index(pencil))] =
+    s.offender[s.order.pencil_index(pencil)] =
         particles.gather_and_move(pencil, {velocity.v, velocity.d}, next);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle)

@@ -1,4 +1,5 @@
-// The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages backwards. Tests: tests/mpm/system_test.cpp.
+// The transpose of system_step.h: the step again as far as the velocities of the grid, then its stages
+// backwards. Tests: tests/mpm/system_test.cpp.
 #pragma once
 
 #include "costate/mpm/system_bodies_vjp.h"
@@ -57,7 +58,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   }
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
-    const auto slot = static_cast<std::size_t>(i);
+    const std::size_t slot = i;
     GridSums& sums = s.grid_sums[slot] = {};
     Pose<double>* poses = s.pose_bars.data() + slot * colliders;
     for (std::size_t c = 0; c < colliders; ++c) {

@@ -26,7 +26,8 @@ namespace costate::ode {
 struct Controls {
   enum class Interpolation { hold, linear };
 
-  // Row-major, one row of controls per interval (hold), or per knot with both ends of the span (linear). Empty: none.
+  // Row-major, one row of controls per interval (hold), or per knot with both ends of the span (linear).
+  // Empty: none.
   std::vector<double> values = {};
   std::vector<double> fractions = {};  // w_1 ... w_{K-1}, inside (0, 1); empty: intervals of equal length
   Interpolation interpolation = Interpolation::hold;
@@ -36,7 +37,8 @@ struct Controls {
 class ParameterRows {
  public:
   ParameterRows() = default;
-  // A field that takes `field_parameters`: those that p does not fill are controls. Error where they do not fit.
+  // A field that takes `field_parameters`: those that p does not fill are controls. Error where they do not
+  // fit.
   ParameterRows(const std::vector<double>& p, const Controls& controls, int field_parameters, double t0,
                 double t1);
 

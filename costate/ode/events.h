@@ -41,7 +41,8 @@ class EventMonitor {
  public:
   EventMonitor(const std::vector<Event>& events, const VectorField& field, int states, const double* p);
 
-  // The parameters change at (t, x). A guard that they carry over zero has not crossed it: it is on another side now.
+  // The parameters change at (t, x). A guard that they carry over zero has not crossed it: it is on another
+  // side now.
   void change_parameters(const double* p, double t, const double* x);
 
   bool empty() const { return events_.empty(); }

@@ -1,10 +1,12 @@
-// The gradient of a solution: costate::Gradient, with the derivatives of the times that a solution has and a rollout has not.
+// The gradient of a solution: costate::Gradient, with the derivatives of the times that a solution has and a
+// rollout has not.
 //
 //   x0          with respect to the initial state
 //   parameters  one field, "p": the vector that solve() was given
 //   controls    in the order of Controls::values
 //
-// Times. Steps and the knots of controls scale with the span they lie in: h_k = w_k (t1 - t0), the fractions w_k frozen.
+// Times. Steps and the knots of controls scale with the span they lie in: h_k = w_k (t1 - t0), the fractions
+// w_k frozen.
 // Tests: tests/ode/adjoints/discrete_adjoint_test.cpp.
 #pragma once
 
@@ -18,8 +20,8 @@ namespace costate::ode {
 
 struct Gradient : costate::Gradient<double> {
   double t0 = 0, t1 = 0;
-  // Fixed steps without events: with respect to dt, the number of steps frozen, so that t1 moves along. With controls, dt
-  // must divide every interval. Otherwise there is no such derivative.
+  // Fixed steps without events: with respect to dt, the number of steps frozen, so that t1 moves along. With
+  // controls, dt must divide every interval. Otherwise there is no such derivative.
   std::optional<double> dt;
 };
 

@@ -3,9 +3,9 @@
 //   L = final(t1, x(t1), p) + weight * int_t0^t1 l(t, x, p) dt + sum_k sample_k(x(t_k), p)
 //
 // The running cost l is given to solve() (Options::running), since its integral is part of the solution.
-// With controls the costs see (p, u) at their time; a sample at a knot belongs to the interval that ends there.
-// Samples are taken from the dense output, and differentiated through it. Whoever has a loss of their own
-// passes the cotangents of the outputs instead.
+// With controls the costs see (p, u) at their time; a sample at a knot belongs to the interval that ends
+// there. Samples are taken from the dense output, and differentiated through it. Whoever has a loss of their
+// own passes the cotangents of the outputs instead.
 // Tests: tests/ode/adjoints/discrete_adjoint_test.cpp.
 #pragma once
 
@@ -68,8 +68,8 @@ struct LossDerivatives {
 };
 LossDerivatives evaluate(const Solution& solution, const Loss& loss);
 
-// The loss with its functions as those of a row of parameters, where controls are linear in time. (LossDerivatives has its
-// derivatives by the rows.)
+// The loss with its functions as those of a row of parameters, where controls are linear in time.
+// (LossDerivatives has its derivatives by the rows.)
 Loss with_controls(const Loss& loss, const Trajectory& trajectory);
 
 // Where in a trajectory a sample falls.

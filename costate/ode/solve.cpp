@@ -360,7 +360,8 @@ void Integration::accept() {
     last_ = false;
     handle_event(event);
     if (!done_ && sign_ * (interval_end_ - t_) <= 0) {
-      // A knot at the instant of the event: a step of zero length lies between them, with its own derivatives.
+      // A knot at the instant of the event: a step of zero length lies between them, with its own
+      // derivatives.
       if (row_ + 1 < trajectory_->parameters.count()) {
         h_ = 0;
         record_step(-1);
@@ -404,8 +405,8 @@ void Integration::require_consistent(double t, const std::vector<double>& x, con
   }
 }
 
-// An empty span is one step of zero length, or one per interval of the controls: its outputs are the start, and it has
-// derivatives like any other.
+// An empty span is one step of zero length, or one per interval of the controls: its outputs are the start,
+// and it has derivatives like any other.
 void Integration::stand_still() {
   Trajectory& tr = *trajectory_;
   y_ = x_;

@@ -1,4 +1,5 @@
-// Minimisers by their names, for whoever lets a user choose one: "lbfgs", "adam", "gradient_descent", "cma_es".
+// Minimisers by their names, for whoever lets a user choose one: "lbfgs", "adam", "gradient_descent",
+// "cma_es".
 //
 // Tests: tests/optim/by_name_test.cpp.
 #pragma once
@@ -41,7 +42,8 @@ const DescentState& common(const AnyState& state);
 // An empty memory of the method; Error for a name that there is not. "levenberg_marquardt" has one too.
 AnyState fresh_state(const std::string& method);
 
-// `values` is what cma_es asks for; the other methods ask for `objective`. The state is that of fresh_state(), or of an earlier run.
+// `values` is what cma_es asks for; the other methods ask for `objective`. The state is that of
+// fresh_state(), or of an earlier run.
 Result minimize(const Objective& objective, const ValuesOfPoints& values, const std::vector<double>& x0,
                 const Settings& settings, AnyState& state);
 

@@ -1,8 +1,11 @@
 // L-BFGS with bounds: limited-memory quasi-Newton by two-metric projection.
 //
-//   active      A = {i: x_i within eps of a bound and -g_i points out of it},  eps = min(1e-8, |x - projection(x - g)|)
-//   direction   d_F = -H_F g_F on the free variables (two-loop recursion [1, algorithm 7.4] on pairs restricted to F), d_A = -g_A
-//   step        x(a) = projection(x + a d),  a = 1 first, then by cubic interpolation, until f(x(a)) <= f + 1e-4 g'(x(a) - x)
+//   active      A = {i: x_i within eps of a bound and -g_i points out of it},
+//               eps = min(1e-8, |x - projection(x - g)|)
+//   direction   d_F = -H_F g_F on the free variables (two-loop recursion [1, algorithm 7.4] on pairs
+//               restricted to F), d_A = -g_A
+//   step        x(a) = projection(x + a d),
+//               a = 1 first, then by cubic interpolation, until f(x(a)) <= f + 1e-4 g'(x(a) - x)
 //   memory      (s, y) = (change of x, change of g), kept when s'y is safely positive
 //
 // Without bounds this is L-BFGS with a backtracking line search; with them it identifies the active bounds in
@@ -13,7 +16,8 @@
 // needed; liblbfgs has no bounds.
 //
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed.
-// [2] Bertsekas: Projected Newton methods for optimization problems with simple constraints, SIAM J. Control 20 (1982).
+// [2] Bertsekas: Projected Newton methods for optimization problems with simple constraints, SIAM J. Control
+//     20 (1982).
 // Tests: tests/optim/lbfgs_test.cpp.
 #pragma once
 

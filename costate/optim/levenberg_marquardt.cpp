@@ -27,6 +27,34 @@ struct Model {
   }
 };
 
+// Variables that are not held at a bound; `scale` becomes the largest norm that each column had so far.
+std::vector<int> free_variables(const Matrix& jacobian, const Evaluator& evaluate,
+                                LevenbergMarquardtState& state) {
+  std::vector<int> free;
+  for (int i = 0; i < jacobian.cols(); ++i) {
+    state.scale[i] = std::max(state.scale[i], jacobian.col(i).norm());
+    const double g = state.gradient[i],
+                 room = g > 0 ? state.x[i] - evaluate.lower(i) : evaluate.upper(i) - state.x[i];
+    if (g == 0 || room > 0) free.push_back(i);
+  }
+  return free;
+}
+
+// argmin |J d + r|^2 + damping |D d|^2 over the free variables: the least squares of both, stacked.
+Eigen::VectorXd damped_step(const Matrix& jacobian, const Eigen::VectorXd& r, const std::vector<int>& free,
+                            const LevenbergMarquardtState& state) {
+  const int m = int(r.size()), nf = int(free.size());
+  Eigen::MatrixXd stacked = Eigen::MatrixXd::Zero(m + nf, nf);
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(m + nf);
+  right.head(m) = -r;
+  for (int k = 0; k < nf; ++k) {
+    stacked.col(k).head(m) = jacobian.col(free[k]);
+    const double scale = state.scale[free[k]];
+    stacked(m + k, k) = std::sqrt(state.damping) * (scale > 0 ? scale : 1.0);
+  }
+  return stacked.colPivHouseholderQr().solve(right);
+}
+
 }  // namespace
 
 Result minimize(const Residuals& residuals, const std::vector<double>& x0,
@@ -55,29 +83,12 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
       }
       known = true;
     }
-    std::vector<int> free;
-    for (int i = 0; i < n; ++i) {
-      state.scale[i] = std::max(state.scale[i], jacobian.col(i).norm());
-      const double g = state.gradient[i],
-                   room = g > 0 ? state.x[i] - evaluate.lower(i) : evaluate.upper(i) - state.x[i];
-      if (g == 0 || room > 0) free.push_back(i);
-    }
-    const int nf = int(free.size());
-    Eigen::MatrixXd stacked(m + nf, nf);
-    Eigen::VectorXd right(m + nf);
+    const std::vector<int> free = free_variables(jacobian, evaluate, state);
     bool any_finite = false;
     for (int bad = 0; bad < kMaxBadSteps; ++bad) {
-      stacked.setZero();
-      right.setZero();
-      right.head(m) = -r;
-      for (int k = 0; k < nf; ++k) {
-        stacked.col(k).head(m) = jacobian.col(free[k]);
-        const double scale = state.scale[free[k]];
-        stacked(m + k, k) = std::sqrt(state.damping) * (scale > 0 ? scale : 1.0);
-      }
-      const Eigen::VectorXd d = stacked.colPivHouseholderQr().solve(right);
+      const Eigen::VectorXd d = damped_step(jacobian, r, free, state);
       trial = state.x;
-      for (int k = 0; k < nf; ++k) trial[free[k]] += d[k];
+      for (std::size_t k = 0; k < free.size(); ++k) trial[free[k]] += d[k];
       evaluate.project(trial);
       Eigen::VectorXd moved(n);
       for (int i = 0; i < n; ++i) moved[i] = trial[i] - state.x[i];

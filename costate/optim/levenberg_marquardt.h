@@ -1,6 +1,7 @@
 // Levenberg-Marquardt for least squares with bounds:  minimise f(x) = 1/2 |r(x)|^2.
 //
-//   step    min |J d + r|^2 + mu |D d|^2  over the variables that are not held at a bound,   D_i = largest |column i of J| so far [2]
+//   step    min |J d + r|^2 + mu |D d|^2  over the variables that are not held at a bound,
+//           D_i = largest |column i of J| so far [2]
 //   trial   projection(x + d); accepted if f falls by 1e-4 of what the linear model promises
 //   mu      falls by up to 9 after a good step, grows by 2, 4, 8, ... after bad ones [1]
 //

@@ -2,8 +2,8 @@
 // to state, geometry and parameters.
 //
 //   convex    MuJoCo's soft contact: part of the convex problem of the constraints (constraints.h)
-//   event     rigid: bodies exchange an impulse at the moment they meet (impact.h); what comes to rest stays in a
-//             convex contact
+//   event     rigid: bodies exchange an impulse at the moment they meet (impact.h); what comes to rest stays
+//             in a convex contact
 //   penalty   springs and dampers with smoothed Coulomb friction (contact_penalty.h)
 //   hard      rigid: complementarity and Coulomb's cone at the level of velocities, once per step
 //             (hard_contact.h)

@@ -15,7 +15,8 @@ struct Layout {
   explicit Layout(const Model& model) : tree(make_tree(model, add_parameters(model, signature))) {}
 };
 
-// All numbers in the order of the signature, in double. A contact model may have added numbers of its own at the end.
+// All numbers in the order of the signature, in double. A contact model may have added numbers of its own at
+// the end.
 template <class Real>
 std::vector<double> flat(const Layout& layout, const Parameters<Real>& p) {
   const auto &ours = layout.signature.fields(Role::parameter),
@@ -40,7 +41,7 @@ template <class S, class Visit>
 void for_each_weight(const Tree& tree, const InverseWeights<S>& w, const Visit& visit) {
   for (const TreeJoint& joint : tree.joints) {
     for (int i = 0; joint.p.invweight >= 0 && i < dof_size(joint.type); ++i)
-      visit(joint.p.invweight + i, w.dofs[static_cast<std::size_t>(joint.dof + i)]);
+      visit(joint.p.invweight + i, w.dofs[joint.dof + i]);
   }
   for (std::size_t b = 0; b < tree.bodies.size(); ++b) {
     if (tree.bodies[b].p.invweight < 0) continue;
@@ -57,9 +58,9 @@ template <class S>
 InverseWeights<S> measure(const Model& model, const Tree& tree, std::vector<S> p) {
   std::vector<S> q(model.qpos0.begin(), model.qpos0.end());
   for (const TreeJoint& joint : tree.joints) {
-    if (joint.p.ref >= 0) q[static_cast<std::size_t>(joint.q)] = p[static_cast<std::size_t>(joint.p.ref)];
+    if (joint.p.ref >= 0) q[joint.q] = p[joint.p.ref];
   }
-  p.resize(static_cast<std::size_t>(tree.p.prepared_size), S(0));
+  p.resize(tree.p.prepared_size, S(0));
   prepare_units(tree.p, p.data());
   return inverse_weights(tree, p.data(), q.data());
 }
@@ -88,8 +89,8 @@ std::vector<int> causes(const Tree& tree) {
       for (const SpanBody* end : {&span.from, &span.to, &span.around}) add(end->pos, 3);
       add(span.divisor, 1);
       if (span.geom < 0) continue;
-      add(tree.geoms[static_cast<std::size_t>(span.geom)].p.size, 1);
-      add(tree.geoms[static_cast<std::size_t>(span.geom)].p.quat, 4);
+      add(tree.geoms[span.geom].p.size, 1);
+      add(tree.geoms[span.geom].p.quat, 4);
     }
   }
   // A site may serve several spans.
@@ -100,7 +101,7 @@ std::vector<int> causes(const Tree& tree) {
 
 template <class Real>
 Real& number(const Layout& layout, Parameters<Real>& p, int at) {
-  const auto field = static_cast<std::size_t>(layout.tree.p.field_of[static_cast<std::size_t>(at)]);
+  const std::size_t field = layout.tree.p.field_of[at];
   return p.values(
       field)[static_cast<std::size_t>(at - layout.signature.fields(Role::parameter)[field].offset)];
 }
@@ -127,10 +128,10 @@ void chain_inverse_weights(const Model& model, const Parameters<Real>& parameter
   for (std::size_t first = 0; first < moved.size(); first += kDirections) {
     const std::size_t n = std::min<std::size_t>(kDirections, moved.size() - first);
     std::vector<D> p(at.begin(), at.end());
-    for (std::size_t i = 0; i < n; ++i) p[static_cast<std::size_t>(moved[first + i])].d[i] = 1;
+    for (std::size_t i = 0; i < n; ++i) p[moved[first + i]].d[i] = 1;
     double sum[kDirections] = {};
     for_each_weight(layout.tree, measure(model, layout.tree, p), [&](int weight, const D& value) {
-      for (std::size_t i = 0; i < n; ++i) sum[i] += bar[static_cast<std::size_t>(weight)] * value.d[i];
+      for (std::size_t i = 0; i < n; ++i) sum[i] += bar[weight] * value.d[i];
     });
     for (std::size_t i = 0; i < n; ++i)
       number(layout, gradient, moved[first + i]) += static_cast<Real>(sum[i]);

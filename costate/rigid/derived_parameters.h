@@ -5,8 +5,8 @@
 //   with_inverse_weights    measures them for the new numbers, before a rollout
 //   chain_inverse_weights   adds to a gradient what these numbers do through the weights, after it
 //
-// The second is the transpose of the first: forward-mode derivatives of the measurement at qpos0, eight parameters at a time, once per
-// gradient. Fields must be shared by all worlds.
+// The second is the transpose of the first: forward-mode derivatives of the measurement at qpos0, eight
+// parameters at a time, once per gradient. Fields must be shared by all worlds.
 // Tests: tests/rigid/compile/derived_parameters_test.cpp.
 #pragma once
 

@@ -1,18 +1,21 @@
 // Model: a compiled tree of rigid bodies, as plain data in double.
 //
-// A model is made by the compiler (costate/rigid/compile/compile.h) from a Spec or a file, or filled in by hand, and is const from
-// then on. Its meaning is MuJoCo's [1] throughout: frames, units, the order of joints inside a body, actuators, limits and
-// options. Its numbers are defaults: the rigid System lists them as parameters by name ("body/torso/mass",
-// "joint/knee/damping", "gravity"), and the kernels read those, so that each is differentiable and may differ per world.
-// What is an integer, a flag or a name here shapes the computation and is the same in all worlds.
+// A model is made by the compiler (costate/rigid/compile/compile.h) from a Spec or a file, or filled in by
+// hand, and is const from then on. Its meaning is MuJoCo's [1] throughout: frames, units, the order of joints
+// inside a body, actuators, limits and options. Its numbers are defaults: the rigid System lists them as
+// parameters by name ("body/torso/mass", "joint/knee/damping", "gravity"), and the kernels read those, so
+// that each is differentiable and may differ per world. What is an integer, a flag or a name here shapes the
+// computation and is the same in all worlds.
 //
 //   bodies    in depth-first order, parents before children; body 0 is the world
 //   joints    in the order of their bodies; several joints of a body act one after the other
 //   qpos      free 7 (position, quaternion w x y z), ball 4, slide 1, hinge 1
-//   dofs      free 6 (linear velocity in world axes, angular velocity in body axes), ball 3 (body axes), slide 1, hinge 1
+//   dofs      free 6 (linear velocity in world axes, angular velocity in body axes), ball 3 (body axes),
+//             slide 1, hinge 1
 //
 // An index -1 stands for "none". Angles are radians, quaternions are unit, (w, x, y, z).
-// [1] Todorov, Erez, Tassa: MuJoCo: a physics engine for model-based control, IROS 2012; https://mujoco.readthedocs.io
+// [1] Todorov, Erez, Tassa: MuJoCo: a physics engine for model-based control, IROS 2012;
+//     https://mujoco.readthedocs.io
 // Tests: tests/rigid/ (parity with the PyPI package `mujoco`).
 #pragma once
 
@@ -35,8 +38,8 @@ using Double6 = std::array<double, 6>;
 
 inline constexpr Double4 kNoRotation = {1, 0, 0, 0};
 
-// How stiff a constraint is and how it gives way: reference acceleration from (time constant, damping ratio) or, both
-// negative, (-stiffness, -damping); impedance d(r) from (d0, dwidth, width, midpoint, power).
+// How stiff a constraint is and how it gives way: reference acceleration from (time constant, damping ratio)
+// or, both negative, (-stiffness, -damping); impedance d(r) from (d0, dwidth, width, midpoint, power).
 struct Softness {
   Double2 solref = {0.02, 1};
   Double5 solimp = {0.9, 0.95, 0.001, 0.5, 2};
@@ -345,11 +348,11 @@ inline bool has_fluid(const Model& model) {
 // Sides of the box that has the mass and the principal moments of a body, along the axes of inertia_quat.
 Double3 fluid_box(const Body& body);
 
-// Fills everything that "derived by the compiler" names from the rest: addresses and ranges of joints, dofs and geoms, roots,
-// welds, nq, nv, na, qpos0, qpos_spring (those two only where they are empty), tendon lengths, inverse weights and the mean
-// inertia. A tendon with springlength (-1, -1) rests at its length at qpos_spring. An
-// inertia_quat of zeros becomes principal axes. Checks that indices are in range and the order is as
-// above; throws an Error that names the element.
+// Fills everything that "derived by the compiler" names from the rest: addresses and ranges of joints, dofs
+// and geoms, roots, welds, nq, nv, na, qpos0, qpos_spring (those two only where they are empty), tendon
+// lengths, inverse weights and the mean inertia. A tendon with springlength (-1, -1) rests at its length at
+// qpos_spring. An inertia_quat of zeros becomes principal axes. Checks that indices are in range and the
+// order is as above; throws an Error that names the element.
 void complete(Model& model);
 
 }  // namespace costate::rigid

@@ -109,8 +109,8 @@ Observed resolve(const Model& m, const ParameterMap& map, const std::string& tex
 
 template <class S>
 std::vector<S> prepared(const Tree& tree, const value_t<S>* from, int stride) {
-  std::vector<S> p(static_cast<std::size_t>(tree.p.prepared_size));
-  for (int i = 0; i < tree.p.size; ++i) p[static_cast<std::size_t>(i)] = load<S>(from + i * stride);
+  std::vector<S> p(tree.p.prepared_size);
+  for (int i = 0; i < tree.p.size; ++i) p[i] = load<S>(from + i * stride);
   prepare_units(tree.p, p.data());
   return p;
 }
@@ -174,12 +174,12 @@ class ObservedObjective final : public Objective<Real> {
                 s->v_bar.data(), s->x_bar.data(), bar.p ? s->p_bar.data() : nullptr, s->d);
     ambient_cotangent(tree, s->x.data(), s->q_bar.data(), s->ambient.data());
     for (int i = 0; bar.x && i < int(s->x.size()); ++i) {
-      S sum = s->x_bar[std::size_t(i)];
-      if (i < tree.nq) sum += s->ambient[std::size_t(i)];
-      if (i >= tree.nq && i < tree.nq + tree.nv) sum += s->v_bar[std::size_t(i - tree.nq)];
+      S sum = s->x_bar[i];
+      if (i < tree.nq) sum += s->ambient[i];
+      if (i >= tree.nq && i < tree.nq + tree.nv) sum += s->v_bar[i - tree.nq];
       add(bar.x + i * kLanes, sum);
     }
-    for (int i = 0; bar.p && i < tree.p.size; ++i) add(bar.p + i * kLanes, s->p_bar[std::size_t(i)]);
+    for (int i = 0; bar.p && i < tree.p.size; ++i) add(bar.p + i * kLanes, s->p_bar[i]);
     give_back(s);
   }
 
@@ -187,15 +187,15 @@ class ObservedObjective final : public Objective<Real> {
   struct Scratch {
     explicit Scratch(const Plan& plan)
         : d(plan.tree),
-          p(static_cast<std::size_t>(plan.tree.p.prepared_size)),
+          p(plan.tree.p.prepared_size),
           p_bar(p.size()),
-          x(static_cast<std::size_t>(plan.states)),
+          x(plan.states),
           x_bar(x.size()),
-          z(static_cast<std::size_t>(plan.size)),
+          z(plan.size),
           z_bar(z.size()),
           q_bar(plan.tree.dofs.size()),
           v_bar(q_bar.size()),
-          ambient(static_cast<std::size_t>(plan.tree.nq)) {}
+          ambient(plan.tree.nq) {}
     Data<S> d;
     std::vector<S> p, p_bar, x, x_bar, z, z_bar, q_bar, v_bar, ambient;
   };
@@ -206,8 +206,7 @@ class ObservedObjective final : public Objective<Real> {
   At look(const At& at, Scratch& s) const {
     if (at.lanes != kLanes) throw Error("an observer belongs to the system of its own model and precision");
     for (std::size_t i = 0; i < s.x.size(); ++i) s.x[i] = load<S>(at.in.x + std::int64_t(i) * kLanes);
-    for (int i = 0; i < plan_->tree.p.size; ++i)
-      s.p[static_cast<std::size_t>(i)] = load<S>(at.in.p + std::int64_t(i) * kLanes);
+    for (int i = 0; i < plan_->tree.p.size; ++i) s.p[i] = load<S>(at.in.p + std::int64_t(i) * kLanes);
     prepare_units(plan_->tree.p, s.p.data());
     std::copy(s.x.begin(), s.x.end(), s.z.begin());
     observe(plan_->tree, plan_->list, s.p.data(), s.x.data(), s.z.data(), s.d);
@@ -279,7 +278,7 @@ std::vector<double> Observer::values(const std::vector<double>& x, const std::ve
   const Tree& tree = plan_->tree;
   Data<double> d(tree);
   const std::vector<double> ready = prepared<double>(tree, p.empty() ? plan_->defaults.data() : p.data(), 1);
-  std::vector<double> z(static_cast<std::size_t>(plan_->size));
+  std::vector<double> z(plan_->size);
   observe(tree, plan_->list, ready.data(), x.data(), z.data(), d);
   return {z.begin() + plan_->states, z.end()};
 }

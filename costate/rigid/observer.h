@@ -1,12 +1,14 @@
 // Observer: losses on where points of a model are and how they move.
 //
-//   const rigid::Observer hand(model, system->signature(), {{"tip", "site/tip"}, {"speed", "site/tip/velocity"}});
-//   const auto loss = hand.objective(loss::sum<double>({loss::final<double>(hand.signature(), "tip", {0.4, 0, 0.3}),
-//                                                       loss::final<double>(hand.signature(), "speed", {})}));
+//   const rigid::Observer hand(model, system->signature(),
+//                              {{"tip", "site/tip"}, {"speed", "site/tip/velocity"}});
+//   const auto loss = hand.objective(
+//       loss::sum<double>({loss::final<double>(hand.signature(), "tip", {0.4, 0, 0.3}),
+//                          loss::final<double>(hand.signature(), "speed", {})}));
 //
-// Every objective of costate/system (final, track, expression, ...) can be written on hand.signature(): the states of the system, then
-// the quantities. The objective that comes back is one of the system's own states, with its gradient by state, control and
-// parameters.
+// Every objective of costate/system (final, track, expression, ...) can be written on hand.signature(): the
+// states of the system, then the quantities. The objective that comes back is one of the system's own states,
+// with its gradient by state, control and parameters.
 //
 //   site/NAME, body/NAME, geom/NAME      position in the world (3 numbers)
 //     .../velocity                       of that point, world axes
@@ -36,8 +38,8 @@ struct Quantity {
 
 class Observer {
  public:
-  // `system`: signature of the model's system, or of one that has its states and begins with its parameters (learn::closed_loop).
-  // Throws Error for a path that does not exist, with the nearest that does.
+  // `system`: signature of the model's system, or of one that has its states and begins with its parameters
+  // (learn::closed_loop). Throws Error for a path that does not exist, with the nearest that does.
   Observer(const Model& model, const Signature& system, const std::vector<Quantity>& quantities);
   ~Observer();
 
@@ -46,8 +48,8 @@ class Observer {
   template <class Real>
   ObjectivePtr<Real> objective(ObjectivePtr<Real> of) const;
 
-  // Of one world: the quantities one after the other; poses of all bodies in the world (position, quaternion w x y z). x is a state, p
-  // all parameters of the model (empty: as the model has them).
+  // Of one world: the quantities one after the other; poses of all bodies in the world (position, quaternion
+  // w x y z). x is a state, p all parameters of the model (empty: as the model has them).
   std::vector<double> values(const std::vector<double>& x, const std::vector<double>& p = {}) const;
   std::vector<std::array<double, 7>> body_poses(const std::vector<double>& x,
                                                 const std::vector<double>& p = {}) const;

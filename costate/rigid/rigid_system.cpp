@@ -116,7 +116,7 @@ class RigidSystem final : public System<Real> {
     take_plain_step(in, w, workspace);
     take_step(stepper_, w, false);
     store_all(static_cast<Scratch&>(workspace).work.y.data(), y, stepper_.states());
-    for (int i = 0; i < stepper_.states(); ++i) store<S>(y_dot + i * kLanes, w.y[std::size_t(i)].d[0]);
+    for (int i = 0; i < stepper_.states(); ++i) store<S>(y_dot + i * kLanes, w.y[i].d[0]);
   }
 
   // The transpose, carried on duals: its tangent is the second derivative.
@@ -134,7 +134,7 @@ class RigidSystem final : public System<Real> {
     Wanted wanted{nullptr, nullptr, false};
     if (bar.p) wanted = {&active, &stepper_.tree.p.field_of, wants_frames(stepper_.tree, active.parameters)};
     take_step_vjp(stepper_, w, wanted);
-    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
+    w.p_bar[stepper_.tree.p.dt] += w.p_bar[whole_dt()];
     store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
     if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
@@ -201,8 +201,8 @@ class RigidSystem final : public System<Real> {
   }
 
  private:
-  // Where the transposes of a call add cotangents of parameters: to those in packs that a run holds back, or to
-  // packs that are loaded before and stored after it.
+  // Where the transposes of a call add cotangents of parameters: to those in packs that a run holds back, or
+  // to packs that are loaded before and stored after it.
   struct HeldBack {
     HeldBack(const RigidSystem& system, Real* p_bar, const Activity& active, Scratch& scratch)
         : rigid(system), s(scratch), alone(p_bar && p_bar != s.p_bar ? p_bar : nullptr) {
@@ -224,14 +224,14 @@ class RigidSystem final : public System<Real> {
     Wanted wanted{nullptr, nullptr, false};
   };
 
-  std::size_t whole_dt() const { return static_cast<std::size_t>(stepper_.tree.p.whole_dt); }
+  std::size_t whole_dt() const { return stepper_.tree.p.whole_dt; }
   void load_p_bar(const Real* from, Work<S>& w) const {
     load_all(from, w.p_bar.data(), stepper_.tree.p.size);
     w.p_bar[whole_dt()] = S(0);
   }
   void store_p_bar(const Work<S>& w, Real* to) const { store_all(w.p_bar.data(), to, stepper_.tree.p.size); }
   void fold_whole_dt(Work<S>& w) const {
-    w.p_bar[static_cast<std::size_t>(stepper_.tree.p.dt)] += w.p_bar[whole_dt()];
+    w.p_bar[stepper_.tree.p.dt] += w.p_bar[whole_dt()];
     w.p_bar[whole_dt()] = S(0);
   }
 
@@ -258,8 +258,9 @@ class RigidSystem final : public System<Real> {
     if (!scratch.dual) scratch.dual = std::make_unique<Work<D>>(stepper_);
     return *scratch.dual;
   }
-  // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and sums are contracted otherwise
-  // there, and the bits would differ. Hard contact also takes the case of every point from it.
+  // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and
+  // sums are contracted otherwise there, and the bits would differ. Hard contact also takes the case of every
+  // point from it.
   void take_plain_step(const Inputs<Real>& in, Work<D>& duals, Workspace& workspace) const {
     Work<S>& w = prepared(in.p, static_cast<Scratch&>(workspace));
     load_all(in.x, w.x.data(), stepper_.states());
@@ -275,8 +276,8 @@ class RigidSystem final : public System<Real> {
     load_dual(in.u, in_dot.u, w.u.data(), stepper_.controls());
   }
 
-  // Scratch with the parameters in it, unit vectors made unit. A rollout asks for the same ones run after run;
-  // split steps write to theirs.
+  // Scratch with the parameters in it, unit vectors made unit. A rollout asks for the same ones run after
+  // run; split steps write to theirs.
   Work<S>& prepared(const Real* p, Scratch& scratch) const {
     Work<S>& w = scratch.work;
     if (p == scratch.p) return w;
@@ -290,8 +291,8 @@ class RigidSystem final : public System<Real> {
     return w;
   }
 
-  // A rollout's tape is laid out as packs: a step can write to it and its transpose read it without a copy. Split steps use theirs for
-  // several parts.
+  // A rollout's tape is laid out as packs: a step can write to it and its transpose read it without a copy.
+  // Split steps use theirs for several parts.
   static bool lies_as_packs(const Real* tape, const Work<S>& w) {
     return !w.split && reinterpret_cast<std::uintptr_t>(tape) % alignof(S) == 0;
   }

@@ -4,9 +4,10 @@
 //   control    "ctrl" (one per actuator); with applied_forces also "qfrc" (one force per dof)
 //   parameter  "gravity", "dt", "body/<name>/mass", "joint/<name>/damping", ...: parameter_map.h lists them
 //
-// Quaternions in q need not be unit: a step divides by their length, and returns unit ones. So the gradient with respect to q is tangent
-// to the sphere: orthogonal to each quaternion, zero along it; half of it, turned into body axes, is the gradient with respect to
-// a rotation of the body: theta_bar = vec(q* q_bar) / 2 for unit q.
+// Quaternions in q need not be unit: a step divides by their length, and returns unit ones. So the gradient
+// with respect to q is tangent to the sphere: orthogonal to each quaternion, zero along it; half of it,
+// turned into body axes, is the gradient with respect to a rotation of the body: theta_bar = vec(q*
+// q_bar) / 2 for unit q.
 // Tests: tests/rigid/rigid_system_test.cpp (contract), parity_test.cpp (MuJoCo).
 #pragma once
 
@@ -45,7 +46,8 @@ template <class Real>
 std::shared_ptr<System<Real>> make_system(const Model& model, const Stepper& stepper,
                                           const Signature& signature);
 
-// Where a model starts (q, v, act of one world): its reference configuration at rest, or one of its keyframes by name.
+// Where a model starts (q, v, act of one world): its reference configuration at rest, or one of its keyframes
+// by name.
 std::vector<double> initial_state(const Model& model);
 std::vector<double> initial_state(const Model& model, const std::string& keyframe);
 

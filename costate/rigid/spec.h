@@ -10,11 +10,12 @@
 //   spec.add(rigid::ActuatorSpec::motor("torque", "elbow").limit_ctrl(-1, 1));
 //   rigid::Model model = rigid::compile(spec);
 //
-// body() adds a child and returns the child; everything else on a body returns the body itself. What a short form does not
-// offer, the element's struct does: body.add(JointSpec{.name = "slider", .type = JointType::slide, .damping = 0.1}).
+// body() adds a child and returns the child; everything else on a body returns the body itself. What a short
+// form does not offer, the element's struct does: body.add(JointSpec{.name = "slider", .type =
+// JointType::slide, .damping = 0.1}).
 //
-// A file's loader makes a Spec too (costate/io/model/mjcf.h, costate/io/model/urdf.h), so a loaded model can be changed before it is
-// compiled. Tests: tests/rigid/compile/spec_test.cpp.
+// A file's loader makes a Spec too (costate/io/model/mjcf.h, costate/io/model/urdf.h), so a loaded model can
+// be changed before it is compiled. Tests: tests/rigid/compile/spec_test.cpp.
 #pragma once
 
 #include <list>

@@ -1,11 +1,11 @@
-// What a user writes about a rigid-body model, one struct per kind of element: joints, geoms, sites, inertials, tendons,
-// actuators, equalities, sensors, keyframes, assets, options. Spec (spec.h) holds them, compile (compile.h) turns them into
-// a Model.
+// What a user writes about a rigid-body model, one struct per kind of element: joints, geoms, sites,
+// inertials, tendons, actuators, equalities, sensors, keyframes, assets, options. Spec (spec.h) holds them,
+// compile (compile.h) turns them into a Model.
 //
-// The meaning of every field, and its value when left out, are those of MJCF [1]: sizes are half sizes, quaternions are
-// (w, x, y, z), an inertia is about the centre of mass. Angles are radians and orientations quaternions
-// (spec_orientation.h makes them from Euler angles and axes); reading degrees is the business of a file's loader.
-// `where` is the place in the file that the element came from, for messages.
+// The meaning of every field, and its value when left out, are those of MJCF [1]: sizes are half sizes,
+// quaternions are (w, x, y, z), an inertia is about the centre of mass. Angles are radians and orientations
+// quaternions (spec_orientation.h makes them from Euler angles and axes); reading degrees is the business of
+// a file's loader. `where` is the place in the file that the element came from, for messages.
 //
 // [1] MuJoCo documentation, "XML reference".
 #pragma once
@@ -116,7 +116,8 @@ struct EqualitySpec {
   std::string where = {};
 };
 
-// A fixed tendon is a weighted sum of joints; a spatial one a path through sites, around geoms, split by pulleys.
+// A fixed tendon is a weighted sum of joints; a spatial one a path through sites, around geoms, split by
+// pulleys.
 struct TendonPoint {
   enum class Kind { joint, site, geom, pulley };
   Kind kind = Kind::joint;

@@ -29,7 +29,7 @@ Quat<double> from_euler(const Vec3<double>& angles, std::string_view sequence) {
         {"'" + std::string(sequence) + "' is not a sequence of rotations", {}, "write three of x y z X Y Z"});
   Quat<double> q = Quat<double>::identity();
   for (int i = 0; i < 3; ++i) {
-    const char letter = sequence[std::size_t(i)];
+    const char letter = sequence[i];
     const int axis = (letter | 0x20) - 'x';
     const Quat<double> turn =
         from_axis_angle({axis == 0 ? 1.0 : 0.0, axis == 1 ? 1.0 : 0.0, axis == 2 ? 1.0 : 0.0}, angles[i]);

@@ -44,8 +44,8 @@ void rows_of_rates(const Stepper& stepper, const StateIn<S>& in, StepWork<S>& w,
   for (int i = 0; i < t.nv; ++i) {
     clear();
     std::fill(w.d.lambda.begin(), w.d.lambda.end(), S(0));
-    w.d.lambda[static_cast<std::size_t>(i)] = h;
-    w.v_bar[static_cast<std::size_t>(i)] = S(1);
+    w.d.lambda[i] = h;
+    w.v_bar[i] = S(1);
     through_acceleration();
     store_row(t.nv + i, n, m, w, A, B);
   }
@@ -53,7 +53,7 @@ void rows_of_rates(const Stepper& stepper, const StateIn<S>& in, StepWork<S>& w,
     clear();
     std::fill(w.d.lambda.begin(), w.d.lambda.end(), S(0));
     std::fill(w.y_bar.begin(), w.y_bar.end(), S(0));
-    w.y_bar[static_cast<std::size_t>(t.nq + t.nv + i)] = S(1);
+    w.y_bar[t.nq + t.nv + i] = S(1);
     next_activations_vjp(t, p, h, in.act, static_cast<const S*>(w.d.act_dot.data()),
                          static_cast<const S*>(w.y_bar.data() + t.nq + t.nv), nothing, w.act_bar.data(),
                          w.act_dot_bar.data(), w.p_bar.data());
@@ -112,7 +112,7 @@ void step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
   const StateIn<S> in = state_in<S>(stepper, w.x.data(), w.u.data());
   evaluate<S>(stepper, p, in, nullptr, w);
   S* v_next = w.mean_v.data();
-  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+  for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[i];
   rows_of_rates(stepper, in, w, A, B);
   rows_of_positions<S>(stepper, v_next, h, A, B);
 }
@@ -128,11 +128,11 @@ void hard_step_jacobian(const Stepper& stepper, StepWork<S>& w, S* A, S* B) {
     std::fill(w.u_bar.begin(), w.u_bar.end(), S(0));
     if (row < t.nv) {
       std::fill(w.moved_q_bar.begin(), w.moved_q_bar.end(), S(0));
-      w.moved_q_bar[static_cast<std::size_t>(row)] = S(1);
+      w.moved_q_bar[row] = S(1);
       ambient_cotangent(t, static_cast<const S*>(w.y.data()), static_cast<const S*>(w.moved_q_bar.data()),
                         w.y_bar.data());
     } else {
-      w.y_bar[static_cast<std::size_t>(t.nq + row - t.nv)] = S(1);
+      w.y_bar[t.nq + row - t.nv] = S(1);
     }
     Euler::step_vjp<S>(stepper, w, Wanted{nullptr, nullptr, false});
     store_row(row, n, m, w, A, B);
@@ -218,8 +218,7 @@ void StepJacobian<Real>::operator()(std::int64_t worlds, const Real* x, const Re
     throw Error("these are not the parameters of this model");
   parallel_for((worlds + Impl::kLanes - 1) / Impl::kLanes, 4, [&](std::int64_t begin, std::int64_t end) {
     StepWork<S> w(impl_->stepper);
-    std::vector<S> pack_A(static_cast<std::size_t>(rows() * rows())),
-        pack_B(static_cast<std::size_t>(rows() * controls()));
+    std::vector<S> pack_A(rows() * rows()), pack_B(static_cast<std::size_t>(rows() * controls()));
     for (std::int64_t pack = begin; pack < end; ++pack)
       impl_->pack_of_worlds(pack * Impl::kLanes, worlds, x, u, parameters, A, B, w, pack_A, pack_B);
   });

@@ -110,9 +110,9 @@ Topology make_topology(const MassSpringModel& m, const Signature& signature) {
 template <class S, int D>
 struct Arrays {
   Arrays(const Topology& m, const Signature& s)
-      : x(std::size_t(s.states())),
-        u(std::size_t(s.controls())),
-        p(std::size_t(s.parameters())),
+      : x(s.states()),
+        u(s.controls()),
+        p(s.parameters()),
         y(x.size()),
         y_bar(x.size()),
         x_bar(x.size()),
@@ -224,7 +224,8 @@ class MassSpringSystem final : public System<Real> {
                                     a.x_bar.data(), a.u_bar.data(), a.p_bar.data(), a.scratch);
   }
 
-  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody wants.
+  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody
+  // wants.
   static void read(const Real* from, std::vector<S>& to) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = from ? load<S>(from + i * kLanes) : S(0);
   }

@@ -2,18 +2,22 @@
 //
 //   d = x_a - x_b,  w = v_a - v_b,  l = |d| + softening
 //   L = rest_length (1 + strength act)                               a muscle's length follows its control
-//   f = [stiffness (l - L) + damping (w.d)/l] d / l                  on b; -f on a                    (spring_force.h)
-//   v' = e^{-drag dt} v + dt (F/mass + gravity),  x' = x + dt v'     symplectic Euler with exact drag (mass_spring_step.h)
-//   planes n.x >= offset, inelastic, with Coulomb friction                                             (plane_contact.h)
+//   f = [stiffness (l - L) + damping (w.d)/l] d / l                  on b; -f on a           (spring_force.h)
+//   v' = e^{-drag dt} v + dt (F/mass + gravity),  x' = x + dt v'     symplectic Euler with exact drag
+//                                                                    (mass_spring_step.h)
+//   planes n.x >= offset, inelastic, with Coulomb friction                                  (plane_contact.h)
 //
 //   state      "x" [m], "v" [m/s]: dimensions numbers a mass
 //   control    "actuation": one number a muscle (springs may share one); none where there is no muscle
-//   parameter  "mass", "spring/rest_length", "spring/stiffness", "spring/damping", "spring/strength", "drag", "gravity", "plane/friction",
-//              "plane/offset" (with Contact::split), "dt": all of them differentiable. Softening, normals and topology are constants.
+//   parameter  "mass", "spring/rest_length", "spring/stiffness", "spring/damping", "spring/strength", "drag",
+//              "gravity", "plane/friction", "plane/offset" (with Contact::split), "dt": all of them
+//              differentiable. Softening, normals and topology are constants.
 //
 // The model is that of [1], its ground and its time of impact included.
-// [1] Hu et al.: DiffTaichi: Differentiable Programming for Physical Simulation, ICLR 2020, mass_spring and mass_spring_simple.
-// Tests: tests/soft/mass_spring_test.cpp (closed forms, contract), mass_spring_simple_test.cpp (the published run).
+// [1] Hu et al.: DiffTaichi: Differentiable Programming for Physical Simulation, ICLR 2020, mass_spring and
+//     mass_spring_simple.
+// Tests: tests/soft/mass_spring_test.cpp (closed forms, contract), mass_spring_simple_test.cpp (the published
+// run).
 #pragma once
 
 #include <memory>
@@ -40,8 +44,11 @@ struct Plane {
 };
 
 enum class Contact {
-  split,  // the step is split at the time of impact: the gradient is that of the motion, and resting masses do not sink
-  end_of_step,  // velocities are corrected after the positions have moved. The gradient does not see the time of impact.
+  // The step is split at the time of impact: the gradient is that of the motion, and resting masses do not
+  // sink.
+  split,
+  // Velocities are corrected after the positions have moved. The gradient does not see the time of impact.
+  end_of_step,
 };
 
 struct MassSpringModel {

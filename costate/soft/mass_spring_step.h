@@ -5,7 +5,8 @@
 //   planes          (b, v) = (x, v1), through each plane in turn       plane_contact.h
 //   drift           x' = b + dt v'          (Contact::end_of_step: x' = x + dt v1, and planes change v alone)
 //
-// Worlds are lanes of S; the topology is the same in all of them and known at run time. Numbers lie in arrays of S, mass by mass.
+// Worlds are lanes of S; the topology is the same in all of them and known at run time. Numbers lie in arrays
+// of S, mass by mass.
 // Tests: tests/soft/mass_spring_test.cpp.
 #pragma once
 
@@ -35,9 +36,9 @@ struct Topology {
 template <class S, int D>
 struct StepScratch {
   explicit StepScratch(const Topology& m)
-      : force(std::size_t(m.masses)),
-        kicked(std::size_t(m.masses)),
-        force_bar(std::size_t(m.masses)),
+      : force(m.masses),
+        kicked(m.masses),
+        force_bar(m.masses),
         springs(m.springs.size()),
         between(m.planes.size() + 1) {}
   std::vector<Vec<S, D>> force, kicked, force_bar;
@@ -72,7 +73,7 @@ COSTATE_INLINE S plane_offset(const Topology& m, int i, const S* p) {
   return m.split ? p[m.p.offset + i] : S(value_t<S>(m.planes[i].offset));
 }
 
-// --- stages --------------------------------------------------------------------------------------------------------------
+// --- stages ------------------------------------------------------------------------------------------------
 
 template <class S, int D>
 COSTATE_INLINE StretchedSpring<S, D> stretched(const Topology& m, int s, const S* x, const S* u, const S* p) {
@@ -159,7 +160,8 @@ void kick_vjp(const Topology& m, const S* x, const S* p, const std::vector<Vec<S
   p_bar[m.p.dt] -= drag * decay * decay_bar;
 }
 
-// Mass i through all planes: `between` holds (b, v) before each of them and after the last. Returns the position at the end.
+// Mass i through all planes: `between` holds (b, v) before each of them and after the last. Returns the
+// position at the end.
 template <class S, int D>
 COSTATE_INLINE Vec<S, D> planes_and_drift(const Topology& m, const Moving<S, D>& in, const S* p,
                                           std::vector<Moving<S, D>>& between) {
@@ -176,7 +178,8 @@ COSTATE_INLINE Vec<S, D> planes_and_drift(const Topology& m, const Moving<S, D>&
   return m.split ? out.b + dt * out.v : straight;
 }
 
-// From the cotangents of position and velocity at the end to those of (b, v) before the planes; adds to p_bar.
+// From the cotangents of position and velocity at the end to those of (b, v) before the planes; adds to
+// p_bar.
 template <class S, int D>
 COSTATE_INLINE Moving<S, D> planes_and_drift_vjp(const Topology& m, const std::vector<Moving<S, D>>& between,
                                                  const S* p, const Vec<S, D>& y_bar, const Vec<S, D>& w_bar,
@@ -201,7 +204,7 @@ COSTATE_INLINE Moving<S, D> planes_and_drift_vjp(const Topology& m, const std::v
   return bar;
 }
 
-// --- the step ------------------------------------------------------------------------------------------------------------
+// --- the step ----------------------------------------------------------------------------------------------
 
 template <class S, int D>
 void mass_spring_step(const Topology& m, const S* x, const S* u, const S* p, S* y, StepScratch<S, D>& work) {

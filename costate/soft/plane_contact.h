@@ -1,17 +1,18 @@
-// A mass meets the plane n.x = h: the normal velocity stops, and Coulomb friction takes up to mu times as much from the tangential one.
+// A mass meets the plane n.x = h: the normal velocity stops, and Coulomb friction takes up to mu times as
+// much from the tangential one.
 //
 //   v_n = n.v,  t = v - v_n n,  touching: n.(b + dt v) < h and v_n < 0
 //   sliding, |t| > -mu v_n:   v' = keep t, keep = 1 + mu v_n/|t|;   sigma = -mu/|t|
 //   sticking:                 v' = 0,                               sigma = 1/v_n
 //
-// Split at the time of impact tau = (h - n.b)/v_n, the position at the end is b + tau v + (dt - tau) v'. Because
-// v - v' = v_n (n + sigma t), this is b' + dt v' with
+// Split at the time of impact tau = (h - n.b)/v_n, the position at the end is b + tau v + (dt - tau) v'.
+// Because v - v' = v_n (n + sigma t), this is b' + dt v' with
 //
 //   b' = b + (h - n.b) (n + sigma t),
 //
-// which has no division by a small v_n in it: what remains is bounded by (1 + mu) times the depth. A mass at rest on the plane stays
-// on it. The map takes (b, v) to (b', v'), so planes follow one another.
-// Approach slower than kApproach is no approach. Tests: tests/soft/mass_spring_test.cpp.
+// which has no division by a small v_n in it: what remains is bounded by (1 + mu) times the depth. A mass at
+// rest on the plane stays on it. The map takes (b, v) to (b', v'), so planes follow one another. Approach
+// slower than kApproach is no approach. Tests: tests/soft/mass_spring_test.cpp.
 #pragma once
 
 #include "costate/core/functions.h"

@@ -1,8 +1,10 @@
 // The force of one spring, and its transpose.
 //
-//   l = |d| + softening,  e = (w.d)/l,  tension = stiffness (l - L) + damping e,  f = (tension/l) d,  L = rest (1 + strength act)
+//   l = |d| + softening,  e = (w.d)/l,  tension = stiffness (l - L) + damping e,  f = (tension/l) d,
+//     L = rest (1 + strength act)
 //
-// At d = 0 the force is 0 and smooth for softening > 0; |d| has no slope there, and none is needed: it is multiplied by d.
+// At d = 0 the force is 0 and smooth for softening > 0; |d| has no slope there, and none is needed: it is
+// multiplied by d.
 // Tests: tests/soft/mass_spring_test.cpp.
 #pragma once
 

@@ -1,11 +1,12 @@
-// Dense Cholesky factors without square roots of a small symmetric positive definite matrix, row-major, on any scalar.
+// Dense Cholesky factors without square roots of a small symmetric positive definite matrix, row-major, on
+// any scalar.
 //
 //   A = L D L'      L unit lower triangular, D diagonal
 //   x = A^-1 b      L z = b,  D y = z,  L' x = y
 //
-// A is symmetric, so the transpose of the solve is the solve itself: b_bar = A^-1 x_bar, and A_bar = -b_bar x'. No pivoting,
-// which positive definite matrices do not need; no test for other matrices, whose result is not a number or useless.
-// For the mass matrices of bodies among particles (mpm/bodies), in every lane.
+// A is symmetric, so the transpose of the solve is the solve itself: b_bar = A^-1 x_bar, and A_bar = -b_bar
+// x'. No pivoting, which positive definite matrices do not need; no test for other matrices, whose result is
+// not a number or useless. For the mass matrices of bodies among particles (mpm/bodies), in every lane.
 //
 // [1] Golub, Van Loan: Matrix Computations, 4th ed., section 4.1.
 // Tests: tests/solve/dense_ldl_test.cpp.

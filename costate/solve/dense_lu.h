@@ -2,8 +2,8 @@
 //
 //   P A = L U          solve: x = A^-1 b          solve_transposed: x = A^-T b   (transposed, not conjugated)
 //
-// Allocates when constructed or made larger than ever before, never when it factorises or solves. For stage systems of implicit integrators
-// (real and complex) and the small dense systems of Newton's method.
+// Allocates when constructed or made larger than ever before, never when it factorises or solves. For stage
+// systems of implicit integrators (real and complex) and the small dense systems of Newton's method.
 //
 // [1] Golub, Van Loan: Matrix Computations, 4th ed., algorithm 3.4.1.
 // Tests: tests/solve/dense_lu_test.cpp.
@@ -25,9 +25,9 @@ class DenseLu {
   void resize(int n) {
     n_ = n;
     lu_.resize(std::size_t(n) * std::size_t(n));
-    inverse_diagonal_.resize(std::size_t(n));
-    work_.resize(std::size_t(n));
-    row_.resize(std::size_t(n));
+    inverse_diagonal_.resize(n);
+    work_.resize(n);
+    row_.resize(n);
   }
   // The matrix to factorise: fill it, then call factorise(), which overwrites it.
   S* matrix() { return lu_.data(); }

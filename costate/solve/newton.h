@@ -1,6 +1,7 @@
 // Newton's method with backtracking for g(z; p) = 0.
 //
-//   g_z(z_k) d = -g(z_k),   z_{k+1} = z_k + s d,   s = 1, 1/2, 1/4, ...  until |g(z_{k+1})| <= (1 - s/10000) |g(z_k)|
+//   g_z(z_k) d = -g(z_k),   z_{k+1} = z_k + s d,   s = 1, 1/2, 1/4, ...
+//     until |g(z_{k+1})| <= (1 - s/10000) |g(z_k)|
 //
 // with |g| the Euclidean norm. Stops when the update is below the tolerance relative to z; that last update
 // is still taken if it lowers the residual, so a converged z is as good as the arithmetic allows: implicit

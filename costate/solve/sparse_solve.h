@@ -3,7 +3,8 @@
 // for dense_lu.h.
 //
 //   jvp:  A x_dot = b_dot - A_dot x
-//   vjp:  A' w = x_bar,  b_bar += w,  values_bar[k] -= w[row k] x[column k]     (only on the pattern: A_bar is never dense)
+//   vjp:  A' w = x_bar,  b_bar += w,  values_bar[k] -= w[row k] x[column k]
+//         (only on the pattern: A_bar is never dense)
 //
 // Solves are refined as in linear_solve.h and return the relative residual.
 // Tests: tests/solve/sparse_solve_test.cpp.

@@ -2,137 +2,134 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
-#include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/core/text.h"
+#include "costate/study/check_line.h"
 
 namespace costate::study {
 namespace {
 
-constexpr int kDirections = 3, kHalvings = 6, kSlopeHalvings = 3;
-constexpr int kShortenings = 9;      // each by a factor of 4: 65,536 in all
-constexpr int kRetries = 3;          // shorter stencils that are tried, each by a factor of 10
-constexpr double kRounding = 1e-13;  // of a loss over many steps
+constexpr std::size_t kDirections = 3;  // at least
+constexpr int kHalvings = 6, kSlopeHalvings = 3;
+constexpr int kShortenings = 9;       // each by a factor of 4: 65,536 in all
+constexpr int kRetries = 3;           // shorter stencils that are tried, each by a factor of 10
+constexpr double kSmallField = 1e-2;  // a field that matters less than this is judged as if it mattered so
+constexpr double kOffKinks[] = {1e-3, 3e-3, 1e-2};  // ways to step off a kink, in units of the scales
+
+constexpr double kKinksInOne = 10;  // how many times the gap of the slopes a gradient may lie beside them
 
 using check::Result;
-using Pattern = std::vector<std::int64_t>;  // steps in which contacts change
 
-// The larger of two errors. NaN is the largest: std::max would lose it.
-double worse(double a, double b) { return b <= a ? a : b; }
-
-// Value along one direction, and which contacts and branches it meets, both counted from where the gradient
-// was taken.
-class Line {
- public:
-  Line(Study& study, const std::vector<double>& z, const std::vector<double>& gradient,
-       const Pattern& pattern, std::uint64_t seed, int number)
-      : study_(study), z_(z), pattern_(pattern), direction_(z.size()) {
-    for (std::size_t i = 0; i < z.size(); ++i) {
-      direction_[i] = normal(seed, std::uint32_t(i), std::uint64_t(number)) / std::sqrt(double(z.size()));
-      slope_ += gradient[i] * direction_[i];
-    }
-  }
-  double slope() const { return slope_; }
-  // NaN where the physics cannot be simulated.
-  double value(double h) const {
-    try {
-      return study_.value(moved(h));
-    } catch (const Error& error) {
-      if (error.kind() != Error::Kind::numerics) throw;
-      return std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-  // Whether the run there changes contacts in the same steps.
-  bool same_pattern(double h) const {
-    if (pattern_.empty() && !study_.has_modes()) return true;
-    std::vector<double> unused(z_.size());
-    study_.value_and_gradient(moved(h), unused.data());
-    return study_.report().mode_switches == pattern_;
-  }
-  // The longest of h, h/4, h/16, ... at which the whole stencil has one pattern; 0: none.
-  double comparable(double h) const {
-    for (int k = 0; k < kShortenings; ++k, h /= 4) {
-      bool same = true;
-      for (const int i : {3, -3, 1, -1, 2, -2}) same = same && same_pattern(i * h);
-      if (same) return h;
-    }
-    return 0;
-  }
-  double difference(double h) const {
-    return (45 * (value(h) - value(-h)) - 9 * (value(2 * h) - value(-2 * h)) +
-            (value(3 * h) - value(-3 * h))) /
-           (60 * h);
-  }
-
- private:
-  std::vector<double> moved(double h) const {
-    std::vector<double> to = z_;
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] += h * direction_[i];
-    return to;
-  }
-  Study& study_;
-  const std::vector<double>& z_;
-  const Pattern& pattern_;
-  std::vector<double> direction_;
-  double slope_ = 0;
+// Slopes of the loss on the two sides of a point where it has no derivative.
+struct Kink {
+  std::string field;
+  double left = 0, right = 0, gradient = 0;
 };
 
-const char* const kNotComparable = "not comparable: contacts change within the stencil";
+// One direction, compared.
+struct Compared {
+  double error = 0, difference = 0, step = 0;
+  bool like_h = false;  // differences converge like h
+  std::optional<Kink> kink = {};
+};
 
-// The error along one line, the best of a few steps from h on; `order` is filled in where differences
-// converge like h.
-double stencil_error(const Line& line, const Stencil& how, double h, double value, double norm,
-                     std::string& order) {
-  const double size = std::max(norm, 1e-300);
-  const auto error_at = [&](double step) { return std::abs(line.slope() - line.difference(step)) / size; };
-  // What rounding does to a difference is not an error of the gradient: it is all there is where a loss does
-  // not depend on anything.
-  const double first = error_at(h);
-  double best = std::isfinite(first) ? std::max(0.0, first - kRounding * std::abs(value) / (h * size))
-                                     : std::numeric_limits<double>::infinity();
-  if (best <= how.gate) return best;
-  const double half = error_at(h / 2), quarter = error_at(h / 4);
-  if (half < 0.7 * best && quarter < 0.7 * half && half > 0.3 * best && quarter > 0.3 * half) {
+// What an error is relative to. Where a loss hardly depends on anything, rounding is all there is to see in a
+// difference.
+double size_of(const Line& line, double norm, const Stencil& how, double value) {
+  const double rounding = how.noise * std::abs(value) / (how.step * how.gate);
+  return std::max({line.norm(), kSmallField * norm, rounding, std::numeric_limits<double>::min()});
+}
+
+// Whether the loss has two slopes here that explain the error. Of many kinks in one point (nodes of a grid
+// that are at rest against a wall) a gradient has one side each, and in sum it may lie beside both slopes.
+std::optional<Kink> find_kink(const Line& line, const Stencil& how, double h, double size, int lengths) {
+  for (int k = 0; k < lengths; ++k, h /= 10) {
+    const double right = line.side(h), left = line.side(-h);
+    const double right_near = line.side(h / 4), left_near = line.side(-h / 4);
+    const double gap = std::abs(right_near - left_near);
+    const bool converged = std::abs(right - right_near) + std::abs(left - left_near) < 0.2 * gap;
+    const bool near = std::abs(line.slope() - (right_near + left_near) / 2) <= kKinksInOne * gap;
+    if (!converged || !near || gap <= how.gate * size) continue;
+    return Kink{line.name(), left_near, right_near, line.slope()};
+  }
+  return {};
+}
+
+// The best of a few steps from h on, or a kink.
+Compared compare(const Line& line, const Stencil& how, double h, double size) {
+  Compared best{std::numeric_limits<double>::infinity(), 0, h};
+  const auto attempt = [&](double step) {
+    const double difference = line.difference(step), error = std::abs(line.slope() - difference) / size;
+    if (error < best.error) best = {error, difference, step, best.like_h, {}};
+    return error;
+  };
+  const double first = attempt(h);
+  if (best.error <= how.gate) return best;
+  best.kink = find_kink(line, how, h, size, 1);
+  if (best.kink) return best;
+  const double half = attempt(h / 2), quarter = attempt(h / 4);
+  if (half < 0.7 * first && quarter < 0.7 * half && half > 0.3 * first && quarter > 0.3 * half) {
     // A corner of second order: the limit of the differences is what counts.
-    best = std::abs(line.slope() - 2 * line.difference(h / 4) + line.difference(h / 2)) / size;
-    order =
-        "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a clamp)";
+    const double limit = 2 * line.difference(h / 4) - line.difference(h / 2);
+    const double error = std::abs(line.slope() - limit) / size;
+    best.like_h = true;
+    if (error < best.error) best = {error, limit, h / 4, true, {}};
   }
-  for (int k = 0; k < kRetries && !(best <= how.gate); ++k) {
-    h /= 10;
-    const double error = error_at(h);
-    if (error < best) best = error;
-  }
+  for (int k = 0; k < kRetries && best.error > how.gate; ++k) attempt(h /= 10);
+  if (best.error > how.gate) best.kink = find_kink(line, how, h * 10, size, 2);
   return best;
 }
 
-Result check_stencil(const std::vector<Line>& lines, const Stencil& how, double value, double norm,
-                     const std::string& detail) {
-  Result result{.name = "stencil", .gate = how.gate, .detail = ""};
-  int compared = 0;
+// The stencil over all lines through a point. `kink` is filled in where the worst line has one.
+struct StencilOutcome {
+  Result result;
+  std::optional<Kink> kink;
+};
+
+StencilOutcome check_stencil(const std::vector<Line>& lines, const CheckPoint& at, const Stencil& how,
+                             const std::string& detail) {
+  StencilOutcome outcome{{.name = "stencil", .gate = how.gate, .detail = ""}, {}};
+  Result& result = outcome.result;
+  std::size_t compared = 0;
   double shortest = how.step;
-  std::string order;
+  bool like_h = false;
+  std::string worst;
   for (const Line& line : lines) {
-    const double h = line.comparable(how.step);
+    const double h = line.comparable(how.step, kShortenings);
     if (h == 0) continue;
     ++compared;
     shortest = std::min(shortest, h);
-    result.error = worse(result.error, stencil_error(line, how, h, value, norm, order));
+    const double size = size_of(line, lines.front().norm(), how, at.value);
+    const Compared found = compare(line, how, h, size);
+    like_h = like_h || found.like_h;
+    if (found.kink) outcome.kink = found.kink;
+    if (found.error <= result.error) continue;
+    result.error = found.error;
+    worst = "; worst: " + line.name() + ", gradient " + scientific(line.slope(), 3) + ", difference " +
+            scientific(found.difference, 3) + " over " + scientific(found.step, 1);
+    // The kink of one field says more than that of all.
+    if (found.kink && line.name() != lines.front().name()) break;
   }
   if (compared == 0) {
     result.skipped = true;
-    result.detail = std::string(kNotComparable) + ", even over " +
+    result.detail = "not comparable: contacts change within the stencil, even over " +
                     scientific(how.step / std::pow(4.0, kShortenings - 1), 1);
-    return result;
+    return outcome;
   }
   result.detail = std::to_string(compared) + " directions" + detail;
   if (shortest < how.step)
     result.detail += ", over " + scientific(shortest, 1) + " since contacts change nearby";
-  if (compared < int(lines.size()))
-    result.detail += "; " + std::to_string(int(lines.size()) - compared) + " " + kNotComparable;
-  result.detail += order;
-  return result;
+  if (compared < lines.size())
+    result.detail += "; " + std::to_string(lines.size() - compared) +
+                     " not comparable: contacts change within the stencil";
+  if (like_h)
+    result.detail +=
+        "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a clamp)";
+  if (!result.passed()) result.detail += worst;
+  return outcome;
 }
 
 // How much slower than h^2 the remainder falls, at the short end of the halvings of a first step; remainders
@@ -145,8 +142,8 @@ void measure_slope(const Line& line, double from, double value, double noise, Re
   };
   int halvings = kHalvings;
   double last = remainder(halvings);
-  while (last < floor && halvings > 2) last = remainder(--halvings);
-  r.skipped = last < floor;
+  while (last <= floor && halvings > 2) last = remainder(--halvings);
+  r.skipped = last <= floor;
   if (r.skipped) {
     r.detail = "the loss is so straight here that only rounding is left";
     return;
@@ -177,14 +174,58 @@ Result check_taylor(const Line& line, const Stencil& how, double value) {
     top /= 4;
     Result again{.name = result.name, .gate = result.gate, .detail = result.detail};
     measure_slope(line, top, value, how.noise, again);
-    if (!again.skipped && again.passed()) {
-      result = again;
+    if (!again.passed()) continue;
+    result = again;
+    if (result.skipped)
+      result.detail = "rough over longer steps, and only rounding is left over shorter ones";
+    else
       result.detail += ", from " + scientific(top, 1) + " on";
-      return result;
-    }
+    return result;
   }
   if (shortenings > 0) result.detail += ", from " + scientific(top, 1) + " on, since contacts change nearby";
   return result;
+}
+
+// Stencil and Taylor at one point.
+struct Measured {
+  StencilOutcome stencil;
+  Result taylor;
+  bool passed() const { return stencil.result.passed() && taylor.passed(); }
+};
+
+Measured measure(Study& study, const CheckPoint& at, std::uint64_t seed) {
+  const std::string detail = study.steps() > 0 ? ", " + std::to_string(study.steps()) + " steps" : "";
+  const std::vector<CheckField> fields = check_fields(study.variables());
+  std::vector<Line> lines;
+  for (std::size_t d = 0; d < std::max(kDirections, fields.size()); ++d)
+    lines.emplace_back(study, at, fields[d % fields.size()], seed + d);
+  const Stencil how = study.stencil();
+  Measured m{check_stencil(lines, at, how, detail),
+             {.name = "Taylor", .detail = "not measured: a kink", .skipped = true}};
+  if (m.stencil.kink) return m;
+  m.taylor = check_taylor(lines.front(), how, at.value);
+  // Where the gradient is the mean of two slopes, differences over both sides agree with it.
+  const double size = size_of(lines.front(), lines.front().norm(), how, at.value);
+  if (!m.taylor.passed()) m.stencil.kink = find_kink(lines.front(), how, how.step, size, kRetries);
+  return m;
+}
+
+// A point off the kink at which the gradient was taken, and what is measured there.
+Measured step_off(Study& study, const CheckPoint& start, const Measured& at_start, std::uint64_t seed) {
+  const Kink& kink = *at_start.stencil.kink;
+  for (const double distance : kOffKinks) {
+    std::vector<double> z = start.z;
+    for (std::size_t i = 0; i < z.size(); ++i) z[i] += distance * normal(seed, std::uint32_t(i), 1);
+    Measured there = measure(study, CheckPoint(study, z), seed);
+    if (!there.passed()) continue;
+    const std::string where = ", " + number(distance, 2) + " of the scales off the start: kink at " +
+                              kink.field + ", slopes " + number(kink.left, 5) + " and " +
+                              number(kink.right, 5) + ", gradient " + number(kink.gradient, 5);
+    there.stencil.result.detail += where;
+    there.taylor.detail += ", off the kink";
+    return there;
+  }
+  return at_start;
 }
 
 }  // namespace
@@ -192,26 +233,23 @@ Result check_taylor(const Line& line, const Stencil& how, double value) {
 std::vector<Result> check_gradient(Study& study, std::uint64_t seed) {
   study.choose(study.inputs(true));
   const std::vector<double> z = study.start();
-  const std::string detail = study.steps() > 0 ? ", " + std::to_string(study.steps()) + " steps" : "";
   std::vector<Result> results = {study.dot_product(seed)};
   results[0].name = "dot product";
-  if (results[0].detail.empty()) results[0].detail = "forward against reverse, random directions" + detail;
+  if (results[0].detail.empty()) {
+    results[0].detail = "forward against reverse, random directions";
+    if (study.steps() > 0) results[0].detail += ", " + std::to_string(study.steps()) + " steps";
+  }
   if (z.empty() || !study.has_loss()) {
     const std::string why = "the file has no [optimize], or no loss";
     results.push_back({.name = "stencil", .detail = why, .skipped = true});
     results.push_back({.name = "Taylor", .detail = why, .skipped = true});
     return results;
   }
-  std::vector<double> gradient(z.size());
-  const double value = study.value_and_gradient(z, gradient.data());
-  const Pattern pattern = study.report().mode_switches;
-  double norm = 0;
-  for (const double g : gradient) norm += g * g;
-  norm = std::sqrt(norm / double(z.size()));
-  std::vector<Line> lines;
-  for (int d = 0; d < kDirections; ++d) lines.emplace_back(study, z, gradient, pattern, seed, d);
-  results.push_back(check_stencil(lines, study.stencil(), value, norm, detail));
-  results.push_back(check_taylor(lines.front(), study.stencil(), value));
+  const CheckPoint start(study, z);
+  Measured measured = measure(study, start, seed);
+  if (!measured.passed() && measured.stencil.kink) measured = step_off(study, start, measured, seed);
+  results.push_back(measured.stencil.result);
+  results.push_back(measured.taylor);
   for (Result& r : study.comparisons()) results.push_back(std::move(r));
   return results;
 }

@@ -2,14 +2,22 @@
 // mistake.
 //
 //   dot product    <J v, w> = <v, J' w> for random inputs v and outputs w: forward and reverse are transposes
-//   stencil        the gradient along random directions against
-//                  (45 (L1 - L-1) - 9 (L2 - L-2) + (L3 - L-3)) / (60 h)
+//   stencil        the gradient along random directions, over all variables and over those of one name,
+//                  against (45 (L1 - L-1) - 9 (L2 - L-2) + (L3 - L-3)) / (60 h)
 //   Taylor         |L(z + h d) - L(z) - h <g, d>| falls like h^2
 //   comparisons    of the gradient with other ways to it, where the physics has some
 //
 // Differences are as long as the physics allows (Study::stencil()) and are shortened where they disagree: too
 // long a step meets other branches, too short a step meets rounding. The best of several steps counts, since
 // no step makes a wrong gradient right.
+//
+// Errors are relative to the gradient of the variables that were moved. Where that is nearly zero they are
+// relative to 1e-2 of the whole gradient, or to what rounding does to a difference. A failure names the worst
+// field.
+//
+// A study may start on a kink: liquid at rest against a wall neither presses nor leaves. There the loss has
+// one slope on each side, and no derivative. Where one-sided differences show it, the check steps off the
+// start, by 1e-3 of the scales, and says so. A wrong gradient is wrong there, too.
 //
 // Rigid bodies say in which steps their contacts change (GradientReport::mode_switches). Steps are shortened
 // until these are the same at every point of the stencil; a direction in which they never are is not

@@ -79,14 +79,13 @@ NamedTexts EquationStudy::facts() const {
     for (int i = 0; i < v.size; ++i) {
       const int at = v.offset + i;
       const bool algebraic = std::find(e.algebraic.begin(), e.algebraic.end(), at) != e.algebraic.end();
-      rows.emplace_back("equation",
-                        (algebraic ? "0 = " : v.element(i) + "' = ") + e.equations[std::size_t(at)]);
-      rows.emplace_back("start", v.element(i) + " = " + number(e.inputs.x0[std::size_t(at)]));
+      rows.emplace_back("equation", (algebraic ? "0 = " : v.element(i) + "' = ") + e.equations[at]);
+      rows.emplace_back("start", v.element(i) + " = " + number(e.inputs.x0[at]));
     }
   }
   for (const Named& v : e.parameters)
     for (int i = 0; i < v.size; ++i)
-      rows.emplace_back("parameter", v.element(i) + " = " + number(e.inputs.p[std::size_t(v.offset + i)]));
+      rows.emplace_back("parameter", v.element(i) + " = " + number(e.inputs.p[v.offset + i]));
   for (const Named& v : e.controls)
     rows.emplace_back("control", v.name + ": " + std::to_string(v.size) + " values, " +
                                      (e.inputs.paths[0].shape == Path::Shape::linear ? "linear" : "held"));
@@ -199,8 +198,7 @@ Run EquationStudy::run(const std::vector<double>& z, const RunOptions& options) 
   if (!running.empty()) run.terms.emplace_back(running, s.integral);
   for (const auto& [name, value] : run.terms) run.loss += value;
   for (const ode::EventRecord& event : s.events)
-    run.events.push_back(
-        {e.options.events[std::size_t(event.event)].name, event.t, event.before, event.after});
+    run.events.push_back({e.options.events[event.event].name, event.t, event.before, event.after});
   run.message = s.message + ": " + counted(s.counts.accepted, "step") + ", " +
                 std::to_string(s.counts.rejected) + " rejected, " + counted(s.counts.rhs, "evaluation");
   run.notes = s.notes;
@@ -242,7 +240,7 @@ void EquationStudy::residuals(const std::vector<double>& z, double* residual, do
     std::vector<double> scratch(series.value->scratch_size());
     for (std::size_t k = 0; k < series.t.size(); ++k, ++row) {
       const double t = series.t[k];
-      const std::size_t at = std::size_t(std::find(times.begin(), times.end(), t) - times.begin());
+      const std::size_t at = std::find(times.begin(), times.end(), t) - times.begin();
       const double* x = solution.row(at);
       double y = 0;
       const std::vector<double> p = ode::parameters_at(solution, t);
@@ -277,7 +275,7 @@ check::Result EquationStudy::dot_product(std::uint64_t seed) {
     randomise(d.x0);
     randomise(d.p);
     for (Path& path : d.paths) randomise(path.points);
-    for (const int i : e.algebraic) d.x0[std::size_t(i)] = 0;  // they follow from the others
+    for (const int i : e.algebraic) d.x0[i] = 0;  // they follow from the others
     ode::InputTangent v = tangent_of(d);
     v.t0 = random();
     v.t1 = random();

@@ -97,7 +97,7 @@ ode::Gradient cvodes_gradient(const Equations& equations, const ode::Solution& s
   const auto rate = [&](double t, const std::vector<double>& x, const std::vector<double>& lambda) {
     equations.field->value(t, x.data(), equations.inputs.p.data(), f.data(), work.data());
     double sum = running ? loss.running(t, x.data(), equations.inputs.p.data()) : 0.0;
-    for (int i = 0; i < n; ++i) sum += lambda[std::size_t(i)] * f[std::size_t(i)];
+    for (int i = 0; i < n; ++i) sum += lambda[i] * f[i];
     return sum;
   };
   if (final) loss.final(end.data(), x_bar.data());
@@ -122,11 +122,10 @@ void check_start(const Equations& equations, const std::vector<double>& y0) {
                          scratch.data());
   for (const Named& v : equations.states) {
     for (int i = 0; i < v.size; ++i) {
-      if (std::isfinite(f[std::size_t(v.offset + i)])) continue;
-      throw Error(
-          {"the equation of '" + v.element(i) + "' has no finite value at the start", equations.file,
-           "check it at the initial state: " + equations.equations[std::size_t(v.offset + i)].substr(0, 200)},
-          Error::Kind::numerics);
+      if (std::isfinite(f[v.offset + i])) continue;
+      throw Error({"the equation of '" + v.element(i) + "' has no finite value at the start", equations.file,
+                   "check it at the initial state: " + equations.equations[v.offset + i].substr(0, 200)},
+                  Error::Kind::numerics);
     }
   }
 }

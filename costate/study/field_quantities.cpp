@@ -106,7 +106,7 @@ FieldQuantities::Found FieldQuantities::find(const std::string& path) const {
 
 std::vector<FieldQuantities::Mean> FieldQuantities::means_of(const std::string& path) const {
   const auto [group, part] = find(path);
-  const std::size_t dimension = std::size_t(group->dimension);
+  const std::size_t dimension = group->dimension;
   const auto element = [&](std::size_t row, std::size_t a) {
     return group->offset + group->rows[row] * group->dimension + std::int64_t(a);
   };
@@ -155,7 +155,7 @@ Quantity FieldQuantities::numbers(const std::string& path, const std::string& na
   const int dimension = find(path).group->dimension;
   if (dimension > 1) {
     q.points.dimension = dimension;
-    q.points.elements.resize(std::size_t(found->size));
+    q.points.elements.resize(found->size);
     std::iota(q.points.elements.begin(), q.points.elements.end(), found->offset);
   }
   return q;

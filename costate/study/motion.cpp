@@ -16,7 +16,7 @@ BodyState motion_at(const Motion& motion, const std::vector<Path>& paths, double
   const Vec n = vec(motion.axis), arm = rotate(exp_map(angle * n), vec(motion.pivot)), swing = cross(n, arm);
   BodyState s;
   for (int i = 0; i < 3; ++i) {
-    const std::size_t k = std::size_t(i);
+    const std::size_t k = i;
     const Path& path = paths[motion.position[k]];
     s.position[k] = path.at(t, duration) - arm[i];
     s.velocity[k] = path.at(t, duration, 1) - rate * swing[i];

@@ -159,8 +159,7 @@ std::vector<double> deviations(Study& study, const std::vector<double>& best) {
   for (const double r : residual) squares += r * r;
   for (int k = 0; k < m; ++k) {
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j)
-        normal[std::size_t(i * n + j)] += jacobian[std::size_t(k * n + i)] * jacobian[std::size_t(k * n + j)];
+      for (int j = 0; j < n; ++j) normal[i * n + j] += jacobian[k * n + i] * jacobian[k * n + j];
     }
   }
   solve::DenseLu<double> lu(n);
@@ -169,11 +168,11 @@ std::vector<double> deviations(Study& study, const std::vector<double>& best) {
   std::vector<double> result;
   for (int i = 0; i < n; ++i) {
     std::vector<double> column(std::size_t(n), 0.0);
-    column[std::size_t(i)] = 1;
+    column[i] = 1;
     lu.solve(column.data(), column.data());
-    const double variance = column[std::size_t(i)] * squares / (m - n);
+    const double variance = column[i] * squares / (m - n);
     if (!(variance >= 0) || !std::isfinite(variance)) return {};
-    result.push_back(std::sqrt(variance) * study.variables()[std::size_t(i)].scale);
+    result.push_back(std::sqrt(variance) * study.variables()[i].scale);
   }
   return result;
 }

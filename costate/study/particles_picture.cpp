@@ -23,8 +23,7 @@ class ParticlesPicture::ModelFilm {
       const Field* ours = signature.find_if(Role::parameter, f.name);
       // The picture depends neither on gravity nor on dt, which are the material's.
       const bool known = ours && f.name != "gravity" && f.name != "dt";
-      for (std::int64_t i = 0; i < f.size; ++i)
-        to.push_back(known ? inputs.p[std::size_t(ours->offset + i)] : 0.0);
+      for (std::int64_t i = 0; i < f.size; ++i) to.push_back(known ? inputs.p[ours->offset + i] : 0.0);
     };
     for (const Field& f : rigid_.fields(Role::parameter)) append(f, model_parameters_);
     for (const Field& f : scene.model.mechanism->signature().fields(Role::parameter)) append(f, parameters_);
@@ -120,7 +119,7 @@ void ParticlesPicture::frame(double t, const std::vector<double>& state) {
 }
 
 void ParticlesPicture::add_particles(const std::vector<double>& state) {
-  const std::size_t dimension = std::size_t(scene_.model.dimension);
+  const std::size_t dimension = scene_.model.dimension;
   const double* x = state.data() + signature_.find(Role::state, "particle/x").offset;
   const double* v = state.data() + signature_.find(Role::state, "particle/v").offset;
   for (std::size_t i = 0; i < recording_.particles.material.size(); ++i) {
@@ -136,12 +135,12 @@ void ParticlesPicture::add_particles(const std::vector<double>& state) {
 }
 
 void ParticlesPicture::add_free_bodies(const std::vector<double>& state) {
-  const std::size_t dimension = std::size_t(scene_.model.dimension);
+  const std::size_t dimension = scene_.model.dimension;
   for (std::size_t b = 0; b < free_bodies_.size(); ++b) {
     const mpm::Body& body = scene_.model.bodies[b];
     const auto at = [&](const char* name, std::size_t i) {
       const Field& f = signature_.find(Role::state, "body/" + body.name + "/" + name);
-      return state[std::size_t(f.offset) + i];
+      return state[f.offset + i];
     };
     std::array<double, 3> position = {0, 0, 0}, rotation = {0, 0, 0};
     for (std::size_t d = 0; d < dimension; ++d) position[d] = at("position", d);

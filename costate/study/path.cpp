@@ -35,7 +35,7 @@ PathWeights spline_weights(int points, double t, double duration, int derivative
   const int first = std::min(int(u), spans - 1);
   PathWeights r{.first = std::size_t(first), .count = 4};
   for (int k = 0; k < 4; ++k)
-    r.w[std::size_t(k)] = std::pow(scale, derivative) * basis(points, first + k, kDegree, u, derivative);
+    r.w[k] = std::pow(scale, derivative) * basis(points, first + k, kDegree, u, derivative);
   return r;
 }
 

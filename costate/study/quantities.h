@@ -6,7 +6,8 @@
 // gradient.
 //
 //   rigid bodies    site/NAME, body/NAME, geom/NAME, joint/NAME, .../velocity, ...        rigid_quantities.h
-//   others          groups of rows of the state: "material/coffee", "material/coffee/mean"    field_quantities.h
+//   others          groups of rows of the state: "material/coffee", "material/coffee/mean"
+//                   field_quantities.h
 #pragma once
 
 #include <cstdint>

@@ -130,6 +130,17 @@ Rollout<Real>& RolloutStudy<Real>::rollout() {
   return *rollout_;
 }
 
+// A parameter for which the file gives no scale is of the size of its value: a conductivity of 1e-4 is not
+// moved by 1.
+template <class Real>
+std::vector<Variable> RolloutStudy<Real>::inputs(bool scaled) const {
+  std::vector<Variable> list = variables();
+  for (Variable& v : list)
+    if (scaled && v.where == Variable::Where::parameter && v.scale == 1 && v.start != 0)
+      v.scale = std::abs(v.start);
+  return list;
+}
+
 template <class Real>
 ObjectivePtr<Real> RolloutStudy<Real>::bound(const Term& term, const AnyObjective& objective,
                                              const std::vector<std::int64_t>& steps) const {

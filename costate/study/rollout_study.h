@@ -82,6 +82,7 @@ struct Setup {
   std::vector<std::array<double, 3>> marks;  // points that something should reach, to be shown
 
   Stencil stencil;
+  bool reports_modes = false;  // whether a report tells in which steps contacts change: rigid bodies do
   NamedTexts facts;
   std::string headline, identity;
 };
@@ -102,6 +103,7 @@ class RolloutStudy final : public Study {
   Arguments<Real> arguments(const std::vector<double>& z);
 
   std::int64_t steps() const override { return setup_.steps; }
+  std::vector<Variable> inputs(bool scaled) const override;
   bool has_loss() const override { return !setup_.terms.empty() || !setup_.prices.empty(); }
   bool has_picture() const override { return setup_.picture != nullptr; }
   NamedTexts facts() const override { return setup_.facts; }
@@ -116,6 +118,7 @@ class RolloutStudy final : public Study {
   void residuals(const std::vector<double>& z, double* residual, double* jacobian) override;
   check::Result dot_product(std::uint64_t seed) override;
   Stencil stencil() const override { return setup_.stencil; }
+  bool has_modes() const override { return setup_.reports_modes; }
 
  private:
   Inputs inputs_at(const std::vector<double>& z) const { return with_values(setup_.inputs, variables(), z); }

@@ -91,8 +91,8 @@ void write_state(const std::string& path, const std::string& identity, const std
     json["best"][variables[i].name] = best[i] * variables[i].scale;
   std::visit([&](const auto& s) { visit_state(s, [&](const char* name, const auto& v) { json[name] = v; }); },
              state);
-  // Written beside and renamed, so that a crash leaves the old state or the new one. The name is this process's own:
-  // several runs may have the same output.
+  // Written beside and renamed, so that a crash leaves the old state or the new one. The name is this
+  // process's own: several runs may have the same output.
   const std::string fresh = path + "." + std::to_string(getpid()) + ".new";
   std::ofstream file(fresh, std::ios::binary);
   file << json.dump(1) << "\n";

@@ -69,9 +69,11 @@ std::int64_t repetitions(std::int64_t l, std::int64_t c) {
   return r;
 }
 
-// Where to put the next snapshot: after m of the l steps, with c slots (that of the first state included). Every m with
+// Where to put the next snapshot: after m of the l steps, with c slots (that of the first state included).
+// Every m with
 //   beta(c, r-2) <= m <= beta(c, r-1)   and   beta(c-1, r-1) <= l - m <= beta(c-1, r)
-// is optimal (Griewank & Walther, Lemma 1); the smallest leaves most of the work to the side with fewer slots to fill.
+// is optimal (Griewank & Walther, Lemma 1); the smallest leaves most of the work to the side with fewer slots
+// to fill.
 std::int64_t split(std::int64_t l, std::int64_t c) {
   const std::int64_t r = repetitions(l, c);
   const std::int64_t least = std::max(binomial_reach(c, r - 2), l - binomial_reach(c - 1, r));
@@ -162,8 +164,8 @@ void Schedule::refill_segments() {
               {Action::Kind::restore, 0, 0, s}};
 }
 
-// The innermost open range is split until one step is left, which is recorded and reversed. The recursion of the theorem,
-// unrolled onto a stack that is never deeper than the number of slots.
+// The innermost open range is split until one step is left, which is recorded and reversed. The recursion of
+// the theorem, unrolled onto a stack that is never deeper than the number of slots.
 void Schedule::refill_binomial() {
   std::vector<Action> batch;
   if (!started_) {

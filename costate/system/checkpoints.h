@@ -1,7 +1,8 @@
 // Checkpoint schedules: how a rollout of l steps is reversed in bounded memory.
 //
-// Reversing needs the states in the opposite order of their making. A schedule says which states are kept (snapshots), and
-// when steps are taken again. It is a list of five actions on one working state; anything that can execute them can be reversed:
+// Reversing needs the states in the opposite order of their making. A schedule says which states are kept
+// (snapshots), and when steps are taken again. It is a list of five actions on one working state; anything
+// that can execute them can be reversed:
 //
 //   advance(a, b)   step from a to b, keeping nothing
 //   store(slot)     snapshot of the working state
@@ -10,15 +11,17 @@
 //   reverse(a, b)   transposes of steps b-1 .. a, from the tape
 //
 // store_all      one record of everything: no step is taken twice; memory l
-// segments       a snapshot every L steps, each segment recorded again: one extra sweep; memory l/L + L, least at L = sqrt(l)
+// segments       a snapshot every L steps, each segment recorded again: one extra sweep; memory l/L + L,
+//                least at L = sqrt(l)
 // binomial(c)    c snapshots (the initial state is one), tape of one step: with beta(c, r) = C(c + r, c) and
-//                beta(c, r-1) < l <= beta(c, r), exactly r l - beta(c+1, r-1) advances, which is the least possible
-//                (Griewank & Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000), Theorem 1)
+//                beta(c, r-1) < l <= beta(c, r), exactly r l - beta(c+1, r-1) advances, which is the least
+//                possible (Griewank & Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000), Theorem 1)
 // reversible     nothing is kept: states are reconstructed by the inverse step (exact up to rounding)
 // truncated(h)   the cotangent is dropped every h steps, counted from the end: biased, and labelled so
 //
-// In every exact schedule each reversed step sees the same bits: all steps are taken by the same code from bitwise
-// equal states. Snapshots in single precision halve the memory of a double state and cost that equality: also labelled.
+// In every exact schedule each reversed step sees the same bits: all steps are taken by the same code from
+// bitwise equal states. Snapshots in single precision halve the memory of a double state and cost that
+// equality: also labelled.
 // Tests: tests/system/checkpoints_test.cpp.
 #pragma once
 
@@ -56,7 +59,8 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-// Yields the actions of a schedule one by one; memory proportional to the slots, whatever the number of steps.
+// Yields the actions of a schedule one by one; memory proportional to the slots, whatever the number of
+// steps.
 class Schedule {
  public:
   Schedule(const Checkpoints& checkpoints, std::int64_t steps);
@@ -85,7 +89,8 @@ class Schedule {
 // C(c + r, c), saturating.
 std::int64_t binomial_reach(std::int64_t c, std::int64_t r);
 
-// Steps taken more than once, plus those before the tape: r l - C(c + r, c + 1). For the report and the tests.
+// Steps taken more than once, plus those before the tape: r l - C(c + r, c + 1). For the report and the
+// tests.
 std::int64_t binomial_advances(std::int64_t steps, std::int64_t slots);
 
 }  // namespace costate

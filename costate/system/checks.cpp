@@ -101,7 +101,7 @@ template <class Real>
 Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options) {
   Result result{"dot product <Jv, w> = <v, J'w>", 0, gate_of<Real>(1e-13, 1e-5), {}};
   const Signature& signature = rollout.system().signature();
-  const auto size = static_cast<std::size_t>(signature.states() * rollout.options().worlds);
+  const std::size_t size = signature.states() * rollout.options().worlds;
   for (int trial = 0; trial < options.directions; ++trial) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(trial);
     const Arguments<Real> v = random_direction(rollout, at, seed);

@@ -1,13 +1,15 @@
-// Checks: is this gradient right? For any physics, on the user's own scene; the same checks test the engine itself.
+// Checks: is this gradient right? For any physics, on the user's own scene; the same checks test the engine
+// itself.
 //
-//   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each other. Catches every wrong
-//                 adjoint of a right tangent, to rounding.
+//   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each
+//                 other. Catches every wrong adjoint of a right tangent, to rounding.
 //   stencil       the gradient along random directions against a six-point difference
-//                 (45 (f1 - f-1) - 9 (f2 - f-2) + (f3 - f-3)) / (60 h), whose error is O(h^6): catches a wrong tangent as well.
-//   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2: slope 2 over six halvings. Weak (an error of 1e-3 can hide), but it
-//                 needs no step size.
-//   time_step     gradients at dt and dt/2. If they disagree while the losses agree, the gradient is that of the time grid and
-//                 not of the physics.
+//                 (45 (f1 - f-1) - 9 (f2 - f-2) + (f3 - f-3)) / (60 h), whose error is O(h^6): catches a
+//                 wrong tangent as well.
+//   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2: slope 2 over six halvings. Weak (an error of
+//                 1e-3 can hide), but it needs no step size.
+//   time_step     gradients at dt and dt/2. If they disagree while the losses agree, the gradient is that of
+//                 the time grid and not of the physics.
 // Tests: tests/system/checks_test.cpp, and every physics' own.
 #pragma once
 
@@ -46,8 +48,8 @@ template <class Real>
 Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
               const Options& options = {});
 
-// Needs a parameter "dt", shared by all worlds; the rollout with dt/2 has twice the steps and holds controls twice as long. The
-// objective must only have a final term.
+// Needs a parameter "dt", shared by all worlds; the rollout with dt/2 has twice the steps and holds controls
+// twice as long. The objective must only have a final term.
 struct TimeStepChange {
   double gradient = 0, loss = 0;  // relative
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "costate/system/block.h"
@@ -23,13 +24,14 @@ struct RolloutShape {
 
 inline constexpr std::int64_t kWaveNumbers = 1 << 22;  // partial sums held at once
 
-// [index][lane] to rows of worlds.
+// [index][lane] to rows of worlds. A world that diverged has `of_masked` instead of its numbers.
 template <class Real>
-void scatter(const BlockResults<Real>& block, const Real* from, std::int64_t row, Real* to) {
+void scatter(const BlockResults<Real>& block, const Real* from, std::int64_t row, Real* to,
+             Real of_masked = 0) {
   for (int l = 0; l < block.live_lanes; ++l) {
     Real* target = to + (block.first_world + l) * row;
     if (block.diverged[l])
-      std::fill_n(target, row, Real(0));
+      std::fill_n(target, row, of_masked);
     else
       take_lane(from, row, block.lanes, l, target);
   }
@@ -48,6 +50,19 @@ void sum_lanes(const BlockResults<Real>& block, const Real* from, std::int64_t r
     }
     to[i] = sum;
   }
+}
+
+// The values of all worlds that are not masked. Not a number if all of them are: a sum of nothing would look
+// like a perfect one.
+inline double sum_of_live(const std::vector<double>& values, const std::vector<char>& masked) {
+  double sum = 0;
+  bool any = false;
+  for (std::size_t w = 0; w < values.size(); ++w) {
+    if (masked[w]) continue;
+    sum += values[w];
+    any = true;
+  }
+  return any ? sum : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class Real>

@@ -128,6 +128,54 @@ std::vector<double> first_order_samples(const Gradient<Real>& g, const std::vect
   return out;
 }
 
+// The mean of every perturbed input, which is times s, as the gradient of one world.
+template <class Real>
+Gradient<Real> gathered(const Gradient<Real>& samples, const std::vector<Perturbed>& inputs,
+                        const std::vector<double>& mean, const Arguments<Real>& at) {
+  Gradient<Real> result;
+  for (double value : samples.values) result.value += value / double(samples.values.size());
+  result.values = {result.value};
+  result.parameters = at.parameters.zeros();
+  std::size_t place = 0;
+  for (const Perturbed& p : inputs) {
+    const std::size_t n = p.centre.size();
+    std::vector<Real> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = Real(mean[place + i] / p.sigma[i]);
+    place += n;
+    if (p.where == Perturbed::Where::x0)
+      result.x0 = std::move(values);
+    else if (p.where == Perturbed::Where::controls)
+      result.controls = std::move(values);
+    else
+      std::copy(values.begin(), values.end(), result.parameters.values(p.field).begin());
+  }
+  result.report = samples.report;
+  result.report.worlds = 1;
+  return result;
+}
+
+// What the estimate is worth, in words.
+template <class Real>
+void describe(const Smoothing& smoothing, Order order, Estimate<Real>& out) {
+  GradientReport& report = out.gradient.report;
+  report.estimator = order == Order::first ? "first order, smoothed"
+                     : order == Order::zeroth
+                         ? "zeroth order, smoothed"
+                         : "mixed order, smoothed (" + number(out.first_order_share, 3) + " first)";
+  report.label = "estimate of the smoothed loss, sigma " + number(smoothing.sigma, 3) + ", " +
+                 std::to_string(smoothing.samples) + " samples, standard error " +
+                 number(out.standard_error, 3);
+  if (order == Order::first && out.disagreement > 3) {
+    report.advice.push_back(
+        "the zeroth order disagrees by " + number(out.disagreement, 3) +
+        " standard errors: the loss jumps, which the first order does not see; use the mixed one");
+  }
+  if (out.standard_error > 0.5) {
+    report.advice.push_back("the standard error is " + number(out.standard_error, 3) +
+                            " of the gradient: take more samples, or a larger sigma");
+  }
+}
+
 }  // namespace
 
 template <class Real>
@@ -178,41 +226,8 @@ Estimate<Real> smoothed_gradient(std::shared_ptr<const System<Real>> system, Rol
   const double error = share * std::sqrt(v1) + (1 - share) * std::sqrt(v0);
   out.standard_error = norm(mean) > 0 ? error / norm(mean) : error;
 
-  Gradient<Real>& result = out.gradient;
-  for (double value : g.values) result.value += value / double(samples);
-  result.values = {result.value};
-  result.parameters = at.parameters.zeros();
-  std::size_t place = 0;
-  for (const Perturbed& p : inputs) {
-    const std::size_t n = p.centre.size();
-    std::vector<Real> values(n);
-    for (std::size_t i = 0; i < n; ++i) values[i] = Real(mean[place + i] / p.sigma[i]);
-    place += n;
-    if (p.where == Perturbed::Where::x0)
-      result.x0 = std::move(values);
-    else if (p.where == Perturbed::Where::controls)
-      result.controls = std::move(values);
-    else
-      std::copy(values.begin(), values.end(), result.parameters.values(p.field).begin());
-  }
-
-  result.report = g.report;
-  GradientReport& report = result.report;
-  report.worlds = 1;
-  report.estimator = order == Order::first    ? "first order, smoothed"
-                     : order == Order::zeroth ? "zeroth order, smoothed"
-                                              : "mixed order, smoothed (" + number(share, 3) + " first)";
-  report.label = "estimate of the smoothed loss, sigma " + number(smoothing.sigma, 3) + ", " +
-                 std::to_string(samples) + " samples, standard error " + number(out.standard_error, 3);
-  if (order == Order::first && out.disagreement > 3) {
-    report.advice.push_back(
-        "the zeroth order disagrees by " + number(out.disagreement, 3) +
-        " standard errors: the loss jumps, which the first order does not see; use the mixed one");
-  }
-  if (out.standard_error > 0.5) {
-    report.advice.push_back("the standard error is " + number(out.standard_error, 3) +
-                            " of the gradient: take more samples, or a larger sigma");
-  }
+  out.gradient = gathered(g, inputs, mean, at);
+  describe(smoothing, order, out);
   return out;
 }
 

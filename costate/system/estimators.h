@@ -1,16 +1,20 @@
-// Estimators: the gradient of a smoothed loss, for losses with corners and jumps (contact, thresholds, chaos).
+// Estimators: the gradient of a smoothed loss, for losses with corners and jumps (contact, thresholds,
+// chaos).
 //
 //   F(x) = E[f(x + s e)],   e standard normal, s = sigma times the scale of each input
 //
 //   first order    grad F = E[grad f(x + s e)]                              few samples; blind to jumps of f
-//   zeroth order   grad F = E[(f(x + s e) - f(x - s e)) e / (2 s)]          sees jumps; variance grows with the number of inputs
+//   zeroth order   grad F = E[(f(x + s e) - f(x - s e)) e / (2 s)]
+//                  sees jumps; variance grows with the number of inputs
 //   mixed          a first + (1 - a) zeroth                                  [1]
 //
-// The weight a = var_0 / (var_0 + var_1) makes the variance of the mean least. It is capped so that a |first - zeroth| stays within
-// twice the standard error of the zeroth order: where a jump makes the two disagree, the zeroth order has the say. Variances are those of s times
-// the gradient, so that inputs of different units add up.
+// The weight a = var_0 / (var_0 + var_1) makes the variance of the mean least. It is capped so that a
+// |first - zeroth| stays within twice the standard error of the zeroth order: where a jump makes the two
+// disagree, the zeroth order has the say. Variances are those of s times the gradient, so that inputs of
+// different units add up.
 //
-// Samples come in pairs e, -e, and run as worlds of one rollout. The noise is a pure function of the seed: the same call has the same bits.
+// Samples come in pairs e, -e, and run as worlds of one rollout. The noise is a pure function of the seed:
+// the same call has the same bits.
 //
 // [1] Suh, Simchowitz, Zhang, Tedrake: Do differentiable simulators give better policy gradients?, ICML 2022.
 // Tests: tests/system/estimators_test.cpp.

@@ -1,4 +1,5 @@
-// Gradient: the derivative of a loss with respect to everything that went into a simulation, and what it is worth.
+// Gradient: the derivative of a loss with respect to everything that went into a simulation, and what it is
+// worth.
 //
 // Rollout and ode::gradient both return one (the latter with the derivatives of its times: ode/gradient.h).
 #pragma once

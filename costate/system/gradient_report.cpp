@@ -31,8 +31,8 @@ void GradientReport::conclude(double epsilon) {
       return std::log(adjoint_norm[i] / adjoint_norm[j]) / double(sampled_steps[j] - sampled_steps[i]);
     };
     growth_rate = rate(0, n - 1);
-    // Windows of an eighth of the samples, long enough to look past the oscillation of a single mode, about a hundred of
-    // them.
+    // Windows of an eighth of the samples, long enough to look past the oscillation of a single mode, about a
+    // hundred of them.
     const std::size_t window = std::max<std::size_t>(1, (n - 1) / 8),
                       stride = std::max<std::size_t>(1, n / 128);
     largest_growth = growth_rate;

@@ -1,12 +1,13 @@
-// GradientReport: what a gradient is worth. It comes with every gradient, and says in words what follows from the numbers.
+// GradientReport: what a gradient is worth. It comes with every gradient, and says in words what follows from
+// the numbers.
 //
 //   adjoint_norm    |lambda_k| at sampled steps, all worlds together
-//   growth_rate     log(|lambda_0| / |lambda_T|) / T: the finite-time Lyapunov exponent per step, seen backwards. T is the last
-//                   sampled step at which the loss depends on the state
+//   growth_rate     log(|lambda_0| / |lambda_T|) / T: the finite-time Lyapunov exponent per step, seen
+//                   backwards. T is the last sampled step at which the loss depends on the state
 //   largest_growth  the largest such rate over a window of the samples
 //
-// An error of one rounding in a state of scale 1 grows like lambda: once eps |lambda_k| / |lambda_T| exceeds 1, the part of
-// the gradient from steps before k carries no signal.
+// An error of one rounding in a state of scale 1 grows like lambda: once eps |lambda_k| / |lambda_T| exceeds
+// 1, the part of the gradient from steps before k carries no signal.
 // Tests: tests/system/gradient_report_test.cpp.
 #pragma once
 

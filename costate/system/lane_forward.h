@@ -4,7 +4,8 @@
 //
 // `Self` derives from it and says what a step is and how many lanes a block has:
 //
-//   static constexpr int kX, kU, kP;   int stride() const;   Vec<Scalar, kX> kernel_step<Scalar>(at, x, u, p) const
+//   static constexpr int kX, kU, kP;   int stride() const;
+//     Vec<Scalar, kX> kernel_step<Scalar>(at, x, u, p) const
 //
 #pragma once
 

@@ -14,8 +14,8 @@
 //     static constexpr std::array<unsigned long, n> active_patterns;     // optional: see below
 //   };
 //
-// From it: S = Pack gives the step of a whole block, S = Dual<Pack> the tangent, step_vjp at S = Dual<Pack> the
-// second order. A run of steps keeps the state of its worlds in registers.
+// From it: S = Pack gives the step of a whole block, S = Dual<Pack> the tangent, step_vjp at S = Dual<Pack>
+// the second order. A run of steps keeps the state of its worlds in registers.
 //
 // A kernel's step_vjp always writes the cotangents of all its parameters; work for those that are not wanted
 // disappears because the loop that inlines it never reads them. That needs the choice at compile time: loops

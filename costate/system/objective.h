@@ -2,8 +2,8 @@
 //
 //   L = sum_k l_k(x_k, u_k, p) + l_T(x_T, p),
 //
-// one value per world; the gradient is that of the sum over worlds. An objective says at which steps it has a term, so that a
-// rollout can run undisturbed between them.
+// one value per world; the gradient is that of the sum over worlds. An objective says at which steps it has a
+// term, so that a rollout can run undisturbed between them.
 // Tests: tests/system/objective_test.cpp.
 #pragma once
 
@@ -23,8 +23,8 @@ inline constexpr std::int64_t kNever = INT64_MAX;
 template <class Real>
 class Objective {
  public:
-  // The state before step k (k = steps: the final state, where there is no control and in.u is null). Lanes past the last
-  // world repeat it; what is computed for them is dropped.
+  // The state before step k (k = steps: the final state, where there is no control and in.u is null). Lanes
+  // past the last world repeat it; what is computed for them is dropped.
   struct At {
     std::int64_t k = 0, steps = 0;
     std::int64_t world = 0, worlds = 1;  // world of lane 0
@@ -36,10 +36,12 @@ class Objective {
 
   virtual ~Objective() = default;
 
-  // Throws if the objective does not fit a rollout of that length and width (a target for a step that does not exist).
+  // Throws if the objective does not fit a rollout of that length and width (a target for a step that does
+  // not exist).
   virtual void check(std::int64_t steps, std::int64_t worlds) const = 0;
 
-  // The nearest steps with a term: first >= k, or kNever; last <= k, or -1. Between 0 and `steps`, both included.
+  // The nearest steps with a term: first >= k, or kNever; last <= k, or -1. Between 0 and `steps`, both
+  // included.
   virtual std::int64_t next(std::int64_t k, std::int64_t steps) const = 0;
   virtual std::int64_t previous(std::int64_t k, std::int64_t steps) const = 0;
 
@@ -59,12 +61,14 @@ using ObjectivePtr = std::shared_ptr<const Objective<Real>>;
 
 namespace loss {  // a kind of loss is a file in losses/, with its derivatives
 
-// 1/2 weight |field - target|^2 of the final state. An empty target is zero; targets of all worlds: worlds x size numbers.
+// 1/2 weight |field - target|^2 of the final state. An empty target is zero; targets of all worlds: worlds x
+// size numbers.
 template <class Real>
 ObjectivePtr<Real> final(const Signature& signature, std::string_view field, std::vector<Real> target,
                          double weight = 1);
 
-// 1/2 weight sum_j |field(step_j) - target_j|^2 at chosen steps; targets are steps x size numbers shared by all worlds, or worlds x steps x size.
+// 1/2 weight sum_j |field(step_j) - target_j|^2 at chosen steps; targets are steps x size numbers shared by
+// all worlds, or worlds x steps x size.
 template <class Real>
 ObjectivePtr<Real> track(const Signature& signature, std::string_view field, std::vector<std::int64_t> steps,
                          std::vector<Real> targets, double weight = 1);
@@ -78,7 +82,8 @@ ObjectivePtr<Real> final_value(const Signature& signature, std::string_view fiel
 template <class Real>
 ObjectivePtr<Real> effort(const Signature& signature, double weight = 1);
 
-// Cotangents supplied from outside, for chosen steps: L = sum_j <cotangent_j, x_{step_j}>, each worlds x states numbers.
+// Cotangents supplied from outside, for chosen steps: L = sum_j <cotangent_j, x_{step_j}>, each worlds x
+// states numbers.
 template <class Real>
 ObjectivePtr<Real> cotangents(const Signature& signature, std::vector<std::int64_t> steps,
                               std::vector<std::vector<Real>> values);

@@ -1,6 +1,6 @@
-// OneWorld: one world of a System that steps many in lanes, for whoever needs single steps of a single world: a
-// mechanism among particles, a test. All lanes carry the same numbers; a cotangent enters in the first lane and
-// is read there. Tests: tests/system/one_world_test.cpp.
+// OneWorld: one world of a System that steps many in lanes, for whoever needs single steps of a single world:
+// a mechanism among particles, a test. All lanes carry the same numbers; a cotangent enters in the first lane
+// and is read there. Tests: tests/system/one_world_test.cpp.
 #pragma once
 
 #include <algorithm>

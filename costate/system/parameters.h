@@ -1,5 +1,5 @@
-// Parameters: a value for every parameter of a signature, by name; each shared by all worlds or different in every world.
-// Gradients come back in the same container and shape.
+// Parameters: a value for every parameter of a signature, by name; each shared by all worlds or different in
+// every world. Gradients come back in the same container and shape.
 // Tests: tests/system/signature_test.cpp.
 #pragma once
 
@@ -18,7 +18,8 @@ class Parameters {
   // Every parameter at its default.
   explicit Parameters(const Signature& signature);
 
-  // `values` holds one number for the whole field, or size numbers, or worlds x size numbers (then different per world).
+  // `values` holds one number for the whole field, or size numbers, or worlds x size numbers (then different
+  // per world).
   Parameters& set(std::string_view name, std::vector<Real> values);
   // The same, by position in signature.fields(Role::parameter).
   Parameters& set(std::size_t field, std::vector<Real> values);

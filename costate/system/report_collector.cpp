@@ -49,16 +49,12 @@ void ReportCollector<Real>::finish(const RolloutShape<Real>& rollout, int lanes,
 template <class Real>
 void ReportCollector<Real>::finish_values(Gradient<Real>& out) {
   std::sort(masked_.begin(), masked_.end());
-  out.value = 0;
-  auto masked = masked_.begin();
-  for (std::size_t w = 0; w < out.values.size(); ++w) {
-    if (masked != masked_.end() && *masked == std::int64_t(w)) {
-      out.values[w] = std::numeric_limits<double>::quiet_NaN();
-      ++masked;
-    } else {
-      out.value += out.values[w];
-    }
+  std::vector<char> masked(out.values.size(), 0);
+  for (const std::int64_t w : masked_) {
+    masked[w] = 1;
+    out.values[w] = std::numeric_limits<double>::quiet_NaN();
   }
+  out.value = sum_of_live(out.values, masked);
   report_.masked_worlds = std::move(masked_);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "costate/core/error.h"
@@ -58,15 +57,18 @@ void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* s
 template <class Real>
 std::vector<double> Rollout<Real>::Impl::values(const Arguments<Real>& arguments,
                                                 const Objective<Real>& objective,
-                                                const StateObserver<Real>& observer, double of_masked) {
+                                                const StateObserver<Real>& observer,
+                                                std::vector<char>& masked) {
   check(arguments, "");
   objective.check(options.steps, options.worlds);
   Keeper<Real> keeper(*system, options, lanes, nullptr, observer);
-  std::vector<double> result(options.worlds, of_masked);
+  std::vector<double> result(options.worlds, std::numeric_limits<double>::quiet_NaN());
+  masked.assign(options.worlds, 0);
   for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
     block.simulate(&objective, &keeper);
     const BlockResults<Real>& found = block.results();
     for (int l = 0; l < found.live_lanes; ++l) {
+      masked[found.first_world + l] = found.diverged[l];
       if (!found.diverged[l]) result[found.first_world + l] = found.loss[l];
     }
   });
@@ -133,14 +135,16 @@ Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments,
 template <class Real>
 double Rollout<Real>::value(const Arguments<Real>& arguments, const Objective<Real>& objective,
                             const StateObserver<Real>& observer) {
-  const std::vector<double> values = impl_->values(arguments, objective, observer, 0.0);
-  return std::accumulate(values.begin(), values.end(), 0.0);
+  std::vector<char> masked;
+  const std::vector<double> values = impl_->values(arguments, objective, observer, masked);
+  return sum_of_live(values, masked);
 }
 
 template <class Real>
 std::vector<double> Rollout<Real>::values(const Arguments<Real>& arguments,
                                           const Objective<Real>& objective) {
-  return impl_->values(arguments, objective, {}, std::numeric_limits<double>::quiet_NaN());
+  std::vector<char> masked;
+  return impl_->values(arguments, objective, {}, masked);
 }
 
 template <class Real>
@@ -224,19 +228,21 @@ Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Argumen
   out.final_state.resize(impl_->options.worlds * n);
   out.final_state_dot.resize(out.final_state.size());
   std::vector<double> values(impl_->options.worlds), rates(values);
+  std::vector<char> masked(values.size());
+  const Real unknown = std::numeric_limits<Real>::quiet_NaN();
   impl_->for_each_block(arguments, [&](Block<Real>& block, std::int64_t) {
     block.simulate_tangent(direction, objective);
     const BlockResults<Real>& found = block.results();
-    scatter(found, found.final_state, n, out.final_state.data());
-    scatter(found, found.final_state_dot, n, out.final_state_dot.data());
+    scatter(found, found.final_state, n, out.final_state.data(), unknown);
+    scatter(found, found.final_state_dot, n, out.final_state_dot.data(), unknown);
     for (int l = 0; l < found.live_lanes; ++l) {
-      if (found.diverged[l]) continue;
+      masked[found.first_world + l] = found.diverged[l];
       values[found.first_world + l] = found.loss[l];
       rates[found.first_world + l] = found.loss_dot[l];
     }
   });
-  out.value = std::accumulate(values.begin(), values.end(), 0.0);
-  out.value_dot = std::accumulate(rates.begin(), rates.end(), 0.0);
+  out.value = sum_of_live(values, masked);
+  out.value_dot = sum_of_live(rates, masked);
   return out;
 }
 

@@ -30,7 +30,7 @@ namespace costate {
 
 enum class OnDivergence {
   stop,        // an Error that names step, field and world
-  mask_world,  // the world is left out of value and gradient, and listed in the report
+  mask_world,  // the world is left out of value and gradient, and listed; with no world left the value is NaN
 };
 
 struct RolloutOptions {
@@ -65,7 +65,7 @@ struct Trajectory {
 template <class Real>
 struct Tangent {
   double value = 0, value_dot = 0;
-  std::vector<Real> final_state, final_state_dot;  // worlds x states
+  std::vector<Real> final_state, final_state_dot;  // worlds x states; NaN in worlds that are masked
 };
 
 template <class Real>

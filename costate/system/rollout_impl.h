@@ -53,7 +53,7 @@ struct Rollout<Real>::Impl {
   }
 
   std::vector<double> values(const Arguments<Real>& arguments, const Objective<Real>& objective,
-                             const StateObserver<Real>& observer, double of_masked);
+                             const StateObserver<Real>& observer, std::vector<char>& masked);
 
   // produce(index) makes a block that has run; its results go to the collectors. `second` may be null.
   template <class F>

@@ -1,8 +1,9 @@
 // Signature: the names of everything a step reads and writes.
 //
-// A physics lists its fields once: state ("q", "v", "particle/x"), control ("torque"), parameter ("body/torso/mass", "gravity", "dt").
-// Names are paths; users choose fields with globs ("geom/*/friction"). Errors, reports, scene files, Python dictionaries and
-// the choice of what to differentiate all go through this one registry.
+// A physics lists its fields once: state ("q", "v", "particle/x"), control ("torque"), parameter
+// ("body/torso/mass", "gravity", "dt"). Names are paths; users choose fields with globs ("geom/*/friction").
+// Errors, reports, scene files, Python dictionaries and the choice of what to differentiate all go through
+// this one registry.
 // Tests: tests/system/signature_test.cpp.
 #pragma once
 
@@ -44,7 +45,8 @@ class Signature {
   const Field& find(Role role, std::string_view name) const;
   const Field* find_if(Role role, std::string_view name) const;
 
-  // One flag per field of the role. A glob that matches nothing is an Error: a misspelt name would give no gradient in silence.
+  // One flag per field of the role. A glob that matches nothing is an Error: a misspelt name would give no
+  // gradient in silence.
   std::vector<bool> match(Role role, const std::vector<std::string>& globs) const;
 
   // "particle/x[17]" for number `index` of the role.

@@ -7,7 +7,8 @@
 // Every physics implements these; rollouts, checkpointing, losses, reports, estimators, optimisers and the
 // bindings are written once against them. Two kinds of physics stand behind the same interface:
 //
-//   small, many worlds   lanes() worlds are stepped together, one per SIMD lane (LaneSystem does this from a kernel)
+//   small, many worlds   lanes() worlds are stepped together, one per SIMD lane (LaneSystem does this from a
+//                        kernel)
 //   large, one world     lanes() == 1; the step is parallel inside
 //
 // A *block* is lanes() worlds. All numbers of a block lie as [index][lane]: number i of lane l is at i *

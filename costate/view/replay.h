@@ -2,10 +2,11 @@
 //
 //   view::write_replay("pour.html", {before, after}, {.title = "Learning to pour"});
 //
-// Recordings stand side by side and share one camera and one clock. The file holds three.js, the viewer (page/*.js) and the
-// frames: positions in 16 bits over the box that the recording fills (a 65535th of its edge: finer than a pixel), speeds in 8,
-// poses in floats, all as base64. Where the particles of many frames would make the file larger than `max_bytes`, every n-th particle
-// is shown, enlarged to fill the same space, and the page says so. Guide: docs/viewer.md.
+// Recordings stand side by side and share one camera and one clock. The file holds three.js, the viewer
+// (page/*.js) and the frames: positions in 16 bits over the box that the recording fills (a 65535th of its
+// edge: finer than a pixel), speeds in 8, poses in floats, all as base64. Where the particles of many frames
+// would make the file larger than `max_bytes`, every n-th particle is shown, enlarged to fill the same space,
+// and the page says so. Guide: docs/viewer.md.
 // Tests: tests/view/replay_test.cpp (what the file says), tests/view/browser_test.cpp (what a browser shows).
 #pragma once
 

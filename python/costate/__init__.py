@@ -15,15 +15,19 @@ _isa.load()
 
 from . import _core, grid, loss, mpm, notebook, rigid, soft
 from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Program, Progress,
-                    Recording, Rollout, Run, Signature, Study, System, Trajectory, __version__, binomial, closed_loop, equations,
+                    Recording, Rollout, Run, Signature, Study, System, Trajectory, __version__, binomial,
                     least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
                     write_replay)
 from ._core import method_names as ode_methods
+from ._recipe import remembered as _remembered
 from .error import Error
 from .files import load, scene_file
 from .ivp import solve_ivp
 from .trace import system
 from .traced import where
+
+closed_loop = _remembered(_core.closed_loop, __name__)
+equations = _remembered(_core.equations, __name__)
 
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Program",
            "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "equations",

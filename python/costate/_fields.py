@@ -1,6 +1,20 @@
 """Numbers by the names of their fields."""
 import numpy as np
 
+from .error import Error
+
+
+class Defaults(dict):
+    """Defaults of a system by name, to be read: what a call is to use instead is given to the call."""
+
+    def _refuse(self, *_, **__):
+        raise Error("the defaults of a system do not change: give other values to a call, p={name: value}")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self):
+        return Defaults, (dict(self),)
+
 
 def join(fields, values, otherwise):
     """Fields side by side along the last axis: {"q": (*batch, 2), "v": (*batch, 2)} to (*batch, 4).

@@ -1,4 +1,7 @@
 """Fields on a grid: the wave equation."""
-from ._core.grid import wave
+from . import _core
+from ._recipe import remembered
 
 __all__ = ["wave"]
+
+wave = remembered(_core.grid.wave, "costate.grid")

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from . import _core, loss, rigid
+from . import _core, closed_loop, loss, rigid
 from .error import Error
 from .files import scene_file
 
@@ -160,7 +160,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """
         key = (steps, hidden, seed)
         if getattr(self, "_key", None) != key:
-            system = _core.closed_loop(self.physics.system, hidden=hidden, seed=seed)
+            system = closed_loop(self.physics.system, hidden=hidden, seed=seed)
             self._sim, self._key = system.rollout(steps * self.physics.task.frame_skip, active=["policy/**"],
                                                   checkpoints=_core.segments(), dtype=self.physics.dtype), key
         task = self.physics.task

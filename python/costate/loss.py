@@ -9,9 +9,16 @@ import weakref
 
 from . import _core
 from .error import Error
-from ._core.loss import effort, expression, final, final_value, sum, track
+from ._recipe import remembered
 
 __all__ = ["effort", "expression", "final", "final_value", "function", "sum", "track"]
+
+effort = remembered(_core.loss.effort, "costate.loss")
+expression = remembered(_core.loss.expression, "costate.loss")
+final = remembered(_core.loss.final, "costate.loss")
+final_value = remembered(_core.loss.final_value, "costate.loss")
+sum = remembered(_core.loss.sum, "costate.loss")
+track = remembered(_core.loss.track, "costate.loss")
 
 
 def function(f, when="end"):
@@ -28,6 +35,9 @@ def function(f, when="end"):
     else:
         when, steps = "steps", [int(k) for k in when]
     return _core.recorded_loss(lambda signature: record(f, signature, one_output=True), when, steps)
+
+
+function = remembered(function, __name__)
 
 
 _known = weakref.WeakKeyDictionary()  # function -> the Loss made of it

@@ -1,4 +1,7 @@
 """Material points: liquids, elastic bodies, sand, snow, muscles. Scene files (costate.load) say more: shapes, vessels, rigid bodies."""
-from ._core.mpm import particles
+from . import _core
+from ._recipe import remembered
 
 __all__ = ["particles"]
+
+particles = remembered(_core.mpm.particles, "costate.mpm")

@@ -1,4 +1,11 @@
 """Rigid bodies with joints, actuators and contact, from MJCF and URDF files."""
-from ._core.rigid import body_poses, control_range, load, observe, observed, record
+import os
+
+from . import _core
+from ._core.rigid import body_poses, control_range, observe, record
+from ._recipe import remembered
 
 __all__ = ["body_poses", "control_range", "load", "observe", "observed", "record"]
+
+load = remembered(_core.rigid.load, "costate.rigid", lambda path, **options: ((os.path.abspath(path),), options))
+observed = remembered(_core.rigid.observed, "costate.rigid")

@@ -10,7 +10,10 @@ import numpy as np
 
 from . import _core
 from .error import Error
+from ._recipe import remembered
 from .traced import Array, object_array, products_recorded_by, wrap
+
+recorded_system = remembered(_core.recorded_system, __name__)
 
 
 def _shape_of(field, shapes):
@@ -129,6 +132,8 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
     def make(f):
         signature = _core.build_signature(states, controls, parameters)
         shapes = {key: np.shape(value) for key, value in (parameters or {}).items()}
-        return _core.recorded_system(signature, record(f, signature, shapes=shapes, layered=True), method, dt, name or f.__name__, initial)
+        program = record(f, signature, shapes=shapes, layered=True)
+        matrices = {key: shape for key, shape in shapes.items() if len(shape) > 1}
+        return recorded_system(signature, program, method, dt, name or f.__name__, initial, matrices)
 
     return make if function is None else make(function)

@@ -1,17 +1,20 @@
-// AnySystem: a physics as Python sees it, in both precisions. The typed System is made when a rollout first needs it; how many lanes it has
-// may depend on the number of worlds.
-// AnyLoss: an objective that is not yet bound to a signature and a precision.
+// AnySystem: a physics as Python sees it, in both precisions. The typed System is made when a rollout first
+// needs it; how many lanes it has may depend on the number of worlds. AnyLoss: an objective that is not yet
+// bound to a signature and a precision.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "arrays.h"
 #include "costate/rigid/model.h"
 #include "costate/system/objective.h"
 #include "costate/system/system.h"
+#include "pickles.h"
 
 namespace costate::python {
 
@@ -33,6 +36,11 @@ class AnySystem {
   // The rigid bodies that its states are of; otherwise null.
   const std::shared_ptr<const rigid::Model>& model() const { return model_; }
   void set_model(std::shared_ptr<const rigid::Model> model) { model_ = std::move(model); }
+
+  // Shapes of parameters that are not flat.
+  std::map<std::string, Shape> shapes;
+  // The call that made it, (function, arguments, keywords), or None.
+  Kept recipe;
 
   // Position among the parameters. Error with near misses.
   std::size_t parameter(const std::string& name) const;
@@ -60,7 +68,9 @@ struct AnyLoss {
   std::function<ObjectivePtr<double>(const Signature&)> in_double;
   std::function<ObjectivePtr<float>(const Signature&)> in_single;
   std::string text;
-  // Made of a Python function, which may refer to what has changed since: it is recorded again for every call.
+  Kept recipe;  // as of AnySystem
+  // Made of a Python function, which may refer to what has changed since: it is recorded again for every
+  // call.
   bool changes = false;
 
   template <class Real>

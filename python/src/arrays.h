@@ -18,7 +18,8 @@ namespace nb = nanobind;
 
 using Shape = std::vector<std::size_t>;
 
-// Objects with the names that signatures and type stubs give them. What they really are is found out when they are read.
+// Objects with the names that signatures and type stubs give them. What they really are is found out when
+// they are read.
 inline bool anything(PyObject*) { return true; }
 class Array : public nb::object {
   NB_OBJECT_DEFAULT(Array, nb::object, "numpy.ndarray", anything)
@@ -40,8 +41,8 @@ inline std::size_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-// Numbers that can be read where they lie: C-contiguous, in main memory, of the right type. Anything else (lists, other types,
-// strided arrays, tensors of other libraries) is converted first.
+// Numbers that can be read where they lie: C-contiguous, in main memory, of the right type. Anything else
+// (lists, other types, strided arrays, tensors of other libraries) is converted first.
 template <class Real>
 using ConstArray = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;
 

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "costate/rigid/parameter_range.h"
+
 namespace costate::python {
 namespace {
 
@@ -12,6 +14,14 @@ nb::object joined(const Signature& signature, Role role, nb::handle fields, std:
     signature.find(role, nb::cast<std::string>(key));  // throws for unknown names
   return nb::module_::import_("costate._fields")
       .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
+}
+
+// Numbers that no model of rigid bodies can have.
+void refuse_impossible(const AnySystem& system, const std::string& name, std::vector<double> values) {
+  if (!system.model()) return;
+  const std::string fault = rigid::parameter_fault(name, values);
+  if (!fault.empty())
+    throw Error({"the parameter '" + name + "' " + fault, {}, "bounds of an optimiser: lower="});
 }
 
 }  // namespace
@@ -92,11 +102,14 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   const Field& field = system_.signature().fields(Role::parameter)[f];
   const auto size = static_cast<std::size_t>(field.size);
   if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
-    given_.push_back({f, static_cast<Real>(nb::cast<double>(value)), {}, size == 1 ? Shape{} : Shape{size}});
+    const auto number = nb::cast<double>(value);
+    refuse_impossible(system_, field.name, {number});
+    given_.push_back({f, static_cast<Real>(number), {}, size == 1 ? Shape{} : Shape{size}});
     return;
   }
   Given given{f, 0, as_array<Real>(value, field.name.c_str()), {}};
   given.shape = shape_of(given.values);
+  refuse_impossible(system_, field.name, {given.values.data(), given.values.data() + given.values.size()});
   Shape batch = given.shape;
   if (size == 1) {  // (*batch,) or (*batch, 1)
     if (!batch.empty() && batch.back() == 1) batch.pop_back();
@@ -161,7 +174,10 @@ Shape Call<Real>::parameter_shape(std::size_t f) const {
   for (const Given& g : given_) {
     if (g.field == f) return g.shape;
   }
-  const auto size = static_cast<std::size_t>(system_.signature().fields(Role::parameter)[f].size);
+  const Field& field = system_.signature().fields(Role::parameter)[f];
+  const auto own = system_.shapes.find(field.name);
+  if (own != system_.shapes.end()) return own->second;
+  const auto size = static_cast<std::size_t>(field.size);
   return size == 1 ? Shape{} : Shape{size};
 }
 

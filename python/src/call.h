@@ -4,8 +4,9 @@
 //   u    (*batch, knots, controls)    None: zero
 //   p    {name or glob: number, (size,) or (*batch, size)}; a field of one number also (*batch,)
 //
-// What has no batch axes is shared by all worlds, and its gradient is the sum over them. All batches of a call are the same; their product is the
-// number of worlds. A gradient has the shape of what was given; of what was not given, that of one world.
+// What has no batch axes is shared by all worlds, and its gradient is the sum over them. All batches of a
+// call are the same; their product is the number of worlds. A gradient has the shape of what was given; of
+// what was not given, that of one world.
 #pragma once
 
 #include <optional>
@@ -28,8 +29,8 @@ class Call {
   // The batch that the arrays imply; none if all are shared.
   const std::optional<Shape>& batch() const { return batch_; }
 
-  // Copies the numbers. `defaults` are the system's; `changed` lists the parameters that differ from them, from an earlier call on
-  // the way in, from this one on the way out.
+  // Copies the numbers. `defaults` are the system's; `changed` lists the parameters that differ from them,
+  // from an earlier call on the way in, from this one on the way out.
   void fill(Arguments<Real>& arguments, const Parameters<Real>& defaults,
             std::vector<std::size_t>& changed) const;
   // Only what was given; the rest is zero. For tangents.

@@ -1,4 +1,5 @@
-// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers instead of files.
+// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers
+// instead of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -185,6 +186,9 @@ SystemHandle particles(const ArrayLike& x, const ArrayLike& volume, const nb::li
   model.actuators = std::max(0, *std::max_element(actuator.begin(), actuator.end()) + 1);
   const auto contact =
       static_cast<mpm::Contact>(choice(walls, "walls", {"none", "sticky", "slip", "separate", "coulomb"}));
+  if (friction < 0) throw Error("friction is negative");
+  if (friction > 0 && contact != mpm::Contact::coulomb)
+    throw Error({"friction has no effect with walls = '" + walls + "'", {}, "use walls='coulomb'"});
   for (mpm::Wall& wall : model.walls) wall = {contact, 3, friction};
   return any_system("particles", mpm::initial_state<double>(model),
                     [model]<class Real>() { return mpm::system<Real>(model); });

@@ -1,4 +1,5 @@
-// costate::Error becomes costate.Error (python/costate/error.py), with the parts of its message as attributes.
+// costate::Error becomes costate.Error (python/costate/error.py), with the parts of its message as
+// attributes.
 #include "costate/core/error.h"
 
 #include <nanobind/stl/string.h>

@@ -1,11 +1,14 @@
 // costate.jax: rollouts as custom calls of XLA, without Python in between.
 //
-// A call's arrays are x0, u and some parameters, each with the same batch axes in front (what jax.vmap makes of them); XLA calls from
-// threads of its own, without Python's lock. The rollout is found by a number among the call's attributes.
+// A call's arrays are x0, u and some parameters, each with the same batch axes in front (what jax.vmap makes
+// of them); XLA calls from threads of its own, without Python's lock. The rollout is found by a number among
+// the call's attributes.
 //
-//   forward    x0, u, p...            ->  final state, and the kept states (*batch, kept, states) where the rollout keeps some
+//   forward    x0, u, p...            ->  final state, and the kept states (*batch, kept, states) where the
+//                                         rollout keeps some
 //   tangent    x0, u, p..., dots      ->  rate of the final state, where none are kept
-//   backward   x0, u, p..., bars      ->  x0_bar, u_bar, p_bar...; runs forward again, so nothing waits between the two calls
+//   backward   x0, u, p..., bars      ->  x0_bar, u_bar, p_bar...; runs forward again, so nothing waits
+//                                         between the two calls
 #include <map>
 #include <mutex>
 

@@ -30,7 +30,8 @@ struct Targets {
     values.assign(array.data(), array.data() + array.size());
     if (values.empty()) throw Error({std::string(what) + " is empty", {}, "leave it out for zero"});
   }
-  // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one number may be missing.
+  // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one
+  // number may be missing.
   void expect(const char* what, const Shape& row) const {
     if (values.empty()) return;
     Shape least = row;
@@ -113,6 +114,9 @@ std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms)
     return loss::sum<Real>(bound);
   });
   whole->changes = changes;
+  whole->recipe =
+      nb::make_tuple(nb::module_::import_("costate.loss").attr("sum"), nb::make_tuple(terms), nb::dict())
+          .ptr();
   return whole;
 }
 
@@ -122,6 +126,9 @@ void bind_losses(nb::module_& m) {
   nb::class_<AnyLoss>(m, "Loss",
                       "What is differentiated: a sum of terms of single states. Losses can be added.")
       .def("__repr__", [](const AnyLoss& loss) { return "costate.loss." + loss.text; })
+      .def_prop_rw(
+          "_recipe", [](const AnyLoss& l) { return l.recipe.get(); },
+          [](AnyLoss& l, const nb::object& recipe) { l.recipe = recipe.ptr(); })
       .def("__add__", [](std::shared_ptr<AnyLoss> a, std::shared_ptr<AnyLoss> b) {
         return sum({a, b});
       });

@@ -1,4 +1,5 @@
 // costate.rigid: models of rigid bodies, losses on their points, and policies that control them.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,6 +8,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <mutex>
 #include <variant>
 
@@ -19,6 +21,7 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/program/program_system.h"
 #include "module.h"
+#include "results.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -27,7 +30,8 @@ namespace {
 using namespace nb::literals;
 using SystemHandle = std::shared_ptr<AnySystem>;
 
-// A system that serves any number of worlds, made once in each precision. (Calls come one at a time, or from the lock that makes plans.)
+// A system that serves any number of worlds, made once in each precision. (Calls come one at a time, or from
+// the lock that makes plans.)
 template <class Make>
 SystemHandle made_once(const std::string& name, std::vector<double> initial, const Make& make) {
   struct Both {
@@ -69,24 +73,41 @@ rigid::ContactModel contact_of(const std::string& word) {
 
 using Contact = std::optional<std::variant<bool, std::string>>;
 
-SystemHandle load(const std::string& path, const std::optional<std::string>& keyframe, bool applied_forces,
-                  const Contact& contact, const std::string& onset, double restitution, double rest_speed,
-                  double stiffness, double damping, bool aware) {
-  rigid::SystemOptions options{.applied_forces = applied_forces,
-                               .onset = onset_of(onset),
-                               .impact = {.restitution = restitution, .rest_speed = rest_speed},
-                               .penalty = {.stiffness = stiffness, .damping = damping},
-                               .hard = {.aware = aware}};
+using Number = std::optional<double>;
+
+// A setting that another contact model has is not left without effect in silence.
+template <class Value>
+void set(Value& to, const std::optional<Value>& given, const char* name, bool has_it, const char* who) {
+  if (!given) return;
+  if (!has_it)
+    throw Error({std::string(name) + " has no effect with this model of contact",
+                 {},
+                 "use contact=" + std::string(who)});
+  to = *given;
+}
+
+SystemHandle load(const std::filesystem::path& file, const std::optional<std::string>& keyframe,
+                  bool applied_forces, const Contact& contact, const std::string& onset, Number restitution,
+                  Number rest_speed, Number stiffness, Number damping, std::optional<bool> aware) {
+  const std::string path = file.string();
+  rigid::SystemOptions options{.applied_forces = applied_forces, .onset = onset_of(onset)};
   if (contact && std::holds_alternative<std::string>(*contact))
     options.contact = contact_of(std::get<std::string>(*contact));
+  const bool none = contact && std::holds_alternative<bool>(*contact) && !std::get<bool>(*contact);
+  const bool rebounds = !none && rigid::parts_of(options.contact).restitution;
+  const bool springs = !none && options.contact == rigid::ContactModel::penalty;
+  set(options.impact.restitution, restitution, "restitution", rebounds, "'event' or 'hard'");
+  set(options.impact.rest_speed, rest_speed, "rest_speed", rebounds, "'event' or 'hard'");
+  set(options.penalty.stiffness, stiffness, "stiffness", springs, "'penalty'");
+  set(options.penalty.damping, damping, "damping", springs, "'penalty'");
+  set(options.hard.aware, aware, "aware", !none && options.contact == rigid::ContactModel::hard, "'hard'");
   return without_gil([&] {
     const auto model = std::make_shared<rigid::Model>(rigid::load(path));
     if (contact) model->options.contact = !std::holds_alternative<bool>(*contact) || std::get<bool>(*contact);
     const auto initial = keyframe ? rigid::initial_state(*model, *keyframe) : rigid::initial_state(*model);
-    const std::size_t slash = path.find_last_of('/');
-    const auto system =
-        made_once(slash == std::string::npos ? path : path.substr(slash + 1), initial,
-                  [model, options]<class Real>() { return rigid::make_system<Real>(*model, options); });
+    const auto system = made_once(file.filename().string(), initial, [model, options]<class Real>() {
+      return rigid::make_system<Real>(*model, options);
+    });
     system->set_model(model);
     return system;
   });
@@ -186,9 +207,15 @@ Array body_poses(const AnySystem& system, const ArrayLike& x) {
 }
 
 // The motion of a model: states (frames, states).
-io::Recording record(const AnySystem& system, const ArrayLike& x, double frame_interval,
-                     const std::string& title) {
-  const auto array = as_array<double>(x, "x");
+io::Recording record(const AnySystem& system, nb::handle x, Number frame_interval, const std::string& title) {
+  Simulation trajectory;
+  const bool timed = nb::try_cast(x, trajectory);
+  if (timed && trajectory.states.is_none())
+    throw Error({"the trajectory has no states to show", {}, "make the rollout with keep=1 or more"});
+  if (timed && !frame_interval && !trajectory.t.is_none() && nb::len(trajectory.t) > 1)
+    frame_interval =
+        nb::cast<double>(nb::float_(trajectory.t[1])) - nb::cast<double>(nb::float_(trajectory.t[0]));
+  const auto array = as_array<double>(timed ? nb::handle(trajectory.states) : x, "x");
   const auto states = static_cast<std::size_t>(system.signature().states());
   if (array.ndim() != 2 || array.shape(1) != states)
     throw Error("x has the shape (frames, " + std::to_string(states) + ")");
@@ -197,7 +224,7 @@ io::Recording record(const AnySystem& system, const ArrayLike& x, double frame_i
   for (std::size_t k = 0; k < array.shape(0); ++k)
     picture.add_frame(observer.body_poses({array.data() + k * states, array.data() + (k + 1) * states}));
   io::Recording recording = picture.finish();
-  recording.frame_interval = frame_interval;
+  recording.frame_interval = frame_interval.value_or(1.0 / 30);
   recording.title = title;
   return recording;
 }
@@ -232,8 +259,9 @@ void bind_models(nb::module_& m) {
   auto r = m.def_submodule("rigid", "Rigid bodies with joints and contact.");
   r.def(
       "load", &load, "path"_a, nb::kw_only(), "keyframe"_a = nb::none(), "applied_forces"_a = false,
-      "contact"_a = nb::none(), "onset"_a = "automatic", "restitution"_a = 0.0, "rest_speed"_a = 0.05,
-      "stiffness"_a = 1e4, "damping"_a = 0.0, "aware"_a = false,
+      "contact"_a = nb::none(), "onset"_a = "automatic", "restitution"_a = nb::none(),
+      "rest_speed"_a = nb::none(), "stiffness"_a = nb::none(), "damping"_a = nb::none(),
+      "aware"_a = nb::none(),
       "A System from an MJCF or URDF file.\n\n"
       "state      'q' (positions, as MuJoCo's qpos), 'v', 'act'\n"
       "control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of "
@@ -245,11 +273,11 @@ void bind_models(nb::module_& m) {
       "           False lets geoms pass through each other; None: convex where the file has contact\n"
       "onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the "
       "time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not at corners of boxes\n"
-      "restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the "
-      "m/s below "
-      "which a body stays\n"
-      "stiffness, damping       of 'penalty': N/m and s/m\n"
-      "aware      of 'hard': gradients that can leave a contact at rest");
+      "restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts (0), and "
+      "the "
+      "m/s below which a body stays (0.05)\n"
+      "stiffness, damping       of 'penalty': N/m (1e4) and s/m (0)\n"
+      "aware      of 'hard': gradients that can leave a contact at rest (False)");
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
   r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,
@@ -262,8 +290,9 @@ void bind_models(nb::module_& m) {
   r.def(
       "body_poses", &body_poses, "system"_a, "x"_a,
       "Position and unit quaternion (w, x, y, z) of every body, (..., bodies, 7), at states (..., states).");
-  r.def("record", &record, "system"_a, "x"_a, "frame_interval"_a = 1.0 / 30, "title"_a = "",
-        "A Recording of states (frames, states), for replays.");
+  r.def("record", &record, "system"_a, "x"_a, "frame_interval"_a = nb::none(), "title"_a = "",
+        "A Recording of a Trajectory with kept states, or of states (frames, states), for replays.\n\n"
+        "frame_interval   s; None: that of the trajectory, or 1/30 for plain states");
   m.def("closed_loop", &closed_loop, "plant"_a, nb::kw_only(), "observe"_a = nb::none(), "hidden"_a = 16,
         "waves"_a = 0, "omega"_a = 6.283185307179586, "seed"_a = 0,
         "A system and the network that controls it, as one System whose weights are parameters "

@@ -1,10 +1,12 @@
-// costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier said in Python.
+// costate._core: the engine as a Python module. The package around it (python/costate) adds what is easier
+// said in Python.
 #include "module.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "apps/costate/commands.h"
+#include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "without_gil.h"
 
@@ -16,8 +18,14 @@ void start(nb::module_& m) {
   m.attr("__version__") = COSTATE_VERSION;
   listen_to_signals();
   nb::set_leak_warnings(false);  // compiled functions of other libraries keep systems until the process ends
-  m.def("set_thread_count", &set_thread_count, nb::arg("threads"),
-        "Threads that the engine may use in this process; 0: one per core.");
+  m.def(
+      "set_thread_count",
+      [](int threads) {
+        if (threads < 0)
+          throw Error({"set_thread_count(" + std::to_string(threads) + ")", {}, "0 means one per core"});
+        set_thread_count(threads);
+      },
+      nb::arg("threads"), "Threads that the engine may use in this process; 0: one per core.");
   m.def("thread_count", &thread_count, "Threads that the engine uses.");
   m.def(
       "command_line",
@@ -54,8 +62,6 @@ NB_MODULE(_core, m) {
   bind_optimisers(m);
   bind_recordings(m);
   bind_studies(m);
-  bind_control(m);
-  bind_estimation(m);
 #ifdef COSTATE_XLA
   bind_jax(m);
 #endif

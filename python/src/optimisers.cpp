@@ -35,8 +35,8 @@ optim::Objective objective_of(const nb::object& fun, std::size_t n) {
   };
 }
 
-// value = fun(x), or values = fun(points) for a whole generation. A function made for the other methods may be given, too: of
-// (value, gradient) the value is taken.
+// value = fun(x), or values = fun(points) for a whole generation. A function made for the other methods may
+// be given, too: of (value, gradient) the value is taken.
 optim::ValuesOfPoints values_of(const nb::object& fun, std::size_t n, bool batched) {
   const auto value_of = [](const nb::object& result) {
     nb::tuple pair;

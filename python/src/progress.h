@@ -1,4 +1,5 @@
-// ProgressBar: what somebody at a terminal sees of a long optimisation that they gave no callback (python/costate/progress.py).
+// ProgressBar: what somebody at a terminal sees of a long optimisation that they gave no callback
+// (python/costate/progress.py).
 #pragma once
 
 #include "module.h"

@@ -1,6 +1,8 @@
-// Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these: python/costate/trace.py.
+// Recording of Python functions: scalars with operators, and the Program that comes of them. Arrays of these:
+// python/costate/trace.py.
 #include "record.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "any_system.h"
@@ -17,6 +20,7 @@
 #include "costate/system/program/layered_system.h"
 #include "costate/system/program/program_objective.h"
 #include "module.h"
+#include "program_bytes.h"
 
 namespace costate::python {
 namespace {
@@ -38,7 +42,8 @@ class Recording {
     if (weights) weights_.push_back({name, first, size});
     return elements(first, size);
   }
-  // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of weights.
+  // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of
+  // weights.
   std::optional<std::vector<Traced>> product(const std::vector<Traced>& matrix, int rows,
                                              const std::vector<Traced>& vector) {
     const int columns = static_cast<int>(vector.size());
@@ -131,50 +136,18 @@ Array evaluate(const ad::Program& program, nb::args inputs) {
 
 std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad::LayeredProgram& program,
                                            const std::string& method, double dt, const std::string& name,
-                                           nb::handle initial) {
+                                           nb::handle initial, const std::map<std::string, Shape>& shapes) {
   const Scheme scheme = scheme_of(method, dt);
-  return std::make_shared<AnySystem>(
+  auto system = std::make_shared<AnySystem>(
       name, [=](std::int64_t worlds) { return layered_system<double>(signature, program, scheme, worlds); },
       [=](std::int64_t worlds) { return layered_system<float>(signature, program, scheme, worlds); },
       initial.is_none() ? std::vector<double>{} : to_vector<double>(initial, "initial"));
+  system->shapes = shapes;
+  return system;
 }
 
-// Bytes that are equal for equal programs.
-std::string key_of(const ad::LayeredProgram& layered) {
-  std::string key;
-  const auto put = [&](const auto& number) {
-    key.append(reinterpret_cast<const char*>(&number), sizeof(number));
-  };
-  const auto put_text = [&](const std::string& text) {
-    put(text.size());
-    key += text;
-  };
-  const auto put_fields = [&](const std::vector<ad::Field>& fields) {
-    put(fields.size());
-    for (const ad::Field& f : fields) {
-      put_text(f.name);
-      put(f.size);
-    }
-  };
-  put_fields(layered.program.input_fields());
-  put_fields(layered.program.output_fields());
-  for (const ad::Id id : layered.program.outputs()) put(id);
-  for (const ad::Node& node : layered.program.nodes()) {
-    put(node.op);
-    put(node.a);
-    put(node.b);
-    put(node.c);
-    put(node.value);
-  }
-  for (const ad::DenseProduct& d : layered.products) {
-    put_text(d.weights);
-    for (const int number : {d.rows, d.columns, d.offset, d.row_stride, d.column_stride}) put(number);
-  }
-  return key;
-}
-
-// A Python function that records a loss for the signature it is given. It is called for every use, because it may refer to what has
-// changed; what was made of an equal recording is used again.
+// A Python function that records a loss for the signature it is given. It is called for every use, because it
+// may refer to what has changed; what was made of an equal recording is used again.
 std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
                                        const std::vector<std::int64_t>& steps) {
   const loss::When at = when == "each_step" ? loss::each_step()
@@ -188,7 +161,7 @@ std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::stri
   auto made =
       any_loss("function", [record, at, known = std::make_shared<Known>()]<class Real>(const Signature& s) {
         const auto program = nb::cast<ad::Program>(record(nb::cast(s)));
-        std::string key = key_of({program, {}});
+        std::string key = to_bytes({program, {}});
         for (const Role role : {Role::state, Role::control, Role::parameter})
           for (const Field& f : s.fields(role)) key += f.name + ' ' + std::to_string(f.offset) + '\n';
         if (known->key != key) *known = {std::move(key), nullptr, nullptr};
@@ -258,10 +231,18 @@ void bind_recording(nb::module_& m) {
       .def(
           "key",
           [](const ad::LayeredProgram& p) {
-            const std::string key = key_of(p);
+            const std::string key = to_bytes(p);
             return nb::bytes(key.data(), key.size());
           },
-          "Equal for equal programs.");
+          "Equal for equal programs.")
+      .def("__getstate__",
+           [](const ad::LayeredProgram& p) {
+             const std::string bytes = to_bytes(p);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__", [](ad::LayeredProgram& p, const nb::bytes& bytes) {
+        new (&p) ad::LayeredProgram(program_of_bytes(std::string(bytes.c_str(), bytes.size())));
+      });
 
   nb::class_<ad::Program>(m, "Program", "Straight-line code recorded from a function.")
       .def_prop_ro("inputs",
@@ -283,7 +264,7 @@ void bind_recording(nb::module_& m) {
 
   m.def("build_signature", &build_signature, "states"_a, "controls"_a.none(), "parameters"_a.none());
   m.def("recorded_system", &recorded_system, "signature"_a, "program"_a, "method"_a, "dt"_a, "name"_a,
-        "initial"_a.none());
+        "initial"_a.none(), "shapes"_a = std::map<std::string, Shape>());
   m.def("recorded_loss", &recorded_loss, "record"_a, "when"_a, "steps"_a);
 }
 

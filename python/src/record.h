@@ -1,4 +1,5 @@
-// Values of a function while it is recorded. Each keeps its recording alive: a value that outlives the recording is useless, but safe.
+// Values of a function while it is recorded. Each keeps its recording alive: a value that outlives the
+// recording is useless, but safe.
 #pragma once
 
 #include <memory>

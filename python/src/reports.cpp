@@ -6,6 +6,7 @@
 #include "costate/system/checks.h"
 #include "costate/system/gradient_report.h"
 #include "module.h"
+#include "pickles.h"
 
 namespace costate::python {
 namespace {
@@ -20,8 +21,15 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 void bind_reports(nb::module_& m) {
-  nb::class_<GradientReport>(m, "GradientReport", "What a gradient is worth: print it to read it.")
-      .def_ro("estimator", &GradientReport::estimator, "How the gradient was made.")
+  nb::class_<GradientReport> report(m, "GradientReport", "What a gradient is worth: print it to read it.");
+  using R = GradientReport;
+  pickle_members(report, &R::estimator, &R::label, &R::schedule, &R::steps, &R::worlds, &R::advances,
+                 &R::memory_bytes, &R::memory_bytes_per_world, &R::sampled_steps, &R::adjoint_norm,
+                 &R::growth_rate, &R::growth_per_time, &R::largest_growth, &R::signal_horizon,
+                 &R::mode_switches, &R::adjoint_residual, &R::reconstruction_error, &R::energy_drift,
+                 &R::spot_check, &R::gradient_by_time_step, &R::loss_by_time_step, &R::masked_worlds,
+                 &R::advice);
+  report.def_ro("estimator", &GradientReport::estimator, "How the gradient was made.")
       .def_ro("label", &GradientReport::label, "'exact', 'exact up to rounding ...' or 'biased: ...'.")
       .def_ro("schedule", &GradientReport::schedule, "Checkpoint schedule.")
       .def_ro("steps", &GradientReport::steps)
@@ -46,8 +54,10 @@ void bind_reports(nb::module_& m) {
       .def("__repr__", &GradientReport::to_text)
       .def("_repr_html_", [](const GradientReport& r) { return "<pre>" + escaped(r.to_text()) + "</pre>"; });
 
-  nb::class_<check::Result>(m, "Check", "One check of a gradient; true if it passed.")
-      .def_ro("name", &check::Result::name)
+  nb::class_<check::Result> check(m, "Check", "One check of a gradient; true if it passed.");
+  using C = check::Result;
+  pickle_members(check, &C::name, &C::error, &C::gate, &C::detail, &C::skipped);
+  check.def_ro("name", &check::Result::name)
       .def_ro("error", &check::Result::error, "Relative.")
       .def_ro("gate", &check::Result::gate, "Passes up to this.")
       .def_ro("detail", &check::Result::detail)

@@ -10,10 +10,12 @@
 namespace costate::python {
 
 struct Simulation {
-  std::shared_ptr<const AnySystem> system;
+  std::string name;  // of the system
+  std::shared_ptr<const Signature> signature;
   Array final_state;  // (*batch, states)
   Array states;       // (kept, *batch, states), or None
   Array steps;        // (kept,), or None
+  Array t;            // (kept,), or (kept, *batch) where dt differs; None where there is no dt
   Array diverged;     // worlds
 };
 

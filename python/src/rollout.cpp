@@ -5,7 +5,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "loss_like.h"
 #include "module.h"
 #include "typed_rollout.h"
 
@@ -28,6 +27,33 @@ std::string describe(const PyRollout& r) {
          (r.fixed_worlds ? std::to_string(r.options.worlds) + " worlds"
                          : std::string("as many worlds as the arrays have")) +
          ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
+}
+
+// (system.rollout again, its options). What forward() keeps for backward() stays behind.
+nb::object reduced(const PyRollout& r) {
+  const RolloutOptions& o = r.options;
+  nb::dict options;
+  options["worlds"] = r.fixed_worlds ? nb::cast(o.worlds) : nb::none();
+  options["active"] = o.active;
+  options["checkpoints"] = o.checkpoints;
+  options["hold"] = o.hold;
+  options["keep"] = o.keep;
+  options["dtype"] = r.single ? "float32" : "float64";
+  options["seed"] = o.seed;
+  options["on_divergence"] = o.on_divergence == OnDivergence::stop ? "stop" : "mask_world";
+  options["spot_check"] = o.spot_check;
+  return nb::make_tuple(nb::module_::import_("costate._recipe").attr("rollout"),
+                        nb::make_tuple(std::const_pointer_cast<AnySystem>(r.system), o.steps, options));
+}
+
+// A Loss, or what costate.loss makes one of: a function.
+class LossLike : public nb::object {
+  NB_OBJECT_DEFAULT(LossLike, nb::object, "costate._core.Loss | collections.abc.Callable", anything)
+};
+AnyLossPtr loss_of(const LossLike& given) {
+  AnyLossPtr loss;
+  if (!given.is_none() && nb::try_cast(given, loss)) return loss;
+  return nb::cast<AnyLossPtr>(nb::module_::import_("costate.loss").attr("_of")(given));
 }
 
 std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike& x0, const FieldsLike& u,
@@ -56,15 +82,20 @@ std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<Simulation>(m, "Trajectory", "The states of a rollout; trajectory['q'] is the field q of them.")
-      .def_ro("final_state", &Simulation::final_state, "(*batch, states)")
+  nb::class_<Simulation> trajectory(m, "Trajectory",
+                                    "The states of a rollout; trajectory['q'] is the field q of them.");
+  trajectory.def_ro("final_state", &Simulation::final_state, "(*batch, states)")
       .def_ro("states", &Simulation::states, "Every keep-th state, (kept, *batch, states); None if keep = 0.")
       .def_ro("steps", &Simulation::steps, "Of the kept states, (kept,).")
+      .def_ro("t", &Simulation::t,
+              "Times of the kept states, (kept,): steps * dt. None where the system has no dt; (kept, "
+              "*batch) where "
+              "worlds differ in it.")
       .def_prop_ro(
           "fields",
           [](const Simulation& s) {
             std::vector<std::string> names;
-            for (const Field& field : s.system->signature().fields(Role::state)) names.push_back(field.name);
+            for (const Field& field : s.signature->fields(Role::state)) names.push_back(field.name);
             return names;
           },
           "Names of the states' fields.")
@@ -72,17 +103,31 @@ void bind_results(nb::module_& m) {
       .def(
           "__getitem__",
           [](const Simulation& s, const std::string& name) {
-            return slice_of(s.system->signature(), Role::state, name,
-                            s.states.is_none() ? s.final_state : s.states);
+            return slice_of(*s.signature, Role::state, name, s.states.is_none() ? s.final_state : s.states);
           },
           "name"_a, "A view of one field: of the kept states, or of the final one if none were kept.")
       .def("__repr__", [](const Simulation& s) {
-        return "Trajectory of '" + s.system->name() + "': final_state " + shape_text(s.final_state) +
+        return "Trajectory of '" + s.name + "': final_state " + shape_text(s.final_state) +
                (s.states.is_none() ? "" : ", states " + shape_text(s.states));
       });
+  trajectory
+      .def("__getstate__",
+           [](const Simulation& s) {
+             return nb::make_tuple(s.name, *s.signature, s.final_state, s.states, s.steps, s.t, s.diverged);
+           })
+      .def("__setstate__", [](Simulation& s, const nb::tuple& state) {
+        new (&s) Simulation{
+            nb::cast<std::string>(state[0]), std::make_shared<Signature>(nb::cast<Signature>(state[1])),
+            nb::cast<Array>(state[2]),       nb::cast<Array>(state[3]),
+            nb::cast<Array>(state[4]),       nb::cast<Array>(state[5]),
+            nb::cast<Array>(state[6])};
+      });
 
-  nb::class_<PyGradient>(m, "Gradient", "A gradient; each part has the shape of what it is the gradient of.")
-      .def_ro("value", &PyGradient::value, "Of the loss, summed over worlds (nan after backward()).")
+  nb::class_<PyGradient> gradient(m, "Gradient",
+                                  "A gradient; each part has the shape of what it is the gradient of.");
+  pickle_members(gradient, &PyGradient::value, &PyGradient::values, &PyGradient::x0, &PyGradient::controls,
+                 &PyGradient::parameters, &PyGradient::report);
+  gradient.def_ro("value", &PyGradient::value, "Of the loss, summed over worlds (nan after backward()).")
       .def_ro("values", &PyGradient::values, "Of each world, (*batch,).")
       .def_ro("x0", &PyGradient::x0)
       .def_ro("controls", &PyGradient::controls)
@@ -182,6 +227,7 @@ void bind_rollout(nb::module_& m) {
           },
           "Names of the parameters whose gradient is computed.")
       .def_prop_ro("system", [](const PyRollout& r) { return std::const_pointer_cast<AnySystem>(r.system); })
+      .def("__reduce__", &reduced)
       .def("__repr__", &describe);
 }
 

@@ -5,14 +5,16 @@
 #include <nanobind/stl/vector.h>
 
 #include "module.h"
+#include "pickles.h"
 
 namespace costate::python {
 
 using namespace nb::literals;
 
 void bind_signature(nb::module_& m) {
-  nb::class_<Field>(m, "Field", "One named array among the numbers of a role.")
-      .def_ro("name", &Field::name)
+  nb::class_<Field> field(m, "Field", "One named array among the numbers of a role.");
+  pickle_members(field, &Field::name, &Field::size, &Field::offset, &Field::unit, &Field::defaults);
+  field.def_ro("name", &Field::name)
       .def_ro("size", &Field::size, "Numbers in it.")
       .def_ro("offset", &Field::offset, "Of its first number among those of its role.")
       .def_ro("unit", &Field::unit)
@@ -42,6 +44,23 @@ void bind_signature(nb::module_& m) {
             return names;
           },
           "globs"_a, "Names of the parameters that match: '*' within a part, '**' across parts.")
+      .def("__getstate__",
+           [](const Signature& s) {
+             return nb::make_tuple(s.fields(Role::state), s.fields(Role::control), s.fields(Role::parameter));
+           })
+      .def("__setstate__",
+           [](Signature& s, const nb::tuple& state) {
+             new (&s) Signature();
+             using Fields = std::vector<Field>;
+             for (const Field& f : nb::cast<Fields>(state[0])) s.state(f.name, f.size, f.unit);
+             for (const Field& f : nb::cast<Fields>(state[1])) s.control(f.name, f.size, f.unit);
+             for (const Field& f : nb::cast<Fields>(state[2])) {
+               if (f.defaults.size() == 1)
+                 s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
+               else
+                 s.parameter(f.name, f.defaults, f.unit);
+             }
+           })
       .def("__repr__", &Signature::to_text);
 }
 

@@ -2,8 +2,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <variant>
 
 #include "build_signature.h"
 #include "costate/system/program/program_system.h"
@@ -36,15 +41,21 @@ bool is_single(nb::handle dtype) {
   throw Error({"dtype = " + name, {}, "use float32 or float64"});
 }
 
+using Globs = std::variant<std::string, std::vector<std::string>>;
+
 std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, std::int64_t steps,
-                                   std::optional<std::int64_t> worlds, const std::vector<std::string>& active,
+                                   std::optional<std::int64_t> worlds, const Globs& active,
                                    nb::handle checkpoints, std::int64_t hold, std::int64_t keep,
                                    nb::handle dtype, std::uint64_t seed, const std::string& on_divergence,
                                    bool spot_check) {
+  if (steps < 1) throw Error({"steps = " + std::to_string(steps), {}, "a rollout has at least one step"});
   RolloutOptions options;
   options.steps = steps;
   options.worlds = worlds.value_or(1);
-  options.active = active;
+  if (const auto* glob = std::get_if<std::string>(&active))
+    options.active = {*glob};
+  else
+    options.active = std::get<std::vector<std::string>>(active);
   options.checkpoints = checkpoints_of(checkpoints);
   options.hold = hold;
   options.keep = keep;
@@ -55,8 +66,13 @@ std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, std::int64
 }
 
 // {"q": view, "v": view} of arrays whose last axis holds all numbers of a role.
-nb::dict split(const Signature& signature, Role role, nb::handle array) {
+nb::dict split(const Signature& signature, Role role, nb::handle given) {
   nb::dict views;
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
+  const auto shape = nb::cast<Shape>(array.attr("shape"));
+  const auto size = static_cast<std::size_t>(signature.total(role));
+  if (shape.empty() || shape.back() != size)
+    wrong_shape(role == Role::state ? "x" : "u", shape, "(..., " + std::to_string(size) + ")");
   for (const Field& f : signature.fields(role)) {
     views[f.name.c_str()] = array[nb::make_tuple(
         nb::ellipsis(), nb::slice(nb::int_(f.offset), nb::int_(f.offset + f.size), nb::none()))];
@@ -64,17 +80,65 @@ nb::dict split(const Signature& signature, Role role, nb::handle array) {
   return views;
 }
 
-nb::dict defaults_of(const AnySystem& system) {
+// A dict that says why it cannot be written to.
+nb::typed<nb::dict, nb::str, Array> defaults_of(const AnySystem& system) {
   nb::dict values;
   const Parameters<double> defaults(system.signature());
   const auto& fields = system.signature().fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const auto numbers = defaults.values(f);
     const auto size = static_cast<std::size_t>(fields[f].size);
+    const auto own = system.shapes.find(fields[f].name);
     values[fields[f].name.c_str()] =
-        to_numpy(std::vector<double>(numbers.begin(), numbers.end()), size == 1 ? Shape{} : Shape{size});
+        to_numpy(std::vector<double>(numbers.begin(), numbers.end()), own != system.shapes.end() ? own->second
+                                                                      : size == 1                ? Shape{}
+                                                                                  : Shape{size});
   }
-  return values;
+  return nb::borrow<nb::typed<nb::dict, nb::str, Array>>(
+      nb::module_::import_("costate._fields").attr("Defaults")(values));
+}
+
+// Equal for systems with the same fields, defaults and start.
+std::uint64_t fingerprint(const AnySystem& system) {
+  std::string all;
+  const auto put = [&](const std::vector<double>& numbers) {
+    all.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+  };
+  for (const Role role : {Role::state, Role::control, Role::parameter}) {
+    for (const Field& f : system.signature().fields(role)) {
+      all += f.name + ' ' + std::to_string(f.size) + '\n';
+      put(f.defaults);
+    }
+  }
+  put(system.initial());
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+// "q (28), v (27)", the first few.
+std::string listed(const std::vector<Field>& fields) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t f = 0; f < std::min(kMost, fields.size()); ++f) {
+    text += (f > 0 ? ", " : "") + fields[f].name;
+    if (fields[f].size > 1) text += " (" + std::to_string(fields[f].size) + ")";
+  }
+  return text + (fields.size() > kMost ? ", ..." : "");
+}
+
+// A few lines; all of it is system.signature.
+std::string summary(const AnySystem& system) {
+  std::string text = "System '" + system.name() + "'";
+  const std::pair<Role, const char*> roles[] = {
+      {Role::state, "states"}, {Role::control, "controls"}, {Role::parameter, "parameters"}};
+  for (const auto& [role, name] : roles) {
+    const auto& fields = system.signature().fields(role);
+    if (fields.empty()) continue;
+    text += "\n  " + std::to_string(system.signature().total(role)) + " " + name + " in " +
+            std::to_string(fields.size()) + (fields.size() == 1 ? " field: " : " fields: ") + listed(fields);
+  }
+  return text + "\n  (all of them with sizes, units and defaults: .signature)";
 }
 
 std::shared_ptr<AnySystem> equations(nb::handle states, const std::string& text, nb::handle controls,
@@ -93,6 +157,15 @@ void bind_checkpoints(nb::module_& m) {
       .def("in_single_precision", &Checkpoints::in_single_precision, "Snapshots of half the bytes.")
       .def("truncated", &Checkpoints::truncated, "steps"_a,
            "Drops the cotangent every so many steps: biased.")
+      .def("__getstate__",
+           [](const Checkpoints& c) {
+             return nb::make_tuple(int(c.kind), c.slots, c.window, c.single_precision);
+           })
+      .def("__setstate__",
+           [](Checkpoints& c, const std::tuple<int, std::int64_t, std::int64_t, bool>& s) {
+             new (&c) Checkpoints{Checkpoints::Kind(std::get<0>(s)), std::get<1>(s), std::get<2>(s),
+                                  std::get<3>(s)};
+           })
       .def("__repr__", &Checkpoints::name);
   m.def("store_all", &store_all, "Every state is kept: no step is taken twice.");
   m.def("segments", &segments, "length"_a = 0, "A snapshot every `length` steps (0: sqrt of the steps).");
@@ -110,17 +183,21 @@ void bind_systems(nb::module_& m) {
       .def_prop_ro(
           "initial_state", [](const AnySystem& s) { return to_numpy(std::vector<double>(s.initial())); },
           "Where a rollout starts unless told otherwise, (states,).")
-      .def_prop_ro("parameters", &defaults_of, "Default of every parameter, by name.")
+      .def_prop_ro("parameters", &defaults_of,
+                   "Default of every parameter, by name. Other values are given to a call: p={name: value}.")
+      .def_prop_rw(
+          "_recipe", [](const AnySystem& s) { return s.recipe.get(); },
+          [](AnySystem& s, const nb::object& recipe) { s.recipe = recipe.ptr(); })
+      .def_prop_ro("_fingerprint", &fingerprint)
       .def_prop_ro(
           "second_order", [](const AnySystem& s) { return s.capabilities().second_order; },
           "Whether hessian_vector() is available.")
-      .def("rollout", &rollout, "steps"_a, nb::kw_only(), "worlds"_a = nb::none(),
-           "active"_a = std::vector<std::string>{"**"}, "checkpoints"_a = nb::none(), "hold"_a = 1,
-           "keep"_a = 0, "dtype"_a = "float64", "seed"_a = 0, "on_divergence"_a = "stop",
-           "spot_check"_a = false,
+      .def("rollout", &rollout, "steps"_a, nb::kw_only(), "worlds"_a = nb::none(), "active"_a = "**",
+           "checkpoints"_a = nb::none(), "hold"_a = 1, "keep"_a = 0, "dtype"_a = "float64", "seed"_a = 0,
+           "on_divergence"_a = "stop", "spot_check"_a = false,
            "A Rollout of `steps` steps.\n\n"
            "worlds        how many; None: what the arrays of a call say\n"
-           "active        globs of the parameters whose gradient is wanted; [] for none\n"
+           "active        globs (or one) of the parameters whose gradient is wanted; [] for none\n"
            "checkpoints   costate.store_all(), segments(), binomial(slots), reversible()\n"
            "hold          steps that share a row of u\n"
            "keep          every keep-th state is returned by forward(); 0: only the last\n"
@@ -135,8 +212,7 @@ void bind_systems(nb::module_& m) {
           "split_controls",
           [](const AnySystem& s, const ArrayLike& u) { return split(s.signature(), Role::control, u); },
           "u"_a, "Views of controls by field.")
-      .def("__repr__",
-           [](const AnySystem& s) { return "System '" + s.name() + "'\n" + s.signature().to_text(); });
+      .def("__repr__", &summary);
 
   m.def("equations", &equations, "states"_a, "text"_a, "controls"_a = nb::none(), "parameters"_a = nb::none(),
         "method"_a = "rk4", "dt"_a = 0.01, "name"_a = "equations",

@@ -280,19 +280,34 @@ class TypedRollout final : public PyRollout {
 
   Simulation packed(const Session& session, Trajectory<Real> trajectory) const {
     Simulation result;
-    result.system = system;
+    result.name = system->name();
+    result.signature = {system, &system->signature()};
+    result.t = nb::borrow<Array>(nb::none());
     const Shape row = session.with_batch({session.states()});
     result.final_state = to_numpy(std::move(trajectory.final_state), row);
     if (options.keep > 0) {
       Shape shape = row;
       shape.insert(shape.begin(), trajectory.kept.size());
       result.states = to_numpy(std::move(trajectory.states), shape);
+      result.t = times(session, trajectory.kept);
       result.steps = to_numpy(std::move(trajectory.kept));
     } else {
       result.states = result.steps = nb::borrow<Array>(nb::none());
     }
     result.diverged = to_numpy(std::move(trajectory.diverged));
     return result;
+  }
+
+  // Of kept steps, where the system has a dt.
+  Array times(const Session& session, const std::vector<std::int64_t>& steps) const {
+    if (!system->signature().find_if(Role::parameter, "dt")) return nb::borrow<Array>(nb::none());
+    const auto dt = std::as_const(session.arguments->parameters)["dt"];
+    std::vector<double> t;
+    for (const std::int64_t k : steps)
+      for (const Real h : dt) t.push_back(double(k) * double(h));
+    Shape shape = dt.size() > 1 ? session.with_batch({}) : Shape{};
+    shape.insert(shape.begin(), steps.size());
+    return to_numpy(std::move(t), shape);
   }
 
   PyGradient packed(const Session& session, Gradient<Real> gradient) const {

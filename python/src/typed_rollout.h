@@ -1,4 +1,5 @@
-// TypedRollout: a rollout as Python calls it, in one precision. One C++ Rollout for each number of worlds that was asked for.
+// TypedRollout: a rollout as Python calls it, in one precision. One C++ Rollout for each number of worlds
+// that was asked for.
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
 // Work without Python's lock, which still listens to Ctrl-C.
 //
-// Other Python threads run meanwhile. Between steps (core/interrupt.h) the thread that called takes the lock for a moment, at most every
-// 20 ms, and lets Python handle its signals; if a handler raises (Ctrl-C: KeyboardInterrupt), all threads leave their loops and the
-// exception is raised here.
+// Other Python threads run meanwhile. Between steps (core/interrupt.h) the thread that called takes the lock
+// for a moment, at most every 20 ms, and lets Python handle its signals; if a handler raises (Ctrl-C:
+// KeyboardInterrupt), all threads leave their loops and the exception is raised here.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -60,7 +60,8 @@ TEST(LayeredProgram, WhatIsAssumedIsNotComputedAgain) {
   EXPECT_DOUBLE_EQ(evaluate(slope, {{0.5}})[0], 0.75);
 }
 
-// Every size of tile and its remainders; one world, one and three packs of worlds; shared weights and a matrix per world.
+// Every size of tile and its remainders; one world, one and three packs of worlds; shared weights and a
+// matrix per world.
 template <class T>
 class DenseLanes : public testing::Test {};
 using Numbers = testing::Types<float, double>;

@@ -1,4 +1,5 @@
-// Machine code gives the interpreter's bits: every operation, special values, random programs, every shape of call.
+// Machine code gives the interpreter's bits: every operation, special values, random programs, every shape of
+// call.
 #include "costate/ad/machine/machine_code.h"
 
 #include <gtest/gtest.h>
@@ -411,7 +412,8 @@ TEST(MachineCode, HasTheSameBytesEveryTime) {
 }
 
 #if defined(__linux__)
-// A process may forbid itself new executable pages (prctl PR_SET_MDWE, Linux 6.3): a child does, and is interpreted.
+// A process may forbid itself new executable pages (prctl PR_SET_MDWE, Linux 6.3): a child does, and is
+// interpreted.
 TEST(MachineCode, IsDoneWithoutWhereTheSystemRefusesIt) {
   constexpr int kNotOnThisSystem = 77, kWrong = 1;
   const Executable executable(parse_expression("x*x + 1", {{"x"}}), Engine::machine_code);

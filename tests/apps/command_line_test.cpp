@@ -112,15 +112,22 @@ TEST(CommandLine, CheckPassesAndSaysSo) {
   EXPECT_EQ(json["checks"][0]["name"], "dot product");
 }
 
-// A kink at the start: there is no derivative, so differences disagree with every adjoint.
+// A staircase has no derivative that differences would see.
 TEST(CommandLine, AFailedCheckHasExitCodeOne) {
   const Folder folder;
-  const std::string file = (folder / "kink.toml").string();
-  std::ofstream(file)
-      << "[start]\nx = 0.0\n[equations]\nx = 0\n[run]\nt1 = 1\n[[loss]]\nformula = \"abs(x)\"\n";
-  const Outcome outcome = run_tool("check '" + file + "'");
-  EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.out.find("FAIL"), std::string::npos);
+  const auto check = [&](const std::string& loss) {
+    const std::string file = (folder / "check.toml").string();
+    std::ofstream(file) << "[start]\nx = 0.0\n[equations]\nx = 0\n[run]\nt1 = 1\n[[loss]]\nformula = \"" +
+                               loss + "\"\n";
+    return run_tool("check '" + file + "'");
+  };
+  const Outcome stairs = check("1e-7*floor(1e7*x)");
+  EXPECT_EQ(stairs.code, 1) << stairs.out << stairs.err;
+  EXPECT_NE(stairs.out.find("FAIL"), std::string::npos);
+  EXPECT_NE(stairs.out.find("worst: start.x"), std::string::npos) << stairs.out;
+  const Outcome kink = check("abs(x)");
+  EXPECT_EQ(kink.code, 0) << kink.out << kink.err;
+  EXPECT_NE(kink.out.find("kink at start.x, slopes -1 and 1"), std::string::npos) << kink.out;
 }
 
 TEST(CommandLine, InfoSaysWhatWasUnderstood) {

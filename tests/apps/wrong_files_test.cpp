@@ -3,7 +3,8 @@
 //   # expect: CODE LINE:COLUMN TEXT      exit code, place ("-" for none) and part of the message
 //   # command: grad --set parameters.k=x   the command and further arguments; "grad" without this line
 //
-// Every mistake is one message: the place, what is wrong, the line with a caret under the place, and perhaps advice.
+// Every mistake is one message: the place, what is wrong, the line with a caret under the place, and perhaps
+// advice.
 #include <gtest/gtest.h>
 
 #include <algorithm>

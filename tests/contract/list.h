@@ -1,6 +1,5 @@
 // Every physics and every function that makes a System, each with a small case of the contract. list_test.cpp
-// reads the
-// headers and fails where something in them is missing here.
+// reads the headers and fails where something in them is missing here.
 #pragma once
 
 #include <functional>

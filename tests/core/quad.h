@@ -1,6 +1,6 @@
-// Elementary functions in quadruple precision (113 bits), to compare ours with: those of the GNU C library, which knows
-// them by the same names for x86-64, where the type is __float128, and for 64-bit ARM, where it is long double.
-// They are declared here because its header shows them to some compilers only.
+// Elementary functions in quadruple precision (113 bits), to compare ours with: those of the GNU C library,
+// which knows them by the same names for x86-64, where the type is __float128, and for 64-bit ARM, where it
+// is long double. They are declared here because its header shows them to some compilers only.
 #pragma once
 
 namespace costate::test {

@@ -1,4 +1,5 @@
-// Articulated models among material points: momentum, the free body as a special case, exact gradients by every input, the same bits for any thread.
+// Articulated models among material points: momentum, the free body as a special case, exact gradients by
+// every input, the same bits for any thread.
 #include "costate/coupled/articulated.h"
 
 #include <gtest/gtest.h>
@@ -141,7 +142,7 @@ TEST(Articulated, FloatFollowsDoubleAndHasItsTranspose) {
   EXPECT_TRUE(dot.passed()) << dot.to_text();
 }
 
-// --- momentum ---------------------------------------------------------------------------------------------------------
+// --- momentum ----------------------------------------------------------------------------------------------
 
 struct Momentum {
   Vec3<double> linear, angular;
@@ -201,8 +202,9 @@ TEST(Articulated, MomentumOfJellyAndAFreeModelIsConserved) {
   EXPECT_GT(field(system->signature(), end, "v")[0], -0.5 + 0.3);  // and it was a collision
 }
 
-// An articulated model: at the positions where the step begins, the momentum that it gains over a step beyond what it would gain alone is what the particles
-// lose. (Its own integrator keeps the momentum of a chain to the order of the step only.)
+// An articulated model: at the positions where the step begins, the momentum that it gains over a step beyond
+// what it would gain alone is what the particles lose. (Its own integrator keeps the momentum of a chain to
+// the order of the step only.)
 TEST(Articulated, AChainReceivesWhatTheParticlesLose) {
   const char* const chain =
       R"(<mujoco><compiler angle="radian"/><option timestep="0.001" gravity="0 0 0"/><worldbody>
@@ -265,7 +267,7 @@ TEST(Articulated, AChainReceivesWhatTheParticlesLose) {
   EXPECT_GT(norm(before.linear - after.linear), 1e-3 * norm(before.linear));
 }
 
-// --- the free body of the material, as a model -------------------------------------------------------------------------
+// --- the free body of the material, as a model -------------------------------------------------------------
 
 TEST(Articulated, AFreeBodyAsAModelIsTheFreeBody) {
   for (const Contact contact : {Contact::separate, Contact::coulomb}) {
@@ -298,7 +300,7 @@ TEST(Articulated, AFreeBodyAsAModelIsTheFreeBody) {
   }
 }
 
-// --- in the plane ------------------------------------------------------------------------------------------------------
+// --- in the plane ------------------------------------------------------------------------------------------
 
 const char* const kPaddle = R"(<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>
   <body name="paddle" pos="1.13 0.31 0"><joint name="hinge" axis="0 0 1" damping="0.1"/>
@@ -327,7 +329,8 @@ TEST(Articulated, ALightPaddleMovesWithTheHeavyJelly) {
   double fastest = 0;
   for (std::size_t k = 0; k < film.kept.size(); ++k)
     fastest = std::max(fastest, std::abs(film.states[k * at.x0.size() + std::size_t(v.offset)]));
-  // The jelly moves with 1.5 m/s, and its nodes reach from 0.2 m above the hinge to the paddle's tip at 0.8 m.
+  // The jelly moves with 1.5 m/s, and its nodes reach from 0.2 m above the hinge to the paddle's tip at 0.8
+  // m.
   EXPECT_GT(fastest, 1.5 / 0.8);
   EXPECT_LT(fastest, 1.5 / 0.2);
 }

@@ -32,7 +32,8 @@ inline const char* const kBall = R"(<mujoco><option timestep="0.001"/><worldbody
     <freejoint/><inertial pos="0 0 0" mass="12" diaginertia="0.13 0.13 0.13"/>
   </body></worldbody></mujoco>)";
 
-// Two links on a turning, sliding base, in three dimensions; all kinds of joints but the free one, motors with activation and without.
+// Two links on a turning, sliding base, in three dimensions; all kinds of joints but the free one, motors
+// with activation and without.
 inline const char* const kArm = R"(<mujoco><compiler angle="radian"/><option timestep="0.001"/>
   <worldbody>
     <body name="base" pos="1.3 0.5 0.9">

@@ -1,4 +1,5 @@
-// A model among the particles of a scene file: the weight that it carries, gradients of every variable, recordings, mistakes in words.
+// A model among the particles of a scene file: the weight that it carries, gradients of every variable,
+// recordings, mistakes in words.
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"
@@ -67,7 +68,8 @@ TEST(CoupledScene, EveryVariableHasItsGradient) {
   }
 }
 
-// Servos of stiffness kp that carry a weight m g at a lever r yield by m g r / kp. Gravity compensation carries the arm itself.
+// Servos of stiffness kp that carry a weight m g at a lever r yield by m g r / kp. Gravity compensation
+// carries the arm itself.
 TEST(CoupledScene, ServosYieldUnderTheWeightOfTheCoffee) {
   const auto made = load_study(kScenes + "barista.toml", {.settings = {{"run.duration", "0.6"},
                                                                        {"controls.shoulder", "1.9179"},
@@ -116,7 +118,8 @@ TEST(CoupledScene, RecordingShowsParticlesModelAndWhatItCarries) {
   EXPECT_NE(jug.poses.back()[0], jug.poses[0][0]);
 }
 
-// What [optimize] of the scene has found, in radians: most of the coffee lands in the mug, where the first pour missed it.
+// What [optimize] of the scene has found, in radians: most of the coffee lands in the mug, where the first
+// pour missed it.
 TEST(CoupledScene, ALearnedPourFindsTheMug) {
   const auto made = load_study(kScenes + "barista.toml");
   study::Study& problem = *made;
@@ -140,7 +143,8 @@ TEST(CoupledScene, ABodysOwnGeomsTouchTheMaterial) {
   EXPECT_EQ(scene.attached[0].collider.shape.kind, mpm::ShapeKind::capsule);
   EXPECT_EQ(scene.attached[1].collider.name, "blade-2");
   const auto poses = coupled::shape_poses(*scene.model.mechanism, {0.1, 0.2});
-  // Geoms stand along z, the physics' capsules along y: this one lies along the beam, which the hinge has turned.
+  // Geoms stand along z, the physics' capsules along y: this one lies along the beam, which the hinge has
+  // turned.
   EXPECT_NEAR(std::abs(std::sin(poses[0].rotation[2] - 0.1)), 1, 1e-12);
   EXPECT_NEAR(poses[0].position[0], 0.3 + 0.2 * std::cos(0.1), 1e-12);
   EXPECT_NEAR(poses[1].position[1], 0.2 + 0.4 * std::sin(0.1), 1e-12);

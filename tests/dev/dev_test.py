@@ -30,6 +30,21 @@ class Terminal(io.StringIO):
         return True
 
 
+class WideComments(unittest.TestCase):
+    def test_comments_are_found_and_long_strings_left_alone(self):
+        with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+            files = {"full.h": "// " + 120 * "a", "trailing.h": "int a;  // " + 120 * "b", "string.h": 'f("// ' + 120 * "c" + '");',
+                     "short.h": "// short"}
+            for name, text in files.items():
+                (Path(folder) / name).write_text(text + "\n")
+            said, sys.stdout = sys.stdout, io.StringIO()
+            try:
+                bad = dev.wide_comments([os.path.join(folder, name) for name in files])
+            finally:
+                sys.stdout = said
+        self.assertEqual([os.path.basename(name) for name in bad], ["full.h", "trailing.h"])
+
+
 class ProgressOfABuild(unittest.TestCase):
     def show(self, out, steps):
         """What is written when ninja says (time, done, total)."""

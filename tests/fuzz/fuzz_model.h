@@ -1,5 +1,5 @@
-// One input of the fuzzer: text that claims to be a model file, MJCF or URDF, and refers to meshes and to other parts of itself.
-// Whatever it says, loading ends in a compiled Model or in an Error with a message.
+// One input of the fuzzer: text that claims to be a model file, MJCF or URDF, and refers to meshes and to
+// other parts of itself. Whatever it says, loading ends in a compiled Model or in an Error with a message.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace costate::fuzz {
 
-// Returns what happened, for tests: "compiled", or the first line of the message. Text after a line "====" is the content of
-// every file that the model refers to.
+// Returns what happened, for tests: "compiled", or the first line of the message. Text after a line "====" is
+// the content of every file that the model refers to.
 inline std::string fuzz_model(const std::string& text) {
   try {
     const std::size_t cut = text.find("\n====\n");

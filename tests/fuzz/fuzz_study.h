@@ -1,5 +1,6 @@
-// One input of the fuzzer: text that claims to be a study. Whatever it says, reading it ends in a Study or in an Error with a message;
-// equations of bounded cost are solved and differentiated, which ends in numbers or in an Error.
+// One input of the fuzzer: text that claims to be a study. Whatever it says, reading it ends in a Study or in
+// an Error with a message; equations of bounded cost are solved and differentiated, which ends in numbers or
+// in an Error.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// libFuzzer target for studies. Build and run: tests/fuzz/run. The corpus is replayed by tests/io/fuzz_corpus_test.cpp.
+// libFuzzer target for studies. Build and run: tests/fuzz/run. The corpus is replayed by
+// tests/io/fuzz_corpus_test.cpp.
 #include <cstdint>
 
 #include "tests/fuzz/fuzz_study.h"

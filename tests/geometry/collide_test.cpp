@@ -1,4 +1,5 @@
-// Contacts of spheres, capsules and planes: values in closed form, transposes, and inputs where the formulas have no direction.
+// Contacts of spheres, capsules and planes: values in closed form, transposes, and inputs where the formulas
+// have no direction.
 #include "tests/geometry/shapes.h"
 
 namespace costate::geometry::test {

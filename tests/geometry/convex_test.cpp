@@ -1,4 +1,5 @@
-// Convex pairs found by searching: ellipsoids, cylinders and meshes, with each other and with spheres, capsules and boxes.
+// Convex pairs found by searching: ellipsoids, cylinders and meshes, with each other and with spheres,
+// capsules and boxes.
 #include "costate/geometry/convex_case.h"
 #include "costate/geometry/heightfield.h"
 #include "tests/expect_error.h"

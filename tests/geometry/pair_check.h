@@ -1,10 +1,12 @@
 // What every pair of shapes must satisfy, at random places where the shapes are near each other:
-//   transpose against Dual of the same code, every input (centre, nine numbers of R, sizes of both shapes)     1e-12
-//   dot product of tangents and cotangents                                                                     1e-13
-//   transpose against a six-point stencil, with rotations of the shapes                                        1e-8
-//   transpose of Dual (second order) against a stencil of the transpose                                        1e-6
+//   transpose against Dual of the same code, every input (centre, nine numbers of R, sizes of both shapes)
+//       1e-12
+//   dot product of tangents and cotangents                                                              1e-13
+//   transpose against a six-point stencil, with rotations of the shapes                                 1e-8
+//   transpose of Dual (second order) against a stencil of the transpose                                 1e-6
 //   a pack gives each lane what one world gives
-// A stencil that straddles a change of case says so by disagreeing with one of half its width: such a sample is skipped, and few may be.
+// A stencil that straddles a change of case says so by disagreeing with one of half its width: such a sample
+// is skipped, and few may be.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -309,8 +311,8 @@ void expect_lanes(const Sampler& sample, double gate) {
       ShapeBar<T> one_a_bar = ShapeBar<T>::zero(), one_b_bar = ShapeBar<T>::zero();
       collide_vjp<T>(any_scene.types[0], any_scene.types[1], one_a, one_b, T(any_scene.margin),
                      one_bar.data(), one_a_bar, one_b_bar);
-      double size =
-          1;  // a ball about to touch a corner turns its normal fast: what is rounding there is large elsewhere
+      // A ball about to touch a corner turns its normal fast: what is rounding there is large elsewhere.
+      double size = 1;
       for (int i = 0; i < kShapeNumbers; ++i)
         size = std::max<double>(size, std::abs(number(one_a_bar, i)) + std::abs(number(one_b_bar, i)));
       for (int i = 0; i < kShapeNumbers; ++i) {

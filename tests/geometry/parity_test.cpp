@@ -1,7 +1,8 @@
-// The same contacts as MuJoCo, pair by pair: reference.json holds what PyPI `mujoco` found (make_reference.py).
+// The same contacts as MuJoCo, pair by pair: reference.json holds what PyPI `mujoco` found
+// (make_reference.py).
 //
-// Number, order, distances, positions and frames agree. Pairs that MuJoCo solves by iterating (GJK/EPA, run there to 1e-12) have wider gates,
-// stated with the pair.
+// Number, order, distances, positions and frames agree. Pairs that MuJoCo solves by iterating (GJK/EPA, run
+// there to 1e-12) have wider gates, stated with the pair.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -189,8 +190,9 @@ TEST(ContactParity, CylinderCylinder) {
   expect_same_contacts("cylinder", "cylinder", in_any_order, kSearched);
 }
 TEST(ContactParity, BoxMesh) { expect_same_contacts("box", "mesh", in_any_order, kSearched); }
-// A line along a face: where it leaves the face MuJoCo takes the line of a slightly different normal, and at some edges a face that is not
-// the one that touches. Ours are the face of least overlap and its own line; how many scenes differ is held here.
+// A line along a face: where it leaves the face MuJoCo takes the line of a slightly different normal, and at
+// some edges a face that is not the one that touches. Ours are the face of least overlap and its own line;
+// how many scenes differ is held here.
 TEST(ContactParity, CapsuleCylinder) {
   expect_same_contacts("capsule", "cylinder", in_any_order, kSearched, 2);
 }
@@ -209,8 +211,8 @@ TEST(ContactParity, HeightfieldCapsule) { expect_same_contacts("hfield", "capsul
 TEST(ContactParity, HeightfieldCylinder) {
   expect_same_contacts("hfield", "cylinder", in_order, kSearched, 1);
 }
-// Four scenes with more contacts than slots; in three MuJoCo stops at a normal that is not the one of least overlap, as
-// ConvexDepth.IsTheLeastOverAllNormals shows of ours.
+// Four scenes with more contacts than slots; in three MuJoCo stops at a normal that is not the one of least
+// overlap, as ConvexDepth.IsTheLeastOverAllNormals shows of ours.
 TEST(ContactParity, HeightfieldBox) { expect_same_contacts("hfield", "box", in_order, kSearched, 7); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Placements where formulas lose their direction: same centres, aligned axes, right angles, touching faces, no size. Contacts and transposes
-// are finite, and nothing on the way raises a floating-point trap.
+// Placements where formulas lose their direction: same centres, aligned axes, right angles, touching faces,
+// no size. Contacts and transposes are finite, and nothing on the way raises a floating-point trap.
 #include "costate/geometry/contact_frame.h"
 #include "costate/geometry/heightfield.h"
 #include "tests/geometry/polyhedra.h"

@@ -1,5 +1,5 @@
-// A ball on a slide over a heightfield, as a rigid body: it comes to rest on the ground under it, and the height where it rests moves with
-// the ball's size and with the field.
+// A ball on a slide over a heightfield, as a rigid body: it comes to rest on the ground under it, and the
+// height where it rests moves with the ball's size and with the field.
 #include <gtest/gtest.h>
 
 #include "costate/rigid/rigid_system.h"

@@ -76,8 +76,8 @@ TEST(Heat, MeetsTheContractAcrossSlabs) {
 
 double total(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-// Between sides at zero, sin(pi (i + 1/2) / n) sin(pi (j + 1/2) / n) is an eigenvector of the scheme: each step multiplies it by
-// 1 - 8 dt k / (C dx^2) sin^2(pi / (2 n)).
+// Between sides at zero, sin(pi (i + 1/2) / n) sin(pi (j + 1/2) / n) is an eigenvector of the scheme: each
+// step multiplies it by 1 - 8 dt k / (C dx^2) sin^2(pi / (2 n)).
 TEST(Heat, ASineModeDecaysAtTheRateOfTheScheme) {
   const std::int64_t n = 24, steps = 400;
   const double dx = 0.1, k = 2.0, c = 3.0, dt = 2e-3;
@@ -116,8 +116,8 @@ TEST(Heat, InsulatedAndPeriodicSidesKeepTheHeat) {
     const auto gradient = rollout.value_and_gradient(a, *loss::final<double>(system->signature(), "T", {}));
     ASSERT_TRUE(gradient.report.energy_drift.has_value());
     EXPECT_LT(*gradient.report.energy_drift, 1e-13);
-    // Heat is conserved, so the total at the end has derivative 1 with respect to each temperature at the start, and 0 with
-    // respect to each conductivity.
+    // Heat is conserved, so the total at the end has derivative 1 with respect to each temperature at the
+    // start, and 0 with respect to each conductivity.
     const auto sum = rollout.value_and_gradient(
         a, *loss::cotangents<double>(system->signature(), {300}, {std::vector<double>(300, 1.0)}));
     for (const double d : sum.x0) EXPECT_NEAR(d, 1, 1e-12);

@@ -1,7 +1,8 @@
-// StencilSystem with a kernel that uses what neither the wave nor the heat does: two cells of halo, drives that pass through sides,
-// and a step that is not linear. Fourth-order diffusion with decay,
+// StencilSystem with a kernel that uses what neither the wave nor the heat does: two cells of halo, drives
+// that pass through sides, and a step that is not linear. Fourth-order diffusion with decay,
 //
-//   y = x + dt (d lap4 x - x^3),   lap4 = sum over both axes of (-x(-2) + 16 x(-1) - 30 x(0) + 16 x(1) - x(2)) / 12
+//   y = x + dt (d lap4 x - x^3),
+//     lap4 = sum over both axes of (-x(-2) + 16 x(-1) - 30 x(0) + 16 x(1) - x(2)) / 12
 #include "costate/grid/stencil_system.h"
 
 #include <gtest/gtest.h>

@@ -68,8 +68,9 @@ TEST(Wave, MeetsTheContractAcrossChunks) {
                          .stencil_step = 3e-4});
 }
 
-// Standing wave in a box of N cells: the discrete Laplacian's eigenvector sin(pi (i+1)/(N+1)) sin(...) oscillates with the discrete
-// frequency w: 2 sin(w dt / 2) = dt k, k^2 = 2 (2 sin(pi / (2 (N+1))))^2. Exact for the scheme.
+// Standing wave in a box of N cells: the discrete Laplacian's eigenvector sin(pi (i+1)/(N+1)) sin(...)
+// oscillates with the discrete frequency w: 2 sin(w dt / 2) = dt k, k^2 = 2 (2 sin(pi / (2 (N+1))))^2. Exact
+// for the scheme.
 TEST(Wave, StandingWaveHasTheFrequencyOfTheScheme) {
   const std::int64_t n = 31;
   const double dt = 0.5;
@@ -113,7 +114,8 @@ TEST(Wave, ReversesInConstantMemory) {
   EXPECT_LT(g.report.memory_bytes * 20, exact.report.memory_bytes);
 }
 
-// value_and_gradient knows that the loss looks at the end alone, and keeps half the states; forward() cannot know.
+// value_and_gradient knows that the loss looks at the end alone, and keeps half the states; forward() cannot
+// know.
 TEST(Wave, GradientFromTapesHasTheBitsOfThatFromStates) {
   for (const std::int64_t n : {32, 37}) {  // rows aligned to packs, and not
     const auto system = grid::wave<float>({.nx = n, .ny = n});
@@ -133,7 +135,8 @@ TEST(Wave, GradientFromTapesHasTheBitsOfThatFromStates) {
   }
 }
 
-// With damping, dx and dt active the transpose needs v too: a tape, which holds u alone, must then not be looked at.
+// With damping, dx and dt active the transpose needs v too: a tape, which holds u alone, must then not be
+// looked at.
 TEST(Wave, ReadsNoTapeWhereThereIsAState) {
   const std::int64_t n = 9;
   const auto system = grid::wave<double>({.nx = n, .ny = n});

@@ -1,5 +1,5 @@
-// Compiled models against the PyPI package `mujoco`: our scenes and test models from parity/models.json (made by
-// parity/make_models_json.py), Gymnasium's where .cache/gymnasium_models.json exists.
+// Compiled models against the PyPI package `mujoco`: our scenes and test models from parity/models.json (made
+// by parity/make_models_json.py), Gymnasium's where .cache/gymnasium_models.json exists.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -259,7 +259,8 @@ TEST(MjcfParity, ScenesAndTestModelsCompileAsInMujoco) {
   for (const Json& model : models) compare(model, COSTATE_SOURCE);
 }
 
-// From the file to the motion: loader, compiler, dynamics and constraints together, each scene with its own integrator.
+// From the file to the motion: loader, compiler, dynamics and constraints together, each scene with its own
+// integrator.
 TEST(MjcfParity, ScenesMoveAsInMujoco) {
   const Json models = read_json(std::string(COSTATE_IO_TESTS) + "/parity/models.json");
   int moved = 0;

@@ -1,4 +1,5 @@
-// Model files with one mistake each, and what loading them says. The first line of a file says what to expect:
+// Model files with one mistake each, and what loading them says. The first line of a file says what to
+// expect:
 //
 //   <!-- expect: LINE WHAT | ADVICE -->     line of the file ("-" for none) and parts of the message
 #include <gtest/gtest.h>

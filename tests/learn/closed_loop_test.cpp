@@ -91,26 +91,9 @@ TEST(ClosedLoop, RigidBodiesMeetTheContract) {
                                  .stencil_step = 3e-4});
 }
 
-// A pendulum that swings into a limit and out of it again, with a motor.
-rigid::Model limited_pendulum() {
-  rigid::Model m;
-  m.bodies.resize(2);
-  m.bodies[1].parent = 0;
-  m.bodies[1].mass = 1;
-  m.bodies[1].com = {0, 0, -0.5};
-  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
-  m.joints.resize(1);
-  m.joints[0].body = 1;
-  m.joints[0].axis = {0, 1, 0};
-  m.joints[0].limited = true;
-  m.joints[0].range = {-0.2, 3};
-  rigid::complete(m);
-  return m;
-}
-
 // The same motion with and without a network that does nothing: the same report.
 TEST(ClosedLoop, WhatThePlantNoticesIsInTheReport) {
-  const auto plant = rigid::make_system<double>(limited_pendulum(), {.applied_forces = true});
+  const auto plant = rigid::make_system<double>(rigid::test::limited_pendulum(), {.applied_forces = true});
   const auto loop = closed_loop<double>(plant, {.waves = 0, .observations = {{{{0, 1}}}}, .hidden = 2});
   const auto report_of = [](const std::shared_ptr<System<double>>& system) {
     Rollout<double> rollout(system, {.steps = 600, .hold = 600});

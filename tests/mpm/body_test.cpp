@@ -34,7 +34,8 @@ Model collision(int dimension, Contact contact, Shape shape) {
   return m;
 }
 
-// Half the squared distance of the body's position, orientation and velocity from numbers of no meaning, with some of the particles.
+// Half the squared distance of the body's position, orientation and velocity from numbers of no meaning, with
+// some of the particles.
 ObjectivePtr<double> mixed(const Signature& signature, std::int64_t steps) {
   std::vector<double> weights(std::size_t(signature.states()));
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1e-3 * std::sin(1.0 + double(i));
@@ -164,7 +165,8 @@ TEST(Body, FloatsWithTheDraughtOfArchimedes) {
       const std::vector<double> state(film.states.begin() + std::ptrdiff_t(frame * at.x0.size()),
                                       film.states.begin() + std::ptrdiff_t((frame + 1) * at.x0.size()));
       const auto x = field(system->signature(), state, "particle/x");
-      // The water's level: the highest particle of each column two cells wide, away from the block; the mean of these.
+      // The water's level: the highest particle of each column two cells wide, away from the block; the mean
+      // of these.
       double columns[23] = {};
       for (std::size_t i = 0; i < x.size(); i += 2) {
         double& highest = columns[std::size_t(x[i] / (2 * m.dx))];

@@ -106,7 +106,8 @@ TEST(Collider, RestingPoseIsDifferentiable) {
   EXPECT_GT(std::abs(g.parameters["collider/tool/friction"][0]), 1e-9);
 }
 
-// A sliding block: every node loses mu times the normal impulse it receives, so dv_x = -mu (g T + dv_y) for the mean velocity.
+// A sliding block: every node loses mu times the normal impulse it receives, so dv_x = -mu (g T + dv_y) for
+// the mean velocity.
 TEST(Wall, FrictionDeceleratesASlidingBlock) {
   Model m;
   m.dimension = 2;

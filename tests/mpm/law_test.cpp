@@ -1,5 +1,6 @@
-// Each law on its own: transpose against tangents in every entry, tangents against differences, and closed forms. Particles stand in lanes, each at another
-// deformation, so that both sides of every branch are met, and equal stretches too.
+// Each law on its own: transpose against tangents in every entry, tangents against differences, and closed
+// forms. Particles stand in lanes, each at another deformation, so that both sides of every branch are met,
+// and equal stretches too.
 #include "costate/mpm/laws/response.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace {
 using Lanes = NativePack<double>;
 constexpr int kLanes = kNativeLanes<double>;
 
-// Numbers for stresses of about one, so that every branch is met; a number that is not listed keeps its default.
+// Numbers for stresses of about one, so that every branch is met; a number that is not listed keeps its
+// default.
 std::vector<double> numbers(MaterialKind kind) {
   Material m{.density = 1000,
              .E = 2.5,
@@ -53,7 +55,8 @@ void for_outputs(LawOutput<S, D>& out, const std::function<void(S&)>& f) {
   f(out.plastic);
 }
 
-// Lane l: small strain, large strain (yields), compression, expansion, pure scaling (equal stretches), a rotation.
+// Lane l: small strain, large strain (yields), compression, expansion, pure scaling (equal stretches), a
+// rotation.
 template <int D>
 LawInput<Lanes, D> sample(MaterialKind kind) {
   LawInput<Lanes, D> in;
@@ -255,7 +258,7 @@ TEST(Law, LiquidTensionIsBoundedAndForgotten) {
   EXPECT_LT(out.tau(0, 0)[0], 1e-4);
 }
 
-// --- polar decomposition and divided differences -------------------------------------------------------------------
+// --- polar decomposition and divided differences -----------------------------------------------------------
 
 TEST(Polar, RotationIsOrthogonalAndStretchSymmetric) {
   for (int seed = 0; seed < 50; ++seed) {

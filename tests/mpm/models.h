@@ -88,9 +88,10 @@ ObjectivePtr<Real> mean_position(std::int64_t particles, int dimension, std::vec
   return std::make_shared<MeanPosition<Real>>(particles, dimension, std::move(target));
 }
 
-// The contract for scenes whose value has corners (contact, friction, yielding). A difference is right only where no corner lies within its reach: a scene says
-// how long its differences may be, relative to the scale of each input. Where a collider fades out, the second derivative jumps, and the stencil's error falls with its
-// length until rounding takes over: 1e-6 suits a thousand particles.
+// The contract for scenes whose value has corners (contact, friction, yielding). A difference is right only
+// where no corner lies within its reach: a scene says how long its differences may be, relative to the scale
+// of each input. Where a collider fades out, the second derivative jumps, and the stencil's error falls with
+// its length until rounding takes over: 1e-6 suits a thousand particles.
 struct Reach {
   double stencil = 1e-6, gate = 1e-8, taylor = 3e-5;
 };

@@ -30,8 +30,9 @@ Model thrown_block() {
   return m;
 }
 
-// The block bounces, and the descent amplifies rounding: moving all particles by 1e-14 changes loss 5 by 7e-8 and loss 10 by 1e-3 of itself.
-// So the first digits that another order of summation can change are at iteration 5; later ones show that the descent arrives all the same.
+// The block bounces, and the descent amplifies rounding: moving all particles by 1e-14 changes loss 5 by 7e-8
+// and loss 10 by 1e-3 of itself. So the first digits that another order of summation can change are at
+// iteration 5; later ones show that the descent arrives all the same.
 TEST(DiffMpmSimple, LossesOfTheDescentAreThoseOfTheReference) {
   const Model model = thrown_block();
   const auto system = mpm::system<double>(model);

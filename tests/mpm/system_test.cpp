@@ -232,7 +232,8 @@ TEST(MaterialPoints, TransposeMatchesTangentsInEveryEntry) {
   costate::test::expect_transpose_matches_dual<double>(*system, stirred(m, one), 1e-12);
 }
 
-// What a step leaves for its transpose: the grid where it is dense, nothing where it would be larger than the particles.
+// What a step leaves for its transpose: the grid where it is dense, nothing where it would be larger than the
+// particles.
 TEST(MaterialPoints, TransposeFromTheTapeIsThatFromTheParticles) {
   for (const bool dense : {false, true}) {
     Model m = block(3, MaterialKind::neo_hookean);
@@ -267,7 +268,7 @@ TEST(MaterialPoints, TransposeFromTheTapeIsThatFromTheParticles) {
   }
 }
 
-// --- closed forms --------------------------------------------------------------------------------------------------
+// --- closed forms ------------------------------------------------------------------------------------------
 
 TEST(MaterialPoints, ConserveMomentumWithoutGravity) {
   for (const Kernel kernel : {Kernel::quadratic, Kernel::cubic}) {
@@ -317,7 +318,7 @@ TEST(MaterialPoints, FallFreely) {
     EXPECT_NEAR(end[std::size_t(3 * p + 1)], at.x0[std::size_t(3 * p + 1)] + fall, 1e-11);
 }
 
-// --- errors ----------------------------------------------------------------------------------------------------------
+// --- errors ------------------------------------------------------------------------------------------------
 
 template <class F>
 std::string message_of(const F& f) {

@@ -171,7 +171,8 @@ TEST(Contact, VelocitiesAfterContactAreThoseOfTheCone) {
   expect(contact_velocity(Contact::none, into, n, 0.75), 3, -4);
 }
 
-// Every kind, into the surface and away from it, sliding and sticking: the transpose against Dual numbers of the velocity itself.
+// Every kind, into the surface and away from it, sliding and sticking: the transpose against Dual numbers of
+// the velocity itself.
 TEST(Contact, TransposeIsThatOfTheVelocity) {
   using Seven = Dual<double, 7>;
   const double at[7] = {1.7, 0, -0.6, 0.28, 0.96, 0, 0};  // r, n; then mu

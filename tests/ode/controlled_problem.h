@@ -1,4 +1,5 @@
-// A motion with two parameters and two piecewise controls, that every part of a loss sees; for controls_test.cpp.
+// A motion with two parameters and two piecewise controls, that every part of a loss sees; for
+// controls_test.cpp.
 #pragma once
 
 #include <cmath>

@@ -21,7 +21,8 @@ using test::Inputs;
 using test::stencil;
 constexpr auto kHold = Controls::Interpolation::hold, kLinear = Controls::Interpolation::linear;
 
-// A ball above a floor that the second control raises and lowers, in thin air, with a jet: parameters (e, g, jet, floor).
+// A ball above a floor that the second control raises and lowers, in thin air, with a jet: parameters (e, g,
+// jet, floor).
 const auto ball = make_field<2, 4>([](auto t, auto x, auto p) {
   using std::cos;
   return std::array{1.0 * x[1], p[2] - p[1] - 0.1 * x[1] * x[1] + 0.2 * cos(t)};

@@ -27,7 +27,8 @@ constexpr auto kHold = Controls::Interpolation::hold, kLinear = Controls::Interp
 
 const auto cart = make_field<2, 1>([](auto, auto x, auto u) { return std::array{1.0 * x[1], 1.0 * u[0]}; });
 
-// x'' = u, hold over three intervals of length T/3: v = v0 + sum_k u_k T/3, and u_k acts on x from its interval's middle on.
+// x'' = u, hold over three intervals of length T/3: v = v0 + sum_k u_k T/3, and u_k acts on x from its
+// interval's middle on.
 TEST(Controls, ACartMovedByPiecewiseForceHasItsClosedForm) {
   const double T = 3, x0 = 0.5, v0 = -0.2;
   const std::vector<double> u = {1.5, -0.7, 2.0};
@@ -221,7 +222,8 @@ TEST_P(ControlledHessian, AgreesWithAStencilOfTheGradient) {
 }
 
 TEST(Controls, TheHessianIsThatOfAQuadraticEffort) {
-  // int u^2 / 2 over two intervals of length 1, and x(2) v(2): linear in u, so the Hessian is that of the product.
+  // int u^2 / 2 over two intervals of length 1, and x(2) v(2): linear in u, so the Hessian is that of the
+  // product.
   const Solution s =
       solve(cart, {0, 2}, {0, 0}, {},
             {.running = make_function<2, 1>([](auto, auto, auto u) { return 0.5 * u[0] * u[0]; }),

@@ -129,3 +129,87 @@ def test_solutions_have_attributes_and_can_be_copied():
     assert copy.copy(solution).y.shape == solution.y.shape
     with pytest.raises(ValueError, match="1-D"):
         costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True).sol(np.zeros((2, 2)))
+
+
+class TestMaskedWorlds:
+    """A world that diverged is not a number: 0 would be a perfect loss."""
+
+    @pytest.fixture
+    def sim(self):
+        return costate.equations({"x": 1}, "x_next = x*x", method="next").rollout(20, on_divergence="mask_world")
+
+    def test_values(self, sim):
+        loss = costate.loss.final("x")
+        value, gradient = sim.value_and_grad([[0.5], [10.0]], loss=loss)
+        assert np.isfinite(value) and np.isnan(gradient.values[1]) and gradient.report.masked_worlds == [1]
+        for x0 in ([[10.0], [20.0]], [10.0]):
+            assert np.isnan(sim.value_and_grad(x0, loss=loss)[0]) and np.isnan(sim.value(x0, loss=loss))
+
+    def test_tangents_say_which(self, sim):
+        y, y_dot = sim.jvp([[0.5], [10.0]], x0_dot=[[1.0], [1.0]])
+        np.testing.assert_array_equal(np.isfinite(y[:, 0]), [True, False])
+        np.testing.assert_array_equal(np.isfinite(y_dot[:, 0]), [True, False])
+
+
+class TestSettingsWithoutEffect:
+    @pytest.mark.parametrize("options, message", [
+        ({"restitution": 0.8}, "restitution has no effect"), ({"rest_speed": 0.1}, "rest_speed has no effect"),
+        ({"stiffness": 1e3}, "stiffness has no effect"), ({"damping": 1.0, "contact": "hard"}, "damping has no effect"),
+        ({"aware": True, "contact": "event"}, "aware has no effect"), ({"restitution": 0.5, "contact": False}, "no effect"),
+        ({"restitution": 2.0, "contact": "event"}, "between 0 and 1"), ({"restitution": -1.0, "contact": "hard"}, "between 0 and 1"),
+        ({"stiffness": -1.0, "contact": "penalty"}, "stiffness = -1"), ({"damping": -1.0, "contact": "penalty"}, "not negative"),
+        ({"rest_speed": -1.0, "contact": "event"}, "not negative")])
+    def test_contact(self, options, message):
+        with pytest.raises(costate.Error, match=message):
+            costate.rigid.load(costate.scene_file("hopper.xml"), **options)
+
+    @pytest.mark.parametrize("p, message", [
+        ({"body/pole/mass": -1.0}, "body/pole/mass' is -1, and must not be negative"),
+        ({"body/pole/inertia": [1.0, -1.0, 1.0]}, "not be negative"), ({"dt": -0.01}, "must be positive"), ({"dt": 0.0}, "positive"),
+        ({"joint/slide/range": [1.0, -1.0]}, "ends before it begins"),
+        ({"body/pole/mass": np.array([[0.1], [-0.1]])}, "not be negative")])
+    def test_numbers_that_nothing_physical_has(self, p, message):
+        sim = costate.rigid.load(costate.scene_file("cart_pole.xml")).rollout(3)
+        with pytest.raises(costate.Error, match=message):
+            sim.simulate(p=p)
+
+    def test_friction_of_walls_without_friction(self):
+        with pytest.raises(costate.Error, match="walls='coulomb'"):
+            costate.mpm.particles(np.full((1, 2), 0.5), 0.01, [{"kind": "liquid"}], dx=0.1, nodes=[12, 12], dt=1e-4, friction=0.5)
+
+    def test_names_that_match_nothing(self):
+        hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+        with pytest.raises(costate.Error, match="zz"):
+            costate.closed_loop(hopper, observe=["q", "zz"])
+        assert hopper.rollout(3, active="body/torso/mass").active == ["body/torso/mass"]
+
+    @pytest.mark.parametrize("call", [
+        lambda s: s.split(np.ones(3)), lambda s: s.split_controls(np.ones((2, 5))), lambda s: s.rollout(0),
+        lambda s: costate.set_thread_count(-3), lambda s: s.parameters.update(k=3), lambda s: s.parameters.__setitem__("k", 3)],
+        ids=["split", "split_controls", "no steps", "threads", "update", "assignment"])
+    def test_calls(self, spring, call):
+        with pytest.raises(costate.Error):
+            call(spring)
+
+    def test_a_default_matrix_has_a_gradient_of_its_shape(self):
+        @costate.system(states={"x": 2}, parameters={"A": np.eye(2)}, dt=0.1)
+        def linear(x, A):
+            return A @ x
+        sim = linear.rollout(3)
+        _, gradient = sim.value_and_grad([1.0, 2.0], loss=costate.loss.final("x"))
+        assert gradient.parameters["A"].shape == linear.parameters["A"].shape == (2, 2)
+        given = sim.value_and_grad([1.0, 2.0], p={"A": np.eye(2)}, loss=costate.loss.final("x"))[1]
+        np.testing.assert_array_equal(gradient.parameters["A"], given.parameters["A"])
+
+
+def test_a_humanoid_prints_a_few_lines():
+    text = repr(costate.rigid.load(costate.scene_file("humanoid.xml")))
+    assert len(text) < 500 and "q (28)" in text and ".signature" in text
+
+
+def test_a_scene_says_where_an_impossible_number_is(tmp_path, scenes):
+    file = tmp_path / "pole.toml"
+    file.write_text(f'[model]\nfile = "{scenes / "cart_pole.xml"}"\n[run]\nsteps = 3\n[parameters]\n"body/pole/mass" = -1.0\n')
+    with pytest.raises(costate.Error, match="body/pole/mass' is -1, and must not be negative") as caught:
+        costate.load(file)
+    assert "pole.toml:6" in str(caught.value)

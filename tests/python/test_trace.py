@@ -43,7 +43,7 @@ def test_functions_have_numpys_values_and_jaxs_gradients(name):
     f = FUNCTIONS[name]
     x = np.array([0.83, 0.47, 1.21])
     assert recorded(f)(x)[0] == pytest.approx(float(f(x, np)), rel=1e-13)
-    sim = costate.equations({"x": 3}, "; ".join(f"x_next[{i}] = x[{i}]" for i in range(3)), method="next").rollout(0)
+    sim = costate.equations({"x": 3}, "; ".join(f"x_next[{i}] = x[{i}]" for i in range(3)), method="next").rollout(1)
     value, grad = sim.value_and_grad(x, loss=costate.loss.function(lambda x: f(x, np)))
     assert value == pytest.approx(float(f(x, np)), rel=1e-13)
     np.testing.assert_allclose(grad.x0, jax.grad(lambda x: f(x, jnp))(jnp.asarray(x)), rtol=1e-11, atol=1e-12)
@@ -205,7 +205,7 @@ def test_a_large_network_has_jaxs_gradients_and_runs_as_products(stored):
         assert sum(g.value for g in found) == pytest.approx(float(value), rel=1e-12)
         for name, bar in p_bar.items():
             ours = sum(g.parameters[name] for g in found)
-            np.testing.assert_allclose(ours, np.asarray(bar).ravel(), rtol=1e-9, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(ours, np.asarray(bar), rtol=1e-9, atol=1e-12, err_msg=name)
         np.testing.assert_allclose(np.concatenate([np.atleast_2d(g.x0) for g in found]), x_bar, rtol=1e-9, atol=1e-12)
 
 

@@ -50,8 +50,25 @@ inline Actuator& add_actuator(Model& m, const std::string& name, TransmissionTyp
   return m.actuators.back();
 }
 
-// Two trees: a free body with a ball joint, and a chain with a slide, a hinge, two hinges in one body and a body welded to
-// another; every kind of actuator.
+// A pendulum that swings into its limit and out of it again.
+inline Model limited_pendulum() {
+  Model m;
+  m.bodies.resize(2);
+  m.bodies[1].parent = 0;
+  m.bodies[1].mass = 1;
+  m.bodies[1].com = {0, 0, -0.5};
+  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
+  m.joints.resize(1);
+  m.joints[0].body = 1;
+  m.joints[0].axis = {0, 1, 0};
+  m.joints[0].limited = true;
+  m.joints[0].range = {-0.2, 3};
+  complete(m);
+  return m;
+}
+
+// Two trees: a free body with a ball joint, and a chain with a slide, a hinge, two hinges in one body and a
+// body welded to another; every kind of actuator.
 inline Model zoo(Integrator integrator) {
   Model m;
   m.options.integrator = integrator;

@@ -1,4 +1,5 @@
-// The same numbers as MuJoCo, from random states of the models in tests/rigid/reference (tools/rigid_reference.py).
+// The same numbers as MuJoCo, from random states of the models in tests/rigid/reference
+// (tools/rigid_reference.py).
 #include <gtest/gtest.h>
 
 #include "costate/rigid/step/step.h"

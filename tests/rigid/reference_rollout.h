@@ -23,7 +23,8 @@ inline std::vector<double> state_of(const Json& s) {
   return x;
 }
 
-// From each state of `reference` that has one, `steps` steps with held controls end where its `key` says: q, v and act, each to `gate`.
+// From each state of `reference` that has one, `steps` steps with held controls end where its `key` says: q,
+// v and act, each to `gate`.
 inline void expect_rollout(const std::string& name, const Model& model, const SystemOptions& options,
                            const Json& reference, const std::string& key, std::int64_t steps, double gate) {
   if (!reference.at("states").at(0).contains(key)) return;  // refused: implicitfast in a fluid

@@ -35,7 +35,8 @@ TEST(RigidSystem, EveryParametersCotangentMatchesDualUnderRk4) {
   one_step_matches_dual<double>(Integrator::rk4, 1e-12);
 }
 
-// Stiff servos, some at the limit of their joint, and a tendon over two branches, for which the mass matrix has no place.
+// Stiff servos, some at the limit of their joint, and a tendon over two branches, for which the mass matrix
+// has no place.
 TEST(RigidSystem, AGrippersCotangentsMatchDualUnderImplicitfast) {
   const Model model = load(std::string(COSTATE_RIGID_REFERENCE) + "/gripper.xml");
   const auto system = make_system<double>(model);

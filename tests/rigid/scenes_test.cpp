@@ -1,4 +1,5 @@
-// The project's scenes as systems, with contact off: each meets the contract, and each column of its Jacobian the dual's.
+// The project's scenes as systems, with contact off: each meets the contract, and each column of its Jacobian
+// the dual's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +35,8 @@ TEST_P(Scenes, MeetsTheContract) {
                        0.4 * at.controls[k] * (actuator.control_range[1] - actuator.control_range[0]);
     }
   }
-  // The checks move a number by its own size, or by 1 if it is 0: too far for a product of inertia of a small body.
+  // The checks move a number by its own size, or by 1 if it is 0: too far for a product of inertia of a small
+  // body.
   for (const Field& field : system->signature().fields(Role::parameter)) {
     const auto values = at.parameters[field.name];
     if (field.name.ends_with("/inertia")) {
@@ -47,7 +49,8 @@ TEST_P(Scenes, MeetsTheContract) {
   }
   const auto objective = loss::sum<double>({loss::final<double>(system->signature(), "q", {}),
                                             loss::final<double>(system->signature(), "v", {}, 0.1)});
-  // The humanoid's state has a switch of dry friction or a limit 3e-6 to 1e-5 away along the direction of the Hessian's check.
+  // The humanoid's state has a switch of dry friction or a limit 3e-6 to 1e-5 away along the direction of the
+  // Hessian's check.
   const bool corner_is_near = std::string(GetParam()) == "humanoid";
   costate::test::expect_contract(system, {.states = costate::test::starting_at(at),
                                           .objective = objective,

@@ -1,4 +1,5 @@
-// The published run of DiffTaichi's mass_spring_simple, recomputed in double: three masses, rest lengths that make a triangle of area 0.1.
+// The published run of DiffTaichi's mass_spring_simple, recomputed in double: three masses, rest lengths that
+// make a triangle of area 0.1.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -35,7 +35,8 @@ TEST(MassSpring, MeetsTheContractInFloat) {
   contract<float>(3, 20, 0, Contact::split);
 }
 
-// Random states near the corner of floor and wall: masses that fly, slide and stick, on either plane and on both.
+// Random states near the corner of floor and wall: masses that fly, slide and stick, on either plane and on
+// both.
 TEST(MassSpring, TransposeMatchesDualInEveryModeOfContact) {
   for (int dimensions : {2, 3}) {
     for (Contact contact : {Contact::split, Contact::end_of_step}) {
@@ -69,7 +70,8 @@ TEST(MassSpring, MassesAtOnePointHaveFiniteDerivatives) {
   }
 }
 
-// The relative coordinate of two masses obeys q_{k+1} - 2 q_k + q_{k-1} = -(dt w)^2 q_k: a rotation by theta a step, cos theta = 1 - (dt w)^2/2.
+// The relative coordinate of two masses obeys q_{k+1} - 2 q_k + q_{k-1} = -(dt w)^2 q_k: a rotation by theta
+// a step, cos theta = 1 - (dt w)^2/2.
 TEST(MassSpring, TwoMassesSwingWithTheFrequencyOfTheScheme) {
   const double dt = 0.01, stiffness = 7;
   const int steps = 500;
@@ -133,7 +135,8 @@ TEST(MassSpring, ABlockSlidesAndStops) {
   EXPECT_NEAR(height.parameters["plane/offset"][0], 1, 1e-13);
 }
 
-// A block thrown sideways sticks where it lands: dx/dy0 = vx / (speed of impact), which a step that is not split cannot see.
+// A block thrown sideways sticks where it lands: dx/dy0 = vx / (speed of impact), which a step that is not
+// split cannot see.
 TEST(MassSpring, TheGradientSeesTheTimeOfImpact) {
   for (Contact contact : {Contact::split, Contact::end_of_step}) {
     MassSpringModel m = kBlock;

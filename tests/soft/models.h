@@ -8,7 +8,8 @@
 
 namespace costate::soft::test {
 
-// A tetrahedron (2-D: a triangle and a fourth mass above) on a floor, between its feet a muscle, behind it a wall that it does not reach.
+// A tetrahedron (2-D: a triangle and a fourth mass above) on a floor, between its feet a muscle, behind it a
+// wall that it does not reach.
 inline MassSpringModel tetrapod(int dimensions, double friction, Contact contact = Contact::split) {
   const bool space = dimensions == 3;
   const std::vector<double> up = space ? std::vector<double>{0, 0, 1} : std::vector<double>{0, 1};
@@ -36,7 +37,8 @@ inline MassSpringModel tetrapod(int dimensions, double friction, Contact contact
   return m;
 }
 
-// Three feet just below the floor, where the first step lifts them to it whatever moves them a little; they slide sideways.
+// Three feet just below the floor, where the first step lifts them to it whatever moves them a little; they
+// slide sideways.
 template <class Real>
 Arguments<Real> standing(const Rollout<Real>& rollout, int dimensions, double sideways) {
   const double plane[] = {0, -0.02, 1, -0.02, 2, -0.02, 1.1, 0.9};

@@ -18,8 +18,8 @@ struct Count {
   std::int64_t advances = 0, recorded = 0, most_slots = 0, longest_tape = 0;
 };
 
-// Executes a schedule on the integers: the "state" is the step number. Fails if a step is reversed from a wrong state, out of
-// order, twice, or from a slot that was overwritten.
+// Executes a schedule on the integers: the "state" is the step number. Fails if a step is reversed from a
+// wrong state, out of order, twice, or from a slot that was overwritten.
 Count execute(const Checkpoints& checkpoints, std::int64_t steps) {
   Schedule schedule(checkpoints, steps);
   Count count;

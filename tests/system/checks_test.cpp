@@ -123,7 +123,8 @@ TEST(Checks, TaylorSaysWhereThereIsNothingToMeasure) {
   EXPECT_TRUE(square.passed()) << square.to_text();
 }
 
-// A ball on a stiff spring floor, semi-implicit Euler: bounces at -1 of its speed for every dt, with a slope that is not -1.
+// A ball on a stiff spring floor, semi-implicit Euler: bounces at -1 of its speed for every dt, with a slope
+// that is not -1.
 std::shared_ptr<System<double>> bouncing_ball() {
   Signature s;
   s.state("z").state("v").parameter("dt", 0.002);

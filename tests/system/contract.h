@@ -4,23 +4,18 @@
 //
 //   entry points   step, step_jvp, step_vjp, step_hvp, step_back, energy, advance, reverse (entry_points.h):
 //                  a second call has the same bits, also after the workspace has served another state; inputs
-// are left
-//                  alone; nothing is allocated; every number of an output is written, and none beyond its
-// end; a lane has
-//                  the same bits whatever its neighbours are; runs are their steps; null pointers mean what
-// they say
+//                  are left alone; nothing is allocated; every number of an output is written, and none
+//                  beyond its end; a lane has the same bits whatever its neighbours are; runs are their
+//                  steps; null pointers mean what they say
 //   derivatives    each entry of the step's Jacobian by the transpose and by tangents (small systems
-// completely, large
-//                  ones sampled); <J v, w> = <v, J' w> over one step, over `steps` and over `long_steps`;
-//                  where the physics is smooth a six-point stencil and Taylor's remainder; second order where
-// claimed
+//                  completely, large ones sampled); <J v, w> = <v, J' w> over one step, over `steps` and over
+//                  `long_steps`; where the physics is smooth a six-point stencil and Taylor's remainder;
+//                  second order where claimed
 //   rollouts       the same bits over checkpoint schedules, over 1, 2, 3 and 7 threads, on repetition, after
-// another
-//                  state, with and without a gradient, and for a world alone and among others
+//                  another state, with and without a gradient, and for a world alone and among others
 //
 // A failure names the physics, the entry point and the number. tests/contract/ lists every physics; tests of
-// one physics
-// call this for what is particular to it.
+// one physics call this for what is particular to it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -50,8 +50,8 @@ struct Output {
   std::string what;  // "tangent of the state"
   Role role = Role::state;
   std::vector<Real> numbers;
-  bool tape =
-      false;  // whose layout, and what it leaves unwritten, is the physics' own: only its transpose is compared
+  // Whose layout, and what it leaves unwritten, is the physics' own: only its transpose is compared.
+  bool tape = false;
 };
 template <class Real>
 using Outputs = std::vector<Output<Real>>;

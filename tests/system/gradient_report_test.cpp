@@ -102,7 +102,8 @@ TEST(GradientReport, WhatWasNoticedIsSaid) {
   EXPECT_NE(text.find("check:    directional difference agrees to 0.3"), std::string::npos) << text;
 }
 
-// A gradient that changes with dt is the time grid's only if the loss stays: an unresolved problem changes both.
+// A gradient that changes with dt is the time grid's only if the loss stays: an unresolved problem changes
+// both.
 TEST(GradientReport, DiscretisationDominatedMeansThatOnlyTheGradientChanges) {
   GradientReport r;
   EXPECT_FALSE(r.discretisation_dominated());

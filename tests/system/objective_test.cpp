@@ -16,7 +16,8 @@ Signature signature() {
   return s;
 }
 
-// Value and derivatives of an objective at the state (q0, q1, v) = (1, 2, 3) and controls (4, 5) of one world.
+// Value and derivatives of an objective at the state (q0, q1, v) = (1, 2, 3) and controls (4, 5) of one
+// world.
 struct Evaluated {
   double value = 0;
   std::vector<double> x_bar = std::vector<double>(3), u_bar = std::vector<double>(2), p_bar = {0};

@@ -8,6 +8,8 @@
 #include "costate/core/philox.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/lane_system.h"
+#include "costate/system/program/lambda_system.h"
+#include "costate/system/spot_check.h"
 #include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/system/contract.h"
@@ -158,7 +160,8 @@ TEST(Rollout, JacobianAgreesWithTheTranspose) {
 }
 
 TEST(Rollout, TruncationDropsTheCotangentAndSaysSo) {
-  // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is known.
+  // x' = x (one step multiplies by 1 + dt): with a loss at every step and windows of 2 the cotangent is
+  // known.
   const auto system = ode::pendulum<double>(Integrator::euler, 0.1);
   const auto objective = loss::track<double>(system->signature(), "q", {4}, {0.0});
   Rollout<double> exact(system, {.steps = 4, .hold = 4}),
@@ -210,6 +213,38 @@ TEST(Rollout, DivergenceNamesStepFieldAndWorld) {
   EXPECT_EQ(g.value, 0.0);
   for (double x : g.x0) EXPECT_TRUE(std::isfinite(x));
   EXPECT_EQ(masked.simulate(a).diverged, (std::vector<std::int64_t>{17}));
+  set_thread_count(0);
+}
+
+// A loss of 0 would be taken for a perfect one.
+TEST(Rollout, MaskedWorldsAreNotNumbers) {
+  set_thread_count(1);
+  const test::AllowFloatExceptions allow;
+  const auto system = ode::lorenz<double>();
+  const auto objective = loss::final<double>(system->signature(), "x", {});
+  const auto run = [&](std::vector<double> first) {
+    Rollout<double> rollout(
+        system,
+        {.steps = 400, .worlds = std::int64_t(first.size()), .on_divergence = OnDivergence::mask_world});
+    Arguments<double> a = rollout.arguments();
+    a.x0.assign(3 * first.size(), 1.0);
+    for (std::size_t w = 0; w < first.size(); ++w) a.x0[3 * w] = first[w];
+    Arguments<double> d = a;
+    return std::make_tuple(rollout.value(a, *objective), rollout.value_and_gradient(a, *objective).value,
+                           rollout.jvp(a, d, objective.get()));
+  };
+  const auto [value, with_gradient, tangent] = run({1.0, 1e200});
+  EXPECT_TRUE(std::isfinite(value));
+  EXPECT_EQ(value, with_gradient);
+  EXPECT_TRUE(std::isfinite(tangent.value));
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::isfinite(tangent.final_state[i]), i < 3);
+    EXPECT_EQ(std::isfinite(tangent.final_state_dot[i]), i < 3);
+  }
+  const auto [none, none_with_gradient, none_tangent] = run({1e200, 1e200});
+  EXPECT_TRUE(std::isnan(none));
+  EXPECT_TRUE(std::isnan(none_with_gradient));
+  EXPECT_TRUE(std::isnan(none_tangent.value));
   set_thread_count(0);
 }
 
@@ -280,6 +315,27 @@ TEST(Rollout, SpotCheckAgreesWhereTheGradientIsRight) {
   Rollout<double> rollout(p.system, p.options);
   EXPECT_LT(rollout.value_and_gradient(p.at, *p.objective).report.spot_check.value(),
             1e-7);  // central difference at cbrt(epsilon)
+}
+
+// A state of micrometres: a step that suits metres turns the sine several times.
+TEST(Rollout, SpotCheckShortensItsStepWhereTheLossIsNarrow) {
+  Signature fields;
+  fields.state("x", 1).parameter("k", 1e5);
+  const auto wave = [](auto x, auto, auto p) { return std::array{sin(p[0] * x[0])}; };
+  const auto system =
+      lambda_system<double, Sizes{.states = 1, .controls = 0, .parameters = 1}>(fields, wave, euler(1.0), 1);
+  for (const double factor : {1.0, 1.001}) {
+    Rollout<double> rollout(system, {.steps = 1, .active = {}});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {3e-6};
+    const auto loss = loss::final<double>(fields, "x", {});
+    Gradient<double> g = rollout.value_and_gradient(at, *loss);
+    g.x0[0] *= factor;
+    if (factor == 1)
+      EXPECT_LT(spot_check(rollout, at, *loss, g), 1e-4);
+    else
+      EXPECT_GT(spot_check(rollout, at, *loss, g), 5e-4);
+  }
 }
 
 TEST(Rollout, ChaosIsReportedWithAdvice) {

@@ -1,8 +1,6 @@
 // The Jacobian of one step, row by row by its transpose and column by column by its tangent, lanes() of
-// either at once.
-// Small systems are compared in every entry. Large ones in the rows and columns that belong to some random
-// columns: the
-// rows where those are largest, and the columns where these rows are largest.
+// either at once. Small systems are compared in every entry. Large ones in the rows and columns that belong
+// to some random columns: the rows where those are largest, and the columns where these rows are largest.
 #include <algorithm>
 #include <cmath>
 #include <limits>

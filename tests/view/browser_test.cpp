@@ -1,5 +1,5 @@
-// The page in a browser: headless Chromium, drawing in software. A probe added to the page draws, reads pixels back and writes what it
-// finds into the title; the console comes with the log.
+// The page in a browser: headless Chromium, drawing in software. A probe added to the page draws, reads
+// pixels back and writes what it finds into the title; the console comes with the log.
 #include <gtest/gtest.h>
 
 #include <algorithm>

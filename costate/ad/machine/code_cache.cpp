@@ -11,8 +11,8 @@
 namespace costate::ad {
 namespace {
 
-// Interpreted so often, code is worth writing: measured at about 0.3 us per instruction, against 1 ns for a pack
-// and 2 ns for one world in the interpreter.
+// Interpreted so often, code is worth writing: measured at about 0.3 us per instruction, against 1 ns for a
+// pack and 2 ns for one world in the interpreter.
 constexpr std::int64_t kPacksBefore = 512, kWorldsBefore = 512;
 
 }  // namespace

@@ -1,7 +1,9 @@
-// CodeCache: the machine code of one Executable, made when a call of a new shape has run often enough to pay for it.
+// CodeCache: the machine code of one Executable, made when a call of a new shape has run often enough to pay
+// for it.
 //
-// Writing code takes about as long as interpreting it a few hundred times, so the first calls are interpreted. A call then
-// finds its code without a lock. Threads that arrive while one of them writes code keep interpreting.
+// Writing code takes about as long as interpreting it a few hundred times, so the first calls are
+// interpreted. A call then finds its code without a lock. Threads that arrive while one of them writes code
+// keep interpreting.
 #pragma once
 
 #include <array>

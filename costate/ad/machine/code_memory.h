@@ -1,6 +1,6 @@
-// Pages for machine code: written first, then executable, never both (W^X). And pages for the work of writing it, so
-// that making code during a run leaves the heap alone.
-// On systems without mmap, or where making pages executable is refused, allocate_pages() returns null.
+// Pages for machine code: written first, then executable, never both (W^X). And pages for the work of writing
+// it, so that making code during a run leaves the heap alone. On systems without mmap, or where making pages
+// executable is refused, allocate_pages() returns null.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ class Lowering {
     }
     current_[i.out] = step.value;
     (shared ? once_ : always_).push_back(step);
-    const auto index = static_cast<std::size_t>(&i - code_.instructions.data());
+    const std::size_t index = &i - code_.instructions.data();
     if (shared || !x86::is_arithmetic(i.op) || last_writer_[i.out] != index) return;
     for (std::size_t e = outputs_of_[i.out]; e != kNobody; e = next_output_[e]) write(e);
   }
@@ -114,7 +114,7 @@ class Lowering {
     }
   }
 
-  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNobody = std::size_t(-1);
 
   const StraightCode& code_;
   const CallShape& shape_;

@@ -1,17 +1,18 @@
-// LaneCode: the instructions of an Executable in the order machine code runs them, with a home in memory for every
-// value.
+// LaneCode: the instructions of an Executable in the order machine code runs them, with a home in memory for
+// every value.
 //
-// Some inputs are one number for all worlds; so is all that is computed from those alone. It is computed once per
-// run, before the strips. The rest is computed for every strip. Both parts are cut into segments: a block of
-// arithmetic, which keeps its values in registers, or one call of an elementary function, which goes from memory to
-// memory. A value has a home for when it leaves its block or finds no register:
+// Some inputs are one number for all worlds; so is all that is computed from those alone. It is computed once
+// per run, before the strips. The rest is computed for every strip. Both parts are cut into segments: a block
+// of arithmetic, which keeps its values in registers, or one call of an elementary function, which goes from
+// memory to memory. A value has a home for when it leaves its block or finds no register:
 //
 //   pool     constants: packs beside the code
 //   shared   one pack of the frame, for all worlds
 //   strip    a register of the interpreter: the packs of a strip
 //   input    where the caller has it
 //
-// One world alone is a strip of one pack: its inputs and outputs are packs of the frame, and nothing is shared.
+// One world alone is a strip of one pack: its inputs and outputs are packs of the frame, and nothing is
+// shared.
 #pragma once
 
 #include <bitset>
@@ -49,8 +50,8 @@ struct LaneSegment {
 
 inline constexpr std::size_t kMaxFields = 128;
 
-// What machine code is made for: one world alone; or strips, with these input fields shared by all worlds and these
-// output fields added to.
+// What machine code is made for: one world alone; or strips, with these input fields shared by all worlds and
+// these output fields added to.
 struct CallShape {
   bool one_world = false;
   std::bitset<kMaxFields> shared, added;
@@ -65,7 +66,8 @@ struct LaneCode {
   std::pmr::vector<LaneSegment> segments;
 };
 
-// At most so many values are computed once per run: it bounds the frame. What is beyond is computed per strip.
+// At most so many values are computed once per run: it bounds the frame. What is beyond is computed per
+// strip.
 inline constexpr std::size_t kMaxShared = 256;
 // A block's code stays well inside the instruction cache, from which every pack of a strip runs it again.
 inline constexpr std::uint32_t kMaxBlock = 1024;

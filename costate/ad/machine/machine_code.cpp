@@ -24,7 +24,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + un
 
 FrameLayout frame_layout(const StraightCode& code, bool one_world, int strip_packs) {
   const std::size_t inputs = code.input_slots, outputs = code.output_slots.size();
-  const auto pack = static_cast<std::size_t>(pack_bytes(one_world));
+  const std::size_t pack = pack_bytes(one_world);
   const std::size_t shared = one_world ? outputs : std::min(code.instructions.size(), kMaxShared);
   FrameLayout frame;
   frame.pack = static_cast<std::int32_t>(pack);
@@ -67,7 +67,7 @@ MachineCode::Pointer MachineCode::make(const StraightCode& code, const CallShape
   }
 
   // One run of pages: this object, the segments, the pool, the code.
-  const auto pack = static_cast<std::size_t>(frame.pack);
+  const std::size_t pack = frame.pack;
   const std::size_t segments_at = rounded_up(sizeof(MachineCode), alignof(Segment));
   const std::size_t pool_at = rounded_up(segments_at + segments.size() * sizeof(Segment), 64);
   const std::size_t code_at = rounded_up(pool_at + (x86::kLiterals + code.constants.size()) * pack, 64);

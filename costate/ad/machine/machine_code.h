@@ -7,9 +7,9 @@
 //   code_memory.h          pages that are first written, then executed
 //   machine_code_run.h     a run over many worlds, or one
 //
-// 64-byte packs give AVX-512 code, 32-byte packs AVX2 with FMA, one world 16-byte code; what the processor cannot do
-// is left to the interpreter. The result is the interpreter's, bit for bit (x86_operations.h). The bytes depend on the
-// program, the number type and the shape alone.
+// 64-byte packs give AVX-512 code, 32-byte packs AVX2 with FMA, one world 16-byte code; what the processor
+// cannot do is left to the interpreter. The result is the interpreter's, bit for bit (x86_operations.h). The
+// bytes depend on the program, the number type and the shape alone.
 // Tests: tests/ad/machine_code_test.cpp.
 #pragma once
 

@@ -25,8 +25,8 @@ auto range_of(const Block& block, int elements, std::ptrdiff_t worlds) {
   return Range<T>{block.data, block.data + (elements - 1) * block.stride + worlds};
 }
 
-// One world's number, in every lane. Stored as one vector: the code loads it as one, and parts would have to reach the
-// cache first.
+// One world's number, in every lane. Stored as one vector: the code loads it as one, and parts would have to
+// reach the cache first.
 template <class T>
 using OnePack = Pack<T, pack_bytes(true) / static_cast<int>(sizeof(T))>;
 
@@ -42,7 +42,7 @@ class Frame {
     edges_ = frame_ + layout_.strips + code.register_count * strip_bytes();
   }
 
-  std::size_t strip_bytes() const { return static_cast<std::size_t>(layout_.strip); }
+  std::size_t strip_bytes() const { return layout_.strip; }
   T* shared_pack(std::size_t i) const {
     return reinterpret_cast<T*>(frame_ + i * static_cast<std::size_t>(layout_.pack));
   }
@@ -115,8 +115,8 @@ template <class T>
 void run_one_world(const MachineCode& machine, const StraightCode& code,
                    std::span<const InputBlock<T>> inputs, std::span<const OutputBlock<T>> outputs,
                    std::byte* scratch) {
-  // A small program is over in the time of these loops: what they read is copied first, since the compiler must assume that a store
-  // changes it.
+  // A small program is over in the time of these loops: what they read is copied first, since the compiler
+  // must assume that a store changes it.
   const Frame<T> frame(machine, code, scratch);
   constexpr int kStep = OnePack<T>::lanes;
   T* pack = frame.shared_pack(0);

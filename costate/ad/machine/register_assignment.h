@@ -1,17 +1,17 @@
 // BlockWriter: one block of LaneCode as a loop over the packs of a strip, its values in vector registers.
 //
-// Code is straight, so all uses of a value are known. Where a register is needed and none is free, the value whose
-// next use is farthest away gives up its own (Belady: IBM Systems Journal 5 (1966), p. 78, his MIN: no other choice
-// loads less often). It is stored at its home first, unless it is there already. A value that a
-// later block needs is stored when it is made. An operand that is used once more and is not in a register is read
-// by the instruction itself, straight from memory.
+// Code is straight, so all uses of a value are known. Where a register is needed and none is free, the value
+// whose next use is farthest away gives up its own (Belady: IBM Systems Journal 5 (1966), p. 78, his MIN: no
+// other choice loads less often). It is stored at its home first, unless it is there already. A value that a
+// later block needs is stored when it is made. An operand that is used once more and is not in a register is
+// read by the instruction itself, straight from memory.
 //
-// What is the same for all packs is loaded before the loop into the registers that the block has to spare, most
-// used first.
+// What is the same for all packs is loaded before the loop into the registers that the block has to spare,
+// most used first.
 //
-// A block is a function of four arguments in rdi, rsi, rdx, rcx (System V ABI): the frame, the table of input and output
-// pointers, the bytes of the strip's packs, the pool of constants. It touches rax, r8 and vector registers, all of which
-// belong to the called, and no stack.
+// A block is a function of four arguments in rdi, rsi, rdx, rcx (System V ABI): the frame, the table of input
+// and output pointers, the bytes of the strip's packs, the pool of constants. It touches rax, r8 and vector
+// registers, all of which belong to the called, and no stack.
 #pragma once
 
 #include <memory_resource>

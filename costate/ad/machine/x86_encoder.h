@@ -7,8 +7,8 @@
 //   EVEX  62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | opcode | ModRM ... [imm8] registers 0-31
 //
 //   mmmmm   opcode map: 1 is 0F, 2 is 0F38, 3 is 0F3A        pp   implied prefix: 0 none, 1 is 66
-//   R, X, B the fourth bits of ModRM.reg, SIB.index and ModRM.rm or SIB.base; R' and V' are fifth bits of reg and
-//           vvvv, and X is that of rm where rm is a register
+//   R, X, B the fourth bits of ModRM.reg, SIB.index and ModRM.rm or SIB.base; R' and V' are fifth bits of reg
+//           and vvvv, and X is that of rm where rm is a register
 //   L       128 or 256 bits; L'L = 2 is 512 bits              W    elements of 64 bits; ignored by
 //           VEX in maps 1 and 3
 //   aaa, z  the mask register k1-k7, 0 for none; whether lanes outside the mask become 0 or keep their value
@@ -68,8 +68,8 @@ class Encoder {
   const std::pmr::vector<std::uint8_t>& code() const { return code_; }
   std::size_t position() const { return code_.size(); }
 
-  // reg <- second op rm. For comparisons in EVEX, reg is a mask register. Operations on one operand have second
-  // = 0.
+  // reg <- second op rm. For comparisons in EVEX, reg is a mask register. Operations on one operand have
+  // second = 0.
   void vector(Opcode opcode, int reg, int second, const Operand& rm, Lanes lanes = {});
   void vector_immediate(Opcode opcode, int reg, int second, const Operand& rm, std::uint8_t immediate,
                         Lanes lanes = {});

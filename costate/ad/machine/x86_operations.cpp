@@ -7,8 +7,8 @@
 namespace costate::ad::x86 {
 namespace {
 
-// Predicates of VCMPPD (SDM, table "Comparison Predicate for VCMPPD"): those the compiler uses for < <= and so
-// on, so that a NaN raises "invalid" where the interpreter raises it.
+// Predicates of VCMPPD (SDM, table "Comparison Predicate for VCMPPD"): those the compiler uses for < <= and
+// so on, so that a NaN raises "invalid" where the interpreter raises it.
 constexpr std::uint8_t kEqual = 0x00, kLess = 0x01, kLessEqual = 0x02, kUnordered = 0x03, kNotEqual = 0x04,
                        kGreaterEqual = 0x0d, kGreater = 0x0e;
 constexpr std::uint8_t kRoundDown = 0x09;  // towards minus infinity, without the "inexact" exception
@@ -196,8 +196,8 @@ void Operations::fused(std::uint8_t kind, const Placed& p) {
   form(2, p.a.reg, p.b);
 }
 
-// VMINPD gives its second operand where they are equal or one is NaN: with b first that is right but for a NaN
-// in b.
+// VMINPD gives its second operand where they are equal or one is NaN: with b first that is right but for a
+// NaN in b.
 void Operations::smaller_or_larger(std::uint8_t byte, const Placed& p) {
   const int unordered = encoder_.evex() ? 1 : p.spare[1];
   compare(unordered, p.b.reg, p.b, kUnordered);

@@ -1,6 +1,6 @@
-// How each operation of a Program is computed by vector instructions: the same roundings, and the same answers
-// for NaN, infinities, ties and signed zeros, as the interpreter's loops (interpret_strip.h, core/functions_bits.h).
-// Only the payload of a NaN may differ, where an operation meets two of them.
+// How each operation of a Program is computed by vector instructions: the same roundings, and the same
+// answers for NaN, infinities, ties and signed zeros, as the interpreter's loops (interpret_strip.h,
+// core/functions_bits.h). Only the payload of a NaN may differ, where an operation meets two of them.
 //
 //   512 bits   comparisons write mask registers k1, k2, which then choose lanes
 //   narrower   comparisons write all ones or zeros into a vector, which then serves as bits

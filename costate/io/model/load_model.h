@@ -2,7 +2,8 @@
 //
 //   rigid::Model model = rigid::load("scenes/humanoid.xml");
 //
-// load_spec gives what the file says before it is compiled, to be changed first. Tests: tests/io/mjcf_test.cpp.
+// load_spec gives what the file says before it is compiled, to be changed first. Tests:
+// tests/io/mjcf_test.cpp.
 #pragma once
 
 #include "costate/rigid/compile/compile.h"

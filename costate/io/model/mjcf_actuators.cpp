@@ -18,6 +18,55 @@ using rigid::DynType;
 using rigid::GainType;
 using rigid::TransmissionType;
 
+namespace {
+
+// A feedback on position: gain kp, bias -kp length - kv velocity.
+void servo(XmlAttributes& a, rigid::ActuatorSpec& u) {
+  double kp = 1, kv = 0;
+  a.read("kp", kp);
+  a.read("kv", kv);
+  a.read("dampratio", u.damping_ratio);
+  a.read("inheritrange", u.inherit_range);
+  if (a.has("dampratio") && a.has("kv")) a.fail_at("dampratio", "and kv exclude each other");
+  if (kp < 0 || kv < 0 || u.damping_ratio < 0) a.fail("kp, kv and dampratio must not be negative");
+  u.bias = BiasType::affine;
+  u.gainprm = {kp, 0, 0};
+  u.biasprm = {0, -kp, -kv};
+}
+
+double velocity_gain(XmlAttributes& a) {
+  double kv = 1;
+  a.read("kv", kv);
+  if (kv < 0) a.fail_at("kv", "must not be negative");
+  return kv;
+}
+
+void general(XmlAttributes& a, rigid::ActuatorSpec& u) {
+  a.choose("dyntype", u.dynamics,
+           {{"none", DynType::none},
+            {"integrator", DynType::integrator},
+            {"filter", DynType::filter},
+            {"filterexact", DynType::filterexact}});
+  a.choose("gaintype", u.gain, {{"fixed", GainType::fixed}, {"affine", GainType::affine}});
+  a.choose("biastype", u.bias, {{"none", BiasType::none}, {"affine", BiasType::affine}});
+  const auto few = [&](const char* name, auto& values) {
+    const std::vector<double> v = a.numbers_then_zeros(name, 3, 10);
+    for (std::size_t i = 0; i < v.size(); ++i) values[i] = v[i];
+  };
+  few("gainprm", u.gainprm);
+  few("biasprm", u.biasprm);
+  const std::vector<double> dynamics = a.numbers_then_zeros("dynprm", 1, 10);
+  if (!dynamics.empty()) u.time_constant = dynamics[0];
+  a.read("inheritrange", u.inherit_range);
+  a.read("actearly", u.act_early);
+  int activations = -1;
+  a.read("actdim", activations);
+  if (activations > 1) a.fail_at("actdim", "is not supported");
+  a.refuse({"input", "velrange", "ffrange"});
+}
+
+}  // namespace
+
 void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
   u.where = a.where();
   a.read("name", u.name);
@@ -37,22 +86,10 @@ void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
   a.ignore({"lengthrange", "user", "cranklength", "interp"});
 
   const std::string& kind = a.element().name;
-  double kp = 1, kv = kind == "velocity" || kind == "damper" ? 1 : 0;
-  const auto servo = [&] {
-    a.read("kp", kp);
-    a.read("kv", kv);
-    a.read("dampratio", u.damping_ratio);
-    a.read("inheritrange", u.inherit_range);
-    if (a.has("dampratio") && a.has("kv")) a.fail_at("dampratio", "and kv exclude each other");
-    if (kp < 0 || kv < 0 || u.damping_ratio < 0) a.fail("kp, kv and dampratio must not be negative");
-    u.bias = BiasType::affine;
-    u.gainprm = {kp, 0, 0};
-    u.biasprm = {0, -kp, -kv};
-  };
   if (kind == "motor") {
     u.gainprm = {1, 0, 0};
   } else if (kind == "position") {
-    servo();
+    servo(a, u);
     double time_constant = 0;
     a.read("timeconst", time_constant);
     if (time_constant < 0) a.fail_at("timeconst", "must not be negative");
@@ -61,18 +98,16 @@ void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
       u.time_constant = time_constant;
     }
   } else if (kind == "velocity") {
-    a.read("kv", kv);
-    if (kv < 0) a.fail_at("kv", "must not be negative");
+    const double kv = velocity_gain(a);
     u.bias = BiasType::affine;
     u.gainprm = {kv, 0, 0};
     u.biasprm = {0, 0, -kv};
   } else if (kind == "intvelocity") {
-    servo();
+    servo(a, u);
     u.dynamics = DynType::integrator;
     u.act_limited = true;
   } else if (kind == "damper") {
-    a.read("kv", kv);
-    if (kv < 0) a.fail_at("kv", "must not be negative");
+    const double kv = velocity_gain(a);
     u.ctrl_limited = true;
     u.gain = GainType::affine;
     u.gainprm = {0, 0, -kv};
@@ -88,28 +123,8 @@ void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
     u.dynamics = DynType::filter;
     u.bias = BiasType::affine;
     u.gainprm = {area, 0, 0};
-  } else {  // general
-    a.choose("dyntype", u.dynamics,
-             {{"none", DynType::none},
-              {"integrator", DynType::integrator},
-              {"filter", DynType::filter},
-              {"filterexact", DynType::filterexact}});
-    a.choose("gaintype", u.gain, {{"fixed", GainType::fixed}, {"affine", GainType::affine}});
-    a.choose("biastype", u.bias, {{"none", BiasType::none}, {"affine", BiasType::affine}});
-    const auto few = [&](const char* name, auto& values) {
-      const std::vector<double> v = a.numbers_then_zeros(name, 3, 10);
-      for (std::size_t i = 0; i < v.size(); ++i) values[i] = v[i];
-    };
-    few("gainprm", u.gainprm);
-    few("biasprm", u.biasprm);
-    const std::vector<double> dynamics = a.numbers_then_zeros("dynprm", 1, 10);
-    if (!dynamics.empty()) u.time_constant = dynamics[0];
-    a.read("inheritrange", u.inherit_range);
-    a.read("actearly", u.act_early);
-    int activations = -1;
-    a.read("actdim", activations);
-    if (activations > 1) a.fail_at("actdim", "is not supported");
-    a.refuse({"input", "velrange", "ffrange"});
+  } else {
+    general(a, u);
   }
 }
 

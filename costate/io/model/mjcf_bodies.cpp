@@ -24,7 +24,8 @@ const std::initializer_list<std::pair<const char*, GeomType>> kGeomTypes = {
     {"box", GeomType::box},
     {"mesh", GeomType::mesh}};
 
-// The suffix that tells replicas apart, on every name inside, before the `outer` letters of replicas around this one.
+// The suffix that tells replicas apart, on every name inside, before the `outer` letters of replicas around
+// this one.
 void add_suffix(XmlElement& e, const std::string& suffix, std::size_t outer) {
   for (XmlAttribute& a : e.attributes) {
     if (a.name == "name") a.value.insert(a.value.size() - std::min(outer, a.value.size()), suffix);
@@ -284,26 +285,27 @@ void MjcfReader::body(const XmlElement& e, rigid::BodySpec& parent, const std::s
 void MjcfReader::body_children(const XmlElement& e, rigid::BodySpec& b, const std::string& child_class,
                                const Frame& at, int depth) {
   if (depth > kMaxDepth) throw Error({"bodies are nested too deeply", e.where(), {}});
-  const auto place = [&](Vector& pos, Rotation& quat) {
-    if (!at.moved) return;
-    pos = at.pos + rotate(at.quat, pos);
-    quat = at.quat * quat;
+  const auto add_placed = [&](const XmlElement& child, auto element, auto attributes) {
+    XmlAttributes a = with_defaults(child, child_class);
+    (this->*attributes)(a, element);
+    a.finish();
+    if (element.fromto && at.moved) {
+      rigid::stages::resolve_fromto(element.type, *element.fromto,
+                                    rigid::stages::title(child.name.c_str(), element), element.where,
+                                    element.size, element.pos, element.quat);
+      element.fromto.reset();
+    }
+    if (at.moved) {
+      element.pos = at.pos + rotate(at.quat, element.pos);
+      element.quat = at.quat * element.quat;
+    }
+    b.add(std::move(element));
   };
   for (const XmlElement& child : e.children) {
     if (child.name == "body") {
       body(child, b, child_class, at, depth);
     } else if (child.name == "geom") {
-      XmlAttributes a = with_defaults(child, child_class);
-      rigid::GeomSpec g;
-      geom(a, g);
-      a.finish();
-      if (g.fromto && at.moved) {
-        rigid::stages::resolve_fromto(g.type, *g.fromto, rigid::stages::title("geom", g), g.where, g.size,
-                                      g.pos, g.quat);
-        g.fromto.reset();
-      }
-      place(g.pos, g.quat);
-      b.add(std::move(g));
+      add_placed(child, rigid::GeomSpec{}, &MjcfReader::geom);
     } else if (child.name == "joint") {
       XmlAttributes a = with_defaults(child, child_class);
       rigid::JointSpec j;
@@ -317,17 +319,7 @@ void MjcfReader::body_children(const XmlElement& e, rigid::BodySpec& b, const st
     } else if (child.name == "freejoint") {
       freejoint(child, b);
     } else if (child.name == "site") {
-      XmlAttributes a = with_defaults(child, child_class);
-      rigid::SiteSpec s;
-      site(a, s);
-      a.finish();
-      if (s.fromto && at.moved) {
-        rigid::stages::resolve_fromto(s.type, *s.fromto, rigid::stages::title("site", s), s.where, s.size,
-                                      s.pos, s.quat);
-        s.fromto.reset();
-      }
-      place(s.pos, s.quat);
-      b.add(std::move(s));
+      add_placed(child, rigid::SiteSpec{}, &MjcfReader::site);
     } else if (child.name == "inertial") {
       if (at.moved)
         throw Error({"<inertial> in a <frame> is not supported", child.where(), "put it into the body"});

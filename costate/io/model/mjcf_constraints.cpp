@@ -56,7 +56,8 @@ void MjcfReader::equality_attributes(XmlAttributes& a, rigid::EqualitySpec& q) {
 void MjcfReader::equality(const XmlElement& e) {
   XmlAttributes(e).finish();
   for (const XmlElement& child : e.children) {
-    // <equality> in a default class is for every kind of constraint; <joint> and <tendon> there mean something else.
+    // <equality> in a default class is for every kind of constraint; <joint> and <tendon> there mean
+    // something else.
     XmlElement named = child;
     named.name = "equality";
     XmlAttributes a(child, defaults_.merged(named, ""));

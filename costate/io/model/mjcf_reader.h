@@ -1,5 +1,6 @@
-// MjcfReader: the sections of an MJCF file, one function each (mjcf.h for what is read, docs/models.md for what is not).
-// Sections are read in the order of what depends on what: compiler, defaults, options, assets, bodies, and then the rest.
+// MjcfReader: the sections of an MJCF file, one function each (mjcf.h for what is read, docs/models.md for
+// what is not). Sections are read in the order of what depends on what: compiler, defaults, options, assets,
+// bodies, and then the rest.
 #pragma once
 
 #include "costate/io/model/mjcf_defaults.h"
@@ -82,7 +83,8 @@ class MjcfReader {
   int replicated_ = 0;
 };
 
-// An element that is not among `known` there: an error with the nearest name, or saying that it is not supported.
+// An element that is not among `known` there: an error with the nearest name, or saying that it is not
+// supported.
 [[noreturn]] void fail_unknown_element(const XmlElement& e, const std::string& parent,
                                        const std::vector<std::string>& known,
                                        const std::vector<std::string>& unsupported);

@@ -1,12 +1,14 @@
 // URDF, the robot description format of ROS, as a rigid::Spec.
 //
-// A link becomes a body, a joint the joint of its child's body: revolute and continuous are hinges, prismatic a slide,
-// floating a free joint (of a child of the world), fixed none. The root link is fixed to the world; a root link named "world"
-// is the world. To let a robot fly: spec.body("base").free("root").
+// A link becomes a body, a joint the joint of its child's body: revolute and continuous are hinges, prismatic
+// a slide, floating a free joint (of a child of the world), fixed none. The root link is fixed to the world;
+// a root link named "world" is the world. To let a robot fly: spec.body("base").free("root").
 //
 //   inertial      mass, centre and inertia; a link without it has no mass, whatever its geometry
-//   collision     geoms that collide;   visual: geoms that do not (a mesh that cannot be read is left out, with a warning)
-//   limit         lower, upper: range;  effort: limit of the actuator force;  velocity: not enforced, with a warning
+//   collision     geoms that collide;
+//                 visual: geoms that do not (a mesh that cannot be read is left out, with a warning)
+//   limit         lower, upper: range;  effort: limit of the actuator force;
+//                 velocity: not enforced, with a warning
 //   dynamics      damping, friction (dry)
 //   mimic         an equality between joints: q = multiplier q_other + offset
 //

@@ -51,7 +51,7 @@ Path read_path(const SceneFile& file, const TomlValue& v, const std::string& nam
     if (!values) {
       const TomlValue& n =
           file.required(v, "count", "the control " + name, "add values = [0.0, 1.0], or count = 20");
-      path.points.assign(std::size_t(file.count(n, "count", kMostPoints)), file.number_or(v, "value", 0.0));
+      path.points.assign(file.count(n, "count", kMostPoints), file.number_or(v, "value", 0.0));
     }
   }
   if (values) path.points = file.numbers(*values, name);

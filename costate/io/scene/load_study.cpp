@@ -31,8 +31,11 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
   for (const Field& f : setup.signature.fields(Role::state))
     draft.groups.push_back(
         {.name = "start." + f.name, .first = std::size_t(f.offset), .count = std::size_t(f.size)});
+  // A gradient that is cut off is not the derivative that differences are compared with.
+  const Checkpoints whole = setup.checkpoints;
   setup.optimize = read_optimize(file, draft.groups, setup.inputs, !setup.terms.empty(), setup.dt,
                                  setup.steps, &setup.checkpoints);
+  if (opening.for_check) setup.checkpoints = whole;
   read_view(file, setup);
   if (opening.for_check) setup.double_precision = true;
   setup.facts.emplace_back("precision", setup.double_precision ? "double" : "float");

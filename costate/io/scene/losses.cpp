@@ -63,7 +63,7 @@ Quantity points_of(const SceneFile& file, const TomlValue& v, const LossContext&
   return q;
 }
 
-// --- kinds --------------------------------------------------------------------------------------------------
+// --- kinds -------------------------------------------------------------------------------------------------
 
 // Half the squared distance of a quantity from its target, along some axes.
 void read_distance(const SceneFile& file, const TomlValue& v, const LossContext& c, Term& term) {

@@ -64,7 +64,7 @@ class VariableReader {
     const TomlValue* axes = v.find("axes");
     if (!axes) return true;
     if (group.suffix.empty()) file_.fail(axes->place, "'" + group.name + "' has no axes");
-    return file_.axes(*axes, dimension_of(group.name))[std::size_t(group.suffix[1] - 'x')];
+    return file_.axes(*axes, dimension_of(group.name))[group.suffix[1] - 'x'];
   }
   int dimension_of(const std::string& name) const {
     return int(std::count_if(groups_.begin(), groups_.end(),

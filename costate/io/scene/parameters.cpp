@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "costate/io/scene/tables.h"
+#include "costate/rigid/parameter_range.h"
 
 namespace costate::io {
 
@@ -21,6 +22,8 @@ void read_parameters(const SceneFile& file, Draft& draft) {
     if (std::int64_t(list.size()) != field->size && list.size() != 1)
       file.fail(v.place, "'" + name + "' is " + std::to_string(field->size) + " numbers, not " +
                              std::to_string(list.size()));
+    const std::string fault = rigid::parameter_fault(name, list);
+    if (!fault.empty()) file.fail(v.place, "'" + name + "' " + fault);
     for (std::int64_t k = 0; k < field->size; ++k)
       setup.inputs.p[std::size_t(field->offset + k)] = list[list.size() == 1 ? 0 : std::size_t(k)];
     setup.parameters_given.push_back(name);

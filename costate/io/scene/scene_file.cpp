@@ -17,7 +17,7 @@ std::string read_text(const std::string& path) {
   file.read(text.data(), std::streamsize(text.size()));
   if (file.bad() || (file.gcount() == 0 && !file.eof()))
     throw Error({"this is not a file that can be read", path, ""});
-  text.resize(std::size_t(file.gcount()));
+  text.resize(file.gcount());
   return text;
 }
 

@@ -103,7 +103,7 @@ class Walk {
     if (index >= long(values->items.size()))
       wrong(where_ + " is an array of " + std::to_string(values->items.size()) + " elements",
             "write " + where_ + "[0]=...");
-    at_ = &values->items[std::size_t(index)];
+    at_ = &values->items[index];
     where_ += "[" + std::to_string(index) + "]";
   }
 

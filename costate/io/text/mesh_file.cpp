@@ -141,7 +141,7 @@ TriangleMesh binary_stl(const std::string& content, const std::string& path) {
 // A polygon as triangles: a quadrilateral along its shorter diagonal, others as a fan.
 void cut(TriangleMesh& mesh, std::vector<int>& corners) {
   const auto length = [&](std::size_t a, std::size_t b) {
-    return squared_norm(mesh.vertices[std::size_t(corners[a])] - mesh.vertices[std::size_t(corners[b])]);
+    return squared_norm(mesh.vertices[corners[a]] - mesh.vertices[corners[b]]);
   };
   if (corners.size() == 4 && length(1, 3) <= length(0, 2))
     std::rotate(corners.begin(), corners.begin() + 1, corners.end());
@@ -167,7 +167,7 @@ TriangleMesh obj(const std::string& text, const std::string& path) {
             index < 0 ? double(number.size()) + index : index - 1;  // -1 is the last vertex
         if (!(from_start >= 0 && from_start < double(number.size())))
           lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
-        corners.push_back(number[std::size_t(from_start)]);
+        corners.push_back(number[from_start]);
       }
       if (corners.size() < 3) lines.fail("a face needs three vertices");
       cut(mesh, corners);

@@ -1,9 +1,9 @@
 // Triangles from a mesh file: STL (binary and text) and Wavefront OBJ.
 //
-// Corners that are the same point become one vertex, so that a closed surface is closed. OBJ quadrilaterals are cut along their
-// shorter diagonal, larger polygons into fans.
-// Files are treated as hostile: counts are checked against the size of the file before anything is allocated, indices
-// against the vertices. Tests: tests/io/mesh_file_test.cpp.
+// Corners that are the same point become one vertex, so that a closed surface is closed. OBJ quadrilaterals
+// are cut along their shorter diagonal, larger polygons into fans. Files are treated as hostile: counts are
+// checked against the size of the file before anything is allocated, indices against the vertices. Tests:
+// tests/io/mesh_file_test.cpp.
 #pragma once
 
 #include <array>

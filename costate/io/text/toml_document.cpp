@@ -1,7 +1,7 @@
 #include "costate/io/text/toml_document.h"
 
-// The parser asserts what some wrong files break: "[=]" is one. Its asserts throw here, whatever the build type, and
-// such a file is a mistake like any other.
+// The parser asserts what some wrong files break: "[=]" is one. Its asserts throw here, whatever the build
+// type, and such a file is a mistake like any other.
 #undef NDEBUG
 namespace costate::io {
 namespace {
@@ -72,8 +72,8 @@ void find_text(std::string_view file, Cursor& cursor, TomlValue& value) {
   value.text_is_verbatim = file.substr(at).starts_with(value.text);
 }
 
-// Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of what it
-// builds, and tears down recursively, is bounded here. Returns where it is exceeded, or npos.
+// Dotted keys nest tables without brackets, which the parser does not count: a.a.a.a. ... = 1. The depth of
+// what it builds, and tears down recursively, is bounded here. Returns where it is exceeded, or npos.
 std::size_t too_many_dots(std::string_view text) {
   int dots = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -116,9 +116,9 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return length;
 }
 
-// The text with '@' for every character beyond ASCII, so that columns stay. The parser's tables of such characters run
-// off their end outside strings (undefined behaviour on an umlaut); inside strings restore_text puts them back. Sets
-// `wrong` to the first byte that is not UTF-8, or npos.
+// The text with '@' for every character beyond ASCII, so that columns stay. The parser's tables of such
+// characters run off their end outside strings (undefined behaviour on an umlaut); inside strings
+// restore_text puts them back. Sets `wrong` to the first byte that is not UTF-8, or npos.
 std::string ascii_only(std::string_view text, std::size_t* wrong) {
   std::string ascii;
   ascii.reserve(text.size());
@@ -250,7 +250,7 @@ class Converter {
 
 const TomlValue* TomlValue::find(std::string_view key) const {
   const auto at = std::find(keys.begin(), keys.end(), key);
-  return at == keys.end() ? nullptr : &items[std::size_t(at - keys.begin())];
+  return at == keys.end() ? nullptr : &items[at - keys.begin()];
 }
 
 TomlValue* TomlValue::find(std::string_view key) {

@@ -1,7 +1,9 @@
-// TomlDocument: what a TOML file says, in the order in which it says it, with the place of every key and value.
+// TomlDocument: what a TOML file says, in the order in which it says it, with the place of every key and
+// value.
 //
-// The rest of the io layer reads this tree and never the parser's own types: tables keep their order, values know where
-// their text begins (so that a column inside a quoted formula can be named), and every mistake becomes one message:
+// The rest of the io layer reads this tree and never the parser's own types: tables keep their order, values
+// know where their text begins (so that a column inside a quoted formula can be named), and every mistake
+// becomes one message:
 //
 //   ball.toml:9:6: unknown name 'vv'
 //     h = "vv"

@@ -1,5 +1,5 @@
-// TomlValues: single values of a TomlDocument, with their checks. Whoever reads a kind of file derives from it; `what` names the value
-// in messages.
+// TomlValues: single values of a TomlDocument, with their checks. Whoever reads a kind of file derives from
+// it; `what` names the value in messages.
 #pragma once
 
 #include "costate/io/text/toml_document.h"

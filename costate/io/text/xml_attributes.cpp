@@ -41,7 +41,7 @@ const XmlAttribute* XmlAttributes::find(const char* name) const {
 const XmlAttribute* XmlAttributes::take(const char* name) {
   known_.emplace_back(name);
   const XmlAttribute* const a = find(name);
-  if (a) taken_[std::size_t(a - attributes_.data())] = true;
+  if (a) taken_[a - attributes_.data()] = true;
   return a;
 }
 

@@ -3,12 +3,12 @@
 //   XmlAttributes a(element);
 //   a.read("damping", joint.damping);
 //   a.choose("type", joint.type, {{"hinge", JointType::hinge}, {"slide", JointType::slide}});
-//   a.ignore({"rgba", "material"});             // has no physics
-//   a.refuse({"springyield"});                  // has, but not here: an error
-//   a.finish();                                 // what is left is unknown: an error with the nearest known name
+//   a.ignore({"rgba", "material"});          // has no physics
+//   a.refuse({"springyield"});               // has, but not here: an error
+//   a.finish();                              // what is left is unknown: an error with the nearest known name
 //
-// A value is left as it was where its attribute is missing. Numbers are finite and at most 1e30, so that their products
-// stay finite too. Tests: tests/io/xml_document_test.cpp.
+// A value is left as it was where its attribute is missing. Numbers are finite and at most 1e30, so that
+// their products stay finite too. Tests: tests/io/xml_document_test.cpp.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
-// XmlElement: what an XML file says, element by element, with the file and line of everything; includes are put in place.
+// XmlElement: what an XML file says, element by element, with the file and line of everything; includes are
+// put in place.
 //
-// The loaders of MJCF and URDF read this tree and never the parser's own types. Text is treated as hostile: size, depth,
-// number of elements and of included files are bounded, and a file may not include itself. Every mistake is an Error at
-// "robot.xml:12". Tests: tests/io/xml_document_test.cpp.
+// The loaders of MJCF and URDF read this tree and never the parser's own types. Text is treated as hostile:
+// size, depth, number of elements and of included files are bounded, and a file may not include itself. Every
+// mistake is an Error at "robot.xml:12". Tests: tests/io/xml_document_test.cpp.
 #pragma once
 
 #include <functional>
@@ -47,8 +48,8 @@ std::string read_model_file(const std::string& path);
 // The part of a path before its last '/', with it; empty if there is none.
 std::string folder_of(const std::string& path);
 
-// The root element. <include file="..."/> is replaced by the children of the other file's root; paths are relative to the
-// folder of the first file.
+// The root element. <include file="..."/> is replaced by the children of the other file's root; paths are
+// relative to the folder of the first file.
 XmlElement parse_xml(const std::string& text, const std::string& path, const FileReader& files);
 
 }  // namespace costate::io

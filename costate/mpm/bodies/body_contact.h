@@ -1,11 +1,12 @@
-// What a free body and one node do to each other, and the transpose. As a collider does (collider.h), the body changes the node's velocity by
+// What a free body and one node do to each other, and the transpose. As a collider does (collider.h), the
+// body changes the node's velocity by
 //
 //   dv = s (contact(r; n, mu) - r),   r = v - (V + W x y),   y = X - c
 //
 // and what the node of mass m gains, the body loses:
 //
-//   J -= m dv,   L -= m y x dv;   where dv is not zero also K += m s n n',   Kw += m s a a',   Kvw += m s n a'   with a = y x n
-//                                                                                                 (body_motion.h)
+//   J -= m dv,   L -= m y x dv;   where dv is not zero also, with a = y x n,
+//   K += m s n n',   Kw += m s a a',   Kvw += m s n a'                                        (body_motion.h)
 //
 // Tests: tests/mpm/body_test.cpp.
 #pragma once
@@ -37,7 +38,8 @@ void add_mixed(S (&k)[9], const S& scale, const Vec3<S>& n, const Vec3<S>& a) {
     for (int j = 0; j < 3; ++j) k[3 * i + j] += scale * n[i] * a[j];
 }
 
-// Whether contact changes a velocity r relative to a surface of normal n. Bodies neither stick nor let everything pass (check(model)).
+// Whether contact changes a velocity r relative to a surface of normal n. Bodies neither stick nor let
+// everything pass (check(model)).
 template <class S>
 bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
   return contact == Contact::slip || dot(r, n) < S(0);
@@ -45,7 +47,8 @@ bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
 
 }  // namespace body_detail
 
-// Returns the node's new velocity; adds to the body's sums. pose: where the body is and the velocity that the node shall see.
+// Returns the node's new velocity; adds to the body's sums. pose: where the body is and the velocity that the
+// node shall see.
 template <class S>
 Vec3<S> push_body(const Collider& shape, value_t<S> band, int dimension, const Pose<S>& pose,
                   const Vec3<value_t<S>>& X, const S& m, const Vec3<S>& v, BodySums<S>& sums) {

@@ -1,18 +1,21 @@
 // The motion of a free rigid body over one step, and what material points do to it.
 //
-// State: position c of the centre of mass, orientation (an angle in 2-D, a quaternion in 3-D), velocity V, angular velocity W in world axes. With the
-// impulse J and the angular impulse L about c that the nodes give back (body_contact.h), inertia I in the body's axes and M = R I R':
+// State: position c of the centre of mass, orientation (an angle in 2-D, a quaternion in 3-D), velocity V,
+// angular velocity W in world axes. With the impulse J and the angular impulse L about c that the nodes give
+// back (body_contact.h), inertia I in the body's axes and M = R I R':
 //
 //   V+ = V + dt g + J / mass,   c+ = c + dt V+
-//   H  = M W + L,   W* = M^-1 H,   R+ = exp(dt [W*]x) R,   W+ = R+ I^-1 R+' H          angular momentum is kept to rounding where L = 0
+//   H  = M W + L,   W* = M^-1 H,   R+ = exp(dt [W*]x) R,   W+ = R+ I^-1 R+' H
+//      angular momentum is kept to rounding where L = 0
 //
-// Nodes are given the velocity that the body will have rather than the one it had: a light body would otherwise be thrown back and forth. predict() is one Newton
-// step towards it: with K = sum m s n n', Kw = sum m s a a' and Kvw = sum m s n a' of the touching nodes, a = y x n, as a first look at them found,
+// Nodes are given the velocity that the body will have rather than the one it had: a light body would
+// otherwise be thrown back and forth. predict() is one Newton step towards it: with K = sum m s n n',
+// Kw = sum m s a a' and Kvw = sum m s n a' of the touching nodes, a = y x n, as a first look at them found,
 //
 //   (V*, W*) = (V + dt g, W) + [mass 1 + K, Kvw; Kvw', M + Kw]^-1 (J, L)
 //
-// Whatever the prediction, what a body receives is what its nodes lose: momentum is conserved to rounding. Both maps are small; their transposes come from
-// Dual numbers. Tests: tests/mpm/body_test.cpp.
+// Whatever the prediction, what a body receives is what its nodes lose: momentum is conserved to rounding.
+// Both maps are small; their transposes come from Dual numbers. Tests: tests/mpm/body_test.cpp.
 #pragma once
 
 #include "costate/ad/dual.h"
@@ -116,7 +119,7 @@ BodyMotion<S> move(const BodyMotion<S>& body, const BodyNumbers<S>& n, const Bod
   return next;
 }
 
-// --- transposes -------------------------------------------------------------------------------------------------------
+// --- transposes --------------------------------------------------------------------------------------------
 
 // All numbers that the two maps read, one after the other.
 template <class S>

@@ -1,7 +1,9 @@
-// Free bodies between the grid's own velocities and the particles: two looks at the nodes of one pencil, and their transposes.
+// Free bodies between the grid's own velocities and the particles: two looks at the nodes of one pencil, and
+// their transposes.
 //
 //   look     what the nodes would give if a body kept its velocity: BodySums for predict()
-//   push     the nodes' velocities after the bodies, in their order, and what the bodies receive: BodySums for move()
+//   push     the nodes' velocities after the bodies, in their order, and what the bodies receive: BodySums
+//            for move()
 //
 // Sums are kept by pencil and added in order. Tests: tests/mpm/body_test.cpp.
 #pragma once
@@ -27,7 +29,7 @@ class BodyStage {
     for (std::size_t b = 0; b < shapes_.size(); ++b) sums[b] = BodySums<S>::zero();
     for_nodes(pencil, poses, [&](std::int64_t at, const Vec3<Real>& X, std::uint64_t near) {
       for (; near != 0; near &= near - 1) {
-        const auto b = static_cast<std::size_t>(__builtin_ctzll(near));
+        const std::size_t b = __builtin_ctzll(near);
         push_body(shapes_[b], band(b), grid_.dimension, poses[b], X, number_at<Mode>(grid, at + 3),
                   read(velocity, at), sums[b]);
       }
@@ -39,7 +41,7 @@ class BodyStage {
     for_nodes(pencil, poses, [&](std::int64_t at, const Vec3<Real>& X, std::uint64_t near) {
       Vec3<S> v = read({velocity.v, velocity.d}, at);
       for (; near != 0; near &= near - 1) {
-        const auto b = static_cast<std::size_t>(__builtin_ctzll(near));
+        const std::size_t b = __builtin_ctzll(near);
         v = push_body(shapes_[b], band(b), grid_.dimension, poses[b], X, number_at<Mode>(grid, at + 3), v,
                       sums[b]);
       }
@@ -52,10 +54,10 @@ class BodyStage {
     });
   }
 
-  // --- transposes; values only -----------------------------------------------------------------------------------------
+  // --- transposes; values only -----------------------------------------------------------------------------
 
-  // before: velocities before the bodies; its fourth numbers collect the cotangents of the masses. bar: cotangents of the velocities, after the
-  // bodies in, before them out. Adds to pose_bars.
+  // before: velocities before the bodies; its fourth numbers collect the cotangents of the masses. bar:
+  // cotangents of the velocities, after the bodies in, before them out. Adds to pose_bars.
   void push_vjp(const NodePencil& pencil, const Real* grid, const std::vector<Pose<S>>& poses, Real* before,
                 Real* bar, const std::vector<BodySums<double>>& sums_bar, Pose<double>* pose_bars) const {
     for_nodes(pencil, poses, [&](std::int64_t at, const Vec3<Real>& X, std::uint64_t near) {
@@ -65,7 +67,7 @@ class BodyStage {
       Vec3<Real> now = read({before, nullptr}, at);
       BodySums<Real> ignored = BodySums<Real>::zero();
       for (; near != 0; near &= near - 1) {
-        const auto b = static_cast<std::size_t>(__builtin_ctzll(near));
+        const std::size_t b = __builtin_ctzll(near);
         v[count] = now, which[count++] = b;
         now = push_body(shapes_[b], band(b), grid_.dimension, poses[b], X, grid[at + 3], now, ignored);
       }
@@ -84,7 +86,7 @@ class BodyStage {
                 Real* bar, const std::vector<BodySums<double>>& sums_bar, Pose<double>* pose_bars) const {
     for_nodes(pencil, poses, [&](std::int64_t at, const Vec3<Real>& X, std::uint64_t near) {
       for (; near != 0; near &= near - 1) {
-        const auto b = static_cast<std::size_t>(__builtin_ctzll(near));
+        const std::size_t b = __builtin_ctzll(near);
         const NodeBar<Real> node =
             push_body_vjp(shapes_[b], band(b), grid_.dimension, poses[b], X, grid[at + 3],
                           read({before, nullptr}, at), Vec3<Real>::zero(), sums_bar[b], pose_bars[b]);

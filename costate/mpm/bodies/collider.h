@@ -1,11 +1,15 @@
-// A collider on one node, and the transpose. World position X of the node, pose (c, R), velocity V and angular velocity W of the collider:
+// A collider on one node, and the transpose. World position X of the node, pose (c, R), velocity V and
+// angular velocity W of the collider:
 //
-//   y = X - c,  l = R' y,  phi(l),  n = R grad phi / |grad phi|,  u = V + W x y                      signed distance, normal, surface velocity
-//   s = 1 for phi <= 0,  t^2 (3 - 2 t) with t = 1 - phi/band,  0 for phi >= band                     how much of the condition holds
+//   y = X - c,  l = R' y,  phi(l),  n = R grad phi / |grad phi|,  u = V + W x y
+//       signed distance, normal, surface velocity
+//   s = 1 for phi <= 0,  t^2 (3 - 2 t) with t = 1 - phi/band,  0 for phi >= band
+//       how much of the condition holds
 //   v+ = v + s (contact(v - u; n, mu) - (v - u))
 //
-// phi is written once, on any scalar (shape_distance.h): a Dual in three directions gives the normal, a Dual of it the Hessian that the transpose needs.
-// Pose and velocities are inputs: their cotangents are sums over nodes, R's is taken back to the rotation vector once a step (Pose).
+// phi is written once, on any scalar (shape_distance.h): a Dual in three directions gives the normal, a Dual
+// of it the Hessian that the transpose needs. Pose and velocities are inputs: their cotangents are sums over
+// nodes, R's is taken back to the rotation vector once a step (Pose).
 // Tests: tests/mpm/collider_test.cpp.
 #pragma once
 
@@ -53,7 +57,8 @@ DistanceAt<S> distance_at(const Shape& shape, const Vec3<S>& l, int dimension) {
   return {phi.v, {phi.d[0], phi.d[1], dimension == 3 ? phi.d[2] : S(0)}};
 }
 
-// Whether the condition holds at all, told by the plain distance: most nodes near a collider are outside its band.
+// Whether the condition holds at all, told by the plain distance: most nodes near a collider are outside its
+// band.
 template <class S>
 bool reaches(const Shape& shape, const Vec3<S>& l, int dimension, value_t<S> band) {
   using T = value_t<S>;

@@ -1,11 +1,13 @@
-// The velocity r of a node relative to a surface with outward normal n, after contact, and the transpose. r_n = r.n, r_t = r - r_n n:
+// The velocity r of a node relative to a surface with outward normal n, after contact, and the transpose.
+// r_n = r.n, r_t = r - r_n n:
 //
 //   sticky     0
 //   slip       r_t
 //   separate   r_t where r_n < 0, else r
-//   coulomb    r_t max(0, 1 + mu r_n/|r_t|) where r_n < 0, else r            an impulse inside the friction cone
+//   coulomb    r_t max(0, 1 + mu r_n/|r_t|) where r_n < 0, else r         an impulse inside the friction cone
 //
-// Continuous everywhere; corners at r_n = 0 and where sliding begins. Tests: tests/mpm/transfer_test.cpp, collider_test.cpp.
+// Continuous everywhere; corners at r_n = 0 and where sliding begins. Tests: tests/mpm/transfer_test.cpp,
+// collider_test.cpp.
 #pragma once
 
 #include "costate/core/vec3.h"

@@ -17,7 +17,7 @@ struct GridShape {
   double dx = 1;
 
   GridShape(const Model& model) : dimension(model.dimension), origin(model.origin), dx(model.dx) {
-    const int last = model.nodes[static_cast<std::size_t>(dimension - 1)];
+    const int last = model.nodes[dimension - 1];
     nodes = {model.nodes[0], dimension == 3 ? model.nodes[1] : 1, last};
     row = (last + 3) / 4 * 4 + 4;
     size = std::int64_t(nodes[0]) * nodes[1] * row * 4;
@@ -32,7 +32,8 @@ struct GridShape {
   }
 };
 
-// Which colliders' bands may reach the block of nodes at k of a pencil: distances change by no more than the way. One bit each.
+// Which colliders' bands may reach the block of nodes at k of a pencil: distances change by no more than the
+// way. One bit each.
 template <class Real, class S>
 std::uint64_t reaching(const GridShape& grid, const std::vector<Collider>& colliders,
                        const std::vector<Pose<S>>& poses, const ParticleOrder::NodePencil& p, int k) {

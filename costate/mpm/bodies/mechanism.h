@@ -1,13 +1,15 @@
-// Mechanism: what moves bodies that are not free (model.h), an articulated model for instance (costate/coupled). To the nodes they are bodies like the
-// free ones; a step asks their mechanism three things, with the sums J, L, K, Kw, Kvw of body_motion.h for each of its shapes:
+// Mechanism: what moves bodies that are not free (model.h), an articulated model for instance
+// (costate/coupled). To the nodes they are bodies like the free ones; a step asks their mechanism three
+// things, with the sums J, L, K, Kw, Kvw of body_motion.h for each of its shapes:
 //
 //   begin      pose of each shape, and the velocity that it would have after the step if nothing touched it
 //   predict    the velocities that the nodes shall see, from what a first look at them found
 //   move       the state after the step, from what the nodes give
 //
-// and the transposes of these, in the other order. Poses, velocities and sums are about each shape's own origin, in world axes. All numbers are
-// double, whatever those of the particles are. What one call finds and the next needs stays in the workspace;
-// what its transposes notice goes to the diagnostics there. Tests: tests/coupled/.
+// and the transposes of these, in the other order. Poses, velocities and sums are about each shape's own
+// origin, in world axes. All numbers are double, whatever those of the particles are. What one call finds and
+// the next needs stays in the workspace; what its transposes notice goes to the diagnostics there. Tests:
+// tests/coupled/.
 #pragma once
 
 #include <memory>
@@ -58,8 +60,8 @@ class Mechanism {
   virtual void predict(const BodySums<Tangent>* sums, Pose<Tangent>* poses, Workspace& work) const = 0;
   virtual void move(const BodySums<Tangent>* sums, Tangent* y, Workspace& work) const = 0;
 
-  // After begin and predict with values. sums: what move would be given; pose_bars: cotangents of the poses of the second look, then of the first.
-  // sums_bar is assigned.
+  // After begin and predict with values. sums: what move would be given; pose_bars: cotangents of the poses
+  // of the second look, then of the first. sums_bar is assigned.
   virtual void move_vjp(const BodySums<double>* sums, const double* y_bar, bool parameters,
                         BodySums<double>* sums_bar, Workspace& work) const = 0;
   virtual void predict_vjp(const Pose<double>* pose_bars, BodySums<double>* sums_bar,

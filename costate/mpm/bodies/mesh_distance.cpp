@@ -16,7 +16,7 @@ namespace {
 
 using V = Vec3<double>;
 V vertex(const TriangleMesh& mesh, int i) {
-  const auto& v = mesh.vertices[static_cast<std::size_t>(i)];
+  const auto& v = mesh.vertices[i];
   return {v[0], v[1], v[2]};
 }
 
@@ -75,7 +75,7 @@ DistanceLattice mesh_distance(const TriangleMesh& mesh, double spacing, double m
     lattice.points[a] = std::max(2, static_cast<int>(points));
     count *= lattice.points[a];
   }
-  lattice.phi.resize(static_cast<std::size_t>(count));
+  lattice.phi.resize(count);
   const std::int64_t ny = lattice.points[1], nz = lattice.points[2];
   parallel_for(count, 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -89,7 +89,7 @@ DistanceLattice mesh_distance(const TriangleMesh& mesh, double spacing, double m
         angle += solid_angle(x, a, b, c);
       }
       const bool inside = angle > 2 * std::numbers::pi;
-      lattice.phi[static_cast<std::size_t>(i)] = (inside ? -1 : 1) * std::sqrt(nearest);
+      lattice.phi[i] = (inside ? -1 : 1) * std::sqrt(nearest);
     }
   });
   return lattice;

@@ -5,9 +5,9 @@
 //   capsule        a segment of length 2 l along y, thickened by r
 //   cylinder       radius r, half height l, axis y
 //   half_space     y < 0
-//   cup            a thick shell of revolution about y: the polyline (radius, height) of its mid-surface, thickened by t/2.
-//                  cup(radius, height, thickness) is closed at the bottom, which lies at y = 0; profile() takes any polyline
-//                  (a jug, a bowl, a funnel that is open below).
+//   cup            a thick shell of revolution about y: the polyline (radius, height) of its mid-surface,
+//                  thickened by t/2. cup(radius, height, thickness) is closed at the bottom, which lies at
+//                  y = 0; profile() takes any polyline (a jug, a bowl, a funnel that is open below).
 //   sampled        values on a lattice, multilinear between them (made from a mesh: mesh_distance.h)
 //
 // In two dimensions the shape is the section z = 0: a sphere is a disc, a cup a U.
@@ -23,7 +23,8 @@ namespace costate::mpm {
 
 enum class ShapeKind { sphere, box, capsule, cylinder, half_space, cup, sampled };
 
-// phi at the points origin + spacing (i, j, k), z fastest. Outside the lattice the nearest value counts, plus the distance to the lattice.
+// phi at the points origin + spacing (i, j, k), z fastest. Outside the lattice the nearest value counts, plus
+// the distance to the lattice.
 struct DistanceLattice {
   std::array<int, 3> points = {0, 0, 0};
   std::array<double, 3> origin = {0, 0, 0};

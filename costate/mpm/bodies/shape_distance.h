@@ -1,4 +1,5 @@
-// The signed distances of shape.h on any scalar of one point, so that Dual gives the normal and Dual of Dual its derivative.
+// The signed distances of shape.h on any scalar of one point, so that Dual gives the normal and Dual of Dual
+// its derivative.
 #pragma once
 
 #include "costate/ad/dual.h"
@@ -44,9 +45,8 @@ S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
   int cell[3];
   S part[3], outside(0);
   for (int a = 0; a < 3; ++a) {
-    const auto i = static_cast<std::size_t>(a);
-    const int last = lattice.points[i] - 1;
-    const S at = (x[a] - T(lattice.origin[i])) * T(1 / lattice.spacing);
+    const int last = lattice.points[a] - 1;
+    const S at = (x[a] - T(lattice.origin[a])) * T(1 / lattice.spacing);
     if (last == 0) {  // a plane: the coordinate does not count
       cell[a] = 0;
       part[a] = S(0);
@@ -63,12 +63,12 @@ S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
     S weight(1);
     bool exists = true;
     for (int a = 0; a < 3; ++a) {
-      const int step = corner >> a & 1, points = lattice.points[static_cast<std::size_t>(a)];
+      const int step = corner >> a & 1, points = lattice.points[a];
       exists &= step == 0 || points > 1;
       at = at * points + cell[a] + (points > 1 ? step : 0);
       weight = weight * (step ? part[a] : S(S(1) - part[a]));
     }
-    if (exists) phi = phi + weight * T(lattice.phi[static_cast<std::size_t>(at)]);
+    if (exists) phi = phi + weight * T(lattice.phi[at]);
   }
   return outside > S(0) ? S(phi + T(lattice.spacing) * sqrt(outside)) : phi;
 }

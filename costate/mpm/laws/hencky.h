@@ -118,9 +118,10 @@ struct Principal {
 };
 constexpr int pair_of(int i, int j) { return i + j - 1; }  // (0,1), (0,2), (1,2)
 
-// Map: struct with  static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p)   on any
-// scalar, and
-//                   static void map_vjp(e, plastic, p, t_bar, delta_bar, plastic_out_bar; e_bar, plastic_bar, p_bar), which assigns.
+// Map: struct with, on any scalar,
+//   static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p)
+//   static void map_vjp(e, plastic, p, t_bar, delta_bar, plastic_out_bar; e_bar, plastic_bar, p_bar)
+// of which the second assigns.
 template <class Map>
 struct HenckyLaw {
   template <class S, int D>

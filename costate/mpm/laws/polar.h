@@ -1,13 +1,17 @@
-// The rotation of the polar decomposition F = R S (R orthogonal, S symmetric), for det F > 0, and its derivative.
+// The rotation of the polar decomposition F = R S (R orthogonal, S symmetric), for det F > 0, and its
+// derivative.
 //
 //   2-D  R is the rotation along (F00 + F11, F10 - F01)
-//   3-D  Newton's iteration X <- (g X + X^-T / g) / 2 from X = F, with Higham's scaling g = sqrt(|X^-1| / |X|); quadratic
+//   3-D  Newton's iteration X <- (g X + X^-T / g) / 2 from X = F, with Higham's scaling
+//        g = sqrt(|X^-1| / |X|); quadratic
 //
-// Derivative: dR = R [omega]x with (tr(S) 1 - S) omega = ax(R' dF), ax(A) = (A21 - A12, A02 - A20, A10 - A01). The matrix has the
-// eigenvalues s_i + s_j: finite at equal stretches, singular only where two stretches cancel (an inverted element). No singular
-// value decomposition is needed. Transpose: F_bar = R [y]x with (tr(S) 1 - S) y = ax(R' R_bar).
+// Derivative: dR = R [omega]x with (tr(S) 1 - S) omega = ax(R' dF), ax(A) = (A21 - A12, A02 - A20,
+// A10 - A01). The matrix has the eigenvalues s_i + s_j: finite at equal stretches, singular only where two
+// stretches cancel (an inverted element). No singular value decomposition is needed. Transpose: F_bar = R
+// [y]x with (tr(S) 1 - S) y = ax(R' R_bar).
 //
-// Higham, Computing the polar decomposition, SIAM J. Sci. Stat. Comput. 7 (1986).  Tests: tests/mpm/law_test.cpp.
+// Higham, Computing the polar decomposition, SIAM J. Sci. Stat. Comput. 7 (1986).
+// Tests: tests/mpm/law_test.cpp.
 #pragma once
 
 #include "costate/ad/dual.h"

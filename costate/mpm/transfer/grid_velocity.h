@@ -2,7 +2,8 @@
 //
 //   v = p / (m + floor) + dt g;  walls, low x to high z;  colliders, in their order
 //
-// Rows of four nodes at once; nodes that a wall or a collider reaches, one by one. Transpose, with v_ the cotangent before walls and colliders:
+// Rows of four nodes at once; nodes that a wall or a collider reaches, one by one. Transpose, with v_ the
+// cotangent before walls and colliders:
 //
 //   p_ = v_ / (m + floor),  m_ = -p.v_ / (m + floor)^2,  g_ += dt v_,  dt_ += g.v_
 //
@@ -157,7 +158,7 @@ class GridVelocity {
   Vec3<Real> position(double i, double j, double k) const { return grid_.template position<Real>(i, j, k); }
 
   bool in_wall(int face, int index, int nodes) const {
-    const Wall& w = model_.walls[static_cast<std::size_t>(face)];
+    const Wall& w = model_.walls[face];
     if (w.contact == Contact::none) return false;
     return face % 2 == 0 ? index < w.nodes : index >= nodes - w.nodes && index < nodes;
   }
@@ -174,7 +175,7 @@ class GridVelocity {
     const int D = grid_.dimension;
     for (int a = 0; a < D; ++a) {
       const int index = a == 0 ? i : a == D - 1 ? k : j;
-      const int nodes = a == D - 1 ? grid_.nodes[2] : grid_.nodes[static_cast<std::size_t>(a)];
+      const int nodes = a == D - 1 ? grid_.nodes[2] : grid_.nodes[a];
       for (int face = 2 * a; face < 2 * a + 2; ++face)
         if (in_wall(face, index, nodes)) body(face, -1);
     }
@@ -187,24 +188,22 @@ class GridVelocity {
   }
   Vec3<S> apply(int wall, int collider, int i, int j, int k, const Vec3<S>& v) const {
     if (wall >= 0) {
-      return contact_velocity(model_.walls[static_cast<std::size_t>(wall)].contact, v, wall_normal(wall),
-                              in_.wall_friction[wall]);
+      return contact_velocity(model_.walls[wall].contact, v, wall_normal(wall), in_.wall_friction[wall]);
     }
-    const auto c = static_cast<std::size_t>(collider);
-    return collide(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension,
-                   in_.poses[c], position(i, j, k), v);
+    return collide(model_.colliders[collider], Real(model_.colliders[collider].band * grid_.dx),
+                   grid_.dimension, in_.poses[collider], position(i, j, k), v);
   }
   Vec3<S> apply_vjp(int wall, int collider, int i, int j, int k, const Vec3<S>& v, const Vec3<S>& out_bar,
                     GridSums& sums, Pose<double>* pose_bars) const {
     if (wall >= 0) {
-      const auto bar = contact_velocity_vjp(model_.walls[static_cast<std::size_t>(wall)].contact, v,
-                                            wall_normal(wall), in_.wall_friction[wall], out_bar);
+      const auto bar = contact_velocity_vjp(model_.walls[wall].contact, v, wall_normal(wall),
+                                            in_.wall_friction[wall], out_bar);
       sums.wall_friction[wall] += double(bar.mu);
       return bar.r;
     }
-    const auto c = static_cast<std::size_t>(collider);
-    return collide_vjp(model_.colliders[c], Real(model_.colliders[c].band * grid_.dx), grid_.dimension,
-                       in_.poses[c], position(i, j, k), v, out_bar, pose_bars[c]);
+    return collide_vjp(model_.colliders[collider], Real(model_.colliders[collider].band * grid_.dx),
+                       grid_.dimension, in_.poses[collider], position(i, j, k), v, out_bar,
+                       pose_bars[collider]);
   }
 
   const Model& model_;

@@ -1,7 +1,8 @@
-// Particles of a pack: from arrays of structures (the state, the records of a stage) to lanes and back, by transposing 4 x 4 blocks.
+// Particles of a pack: from arrays of structures (the state, the records of a stage) to lanes and back, by
+// transposing 4 x 4 blocks.
 //
-// Lane l of a pack holds particle index[l]. Reading N numbers of a particle reads up to the next multiple of four: every array that is read this way has at least
-// three more numbers behind it.
+// Lane l of a pack holds particle index[l]. Reading N numbers of a particle reads up to the next multiple of
+// four: every array that is read this way has at least three more numbers behind it.
 #pragma once
 
 #include "costate/mpm/transfer/node_row.h"
@@ -66,7 +67,8 @@ COSTATE_INLINE void read_lanes(const Real* from, const std::int32_t* index, Pack
     for (int l = 0; l < L; ++l) buffer[l] = from[index[l]];
     out[0] = Pack<Real, L>::load(buffer);
   } else {
-    // A single last number is read with the three before it: a pack loaded from just stored numbers would wait for them.
+    // A single last number is read with the three before it: a pack loaded from just stored numbers would
+    // wait for them.
     constexpr int kBack = N - kFirst == 1 ? 3 : 0;
     Pack<Real, L> four[4];
     read_four([&](int l) { return from + std::int64_t(index[l]) * N + (kFirst - kBack); }, four);

@@ -1,7 +1,9 @@
-// NodeRow: four consecutive grid nodes of four numbers each (momentum and mass, or velocity), as the machine's registers hold them.
+// NodeRow: four consecutive grid nodes of four numbers each (momentum and mass, or velocity), as the
+// machine's registers hold them.
 //
-// A particle's stencil is three or four nodes wide, so along the last axis it is one row: with AVX-512 and float a single register. Transfers
-// then run over rows: 9 (or 16) a particle in three dimensions instead of 27 (or 64) nodes.
+// A particle's stencil is three or four nodes wide, so along the last axis it is one row: with AVX-512 and
+// float a single register. Transfers then run over rows: 9 (or 16) a particle in three dimensions instead of
+// 27 (or 64) nodes.
 //
 //   quad(q)    the four numbers q in every node          expand(w)  number w[k] in all four places of node k
 //   fold()     sum over the nodes: four numbers
@@ -65,7 +67,8 @@ struct NodeRow {
     else
       return s;
   }
-  // Four folds at once, one after the other in memory: halves are added in pairs, so that the shuffles serve all four.
+  // Four folds at once, one after the other in memory: halves are added in pairs, so that the shuffles serve
+  // all four.
   static COSTATE_INLINE void store_folds(Real* to, const NodeRow& a, const NodeRow& b, const NodeRow& c,
                                          const NodeRow& d) {
     if constexpr (kLanes == 16) {
@@ -139,7 +142,8 @@ struct ScalarTraits<mpm::NodeRow<Real>> {
 
 namespace costate::mpm {
 
-// What a stage computes with: plain numbers, or numbers with a tangent. Lanes hold particles, rows hold nodes.
+// What a stage computes with: plain numbers, or numbers with a tangent. Lanes hold particles, rows hold
+// nodes.
 template <class Real_>
 struct Values {
   using Real = Real_;

@@ -19,23 +19,23 @@ ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, 
     : dimension_(dimension), taps_(taps), materials_(materials), nodes_(nodes), particles_(particles) {
   blocks_a_ = blocks_along(nodes[0]);
   blocks_b_ = dimension == 3 ? blocks_along(nodes[1]) : 1;
-  blocks_c_ = blocks_along(nodes[static_cast<std::size_t>(dimension - 1)]);
+  blocks_c_ = blocks_along(nodes[dimension - 1]);
   pencil_count_ = std::int64_t(blocks_a_) * blocks_b_;
   keys_ = pencil_count_ * materials * blocks_c_;
   // At most 16 chunks: their histograms are as long as there are blocks.
   chunk_ = std::max<std::int64_t>(16384, (particles + 15) / 16);
   chunks_ = (particles + chunk_ - 1) / chunk_;
-  const auto n = static_cast<std::size_t>(particles);
+  const std::size_t n = particles;
   key_.resize(n);
   order_.resize(n);
-  counts_.resize(static_cast<std::size_t>(chunks_ * keys_));
-  starts_.resize(static_cast<std::size_t>(keys_ + 1));
-  outside_.resize(static_cast<std::size_t>(chunks_));
-  low_.resize(static_cast<std::size_t>(pencil_count_));
-  high_.resize(static_cast<std::size_t>(pencil_count_));
-  runs_.reserve(static_cast<std::size_t>(pencil_count_ * materials));
-  for (auto& list : pencils_) list.reserve(static_cast<std::size_t>(pencil_count_));
-  node_pencils_.reserve(static_cast<std::size_t>(pencil_count_));
+  counts_.resize(chunks_ * keys_);
+  starts_.resize(keys_ + 1);
+  outside_.resize(chunks_);
+  low_.resize(pencil_count_);
+  high_.resize(pencil_count_);
+  runs_.reserve(pencil_count_ * materials);
+  for (auto& list : pencils_) list.reserve(pencil_count_);
+  node_pencils_.reserve(pencil_count_);
 }
 
 template <class Real>
@@ -56,8 +56,8 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
   const Real scale = Real(1 / dx);
   Real shift[3], limit[3];
   for (int a = 0; a < 3; ++a) {
-    limit[a] = Real(nodes_[static_cast<std::size_t>(a)] - taps_ + 1);
-    shift[a] = Real(origin[static_cast<std::size_t>(a)] / dx + (taps_ == 3 ? 0.5 : 1.0));
+    limit[a] = Real(nodes_[a] - taps_ + 1);
+    shift[a] = Real(origin[a] / dx + (taps_ == 3 ? 0.5 : 1.0));
   }
   // Keys of a piece first, in a loop that compilers turn into packs; then the counting, which none does.
   constexpr std::int64_t kPiece = 1024;
@@ -92,14 +92,14 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
     }
   };
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
-    const auto chunk = static_cast<std::size_t>(begin / chunk_);
+    const std::size_t chunk = begin / chunk_;
     std::int32_t* count = counts_.data() + static_cast<std::int64_t>(chunk) * keys_;
     std::fill(count, count + keys_, 0);
     outside_[chunk] = -1;
     for (std::int64_t piece = begin; piece < end; piece += kPiece) {
       const std::int64_t piece_end = std::min(piece + kPiece, end);
       if (keys(piece, piece_end, key_.data()) && outside_[chunk] < 0) outside_[chunk] = first_outside(piece);
-      for (std::int64_t p = piece; p < piece_end; ++p) ++count[key_[static_cast<std::size_t>(p)]];
+      for (std::int64_t p = piece; p < piece_end; ++p) ++count[key_[p]];
     }
   });
   for (std::int64_t p : outside_) {
@@ -117,20 +117,18 @@ void ParticleOrder::place() {
   // First place of every (key, chunk), key by key: stable in the particle's index.
   std::int32_t first = 0;
   for (std::int64_t key = 0; key < keys_; ++key) {
-    starts_[static_cast<std::size_t>(key)] = first;
+    starts_[key] = first;
     for (std::int64_t c = 0; c < chunks_; ++c) {
-      std::int32_t& count = counts_[static_cast<std::size_t>(c * keys_ + key)];
+      std::int32_t& count = counts_[c * keys_ + key];
       const std::int32_t n = count;
       count = first;
       first += n;
     }
   }
-  starts_[static_cast<std::size_t>(keys_)] = first;
+  starts_[keys_] = first;
   parallel_for(particles_, chunk_, [&](std::int64_t begin, std::int64_t end) {
     std::int32_t* next = counts_.data() + begin / chunk_ * keys_;
-    for (std::int64_t p = begin; p < end; ++p)
-      order_[static_cast<std::size_t>(next[key_[static_cast<std::size_t>(p)]]++)] =
-          static_cast<std::int32_t>(p);
+    for (std::int64_t p = begin; p < end; ++p) order_[next[key_[p]]++] = static_cast<std::int32_t>(p);
   });
 }
 
@@ -138,12 +136,12 @@ void ParticleOrder::list_pencils() {
   runs_.clear();
   for (auto& list : pencils_) list.clear();
   node_pencils_.clear();
-  const auto start = [&](std::int64_t key) { return starts_[static_cast<std::size_t>(key)]; };
+  const auto start = [&](std::int64_t key) { return starts_[key]; };
   for (std::int32_t a = 0; a < blocks_a_; ++a) {
     for (std::int32_t b = 0; b < blocks_b_; ++b) {
       const std::int64_t pencil = std::int64_t(a) * blocks_b_ + b,
                          first_key = pencil * materials_ * blocks_c_;
-      auto &low = low_[static_cast<std::size_t>(pencil)], &high = high_[static_cast<std::size_t>(pencil)];
+      auto &low = low_[pencil], &high = high_[pencil];
       low = blocks_c_, high = 0;
       const std::int32_t begin = start(first_key), end = start(first_key + materials_ * blocks_c_);
       if (begin == end) continue;
@@ -159,8 +157,7 @@ void ParticleOrder::list_pencils() {
         }
       }
       const int colour = (a & 1) * 2 + (b & 1);
-      pencils_[static_cast<std::size_t>(colour)].push_back(
-          {a, b, first_run, static_cast<std::int32_t>(runs_.size()), begin, end});
+      pencils_[colour].push_back({a, b, first_run, static_cast<std::int32_t>(runs_.size()), begin, end});
     }
   }
   for (std::int32_t a = 0; a < blocks_a_; ++a) {
@@ -168,7 +165,7 @@ void ParticleOrder::list_pencils() {
       std::int32_t low = blocks_c_, high = 0;
       for (std::int32_t i = std::max(a - 1, 0); i <= a; ++i) {
         for (std::int32_t j = std::max(b - 1, 0); j <= b; ++j) {
-          const auto pencil = static_cast<std::size_t>(std::int64_t(i) * blocks_b_ + j);
+          const std::size_t pencil = std::int64_t(i) * blocks_b_ + j;
           low = std::min(low, low_[pencil]);
           high = std::max(high, high_[pencil]);
         }

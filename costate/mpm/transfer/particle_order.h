@@ -1,12 +1,15 @@
-// ParticleOrder: particles sorted by where they are, for one state. The caller's order of particles never changes.
+// ParticleOrder: particles sorted by where they are, for one state. The caller's order of particles never
+// changes.
 //
-// Cells form blocks of four in each direction; a pencil is the blocks along the last axis. Particles are counting-sorted by (pencil, material,
-// block), stable in their index: a pure function of the positions. A pencil then is the unit of parallel work; all particles of one
-// material in it are a run, so that a pack of them obeys one law.
+// Cells form blocks of four in each direction; a pencil is the blocks along the last axis. Particles are
+// counting-sorted by (pencil, material, block), stable in their index: a pure function of the positions. A
+// pencil then is the unit of parallel work; all particles of one material in it are a run, so that a pack of
+// them obeys one law.
 //
-// A particle in pencil (a, b) touches node columns of the pencils (a..a+1, b..b+1). Pencils whose a and b have the same parity touch
-// nothing in common: four colours (two in 2-D) scatter without conflicts. A node pencil is live where one of the (up to four) cell pencils that reach it
-// holds a particle; only these are cleared and updated, over the range of the last axis that is reached.
+// A particle in pencil (a, b) touches node columns of the pencils (a..a+1, b..b+1). Pencils whose a and b
+// have the same parity touch nothing in common: four colours (two in 2-D) scatter without conflicts. A node
+// pencil is live where one of the (up to four) cell pencils that reach it holds a particle; only these are
+// cleared and updated, over the range of the last axis that is reached.
 // Tests: tests/mpm/transfer_test.cpp.
 #pragma once
 
@@ -39,14 +42,15 @@ class ParticleOrder {
 
   ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, std::int64_t particles, int materials);
 
-  // x in cells is (x - origin) / dx. Throws an Error that names the first particle whose stencil leaves the grid.
+  // x in cells is (x - origin) / dx. Throws an Error that names the first particle whose stencil leaves the
+  // grid.
   template <class Real>
   void sort(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material,
             std::int64_t step);
 
   const std::int32_t* order() const { return order_.data(); }
   const std::vector<Run>& runs() const { return runs_; }
-  const std::vector<Pencil>& pencils(int colour) const { return pencils_[static_cast<std::size_t>(colour)]; }
+  const std::vector<Pencil>& pencils(int colour) const { return pencils_[colour]; }
   const std::vector<NodePencil>& node_pencils() const { return node_pencils_; }
   std::int64_t pencil_count() const { return pencil_count_; }  // upper bound
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }

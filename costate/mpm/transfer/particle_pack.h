@@ -89,8 +89,7 @@ class ParticlePacks {
   // lie in memory in the caller's order, not in ours.
   template <class Body>
   COSTATE_INLINE void for_packs(const ParticleOrder::Pencil& pencil, const Body& body) const {
-    for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r)
-      for_packs_of(order_.runs()[static_cast<std::size_t>(r)], body);
+    for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r) for_packs_of(order_.runs()[r], body);
   }
 
   template <int kWrite>
@@ -130,13 +129,13 @@ class ParticlePacks {
   COSTATE_INLINE Plain volume_lanes(const Chosen& at) const {
     if (c_.same_volume) return Plain(c_.volume[0]);
     alignas(64) Real buffer[kWidth];
-    for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[static_cast<std::size_t>(at.index[l])];
+    for (int l = 0; l < kWidth; ++l) buffer[l] = c_.volume[at.index[l]];
     return Plain::load(buffer);
   }
   COSTATE_INLINE Lanes number_lanes(const Chosen& at, const Layout::Place& number) const {
     if (!number.per_particle) return lanes_of_number(number_at<Mode>(p_, number.offset));
     return lanes_from([&](int l) {
-      const auto particle = static_cast<std::size_t>(at.index[l]);
+      const std::size_t particle = at.index[l];
       return number_at<Mode>(p_, number.offset + layout_.index_in_material[particle]);
     });
   }
@@ -171,14 +170,14 @@ class ParticlePacks {
     else
       in.plastic = Lanes(Plain(0));
     in.dt = lanes_of_number(dt_);
-    const auto& numbers = layout_.materials[static_cast<std::size_t>(at.material)].numbers;
+    const auto& numbers = layout_.materials[at.material].numbers;
     for (std::size_t n = 0; n < numbers.size(); ++n) in.p[n] = number_lanes(at, numbers[n]);
     in.actuation = Lanes(Plain(0));
-    const Material& material = c_.model->materials[static_cast<std::size_t>(at.material)];
-    if (layout_.materials[static_cast<std::size_t>(at.material)].contracts) {
+    const Material& material = c_.model->materials[at.material];
+    if (layout_.materials[at.material].contracts) {
       for (std::size_t a = 0; a < 3; ++a) in.fibre[a] = Real(material.fibre[a]);
       in.actuation = lanes_from([&](int l) {
-        const std::int32_t actuator = layout_.actuator[static_cast<std::size_t>(at.index[l])];
+        const std::int32_t actuator = layout_.actuator[at.index[l]];
         return actuator >= 0 ? number_at<Mode>(u_, layout_.actuation + actuator) : Number(Real(0));
       });
     }
@@ -186,9 +185,9 @@ class ParticlePacks {
   COSTATE_INLINE void respond(std::int32_t material, const LawInput<Lanes, D>& in,
                               LawOutput<Lanes, D>& out) const {
     if constexpr (Mode::kTangent)
-      c_.tangent_laws[static_cast<std::size_t>(material)].respond(in, out);
+      c_.tangent_laws[material].respond(in, out);
     else
-      c_.laws[static_cast<std::size_t>(material)].respond(in, out);
+      c_.laws[material].respond(in, out);
   }
 
   // Spreads Q + A d of each particle of a pack; those of one cell meet in registers. meanwhile(l) is called

@@ -72,10 +72,10 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
     alignas(64) Real answer[kWidth * Gathered::size];
     const Out records{values, nullptr}, answers{answer, nullptr};
     for (std::int32_t r = pencil.first_run; r < pencil.last_run; ++r) {
-      const ParticleOrder::Run& run = this->order_.runs()[static_cast<std::size_t>(r)];
+      const ParticleOrder::Run& run = this->order_.runs()[r];
       Plain total[kLargestParameterCount], dt_total(0);
       for (Plain& t : total) t = Plain(0);
-      const auto& numbers = layout_.materials[static_cast<std::size_t>(run.material)].numbers;
+      const auto& numbers = layout_.materials[run.material].numbers;
       this->for_packs_of(run, [&](const Chosen& at) {
         LawInput<Lanes, D> in, in_bar;
         LawOutput<Lanes, D> out;
@@ -163,7 +163,7 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
       gather_lanes<Mode, 1>(from + layout_.plastic, at.index, &out_bar.plastic);
     else
       out_bar.plastic = Lanes(0);
-    c_.laws[static_cast<std::size_t>(at.material)].respond_vjp(in, out_bar, in_bar);
+    c_.laws[at.material].respond_vjp(in, out_bar, in_bar);
 
     Lanes dt_bar = in_bar.dt - stress_scale * contract(tau, g.A_bar);
     Lanes mass_bar = g.Q_bar[3];
@@ -198,12 +198,11 @@ class ParticleTranspose : ParticlePacks<Values<Real_>, D, kTaps> {
     return sum;
   }
   void add_each(const Chosen& at, const Plain& bar, Real* to) const {
-    for (int l = 0; l < at.count; ++l)
-      to[layout_.index_in_material[static_cast<std::size_t>(at.index[l])]] += bar[l];
+    for (int l = 0; l < at.count; ++l) to[layout_.index_in_material[at.index[l]]] += bar[l];
   }
   void add_actuation(const Chosen& at, const Plain& bar, double* to) const {
     for (int l = 0; l < at.count; ++l) {
-      const std::int32_t actuator = layout_.actuator[static_cast<std::size_t>(at.index[l])];
+      const std::int32_t actuator = layout_.actuator[at.index[l]];
       if (actuator >= 0) to[actuator] += double(bar[l]);
     }
   }

@@ -1,5 +1,6 @@
-// Quads (four numbers) into and out of packs. What the compiler's own shuffles would send through memory, where a wide load right after narrow stores stalls,
-// is written with intrinsics; other widths take the plain loops.
+// Quads (four numbers) into and out of packs. What the compiler's own shuffles would send through memory,
+// where a wide load right after narrow stores stalls, is written with intrinsics; other widths take the plain
+// loops.
 #pragma once
 
 #include "costate/core/pack.h"

@@ -1,5 +1,5 @@
-// Lanes in another order. g++ turns a pattern that is known at compile time into one or two instructions; clang has no such builtin
-// for patterns that are values, and gets the loop.
+// Lanes in another order. g++ turns a pattern that is known at compile time into one or two instructions;
+// clang has no such builtin for patterns that are values, and gets the loop.
 #pragma once
 
 #include "costate/core/pack.h"

@@ -1,11 +1,14 @@
-// B-spline weights of one axis. X is a position in cells, base the first node of its stencil, f = X - base, t = f - 1:
+// B-spline weights of one axis. X is a position in cells, base the first node of its stencil, f = X - base,
+// t = f - 1:
 //
 //   quadratic, base = floor(X - 1/2), 3 nodes    w = ((3/2 - f)^2/2,  3/4 - t^2,  (f - 1/2)^2/2)
-//   cubic,     base = floor(X) - 1,   4 nodes    w = ((1 - t)^3,  3 t^3 - 6 t^2 + 4,  -3 t^3 + 3 t^2 + 3 t + 1,  t^3) / 6
+//   cubic,     base = floor(X) - 1,   4 nodes    w = ((1 - t)^3,  3 t^3 - 6 t^2 + 4,
+//                                                     -3 t^3 + 3 t^2 + 3 t + 1,  t^3) / 6
 //
-// A quadratic stencil has a fourth node of weight zero, so that both fill a NodeRow. sum w = 1 and sum w d = 0 with d_k = k - f; sum w d d = 1/4 or
-// 1/3, whose inverse is the D^-1 of MLS-MPM in cells. Slopes are derivatives with respect to X.
-// Steffen, Kirby, Berzins: Analysis and reduction of quadrature errors in the material point method, 2008. Tests: tests/mpm/transfer_test.cpp.
+// A quadratic stencil has a fourth node of weight zero, so that both fill a NodeRow. sum w = 1 and sum w
+// d = 0 with d_k = k - f; sum w d d = 1/4 or 1/3, whose inverse is the D^-1 of MLS-MPM in cells. Slopes are
+// derivatives with respect to X. Steffen, Kirby, Berzins: Analysis and reduction of quadrature errors in the
+// material point method, 2008. Tests: tests/mpm/transfer_test.cpp.
 #pragma once
 
 #include "costate/core/functions.h"

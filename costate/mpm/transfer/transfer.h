@@ -1,15 +1,18 @@
-// Transfers of one particle between itself and the rows of its stencil. Offsets d are in cells; a row is four nodes of the last axis.
+// Transfers of one particle between itself and the rows of its stencil. Offsets d are in cells; a row is four
+// nodes of the last axis.
 //
 //   scatter      node_i += w_i (Q + A d_i)
 //   gather       V = sum w_i node_i,  B = sum w_i node_i d_i'
 //
-// To the grid Q = (m v, m), A = dx (m C - dt V D^-1 tau); to the particles V = v+ and C+ = (D^-1/dx) B. The transpose of the gather is the
-// scatter of Q = V_bar, A = B_bar; the transpose of the scatter is the gather of the nodes' cotangents n_i. What remains is the position, through w_i and d_i:
+// To the grid Q = (m v, m), A = dx (m C - dt V D^-1 tau); to the particles V = v+ and C+ = (D^-1/dx) B. The
+// transpose of the gather is the scatter of Q = V_bar, A = B_bar; the transpose of the scatter is the gather
+// of the nodes' cotangents n_i. What remains is the position, through w_i and d_i:
 //
 //   X_bar = sum_i slope(w_i) (g_i.(V_bar + B_bar d_i) + n_i.(Q + A d_i)) - B_bar' V - A' (sum w_i n_i)
 //
-// gather_vjp does the last two at once: it walks the velocities g and the cotangents n side by side. Weights factor over the axes, so sums run
-// row by row, then plane by plane, and the last axis' weights come in once, at the end.
+// gather_vjp does the last two at once: it walks the velocities g and the cotangents n side by side. Weights
+// factor over the axes, so sums run row by row, then plane by plane, and the last axis' weights come in once,
+// at the end.
 //
 // A particle's numbers travel in a record of quads (four numbers: components x, y, z and mass).
 // Tests: tests/mpm/transfer_test.cpp.
@@ -19,7 +22,8 @@
 
 namespace costate::mpm {
 
-// Places in a record. Columns of A and B are quads: A d = A_x d_x + A_y d_y + A_z d_z. "Last" is the last axis, along rows.
+// Places in a record. Columns of A and B are quads: A d = A_x d_x + A_y d_y + A_z d_z. "Last" is the last
+// axis, along rows.
 struct Record {
   enum : int {
     A = 0,  // three columns; the first axis first
@@ -45,7 +49,8 @@ struct Gathered {
   enum : int {
     B = 0,   // three columns; in 2-D the second is not used
     V = 12,  // gather: V.   gather_vjp: sum w_i n_i, the cotangent of Q
-    X = 16,  // gather_vjp: the first sum of X_bar, for first, second and last axis, each as four parts to be added
+    // gather_vjp: the first sum of X_bar, for first, second and last axis, each as four parts to be added
+    X = 16,
     velocity = 28,  // gather_vjp: sum w_i g_i
     size = 32
   };
@@ -88,7 +93,8 @@ struct Transfer {
       for (Row& row : r.e) row = Row(Real(0));
       return r;
     }
-    // The grid is read here and not before the particles: by now what the cell before has stored, which overlaps this, has reached the cache.
+    // The grid is read here and not before the particles: by now what the cell before has stored, which
+    // overlaps this, has reached the cache.
     COSTATE_INLINE void add_to(Out grid, const RowStrides& strides) const {
       const auto add = [&](std::int64_t at, const Row& row) {
         store_row<Mode>(grid, at, load_row<Mode>(In{grid.v, grid.d}, at) + row);

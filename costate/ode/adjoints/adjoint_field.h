@@ -1,5 +1,5 @@
-// The right-hand sides of continuous_adjoint.h as vector fields: states (lambda, mu) or (x, lambda, mu). mu belongs to the
-// row of parameters of the segment that was entered last.
+// The right-hand sides of continuous_adjoint.h as vector fields: states (lambda, mu) or (x, lambda, mu). mu
+// belongs to the row of parameters of the segment that was entered last.
 #pragma once
 
 #include <vector>

@@ -8,8 +8,8 @@
 //   w = f+ - R_x f- - R_t,   gdot = g_t + g_x f-,   s = (<w, lambda+> - t_e_bar) / gdot
 //   lambda- = R_x' lambda+ + s g_x',   mu += R_p' lambda+ + s g_p'
 //
-// (f+ is zero after a terminal event, where the solution ends with the event.) At a knot tau of controls f jumps with u,
-// and tau moves with t0 and t1:
+// (f+ is zero after a terminal event, where the solution ends with the event.) At a knot tau of controls f
+// jumps with u, and tau moves with t0 and t1:
 //
 //   tau_bar = <lambda, f- - f+>,   mu is that of the interval's own row (controls.h)
 //

@@ -107,8 +107,8 @@ void Sweep::move_dt(long k, const Segment& segment) {
   if (std::abs(tr_.steps[k].h) == tr_.dt) dt_bar_ += h_bar_;
 }
 
-// Knots stand at fractions of the span, and move with dt only as far as the whole span does: where dt fills every
-// interval, t1 = t0 + N dt.
+// Knots stand at fractions of the span, and move with dt only as far as the whole span does: where dt fills
+// every interval, t1 = t0 + N dt.
 std::optional<double> Sweep::by_dt(double t1_bar) const {
   if (tr_.dt == 0 || !tr_.events.empty()) return std::nullopt;
   const double sign = tr_.t1 >= tr_.t0 ? 1 : -1;
@@ -252,7 +252,8 @@ void Sweep::judge(GradientReport& report) const {
   report.adjoint_norm = norms_;
   report.sampled_steps.resize(norms_.size());
   std::iota(report.sampled_steps.begin(), report.sampled_steps.end(), 0);
-  // Growth since the last time at which the loss depended on the state at all: a running cost has no cotangent at t1.
+  // Growth since the last time at which the loss depended on the state at all: a running cost has no
+  // cotangent at t1.
   long end = tr_.size();
   while (end > 0 && !(norms_[end] > 0)) --end;
   const double span = std::abs((end == tr_.size() ? tr_.t1 : tr_.steps[end].t) - tr_.t0);

@@ -22,9 +22,10 @@
 // which is the classical saltation matrix (Hiskens, Pai, IEEE TCAS-I 47 (2000)) with the step's own
 // h-derivative in place of f.
 //
-// The p of a step is the row of its interval (controls.h); cotangents of rows become those of p, u, t0 and t1.
-// Tangents of the same map: forward_sensitivity.h; second derivatives: hessian.h.
-// Tests: tests/ode/adjoints/discrete_adjoint_test.cpp, tests/ode/events_test.cpp, tests/ode/controls_test.cpp.
+// The p of a step is the row of its interval (controls.h); cotangents of rows become those of p, u, t0 and
+// t1. Tangents of the same map: forward_sensitivity.h; second derivatives: hessian.h.
+// Tests: tests/ode/adjoints/discrete_adjoint_test.cpp, tests/ode/events_test.cpp,
+// tests/ode/controls_test.cpp.
 #pragma once
 
 #include "costate/ode/gradient.h"

@@ -37,8 +37,8 @@ std::vector<OutputTangent> sensitivities(const Solution& solution,
                                          const std::vector<InputTangent>& directions,
                                          const std::vector<double>& sample_times = {});
 
-// What functions of (t, x, p) see at a time of the solution: p and, where there are controls, u(t) after it. (At a knot:
-// of the interval that ends there.) And its motion; empty where it stands still.
+// What functions of (t, x, p) see at a time of the solution: p and, where there are controls, u(t) after it.
+// (At a knot: of the interval that ends there.) And its motion; empty where it stands still.
 std::vector<double> parameters_at(const Solution& solution, double t);
 std::vector<double> parameter_tangent_at(const Solution& solution, const InputTangent& direction, double t);
 

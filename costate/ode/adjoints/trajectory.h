@@ -61,8 +61,8 @@ struct Segment {
 };
 std::vector<Segment> segments_of(const Trajectory& trajectory);
 
-// A step of zero length separates two events at one instant, or is all of an empty span. It is an Euler step, which every method is in
-// that limit: methods that divide by h need not know.
+// A step of zero length separates two events at one instant, or is all of an empty span. It is an Euler step,
+// which every method is in that limit: methods that divide by h need not know.
 class Replay {
  public:
   explicit Replay(const Trajectory& trajectory);

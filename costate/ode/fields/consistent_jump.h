@@ -1,6 +1,8 @@
-// ConsistentJump: a jump of the differential states of M x' = f(t, x, p), after which the algebraic ones follow.
+// ConsistentJump: a jump of the differential states of M x' = f(t, x, p), after which the algebraic ones
+// follow.
 //
-//   x+ = C(t, R(t, x-, p), p)         R the jump that was written, C the map onto consistent states (consistent_state.h)
+//   x+ = C(t, R(t, x-, p), p)         R the jump that was written, C the map onto consistent states
+//                                     (consistent_state.h)
 //
 // Tests: tests/ode/fields/consistent_state_test.cpp.
 #pragma once

@@ -1,11 +1,14 @@
 // LayeredField: the right-hand side of an initial value problem with neural networks in it (ad/layered.h).
 //
-//   e_k = g_k(t, x, p, d_0 ... d_{k-1}),   d_k = W_k e_k,   x' = g_K(t, x, p, d_0 ... d_{K-1})         W_k: numbers of p
+//   e_k = g_k(t, x, p, d_0 ... d_{k-1}),   d_k = W_k e_k,   x' = g_K(t, x, p, d_0 ... d_{K-1})
+//       W_k: numbers of p
 //
-// jvp: d_k_dot = W_k e_k_dot + W_k_dot e_k.   vjp, last part first: e_k_ = W_k' d_k_,  W_k_ += d_k_ e_k',  and ad::vjp of the straight code.
+// jvp: d_k_dot = W_k e_k_dot + W_k_dot e_k.   vjp, last part first: e_k_ = W_k' d_k_,  W_k_ += d_k_ e_k',
+// and ad::vjp of the straight code.
 //
-// Written out, a network of 64 x 64 is some 10 000 instructions, and its second derivatives hundreds of thousands that take seconds to make;
-// here it is a few loops, and there are no second derivatives. As LayeredSystem, for one world in double precision.
+// Written out, a network of 64 x 64 is some 10 000 instructions, and its second derivatives hundreds of
+// thousands that take seconds to make; here it is a few loops, and there are no second derivatives. As
+// LayeredSystem, for one world in double precision.
 // Tests: tests/ode/fields/layered_field_test.cpp.
 #pragma once
 

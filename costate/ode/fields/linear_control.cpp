@@ -81,8 +81,8 @@ void LinearControl::vjp_jvp(double t, const double* row, const double* pu_bar, d
 
 namespace {
 
-// value, jvp, vjp and vjp_jvp of F(t, x, (p, u(t))), where F is a VectorField or a Function. The scratch of F comes first,
-// then four vectors of its parameters: values, tangents, cotangents and their rates.
+// value, jvp, vjp and vjp_jvp of F(t, x, (p, u(t))), where F is a VectorField or a Function. The scratch of F
+// comes first, then four vectors of its parameters: values, tangents, cotangents and their rates.
 template <class F>
 struct Composed {
   const F& f;

@@ -1,11 +1,12 @@
-// Controls that are linear between knots: fields and costs of (p, u(t)) as fields and costs of one row of parameters.
+// Controls that are linear between knots: fields and costs of (p, u(t)) as fields and costs of one row of
+// parameters.
 //
 //   row = (p, u0, u1, a, b):   u(t) = u0 + s (u1 - u0),   s = (t - a) / (b - a)
 //
 // With L = b - a, and u_bar the cotangent of u(t):
 //
-//   s_dot  = (t_dot - (1 - s) a_dot - s b_dot) / L         u_dot = (1 - s) u0_dot + s u1_dot + s_dot (u1 - u0)
-//   u0_bar += (1 - s) u_bar,   u1_bar += s u_bar,          q = <u_bar, u1 - u0> / L
+//   s_dot  = (t_dot - (1 - s) a_dot - s b_dot) / L        u_dot = (1 - s) u0_dot + s u1_dot + s_dot (u1 - u0)
+//   u0_bar += (1 - s) u_bar,   u1_bar += s u_bar,         q = <u_bar, u1 - u0> / L
 //   t_bar  += q,   a_bar -= (1 - s) q,   b_bar -= s q
 //
 // A right-hand side of (p, u(t)) depends on time through u even where it does not name t.

@@ -22,7 +22,7 @@ ad::Program last_outputs(const ad::Program& program, std::size_t count) {
   const auto moved = [&](ad::Id id) { return id == ad::kNone ? ad::kNone : ids[id]; };
   for (const ad::Node& n : program.nodes()) {
     if (n.op == ad::Op::input)
-      ids.push_back(inputs[std::size_t(n.value)]);
+      ids.push_back(inputs[n.value]);
     else if (n.op == ad::Op::constant)
       ids.push_back(builder.constant(n.value));
     else

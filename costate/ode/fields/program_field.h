@@ -5,8 +5,8 @@
 //   ProgramFunction   any number of outputs
 //
 // Every derivative is a program of its own, made once from f by source transformation and run for one
-// world: jvp(f) and vjp(f), jvp(vjp(f)) for second derivatives, and the entries of f_x that are not structurally zero.
-// Evaluations allocate nothing: the scratch asked for beforehand holds its registers.
+// world: jvp(f) and vjp(f), jvp(vjp(f)) for second derivatives, and the entries of f_x that are not
+// structurally zero. Evaluations allocate nothing: the scratch asked for beforehand holds its registers.
 // Tests: tests/ode/fields/program_field_test.cpp. Fields from compiled lambdas: lambda_field.h.
 #pragma once
 

@@ -1,12 +1,12 @@
 // VectorField: the right-hand side of an initial value problem, with its derivatives.
 //
-//   M x' = f(t, x, p)          t time, x state, p parameters, M constant (identity unless mass() says otherwise)
+//   M x' = f(t, x, p)       t time, x state, p parameters, M constant (identity unless mass() says otherwise)
 //
 // jvp: dx_dot  = f_t t_dot + f_x x_dot + f_p p_dot
 // vjp: t_bar  += f_t' dx_bar,  x_bar += f_x' dx_bar,  p_bar += f_p' dx_bar
 //
-// One world, double precision, any source: a compiled generic lambda, a recorded Program, equations from a text file.
-// Const: evaluations of one field may run on several threads, each with its own scratch.
+// One world, double precision, any source: a compiled generic lambda, a recorded Program, equations from a
+// text file. Const: evaluations of one field may run on several threads, each with its own scratch.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,9 @@ class VectorField {
   virtual void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar,
                    double* x_bar, double* p_bar, double* scratch) const = 0;
 
-  // Forward tangent of vjp, for Hessian-vector products: with all inputs of vjp moving along their *_dot (dx_bar along
-  // dx_bar_dot), adds the rates of t_bar, x_bar, p_bar. False where the source has no second derivatives.
+  // Forward tangent of vjp, for Hessian-vector products: with all inputs of vjp moving along their *_dot
+  // (dx_bar along dx_bar_dot), adds the rates of t_bar, x_bar, p_bar. False where the source has no second
+  // derivatives.
   virtual bool has_second_order() const { return false; }
   virtual void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot,
                        const double* x_dot, const double* p_dot, const double* dx_bar_dot, double* t_bar_dot,
@@ -50,7 +51,8 @@ class VectorField {
   virtual void rk_stages_vjp(const RkStages& stages, int count, const double* weights, const double* y_bar,
                              const RkCotangents& bar) const;
 
-  // Row-major states x states, or empty for the identity. A singular M makes a differential-algebraic problem (index 1).
+  // Row-major states x states, or empty for the identity. A singular M makes a differential-algebraic problem
+  // (index 1).
   virtual const std::vector<double>& mass() const;
 };
 

@@ -205,11 +205,11 @@ class AdaptiveEnsemble {
                 Error::Kind::numerics);
   }
 
-  // An attempt has two halves: its stages, here those of group l, and its control, here that of group m: the error,
-  // the size of the next step, and where the lanes stand then. Each half is a long chain of dependent operations.
-  // Piece by piece in turn, the two chains stand side by side in the processor's window and hide each other's
-  // latency, while only one group's stages need registers. Not inlined: one piece of machine code, hence the same
-  // bits for every lane of every group.
+  // An attempt has two halves: its stages, here those of group l, and its control, here that of group m: the
+  // error, the size of the next step, and where the lanes stand then. Each half is a long chain of dependent
+  // operations. Piece by piece in turn, the two chains stand side by side in the processor's window and hide
+  // each other's latency, while only one group's stages need registers. Not inlined: one piece of machine
+  // code, hence the same bits for every lane of every group.
   [[gnu::noinline]] void stages_beside_control(Lanes& l, Lanes& m, double smallest, Attempt* log,
                                                Mask* arrived, Mask* trouble) const {
     const S rtol(options_.rtol), atol(options_.atol), end_time(t1_), sign(t1_ >= t0_ ? 1.0 : -1.0);

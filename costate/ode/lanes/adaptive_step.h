@@ -1,8 +1,8 @@
 // One step of an embedded pair in SIMD lanes, and its transpose: each lane is a world with its own t and h.
 //
-// Equations in explicit_rk.h; here stages and coefficients are unrolled at compile time (Pair: DormandPrince or Tsitouras of
-// core/runge_kutta.h). A lane with h = 0
-// stands still, and its transpose is the identity: that is how a rejected step is replayed.
+// Equations in explicit_rk.h; here stages and coefficients are unrolled at compile time (Pair: DormandPrince
+// or Tsitouras of core/runge_kutta.h). A lane with h = 0 stands still, and its transpose is the identity:
+// that is how a rejected step is replayed.
 //
 // Rhs as in fixed_step.h, without controls.
 // Tests: tests/ode/lanes/adaptive_ensemble_test.cpp.
@@ -22,8 +22,8 @@ COSTATE_INLINE void unrolled(std::integer_sequence<int, I...>, const Body& body)
   (body.template operator()<I>(), ...);
 }
 
-// The number whose bits are 0x7fde6238502484ba: the exponent of 1 / x is that of 2 minus twice the bias less that of x,
-// and the mantissa makes the straight line between powers of two as good as it gets (12 %).
+// The number whose bits are 0x7fde6238502484ba: the exponent of 1 / x is that of 2 minus twice the bias less
+// that of x, and the mantissa makes the straight line between powers of two as good as it gets (12 %).
 inline constexpr double kReciprocalMagic = std::bit_cast<double>(0x7fde6238502484baULL);
 
 // Powers to a few digits, which is all that a step size controller needs, from the bits of the number.

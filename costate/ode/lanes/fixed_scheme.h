@@ -1,4 +1,5 @@
-// Explicit methods by name as fixed steps of a recorded system: what the tableaus say (ode/methods/tableaus.h), without their error estimates.
+// Explicit methods by name as fixed steps of a recorded system: what the tableaus say
+// (ode/methods/tableaus.h), without their error estimates.
 //
 //   program_system<double>(signature, program, ode::fixed_scheme("dopri5", 0.25))
 //
@@ -12,7 +13,8 @@
 
 namespace costate::ode {
 
-// "euler", "midpoint", "heun", "rk4", "bs3", "dopri5", "tsit5", "dop853". Any other name: an Error that lists them.
+// "euler", "midpoint", "heun", "rk4", "bs3", "dopri5", "tsit5", "dop853". Any other name: an Error that lists
+// them.
 Scheme fixed_scheme(const std::string& method, double dt);
 std::vector<std::string> fixed_scheme_names();
 

@@ -7,17 +7,21 @@
 //     static constexpr bool autonomous;                          // f does not depend on t
 //     static void describe(Signature&);                          // names its fields
 //     template <class S> static Vec<S, states> value(S t, x, u, p);
-//     template <class S> static Vec<S, states> vjp(S t, x, u, p, dx_bar, S& t_bar, u_bar, p_bar);   // returns x_bar, adds to the others
+//     template <class S> static Vec<S, states> vjp(S t, x, u, p, dx_bar, S& t_bar, u_bar, p_bar);
+//         // returns x_bar, adds to the others
 //   };
 //
-// The kernel's parameters are those of the right-hand side, then "dt", then "t0" unless autonomous. Time is t0 + k dt. Controls
-// are constant over a step. Cotangents of parameters that nobody stores are removed by the compiler, so vjp computes all.
+// The kernel's parameters are those of the right-hand side, then "dt", then "t0" unless autonomous. Time is
+// t0 + k dt. Controls are constant over a step. Cotangents of parameters that nobody stores are removed by
+// the compiler, so vjp computes all.
 //
 // Classical Runge-Kutta of order 4 (Hairer, Norsett, Wanner: Solving ODEs I, Table II.1.2):
 //   k1 = f(t, x), k2 = f(t + h/2, x + h/2 k1), k3 = f(t + h/2, x + h/2 k2), k4 = f(t + h, x + h k3)
 //   y  = x + h/6 (k1 + 2 k2 + 2 k3 + k4)
-// Transposed, last stage first, with s_i the argument of stage i, cotangents of stages in units of h/6, s_i_bar = f_x(s_i)' k_i_bar:
-//   k4_bar = y_bar;  k3_bar = 2 y_bar + h s4_bar;  k2_bar = 2 y_bar + h/2 s3_bar;  k1_bar = y_bar + h/2 s2_bar
+// Transposed, last stage first, with s_i the argument of stage i, cotangents of stages in units of h/6,
+// s_i_bar = f_x(s_i)' k_i_bar:
+//   k4_bar = y_bar;  k3_bar = 2 y_bar + h s4_bar;  k2_bar = 2 y_bar + h/2 s3_bar;
+//   k1_bar = y_bar + h/2 s2_bar
 //   x_bar  = y_bar + h/6 (s1_bar + s2_bar + s3_bar + s4_bar)
 //
 // Explicit Euler: y = x + h f(t, x). Velocity Verlet for f = (v, a(t, q)), in velocity_verlet.h.

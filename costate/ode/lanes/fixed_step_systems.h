@@ -9,8 +9,8 @@ namespace costate::ode {
 
 enum class Integrator { euler, rk4, verlet };
 
-// Lorenz (problems/lorenz.h): euler, rk4. Pendulum (problems/pendulum.h): euler, rk4, verlet. Projectile, Van der Pol: euler, rk4. An
-// integrator that does not fit the problem is an Error.
+// Lorenz (problems/lorenz.h): euler, rk4. Pendulum (problems/pendulum.h): euler, rk4, verlet. Projectile, Van
+// der Pol: euler, rk4. An integrator that does not fit the problem is an Error.
 template <class Real>
 std::shared_ptr<System<Real>> lorenz(Integrator integrator = Integrator::rk4, double dt = 0.01);
 template <class Real>

@@ -13,7 +13,8 @@
 //
 // The right-hand side must be separable: states (q, v), v' = a(t, q, u, p) without v. It then has
 //   template <class S> static Vec<S, n/2> acceleration(S t, q, u, p);
-//   template <class S> static Vec<S, n/2> acceleration_vjp(S t, q, u, p, a_bar, S& t_bar, u_bar, p_bar);   // returns q_bar, adds to the others
+//   template <class S> static Vec<S, n/2> acceleration_vjp(S t, q, u, p, a_bar, S& t_bar, u_bar, p_bar);
+//       // returns q_bar, adds to the others
 //   template <class S> static S energy(q, v, p);   // optional
 // Tests: tests/ode/lanes/fixed_step_test.cpp (order, reversibility, energy, transpose against Dual).
 #pragma once

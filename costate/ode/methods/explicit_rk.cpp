@@ -91,8 +91,8 @@ void ExplicitRk::compute_end() const {
   if (end_known_) return;
   compute_stages(tableau_.stages);
   if (const int last = tableau_.last; last >= 0) {
-    // The argument of the last stage is the end of the step. It comes from the same code as when that stage is
-    // evaluated, so that it has the same bits and k of it may serve as the first of the next step.
+    // The argument of the last stage is the end of the step. It comes from the same code as when that stage
+    // is evaluated, so that it has the same bits and k of it may serve as the first of the next step.
     if (known_ <= last) field_.rk_stages(stages(), last, last + 1, last + 1);
     std::copy_n(X_.begin() + last * n_, n_, y_.begin());
   } else {

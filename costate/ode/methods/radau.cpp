@@ -12,8 +12,8 @@ using namespace radau;
 
 namespace {
 
-// An update this many times the tolerance, or the rounding of the largest state, that no longer shrinks is round-off, not
-// divergence.
+// An update this many times the tolerance, or the rounding of the largest state, that no longer shrinks is
+// round-off, not divergence.
 constexpr double kRoundOffUpdate = 100;
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 

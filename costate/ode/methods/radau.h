@@ -2,9 +2,10 @@
 // also for differential-algebraic problems of index 1 (singular M).
 //
 //   stages       R_i = sum_j (A^-1)_ij M Z_j - h f(t + c_i h, x + Z_i, p) = 0                i = 1..3
-//   step         y = x + Z_3;   dense output y(theta) = x + sum l_i(theta) Z_i (the collocation polynomial, order 3)
+//   step         y = x + Z_3;
+//                dense output y(theta) = x + sum l_i(theta) Z_i (the collocation polynomial, order 3)
 //   error        E err = f(t, x) + M sum e_i Z_i / h,  E = gamma/h M - f_x(t, x), filtered once more as
-//                E err = f(t, x + err) + M sum e_i Z_i / h                                     [1, eqs. IV.8.19, 8.20]
+//                E err = f(t, x + err) + M sum e_i Z_i / h                            [1, eqs. IV.8.19, 8.20]
 //
 // Stages by simplified Newton with f_x at (t, x), in W = T^-1 Z, where A^-1 falls apart into a real and a
 // complex system of the size of x [1, eqs. IV.8.4, 8.5]. It starts from Z = 0 and knows nothing of earlier

@@ -1,4 +1,5 @@
-// Sums over the terms of a row or column of a tableau, with the number of states known to the compiler or not (N = 0).
+// Sums over the terms of a row or column of a tableau, with the number of states known to the compiler or not
+// (N = 0).
 #pragma once
 
 #include "costate/core/platform.h"
@@ -47,8 +48,8 @@ COSTATE_INLINE void combine_row(const Tableau::Row& row, const double* k, double
   }
 }
 
-// out = sum over terms of value * k[stage], where k of stage `last`, if it has a part in it, is in `latest`. Rows end
-// with their last stage.
+// out = sum over terms of value * k[stage], where k of stage `last`, if it has a part in it, is in `latest`.
+// Rows end with their last stage.
 template <int N>
 COSTATE_INLINE void combine_terms(const Tableau::Row& row, int last, const double* latest, const double* k,
                                   double* out) {
@@ -64,8 +65,8 @@ COSTATE_INLINE void combine_terms(const Tableau::Row& row, int last, const doubl
   for (int i = 0; i < N; ++i) out[i] = sum[i] + value * latest[i];
 }
 
-// out += sum over the terms of a column, those in rows before `count`, of value * X_bar[row], where X_bar of row `first`
-// is in `latest`. Columns end with their first row.
+// out += sum over the terms of a column, those in rows before `count`, of value * X_bar[row], where X_bar of
+// row `first` is in `latest`. Columns end with their first row.
 template <int N>
 COSTATE_INLINE void combine_column(const Tableau::Row& column, int count, int first, const double* latest,
                                    const double* X_bar, double* out) {

@@ -1,6 +1,6 @@
-// The stages of an explicit Runge-Kutta step and their transpose, as loops over a right-hand side: equations in
-// explicit_rk.h. A field whose code the compiler sees instantiates them for itself (lambda_field.h), which saves a call
-// and a way through memory per stage; the others share the instances in vector_field.cpp.
+// The stages of an explicit Runge-Kutta step and their transpose, as loops over a right-hand side: equations
+// in explicit_rk.h. A field whose code the compiler sees instantiates them for itself (lambda_field.h), which
+// saves a call and a way through memory per stage; the others share the instances in vector_field.cpp.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct RkCotangents {
 
 // Stages first .. last-1; k of those before `loaded` is known, X and S are not. value(t, X, k) evaluates f.
 //
-// With N known, what one stage hands to the next stays in registers: through memory it would wait for the store, since
-// numbers stored one by one cannot be forwarded to a load of several.
+// With N known, what one stage hands to the next stays in registers: through memory it would wait for the
+// store, since numbers stored one by one cannot be forwarded to a load of several.
 template <int N, class Value>
 COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded, int n, const Value& value) {
   if constexpr (N == 0) {
@@ -51,8 +51,8 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
       for (int j = 0; j < N; ++j) X[j] = x[j] + s.h * S[j];
       std::copy_n(S, N, s.S + i * N);
       std::copy_n(X, N, s.X + i * N);
-      // Hides from the compiler that this does not change: it would make two loops of one, and they might round
-      // differently.
+      // Hides from the compiler that this does not change: it would make two loops of one, and they might
+      // round differently.
       int known = loaded;
       asm volatile("" : "+r"(known));
       if (i >= known) {
@@ -65,8 +65,8 @@ COSTATE_INLINE void rk_stages(const RkStages& s, int first, int last, int loaded
   }
 }
 
-// The transpose of y = x + h sum_i w_i k_i over the first `count` stages, but for w' k y_bar, which belongs to h.
-// vjp(t, X, K, t_bar, X_bar) is that of f; it sees to p_bar.
+// The transpose of y = x + h sum_i w_i k_i over the first `count` stages, but for w' k y_bar, which belongs
+// to h. vjp(t, X, K, t_bar, X_bar) is that of f; it sees to p_bar.
 template <int N, class Vjp>
 COSTATE_INLINE void rk_stages_vjp(const RkStages& s, int count, const double* w, const double* y_bar,
                                   const RkCotangents& bar, int n, const Vjp& vjp) {

@@ -18,7 +18,8 @@
 //
 // [1] Steinebach: BIT Numerical Mathematics 63:27 (2023): see rodas5p_tableau.h.
 // [2] Hairer, Wanner: Solving Ordinary Differential Equations II, 2nd ed.
-// Derivatives: rosenbrock_adjoint.cpp. Tests: tests/ode/methods/rosenbrock_test.cpp, implicit_stepper_test.cpp.
+// Derivatives: rosenbrock_adjoint.cpp. Tests: tests/ode/methods/rosenbrock_test.cpp,
+// implicit_stepper_test.cpp.
 #pragma once
 
 #include "costate/ode/fields/mass_matrix.h"

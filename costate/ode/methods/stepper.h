@@ -4,11 +4,13 @@
 //   y_dot = step_jvp(...; t_dot, h_dot, x_dot, p_dot)
 //   t_bar, h_bar, x_bar, p_bar += step_vjp(...; y_bar)
 //
-// The derivatives are those of the step as it was taken (stages recomputed from its inputs), with h an ordinary input: the
-// discrete adjoint of a solution replays its accepted steps, and saltation terms at events need d step / d h.
-// Implicit stages are differentiated by the implicit function theorem at the converged stage, never by unrolling Newton.
+// The derivatives are those of the step as it was taken (stages recomputed from its inputs), with h an
+// ordinary input: the discrete adjoint of a solution replays its accepted steps, and saltation terms at
+// events need d step / d h. Implicit stages are differentiated by the implicit function theorem at the
+// converged stage, never by unrolling Newton.
 //
-// The interpolant at theta in [0, 1] is the method's dense output of the step (t, h, x, p); theta is an input as well.
+// The interpolant at theta in [0, 1] is the method's dense output of the step (t, h, x, p); theta is an input
+// as well.
 #pragma once
 
 #include <memory>
@@ -45,8 +47,8 @@ class Stepper {
   virtual int dense_order() const = 0;  // of the interpolant
   virtual bool implicit() const { return false; }
 
-  // y and, if the method has an estimate, error = y - y_embedded. False: the implicit stages did not converge (the caller
-  // takes a shorter step). Keeps what the interpolant needs until the next call.
+  // y and, if the method has an estimate, error = y - y_embedded. False: the implicit stages did not converge
+  // (the caller takes a shorter step). Keeps what the interpolant needs until the next call.
   virtual bool step(const StepInput& in, double* y, double* error) = 0;
   // Interpolant of the step taken last.
   virtual void interpolate(double theta, double* y) const = 0;
@@ -54,8 +56,8 @@ class Stepper {
   virtual void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) = 0;
   virtual void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) = 0;
 
-  // The stages of the step taken last, as numbers that load_stages takes back. They spare the derivatives of that step
-  // what they would compute again, and change no bit of them. 0: the method keeps none.
+  // The stages of the step taken last, as numbers that load_stages takes back. They spare the derivatives of
+  // that step what they would compute again, and change no bit of them. 0: the method keeps none.
   virtual std::size_t stage_size() const { return 0; }
   virtual void save_stages(double* /*stages*/) const {}
   virtual void load_stages(const StepInput& /*in*/, const double* /*stages*/) {}
@@ -66,12 +68,14 @@ class Stepper {
   virtual void interpolate_vjp(const StepInput& in, double theta, const double* y_bar,
                                const StepCotangent& in_bar, double* theta_bar) = 0;
 
-  // Size of the last step's error over the first `components` states, relative to scale: the root mean square of
-  // error / scale, unless the method combines several estimates. (Trailing states may be left out of error control.)
+  // Size of the last step's error over the first `components` states, relative to scale: the root mean square
+  // of error / scale, unless the method combines several estimates. (Trailing states may be left out of error
+  // control.)
   virtual double error_norm(const double* error, const double* scale, int components) const;
 
-  // Forward tangents of step_vjp and interpolate_vjp, for Hessian-vector products: with their inputs moving along the *_dot,
-  // adds the rates of the cotangents. Where has_second_order() is false they throw an Error that says so.
+  // Forward tangents of step_vjp and interpolate_vjp, for Hessian-vector products: with their inputs moving
+  // along the *_dot, adds the rates of the cotangents. Where has_second_order() is false they throw an Error
+  // that says so.
   virtual bool has_second_order() const { return false; }
   virtual void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar,
                             const double* y_bar_dot, const StepCotangent& in_bar_dot);

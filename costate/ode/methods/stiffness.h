@@ -1,8 +1,8 @@
 // Why a solution failed: is the problem stiff, or does its solution run away?
 //
-// Stiff: the equations are far quicker than the solution, so that stability rather than accuracy limits an explicit method
-// (h rho about 2 to 6, with rho the spectral radius of f_x). Where both are equally quick and the state grows, the solution
-// itself runs away: x' = x^2 does so at t + |x| / |x'|.
+// Stiff: the equations are far quicker than the solution, so that stability rather than accuracy limits an
+// explicit method (h rho about 2 to 6, with rho the spectral radius of f_x). Where both are equally quick and
+// the state grows, the solution itself runs away: x' = x^2 does so at t + |x| / |x'|.
 // Tests: tests/ode/solve_test.cpp.
 #pragma once
 

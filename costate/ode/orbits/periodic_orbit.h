@@ -1,8 +1,8 @@
 // PeriodicOrbit: a periodic solution of an autonomous x' = f(x, p) by shooting, with the derivatives of its
 // start and its period.
 //
-//   F(x0, T, p) - x0 = 0          F: the state after the time T, by steps of length w_k T (fractions w_k, frozen)
-//   n' x0 - c        = 0          phase condition: which point of the orbit x0 is
+//   F(x0, T, p) - x0 = 0      F: the state after the time T, by steps of length w_k T (fractions w_k, frozen)
+//   n' x0 - c        = 0      phase condition: which point of the orbit x0 is
 //
 // Newton for z = (x0, T). With the equations g(z; p) = 0, by the implicit function theorem:
 //

@@ -5,7 +5,8 @@
 // Damped Newton first (solve/newton.h). Where it fails, pseudo-transient continuation [1]: linearly implicit
 // Euler steps
 //
-//   (M/d - f_x) dx = f,   d grows as the residual falls (d <- d |f_old| / |f_new|, "switched evolution relaxation")
+//   (M/d - f_x) dx = f,
+//     d grows as the residual falls (d <- d |f_old| / |f_new|, "switched evolution relaxation")
 //
 // which follows the dynamics from the start to a stable steady state, and Newton again from there.
 //

@@ -1,7 +1,8 @@
 // SUNDIALS as a second, independent solver: variable-order BDF with forward and adjoint sensitivities.
 //
 //   x' = f(t, x, p)       CVODES: forward  s_j' = f_x s_j + f_p e_j
-//                                 adjoint  lambda' = -f_x' lambda - l_x,  lambda(t1) = phi_x,  p_bar = int f_p' lambda + l_p dt
+//                                 adjoint  lambda' = -f_x' lambda - l_x,  lambda(t1) = phi_x,
+//                                          p_bar = int f_p' lambda + l_p dt
 //   M x' = f(t, x, p)     IDAS, forward sensitivities; M may be singular (index 1)
 //
 // for L = phi(x(t1)) + int l(t, x, p) dt. These are derivatives of the exact flow, computed to a tolerance,

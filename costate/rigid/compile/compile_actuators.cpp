@@ -10,9 +10,9 @@ namespace {
 Range inherited(const Compilation& c, const Actuator& a, const ActuatorSpec& s, const std::string& who) {
   Range range{0, 0};
   if (a.transmission == TransmissionType::joint || a.transmission == TransmissionType::joint_in_parent)
-    range = c.model.joints[std::size_t(a.target)].range;
+    range = c.model.joints[a.target].range;
   else if (a.transmission == TransmissionType::tendon)
-    range = c.model.tendons[std::size_t(a.target)].range;
+    range = c.model.tendons[a.target].range;
   if (range[0] == range[1])
     fail(who, "inheritrange needs a joint or tendon with a range", s.where, "write ctrlrange instead");
   const double middle = 0.5 * (range[0] + range[1]), radius = 0.5 * (range[1] - range[0]) * s.inherit_range;

@@ -1,6 +1,7 @@
 // Gains that are written as time constants and damping ratios, from the inverse weights w at qpos0:
 //
-//   springdamper  (t, r) of a joint: stiffness I / (t r)^2, damping 2 I / t, with I = 1 / (mean w of its dofs)
+//   springdamper  (t, r) of a joint: stiffness I / (t r)^2, damping 2 I / t, with I = 1 / (mean w of its
+//                 dofs)
 //   dampratio     r of a servo: kv = 2 r sqrt(kp / (gear^2 w)), w of its joint or tendon
 //
 // Reference: MuJoCo documentation, "XML reference" (joint/springdamper, position/dampratio).
@@ -23,8 +24,7 @@ void set_springs(Compilation& c) {
       const double t = s.springdamper[0], ratio = s.springdamper[1];
       if (!(t > 0 && ratio > 0)) continue;
       double weight = 0;
-      for (int d = 0; d < dof_size(q.type); ++d)
-        weight += m.dofs[std::size_t(q.dof) + std::size_t(d)].invweight;
+      for (int d = 0; d < dof_size(q.type); ++d) weight += m.dofs[q.dof + d].invweight;
       const double inertia = dof_size(q.type) / std::max(weight, kTiny);
       q.stiffness = inertia / (t * t * ratio * ratio);
       q.damping = 2 * inertia / t;
@@ -33,10 +33,10 @@ void set_springs(Compilation& c) {
 }
 
 double weight_of(const Model& m, const Actuator& a) {
-  if (a.transmission == TransmissionType::tendon) return m.tendons[std::size_t(a.target)].invweight;
+  if (a.transmission == TransmissionType::tendon) return m.tendons[a.target].invweight;
   if (a.transmission == TransmissionType::site) return 0;
-  const Joint& q = m.joints[std::size_t(a.target)];
-  return dof_size(q.type) == 1 ? m.dofs[std::size_t(q.dof)].invweight : 0;
+  const Joint& q = m.joints[a.target];
+  return dof_size(q.type) == 1 ? m.dofs[q.dof].invweight : 0;
 }
 
 void set_servos(Compilation& c) {

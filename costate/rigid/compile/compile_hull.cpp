@@ -47,7 +47,7 @@ class Hull {
   }
 
  private:
-  const Point& at(int i) const { return points_[std::size_t(i)]; }
+  const Point& at(int i) const { return points_[i]; }
   double height(const Face& f, int i) const { return dot(f.normal, at(i)) - f.offset; }
   static std::uint64_t edge(int a, int b) {
     return (std::uint64_t(std::uint32_t(a)) << 32) | std::uint32_t(b);
@@ -68,8 +68,7 @@ class Hull {
   void add(int a, int b, int c) {
     Face f{.corner = {a, b, c}, .normal = normalized(cross(at(b) - at(a), at(c) - at(a))), .outside = {}};
     f.offset = dot(f.normal, at(a));
-    for (int k = 0; k < 3; ++k)
-      face_at_[edge(f.corner[std::size_t(k)], f.corner[std::size_t((k + 1) % 3)])] = faces_.size();
+    for (int k = 0; k < 3; ++k) face_at_[edge(f.corner[k], f.corner[(k + 1) % 3])] = faces_.size();
     faces_.push_back(std::move(f));
   }
 

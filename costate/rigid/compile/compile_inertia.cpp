@@ -87,10 +87,9 @@ MassProperties primitive_of(GeomType type, const std::array<double, 3>& s, doubl
 
 MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
                         const std::vector<std::array<int, 3>>& faces, bool count_inward) {
-  const auto corner = [&](const std::array<int, 3>& face, int k) {
-    return vertices[std::size_t(face[std::size_t(k)])];
-  };
-  // Tetrahedra from the middle of the surface, so that for a convex solid none is inside out and few digits cancel.
+  const auto corner = [&](const std::array<int, 3>& face, int k) { return vertices[face[k]]; };
+  // Tetrahedra from the middle of the surface, so that for a convex solid none is inside out and few digits
+  // cancel.
   Vec3<double> middle{0, 0, 0};
   double area = 0;
   for (const auto& f : faces) {
@@ -112,7 +111,8 @@ MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
   if (!(std::abs(volume) > 0)) return {};
   p.center = middle + p.center / volume;
 
-  // Tetrahedra from the centre, for the volume too: that of an open surface depends on where they start, and MuJoCo's start there.
+  // Tetrahedra from the centre, for the volume too: that of an open surface depends on where they start, and
+  // MuJoCo's start there.
   Sym3<double> second{0, 0, 0, 0, 0, 0};  // int x x' dV about the centre
   for (const auto& f : faces) {
     const Vec3<double> a = corner(f, 0) - p.center, b = corner(f, 1) - p.center, c = corner(f, 2) - p.center;
@@ -130,8 +130,7 @@ MassProperties shell_of(const std::vector<Vec3<double>>& vertices,
   MassProperties p;
   const auto each = [&](auto&& visit) {
     for (const auto& f : faces) {
-      const Vec3<double> a = vertices[std::size_t(f[0])], b = vertices[std::size_t(f[1])],
-                         c = vertices[std::size_t(f[2])];
+      const Vec3<double> a = vertices[f[0]], b = vertices[f[1]], c = vertices[f[2]];
       visit(norm(cross(b - a, c - a)) / 2, a, b, c);
     }
   };
@@ -181,7 +180,7 @@ PrincipalInertia principal_inertia(const Sym3<double>& inertia) {
   const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(m);
   PrincipalInertia p;
   for (int j = 0; j < 3; ++j) {
-    p.moments[std::size_t(j)] = solver.eigenvalues()[j];
+    p.moments[j] = solver.eigenvalues()[j];
     for (int i = 0; i < 3; ++i) p.axes(i, j) = solver.eigenvectors()(i, j);
   }
   return p;

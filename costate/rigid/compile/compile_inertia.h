@@ -31,12 +31,13 @@ double volume_of(GeomType type, const std::array<double, 3>& size);
 // A primitive of this mass, centred at the origin, axes along x, y, z.
 MassProperties primitive_of(GeomType type, const std::array<double, 3>& size, double mass);
 
-// A solid of density 1 bounded by triangles that look outward. `count_inward` is how MuJoCo's "legacy" meshes treat
-// tetrahedra that lie outside the solid: added instead of taken away.
+// A solid of density 1 bounded by triangles that look outward. `count_inward` is how MuJoCo's "legacy" meshes
+// treat tetrahedra that lie outside the solid: added instead of taken away.
 MassProperties solid_of(const std::vector<Vec3<double>>& vertices,
                         const std::vector<std::array<int, 3>>& faces, bool count_inward);
 
-// The triangles themselves, of surface density 1: int x x' dA = A/12 (pp' + qq' + rr' + (p + q + r)(p + q + r)').
+// The triangles themselves, of surface density 1: int x x' dA = A/12
+// (pp' + qq' + rr' + (p + q + r)(p + q + r)').
 MassProperties shell_of(const std::vector<Vec3<double>>& vertices,
                         const std::vector<std::array<int, 3>>& faces);
 

@@ -1,7 +1,8 @@
-// Mass, centre of mass and inertia of every body: from `inertial` or from geoms, then bounded, balanced and scaled.
+// Mass, centre of mass and inertia of every body: from `inertial` or from geoms, then bounded, balanced and
+// scaled.
 //
-// Bounds and the triangle inequality A + B >= C concern principal moments, so an inertia is taken to its principal axes and
-// back when (and only when) one of them changes it.
+// Bounds and the triangle inequality A + B >= C concern principal moments, so an inertia is taken to its
+// principal axes and back when (and only when) one of them changes it.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +23,7 @@ MassProperties of_geom(const GeomSpec& s, const Geom& g, const std::vector<Compi
   if (!(density >= 0)) fail(who, "its density must not be negative", s.where);
   MassProperties solid;
   if (g.type == GeomType::mesh) {
-    const CompiledMesh& mesh = meshes[std::size_t(g.mesh)];
+    const CompiledMesh& mesh = meshes[g.mesh];
     const double wanted = s.mass ? *s.mass : density * mesh.volume;
     if (wanted > 0) solid = scaled({mesh.volume, {0, 0, 0}, mesh.inertia}, wanted / mesh.volume);
   } else {
@@ -43,7 +44,7 @@ MassProperties of_body(const Compilation& c, const BodySpec& s, int first_geom,
   for (std::size_t g = 0; g < s.geoms.size(); ++g) {
     const int group = s.geoms[g].group;
     if (group < rules.inertia_group_range[0] || group > rules.inertia_group_range[1]) continue;
-    parts.push_back(of_geom(s.geoms[g], c.model.geoms[std::size_t(first_geom) + g], meshes));
+    parts.push_back(of_geom(s.geoms[g], c.model.geoms[first_geom + g], meshes));
   }
   if (rules.inertia_from_geom == From::always && parts.empty() && s.inertial) {
     const InertialSpec& i = *s.inertial;  // nothing to infer from: what is written stands
@@ -52,8 +53,8 @@ MassProperties of_body(const Compilation& c, const BodySpec& s, int first_geom,
   return combined(parts);
 }
 
-// The frame in which the author described the body, where its inertia is diagonal in that: a square box seen along its side is another than
-// along its diagonal. Else principal axes, whichever the solver gives.
+// The frame in which the author described the body, where its inertia is diagonal in that: a square box seen
+// along its side is another than along its diagonal. Else principal axes, whichever the solver gives.
 Rotation principal_frame(const BodySpec& s, const std::vector<Geom>& geoms, int first_geom,
                          const Sym3<double>& inertia) {
   const double tiny = 1e-9 * trace(inertia);
@@ -63,7 +64,7 @@ Rotation principal_frame(const BodySpec& s, const std::vector<Geom>& geoms, int 
   };
   if (s.inertial && diagonal_in(normalized(s.inertial->quat))) return normalized(s.inertial->quat);
   if (s.geoms.size() == 1) {
-    const Rotation frame = to_rotation(geoms[std::size_t(first_geom)].quat);
+    const Rotation frame = to_rotation(geoms[first_geom].quat);
     if (diagonal_in(frame)) return frame;
   }
   return principal_quat(inertia);
@@ -98,7 +99,7 @@ void check_moving(const Compilation& c) {
     const Body& b = bodies[i];
     const Double6& I = b.inertia;
     if (b.mass > kTiny && I[0] > kTiny && I[1] > kTiny && I[2] > kTiny) heavy[i] = true;
-    if (heavy[i] && b.joints == 0) heavy[std::size_t(b.parent)] = true;
+    if (heavy[i] && b.joints == 0) heavy[b.parent] = true;
     if (b.joints > 0 && !heavy[i])
       fail(title("body", *c.body_specs[i]), "it moves, but has no mass or no inertia", c.body_specs[i]->where,
            "give it a geom with a volume or an inertial element, or set boundmass and boundinertia");

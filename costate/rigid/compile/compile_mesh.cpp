@@ -1,5 +1,6 @@
-// Meshes and height fields. A mesh is moved to its centre of mass and turned to its principal axes (largest moment first);
-// the geoms that show it take up the difference in their frames. Its convex hull is what collides.
+// Meshes and height fields. A mesh is moved to its centre of mass and turned to its principal axes (largest
+// moment first); the geoms that show it take up the difference in their frames. Its convex hull is what
+// collides.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -108,10 +109,10 @@ CompiledMesh compile_mesh(const MeshSpec& s, bool collides, bool gives_mass, Mes
   std::vector<int> number(s.vertices.size(), -1);  // of a vertex in the hull
   for (auto& f : hull) {
     for (int& i : f) {
-      int& n = number[std::size_t(i)];
+      int& n = number[i];
       if (n < 0) {
         n = int(mesh.hull_vertices.size());
-        mesh.hull_vertices.push_back(mesh.vertices[std::size_t(i)]);
+        mesh.hull_vertices.push_back(mesh.vertices[i]);
       }
       i = n;
     }

@@ -1,4 +1,5 @@
-// Contacts, tendons, equalities, sensors and keyframes: names become indices, and what is measured at qpos0 is measured.
+// Contacts, tendons, equalities, sensors and keyframes: names become indices, and what is measured at qpos0
+// is measured.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,7 @@ std::vector<Pose> poses_at_reference(const Model& m) {
       poses.push_back({{0, 0, 0}, {1, 0, 0, 0}});
       continue;
     }
-    const Pose& parent = poses[std::size_t(b.parent)];
+    const Pose& parent = poses[b.parent];
     poses.push_back({parent.pos + rotate(parent.quat, own.pos), normalized(parent.quat * own.quat)});
   }
   return poses;
@@ -128,8 +129,8 @@ void compile_tendons(Compilation& c) {
         case TendonPoint::Kind::joint:
           w.type = WrapType::joint;
           w.object = c.joints.find(p.object, who, p.where);
-          if (c.model.joints[std::size_t(w.object)].type == JointType::free ||
-              c.model.joints[std::size_t(w.object)].type == JointType::ball)
+          if (c.model.joints[w.object].type == JointType::free ||
+              c.model.joints[w.object].type == JointType::ball)
             fail(who, "a fixed tendon goes over slide and hinge joints only", p.where);
           break;
         case TendonPoint::Kind::site:
@@ -138,7 +139,7 @@ void compile_tendons(Compilation& c) {
           break;
         case TendonPoint::Kind::geom: {
           w.object = c.geoms.find(p.object, who, p.where);
-          const GeomType type = c.model.geoms[std::size_t(w.object)].type;
+          const GeomType type = c.model.geoms[w.object].type;
           if (type != GeomType::sphere && type != GeomType::cylinder)
             fail(who, "a tendon wraps around spheres and cylinders only", p.where);
           w.type = type == GeomType::sphere ? WrapType::sphere : WrapType::cylinder;
@@ -199,14 +200,14 @@ void compile_equalities(Compilation& c) {
       e.first = names.find(s.first, who, s.where);
       if (!s.second.empty()) e.second = names.find(s.second, who, s.where);
       const auto scalar = [&](int joint) {
-        const JointType type = c.model.joints[std::size_t(joint)].type;
+        const JointType type = c.model.joints[joint].type;
         return type == JointType::slide || type == JointType::hinge;
       };
       if (s.type == EqualityType::joint && (!scalar(e.first) || (e.second >= 0 && !scalar(e.second))))
         fail(who, "only slide and hinge joints can be coupled", s.where);
     } else if (s.sites) {
-      const Site& a = c.model.sites[std::size_t(c.sites.find(s.first, who, s.where))];
-      const Site& b = c.model.sites[std::size_t(c.sites.find(s.second, who, s.where))];
+      const Site& a = c.model.sites[c.sites.find(s.first, who, s.where)];
+      const Site& b = c.model.sites[c.sites.find(s.second, who, s.where)];
       e.first = a.body;
       e.second = b.body;
       const bool weld = s.type == EqualityType::weld;
@@ -216,7 +217,7 @@ void compile_equalities(Compilation& c) {
     } else {
       e.first = c.bodies.find(s.first, who, s.where);
       e.second = s.second.empty() ? 0 : c.bodies.find(s.second, who, s.where);
-      const Pose &first = poses[std::size_t(e.first)], &second = poses[std::size_t(e.second)];
+      const Pose &first = poses[e.first], &second = poses[e.second];
       e.anchor = to_array(s.anchor);
       if (s.type == EqualityType::connect) {
         e.other_anchor = to_array(carried(first, second, s.anchor));
@@ -248,7 +249,7 @@ void compile_sensors(Compilation& c) {
     s.reference_type = spec.reference_type;
     s.reference = find_object(c, spec.reference_type, spec.reference, who, spec.where);
     if (spec.object_type == ObjectType::joint) {
-      const JointType type = c.model.joints[std::size_t(s.object)].type;
+      const JointType type = c.model.joints[s.object].type;
       const bool wants_ball = spec.type == SensorType::ballquat || spec.type == SensorType::ballangvel;
       const bool limit = spec.type == SensorType::jointlimitpos || spec.type == SensorType::jointlimitvel ||
                          spec.type == SensorType::jointlimitfrc;
@@ -256,7 +257,7 @@ void compile_sensors(Compilation& c) {
         fail(who, wants_ball ? "it belongs to a ball joint" : "it belongs to a slide or hinge joint",
              spec.where);
       if (!limit && type == JointType::free) fail(who, "it cannot belong to a free joint", spec.where);
-      if (limit && !c.model.joints[std::size_t(s.object)].limited)
+      if (limit && !c.model.joints[s.object].limited)
         fail(who, "joint '" + spec.object + "' has no limits", spec.where);
     }
     s.cutoff = spec.cutoff;

@@ -1,4 +1,5 @@
-// The stages of compile (compile.h), in the order in which it calls them; and the names that later stages look up.
+// The stages of compile (compile.h), in the order in which it calls them; and the names that later stages
+// look up.
 #pragma once
 
 #include <string>
@@ -44,7 +45,8 @@ std::string title(const char* kind, const Element& element) {
   throw Error({who + ": " + what, where, advice});
 }
 
-// Whether an optional limit holds: as written, or else (autolimits) if there is a range. Checks the range of one that does.
+// Whether an optional limit holds: as written, or else (autolimits) if there is a range. Checks the range of
+// one that does.
 bool is_limited(const Compilation& c, std::optional<bool> limited, const Range& range, const std::string& who,
                 const char* attribute, const std::string& where);
 

@@ -36,7 +36,7 @@ void add_joint(Compilation& c, const JointSpec& s, int body) {
     j.springref = s.springref;
   }
   if (s.type != JointType::free) j.pos = to_array(s.pos);
-  if (s.type == JointType::free && (c.model.bodies[std::size_t(body)].parent != 0))
+  if (s.type == JointType::free && (c.model.bodies[body].parent != 0))
     fail(who, "a free joint may only be in a body of the world", s.where);
 
   // A free joint has no limits, whatever its default class says.
@@ -74,7 +74,7 @@ void check_size(const GeomSpec& s, const Double3& size, const std::string& who) 
                      : s.type == GeomType::ellipsoid || s.type == GeomType::box    ? 3
                                                                                    : 0;
   for (int i = 0; i < needed; ++i) {
-    if (!(size[std::size_t(i)] > 0) || !std::isfinite(size[std::size_t(i)]))
+    if (!(size[i] > 0) || !std::isfinite(size[i]))
       fail(who, "number " + std::to_string(i + 1) + " of its size must be positive", s.where,
            needed == 1 ? "a sphere needs a radius" : "sizes are radii and half lengths");
   }
@@ -94,7 +94,7 @@ void add_geom(Compilation& c, const GeomSpec& s, int body, const std::vector<Com
   if (s.type == GeomType::mesh && s.mesh.empty()) fail(who, "a geom of type mesh needs a mesh", s.where);
   if (!s.mesh.empty()) {
     const int index = c.meshes.find(s.mesh, who, s.where);
-    const CompiledMesh& mesh = meshes[std::size_t(index)];
+    const CompiledMesh& mesh = meshes[index];
     Vector center = mesh.pos;
     if (s.type == GeomType::mesh) {
       g.mesh = index;
@@ -102,8 +102,7 @@ void add_geom(Compilation& c, const GeomSpec& s, int body, const std::vector<Com
       if (s.type == GeomType::plane || s.type == GeomType::heightfield)
         fail(who, "a plane or height field is not fitted to a mesh", s.where);
       if (!(mesh.volume > 0)) fail(who, "its mesh has no volume to fit a shape to", s.where);
-      const FittedShape fit =
-          fit_shape(s.type, mesh, c.model.meshes[std::size_t(index)], c.spec.compiler.fit_box);
+      const FittedShape fit = fit_shape(s.type, mesh, c.model.meshes[index], c.spec.compiler.fit_box);
       for (std::size_t i = 0; i < 3; ++i) g.size[i] = s.fit_scale * fit.size[i];
       center += rotate(mesh.quat, fit.center);
     }
@@ -112,18 +111,18 @@ void add_geom(Compilation& c, const GeomSpec& s, int body, const std::vector<Com
   }
   check_size(s, g.size, who);
   if (s.type == GeomType::mesh) {
-    for (const Double3& v : c.model.meshes[std::size_t(g.mesh)].vertices) {
+    for (const Double3& v : c.model.meshes[g.mesh].vertices) {
       for (std::size_t i = 0; i < 3; ++i) g.size[i] = std::max(g.size[i], std::abs(v[i]));
     }
   }
   if (s.type == GeomType::heightfield) {
     if (s.hfield.empty()) fail(who, "a geom of type hfield needs a height field", s.where);
     g.heightfield = c.hfields.find(s.hfield, who, s.where);
-    const Double4& size = c.model.heightfields[std::size_t(g.heightfield)].size;
+    const Double4& size = c.model.heightfields[g.heightfield].size;
     g.size = {size[0], size[1], 0.25 * size[2] + 0.5 * size[3]};
   }
   if ((s.type == GeomType::plane || s.type == GeomType::heightfield) && body != 0 &&
-      c.model.bodies[std::size_t(body)].joints > 0 && (s.contype != 0 || s.conaffinity != 0))
+      c.model.bodies[body].joints > 0 && (s.contype != 0 || s.conaffinity != 0))
     fail(who, "a plane or height field that collides must not move", s.where,
          "put it into a body without joints");
   if (!finite(pos)) fail(who, "its position is not finite", s.where);

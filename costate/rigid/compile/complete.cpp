@@ -40,7 +40,7 @@ void complete_bodies(Model& m) {
       const Quat<double> axes = principal_quat({I[0], I[1], I[2], I[3], I[4], I[5]});
       b.inertia_quat = {axes.w, axes.x, axes.y, axes.z};
     }
-    b.root = b.parent == 0 ? static_cast<int>(i) : m.bodies[static_cast<std::size_t>(b.parent)].root;
+    b.root = b.parent == 0 ? static_cast<int>(i) : m.bodies[b.parent].root;
   }
 }
 
@@ -56,7 +56,7 @@ void complete_joints(Model& m) {
     if (joint.body < last_body)
       throw Error(who + " is out of order: joints follow the order of their bodies");
     last_body = joint.body;
-    Body& body = m.bodies[static_cast<std::size_t>(joint.body)];
+    Body& body = m.bodies[joint.body];
     if (joint.type == JointType::free && (body.parent != 0 || body.joints > 0)) {
       throw Error(who + ": a free joint must be the first and only joint of a child of the world");
     }
@@ -81,16 +81,16 @@ void complete_joints(Model& m) {
   std::vector<int> last_dof(m.bodies.size(), -1);
   for (std::size_t i = 1; i < m.bodies.size(); ++i) {
     Body& body = m.bodies[i];
-    int last = last_dof[static_cast<std::size_t>(body.parent)];
+    int last = last_dof[body.parent];
     for (int j = body.first_joint; j >= 0 && j < body.first_joint + body.joints; ++j) {
-      const Joint& joint = m.joints[static_cast<std::size_t>(j)];
+      const Joint& joint = m.joints[j];
       for (int d = 0; d < dof_size(joint.type); ++d) {
         m.dofs.push_back({static_cast<int>(i), j, last, 0});
         last = joint.dof + d;
       }
     }
     last_dof[i] = last;
-    body.weld = body.joints > 0 ? static_cast<int>(i) : m.bodies[static_cast<std::size_t>(body.parent)].weld;
+    body.weld = body.joints > 0 ? static_cast<int>(i) : m.bodies[body.parent].weld;
   }
 }
 
@@ -101,14 +101,14 @@ void complete_configuration(Model& m) {
                   std::to_string(m.nq));
     }
     if (!q.empty()) return;
-    q.assign(static_cast<std::size_t>(m.nq), 0);
+    q.assign(m.nq, 0);
     for (const Joint& joint : m.joints) {
       double* at = q.data() + joint.qpos;
-      const Body& body = m.bodies[static_cast<std::size_t>(joint.body)];
+      const Body& body = m.bodies[joint.body];
       switch (joint.type) {
         case JointType::free:
-          for (int k = 0; k < 3; ++k) at[k] = body.pos[static_cast<std::size_t>(k)];
-          for (int k = 0; k < 4; ++k) at[3 + k] = body.quat[static_cast<std::size_t>(k)];
+          for (int k = 0; k < 3; ++k) at[k] = body.pos[k];
+          for (int k = 0; k < 4; ++k) at[3 + k] = body.quat[k];
           break;
         case JointType::ball:
           at[0] = 1;
@@ -132,7 +132,7 @@ void complete_geoms(Model& m) {
     expect_index(geom.body, m.bodies.size(), who, "body");
     if (geom.body < last_body) throw Error(who + " is out of order: geoms follow the order of their bodies");
     last_body = geom.body;
-    Body& body = m.bodies[static_cast<std::size_t>(geom.body)];
+    Body& body = m.bodies[geom.body];
     if (body.geoms++ == 0) body.first_geom = static_cast<int>(g);
     if (geom.type == GeomType::mesh) expect_index(geom.mesh, m.meshes.size(), who, "mesh");
     if (geom.type == GeomType::heightfield)
@@ -152,17 +152,17 @@ void check_tendons(const Model& m) {
       throw Error(who + " has no path");
     }
     for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
-      const Wrap& wrap = m.wraps[static_cast<std::size_t>(w)];
+      const Wrap& wrap = m.wraps[w];
       if ((wrap.type == WrapType::joint) != (tendon.type == TendonType::fixed))
         throw Error(who + ": a fixed tendon goes over joints, a spatial one over sites, geoms and pulleys");
       const auto site_at = [&](int at) {
         return at >= tendon.first_wrap && at < tendon.first_wrap + tendon.wraps &&
-               m.wraps[static_cast<std::size_t>(at)].type == WrapType::site;
+               m.wraps[at].type == WrapType::site;
       };
       switch (wrap.type) {
         case WrapType::joint: {
           expect_index(wrap.object, m.joints.size(), who, "joint");
-          const JointType type = m.joints[static_cast<std::size_t>(wrap.object)].type;
+          const JointType type = m.joints[wrap.object].type;
           if (type != JointType::slide && type != JointType::hinge) {
             throw Error(who + " may only pull on slide and hinge joints");
           }
@@ -177,7 +177,7 @@ void check_tendons(const Model& m) {
           if (wrap.side_site >= 0) expect_index(wrap.side_site, m.sites.size(), who, "site");
           if (!site_at(w - 1) || !site_at(w + 1))
             throw Error(who + " goes around a geom that is not between two sites");
-          if (m.geoms[static_cast<std::size_t>(wrap.object)].type !=
+          if (m.geoms[wrap.object].type !=
               (wrap.type == WrapType::sphere ? GeomType::sphere : GeomType::cylinder))
             throw Error(who + " goes around a geom of another shape than its wrap says");
           break;

@@ -22,7 +22,7 @@ struct PointPair {
 template <class S>
 PointPair<S> connected_points(const GroupInput<S>& in, int a1, int a2, const Data<S>& d) {
   const Tree& tree = in.tree;
-  const auto one = static_cast<std::size_t>(in.g.first), two = static_cast<std::size_t>(in.g.second);
+  const std::size_t one = in.g.first, two = in.g.second;
   const Vec3<S> x1 = d.x[one] + d.R[one] * vec3_at(in.p + a1), x2 = d.x[two] + d.R[two] * vec3_at(in.p + a2);
   const Vec3<S> o1 = root_origin(tree, in.p, in.q, tree.bodies[one].root),
                 o2 = root_origin(tree, in.p, in.q, tree.bodies[two].root);
@@ -51,9 +51,7 @@ COSTATE_INLINE void point_rows(const GroupInput<S>& in, const PointPair<S>& x, c
   const int n = in.dofs();
   for (int i = 0; i < 3; ++i) r[i] = x.gap[i];
   for (int k = 0; k < n; ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    const Vec3<S> u =
-        relative_velocity(d.axis[static_cast<std::size_t>(in.g.dofs[at])], x.first, x.second, in.g.sides[at]);
+    const Vec3<S> u = relative_velocity(d.axis[in.g.dofs[k]], x.first, x.second, in.g.sides[k]);
     for (int i = 0; i < 3; ++i) J[i * n + k] = u[i];
   }
 }
@@ -67,7 +65,7 @@ COSTATE_INLINE void share_violation(const S& square, GroupGeometry<S>& out) {
 
 template <class S>
 COSTATE_INLINE void point_bias(const GroupInput<S>& in, const PointPair<S>& x, const Data<S>& d, S* bias) {
-  const auto one = static_cast<std::size_t>(in.g.first), two = static_cast<std::size_t>(in.g.second);
+  const std::size_t one = in.g.first, two = in.g.second;
   const Vec3<S> gravity = vec3_at(in.p + in.tree.p.gravity);
   const Vec3<S> u = point_acceleration(d.v[one], d.a[one], gravity, x.first) -
                     point_acceleration(d.v[two], d.a[two], gravity, x.second);
@@ -100,13 +98,13 @@ COSTATE_INLINE void point_acceleration_vjp(const GroupInput<S>& in, std::size_t 
 template <class S>
 void point_rows_vjp(const GroupInput<S>& in, int a1, int a2, const GroupBar<S>& bar, Data<S>& d) {
   const int n = in.dofs();
-  const auto one = static_cast<std::size_t>(in.g.first), two = static_cast<std::size_t>(in.g.second);
+  const std::size_t one = in.g.first, two = in.g.second;
   const PointPair<S> x = connected_points<S>(in, a1, a2, d);
   const Vec3<S> gap_bar = vec3_at(bar.r);
   Vec3<S> first_bar = gap_bar, second_bar = -gap_bar;
   for (int k = 0; k < n; ++k) {
-    const auto dof = static_cast<std::size_t>(in.g.dofs[static_cast<std::size_t>(k)]);
-    const int side = in.g.sides[static_cast<std::size_t>(k)];
+    const std::size_t dof = in.g.dofs[k];
+    const int side = in.g.sides[k];
     const Vec3<S> u_bar{bar.J[k], bar.J[n + k], bar.J[2 * n + k]};
     const Motion<S>& axis = d.axis[dof];
     const Vec3<S> turned = cross(u_bar, axis.w);
@@ -130,7 +128,7 @@ void point_rows_vjp(const GroupInput<S>& in, int a1, int a2, const GroupBar<S>& 
 // Inverse weights of bodies: of translations in the first three rows, of rotations in the others.
 inline WeightSource body_weights(const Tree& tree, const ConstraintGroup& g, int row) {
   const auto of_body = [&](int b) {
-    const int at = tree.bodies[static_cast<std::size_t>(b)].p.invweight;
+    const int at = tree.bodies[b].p.invweight;
     return at < 0 ? kAbsent : at + (row < 3 ? 0 : 1);
   };
   return {of_body(g.first), of_body(g.second)};

@@ -27,7 +27,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
   multiply_rows(cons, c, nu, c.Jd.data());
   S dt_bar(0);
   for (const int index : c.active) {
-    const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(index)];
+    const ConstraintGroup& g = cons.groups[index];
     if (g.kind == GroupKind::contact) continue;
     const int n = int(g.dofs.size());
     S* J = c.J.data() + g.jacobian;
@@ -39,7 +39,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     S e_bar(0);
     S* J_bar = c.J_bar.data();
     for (int i = 0; i < g.rows; ++i) {
-      const auto row = static_cast<std::size_t>(g.row + i);
+      const std::size_t row = g.row + i;
       const RowKind kind = cons.kinds[row];
       r_bar[i] = S(0);
       if (far_away(kind, geometry.r[i])) {
@@ -69,7 +69,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         bar.p[loss_parameter(tree, g)] += select(quadratic, S(0), select(c.force[row] > S(0), m, -m));
       }
       for (int k = 0; k < n; ++k) {
-        const int dof = g.dofs[static_cast<std::size_t>(k)];
+        const int dof = g.dofs[k];
         bar.v[dof] += in_bar.vel * J[i * n + k];
         J_bar[i * n + k] = c.force[row] * nu[dof] + in_bar.vel * v[dof];
         if (!bodies) J_bar[i * n + k] -= pull * a[dof];

@@ -25,7 +25,7 @@ struct GroupInput {
   const ConstraintGroup& g;
   const S *p, *q;
 
-  std::size_t index() const { return static_cast<std::size_t>(g.index); }
+  std::size_t index() const { return g.index; }
   int dofs() const { return int(g.dofs.size()); }
 };
 

@@ -15,8 +15,8 @@ namespace costate::rigid {
 template <class S>
 struct ConstraintData {
   explicit ConstraintData(const Constraints& c)
-      : J(static_cast<std::size_t>(c.jacobian)),
-        aref(static_cast<std::size_t>(c.rows)),
+      : J(c.jacobian),
+        aref(c.rows),
         D(aref.size()),
         loss(aref.size()),
         y(aref.size()),
@@ -29,11 +29,11 @@ struct ConstraintData {
         Ma(c.dofs.size()),
         Md(c.dofs.size()),
         mass(c.place.size()),
-        H(static_cast<std::size_t>(c.entries)),
+        H(c.entries),
         inverse_D(c.dofs.size()),
         nu(c.dofs.size()),
-        J_bar(static_cast<std::size_t>(c.jacobian)),
-        block(static_cast<std::size_t>(c.blocks)),
+        J_bar(c.jacobian),
+        block(c.blocks),
         zone(aref.size()),
         preconditioned(c.conjugate_gradients ? c.dofs.size() : 0),
         contact(c) {
@@ -65,7 +65,7 @@ RowInput<S> row_input(const ConstraintGroup& g, const GroupGeometry<S>& geometry
                       const S* v, const S& weight) {
   const int n = int(g.dofs.size());
   S vel(0);
-  for (int k = 0; k < n; ++k) vel += J[i * n + k] * v[g.dofs[static_cast<std::size_t>(k)]];
+  for (int k = 0; k < n; ++k) vel += J[i * n + k] * v[g.dofs[k]];
   return {geometry.r[i], geometry.shared_e ? geometry.e : abs(geometry.r[i]), vel, weight};
 }
 
@@ -97,7 +97,7 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
     });
     bool in_play = false;
     for (int i = 0; i < g.rows; ++i) {
-      const auto row = static_cast<std::size_t>(g.row + i);
+      const std::size_t row = g.row + i;
       const RowKind kind = cons.kinds[row];
       if (far_away(kind, geometry.r[i])) {
         c.aref[row] = c.D[row] = S(0);

@@ -1,21 +1,23 @@
-// The convex problem of constraints.h, one world per lane: Newton's method, or conjugate gradients and then Newton's method.
+// The convex problem of constraints.h, one world per lane: Newton's method, or conjugate gradients and then
+// Newton's method.
 //
 //   gradient    g = M a - tau - J' f(y),  y = J a - aref,  f = -s'(y)
 //   direction   d = -H^-1 g,              H = M + J' S J,  S = s''(y)
 //   step        the exact minimum along d: a root of an increasing piecewise linear function
 //
-// The problem is quadratic between kinks. So once a full step leaves every row in its zone (in play or not, sticking or
-// slipping), it has ended at the minimum, to rounding; most states need two or three steps. A lane that has arrived is not
-// moved again: what its neighbours do cannot change its bits.
+// The problem is quadratic between kinks. So once a full step leaves every row in its zone (in play or not,
+// sticking or slipping), it has ended at the minimum, to rounding; most states need two or three steps. A
+// lane that has arrived is not moved again: what its neighbours do cannot change its bits.
 //
-// Conjugate gradients [1] go along d = -P g + beta d_before, P = (M + h B)^-1, whose factor there is anyway, and beta = max(0, <g, P (g -
-// g_before)> / <g_before, P g_before>) (Polak and Ribiere, started again where it would be negative). They form and factor no H, which pays
-// where H has far more entries than M: many bodies that touch each other. They converge slower the stiffer the rows are; so they stop
-// at a gradient of 1e-6 of its terms, and Newton's method takes off the rest. The minimum is the same, to rounding, and so is the
-// adjoint, which needs the factor of H there.
+// Conjugate gradients [1] go along d = -P g + beta d_before, P = (M + h B)^-1, whose factor there is anyway,
+// and beta = max(0, <g, P (g - g_before)> / <g_before, P g_before>) (Polak and Ribiere, started again where
+// it would be negative). They form and factor no H, which pays where H has far more entries than M: many
+// bodies that touch each other. They converge slower the stiffer the rows are; so they stop at a gradient of
+// 1e-6 of its terms, and Newton's method takes off the rest. The minimum is the same, to rounding, and so is
+// the adjoint, which needs the factor of H there.
 //
-// With S a Dual the loop finds the value; one more Newton step there gives the tangent by the implicit function theorem, however
-// the value was found.
+// With S a Dual the loop finds the value; one more Newton step there gives the tangent by the implicit
+// function theorem, however the value was found.
 //
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., ch. 5.2.
 // Tests: tests/rigid/constraints/constraints_test.cpp, parity_test.cpp.
@@ -56,19 +58,19 @@ COSTATE_INLINE S row_zone(RowKind kind, const RowForce<S>& f) {
 
 template <class S>
 COSTATE_INLINE ContactStiffness<S> stiffness_of(const ConstraintGroup& g, const ConstraintData<S>& c) {
-  return {c.D[static_cast<std::size_t>(g.row)], c.loss.data() + g.row};
+  return {c.D[g.row], c.loss.data() + g.row};
 }
 
 // Calls visit(group) for each group in play.
 template <class S, class Visit>
 COSTATE_INLINE void for_each_active(const Constraints& cons, const ConstraintData<S>& c, const Visit& visit) {
-  for (const int i : c.active) visit(cons.groups[static_cast<std::size_t>(i)]);
+  for (const int i : c.active) visit(cons.groups[i]);
 }
 
 // Forces, slopes and zones of a group at y.
 template <class S>
 COSTATE_INLINE void evaluate_group(const Constraints& cons, const ConstraintGroup& g, ConstraintData<S>& c) {
-  const auto row = static_cast<std::size_t>(g.row);
+  const std::size_t row = g.row;
   if (g.kind == GroupKind::contact) {
     ContactForce<S> f;
     contact_force(cons.elliptic, g.rows, stiffness_of(g, c), static_cast<const S*>(c.y.data() + g.row), f);
@@ -85,7 +87,8 @@ COSTATE_INLINE void evaluate_group(const Constraints& cons, const ConstraintGrou
   }
 }
 
-// Calls visit(rows) with the number of a group's rows as a constant where it is a common one: loops over rows unroll.
+// Calls visit(rows) with the number of a group's rows as a constant where it is a common one: loops over rows
+// unroll.
 template <class Visit>
 COSTATE_INLINE void with_rows(int rows, const Visit& visit) {
   switch (rows) {
@@ -112,7 +115,7 @@ COSTATE_INLINE void multiply_group(const ConstraintGroup& g, const ConstraintDat
     S sum[kRows];
     for (int i = 0; i < kRows; ++i) sum[i] = S(0);
     for (int k = 0; k < n; ++k) {
-      const S value = x[g.dofs[static_cast<std::size_t>(k)]];
+      const S value = x[g.dofs[k]];
       for (int i = 0; i < kRows; ++i) sum[i] += J[i * n + k] * value;
     }
     for (int i = 0; i < kRows; ++i) out[i] = sum[i];
@@ -125,7 +128,7 @@ void locate_rows(const Constraints& cons, const S* a, ConstraintData<S>& c) {
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     S* y = c.y.data() + g.row;
     multiply_group(g, c, a, y);
-    for (int i = 0; i < g.rows; ++i) y[i] -= c.aref[static_cast<std::size_t>(g.row + i)];
+    for (int i = 0; i < g.rows; ++i) y[i] -= c.aref[g.row + i];
   });
 }
 
@@ -156,7 +159,7 @@ void add_transposed(const Constraints& cons, const ConstraintData<S>& c, const S
       for (int k = 0; k < n; ++k) {
         S sum = J[k] * value[0];
         for (int i = 1; i < kRows; ++i) sum += J[i * n + k] * value[i];
-        out[g.dofs[static_cast<std::size_t>(k)]] += sum;
+        out[g.dofs[k]] += sum;
       }
     });
   });
@@ -174,7 +177,7 @@ void multiply_slopes(const Constraints& cons, const ConstraintData<S>& c, S* val
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     S* x = values + g.row;
     if (g.kind != GroupKind::contact) {
-      for (int i = 0; i < g.rows; ++i) x[i] *= c.slope[static_cast<std::size_t>(g.row + i)];
+      for (int i = 0; i < g.rows; ++i) x[i] *= c.slope[g.row + i];
       return;
     }
     S product[kMostRows];
@@ -205,19 +208,19 @@ void add_contact_block(const ConstraintGroup& g, ConstraintData<S>& c) {
   });
 }
 
-// The factor of a matrix whose rows are nested as crba.h describes. Where a row's parent is the row before it, the two are eliminated
-// together: the rows above are read and written once for both.
+// The factor of a matrix whose rows are nested as crba.h describes. Where a row's parent is the row before
+// it, the two are eliminated together: the rows above are read and written once for both.
 template <class S>
 void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
   for (int k = int(dofs.size()) - 1; k >= 0; --k) {
-    const TreeDof& dof = dofs[static_cast<std::size_t>(k)];
+    const TreeDof& dof = dofs[k];
     S* row = H + dof.row;
     const S inverse = S(1) / row[0];
     inverse_D[k] = inverse;
     int ancestor = dof.parent;
     if (ancestor != k - 1 || k == 0) {
       for (int t = 1; t < dof.depth; ++t) {
-        const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+        const TreeDof& up = dofs[ancestor];
         S* target = H + up.row;
         const S scale = inverse * row[t];
         for (int s = 0; s < up.depth; ++s) target[s] -= scale * row[t + s];
@@ -226,7 +229,7 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
       }
       continue;
     }
-    const TreeDof& next = dofs[static_cast<std::size_t>(--k)];
+    const TreeDof& next = dofs[--k];
     S* second = H + next.row;
     const S first_scale = inverse * row[1];
     for (int s = 0; s < next.depth; ++s) second[s] -= first_scale * row[1 + s];
@@ -235,7 +238,7 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
     inverse_D[k] = second_inverse;
     ancestor = next.parent;
     for (int t = 1; t < next.depth; ++t) {
-      const TreeDof& up = dofs[static_cast<std::size_t>(ancestor)];
+      const TreeDof& up = dofs[ancestor];
       S* target = H + up.row;
       const S one = inverse * row[t + 1], two = second_inverse * second[t];
       for (int s = 0; s < up.depth; ++s) {
@@ -255,22 +258,21 @@ void factor_in_pairs(const std::vector<TreeDof>& dofs, S* H, S* inverse_D) {
 template <class S>
 void factor_newton_matrix(const Constraints& cons, ConstraintData<S>& c) {
   std::fill(c.H.begin(), c.H.end(), S(0));
-  for (std::size_t e = 0; e < cons.place.size(); ++e)
-    c.H[static_cast<std::size_t>(cons.place[e])] = c.mass[e];
+  for (std::size_t e = 0; e < cons.place.size(); ++e) c.H[cons.place[e]] = c.mass[e];
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
     if (g.kind == GroupKind::contact) {
-      if (any(c.zone[static_cast<std::size_t>(g.row)] != S(0))) add_contact_block(g, c);
+      if (any(c.zone[g.row] != S(0))) add_contact_block(g, c);
       return;
     }
     const int n = int(g.dofs.size());
     for (int i = 0; i < g.rows; ++i) {
-      const S slope = c.slope[static_cast<std::size_t>(g.row + i)];
+      const S slope = c.slope[g.row + i];
       if (!any(slope != S(0))) continue;
       const S* J = c.J.data() + g.jacobian + i * n;
       const int* entry = g.entries.data();
       for (int a = 0; a < n; ++a) {
         const S scaled = slope * J[a];
-        for (int b = 0; b <= a; ++b) c.H[static_cast<std::size_t>(*entry++)] += scaled * J[b];
+        for (int b = 0; b <= a; ++b) c.H[*entry++] += scaled * J[b];
       }
     }
   });
@@ -298,11 +300,11 @@ template <class S>
 COSTATE_INLINE void along_direction(const Constraints& cons, const ConstraintGroup& g,
                                     const ConstraintData<S>& c, const S& t, S& slope, S& curvature,
                                     mask_t<S>& changed) {
-  const auto row = static_cast<std::size_t>(g.row);
+  const std::size_t row = g.row;
   if (g.kind == GroupKind::contact) {
     S y[kMostRows];
     const S* Jd = c.Jd.data() + g.row;
-    for (int i = 0; i < g.rows; ++i) y[i] = c.y[row + static_cast<std::size_t>(i)] + t * Jd[i];
+    for (int i = 0; i < g.rows; ++i) y[i] = c.y[row + i] + t * Jd[i];
     ContactForce<S> f;
     contact_force(cons.elliptic, g.rows, stiffness_of(g, c), static_cast<const S*>(y), f);
     S product[kMostRows];
@@ -324,8 +326,8 @@ COSTATE_INLINE void along_direction(const Constraints& cons, const ConstraintGro
   }
 }
 
-// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes into another zone. Along
-// Newton's direction a full step is that place in all other lanes.
+// Where along the direction the cost is least, given c.Jd and c.Md. `changed`: lanes that a full step takes
+// into another zone. Along Newton's direction a full step is that place in all other lanes.
 template <class S>
 S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c, bool newtons,
               mask_t<S>& changed) {
@@ -342,8 +344,9 @@ S step_length(const Constraints& cons, const S* tau, const ConstraintData<S>& c,
         cons, c, [&](const ConstraintGroup& g) { along_direction(cons, g, c, t, slope, curvature, other); });
     return slope;
   };
-  // Newton's method between bounds. On a line with kinks it may jump to and fro between two points: those are the bounds then, and a
-  // step that ends on one is replaced by the middle; so is one after three steps that have not halved the distance.
+  // Newton's method between bounds. On a line with kinks it may jump to and fro between two points: those are
+  // the bounds then, and a step that ends on one is replaced by the middle; so is one after three steps that
+  // have not halved the distance.
   changed = mask_t<S>(false);
   const S tolerance = S(T(sizeof(T) == 8 ? 1e-12 : 1e-5)), half(T(0.5));
   S t(1), curvature, low(0), high(0), width(0);
@@ -386,8 +389,8 @@ mask_t<S> far_from_minimum(const S* tau, const S& share2, const ConstraintData<S
   return square > share2 * scale;
 }
 
-// One step along c.direction in the lanes that run; returns those in which it has changed zones. M a and y move with a: no product with M
-// or J is formed twice. What rounding that leaves, the last step takes off.
+// One step along c.direction in the lanes that run; returns those in which it has changed zones. M a and y
+// move with a: no product with M or J is formed twice. What rounding that leaves, the last step takes off.
 template <class S>
 mask_t<S> step_along(const Tree& tree, const Constraints& cons, const S* tau, const mask_t<S>& running,
                      bool newtons, ConstraintData<S>& c) {
@@ -400,8 +403,7 @@ mask_t<S> step_along(const Tree& tree, const Constraints& cons, const S* tau, co
     c.Ma[i] += t * c.Md[i];
   }
   for_each_active(cons, c, [&](const ConstraintGroup& g) {
-    for (int i = g.row; i < g.row + g.rows; ++i)
-      c.y[static_cast<std::size_t>(i)] += t * c.Jd[static_cast<std::size_t>(i)];
+    for (int i = g.row; i < g.row + g.rows; ++i) c.y[i] += t * c.Jd[i];
   });
   return changed;
 }
@@ -440,7 +442,8 @@ void descend_by_conjugate_gradients(const Tree& tree, const Constraints& cons, c
   }
 }
 
-// c.a, the constrained acceleration; starts at c.a. Needs make_rows, M in c.mass, and a factor of M or M + h B.
+// c.a, the constrained acceleration; starts at c.a. Needs make_rows, M in c.mass, and a factor of M or M + h
+// B.
 template <class S>
 void solve_constraints(const Tree& tree, const Constraints& cons, const S* tau, const S* L,
                        const S* inverse_D, ConstraintData<S>& c) {

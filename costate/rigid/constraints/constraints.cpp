@@ -63,19 +63,19 @@ class Maker {
             if (j >= 0) dofs.push_back(joint(j).dof);
           }
           g = &add(GroupKind::joint_equality, RowKind::equality, int(e), 1, dofs, p);
-          g->first_ref = model_.qpos0[static_cast<std::size_t>(joint(q.first).qpos)];
-          if (q.second >= 0) g->second_ref = model_.qpos0[static_cast<std::size_t>(joint(q.second).qpos)];
+          g->first_ref = model_.qpos0[joint(q.first).qpos];
+          if (q.second >= 0) g->second_ref = model_.qpos0[joint(q.second).qpos];
           break;
         }
         case EqualityType::tendon: {
           for (int t : {q.first, q.second}) {
             if (t < 0) continue;
-            const auto& path = tree_.tendons[static_cast<std::size_t>(t)].dof;
+            const auto& path = tree_.tendons[t].dof;
             dofs.insert(dofs.end(), path.begin(), path.end());
           }
           g = &add(GroupKind::tendon_equality, RowKind::equality, int(e), 1, dofs, p);
-          g->first_ref = model_.tendons[static_cast<std::size_t>(q.first)].length;
-          if (q.second >= 0) g->second_ref = model_.tendons[static_cast<std::size_t>(q.second)].length;
+          g->first_ref = model_.tendons[q.first].length;
+          if (q.second >= 0) g->second_ref = model_.tendons[q.second].length;
           break;
         }
       }
@@ -86,7 +86,7 @@ class Maker {
 
   void add_friction() {
     for (std::size_t i = 0; i < tree_.dofs.size(); ++i) {
-      const JointParameters& p = tree_.joints[static_cast<std::size_t>(tree_.dofs[i].joint)].p;
+      const JointParameters& p = tree_.joints[tree_.dofs[i].joint].p;
       if (p.frictionloss >= 0)
         add(GroupKind::dof_friction, RowKind::friction, int(i), 1, {int(i)}, p.friction);
     }
@@ -117,9 +117,8 @@ class Maker {
   void add_contacts() {
     std::vector<bool> touches(tree_.geoms.size());
     for (const GeomPair& geoms : touching_pairs(model_)) {
-      const int one = tree_.geoms[static_cast<std::size_t>(geoms.first)].body,
-                two = tree_.geoms[static_cast<std::size_t>(geoms.second)].body;
-      touches[static_cast<std::size_t>(geoms.first)] = touches[static_cast<std::size_t>(geoms.second)] = true;
+      const int one = tree_.geoms[geoms.first].body, two = tree_.geoms[geoms.second].body;
+      touches[geoms.first] = touches[geoms.second] = true;
       // A dof that moves both bodies does not move them against each other.
       std::vector<int> first, second, dofs;
       chain(one, first);
@@ -129,7 +128,7 @@ class Maker {
       std::set_symmetric_difference(first.begin(), first.end(), second.begin(), second.end(),
                                     std::back_inserter(dofs));
       const int index = int(c_.pairs.size());
-      const auto type = [&](int geom) { return tree_.geoms[static_cast<std::size_t>(geom)].type; };
+      const auto type = [&](int geom) { return tree_.geoms[geom].type; };
       const auto round = [&](int geom) {
         return type(geom) == GeomType::plane || type(geom) == GeomType::sphere ||
                type(geom) == GeomType::capsule;
@@ -154,16 +153,15 @@ class Maker {
 
   // The elimination tree of M's pattern and the rows'.
   void eliminate() {
-    const auto n = static_cast<std::size_t>(tree_.nv);
+    const std::size_t n = tree_.nv;
     std::vector<std::vector<bool>> couples(n, std::vector<bool>(n, false));
     for (std::size_t i = 0; i < n; ++i) {
-      for (int j = tree_.dofs[i].parent; j >= 0; j = tree_.dofs[static_cast<std::size_t>(j)].parent)
-        couples[i][static_cast<std::size_t>(j)] = true;
+      for (int j = tree_.dofs[i].parent; j >= 0; j = tree_.dofs[j].parent) couples[i][j] = true;
     }
     for (const ConstraintGroup& g : c_.groups) {
       for (int a : g.dofs) {
         for (int b : g.dofs) {
-          if (b < a) couples[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)] = true;
+          if (b < a) couples[a][b] = true;
         }
       }
     }
@@ -175,18 +173,17 @@ class Maker {
         if (parent < 0)
           parent = int(j);
         else
-          couples[static_cast<std::size_t>(parent)][j] = true;
+          couples[parent][j] = true;
       }
       c_.dofs[k].parent = parent;
     }
     for (TreeDof& dof : c_.dofs) {
-      dof.depth = dof.parent < 0 ? 1 : c_.dofs[static_cast<std::size_t>(dof.parent)].depth + 1;
+      dof.depth = dof.parent < 0 ? 1 : c_.dofs[dof.parent].depth + 1;
       dof.row = c_.entries;
       c_.entries += dof.depth;
     }
     for (std::size_t i = 0; i < n; ++i) {
-      for (int j = int(i); j >= 0; j = tree_.dofs[static_cast<std::size_t>(j)].parent)
-        c_.place.push_back(entry(int(i), j));
+      for (int j = int(i); j >= 0; j = tree_.dofs[j].parent) c_.place.push_back(entry(int(i), j));
     }
     for (ConstraintGroup& g : c_.groups) {
       for (std::size_t a = 0; a < g.dofs.size(); ++a) {
@@ -196,16 +193,14 @@ class Maker {
   }
 
  private:
-  const Joint& joint(int j) const { return model_.joints[static_cast<std::size_t>(j)]; }
+  const Joint& joint(int j) const { return model_.joints[j]; }
   void chain(int body, std::vector<int>& dofs) const {
-    for (int i = tree_.bodies[static_cast<std::size_t>(body)].last_dof; i >= 0;
-         i = tree_.dofs[static_cast<std::size_t>(i)].parent)
-      dofs.push_back(i);
+    for (int i = tree_.bodies[body].last_dof; i >= 0; i = tree_.dofs[i].parent) dofs.push_back(i);
   }
   int entry(int i, int j) const {
     int offset = 0;
-    for (int k = i; k != j; k = c_.dofs[static_cast<std::size_t>(k)].parent) ++offset;
-    return c_.dofs[static_cast<std::size_t>(i)].row + offset;
+    for (int k = i; k != j; k = c_.dofs[k].parent) ++offset;
+    return c_.dofs[i].row + offset;
   }
 
   const Model& model_;

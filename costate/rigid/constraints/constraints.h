@@ -1,11 +1,12 @@
 // Constraints: which rows the convex problem of a model has, and where their numbers lie.
 //
-//   a = argmin 1/2 (a - a0)' M (a - a0) + sum_i s_i(J_i a - aref_i)                    [1, "constraint model"]
+//   a = argmin 1/2 (a - a0)' M (a - a0) + sum_i s_i(J_i a - aref_i)                   [1, "constraint model"]
 //
 //   equality    s = D y^2 / 2                                    connect 3 rows, weld 6, joint 1, tendon 1
 //   friction    the same up to |D y| = frictionloss, then linear  one row per dof or tendon with dry friction
-//   limit       D y^2 / 2 for y < 0, else 0        lower and upper end of a joint or tendon; one row for a ball joint
-//   contact     a function of all rows of a point together   contact_law.h: normal, tangents, spin and rolling
+//   limit       D y^2 / 2 for y < 0, else 0        lower and upper end of a joint or tendon; one row for a
+//                                                  ball joint
+//   contact     a function of all rows of a point together  contact_law.h: normal, tangents, spin and rolling
 //
 // Rows have fixed places: one that is not in play in a world (a limit that is far) has D = 0 there. A group
 // is the rows of one element, which share their dofs; a contact point of two geoms is one. Of many groups few
@@ -62,8 +63,8 @@ struct TouchingPair {
   int first_body = 0, second_body = 0;
   int group = 0;
   int point = 0;  // the first of its contact points among all
-  bool splittable =
-      false;  // a slot is the same point of a shape from step to step: planes, spheres, capsules, boxes on planes
+  // A slot is the same point of a shape from step to step: planes, spheres, capsules, boxes on planes.
+  bool splittable = false;
 };
 
 struct Constraints {

@@ -8,7 +8,7 @@ namespace costate::rigid {
 
 struct DofFriction : ConstraintKind {
   static const TreeJoint& joint(const Tree& tree, const ConstraintGroup& g) {
-    return tree.joints[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(g.index)].joint)];
+    return tree.joints[tree.dofs[g.index].joint];
   }
   static int loss(const Tree& tree, const ConstraintGroup& g) { return joint(tree, g).p.frictionloss; }
   static WeightSource weight(const Tree& tree, const ConstraintGroup& g, int) {
@@ -26,9 +26,7 @@ struct DofFriction : ConstraintKind {
 };
 
 struct TendonFriction : ConstraintKind {
-  static int loss(const Tree& tree, const ConstraintGroup& g) {
-    return tree.tendons[static_cast<std::size_t>(g.index)].p.frictionloss;
-  }
+  static int loss(const Tree& tree, const ConstraintGroup& g) { return tree.tendons[g.index].p.frictionloss; }
   static WeightSource weight(const Tree& tree, const ConstraintGroup& g, int) {
     return {TendonPath::weight(tree, g.index), kAbsent};
   }

@@ -1,9 +1,9 @@
 // How soft a constraint row is: reference acceleration and weight [1, "constraint model"].
 //
 //   impedance    d(e) = dmin + y(e / width) (dmax - dmin), e >= 0 the violation; y rises from 0 to 1:
-//                y = m (x/m)^p for x <= m, 1 - (1-m) ((1-x)/(1-m))^p for x <= 1, else 1           m midpoint, p power
+//                y = m (x/m)^p for x <= m, 1 - (1-m) ((1-x)/(1-m))^p for x <= 1, else 1   m midpoint, p power
 //   stiffness    solref = (T, z) > 0: K = 1/(dmax T z)^2, B = 2/(dmax T); with refsafe T >= 2 dt
-//                solref <= 0:         K = -solref0 / dmax^2, B = -solref1 / dmax                   friction rows: K = 0
+//                solref <= 0:         K = -solref0 / dmax^2, B = -solref1 / dmax         friction rows: K = 0
 //   reference    aref = -B vel - K d r,           r = position - margin
 //   weight       D = d / ((1 - d) w)              w inverse weight
 //
@@ -92,7 +92,8 @@ RowReference<S> row_reference(const S* p, const SoftnessParameters& at, const S&
   return {-(s.B * in.vel) - s.K * d.value * in.r, S(1) / select(R < S(T(kTiny)), S(T(kTiny)), R), s.B};
 }
 
-// Adds to solref, solimp (null: not wanted) and dt_bar; returns the cotangents of the input. damping_bar: what others hand to B.
+// Adds to solref, solimp (null: not wanted) and dt_bar; returns the cotangents of the input. damping_bar:
+// what others hand to B.
 template <class S>
 RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S& dt, bool refsafe,
                               bool friction, const RowInput<S>& in, const S& aref_bar, const S& D_bar,

@@ -29,8 +29,7 @@ struct WeldRotation {
 template <class S>
 WeldRotation<S> weld_rotation(const GroupInput<S>& in, const Data<S>& d) {
   const EqualityParameters& at = in.tree.p.equalities[in.index()];
-  return {conjugate(d.quat[static_cast<std::size_t>(in.g.second)]),
-          d.quat[static_cast<std::size_t>(in.g.first)] * quat_at(in.p + at.quat), in.p[at.torquescale]};
+  return {conjugate(d.quat[in.g.second]), d.quat[in.g.first] * quat_at(in.p + at.quat), in.p[at.torquescale]};
 }
 
 // P
@@ -76,9 +75,9 @@ struct WeldRotationVjp {
     const Quat<S> l = rotation.left, r = rotation.right;
     const int n = in.dofs();
     for (int k = 0; k < n; ++k) {
-      const int side = in.g.sides[static_cast<std::size_t>(k)];
+      const int side = in.g.sides[k];
       if (side == 0) continue;
-      const auto dof = static_cast<std::size_t>(in.g.dofs[static_cast<std::size_t>(k)]);
+      const std::size_t dof = in.g.dofs[k];
       const S sign(value_t<S>(side) * value_t<S>(0.5));
       const Vec3<S> raw = sign * Vec3<S>{bar.J[3 * n + k], bar.J[4 * n + k], bar.J[5 * n + k]};
       const Vec3<S> b = rotation.scale * raw, w = d.axis[dof].w;
@@ -104,7 +103,7 @@ struct WeldRotationVjp {
   // (t/2) vec(l (0, alpha) r) + (t/4) vec(l P r)
   COSTATE_INLINE void accelerations_vjp() {
     const Quat<S> l = rotation.left, r = rotation.right;
-    const auto one = static_cast<std::size_t>(in.g.first), two = static_cast<std::size_t>(in.g.second);
+    const std::size_t one = in.g.first, two = in.g.second;
     const Vec3<S> b = vec3_at(bar.acc + 3), w1 = d.v[one].w, w2 = d.v[two].w, alpha = d.a[one].w - d.a[two].w,
                   dw = w1 - w2;
     const Quat<S> A = pure(alpha), P = weld_curvature(w1, w2);
@@ -122,8 +121,8 @@ struct WeldRotationVjp {
 
   COSTATE_INLINE void store() {
     const EqualityParameters& at = in.tree.p.equalities[in.index()];
-    d.wrench[static_cast<std::size_t>(in.g.first)].n += turn_one;
-    d.wrench[static_cast<std::size_t>(in.g.second)].n += turn_two;
+    d.wrench[in.g.first].n += turn_one;
+    d.wrench[in.g.second].n += turn_two;
     if (bar.wanted(at.torquescale)) bar.to.p[at.torquescale] += scale_bar;
     if (bar.wanted(at.quat)) {
       const Vec3<S> theta_bar = half * (conjugate(rotation.right) * r_bar).vec();
@@ -153,9 +152,7 @@ struct Weld : ConstraintKind {
     const Vec3<S> value = rotation.value();
     for (int i = 0; i < 3; ++i) out.r[3 + i] = value[i];
     for (int k = 0; k < n; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      const Vec3<S> w =
-          S(value_t<S>(in.g.sides[at])) * rotation.rate(d.axis[static_cast<std::size_t>(in.g.dofs[at])].w);
+      const Vec3<S> w = S(value_t<S>(in.g.sides[k])) * rotation.rate(d.axis[in.g.dofs[k]].w);
       for (int i = 0; i < 3; ++i) J[(3 + i) * n + k] = w[i];
     }
     share_violation<S>(dot(x.gap, x.gap) + dot(value, value), out);
@@ -164,7 +161,7 @@ struct Weld : ConstraintKind {
   template <class S>
   static void bias(const GroupInput<S>& in, const Data<S>& d, S* bias) {
     point_bias(in, points(in, d), d, bias);
-    const auto one = static_cast<std::size_t>(in.g.first), two = static_cast<std::size_t>(in.g.second);
+    const std::size_t one = in.g.first, two = in.g.second;
     const WeldRotation<S> rotation = weld_rotation(in, d);
     const Vec3<S> turn = rotation.rate(d.a[one].w - d.a[two].w) +
                          (S(value_t<S>(0.25)) * rotation.scale) *

@@ -18,7 +18,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
   const bool cone = rows > 1, edges = cone && !cons.elliptic;
   const S *m = c.Jd.data() + g.row, *force = c.force.data() + g.row, *block = c.block.data() + g.block;
   const S* J = c.J.data() + g.jacobian;
-  const S D = c.D[static_cast<std::size_t>(g.row)];
+  const S D = c.D[g.row];
   const mask_t<S> present = D > S(0);
   S work(0), vel[kMostRows];
   for (int i = 0; i < rows; ++i) {
@@ -27,7 +27,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
     for (int j = 0; j < rows; ++j) out.g[i] += block[i >= j ? block_at(i, j) : block_at(j, i)] * m[j];
     work += m[i] * force[i];
     vel[i] = S(0);
-    for (int k = 0; k < n; ++k) vel[i] += J[i * n + k] * v[g.dofs[static_cast<std::size_t>(k)]];
+    for (int k = 0; k < n; ++k) vel[i] += J[i * n + k] * v[g.dofs[k]];
   }
   const S mu = par.friction[cone ? 1 : 0];
   const S bodies = contact_weight(tree, pair, p), weight = edges ? bodies * (S(1) + mu * mu) : bodies;
@@ -76,7 +76,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
   }
   const S bodies_bar = edges ? in_bar.weight * (S(1) + mu * mu) : in_bar.weight;
   for (const int body : {pair.first_body, pair.second_body}) {
-    const int at = tree.bodies[static_cast<std::size_t>(body)].p.invweight;
+    const int at = tree.bodies[body].p.invweight;
     if (wanted(at)) p_bar[at] += bodies_bar;
   }
   return out;
@@ -93,8 +93,7 @@ geometry::ContactPoint<S> point_vjp(const Tree& tree, const TouchingPair& pair, 
                                     const RowsBar<S>& rows_bar, const geometry::ContactPoint<S>& point,
                                     const Mat3<S>& frame, const S* p, const S* q, const Data<S>& d,
                                     ContactData<S>& c) {
-  const auto one = static_cast<std::size_t>(pair.first_body),
-             two = static_cast<std::size_t>(pair.second_body);
+  const std::size_t one = pair.first_body, two = pair.second_body;
   const Vec3<S> x1 = point.point - root_origin(tree, p, q, tree.bodies[one].root),
                 x2 = point.point - root_origin(tree, p, q, tree.bodies[two].root);
   Mat3<S> frame_bar = Mat3<S>::zero();
@@ -133,11 +132,10 @@ void dofs_vjp(const Tree& tree, const S* nu, const S* a, const S* v, S* v_bar, D
   for (std::size_t i = tree.bodies.size() - 1; i > 0; --i) {
     const TreeBody& body = tree.bodies[i];
     for (int dof = body.dof_begin; dof < body.dof_end; ++dof) {
-      const auto at = static_cast<std::size_t>(dof);
-      d.axis_bar[at] += nu[dof] * c.by_nu[i] + a[dof] * c.by_a[i] + v[dof] * c.by_v[i];
-      v_bar[dof] += dot(d.axis[at], c.by_v[i]);
+      d.axis_bar[dof] += nu[dof] * c.by_nu[i] + a[dof] * c.by_a[i] + v[dof] * c.by_v[i];
+      v_bar[dof] += dot(d.axis[dof], c.by_v[i]);
     }
-    const auto parent = static_cast<std::size_t>(body.parent);
+    const std::size_t parent = body.parent;
     c.by_nu[parent] += c.by_nu[i];
     c.by_a[parent] += c.by_a[i];
     c.by_v[parent] += c.by_v[i];
@@ -148,10 +146,10 @@ void dofs_vjp(const Tree& tree, const S* nu, const S* a, const S* v, S* v_bar, D
 template <class S>
 void shape_vjp(const Tree& tree, int index, const S* p, const Wanted& wanted, S* p_bar, Data<S>& d,
                ContactData<S>& c) {
-  const TreeGeom& g = tree.geoms[static_cast<std::size_t>(index)];
-  const geometry::Shape<S>& shape = c.shapes[static_cast<std::size_t>(index)];
-  const geometry::ShapeBar<S>& bar = c.shape_bars[static_cast<std::size_t>(index)];
-  const auto body = static_cast<std::size_t>(g.body);
+  const TreeGeom& g = tree.geoms[index];
+  const geometry::Shape<S>& shape = c.shapes[index];
+  const geometry::ShapeBar<S>& bar = c.shape_bars[index];
+  const std::size_t body = g.body;
   const Vec3<S> turn = geometry::turn(shape.R, bar.R);
   const Vec3<S> x = d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
   d.wrench[body] += {cross(x, bar.x) + turn, bar.x};
@@ -169,17 +167,18 @@ template <class S>
 void margin_vjp(const Tree& tree, const TouchingPair& pair, const S& margin_bar, const Wanted& wanted,
                 S* p_bar) {
   if (pair.geoms.pair >= 0) {
-    const int at = tree.p.pairs[static_cast<std::size_t>(pair.geoms.pair)].margin;
+    const int at = tree.p.pairs[pair.geoms.pair].margin;
     if (wanted(at)) p_bar[at] += margin_bar;
     return;
   }
   for (const int g : {pair.geoms.first, pair.geoms.second}) {
-    const int at = tree.geoms[static_cast<std::size_t>(g)].p.margin;
+    const int at = tree.geoms[g].p.margin;
     if (wanted(at)) p_bar[at] += margin_bar;
   }
 }
 
-// For all points of the pairs in contact.touching. rows_of(pair, slot, par, par_bar, rows): their cotangents, false if it has none.
+// For all points of the pairs in contact.touching. rows_of(pair, slot, par, par_bar, rows): their cotangents,
+// false if it has none.
 template <class S, class RowsOf>
 void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S* a,
                const S* nu, const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d,
@@ -187,13 +186,11 @@ void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q
   body_motions(tree, a, d, contact.motion);
   for (auto* wrenches : {&contact.by_nu, &contact.by_a, &contact.by_v})
     std::fill(wrenches->begin(), wrenches->end(), Force<S>::zero());
-  for (const int i : cons.geoms)
-    contact.shape_bars[static_cast<std::size_t>(i)] = geometry::ShapeBar<S>::zero();
+  for (const int i : cons.geoms) contact.shape_bars[i] = geometry::ShapeBar<S>::zero();
 
   for (const int index : contact.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
-    const auto one = static_cast<std::size_t>(pair.geoms.first),
-               two = static_cast<std::size_t>(pair.geoms.second);
+    const TouchingPair& pair = cons.pairs[index];
+    const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     ContactParameters<S> par, par_bar;
     contact_parameters(tree, pair.geoms, p, par);
     for (S& x : par_bar.soft) x = S(0);
@@ -201,7 +198,7 @@ void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q
     S margin_bar(0);
     geometry::ContactPoint<S>* point_bars = contact.point_bars.data();
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const std::size_t at = pair.point + slot;
       point_bars[slot] = geometry::ContactPoint<S>::zero();
       RowsBar<S> rows;
       if (!rows_of(pair, slot, par, par_bar, rows)) continue;
@@ -209,10 +206,9 @@ void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q
       point_bars[slot] = point_vjp(tree, pair, pair.geoms.condim, rows, contact.points[at],
                                    contact.frames[at], p, q, d, contact);
     }
-    geometry::collide_vjp(
-        tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one], contact.shapes[two],
-        contact_margin(tree, pair.geoms, p) + contact.slack[static_cast<std::size_t>(index)], point_bars,
-        contact.shape_bars[one], contact.shape_bars[two]);
+    geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one],
+                          contact.shapes[two], contact_margin(tree, pair.geoms, p) + contact.slack[index],
+                          point_bars, contact.shape_bars[one], contact.shape_bars[two]);
     contact_parameters_vjp(tree, pair.geoms, p, par_bar, wanted, bar.p);
     margin_vjp(tree, pair, margin_bar, wanted, bar.p);
   }
@@ -231,10 +227,10 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
   pairs_vjp(tree, cons, p, q, v, a, static_cast<const S*>(c.nu.data()), wanted, bar, d, contact,
             [&](const TouchingPair& pair, int slot, const ContactParameters<S>& par,
                 ContactParameters<S>& par_bar, RowsBar<S>& rows) {
-              const auto at = static_cast<std::size_t>(pair.point + slot);
+              const std::size_t at = pair.point + slot;
               const S r = contact.points[at].dist - contact_margin(tree, pair.geoms, p);
               if (!any(point_in_play(contact.modes[at], r))) return false;
-              const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
+              const ConstraintGroup& g = cons.groups[pair.group + slot];
               rows = rows_vjp(tree, cons, pair, g, par, r, p, v, wanted, par_bar, bar.p, dt_bar, c);
               return true;
             });
@@ -248,7 +244,7 @@ void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, c
   pairs_vjp(tree, cons, p, q, v, a, nu, wanted, bar, d, c,
             [&](const TouchingPair& pair, int slot, const ContactParameters<S>&,
                 ContactParameters<S>& par_bar, RowsBar<S>& rows) {
-              rows = c.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+              rows = c.rows_bar[pair.point + slot];
               if (!rows.any_world) return false;  // what else it holds is of an earlier step
               for (int i = 1; i < pair.geoms.condim; ++i) par_bar.friction[i] += rows.friction[i];
               return true;
@@ -258,11 +254,10 @@ void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, c
 template <class S>
 void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* gap_bar,
                       const Wanted& wanted, S* q_bar, S* p_bar, Data<S>& d, ContactData<S>& c) {
-  for (const int i : cons.geoms) c.shape_bars[static_cast<std::size_t>(i)] = geometry::ShapeBar<S>::zero();
+  for (const int i : cons.geoms) c.shape_bars[i] = geometry::ShapeBar<S>::zero();
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
-    const auto one = static_cast<std::size_t>(pair.geoms.first),
-               two = static_cast<std::size_t>(pair.geoms.second);
+    const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     S margin_bar(0);
     bool wants = false;
     geometry::ContactPoint<S>* point_bars = c.point_bars.data();

@@ -1,6 +1,7 @@
 // The rows of a contact point: how fast its two sides move against each other, in the point's frame.
 //
-//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first),     and with the same axes of rotations
+//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first),
+//       and with the same axes of rotations
 //
 // Transpose: contact_adjoint.h.
 #pragma once
@@ -17,14 +18,13 @@ template <class S>
 void contact_jacobian(const Tree& tree, const TouchingPair& pair, const ConstraintGroup& g,
                       const Vec3<S>& point, const Mat3<S>& frame, const S* p, const S* q, const S* v,
                       const Data<S>& d, S* J, S* vel) {
-  const Vec3<S> x[2] = {
-      point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.first_body)].root),
-      point - root_origin(tree, p, q, tree.bodies[static_cast<std::size_t>(pair.second_body)].root)};
+  const Vec3<S> x[2] = {point - root_origin(tree, p, q, tree.bodies[pair.first_body].root),
+                        point - root_origin(tree, p, q, tree.bodies[pair.second_body].root)};
   const int n = int(g.dofs.size());
   for (int i = 0; i < g.rows; ++i) vel[i] = S(0);
   for (int k = 0; k < n; ++k) {
-    const int dof = g.dofs[static_cast<std::size_t>(k)], side = g.sides[static_cast<std::size_t>(k)];
-    const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+    const int dof = g.dofs[k], side = g.sides[k];
+    const Motion<S>& axis = d.axis[dof];
     Vec3<S> w = axis.w, u = axis.v + cross(w, x[side > 0]);
     if (side < 0) {
       u = -u;

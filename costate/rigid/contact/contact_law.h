@@ -1,17 +1,19 @@
 // The force of one contact point as a function of how its two sides accelerate against each other.
 //
-// y = J a - aref has a normal row y_0 and, by condim, two tangents (3), the spin about the normal (4) and two rollings (6), each with its
-// own coefficient of friction mu_k. f = -ds/dy, S = d2s/dy2, for [1, "friction cones"]
+// y = J a - aref has a normal row y_0 and, by condim, two tangents (3), the spin about the normal (4) and two
+// rollings (6), each with its own coefficient of friction mu_k. f = -ds/dy, S = d2s/dy2, for [1, "friction
+// cones"]
 //
 //   frictionless   s = D/2 (y_0)_-^2                                                   x_- = min(x, 0)
-//   pyramid        s = D/2 sum_k (y_0 + mu_k y_k)_-^2 + (y_0 - mu_k y_k)_-^2             one term for each edge of the pyramid
+//   pyramid        s = D/2 sum_k (y_0 + mu_k y_k)_-^2 + (y_0 - mu_k y_k)_-^2
+//                  one term for each edge of the pyramid
 //   ellipse        with T = |(mu_k y_k)_k| and mu the regularised coefficient of the first tangent,
 //                    y_0 >= T                 s = 0                                         the sides part
 //                    mu^2 y_0 + T <= 0        s = D/2 (y_0^2 + T^2 / mu^2)                  they stick
 //                    between                  s = D/2 (y_0 - T)^2 / (1 + mu^2)              they slip
 //
-// The ellipse's s is, in units of the cone, half the squared distance to it: once differentiable, and twice away from the two borders. At the
-// cone's axis (T = 0) slipping does not occur.
+// The ellipse's s is, in units of the cone, half the squared distance to it: once differentiable, and twice
+// away from the two borders. At the cone's axis (T = 0) slipping does not occur.
 //
 // All are linear in D. For the transpose, <m, f> is differentiated with respect to D, the mu_k and mu.
 // S is a lower triangle, row by row.

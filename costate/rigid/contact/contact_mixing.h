@@ -2,13 +2,15 @@
 //
 //   margin        m1 + m2: how far apart the geoms are when they begin to push
 //   friction      the larger of each coefficient, or that of the geom with the higher priority
-//   solref        both time constants positive: w s1 + (1 - w) s2, w = solmix1 / (solmix1 + solmix2); else the smaller
+//   solref        both time constants positive: w s1 + (1 - w) s2, w = solmix1 / (solmix1 + solmix2); else
+//                 the smaller
 //   solimp        w s1 + (1 - w) s2
 //
-// Where two numbers are equal, larger and smaller have a corner, and both get half of the cotangent, as a central difference would give.
+// Where two numbers are equal, larger and smaller have a corner, and both get half of the cotangent, as a
+// central difference would give.
 //
-// Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling, rolling), which a <pair> states itself.
-// None is below 1e-5.
+// Coefficients are those of sliding, spin and rolling; a contact has (sliding, sliding, spin, rolling,
+// rolling), which a <pair> states itself. None is below 1e-5.
 //
 // [1] MuJoCo documentation, Modeling. Tests: tests/rigid/contact/gradient_test.cpp.
 #pragma once
@@ -38,9 +40,8 @@ constexpr int friction_kind(int k) { return k <= 2 ? 0 : k == 3 ? 1 : 2; }
 
 template <class S>
 COSTATE_INLINE S contact_margin(const Tree& tree, const GeomPair& g, const S* p) {
-  if (g.pair >= 0) return p[tree.p.pairs[static_cast<std::size_t>(g.pair)].margin];
-  return p[tree.geoms[static_cast<std::size_t>(g.first)].p.margin] +
-         p[tree.geoms[static_cast<std::size_t>(g.second)].p.margin];
+  if (g.pair >= 0) return p[tree.p.pairs[g.pair].margin];
+  return p[tree.geoms[g.first].p.margin] + p[tree.geoms[g.second].p.margin];
 }
 
 // Inverse weight of both bodies, where they can move at all.
@@ -48,7 +49,7 @@ template <class S>
 COSTATE_INLINE S contact_weight(const Tree& tree, const TouchingPair& pair, const S* p) {
   S w(0);
   for (const int body : {pair.first_body, pair.second_body}) {
-    const int at = tree.bodies[static_cast<std::size_t>(body)].p.invweight;
+    const int at = tree.bodies[body].p.invweight;
     if (at >= 0) w += p[at];
   }
   return w;
@@ -56,7 +57,7 @@ COSTATE_INLINE S contact_weight(const Tree& tree, const TouchingPair& pair, cons
 
 // The parameter that damps tangents by itself, or none: the normal's does it.
 inline int own_damping(const Tree& tree, const GeomPair& g) {
-  return g.pair < 0 ? kAbsent : tree.p.pairs[static_cast<std::size_t>(g.pair)].solreffriction;
+  return g.pair < 0 ? kAbsent : tree.p.pairs[g.pair].solreffriction;
 }
 template <class S>
 COSTATE_INLINE S tangential_damping(const Tree& tree, const Constraints& cons, const GeomPair& g,
@@ -84,13 +85,12 @@ COSTATE_INLINE MixingWeight<S> mixing_weight(const S& first, const S& second) {
 
 template <class S>
 void contact_parameters(const Tree& tree, const GeomPair& g, const S* p, ContactParameters<S>& out) {
-  const GeomParameters &one = tree.geoms[static_cast<std::size_t>(g.first)].p,
-                       &two = tree.geoms[static_cast<std::size_t>(g.second)].p;
+  const GeomParameters &one = tree.geoms[g.first].p, &two = tree.geoms[g.second].p;
   const auto copy = [&](const SoftnessParameters& from) {
     for (int i = 0; i < 2; ++i) out.soft[i] = p[from.solref + i];
     for (int i = 0; i < 5; ++i) out.soft[2 + i] = p[from.solimp + i];
   };
-  const PairParameters* pair = g.pair >= 0 ? &tree.p.pairs[static_cast<std::size_t>(g.pair)] : nullptr;
+  const PairParameters* pair = g.pair >= 0 ? &tree.p.pairs[g.pair] : nullptr;
   if (pair) {
     copy(pair->contact);
   } else if (g.chosen) {
@@ -130,8 +130,7 @@ void contact_parameters(const Tree& tree, const GeomPair& g, const S* p, Contact
 template <class S>
 void contact_parameters_vjp(const Tree& tree, const GeomPair& g, const S* p, const ContactParameters<S>& bar,
                             const Wanted& wanted, S* p_bar) {
-  const GeomParameters &one = tree.geoms[static_cast<std::size_t>(g.first)].p,
-                       &two = tree.geoms[static_cast<std::size_t>(g.second)].p;
+  const GeomParameters &one = tree.geoms[g.first].p, &two = tree.geoms[g.second].p;
   const auto add = [&](const SoftnessParameters& to) {
     for (int i = 0; i < 2; ++i) {
       if (wanted(to.solref)) p_bar[to.solref + i] += bar.soft[i];
@@ -140,7 +139,7 @@ void contact_parameters_vjp(const Tree& tree, const GeomPair& g, const S* p, con
       if (wanted(to.solimp)) p_bar[to.solimp + i] += bar.soft[2 + i];
     }
   };
-  const PairParameters* pair = g.pair >= 0 ? &tree.p.pairs[static_cast<std::size_t>(g.pair)] : nullptr;
+  const PairParameters* pair = g.pair >= 0 ? &tree.p.pairs[g.pair] : nullptr;
   if (pair) {
     add(pair->contact);
   } else if (g.chosen) {

@@ -16,10 +16,10 @@ void for_each_touching(const Tree& tree, const Constraints& cons, const S* p, co
   ContactData<S>& contact = c.contact;
   contact_points(tree, cons, p, q, d, contact);
   for (const int index : contact.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const TouchingPair& pair = cons.pairs[index];
     const S margin = contact_margin(tree, pair.geoms, p);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const std::size_t at = pair.point + slot;
       const S r = contact.points[at].dist - margin;
       const mask_t<S> present = point_in_play(contact.modes[at], r);
       visit(pair, slot, select(present, r, S(0)), present);
@@ -41,8 +41,8 @@ void penalty_forces(const Tree& tree, const Constraints& cons, const S* p, const
   for_each_touching(
       tree, cons, p, q, d, c, [&](const TouchingPair& pair, int slot, const S& r, const mask_t<S>& present) {
         if (!any(present)) return;
-        const auto at = static_cast<std::size_t>(pair.point + slot);
-        const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
+        const std::size_t at = pair.point + slot;
+        const ConstraintGroup& g = cons.groups[pair.group + slot];
         const int n = int(g.dofs.size());
         S *J = c.J.data() + g.jacobian, w[kMostRows], f[kMostRows];
         contact_jacobian(tree, pair, g, c.contact.points[at].point, c.contact.frames[at], p, q, v, d, J, w);
@@ -50,7 +50,7 @@ void penalty_forces(const Tree& tree, const Constraints& cons, const S* p, const
         contact_parameters(tree, pair.geoms, p, par);
         penalty_force(g.rows, law_of(tree, p, par), r, w, f);
         for (int i = 0; i < g.rows; ++i) {
-          for (int k = 0; k < n; ++k) tau[g.dofs[static_cast<std::size_t>(k)]] += J[i * n + k] * f[i];
+          for (int k = 0; k < n; ++k) tau[g.dofs[k]] += J[i * n + k] * f[i];
         }
       });
 }
@@ -61,11 +61,11 @@ void penalty_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
   const PenaltyParameters& to = tree.p.penalty;
   for_each_touching(tree, cons, p, q, static_cast<const Data<S>&>(d), c,
                     [&](const TouchingPair& pair, int slot, const S& r, const mask_t<S>& present) {
-                      const auto at = static_cast<std::size_t>(pair.point + slot);
+                      const std::size_t at = pair.point + slot;
                       RowsBar<S>& rows = c.contact.rows_bar[at];
                       rows = RowsBar<S>::zero();
-                      const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
-                      c.zone[static_cast<std::size_t>(g.row)] = select(present, S(1), S(0));
+                      const ConstraintGroup& g = cons.groups[pair.group + slot];
+                      c.zone[g.row] = select(present, S(1), S(0));
                       if (!any(present)) return;
                       rows.any_world = true;
                       const int n = int(g.dofs.size());
@@ -74,8 +74,7 @@ void penalty_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
                                        v, static_cast<const Data<S>&>(d), J, w);
                       for (int i = 0; i < g.rows; ++i) {
                         m[i] = S(0);
-                        for (int k = 0; k < n; ++k)
-                          m[i] += J[i * n + k] * nu[g.dofs[static_cast<std::size_t>(k)]];
+                        for (int k = 0; k < n; ++k) m[i] += J[i * n + k] * nu[g.dofs[k]];
                         m[i] = select(present, m[i], S(0));
                       }
                       ContactParameters<S> par;

@@ -38,19 +38,19 @@ void place_shapes(const Tree& tree, const Constraints& cons, const S* p, const S
   int root = -1;
   Vec3<S> origin = Vec3<S>::zero();
   for (const int i : cons.geoms) {
-    const TreeGeom& g = tree.geoms[static_cast<std::size_t>(i)];
-    const auto body = static_cast<std::size_t>(g.body);
+    const TreeGeom& g = tree.geoms[i];
+    const std::size_t body = g.body;
     if (tree.bodies[body].root != root) {
       root = tree.bodies[body].root;
       origin = root_origin(tree, p, q, root);
     }
-    geometry::Shape<S>& shape = c.shapes[static_cast<std::size_t>(i)];
+    geometry::Shape<S>& shape = c.shapes[i];
     shape.x = origin + d.x[body] + d.R[body] * vec3_at(p + g.p.pos);
     shape.R = d.R[body] * to_matrix(quat_at(p + g.p.quat));
     shape.mesh = g.mesh.get();
     shape.heights = g.heights.get();
     for (int k = 0; k < 3; ++k) shape.size[k] = k < g.p.sizes ? p[g.p.size + k] : S(0);
-    c.reach[static_cast<std::size_t>(i)] = bounding_radius(g, shape.size);
+    c.reach[i] = bounding_radius(g, shape.size);
   }
 }
 
@@ -63,11 +63,11 @@ void take_values(const geometry::Shape<plain_t<S>>& from, geometry::Shape<S>& to
   }
 }
 
-// Worlds that have them within the margin. Generous by more than rounding, so that what neighbours do cannot decide.
+// Worlds that have them within the margin. Generous by more than rounding, so that what neighbours do cannot
+// decide.
 template <class S>
 mask_t<S> maybe_near(const TouchingPair& pair, bool plane, const S& margin, const ContactData<S>& c) {
-  const auto one = static_cast<std::size_t>(pair.geoms.first),
-             two = static_cast<std::size_t>(pair.geoms.second);
+  const std::size_t one = pair.geoms.first, two = pair.geoms.second;
   const Vec3<S> between = c.shapes[two].x - c.shapes[one].x;
   const S slack = S(value_t<S>(1.001)) * (margin + c.reach[two]) + S(value_t<S>(1e-5));
   if (plane) return dot(between, c.shapes[one].R.column(2)) < slack;
@@ -79,7 +79,7 @@ mask_t<S> maybe_near(const TouchingPair& pair, bool plane, const S& margin, cons
 template <class S>
 bool kept(const TouchingPair& pair, const ContactData<S>& c) {
   for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-    if (any(c.modes[static_cast<std::size_t>(k)] > S(0))) return true;
+    if (any(c.modes[k] > S(0))) return true;
   }
   return false;
 }
@@ -88,9 +88,7 @@ bool kept(const TouchingPair& pair, const ContactData<S>& c) {
 template <class S>
 S way_within(const Tree& tree, const TouchingPair& pair, const S* p, const S* q, const S& h,
              const ContactData<S>& c) {
-  const auto one = static_cast<std::size_t>(pair.first_body),
-             two = static_cast<std::size_t>(pair.second_body),
-             shape = static_cast<std::size_t>(pair.geoms.second);
+  const std::size_t one = pair.first_body, two = pair.second_body, shape = pair.geoms.second;
   const auto velocity = [&](std::size_t body) {
     const Vec3<S> x = c.shapes[shape].x - root_origin(tree, p, q, tree.bodies[body].root);
     return c.motion[body].v + cross(c.motion[body].w, x);
@@ -113,7 +111,7 @@ void point_rows(const Tree& tree, const Constraints& cons, const TouchingPair& p
   S vel[kMostRows];
   contact_jacobian(tree, pair, g, point.point, frame, p, q, v, d, c.J.data() + g.jacobian, vel);
   using T = value_t<S>;
-  const auto row = static_cast<std::size_t>(g.row);
+  const std::size_t row = g.row;
   const bool cone = g.rows > 1;
   const S mu = par.friction[1 < g.rows ? 1 : 0];
   S weight = contact_weight(tree, pair, p);
@@ -141,8 +139,7 @@ void find_points(const Tree& tree, const Constraints& cons, const S* p, ContactD
   c.touching.clear();
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
-    const auto one = static_cast<std::size_t>(pair.geoms.first),
-               two = static_cast<std::size_t>(pair.geoms.second);
+    const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p), reach = margin + c.slack[i];
     if (!kept(pair, c) && !any(maybe_near(pair, first == GeomType::plane, reach, c))) continue;
@@ -150,7 +147,7 @@ void find_points(const Tree& tree, const Constraints& cons, const S* p, ContactD
     geometry::collide(first, second, c.shapes[one], c.shapes[two], reach, points);
     bool touches = false;
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const std::size_t at = pair.point + slot;
       if (!any(point_in_play(c.modes[at], points[slot].dist - reach))) continue;
       touches = true;
       c.frames[at] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
@@ -183,18 +180,16 @@ void listed_points(const Tree& tree, const Constraints& cons, const S* p, const 
                    [[maybe_unused]] const geometry::Shape<plain_t<S>>* shapes, ContactData<S>& c) {
   place_shapes(tree, cons, p, q, d, c);
   if constexpr (is_dual<S>) {
-    for (const int i : cons.geoms) take_values(shapes[i], c.shapes[static_cast<std::size_t>(i)]);
+    for (const int i : cons.geoms) take_values(shapes[i], c.shapes[i]);
   }
   for (const int index : c.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
-    const auto one = static_cast<std::size_t>(pair.geoms.first),
-               two = static_cast<std::size_t>(pair.geoms.second);
+    const TouchingPair& pair = cons.pairs[index];
+    const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     geometry::ContactPoint<S>* points = c.points.data() + pair.point;
     geometry::collide(tree.geoms[one].type, tree.geoms[two].type, c.shapes[one], c.shapes[two],
-                      contact_margin(tree, pair.geoms, p) + c.slack[static_cast<std::size_t>(index)], points);
+                      contact_margin(tree, pair.geoms, p) + c.slack[index], points);
     for (int slot = 0; slot < pair.geoms.slots; ++slot)
-      c.frames[static_cast<std::size_t>(pair.point + slot)] =
-          geometry::contact_frame(points[slot].normal, points[slot].tangent);
+      c.frames[pair.point + slot] = geometry::contact_frame(points[slot].normal, points[slot].tangent);
   }
 }
 
@@ -204,17 +199,17 @@ void contact_rows(const Tree& tree, const Constraints& cons, const S* p, const S
   ContactData<S>& contact = c.contact;
   contact_points(tree, cons, p, q, d, contact);
   for (const int index : contact.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const TouchingPair& pair = cons.pairs[index];
     const S margin = contact_margin(tree, pair.geoms, p);
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, p, par);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const std::size_t at = pair.point + slot;
       const geometry::ContactPoint<S>& point = contact.points[at];
       if (!any(point_in_play(contact.modes[at], point.dist - margin))) continue;
       const int group = pair.group + slot;
-      point_rows(tree, cons, pair, cons.groups[static_cast<std::size_t>(group)], par, margin,
-                 contact.modes[at], point, contact.frames[at], p, q, v, d, c);
+      point_rows(tree, cons, pair, cons.groups[group], par, margin, contact.modes[at], point,
+                 contact.frames[at], p, q, v, d, c);
       c.active.push_back(group);
     }
   }
@@ -228,8 +223,7 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
     if (!pair.splittable) continue;
-    const auto one = static_cast<std::size_t>(pair.geoms.first),
-               two = static_cast<std::size_t>(pair.geoms.second);
+    const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p);
     const mask_t<S> near = maybe_near(pair, first == GeomType::plane, margin + c.reach[two], c);
@@ -238,8 +232,7 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
     geometry::collide(first, second, c.shapes[one], c.shapes[two], margin + c.slack[i], points);
     // A world's gaps do not depend on who else is near.
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      gap[k] = select(near | (c.modes[at] > S(0)), c.points[at].dist - margin, gap[k]);
+      gap[k] = select(near | (c.modes[k] > S(0)), c.points[k].dist - margin, gap[k]);
     }
   }
 }

@@ -1,17 +1,20 @@
 // Contact points of a state, and their rows of the convex problem.
 //
-// Every pair of geoms that may touch is looked at in two steps: are their bounding spheres (or a sphere and a plane) within the margin in some
-// world of the pack, and if so, where exactly do the shapes touch (costate/geometry). A contact point x with frame (n, t1, t2), which
-// points from the first geom's body to the second's, has rows
+// Every pair of geoms that may touch is looked at in two steps: are their bounding spheres (or a sphere and a
+// plane) within the margin in some world of the pack, and if so, where exactly do the shapes touch
+// (costate/geometry). A contact point x with frame (n, t1, t2), which points from the first geom's body to
+// the second's, has rows
 //
-//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first)        and, with the same axes, of rotations
+//   J v = (n, t1, t2) . (velocity of the second body at x - velocity of the first)
+//       and, with the same axes, of rotations
 //   r   = dist - margin,      in play where r < 0
-//   w   = inverse weights of both bodies; with a pyramid times 1 + mu_1^2                 D = 1/R, R = (1 - d)/d w
+//   w   = inverse weights of both bodies; with a pyramid times 1 + mu_1^2            D = 1/R, R = (1 - d)/d w
 //   D   of a pyramid's edges: 1/(2 mu^2 R), mu = mu_1 / sqrt(impratio) the regularised coefficient
 //
 // aref is that of any constraint (impedance.h) in the normal row; tangents, spin and rolling are damped only.
 //
-// The bodies of this file are compiled once for each scalar, in contact_rows.cpp; the transpose is contact_adjoint.h.
+// The bodies of this file are compiled once for each scalar, in contact_rows.cpp; the transpose is
+// contact_adjoint.h.
 // Tests: tests/rigid/contact/gradient_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -25,7 +28,8 @@
 
 namespace costate::rigid {
 
-// The cotangents of one contact point's rows: J_bar = f nu' - g a' + h v', and those of r = dist - margin and of the coefficients of friction.
+// The cotangents of one contact point's rows: J_bar = f nu' - g a' + h v', and those of r = dist - margin and
+// of the coefficients of friction.
 template <class S>
 struct RowsBar {
   S f[kMostRows], g[kMostRows], h[kMostRows];
@@ -45,7 +49,7 @@ struct ContactData {
   explicit ContactData(const Constraints& cons)
       : shapes(cons.pairs.empty() ? 0 : cons.all_geoms),
         reach(shapes.size()),
-        points(static_cast<std::size_t>(cons.points)),
+        points(cons.points),
         frames(points.size()),
         modes(points.size(), S(0)),
         slack(cons.pairs.size(), S(0)),
@@ -58,7 +62,7 @@ struct ContactData {
     touching.reserve(cons.pairs.size());
     int most = 0;
     for (const TouchingPair& pair : cons.pairs) most = std::max(most, pair.geoms.slots);
-    point_bars.resize(static_cast<std::size_t>(most));
+    point_bars.resize(most);
   }
 
   std::vector<geometry::Shape<S>> shapes;  // in the world
@@ -70,8 +74,8 @@ struct ContactData {
       slack;  // of each pair: its points count from that far beyond the margin on (near_points; else 0)
   std::vector<int> touching;  // pairs with a point in play in some world
 
-  // The transpose: cotangents of one pair's points and of all shapes; wrenches on bodies whose product with a dof's nu, a and v is the cotangent of its
-  // motion; motion of bodies by a alone.
+  // The transpose: cotangents of one pair's points and of all shapes; wrenches on bodies whose product with a
+  // dof's nu, a and v is the cotangent of its motion; motion of bodies by a alone.
   std::vector<geometry::ContactPoint<S>> point_bars;
   std::vector<geometry::ShapeBar<S>> shape_bars;
   std::vector<Force<S>> by_nu, by_a, by_v;
@@ -90,7 +94,8 @@ template <class S>
 void contact_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
                     ContactData<S>& c);
 
-// The same with all points that bodies moving with v may close within h, twice as far to be safe. Fills c.slack.
+// The same with all points that bodies moving with v may close within h, twice as far to be safe. Fills
+// c.slack.
 template <class S>
 void near_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* v, const S& h,
                  const Data<S>& d, ContactData<S>& c);
@@ -107,8 +112,9 @@ struct PlainScalar<S, true> {
 template <class S>
 using plain_t = typename PlainScalar<S>::type;
 
-// Points and frames of the pairs in c.touching, with the slack they have. shapes: where plain numbers have put the shapes, or null. Duals
-// take these values, so that a choice that rounding decides (which of two faces that touch clips the other) is the same one.
+// Points and frames of the pairs in c.touching, with the slack they have. shapes: where plain numbers have
+// put the shapes, or null. Duals take these values, so that a choice that rounding decides (which of two
+// faces that touch clips the other) is the same one.
 template <class S>
 void listed_points(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
                    const geometry::Shape<plain_t<S>>* shapes, ContactData<S>& c);
@@ -119,12 +125,13 @@ void body_motions(const Tree& tree, const S* a, const Data<S>& d, std::vector<Mo
   out[0] = Motion<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    out[i] = out[static_cast<std::size_t>(body.parent)];
+    out[i] = out[body.parent];
     if (body.dof_begin < body.dof_end) out[i] += combine(d, body.dof_begin, body.dof_end - body.dof_begin, a);
   }
 }
 
-// r = dist - margin of every contact point of a state; kFar where the bounding spheres are far from each other. Needs kinematics.
+// r = dist - margin of every contact point of a state; kFar where the bounding spheres are far from each
+// other. Needs kinematics.
 template <class S>
 void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S* q, const Data<S>& d,
                   ContactData<S>& c, S* gap);

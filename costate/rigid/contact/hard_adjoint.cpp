@@ -20,7 +20,7 @@ void impulses_bar(const Tree& tree, const Constraints& cons, const S* V, const s
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
     for (int i = 0; i < at.rows; ++i) {
-      const auto row = Index(at.row + i);
+      const std::size_t row = at.row + i;
       const S* column = w.columns.data() + row * Index(tree.nv);
       S sum(0);
       for (int k = 0; k < tree.nv; ++k) sum += column[k] * V[k];
@@ -39,9 +39,8 @@ void law_vjp(bool aware, int l, Lists<S>& w) {
     leaves = false;
     for (Index m = 0; m < w.members.size(); ++m) {
       auto& at = w.problem.points[m];
-      const bool rests =
-          at.mode != HardMode::open && !lane_holds<S>(w.points[Index(w.members[m])].bounces, l);
-      if (!rests || !(w.bar.Y[Index(at.row)] > T(0))) continue;
+      const bool rests = at.mode != HardMode::open && !lane_holds<S>(w.points[w.members[m]].bounces, l);
+      if (!rests || !(w.bar.Y[at.row] > T(0))) continue;
       at.mode = HardMode::open;
       leaves = true;
     }
@@ -59,16 +58,16 @@ void laws_vjp(const Constraints& cons, Lists<S>& w) {
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
     gather_solved<S>(w, l, w.problem, w.members);
     if (w.members.empty()) continue;
-    w.lane_bar.resize(Index(w.problem.size));
+    w.lane_bar.resize(w.problem.size);
     for (Index m = 0; m < w.members.size(); ++m) {
-      const auto& at = w.points[Index(w.members[m])];
+      const auto& at = w.points[w.members[m]];
       for (int i = 0; i < at.rows; ++i)
-        w.lane_bar[Index(w.problem.points[m].row + i)] = lane_of(w.lambda_bar[Index(at.row + i)], l);
+        w.lane_bar[w.problem.points[m].row + i] = lane_of(w.lambda_bar[at.row + i], l);
     }
     law_vjp<S>(cons.hard.aware, l, w);
     w.any_share |= w.bar.shares;
     for (Index m = 0; m < w.members.size(); ++m) {
-      const auto& at = w.points[Index(w.members[m])];
+      const auto& at = w.points[w.members[m]];
       for (int i = 0; i < at.rows; ++i) {
         const auto row = Index(w.problem.points[m].row + i), to = Index(at.row + i);
         set_lane(w.Y[to], l, w.bar.Y[row]);
@@ -89,15 +88,15 @@ void targets_vjp(const Tree& tree, const Constraints& cons, const S* p, const Wa
   const S h = p[tree.p.dt];
   std::fill(w.surplus.begin(), w.surplus.begin() + w.rows, S(0));
   for (const auto& at : w.points) {
-    const TouchingPair& pair = cons.pairs[Index(at.pair)];
+    const TouchingPair& pair = cons.pairs[at.pair];
     const ConstraintGroup& g = group_of<S>(cons, at);
-    RowsBar<S>& rows = c.contact.rows_bar[Index(pair.point + at.slot)];
+    RowsBar<S>& rows = c.contact.rows_bar[pair.point + at.slot];
     rows = RowsBar<S>::zero();
     rows.any_world = true;
     const mask_t<S> present = at.play > S(0);
     S theta_bar(0);
     for (int i = 0; i < at.rows; ++i) {
-      const auto row = Index(at.row + i);
+      const std::size_t row = at.row + i;
       rows.f[i] = w.lambda[row] / h;
       rows.g[i] = -w.Y[row];
       rows.friction[i] = w.mu_bar[row];
@@ -105,15 +104,15 @@ void targets_vjp(const Tree& tree, const Constraints& cons, const S* p, const Wa
         theta_bar += w.lambda[row] * row_times(g, c, i, static_cast<const S*>(w.nu_shift.data()));
     }
     // A bounce: b_0 = (1 + e) (w_0 + theta (w*_0 - w_0)).
-    const S Y = w.Y[Index(at.row)], speed = w.before[Index(at.row)], once = (S(1) + at.e) * Y;
+    const S Y = w.Y[at.row], speed = w.before[at.row], once = (S(1) + at.e) * Y;
     const mask_t<S> rests = present & (!at.bounces) & (!at.recovers);
     const S moves =
-        select(at.bounces & (at.theta > S(-1)), theta_bar + once * (w.free[Index(at.row)] - speed), S(0));
+        select(at.bounces & (at.theta > S(-1)), theta_bar + once * (w.free[at.row] - speed), S(0));
     const S per = S(1) / select(at.bounces, speed, S(1));
     rows.r = select(rests, Y / h, -(moves * per / h));
     rows.h[0] = select(at.bounces, once * (S(1) - at.theta) - moves * at.theta * per, S(0));
     h_bar -= select(rests, Y * at.gap / (h * h), moves * at.theta / h);
-    w.surplus[Index(at.row)] = select(at.bounces, once * at.theta - Y, S(0));
+    w.surplus[at.row] = select(at.bounces, once * at.theta - Y, S(0));
     restitution_vjp(tree, pair.geoms, p, select(at.bounces, at.meets * Y, S(0)), wanted, p_bar);
   }
 }
@@ -129,14 +128,14 @@ void free_motion_vjp(const Tree& tree, const Constraints& cons, const S& h, cons
     std::fill(w.nu_surplus.begin(), w.nu_surplus.end(), S(0));
     add_rows(cons, w, c, static_cast<const S*>(w.surplus.data()), w.nu_surplus.data());
     for (int k = 0; k < tree.nv; ++k) {
-      pulled[k] += w.nu_surplus[Index(k)];
-      w.nu_surplus[Index(k)] = -w.nu_surplus[Index(k)];
+      pulled[k] += w.nu_surplus[k];
+      w.nu_surplus[k] = -w.nu_surplus[k];
     }
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.nu_surplus.data());
   }
   for (int k = 0; k < tree.nv; ++k) {
     v_bar[k] += pulled[k] - V[k];
-    h_bar += (d.qacc[Index(k)] - w.change[Index(k)] / h) * pulled[k];
+    h_bar += (d.qacc[k] - w.change[k] / h) * pulled[k];
     pulled[k] *= h;
   }
 }
@@ -163,7 +162,7 @@ void sweep(const Tree& tree, const Constraints& cons, const S* p, const StateIn<
            const S* nu, const S* x, const Wanted& wanted, const StateBar<S>& bar, Data<S>& d,
            ConstraintData<S>& c) {
   const S* zeros = d.zeros.data();
-  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[Index(i)] = -nu[i];
+  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[i] = -nu[i];
   for (auto* forces : {&d.wrench, &d.axis_bar, &d.v_bar, &d.a_bar, &d.w_bar})
     std::fill(forces->begin(), forces->end(), Force<S>::zero());
   rnea_forward<S>(tree, Vec3<S>::zero(), in.v, zeros, d);
@@ -188,8 +187,7 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
   Lists<S>& w = *work.lists;
   for (const auto& at : w.points) {
     const mask_t<S> present = at.play > S(0);
-    c.zone[Index(group_of<S>(cons, at).row)] =
-        select(present, at.play + select(at.bounces, S(4), S(0)), S(0));
+    c.zone[group_of<S>(cons, at).row] = select(present, at.play + select(at.bounces, S(4), S(0)), S(0));
   }
   if (w.points.empty()) return;
   std::copy(d.lambda.begin(), d.lambda.end(), w.mu_all.begin());
@@ -197,13 +195,13 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
   if (w.any_share) {  // J_bar += share_bar a', a = M^-1 J' share
     std::fill(w.even.begin(), w.even.end(), S(0));
     for (const auto& at : w.points) {
-      RowsBar<S>& rows = c.contact.rows_bar[Index(cons.pairs[Index(at.pair)].point + at.slot)];
+      RowsBar<S>& rows = c.contact.rows_bar[cons.pairs[at.pair].point + at.slot];
       rows = RowsBar<S>::zero();
       rows.any_world = true;
       for (int i = 0; i < at.rows; ++i) {
-        rows.g[i] = -w.share_bar[Index(at.row + i)];
+        rows.g[i] = -w.share_bar[at.row + i];
         const S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
-        for (int k = 0; k < tree.nv; ++k) w.even[Index(k)] += w.share[Index(at.row + i)] * column[k];
+        for (int k = 0; k < tree.nv; ++k) w.even[k] += w.share[at.row + i] * column[k];
       }
     }
     sweep<S>(tree, cons, p, in, w.even.data(), d.zeros.data(), d.zeros.data(), wanted, bar, d, c);
@@ -212,10 +210,10 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
   // What the shift and the velocity of the impact add: rows f nu' - g a', and -<nu, M x>.
   const auto add = [&](const S* nu, std::vector<S>& x, const S* a, const auto& f_of, const auto& g_of) {
     for (const auto& at : w.points) {
-      RowsBar<S>& rows = c.contact.rows_bar[Index(cons.pairs[Index(at.pair)].point + at.slot)];
+      RowsBar<S>& rows = c.contact.rows_bar[cons.pairs[at.pair].point + at.slot];
       rows = RowsBar<S>::zero();
       rows.any_world = true;
-      for (int i = 0; i < at.rows; ++i) rows.f[i] = f_of(at) * w.lambda[Index(at.row + i)];
+      for (int i = 0; i < at.rows; ++i) rows.f[i] = f_of(at) * w.lambda[at.row + i];
       rows.g[0] = g_of(at);
     }
     sweep<S>(tree, cons, p, in, a, nu, x.data(), wanted, bar, d, c);
@@ -236,7 +234,7 @@ void hard_points_vjp(const Tree& tree, const Constraints& cons, Implicit implici
       [](const Point&) { return S(0); });
   add(
       w.nu_surplus.data(), w.change, w.v_free.data(), [](const Point&) { return S(1); },
-      [&](const Point& at) { return -w.surplus[Index(at.row)]; });
+      [&](const Point& at) { return -w.surplus[at.row]; });
 }
 
 #define COSTATE_INSTANTIATE(S)                                                                             \

@@ -22,12 +22,12 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
     at.row = w.rows;
     w.rows += at.rows;
   }
-  const auto rows = Index(w.rows);
+  const std::size_t rows = w.rows;
   if (w.before.size() < rows) w.reserve(tree, w.rows);
   for (auto& at : w.points) {
-    const TouchingPair& pair = cons.pairs[Index(at.pair)];
+    const TouchingPair& pair = cons.pairs[at.pair];
     const ConstraintGroup& g = group_of<S>(cons, at);
-    const auto point = Index(pair.point + at.slot);
+    const std::size_t point = pair.point + at.slot;
     const int n = int(g.dofs.size());
     S* J = c.J.data() + g.jacobian;
     contact_jacobian(tree, pair, g, c.contact.points[point].point, c.contact.frames[point], p, q, v, d, J,
@@ -38,17 +38,17 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
     at.e = restitution_of(tree, pair.geoms, p);
     at.weight = contact_weight(tree, pair, p);
     for (int i = 0; i < at.rows; ++i) {
-      w.mu[Index(at.row + i)] = i == 0 ? S(1) : par.friction[i];
+      w.mu[at.row + i] = i == 0 ? S(1) : par.friction[i];
       S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
       std::fill(column, column + tree.nv, S(0));
-      for (int k = 0; k < n; ++k) column[g.dofs[Index(k)]] = J[i * n + k];
+      for (int k = 0; k < n; ++k) column[g.dofs[k]] = J[i * n + k];
       solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), column);
     }
   }
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
     for (int i = 0; i < at.rows; ++i) {
-      const auto row = Index(at.row + i);
+      const std::size_t row = at.row + i;
       for (Index j = 0; j <= row; ++j)
         w.A[row * rows + j] = w.A[j * rows + row] =
             row_times(g, c, i, static_cast<const S*>(w.columns.data()) + j * Index(tree.nv));
@@ -60,7 +60,7 @@ void assemble(const Tree& tree, const Constraints& cons, const S* p, const S* q,
 // known, w_0 before the step and w*_0.
 template <class S>
 void set_target(const Constraints& cons, const S& h, const Lists<S>& w, typename Lists<S>::Point& at) {
-  const S before = w.before[Index(at.row)], free = w.free[Index(at.row)];
+  const S before = w.before[at.row], free = w.free[at.row];
   const S per = S(1) / select(at.bounces, h * before, S(-1));
   const S theta = -(at.gap * per);
   at.theta = select(at.bounces, select(theta > S(-1), theta, S(-1)), S(0));
@@ -76,9 +76,9 @@ void set_moved(const Tree& tree, Lists<S>& w, std::vector<S>& moved) {
   if (w.any_bounce) {
     for (const auto& at : w.points) {
       for (int i = 0; i < at.rows; ++i) {
-        const S weight = at.theta * w.lambda[Index(at.row + i)];
+        const S weight = at.theta * w.lambda[at.row + i];
         const S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
-        for (int k = 0; k < tree.nv; ++k) w.shift[Index(k)] += weight * column[k];
+        for (int k = 0; k < tree.nv; ++k) w.shift[k] += weight * column[k];
       }
     }
   }
@@ -100,7 +100,7 @@ template <class S>
 HardWork<S>::HardWork(const Tree& tree, const Constraints& cons) {
   if (!hard_contacts(cons)) return;
   lists = std::make_unique<Lists>(tree, cons);
-  moved.assign(Index(tree.nv), S(0));
+  moved.assign(tree.nv, S(0));
   moved_bar = moved;
 }
 template <class S>
@@ -108,10 +108,10 @@ HardWork<S>::~HardWork() = default;
 
 template <class S>
 HardWork<S>::Lists::Lists(const Tree& tree, const Constraints& cons) {
-  points.reserve(Index(cons.points));
+  points.reserve(cons.points);
   for (auto* values : {&v_free, &v_next, &shift, &nu_shift, &nu_surplus, &change, &mu_all, &even})
-    values->assign(Index(tree.nv), S(0));
-  no_actuation.assign(Index(tree.na), S(0));
+    values->assign(tree.nv, S(0));
+  no_actuation.assign(tree.na, S(0));
   // As many points as bodies usually have at once; more make the scratch grow.
   int most = 0;
   for (const TouchingPair& pair : cons.pairs) most += pair.geoms.slots * pair.geoms.condim;
@@ -119,14 +119,14 @@ HardWork<S>::Lists::Lists(const Tree& tree, const Constraints& cons) {
   reserve(tree, most);
   problem.reserve(most);
   bar.reserve(most);
-  lane_bar.reserve(Index(most));
-  members.reserve(Index(cons.points));
+  lane_bar.reserve(most);
+  members.reserve(cons.points);
   solver.reserve(most, is_dual<S>);
 }
 
 template <class S>
 void HardWork<S>::Lists::reserve(const Tree& tree, int count) {
-  const auto n = Index(count);
+  const std::size_t n = count;
   for (auto* values : {&before, &free, &lambda, &mu, &lambda_bar, &Y, &mu_bar, &surplus, &share_bar, &share})
     values->resize(n);
   columns.resize(n * Index(tree.nv));
@@ -142,10 +142,10 @@ void list_near_points(const Tree& tree, const Constraints& cons, const S* p, con
   near_points(tree, cons, p, q, static_cast<const S*>(w.v_free.data()), h, d, contact);
   w.points.clear();
   for (const int index : contact.touching) {
-    const TouchingPair& pair = cons.pairs[Index(index)];
-    const S reach = contact_margin(tree, pair.geoms, p) + contact.slack[Index(index)];
+    const TouchingPair& pair = cons.pairs[index];
+    const S reach = contact_margin(tree, pair.geoms, p) + contact.slack[index];
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const mask_t<S> near = contact.points[Index(pair.point + slot)].dist < reach;
+      const mask_t<S> near = contact.points[pair.point + slot].dist < reach;
       if (!any(near)) continue;
       typename Lists<S>::Point at{};
       at.pair = index;
@@ -163,7 +163,7 @@ template <class S>
 void set_cases(const Constraints& cons, const S& h, Lists<S>& w) {
   w.any_bounce = false;
   for (auto& at : w.points) {
-    const S speed = w.before[Index(at.row)];
+    const S speed = w.before[at.row];
     const mask_t<S> fast =
         (speed < S(0)) & (-(at.e * speed) > S(value_t<S>(cons.rest_speed))) & (at.play > S(0));
     at.bounces = fast & (at.gap + h * speed < S(0));
@@ -187,7 +187,7 @@ void list_taped_points(const Constraints& cons, const Tape* tape, ContactData<S>
     const Index before = w.points.size();
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
       const Tape& kind = kinds[pair.point + slot];
-      contact.rows_bar[Index(pair.point + slot)].any_world = false;
+      contact.rows_bar[pair.point + slot].any_world = false;
       if (!any(kind > Tape(0))) continue;
       typename Lists<S>::Point at{};
       at.pair = int(index);
@@ -216,7 +216,7 @@ void set_free_motion(const Constraints& cons, const S& h, const ConstraintData<S
   for (auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
     for (int i = 0; i < at.rows; ++i)
-      w.free[Index(at.row + i)] = row_times(g, c, i, static_cast<const S*>(w.v_free.data()));
+      w.free[at.row + i] = row_times(g, c, i, static_cast<const S*>(w.v_free.data()));
     set_target<S>(cons, h, w, at);
   }
 }
@@ -231,17 +231,17 @@ void solve_laws(const Constraints& cons, Lists<S>& w, S* tape) {
     if (w.members.empty()) continue;
     w.solver.solve(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
-      const auto& at = w.points[Index(w.members[m])];
+      const auto& at = w.points[w.members[m]];
       const auto& solved = w.problem.points[m];
       if (solved.mode == HardMode::open) continue;
       for (int i = 0; i < at.rows; ++i) {
-        const auto row = Index(solved.row + i);
-        set_lane(w.lambda[Index(at.row + i)], l, w.problem.mu[row] * w.problem.l[row]);
+        const std::size_t row = solved.row + i;
+        set_lane(w.lambda[at.row + i], l, w.problem.mu[row] * w.problem.l[row]);
       }
       if (!tape) continue;
       const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
                        (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (w.problem.ridge > 0 ? kRidged : 0);
-      S& record = tape[cons.rows + cons.pairs[Index(at.pair)].point + at.slot];
+      S& record = tape[cons.rows + cons.pairs[at.pair].point + at.slot];
       set_lane(record, l, double(kind));
     }
   }
@@ -251,17 +251,17 @@ void solve_laws(const Constraints& cons, Lists<S>& w, S* tape) {
 template <class S>
 void solve_tangents(const Constraints& cons, const plain_t<S>* tape, Lists<S>& w) {
   for (const auto& at : w.points) {
-    for (int i = 0; i < at.rows; ++i) w.lambda[Index(at.row + i)] = S(tape[group_of<S>(cons, at).row + i]);
+    for (int i = 0; i < at.rows; ++i) w.lambda[at.row + i] = S(tape[group_of<S>(cons, at).row + i]);
   }
   for (int l = 0; l < lanes_in<S>() && !w.points.empty(); ++l) {
     gather_solved<S>(w, l, w.problem, w.members);
     if (w.members.empty()) continue;
     w.solver.tangent(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
-      const auto& at = w.points[Index(w.members[m])];
+      const auto& at = w.points[w.members[m]];
       for (int i = 0; i < at.rows; ++i) {
-        const auto row = Index(w.problem.points[m].row + i);
-        w.lambda[Index(at.row + i)].d[0].set(l, value_t<S>((w.problem.mu[row] * w.problem.l[row]).d[0]));
+        const std::size_t row = w.problem.points[m].row + i;
+        w.lambda[at.row + i].d[0].set(l, value_t<S>((w.problem.mu[row] * w.problem.l[row]).d[0]));
       }
     }
   }
@@ -275,7 +275,7 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
   Lists<S>& w = *work.lists;
   const Data<S>& pose = d;
   const S h = p[tree.p.dt];
-  for (int i = 0; i < tree.nv; ++i) w.v_free[Index(i)] = v[i] + h * d.qacc[Index(i)];
+  for (int i = 0; i < tree.nv; ++i) w.v_free[i] = v[i] + h * d.qacc[i];
   if constexpr (is_dual<S>) {
     list_taped_points<S>(cons, work.plain.tape, c.contact, w);
     listed_points(tree, cons, p, q, pose, work.plain.shapes, c.contact);
@@ -300,14 +300,14 @@ void hard_contact(const Tree& tree, const Constraints& cons, const S* p, const S
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);
     for (int i = 0; i < at.rows; ++i) {
-      const S& impulse = w.lambda[Index(at.row + i)];
+      const S& impulse = w.lambda[at.row + i];
       if (tape) tape[g.row + i] = impulse;
       const S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
       const S force = impulse / h;
-      for (int k = 0; k < tree.nv; ++k) d.qacc[Index(k)] += force * column[k];
+      for (int k = 0; k < tree.nv; ++k) d.qacc[k] += force * column[k];
     }
   }
-  for (int k = 0; k < tree.nv; ++k) w.v_next[Index(k)] = v[k] + h * d.qacc[Index(k)];
+  for (int k = 0; k < tree.nv; ++k) w.v_next[k] = v[k] + h * d.qacc[k];
   set_moved<S>(tree, w, work.moved);
 }
 
@@ -321,7 +321,7 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
   list_taped_points<S>(cons, tape, c.contact, w);
   listed_points(tree, cons, p, q, pose, work.plain.shapes, c.contact);
   assemble<S>(tree, cons, p, q, v, pose, c, w);
-  for (int k = 0; k < tree.nv; ++k) w.v_next[Index(k)] = v[k] + h * d.qacc[Index(k)];
+  for (int k = 0; k < tree.nv; ++k) w.v_next[k] = v[k] + h * d.qacc[k];
   work.contradicts = false;
   std::fill(w.change.begin(), w.change.end(), S(0));
   for (const auto& at : w.points) {
@@ -329,12 +329,12 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
     work.contradicts |= any(at.ridged);
     for (int i = 0; i < at.rows; ++i) {
       const S impulse = tape[g.row + i];
-      w.lambda[Index(at.row + i)] = impulse;
+      w.lambda[at.row + i] = impulse;
       const S* column = w.columns.data() + Index(at.row + i) * Index(tree.nv);
-      for (int k = 0; k < tree.nv; ++k) w.change[Index(k)] += impulse * column[k];
+      for (int k = 0; k < tree.nv; ++k) w.change[k] += impulse * column[k];
     }
   }
-  for (int k = 0; k < tree.nv; ++k) w.v_free[Index(k)] = w.v_next[Index(k)] - w.change[Index(k)];
+  for (int k = 0; k < tree.nv; ++k) w.v_free[k] = w.v_next[k] - w.change[k];
   set_free_motion<S>(cons, h, c, w);
   set_moved<S>(tree, w, work.moved);
 }

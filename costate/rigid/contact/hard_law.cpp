@@ -23,7 +23,7 @@ double value_of(const Dual<double>& x) { return x.v; }
 
 template <class T>
 void HardProblem<T>::reserve(int rows) {
-  const auto n = Index(rows);
+  const std::size_t n = rows;
   points.reserve(n);
   for (auto* matrix : {&A, &C}) matrix->reserve(n * n);
   for (auto* values : {&b, &mu, &l, &c, &w}) values->reserve(n);
@@ -43,14 +43,14 @@ void HardProblem<T>::add_point(int rows, double weight) {
 
 template <class T>
 void HardProblem<T>::make_room() {
-  const auto n = Index(size);
+  const std::size_t n = size;
   A.assign(n * n, T(0));
   for (auto* values : {&b, &mu, &l}) values->assign(n, T(0));
 }
 
 template <class T>
 void HardProblem<T>::scale() {
-  const auto n = Index(size);
+  const std::size_t n = size;
   C.resize(n * n);
   c.resize(n);
   R.resize(n);
@@ -61,7 +61,7 @@ void HardProblem<T>::scale() {
   for (Point& at : points) {
     double most = 0;
     for (int k = 0; k < at.rows; ++k) {
-      const auto i = Index(at.row + k);
+      const std::size_t i = at.row + k;
       const double m = value_of(mu[i]);
       R[i] = at.weight * m * m;
       most = std::max(most, value_of(C[i * (n + 1)]));
@@ -73,7 +73,7 @@ void HardProblem<T>::scale() {
 template <class T>
 void HardProblem<T>::velocities() {
   w = c;
-  const auto n = Index(size);
+  const std::size_t n = size;
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < n; ++j) w[i] += C[i * n + j] * l[j];
     w[i] += T(ridge * R[i]) * l[i];
@@ -84,7 +84,7 @@ template struct HardProblem<double>;
 template struct HardProblem<Dual<double>>;
 
 void HardSolver::reserve(int rows, bool dual) {
-  const auto n = Index(rows);
+  const std::size_t n = rows;
   factor_.resize(rows);
   for (auto* matrix : {&G_, &exact_}) matrix->reserve(n * n);
   for (auto* values :
@@ -168,7 +168,7 @@ void HardSolver::refine(const HardProblem<double>& p, double terms, const Left& 
 
 // G m = (dF/dw) R l. A jacobian with a pull of 1 has (dF/dw) R in it.
 void HardSolver::even_share(const HardProblem<double>& p) {
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   load_.assign(n, 0.0);
   even_.assign(n, 0.0);
   left_.resize(n);
@@ -195,7 +195,7 @@ void HardSolver::tangent(HardProblem<Dual<double>>& p) {
   value.scale();
   value.velocities();
   for (Dual<double>& l : p.l) l = Dual<double>(l.v);
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   if (p.ridge == 0) even_share(value);
   left_.resize(n);
   double terms = 0;
@@ -217,7 +217,7 @@ void HardSolver::tangent(HardProblem<Dual<double>>& p) {
   load_.assign(n, 0.0);
   for (const auto& at : p.points) {
     for (int k = 0; k < linear_rows(at); ++k) {
-      const auto i = Index(at.row + k);
+      const std::size_t i = at.row + k;
       double sum = -2 * at.weight * p.mu[i].v * p.mu[i].d[0] * value.l[i];
       for (Index j = 0; j < n; ++j) sum += p.C[i * n + j].d[0] * even_[j];
       load_[i] = kHardPull * at.step * sum;
@@ -234,12 +234,12 @@ void HardSolver::share_vjp(const HardProblem<double>& p, HardBar<T>& out) {
   out.shares = p.ridge == 0 && std::any_of(unmet_.begin(), unmet_.end(), [](double x) { return x != 0; }) &&
                factor_piece(p, kHardPull);
   if (!out.shares) return;
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   out.share_bar.resize(n);
   factor_.solve_transposed(unmet_.data(), out.share_bar.data());
   for (const auto& at : p.points) {
     for (int k = 0; k < at.rows; ++k) {
-      const auto i = Index(at.row + k);
+      const std::size_t i = at.row + k;
       out.share_bar[i] *= k < linear_rows(at) ? kHardPull * at.step * p.mu[i] : 0;
     }
   }
@@ -250,7 +250,7 @@ void HardSolver::share_vjp(const HardProblem<double>& p, HardBar<T>& out) {
 
 template <class T>
 void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBar<T>& out) {
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   p.scale();
   p.velocities();
   for (auto* values : {&out.Y, &out.mu, &out.z}) values->assign(n, T(0));
@@ -307,9 +307,9 @@ void HardSolver::vjp(HardProblem<T>& p, const std::vector<T>& lambda_bar, HardBa
   }
   for (Index i = 0; i < n; ++i) out.Y[i] = p.mu[i] * w_bar[i];
   for (const auto& at : p.points) {
-    out.mu[Index(at.row)] = T(0);
+    out.mu[at.row] = T(0);
     for (int k = 1; k < at.rows; ++k) {
-      const auto i = Index(at.row + k);
+      const std::size_t i = at.row + k;
       T u = p.b[i], AY(0);
       for (Index j = 0; j < n; ++j) {
         u += p.A[i * n + j] * p.mu[j] * p.l[j];

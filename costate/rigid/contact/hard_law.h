@@ -5,12 +5,13 @@
 //
 //   open    lambda = 0,                                        u_0 >= 0
 //   stick   u = 0,                                             sum_k (lambda_k / mu_k)^2 <= lambda_0^2
-//   slip    u_0 = 0, u_k = -rho lambda_k / mu_k^2, rho > 0,      with equality: most energy is lost                         [1]
+//   slip    u_0 = 0, u_k = -rho lambda_k / mu_k^2, rho > 0,      with equality: most energy is lost       [1]
 //
 // which is impact_law.h's law, with a normal that may also stay open. With lambda = E l, E = diag(1, mu_1,
 // mu_2, ...), and w = E u all three are one equation with some r > 0 [2]:
 //
-//   F_0 = l_0 - (s)_+,     F_t = l_t - proj(y),      s = l_0 - r w_0,   y = l_t - r w_t,   proj on the disc of radius (s)_+
+//   F_0 = l_0 - (s)_+,     F_t = l_t - proj(y),      s = l_0 - r w_0,   y = l_t - r w_t,
+//       proj on the disc of radius (s)_+
 //
 // Several points under one body share its weight in infinitely many ways; where they slip in different
 // directions its motion depends on how. A pull towards a centre c makes the answer unique: w + pull R (l - c)
@@ -54,7 +55,8 @@
 // impulse there, and neither have those near it.
 //
 // [1] Moreau: Unilateral contact and dry friction in finite freedom dynamics, 1988.
-// [2] Alart, Curnier: A mixed formulation for frictional contact problems prone to Newton like solution methods, CMAME 92 (1991).
+// [2] Alart, Curnier: A mixed formulation for frictional contact problems prone to Newton like solution
+//     methods, CMAME 92 (1991).
 // [3] Jean: The non-smooth contact dynamics method, CMAME 177 (1999).
 // [4] Rockafellar: Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (1976).
 // The solution is in hard_solver.cpp, the pieces of F in hard_piece.h.
@@ -94,7 +96,7 @@ struct HardProblem {
   void clear();
   void add_point(int rows, double weight = 1);
   void make_room();  // for A, b, mu and l of all points; zero
-  T& a(int i, int j) { return A[static_cast<std::size_t>(i * size + j)]; }
+  T& a(int i, int j) { return A[i * size + j]; }
 
   // E A E, E b, R, and w: filled by scale() and velocities().
   std::vector<T> C, c, w;
@@ -113,8 +115,8 @@ struct HardBar {
   bool shares = false;
   std::vector<double> share_bar, share;
   void reserve(int rows) {
-    for (auto* values : {&Y, &mu, &z}) values->reserve(static_cast<std::size_t>(rows));
-    for (auto* values : {&share_bar, &share}) values->reserve(static_cast<std::size_t>(rows));
+    for (auto* values : {&Y, &mu, &z}) values->reserve(rows);
+    for (auto* values : {&share_bar, &share}) values->reserve(rows);
   }
 };
 

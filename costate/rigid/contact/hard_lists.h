@@ -97,8 +97,8 @@ constexpr int lanes_in() {
 
 template <class S>
 const ConstraintGroup& group_of(const Constraints& cons, const typename HardLists<S>::Point& at) {
-  const TouchingPair& pair = cons.pairs[std::size_t(at.pair)];
-  return cons.groups[std::size_t(pair.group + at.slot)];
+  const TouchingPair& pair = cons.pairs[at.pair];
+  return cons.groups[pair.group + at.slot];
 }
 
 // sum_k J_ik x_k of row i of a point
@@ -107,7 +107,7 @@ S row_times(const ConstraintGroup& g, const ConstraintData<S>& c, int i, const S
   const int n = int(g.dofs.size());
   const S* J = c.J.data() + g.jacobian + i * n;
   S sum(0);
-  for (int k = 0; k < n; ++k) sum += J[k] * x[g.dofs[std::size_t(k)]];
+  for (int k = 0; k < n; ++k) sum += J[k] * x[g.dofs[k]];
   return sum;
 }
 
@@ -120,7 +120,7 @@ void add_rows(const Constraints& cons, const HardLists<S>& w, const ConstraintDa
     const int n = int(g.dofs.size());
     const S* J = c.J.data() + g.jacobian;
     for (int i = 0; i < at.rows; ++i) {
-      for (int k = 0; k < n; ++k) out[g.dofs[std::size_t(k)]] += J[i * n + k] * f[at.row + i];
+      for (int k = 0; k < n; ++k) out[g.dofs[k]] += J[i * n + k] * f[at.row + i];
     }
   }
 }
@@ -138,16 +138,16 @@ void gather(const HardLists<S>& w, int l, const TakesPart& takes_part,
   }
   problem.make_room();
   problem.rounding = sizeof(value_t<S>) == 8 ? 1e-16 : 1e-8;
-  const auto all = std::size_t(w.rows);
+  const std::size_t all = w.rows;
   for (std::size_t m = 0; m < members.size(); ++m) {
-    const auto& at = w.points[std::size_t(members[m])];
+    const auto& at = w.points[members[m]];
     const int to = problem.points[m].row;
     for (int i = 0; i < at.rows; ++i) {
-      const auto row = std::size_t(at.row + i);
-      problem.mu[std::size_t(to + i)] = lane_of(w.mu[row], l);
-      problem.b[std::size_t(to + i)] = lane_of(i == 0 ? S(w.free[row] - at.target) : w.free[row], l);
+      const std::size_t row = at.row + i;
+      problem.mu[to + i] = lane_of(w.mu[row], l);
+      problem.b[to + i] = lane_of(i == 0 ? S(w.free[row] - at.target) : w.free[row], l);
       for (std::size_t other = 0; other < members.size(); ++other) {
-        const auto& with = w.points[std::size_t(members[other])];
+        const auto& with = w.points[members[other]];
         for (int j = 0; j < with.rows; ++j)
           problem.a(to + i, problem.points[other].row + j) =
               lane_of(w.A[row * all + std::size_t(with.row + j)], l);
@@ -163,16 +163,15 @@ void gather_solved(const HardLists<S>& w, int l, HardProblem<typename HardLists<
   gather<S>(
       w, l, [&](const auto& at) { return lane_case(at.play, l) > 0; }, problem, members);
   for (std::size_t m = 0; m < members.size(); ++m) {
-    const auto& at = w.points[std::size_t(members[m])];
+    const auto& at = w.points[members[m]];
     auto& to = problem.points[m];
     to.mode = HardMode(lane_case(at.play, l));
     for (int i = 0; i < at.rows; ++i) {
-      const auto row = std::size_t(to.row + i);
-      problem.l[row] = lane_of(w.lambda[std::size_t(at.row + i)], l) / problem.mu[row];
+      const std::size_t row = to.row + i;
+      problem.l[row] = lane_of(w.lambda[at.row + i], l) / problem.mu[row];
     }
   }
-  problem.ridge =
-      !members.empty() && lane_holds<S>(w.points[std::size_t(members[0])].ridged, l) ? kHardPull : 0;
+  problem.ridge = !members.empty() && lane_holds<S>(w.points[members[0]].ridged, l) ? kHardPull : 0;
 }
 
 }  // namespace costate::rigid

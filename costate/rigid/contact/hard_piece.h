@@ -29,7 +29,7 @@ Slip<T> slip_of(const HardProblem<T>& p, const typename HardProblem<T>::Point& a
 
 template <class T>
 void residual(const HardProblem<T>& p, std::vector<T>& F) {
-  F.resize(std::size_t(p.size));
+  F.resize(p.size);
   for (const auto& at : p.points) {
     const T r(at.step);
     const T *l = p.l.data() + at.row, *w = p.w.data() + at.row;
@@ -58,7 +58,7 @@ void jacobian(const HardProblem<T>& p, double pull, std::vector<T>& G) {
     const auto row = [&](int k) { return G.data() + std::size_t(at.row + k) * std::size_t(n); };
     const auto of_w = [&](int k, int j) {
       const T& entry = p.C[std::size_t(at.row + k) * std::size_t(n) + std::size_t(j)];
-      return j == at.row + k ? entry + T((p.ridge + pull) * p.R[std::size_t(j)]) : entry;
+      return j == at.row + k ? entry + T((p.ridge + pull) * p.R[j]) : entry;
     };
     if (at.mode == HardMode::open) {
       for (int k = 0; k < at.rows; ++k) row(k)[at.row + k] = T(1);

@@ -62,7 +62,7 @@ void solve_point(const HardProblem<double>& p, double ridge, const HardProblem<d
                  const double* q, double* l) {
   const auto C = [&](int i, int j) {
     const double entry = p.C[Index(at.row + i) * Index(p.size) + Index(at.row + j)];
-    return i == j ? entry + ridge * p.R[Index(at.row + i)] : entry;
+    return i == j ? entry + ridge * p.R[at.row + i] : entry;
   };
   std::fill(l, l + at.rows, 0.0);
   if (q[0] >= 0) return;
@@ -107,9 +107,9 @@ double HardSolver::natural_map(HardProblem<double>& p) {
 // What rounding can make of an impulse that is none: that of its normal velocity, which a pull turns into an
 // impulse.
 void HardSolver::note_rounding(HardProblem<double>& p) {
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   for (auto& at : p.points) {
-    const auto i = Index(at.row);
+    const std::size_t i = at.row;
     double terms = std::abs(p.c[i]);
     for (Index j = 0; j < n; ++j) terms += std::abs(p.C[i * n + j] * p.l[j]);
     at.nothing = kNothing * p.rounding * at.step * terms;
@@ -117,14 +117,14 @@ void HardSolver::note_rounding(HardProblem<double>& p) {
 }
 
 void HardSolver::sweep(HardProblem<double>& p) {
-  const auto n = Index(p.size);
+  const std::size_t n = p.size;
   for (const auto& at : p.points) {
     double q[kMostRows];
     for (int k = 0; k < at.rows; ++k) {
-      const auto i = Index(at.row + k);
+      const std::size_t i = at.row + k;
       q[k] = p.c[i] - pull_ * p.R[i] * centre_[i];
       for (Index j = 0; j < n; ++j) q[k] += p.C[i * n + j] * p.l[j];
-      for (int j = 0; j < at.rows; ++j) q[k] -= p.C[i * n + Index(at.row + j)] * p.l[Index(at.row + j)];
+      for (int j = 0; j < at.rows; ++j) q[k] -= p.C[i * n + Index(at.row + j)] * p.l[at.row + j];
     }
     solve_point(p, p.ridge + pull_, at, q, p.l.data() + at.row);
   }
@@ -229,7 +229,7 @@ double HardSolver::solve(HardProblem<double>& p) {
   p.scale();
   double scale = 1e-300;
   for (const auto& at : p.points) {
-    for (int k = 0; k < at.rows; ++k) scale = std::max(scale, at.step * std::abs(p.c[Index(at.row + k)]));
+    for (int k = 0; k < at.rows; ++k) scale = std::max(scale, at.step * std::abs(p.c[at.row + k]));
   }
   const double near = kNear * scale, goal = 1e3 * p.rounding * scale,
                slack = std::max(goal, kHardSlack * scale), runs_away = kRunAway * scale;
@@ -243,7 +243,7 @@ double HardSolver::solve(HardProblem<double>& p) {
   double error = tighten(p, goal, slack, runs_away), press = scale;
   for (int i = 0; i < kRestarts && !settled_ && largest(p.l) < runs_away; ++i) {
     std::fill(centre_.begin(), centre_.end(), 0.0);
-    for (const auto& at : p.points) centre_[Index(at.row)] = press;
+    for (const auto& at : p.points) centre_[at.row] = press;
     press *= 3;
     descend(p, near);
     error = tighten(p, goal, slack, runs_away);

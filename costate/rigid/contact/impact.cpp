@@ -17,21 +17,22 @@ struct PointImpact {
   mask_t<S> hit, rests;
 };
 
-// In the worlds that meet there, among `here`. J in c.J, M^-1 J' in work.columns. Needs the factor of M and contact_gaps.
+// In the worlds that meet there, among `here`. J in c.J, M^-1 J' in work.columns. Needs the factor of M and
+// contact_gaps.
 template <class S>
 void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, int slot, const S* p,
           const S* q, const S* v, const mask_t<S>& here, const Data<S>& d, ConstraintData<S>& c,
           ImpactWork<S>& work, PointImpact<S>& out) {
   using T = value_t<S>;
-  const auto at = static_cast<std::size_t>(pair.point + slot);
-  const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
+  const std::size_t at = pair.point + slot;
+  const ConstraintGroup& g = cons.groups[pair.group + slot];
   const int rows = g.rows, n = int(g.dofs.size());
   S* J = c.J.data() + g.jacobian;
   contact_jacobian(tree, pair, g, c.contact.points[at].point, c.contact.frames[at], p, q, v, d, J, out.w);
   for (int i = 0; i < rows; ++i) {
     S* column = work.columns.data() + i * tree.nv;
     std::fill(column, column + tree.nv, S(0));
-    for (int k = 0; k < n; ++k) column[g.dofs[static_cast<std::size_t>(k)]] = J[i * n + k];
+    for (int k = 0; k < n; ++k) column[g.dofs[k]] = J[i * n + k];
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), column);
   }
   ContactParameters<S> par;
@@ -48,9 +49,7 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j <= i; ++j) {
       S sum(0);
-      for (int k = 0; k < n; ++k)
-        sum += J[i * n + k] *
-               work.columns[static_cast<std::size_t>(j * tree.nv + g.dofs[static_cast<std::size_t>(k)])];
+      for (int k = 0; k < n; ++k) sum += J[i * n + k] * work.columns[j * tree.nv + g.dofs[k]];
       s.A[i][j] = s.A[j][i] = select(out.hit, sum, S(i == j ? T(1) : T(0)));
     }
     s.b[i] = select(out.hit, i == 0 ? -((S(1) + out.e) * normal) : -out.w[i], S(i == 0 ? T(1) : T(0)));
@@ -59,7 +58,8 @@ void meet(const Tree& tree, const Constraints& cons, const TouchingPair& pair, i
   solve_impact(s);
 }
 
-// Calls visit(pair, slot, worlds) for each contact point of the pairs that have some world's event; those have frames.
+// Calls visit(pair, slot, worlds) for each contact point of the pairs that have some world's event; those
+// have frames.
 template <class S, class Visit>
 void for_each_event(const Constraints& cons, const S& event, ConstraintData<S>& c, const Visit& visit) {
   ContactData<S>& contact = c.contact;
@@ -70,7 +70,7 @@ void for_each_event(const Constraints& cons, const S& event, ConstraintData<S>& 
     if (!any((event >= points) & (event < end))) continue;
     contact.touching.push_back(int(i));
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto at = static_cast<std::size_t>(pair.point + slot);
+      const std::size_t at = pair.point + slot;
       const mask_t<S> here = event == S(value_t<S>(pair.point + slot));
       if (any(here))
         contact.frames[at] = geometry::contact_frame(contact.points[at].normal, contact.points[at].tangent);
@@ -96,7 +96,7 @@ void add_impulse(const ConstraintGroup& g, const S* f, const ConstraintData<S>& 
   const int n = int(g.dofs.size());
   const S* J = c.J.data() + g.jacobian;
   for (int k = 0; k < n; ++k) {
-    for (int i = 0; i < g.rows; ++i) out[g.dofs[static_cast<std::size_t>(k)]] += J[i * n + k] * f[i];
+    for (int i = 0; i < g.rows; ++i) out[g.dofs[k]] += J[i * n + k] * f[i];
   }
 }
 
@@ -121,7 +121,7 @@ mask_t<S> impact(const Tree& tree, const Constraints& cons, const S* p, const S*
          point);
     S lambda[kMostRows];
     impulse_of(point, lambda);
-    add_impulse(cons.groups[static_cast<std::size_t>(pair.group + slot)], lambda, c, w.change.data());
+    add_impulse(cons.groups[pair.group + slot], lambda, c, w.change.data());
     rests = rests | point.rests;
     hit = hit | point.hit;
   });
@@ -139,18 +139,17 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   std::fill(w.change.begin(), w.change.end(), S(0));
   std::fill(w.nu.begin(), w.nu.end(), S(0));
   for_each_event(cons, event, c, [&](const TouchingPair& pair, int slot, const mask_t<S>& here) {
-    RowsBar<S>& rows = c.contact.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+    RowsBar<S>& rows = c.contact.rows_bar[pair.point + slot];
     rows = RowsBar<S>::zero();
     if (!any(here)) return;
     rows.any_world = true;
-    const ConstraintGroup& g = cons.groups[static_cast<std::size_t>(pair.group + slot)];
+    const ConstraintGroup& g = cons.groups[pair.group + slot];
     PointImpact<S> point;
     meet(tree, cons, pair, slot, p, q, v, here, static_cast<const Data<S>&>(d), c, w, point);
     S lambda_bar[kMostRows];
     std::fill(lambda_bar, lambda_bar + kMostRows, S(0));
     for (int i = 0; i < g.rows; ++i) {
-      for (int k = 0; k < tree.nv; ++k)
-        lambda_bar[i] += w.columns[static_cast<std::size_t>(i * tree.nv + k)] * v_bar[k];
+      for (int k = 0; k < tree.nv; ++k) lambda_bar[i] += w.columns[i * tree.nv + k] * v_bar[k];
       lambda_bar[i] = select(point.hit, lambda_bar[i], S(0));
     }
     const ImpactBar<S> bar = solve_impact_vjp(point.system, lambda_bar);
@@ -164,7 +163,7 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
     }
     add_impulse(g, rows.f, c, w.change.data());
     add_impulse(g, minus_Z, c, w.nu.data());
-    for (int k = 0; k < tree.nv; ++k) w.nu[static_cast<std::size_t>(k)] += select(point.hit, v_bar[k], S(0));
+    for (int k = 0; k < tree.nv; ++k) w.nu[k] += select(point.hit, v_bar[k], S(0));
     const S e_bar = select(point.hit & !point.rests, -(point.w[0] * rows.g[0]), S(0));
     restitution_vjp(tree, pair.geoms, p, e_bar, wanted, p_bar);
   });
@@ -172,7 +171,7 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), w.nu.data());
 
   const S *change = w.change.data(), *nu = w.nu.data(), *zeros = d.zeros.data();
-  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -nu[i];
+  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[i] = -nu[i];
   for (auto* forces : {&d.wrench, &d.axis_bar, &d.v_bar, &d.a_bar, &d.w_bar})
     std::fill(forces->begin(), forces->end(), Force<S>::zero());
   std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));

@@ -1,20 +1,24 @@
 // The impulse lambda of one contact point at which two bodies meet: Newton's restitution, Coulomb's friction.
 //
-// w = J v is the velocity of the sides against each other, normal first (w_0 < 0), A = J M^-1 J'. After the impulse w+ = w + A lambda with
+// w = J v is the velocity of the sides against each other, normal first (w_0 < 0), A = J M^-1 J'. After the
+// impulse w+ = w + A lambda with
 //
 //   w+_0 = -e w_0,
 //   stick    w+_t = 0                               where sum_k (lambda_k / mu_k)^2 <= lambda_0^2
-//   slip     w+_k = -rho lambda_k / mu_k^2, rho > 0   with equality: of all impulses on the cone the one that takes most energy [1]
+//   slip     w+_k = -rho lambda_k / mu_k^2, rho > 0   with equality: of all impulses on the cone the one that
+//                                                     takes most energy [1]
 //
-// k runs over tangents, spin and rolling, as condim has them. With lambda = E l, E = diag(1, mu_1, mu_2, ...), both are one equation,
+// k runs over tangents, spin and rolling, as condim has them. With lambda = E l, E = diag(1, mu_1, mu_2,
+// ...), both are one equation,
 //
 //   (E A E + rho P) l = E b,      b = -(w_0 (1 + e), w_t),      P = diag(0, 1, 1, ...)
 //
-// stick with rho = 0, slip with the root of l_0/|l_t| = 1. As a function of rho this ratio is nearly a straight line (it is one for a
-// ball), so Newton's method takes few steps; a bracket guards it. Rows that no dof can move have A_kk = 0: a ridge of rounding's size on the
-// tangents keeps the matrix regular.
+// stick with rho = 0, slip with the root of l_0/|l_t| = 1. As a function of rho this ratio is nearly a
+// straight line (it is one for a ball), so Newton's method takes few steps; a bracket guards it. Rows that no
+// dof can move have A_kk = 0: a ridge of rounding's size on the tangents keeps the matrix regular.
 //
-// Transpose. z solves (E A E + rho P) z + zeta c = E lambda_bar, where in slip c = (-l_0, l_t) and <l_t, z_t> = 0, in stick zeta = 0. With Z = E z
+// Transpose. z solves (E A E + rho P) z + zeta c = E lambda_bar, where in slip c = (-l_0, l_t) and <l_t,
+// z_t> = 0, in stick zeta = 0. With Z = E z
 //
 //   b_bar = Z,      A_bar = -Z lambda',      mu_bar_k = z_k (b - A lambda)_k + l_k (lambda_bar - A Z)_k
 //
@@ -115,7 +119,8 @@ void solve_impact(ImpactSystem<S>& s) {
   s.slips = !cone_ratio(s).inside;
   const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-6)), half(T(0.5));
   S low(0), high(-1);  // high < 0: none known yet
-  // From above: where rows depend on each other the ratio has further roots near 0, with impulses without bound.
+  // From above: where rows depend on each other the ratio has further roots near 0, with impulses without
+  // bound.
   S start(0);
   for (int i = 1; i < s.rows; ++i) start += held(s.mu[i] * s.mu[i] * s.A[i][i]);
   s.rho = select(s.slips, S(T(10)) * start, S(0));

@@ -1,10 +1,13 @@
 // How much more a spring of contact_penalty.h does within a step than the step can follow.
 //
-//   stiffness   k dt^2 / m                            above 1 a bounce is over within a few steps, above 4 it explodes
-//   friction    mu f dt / (m sqrt(|w_t|^2 + s^2))     above 2 an explicit step throws sliding to and fro, growing
+//   stiffness   k dt^2 / m                            above 1 a bounce is over within a few steps, above 4 it
+//                                                     explodes
+//   friction    mu f dt / (m sqrt(|w_t|^2 + s^2))     above 2 an explicit step throws sliding to and fro,
+//                                                     growing
 //
-// 1/m the inverse weight of both bodies, f the normal force of a point. The speed under the root follows from the friction there:
-// |f_t| / (mu f) = |w_t| / sqrt(|w_t|^2 + s^2). Tests: tests/rigid/contact/penalty_test.cpp.
+// 1/m the inverse weight of both bodies, f the normal force of a point. The speed under the root follows from
+// the friction there: |f_t| / (mu f) = |w_t| / sqrt(|w_t|^2 + s^2). Tests:
+// tests/rigid/contact/penalty_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +38,12 @@ PenaltyStrains penalty_strains(const Tree& tree, const Constraints& cons, const 
   };
   const S k = p[tree.p.penalty.stiffness], s = p[tree.p.penalty.slip_speed];
   for (const int index : c.contact.touching) {
-    const TouchingPair& pair = cons.pairs[static_cast<std::size_t>(index)];
+    const TouchingPair& pair = cons.pairs[index];
     const S weight = contact_weight(tree, pair, p);
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, p, par);
     for (int slot = 0; slot < pair.geoms.slots; ++slot) {
-      const auto& rows = c.contact.rows_bar[static_cast<std::size_t>(pair.point + slot)];
+      const auto& rows = c.contact.rows_bar[pair.point + slot];
       if (!rows.any_world) continue;
       for (int l = 0; l < lanes_of<S>; ++l) {
         const double f = double(lane(rows.f[0], l)), h = double(lane(dt, l)), w = double(lane(weight, l));

@@ -1,5 +1,5 @@
-// The coefficient of restitution of two geoms: the larger of theirs, that of the one with the higher priority, or the <pair>'s own.
-// Two equal ones share the cotangent.
+// The coefficient of restitution of two geoms: the larger of theirs, that of the one with the higher
+// priority, or the <pair>'s own. Two equal ones share the cotangent.
 #pragma once
 
 #include "costate/rigid/contact/contact_mixing.h"
@@ -11,9 +11,8 @@ struct RestitutionSource {
 };
 
 inline RestitutionSource restitution_source(const Tree& tree, const GeomPair& g) {
-  const int one = tree.geoms[static_cast<std::size_t>(g.first)].p.restitution,
-            two = tree.geoms[static_cast<std::size_t>(g.second)].p.restitution;
-  if (g.pair >= 0) return {tree.p.pairs[static_cast<std::size_t>(g.pair)].restitution, kAbsent};
+  const int one = tree.geoms[g.first].p.restitution, two = tree.geoms[g.second].p.restitution;
+  if (g.pair >= 0) return {tree.p.pairs[g.pair].restitution, kAbsent};
   if (g.chosen) return {g.chosen == 1 ? one : two, kAbsent};
   return {one, two};
 }

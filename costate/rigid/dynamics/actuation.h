@@ -8,8 +8,8 @@
 //   dofs         tau += m f
 //
 // joint    slide, hinge: l = gear q.  ball: l = <gear, log q>, m = gear in body axes.  free: l = 0, m = gear
-// site     l = 0; a wrench gear[0:6] = (force, torque) in the site's frame. Its moment arms are never formed: the wrench is handed to
-//          the body (`wrench` below) and goes up the tree with all others.
+// site     l = 0; a wrench gear[0:6] = (force, torque) in the site's frame. Its moment arms are never formed:
+//          the wrench is handed to the body (`wrench` below) and goes up the tree with all others.
 //
 // [1] MuJoCo documentation, Computation.
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
@@ -50,8 +50,8 @@ struct ActuatorState {
 template <class S>
 COSTATE_INLINE Force<S> site_wrench(const Tree& tree, const TreeActuator& actuator, const S* p,
                                     const Data<S>& d) {
-  const TreeSite& site = tree.sites[static_cast<std::size_t>(actuator.target)];
-  const auto body = static_cast<std::size_t>(site.body);
+  const TreeSite& site = tree.sites[actuator.target];
+  const std::size_t body = site.body;
   const Quat<S> frame = quat_at(p + site.p.quat);
   const Vec3<S> x = d.x[body] + d.R[body] * vec3_at(p + site.p.pos);
   const Vec3<S> f = d.R[body] * rotate(frame, vec3_at(p + actuator.p.gear));
@@ -104,7 +104,7 @@ ActuatorState<S> actuate(const Tree& tree, const TreeActuator& actuator, int ind
       for (int k = 0; k < 6; ++k) s.velocity += gear[k] * v[actuator.dof + k];
       break;
     case TreeActuator::Kind::tendon: {
-      const auto t = static_cast<std::size_t>(actuator.target);
+      const std::size_t t = actuator.target;
       s.length = gear[0] * d.tendon_length[t];
       s.velocity = gear[0] * tendon_velocity(tree.tendons[t], d, v);
       break;
@@ -112,8 +112,7 @@ ActuatorState<S> actuate(const Tree& tree, const TreeActuator& actuator, int ind
     case TreeActuator::Kind::site:
       s.wrench = site_wrench(tree, actuator, p, d);
       if (actuator.affine_gain || actuator.affine_bias) {
-        const auto body =
-            static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body);
+        const std::size_t body = tree.sites[actuator.target].body;
         s.velocity = dot(d.v[body], s.wrench);
       }
       break;
@@ -144,7 +143,7 @@ void actuation(const Tree& tree, const S* p, const S* q, const S* v, const S* ac
   for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
     const TreeActuator& actuator = tree.actuators[i];
     const ActuatorState<S> s = actuate(tree, actuator, int(i), p, q, v, act, u, d);
-    if (actuator.activation >= 0) d.act_dot[static_cast<std::size_t>(actuator.activation)] = s.act_dot;
+    if (actuator.activation >= 0) d.act_dot[actuator.activation] = s.act_dot;
     const S* gear = p + actuator.p.gear;
     switch (actuator.kind) {
       case TreeActuator::Kind::scalar_joint:
@@ -155,12 +154,10 @@ void actuation(const Tree& tree, const S* p, const S* q, const S* v, const S* ac
         for (int k = 0; k < actuator.p.gear_size; ++k) tau_act[actuator.dof + k] += gear[k] * s.force;
         break;
       case TreeActuator::Kind::tendon:
-        add_tendon_force<S>(tree.tendons[static_cast<std::size_t>(actuator.target)], d, gear[0] * s.force,
-                            tau_act);
+        add_tendon_force<S>(tree.tendons[actuator.target], d, gear[0] * s.force, tau_act);
         break;
       case TreeActuator::Kind::site:
-        d.applied[static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body)] +=
-            s.force * s.wrench;
+        d.applied[tree.sites[actuator.target].body] += s.force * s.wrench;
         break;
     }
   }

@@ -41,8 +41,8 @@ S next_activation_vjp(const TreeActuator& actuator, const S* p, const S& dt, con
 template <class S>
 void site_wrench_vjp(const Tree& tree, const TreeActuator& actuator, const S* p, const Motion<S>& wrench_bar,
                      const Force<S>& wrench, const Wanted& wanted, S* p_bar, const Data<S>& d) {
-  const TreeSite& site = tree.sites[static_cast<std::size_t>(actuator.target)];
-  const auto body = static_cast<std::size_t>(site.body);
+  const TreeSite& site = tree.sites[actuator.target];
+  const std::size_t body = site.body;
   if (!wanted(actuator.p.gear) && !wanted(site.p.pos) && !wanted(site.p.quat)) return;
   // wrench = (x x f + n, f), f = R Q g, n = R Q t
   const Mat3<S>& R = d.R[body];
@@ -77,9 +77,7 @@ struct ActuatorVjp {
   S force_bar = S(0), input_bar = S(0), length_bar = S(0), velocity_bar = S(0);
 
   const S* gear() const { return p + actuator.p.gear; }
-  std::size_t site_body() const {
-    return static_cast<std::size_t>(tree.sites[static_cast<std::size_t>(actuator.target)].body);
-  }
+  std::size_t site_body() const { return tree.sites[actuator.target].body; }
 
   // tau = m f
   COSTATE_INLINE void dofs_vjp(const S* tau_bar) {
@@ -93,7 +91,7 @@ struct ActuatorVjp {
         }
         break;
       case TreeActuator::Kind::tendon: {
-        const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
+        const TreeTendon& tendon = tree.tendons[actuator.target];
         const S pull = tendon_velocity<S>(tendon, d, tau_bar);
         force_bar = gear()[0] * pull;
         if (wanted(actuator.p.gear)) bar.p[actuator.p.gear] += s.force * pull;
@@ -203,7 +201,7 @@ struct ActuatorVjp {
         }
         break;
       case TreeActuator::Kind::tendon: {
-        const auto t = static_cast<std::size_t>(actuator.target);
+        const std::size_t t = actuator.target;
         if (wanted(actuator.p.gear)) {
           bar.p[actuator.p.gear] +=
               d.tendon_length[t] * length_bar + tendon_velocity<S>(tree.tendons[t], d, v) * velocity_bar;

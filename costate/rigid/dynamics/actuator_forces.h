@@ -19,7 +19,7 @@ struct ActuatorForces {
     actuation(in.tree, in.p, x.q, x.v, x.act, x.u, d.tau_act.data(), d);
     for (const TreeJoint& joint : in.tree.joints) {
       if (joint.p.actuator_force_range < 0) continue;
-      S& tau = d.tau_act[static_cast<std::size_t>(joint.dof)];
+      S& tau = d.tau_act[joint.dof];
       tau = clamp_to(in.p + joint.p.actuator_force_range, tau);
     }
   }
@@ -44,7 +44,7 @@ struct ActuatorForces {
       for (const TreeJoint& joint : in.tree.joints) {
         const int range = joint.p.actuator_force_range;
         if (range < 0) continue;
-        const auto dof = static_cast<std::size_t>(joint.dof);
+        const std::size_t dof = joint.dof;
         d.tau_act_bar[dof] =
             clamp_vjp(in.p + range, d.tau_act[dof], bar.tau[dof], bar.wanted(range) ? to.p + range : nullptr);
       }

@@ -1,5 +1,6 @@
-// Data<S>: what one evaluation of the dynamics computes on its way, for one pack of worlds. Scratch: each stage fills the
-// fields named after it and reads those of the stages above; nobody reads them after the step.
+// Data<S>: what one evaluation of the dynamics computes on its way, for one pack of worlds. Scratch: each
+// stage fills the fields named after it and reads those of the stages above; nobody reads them after the
+// step.
 #pragma once
 
 #include <vector>
@@ -51,15 +52,15 @@ struct Data {
         force(t.bodies.size()),
         bias(t.dofs.size()),
         composite(t.bodies.size()),
-        M(static_cast<std::size_t>(t.entries)),
+        M(t.entries),
         inverse_D(t.dofs.size()),
         tendon_length(t.tendons.size()),
-        tendon_J(static_cast<std::size_t>(t.tendon_entries)),
+        tendon_J(t.tendon_entries),
         applied(t.bodies.size()),
         tau_act(t.dofs.size()),
         tau(t.dofs.size()),
         qacc(t.dofs.size()),
-        act_dot(static_cast<std::size_t>(t.na)),
+        act_dot(t.na),
         w_before(t.joints.size()),
         w(t.bodies.size()),
         v_bar(t.bodies.size()),
@@ -78,7 +79,8 @@ struct Data {
         tendon_length_bar(t.tendons.size()),
         tendon_J_bar(tendon_J.size()) {}
 
-  // kinematics: pose of each body about its tree's origin; frames of joints before they move; the motion S of each dof
+  // kinematics: pose of each body about its tree's origin; frames of joints before they move; the motion S of
+  // each dof
   std::vector<Quat<S>> quat;
   std::vector<Mat3<S>> R;
   std::vector<Vec3<S>> x;
@@ -107,8 +109,8 @@ struct Data {
   Placed<S> qacc;
   std::vector<S> act_dot;
 
-  // rnea_vjp: virtual velocity w of each body (J lambda), cotangents of v, a, w, summed over the subtree; external wrenches
-  // on the pose; lambda; cotangents of the actuators' forces on dofs and of their slopes
+  // rnea_vjp: virtual velocity w of each body (J lambda), cotangents of v, a, w, summed over the subtree;
+  // external wrenches on the pose; lambda; cotangents of the actuators' forces on dofs and of their slopes
   std::vector<Motion<S>> w_before, w;
   std::vector<Force<S>> v_bar, a_bar, w_bar, wrench;
   std::vector<Force<S>> axis_bar;  // external cotangent of S, per dof

@@ -13,7 +13,8 @@
 // Transpose, for L = -<m, Phi> with m = (m_w, m_v) minus the virtual velocity, as rnea_vjp keeps it; y =
 // Q'(m_v + m_w x c), z = Q'm_w:
 //
-//   f_bar = -y, n_bar = -z, then l_bar and w_bar by the slopes of the forces, which are diagonal. G = Q l_bar.
+//   f_bar = -y, n_bar = -z, then l_bar and w_bar by the slopes of the forces, which are diagonal. G = Q
+//     l_bar.
 //   of the body's motion (c x G + Q w_bar, G);  of m: -Phi;  wind_bar = -G
 //   c_bar = m_w x Qf + G x w;  box axes: theta_bar = y x f + z x n - l x l_bar - w x w_bar, in the box's axes
 //

@@ -2,12 +2,13 @@
 //
 //   da/dtau = M^-1,     da/dq = -M^-1 dRNEA/dq,     da/dv = -M^-1 dRNEA/dv                              [1]
 //
-// q in the tangent space: nv columns (for ball and free joints the rotation in body axes, free translations in world axes). These are the
-// blocks of a controller's linearisation; a rollout's gradient never forms them.
+// q in the tangent space: nv columns (for ball and free joints the rotation in body axes, free translations
+// in world axes). These are the blocks of a controller's linearisation; a rollout's gradient never forms
+// them.
 //
-// dRNEA follows from the transpose of RNEA (rnea_adjoint.h) at lambda = e_k. Then the virtual velocity is the one motion S_k behind joint k and
-// zero elsewhere, and what the sweep sums over subtrees are composites: F the force, I^c the inertia, B^c the matrix that takes a
-// virtual velocity to v_bar,
+// dRNEA follows from the transpose of RNEA (rnea_adjoint.h) at lambda = e_k. Then the virtual velocity is the
+// one motion S_k behind joint k and zero elsewhere, and what the sweep sums over subtrees are composites: F
+// the force, I^c the inertia, B^c the matrix that takes a virtual velocity to v_bar,
 //
 //   B w = I (w x v) - w x* (I v),   before a joint: B + (S qd) x* I^c
 //
@@ -117,16 +118,15 @@ void joint_vectors(int begin, int end, const Motion<S>& v0, const Motion<S>& a0,
   const MotionToForce<S> after = B;
   B += cross_inertia(sv, Ic);
   for (int i = begin; i < end; ++i) {
-    const auto m = static_cast<std::size_t>(i);
-    const Motion<S>& axis = d.axis[m];
+    const Motion<S>& axis = d.axis[i];
     const Motion<S> X = cross(v0, axis), turned = cross(a0, axis);
-    r.X[m] = X;
-    r.Y[m] = cross(v0, X) + turned;
-    r.Z[m] = X + cross(v0 + sv, axis);
-    r.A[m] = Ic * axis;
-    r.U[m] = B * axis + cross(v0, r.A[m]);
-    r.P[m] = cross(axis, F) + transpose_times(B, X) + Ic * turned;
-    r.Q[m] = transpose_times(after, axis) + Ic * X;
+    r.X[i] = X;
+    r.Y[i] = cross(v0, X) + turned;
+    r.Z[i] = X + cross(v0 + sv, axis);
+    r.A[i] = Ic * axis;
+    r.U[i] = B * axis + cross(v0, r.A[i]);
+    r.P[i] = cross(axis, F) + transpose_times(B, X) + Ic * turned;
+    r.Q[i] = transpose_times(after, axis) + Ic * X;
   }
 }
 
@@ -136,8 +136,7 @@ void rnea_derivatives(const Tree& tree, const S* v, const S* qdd, const Data<S>&
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) r.B[i] = velocity_product(d.inertia[i], d.v[i]);
   // First dof of the group that a dof moves with.
   const auto group_begin = [&](int i) {
-    const TreeJoint& joint =
-        tree.joints[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(i)].joint)];
+    const TreeJoint& joint = tree.joints[tree.dofs[i].joint];
     if (joint.type == JointType::free) return i < joint.dof + 3 ? joint.dof : joint.dof + 3;
     return joint.dof;
   };
@@ -145,9 +144,8 @@ void rnea_derivatives(const Tree& tree, const S* v, const S* qdd, const Data<S>&
     const TreeBody& body = tree.bodies[i];
     MotionToForce<S> B = r.B[i];
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
-      const auto at = static_cast<std::size_t>(j);
-      const TreeJoint& joint = tree.joints[at];
-      const Motion<S>&v0 = d.v_before[at], &a0 = d.a_before[at];
+      const TreeJoint& joint = tree.joints[j];
+      const Motion<S>&v0 = d.v_before[j], &a0 = d.a_before[j];
       if (joint.type == JointType::free) {
         const Motion<S> slide{Vec3<S>::zero(), vec3_at(v + joint.dof)},
             turn = combine(d, joint.dof + 3, 3, v);
@@ -160,14 +158,14 @@ void rnea_derivatives(const Tree& tree, const S* v, const S* qdd, const Data<S>&
                       d.force[i], B, d, r);
       }
     }
-    if (body.parent > 0) r.B[static_cast<std::size_t>(body.parent)] += B;
+    if (body.parent > 0) r.B[body.parent] += B;
   }
   const int n = tree.nv;
   for (int k = 0; k < n; ++k) {
-    const auto at = static_cast<std::size_t>(k);
+    const std::size_t at = k;
     const int end = group_begin(k);
-    for (int m = k; m >= 0; m = tree.dofs[static_cast<std::size_t>(m)].parent) {
-      const auto up = static_cast<std::size_t>(m);
+    for (int m = k; m >= 0; m = tree.dofs[m].parent) {
+      const std::size_t up = m;
       const auto same_or_up = [&](std::size_t from,
                                   std::size_t to) {  // `to` on the way from `from`, or in its group
         r.tau_q[from * static_cast<std::size_t>(n) + to] = dot(r.X[to], r.U[from]) + dot(r.Y[to], r.A[from]);
@@ -204,15 +202,14 @@ void forward_dynamics_derivatives(const Tree& tree, const S* p, const S* v, Data
     for (int k = 0; k < n; ++k) {
       const S weight = row[k];
       S q_sum(0), v_sum(0);
-      for (int m = tree.dofs[static_cast<std::size_t>(k)].parent; m >= 0;
-           m = tree.dofs[static_cast<std::size_t>(m)].parent) {
-        const auto down = static_cast<std::size_t>(k * n + m), up = static_cast<std::size_t>(m * n + k);
+      for (int m = tree.dofs[k].parent; m >= 0; m = tree.dofs[m].parent) {
+        const std::size_t down = k * n + m, up = m * n + k;
         by_q[m] -= weight * r.tau_q[down];
         by_v[m] -= weight * r.tau_v[down];
         q_sum += row[m] * r.tau_q[up];
         v_sum += row[m] * r.tau_v[up];
       }
-      const auto diagonal = static_cast<std::size_t>(k * n + k);
+      const std::size_t diagonal = k * n + k;
       by_q[k] -= q_sum + weight * r.tau_q[diagonal];
       by_v[k] -= v_sum + weight * r.tau_v[diagonal];
     }

@@ -1,7 +1,8 @@
-// The gyroscopic force of a free body that carries nothing else, implicit in the velocity: implicitfast treats it so [1], and a
-// spinning body gains no energy.
+// The gyroscopic force of a free body that carries nothing else, implicit in the velocity: implicitfast
+// treats it so [1], and a spinning body gains no energy.
 //
-// In body axes, with w the angular velocity, I the moment of inertia about the body's origin and h = mass * com, the force of inertia at rest is
+// In body axes, with w the angular velocity, I the moment of inertia about the body's origin and
+// h = mass * com, the force of inertia at rest is
 //
 //   c = (R (w x (w x h)),  w x I w)
 //
@@ -9,12 +10,13 @@
 //
 //   G x = (R (x x (w x h) + w x (x x h)),  x x I w + w x I x)
 //
-// M + hB + hG is not symmetric. With the factor of K = M + hB, the columns V = K^-1 G and N = 1 + h V_rot (3 x 3),
+// M + hB + hG is not symmetric. With the factor of K = M + hB, the columns V = K^-1 G and N = 1 + h V_rot (3
+// x 3),
 //
 //   (K + hG)^-1 f = y - h V N^-1 y_rot,   y = K^-1 f             (K + hG)^-T b = K^-1 (b - h E N^-T V' b)
 //
-// where E puts three numbers in the places of the rotation. Cotangent of G: that of -h <mu, G a> with mu the second solution, bilinear and symmetric
-// in (w, a_rot).
+// where E puts three numbers in the places of the rotation. Cotangent of G: that of -h <mu, G a> with mu the
+// second solution, bilinear and symmetric in (w, a_rot).
 //
 // [1] MuJoCo documentation, Computation: "gyroscopic derivatives for free bodies".
 // Tests: tests/rigid/dynamics/gyroscopic_test.cpp, parity_test.cpp.
@@ -49,7 +51,7 @@ struct SpinColumns {
 template <class S>
 SpinColumns<S> spin_columns(const Tree& tree, const TreeJoint& joint, const S* p, const S* v,
                             const Data<S>& d) {
-  const auto b = static_cast<std::size_t>(joint.body);
+  const std::size_t b = joint.body;
   const Spin<S> s = spin_of(joint, tree.bodies[b], p, v);
   const S h = p[tree.p.dt];
   SpinColumns<S> out;
@@ -76,7 +78,7 @@ SpinColumns<S> spin_columns(const Tree& tree, const TreeJoint& joint, const S* p
 template <class S>
 void add_gyroscopic(const Tree& tree, const S* p, const S* v, const Data<S>& d, S* y) {
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+    const TreeJoint& joint = tree.joints[j];
     const SpinColumns<S> s = spin_columns(tree, joint, p, v, d);
     S* a = y + joint.dof;
     const Vec3<S> x = p[tree.p.dt] * (s.N_inverse * vec3_at(a + 3));
@@ -88,7 +90,7 @@ void add_gyroscopic(const Tree& tree, const S* p, const S* v, const Data<S>& d, 
 template <class S>
 void add_gyroscopic_transposed(const Tree& tree, const S* p, const S* v, const Data<S>& d, S* b) {
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
+    const TreeJoint& joint = tree.joints[j];
     const SpinColumns<S> s = spin_columns(tree, joint, p, v, d);
     S* at = b + joint.dof;
     Vec3<S> Vb = Vec3<S>::zero();
@@ -106,8 +108,8 @@ void gyroscopic_vjp(const Tree& tree, const S* p, const S* v, const S* mu, const
                     S* q_bar, S* v_bar, S* p_bar, const Data<S>& d) {
   const S h = p[tree.p.dt];
   for (const int j : tree.spinning) {
-    const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-    const auto b = static_cast<std::size_t>(joint.body);
+    const TreeJoint& joint = tree.joints[j];
+    const std::size_t b = joint.body;
     const TreeBody& body = tree.bodies[b];
     const Spin<S> s = spin_of(joint, body, p, v);
     const Vec3<S> x = vec3_at(a + joint.dof + 3);

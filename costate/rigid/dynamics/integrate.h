@@ -3,8 +3,9 @@
 //   slide, hinge, free translation   q+ = q + h v
 //   ball, free rotation              q+ = q/|q| * exp(h w),  w in body axes
 //
-// Transpose, with theta the rotation in body axes and y the new quaternion: theta_y_bar = (1/2) vec(y* y_bar) (what y_bar has along y
-// is lost: |y| = 1), theta_q_bar = R(exp) theta_y_bar, (h w)_bar = J' theta_y_bar (so3.h).
+// Transpose, with theta the rotation in body axes and y the new quaternion: theta_y_bar = (1/2) vec(y* y_bar)
+// (what y_bar has along y is lost: |y| = 1), theta_q_bar = R(exp) theta_y_bar, (h w)_bar = J' theta_y_bar
+// (so3.h).
 // Tests: tests/rigid/dynamics/so3_test.cpp, rigid_system_test.cpp.
 #pragma once
 

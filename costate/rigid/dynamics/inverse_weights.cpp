@@ -12,7 +12,7 @@ bool moves_masses(const Tree& tree, const double* p, const double* q) {
   body_inertias(tree, p, d);
   crba(tree, p, d);
   for (const TreeDof& dof : tree.dofs) {
-    if (!(d.M[static_cast<std::size_t>(dof.row)] > 0)) return false;
+    if (!(d.M[dof.row] > 0)) return false;
   }
   return true;
 }
@@ -44,7 +44,7 @@ void measure_at_reference(Model& model) {
   std::vector<double> p;
   for (const Field& f : signature.fields(Role::parameter))
     p.insert(p.end(), f.defaults.begin(), f.defaults.end());
-  p.resize(static_cast<std::size_t>(tree.p.prepared_size));
+  p.resize(tree.p.prepared_size);
   prepare_units(tree.p, p.data());
   measure_tendons(model, tree, p.data());
   if (!moves_masses(tree, p.data(), model.qpos0.data())) return;

@@ -1,15 +1,18 @@
 // Inverse weights: how much a unit force along a dof, on a body or on a tendon accelerates it at qpos0.
 //
-//   joint    slide, hinge: (M^-1)_ii;  ball: the mean over its dofs;  free: the means over translations and rotations
-//   body     means over x, y, z of (J M^-1 J')_ii, J the Jacobian of the centre of mass, translation and rotation
+//   joint    slide, hinge: (M^-1)_ii;  ball: the mean over its dofs;
+//            free: the means over translations and rotations
+//   body     means over x, y, z of (J M^-1 J')_ii, J the Jacobian of the centre of mass, translation and
+//            rotation
 //   tendon   J M^-1 J'
 //
-// Constraints scale their softness with them [1, "diagApprox"]. They are parameters of their own ("joint/<name>/invweight"), since a
-// rollout need not repeat what only depends on masses; derived_parameters.h carries their gradient on to masses, inertias and
-// frames, so that it is the gradient of a model compiled again.
+// Constraints scale their softness with them [1, "diagApprox"]. They are parameters of their own
+// ("joint/<name>/invweight"), since a rollout need not repeat what only depends on masses;
+// derived_parameters.h carries their gradient on to masses, inertias and frames, so that it is the gradient
+// of a model compiled again.
 //
-// A body that only slides along its own axes, has no children and hangs on nothing that moves counts with its bare mass, as in
-// MuJoCo (armature left out; the mean only over directions that move).
+// A body that only slides along its own axes, has no children and hangs on nothing that moves counts with its
+// bare mass, as in MuJoCo (armature left out; the mean only over directions that move).
 //
 // [1] MuJoCo documentation, Computation, "constraint model".
 // Tests: tests/rigid/parity_test.cpp, derived_parameters_test.cpp.
@@ -38,10 +41,10 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
   crba(tree, p, d);
   InverseWeights<S> r;
   r.mean_inertia = S(0);
-  for (const TreeDof& dof : tree.dofs) r.mean_inertia += d.M[static_cast<std::size_t>(dof.row)];
+  for (const TreeDof& dof : tree.dofs) r.mean_inertia += d.M[dof.row];
   if (tree.nv > 0) r.mean_inertia /= S(value_t<S>(tree.nv));
   factor(tree.dofs, d.M.data(), d.inverse_D.data());
-  std::vector<S> row(static_cast<std::size_t>(tree.nv)), solved(row.size());
+  std::vector<S> row(tree.nv), solved(row.size());
   const auto weight = [&] {  // row M^-1 row'
     solved = row;
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), solved.data());
@@ -57,11 +60,10 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
       S sum(0);
       for (int i = begin; i < begin + group; ++i) {
         std::fill(row.begin(), row.end(), S(0));
-        row[static_cast<std::size_t>(i)] = S(1);
+        row[i] = S(1);
         sum += weight();
       }
-      for (int i = begin; i < begin + group; ++i)
-        r.dofs[static_cast<std::size_t>(i)] = sum / S(value_t<S>(group));
+      for (int i = begin; i < begin + group; ++i) r.dofs[i] = sum / S(value_t<S>(group));
     }
   }
 
@@ -73,9 +75,9 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
       S sum(0);
       for (int k = 0; k < 3; ++k) {
         std::fill(row.begin(), row.end(), S(0));
-        for (int i = tree.bodies[b].last_dof; i >= 0; i = tree.dofs[static_cast<std::size_t>(i)].parent) {
-          const Motion<S>& axis = d.axis[static_cast<std::size_t>(i)];
-          row[static_cast<std::size_t>(i)] = rotation ? axis.w[k] : (axis.v + cross(axis.w, com))[k];
+        for (int i = tree.bodies[b].last_dof; i >= 0; i = tree.dofs[i].parent) {
+          const Motion<S>& axis = d.axis[i];
+          row[i] = rotation ? axis.w[k] : (axis.v + cross(axis.w, com))[k];
         }
         sum += weight();
       }
@@ -85,16 +87,14 @@ InverseWeights<S> inverse_weights(const Tree& tree, const S* p, const S* q) {
 
   for (const TreeTendon& tendon : tree.tendons) {
     std::fill(row.begin(), row.end(), S(0));
-    for (std::size_t k = 0; k < tendon.dof.size(); ++k)
-      row[static_cast<std::size_t>(tendon.dof[k])] +=
-          d.tendon_J[static_cast<std::size_t>(tendon.jacobian) + k];
+    for (std::size_t k = 0; k < tendon.dof.size(); ++k) row[tendon.dof[k]] += d.tendon_J[tendon.jacobian + k];
     r.tendons.push_back(weight());
   }
   for (int b : tree.sliders) {
-    const TreeBody& body = tree.bodies[static_cast<std::size_t>(b)];
+    const TreeBody& body = tree.bodies[b];
     const S weight_of_mass = S(1) / p[body.p.mass];
-    r.bodies[static_cast<std::size_t>(b)].x = weight_of_mass;
-    for (int i = body.dof_begin; i < body.dof_end; ++i) r.dofs[static_cast<std::size_t>(i)] = weight_of_mass;
+    r.bodies[b].x = weight_of_mass;
+    for (int i = body.dof_begin; i < body.dof_end; ++i) r.dofs[i] = weight_of_mass;
   }
   return r;
 }

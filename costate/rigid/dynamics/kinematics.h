@@ -11,13 +11,14 @@
 //
 //   hinge, ball, free rotation   S = (a, r x a)            slide, free translation   S = (0, a)
 //
-// The origin of a tree is the position of its root: the dynamics do not depend on it, and numbers stay small far from the
-// world's origin. root_origin() gives it where absolute positions count.
+// The origin of a tree is the position of its root: the dynamics do not depend on it, and numbers stay small
+// far from the world's origin. root_origin() gives it where absolute positions count.
 //
-// A small displacement of a joint's frame is a motion d about the origin that carries along all that lies behind it. So the
-// transpose of kinematics is a sum of wrenches over subtrees: with W the wrench on all that is behind joint j,
-// q_bar_j = <S_j, W> (rnea_adjoint.h). Orientations have their cotangents in the tangent space, three numbers; the
-// ambient cotangent of a quaternion is q_bar = (2 / |q|) q/|q| * (0, theta_bar), orthogonal to q.
+// A small displacement of a joint's frame is a motion d about the origin that carries along all that lies
+// behind it. So the transpose of kinematics is a sum of wrenches over subtrees: with W the wrench on all that
+// is behind joint j, q_bar_j = <S_j, W> (rnea_adjoint.h). Orientations have their cotangents in the tangent
+// space, three numbers; the ambient cotangent of a quaternion is q_bar = (2 / |q|) q/|q| * (0, theta_bar),
+// orthogonal to q.
 //
 // [1] MuJoCo documentation, Computation: "kinematics".
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
@@ -71,7 +72,7 @@ COSTATE_INLINE Quat<S> unit_quat(const S* q, S& inverse_norm) {
 template <class S>
 void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Quat<S>& quat, Vec3<S>& x,
                       Data<S>& d) {
-  const auto at = static_cast<std::size_t>(j), dof = static_cast<std::size_t>(joint.dof);
+  const std::size_t at = j, dof = joint.dof;
   d.before[at] = quat;
   switch (joint.type) {
     case JointType::free: {
@@ -83,8 +84,8 @@ void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Qua
       for (int k = 0; k < 3; ++k) {
         Vec3<S> e = Vec3<S>::zero();
         e[k] = S(1);
-        d.axis[dof + static_cast<std::size_t>(k)] = {Vec3<S>::zero(), e};
-        d.axis[dof + 3 + static_cast<std::size_t>(k)] = {R.column(k), Vec3<S>::zero()};
+        d.axis[dof + k] = {Vec3<S>::zero(), e};
+        d.axis[dof + 3 + k] = {R.column(k), Vec3<S>::zero()};
       }
       break;
     }
@@ -96,8 +97,7 @@ void joint_kinematics(const TreeJoint& joint, int j, const S* p, const S* q, Qua
       const Mat3<S> R = to_matrix(quat);
       x = anchor - R * pos;
       d.anchor[at] = anchor;
-      for (int k = 0; k < 3; ++k)
-        d.axis[dof + static_cast<std::size_t>(k)] = {R.column(k), cross(anchor, R.column(k))};
+      for (int k = 0; k < 3; ++k) d.axis[dof + k] = {R.column(k), cross(anchor, R.column(k))};
       break;
     }
     case JointType::hinge: {
@@ -130,7 +130,7 @@ COSTATE_INLINE void enter_body(const TreeBody& body, const S* p, const Data<S>& 
     if (!body.placed) quat = quat_at(p + body.p.quat);
     return;
   }
-  const auto parent = static_cast<std::size_t>(body.parent);
+  const std::size_t parent = body.parent;
   x = d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
   quat = d.quat[parent] * quat_at(p + body.p.quat);
 }
@@ -151,7 +151,7 @@ void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d, S* poses =
     Vec3<S> x;
     enter_body(body, p, d, quat, x);
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      joint_kinematics(tree.joints[static_cast<std::size_t>(j)], j, p, q, quat, x, d);
+      joint_kinematics(tree.joints[j], j, p, q, quat, x, d);
       if (!poses) continue;
       S* pose = poses + kPose * j;
       pose[0] = quat.w, pose[1] = quat.x, pose[2] = quat.y, pose[3] = quat.z;
@@ -163,8 +163,8 @@ void kinematics(const Tree& tree, const S* p, const S* q, Data<S>& d, S* poses =
   }
 }
 
-// The same from the poses, but for what only cotangents of frames need (d.before, d.anchor). A joint does not turn its own axis and does not
-// move its own anchor, so both follow from the pose behind it.
+// The same from the poses, but for what only cotangents of frames need (d.before, d.anchor). A joint does not
+// turn its own axis and does not move its own anchor, so both follow from the pose behind it.
 template <class S>
 void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d) {
   d.quat[0] = Quat<S>::identity();
@@ -180,8 +180,8 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
       R = to_matrix(quat);
     }
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-      const auto dof = static_cast<std::size_t>(joint.dof);
+      const TreeJoint& joint = tree.joints[j];
+      const std::size_t dof = joint.dof;
       quat = quat_at(poses + kPose * j);
       x = vec3_at(poses + kPose * j + 4);
       R = to_matrix(quat);
@@ -190,14 +190,13 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
           for (int k = 0; k < 3; ++k) {
             Vec3<S> e = Vec3<S>::zero();
             e[k] = S(1);
-            d.axis[dof + static_cast<std::size_t>(k)] = {Vec3<S>::zero(), e};
-            d.axis[dof + 3 + static_cast<std::size_t>(k)] = {R.column(k), Vec3<S>::zero()};
+            d.axis[dof + k] = {Vec3<S>::zero(), e};
+            d.axis[dof + 3 + k] = {R.column(k), Vec3<S>::zero()};
           }
           break;
         case JointType::ball: {
           const Vec3<S> anchor = x + R * vec3_at(p + joint.p.pos);
-          for (int k = 0; k < 3; ++k)
-            d.axis[dof + static_cast<std::size_t>(k)] = {R.column(k), cross(anchor, R.column(k))};
+          for (int k = 0; k < 3; ++k) d.axis[dof + k] = {R.column(k), cross(anchor, R.column(k))};
           break;
         }
         case JointType::hinge: {
@@ -220,8 +219,8 @@ void recall_kinematics(const Tree& tree, const S* p, const S* poses, Data<S>& d)
 template <class S>
 COSTATE_INLINE Vec3<S> root_origin(const Tree& tree, const S* p, const S* q, int root) {
   if (root == 0) return Vec3<S>::zero();
-  const TreeBody& body = tree.bodies[static_cast<std::size_t>(root)];
-  if (body.placed) return vec3_at(q + tree.joints[static_cast<std::size_t>(body.joint_begin)].q);
+  const TreeBody& body = tree.bodies[root];
+  if (body.placed) return vec3_at(q + tree.joints[body.joint_begin].q);
   return vec3_at(p + body.p.pos);
 }
 

@@ -1,14 +1,16 @@
-// What a loss looks at: where points and axes of the model are and how they move, as functions of the state and the parameters.
+// What a loss looks at: where points and axes of the model are and how they move, as functions of the state
+// and the parameters.
 //
 //   position           x = o + X,  X = x_i + R_i r            o origin of the tree, r fixed to body i
 //   axis               a = R_i s e_k                          s the frame of the site, geom or body
 //   velocity           x' = v_i + w_i x X                     (w_i, v_i) spatial velocity of the body
 //   angular velocity   w_i
 //
-// Transpose. A cotangent x_bar is a force at X: the wrench (X x x_bar, x_bar) on body i. An axis puts the moment a x a_bar on it. A velocity
-// is <(w, v), F> with F = (X x x'_bar, x'_bar): F is the cotangent of the body's motion. The sweep of rnea_adjoint.h takes F to be
-// carried along with the body, which this one is not: what is missing is the moment x' x x'_bar, that of a vector that turns with
-// the body; likewise w x w_bar for an angular velocity. All then goes up the tree, with no forces of inertia.
+// Transpose. A cotangent x_bar is a force at X: the wrench (X x x_bar, x_bar) on body i. An axis puts the
+// moment a x a_bar on it. A velocity is <(w, v), F> with F = (X x x'_bar, x'_bar): F is the cotangent of the
+// body's motion. The sweep of rnea_adjoint.h takes F to be carried along with the body, which this one is
+// not: what is missing is the moment x' x x'_bar, that of a vector that turns with the body; likewise w x
+// w_bar for an angular velocity. All then goes up the tree, with no forces of inertia.
 // Tests: tests/rigid/dynamics/observer_test.cpp.
 #pragma once
 
@@ -46,12 +48,12 @@ COSTATE_INLINE Quat<S> local_frame(const Observed& o, const S* p) {
 // X: about the origin of its tree.
 template <class S>
 COSTATE_INLINE Vec3<S> arm_of(const Observed& o, const S* p, const Data<S>& d) {
-  const auto i = static_cast<std::size_t>(o.body);
+  const std::size_t i = o.body;
   return d.x[i] + d.R[i] * local_position(o, p);
 }
 template <class S>
 COSTATE_INLINE Vec3<S> axis_of(const Observed& o, const S* p, const Data<S>& d) {
-  return d.R[static_cast<std::size_t>(o.body)] * to_matrix(local_frame(o, p)).column(o.column);
+  return d.R[o.body] * to_matrix(local_frame(o, p)).column(o.column);
 }
 
 // z[o.at ...] of every quantity; x is the whole state.
@@ -60,7 +62,7 @@ void observe(const Tree& tree, const std::vector<Observed>& list, const S* p, co
   kinematics(tree, p, x, d);
   rnea_forward<S>(tree, Vec3<S>::zero(), x + tree.nq, nullptr, d);
   for (const Observed& o : list) {
-    const auto i = static_cast<std::size_t>(o.body);
+    const std::size_t i = o.body;
     Vec3<S> r = Vec3<S>::zero();
     switch (o.kind) {
       case Observed::Kind::state:
@@ -83,10 +85,11 @@ void observe(const Tree& tree, const std::vector<Observed>& list, const S* p, co
   }
 }
 
-// Cotangents of what one quantity sees: wrenches and motions of bodies into d, its own frame into p_bar (null: not wanted).
+// Cotangents of what one quantity sees: wrenches and motions of bodies into d, its own frame into p_bar
+// (null: not wanted).
 template <class S>
 void observed_vjp(const Observed& o, const S* p, const S* z_bar, S* p_bar, Data<S>& d) {
-  const auto i = static_cast<std::size_t>(o.body);
+  const std::size_t i = o.body;
   const Vec3<S> bar = vec3_at(z_bar + o.at), arm = arm_of(o, p, d);
   const auto shift = [&](const Vec3<S>& force) {
     if (p_bar && o.pos_parameter >= 0) add_to(p_bar + o.pos_parameter, transpose_times(d.R[i], force));
@@ -121,8 +124,8 @@ void observed_vjp(const Observed& o, const S* p, const S* z_bar, S* p_bar, Data<
   }
 }
 
-// Adds to q_bar and v_bar (tangent space, nv each), to x_bar (the state itself: what Kind::state reads) and, where it is not null, to
-// p_bar. After observe() at the same point.
+// Adds to q_bar and v_bar (tangent space, nv each), to x_bar (the state itself: what Kind::state reads) and,
+// where it is not null, to p_bar. After observe() at the same point.
 template <class S>
 void observe_vjp(const Tree& tree, const std::vector<Observed>& list, const Wanted& wanted, const S* p,
                  const S* x, const S* z_bar, S* q_bar, S* v_bar, S* x_bar, S* p_bar, Data<S>& d) {

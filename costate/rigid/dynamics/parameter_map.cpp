@@ -63,16 +63,16 @@ void wanted_by_contact(const Model& m, Wanted& w) {
   w.pair.resize(m.pairs.size());
   for (const GeomPair& pair : touching_pairs(m)) {
     for (const int side : {1, 2}) {
-      const auto g = static_cast<std::size_t>(side == 1 ? pair.first : pair.second);
+      const std::size_t g = side == 1 ? pair.first : pair.second;
       w.geom[g] = true;
-      w.body_invweight[static_cast<std::size_t>(m.geoms[g].body)] = true;
+      w.body_invweight[m.geoms[g].body] = true;
       if (pair.pair >= 0) continue;
       w.geom_contact[g] = true;
       if (pair.chosen != 0 && pair.chosen != side) continue;
       if (pair.condim > 1) w.geom_friction[g] = true;
       w.geom_mixed[g] = true;
     }
-    if (pair.pair >= 0) w.pair[static_cast<std::size_t>(pair.pair)] = true;
+    if (pair.pair >= 0) w.pair[pair.pair] = true;
   }
 }
 
@@ -83,15 +83,14 @@ Wanted wanted_by(const Model& m) {
   w.joint_invweight.resize(m.joints.size());
   wanted_by_contact(m, w);
   for (const Wrap& wrap : m.wraps) {
-    if (wrap.type == WrapType::site) w.site[static_cast<std::size_t>(wrap.object)] = true;
-    if (wrap.side_site >= 0) w.site[static_cast<std::size_t>(wrap.side_site)] = true;
-    if (wrap.type == WrapType::sphere || wrap.type == WrapType::cylinder)
-      w.geom[static_cast<std::size_t>(wrap.object)] = true;
+    if (wrap.type == WrapType::site) w.site[wrap.object] = true;
+    if (wrap.side_site >= 0) w.site[wrap.side_site] = true;
+    if (wrap.type == WrapType::sphere || wrap.type == WrapType::cylinder) w.geom[wrap.object] = true;
   }
   for (const Actuator& a : m.actuators) {
     if (a.transmission != TransmissionType::site) continue;
-    w.site[static_cast<std::size_t>(a.target)] = true;
-    if (a.reference_site >= 0) w.site[static_cast<std::size_t>(a.reference_site)] = true;
+    w.site[a.target] = true;
+    if (a.reference_site >= 0) w.site[a.reference_site] = true;
   }
   for (std::size_t j = 0; j < m.joints.size(); ++j) {
     w.joint_invweight[j] = m.joints[j].limited || m.joints[j].frictionloss > 0;
@@ -100,8 +99,8 @@ Wanted wanted_by(const Model& m) {
     const bool bodies = e.type == EqualityType::connect || e.type == EqualityType::weld;
     if (e.type == EqualityType::tendon) continue;
     auto& flags = bodies ? w.body_invweight : w.joint_invweight;
-    flags[static_cast<std::size_t>(e.first)] = true;
-    if (e.second >= 0) flags[static_cast<std::size_t>(e.second)] = true;
+    flags[e.first] = true;
+    if (e.second >= 0) flags[e.second] = true;
   }
   return w;
 }
@@ -117,8 +116,7 @@ void add_bodies(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
     at.mass = w.add("mass", b.mass, "kg");
     at.com = w.add("com", b.com, "m");
     at.inertia = w.add("inertia", b.inertia, "kg m^2");
-    const bool placed =
-        b.joints > 0 && m.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
+    const bool placed = b.joints > 0 && m.joints[b.first_joint].type == JointType::free;
     if (!placed) {
       at.pos = w.add("pos", b.pos, "m");
       at.quat = w.add_unit("quat", b.quat);
@@ -152,7 +150,7 @@ void add_joints(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
     if (wanted.joint_invweight[i]) {
       std::vector<double> weights;
       for (int d = 0; d < dof_size(j.type); ++d) {
-        weights.push_back(m.dofs[static_cast<std::size_t>(j.dof + d)].invweight);
+        weights.push_back(m.dofs[j.dof + d].invweight);
       }
       at.invweight = w.add("invweight", weights);
     }
@@ -263,13 +261,13 @@ void add_tendons(const Model& m, Writer& w, ParameterMap& map) {
     if (t.type == TendonType::fixed) {
       std::vector<double> coefficients;
       for (int k = 0; k < t.wraps; ++k) {
-        coefficients.push_back(m.wraps[static_cast<std::size_t>(t.first_wrap + k)].value);
+        coefficients.push_back(m.wraps[t.first_wrap + k].value);
       }
       at.coefficients = w.add("coefficients", coefficients);
     } else {
       std::vector<double> divisors;
       for (int k = t.first_wrap; k < t.first_wrap + t.wraps; ++k) {
-        const Wrap& wrap = m.wraps[static_cast<std::size_t>(k)];
+        const Wrap& wrap = m.wraps[k];
         if (wrap.type == WrapType::pulley) divisors.push_back(wrap.value);
       }
       if (!divisors.empty()) at.divisors = w.add("divisors", divisors);
@@ -325,7 +323,7 @@ void add_actuators(const Model& m, Writer& w, ParameterMap& map) {
     if (a.transmission == TransmissionType::site) {
       at.gear_size = 6;
     } else if (a.transmission != TransmissionType::tendon) {
-      at.gear_size = dof_size(m.joints[static_cast<std::size_t>(a.target)].type);
+      at.gear_size = dof_size(m.joints[a.target].type);
     }
     at.gear = w.add("gear", std::vector<double>(a.gear.begin(), a.gear.begin() + at.gear_size));
     at.gain =

@@ -1,15 +1,18 @@
 // ParameterMap: where each number of a model lies among the parameters of its System.
 //
-// Every number of a model that a step reads is a parameter with a name: "<kind>/<name>/<field>", or "<field>" alone for what
-// the whole model shares. Elements without a name are called by their number, "body/#3/mass". A field is listed only where it
-// acts: a joint without a limit has no range, a free joint no axis. Which constraints exist is decided by the model, not by the
-// parameters: a joint whose frictionloss is zero in the model has none. Geoms are listed where they can touch something
-// ("geom/<name>/size", "geom/<name>/friction"), pairs with their own numbers as "pair/<name>/...".
+// Every number of a model that a step reads is a parameter with a name: "<kind>/<name>/<field>", or "<field>"
+// alone for what the whole model shares. Elements without a name are called by their number, "body/#3/mass".
+// A field is listed only where it acts: a joint without a limit has no range, a free joint no axis. Which
+// constraints exist is decided by the model, not by the parameters: a joint whose frictionloss is zero in the
+// model has none. Geoms are listed where they can touch something ("geom/<name>/size",
+// "geom/<name>/friction"), pairs with their own numbers as "pair/<name>/...".
 //
-// Axes and quaternions are used as unit vectors: the step divides by their length, so that a gradient is tangent to the sphere.
+// Axes and quaternions are used as unit vectors: the step divides by their length, so that a gradient is
+// tangent to the sphere.
 //
-// Derived parameters: "joint/<name>/invweight", "body/<name>/invweight", "tendon/<name>/invweight" are what the model
-// compiler computes from masses at qpos0. They have gradients of their own; docs/rigid.md says how to chain them.
+// Derived parameters: "joint/<name>/invweight", "body/<name>/invweight", "tendon/<name>/invweight" are what
+// the model compiler computes from masses at qpos0. They have gradients of their own; docs/rigid.md says how
+// to chain them.
 // Tests: tests/rigid/dynamics/parameter_map_test.cpp.
 #pragma once
 

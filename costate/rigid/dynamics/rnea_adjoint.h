@@ -1,6 +1,8 @@
-// The transpose of recursive Newton-Euler: cotangents of q, v, qdd and of every frame and inertia, given that of tau.
+// The transpose of recursive Newton-Euler: cotangents of q, v, qdd and of every frame and inertia, given that
+// of tau.
 //
-// With lambda = tau_bar and the virtual velocity w_i = sum of S_d lambda_d on the way from the world to body i,
+// With lambda = tau_bar and the virtual velocity w_i = sum of S_d lambda_d on the way from the world to body
+// i,
 //
 //   L = <lambda, tau> = sum_i <w_i, I a_i> + <w_i x v_i, I v_i>
 //
@@ -13,16 +15,17 @@
 //   qd_bar  = <S, v_bar> + <v x S, a_bar>            v_bar before += qd S x* a_bar
 //   qdd_bar = <S, a_bar>                             w_bar, a_bar before: unchanged
 //
-// Pose. L does not change if everything behind a frame is carried along by a motion d together with the motions w, v, a that
-// arrive at the frame. So the wrench that the pose of all that feels is W = -(w x* w_bar + v x* v_bar + a x* a_bar), with no
-// derivative of any inertia, and
+// Pose. L does not change if everything behind a frame is carried along by a motion d together with the
+// motions w, v, a that arrive at the frame. So the wrench that the pose of all that feels is W = -(w x*
+// w_bar + v x* v_bar + a x* a_bar), with no derivative of any inertia, and
 //
 //   q_bar = <S, W> = <w x S, w_bar> + <v x S, v_bar> + <a x S, a_bar>      (values before the joint)
 //
-// Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias enter L linearly.
-// Whatever else puts a wrench on a body that it carries along (a thruster) adds it to w_bar; what else depends on where the
-// bodies are (the distance of two points) adds a wrench X of its own, and what uses the motions S themselves (a Jacobian) their
-// cotangents S_bar, which act on the pose before the joint as the wrench S x* S_bar.
+// Frame parameters are displacements too: W, contracted with the motion that the parameter makes. Inertias
+// enter L linearly. Whatever else puts a wrench on a body that it carries along (a thruster) adds it to
+// w_bar; what else depends on where the bodies are (the distance of two points) adds a wrench X of its own,
+// and what uses the motions S themselves (a Jacobian) their cotangents S_bar, which act on the pose before
+// the joint as the wrench S x* S_bar.
 //
 // Forward dynamics calls this with -lambda, lambda = M^-1 qdd_bar: then M's dependence on q is included.
 // Tests: tests/rigid/dynamics/forward_dynamics_test.cpp (Pinocchio), rigid_system_test.cpp.
@@ -42,8 +45,7 @@ struct Wanted {
   const std::vector<int>* field_of = nullptr;
   bool frames = true;  // some frame or inertia is: worth a sweep of its own
   bool operator()(int parameter) const {
-    return active && parameter >= 0 &&
-           active->parameters[static_cast<std::size_t>((*field_of)[static_cast<std::size_t>(parameter)])];
+    return active && parameter >= 0 && active->parameters[(*field_of)[parameter]];
   }
 };
 
@@ -59,10 +61,10 @@ void virtual_velocities(const Tree& tree, const S* lambda, Data<S>& d) {
   d.w[0] = Motion<S>::zero();
   for (std::size_t i = 1; i < tree.bodies.size(); ++i) {
     const TreeBody& body = tree.bodies[i];
-    Motion<S> w = d.w[static_cast<std::size_t>(body.parent)];
+    Motion<S> w = d.w[body.parent];
     for (int j = body.joint_begin; j < body.joint_end; ++j) {
-      const TreeJoint& joint = tree.joints[static_cast<std::size_t>(j)];
-      d.w_before[static_cast<std::size_t>(j)] = w;
+      const TreeJoint& joint = tree.joints[j];
+      d.w_before[j] = w;
       if (joint.type == JointType::free) {
         w.v += vec3_at(lambda + joint.dof);
         w += combine(d, joint.dof + 3, 3, lambda);
@@ -97,7 +99,8 @@ void inertia_vjp(const BodyParameters& at, const S* p, const Mat3<S>& R, const V
   to[5] += S(2) * body.yz;
 }
 
-// Cotangents of a joint's frame: anchor, axis, ref. W: the wrench on what lies behind the joint; S_bar: of its motion.
+// Cotangents of a joint's frame: anchor, axis, ref. W: the wrench on what lies behind the joint; S_bar: of
+// its motion.
 template <class S>
 void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S* q, const Data<S>& d,
                      const Quat<S>& after, const Force<S>& W, const Force<S>& S_bar, const Wanted& wanted,
@@ -111,7 +114,7 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
     }
     return;
   }
-  const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+  const Motion<S>& axis = d.axis[joint.dof];
   const Vec3<S>& anchor = d.anchor[j];
   // A shift of the anchor moves S, and the body by the difference of the two rotations of it.
   if (wanted(joint.p.pos)) {
@@ -132,8 +135,7 @@ void joint_frame_vjp(const TreeJoint& joint, std::size_t j, const S* p, const S*
 template <class S>
 COSTATE_INLINE Force<S> axis_wrench(const Data<S>& d, int begin, int n) {
   Force<S> sum = Force<S>::zero();
-  for (int k = begin; k < begin + n; ++k)
-    sum += cross(d.axis[static_cast<std::size_t>(k)], d.axis_bar[static_cast<std::size_t>(k)]);
+  for (int k = begin; k < begin + n; ++k) sum += cross(d.axis[k], d.axis_bar[k]);
   return sum;
 }
 
@@ -155,8 +157,8 @@ COSTATE_INLINE Partials<S> body_partials(const Inertia<S>& I, const Motion<S>& w
   return {I * a + cross(v, Iv), I * cross(w, v) - cross(w, Iv), I * w};
 }
 
-// A free joint. Before it the world, at rest. The translation first: its own motions do not turn with anything. Returns v_bar
-// before it.
+// A free joint. Before it the world, at rest. The translation first: its own motions do not turn with
+// anything. Returns v_bar before it.
 template <bool kExternal, class S>
 void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S* qdd, const S* lambda,
                     const Force<S>& w_bar, Force<S>& v_bar, const Force<S>& a_bar, Force<S>& X,
@@ -167,7 +169,7 @@ void free_joint_vjp(const TreeJoint& joint, std::size_t j, const S* qd, const S*
   const Force<S> v_mid_bar = v_bar + cross(sv, a_bar);
   if (kExternal) X += axis_wrench(d, joint.dof + 3, 3);
   for (int k = 0; k < 3; ++k) {
-    const Vec3<S>& axis = d.axis[static_cast<std::size_t>(joint.dof + 3 + k)].w;
+    const Vec3<S>& axis = d.axis[joint.dof + 3 + k].w;
     bar.qd[joint.dof + 3 + k] += dot(axis, v_bar.n) + dot(cross(v_lin, axis), a_bar.f);
     bar.q[joint.dof + 3 + k] += dot(cross(lambda_lin, axis), w_bar.f) + dot(cross(v_lin, axis), v_mid_bar.f) +
                                 dot(cross(a_lin, axis), a_bar.f);
@@ -187,8 +189,8 @@ enum class Given {
   everything,  // there are no forces of inertia
 };
 
-// Joints and their velocities, from the leaves to the world. Partials add up over subtrees; the sums are left in d.*_bar where `keep`, for
-// the frames. Without that a body's own are never stored.
+// Joints and their velocities, from the leaves to the world. Partials add up over subtrees; the sums are left
+// in d.*_bar where `keep`, for the frames. Without that a body's own are never stored.
 template <Given kGiven, class S>
 void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, const RneaBar<S>& bar,
                  bool keep, Data<S>& d) {
@@ -217,7 +219,7 @@ void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, c
     Force<S>& v_bar = sum.v;
     Force<S> X = kExternal ? d.wrench[i] : Force<S>::zero();
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
-      const auto at = static_cast<std::size_t>(j);
+      const std::size_t at = j;
       const TreeJoint& joint = tree.joints[at];
       if (joint.type == JointType::free) {
         free_joint_vjp<kExternal>(joint, at, qd, qdd, lambda, w_bar, v_bar, a_bar, X, bar, d);
@@ -229,14 +231,14 @@ void joint_sweep(const Tree& tree, const S* qd, const S* qdd, const S* lambda, c
       const Force<S> v_after_bar = v_bar;
       v_bar += cross(combine(d, joint.dof, n, qd), a_bar);
       for (int dof = joint.dof; dof < joint.dof + n; ++dof) {
-        const Motion<S> axis = d.axis[static_cast<std::size_t>(dof)], v0_axis = cross(v0, axis);
+        const Motion<S> axis = d.axis[dof], v0_axis = cross(v0, axis);
         bar.qd[dof] += dot(axis, v_after_bar) + dot(v0_axis, a_bar);
         bar.q[dof] += dot(cross(w0, axis), w_bar) + dot(v0_axis, v_bar) + dot(cross(a0, axis), a_bar);
         if (kExternal) bar.q[dof] += dot(axis, X);
         if (bar.qdd) bar.qdd[dof] += dot(axis, a_bar);
       }
     }
-    const auto parent = static_cast<std::size_t>(body.parent);
+    const std::size_t parent = body.parent;
     if (body.parent == 0) {
       if (bar.gravity) add_to(bar.gravity, -a_bar.f);
     } else if (kExternal || d.has_sums[parent]) {
@@ -269,16 +271,16 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
     Force<S> W = carried_wrench(d.w[i], w_bar, d.v[i], v_bar, d.a[i], a_bar);
     if (external) W += d.wrench[i];
     for (int j = body.joint_end - 1; j >= body.joint_begin; --j) {
-      const auto at = static_cast<std::size_t>(j);
+      const std::size_t at = j;
       const TreeJoint& joint = tree.joints[at];
       const Quat<S> after = joint.last ? d.quat[i] : d.before[at + 1];
       const Force<S> u = v_bar - cross(d.v_before[at], a_bar);
       const auto axis_bar = [&](int dof) {
         const Force<S> own = lambda[dof] * w_bar + qdd[dof] * a_bar + qd[dof] * u;
-        return external ? own + d.axis_bar[static_cast<std::size_t>(dof)] : own;
+        return external ? own + d.axis_bar[dof] : own;
       };
       if (joint.type != JointType::ball) {
-        const Motion<S>& axis = d.axis[static_cast<std::size_t>(joint.dof)];
+        const Motion<S>& axis = d.axis[joint.dof];
         const Force<S> S_bar = axis_bar(joint.dof);
         if (wanted(joint.p.ref)) p_bar[joint.p.ref] -= dot(axis, W);
         if (wanted(joint.p.pos) || wanted(joint.p.axis))
@@ -289,7 +291,7 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
         Vec3<S> anchor_bar = Vec3<S>::zero();
         Force<S> turn = Force<S>::zero();
         for (int dof = joint.dof; dof < joint.dof + 3; ++dof) {
-          const Motion<S>& axis = d.axis[static_cast<std::size_t>(dof)];
+          const Motion<S>& axis = d.axis[dof];
           const Force<S> S_bar = axis_bar(dof);
           anchor_bar += cross(axis.w, S_bar.f);
           turn += cross(axis, S_bar);
@@ -301,10 +303,9 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
       v_bar += cross(combine(d, joint.dof, dof_size(joint.type), qd), a_bar);
     }
     if (!(wanted(body.p.pos) || wanted(body.p.quat))) continue;
-    const auto parent = static_cast<std::size_t>(body.parent);
+    const std::size_t parent = body.parent;
     add_to(p_bar + body.p.pos, transpose_times(d.R[parent], W.f));
-    const Quat<S> entry =
-        body.joint_begin < body.joint_end ? d.before[static_cast<std::size_t>(body.joint_begin)] : d.quat[i];
+    const Quat<S> entry = body.joint_begin < body.joint_end ? d.before[body.joint_begin] : d.quat[i];
     const Vec3<S> x0 =
         body.parent == 0 ? Vec3<S>::zero() : d.x[parent] + d.R[parent] * vec3_at(p + body.p.pos);
     const Vec3<S> theta_bar = rotate_back(entry, W.n - cross(x0, W.f));
@@ -313,8 +314,9 @@ void frame_sweep(const Tree& tree, const S* p, const S* q, const S* qd, const S*
   }
 }
 
-// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With `external`, d.w_bar, d.v_bar,
-// d.a_bar, d.wrench and d.axis_bar hold what others have put there, for each body and dof.
+// Needs kinematics, body_inertias, rnea_forward(qd, qdd) and virtual_velocities(lambda) in d. With
+// `external`, d.w_bar, d.v_bar, d.a_bar, d.wrench and d.axis_bar hold what others have put there, for each
+// body and dof.
 template <class S>
 void rnea_vjp(const Tree& tree, const S* p, const S* q, const S* qd, const S* qdd, const S* lambda,
               bool external, const Wanted& wanted, const RneaBar<S>& bar, Data<S>& d) {

@@ -1,10 +1,12 @@
 // Derivatives of the exponential and the logarithm of rotations, in body axes [1].
 //
-//   exp(phi + d) = exp(phi) exp(J d),       J   = 1 - b [phi] + c [phi]^2,   b = (1 - cos t)/t^2,  c = (t - sin t)/t^3
+//   exp(phi + d) = exp(phi) exp(J d),       J   = 1 - b [phi] + c [phi]^2,
+//       b = (1 - cos t)/t^2,  c = (t - sin t)/t^3
 //   log(q exp(e)) = log q + J^-1 e,         J^-1 = 1 + [phi]/2 + k [phi]^2,  k = (1 - (t/2) cot(t/2))/t^2
 //
-// t = |phi|. b, c, k are smooth in t^2; near zero they are summed as power series, elsewhere evaluated at an argument that select
-// keeps away from zero. The logarithm is the shortest rotation, |phi| <= pi; it jumps at pi.
+// t = |phi|. b, c, k are smooth in t^2; near zero they are summed as power series, elsewhere evaluated at an
+// argument that select keeps away from zero. The logarithm is the shortest rotation, |phi| <= pi; it jumps at
+// pi.
 //
 // [1] Sola, Deray, Atchuthan: A micro Lie theory for state estimation in robotics, 2018, section "SO(3)".
 // Tests: tests/rigid/dynamics/so3_test.cpp.

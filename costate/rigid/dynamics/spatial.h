@@ -1,14 +1,14 @@
 // Spatial vectors: motions, forces and inertias of rigid bodies as six-dimensional objects [1, ch. 2].
 //
-// All of one tree are expressed in world axes about one point, the tree's origin. Then nothing is transformed between bodies:
-// velocities, forces and composite inertias of neighbours just add, a joint is the one vector S, and a small displacement
-// of a body is a motion too. Angular part first.
+// All of one tree are expressed in world axes about one point, the tree's origin. Then nothing is transformed
+// between bodies: velocities, forces and composite inertias of neighbours just add, a joint is the one vector
+// S, and a small displacement of a body is a motion too. Angular part first.
 //
 //   motion   m = (w, v)      w angular velocity, v velocity of the body-fixed point at the origin
 //   force    f = (n, f)      n moment about the origin, f force;  <m, f> = w.n + v.f  is a power
-//   m1 x m2  = (w1 x w2, w1 x v2 + v1 x w2)              change of m2 as it is carried along by m1
-//   m  x* f  = (w x n + v x f, w x f)                    the same for a force;  <f, m x d> = -<m x* f, d>
-//   I m      = (Io w + h x v,  m v - h x w)              Io moment of inertia about the origin, h = mass * com
+//   m1 x m2  = (w1 x w2, w1 x v2 + v1 x w2)             change of m2 as it is carried along by m1
+//   m  x* f  = (w x n + v x f, w x f)                   the same for a force;  <f, m x d> = -<m x* f, d>
+//   I m      = (Io w + h x v,  m v - h x w)             Io moment of inertia about the origin, h = mass * com
 //
 // [1] Featherstone: Rigid Body Dynamics Algorithms, 2008.
 // Tests: tests/rigid/dynamics/forward_dynamics_test.cpp.

@@ -1,21 +1,24 @@
 // Lengths of tendons, their Jacobians J = dl/dq, and the transpose of both.
 //
 //   fixed     l = sum_k c_k q_k,                  J_k = c_k
-//   spatial   l = sum over spans l_s / divisor    tendon_span.h; the divisor is that of the pulley before it, 1 without one
+//   spatial   l = sum over spans l_s / divisor    tendon_span.h; the divisor is that of the pulley before it,
+//                                                 1 without one
 //
-// A span pulls on the bodies of its ends and of its geom with the gradients of its length: a force f at the point x is the wrench
-// Phi = (x x f, f), and J_k = <S_k, sum of Phi over the bodies that dof k moves>. Dofs that move all of them alike have none.
+// A span pulls on the bodies of its ends and of its geom with the gradients of its length: a force f at the
+// point x is the wrench Phi = (x x f, f), and J_k = <S_k, sum of Phi over the bodies that dof k moves>. Dofs
+// that move all of them alike have none.
 //
-// Transpose, given cotangents l_bar and J_bar (mu): J mu is the rate of l when the joints move with mu, so with X the points and axes of a span
-// and X' their rates under mu,
+// Transpose, given cotangents l_bar and J_bar (mu): J mu is the rate of l when the joints move with mu, so
+// with X the points and axes of a span and X' their rates under mu,
 //
 //   L = l_bar l(X) + <grad l(X), X'>,      X_bar = l_bar grad l + (grad l)',      X'_bar = grad l
 //
-// where (grad l)' is the rate of the gradient: the gradient's code run on duals, whose Hessian is symmetric. Rates are made of the
-// motions S: x' = W.v + W.w x x, W = sum of S_k mu_k, so S_k_bar += mu_k (x x x'_bar, x'_bar) and x_bar += x'_bar x W.w (d.axis_bar and d.wrench,
-// rnea_adjoint.h).
+// where (grad l)' is the rate of the gradient: the gradient's code run on duals, whose Hessian is symmetric.
+// Rates are made of the motions S: x' = W.v + W.w x x, W = sum of S_k mu_k, so S_k_bar += mu_k (x x x'_bar,
+// x'_bar) and x_bar += x'_bar x W.w (d.axis_bar and d.wrench, rnea_adjoint.h).
 //
-// Which way a tendon takes around a geom changes where it begins or ends to touch: l and J are continuous there, J's derivative is not.
+// Which way a tendon takes around a geom changes where it begins or ends to touch: l and J are continuous
+// there, J's derivative is not.
 // Tests: tests/rigid/dynamics/tendon_test.cpp, parity_test.cpp.
 #pragma once
 
@@ -29,8 +32,7 @@ namespace costate::rigid {
 // A point of a body, about its tree's origin.
 template <class S>
 COSTATE_INLINE Vec3<S> body_point(int body, int pos, const S* p, const Data<S>& d) {
-  const auto b = static_cast<std::size_t>(body);
-  return d.x[b] + d.R[b] * vec3_at(p + pos);
+  return d.x[body] + d.R[body] * vec3_at(p + pos);
 }
 
 // The points of a span about their own trees' origins, and what takes them to the origin of the first.
@@ -41,10 +43,10 @@ struct SpanPoints {
 };
 template <class S>
 SpanPoints<S> span_points(const Tree& tree, const TreeSpan& span, const S* p, const S* q, const Data<S>& d) {
-  const int root = tree.bodies[static_cast<std::size_t>(span.from.body)].root;
+  const int root = tree.bodies[span.from.body].root;
   const Vec3<S> origin = root_origin(tree, p, q, root);
   const auto shift = [&](int body) {
-    const int other = tree.bodies[static_cast<std::size_t>(body)].root;
+    const int other = tree.bodies[body].root;
     return other == root ? Vec3<S>::zero() : root_origin(tree, p, q, other) - origin;
   };
   const Vec3<S> none = Vec3<S>::zero();
@@ -55,8 +57,8 @@ SpanPoints<S> span_points(const Tree& tree, const TreeSpan& span, const S* p, co
   if (span.geom < 0) return x;
   x.centre = body_point(span.around.body, span.around.pos, p, d);
   x.centre_shift = shift(span.around.body);
-  const GeomParameters& g = tree.geoms[static_cast<std::size_t>(span.geom)].p;
-  x.frame = d.quat[static_cast<std::size_t>(span.around.body)] * quat_at(p + g.quat);
+  const GeomParameters& g = tree.geoms[span.geom].p;
+  x.frame = d.quat[span.around.body] * quat_at(p + g.quat);
   return x;
 }
 
@@ -66,7 +68,7 @@ Span<S> span_of(const Tree& tree, const TreeSpan& span, const SpanPoints<S>& x, 
   if (span.geom < 0) return {x.from, x.to + x.to_shift, none, none, S(0)};
   const Vec3<S> z{S(0), S(0), S(1)};
   return {x.from, x.to + x.to_shift, x.centre + x.centre_shift, rotate(x.frame, z),
-          p[tree.geoms[static_cast<std::size_t>(span.geom)].p.size]};
+          p[tree.geoms[span.geom].p.size]};
 }
 
 // Which way the span goes. The side point decides, but nothing depends on where it is.
@@ -75,9 +77,8 @@ SpanWay<S> way_of(const Tree& tree, const TreeSpan& span, const SpanPoints<S>& x
                   const S* p, const S* q, const Data<S>& d) {
   if (span.geom < 0) return {mask_t<S>(false), mask_t<S>(false), mask_t<S>(false)};
   if (span.side < 0) return span_way(span.cylinder, s, static_cast<const Vec3<S>*>(nullptr));
-  const TreeSite& site = tree.sites[static_cast<std::size_t>(span.side)];
-  const int root = tree.bodies[static_cast<std::size_t>(site.body)].root,
-            own = tree.bodies[static_cast<std::size_t>(span.around.body)].root;
+  const TreeSite& site = tree.sites[span.side];
+  const int root = tree.bodies[site.body].root, own = tree.bodies[span.around.body].root;
   Vec3<S> side = body_point(site.body, site.p.pos, p, d) - x.centre;
   if (root != own) side = side + root_origin(tree, p, q, root) - root_origin(tree, p, q, own);
   return span_way(span.cylinder, s, &side);
@@ -111,9 +112,7 @@ void tendon_lengths(const Tree& tree, const S* p, const S* q, Data<S>& d) {
       const S weight = span.divisor >= 0 ? S(1) / p[span.divisor] : S(1);
       length += weight * pull.length;
       const auto add = [&](const SpanBody& body, const Force<S>& wrench) {
-        for (const int k : body.dofs)
-          J[k] +=
-              weight * dot(d.axis[static_cast<std::size_t>(tendon.dof[static_cast<std::size_t>(k)])], wrench);
+        for (const int k : body.dofs) J[k] += weight * dot(d.axis[tendon.dof[k]], wrench);
       };
       add(span.from, wrench_at(x.from, pull.x0));
       add(span.to, wrench_at(x.to, pull.x1));
@@ -133,8 +132,7 @@ S span_vjp(const Tree& tree, const TreeTendon& tendon, const TreeSpan& span, con
   const Span<S> s = span_of(tree, span, x, p);
   const auto motion = [&](const SpanBody& body) {
     Motion<S> W = Motion<S>::zero();
-    for (const int k : body.dofs)
-      W += J_bar[k] * d.axis[static_cast<std::size_t>(tendon.dof[static_cast<std::size_t>(k)])];
+    for (const int k : body.dofs) W += J_bar[k] * d.axis[tendon.dof[k]];
     return W;
   };
   const auto with_rate = [](const Vec3<S>& v, const Vec3<S>& rate) {
@@ -153,22 +151,20 @@ S span_vjp(const Tree& tree, const TreeTendon& tendon, const TreeSpan& span, con
   const SpanPull<D> pull = span_pull(span.cylinder, moving, SpanWay<D>{way.wraps, way.through, way.far});
 
   const auto act = [&](const SpanBody& body, const Force<S>& rate_bar, const Force<S>& wrench) {
-    for (const int k : body.dofs)
-      d.axis_bar[static_cast<std::size_t>(tendon.dof[static_cast<std::size_t>(k)])] += J_bar[k] * rate_bar;
-    d.wrench[static_cast<std::size_t>(body.body)] += wrench;
+    for (const int k : body.dofs) d.axis_bar[tendon.dof[k]] += J_bar[k] * rate_bar;
+    d.wrench[body.body] += wrench;
   };
   const auto point = [&](const SpanBody& body, const Motion<S>& W, const Vec3<S>& at, const Vec3<D>& g) {
     const Vec3<S> rate_bar = weight * value(g);
     const Vec3<S> bar = weight * (length_bar * value(g) + rate(g)) + cross(rate_bar, W.w);
     act(body, wrench_at(at, rate_bar), wrench_at(at, bar));
-    if (wanted(body.pos))
-      add_to(p_bar + body.pos, transpose_times(d.R[static_cast<std::size_t>(body.body)], bar));
+    if (wanted(body.pos)) add_to(p_bar + body.pos, transpose_times(d.R[body.body], bar));
   };
   point(span.from, from, x.from, pull.x0);
   point(span.to, to, x.to, pull.x1);
   if (span.geom >= 0) {
     point(span.around, around, x.centre, pull.c);
-    const GeomParameters& g = tree.geoms[static_cast<std::size_t>(span.geom)].p;
+    const GeomParameters& g = tree.geoms[span.geom].p;
     if (span.cylinder) {
       const Vec3<S> rate_bar = weight * value(pull.a), none = Vec3<S>::zero();
       const Vec3<S> bar = weight * (length_bar * value(pull.a) + rate(pull.a)) + cross(rate_bar, around.w);
@@ -190,7 +186,8 @@ void clear_tendon_cotangents(Data<S>& d) {
   std::fill(d.tendon_J_bar.begin(), d.tendon_J_bar.end(), S(0));
 }
 
-// From d.tendon_length_bar and d.tendon_J_bar to q, coefficients, sites, geoms and divisors. Adds to d.wrench and d.axis_bar.
+// From d.tendon_length_bar and d.tendon_J_bar to q, coefficients, sites, geoms and divisors. Adds to d.wrench
+// and d.axis_bar.
 template <class S>
 void tendon_lengths_vjp(const Tree& tree, const S* p, const S* q, const Wanted& wanted, S* q_bar, S* p_bar,
                         Data<S>& d) {

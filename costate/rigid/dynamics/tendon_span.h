@@ -1,22 +1,28 @@
-// One span of a spatial tendon: the shortest way from a point x0 to a point x1, straight or around a sphere or a cylinder [1].
+// One span of a spatial tendon: the shortest way from a point x0 to a point x1, straight or around a sphere
+// or a cylinder [1].
 //
 //   straight   l = |x1 - x0|
-//   around     l = sqrt(L^2 + h^2),  L = s0 + r theta + s1,  s = sqrt(d^2 - r^2),  theta = phi - atan2(s0, r) - atan2(s1, r)
-//   through    l = sqrt(L^2 + h^2),  L = |y0 - t| + |y1 - t|, t the point of the circle for which this is least
+//   around     l = sqrt(L^2 + h^2),  L = s0 + r theta + s1,  s = sqrt(d^2 - r^2),
+//              theta = phi - atan2(s0, r) - atan2(s1, r)
+//   through    l = sqrt(L^2 + h^2),
+//              L = |y0 - t| + |y1 - t|, t the point of the circle for which this is least
 //
-// With c the centre, r the radius, y = x - c. A sphere is met in the plane of c, x0 and x1, and h = 0. A cylinder with axis a is met in the
-// plane across a, and h = <a, x1 - x0>: on its side a shortest line is a helix, straight when unrolled. In that plane u points to y0, e
-// across it towards y1, d = |y|, and phi is the angle from y0 to y1, the short way or the long one.
+// With c the centre, r the radius, y = x - c. A sphere is met in the plane of c, x0 and x1, and h = 0. A
+// cylinder with axis a is met in the plane across a, and h = <a, x1 - x0>: on its side a shortest line is a
+// helix, straight when unrolled. In that plane u points to y0, e across it towards y1, d = |y|, and phi is
+// the angle from y0 to y1, the short way or the long one.
 //
 // All these are shortest among their neighbours, so that points of contact do not move to first order, and
 //
-//   l_x0 = (L g0 - h a) / l,   l_x1 = (L g1 + h a) / l,   l_c = -(l_x0 + l_x1),   g unit, along the tendon and out of it
+//   l_x0 = (L g0 - h a) / l,   l_x1 = (L g1 + h a) / l,   l_c = -(l_x0 + l_x1),
+//       g unit, along the tendon and out of it
 //   l_r  = theta L / l  (through: -<g0 + g1, t> L / (r l))
 //   l_a  = (h (y1 - y0) - L (<y0, a> g0 + <y1, a> g1)) / l        for motions of a that keep its length
 //
-// A tendon goes around where the straight line would pass through the geom, the short way. A side point changes that: where the line passes
-// behind the centre as seen from it, the tendon goes the long way, whether it would touch or not; and a side point within the
-// radius makes it go through. Second derivatives are those of these gradients, by Dual (tendon_length.h).
+// A tendon goes around where the straight line would pass through the geom, the short way. A side point
+// changes that: where the line passes behind the centre as seen from it, the tendon goes the long way,
+// whether it would touch or not; and a side point within the radius makes it go through. Second derivatives
+// are those of these gradients, by Dual (tendon_length.h).
 //
 // [1] MuJoCo documentation, Computation, "tendons": geometry and choice of the side.
 // Tests: tests/rigid/dynamics/tendon_test.cpp.
@@ -91,7 +97,7 @@ SpanPlane<S> span_plane(bool cylinder, const Span<S>& s) {
   return r;
 }
 
-// --- which way ----------------------------------------------------------------------------------------------------------
+// --- which way ---------------------------------------------------------------------------------------------
 
 // side: a point about the centre, or null.
 template <class S>
@@ -123,7 +129,7 @@ SpanWay<S> span_way(bool cylinder, const Span<S>& span, const Vec3<S>* side) {
   return way;
 }
 
-// --- the length and its gradient ------------------------------------------------------------------------------------------
+// --- the length and its gradient ---------------------------------------------------------------------------
 
 template <class S>
 SpanPull<S> straight_pull(const Span<S>& s) {
@@ -135,7 +141,8 @@ SpanPull<S> straight_pull(const Span<S>& s) {
   return {select(zero, S(0), length), -g, g, none, none, S(0)};
 }
 
-// The angle from y0 at which the way by the circle is shortest: a zero of F(psi) = d0 sin(psi)/l0 - d1 sin(gamma - psi)/l1, which rises.
+// The angle from y0 at which the way by the circle is shortest: a zero of F(psi) = d0 sin(psi)/l0 - d1
+// sin(gamma - psi)/l1, which rises.
 template <class S>
 S shortest_angle(const S& d0, const S& d1, const S& r, const S& gamma) {
   using T = value_t<S>;

@@ -18,7 +18,7 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
   switch (a.transmission) {
     case TransmissionType::joint:
     case TransmissionType::joint_in_parent: {
-      const Joint& joint = model.joints[static_cast<std::size_t>(a.target)];
+      const Joint& joint = model.joints[a.target];
       r.q = joint.qpos;
       r.dof = joint.dof;
       r.kind = joint.type == JointType::free   ? Kind::free
@@ -38,10 +38,10 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
 
 // Where M(i, j) lies, j <= i; -1: another branch.
 int mass_entry(const Tree& t, int i, int j) {
-  const int row = t.dofs[static_cast<std::size_t>(i)].row;
+  const int row = t.dofs[i].row;
   int ancestor = i, offset = 0;
   while (ancestor > j) {
-    ancestor = t.dofs[static_cast<std::size_t>(ancestor)].parent;
+    ancestor = t.dofs[ancestor].parent;
     ++offset;
   }
   return ancestor == j ? row + offset : -1;
@@ -49,8 +49,7 @@ int mass_entry(const Tree& t, int i, int j) {
 
 void add_joints(const Model& model, const Tendon& tendon, TreeTendon& r) {
   for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
-    const Joint& joint =
-        model.joints[static_cast<std::size_t>(model.wraps[static_cast<std::size_t>(w)].object)];
+    const Joint& joint = model.joints[model.wraps[w].object];
     r.q.push_back(joint.qpos);
     r.dof.push_back(joint.dof);
   }
@@ -61,9 +60,7 @@ void find_moving_dofs(const Tree& t, TreeSpan& span) {
   std::vector<SpanBody*> bodies = {&span.from, &span.to};
   if (span.geom >= 0) bodies.push_back(&span.around);
   for (SpanBody* b : bodies) {
-    for (int k = t.bodies[static_cast<std::size_t>(b->body)].last_dof; k >= 0;
-         k = t.dofs[static_cast<std::size_t>(k)].parent)
-      b->dofs.push_back(k);
+    for (int k = t.bodies[b->body].last_dof; k >= 0; k = t.dofs[k].parent) b->dofs.push_back(k);
   }
   const auto moves = [](const SpanBody* b, int dof) {
     return std::find(b->dofs.begin(), b->dofs.end(), dof) != b->dofs.end();
@@ -84,8 +81,8 @@ void add_spans(const Model& model, const Tendon& tendon, const Tree& t, const Pa
   int divisor = kAbsent, pulleys = 0, before = -1;
   const Wrap* around = nullptr;
   for (int w = tendon.first_wrap; w < tendon.first_wrap + tendon.wraps; ++w) {
-    const Wrap& wrap = model.wraps[static_cast<std::size_t>(w)];
-    const auto object = static_cast<std::size_t>(wrap.object);
+    const Wrap& wrap = model.wraps[w];
+    const std::size_t object = wrap.object;
     switch (wrap.type) {
       case WrapType::pulley:
         divisor = r.p.divisors + pulleys++;
@@ -98,13 +95,13 @@ void add_spans(const Model& model, const Tendon& tendon, const Tree& t, const Pa
         break;
       case WrapType::site:
         if (before >= 0) {
-          const auto from = static_cast<std::size_t>(before);
+          const std::size_t from = before;
           TreeSpan span;
           span.from = {model.sites[from].body, map.sites[from].pos, {}};
           span.to = {model.sites[object].body, map.sites[object].pos, {}};
           span.divisor = divisor;
           if (around) {
-            const auto geom = static_cast<std::size_t>(around->object);
+            const std::size_t geom = around->object;
             span.around = {model.geoms[geom].body, map.geoms[geom].pos, {}};
             span.geom = around->object;
             span.side = around->side_site;
@@ -148,14 +145,13 @@ std::shared_ptr<const geometry::ConvexMesh> hull_of(const Mesh& mesh) {
 
 bool only_slides(const Model& model, std::size_t index) {
   const Body& b = model.bodies[index];
-  if (b.joints == 0 || model.bodies[static_cast<std::size_t>(b.parent)].weld != 0 || !(b.mass > 0))
-    return false;
+  if (b.joints == 0 || model.bodies[b.parent].weld != 0 || !(b.mass > 0)) return false;
   if (b.com != Double3{0, 0, 0} || b.inertia[3] != 0 || b.inertia[4] != 0 || b.inertia[5] != 0) return false;
   for (const Body& other : model.bodies) {
     if (other.parent == int(index)) return false;
   }
   for (int j = b.first_joint; j < b.first_joint + b.joints; ++j) {
-    const Joint& joint = model.joints[static_cast<std::size_t>(j)];
+    const Joint& joint = model.joints[j];
     int along = 0;
     for (double a : joint.axis) along += a != 0;
     if (joint.type != JointType::slide || along != 1) return false;
@@ -176,9 +172,9 @@ void add_bodies(const Model& model, const ParameterMap& map, Tree& t) {
       body.dof_begin = b.first_dof;
       body.dof_end = b.first_dof + b.dofs;
       body.last_dof = body.dof_end - 1;
-      body.placed = model.joints[static_cast<std::size_t>(b.first_joint)].type == JointType::free;
+      body.placed = model.joints[b.first_joint].type == JointType::free;
     } else if (i > 0) {
-      body.last_dof = t.bodies[static_cast<std::size_t>(b.parent)].last_dof;
+      body.last_dof = t.bodies[b.parent].last_dof;
     }
     body.p = map.bodies[i];
   }
@@ -187,13 +183,13 @@ void add_bodies(const Model& model, const ParameterMap& map, Tree& t) {
 void add_joints_and_dofs(const Model& model, const ParameterMap& map, Tree& t) {
   for (std::size_t j = 0; j < model.joints.size(); ++j) {
     const Joint& joint = model.joints[j];
-    const bool last = int(j) + 1 == t.bodies[static_cast<std::size_t>(joint.body)].joint_end;
+    const bool last = int(j) + 1 == t.bodies[joint.body].joint_end;
     t.joint_force_limits |= map.joints[j].actuator_force_range >= 0;
     const bool spring = model.options.spring && map.joints[j].stiffness >= 0;
     t.joints.push_back({joint.type, joint.body, joint.qpos, joint.dof, last, spring, map.joints[j]});
   }
   for (const Dof& d : model.dofs) {
-    const int depth = d.parent < 0 ? 1 : t.dofs[static_cast<std::size_t>(d.parent)].depth + 1;
+    const int depth = d.parent < 0 ? 1 : t.dofs[d.parent].depth + 1;
     t.dofs.push_back({d.body, d.joint, d.parent, t.entries, depth});
     t.entries += depth;
   }
@@ -205,10 +201,10 @@ void add_geoms(const Model& model, const ParameterMap& map, Tree& t) {
     const Geom& geom = model.geoms[g];
     t.geoms.push_back({geom.body, geom.type, nullptr, nullptr, map.geoms[g]});
     if (geom.type == GeomType::heightfield && map.geoms[g].pos >= 0)
-      t.geoms.back().heights = grid_of(model.heightfields[static_cast<std::size_t>(geom.heightfield)]);
+      t.geoms.back().heights = grid_of(model.heightfields[geom.heightfield]);
     if (geom.type != GeomType::mesh || map.geoms[g].pos < 0) continue;
-    auto& mesh = meshes[static_cast<std::size_t>(geom.mesh)];
-    if (!mesh) mesh = hull_of(model.meshes[static_cast<std::size_t>(geom.mesh)]);
+    auto& mesh = meshes[geom.mesh];
+    if (!mesh) mesh = hull_of(model.meshes[geom.mesh]);
     t.geoms.back().mesh = mesh;
   }
 }
@@ -254,9 +250,7 @@ void add_forces(const Model& model, const ParameterMap& map, Tree& t) {
 }  // namespace
 
 bool wants_frames(const Tree& tree, const std::vector<bool>& active_fields) {
-  const auto active = [&](int at) {
-    return at >= 0 && active_fields[static_cast<std::size_t>(tree.p.field_of[static_cast<std::size_t>(at)])];
-  };
+  const auto active = [&](int at) { return at >= 0 && active_fields[tree.p.field_of[at]]; };
   for (const TreeBody& b : tree.bodies) {
     for (int at : {b.p.mass, b.p.com, b.p.inertia, b.p.pos, b.p.quat}) {
       if (active(at)) return true;

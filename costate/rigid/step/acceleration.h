@@ -1,14 +1,15 @@
 // Accelerations of a state: the forces of everything smooth, and the equations of motion.
 //
-//   (M(q) + h B) a' = tau + J' f,  tau = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
+//   (M(q) + h B) a' = tau + J' f,
+//   tau = tau_passive(q, v) + tau_actuator(q, v, act, u) + tau_applied - c(q, v)
 //   M(q) a          = tau + J' f(J a - aref)                                               constraints.h
 //
 // The smooth forces are a list of terms (forces.h). B is what an integrator treats implicitly (implicit.h; 0
 // for RK4).
 //
 // Transpose: the stages in reverse. Without constraints a' = a, and lambda = (M + h B)^-1 a_bar is the
-// cotangent of tau; -lambda through the transpose of tau = RNEA(q, v, a) gives q, v and every inertia and frame.
-// With constraints, H = M + J' S J:
+// cotangent of tau; -lambda through the transpose of tau = RNEA(q, v, a) gives q, v and every inertia and
+// frame. With constraints, H = M + J' S J:
 //
 //   mu = (M + h B)^-1 a'_bar,   nu = mu - H^-1 J' S J mu = H^-1 M mu         (nu = H^-1 a_bar where B = 0)
 //
@@ -206,7 +207,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), x.v, a, d);
-  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[static_cast<std::size_t>(i)] = -lambda[i];
+  for (int i = 0; i < tree.nv; ++i) d.minus_lambda[i] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
 
   const bool external = BodyForces::on_bodies(tree) || tree.spatial_tendons || constrained || springy(cons);

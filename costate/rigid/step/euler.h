@@ -40,7 +40,7 @@ struct Euler {
                    with_tape ? w.tape.data() + stepper.tape_per_evaluation() : nullptr);
     S *q = w.y.data(), *v = q + t.nq, *act = v + t.nv;
     const S h = p[t.p.dt];
-    for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+    for (int i = 0; i < t.nv; ++i) v[i] = in.v[i] + h * w.d.qacc[i];
     next_activations(t, p, h, in.act, static_cast<const S*>(w.d.act_dot.data()), act);
     integrate_position(t, in.q, stepper.hard() ? static_cast<const S*>(w.hard.moved.data()) : v, h, q);
   }
@@ -52,19 +52,18 @@ struct Euler {
     const Tree& t = stepper.tree;
     const StateIn<S> in = state_in(stepper, w.x.data(), w.u.data());
     const S *q_next_bar = w.y_bar.data(), *v_next_bar = q_next_bar + t.nq;
-    const S h = w.p[static_cast<std::size_t>(t.p.dt)];
+    const S h = w.p[t.p.dt];
     const S reach = w.part * h;
     S *v_next = w.mean_v.data(), *v_next_from_q = w.mean_v_bar.data();
-    for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[static_cast<std::size_t>(i)];
+    for (int i = 0; i < t.nv; ++i) v_next[i] = in.v[i] + h * w.d.qacc[i];
     std::fill(w.mean_v_bar.begin(), w.mean_v_bar.end(), S(0));
     S reach_bar = integrate_position_vjp(t, in.q, v_next, reach, q_next_bar, w.q_bar.data(), v_next_from_q);
     S h_bar(0);
     for (int i = 0; i < t.nv; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      reach_bar += w.d.qacc[at] * v_next_bar[i];
-      h_bar += w.d.qacc[at] * v_next_from_q[i];
-      w.d.lambda[at] = reach * v_next_bar[i] + h * v_next_from_q[i];
-      w.v_bar[at] += v_next_from_q[i];
+      reach_bar += w.d.qacc[i] * v_next_bar[i];
+      h_bar += w.d.qacc[i] * v_next_from_q[i];
+      w.d.lambda[i] = reach * v_next_bar[i] + h * v_next_from_q[i];
+      w.v_bar[i] += v_next_from_q[i];
     }
     return h_bar + w.part * reach_bar;
   }
@@ -85,7 +84,7 @@ struct Euler {
     S h_bar = integrate_position_vjp(t, in.q, w.hard.moved.data(), h, q_next_bar, w.q_bar.data(),
                                      w.hard.moved_bar.data());
     S* V = w.mean_v_bar.data();
-    for (int i = 0; i < t.nv; ++i) V[i] = v_next_bar[i] + w.hard.moved_bar[static_cast<std::size_t>(i)];
+    for (int i = 0; i < t.nv; ++i) V[i] = v_next_bar[i] + w.hard.moved_bar[i];
     std::copy(V, V + t.nv, w.v_bar.begin());
     return h_bar + hard_impulses_vjp(t, stepper.constraints, p, static_cast<const S*>(V), wanted,
                                      w.v_bar.data(), w.p_bar.data(), w.d, w.c, w.hard);
@@ -110,7 +109,7 @@ struct Euler {
                                              static_cast<const S*>(w.d.act_dot.data()), act_next_bar, wanted,
                                              w.act_bar.data(), w.act_dot_bar.data(), w.p_bar.data());
     }
-    if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
+    if (wanted(t.p.dt)) w.p_bar[t.p.dt] += h_bar;
     evaluate_vjp<S>(stepper, in, w.tape.data(), wanted, w.q_bar.data(), w.v_bar.data(), w.act_bar.data(), w);
     if (stepper.hard())
       hard_points_vjp<S>(
@@ -125,7 +124,7 @@ struct Euler {
   static void within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
     const Tree& t = stepper.tree;
     const S *x = w.x.data(), *y = w.y.data();
-    const S reach = s * w.p[static_cast<std::size_t>(t.p.dt)];
+    const S reach = s * w.p[t.p.dt];
     integrate_position(t, x, y + t.nq, reach, out);
     for (int i = t.nq; i < t.nq + t.nv; ++i) out[i] = x[i] + s * (y[i] - x[i]);
     next_activations<S>(t, w.p.data(), reach, x + t.nq + t.nv, w.d.act_dot.data(), out + t.nq + t.nv);
@@ -135,8 +134,8 @@ struct Euler {
   static S rate_within(const Stepper& stepper, StepWork<S>& w, const S* x_bar) {
     const Tree& t = stepper.tree;
     const S *x = w.x.data(), *a = w.tape.data(), *v_bar = x_bar + t.nq;
-    const S h = w.p[static_cast<std::size_t>(t.p.dt)], reach = w.part * h;
-    for (int i = 0; i < t.nv; ++i) w.mean_v[static_cast<std::size_t>(i)] = x[t.nq + i] + h * a[i];
+    const S h = w.p[t.p.dt], reach = w.part * h;
+    for (int i = 0; i < t.nv; ++i) w.mean_v[i] = x[t.nq + i] + h * a[i];
     S reach_bar = integrate_position_vjp(t, x, static_cast<const S*>(w.mean_v.data()), reach, x_bar,
                                          w.q_bar.data(), w.mean_v_bar.data());
     for (int i = 0; i < t.nv; ++i) reach_bar += a[i] * v_bar[i];

@@ -2,8 +2,9 @@
 //
 //   none                    B = 0
 //   damping                 B = the damping of the joints
-//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of actuators (gyroscopic.h has
-//                           those of lone bodies' gyroscopic forces, the only ones that are not symmetric)
+//   damping_and_actuators   also the damping of tendons and the slopes -d tau / d v of actuators
+//                           (gyroscopic.h has those of lone bodies' gyroscopic forces, the only ones that are
+//                           not symmetric)
 //
 // Transpose, given mu = (M + h B)^-1 a_bar:  B_bar = -h mu a',  h_bar = -<mu, B a>.
 // Tests: tests/rigid/rigid_system_test.cpp, tests/rigid/dynamics/tendon_test.cpp.
@@ -32,10 +33,10 @@ template <class S>
 COSTATE_INLINE S within_joint_limit(const Tree& tree, const TreeActuator& actuator, const S* p,
                                     const Data<S>& d) {
   if (actuator.kind != TreeActuator::Kind::scalar_joint) return S(1);
-  const TreeJoint& joint = tree.joints[static_cast<std::size_t>(actuator.target)];
+  const TreeJoint& joint = tree.joints[actuator.target];
   if (joint.p.actuator_force_range < 0) return S(1);
   const S* range = p + joint.p.actuator_force_range;
-  const S& force = d.tau_act[static_cast<std::size_t>(joint.dof)];
+  const S& force = d.tau_act[joint.dof];
   return select((force > range[0]) & (force < range[1]), S(1), S(0));
 }
 
@@ -47,8 +48,7 @@ S tendon_product(const TreeTendon& tendon, const S* lambda, const S* a, const S&
   S* J_bar = d.tendon_J_bar.data() + tendon.jacobian;
   S sum(0);
   for (const auto& pair : tendon.pairs) {
-    const int i = tendon.dof[static_cast<std::size_t>(pair.first)],
-              j = tendon.dof[static_cast<std::size_t>(pair.second)];
+    const int i = tendon.dof[pair.first], j = tendon.dof[pair.second];
     const S product = i == j ? lambda[i] * a[i] : lambda[i] * a[j] + lambda[j] * a[i];
     sum += J[pair.first] * J[pair.second] * product;
     J_bar[pair.first] += scale * J[pair.second] * product;
@@ -65,8 +65,7 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
   const S h = p[tree.p.dt];
   if (tree.dampers) {
     for (const TreeDof& dof : tree.dofs) {
-      d.M[static_cast<std::size_t>(dof.row)] +=
-          h * p[tree.joints[static_cast<std::size_t>(dof.joint)].p.damping];
+      d.M[dof.row] += h * p[tree.joints[dof.joint].p.damping];
     }
   }
   if (implicit != Implicit::damping_and_actuators) return;
@@ -75,7 +74,7 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     const S b = h * p[tendon.p.damping];
     for (const auto& pair : tendon.pairs) {
       const S* J = d.tendon_J.data() + tendon.jacobian;
-      d.M[static_cast<std::size_t>(pair.entry)] += b * J[pair.first] * J[pair.second];
+      d.M[pair.entry] += b * J[pair.first] * J[pair.second];
     }
   }
   for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
@@ -85,12 +84,11 @@ void add_implicit(const Tree& tree, Implicit implicit, const S* p, const StateIn
     const S gear = p[actuator.p.gear],
             b = h * gear * gear * within_joint_limit(tree, actuator, p, d) * actuator_slope(actuator, p, s);
     if (actuator.kind == TreeActuator::Kind::scalar_joint) {
-      d.M[static_cast<std::size_t>(tree.dofs[static_cast<std::size_t>(actuator.dof)].row)] -= b;
+      d.M[tree.dofs[actuator.dof].row] -= b;
     } else if (actuator.kind == TreeActuator::Kind::tendon) {
-      const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
+      const TreeTendon& tendon = tree.tendons[actuator.target];
       const S* J = d.tendon_J.data() + tendon.jacobian;
-      for (const auto& pair : tendon.pairs)
-        d.M[static_cast<std::size_t>(pair.entry)] -= b * J[pair.first] * J[pair.second];
+      for (const auto& pair : tendon.pairs) d.M[pair.entry] -= b * J[pair.first] * J[pair.second];
     }
   }
 }
@@ -106,8 +104,7 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
   if (tree.dampers) {
     for (const TreeJoint& joint : tree.joints) {
       S sum(0);
-      for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i)
-        sum -= lambda[i] * d.qacc[static_cast<std::size_t>(i)];
+      for (int i = joint.dof; i < joint.dof + dof_size(joint.type); ++i) sum -= lambda[i] * d.qacc[i];
       h_bar += p[joint.p.damping] * sum;
       if (wanted(joint.p.damping)) p_bar[joint.p.damping] += h * sum;
     }
@@ -130,11 +127,10 @@ void add_implicit_vjp(const Tree& tree, Implicit implicit, const S* p, const Sta
       const S gear = p[actuator.p.gear], slope = actuator_slope(actuator, p, s);
       S bar;  // of -h gear^2 slope, sign inside
       if (on_tendon) {
-        const TreeTendon& tendon = tree.tendons[static_cast<std::size_t>(actuator.target)];
+        const TreeTendon& tendon = tree.tendons[actuator.target];
         bar = tendon_product<S>(tendon, lambda, d.qacc.data(), h * gear * gear * slope, d);
       } else {
-        bar = within_joint_limit(tree, actuator, p, d) * lambda[actuator.dof] *
-              d.qacc[static_cast<std::size_t>(actuator.dof)];
+        bar = within_joint_limit(tree, actuator, p, d) * lambda[actuator.dof] * d.qacc[actuator.dof];
       }
       h_bar += gear * gear * slope * bar;
       if (wanted(actuator.p.gear)) p_bar[actuator.p.gear] += S(2) * h * gear * slope * bar;

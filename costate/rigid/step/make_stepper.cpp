@@ -1,12 +1,26 @@
 // From a model and the options of a system to the stepper that takes its steps, or an Error that names what
 // the dynamics do not have.
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step/integrators.h"
 
 namespace costate::rigid {
 namespace {
+
+void refuse_nonsense(const SystemOptions& options) {
+  const auto expect = [](bool good, const char* name, double value, const char* range) {
+    if (!good) throw Error({std::string(name) + " = " + number(value), {}, range});
+  };
+  const ImpactOptions& impact = options.impact;
+  expect(impact.restitution >= 0 && impact.restitution <= 1, "restitution", impact.restitution,
+         "it lies between 0 and 1, which returns all of the speed");
+  expect(impact.rest_speed >= 0, "rest_speed", impact.rest_speed, "a speed is not negative");
+  expect(options.penalty.stiffness > 0, "stiffness", options.penalty.stiffness,
+         "contact pushes apart: more than 0");
+  expect(options.penalty.damping >= 0, "damping", options.penalty.damping, "damping is not negative");
+}
 
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
@@ -44,6 +58,7 @@ void refuse_unsupported(const Model& model) {
 }  // namespace
 
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
+  refuse_nonsense(options);
   refuse_unsupported(model);
   signature.state("q", model.nq).state("v", model.nv);
   if (model.na > 0) signature.state("act", model.na);

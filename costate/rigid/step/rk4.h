@@ -86,7 +86,7 @@ struct Rk4 {
       return;
     }
     const StageRates<S> before = rates_of(stepper, w, s - 1);
-    const S h = value_t<S>(runge_kutta::Rk4::c[s]) * w.p[static_cast<std::size_t>(t.p.dt)];
+    const S h = value_t<S>(runge_kutta::Rk4::c[s]) * w.p[t.p.dt];
     integrate_position(t, x, before.position, h, out);
     for (int i = 0; i < t.nv; ++i) out[t.nq + i] = x[t.nq + i] + h * before.velocity[i];
     for (int i = 0; i < t.na; ++i) out[t.nq + t.nv + i] = x[t.nq + t.nv + i] + h * before.activation[i];
@@ -104,10 +104,10 @@ struct Rk4 {
       const S weight = weights.c[s];
       const StageRates<S> rates = rates_of(stepper, w, s);
       for (int i = 0; i < t.nv; ++i) {
-        w.mean_v[static_cast<std::size_t>(i)] += weight * rates.position[i];
-        w.mean_a[static_cast<std::size_t>(i)] += weight * rates.velocity[i];
+        w.mean_v[i] += weight * rates.position[i];
+        w.mean_a[i] += weight * rates.velocity[i];
       }
-      for (int i = 0; i < t.na; ++i) w.mean_act[static_cast<std::size_t>(i)] += weight * rates.activation[i];
+      for (int i = 0; i < t.na; ++i) w.mean_act[i] += weight * rates.activation[i];
     }
   }
 
@@ -116,10 +116,9 @@ struct Rk4 {
   static void within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
     const Tree& t = stepper.tree;
     means(stepper, Rk4Weights<S>(s), w);
-    const S reach = s * w.p[static_cast<std::size_t>(t.p.dt)];
+    const S reach = s * w.p[t.p.dt];
     integrate_position<S>(t, w.x.data(), w.mean_v.data(), reach, out);
-    for (int i = 0; i < t.nv; ++i)
-      out[t.nq + i] = w.x[static_cast<std::size_t>(t.nq + i)] + reach * w.mean_a[static_cast<std::size_t>(i)];
+    for (int i = 0; i < t.nv; ++i) out[t.nq + i] = w.x[t.nq + i] + reach * w.mean_a[i];
     next_activations<S>(t, w.p.data(), reach, w.x.data() + t.nq + t.nv, w.mean_act.data(), out + t.nq + t.nv);
   }
 
@@ -155,7 +154,7 @@ struct Rk4 {
                    StepWork<S>& w) {
     const Tree& t = stepper.tree;
     const S *q_next_bar = y_bar, *v_next_bar = q_next_bar + t.nq, *act_next_bar = v_next_bar + t.nv;
-    const S reach = w.part * w.p[static_cast<std::size_t>(t.p.dt)];
+    const S reach = w.part * w.p[t.p.dt];
     means(stepper, weights, w);
     std::fill(w.q_bar.begin(), w.q_bar.end(), S(0));
     std::copy(v_next_bar, v_next_bar + t.nv, w.v_bar.begin());
@@ -164,7 +163,7 @@ struct Rk4 {
     std::fill(w.mean_act_bar.begin(), w.mean_act_bar.end(), S(0));
     S reach_bar = integrate_position_vjp(t, w.x.data(), w.mean_v.data(), reach, q_next_bar, w.q_bar.data(),
                                          w.mean_v_bar.data());
-    for (int i = 0; i < t.nv; ++i) reach_bar += w.mean_a[static_cast<std::size_t>(i)] * v_next_bar[i];
+    for (int i = 0; i < t.nv; ++i) reach_bar += w.mean_a[i] * v_next_bar[i];
     return reach_bar + next_activations_vjp<S>(t, w.p.data(), reach, w.x.data() + t.nq + t.nv,
                                                w.mean_act.data(), act_next_bar, wanted, w.act_bar.data(),
                                                w.mean_act_bar.data(), w.p_bar.data());
@@ -175,15 +174,14 @@ struct Rk4 {
     const Tree& t = stepper.tree;
     const Rk4Weights<S> weights(w.part);
     recall_stages(stepper, w);
-    const S h = w.p[static_cast<std::size_t>(t.p.dt)], reach = w.part * h;
+    const S h = w.p[t.p.dt], reach = w.part * h;
     S rate = h * end_vjp(stepper, weights, x_bar, {}, w);
     for (int s = 0; s < 4; ++s) {
       const StageRates<S> rates = rates_of(stepper, w, s);
       S sum(0);
       for (int i = 0; i < t.nv; ++i)
-        sum += w.mean_v_bar[static_cast<std::size_t>(i)] * rates.position[i] +
-               reach * x_bar[t.nq + i] * rates.velocity[i];
-      for (int i = 0; i < t.na; ++i) sum += w.mean_act_bar[static_cast<std::size_t>(i)] * rates.activation[i];
+        sum += w.mean_v_bar[i] * rates.position[i] + reach * x_bar[t.nq + i] * rates.velocity[i];
+      for (int i = 0; i < t.na; ++i) sum += w.mean_act_bar[i] * rates.activation[i];
       rate += weights.slope[s] * sum;
     }
     return rate;
@@ -216,14 +214,12 @@ struct Rk4 {
     hs_bar += integrate_position_vjp<S>(t, w.x.data(), before.position, hs, w.moved_q_bar.data(),
                                         w.q_bar.data(), w.from_v.data());
     for (int i = 0; i < t.nv; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      w.from_a[at] = hs * w.stage_v_bar[at];
-      hs_bar += before.velocity[i] * w.stage_v_bar[at];
+      w.from_a[i] = hs * w.stage_v_bar[i];
+      hs_bar += before.velocity[i] * w.stage_v_bar[i];
     }
     for (int i = 0; i < t.na; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      w.from_act[at] = hs * w.stage_act_bar[at];
-      hs_bar += before.activation[i] * w.stage_act_bar[at];
+      w.from_act[i] = hs * w.stage_act_bar[i];
+      hs_bar += before.activation[i] * w.stage_act_bar[i];
     }
     return hs_bar;
   }
@@ -231,7 +227,7 @@ struct Rk4 {
   template <class S>
   static void step_vjp(const Stepper& stepper, StepWork<S>& w, const Wanted& wanted) {
     const Tree& t = stepper.tree;
-    const S h = w.p[static_cast<std::size_t>(t.p.dt)], reach = w.part * h;
+    const S h = w.p[t.p.dt], reach = w.part * h;
     const S* v_next_bar = w.y_bar.data() + t.nq;
     const Rk4Weights<S> weights(w.part);
     recall_stages(stepper, w);
@@ -260,7 +256,7 @@ struct Rk4 {
       for (std::size_t i = 0; i < w.v_bar.size(); ++i) w.v_bar[i] += w.stage_v_bar[i];
       for (std::size_t i = 0; i < w.act_bar.size(); ++i) w.act_bar[i] += w.stage_act_bar[i];
     }
-    if (wanted(t.p.dt)) w.p_bar[static_cast<std::size_t>(t.p.dt)] += h_bar;
+    if (wanted(t.p.dt)) w.p_bar[t.p.dt] += h_bar;
     store_state_cotangent(stepper, w);
   }
 };

@@ -1,38 +1,47 @@
 // A step that is cut where a contact begins or ends, and its transpose.
 //
-// Soft contact sampled at fixed dt moves the moment of impact to the time grid. The state hardly minds; its derivative does: over the phase of
-// the impact inside the step it oscillates about the right value with an amplitude that does not fall with dt (docs/contact.md shows it). So a step
-// from x whose gap g (contact_gaps) changes sign is taken in parts: it is cut where the gap closes along the step's own dense output (step.h),
+// Soft contact sampled at fixed dt moves the moment of impact to the time grid. The state hardly minds; its
+// derivative does: over the phase of the impact inside the step it oscillates about the right value with an
+// amplitude that does not fall with dt (docs/contact.md shows it). So a step from x whose gap g
+// (contact_gaps) changes sign is taken in parts: it is cut where the gap closes along the step's own dense
+// output (step.h),
 //
 //   x1 = Phi(x; h, s, contact as it was),   g(x1) = 0,   y = Phi(x1; (1 - s) h, 1, contact changed)
 //
-// where Phi(.; h, s) is the state after the part s of the model's own step of length h. So an impact costs one more step, and a few positions of the
-// bodies to find s. In a part every contact point keeps its mode: all stages of rk4 see the same forces.
+// where Phi(.; h, s) is the state after the part s of the model's own step of length h. So an impact costs
+// one more step, and a few positions of the bodies to find s. In a part every contact point keeps its mode:
+// all stages of rk4 see the same forces.
 //
-// A contact of the convex problem can only push: where it does so until it ends, stages of rk4 beyond its end see other forces than those before. So where one is found to end
-// in a step of length h, another step of about nine tenths of the time until then, f h, is taken, and followed to where the gap opens, s a little above 1. f is a power
-// of 0.8, so that it does not vary with the state.
+// A contact of the convex problem can only push: where it does so until it ends, stages of rk4 beyond its end
+// see other forces than those before. So where one is found to end in a step of length h, another step of
+// about nine tenths of the time until then, f h, is taken, and followed to where the gap opens, s a little
+// above 1. f is a power of 0.8, so that it does not vary with the state.
 //
-// Transpose. s follows from G(x, u, p, h, s) = g(Phi(x; h, s)) = 0. The transpose of the second part gives x1_bar and the cotangent of its length, h2_bar. With them
+// Transpose. s follows from G(x, u, p, h, s) = g(Phi(x; h, s)) = 0. The transpose of the second part gives
+// x1_bar and the cotangent of its length, h2_bar. With them
 //
 //   s_bar = <x1_bar, dPhi/ds> - f h h2_bar,   k = -s_bar / Gdot,   Gdot = <g_x, dPhi/ds>
 //
-// and one transpose of the first part, with x1_bar + k g_x for the cotangent of its end, is all: the saltation term of events [1] for the discrete
-// map. p_bar gets k g_p, h_bar (1 - f s) h2_bar.
+// and one transpose of the first part, with x1_bar + k g_x for the cotangent of its end, is all: the
+// saltation term of events [1] for the discrete map. p_bar gets k g_p, h_bar (1 - f s) h2_bar.
 //
-// With rigid contact (ContactModel::event) a point that begins to touch changes the velocities at x1 instead (impact.h), and is switched on only where
-// it comes to rest. x1_bar passes through the transpose of that map before s_bar is taken: the same formula then has the full saltation
-// term. The point has done its part in this step; the others, whose velocities it changed, may meet again.
+// With rigid contact (ContactModel::event) a point that begins to touch changes the velocities at x1 instead
+// (impact.h), and is switched on only where it comes to rest. x1_bar passes through the transpose of that map
+// before s_bar is taken: the same formula then has the full saltation term. The point has done its part in
+// this step; the others, whose velocities it changed, may meet again.
 //
-// Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact shorter than the rest of the step, it goes on as distances
-// say. Of shapes with corners, boxes on planes are cut; points of others have no identity from step to step, and are left to the time
-// grid (`splittable`).
+// Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact
+// shorter than the rest of the step, it goes on as distances say. Of shapes with corners, boxes on planes are
+// cut; points of others have no identity from step to step, and are left to the time grid (`splittable`).
 //
-// Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its own length, in the
-// same evaluation, and in a run they may be at different steps. So a run costs as many evaluations as an average world has parts.
+// Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its
+// own length, in the same evaluation, and in a run they may be at different steps. So a run costs as many
+// evaluations as an average world has parts.
 //
-// Semi-implicit Euler has a phase error of its own in stiff contact, with slope 1/dt: use rk4 (docs/contact.md).
-// [1] Kong, Payne, Zhu, Johnson: Saltation matrices: the essential tool for linearizing hybrid dynamical systems, Proc. IEEE 2024.
+// Semi-implicit Euler has a phase error of its own in stiff contact, with slope 1/dt: use rk4
+// (docs/contact.md).
+// [1] Kong, Payne, Zhu, Johnson: Saltation matrices: the essential tool for linearizing hybrid dynamical
+//     systems, Proc. IEEE 2024.
 // Tests: tests/rigid/contact/split_test.cpp.
 #pragma once
 
@@ -49,15 +58,17 @@ struct SplitRun {
   std::int64_t first = 0, count = 0;
   const Real* u = nullptr;  // knots of the whole rollout
   std::int64_t hold = 1;
-  // Forward: state number j lies in slot (start + j) % slots of `states`, and is written there. Reverse: of `lambda`; `states` are `count` in a row.
+  // Forward: state number j lies in slot (start + j) % slots of `states`, and is written there. Reverse: of
+  // `lambda`; `states` are `count` in a row.
   Real* states = nullptr;
   std::int64_t slots = 2, start = 0;
   Real* tape = nullptr;  // of each step; forward: may be null
   Real *lambda = nullptr, *u_bar = nullptr;
 };
 
-// The time of an event has the derivative -g_x / (dg/dt): none where the gap g and its rate vanish together. rate is |dg/dt| relative to the speed with
-// which the gap could change, |g_q| (|v| + h |a|); below kGrazing an event grazes, and what is returned there is the derivative of nothing.
+// The time of an event has the derivative -g_x / (dg/dt): none where the gap g and its rate vanish together.
+// rate is |dg/dt| relative to the speed with which the gap could change, |g_q| (|v| + h |a|); below kGrazing
+// an event grazes, and what is returned there is the derivative of nothing.
 inline constexpr double kGrazing = 1e-4;
 struct SlowestEvent {
   double rate = std::numeric_limits<double>::infinity();
@@ -101,7 +112,8 @@ struct SplitWork {
   ImpactWork<S> impact;
   Activity activity;  // the caller's, and dt
 
-  // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast gaps close; `slowest` in this step.
+  // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast
+  // gaps close; `slowest` in this step.
   std::vector<S> zones;
   std::vector<std::int64_t> switches;
   double residual = 0;
@@ -109,8 +121,8 @@ struct SplitWork {
   SlowestEvent slowest_event;
 };
 
-// As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a 0 for
-// each world whose step was cut, besides split.residual and split.slowest_event; duals notice nothing.
+// As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a
+// 0 for each world whose step was cut, besides split.residual and split.slowest_event; duals notice nothing.
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape);
 template <class S>

@@ -11,27 +11,27 @@ namespace costate::rigid {
 
 template <class S>
 SplitWork<S>::SplitWork(const Stepper& stepper)
-    : gap(static_cast<std::size_t>(stepper.constraints.points)),
+    : gap(stepper.constraints.points),
       next_gap(gap.size()),
       cut_gap(gap.size()),
       settled(gap.size()),
-      record(static_cast<std::size_t>(stepper.record_size())),
-      tapes(static_cast<std::size_t>(kTapesKept * stepper.tape_of_step())),
-      end(static_cast<std::size_t>(stepper.states())),
+      record(stepper.record_size()),
+      tapes(kTapesKept * stepper.tape_of_step()),
+      end(stepper.states()),
       parts(kMostEvents + 1),
-      part_tape(static_cast<std::size_t>(stepper.tape_of_step())),
+      part_tape(stepper.tape_of_step()),
       lambda(end.size()),
       gap_x(end.size()),
       gap_bar(gap.size()),
-      q_bar(static_cast<std::size_t>(stepper.tree.nv)),
-      gap_p(static_cast<std::size_t>(stepper.tree.p.prepared_size)),
+      q_bar(stepper.tree.nv),
+      gap_p(stepper.tree.p.prepared_size),
       y(end.size()),
       impact(stepper.tree, stepper.constraints),
-      zones(static_cast<std::size_t>(stepper.constraints.rows)) {
+      zones(stepper.constraints.rows) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
     part.modes.resize(gap.size());
-    part.v_before.resize(static_cast<std::size_t>(stepper.tree.nv));
+    part.v_before.resize(stepper.tree.nv);
   };
   make(now);
   for (Part& part : parts) make(part);
@@ -50,7 +50,7 @@ S* record_of(const Stepper& stepper, SplitWork<S>& split, int n) {
   return split.record.data() + stepper.constraints.points + n * stepper.record_per_event();
 }
 
-// --- gaps ------------------------------------------------------------------------------------------------------------------
+// --- gaps --------------------------------------------------------------------------------------------------
 
 template <class S>
 void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
@@ -59,12 +59,13 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
 }
 
-// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches or not.
+// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches
+// or not.
 template <class S>
 void see_corners(const Stepper& stepper, StepWork<S>& w) {
   for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
     const TouchingPair& pair = stepper.constraints.pairs[i];
-    const bool box = stepper.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type == GeomType::box;
+    const bool box = stepper.tree.geoms[pair.geoms.second].type == GeomType::box;
     if (pair.splittable && box) w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
   }
 }
@@ -81,25 +82,24 @@ void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      set_where(worlds, select(gap[at] < touches, S(1), S(-1)), modes[at]);
+      set_where(worlds, select(gap[k] < touches, S(1), S(-1)), modes[k]);
     }
   }
 }
 
-// The contact point that changes first in the step that was taken, whose gaps are in split.gap and split.next_gap; -1: none does.
+// The contact point that changes first in the step that was taken, whose gaps are in split.gap and
+// split.next_gap; -1: none does.
 template <class S>
 S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S>& split) {
   S event(-1), earliest(2);
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const auto at = static_cast<std::size_t>(k);
       const mask_t<S> changes =
-          worlds & (split.settled[at] == S(0)) & (split.now.modes[at] * split.next_gap[at] > S(0));
+          worlds & (split.settled[k] == S(0)) & (split.now.modes[k] * split.next_gap[k] > S(0));
       if (!any(changes)) continue;
-      const S fall = split.gap[at] - split.next_gap[at];
-      const S when = split.gap[at] / select(fall == S(0), S(1), fall);
+      const S fall = split.gap[k] - split.next_gap[k];
+      const S when = split.gap[k] / select(fall == S(0), S(1), fall);
       const mask_t<S> first = changes & (when < earliest);
       event = select(first, S(value_t<S>(k)), event);
       earliest = select(first, when, earliest);
@@ -108,7 +108,7 @@ S first_event(const Stepper& stepper, const mask_t<S>& worlds, const SplitWork<S
   return event;
 }
 
-// --- when a gap closes -------------------------------------------------------------------------------------------------------
+// --- when a gap closes -------------------------------------------------------------------------------------
 
 template <class S>
 S nonzero(const S& x) {
@@ -127,13 +127,15 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
-// How far along the dense output of a step an event may lie: to the end of what is left, and not much beyond a step that was shortened.
+// How far along the dense output of a step an event may lie: to the end of what is left, and not much beyond
+// a step that was shortened.
 template <class S>
 S furthest(const typename SplitWork<S>::Part& now) {
   return min(S(value_t<S>(1.6)), S(1) / now.length);
 }
-// Worlds whose event is the end of a contact that can only push, and does so until then: they go back to a shorter step. The force of a damped contact, which is
-// K d |r| - B r', has ended B / (K d) before, in an earlier step as a rule.
+// Worlds whose event is the end of a contact that can only push, and does so until then: they go back to a
+// shorter step. The force of a damped contact, which is K d |r| - B r', has ended B / (K d) before, in an
+// earlier step as a rule.
 template <class S>
 mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepWork<S>& w,
                      const SplitWork<S>& split) {
@@ -151,16 +153,16 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, static_cast<const S*>(w.p.data()), par);
     const Impedance<S> d = impedance<S>(par.soft + 2, S(0));
-    const Stiffness<S> k =
-        stiffness<S>(par.soft, d.dmax, w.p[static_cast<std::size_t>(tree.p.whole_dt)], cons.refsafe, false);
+    const Stiffness<S> k = stiffness<S>(par.soft, d.dmax, w.p[tree.p.whole_dt], cons.refsafe, false);
     pushes = pushes | (here & (k.B < k.K * d.dmin * split.now.left));
   }
   return pushes;
 }
 
-// now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its point along the dense output, which falls from
-// s = 0 on. By parabolas through the ends of a bracket and the point in it, and its middle where one does not bring f down. split.y
-// and split.cut_gap are the state there and its gaps, and w.d its kinematics.
+// now.part of the worlds that `found` an event in the step that was taken: the zero of f(s) = +-gap of its
+// point along the dense output, which falls from s = 0 on. By parabolas through the ends of a bracket and the
+// point in it, and its middle where one does not bring f down. split.y and split.cut_gap are the state there
+// and its gaps, and w.d its kinematics.
 template <class S>
 void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& roughly, StepWork<S>& w,
               SplitWork<S>& split) {
@@ -181,7 +183,8 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   f_lo = select(far, abs(f_hi), f_lo);
   const S whole = f_lo - f_hi;
   const S near_enough = select(roughly, S(T(1e-2)) * whole, tolerance);
-  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is a zero all the same, and moves.
+  // Where the other one of two points at once has changed already, s = 0; a gap that has just closed there is
+  // a zero all the same, and moves.
   mask_t<S> on = found & (f_lo > S(0)) & (f_hi < S(0));
   const S at_start = select(f_lo < -tolerance, S(0), S(T(1e-30)));
   S t = select(on, hi * f_lo / nonzero(whole), select(f_lo > S(0), hi, at_start)), f_before = f_lo;
@@ -207,7 +210,8 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   set_where(found, t, split.now.part);
 }
 
-// now.length of worlds that go back to take a step that does not go beyond the end of a contact, now.part. Returns those that need not.
+// now.length of worlds that go back to take a step that does not go beyond the end of a contact, now.part.
+// Returns those that need not.
 template <class S>
 mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
   using T = value_t<S>;
@@ -221,7 +225,7 @@ mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
   return worlds & !ends;
 }
 
-// --- the derivative of an event's gap --------------------------------------------------------------------------------------
+// --- the derivative of an event's gap ----------------------------------------------------------------------
 
 // The caller's wishes, and dt.
 template <class S>
@@ -231,8 +235,7 @@ Wanted with_length(const Stepper& stepper, const Wanted& wanted, SplitWork<S>& s
     split.activity = *wanted.active;
   else
     split.activity.parameters.assign(static_cast<std::size_t>(field_of.back()) + 1, false);
-  split.activity.parameters[static_cast<std::size_t>(field_of[static_cast<std::size_t>(stepper.tree.p.dt)])] =
-      true;
+  split.activity.parameters[field_of[stepper.tree.p.dt]] = true;
   return {&split.activity, &field_of, wanted.active && wanted.frames};
 }
 
@@ -254,7 +257,8 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
   ambient_cotangent(t, y, split.q_bar.data(), split.gap_x.data());
 }
 
-// Where the time of a cut moves with the state, given the rate of its gap. Else grazing, two events at once, or no zero in what is left.
+// Where the time of a cut moves with the state, given the rate of its gap. Else grazing, two events at once,
+// or no zero in what is left.
 template <class S>
 mask_t<S> cut_moves(const typename SplitWork<S>::Part& now, const S& rate) {
   return (rate != S(0)) & (now.part > S(0)) & (now.part < furthest<S>(now));
@@ -276,9 +280,10 @@ void tangent_of_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>&
   }
 }
 
-// --- forward -------------------------------------------------------------------------------------------------------------------
+// --- forward -----------------------------------------------------------------------------------------------
 
-// The velocities `v` after the impact of a part's event, where one begins to touch. Returns the worlds in which it bounces off.
+// The velocities `v` after the impact of a part's event, where one begins to touch. Returns the worlds in
+// which it bounces off.
 template <class S>
 mask_t<S> meet(const Stepper& stepper, const mask_t<S>& worlds, const S& mode,
                typename SplitWork<S>::Part& part, S* x, StepWork<S>& w, SplitWork<S>& split) {
@@ -342,7 +347,7 @@ void end_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, 
 template <class S, class Steps>
 void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S>& w, SplitWork<S>& split) {
   typename SplitWork<S>::Part& now = split.now;
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const std::size_t dt = stepper.tree.p.dt;
   const S whole = w.p[dt];
   now.left = whole;
   now.length = S(1);

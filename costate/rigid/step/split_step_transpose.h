@@ -18,7 +18,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
   S left = whole;
   mask_t<S> here = worlds;
   for (int n = 0; n <= kMostEvents; ++n) {
-    typename SplitWork<S>::Part& part = split.parts[static_cast<std::size_t>(n)];
+    typename SplitWork<S>::Part& part = split.parts[n];
     set_where(here, S(T(n)), split.number);
     set_where(here, left, part.left);
     set_where(here, S(1), part.length);
@@ -32,7 +32,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     set_where(cut, record[0], part.length);
     set_where(cut, record[1], part.part);
     set_where(cut, record[2], part.event);
-    typename SplitWork<S>::Part& next = split.parts[static_cast<std::size_t>(n) + 1];
+    typename SplitWork<S>::Part& next = split.parts[n + 1];
     copy_where(cut, record + 3, next.x.size(), next.x.data());
     mask_t<S> bounces(false);
     if (parts_of(stepper.constraints.contact).impacts)
@@ -47,7 +47,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
 // w.x, modes and length of part `number` of each world.
 template <class S>
 void load_parts(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split) {
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const std::size_t dt = stepper.tree.p.dt;
   for (std::size_t n = 0; n < split.parts.size(); ++n) {
     const mask_t<S> here = split.number == S(value_t<S>(n));
     if (!any(here)) continue;
@@ -67,18 +67,18 @@ void notice_rate(const Stepper& stepper, const mask_t<S>& cut, const S& rate, co
                  SplitWork<S>& split) {
   S g(value_t<S>(1e-30)), v = g, a = g;
   for (int i = 0; i < stepper.tree.nv; ++i) {
-    const S gap_q = split.q_bar[static_cast<std::size_t>(i)],
-            speed = w.x[static_cast<std::size_t>(stepper.tree.nq + i)], acceleration = w.tape[std::size_t(i)];
+    const S gap_q = split.q_bar[i], speed = w.x[stepper.tree.nq + i], acceleration = w.tape[i];
     g += gap_q * gap_q;
     v += speed * speed;
     a += acceleration * acceleration;
   }
-  const S h = w.p[static_cast<std::size_t>(stepper.tree.p.dt)], way = h * sqrt(g) * (sqrt(v) + h * sqrt(a));
+  const S h = w.p[stepper.tree.p.dt], way = h * sqrt(g) * (sqrt(v) + h * sqrt(a));
   const mask_t<S> known = cut & (split.now.part > S(0)) & (way > S(0));
   set_where(known, min(split.slowest, abs(rate) / select(known, way, S(1))), split.slowest);
 }
 
-// Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that of the part. split.left_bar: of what is left after it.
+// Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that
+// of the part. split.left_bar: of what is left after it.
 template <class S>
 void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& caller, const Wanted& wanted,
                StepWork<S>& w, SplitWork<S>& split) {
@@ -88,7 +88,7 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
                split.y.size(), split.y.data());
   gap_cotangent(stepper, select(cut, split.now.event, S(-1)),
                 caller.active ? wanted : Wanted{nullptr, nullptr, false}, w, split);
-  const S length = w.p[static_cast<std::size_t>(stepper.tree.p.dt)];
+  const S length = w.p[stepper.tree.p.dt];
   const S rate = rate_within(stepper, w, static_cast<const S*>(split.gap_x.data())),
           part_bar =
               rate_within(stepper, w, static_cast<const S*>(split.lambda.data())) - length * split.left_bar;
@@ -100,12 +100,12 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
     for (std::size_t i = 0; i < w.p_bar.size(); ++i) w.p_bar[i] += k * split.gap_p[i];
 }
 
-// One transpose, of part `number` of `worlds`. split.lambda: from the cotangent of its end to that of its beginning; split.left_bar: from that of
-// what is left after it to that of what was left before.
+// One transpose, of part `number` of `worlds`. split.lambda: from the cotangent of its end to that of its
+// beginning; split.left_bar: from that of what is left after it to that of what was left before.
 template <class S>
 void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Wanted& caller,
                      const Wanted& wanted, StepWork<S>& w, SplitWork<S>& split) {
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const std::size_t dt = stepper.tree.p.dt;
   w.tape.lie_at(split.part_tape.data());
   w.part = split.now.part;
   const mask_t<S> cut = worlds & (split.now.event >= S(0));
@@ -123,7 +123,8 @@ void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Want
   set_where(worlds, split.now.length * length_bar + after, split.left_bar);
 }
 
-// Worlds that are done with part `number` go to the one before: through the impact that lies between. Returns those that have none.
+// Worlds that are done with part `number` go to the one before: through the impact that lies between. Returns
+// those that have none.
 template <class S, class Steps>
 mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wanted& wanted, Steps& steps,
                       StepWork<S>& w, SplitWork<S>& split) {
@@ -153,7 +154,7 @@ mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wan
 template <class S, class Steps>
 void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps, StepWork<S>& w,
                      SplitWork<S>& split) {
-  const auto dt = static_cast<std::size_t>(stepper.tree.p.dt);
+  const std::size_t dt = stepper.tree.p.dt;
   const S whole = w.p[dt];
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);

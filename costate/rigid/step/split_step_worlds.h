@@ -1,11 +1,12 @@
-// How the worlds of a pack take split steps each at its own pace: arrays touched where a mask says, and where steps come from and go to.
+// How the worlds of a pack take split steps each at its own pace: arrays touched where a mask says, and where
+// steps come from and go to.
 #pragma once
 
 #include "costate/rigid/step/split_step.h"
 
 namespace costate::rigid {
 
-// --- arrays of a pack ------------------------------------------------------------------------------------------------------
+// --- arrays of a pack --------------------------------------------------------------------------------------
 
 // to = from in the worlds of the mask.
 template <class S>
@@ -37,7 +38,8 @@ void copy_column(int l, const S* from, std::size_t n, value_t<S>* to) {
   for (std::size_t i = 0; i < n; ++i)
     to[i * lanes_of<S> + std::size_t(l)] = in[i * lanes_of<S> + std::size_t(l)];
 }
-// The same for several worlds, to or from arrays of one world's alone (null: not this one), a few numbers at a time: what one world reads is still near for the next.
+// The same for several worlds, to or from arrays of one world's alone (null: not this one), a few numbers at
+// a time: what one world reads is still near for the next.
 inline constexpr std::size_t kRowsAtOnce = 32;
 template <class S>
 void copy_to_rows(const S* from, std::size_t n, value_t<S>* const* rows) {
@@ -60,7 +62,7 @@ void copy_rows(const value_t<S>* const* rows, std::size_t n, S* to) {
     }
 }
 
-// --- where steps come from and go to ---------------------------------------------------------------------------------------
+// --- where steps come from and go to -----------------------------------------------------------------------
 
 // For the report: world l is done with the transpose of step k, which was in parts or not.
 template <class S>
@@ -80,7 +82,7 @@ struct OneStep {
   SplitWork<S>& split;
   bool begun = false;
 
-  std::size_t tape_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
+  std::size_t tape_size() const { return stepper.tape_of_step(); }
   mask_t<S> begin(const mask_t<S>&) {
     if (begun) return mask_t<S>(false);
     begun = true;
@@ -144,7 +146,7 @@ struct Columns {
   T* tape_of_part(int l, std::int64_t j) const {
     return tape(l, j) + std::int64_t(lane(split.number, l)) * stepper.tape_of_step();
   }
-  std::size_t part_size() const { return static_cast<std::size_t>(stepper.tape_of_step()); }
+  std::size_t part_size() const { return stepper.tape_of_step(); }
 
   template <class F>
   void each(const mask_t<S>& worlds, F f) {

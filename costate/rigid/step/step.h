@@ -52,24 +52,24 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
 template <class S>
 struct StepWork {
   explicit StepWork(const Stepper& stepper)
-      : p(static_cast<std::size_t>(stepper.tree.p.prepared_size)),
+      : p(stepper.tree.p.prepared_size),
         p_bar(p.size()),
-        x(static_cast<std::size_t>(stepper.states())),
+        x(stepper.states()),
         y(x.size()),
-        u(static_cast<std::size_t>(stepper.controls())),
+        u(stepper.controls()),
         u_bar(u.size()),
         x_bar(x.size()),
         y_bar(x.size()),
-        tape(static_cast<std::size_t>(stepper.tape_size())),
+        tape(stepper.tape_size()),
         d(stepper.tree),
         c(stepper.constraints),
         hard(stepper.tree, stepper.constraints),
         stage(4 * x.size()),
         rates(4 * static_cast<std::size_t>(stepper.tree.nv)),
         act_dots(4 * static_cast<std::size_t>(stepper.tree.na)),
-        mean_v(static_cast<std::size_t>(stepper.tree.nv)),
+        mean_v(stepper.tree.nv),
         mean_a(mean_v.size()),
-        mean_act(static_cast<std::size_t>(stepper.tree.na)),
+        mean_act(stepper.tree.na),
         q_bar(mean_v.size()),
         v_bar(mean_v.size()),
         act_bar(mean_act.size()),
@@ -83,7 +83,7 @@ struct StepWork {
         from_v(mean_v.size()),
         from_a(mean_v.size()),
         from_act(mean_act.size()),
-        moved_q_bar(static_cast<std::size_t>(stepper.tree.nq)) {}
+        moved_q_bar(stepper.tree.nq) {}
 
   // What goes in and out: prepared parameters, state, control, cotangents, tape.
   std::vector<S> p, p_bar, x, y, u, u_bar, x_bar, y_bar;

@@ -1,5 +1,5 @@
-// What is wrong with the inputs of a step that is not finite, in words: a quaternion without a direction, a body
-// that nothing weighs. Tests: tests/rigid/rigid_system_test.cpp.
+// What is wrong with the inputs of a step that is not finite, in words: a quaternion without a direction, a
+// body that nothing weighs. Tests: tests/rigid/rigid_system_test.cpp.
 #pragma once
 
 #include <string>

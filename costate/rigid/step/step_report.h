@@ -1,6 +1,6 @@
-// What the transposes of rigid steps have noticed, for the GradientReport: residuals of adjoint solves, steps in
-// which a limit, dry friction or a contact changed its zone, events that graze, contact that is too stiff for
-// dt. Tests: tests/rigid/constraints/constraints_test.cpp, tests/rigid/contact/split_test.cpp,
+// What the transposes of rigid steps have noticed, for the GradientReport: residuals of adjoint solves, steps
+// in which a limit, dry friction or a contact changed its zone, events that graze, contact that is too stiff
+// for dt. Tests: tests/rigid/constraints/constraints_test.cpp, tests/rigid/contact/split_test.cpp,
 // penalty_test.cpp, hard_test.cpp.
 #pragma once
 
@@ -20,11 +20,10 @@ template <class S>
 class StepReport {
  public:
   StepReport(const Stepper& stepper, const std::vector<std::string>& geom_names)
-      : stepper_(stepper),
-        geom_names_(geom_names),
-        zones_(static_cast<std::size_t>(stepper.constraints.rows)) {}
+      : stepper_(stepper), geom_names_(geom_names), zones_(stepper.constraints.rows) {}
 
-  // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never cut.
+  // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never
+  // cut.
   void take(std::int64_t k, const StepWork<S>& w, const SplitWork<S>* split, Diagnostics& to) {
     take_zones(k, w.c, to);
     if (split && !split->switches.empty()) {

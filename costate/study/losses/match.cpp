@@ -20,7 +20,7 @@ class Match final : public PointsObjective<Real> {
 
  private:
   double walk(const PointsView<Real>& points) const override {
-    const std::size_t dimension = std::size_t(points.points().dimension);
+    const std::size_t dimension = points.points().dimension;
     const double each = scale_ / double(points.count());
     double sum = 0;
     for (std::size_t i = 0; i < points.count(); ++i) {

@@ -34,7 +34,7 @@ class PointsView {
   }
 
  private:
-  std::size_t dimension() const { return std::size_t(points_.dimension); }
+  std::size_t dimension() const { return points_.dimension; }
   std::size_t place(std::size_t i, std::size_t a) const {
     return std::size_t(points_.elements[i * dimension() + a] * lanes_ + lane_);
   }

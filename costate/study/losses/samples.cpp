@@ -27,23 +27,23 @@ double ProgramSampleCost::value(std::size_t k, const double* x, const double* p)
 
 void ProgramSampleCost::gradient(std::size_t k, const double* x, const double* p, double* x_bar,
                                  double* p_bar) const {
-  std::vector<double> scratch(cost_.scratch_size()), all_bar(std::size_t(cost_.parameters()));
+  std::vector<double> scratch(cost_.scratch_size()), all_bar(cost_.parameters());
   double t_bar = 0;
   const double one = 1;
   cost_.vjp(times_[k], x, with_data(k, p).data(), &one, &t_bar, x_bar, all_bar.data(), scratch.data());
-  for (int i = 0; i < parameters(); ++i) p_bar[i] += all_bar[std::size_t(i)];
+  for (int i = 0; i < parameters(); ++i) p_bar[i] += all_bar[i];
 }
 
 void ProgramSampleCost::gradient_jvp(std::size_t k, const double* x, const double* p, const double* x_dot,
                                      const double* p_dot, double* x_bar_dot, double* p_bar_dot) const {
-  std::vector<double> scratch(cost_.scratch_size()), all_dot(std::size_t(cost_.parameters())),
+  std::vector<double> scratch(cost_.scratch_size()), all_dot(cost_.parameters()),
       all_bar_dot(std::size_t(cost_.parameters()));
-  for (int i = 0; p_dot && i < parameters(); ++i) all_dot[std::size_t(i)] = p_dot[i];
+  for (int i = 0; p_dot && i < parameters(); ++i) all_dot[i] = p_dot[i];
   double t_bar_dot = 0;
   const double one = 1;
   cost_.vjp_jvp(times_[k], x, with_data(k, p).data(), &one, 0.0, x_dot, all_dot.data(), nullptr, &t_bar_dot,
                 x_bar_dot, all_bar_dot.data(), scratch.data());
-  for (int i = 0; i < parameters(); ++i) p_bar_dot[i] += all_bar_dot[std::size_t(i)];
+  for (int i = 0; i < parameters(); ++i) p_bar_dot[i] += all_bar_dot[i];
 }
 
 // --- objectives of a study

@@ -41,7 +41,7 @@ ad::Program squared_controls(const std::string& field, const std::vector<bool>& 
 ad::Program scaled(const ad::Program& program, double weight) {
   ad::Builder builder;
   const ad::Copy copy = ad::copy_into(builder, program);
-  const ad::Id value = copy.value[static_cast<std::size_t>(program.outputs()[0])];
+  const ad::Id value = copy.value[program.outputs()[0]];
   const std::vector<ad::Id> product = {builder.binary(ad::Op::mul, builder.constant(weight), value)};
   builder.output_field("value", product);
   return builder.finish();

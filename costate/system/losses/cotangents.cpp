@@ -1,4 +1,5 @@
-// loss::cotangents: a loss that lives elsewhere, by its derivatives with respect to the states at chosen steps.
+// loss::cotangents: a loss that lives elsewhere, by its derivatives with respect to the states at chosen
+// steps.
 //
 //   l_k = <c_k, x_k>      vjp: x_bar += c_k      hvp: 0
 //

@@ -1,6 +1,7 @@
 // loss::final and loss::track: the squared distance of a field from its targets, at chosen steps.
 //
-//   l_k = 1/2 w |x_k[field] - target_k|^2       vjp: x_bar[field] += w (x_k[field] - target_k)      hvp: w x_dot[field]
+//   l_k = 1/2 w |x_k[field] - target_k|^2       vjp: x_bar[field] += w (x_k[field] - target_k)
+//       hvp: w x_dot[field]
 //
 // Tests: tests/system/objective_test.cpp.
 #include "costate/core/parallel.h"

@@ -140,7 +140,7 @@ std::vector<Id> call(Builder& builder, const Program& program, const Signature& 
   const auto moved = [&](Id id) { return id == ad::kNone ? id : copy[id]; };
   for (const ad::Node& n : program.nodes()) {
     if (n.op == ad::Op::input) {
-      copy.push_back(arguments[static_cast<std::size_t>(n.value)]);
+      copy.push_back(arguments[n.value]);
     } else if (n.op == ad::Op::constant) {
       copy.push_back(builder.constant(n.value));
     } else {
@@ -203,7 +203,7 @@ Program bind_step(const Signature& signature, const Program& source, const Schem
     };
     States x;
     for (const Id id : inputs.x) x.e.emplace_back(builder, id);
-    const auto dt = static_cast<std::size_t>(full.find(Role::parameter, "dt").offset);
+    const std::size_t dt = full.find(Role::parameter, "dt").offset;
     std::vector<Id> ids;
     for (const Var& v : method.step(rate, Var(builder, inputs.t), Var(builder, inputs.p[dt]), x).e)
       ids.push_back(v.id_in(builder));

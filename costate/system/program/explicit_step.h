@@ -4,11 +4,13 @@
 //   RK4     k1 = f(t, x), k2 = f(t + h/2, x + h/2 k1), k3 = f(t + h/2, x + h/2 k2), k4 = f(t + h, x + h k3)
 //           y  = x + h/6 (k1 + 2 k2 + 2 k3 + k4)
 //
-//   RK      k_s = f(t + c_s h, x + h sum_j a_sj k_j),  y = x + h sum_s b_s k_s        by its rows (ode::fixed_scheme has them)
+//   RK      k_s = f(t + c_s h, x + h sum_j a_sj k_j),  y = x + h sum_s b_s k_s
+//           by its rows (ode::fixed_scheme has them)
 //
-// The numbers are those of core/runge_kutta.h. One source makes the step of a compiled lambda, of a recorded Program and of the
-// built-in problems (ode/lanes/fixed_step.h, which adds the transposes). A system made with one of them has the parameter "dt"
-// after its own, and "t0" after that if f depends on time; step k starts at t0 + k dt.
+// The numbers are those of core/runge_kutta.h. One source makes the step of a compiled lambda, of a recorded
+// Program and of the built-in problems (ode/lanes/fixed_step.h, which adds the transposes). A system made
+// with one of them has the parameter "dt" after its own, and "t0" after that if f depends on time; step k
+// starts at t0 + k dt.
 //
 // Tests: tests/system/program/program_system_test.cpp, lambda_system_test.cpp.
 #pragma once

@@ -4,12 +4,12 @@
 //       signature, [](auto x, auto u, auto p) { return std::array{x[1], u[0] - p[0] / p[1] * sin(x[0])}; },
 //       rk4(0.01));
 //
-// The function gives the next state, or the derivative if an integrator is named, as an array (a Vec, a std::array
-// or, for one state, a number). It may take a fourth argument: the time t if there is an integrator, else the number
-// k of the step. It is compiled for packs (values) and duals of packs (tangents); its reverse mode and second
-// order come from recording it once and differentiating the Program (RecordedLaneSystem). So it must be
-// generic in its numbers, and choose with select(a < b, x, y) instead of `if`.
-// Values it captures are constants: what is to be differentiated is a state, a control or a parameter.
+// The function gives the next state, or the derivative if an integrator is named, as an array (a Vec, a
+// std::array or, for one state, a number). It may take a fourth argument: the time t if there is an
+// integrator, else the number k of the step. It is compiled for packs (values) and duals of packs (tangents);
+// its reverse mode and second order come from recording it once and differentiating the Program
+// (RecordedLaneSystem). So it must be generic in its numbers, and choose with select(a < b, x, y) instead of
+// `if`. Values it captures are constants: what is to be differentiated is a state, a control or a parameter.
 //
 // The signature lists the user's fields; an integrator adds the parameter "dt", and "t0" if the time is read.
 // Tests: tests/system/program/lambda_system_test.cpp. Example: examples/own_physics.cpp.
@@ -44,7 +44,7 @@ COSTATE_INLINE Vec<S, N> as_vec(const R& result) {
       static_assert(R::size == N, "the function must return one number for each state");
     }
     Vec<S, N> r;
-    for (int i = 0; i < N; ++i) r[i] = result[static_cast<std::size_t>(i)];
+    for (int i = 0; i < N; ++i) r[i] = result[i];
     return r;
   }
 }

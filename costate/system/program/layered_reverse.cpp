@@ -49,8 +49,8 @@ void LayeredSystem<Real>::evaluate_vjp(const Inputs<Real>& in, int stage, int sl
   }
 }
 
-// Slots and records are used in the order of the work, last stage first, whether the records are a tape, which is walked
-// backwards, or made here: sums over slots then have the same bits.
+// Slots and records are used in the order of the work, last stage first, whether the records are a tape,
+// which is walked backwards, or made here: sums over slots then have the same bits.
 template <class Real>
 void LayeredSystem<Real>::pull_back(const StepContext& at, const Inputs<Real>& in, const Real* tape,
                                     const Real* y_bar, const Cotangents<Real>& bar, const Variant& v,

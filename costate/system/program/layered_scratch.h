@@ -1,4 +1,5 @@
-// Scratch of a LayeredSystem, and the layout of what an evaluation of f leaves behind. Internal to layered_*.cpp.
+// Scratch of a LayeredSystem, and the layout of what an evaluation of f leaves behind. Internal to
+// layered_*.cpp.
 //
 // A record is what one evaluation leaves for its transpose, in numbers of all lanes:
 //

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kPacks = 2;   // of a block
 constexpr int kSlots = 32;  // evaluations whose outer products are added together, at least a step's
-// Weights of the largest layer from which on a product beats straight code (measured: networks of 24 x 24 are a tie).
+// Weights of the largest layer from which on a product beats straight code (measured: networks of 24 x 24 are
+// a tie).
 constexpr int kWorthwhile = 576;
 
 }  // namespace
@@ -135,7 +136,7 @@ auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optiona
     for (const ad::Id operand : {sum.a, sum.b}) {
       const ad::Node& input = program.nodes()[operand];
       if (input.op != ad::Op::input) return {};
-      const auto element = static_cast<std::size_t>(input.value);
+      const std::size_t element = input.value;
       const Source& source = part.sources[field_of[element]];
       if (source.kind == Reads::product) here.product = source.index, product = place_of[element];
       if (source.kind == Reads::parameter) here.field = source.index, bias = place_of[element];

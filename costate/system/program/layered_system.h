@@ -1,20 +1,24 @@
-// LayeredSystem: a recorded physics with neural networks in it. Straight code between dense products (ad/layered.h), in every stage of an explicit step.
+// LayeredSystem: a recorded physics with neural networks in it. Straight code between dense products
+// (ad/layered.h), in every stage of an explicit step.
 //
-//   x_s = x + h sum_j a_sj k_j,  k_s = f(t + c_s h, x_s),  y = x + h sum_s b_s k_s        f: parts and products in turn
+//   x_s = x + h sum_j a_sj k_j,  k_s = f(t + c_s h, x_s),  y = x + h sum_s b_s k_s
+//       f: parts and products in turn
 //
 // Transpose, stages backwards:
 //
-//   k_s_ = h (b_s y_ + sum_j a_js x_j_)          x_ = y_ + sum_s x_s_          h_ = sum_s k_s . (b_s y_ + sum_j a_js x_j_)
+//   k_s_ = h (b_s y_ + sum_j a_js x_j_)          x_ = y_ + sum_s x_s_
+//       h_ = sum_s k_s . (b_s y_ + sum_j a_js x_j_)
 //   inside f, last part first:  e_ = W' d_,  W_ += d_ e',  and ad::vjp of the straight code
 //
 // What the transpose of f needs is read from a tape where the rollout has room for one, and computed anew
-// otherwise. The outer products d_ e' of some steps of a run are added to W_ together: W_ has numbers for every
-// lane, and adding them one by one would be all memory traffic. Where a part ends in tanh of every element, that is done for the whole layer at once (ad/dense_tanh.h), with the
-// bias if there is nothing else.
-// Tangents and second derivatives run the program written out, as ProgramSystem does.
+// otherwise. The outer products d_ e' of some steps of a run are added to W_ together: W_ has numbers for
+// every lane, and adding them one by one would be all memory traffic. Where a part ends in tanh of every
+// element, that is done for the whole layer at once (ad/dense_tanh.h), with the bias if there is nothing
+// else. Tangents and second derivatives run the program written out, as ProgramSystem does.
 //
-// Files: layered_system.cpp makes it, layered_step.cpp is f and the step, layered_transpose.cpp makes the derivatives of the parts,
-// layered_reverse.cpp is the transposed step, layered_scratch.h the memory. Tests: tests/system/program/layered_system_test.cpp.
+// Files: layered_system.cpp makes it, layered_step.cpp is f and the step, layered_transpose.cpp makes the
+// derivatives of the parts, layered_reverse.cpp is the transposed step, layered_scratch.h the memory. Tests:
+// tests/system/program/layered_system_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -123,7 +127,8 @@ class LayeredSystem final : public System<Real> {
   // `value`, `value_bar`: of the part, for a transpose.
   void add_sources(const std::vector<Source>& sources, const Inputs<Real>& in, int stage, const Real* record,
                    const Real* value, const Real* value_bar, Scratch& s) const;
-  // step_vjp without the weights' share, which stays in slots until flush(). Null tape: the stages are computed again.
+  // step_vjp without the weights' share, which stays in slots until flush(). Null tape: the stages are
+  // computed again.
   void pull_back(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                  const Cotangents<Real>& bar, const Variant& v, Scratch& s) const;
   void flush(Real* p_bar, const Variant& v, Scratch& s) const;

@@ -8,7 +8,8 @@
 
 namespace costate {
 
-// The transpose of a part by its states and products, and by the inputs that are asked for; `outputs`: what its outputs are cotangents of.
+// The transpose of a part by its states and products, and by the inputs that are asked for; `outputs`: what
+// its outputs are cotangents of.
 template <class Real>
 ad::Program LayeredSystem<Real>::transposed(const Part& part, bool controls,
                                             const std::vector<bool>& parameters,
@@ -24,7 +25,8 @@ ad::Program LayeredSystem<Real>::transposed(const Part& part, bool controls,
     outputs.push_back(source);
   }
   if (outputs.empty()) return {};
-  // The value of the part is still there from the way forward, unless it is the tanh of what the program gives.
+  // The value of the part is still there from the way forward, unless it is the tanh of what the program
+  // gives.
   wanted.with_outputs = !part.then_tanh;
   const ad::Program bare = ad::vjp(part.program, wanted);
   const ad::Program whole = part.then_tanh ? bare : ad::assume(bare, 0);
@@ -68,7 +70,7 @@ const StepProgram<Real>& LayeredSystem<Real>::written_out() const {
   return *written_out_;
 }
 
-// --- tangents and second derivatives --------------------------------------------------------------------------
+// --- tangents and second derivatives -----------------------------------------------------------------------
 
 template <class Real>
 void LayeredSystem<Real>::step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,

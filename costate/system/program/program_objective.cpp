@@ -69,7 +69,8 @@ class ProgramObjective final : public Objective<Real> {
     bool exists = false;
     ad::Executable gradient, rate;
   };
-  // The blocks of one evaluation. An objective is shared by all blocks of a rollout, so this belongs to a thread.
+  // The blocks of one evaluation. An objective is shared by all blocks of a rollout, so this belongs to a
+  // thread.
   struct Call {
     std::vector<ad::InputBlock<Real>> inputs;
     std::vector<ad::OutputBlock<Real>> outputs;
@@ -134,7 +135,7 @@ ProgramObjective<Real>::ProgramObjective(const Signature& signature, const ad::P
   }
 }
 
-// --- when ---------------------------------------------------------------------------------------------------
+// --- when --------------------------------------------------------------------------------------------------
 
 template <class Real>
 void ProgramObjective<Real>::refuse_controls_at_the_end() const {
@@ -173,7 +174,7 @@ std::int64_t ProgramObjective<Real>::previous(std::int64_t k, std::int64_t steps
   return it == when_.steps.begin() ? -1 : *(it - 1);
 }
 
-// --- what ---------------------------------------------------------------------------------------------------
+// --- what --------------------------------------------------------------------------------------------------
 
 template <class Real>
 void ProgramObjective<Real>::Call::run(const ad::Executable& code, int lanes) {

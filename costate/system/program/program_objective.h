@@ -3,9 +3,10 @@
 //   loss::expression<double>(signature, "0.5*(q - 1)^2 + 0.01*torque^2", loss::each_step())
 //   loss::lambda<double>(signature, [](auto x, auto u, auto p) { return x[0] * x[0]; }, loss::at_end())
 //
-// A text knows the names of all states, controls and parameters (arrays as name[i]), k, the number of the step,
-// and t = t0 + k dt where the system has a dt. A lambda gets all states, controls and parameters as arrays, and t
-// as a fourth argument if it takes one. Value, gradient and Hessian-vector product run over the lanes of a block.
+// A text knows the names of all states, controls and parameters (arrays as name[i]), k, the number of the
+// step, and t = t0 + k dt where the system has a dt. A lambda gets all states, controls and parameters as
+// arrays, and t as a fourth argument if it takes one. Value, gradient and Hessian-vector product run over the
+// lanes of a block.
 //
 // Tests: tests/system/program/program_objective_test.cpp.
 #pragma once

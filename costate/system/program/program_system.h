@@ -64,8 +64,8 @@ class ProgramSystem final : public System<Real> {
 extern template class ProgramSystem<float>;
 extern template class ProgramSystem<double>;
 
-// `signature` lists the user's own fields; an integrator adds dt and, if the time is read, t0. `worlds`: how many
-// the rollout will have, if that is known.
+// `signature` lists the user's own fields; an integrator adds dt and, if the time is read, t0. `worlds`: how
+// many the rollout will have, if that is known.
 template <class Real>
 std::shared_ptr<System<Real>> program_system(const Signature& signature, const ad::Program& program,
                                              const Scheme& scheme = NextState{},

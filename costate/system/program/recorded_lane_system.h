@@ -6,9 +6,9 @@
 //     ...   // step_back, energy, unroll as in lane_system.h
 //   };
 //
-// Values and tangents are those of a LaneSystem. The transpose and the second order come from the step recorded
-// as a Program, run on the same block: so the step takes its number k as an S, which is recorded for all steps
-// at once. Interpreting is cheap only over many packs, so a block is a strip of them.
+// Values and tangents are those of a LaneSystem. The transpose and the second order come from the step
+// recorded as a Program, run on the same block: so the step takes its number k as an S, which is recorded for
+// all steps at once. Interpreting is cheap only over many packs, so a block is a strip of them.
 // Tests: tests/system/program/lambda_system_test.cpp.
 #pragma once
 

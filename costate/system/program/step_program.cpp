@@ -28,7 +28,7 @@ auto StepProgram<Real>::make_scratch() const -> std::unique_ptr<Scratch> {
   return scratch;
 }
 
-// --- derivatives on demand ----------------------------------------------------------------------------------
+// --- derivatives on demand ---------------------------------------------------------------------------------
 
 template <class Real>
 auto StepProgram<Real>::variant(Kind kind, const FieldChoice& choice, Scratch& scratch) const
@@ -62,7 +62,7 @@ auto StepProgram<Real>::make(Kind kind, const FieldChoice& choice) const -> std:
   return v;
 }
 
-// --- blocks, in the order of a program's fields -------------------------------------------------------------
+// --- blocks, in the order of a program's fields ------------------------------------------------------------
 
 template <class Real>
 void StepProgram<Real>::add_inputs(std::int64_t k, const Inputs<Real>& in, int lanes,
@@ -128,7 +128,7 @@ void StepProgram<Real>::run(const ad::Executable& code, int lanes, Scratch& scra
                           {scratch.bytes.data(), static_cast<std::size_t>(scratch.bytes.capacity())});
 }
 
-// --- the maps -----------------------------------------------------------------------------------------------
+// --- the maps ----------------------------------------------------------------------------------------------
 
 template <class Real>
 void StepProgram<Real>::step(std::int64_t k, const Inputs<Real>& in, Real* y, int lanes,

@@ -5,8 +5,9 @@
 //   vjp    x_bar, u_bar, p_bar ad::vjp of it, for the wanted parameters only
 //   hvp    their rates        ad::jvp of that vjp
 //
-// A derivative is made when it is first asked for, for the fields it is asked for, and kept: later calls find it
-// in their own Scratch without a lock. Every lane is computed by the same instructions, whatever the lanes.
+// A derivative is made when it is first asked for, for the fields it is asked for, and kept: later calls find
+// it in their own Scratch without a lock. Every lane is computed by the same instructions, whatever the
+// lanes.
 //
 // Used by ProgramSystem, and by RecordedLaneSystem.
 // Tests: tests/system/program/program_system_test.cpp.

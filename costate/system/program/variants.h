@@ -1,7 +1,9 @@
-// Derivatives made on demand: one for each choice of the fields that a caller wants, made when it is first asked for and kept.
+// Derivatives made on demand: one for each choice of the fields that a caller wants, made when it is first
+// asked for and kept.
 //
-// A caller remembers the variant it used last and looks there first (ChosenFields::are); only a new choice takes the lock.
-// Used by StepProgram and LayeredSystem. Tests: tests/system/program/program_system_test.cpp, layered_system_test.cpp.
+// A caller remembers the variant it used last and looks there first (ChosenFields::are); only a new choice
+// takes the lock. Used by StepProgram and LayeredSystem. Tests: tests/system/program/program_system_test.cpp,
+// layered_system_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 """The compiled part of costate."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import overload
 
 import numpy
@@ -13,6 +13,11 @@ from costate._core import (
     rigid as rigid,
     soft as soft,
     xla as xla
+)
+from costate._recipe import (
+    _itself as __copy__,
+    _itself as __deepcopy__,
+    _reduce_recording as __reduce__
 )
 
 
@@ -34,6 +39,10 @@ def simd_bytes() -> int:
 
 class Field:
     """One named array among the numbers of a role."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
 
     @property
     def name(self) -> str: ...
@@ -87,10 +96,18 @@ class Signature:
         Names of the parameters that match: '*' within a part, '**' across parts.
         """
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
     def __repr__(self) -> str: ...
 
 class GradientReport:
     """What a gradient is worth: print it to read it."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
 
     @property
     def estimator(self) -> str:
@@ -169,6 +186,10 @@ class GradientReport:
 class Check:
     """One check of a gradient; true if it passed."""
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
     @property
     def name(self) -> str: ...
 
@@ -212,6 +233,10 @@ class Checkpoints:
     def truncated(self, steps: int) -> Checkpoints:
         """Drops the cotangent every so many steps: biased."""
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple[int, int, int, bool], /) -> None: ...
+
     def __repr__(self) -> str: ...
 
 def store_all() -> Checkpoints:
@@ -240,19 +265,21 @@ class System:
         """Where a rollout starts unless told otherwise, (states,)."""
 
     @property
-    def parameters(self) -> dict:
-        """Default of every parameter, by name."""
+    def parameters(self) -> dict[str, numpy.ndarray]:
+        """
+        Default of every parameter, by name. Other values are given to a call: p={name: value}.
+        """
 
     @property
     def second_order(self) -> bool:
         """Whether hessian_vector() is available."""
 
-    def rollout(self, steps: int, *, worlds: int | None = None, active: Sequence[str] = ['**'], checkpoints: object | None = None, hold: int = 1, keep: int = 0, dtype: object = 'float64', seed: int = 0, on_divergence: str = 'stop', spot_check: bool = False) -> Rollout:
+    def rollout(self, steps: int, *, worlds: int | None = None, active: str | Sequence[str] = '**', checkpoints: object | None = None, hold: int = 1, keep: int = 0, dtype: object = 'float64', seed: int = 0, on_divergence: str = 'stop', spot_check: bool = False) -> Rollout:
         """
         A Rollout of `steps` steps.
 
         worlds        how many; None: what the arrays of a call say
-        active        globs of the parameters whose gradient is wanted; [] for none
+        active        globs (or one) of the parameters whose gradient is wanted; [] for none
         checkpoints   costate.store_all(), segments(), binomial(slots), reversible()
         hold          steps that share a row of u
         keep          every keep-th state is returned by forward(); 0: only the last
@@ -295,6 +322,12 @@ class Trajectory:
         """Of the kept states, (kept,)."""
 
     @property
+    def t(self) -> numpy.ndarray:
+        """
+        Times of the kept states, (kept,): steps * dt. None where the system has no dt; (kept, *batch) where worlds differ in it.
+        """
+
+    @property
     def fields(self) -> list[str]:
         """Names of the states' fields."""
 
@@ -309,8 +342,16 @@ class Trajectory:
 
     def __repr__(self) -> str: ...
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
 class Gradient:
     """A gradient; each part has the shape of what it is the gradient of."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
 
     @property
     def value(self) -> float:
@@ -434,6 +475,8 @@ class Rollout:
     @property
     def system(self) -> System: ...
 
+    def __reduce__(self) -> object: ...
+
     def __repr__(self) -> str: ...
 
 def closed_loop(plant: System, *, observe: Sequence[str] | None = None, hidden: int = 16, waves: int = 0, omega: float = 6.283185307179586, seed: int = 0) -> System:
@@ -488,6 +531,10 @@ class LayeredProgram:
     def key(self) -> bytes:
         """Equal for equal programs."""
 
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
 class Program:
     """Straight-line code recorded from a function."""
 
@@ -509,7 +556,7 @@ class Program:
 
 def build_signature(states: object, controls: object | None, parameters: object | None) -> Signature: ...
 
-def recorded_system(signature: Signature, program: LayeredProgram, method: str, dt: float, name: str, initial: object | None) -> System: ...
+def recorded_system(signature: Signature, program: LayeredProgram, method: str, dt: float, name: str, initial: object | None, shapes: Mapping[str, Sequence[int]] = {}) -> System: ...
 
 def recorded_loss(record: object, when: str, steps: Sequence[int]) -> Loss: ...
 

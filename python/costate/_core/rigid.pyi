@@ -1,6 +1,7 @@
 """Rigid bodies with joints and contact."""
 
 from collections.abc import Mapping
+import os
 
 import numpy
 import numpy.typing
@@ -8,7 +9,7 @@ import numpy.typing
 import costate._core
 
 
-def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | str | None = None, onset: str = 'automatic', restitution: float = 0.0, rest_speed: float = 0.05, stiffness: float = 10000.0, damping: float = 0.0, aware: bool = False) -> costate._core.System:
+def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | str | None = None, onset: str = 'automatic', restitution: float | None = None, rest_speed: float | None = None, stiffness: float | None = None, damping: float | None = None, aware: bool | None = None) -> costate._core.System:
     """
     A System from an MJCF or URDF file.
 
@@ -19,9 +20,9 @@ def load(path: str, *, keyframe: str | None = None, applied_forces: bool = False
     contact    'convex' (MuJoCo's), 'event' (impacts at their moment), 'penalty' (springs) or 'hard' (complementarity);
                False lets geoms pass through each other; None: convex where the file has contact
     onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not at corners of boxes
-    restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts, and the m/s below which a body stays
-    stiffness, damping       of 'penalty': N/m and s/m
-    aware      of 'hard': gradients that can leave a contact at rest
+    restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts (0), and the m/s below which a body stays (0.05)
+    stiffness, damping       of 'penalty': N/m (1e4) and s/m (0)
+    aware      of 'hard': gradients that can leave a contact at rest (False)
     """
 
 def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -42,5 +43,9 @@ def body_poses(system: costate._core.System, x: numpy.typing.ArrayLike) -> numpy
     Position and unit quaternion (w, x, y, z) of every body, (..., bodies, 7), at states (..., states).
     """
 
-def record(system: costate._core.System, x: numpy.typing.ArrayLike, frame_interval: float = 0.03333333333333333, title: str = '') -> costate._core.Recording:
-    """A Recording of states (frames, states), for replays."""
+def record(system: costate._core.System, x: object, frame_interval: float | None = None, title: str = '') -> costate._core.Recording:
+    """
+    A Recording of a Trajectory with kept states, or of states (frames, states), for replays.
+
+    frame_interval   s; None: that of the trajectory, or 1/30 for plain states
+    """

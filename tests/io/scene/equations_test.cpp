@@ -103,7 +103,8 @@ formula = "FLOW^2"
   const ode::Solution s = solve(algebraic);
   ASSERT_GE(s.events.size(), 2u);
   const ode::Gradient g = gradient(algebraic, s), forward = gradient(algebraic, s, "forward");
-  // The same with the root of the cubic written out: 2 sqrt(a) sinh(asinh(10 k x / (2 a^(3/2))) / 3), a = 10/3.
+  // The same with the root of the cubic written out: 2 sqrt(a) sinh(asinh(10 k x / (2 a^(3/2))) / 3),
+  // a = 10/3.
   const std::string c = "(10*k*x/(2*(10/3)*sqrt(10/3)))";
   const std::string flow = "(2*sqrt(10/3)*sinh(log(" + c + " + sqrt(" + c + "^2 + 1))/3))";
   const Equations eliminated =

@@ -1,4 +1,5 @@
-// Problems with known answers (closed forms and quad-precision solutions), from their files, by every adjoint that applies.
+// Problems with known answers (closed forms and quad-precision solutions), from their files, by every adjoint
+// that applies.
 #include <gtest/gtest.h>
 
 #include "costate/ode/adjoints/discrete_adjoint.h"
@@ -81,8 +82,8 @@ const std::string kTightest = "1e-14";
 const std::vector<Setting> kTight = {
     {"run.solver", "dop853"}, {"run.rtol", kTightest}, {"run.atol", kTightest}};
 
-// As many of the printed digits as rounding leaves: what a sum of some hundred steps in double can hold. The cost at the end of Lotka-Volterra
-// is a small difference, and dG/dp1 one of numbers fifty times as large.
+// As many of the printed digits as rounding leaves: what a sum of some hundred steps in double can hold. The
+// cost at the end of Lotka-Volterra is a small difference, and dG/dp1 one of numbers fifty times as large.
 INSTANTIATE_TEST_SUITE_P(
     AllDigits, ReferenceEquation,
     testing::Values(Reference{"lotka_volterra_final", "discrete", kTight, kFinalLoss, kFinal, 1e-12},

@@ -1,4 +1,5 @@
-// Every physics as a section: waves and springs have scenes like the others, and every kind of loss works in every physics.
+// Every physics as a section: waves and springs have scenes like the others, and every kind of loss works in
+// every physics.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// What holds for both implicit steppers: orders, stability, transposes, failures. What is their own: radau_test.cpp,
-// rosenbrock_test.cpp.
+// What holds for both implicit steppers: orders, stability, transposes, failures. What is their own:
+// radau_test.cpp, rosenbrock_test.cpp.
 #include <gtest/gtest.h>
 
 #include "costate/core/error.h"

@@ -86,7 +86,8 @@ TEST(Inertia, BoxIsTheHullOfItsCorners) {
 }
 
 TEST(Inertia, AShellIsTheDifferenceOfTwoSolids) {
-  // A box grown by e on all sides, less the box, over e, as e goes to 0: d/de of 8 a b c (b^2 + c^2) / 3 and so on.
+  // A box grown by e on all sides, less the box, over e, as e goes to 0: d/de of 8 a b c (b^2 + c^2) / 3 and
+  // so on.
   const auto side = [](double a, double b, double c) {
     return 8.0 / 3 * ((b * c + a * c + a * b) * (b * b + c * c) + a * b * c * 2 * (b + c));
   };

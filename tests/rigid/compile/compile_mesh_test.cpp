@@ -103,7 +103,8 @@ TEST(Mesh, GivesABodyTheMassOfTheSameBox) {
     EXPECT_NEAR(m.bodies[1].mass, 48, 1e-10);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(m.bodies[1].com[i], m.bodies[2].com[i], 1e-13);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(m.bodies[1].inertia[i], m.bodies[2].inertia[i], 1e-12);
-    // Centred, with the largest moment (the short side) first; seen through the geom's frame it is where it was.
+    // Centred, with the largest moment (the short side) first; seen through the geom's frame it is where it
+    // was.
     const Geom& g = m.geoms[0];
     EXPECT_NEAR(g.size[0], 0.1, 1e-12);
     EXPECT_NEAR(g.size[2], 0.3, 1e-12);

@@ -37,7 +37,8 @@ TEST(Constraints, EveryParametersCotangentMatchesDualUnderImplicitfast) {
 }
 TEST(Constraints, EveryParametersCotangentMatchesDualUnderRk4) { one_step_matches_dual(Integrator::rk4); }
 
-// Straight curves (power 1) and impedances at their bounds: the transpose takes the side that the primal takes.
+// Straight curves (power 1) and impedances at their bounds: the transpose takes the side that the primal
+// takes.
 TEST(Constraints, CotangentsMatchDualWhereTheSoftnessIsAtItsBounds) {
   Model model = constrained_zoo(Integrator::euler);
   const auto bound = [](Softness& s) { s.solimp = {1e-4, 0.9999, 0.5, 0.5, 1}; };
@@ -69,7 +70,8 @@ void contract(Integrator integrator) {
 TEST(Constraints, MeetTheContract) { contract<double>(Integrator::euler); }
 TEST(Constraints, MeetTheContractWithRk4) { contract<double>(Integrator::rk4); }
 
-// Conjugate gradients end where Newton's method does: the same steps and the same gradients, of limits, dry friction and equalities.
+// Conjugate gradients end where Newton's method does: the same steps and the same gradients, of limits, dry
+// friction and equalities.
 TEST(Constraints, ConjugateGradientsGiveNewtonsAnswers) {
   for (const Integrator integrator : {Integrator::euler, Integrator::rk4}) {
     Model newton = constrained_zoo(integrator), cg = newton;
@@ -164,18 +166,7 @@ TEST(Constraints, CotangentsMatchDualWithConjugateGradients) {
 
 // A pendulum that swings into its limit and out of it again.
 TEST(Constraints, TheReportListsWhenALimitActs) {
-  Model m;
-  m.bodies.resize(2);
-  m.bodies[1].parent = 0;
-  m.bodies[1].mass = 1;
-  m.bodies[1].com = {0, 0, -0.5};
-  m.bodies[1].inertia = {0.01, 0.01, 0.01, 0, 0, 0};
-  m.joints.resize(1);
-  m.joints[0].body = 1;
-  m.joints[0].axis = {0, 1, 0};
-  m.joints[0].limited = true;
-  m.joints[0].range = {-0.2, 3};
-  complete(m);
+  const Model m = test::limited_pendulum();
   const auto system = make_system<double>(m);
   Rollout<double> rollout(system, {.steps = 600});
   auto at = rollout.arguments();

@@ -1,4 +1,5 @@
-// Gradients through contact: every input and parameter against dual numbers of the primal and against six-point differences.
+// Gradients through contact: every input and parameter against dual numbers of the primal and against
+// six-point differences.
 #include <gtest/gtest.h>
 
 #include "costate/rigid/rigid_system.h"

@@ -1,4 +1,5 @@
-// Complementarity time stepping: closed forms of impacts, sliding and rest, derivatives in every mode, and the contract.
+// Complementarity time stepping: closed forms of impacts, sliding and rest, derivatives in every mode, and
+// the contract.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,54 +21,19 @@ SystemOptions hard(double restitution, bool forces = false) {
 
 using test::ball;
 using test::kUpAndDown;
+using test::Thrown;
 
 TEST(Hard, AnElasticWallTurnsTheGradientIntoMinusOneAtEveryTimeStep) {
   for (const char* integrator : {"Euler", "implicitfast"}) test::expect_mirror(hard(1), integrator, 1e-10);
 }
 
 TEST(Hard, ABallHandsItsMotionToItsTwin) {
-  const Model model = compile(io::parse_mjcf(
-      "<mujoco><option gravity='0 0 0' timestep='0.01'/><default><geom condim='1'/></default><worldbody>"
-      "<body name='a'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
-      "<body name='b'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
-      "</worldbody></mujoco>"));
-  const auto system = make_system<double>(model, hard(1));
-  Rollout<double> rollout(system, {.steps = 100});
-  Arguments<double> at = rollout.arguments();
-  for (const double gap : {0.52, 0.5237}) {
-    at.x0 = {0, gap, 1, 0};
-    const auto objective = loss::cotangents<double>(system->signature(), {100}, {{0, 1, 0, 0}});
-    const auto g = rollout.value_and_gradient(at, *objective);
-    EXPECT_NEAR(rollout.simulate(at).final_state[1], 0 + 0.2 + 1, 1e-10);
-    const double expected[4] = {1, 0, 1, 0};
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.x0[i], expected[i], 1e-10) << i;
-  }
+  for (const double gap : {0.52, 0.5237}) test::expect_handed_on(hard(1), gap, 1e-10);
 }
 
-// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding speed, sticking two sevenths of it.
-// Where they meet is taken midway between the surfaces at the start of the step: levers are longer by a part of the way of one step.
-struct Thrown {
-  std::vector<double> v;
-  double by_mu, by_e, by_sliding_speed;  // of the final vx
-};
-Thrown thrown(double mu, double e, double vx) {
-  const Model model = ball("<freejoint/>", "gravity='0 0 0' timestep='0.01'", "condim='3'");
-  const auto system = make_system<double>(model, hard(0));
-  Rollout<double> rollout(system, {.steps = 30});
-  Arguments<double> at = rollout.arguments();
-  at.x0 = {0, 0, 0.2314, 1, 0, 0, 0, vx, 0, -1, 0, 0, 0};
-  at.parameters.set("geom/floor/restitution", e);
-  at.parameters.set("geom/floor/friction", std::vector<double>{mu, 0.005, 0.0001});
-  at.parameters.set("geom/ball/friction", std::vector<double>{mu / 2, 0.005, 0.0001});
-  std::vector<double> bar(13, 0.0);
-  bar[7] = 1;
-  const auto g = rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {30}, {bar}));
-  const auto x = rollout.simulate(at).final_state;
-  return {{x.begin() + 7, x.end()},
-          g.parameters["geom/floor/friction"][0],
-          g.parameters["geom/floor/restitution"][0],
-          g.x0[7]};
-}
+// Where they meet is taken midway between the surfaces at the start of the step: levers are longer by a part
+// of the way of one step.
+Thrown thrown(double mu, double e, double vx) { return test::thrown(hard(0), "", mu, e, vx); }
 
 TEST(Hard, ASlippingImpactTakesFrictionTimesTheNormalImpulse) {
   const double mu = 0.3, e = 0.6, vx = 2.5, r = 0.1;
@@ -126,7 +92,7 @@ TEST(Hard, ABallComesToRestOnTheSurface) {
   EXPECT_GE(g.report.mode_switches.size(), 2u);
 }
 
-// --- a block on the ground: m = 1, g = 1, mu = 1, h = 0.1 ---------------------------------------------------------------------
+// --- a block on the ground: m = 1, g = 1, mu = 1, h = 0.1 --------------------------------------------------
 
 Model block(const char* joints) {
   return compile(
@@ -170,8 +136,9 @@ TEST(Hard, ABlockSticksAndSlidesAndLifts) {
   }
 }
 
-// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the estimator: h^2 Phi((F - 1)/s) upwards, and with
-// sqrt(2) s sideways, where the other force changes the weight.
+// Smoothed over both forces with deviation s the slope is that of a blurred step, whatever the order of the
+// estimator: h^2 Phi((F - 1)/s) upwards, and with sqrt(2) s sideways, where the other force changes the
+// weight.
 TEST(Hard, SmoothedGradientsOfTheBlockConvergeToTheStep) {
   const Model model = block("<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>");
   const auto system = make_system<double>(model, hard(0, true));
@@ -236,9 +203,10 @@ TEST(Hard, APushedBoxFollowsCoulombsClosedForm) {
   }
 }
 
-// --- derivatives in every mode -------------------------------------------------------------------------------------------------
+// --- derivatives in every mode -----------------------------------------------------------------------------
 
-// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor; or a box on its four corners.
+// An arm with a foot of odd inertia over a floor, a joint at its limit, dampers and a motor; or a box on its
+// four corners.
 const char* const kArm =
     "<body name='arm' pos='0 0 0.5'><joint name='a' type='hinge' axis='0 1 0.1' damping='0.1' "
     "armature='0.2' limited='true' range='-60 20'/>"
@@ -301,8 +269,8 @@ TEST(Hard, CotangentsMatchDualAndDifferencesInEveryMode) {
   }
 }
 
-// Four points under six dofs: the impulses are not unique, the motion is. A box that is tilted and settles has corners at different heights, which cannot
-// all stick.
+// Four points under six dofs: the impulses are not unique, the motion is. A box that is tilted and settles
+// has corners at different heights, which cannot all stick.
 TEST(Hard, CotangentsOfABoxOnItsCornersMatchDualAndDifferences) {
   for (const char* condim : {"1", "3", "4", "6"}) {
     const Model model = over_floor("", condim, kBox, "");
@@ -370,7 +338,7 @@ TEST(Hard, RefusesIntegratorsOfSeveralStages) {
                "RK4 takes four evaluations", "use Euler or implicitfast");
 }
 
-// --- leaving rest --------------------------------------------------------------------------------------------------------------
+// --- leaving rest ------------------------------------------------------------------------------------------
 
 // A drone on the ground, m = 0.1, r = 0.3; its goal is 5 m up.
 TEST(Hard, ARestingDroneIsLeftByTheAwareGradientOnly) {

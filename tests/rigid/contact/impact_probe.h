@@ -12,7 +12,8 @@ struct Range {
   double least = 1e300, most = -1e300;
 };
 
-// dz(T)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. An elastic floor sends it back: -1.
+// dz(T)/dz0 of a ball that starts at z0 with velocity -1, for 200 values of z0: 200 phases of the impact. An
+// elastic floor sends it back: -1.
 inline Range impact_slopes(const std::shared_ptr<System<double>>& system, double dt, double T = 2) {
   constexpr int kWorlds = 200;
   Rollout<double> rollout(system,

@@ -109,7 +109,8 @@ TEST(StepJacobian, MatchesDifferencesOnTheHopperUnderImplicitfast) {
   matches_differences("hopper", Integrator::implicitfast, 2);
 }
 
-// A ball that bounces, one that slides, and an arm with an activation: the time of the bounce is in the rows of q+.
+// A ball that bounces, one that slides, and an arm with an activation: the time of the bounce is in the rows
+// of q+.
 TEST(StepJacobian, MatchesDifferencesOfHardContact) {
   const Model m = compile(
       io::parse_mjcf("<mujoco><option timestep='0.004'/><default><geom friction='0.4'/></default><worldbody>"

@@ -11,7 +11,8 @@
 namespace costate::rigid {
 namespace {
 
-// A floor, and a chain of balls a - b - c - d: b is welded to a, c and d have hinges. Geom i belongs to body i.
+// A floor, and a chain of balls a - b - c - d: b is welded to a, c and d have hinges. Geom i belongs to body
+// i.
 Model chain() {
   Model m;
   const char* names[] = {"world", "a", "b", "c", "d"};

@@ -1,4 +1,5 @@
-// Contact as in MuJoCo: the same points, forces and motions from random states, up to deep penetration (tools/rigid_reference.py --contact).
+// Contact as in MuJoCo: the same points, forces and motions from random states, up to deep penetration
+// (tools/rigid_reference.py --contact).
 #include <gtest/gtest.h>
 
 #include "tests/rigid/reference_rollout.h"

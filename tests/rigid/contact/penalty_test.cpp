@@ -165,7 +165,8 @@ TEST(Penalty, TheReportSaysWhichContactIsTooStiffForTheTimeStep) {
     EXPECT_EQ(
         advice_for(integrator, 0.001, {.stiffness = 1e4, .damping = 1, .slip_speed = 0.01}).find("too stiff"),
         std::string::npos);
-    // mu f dt / (m s) = 0.5 * 9.81 * 0.001 / 1e-4 = 49, fine at dt <= 2.04e-5; k dt^2 / m = 10, fine at dt <= 0.000316.
+    // mu f dt / (m s) = 0.5 * 9.81 * 0.001 / 1e-4 = 49, fine at dt <= 2.04e-5; k dt^2 / m = 10, fine at
+    // dt <= 0.000316.
     const std::string friction =
         advice_for(integrator, 0.001, {.stiffness = 1e4, .damping = 1, .slip_speed = 1e-4});
     EXPECT_NE(friction.find("geoms \"floor\" and \"sled\" is too stiff for dt = 0.001: mu f dt / (m "

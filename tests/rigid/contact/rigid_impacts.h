@@ -45,6 +45,50 @@ inline void expect_mirror(const SystemOptions& elastic, const std::string& integ
   }
 }
 
+// A ball that meets its twin at rest stops, and the twin goes on.
+inline void expect_handed_on(const SystemOptions& elastic, double gap, double gate) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option gravity='0 0 0' timestep='0.01'/><default><geom condim='1'/></default><worldbody>"
+      "<body name='a'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
+      "<body name='b'><joint type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
+      "</worldbody></mujoco>"));
+  const auto system = make_system<double>(model, elastic);
+  Rollout<double> rollout(system, {.steps = 100});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0, gap, 1, 0};
+  const auto objective = loss::cotangents<double>(system->signature(), {100}, {{0, 1, 0, 0}});
+  const auto g = rollout.value_and_gradient(at, *objective);
+  EXPECT_NEAR(rollout.simulate(at).final_state[1], 0 + 0.2 + 1, gate);
+  const double expected[4] = {1, 0, 1, 0};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.x0[i], expected[i], gate) << i;
+}
+
+// A ball thrown at the floor without spin, no gravity. Slipping it loses mu (1 + e) |v_n| of its sliding
+// speed, sticking two sevenths of it.
+struct Thrown {
+  std::vector<double> v;
+  double by_mu, by_e, by_sliding_speed;  // of the final vx
+};
+inline Thrown thrown(const SystemOptions& options, const std::string& option, double mu, double e,
+                     double vx) {
+  const Model model = ball("<freejoint/>", "gravity='0 0 0' timestep='0.01' " + option, "condim='3'");
+  const auto system = make_system<double>(model, options);
+  Rollout<double> rollout(system, {.steps = 30});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0, 0, 0.2314, 1, 0, 0, 0, vx, 0, -1, 0, 0, 0};
+  at.parameters.set("geom/floor/restitution", e);
+  at.parameters.set("geom/floor/friction", std::vector<double>{mu, 0.005, 0.0001});
+  at.parameters.set("geom/ball/friction", std::vector<double>{mu / 2, 0.005, 0.0001});
+  std::vector<double> bar(13, 0.0);
+  bar[7] = 1;
+  const auto g = rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {30}, {bar}));
+  const auto x = rollout.simulate(at).final_state;
+  return {{x.begin() + 7, x.end()},
+          g.parameters["geom/floor/friction"][0],
+          g.parameters["geom/floor/restitution"][0],
+          g.x0[7]};
+}
+
 // A ball thrown sideways with spin, and a capsule that it hits.
 inline void expect_contract_of_several_bodies(SystemOptions options, const std::string& integrator) {
   const Model model = compile(io::parse_mjcf(

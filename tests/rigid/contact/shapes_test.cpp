@@ -67,7 +67,8 @@ TEST(Shapes, CotangentsOfAHeapMatchDual) {
   }
 }
 
-// Each number of each geom alone: six-point differences of one step, of the states in which no point comes or goes.
+// Each number of each geom alone: six-point differences of one step, of the states in which no point comes or
+// goes.
 TEST(Shapes, EveryGeomParameterOfAHeapMatchesDifferences) {
   const Model m = shapes();
   const auto system = make_system<double>(m);

@@ -1,15 +1,18 @@
 // A body pushed over a floor: Coulomb's closed form and its derivatives.
 //
-//   x(T) = v0 T + (F/m - mu g) T^2 / 2,      dx/dmu = -g T^2 / 2,      dx/dm = -F T^2 / (2 m^2),      dx/dF = T^2 / (2 m)
+//   x(T) = v0 T + (F/m - mu g) T^2 / 2,      dx/dmu = -g T^2 / 2,      dx/dm = -F T^2 / (2 m^2),
+//       dx/dF = T^2 / (2 m)
 //
-// MuJoCo's soft contact knows Coulomb's law in a window of speeds only. Below it the body creeps, braked by less than mu N; above it a
-// sliding body is lifted off the floor and hops. In between it rides at a height that depends on its speed. With N/n the push on one
-// of n points, w the inverse weight, and K, B, d stiffness, damping and impedance of an elliptic contact:
+// MuJoCo's soft contact knows Coulomb's law in a window of speeds only. Below it the body creeps, braked by
+// less than mu N; above it a sliding body is lifted off the floor and hops. In between it rides at a height
+// that depends on its speed. With N/n the push on one of n points, w the inverse weight, and K, B, d
+// stiffness, damping and impedance of an elliptic contact:
 //
 //   K d r = mu B v - E,    E = (1 + mu^2) w (N/n) (1 - d)/d,             E mu^2/(1 + mu^2) < mu B v < E
 //
-// The body starts there. It rises as it gets faster, so that the floor pushes with a little more than the weight: a short time constant keeps
-// that small. (A pyramid has no such window: its edges across the motion carry weight and brake nothing.)
+// The body starts there. It rises as it gets faster, so that the floor pushes with a little more than the
+// weight: a short time constant keeps that small. (A pyramid has no such window: its edges across the motion
+// carry weight and brake nothing.)
 #include <gtest/gtest.h>
 
 #include "costate/rigid/derived_parameters.h"

@@ -51,7 +51,8 @@ TEST(Split, WithoutItTheGradientIsThatOfTheTimeGrid) {
   }
 }
 
-// MuJoCo's own softness swallows most of the impact: dz(0.6)/dz0 = -0.135. Without the split no start comes near, whatever the time step.
+// MuJoCo's own softness swallows most of the impact: dz(0.6)/dz0 = -0.135. Without the split no start comes
+// near, whatever the time step.
 TEST(Split, OnADampedContactEveryIntegratorConvergesAndNoneDoesWithoutIt) {
   for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
     const Model model = ball("0.02 1", integrator);
@@ -168,7 +169,8 @@ TEST(Split, CotangentsOfAStepWithAnImpactMatchDual) {
   }
 }
 
-// Activations and rotations are cut like the rest: an arm with a ball joint, driven through filters, whose foot meets the floor.
+// Activations and rotations are cut like the rest: an arm with a ball joint, driven through filters, whose
+// foot meets the floor.
 TEST(Split, CotangentsOfACutMatchDualForActivationsAndRotations) {
   for (const char* integrator : {"RK4", "Euler", "implicitfast"}) {
     const Model model = compile(io::parse_mjcf(
@@ -203,7 +205,8 @@ TEST(Split, CotangentsOfACutMatchDualForActivationsAndRotations) {
   }
 }
 
-// A ball thrown sideways with spin next to a capsule that it hits, both onto a floor: several events in a rollout.
+// A ball thrown sideways with spin next to a capsule that it hits, both onto a floor: several events in a
+// rollout.
 struct Thrown {
   Model model;
   std::shared_ptr<System<double>> system;
@@ -232,8 +235,8 @@ struct Thrown {
   }
 };
 
-// Springs almost without dampers: their force ends where the contact does, and between events everything is smooth. The softer of two
-// geoms counts, so no two are alike.
+// Springs almost without dampers: their force ends where the contact does, and between events everything is
+// smooth. The softer of two geoms counts, so no two are alike.
 TEST(Split, SeveralImpactsMeetTheContract) {
   const Thrown t(1, "solref='-5000 -0.1' solimp='0.9 0.9 0.001'");
   costate::test::expect_contract(t.system, {.states = costate::test::starting_at(t.at),
@@ -248,7 +251,8 @@ TEST(Split, SeveralImpactsMeetTheContract) {
                                             .second_order_step = 1e-6});
 }
 
-// With friction: sliding turns into rolling on the way, which second derivatives and Taylor's remainder would see.
+// With friction: sliding turns into rolling on the way, which second derivatives and Taylor's remainder would
+// see.
 TEST(Split, SeveralImpactsWithFrictionHaveExactGradients) {
   Thrown t(3, "solref='0.01 0.5'");
   const auto dot = check::dot_product(t.rollout, t.at, {.directions = 20});
@@ -328,7 +332,8 @@ TEST(Split, AWorldHasTheSameBitsWhateverItsNeighboursDo) {
   }
 }
 
-// Worlds of a pack are at different steps of the run: what they leave at held controls and at shared parameters is still their own.
+// Worlds of a pack are at different steps of the run: what they leave at held controls and at shared
+// parameters is still their own.
 TEST(Split, WorldsAtDifferentStepsKeepTheirControlsAndParametersApart) {
   const Model model = ball("-10000 -3", "RK4", "0 0 -9.81");
   const auto system = make_system<double>(model, {.applied_forces = true, .onset = Onset::split});

@@ -13,8 +13,8 @@ inline Reference contact_reference(const std::string& name) {
   throw std::runtime_error("no reference " + name);
 }
 
-// Away from corners that models like to sit on: the larger of two equal coefficients of friction, and solref = (0.02, 1) at dt = 0.01, which
-// is just at the bound 2 dt.
+// Away from corners that models like to sit on: the larger of two equal coefficients of friction, and
+// solref = (0.02, 1) at dt = 0.01, which is just at the bound 2 dt.
 inline void untie(Model& model) {
   model.options.timestep *= 0.9;
   double factor = 1;

@@ -1,4 +1,5 @@
-// Every model of contact, every pair of shapes, every number that a step depends on: against six-point differences and forward mode.
+// Every model of contact, every pair of shapes, every number that a step depends on: against six-point
+// differences and forward mode.
 #include <gtest/gtest.h>
 
 #include <array>

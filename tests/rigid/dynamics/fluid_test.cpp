@@ -44,8 +44,8 @@ TEST(Fluid, EveryParametersCotangentMatchesDual) {
   }
 }
 
-// Drag is |x| x: its second derivative jumps where a velocity changes sign. The wind keeps those of the centres away from zero, and
-// differences are short.
+// Drag is |x| x: its second derivative jumps where a velocity changes sign. The wind keeps those of the
+// centres away from zero, and differences are short.
 TEST(Fluid, MeetsTheContract) {
   Model model = zoo_in_water(Integrator::euler);
   model.options.wind = {1.5, -2, 1};
@@ -96,7 +96,8 @@ TEST(Fluid, ALoadedModelMovesAsMuJoCos) {
   }
 }
 
-// A ball sinks in syrup until the viscous force holds it: m g = 3 pi d beta v, d the side of the cube with its moment of inertia.
+// A ball sinks in syrup until the viscous force holds it: m g = 3 pi d beta v, d the side of the cube with
+// its moment of inertia.
 TEST(Fluid, ASinkingBallReachesItsFinalSpeed) {
   const Model model =
       compile(io::parse_mjcf("<mujoco><option timestep='0.001' viscosity='20'/><worldbody><body><freejoint/>"

@@ -18,7 +18,8 @@ Model loose() {
   return model;
 }
 
-// What the step solves, from the forces of inertia alone: the columns of G are those of c(v + e_k) - c(v - e_k) over 2, exact since c is quadratic.
+// What the step solves, from the forces of inertia alone: the columns of G are those of
+// c(v + e_k) - c(v - e_k) over 2, exact since c is quadratic.
 TEST(Gyroscopic, AStepSolvesTheLinearisedImplicitEquation) {
   Model model = loose();
   model.options.constraint = false;

@@ -1,4 +1,5 @@
-// Spatial tendons: the numbers of MuJoCo from random states (tools/rigid_tendon_reference.py), closed forms, and gradients.
+// Spatial tendons: the numbers of MuJoCo from random states (tools/rigid_tendon_reference.py), closed forms,
+// and gradients.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -24,7 +25,8 @@ struct TendonReference {
   std::string name;
   Model model;
   Json json;
-  // MuJoCo finds the point of a ring to 1e-6 of an angle: the length is stationary there, the Jacobian is not.
+  // MuJoCo finds the point of a ring to 1e-6 of an angle: the length is stationary there, the Jacobian is
+  // not.
   double gate(double tight) const { return name == "rings" ? 1e-5 : tight; }
 };
 
@@ -127,7 +129,7 @@ TEST(SpatialTendon, ARopeOverAPulleyHasItsClosedForm) {
   EXPECT_NEAR(w.d.tendon_J[1], -1, 1e-14);
 }
 
-// Gradients ------------------------------------------------------------------------------------------------------------------
+// Gradients -------------------------------------------------------------------------------------------------
 
 Arguments<double> arguments_at(const Rollout<double>& rollout, const Json& s) {
   auto at = rollout.arguments();
@@ -157,7 +159,8 @@ TEST(SpatialTendon, EveryParametersCotangentMatchesDualUnderImplicitfast) {
 }
 TEST(SpatialTendon, EveryParametersCotangentMatchesDualUnderRk4) { cotangents_match_dual(Integrator::rk4); }
 
-// Where no tendon takes another way during the rollout. The references' states are such that none does nearby.
+// Where no tendon takes another way during the rollout. The references' states are such that none does
+// nearby.
 TEST(SpatialTendon, GradientsOfRolloutsMatchTheStencilAndTheirTranspose) {
   for (const TendonReference& ref : references()) {
     Model model = ref.model;

@@ -12,7 +12,8 @@ namespace costate::test {
 
 inline constexpr int kHidden = 9;  // no multiple of a tile
 
-// A damped spring pushed by a network: q' = v, v' = -q - c v + u + w2' tanh(w1 (q, v, cos t) + b), w1 stored transposed.
+// A damped spring pushed by a network: q' = v, v' = -q - c v + u + w2' tanh(w1 (q, v, cos t) + b), w1 stored
+// transposed.
 inline Signature fields() {
   std::vector<double> w1, w2, b;
   for (int i = 0; i < 3 * kHidden; ++i) w1.push_back(0.8 * std::sin(2.3 * i + 0.1));

@@ -174,8 +174,8 @@ TEST(ProgramSystem, AWorldHasTheSameBitsInAnyNumberOfLanes) {
   }
 }
 
-// Parameters that all worlds share are computed with once for a strip, also where a register is written over; one
-// world that differs makes them ordinary values.
+// Parameters that all worlds share are computed with once for a strip, also where a register is written over;
+// one world that differs makes them ordinary values.
 TEST(ProgramSystem, AWorldHasTheSameBitsWhetherOrNotParametersAreShared) {
   Signature s;
   s.state("q").state("v").parameter("a", 1.7).parameter("b", 0.6).parameter("c", 2.3).parameter("d", 0.4);

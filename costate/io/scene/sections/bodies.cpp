@@ -145,6 +145,7 @@ BodiesPart read_bodies_part(const SceneFile& file) {
 void add_bodies(const BodiesPart& part, std::size_t q, std::size_t ctrl, Draft& draft) {
   const rigid::Model& m = *part.model;
   study::Setup& setup = draft.setup;
+  setup.reports_modes = true;
   setup.rest_controls.resize(std::size_t(setup.signature.controls()), 0.0);
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const rigid::Actuator& a = m.actuators[i];

@@ -189,7 +189,7 @@ void EquationsReader::read_equations() {
     std::copy(list.begin(), list.end(), all.begin() + state->offset);
   }
   for (const Declared& state : states_) {
-    if (!all[std::size_t(state.offset)])
+    if (!all[state.offset])
       file_.fail(state.place, "the state '" + state.name + "' has no equation",
                  "add " + state.name + " = \"...\" to [equations]");
   }

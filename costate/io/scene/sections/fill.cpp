@@ -8,7 +8,7 @@
 namespace costate::io {
 
 std::int64_t add_particles(mpm::Model& model, const Fill& fill) {
-  const std::size_t dimension = std::size_t(model.dimension);
+  const std::size_t dimension = model.dimension;
   std::array<std::int64_t, 3> count = {1, 1, 1};
   double volume = 1;
   for (std::size_t a = 0; a < dimension; ++a) {

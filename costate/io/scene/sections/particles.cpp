@@ -62,8 +62,8 @@ Draft ParticlesReader::read() {
   describe();
   setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, row_groups(setup.signature));
   setup.picture = std::make_shared<study::ParticlesPicture>(scene_, setup.signature);
-  // Kinks of contact are everywhere: differences are short.
-  setup.stencil = {.step = 1e-5, .gate = 1e-5};
+  // Kinks of contact are everywhere: differences are short. Rounding cancels among the particles.
+  setup.stencil = {.step = 1e-5, .gate = 1e-5, .noise = 1e-14};
   draft_.dimension = scene_.model.dimension;
   draft_.width = scene_.model.dx;
   return std::move(draft_);
@@ -77,10 +77,9 @@ std::vector<study::RowGroup> ParticlesReader::row_groups(const Signature& signat
     const std::int64_t offset = signature.find(Role::state, velocity ? "particle/v" : "particle/x").offset;
     const std::string part = velocity ? "/velocity" : "";
     for (int k = -1; k < int(m.materials.size()); ++k) {
-      study::RowGroup group{
-          .name = (k < 0 ? "particles" : "material/" + m.materials[std::size_t(k)].name) + part,
-          .dimension = m.dimension,
-          .offset = offset};
+      study::RowGroup group{.name = (k < 0 ? "particles" : "material/" + m.materials[k].name) + part,
+                            .dimension = m.dimension,
+                            .offset = offset};
       for (std::size_t i = 0; i < m.particles.material.size(); ++i) {
         if (k >= 0 && m.particles.material[i] != k) continue;
         group.rows.push_back(std::int64_t(i));

@@ -93,7 +93,7 @@ void ParticlesReader::attach_geoms(const TomlValue& v, const mpm::Collider& like
     const std::vector<std::string> names = body_names(model);
     for (const rigid::Geom& g : model.geoms) {
       mpm::Collider c = like;
-      if (names[std::size_t(g.body)] != name || !copy_geom(g, scene_.model.dimension, c)) continue;
+      if (names[g.body] != name || !copy_geom(g, scene_.model.dimension, c)) continue;
       if (scene_.attached.size() > before)
         c.name += "-" + std::to_string(scene_.attached.size() - before + 1);
       add_attached(v, std::move(c));

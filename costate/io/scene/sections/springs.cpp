@@ -59,8 +59,7 @@ class SpringsPicture final : public study::Picture {
  private:
   std::array<float, 3> place(const std::vector<double>& state, int i) const {
     std::array<float, 3> x = {0, 0, 0};
-    for (int d = 0; d < model_.dimensions; ++d)
-      x[std::size_t(d)] = float(state[std::size_t(i * model_.dimensions + d)]);
+    for (int d = 0; d < model_.dimensions; ++d) x[d] = float(state[std::size_t(i * model_.dimensions + d)]);
     return x;
   }
   soft::MassSpringModel model_;
@@ -69,12 +68,106 @@ class SpringsPicture final : public study::Picture {
   Mesh links_;
 };
 
-// The number of a mass by its name.
-int mass(const SceneFile& file, const TomlValue& v, const std::vector<std::string>& names) {
-  const auto at = std::find(names.begin(), names.end(), file.string(v, "a mass"));
-  if (at == names.end()) file.fail(v.place, "there is no mass '" + v.text + "'", suggestion(v.text, names));
-  return int(at - names.begin());
-}
+// The tables of the section, one after the other.
+struct SpringsReader {
+  const SceneFile& file;
+  const TomlValue& t;  // [springs]
+  soft::MassSpringModel model = {};
+  std::vector<std::string> names = {};
+  std::vector<double> x = {}, v = {};
+  std::vector<Drivable> muscles = {};
+
+  std::vector<double> vector(const TomlValue& value, const char* what) const {
+    const std::array<double, 3> list = file.vector(value, what, model.dimensions);
+    return std::vector<double>(list.begin(), list.begin() + model.dimensions);
+  }
+
+  void world() {
+    if (const TomlValue* value = t.find("dimension"))
+      model.dimensions = int(file.count(*value, "dimension", 3));
+    if (model.dimensions < 2) file.fail(t.find("dimension")->place, "dimension must be 2 or 3");
+    if (const TomlValue* value = t.find("gravity")) model.gravity = vector(*value, "gravity");
+    model.drag = file.not_negative_or(t, "drag", 0);
+  }
+
+  void masses() {
+    for (const TomlValue& m : file.tables("masses", kMost)) {
+      file.require_known_keys(m, {"name", "position", "velocity", "mass"}, "[[masses]]");
+      names.push_back(file.name_of(m, "mass", "a"));
+      if (std::count(names.begin(), names.end(), names.back()) > 1)
+        file.fail(m.find("name")->place, "there are two masses '" + names.back() + "'");
+      model.masses.push_back(file.positive_or(m, "mass", file.positive_or(t, "mass", 1)));
+      const auto at =
+          vector(file.required(m, "position", "this mass", "add position = [0.0, 1.0]"), "position");
+      x.insert(x.end(), at.begin(), at.end());
+      const auto moves =
+          m.find("velocity") ? vector(*m.find("velocity"), "velocity") : std::vector<double>(at.size(), 0.0);
+      v.insert(v.end(), moves.begin(), moves.end());
+    }
+    if (names.empty()) file.fail(t.place, "there are no masses", "add [[masses]] with a name and a position");
+  }
+
+  // The number of a mass by its name.
+  int mass(const TomlValue& name) const {
+    const auto at = std::find(names.begin(), names.end(), file.string(name, "a mass"));
+    if (at == names.end())
+      file.fail(name.place, "there is no mass '" + name.text + "'", suggestion(name.text, names));
+    return int(at - names.begin());
+  }
+
+  int muscle(const TomlValue& name) {
+    const auto known = std::find_if(muscles.begin(), muscles.end(),
+                                    [&](const Drivable& d) { return d.name == file.string(name, "muscle"); });
+    const int number = int(known - muscles.begin());
+    if (known == muscles.end()) muscles.push_back({.name = name.text, .control = std::size_t(number)});
+    return number;
+  }
+
+  void links() {
+    for (const TomlValue& link : file.tables("links", kMost)) {
+      file.require_known_keys(link, {"between", "rest_length", "stiffness", "damping", "muscle", "strength"},
+                              "[[links]]");
+      const TomlValue& pair = file.required(link, "between", "this link", "add between = [\"a\", \"b\"]");
+      if (!pair.is(TomlValue::Kind::array) || pair.items.size() != 2)
+        file.fail(pair.place, "a link is between two masses: [\"a\", \"b\"]");
+      soft::Spring s{.a = mass(pair.items[0]), .b = mass(pair.items[1])};
+      const int n = model.dimensions;
+      double square = 0;
+      for (int d = 0; d < n; ++d) square += std::pow(x[s.a * n + d] - x[s.b * n + d], 2);
+      s.rest_length = file.positive_or(link, "rest_length", std::sqrt(square));
+      s.stiffness = file.positive_or(link, "stiffness", file.positive_or(t, "stiffness", s.stiffness));
+      s.damping = file.not_negative_or(link, "damping", file.not_negative_or(t, "damping", 0));
+      s.strength = file.number_or(link, "strength", link.find("muscle") ? 0.2 : 0);
+      if (const TomlValue* name = link.find("muscle")) s.muscle = muscle(*name);
+      model.springs.push_back(s);
+    }
+  }
+
+  void planes() {
+    for (const TomlValue& plane : file.tables("planes", 64)) {
+      file.require_known_keys(plane, {"normal", "offset", "friction"}, "[[planes]]");
+      model.planes.push_back(
+          {vector(file.required(plane, "normal", "this plane", "add normal = [0.0, 1.0]"), "normal"),
+           file.number_or(plane, "offset", 0), file.not_negative_or(plane, "friction", 0)});
+    }
+  }
+
+  std::vector<study::RowGroup> groups() const {
+    const auto velocities = std::int64_t(x.size());
+    const int n = model.dimensions;
+    std::vector<study::RowGroup> all = {{.name = "masses", .dimension = n},
+                                        {.name = "masses/velocity", .dimension = n, .offset = velocities}};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto row = std::int64_t(i);
+      all[0].rows.push_back(row);
+      all[1].rows.push_back(row);
+      all.push_back({.name = "mass/" + names[i], .dimension = n, .rows = {row}});
+      all.push_back(
+          {.name = "mass/" + names[i] + "/velocity", .dimension = n, .offset = velocities, .rows = {row}});
+    }
+    return all;
+  }
+};
 
 }  // namespace
 
@@ -83,61 +176,14 @@ Draft read_springs(const SceneFile& file) {
   file.require_known_keys(t, {"dimension", "gravity", "drag", "mass", "stiffness", "damping", "size"},
                           "[springs]");
   file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
-  soft::MassSpringModel m;
-  if (const TomlValue* v = t.find("dimension")) m.dimensions = int(file.count(*v, "dimension", 3));
-  if (m.dimensions < 2) file.fail(t.find("dimension")->place, "dimension must be 2 or 3");
-  const auto vector = [&](const TomlValue& v, const char* what) {
-    const std::array<double, 3> list = file.vector(v, what, m.dimensions);
-    return std::vector<double>(list.begin(), list.begin() + m.dimensions);
-  };
-  if (const TomlValue* v = t.find("gravity")) m.gravity = vector(*v, "gravity");
-  m.drag = file.not_negative_or(t, "drag", 0);
-  std::vector<std::string> names;
-  std::vector<double> x, v0;
-  for (const TomlValue& v : file.tables("masses", kMost)) {
-    file.require_known_keys(v, {"name", "position", "velocity", "mass"}, "[[masses]]");
-    names.push_back(file.name_of(v, "mass", "a"));
-    if (std::count(names.begin(), names.end(), names.back()) > 1)
-      file.fail(v.find("name")->place, "there are two masses '" + names.back() + "'");
-    m.masses.push_back(file.positive_or(v, "mass", file.positive_or(t, "mass", 1)));
-    const auto at =
-        vector(file.required(v, "position", "this mass", "add position = [0.0, 1.0]"), "position");
-    x.insert(x.end(), at.begin(), at.end());
-    const auto moves =
-        v.find("velocity") ? vector(*v.find("velocity"), "velocity") : std::vector<double>(at.size(), 0.0);
-    v0.insert(v0.end(), moves.begin(), moves.end());
-  }
-  if (names.empty()) file.fail(t.place, "there are no masses", "add [[masses]] with a name and a position");
+  SpringsReader reader{file, t};
+  reader.world();
+  reader.masses();
+  reader.links();
+  reader.planes();
   Draft draft;
-  for (const TomlValue& v : file.tables("links", kMost)) {
-    file.require_known_keys(v, {"between", "rest_length", "stiffness", "damping", "muscle", "strength"},
-                            "[[links]]");
-    const TomlValue& pair = file.required(v, "between", "this link", "add between = [\"a\", \"b\"]");
-    if (!pair.is(TomlValue::Kind::array) || pair.items.size() != 2)
-      file.fail(pair.place, "a link is between two masses: [\"a\", \"b\"]");
-    soft::Spring s{.a = mass(file, pair.items[0], names), .b = mass(file, pair.items[1], names)};
-    double square = 0;
-    for (int d = 0; d < m.dimensions; ++d)
-      square += std::pow(x[std::size_t(s.a * m.dimensions + d)] - x[std::size_t(s.b * m.dimensions + d)], 2);
-    s.rest_length = file.positive_or(v, "rest_length", std::sqrt(square));
-    s.stiffness = file.positive_or(v, "stiffness", file.positive_or(t, "stiffness", s.stiffness));
-    s.damping = file.not_negative_or(v, "damping", file.not_negative_or(t, "damping", 0));
-    s.strength = file.number_or(v, "strength", v.find("muscle") ? 0.2 : 0);
-    if (const TomlValue* muscle = v.find("muscle")) {
-      const auto known = std::find_if(draft.drivable.begin(), draft.drivable.end(), [&](const Drivable& d) {
-        return d.name == file.string(*muscle, "muscle");
-      });
-      s.muscle = int(known - draft.drivable.begin());
-      if (known == draft.drivable.end())
-        draft.drivable.push_back({.name = muscle->text, .control = std::size_t(s.muscle)});
-    }
-    m.springs.push_back(s);
-  }
-  for (const TomlValue& v : file.tables("planes", 64)) {
-    file.require_known_keys(v, {"normal", "offset", "friction"}, "[[planes]]");
-    m.planes.push_back({vector(file.required(v, "normal", "this plane", "add normal = [0.0, 1.0]"), "normal"),
-                        file.number_or(v, "offset", 0), file.not_negative_or(v, "friction", 0)});
-  }
+  draft.drivable = reader.muscles;
+  soft::MassSpringModel& m = reader.model;
   study::Setup& setup = draft.setup;
   read_run(file, 1e-3, 1, setup);
   m.dt = setup.dt;
@@ -145,28 +191,14 @@ Draft read_springs(const SceneFile& file) {
   setup.system = study::any_system([m](auto real) {
     return std::shared_ptr<const System<decltype(real)>>(soft::make_system<decltype(real)>(m));
   });
-  setup.inputs.x0 = x;
-  setup.inputs.x0.insert(setup.inputs.x0.end(), v0.begin(), v0.end());
-  setup.headline = std::to_string(names.size()) + " masses, " + std::to_string(m.springs.size()) +
-                   " links, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
-  setup.facts = {{"masses", std::to_string(names.size())},
-                 {"links", std::to_string(m.springs.size())},
-                 {"steps", std::to_string(setup.steps)}};
+  setup.inputs.x0 = reader.x;
+  setup.inputs.x0.insert(setup.inputs.x0.end(), reader.v.begin(), reader.v.end());
+  const std::string masses = std::to_string(m.masses.size()), links = std::to_string(m.springs.size()),
+                    steps = std::to_string(setup.steps);
+  setup.headline = masses + " masses, " + links + " links, " + steps + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"masses", masses}, {"links", links}, {"steps", steps}};
   setup.identity = setup.headline;
-  std::vector<study::RowGroup> groups = {
-      {.name = "masses", .dimension = m.dimensions},
-      {.name = "masses/velocity", .dimension = m.dimensions, .offset = std::int64_t(x.size())}};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto row = std::int64_t(i);
-    groups[0].rows.push_back(row);
-    groups[1].rows.push_back(row);
-    groups.push_back({.name = "mass/" + names[i], .dimension = m.dimensions, .rows = {row}});
-    groups.push_back({.name = "mass/" + names[i] + "/velocity",
-                      .dimension = m.dimensions,
-                      .offset = std::int64_t(x.size()),
-                      .rows = {row}});
-  }
-  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, groups);
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups());
   setup.picture = std::make_shared<SpringsPicture>(m, file.positive_or(t, "size", 0.02));
   setup.stencil = {.step = 1e-5, .gate = 1e-6};
   draft.dimension = m.dimensions;

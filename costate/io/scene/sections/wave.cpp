@@ -38,9 +38,9 @@ class WavePicture final : public study::Picture {
   void frame(double, const std::vector<double>& state) override {
     const auto& [o, height] = pond_;
     for (std::int64_t k = 0; k < o.nx * o.ny; ++k)
-      surface_.vertices.insert(surface_.vertices.end(), {float((double(k % o.nx) + 0.5) * o.dx),
-                                                         float((double(k / o.nx) + 0.5) * o.dx),
-                                                         float(height * state[std::size_t(k)])});
+      surface_.vertices.insert(surface_.vertices.end(),
+                               {float((double(k % o.nx) + 0.5) * o.dx),
+                                float((double(k / o.nx) + 0.5) * o.dx), float(height * state[k])});
     ++recording_.frames;
   }
   void mark(const std::array<double, 3>&) override {}
@@ -117,7 +117,7 @@ Draft read_wave(const SceneFile& file) {
     return std::shared_ptr<const System<decltype(real)>>(grid::wave<decltype(real)>(o));
   });
   const std::int64_t count = o.nx * o.ny;
-  setup.inputs.x0.assign(std::size_t(2 * count), 0.0);
+  setup.inputs.x0.assign(2 * count, 0.0);
   read_field(file, "u", o, setup.inputs.x0.data());
   read_field(file, "v", o, setup.inputs.x0.data() + count);
   setup.headline = std::to_string(o.nx) + " x " + std::to_string(o.ny) + " cells, " +

@@ -2,7 +2,8 @@
 //
 //   r' = v,   v' = (0, -g) - (b / m) |v - w| (v - w)
 //
-// The speed |v - w| is softened to sqrt(|v - w|^2 + s^2) with s = 1e-9 m/s, so that its derivative exists at rest.
+// The speed |v - w| is softened to sqrt(|v - w|^2 + s^2) with s = 1e-9 m/s, so that its derivative exists at
+// rest.
 // Tests: tests/ode/lanes/fixed_step_test.cpp.
 #pragma once
 
