@@ -1,5 +1,5 @@
-// Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid, and
-// the linear MPC layer with its gradient. `rate` counts steps, iterations and problems.
+// Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid,
+// and the linear MPC layer with its gradient. `rate` counts steps, iterations and problems.
 #include "bench/measure.h"
 #include "costate/control/ddp.h"
 #include "costate/control/lq.h"
@@ -58,13 +58,13 @@ void humanoid(benchmark::State& state, std::int64_t steps) {
     still.insert(still.end(), std::size_t(model.nv), 0.0);
   }
   const Signature& s = p.system->signature();
-  p.objective = loss::sum<double>({loss::track<double>(s, "q", all, pose, 1.0),
-                                   loss::track<double>(s, "v", all, still, 1e-3), loss::effort<double>(s, 1e-3)});
+  p.objective =
+      loss::sum<double>({loss::track<double>(s, "q", all, pose, 1.0),
+                         loss::track<double>(s, "v", all, still, 1e-3), loss::effort<double>(s, 1e-3)});
   const int iterations = 5;
   for (auto _ : state) {
-    const control::Plan plan =
-        control::plan(p, std::vector<double>(std::size_t(s.controls()), 0.0),
-                      {.iterations = iterations, .gradient_tolerance = 0});
+    const control::Plan plan = control::plan(p, std::vector<double>(std::size_t(s.controls()), 0.0),
+                                             {.iterations = iterations, .gradient_tolerance = 0});
     if (plan.iterations != iterations) state.SkipWithError(plan.reason.c_str());
   }
   report(state, {.items = double(iterations)});
@@ -76,7 +76,8 @@ void layer(benchmark::State& state, int n, bool gradient) {
   for (int i = 0; i < count; ++i) {
     control::LinearQuadratic& p = batch[std::size_t(i)];
     p.states = n, p.controls = m, p.steps = 20;
-    p.A = identity(n, 0.9), p.B = noise(std::size_t(n * m), 0.3, 1), p.Q = identity(n, 1), p.R = identity(m, 0.1);
+    p.A = identity(n, 0.9), p.B = noise(std::size_t(n * m), 0.3, 1), p.Q = identity(n, 1),
+    p.R = identity(m, 0.1);
     const auto move = noise(std::size_t(n * n), 0.05, 2);
     for (std::size_t j = 0; j < move.size(); ++j) p.A[j] += move[j];
     p.x0 = noise(std::size_t(n), 1, std::uint32_t(10 + i));

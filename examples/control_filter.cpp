@@ -22,7 +22,8 @@ int main() {
   truth.parameters.set("length", 1.3).set("damping", 0.25);
   const auto states = rollout.simulate(truth).states;
   std::vector<double> angles;
-  for (std::uint32_t k = 0; k <= 200; ++k) angles.push_back(states[2 * k] + 0.02 * normal<double>(1, 0, k, 0));
+  for (std::uint32_t k = 0; k <= 200; ++k)
+    angles.push_back(states[2 * k] + 0.02 * normal<double>(1, 0, k, 0));
 
   // 2. The filter: what is measured, how noisy, and where the pendulum may start.
   control::Estimation problem;
@@ -40,10 +41,11 @@ int main() {
     gradient[0] = -g.parameters["length"][0], gradient[1] = -g.parameters["damping"][0];
     return -g.value;
   };
-  const auto found = optim::minimize(misfit, {1.0, 0.1},
-                                     optim::LbfgsOptions{.first_step = 0.05,
-                                                         .stopping = {.max_iterations = 60, .gradient_tolerance = 1e-4},
-                                                         .bounds = {.lower = {0.5, 0}, .upper = {3, 2}}});
+  const auto found =
+      optim::minimize(misfit, {1.0, 0.1},
+                      optim::LbfgsOptions{.first_step = 0.05,
+                                          .stopping = {.max_iterations = 60, .gradient_tolerance = 1e-4},
+                                          .bounds = {.lower = {0.5, 0}, .upper = {3, 2}}});
   // [/filter]
   std::printf("length %.2f m, damping %.2f 1/s (true: 1.30, 0.25)\n", found.x[0], found.x[1]);
 

@@ -1,5 +1,5 @@
-// Balance a cart-pole: a regulator for any System, the gains along a plan, and the derivative of a controller's
-// cost with respect to what it was told.
+// Balance a cart-pole: a regulator for any System, the gains along a plan, and the derivative of a
+// controller's cost with respect to what it was told.
 #include <costate/costate.h>
 
 #include <cmath>
@@ -15,8 +15,12 @@ int main() {
   const auto system = rigid::make_system<double>(model);
   const control::Plant plant(system, Parameters<double>(system->signature()), control::space_of(model));
   const std::vector<double> upright = {0, 0, 0, 0}, rest = {0};
-  control::Regulator regulator{.states = 4, .controls = 1, .A = std::vector<double>(16), .B = std::vector<double>(4),
-                               .Q = {1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0.1, 0, 0, 0, 0, 0.1}, .R = {1}};
+  control::Regulator regulator{.states = 4,
+                               .controls = 1,
+                               .A = std::vector<double>(16),
+                               .B = std::vector<double>(4),
+                               .Q = {1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0.1, 0, 0, 0, 0, 0.1},
+                               .R = {1}};
   plant.linearise(0, upright.data(), rest.data(), regulator.A.data(), regulator.B.data(), *plant.take());
 
   // 2. The feedback u = -K x, and what it costs to start with the pole 0.1 rad off.

@@ -1,4 +1,5 @@
-// Model predictive control of a quadrotor: it flies to a point, is pushed on the way, and arrives all the same.
+// Model predictive control of a quadrotor: it flies to a point, is pushed on the way, and arrives all the
+// same.
 //
 //   control_quadrotor [replay.html]
 #include <costate/costate.h>
@@ -31,7 +32,8 @@ int main(int argc, char** argv) {
   const char* near =
       "2*((q[0] - 1)^2 + (q[1] + 0.5)^2 + (q[2] - 1.5)^2) + q[4]^2 + q[5]^2 + q[6]^2"
       " + 0.3*(v[0]^2 + v[1]^2 + v[2]^2) + 0.02*(v[3]^2 + v[4]^2 + v[5]^2)";
-  const char* thrust = "0.01*((ctrl[0] - 1.962)^2 + (ctrl[1] - 1.962)^2 + (ctrl[2] - 1.962)^2 + (ctrl[3] - 1.962)^2)";
+  const char* thrust =
+      "0.01*((ctrl[0] - 1.962)^2 + (ctrl[1] - 1.962)^2 + (ctrl[2] - 1.962)^2 + (ctrl[3] - 1.962)^2)";
   problem.objective = loss::sum<double>({loss::expression<double>(names, near, loss::each_step()),
                                          loss::expression<double>(names, thrust, loss::each_step()),
                                          loss::expression<double>(names, "10*(" + std::string(near) + ")")});

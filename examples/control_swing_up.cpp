@@ -56,9 +56,11 @@ int main(int argc, char** argv) {
   };
   const double alone = angle_at_end(false), corrected = angle_at_end(true);
   std::printf("started 0.05 rad off: with feedback the pole %s, without it %s\n",
-              std::fabs(corrected) < 0.1 ? "stands" : "is not up", std::fabs(alone) < 0.1 ? "stands" : "is not up");
+              std::fabs(corrected) < 0.1 ? "stands" : "is not up",
+              std::fabs(alone) < 0.1 ? "stands" : "is not up");
   if (argc > 1)
-    view::write_replay(argv[1], {task::record(model, "Swing-up with feedback", followed, 0.02, {})},
-                       {.title = "A cart-pole swings up: DDP, then feedback from a start that is 0.05 rad off"});
+    view::write_replay(
+        argv[1], {task::record(model, "Swing-up with feedback", followed, 0.02, {})},
+        {.title = "A cart-pole swings up: DDP, then feedback from a start that is 0.05 rad off"});
   return plan.converged() && std::fabs(corrected) < 0.1 ? 0 : 1;
 }

@@ -128,8 +128,8 @@ NewtonStep newton_step(DdpSolver& s, const std::vector<Row>& rows) {
 // Moves the trajectory and the multipliers; returns the largest change and the largest gap that is left.
 double take_step(DdpSolver& s, const std::vector<Row>& rows, const NewtonStep& step) {
   const Plant& plant = s.expansion.plant();
-  const auto n = std::size_t(plant.states()), nt = std::size_t(plant.tangents()), m = std::size_t(plant.controls()),
-             N = std::size_t(s.problem.steps);
+  const auto n = std::size_t(plant.states()), nt = std::size_t(plant.tangents()),
+             m = std::size_t(plant.controls()), N = std::size_t(s.problem.steps);
   double largest = 0;
   for (std::size_t i = 0; i < s.u.size(); ++i) {
     const double before = s.u[i];

@@ -48,7 +48,8 @@ DdpSolver::DdpSolver(Problem problem_in, DdpOptions options_in)
 void DdpSolver::start(const std::vector<double>& x0, const std::vector<double>& controls,
                       const std::vector<double>& states) {
   const Plant& plant = expansion.plant();
-  const auto n = std::size_t(plant.states()), m = std::size_t(plant.controls()), N = std::size_t(problem.steps);
+  const auto n = std::size_t(plant.states()), m = std::size_t(plant.controls()),
+             N = std::size_t(problem.steps);
   u.resize(N * m), x.resize((N + 1) * n);
   for (std::size_t i = 0; i < u.size(); ++i) {
     u[i] = controls[controls.size() == m ? i % m : i];
@@ -105,8 +106,8 @@ double DdpSolver::violation() const {
   double largest = 0;
   for (const Constraint& c : problem.constraints) {
     for (std::int64_t k = c.of->next(0, N); k <= N; k = c.of->next(k + 1, N)) {
-      const double value = plant.value(*c.of, k, N, &x[std::size_t(k * n)],
-                                       k < N ? &u[std::size_t(k * m)] : nullptr, *block);
+      const double value =
+          plant.value(*c.of, k, N, &x[std::size_t(k * n)], k < N ? &u[std::size_t(k * m)] : nullptr, *block);
       largest = std::max(largest, c.equality ? std::abs(value) : value);
       if (k == N) break;
     }
@@ -148,8 +149,8 @@ bool DdpSolver::backward_pass() {
   for (int k = N - 1; k >= 0; --k) {
     const auto at = std::size_t(k);
     const double *P_next = &P_[(at + 1) * nn], *p_next = &p_[(at + 1) * std::size_t(n)];
-    stage_.expand({&lq.A[at * nn], &lq.B[at * mn], &lq.c[at * std::size_t(n)], &lq.Q[at * nn],
-                   &lq.S[at * mn], &lq.R[at * mm], &lq.q[at * std::size_t(n)], &lq.r[at * std::size_t(m)]},
+    stage_.expand({&lq.A[at * nn], &lq.B[at * mn], &lq.c[at * std::size_t(n)], &lq.Q[at * nn], &lq.S[at * mn],
+                   &lq.R[at * mm], &lq.q[at * std::size_t(n)], &lq.r[at * std::size_t(m)]},
                   P_next, p_next);
     for (std::size_t i = 0; bounded && i < std::size_t(m); ++i) {
       const double now = u[at * std::size_t(m) + i];
@@ -157,9 +158,9 @@ bool DdpSolver::backward_pass() {
       if (!problem.upper.empty()) upper[i] = problem.upper[i] - now;
     }
     StageGains& gains = gains_[at];
-    const bool convex = bounded ? stage_.bounded_gains(lower.data(), upper.data(), price_, gains,
-                                                       &held_[at * std::size_t(m)])
-                                : stage_.gains(nullptr, price_, gains);
+    const bool convex =
+        bounded ? stage_.bounded_gains(lower.data(), upper.data(), price_, gains, &held_[at * std::size_t(m)])
+                : stage_.gains(nullptr, price_, gains);
     if (!convex) return false;
     promised_ += gains.k.dot(stage_.Qu());
     curvature_ += 0.5 * gains.k.dot(stage_.Quu() * gains.k);
@@ -177,7 +178,8 @@ void DdpSolver::promise_with_gaps() {
   for (int k = 0; k < N; ++k) {
     const auto at = std::size_t(k), nn = std::size_t(n * n), mn = std::size_t(m * n), mm = std::size_t(m * m);
     du = gains_[at].k + gains_[at].K * dx;
-    promised_ += VectorIn(&lq.q[at * std::size_t(n)], n).dot(dx) + VectorIn(&lq.r[at * std::size_t(m)], m).dot(du);
+    promised_ +=
+        VectorIn(&lq.q[at * std::size_t(n)], n).dot(dx) + VectorIn(&lq.r[at * std::size_t(m)], m).dot(du);
     curvature_ += 0.5 * dx.dot(MatrixIn(&lq.Q[at * nn], n, n) * dx) +
                   0.5 * du.dot(MatrixIn(&lq.R[at * mm], m, m) * du) +
                   du.dot(MatrixIn(&lq.S[at * mn], m, n) * dx);
@@ -267,8 +269,8 @@ void DdpSolver::lane_costs(std::int64_t k, std::int64_t first, int count, Plant:
   }
 }
 
-// Lane l of the next state, with the share of the gap that length leaves open; a lane that has left the physics
-// goes back to the trajectory.
+// Lane l of the next state, with the share of the gap that length leaves open; a lane that has left the
+// physics goes back to the trajectory.
 void DdpSolver::keep_lane(std::int64_t k, std::int64_t i, int lane, Plant::Block& b, Search& search) const {
   const Plant& plant = expansion.plant();
   const std::int64_t n = plant.states(), lanes = plant.lanes();
@@ -306,8 +308,7 @@ void DdpSolver::candidates(std::int64_t first, Search& search) const {
     for (int l = 0; l < count; ++l) keep_lane(k, first + l, l, *block, search);
     // Lanes beyond the last length stay where the trajectory is.
     for (int l = count; l < int(lanes); ++l)
-      for (std::int64_t j = 0; j < n; ++j)
-        block->x.data()[j * lanes + l] = x[std::size_t((k + 1) * n + j)];
+      for (std::int64_t j = 0; j < n; ++j) block->x.data()[j * lanes + l] = x[std::size_t((k + 1) * n + j)];
   }
   lane_costs(N, first, count, *block, search);
   plant.give_back(std::move(block));
@@ -325,14 +326,16 @@ bool DdpSolver::forward() {
   parallel_for((kLengths + copies - 1) / copies, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) candidates(b * copies, search);
   });
-  const double slope = promised_ - gap_price_ * open, rounding = 1e-15 * (std::abs(merit) + std::abs(objective));
+  const double slope = promised_ - gap_price_ * open,
+               rounding = 1e-15 * (std::abs(merit) + std::abs(objective));
   int best = -1;
   double best_merit = merit + gap_price_ * open;
   const double now = best_merit;
   for (int i = 0; i < kLengths; ++i) {
     const auto at = std::size_t(i);
     if (!search.alive[at] || (gap_open_ && length_of(i) > 1)) continue;
-    const double a = length_of(i), after = search.objective[at] + search.merit[at] + gap_price_ * (1 - a) * open;
+    const double a = length_of(i),
+                 after = search.objective[at] + search.merit[at] + gap_price_ * (1 - a) * open;
     if (!finite_bits(after) || after > now + kArmijo * a * slope + rounding) continue;
     if (best < 0 || after < best_merit) best = i, best_merit = after;
   }
@@ -354,8 +357,8 @@ bool DdpSolver::stop(Outcome why, std::string words) {
 bool DdpSolver::iterate(double gradient_tolerance, double value_tolerance) {
   if (!expanded_) expand(), expanded_ = true;
   if (gap_sum() == 0 && gradient_norm_ <= gradient_tolerance)
-    return stop(Outcome::converged, "gradient norm " + number(gradient_norm_, 3) + " not above " +
-                                        number(gradient_tolerance, 3));
+    return stop(Outcome::converged,
+                "gradient norm " + number(gradient_norm_, 3) + " not above " + number(gradient_tolerance, 3));
   if (iterations >= std::min(options.iterations, iteration_limit))
     return stop(Outcome::iterations, "stopped after " + std::to_string(iterations) + " iterations");
   if (out_of_time && out_of_time())
@@ -363,7 +366,8 @@ bool DdpSolver::iterate(double gradient_tolerance, double value_tolerance) {
   for (;;) {
     if (!backward()) return stop(Outcome::stuck, "no quadratic model of the problem is convex");
     if (gap_sum() == 0 && -promised_ <= 1e-16 * std::abs(merit))
-      return stop(Outcome::converged, "what is left to gain is rounding; gradient norm " + number(gradient_norm_, 3));
+      return stop(Outcome::converged,
+                  "what is left to gain is rounding; gradient norm " + number(gradient_norm_, 3));
     if (forward()) break;
     raise_price();
     if (price_ > kLargestPrice)
@@ -372,10 +376,10 @@ bool DdpSolver::iterate(double gradient_tolerance, double value_tolerance) {
   }
   lower_price();
   ++iterations, expanded_ = false;
-  if (options.callback &&
-      !options.callback({iterations, objective, gradient_norm_, problem.constraints.empty() ? 0 : violation(),
-                         length_, price_}))
-    return stop(Outcome::callback, "stopped by the callback after " + std::to_string(iterations) + " iterations");
+  if (options.callback && !options.callback({iterations, objective, gradient_norm_,
+                                             problem.constraints.empty() ? 0 : violation(), length_, price_}))
+    return stop(Outcome::callback,
+                "stopped by the callback after " + std::to_string(iterations) + " iterations");
   if (gap_sum() == 0 && value_tolerance > 0 && gained_ < value_tolerance)
     return stop(Outcome::converged, "the value fell by less than " + number(value_tolerance, 3));
   return true;

@@ -23,7 +23,8 @@ struct Pass {
 
 void expect(const char* name, std::size_t have, std::size_t want) {
   if (have != want)
-    throw Error(std::string(name) + " has " + std::to_string(have) + " numbers instead of " + std::to_string(want));
+    throw Error(std::string(name) + " has " + std::to_string(have) + " numbers instead of " +
+                std::to_string(want));
 }
 
 class Filtering {
@@ -31,7 +32,8 @@ class Filtering {
   Filtering(const Estimation& problem, const std::vector<double>& y) : problem_(problem), y_(y) {
     if (!problem.system) throw Error("there is no system to estimate the state of");
     if (problem.measured.empty()) throw Error("nothing is measured");
-    space_ = problem.space.states() == 0 ? StateSpace(int(problem.system->signature().states())) : problem.space;
+    space_ =
+        problem.space.states() == 0 ? StateSpace(int(problem.system->signature().states())) : problem.space;
     n_ = space_.tangents(), rows_ = Eigen::Index(problem.measured.size());
     const auto n = std::size_t(n_), m = std::size_t(problem.system->signature().controls());
     expect("x0", problem.x0.size(), std::size_t(space_.states()));
@@ -62,14 +64,15 @@ class Filtering {
   double run(std::vector<Pass>& passes) {
     double log_likelihood = 0;
     passes.resize(steps_ + 1);
-    passes[0].predicted = {VectorIn(problem_.x0.data(), space_.states()), MatrixIn(problem_.P0.data(), n_, n_)};
+    passes[0].predicted = {VectorIn(problem_.x0.data(), space_.states()),
+                           MatrixIn(problem_.P0.data(), n_, n_)};
     for (std::size_t k = 0; k <= steps_; ++k) {
       log_likelihood += update(k, passes[k]);
       if (k == steps_) break;
       const Moments next = transform_->predict(std::int64_t(k), passes[k].filtered, controls(k));
       passes[k].cross = next.cross;
-      passes[k + 1].predicted = {next.mean,
-                                 symmetric(next.covariance + MatrixIn(problem_.process_noise.data(), n_, n_))};
+      passes[k + 1].predicted = {
+          next.mean, symmetric(next.covariance + MatrixIn(problem_.process_noise.data(), n_, n_))};
     }
     return log_likelihood;
   }
@@ -166,8 +169,7 @@ Estimate smooth(const Estimation& problem, const std::vector<double>& y) {
   const StateSpace& space = filtering.space();
   for (std::size_t k = passes.size() - 1; k-- > 0;) {
     const Normal &later = passes[k + 1].filtered, &predicted = passes[k + 1].predicted;
-    const Matrix D =
-        Eigen::LLT<Matrix>(predicted.P).solve(passes[k].cross.transpose()).transpose();
+    const Matrix D = Eigen::LLT<Matrix>(predicted.P).solve(passes[k].cross.transpose()).transpose();
     Vector ahead(space.tangents()), moved(space.states());
     space.difference(later.x.data(), predicted.x.data(), ahead.data());
     const Vector shift = D * ahead;
@@ -184,7 +186,8 @@ LikelihoodGradient likelihood_gradient(const Estimation& problem, const std::vec
   if (!filtering.space().quaternions().empty())
     throw Error("the gradient of the likelihood is of plain numbers: there is none on quaternions");
   if (problem.filter == Filter::extended && !problem.system->capabilities().second_order)
-    throw Error({"the system has no second derivatives, which the extended filter's gradient needs", {},
+    throw Error({"the system has no second derivatives, which the extended filter's gradient needs",
+                 {},
                  "use Filter::unscented"});
   std::vector<Pass> passes;
   LikelihoodGradient g;

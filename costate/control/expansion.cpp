@@ -30,8 +30,8 @@ void each_step(const Plant& plant, std::int64_t count, const Body& body) {
   });
 }
 
-// By central differences of the gradient, for losses without second derivatives: an approximation that changes
-// how fast a planner converges, not what it converges to.
+// By central differences of the gradient, for losses without second derivatives: an approximation that
+// changes how fast a planner converges, not what it converges to.
 void add_hessian_by_differences(const Plant& plant, const Objective<double>& loss, std::int64_t k,
                                 std::int64_t steps, const double* x, const double* u, double weight,
                                 const Plant::Quadratic& to, Plant::Block& block) {
@@ -114,8 +114,8 @@ Plant::Quadratic Expansion::quadratic(std::int64_t k) {
 }
 
 void Expansion::add_loss_hessian(std::size_t which, const Objective<double>& loss, std::int64_t k,
-                                 const double* x, const double* u, double weight,
-                                 const Plant::Quadratic& to, Plant::Block& block) {
+                                 const double* x, const double* u, double weight, const Plant::Quadratic& to,
+                                 Plant::Block& block) {
   if (exact_[which])
     plant_.add_hessian(loss, k, steps(), x, u, weight, to, block);
   else
@@ -189,9 +189,9 @@ void Expansion::curve(const double* x, const double* u, const double* slope) {
   const std::int64_t N = lq.steps, states = plant_.states(), n = lq.states, m = lq.controls;
   curve_Q_.assign(lq.Q.size(), 0.0), curve_S_.assign(lq.S.size(), 0.0), curve_R_.assign(lq.R.size(), 0.0);
   each_step(plant_, N, [&](std::int64_t k, Plant::Block& block) {
-    plant_.add_curvature(k, x + k * states, u + k * m, x + (k + 1) * states,
-                         slope + (k + 1) * n, &curve_Q_[std::size_t(k * n * n)],
-                         &curve_S_[std::size_t(k * m * n)], &curve_R_[std::size_t(k * m * m)], block);
+    plant_.add_curvature(k, x + k * states, u + k * m, x + (k + 1) * states, slope + (k + 1) * n,
+                         &curve_Q_[std::size_t(k * n * n)], &curve_S_[std::size_t(k * m * n)],
+                         &curve_R_[std::size_t(k * m * m)], block);
   });
 }
 

@@ -21,7 +21,8 @@
 
 namespace costate::control {
 
-// Of each constraint, one multiplier per step (steps + 1, zero where there is no term), and one price for all.
+// Of each constraint, one multiplier per step (steps + 1, zero where there is no term), and one price for
+// all.
 struct Multipliers {
   std::vector<std::vector<double>> y;
   double rho = 1;
@@ -41,7 +42,8 @@ class Expansion {
   // About x (steps + 1 rows) and u. lq.c is the caller's.
   void about(const Problem& problem, const Multipliers& multipliers, const double* x, const double* u,
              bool second_order);
-  // The curvature of the steps against the rows of `slope` (steps + 1): lambda, or what the cost to go has there.
+  // The curvature of the steps against the rows of `slope` (steps + 1): lambda, or what the cost to go has
+  // there.
   void curve(const double* x, const double* u, const double* slope);
   // Adds a share of the curvature of the steps to lq: 1, and -1 to take it away again.
   void add_curvature(double share);

@@ -1,6 +1,6 @@
 // Moments by linearisation: the extended Kalman filter.
 //
-//   predict   mean = step(x),  covariance = A P A',  cross = P A'         A, H: Jacobians, in the tangent space
+//   predict    mean = step(x),  covariance = A P A',  cross = P A'    A, H: Jacobians, in the tangent space
 //   measure   mean = h(x),     covariance = H P H',  cross = P H'
 //
 // Transpose (of plain numbers), c_ the cotangent of the covariance and o_ of the cross covariance:

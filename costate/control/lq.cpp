@@ -88,8 +88,8 @@ struct Sweep {
   }
 };
 
-// Which controls a bound holds: at it, and pushed against it. Returns how far the gradient is from zero on the
-// others.
+// Which controls a bound holds: at it, and pushed against it. Returns how far the gradient is from zero on
+// the others.
 double mark_held(const Box& box, const std::vector<double>& gradient, LinearQuadraticSolution& s) {
   double largest = 0;
   for (std::size_t i = 0; i < s.u.size(); ++i) {

@@ -12,7 +12,8 @@
 // zero. From its solution (w, v) and costates mu, and the costates lambda of the problem:
 //
 //   A_ = lambda w' + mu x';  B_ = lambda v' + mu u';  c_ = mu;  q_ = w;  r_ = v;  x0_ = mu_0
-//   Q_ = sym(w x');  R_ = sym(v u');  S_ = v x' + u w';  a bound that holds u_i: u_ + R v + S w + B'mu, entry i
+//   Q_ = sym(w x');  R_ = sym(v u');  S_ = v x' + u w';  a bound that holds u_i: u_ + R v + S w + B'mu, entry
+//   i
 //
 // Of the value alone (envelope theorem): A_ = lambda x', Q_ = x x'/2, and so on: nothing is solved.
 //
@@ -50,7 +51,8 @@ struct LinearQuadraticSolution {
 // Error where sizes do not fit, where the problem is not convex, and where lower > upper.
 LinearQuadraticSolution solve(const LinearQuadratic& problem);
 
-// Cotangents of everything from those of the solution: x (steps + 1 rows), u (steps rows), value. Empty: zero.
+// Cotangents of everything from those of the solution: x (steps + 1 rows), u (steps rows), value. Empty:
+// zero.
 LinearQuadratic solve_vjp(const LinearQuadratic& problem, const LinearQuadraticSolution& solution,
                           const std::vector<double>& x_bar, const std::vector<double>& u_bar,
                           double value_bar = 0);

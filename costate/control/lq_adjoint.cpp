@@ -12,7 +12,9 @@ namespace {
 struct Bar {
   std::vector<double>& to;
   std::size_t once;
-  double* at(int k) const { return to.empty() ? nullptr : &to[to.size() == once ? 0 : std::size_t(k) * once]; }
+  double* at(int k) const {
+    return to.empty() ? nullptr : &to[to.size() == once ? 0 : std::size_t(k) * once];
+  }
 };
 
 void expect_rows(const char* name, const std::vector<double>& v, std::size_t size) {
@@ -29,7 +31,8 @@ struct StepBar {
 
   void add(double* A, double* B, double* c, double* Q, double* R, double* S, double* q, double* r) const {
     const VectorIn xs(x, n), us(u, m), lambda(lambda_next, n), ws(w, n), vs(v, m), mu(mu_next, n);
-    const Vector in_x = ws + value * xs, in_u = vs + value * us;  // of the value: as if the solution moved along itself
+    const Vector in_x = ws + value * xs,
+                 in_u = vs + value * us;  // of the value: as if the solution moved along itself
     MatrixOut(A, n, n) += lambda * in_x.transpose() + mu * xs.transpose();
     MatrixOut(B, n, m) += lambda * in_u.transpose() + mu * us.transpose();
     if (c) VectorOut(c, n) += mu + value * lambda;
@@ -74,9 +77,9 @@ LinearQuadratic solve_vjp(const LinearQuadratic& p, const LinearQuadraticSolutio
   if (!x_bar.empty() || !u_bar.empty()) {
     LqPass pass(p);
     pass.factorise(s.held.data());
-    pass.solve({x_bar.empty() ? nullptr : x_bar.data(), u_bar.empty() ? nullptr : u_bar.data(), nullptr,
-                nullptr},
-               v.data(), w.data(), mu.data());
+    pass.solve(
+        {x_bar.empty() ? nullptr : x_bar.data(), u_bar.empty() ? nullptr : u_bar.data(), nullptr, nullptr},
+        v.data(), w.data(), mu.data());
   }
   LinearQuadratic bar = zeros_like(p);
   const auto size = [&](int a, int b) { return std::size_t(a) * std::size_t(b); };
@@ -84,14 +87,17 @@ LinearQuadratic solve_vjp(const LinearQuadratic& p, const LinearQuadraticSolutio
       R{bar.R, size(m, m)}, S{bar.S, size(m, n)}, q{bar.q, size(n, 1)}, r{bar.r, size(m, 1)};
   for (int k = 0; k < p.steps; ++k) {
     const double *mu_next = &mu[size(k + 1, n)], *lambda_next = &s.lambda[size(k + 1, n)];
-    StepBar{n, m, value_bar, &s.x[size(k, n)], &s.u[size(k, m)], lambda_next, &w[size(k, n)], &v[size(k, m)],
-            mu_next}
+    StepBar{
+        n,      m, value_bar, &s.x[size(k, n)], &s.u[size(k, m)], lambda_next, &w[size(k, n)], &v[size(k, m)],
+        mu_next}
         .add(A.at(k), B.at(k), c.at(k), Q.at(k), R.at(k), S.at(k), q.at(k), r.at(k));
     // Of a bound: what a move of the held control would change, in the solution and, by lambda, in the value.
     const StageData d = stage(p, k);
-    const VectorIn x(&s.x[size(k, n)], n), u(&s.u[size(k, m)], m), wk(&w[size(k, n)], n), vk(&v[size(k, m)], m);
-    Vector rest = MatrixIn(d.R, m, m) * (vk + value_bar * u) +
-                  MatrixIn(d.B, n, m).transpose() * (VectorIn(mu_next, n) + value_bar * VectorIn(lambda_next, n));
+    const VectorIn x(&s.x[size(k, n)], n), u(&s.u[size(k, m)], m), wk(&w[size(k, n)], n),
+        vk(&v[size(k, m)], m);
+    Vector rest =
+        MatrixIn(d.R, m, m) * (vk + value_bar * u) +
+        MatrixIn(d.B, n, m).transpose() * (VectorIn(mu_next, n) + value_bar * VectorIn(lambda_next, n));
     if (d.S) rest += MatrixIn(d.S, m, n) * (wk + value_bar * x);
     if (d.r) rest += value_bar * VectorIn(d.r, m);
     add_bounds(p, s, k, u_bar.empty() ? nullptr : u_bar.data(), rest, bar);

@@ -38,7 +38,8 @@ class LqPass {
   struct Terms {
     const double *q, *r, *c, *x0;
   };
-  // The controls v (steps rows), and where they are not null the states w and the costates mu (steps + 1 rows).
+  // The controls v (steps rows), and where they are not null the states w and the costates mu (steps + 1
+  // rows).
   void solve(const Terms& terms, double* v, double* w, double* mu);
 
   void export_gains(LinearQuadraticSolution& to) const;

@@ -117,8 +117,7 @@ Regulator solve_vjp(const Regulator& regulator, const RegulatorSolution& solutio
   bar.R = numbers_of(symmetric(K * W * K.transpose() - Y * K.transpose()));
   bar.S = numbers_of(Matrix(Y - 2 * K * W));
   bar.A = numbers_of(Matrix(2 * PCW + PBY));
-  bar.B = numbers_of(
-      Matrix(-2 * PCW * K.transpose() + P * closed * Y.transpose() - PBY * K.transpose()));
+  bar.B = numbers_of(Matrix(-2 * PCW * K.transpose() + P * closed * Y.transpose() - PBY * K.transpose()));
   return bar;
 }
 

@@ -7,7 +7,8 @@
 // P = C'PC + Q + K'RK - K'S - S'K with the closed loop C = A - BK. Transpose, for cotangents P_ and K_:
 //
 //   Y = (R + B'PB)^-1 K_;     W = C W C' + sym(P_ + B Y C')
-//   Q_ = W;  R_ = sym(K W K' - Y K');  S_ = Y - 2 K W;  A_ = 2 P C W + P B Y;  B_ = -2 P C W K' + P C Y' - P B Y K'
+//   Q_ = W;  R_ = sym(K W K' - Y K');  S_ = Y - 2 K W
+//   A_ = 2 P C W + P B Y;  B_ = -2 P C W K' + P C Y' - P B Y K'
 //
 // The derivative with respect to Q, R is of one entry alone: both off-diagonal entries move independently.
 //

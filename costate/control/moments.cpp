@@ -69,11 +69,11 @@ void Lanes::step_hvp(std::int64_t k, const Vector& x, const double* u, const Mat
     for (auto* buffer : {&block_.u_bar, &block_.u_bar_dot})
       fill_zero(buffer->data(), plant_.system().control_size());
     for (auto* buffer : {&p_bar_, &p_bar_dot_}) fill_zero(buffer->data(), plant_.system().parameter_size());
-    plant_.system().step_hvp({k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
-                             {block_.x_dot.data(), block_.u_dot.data(), nullptr}, block_.y_bar.data(),
-                             block_.y_bar_dot.data(), {block_.x_bar.data(), block_.u_bar.data(), p_bar_.data()},
-                             {block_.x_bar_dot.data(), block_.u_bar_dot.data(), p_bar_dot_.data()}, all_,
-                             *work_);
+    plant_.system().step_hvp(
+        {k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
+        {block_.x_dot.data(), block_.u_dot.data(), nullptr}, block_.y_bar.data(), block_.y_bar_dot.data(),
+        {block_.x_bar.data(), block_.u_bar.data(), p_bar_.data()},
+        {block_.x_bar_dot.data(), block_.u_bar_dot.data(), p_bar_dot_.data()}, all_, *work_);
     read(block_.x_bar_dot, first, rates);
     add_parameters(p_bar_dot_, int(x_dot.cols()) - first, p_bar_dot);
   }
@@ -106,7 +106,8 @@ void Lanes::measure_vjp(std::size_t i, const Matrix& x, const Vector& z_bar, Mat
     measured_[i]->vjp(at(), {block_.x_bar.data(), nullptr, p_bar_.data()});
     for (int l = 0; l < lanes() && first + l < x.cols(); ++l) {
       const double weight = z_bar[first + l];
-      for (Eigen::Index j = 0; j < x.rows(); ++j) x_bar(j, first + l) += weight * block_.x_bar.data()[j * all + l];
+      for (Eigen::Index j = 0; j < x.rows(); ++j)
+        x_bar(j, first + l) += weight * block_.x_bar.data()[j * all + l];
       for (std::int64_t j = 0; j < plant_.system().signature().parameters(); ++j)
         p_bar[j] += weight * p_bar_.data()[j * all + l];
     }

@@ -15,8 +15,8 @@ Mpc::Mpc(Problem problem, const std::vector<double>& controls, MpcOptions option
   check(problem);
   const auto m = std::size_t(problem.system->signature().controls()), N = std::size_t(problem.steps);
   if (controls.size() != m && controls.size() != N * m)
-    throw Error("the controls to start from have " + std::to_string(controls.size()) + " numbers instead of " +
-                std::to_string(m) + " or " + std::to_string(N * m));
+    throw Error("the controls to start from have " + std::to_string(controls.size()) +
+                " numbers instead of " + std::to_string(m) + " or " + std::to_string(N * m));
   for (std::size_t i = 0; i < N * m; ++i) plan_.u.push_back(controls[controls.size() == m ? i % m : i]);
   if (options_.ddp.method == Method::ddp && !problem.system->capabilities().second_order)
     throw Error({"the system has no second derivatives, which DDP needs", {}, "use Method::ilqr"});

@@ -5,8 +5,8 @@
 //   AsyncMpc   in a thread of its own: it takes the latest state when it is ready, and the caller acts on the
 //              latest plan, corrected by its feedback:  u = u_k + K_k (x (-) x_k), inside the bounds
 //
-// The objective's steps count from the start of the horizon. A plan that ends after its budget is used all the
-// same, and counted (`late`). A plan is plain data: start() from one that was saved.
+// The objective's steps count from the start of the horizon. A plan that ends after its budget is used all
+// the same, and counted (`late`). A plan is plain data: start() from one that was saved.
 // Tests: tests/control/mpc_test.cpp.
 #pragma once
 

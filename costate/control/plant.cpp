@@ -55,7 +55,8 @@ Plant::Plant(std::shared_ptr<const System<double>> system, const Parameters<doub
     throw Error("a space of " + std::to_string(space_.states()) + " states for a system of " +
                 std::to_string(s.states()));
   if (s.states() > kLargest)
-    throw Error({"a system of " + std::to_string(s.states()) + " states is too large for dense matrices", {},
+    throw Error({"a system of " + std::to_string(s.states()) + " states is too large for dense matrices",
+                 {},
                  "use sampling, or an optimiser with gradients of a rollout"});
   if (!system_->capabilities().jvp)
     throw Error({"the system has no tangents, which linearise a step", {}, "use sampling"});
@@ -66,7 +67,8 @@ Plant::Plant(std::shared_ptr<const System<double>> system, const Parameters<doub
   const auto& fields = s.fields(Role::parameter);
   nothing_ = {std::vector<bool>(fields.size(), false), true};
   for (std::size_t f = 0; f < fields.size(); ++f)
-    gather_lanes(parameters.values(f), fields[f].size, 0, 1, 1, lanes_, p_.data() + fields[f].offset * lanes_);
+    gather_lanes(parameters.values(f), fields[f].size, 0, 1, 1, lanes_,
+                 p_.data() + fields[f].offset * lanes_);
   pool_ = std::make_unique<Pool<Block>>([this] {
     auto block = std::make_unique<Block>(*this);
     system_->begin_run(p_.data(), nullptr, nothing_, *block->work);
@@ -122,8 +124,7 @@ void Plant::linearise(std::int64_t k, const double* x, const double* u, double* 
       take_lane(b.y_dot.data(), states(), lanes_, l, b.state.data());
       space_.tangent_of(y.data(), b.state.data(), b.tangent.data());
       const int j = first + l;
-      for (int i = 0; i < n; ++i)
-        (j < n ? A[i * n + j] : B[i * m + j - n]) = b.tangent[std::size_t(i)];
+      for (int i = 0; i < n; ++i) (j < n ? A[i * n + j] : B[i * m + j - n]) = b.tangent[std::size_t(i)];
     }
   }
 }

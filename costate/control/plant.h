@@ -1,11 +1,11 @@
 // A System as planners and filters use it: one world, one step, linearised in the tangent space.
 //
-//   d x+ = A dx + B du                            n + m tangents of the step, as many at once as there are lanes
+//   d x+ = A dx + B du    n + m tangents of the step, as many at once as there are lanes
 //   H(x, u) = second derivative of <lambda, x+>   n + m Hessian-vector products, the same way
 //
 // Every lane carries the same world and another direction. Where noise tells lanes apart, one lane is used.
-// With `jacobians` all steps of a plan are linearised in one call instead: rigid::StepJacobian, whose lanes are
-// time steps.
+// With `jacobians` all steps of a plan are linearised in one call instead: rigid::StepJacobian, whose lanes
+// are time steps.
 // Tests: tests/control/plant_test.cpp.
 #pragma once
 
@@ -29,7 +29,8 @@ namespace costate::control {
 
 // A and B of many steps: x steps x states, u steps x controls, A steps x tangents x tangents, B steps x
 // tangents x controls, row-major.
-using Jacobians = std::function<void(std::int64_t steps, const double* x, const double* u, double* A, double* B)>;
+using Jacobians =
+    std::function<void(std::int64_t steps, const double* x, const double* u, double* A, double* B)>;
 
 // By rigid::StepJacobian, for models whose steps have one evaluation.
 Jacobians rigid_jacobians(const rigid::Model& model, const rigid::SystemOptions& options,
@@ -73,8 +74,8 @@ class Plant {
   void add_curvature(std::int64_t k, const double* x, const double* u, const double* y, const double* lambda,
                      double* Q, double* S, double* R, Block& block) const;
 
-  // An objective's term at step k: its value, with gradient and Hessian added (null: not wanted) where they are
-  // not null. u is null after the last step.
+  // An objective's term at step k: its value, with gradient and Hessian added (null: not wanted) where they
+  // are not null. u is null after the last step.
   struct Quadratic {
     double *q, *r, *Q, *S, *R;
   };
@@ -90,8 +91,8 @@ class Plant {
   Objective<double>::At at(std::int64_t k, std::int64_t steps, const Block& block, bool last) const;
   // Lanes of x_dot and u_dot along the tangents and controls first, first + 1, ...; returns how many.
   int load_directions(const double* x, int first, bool controls, Block& block) const;
-  void read_columns(const double* x, int first, int count, const Quadratic& to, double weight,
-                    bool controls, Block& block) const;
+  void read_columns(const double* x, int first, int count, const Quadratic& to, double weight, bool controls,
+                    Block& block) const;
 
   std::shared_ptr<const System<double>> system_;
   StateSpace space_;

@@ -27,11 +27,11 @@ struct Problem {
   ObjectivePtr<double> objective;
   std::int64_t steps = 0;
   std::vector<double> x0;
-  Parameters<double> parameters;            // of one world
+  Parameters<double> parameters;               // of one world
   std::vector<double> lower = {}, upper = {};  // of each control; empty: none
   std::vector<Constraint> constraints = {};
-  StateSpace space = StateSpace();           // of no states: every state is a plain number
-  Jacobians jacobians = {};                  // empty: by tangents of the system
+  StateSpace space = StateSpace();  // of no states: every state is a plain number
+  Jacobians jacobians = {};         // empty: by tangents of the system
   std::uint64_t seed = 0;
 };
 
@@ -50,10 +50,10 @@ enum class Outcome {
 
 // What a planner found: controls, states, and the feedback that keeps to them.
 struct Plan {
-  std::vector<double> u;  // steps x controls
-  std::vector<double> x;  // (steps + 1) x states
-  std::vector<double> K;  // steps x controls x tangents: u_k + K_k (x (-) x_k)
-  double value = 0;       // of the objective
+  std::vector<double> u;     // steps x controls
+  std::vector<double> x;     // (steps + 1) x states
+  std::vector<double> K;     // steps x controls x tangents: u_k + K_k (x (-) x_k)
+  double value = 0;          // of the objective
   double gradient_norm = 0;  // largest component with respect to a control that could still move
   double violation = 0;      // of the constraints, the largest
   int iterations = 0;

@@ -19,7 +19,8 @@ class LinearAtEnd final : public Objective<double> {
   void value(const At& at, double* loss) const override {
     for (int l = 0; l < at.lanes; ++l) {
       loss[l] += b_;
-      for (std::size_t i = 0; i < w_.size(); ++i) loss[l] += w_[i] * at.in.x[i * std::size_t(at.lanes) + std::size_t(l)];
+      for (std::size_t i = 0; i < w_.size(); ++i)
+        loss[l] += w_[i] * at.in.x[i * std::size_t(at.lanes) + std::size_t(l)];
     }
   }
   void vjp(const At& at, const Cotangents<double>& bar) const override {
@@ -49,8 +50,7 @@ std::vector<Constraint> reach(const Signature& signature, const StateSpace& spac
     space.lift(target.data(), d.data(), w.data());
     double b = 0;
     for (std::size_t i = 0; i < w.size(); ++i) b -= w[i] * target[i];
-    constraints.push_back(
-        {std::make_shared<LinearAtEnd>(w, b), true, "reach tangent " + std::to_string(j)});
+    constraints.push_back({std::make_shared<LinearAtEnd>(w, b), true, "reach tangent " + std::to_string(j)});
   }
   return constraints;
 }

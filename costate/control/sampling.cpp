@@ -16,7 +16,8 @@ namespace {
 
 void check(const SamplingOptions& o, std::size_t controls) {
   if (o.samples < 2) throw Error("sampling needs at least two samples");
-  if (o.iterations < 1 || o.hold < 1) throw Error("sampling needs at least one iteration, and hold = 1 or more");
+  if (o.iterations < 1 || o.hold < 1)
+    throw Error("sampling needs at least one iteration, and hold = 1 or more");
   if (o.sigma.size() != 1 && o.sigma.size() != controls)
     throw Error("sigma has " + std::to_string(o.sigma.size()) + " numbers instead of 1 or " +
                 std::to_string(controls));
@@ -35,7 +36,8 @@ Sampler::Sampler(Problem problem, SamplingOptions options)
   const auto m = std::size_t(problem_.system->signature().controls());
   check(options_, m);
   if (!problem_.constraints.empty())
-    throw Error({"sampling meets bounds of the controls, but no other constraints", {},
+    throw Error({"sampling meets bounds of the controls, but no other constraints",
+                 {},
                  "add a price for their violation to the objective, or plan by iLQR"});
   RolloutOptions rollout{.steps = problem_.steps,
                          .worlds = options_.samples,
@@ -112,8 +114,8 @@ void Sampler::keep_elites(const std::vector<double>& values) {
 Plan Sampler::plan(const std::vector<double>& x0, const std::vector<double>& controls) {
   const auto m = std::size_t(problem_.system->signature().controls()), N = std::size_t(problem_.steps);
   if (controls.size() != m && controls.size() != N * m)
-    throw Error("the controls to start from have " + std::to_string(controls.size()) + " numbers instead of " +
-                std::to_string(m) + " or " + std::to_string(N * m));
+    throw Error("the controls to start from have " + std::to_string(controls.size()) +
+                " numbers instead of " + std::to_string(m) + " or " + std::to_string(N * m));
   for (std::size_t j = 0; j < mean_.size(); ++j) {
     const std::size_t step = std::min(j / m * std::size_t(options_.hold), N - 1);
     mean_[j] = controls[controls.size() == m ? j % m : step * m + j % m];
@@ -143,7 +145,8 @@ Plan Sampler::plan(const std::vector<double>& x0, const std::vector<double>& con
   result.x = one_->simulate(best).states;
   for (std::size_t k = 0; k < N; ++k)
     for (std::size_t i = 0; i < m; ++i) result.u.push_back(mean_[k / std::size_t(options_.hold) * m + i]);
-  result.reason = std::to_string(result.iterations) + " iterations, effective samples " + number(effective_, 3);
+  result.reason =
+      std::to_string(result.iterations) + " iterations, effective samples " + number(effective_, 3);
   return result;
 }
 

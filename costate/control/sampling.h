@@ -1,15 +1,15 @@
 // Planning without derivatives: many rollouts with random controls, in the same interface as ddp.h.
 //
-//   U_i = U + e_i,  e_i ~ N(0, sigma^2),  S_i = J(U_i)      samples are worlds of one Rollout; bounds clip them
+//   U_i = U + e_i,  e_i ~ N(0, sigma^2),  S_i = J(U_i)    samples are worlds of one Rollout; bounds clip them
 //
-//   mppi         U <- sum w_i U_i,  w_i ~ exp(-(S_i - min S) / temperature)                                    [1]
-//   predictive   U <- the best of the samples and U itself                                                     [2]
-//   cem          U <- mean of the best `elites`; sigma <- their spread, per step and control                   [3]
+//   mppi         U <- sum w_i U_i,  w_i ~ exp(-(S_i - min S) / temperature)    [1]
+//   predictive   U <- the best of the samples and U itself    [2]
+//   cem          U <- mean of the best `elites`; sigma <- their spread, per step and control    [3]
 //
 // For a quadratic J = 1/2 U'HU + g'U the mean of mppi over infinitely many samples is
 // (sigma^-2 + H/temperature)^-1 (sigma^-2 U - g/temperature); the error falls with the root of the number of
-// samples. The effective sample size 1/sum w^2 says how many samples count: near 1, the temperature is too low
-// or sigma too wide.
+// samples. The effective sample size 1/sum w^2 says how many samples count: near 1, the temperature is too
+// low or sigma too wide.
 //
 // Noise comes from (seed, iteration, sample, number) by Philox: the same bits for any number of threads. A
 // sample that diverges counts for nothing.
@@ -36,7 +36,7 @@ struct SamplingOptions {
   double elites = 0.1;              // cem: share of the samples
   std::int64_t hold = 1;            // steps that share a control
   std::uint64_t seed = 0;
-  double budget_s = 0;              // 0: none
+  double budget_s = 0;  // 0: none
 };
 
 class Sampler {
@@ -45,7 +45,8 @@ class Sampler {
   Sampler(Problem problem, SamplingOptions options);
   ~Sampler();
 
-  // From controls to start with: steps x controls, or `controls` numbers for all steps. The plan has no gains.
+  // From controls to start with: steps x controls, or `controls` numbers for all steps. The plan has no
+  // gains.
   Plan plan(const std::vector<double>& x0, const std::vector<double>& controls);
   // Of the last iteration.
   double effective_samples() const { return effective_; }

@@ -6,8 +6,8 @@
 // Transpose (of plain numbers), e_j = X_j - x:
 //
 //   Y_j_ = (m_ + 2 c_ d_j + o_'e_j) / 2n, centred on top of m_;   X_j_ = f' Y_j_ + (o_ d_j) / 2n
-//   x_ += sum f'Y_j_;   L_j_ = sqrt(n) (X_j+_ - X_j-_);   P_ += sym(L^-T phi(L'L_) L^-1), phi: the lower half,
-//   its diagonal halved [1]
+//   x_ += sum f'Y_j_;   L_j_ = sqrt(n) (X_j+_ - X_j-_);   P_ += sym(L^-T phi(L'L_) L^-1), phi: the lower
+//   half, its diagonal halved [1]
 //
 // [1] Murray: Differentiation of the Cholesky decomposition (2016).
 #include <cmath>
@@ -20,7 +20,8 @@ namespace {
 
 class Unscented final : public Transform {
  public:
-  explicit Unscented(const Estimation& problem) : lanes_(problem), rows_(Eigen::Index(problem.measured.size())) {}
+  explicit Unscented(const Estimation& problem)
+      : lanes_(problem), rows_(Eigen::Index(problem.measured.size())) {}
 
   Moments predict(std::int64_t k, const Normal& in, const double* u) override {
     const Points points = points_of(in);
@@ -91,7 +92,8 @@ class Unscented final : public Transform {
     return p;
   }
 
-  static void difference(const StateSpace& space, const Matrix& Y, Eigen::Index j, const Vector& mean, Matrix& d) {
+  static void difference(const StateSpace& space, const Matrix& Y, Eigen::Index j, const Vector& mean,
+                         Matrix& d) {
     const Vector y = Y.col(j);
     Vector to(space.tangents());
     space.difference(y.data(), mean.data(), to.data());
@@ -127,7 +129,7 @@ class Unscented final : public Transform {
     Matrix phi = (p.L.transpose() * L_bar).triangularView<Eigen::Lower>();
     phi.diagonal() *= 0.5;
     const auto factor = p.L.transpose().triangularView<Eigen::Upper>();
-    const Matrix half = factor.solve(phi);                         // L^-T phi
+    const Matrix half = factor.solve(phi);                              // L^-T phi
     in_bar.P += symmetric(factor.solve(half.transpose()).transpose());  // (L^-T (L^-T phi)')' = L^-T phi L^-1
   }
 

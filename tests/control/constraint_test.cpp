@@ -33,8 +33,8 @@ void expect_best(const char* name, const Plan& plan, double best, double gate) {
 TEST(Constraints, BoundsAndGoalAreMetAtTheBestCost) {
   const DdpOptions newton{.method = Method::ddp, .iterations = 1000};
   expect_best("pendulum", plan(to_goal(test::pendulum(), 3, {kPi, 0}), {0.1}, newton), .018404626131, 1e-9);
-  expect_best("cart-pole", plan(to_goal(test::cart_pole(), 3, {0, kPi, 0, 0}), {0.01}, newton), 1.495873912590,
-              1e-9);
+  expect_best("cart-pole", plan(to_goal(test::cart_pole(), 3, {0, kPi, 0, 0}), {0.01}, newton),
+              1.495873912590, 1e-9);
   expect_best("acrobot", plan(to_goal(test::acrobot(), 15, {kPi / 2, 0, 0, 0}), {0}, newton), 50.046611285047,
               1e-9);
 }
@@ -46,8 +46,8 @@ TEST(Constraints, StatesStayBetweenWalls) {
   for (std::int64_t k = 1; k < 100; ++k) inside.push_back(k);
   for (const char* wall : {"x[0] - 0.25", "-0.25 - x[0]", "x[1] - 1.501", "-0.001 - x[1]"})
     p.constraints.push_back(below(p, wall, inside));
-  expect_best("parallel park", plan(p, {0.1, 0.1}, {.method = Method::ddp, .iterations = 1000}), .054066994592,
-              1e-9);
+  expect_best("parallel park", plan(p, {0.1, 0.1}, {.method = Method::ddp, .iterations = 1000}),
+              .054066994592, 1e-9);
 }
 
 // A curved constraint: the pole's tip stays below a line for most of the time.

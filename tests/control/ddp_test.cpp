@@ -49,7 +49,8 @@ TEST(Ddp, GaussNewtonFindsTheSameAtItsOwnPace) {
   expect_best("acrobot, iLQR", plan(test::acrobot(), {0}, {.iterations = 400}), 49.082905306596, 1e-9);
 }
 
-// Tassa's car has many local minima. Published ones are 1.9051677 and 1.9740308; Newton's method finds 1.4361.
+// Tassa's car has many local minima. Published ones are 1.9051677 and 1.9740308; Newton's method finds
+// 1.4361.
 TEST(Ddp, ParksTheCarInsideTheBox) {
   std::vector<double> u;
   for (int k = 0; k < 500; ++k) u.push_back(.1 * std::sin(.1 * k)), u.push_back(.1 * std::cos(.07 * k));
@@ -132,7 +133,8 @@ TEST(Ddp, TheNumberOfThreadsDoesNotShow) {
 }
 
 TEST(Ddp, ABudgetIsKeptAndTheBestSoFarReturned) {
-  const Plan p = plan(test::acrobot(), {0}, {.iterations = 100000, .gradient_tolerance = 0, .budget_s = 1e-9});
+  const Plan p =
+      plan(test::acrobot(), {0}, {.iterations = 100000, .gradient_tolerance = 0, .budget_s = 1e-9});
   EXPECT_EQ(p.outcome, Outcome::budget);
   EXPECT_NE(p.reason.find("the time is over"), std::string::npos);
   EXPECT_EQ(p.u.size(), 100u);

@@ -19,8 +19,8 @@ ObjectivePtr<double> observed(const System<double>& system, const char* text) {
   return loss::expression<double>(system.signature(), text, loss::at_end());
 }
 
-// A point that coasts, seen in twelve positions: the dense joint normal distribution gives its likelihood with 20
-// digits.
+// A point that coasts, seen in twelve positions: the dense joint normal distribution gives its likelihood
+// with 20 digits.
 Estimation coasting(Filter filter, double a = 0.95, double q = 0.5, double r = 0.04) {
   Estimation e;
   e.system = test::coasting();

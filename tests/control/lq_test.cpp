@@ -66,10 +66,26 @@ TEST(Lq, GradientOfTheCostIsThatOfTheReference) {
 TEST(Lq, ControlsInABoxAreThoseOfTheReference) {
   const LinearQuadraticSolution s = solve(boxed());
   EXPECT_NEAR(s.value, 4.513401077519211, 1e-13);
-  EXPECT_LT(distance(s.u, {-.09440605740325791, -.25, .25, -.23485215720845248, .25, -.14026066243000707, .25,
-                           -.07407682396579962, .25, -.030190011092579145, .25, -.002642904140021644, .25,
-                           .014237568435571581, .15586528327092286, .03748323435660102, -.06782270582505594,
-                           .07641570461065425, -.25, .11228305567784723}),
+  EXPECT_LT(distance(s.u, {-.09440605740325791,
+                           -.25,
+                           .25,
+                           -.23485215720845248,
+                           .25,
+                           -.14026066243000707,
+                           .25,
+                           -.07407682396579962,
+                           .25,
+                           -.030190011092579145,
+                           .25,
+                           -.002642904140021644,
+                           .25,
+                           .014237568435571581,
+                           .15586528327092286,
+                           .03748323435660102,
+                           -.06782270582505594,
+                           .07641570461065425,
+                           -.25,
+                           .11228305567784723}),
             1e-13);
   for (int i = 0; i < 20; ++i) {
     const bool clamped = i == 1 || i == 2 || i == 4 || i == 6 || i == 8 || i == 10 || i == 12 || i == 18;
@@ -86,14 +102,16 @@ TEST(Lq, GradientThroughTheBoxIsThatOfTheReference) {
                                 {.09245839698194336, .03533577197219541, -.045594548670684895,
                                  -.23492299333034145, .1721000909560229, -.1560993993366286}),
             1e-9);
-  EXPECT_LT(distance_from_upper(bar.R, 2, {-.11411323777263631, .1614365181698226, -.21267794727475947}), 1e-9);
+  EXPECT_LT(distance_from_upper(bar.R, 2, {-.11411323777263631, .1614365181698226, -.21267794727475947}),
+            1e-9);
   EXPECT_LT(distance_from_upper(bar.Qf, 3,
                                 {.00776140465968965, -.022587698137756025, .0030779684615745637,
                                  .053724368126819654, -.010491435083079873, .0010247995406228397}),
             1e-9);
 }
 
-// Every number of a problem that changes from step to step, with every term, and a loss of all of its solution.
+// Every number of a problem that changes from step to step, with every term, and a loss of all of its
+// solution.
 LinearQuadratic varied() {
   LinearQuadratic p = boxed();
   const auto per_step = [&](const std::vector<double>& once, double size) {
@@ -130,11 +148,12 @@ TEST(Lq, EveryCotangentMatchesTheStencil) {
   const LinearQuadratic bar = solve_vjp(p, s, x_bar, u_bar, 0.7);
   using Numbers = std::vector<double> LinearQuadratic::*;
   using L = LinearQuadratic;
-  for (const Numbers numbers : {Numbers(&L::A), &L::B, &L::c, &L::Q, &L::R, &L::S, &L::q, &L::r, &L::Qf, &L::qf,
-                                &L::x0, &L::lower, &L::upper}) {
+  for (const Numbers numbers : {Numbers(&L::A), &L::B, &L::c, &L::Q, &L::R, &L::S, &L::q, &L::r, &L::Qf,
+                                &L::qf, &L::x0, &L::lower, &L::upper}) {
     const auto once = std::size_t((p.*numbers).size());
-    for (std::size_t i = 0; i < once; i += once > 20 ? 7 : 1) {
-      const bool square = numbers == Numbers(&L::Q) || numbers == Numbers(&L::R) || numbers == Numbers(&L::Qf);
+    for (std::size_t i = 0; i<once; i += once> 20 ? 7 : 1) {
+      const bool square =
+          numbers == Numbers(&L::Q) || numbers == Numbers(&L::R) || numbers == Numbers(&L::Qf);
       const std::size_t n = numbers == Numbers(&L::R) ? 2 : 3, row = i / n, column = i % n;
       const double difference = stencil(
           [&](double h) {  // weights are symmetric: both entries move, by half
@@ -165,7 +184,8 @@ TEST(Lq, RefusesWhatItCannotSolve) {
   expect_error([&] { return solve(p); }, "the problem is not convex", "raise R");
   p = ten_steps();
   p.B.pop_back();
-  expect_error([&] { return solve(p); }, "B has 5 numbers instead of 6 for all steps, or 6 for each of 10 steps");
+  expect_error([&] { return solve(p); },
+               "B has 5 numbers instead of 6 for all steps, or 6 for each of 10 steps");
   p = ten_steps();
   p.x0 = {1};
   expect_error([&] { return solve(p); }, "x0 has 1 numbers");

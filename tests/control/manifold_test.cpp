@@ -21,7 +21,8 @@ constexpr double kPi = 3.14159265358979323846;
 TEST(StateSpace, MoveAndDifferenceAreInverse) {
   const StateSpace space(9, {1, 5});
   EXPECT_EQ(space.tangents(), 7);
-  const std::vector<double> x = {2, 0.5, 0.5, -0.5, 0.5, 1, 0, 0, 0}, d = {0.1, 0.4, -0.3, 0.2, 1.2, 0.1, -0.8};
+  const std::vector<double> x = {2, 0.5, 0.5, -0.5, 0.5, 1, 0, 0, 0},
+                            d = {0.1, 0.4, -0.3, 0.2, 1.2, 0.1, -0.8};
   std::vector<double> y(9), back(7);
   space.move(x.data(), d.data(), y.data());
   space.difference(y.data(), x.data(), back.data());
@@ -96,8 +97,8 @@ TEST(Plant, CurvatureOnQuaternionsMatchesDifferences) {
   const auto system = rigid::make_system<double>(model, {.applied_forces = true});
   const Plant plant(system, Parameters<double>(system->signature()), space_of(model));
   const int n = plant.tangents(), m = plant.controls();
-  std::vector<double> x = {0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5, 0.3, -0.2, 0.1, 0.9, -1.1, 0.7}, u, lambda, y(13), d,
-                      e;
+  std::vector<double> x = {0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5, 0.3, -0.2, 0.1, 0.9, -1.1, 0.7}, u, lambda,
+                      y(13), d, e;
   for (int i = 0; i < m; ++i) u.push_back(std::sin(3.0 + i)), e.push_back(std::cos(i));
   for (int i = 0; i < n; ++i) lambda.push_back(std::cos(1.0 + i)), d.push_back(std::sin(5.0 + i));
   auto block = plant.take();
@@ -106,10 +107,13 @@ TEST(Plant, CurvatureOnQuaternionsMatchesDifferences) {
   plant.add_curvature(0, x.data(), u.data(), y.data(), lambda.data(), Q.data(), S.data(), R.data(), *block);
   double curvature = 0;
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) curvature += d[std::size_t(i)] * Q[std::size_t(i * n + j)] * d[std::size_t(j)];
+    for (int j = 0; j < n; ++j)
+      curvature += d[std::size_t(i)] * Q[std::size_t(i * n + j)] * d[std::size_t(j)];
   for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < n; ++j) curvature += 2 * e[std::size_t(i)] * S[std::size_t(i * n + j)] * d[std::size_t(j)];
-    for (int j = 0; j < m; ++j) curvature += e[std::size_t(i)] * R[std::size_t(i * m + j)] * e[std::size_t(j)];
+    for (int j = 0; j < n; ++j)
+      curvature += 2 * e[std::size_t(i)] * S[std::size_t(i * n + j)] * d[std::size_t(j)];
+    for (int j = 0; j < m; ++j)
+      curvature += e[std::size_t(i)] * R[std::size_t(i * m + j)] * e[std::size_t(j)];
   }
   const auto at = [&](double h) {
     std::vector<double> moved(13), to(13), change(12), du = u, dx = d;

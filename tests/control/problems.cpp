@@ -25,8 +25,8 @@ ObjectivePtr<double> quadratic(const Signature& s, std::array<double, N> goal, d
     return 0.5 * dt * (Q * distance(x) + R * effort);
   };
   const auto last = [=](auto x, auto, auto) { return 0.5 * Qf * distance(x); };
-  return loss::sum<double>({loss::lambda<double>(s, running, loss::each_step()),
-                            loss::lambda<double>(s, last, loss::at_end())});
+  return loss::sum<double>(
+      {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
 }
 
 // The explicit method of order 3: k1 = h f(x), k2 = h f(x + k1/2), k3 = h f(x - k1 + 2 k2).
@@ -65,7 +65,8 @@ Problem cart_pole() {
                       ((mc + mp) * down - mp * l * c * right) / determinant};
   };
   Problem p;
-  p.system = lambda_system<double, Sizes{.states = 4, .controls = 1}>(s, order_three(rate, dt), NextState{}, 8);
+  p.system =
+      lambda_system<double, Sizes{.states = 4, .controls = 1}>(s, order_three(rate, dt), NextState{}, 8);
   p.objective = quadratic<4>(s, {0, kPi, 0, 0}, 1e-2, 0.1, 100, dt);
   p.steps = 100, p.x0 = {0, 0, 0, 0};
   p.parameters = Parameters<double>(p.system->signature());
@@ -115,8 +116,11 @@ Problem parallel_park() {
   s.state("x", 3).control("u", 2);
   Problem p;
   p.system = lambda_system<double, Sizes{.states = 3, .controls = 2}>(
-      s, [](auto x, auto u, auto) { return std::array{u[0] * cos(x[2]), u[0] * sin(x[2]), u[1]}; }, rk4(0.03),
-      8);
+      s,
+      [](auto x, auto u, auto) {
+        return std::array{u[0] * cos(x[2]), u[0] * sin(x[2]), u[1]};
+      },
+      rk4(0.03), 8);
   p.objective = quadratic<3>(s, {0, 1.5, 0}, 1e-2, 1e-2, 100, 0.03);
   p.steps = 100, p.x0 = {0, 0, 0};
   p.parameters = Parameters<double>(p.system->signature());
@@ -133,7 +137,8 @@ Problem parking_car() {
       [=](auto x, auto u, auto) {
         const auto f = h * x[3], across = f * sin(u[0]);
         const auto b = d + f * cos(u[0]) - sqrt(d * d - across * across);
-        return std::array{x[0] + b * cos(x[2]), x[1] + b * sin(x[2]), x[2] + asin(across / d), x[3] + h * u[1]};
+        return std::array{x[0] + b * cos(x[2]), x[1] + b * sin(x[2]), x[2] + asin(across / d),
+                          x[3] + h * u[1]};
       },
       NextState{}, 8);
   const auto sabs = [](auto z, double width) { return sqrt(z * z + width * width) - width; };
@@ -142,10 +147,11 @@ Problem parking_car() {
     return 1e-2 * u[0] * u[0] + 1e-4 * u[1] * u[1] + place(x);
   };
   const auto last = [=](auto x, auto, auto) {
-    return place(x) + 0.1 * sabs(x[0], 0.01) + 0.1 * sabs(x[1], 0.01) + sabs(x[2], 0.01) + 0.3 * sabs(x[3], 1);
+    return place(x) + 0.1 * sabs(x[0], 0.01) + 0.1 * sabs(x[1], 0.01) + sabs(x[2], 0.01) +
+           0.3 * sabs(x[3], 1);
   };
-  p.objective = loss::sum<double>({loss::lambda<double>(s, running, loss::each_step()),
-                                   loss::lambda<double>(s, last, loss::at_end())});
+  p.objective = loss::sum<double>(
+      {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
   p.steps = 500, p.x0 = {1, 1, 3 * kPi / 2, 0};
   p.lower = {-0.5, -2}, p.upper = {0.5, 2};
   p.parameters = Parameters<double>(p.system->signature());
@@ -159,17 +165,17 @@ Problem ten_linear_steps() {
   p.system = lambda_system<double, Sizes{.states = 3, .controls = 2}>(
       s,
       [](auto x, auto u, auto) {
-        return std::array{x[0] + 0.1 * x[1] + 0.005 * u[1], -0.2 * x[0] + 0.95 * x[1] + 0.3 * x[2] + 0.1 * u[1],
-                          0.8 * x[2] + 0.5 * u[0]};
+        return std::array{x[0] + 0.1 * x[1] + 0.005 * u[1],
+                          -0.2 * x[0] + 0.95 * x[1] + 0.3 * x[2] + 0.1 * u[1], 0.8 * x[2] + 0.5 * u[0]};
       },
       NextState{});
   const auto running = [](auto x, auto u, auto) {
-    return 0.5 * (x[0] * x[0] + 0.5 * x[1] * x[1] + 0.1 * x[2] * x[2] + 0.2 * u[0] * u[0] + 0.1 * u[0] * u[1] +
-                  0.4 * u[1] * u[1]);
+    return 0.5 * (x[0] * x[0] + 0.5 * x[1] * x[1] + 0.1 * x[2] * x[2] + 0.2 * u[0] * u[0] +
+                  0.1 * u[0] * u[1] + 0.4 * u[1] * u[1]);
   };
   const auto last = [](auto x, auto, auto) { return 0.5 * (10.0 * x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); };
-  p.objective = loss::sum<double>({loss::lambda<double>(s, running, loss::each_step()),
-                                   loss::lambda<double>(s, last, loss::at_end())});
+  p.objective = loss::sum<double>(
+      {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
   p.steps = 10, p.x0 = kX0;
   p.parameters = Parameters<double>(p.system->signature());
   return p;
@@ -179,7 +185,11 @@ std::shared_ptr<const System<double>> coasting() {
   Signature s;
   s.state("pos").state("vel").parameter("a", 0.95);
   return lambda_system<double, Sizes{.states = 2, .controls = 0, .parameters = 1}>(
-      s, [](auto x, auto, auto p) { return std::array{x[0] + 0.1 * x[1], p[0] * x[1]}; }, NextState{}, 8);
+      s,
+      [](auto x, auto, auto p) {
+        return std::array{x[0] + 0.1 * x[1], p[0] * x[1]};
+      },
+      NextState{}, 8);
 }
 
 std::shared_ptr<const System<double>> damped_pendulum() {

@@ -1,5 +1,6 @@
-// Trajectory problems whose best costs are known from elsewhere: the pendulum, cart-pole, acrobot and parallel
-// parking of ALTRO's benchmark set, and the parking car of box-constrained DDP (Tassa et al., ICRA 2014).
+// Trajectory problems whose best costs are known from elsewhere: the pendulum, cart-pole, acrobot and
+// parallel parking of ALTRO's benchmark set, and the parking car of box-constrained DDP (Tassa et al., ICRA
+// 2014).
 #pragma once
 
 #include <numbers>

@@ -9,9 +9,9 @@
 
 namespace costate::control::test {
 
-inline const std::vector<double> kA = {1, 0.1, 0, -0.2, 0.95, 0.3, 0, 0, 0.8}, kB = {0, 0.005, 0, 0.1, 0.5, 0},
-                                 kQ = {1, 0, 0, 0, 0.5, 0, 0, 0, 0.1}, kR = {0.2, 0.05, 0.05, 0.4},
-                                 kX0 = {1, -0.5, 0.25};
+inline const std::vector<double> kA = {1, 0.1, 0, -0.2, 0.95, 0.3, 0, 0, 0.8},
+                                 kB = {0, 0.005, 0, 0.1, 0.5, 0}, kQ = {1, 0, 0, 0, 0.5, 0, 0, 0, 0.1},
+                                 kR = {0.2, 0.05, 0.05, 0.4}, kX0 = {1, -0.5, 0.25};
 
 inline LinearQuadratic ten_steps() {
   LinearQuadratic p{.states = 3, .controls = 2, .steps = 10, .A = kA, .B = kB, .Q = kQ, .R = kR};
@@ -21,7 +21,8 @@ inline LinearQuadratic ten_steps() {
 }
 
 // The largest difference between a row-major matrix and the upper half, row by row, that a reference gives.
-inline double distance_from_upper(const std::vector<double>& matrix, int n, const std::vector<double>& upper) {
+inline double distance_from_upper(const std::vector<double>& matrix, int n,
+                                  const std::vector<double>& upper) {
   double largest = 0;
   for (int i = 0, at = 0; i < n; ++i)
     for (int j = i; j < n; ++j, ++at)

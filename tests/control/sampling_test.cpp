@@ -33,7 +33,8 @@ SamplingOptions once(double temperature, std::int64_t samples, std::uint64_t see
 double rms_error(const Exact& exact, std::int64_t samples, int seeds) {
   double square = 0;
   for (int seed = 0; seed < seeds; ++seed) {
-    const Plan p = plan(test::ten_linear_steps(), {0, 0}, once(exact.temperature, samples, std::uint64_t(seed)));
+    const Plan p =
+        plan(test::ten_linear_steps(), {0, 0}, once(exact.temperature, samples, std::uint64_t(seed)));
     square += (std::pow(p.u[0] - exact.u0, 2) + std::pow(p.u[1] - exact.u1, 2)) / 2 / seeds;
   }
   return std::sqrt(square);
@@ -50,7 +51,8 @@ TEST(Sampling, MppiConvergesToItsClosedFormWithTheRootOfTheSamples) {
 }
 
 TEST(Sampling, TheEffectiveSampleSizeIsThatOfTheReference) {
-  Sampler warm(test::ten_linear_steps(), once(1, 64000, 1)), cold(test::ten_linear_steps(), once(0.1, 64000, 1));
+  Sampler warm(test::ten_linear_steps(), once(1, 64000, 1)),
+      cold(test::ten_linear_steps(), once(0.1, 64000, 1));
   warm.plan(test::ten_linear_steps().x0, {0, 0});
   cold.plan(test::ten_linear_steps().x0, {0, 0});
   EXPECT_NEAR(warm.effective_samples() / 64000, 0.6167, 0.02);
@@ -60,8 +62,9 @@ TEST(Sampling, TheEffectiveSampleSizeIsThatOfTheReference) {
 TEST(Sampling, EveryMethodApproachesTheOptimum) {
   const double best = 4.5047745225833169;
   for (const Sampling method : {Sampling::mppi, Sampling::predictive, Sampling::cem}) {
-    const Plan p = plan(test::ten_linear_steps(), {0, 0},
-                        {.method = method, .samples = 512, .iterations = 100, .sigma = {0.15}, .temperature = 0.01});
+    const Plan p =
+        plan(test::ten_linear_steps(), {0, 0},
+             {.method = method, .samples = 512, .iterations = 100, .sigma = {0.15}, .temperature = 0.01});
     EXPECT_GE(p.value, best - 1e-12);
     EXPECT_LT(p.value, best + 0.03) << int(method);
     EXPECT_EQ(p.x.size(), 33u);
