@@ -17,7 +17,7 @@
 // step.
 //
 // Constraints: augmented Lagrangian outside, until they are met to 1e-4; then Newton's method on the
-// constraints that are active, polish.h, until they are met to `constraint_tolerance`.
+// constraints that are active (constrained.h), until they are met to `constraint_tolerance`.
 //
 // Results have the same bits for any number of threads.
 //

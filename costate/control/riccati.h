@@ -8,6 +8,7 @@
 //   P = Qxx + K'Quu K + K'Qux + Qux'K,    p = Qx + K'(Quu k + Qu) + Qux'k
 //
 // Held controls are given, or found by a QP in a box: projected Newton on the controls of this step [1].
+// Both products are with [A B] at once: P[A B], then [A B]'P[A B], of which the lower half is computed.
 // The recursion is its own transpose: a derivative of the solution is another pass over vectors with the same
 // factors (lq.h).
 //
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "costate/control/dense.h"
+#include "costate/core/aligned_buffer.h"
 
 namespace costate::control {
 
@@ -56,12 +58,18 @@ class RiccatiStage {
   const Matrix& Quu() const { return Quu_; }
 
  private:
+  void load(const StageData& stage, const double* P_next);
+  void slopes(const StageData& stage);
   bool factorise(double mu, StageGains& to) const;
-  void feedback(StageGains& to) const;
+  void feedback(StageGains& to);
 
   int n_, m_;
-  Matrix PA_, PB_, Qxx_, Qux_, Quu_, M_;
+  int width_;  // of the rows of F and H: n + m, padded
+  // [A B], P, P[A B], [Q S'; S R] + [A B]'P[A B] (its lower half), and rows of K and of what it is multiplied by
+  AlignedBuffer<double> F_, P_, PF_, H_, K_, M_;
+  Matrix Qux_, Quu_;
   Vector Qx_, Qu_, carried_;
+  double mu_ = 0;  // of the latest gains
 };
 
 }  // namespace costate::control
