@@ -3,6 +3,7 @@
 
 #include "costate/control/ddp.h"
 #include "costate/control/estimation.h"
+#include "costate/control/identify.h"
 #include "costate/control/lq.h"
 #include "costate/control/lqr.h"
 #include "costate/control/mpc.h"

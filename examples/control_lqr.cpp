@@ -24,14 +24,14 @@ int main() {
   plant.linearise(0, upright.data(), rest.data(), regulator.A.data(), regulator.B.data(), *plant.take());
 
   // 2. The feedback u = -K x, and what it costs to start with the pole 0.1 rad off.
-  const control::RegulatorSolution found = solve(regulator);
+  const control::RegulatorSolution found = control::solve(regulator);
   std::printf("u = -(%.3f %.3f %.3f %.3f) x\n", found.K[0], found.K[1], found.K[2], found.K[3]);
   std::printf("cost from 0.1 rad: %.4f\n", 0.5 * 0.01 * found.P[5]);
 
   // 3. The derivative of that cost with respect to every number of the problem.
   std::vector<double> P_bar(16);
   P_bar[5] = 0.5 * 0.01;
-  const control::Regulator bar = solve_vjp(regulator, found, P_bar, {});
+  const control::Regulator bar = control::solve_vjp(regulator, found, P_bar, {});
   std::printf("it changes by %.4f per unit of the price of control\n", bar.R[0]);
   // [/regulator]
 

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
 
   // 2. Little effort, and at the end the pole stands at rest in the middle of the rail.
   problem.objective = loss::effort<double>(problem.system->signature(), 0.01);
-  problem.constraints = control::reach(problem.system->signature(), {}, {0, 0, 0, 0});
+  problem.constraints = control::reach(problem.system->signature(), problem.space, {0, 0, 0, 0});
 
   // 3. Plan, from a push to and fro.
   std::vector<double> guess;
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   std::printf("%s, effort %.3f\n", plan.converged() ? "planned" : plan.reason.c_str(), plan.value);
 
   // 4. Follow the plan from a start that is 0.05 rad off: with the plan's feedback, and without.
-  const control::Plant plant(problem.system, problem.parameters, {});
+  const control::Plant plant(problem.system, problem.parameters, problem.space);
   auto block = plant.take();
   std::vector<double> followed;
   const auto angle_at_end = [&](bool feedback) {

@@ -11,7 +11,7 @@ Lanes::Lanes(const Estimation& problem)
       work_(problem.system->make_workspace()),
       all_{std::vector<bool>(problem.system->signature().fields(Role::parameter).size(), true), true} {
   const std::int64_t size = std::max<std::int64_t>(1, problem.system->parameter_size());
-  p_bar_.reserve(size), p_bar_dot_.reserve(size);
+  p_bar_.reserve(size), p_bar_dot_.reserve(size), p_dot_.reserve(size);
 }
 
 void Lanes::load(const Matrix& columns, int first, AlignedBuffer<double>& to) const {
@@ -56,6 +56,29 @@ Matrix Lanes::step_vjp(std::int64_t k, const Matrix& x, const double* u, const M
     add_parameters(p_bar_, int(x.cols()) - first, p_bar);
   }
   return x_bar;
+}
+
+Matrix Lanes::step_jacobian(std::int64_t k, const Vector& x, const double* u,
+                            const std::vector<std::int64_t>& parameters) {
+  const int n = int(x.size()), all = n + int(parameters.size()), stride = plant_.lanes();
+  Matrix D(n, all);
+  plant_.spread(x.data(), n, block_.x), plant_.spread(u, plant_.controls(), block_.u);
+  for (int first = 0; first < all; first += lanes()) {
+    fill_zero(block_.x_dot.data(), plant_.system().state_size());
+    fill_zero(p_dot_.data(), plant_.system().parameter_size());
+    for (int l = 0; l < lanes() && first + l < all; ++l) {
+      const int j = first + l;
+      if (j < n)
+        block_.x_dot.data()[j * stride + l] = 1;
+      else
+        p_dot_.data()[parameters[std::size_t(j - n)] * stride + l] = 1;
+    }
+    plant_.system().step_jvp({k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
+                             {block_.x_dot.data(), nullptr, p_dot_.data()}, block_.y.data(),
+                             block_.y_dot.data(), *work_);
+    read(block_.y_dot, first, D);
+  }
+  return D;
 }
 
 void Lanes::step_hvp(std::int64_t k, const Vector& x, const double* u, const Matrix& x_dot,

@@ -49,6 +49,9 @@ class Lanes {
   // Columns through the step, and its transpose.
   Matrix step(std::int64_t k, const Matrix& x, const double* u);
   Matrix step_vjp(std::int64_t k, const Matrix& x, const double* u, const Matrix& y_bar, double* p_bar);
+  // Columns: of the step, with respect to each state and then to the parameters at these places.
+  Matrix step_jacobian(std::int64_t k, const Vector& x, const double* u,
+                       const std::vector<std::int64_t>& parameters);
   // d/dx of <y_bar, step> with its rate along x_dot, summed over columns, at one x.
   void step_hvp(std::int64_t k, const Vector& x, const double* u, const Matrix& x_dot, const Matrix& y_bar,
                 Vector& x_bar_dot, double* p_bar_dot);
@@ -62,7 +65,7 @@ class Lanes {
   Plant plant_;
   Plant::Block block_;
   std::vector<ObjectivePtr<double>> measured_;
-  AlignedBuffer<double> p_bar_, p_bar_dot_;
+  AlignedBuffer<double> p_bar_, p_bar_dot_, p_dot_;
   std::unique_ptr<Workspace> work_;  // outside of runs: parameters are wanted
   Activity all_;
 };

@@ -50,6 +50,8 @@ class Plant {
   // tangents, or more states than dense matrices are for.
   Plant(std::shared_ptr<const System<double>> system, const Parameters<double>& parameters, StateSpace space,
         std::uint64_t seed = 0);
+  Plant(const Plant&) = delete;  // its blocks refer to it
+  Plant& operator=(const Plant&) = delete;
 
   const System<double>& system() const { return *system_; }
   const StateSpace& space() const { return space_; }

@@ -18,7 +18,8 @@ constexpr int kBlockRows = 4;
 
 constexpr int padded(int size, int unit = kRow) { return (size + unit - 1) / unit * unit; }
 
-// C[i][j] += sum_k X[k][i] Y[k][j] for a block of kBlockRows rows i from `row` and `Packs` packs j from `column`.
+// C[i][j] += sum_k X[k][i] Y[k][j] for a block of kBlockRows rows i from `row` and `Packs` packs j from
+// `column`.
 template <int Packs>
 COSTATE_INLINE void product_block(int depth, const double* X, int x_stride, const double* Y, int y_stride,
                                   double* C, int c_stride) {

@@ -65,7 +65,8 @@ class RiccatiStage {
 
   int n_, m_;
   int width_;  // of the rows of F and H: n + m, padded
-  // [A B], P, P[A B], [Q S'; S R] + [A B]'P[A B] (its lower half), and rows of K and of what it is multiplied by
+  // [A B], P, P[A B], [Q S'; S R] + [A B]'P[A B] (its lower half), and rows of K and of what it is multiplied
+  //     by
   AlignedBuffer<double> F_, P_, PF_, H_, K_, M_;
   Matrix Qux_, Quu_;
   Vector Qx_, Qu_, carried_;
