@@ -36,15 +36,6 @@ Program jvp(const Program& program, const DerivativeOptions& options = {});
 // of the active inputs.
 Program vjp(const Program& program, const DerivativeOptions& options = {});
 
-// Which outputs depend on which inputs, as far as the code shows: columns[i] lists, in order, the inputs of
-// output i.
-struct Sparsity {
-  int rows = 0, columns = 0;
-  std::vector<std::vector<int>> columns_of_row;
-  std::size_t nonzeros() const;
-};
-Sparsity sparsity(const Program& program);
-
 // dy/dx at the entries that are not structurally zero. Inputs: those of the program. Output: "jacobian", row
 // by row; rows are output elements, columns the elements of the active inputs, both counted over all fields
 // in order.

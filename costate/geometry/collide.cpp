@@ -72,7 +72,9 @@ void with_pair(ShapeType first, ShapeType second, const Visit& visit) {
 
 }  // namespace
 
-int contact_slots(ShapeType first, ShapeType second) { return kSlots[int(first)][int(second)]; }
+int contact_slots(ShapeType first, ShapeType second) {
+  return int(first) < kTypes && int(second) < kTypes ? kSlots[int(first)][int(second)] : 0;
+}
 
 template <class S>
 void collide(ShapeType first_type, ShapeType second_type, const Shape<S>& first, const Shape<S>& second,

@@ -17,10 +17,9 @@
 #pragma once
 
 #include "costate/core/mat3.h"
+#include "costate/geometry/shape_type.h"
 
 namespace costate::geometry {
-
-enum class ShapeType { plane, heightfield, sphere, capsule, ellipsoid, cylinder, box, mesh };
 
 struct ConvexMesh;  // convex.h
 struct HeightGrid;  // heightfield.h

@@ -39,21 +39,7 @@ class Check {
 };
 
 std::size_t sizes_of(Shape::Kind kind) {
-  switch (kind) {
-    case Shape::Kind::sphere:
-      return 1;
-    case Shape::Kind::box:
-    case Shape::Kind::ellipsoid:
-      return 3;
-    case Shape::Kind::cylinder:
-    case Shape::Kind::capsule:
-    case Shape::Kind::plane:
-      return 2;
-    case Shape::Kind::revolution:
-    case Shape::Kind::mesh:
-      return 0;
-  }
-  return 0;
+  return kind == Shape::Kind::plane ? 2 : geometry::traits(kind).sizes;
 }
 
 void check_shape(const Check& check, const Shape& s, const std::string& name) {

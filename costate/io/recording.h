@@ -23,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "costate/geometry/shape_type.h"
+
 namespace costate::io {
 
 using Color = std::uint32_t;  // 0xrrggbb
@@ -34,7 +36,7 @@ struct Material {
 
 // A shape in its own coordinates. Cylinders, capsules and shapes of revolution stand along their z axis.
 struct Shape {
-  enum class Kind { sphere, box, cylinder, capsule, revolution, plane, mesh, ellipsoid };
+  using Kind = geometry::ShapeType;
   Kind kind = Kind::sphere;
   // sphere: radius; box, ellipsoid: half extents; cylinder, capsule: radius, half length (without caps);
   // plane (z = 0): half extents x, y.

@@ -18,8 +18,6 @@ constexpr char kMagic[] = "costate-record-1";
 constexpr std::size_t kMagicSize = 16, kPreamble = kMagicSize + 8;
 constexpr std::uint64_t kMaxHeader = std::uint64_t{16} << 20, kMaxFile = std::uint64_t{8} << 30;
 constexpr int kMaxDepth = 16;
-constexpr const char* kKinds[] = {"sphere",     "box",   "cylinder", "capsule",
-                                  "revolution", "plane", "mesh",     "ellipsoid"};
 
 template <class T>
 constexpr const char* type_name() {
@@ -131,9 +129,11 @@ std::array<float, 3> triple(const Reader& in, const Json& object, const char* ke
 
 Shape read_shape(const Reader& in, const Json& j) {
   const std::string kind = in.text(j, "kind");
-  const auto at = std::find(std::begin(kKinds), std::end(kKinds), kind);
-  if (at == std::end(kKinds)) in.fail("there is no shape \"" + kind + "\"");
-  return {.kind = Shape::Kind(at - std::begin(kKinds)),
+  Shape::Kind found = {};
+  if (!geometry::find_shape(kind, found) || found == Shape::Kind::heightfield ||
+      found == Shape::Kind::sampled)
+    in.fail("there is no shape \"" + kind + "\"");
+  return {.kind = found,
           .size = in.array<float>(j, "size"),
           .profile = in.array<float>(j, "profile"),
           .vertices = in.array<float>(j, "vertices"),
@@ -165,7 +165,7 @@ Json header_of(const Recording& r, Writer& out) {
                            {"color", b.color},
                            {"opacity", b.opacity},
                            {"shape",
-                            {{"kind", kKinds[int(s.kind)]},
+                            {{"kind", geometry::traits(s.kind).name},
                              {"size", out.array(s.size)},
                              {"profile", out.array(s.profile)},
                              {"vertices", out.array(s.vertices)},

@@ -56,36 +56,16 @@ void add_heightfield(const rigid::Heightfield& h, Shape& shape) {
 }
 
 Shape shape_of(const rigid::Model& model, const rigid::Geom& g) {
-  const auto f = [&](std::size_t i) { return float(g.size[i]); };
-  Shape shape;
-  switch (g.type) {
-    case GeomType::plane:
-      shape = {.kind = Shape::Kind::plane,
-               .size = {g.size[0] > 0 ? f(0) : kPlaneHalf, g.size[1] > 0 ? f(1) : kPlaneHalf}};
-      break;
-    case GeomType::sphere:
-      shape = {.kind = Shape::Kind::sphere, .size = {f(0)}};
-      break;
-    case GeomType::capsule:
-      shape = {.kind = Shape::Kind::capsule, .size = {f(0), f(1)}};
-      break;
-    case GeomType::cylinder:
-      shape = {.kind = Shape::Kind::cylinder, .size = {f(0), f(1)}};
-      break;
-    case GeomType::box:
-      shape = {.kind = Shape::Kind::box, .size = {f(0), f(1), f(2)}};
-      break;
-    case GeomType::ellipsoid:
-      shape = {.kind = Shape::Kind::ellipsoid, .size = {f(0), f(1), f(2)}};
-      break;
-    case GeomType::mesh: {
-      const rigid::Mesh& mesh = model.meshes[g.mesh];
-      add_mesh(mesh.vertices, mesh.faces, shape);
-      break;
-    }
-    case GeomType::heightfield:
-      add_heightfield(model.heightfields[g.heightfield], shape);
-      break;
+  Shape shape{.kind = g.type};
+  if (g.type == GeomType::plane) {
+    for (const double half : {g.size[0], g.size[1]})
+      shape.size.push_back(half > 0 ? float(half) : kPlaneHalf);
+  } else if (g.type == GeomType::mesh) {
+    add_mesh(model.meshes[g.mesh].vertices, model.meshes[g.mesh].faces, shape);
+  } else if (g.type == GeomType::heightfield) {
+    add_heightfield(model.heightfields[g.heightfield], shape);
+  } else {
+    shape.size.assign(g.size.begin(), g.size.begin() + geometry::traits(g.type).sizes);
   }
   return shape;
 }

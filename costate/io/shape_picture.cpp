@@ -40,43 +40,26 @@ std::vector<float> outline(const std::vector<Point>& line, double thickness) {
   return profile;
 }
 
-bool stands_along_y(mpm::ShapeKind kind) {
-  return kind == mpm::ShapeKind::cup || kind == mpm::ShapeKind::cylinder || kind == mpm::ShapeKind::capsule ||
-         kind == mpm::ShapeKind::half_space;
+bool stands_along_y(Shape::Kind kind) {
+  return kind == Shape::Kind::revolution || kind == Shape::Kind::cylinder || kind == Shape::Kind::capsule ||
+         kind == Shape::Kind::plane;
 }
 
 }  // namespace
 
 Shape picture_of(const mpm::Shape& shape) {
-  const float a = float(shape.size[0]), b = float(shape.size[1]), c = float(shape.size[2]);
-  Shape picture;
-  switch (shape.kind) {
-    case mpm::ShapeKind::sphere:
-      picture = {.kind = Shape::Kind::sphere, .size = {a}};
-      break;
-    case mpm::ShapeKind::box:
-      picture = {.kind = Shape::Kind::box, .size = {a, b, c}};
-      break;
-    case mpm::ShapeKind::capsule:
-      picture = {.kind = Shape::Kind::capsule, .size = {a, b}};
-      break;
-    case mpm::ShapeKind::cylinder:
-      picture = {.kind = Shape::Kind::cylinder, .size = {a, b}};
-      break;
-    case mpm::ShapeKind::half_space:
-      picture = {.kind = Shape::Kind::plane, .size = {1, 1}};
-      break;
-    case mpm::ShapeKind::cup:
-      picture = {.kind = Shape::Kind::revolution, .profile = outline(shape.profile, shape.size[0])};
-      break;
-    case mpm::ShapeKind::sampled: {  // its lattice, as a box
-      const mpm::DistanceLattice& l = *shape.lattice;
-      std::vector<float> size;
-      for (const int n : l.points) size.push_back(float(0.5 * l.spacing * std::max(1, n - 1)));
-      picture = {.kind = Shape::Kind::box, .size = size};
-      break;
-    }
+  using Kind = Shape::Kind;
+  if (shape.kind == Kind::plane) return {.kind = Kind::plane, .size = {1, 1}};
+  if (shape.kind == Kind::revolution)
+    return {.kind = Kind::revolution, .profile = outline(shape.profile, shape.size[0])};
+  if (shape.kind == Kind::sampled) {  // its lattice, as a box
+    Shape picture{.kind = Kind::box};
+    for (const int n : shape.lattice->points)
+      picture.size.push_back(float(0.5 * shape.lattice->spacing * std::max(1, n - 1)));
+    return picture;
   }
+  Shape picture{.kind = shape.kind};
+  picture.size.assign(shape.size.begin(), shape.size.begin() + geometry::traits(shape.kind).sizes);
   return picture;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "costate/mpm/bodies/mechanism.h"
+#include "costate/mpm/bodies/free_bodies.h"
 #include "costate/mpm/laws/law.h"
 
 namespace costate::mpm {
@@ -26,14 +26,13 @@ std::vector<double> about_axes(const Vector& v, int dimension) {
 
 Layout::Layout(const Model& model) {
   place_particles(model);
-  place_bodies(model);
   place_gravity_and_dt(model);
   place_materials(model);
   place_wall_friction(model);
-  place_body_numbers(model);
+  if (!model.bodies.empty()) place_mechanism(free_bodies(model));
   place_colliders(model);
   actuation = model.actuators > 0 ? control("actuation", model.actuators, "") : -1;
-  place_mechanism(model);
+  if (model.mechanism) place_mechanism(model.mechanism);
 }
 
 std::int64_t Layout::state(const std::string& name, std::int64_t size, const char* unit) {
@@ -68,16 +67,6 @@ void Layout::place_particles(const Model& model) {
   const bool flows = std::any_of(model.materials.begin(), model.materials.end(),
                                  [](const Material& m) { return law_of(m.kind).plastic.has_value(); });
   plastic = flows ? state("particle/plastic", particles, "") : -1;
-}
-
-void Layout::place_bodies(const Model& model) {
-  const int D = model.dimension;
-  for (const Body& b : model.bodies) {
-    const std::string path = "body/" + b.name + "/";
-    bodies.push_back({state(path + "position", D, "m"), state(path + "orientation", D == 3 ? 4 : 1, ""),
-                      state(path + "velocity", D, "m/s"), state(path + "angular_velocity", turns(D), "rad/s"),
-                      -1, -1, -1});
-  }
 }
 
 void Layout::place_gravity_and_dt(const Model& model) {
@@ -115,16 +104,6 @@ void Layout::place_wall_friction(const Model& model) {
   wall_friction = rough ? parameter("wall/friction", friction, "") : -1;
 }
 
-void Layout::place_body_numbers(const Model& model) {
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    const Body& body = model.bodies[b];
-    const std::string path = "body/" + body.name + "/";
-    bodies[b].mass = parameter(path + "mass", {body.mass}, "kg");
-    bodies[b].inertia = parameter(path + "inertia", about_axes(body.inertia, model.dimension), "kg m^2");
-    bodies[b].friction = parameter(path + "friction", {body.friction}, "");
-  }
-}
-
 void Layout::place_colliders(const Model& model) {
   const int D = model.dimension;
   for (const Collider& c : model.colliders) {
@@ -144,10 +123,10 @@ void Layout::place_colliders(const Model& model) {
   }
 }
 
-void Layout::place_mechanism(const Model& model) {
-  mechanism_x = signature.states(), mechanism_u = signature.controls(), mechanism_p = signature.parameters();
-  if (!model.mechanism) return;
-  const Signature& more = model.mechanism->signature();
+void Layout::place_mechanism(std::shared_ptr<const Mechanism> mechanism) {
+  const std::size_t shape = moved.empty() ? 0 : moved.back().shape + moved.back().by->shapes().size();
+  moved.push_back({mechanism, signature.states(), signature.controls(), signature.parameters(), shape});
+  const Signature& more = mechanism->signature();
   for (const Field& f : more.fields(Role::state)) signature.state(f.name, f.size, f.unit);
   for (const Field& f : more.fields(Role::control)) signature.control(f.name, f.size, f.unit);
   for (const Field& f : more.fields(Role::parameter)) {

@@ -23,9 +23,10 @@ struct Layout {
     std::int64_t friction;  // in the parameters
   };
 
-  struct BodyPlaces {
-    std::int64_t position, orientation, velocity, angular_velocity;  // in the state
-    std::int64_t mass, inertia, friction;                            // in the parameters
+  struct Moved {  // bodies, and where the numbers of their mechanism and its shapes begin
+    std::shared_ptr<const Mechanism> by;
+    std::int64_t x, u, p;
+    std::size_t shape;
   };
 
   Signature signature;
@@ -35,10 +36,9 @@ struct Layout {
   std::int64_t actuation;                   // in the controls; -1: none
   std::vector<MaterialNumbers> materials;
   std::vector<ColliderNumbers> colliders;
-  std::vector<BodyPlaces> bodies;
-  std::int64_t mechanism_x, mechanism_u, mechanism_p;  // where the mechanism's numbers begin
-  std::vector<std::int32_t> material;                  // of each particle
-  std::vector<std::int32_t> index_in_material;         // of each particle
+  std::vector<Moved> moved;
+  std::vector<std::int32_t> material;           // of each particle
+  std::vector<std::int32_t> index_in_material;  // of each particle
   std::vector<std::int32_t> actuator;
   std::vector<double> volume;
 
@@ -50,13 +50,11 @@ struct Layout {
 
   // The order of the fields is the order of these stages.
   void place_particles(const Model& model);
-  void place_bodies(const Model& model);
   void place_gravity_and_dt(const Model& model);
   void place_materials(const Model& model);
   void place_wall_friction(const Model& model);
-  void place_body_numbers(const Model& model);
   void place_colliders(const Model& model);
-  void place_mechanism(const Model& model);
+  void place_mechanism(std::shared_ptr<const Mechanism> mechanism);
 };
 
 }  // namespace costate::mpm

@@ -29,7 +29,7 @@ void bounds(const Shape& shape, Vector& low, Vector& high) {
     case ShapeKind::cylinder:
       low = {-a, -b, -a}, high = {a, b, a};
       return;
-    case ShapeKind::cup: {
+    case ShapeKind::revolution: {
       double radius = 0, bottom = shape.profile[0][1], top = bottom;
       for (const auto& p : shape.profile)
         radius = std::max(radius, p[0]), bottom = std::min(bottom, p[1]), top = std::max(top, p[1]);
@@ -41,7 +41,7 @@ void bounds(const Shape& shape, Vector& low, Vector& high) {
       low = high = shape.lattice->origin;
       for (std::size_t i = 0; i < 3; ++i) high[i] += shape.lattice->spacing * (shape.lattice->points[i] - 1);
       return;
-    case ShapeKind::half_space:
+    default:
       throw Error("a half space has no end: fill a box");
   }
 }

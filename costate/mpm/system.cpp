@@ -43,27 +43,9 @@ std::vector<Real> initial_state(const Model& model) {
       state[layout.plastic + i] = Real(law_of(model.materials[m].kind).plastic.value_or(0));
     }
   }
-  for (std::size_t b = 0; b < layout.bodies.size(); ++b) {
-    const Body& body = model.bodies[b];
-    const Layout::BodyPlaces& to = layout.bodies[b];
-    const auto put = [&](std::int64_t place, const double* values, int count) {
-      for (int i = 0; i < count; ++i) state[place + i] = Real(values[i]);
-    };
-    put(to.position, body.position.data(), D);
-    put(to.velocity, body.velocity.data(), D);
-    if (D == 3) {
-      const Quat<double> q = exp_map(Vec3<double>{body.rotation[0], body.rotation[1], body.rotation[2]});
-      const double turn[4] = {q.w, q.x, q.y, q.z};
-      put(to.orientation, turn, 4);
-      put(to.angular_velocity, body.angular_velocity.data(), 3);
-    } else {
-      put(to.orientation, body.rotation.data() + 2, 1);
-      put(to.angular_velocity, body.angular_velocity.data() + 2, 1);
-    }
-  }
-  if (model.mechanism) {
-    const std::vector<double> more = model.mechanism->initial_state();
-    for (std::size_t i = 0; i < more.size(); ++i) state[layout.mechanism_x + i] = Real(more[i]);
+  for (const Layout::Moved& moved : layout.moved) {
+    const std::vector<double> more = moved.by->initial_state();
+    for (std::size_t i = 0; i < more.size(); ++i) state[moved.x + i] = Real(more[i]);
   }
   return state;
 }

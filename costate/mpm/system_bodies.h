@@ -1,66 +1,96 @@
 // The bodies of a MaterialPoints system: from the state to the stages of body_stage.h and on to the next
-// state. Free ones come first, then those of a mechanism. Transpose: system_bodies_vjp.h.
+// state. What moves them is a Mechanism (mechanism.h), whose numbers are double, whatever those of the
+// particles are. Transpose: system_bodies_vjp.h.
 #pragma once
 
-#include "costate/mpm/system_mechanism.h"
+#include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
+
+namespace body_detail {
+
+// One number in another precision, with its tangent.
+template <class To, class From>
+To number_as(const From& a) {
+  if constexpr (is_dual<From>)
+    return To(value_t<To>(a.v), value_t<To>(a.d[0]));
+  else
+    return To(a);
+}
+template <class To, class From>
+Vec3<To> vector_as(const Vec3<From>& v) {
+  return {number_as<To>(v.x), number_as<To>(v.y), number_as<To>(v.z)};
+}
+
+template <class To, class From>
+BodySums<To> sums_as(const BodySums<From>& from) {
+  BodySums<To> to;
+  to.J = vector_as<To>(from.J), to.L = vector_as<To>(from.L);
+  for (int i = 0; i < 6; ++i) to.K[i] = number_as<To>(from.K[i]), to.Kw[i] = number_as<To>(from.Kw[i]);
+  for (int i = 0; i < 9; ++i) to.Kvw[i] = number_as<To>(from.Kvw[i]);
+  return to;
+}
+template <class To, class From>
+Pose<To> pose_as(const Pose<From>& from) {
+  Pose<To> to;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) to.R.e[i][j] = number_as<To>(from.R.e[i][j]);
+  to.c = vector_as<To>(from.c), to.V = vector_as<To>(from.V), to.W = vector_as<To>(from.W);
+  to.mu = number_as<To>(from.mu);
+  return to;
+}
+
+}  // namespace body_detail
 
 template <class Real, int D, int kTaps>
 template <class S>
 void MaterialPoints<Real, D, kTaps>::read_bodies(Slice<const Real> x, Slice<const Real> u,
                                                  Slice<const Real> p, const GridInputs<S>& grid,
                                                  const StepContext& at, Scratch& s) const {
-  BodyWork<S>& out = body_work<S>(s);
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
-  const auto vector = [&](std::int64_t place) {
-    Vec3<S> r = Vec3<S>::zero();
-    for (int a = 0; a < D; ++a) r[a] = number_at<Mode>(x, place + a);
-    return r;
+  using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
+  const auto copy = [](Slice<const Real> from, std::int64_t place, std::vector<T>& to) {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = body_detail::number_as<T>(number_at<Mode>(from, place + std::int64_t(i)));
   };
-  for (std::size_t b = 0; b < out.in.size(); ++b) {
-    const Layout::BodyPlaces& from = layout_.bodies[b];
-    BodyInputs<S>& in = out.in[b];
-    in.body.c = vector(from.position);
-    in.body.V = vector(from.velocity);
-    if constexpr (D == 3)
-      in.body.W = vector(from.angular_velocity);
-    else
-      in.body.W = {S(0), S(0), number_at<Mode>(x, from.angular_velocity)};
-    for (int i = 0; i < 4; ++i)
-      in.body.turn[i] = D == 3 || i == 0 ? number_at<Mode>(x, from.orientation + i) : S(0);
-    in.n.mass = number_at<Mode>(p, from.mass);
-    for (int i = 0; i < 3; ++i) in.n.inertia[i] = number_at<Mode>(p, from.inertia + (D == 3 ? i : 0));
-    in.sums = BodySums<S>::zero();
-    in.g = grid.gravity;
-    in.dt = grid.dt;
-    out.poses[b] = {orientation<D>(in.body.turn), in.body.c, in.body.V + in.dt * in.g, in.body.W,
-                    number_at<Mode>(p, from.friction)};
-  }
-  if (model_.mechanism) begin_mechanism(x, u, p, grid, at, s);
+  for_mechanisms<S>(s, [&](const Layout::Moved& moved, auto& m, Workspace& work) {
+    copy(x, moved.x, m.x), copy(u, moved.u, m.u), copy(p, moved.p, m.p);
+    const MechanismInputs<T> in{at,
+                                m.x.data(),
+                                m.u.data(),
+                                m.p.data(),
+                                body_detail::vector_as<T>(grid.gravity),
+                                body_detail::number_as<T>(grid.dt)};
+    moved.by->begin(in, D, m.poses.data(), work);
+    m.first = m.poses;
+    for (std::size_t i = 0; i < m.poses.size(); ++i)
+      body_work<S>(s).poses[moved.shape + i] = body_detail::pose_as<S>(m.poses[i]);
+  });
 }
 
-// Leaves the sums of the first look in `in` and the predicted velocities in `poses`.
+// Leaves the predicted velocities in `poses`.
 template <class Real, int D, int kTaps>
 template <class Mode>
 void MaterialPoints<Real, D, kTaps>::look_at_bodies(Slice<const Real> grid, Slice<const Real> velocity,
                                                     Scratch& s) const {
   using S = typename Mode::Number;
-  auto& work = body_work<S>(s);
+  using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
+  auto& bodies = body_work<S>(s);
   const BodyStage<Mode> stage(grid_, body_shapes_);
   const std::size_t count = body_shapes_.size(), pencils = s.order.node_pencils().size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
-    stage.look(pencil, grid, velocity, work.poses, work.parts.data() + static_cast<std::size_t>(i) * count);
+    stage.look(pencil, grid, velocity, bodies.poses, bodies.parts.data() + std::size_t(i) * count);
   });
-  for (std::size_t b = 0; b < free_bodies(); ++b) {
-    BodyInputs<S>& in = work.in[b];
-    for (std::size_t i = 0; i < pencils; ++i) in.sums.add(work.parts[i * count + b]);
-    BodyMotion<S> seen = in.body;
-    predict<D>(seen, in.n, in.sums, in.g, in.dt);
-    work.poses[b].V = seen.V;
-    work.poses[b].W = seen.W;
-  }
-  if (model_.mechanism) predict_mechanism<S>(s);
+  for_mechanisms<S>(s, [&](const Layout::Moved& moved, auto& m, Workspace& work) {
+    for (std::size_t i = 0; i < m.sums.size(); ++i) {
+      BodySums<S> sum = BodySums<S>::zero();
+      for (std::size_t k = 0; k < pencils; ++k) sum.add(bodies.parts[k * count + moved.shape + i]);
+      m.sums[i] = body_detail::sums_as<T>(sum);
+    }
+    moved.by->predict(m.sums.data(), m.poses.data(), work);
+    for (std::size_t i = 0; i < m.poses.size(); ++i)
+      bodies.poses[moved.shape + i] = body_detail::pose_as<S>(m.poses[i]);
+  });
 }
 
 // Leaves what each body receives in the parts of the first pencil.
@@ -69,36 +99,34 @@ template <class Mode>
 void MaterialPoints<Real, D, kTaps>::push_bodies(Slice<const Real> grid, Slice<Real> velocity,
                                                  Scratch& s) const {
   using S = typename Mode::Number;
-  auto& work = body_work<S>(s);
+  auto& bodies = body_work<S>(s);
   const BodyStage<Mode> stage(grid_, body_shapes_);
   const std::size_t count = body_shapes_.size(), pencils = s.order.node_pencils().size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
-    stage.push(pencil, grid, work.poses, velocity, work.parts.data() + static_cast<std::size_t>(i) * count);
+    stage.push(pencil, grid, bodies.poses, velocity, bodies.parts.data() + std::size_t(i) * count);
   });
   for (std::size_t i = 1; i < pencils; ++i)
-    for (std::size_t b = 0; b < count; ++b) work.parts[b].add(work.parts[i * count + b]);
+    for (std::size_t b = 0; b < count; ++b) bodies.parts[b].add(bodies.parts[i * count + b]);
 }
 
 template <class Real, int D, int kTaps>
 template <class Mode>
 void MaterialPoints<Real, D, kTaps>::move_bodies(Slice<Real> y, Scratch& s) const {
   using S = typename Mode::Number;
-  const auto& work = body_work<S>(s);
-  const auto put = [&](std::int64_t place, const S& value) {
-    if constexpr (Mode::kTangent)
-      y.v[place] = value.v, y.d[place] = value.d[0];
-    else
-      y.v[place] = value;
-  };
-  for (std::size_t b = 0; b < work.in.size(); ++b) {
-    const BodyInputs<S>& in = work.in[b];
-    const Layout::BodyPlaces& to = layout_.bodies[b];
-    const BodyMotion<S> next = move<D>(in.body, in.n, work.parts[b], in.g, in.dt);
-    for (int a = 0; a < D; ++a) put(to.position + a, next.c[a]), put(to.velocity + a, next.V[a]);
-    for (int a = 0; a < (D == 3 ? 3 : 1); ++a) put(to.angular_velocity + a, next.W[D == 3 ? a : 2]);
-    for (int i = 0; i < (D == 3 ? 4 : 1); ++i) put(to.orientation + i, next.turn[i]);
-  }
-  if (model_.mechanism) move_mechanism<Mode>(y, s);
+  using T = std::conditional_t<is_dual<S>, Dual<double>, double>;
+  for_mechanisms<S>(s, [&](const Layout::Moved& moved, auto& m, Workspace& work) {
+    for (std::size_t i = 0; i < m.sums.size(); ++i)
+      m.sums[i] = body_detail::sums_as<T>(body_work<S>(s).parts[moved.shape + i]);
+    moved.by->move(m.sums.data(), m.y.data(), work);
+    for (std::size_t i = 0; i < m.y.size(); ++i) {
+      const S value = body_detail::number_as<S>(m.y[i]);
+      const std::int64_t place = moved.x + std::int64_t(i);
+      if constexpr (Mode::kTangent)
+        y.v[place] = value.v, y.d[place] = value.d[0];
+      else
+        y.v[place] = value;
+    }
+  });
 }
 
 }  // namespace costate::mpm

@@ -12,11 +12,8 @@ namespace costate::mpm {
 template <class Real, int D, int kTaps>
 MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
     : model_(model), layout_(model), grid_(model) {
-  for (const Body& b : model_.bodies)
-    body_shapes_.push_back({b.name, b.shape, b.contact, b.friction, b.band});
-  if (model_.mechanism)
-    body_shapes_.insert(body_shapes_.end(), model_.mechanism->shapes().begin(),
-                        model_.mechanism->shapes().end());
+  for (const Layout::Moved& moved : layout_.moved)
+    body_shapes_.insert(body_shapes_.end(), moved.by->shapes().begin(), moved.by->shapes().end());
   constants_.layout = &layout_;
   constants_.model = &model_;
   constants_.volume.assign(layout_.volume.begin(), layout_.volume.end());
@@ -51,17 +48,17 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
   particle_sums.resize(pencils * static_cast<std::size_t>(system.particle_sum_count()));
   grid_inputs.poses.resize(system.model_.colliders.size());
   grid_tangents.poses.resize(system.model_.colliders.size());
-  const std::size_t free = system.model_.bodies.size(), count = system.body_shapes_.size();
-  bodies.in.resize(free), body_tangents.in.resize(free);
+  const std::size_t count = system.body_shapes_.size();
   bodies.poses.resize(count), body_tangents.poses.resize(count);
   bodies.parts.resize(count * pencils), body_tangents.parts.resize(count * pencils);
-  body_bars.resize(count * pencils);
-  body_inputs_bar.resize(free), body_sums_bar.resize(count);
-  if (!system.model_.mechanism) return;
-  const Signature& own = system.model_.mechanism->signature();
-  mechanism.resize(own, count - free), mechanism_tangents.resize(own, count - free);
-  mechanism_bar.resize(own, count - free);
-  mechanism_work = system.model_.mechanism->make_workspace();
+  body_bars.resize(count * pencils), body_sums_bar.resize(count);
+  for (const Layout::Moved& moved : system.layout_.moved) {
+    MechanismScratch& m = mechanisms.emplace_back();
+    const Signature& own = moved.by->signature();
+    const std::size_t shapes = moved.by->shapes().size();
+    m.values.resize(own, shapes), m.tangents.resize(own, shapes), m.bar.resize(own, shapes);
+    m.work = moved.by->make_workspace();
+  }
 }
 
 template <class Real, int D, int kTaps>

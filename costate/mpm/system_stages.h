@@ -5,9 +5,8 @@
 //   system_inputs.h       colliders' poses, materials' numbers, and their cotangents
 //   system_step.h         a step, with or without tangents
 //   system_vjp.h          its transpose
-//   system_bodies.h       bodies, and free ones
+//   system_bodies.h       the bodies that mechanisms move
 //   system_bodies_vjp.h   their transposes
-//   system_mechanism.h    bodies of a mechanism
 #pragma once
 
 #include <algorithm>
@@ -51,7 +50,6 @@ class MaterialPoints final : public System<Real> {
  private:
   template <class S>
   struct BodyWork {
-    std::vector<BodyInputs<S>> in;
     std::vector<Pose<S>> poses;      // with the velocities that the nodes see
     std::vector<BodySums<S>> parts;  // node pencils x bodies
   };
@@ -68,6 +66,11 @@ class MaterialPoints final : public System<Real> {
       poses.resize(shapes), first.resize(shapes), sums.resize(shapes);
     }
   };
+  struct MechanismScratch {
+    MechanismWork<double> values, bar;
+    MechanismWork<Dual<double>> tangents;
+    std::unique_ptr<Workspace> work;
+  };
   struct Scratch : Workspace {
     explicit Scratch(const MaterialPoints& system);
     ParticleOrder order;
@@ -79,11 +82,8 @@ class MaterialPoints final : public System<Real> {
     BodyWork<Real> bodies;
     BodyWork<Dual<Real>> body_tangents;
     std::vector<Pose<double>> body_bars;  // node pencils x bodies
-    std::vector<BodyInputs<double>> body_inputs_bar;
     std::vector<BodySums<double>> body_sums_bar;
-    MechanismWork<double> mechanism, mechanism_bar;
-    MechanismWork<Dual<double>> mechanism_tangents;
-    std::unique_ptr<Workspace> mechanism_work;
+    std::vector<MechanismScratch> mechanisms;
     std::vector<std::int64_t> offender;  // per pencil
     GridInputs<Real> grid_inputs;
     GridInputs<Dual<Real>> grid_tangents;
@@ -98,12 +98,25 @@ class MaterialPoints final : public System<Real> {
     else
       return s.bodies;
   }
-  template <class S>
-  static auto& mechanism_work(Scratch& s) {
-    if constexpr (is_dual<S>)
-      return s.mechanism_tangents;
-    else
-      return s.mechanism;
+  // body(places, numbers, workspace) for each mechanism: values or tangents.
+  template <class S, class Body>
+  void for_mechanisms(Scratch& s, const Body& body) const {
+    for (std::size_t i = 0; i < s.mechanisms.size(); ++i) {
+      MechanismScratch& m = s.mechanisms[i];
+      if constexpr (is_dual<S>)
+        body(layout_.moved[i], m.tangents, *m.work);
+      else
+        body(layout_.moved[i], m.values, *m.work);
+    }
+  }
+  // body(places, values, cotangents, workspace) for each; what it notices goes to our diagnostics.
+  template <class Body>
+  void for_mechanism_transposes(Scratch& s, const Body& body) const {
+    for (std::size_t i = 0; i < s.mechanisms.size(); ++i) {
+      MechanismScratch& m = s.mechanisms[i];
+      const LentDiagnostics lent(s.diagnostics, m.work->diagnostics);
+      body(layout_.moved[i], m.values, m.bar, *m.work);
+    }
   }
   using NodePencil = ParticleOrder::NodePencil;
   using Pencil = ParticleOrder::Pencil;
@@ -217,21 +230,12 @@ class MaterialPoints final : public System<Real> {
   void push_bodies(Slice<const Real> grid, Slice<Real> velocity, Scratch& s) const;
   template <class Mode>
   void move_bodies(Slice<Real> y, Scratch& s) const;
-  void bodies_vjp(const Inputs<Real>& in, const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
+  void bodies_vjp(const Real* y_bar, Scratch& s, const Cotangents<Real>& bar) const;
   void move_bodies_vjp(const Real* y_bar, bool parameters, Scratch& s) const;
-  void predict_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
-  void read_bodies_vjp(const Inputs<Real>& in, Scratch& s, const Cotangents<Real>& bar) const;
+  void predict_bodies_vjp(Scratch& s) const;
+  void read_bodies_vjp(Scratch& s, const Cotangents<Real>& bar) const;
   void clear_body_bars(Scratch& s) const;
   Pose<double> body_bar(std::size_t body, const Scratch& s) const;
-
-  template <class S>
-  void begin_mechanism(Slice<const Real> x, Slice<const Real> u, Slice<const Real> p,
-                       const GridInputs<S>& grid, const StepContext& at, Scratch& s) const;
-  template <class S>
-  void predict_mechanism(Scratch& s) const;
-  template <class Mode>
-  void move_mechanism(Slice<Real> y, Scratch& s) const;
-  void mechanism_begin_vjp(Scratch& s, const Cotangents<Real>& bar) const;
 
   [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
   [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
@@ -240,8 +244,6 @@ class MaterialPoints final : public System<Real> {
   std::int64_t particle_sum_count() const {
     return 1 + model_.actuators + std::int64_t(model_.materials.size()) * kLargestParameterCount;
   }
-
-  std::size_t free_bodies() const { return model_.bodies.size(); }
 
   Model model_;
   Layout layout_;

@@ -50,12 +50,7 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
   clear(grid_bar, s);
   for_pencils_by_colour(
       s, [&](const Pencil& pencil) { particles.scatter_cotangents(pencil, y_bar, grid_bar.v); });
-  if (model_.mechanism) {
-    const LentDiagnostics lent(s.diagnostics, s.mechanism_work->diagnostics);
-    bodies_vjp(in, y_bar, s, bar);
-  } else if (!body_shapes_.empty()) {
-    bodies_vjp(in, y_bar, s, bar);
-  }
+  if (!body_shapes_.empty()) bodies_vjp(y_bar, s, bar);
   const std::size_t colliders = model_.colliders.size();
   for_node_pencils(s, [&](const NodePencil& pencil, std::int64_t i) {
     const std::size_t slot = i;

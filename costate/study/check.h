@@ -7,9 +7,8 @@
 //   Taylor         |L(z + h d) - L(z) - h <g, d>| falls like h^2
 //   comparisons    of the gradient with other ways to it, where the physics has some
 //
-// Differences are as long as the physics allows (Study::stencil()) and are shortened where they disagree: too
-// long a step meets other branches, too short a step meets rounding. The best of several steps counts, since
-// no step makes a wrong gradient right.
+// What is measured, and how steps are shortened, is in system/check_line.h. Differences begin as long as the
+// physics allows (Study::stencil()).
 //
 // Errors are relative to the gradient of the variables that were moved. Where that is nearly zero they are
 // relative to 1e-2 of the whole gradient, or to what rounding does to a difference. A failure names the worst
@@ -19,10 +18,9 @@
 // one slope on each side, and no derivative. Where one-sided differences show it, the check steps off the
 // start, by 1e-3 of the scales, and says so. A wrong gradient is wrong there, too.
 //
-// Rigid bodies say in which steps their contacts change (GradientReport::mode_switches). Steps are shortened
-// until these are the same at every point of the stencil; a direction in which they never are is not
-// comparable, and the result says so instead of failing. Where differences converge like h only, as they do
-// at the corner between two geoms of equal softness, their limit is compared.
+// Rigid bodies say in which steps their contacts change (GradientReport::mode_switches): only runs that agree
+// in these are compared. Where differences converge like h only, as they do at the corner between two geoms
+// of equal softness, their limit is compared.
 // Tests: tests/study/check_test.cpp.
 #pragma once
 

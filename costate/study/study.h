@@ -68,11 +68,7 @@ struct RunOptions {
   std::function<void(std::int64_t done, std::int64_t steps)> progress = {};
 };
 
-// For a check: how long its differences may be, in units of the scales, how well they then agree with the
-// gradient, and how much of a loss is noise (rounding, or the tolerance of a solver).
-struct Stencil {
-  double step = 1e-3, gate = 1e-8, noise = 1e-13;
-};
+using check::Stencil;  // steps in units of the scales
 
 class Study {
  public:

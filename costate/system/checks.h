@@ -3,11 +3,10 @@
 //
 //   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each
 //                 other. Catches every wrong adjoint of a right tangent, to rounding.
-//   stencil       the gradient along random directions against a six-point difference
-//                 (45 (f1 - f-1) - 9 (f2 - f-2) + (f3 - f-3)) / (60 h), whose error is O(h^6): catches a
-//                 wrong tangent as well.
-//   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2: slope 2 over six halvings. Weak (an error of
-//                 1e-3 can hide), but it needs no step size.
+//   stencil       the gradient along random directions against a six-point difference, whose error is O(h^6):
+//                 catches a wrong tangent as well.
+//   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2 or faster. Weak (an error of 1e-3 can hide),
+//                 but it needs no step size.
 //   time_step     gradients at dt and dt/2. If they disagree while the losses agree, the gradient is that of
 //                 the time grid and not of the physics.
 // Tests: tests/system/checks_test.cpp, and every physics' own.
@@ -15,29 +14,18 @@
 
 #include <string>
 
+#include "costate/system/check_line.h"
 #include "costate/system/rollout.h"
 
 namespace costate::check {
 
-struct Result {
-  std::string name;
-  double error = 0;  // relative
-  double gate = 0;   // passes below this
-  std::string detail;
-  bool skipped = false;  // there was nothing to measure
-  bool passed() const { return skipped || error <= gate; }
-  std::string to_text() const;
-};
-
 struct Options {
   std::uint64_t seed = 1;
   int directions = 3;  // random directions, the worst counts
-  double step = 1e-3;  // of the stencil, relative to the scale of each input
+  double step = 1e-3;  // the longest, relative to the scale of each input; check_line.h says when it shrinks
+  double gate = 0;     // of the stencil; 0: 1e-9 in double precision, 1e-2 in single
 };
 
-// Of one step at (x, u, p), and of a whole rollout.
-template <class Real>
-Result step_dot_product(const System<Real>& system, const Arguments<Real>& at, const Options& options = {});
 template <class Real>
 Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options = {});
 

@@ -242,8 +242,7 @@ void CpuBlock<Real>::restore(std::int64_t slot) {
   for (std::int64_t j = 0; j < n_; ++j) x[j] = static_cast<Real>(from[j]);
 }
 
-// --- the backend that makes these blocks
-// --------------------------------------------------------------------
+// --- the backend that makes these blocks ------------------------------------------------------------------
 
 namespace {
 

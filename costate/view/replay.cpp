@@ -13,8 +13,6 @@ namespace costate::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kKinds[] = {"sphere",     "box",   "cylinder", "capsule",
-                                  "revolution", "plane", "mesh",     "ellipsoid"};
 
 // Packed arrays, each in an element of its own so that the browser's JSON parser never sees them.
 class Blobs {
@@ -85,7 +83,7 @@ Json recording_json(const io::Recording& r, std::size_t stride, Blobs& blobs) {
   for (const io::Material& m : r.materials) j["materials"].push_back({{"name", m.name}, {"color", m.color}});
   if (!r.particles.material.empty()) j["particles"] = particles_json(r, stride, blobs);
   for (const io::Body& b : r.bodies) {
-    Json shape = {{"kind", kKinds[int(b.shape.kind)]}, {"size", b.shape.size}};
+    Json shape = {{"kind", geometry::traits(b.shape.kind).name}, {"size", b.shape.size}};
     if (!b.shape.profile.empty()) shape["profile"] = b.shape.profile;
     if (b.shape.kind == io::Shape::Kind::mesh) {
       shape["vertices"] = blobs.add(b.shape.vertices);

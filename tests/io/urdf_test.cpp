@@ -49,7 +49,7 @@ TEST(Urdf, LinksAndJointsBecomeATree) {
 }
 
 TEST(Urdf, MassesComeFromInertialsOnly) {
-  Spec spec = load_urdf(std::string(COSTATE_SOURCE) + "/tests/io/models/arm.urdf");
+  Spec spec = rigid::load_spec(std::string(COSTATE_SOURCE) + "/tests/io/models/arm.urdf");
   EXPECT_EQ(rigid::compile(spec).bodies[2].mass, 2.5);
   const std::string shape = "<collision><geometry><sphere radius='1'/></geometry></collision>";
   EXPECT_EQ(
@@ -70,7 +70,7 @@ TEST(Urdf, ARootLinkNamedWorldIsTheWorldAndFloatingIsFree) {
 }
 
 TEST(Urdf, AFixedRobotCanBeMadeToFly) {
-  Spec spec = load_urdf(std::string(COSTATE_SOURCE) + "/tests/io/models/arm.urdf");
+  Spec spec = rigid::load_spec(std::string(COSTATE_SOURCE) + "/tests/io/models/arm.urdf");
   spec.body("base").free("root").mass(1, {0, 0, 0}, Sym3<double>::identity());
   EXPECT_EQ(rigid::compile(spec).nv, 10);
 }

@@ -69,7 +69,6 @@ struct Checked {
 
 TEST(Checks, ARightGradientPasses) {
   Checked c(Wrong::In::nothing);
-  EXPECT_TRUE(check::step_dot_product(*c.system, c.at).passed());
   EXPECT_TRUE(check::dot_product(c.rollout, c.at).passed());
   EXPECT_TRUE(check::stencil(c.rollout, c.at, *c.objective).passed());
   EXPECT_TRUE(check::taylor(c.rollout, c.at, *c.objective).passed());
@@ -81,7 +80,8 @@ TEST(Checks, AnErrorOfAMillionthInAnyDerivativeIsCaught) {
     const auto dot = check::dot_product(c.rollout, c.at);
     EXPECT_FALSE(dot.passed()) << int(in) << ": " << dot.to_text();
     EXPECT_EQ(dot.to_text().substr(0, 4), "FAIL");
-    EXPECT_FALSE(check::step_dot_product(*c.system, c.at).passed()) << int(in);
+    Rollout<double> one(c.system, {.steps = 1});
+    EXPECT_FALSE(check::dot_product(one, c.at).passed()) << int(in);
     const auto stencil = check::stencil(c.rollout, c.at, *c.objective);
     EXPECT_EQ(stencil.passed(), in == Wrong::In::tangent) << int(in) << ": " << stencil.to_text();
   }
@@ -98,12 +98,35 @@ TEST(Checks, TaylorSeesASlopeThatIsWrongByOnePart) {
   at.x0 = {0.7};
   const auto right = check::taylor(rollout, at, *loss::final_value<double>(s, "x"));
   EXPECT_TRUE(right.passed()) << right.to_text();
-  // A corner inside the steps that it takes: no slope of 2.
+  // A corner at the point: however short the steps, no slope of 2.
   const auto corner = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
-      s, [](auto x, auto, auto p) { return p[0] * abs(x[0] - 0.7001); });
+      s, [](auto x, auto, auto p) { return p[0] * abs(x[0] - 0.7); });
   Rollout<double> bent(corner, {.steps = 1, .active = {}});
   const auto wrong = check::taylor(bent, at, *loss::final_value<double>(s, "x"), {.step = 0.1});
   EXPECT_FALSE(wrong.passed()) << wrong.to_text();
+}
+
+// A stencil that is too long for the curvature is shortened; one that starts beside a corner, too.
+TEST(Checks, StepsShrinkUntilTheyFit) {
+  Signature s;
+  s.state("x").parameter("a", 1.0);
+  const auto wavy = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return p[0] * sin(100.0 * x[0]); });
+  Rollout<double> rollout(wavy, {.steps = 1, .active = {}});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.3};
+  const auto objective = loss::final<double>(s, "x", {});
+  const auto right = check::stencil(rollout, at, *objective, {.step = 0.01});
+  EXPECT_TRUE(right.passed()) << right.to_text();
+  const auto corner = lambda_system<double, Sizes{.states = 1, .parameters = 1}>(
+      s, [](auto x, auto, auto p) { return p[0] * max(x[0] - 0.3001, 0.0 * x[0]); });
+  Rollout<double> beside(corner, {.steps = 1, .active = {}});
+  EXPECT_TRUE(check::stencil(beside, at, *loss::final_value<double>(s, "x")).passed());
+  // On the corner there is no derivative, and the check says what it saw.
+  at.x0 = {0.3001};
+  const auto on = check::stencil(beside, at, *loss::final_value<double>(s, "x"));
+  EXPECT_FALSE(on.passed());
+  EXPECT_NE(on.detail.find("no derivative here: kink"), std::string::npos) << on.to_text();
 }
 
 // A linear loss has no remainder: that is not a slope of 2.

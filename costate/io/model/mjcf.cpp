@@ -120,6 +120,4 @@ rigid::Spec parse_mjcf(const std::string& text, const std::string& path, const F
   return read_mjcf(parse_xml(text, path, files), path, files);
 }
 
-rigid::Spec load_mjcf(const std::string& path) { return parse_mjcf(read_model_file(path), path); }
-
 }  // namespace costate::io

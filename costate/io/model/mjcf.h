@@ -19,7 +19,6 @@ namespace costate::io {
 // `root` is a <mujoco> element; `path` its file, for the meshes beside it.
 rigid::Spec read_mjcf(const XmlElement& root, const std::string& path, const FileReader& files);
 
-rigid::Spec load_mjcf(const std::string& path);
 rigid::Spec parse_mjcf(const std::string& text, const std::string& path = "model.xml",
                        const FileReader& files = read_model_file);
 

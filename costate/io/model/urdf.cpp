@@ -399,6 +399,4 @@ rigid::Spec parse_urdf(const std::string& text, const std::string& path, const F
   return read_urdf(parse_xml(text, path, files), path, files);
 }
 
-rigid::Spec load_urdf(const std::string& path) { return parse_urdf(read_model_file(path), path); }
-
 }  // namespace costate::io

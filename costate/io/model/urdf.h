@@ -24,7 +24,6 @@ namespace costate::io {
 // `root` is a <robot> element; `path` its file.
 rigid::Spec read_urdf(const XmlElement& root, const std::string& path, const FileReader& files);
 
-rigid::Spec load_urdf(const std::string& path);
 rigid::Spec parse_urdf(const std::string& text, const std::string& path = "robot.urdf",
                        const FileReader& files = read_model_file);
 

@@ -266,8 +266,7 @@ const std::pair<const char*, ReadKind> kKinds[] = {
     {"in_region", read_region},         {"spilled", read_region},    {"match", read_match},
     {"height_field", read_height_field}};
 
-// --- kinds that only a rollout has in this form: a program of controls, a price on a path
-// -----------------------------------
+// --- kinds that only a rollout has in this form: a program of controls, a price on a path -----------------
 
 // formula = "(1 - cos(angle))^2 + 0.1*ctrl[0]^2", quantities = {angle = "joint/hinge"}
 void read_formula(const SceneFile& file, const TomlValue& v, Draft& draft, Term& term) {

@@ -1,6 +1,6 @@
-// Mechanism: what moves bodies that are not free (model.h), an articulated model for instance
-// (costate/coupled). To the nodes they are bodies like the free ones; a step asks their mechanism three
-// things, with the sums J, L, K, Kw, Kvw of body_motion.h for each of its shapes:
+// Mechanism: what moves bodies that the material pushes. Free bodies are one (free_bodies.h), an articulated
+// model is another (costate/coupled). A step asks it three things, with the sums J, L, K, Kw, Kvw of
+// body_motion.h for each of its shapes:
 //
 //   begin      pose of each shape, and the velocity that it would have after the step if nothing touched it
 //   predict    the velocities that the nodes shall see, from what a first look at them found

@@ -32,7 +32,7 @@ Shape Shape::cylinder(double radius, double half_height) {
 }
 Shape Shape::half_space() {
   Shape s;
-  s.kind = ShapeKind::half_space;
+  s.kind = ShapeKind::plane;
   return s;
 }
 Shape Shape::cup(double radius, double height, double thickness) {
@@ -40,7 +40,7 @@ Shape Shape::cup(double radius, double height, double thickness) {
 }
 Shape Shape::shell(std::vector<std::array<double, 2>> profile, double thickness) {
   Shape s;
-  s.kind = ShapeKind::cup;
+  s.kind = ShapeKind::revolution;
   s.size = {thickness, 0, 0};
   s.profile = std::move(profile);
   return s;
@@ -71,9 +71,9 @@ void check(const Shape& shape) {
     case ShapeKind::cylinder:
       positive(shape.size[0], "radius");
       return positive(shape.size[1], "half length");
-    case ShapeKind::half_space:
+    case ShapeKind::plane:
       return;
-    case ShapeKind::cup:
+    case ShapeKind::revolution:
       positive(shape.size[0], "thickness");
       if (shape.profile.size() < 2)
         throw Error("a shell of revolution needs a profile of two points or more");
@@ -98,6 +98,10 @@ void check(const Shape& shape) {
         if (!std::isfinite(phi)) throw Error("a distance of the lattice is not finite");
       return;
     }
+    default:
+      throw Error({std::string("particles do not know the shape ") + geometry::traits(shape.kind).name,
+                   {},
+                   "use a sphere, box, capsule, cylinder, half space, cup or a lattice of distances"});
   }
 }
 

@@ -19,9 +19,12 @@
 #include <memory>
 #include <vector>
 
+#include "costate/geometry/shape_type.h"
+
 namespace costate::mpm {
 
-enum class ShapeKind { sphere, box, capsule, cylinder, half_space, cup, sampled };
+// sphere, box, capsule, cylinder, plane (the half space), revolution (a cup) or sampled
+using ShapeKind = geometry::ShapeType;
 
 // phi at the points origin + spacing (i, j, k), z fastest. Outside the lattice the nearest value counts, plus
 // the distance to the lattice.

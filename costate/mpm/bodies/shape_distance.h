@@ -96,9 +96,9 @@ S distance(const Shape& shape, const S (&x)[3], int dimension) {
     }
     case ShapeKind::cylinder:
       return corner(S(length(x[0], x[2]) - a), S(abs(x[1]) - b));
-    case ShapeKind::half_space:
+    case ShapeKind::plane:
       return x[1];
-    case ShapeKind::cup: {
+    case ShapeKind::revolution: {
       // Which piece is nearest is found with plain numbers; only that one is differentiated.
       const auto r = primal(length(x[0], x[2])), y = primal(x[1]);
       std::size_t nearest = 0;
@@ -112,8 +112,9 @@ S distance(const Shape& shape, const S (&x)[3], int dimension) {
     }
     case ShapeKind::sampled:
       return sampled(*shape.lattice, x);
+    default:
+      return S(0);  // check() refuses the others
   }
-  return S(0);
 }
 
 }  // namespace costate::mpm

@@ -37,9 +37,7 @@ double volume_of(GeomType type, const std::array<double, 3>& s) {
       return 4 * kPi / 3 * s[0] * s[1] * s[2];
     case GeomType::box:
       return 8 * s[0] * s[1] * s[2];
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
+    default:
       break;
   }
   return 0;
@@ -77,9 +75,7 @@ MassProperties primitive_of(GeomType type, const std::array<double, 3>& s, doubl
       diagonal(across, across, rod * r * r / 2 + 0.4 * balls * r * r);
       break;
     }
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
+    default:
       break;
   }
   return p;

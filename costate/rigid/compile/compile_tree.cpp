@@ -69,10 +69,7 @@ void add_joint(Compilation& c, const JointSpec& s, int body) {
 }
 
 void check_size(const GeomSpec& s, const Double3& size, const std::string& who) {
-  const int needed = s.type == GeomType::sphere                                    ? 1
-                     : s.type == GeomType::capsule || s.type == GeomType::cylinder ? 2
-                     : s.type == GeomType::ellipsoid || s.type == GeomType::box    ? 3
-                                                                                   : 0;
+  const int needed = geometry::traits(s.type).sizes;
   for (int i = 0; i < needed; ++i) {
     if (!(size[i] > 0) || !std::isfinite(size[i]))
       fail(who, "number " + std::to_string(i + 1) + " of its size must be positive", s.where,
@@ -216,10 +213,7 @@ void resolve_fromto(GeomType type, const Double6& ends, const std::string& who, 
       size[1] = size[0];
       size[2] = length / 2;
       break;
-    case GeomType::sphere:
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
+    default:
       fail(who, "fromto is for capsules, cylinders, boxes and ellipsoids", where);
   }
   pos = 0.5 * (from + to);

@@ -26,10 +26,9 @@ S bounding_radius(const TreeGeom& g, const S* size) {
       return S(value_t<S>(g.mesh->bounding_radius));
     case GeomType::heightfield:
       return S(value_t<S>(g.heights->bounding_radius()));
-    case GeomType::plane:
-      break;
+    default:
+      return S(0);
   }
-  return S(0);
 }
 
 template <class S>

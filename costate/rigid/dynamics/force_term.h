@@ -1,5 +1,6 @@
 // What a force term is given and what it adds to. A force is one file with
 //
+//   on_bodies(tree)          whether it puts wrenches on bodies
 //   forces(in, d)            adds to d.applied (wrenches on bodies), d.tau_act or d.tau (forces on dofs)
 //   forces_vjp(in, bar, d)   its transpose: adds to bar.to and, for bodies, to d.v_bar, d.w_bar, d.wrench
 //

@@ -46,8 +46,7 @@ class Writer {
 
 constexpr double kNoMass = 1e-15;  // kg
 
-// --- which parts of a model act
-// ---------------------------------------------------------------------------------------
+// --- which parts of a model act ---------------------------------------------------------------------------
 
 bool is_scalar(const Joint& j) { return j.type == JointType::slide || j.type == JointType::hinge; }
 
@@ -166,24 +165,6 @@ void add_joints(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& m
   }
 }
 
-int size_count(GeomType type) {
-  switch (type) {
-    case GeomType::sphere:
-      return 1;
-    case GeomType::capsule:
-    case GeomType::cylinder:
-      return 2;
-    case GeomType::ellipsoid:
-    case GeomType::box:
-      return 3;
-    case GeomType::plane:
-    case GeomType::heightfield:
-    case GeomType::mesh:
-      return 0;
-  }
-  return 0;
-}
-
 void add_geoms(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& map) {
   map.geoms.resize(m.geoms.size());
   for (std::size_t i = 0; i < m.geoms.size(); ++i) {
@@ -191,7 +172,7 @@ void add_geoms(const Model& m, const Wanted& wanted, Writer& w, ParameterMap& ma
     const Geom& g = m.geoms[i];
     GeomParameters& at = map.geoms[i];
     w.element("geom", g.name, i);
-    at.sizes = size_count(g.type);
+    at.sizes = geometry::traits(g.type).sizes;
     if (at.sizes > 0)
       at.size = w.add("size", std::vector<double>(g.size.begin(), g.size.begin() + at.sizes), "m");
     at.pos = w.add("pos", g.pos, "m");

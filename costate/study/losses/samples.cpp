@@ -46,8 +46,7 @@ void ProgramSampleCost::gradient_jvp(std::size_t k, const double* x, const doubl
   for (int i = 0; i < parameters(); ++i) p_bar_dot[i] += all_bar_dot[i];
 }
 
-// --- objectives of a study
-// ------------------------------------------------------------------------------------
+// --- objectives of a study --------------------------------------------------------------------------------
 
 namespace {
 

@@ -310,8 +310,7 @@ void EquationsReader::read_event(const TomlValue& v) {
   e_.options.events.push_back(std::move(event));
 }
 
-// --- losses
-// -----------------------------------------------------------------------------------------------------
+// --- losses -----------------------------------------------------------------------------------------------
 
 void EquationsReader::check_times(const TomlValue& times, const std::vector<double>& t) const {
   const double sign = e_.t1 > e_.t0 ? 1 : -1;

@@ -86,7 +86,7 @@ void ParticlesReader::read_collider(const TomlValue& v) {
   if (!own_geoms)
     c.shape = read_shape(
         file_.required(v, "shape", "this collider", "add shape = {kind = \"sphere\", radius = 0.1}"));
-  if (c.shape.kind == mpm::ShapeKind::cup && c.shape.size[0] < 1.5 * scene_.model.dx)
+  if (c.shape.kind == mpm::ShapeKind::revolution && c.shape.size[0] < 1.5 * scene_.model.dx)
     file_.fail(v.find("shape")->place, "this wall is thinner than 1.5 cells, and the grid hardly sees it",
                "make it thicker than " + std::to_string(1.5 * scene_.model.dx) + ", or reduce dx");
   if (const TomlValue* n = v.find("contact")) c.contact = contact(*n);
@@ -119,7 +119,7 @@ void ParticlesReader::read_collider(const TomlValue& v) {
 }
 
 float ParticlesReader::opacity_of(const TomlValue& v, const mpm::Shape& shape) const {
-  double opacity = shape.kind == mpm::ShapeKind::cup ? 0.35 : 1;
+  double opacity = shape.kind == mpm::ShapeKind::revolution ? 0.35 : 1;
   if (const TomlValue* n = v.find("opacity")) {
     opacity = file_.number(*n, "opacity");
     if (opacity < 0 || opacity > 1) file_.fail(n->place, "opacity must be between 0 and 1");
@@ -157,7 +157,7 @@ void ParticlesReader::read_body(const TomlValue& v) {
         file_.fail(v.find("name")->place, "the model has a body '" + b.name + "' already");
   b.shape =
       read_shape(file_.required(v, "shape", "this body", "add shape = {kind = \"sphere\", radius = 0.1}"));
-  if (b.shape.kind == mpm::ShapeKind::half_space)
+  if (b.shape.kind == mpm::ShapeKind::plane)
     file_.fail(v.find("shape")->place, "a half space has no end, and no mass", "give a box");
   b.position =
       vector(file_.required(v, "position", "this body", "add position = [0.1, 0.0, 0.1]"), "position");

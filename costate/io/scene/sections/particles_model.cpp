@@ -74,7 +74,7 @@ void ParticlesReader::attach(const TomlValue& v, mpm::Collider c) {
     file_.fail(m->place, "this collider moves with its body", "leave out motion, or body");
   if (const TomlValue* p = v.find("position")) c.position = vector(*p, "position");
   read_rotation(v, c.rotation);
-  if (c.shape.kind == mpm::ShapeKind::half_space)
+  if (c.shape.kind == mpm::ShapeKind::plane)
     file_.fail(v.find("shape")->place, "a half space does not ride on a body", "give a box");
   add_attached(v, std::move(c));
 }
@@ -148,7 +148,7 @@ ParticlesReader::Standing ParticlesReader::standing(const TomlValue& name) const
     const coupled::ShapePose pose = coupled::shape_poses(*scene_.model.mechanism, model_->x0)[i];
     r = {scene_.attached[i].collider.shape, pose.position, pose.rotation};
   }
-  if (r.shape.kind != mpm::ShapeKind::cup)
+  if (r.shape.kind != mpm::ShapeKind::revolution)
     file_.fail(name.place, "'" + name.text + "' is not a cup: only a cup or a shell has an inside");
   // Upright, whichever way it faces.
   const Vec3<double> up =
