@@ -1,5 +1,5 @@
-// Identify a pendulum from a noisy recording: length and damping with error bars, from a guess that is far off,
-// and what the recording cannot tell.
+// Identify a pendulum from a noisy recording: length and damping with error bars, from a guess that is far
+// off, and what the recording cannot tell.
 #include <costate/costate.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ int main() {
   Arguments<double> truth = rollout.arguments();
   truth.x0 = {1.0, 0.0};
   const auto states = rollout.simulate(truth).states;
-  control::Recording recording{.y = {}, .controls = {}, .x0 = {1.0, 0.0}, .x0_free = true};
+  control::Measurements recording{.y = {}, .controls = {}, .x0 = {1.0, 0.0}, .x0_free = true};
   for (std::uint32_t k = 0; k <= 200; ++k)
     recording.y.push_back(states[2 * k] + 0.02 * normal<double>(1, 0, k, 0));
 

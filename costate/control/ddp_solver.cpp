@@ -75,7 +75,7 @@ void DdpSolver::start(const std::vector<double>& x0, const std::vector<double>& 
   }
   plant.give_back(std::move(block));
   for (StageGains& g : gains_) g.k.setZero(plant.controls());
-  growth_ = 1, gap_price_ = 0, outcome = Outcome::iterations, reason.clear();
+  price_ = options.first_price, growth_ = 1, gap_price_ = 0, outcome = Outcome::iterations, reason.clear();
   evaluate();
 }
 

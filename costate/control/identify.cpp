@@ -70,7 +70,8 @@ class Fit {
   const std::vector<Piece>& pieces() const { return pieces_; }
 
   std::vector<double> start() const {
-    std::vector<double> z(std::size_t(variables_));
+    const auto count = std::size_t(variables_);
+    std::vector<double> z(count);
     for (std::size_t i = 0; i < searched_.size(); ++i) z[i] = searched_[i].start / searched_[i].scale;
     // Pieces begin on the rollout from the recording's start, as far as it stays near: the first guess of
     // all.
@@ -110,17 +111,17 @@ class Fit {
   void roll_starts(std::vector<double>& z) const;
   void evaluate(const double* z, double* r, double* J);
 
-  std::vector<double> controls(const Recording& recording, std::int64_t k) const {
+  std::vector<double> controls(const Measurements& recording, std::int64_t k) const {
     const auto m = std::size_t(problem_.system->signature().controls());
     if (recording.controls.empty()) return std::vector<double>(std::max<std::size_t>(m, 1));
     const auto first = recording.controls.size() == m ? 0 : std::size_t(k) * m;
     return {recording.controls.begin() + std::ptrdiff_t(first),
             recording.controls.begin() + std::ptrdiff_t(first + m)};
   }
-  std::int64_t steps(const Recording& recording) const {
+  std::int64_t steps(const Measurements& recording) const {
     return std::int64_t(recording.y.size() / problem_.measured.size()) - 1;
   }
-  bool seen(const Recording& recording, std::int64_t k) const {
+  bool seen(const Measurements& recording, std::int64_t k) const {
     return finite_bits(recording.y[std::size_t(k) * problem_.measured.size()]);
   }
 
@@ -140,7 +141,7 @@ void Fit::check() const {
                 std::to_string(p.measured.size()));
   const auto rows = p.measured.size(), n = std::size_t(p.system->signature().states());
   for (std::size_t i = 0; i < p.recordings.size(); ++i) {
-    const Recording& recording = p.recordings[i];
+    const Measurements& recording = p.recordings[i];
     const std::string where = "recording " + std::to_string(i);
     if (recording.y.size() < 2 * rows || recording.y.size() % rows != 0)
       throw Error({std::to_string(recording.y.size()) + " numbers, which are not at least two rows of " +
@@ -183,7 +184,7 @@ void Fit::search() {
 void Fit::cut() {
   variables_ = int(searched_.size());
   for (std::size_t i = 0; i < problem_.recordings.size(); ++i) {
-    const Recording& recording = problem_.recordings[i];
+    const Measurements& recording = problem_.recordings[i];
     const std::int64_t all = steps(recording), length = problem_.segment > 0 ? problem_.segment : all;
     for (std::int64_t first = 0; first < all; first += length) {
       const bool unknown = first > 0 || recording.x0_free;
@@ -196,7 +197,7 @@ void Fit::cut() {
 void Fit::count() {
   const int rows = int(problem_.measured.size());
   for (const Piece& piece : pieces_) {
-    const Recording& recording = problem_.recordings[piece.recording];
+    const Measurements& recording = problem_.recordings[piece.recording];
     const std::int64_t last = piece.first + piece.count;
     for (std::int64_t k = piece.first; k <= last; ++k)
       if ((k < last || k == steps(recording)) && seen(recording, k)) residuals_ += rows;
@@ -209,9 +210,10 @@ void Fit::count() {
 void Fit::roll_starts(std::vector<double>& z) const {
   const Plant plant(problem_.system, parameters_at(z.data()), StateSpace());
   auto block = plant.take();
-  std::vector<double> x, y(std::size_t(states_));
+  const auto n = std::size_t(states_);
+  std::vector<double> x, y(n);
   for (const Piece& piece : pieces_) {
-    const Recording& recording = problem_.recordings[piece.recording];
+    const Measurements& recording = problem_.recordings[piece.recording];
     if (!piece.joined) x = recording.x0;
     if (piece.state >= 0) std::copy(x.begin(), x.end(), z.begin() + piece.state);
     for (std::int64_t k = piece.first; k < piece.first + piece.count; ++k) {
@@ -239,7 +241,7 @@ void Fit::evaluate(const double* z, double* r, double* J) {
   };
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
-    const Recording& recording = problem_.recordings[piece.recording];
+    const Measurements& recording = problem_.recordings[piece.recording];
     along.start(state_of(piece, z), J != nullptr);
     for (std::int64_t k = piece.first;; ++k) {
       const bool end = k == piece.first + piece.count;

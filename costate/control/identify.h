@@ -29,7 +29,7 @@ namespace costate::control {
 
 enum class Robust { none, huber, cauchy };
 
-struct Recording {
+struct Measurements {
   std::vector<double> y;         // (steps + 1) x measured; a row of NaN was not measured
   std::vector<double> controls;  // steps x controls, or one row for all steps; empty: zero
   std::vector<double> x0;        // where it began, or a guess
@@ -49,7 +49,7 @@ struct Identification {
   Parameters<double> parameters;               // of one world: where the search starts
   std::vector<ObjectivePtr<double>> measured;  // terms of the final state, as in estimation.h
   std::vector<double> sigma;                   // of each measured number
-  std::vector<Recording> recordings;
+  std::vector<Measurements> recordings;
   std::vector<Unknown> unknowns;
   std::int64_t segment = 0;  // steps of a piece; 0: a recording is one piece
   double gap_sigma = 1e-3;
@@ -59,7 +59,7 @@ struct Identification {
 
 struct IdentifyOptions {
   int iterations = 100;
-  double tolerance = 1e-10;  // of the gradient, in units of the scales
+  double tolerance = 1e-8;  // of the gradient, in units of the scales
 };
 
 struct Identified {

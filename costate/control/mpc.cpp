@@ -8,6 +8,26 @@
 #include "costate/core/error.h"
 
 namespace costate::control {
+namespace {
+
+// Row `ahead` of a plan, corrected by its feedback.
+std::vector<double> act(const Problem& problem, const StateSpace& space, const Plan& plan,
+                        const std::vector<double>& x, std::int64_t ahead) {
+  const std::int64_t k = std::min(ahead, problem.steps - 1), n = space.states(), nt = space.tangents(),
+                     m = std::int64_t(plan.u.size()) / problem.steps;
+  Vector u = VectorIn(&plan.u[std::size_t(k * m)], m), dx(nt);
+  if (!plan.K.empty()) {
+    space.difference(x.data(), &plan.x[std::size_t(k * n)], dx.data());
+    u += MatrixIn(&plan.K[std::size_t(k * m * nt)], m, nt) * dx;
+  }
+  for (std::int64_t i = 0; i < m; ++i) {
+    if (!problem.lower.empty()) u[i] = std::max(u[i], problem.lower[std::size_t(i)]);
+    if (!problem.upper.empty()) u[i] = std::min(u[i], problem.upper[std::size_t(i)]);
+  }
+  return numbers_of(u);
+}
+
+}  // namespace
 
 Mpc::Mpc(Problem problem, const std::vector<double>& controls, MpcOptions options)
     : options_(std::move(options)) {
@@ -35,11 +55,24 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
                 std::to_string(s.problem.x0.size()));
   if (shift < 0) throw Error("time does not run backwards: shift is " + std::to_string(shift));
   const auto by = fresh_ ? 0 : std::min(std::size_t(shift), N);
-  // The last control is held for the steps that are new.
-  std::vector<double> u(N * m);
-  for (std::size_t k = 0; k < N; ++k) std::copy_n(&plan_.u[std::min(k + by, N - 1) * m], m, &u[k * m]);
-  for (auto& y : s.multipliers.y) {
-    for (std::size_t k = 0; k + 1 < y.size(); ++k) y[k] = k + by + 1 < y.size() ? y[k + by] : 0.0;
+  // The controls that the last plan's feedback gives from here: without it an unstable system would fall before
+  // the first iteration. The last control is held for the steps that are new.
+  const Plant& plant = s.expansion.plant();
+  std::vector<double> u, at = x, y(x.size());
+  auto block = plant.take();
+  for (std::size_t k = 0; k < N; ++k) {
+    const std::vector<double> now =
+        plan_.x.empty() || k + by >= N
+            ? std::vector<double>(plan_.u.end() - std::ptrdiff_t((N - std::min(k + by, N - 1)) * m),
+                                  plan_.u.end() - std::ptrdiff_t((N - std::min(k + by, N - 1) - 1) * m))
+            : act(s.problem, plant.space(), plan_, at, std::int64_t(k + by));
+    u.insert(u.end(), now.begin(), now.end());
+    plant.step(std::int64_t(k), at.data(), now.data(), y.data(), *block);
+    at = y;
+  }
+  plant.give_back(std::move(block));
+  for (auto& of : s.multipliers.y) {
+    for (std::size_t k = 0; k + 1 < of.size(); ++k) of[k] = k + by + 1 < of.size() ? of[k + by] : 0.0;
   }
   s.iterations = 0;
   s.forget_expansion();
@@ -56,27 +89,6 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
   if (options_.ddp.budget_s > 0 && spent > options_.ddp.budget_s) ++late_;
   return plan_;
 }
-
-namespace {
-
-// Row `ahead` of a plan, corrected by its feedback.
-std::vector<double> act(const Problem& problem, const StateSpace& space, const Plan& plan,
-                        const std::vector<double>& x, std::int64_t ahead) {
-  const std::int64_t k = std::min(ahead, problem.steps - 1), n = space.states(), nt = space.tangents(),
-                     m = std::int64_t(plan.u.size()) / problem.steps;
-  Vector u = VectorIn(&plan.u[std::size_t(k * m)], m), dx(nt);
-  if (!plan.K.empty()) {
-    space.difference(x.data(), &plan.x[std::size_t(k * n)], dx.data());
-    u += MatrixIn(&plan.K[std::size_t(k * m * nt)], m, nt) * dx;
-  }
-  for (std::int64_t i = 0; i < m; ++i) {
-    if (!problem.lower.empty()) u[i] = std::max(u[i], problem.lower[std::size_t(i)]);
-    if (!problem.upper.empty()) u[i] = std::min(u[i], problem.upper[std::size_t(i)]);
-  }
-  return numbers_of(u);
-}
-
-}  // namespace
 
 std::vector<double> Mpc::control(const std::vector<double>& x, std::int64_t ahead) const {
   if (plan_.x.empty()) throw Error("there is no plan yet: call update first");

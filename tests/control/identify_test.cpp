@@ -18,13 +18,13 @@ using costate::test::expect_error;
 
 // A recording of the pendulum's angle with given noise, from known numbers.
 constexpr double kLength = 1.2, kDamping = 0.3;
-Recording record(const std::shared_ptr<const System<double>>& system, double noise, std::uint64_t seed) {
+Measurements record(const std::shared_ptr<const System<double>>& system, double noise, std::uint64_t seed) {
   Rollout<double> rollout(system, {.steps = 120, .keep = 1});
   Arguments<double> at = rollout.arguments();
   at.x0 = {1, 0};
   for (std::size_t k = 0; k < 120; ++k) at.controls[k] = std::sin(0.1 * double(k));
   const auto states = rollout.simulate(at).states;
-  Recording r{.y = {}, .controls = at.controls, .x0 = at.x0};
+  Measurements r{.y = {}, .controls = at.controls, .x0 = at.x0};
   for (std::uint32_t k = 0; k <= 120; ++k)
     r.y.push_back(states[2 * k] + noise * normal<double>(seed, 0, k, 0));
   return r;
@@ -118,7 +118,7 @@ TEST(Identify, SaysWhatTheDataCannotSee) {
   Arguments<double> at = rollout.arguments();
   at.x0 = {1, 0};
   const auto states = rollout.simulate(at).states;
-  Recording r{.y = {}, .controls = {}, .x0 = {1, 0}};
+  Measurements r{.y = {}, .controls = {}, .x0 = {1, 0}};
   for (std::size_t k = 0; k <= 60; ++k) r.y.push_back(states[2 * k]);
   p.recordings = {r};
   p.unknowns = {{.name = "gravity"}, {.name = "length"}};
