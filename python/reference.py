@@ -17,6 +17,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate", PACKAGE / "ivp.py", True), ("costate", PACKAGE / "files.py", True), ("costate", PACKAGE / "error.py", True),
            ("costate.loss", PACKAGE / "_core/loss.pyi", False), ("costate.loss", PACKAGE / "loss.py", False),
            ("costate.rigid", PACKAGE / "_core/rigid.pyi", False), ("costate.grid", PACKAGE / "_core/grid.pyi", False),
+           ("costate.grid", PACKAGE / "grid.py", False),
            ("costate.soft", PACKAGE / "_core/soft.pyi", False), ("costate.mpm", PACKAGE / "_core/mpm.pyi", False),
            ("costate.torch", PACKAGE / "torch.py", False),
            ("costate.jax", PACKAGE / "jax.py", False), ("costate.gym", PACKAGE / "gym.py", False),

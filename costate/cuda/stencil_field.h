@@ -47,6 +47,9 @@ struct FieldAt {
   COSTATE_HD COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const {
     return read(cotangent, f, di, dj);
   }
+  COSTATE_HD COSTATE_INLINE S open(int axis, int di = 0, int dj = 0) const {
+    return inside(di, dj) && inside(di - (axis == 0), dj - (axis == 1)) ? S(1) : S(0);
+  }
   COSTATE_HD COSTATE_INLINE S drive(int d, int di = 0, int dj = 0) const {
     if (!inside(di, dj)) return S(0);
     return Kernel{}.drive(field.scale, FieldAt{field, i + di, j + dj, state, cotangent})[d];

@@ -32,11 +32,11 @@ std::shared_ptr<System<Real>> heat(const HeatOptions& o) {
   const std::int64_t n = o.nx * o.ny;
   Signature signature;
   signature.state("T", n, "K");
-  signature.parameter_field("conductivity", n, o.conductivity, "W/(m K)")
-      .parameter_field("source", n, o.source, "W/m^3")
-      .parameter("capacity", o.capacity, "J/(m^3 K)");
+  o.conductivity.add_to(signature, "conductivity", n, "W/(m K)");
+  o.source.add_to(signature, "source", n, "W/m^3");
+  signature.parameter("capacity", o.capacity, "J/(m^3 K)");
   HeatKernel kernel;
-  kernel.closed = o.source == 0 && o.heaters.empty();
+  kernel.closed = o.source.smallest() == 0 && o.source.largest() == 0 && o.heaters.empty();
   const std::pair<const char*, HeatSide> sides[4] = {
       {"west", o.west}, {"east", o.east}, {"south", o.south}, {"north", o.north}};
   for (int side = 0; side < 4; ++side) {
@@ -48,7 +48,11 @@ std::shared_ptr<System<Real>> heat(const HeatOptions& o) {
   }
   signature.parameter("dx", o.dx, "m").parameter("dt", o.dt, "s");
   if (!o.heaters.empty()) signature.control("heater", std::int64_t(o.heaters.size()), "W/m^3");
-  kernel.check(std::vector<double>{o.conductivity, o.source, o.capacity, 0, 0, 0, 0, o.dx, o.dt}.data(), 1);
+  std::vector<double> given = o.conductivity.values;
+  const auto count = std::int64_t(given.size());
+  given.resize(2 * given.size());
+  given.insert(given.end(), {o.capacity, 0, 0, 0, 0, o.dx, o.dt});
+  kernel.check(given.data(), count);
   return std::make_shared<StencilSystem<HeatKernel, Real>>(signature, kernel, o.nx, o.ny, o.heaters);
 }
 template std::shared_ptr<System<float>> heat<float>(const HeatOptions&);

@@ -28,6 +28,7 @@
 #include <memory>
 #include <vector>
 
+#include "costate/grid/cell_values.h"
 #include "costate/system/system.h"
 
 namespace costate::grid {
@@ -40,7 +41,10 @@ struct HeatSide {
 
 struct HeatOptions {
   std::int64_t nx = 64, ny = 64;
-  double dx = 1.0, dt = 0.2, conductivity = 1.0, capacity = 1.0, source = 0.0;  // defaults of the parameters
+  double dx = 1.0, dt = 0.2;  // defaults of the parameters
+  CellValues conductivity = 1.0;
+  double capacity = 1.0;
+  CellValues source = 0.0;
   HeatSide west = {}, east = {}, south = {}, north = {};
   std::vector<std::int64_t> heaters = {};  // cells (j * nx + i) driven by the control
 };

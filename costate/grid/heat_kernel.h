@@ -2,10 +2,8 @@
 // stencil_kernel.h.
 #pragma once
 
-#include <string>
-
-#include "costate/core/error.h"
 #include "costate/grid/heat.h"
+#include "costate/grid/stability.h"
 #include "costate/grid/stencil_kernel.h"
 
 namespace costate::grid {
@@ -117,14 +115,12 @@ struct HeatKernel {
     for (std::int64_t cell = 0; cell < cells; ++cell) {
       if (p[cell] > 0 && double(p[cell]) <= limit * (1 + 1e-6)) continue;
       const std::string what =
-          "the conductivity of cell " + std::to_string(cell) + " is " + std::to_string(p[cell]);
+          "the conductivity of cell " + std::to_string(cell) + " is " + number(double(p[cell]));
       if (!(p[cell] > 0))
         throw Error({what, {}, "it must be positive: give an insulator a small one"}, Error::Kind::numerics);
-      throw Error({what + ", with which the step is not stable",
-                   {},
-                   "reduce dt below " + std::to_string(double(c[kDt]) * limit / double(p[cell])) + " (now " +
-                       std::to_string(c[kDt]) + "), or take larger cells"},
-                  Error::Kind::numerics);
+      const double share = double(p[cell]) / limit;
+      refuse_step(what, "conductivity dt / (capacity dx^2) = " + number(share / 4) + " exceeds 0.25",
+                  double(c[kDt]), double(c[kDt]) / share);
     }
   }
 };

@@ -29,13 +29,18 @@
 //   };
 //
 // What a cell sees goes through At: at.x(field, di, dj), at.p(plane, di, dj), and in the transpose also
-// at.y_bar(field, di, dj) and at.drive(number, di, dj); di and dj default to 0.
+// at.y_bar(field, di, dj) and at.drive(number, di, dj); di and dj default to 0. Fields may lie on faces, as
+// on a staggered grid: at.open(axis, di, dj) is 1 where the west (axis 0) or south (axis 1) face of a cell
+// lies between two cells of the grid, and 0 on a wall. A step of several sweeps, each of which reads what the
+// one before has made of the neighbours, is one kernel: a cell makes again what it needs of them, as
+// shallow_water_kernel.h does with the speeds of its four faces.
 //
 // The transpose gathers: x_bar(c) = sum_d (dy(c - d) / dx(c))' y_bar(c - d). What several neighbours would
-// compute again is a `drive`: a function of y_bar and p of one cell, linear in y_bar. The tape is what the
-// transpose reads of the state of its own cell. It lets a rollout keep `tapes` numbers per cell instead of
-// `fields`; with a constant's cotangent wanted, states are kept. A term of step_vjp that reads the tape has
-// the factor y_bar of its own cell.
+// compute again is a `drive`: a function of y_bar and p of one cell, linear in y_bar. A kernel with drives
+// reads y_bar of its own cell alone, so that all steps of a sweep update it in one place. The tape is what
+// the transpose reads of the state of its own cell. It lets a rollout keep `tapes` numbers per cell instead
+// of `fields`; with a constant's cotangent wanted, states are kept. A term of step_vjp that reads the tape
+// has the factor y_bar of its own cell.
 //
 // Optional parts:
 //
@@ -51,7 +56,7 @@
 //   check(p, cells)                        throws an Error for parameters with which no step makes sense
 //
 // Without `outside` everything beyond the sides is zero. With it, the coefficients there are those of the
-// cells inside, and tapes = 0. Implementations: wave_kernel.h, heat_kernel.h. Tests:
+// cells inside, and tapes = 0. Implementations: wave_kernel.h, heat_kernel.h, shallow_water_kernel.h. Tests:
 // tests/grid/stencil_system_test.cpp.
 #pragma once
 
@@ -102,6 +107,7 @@ concept HasCheck = requires(const K& kernel, const double* p) {
 struct AnyCell {
   double x(int, int = 0, int = 0) const;
   double p(int, int = 0, int = 0) const;
+  double open(int, int = 0, int = 0) const;
 };
 template <class K>
 concept Reversible = requires(const K& kernel, const Scale<K>& k, const AnyCell& at) {

@@ -10,6 +10,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/core/aligned_buffer.h"
+#include "costate/core/stream.h"
 #include "costate/grid/stencil_kernel.h"
 
 namespace costate::grid::stencil {
@@ -98,6 +99,16 @@ struct GridShape {
   Index pad() const { return 2 * lanes; }
   Index stride() const { return width() + 2 * pad() + lanes; }
   bool inside(Index j) const { return periodic_y || (j >= 0 && j < ny); }
+  // Whether the face south of row j, or west of column i, lies between two cells of the grid.
+  bool open_y(Index j) const { return periodic_y || (j > 0 && j < ny); }
+  bool open_x(Index i) const { return periodic_x || (i > 0 && i < nx); }
+  // Rows that all slabs share: zeros, then 1 where a west face is open and 0 where it is a wall.
+  Index shared_numbers() const { return 2 * stride(); }
+  void fill_shared(Real* rows) const {
+    std::fill_n(rows, stride(), Real(0));
+    for (Index i = 0; i < stride(); ++i) rows[stride() + i] = open_x(i - pad()) ? Real(1) : Real(0);
+  }
+  const Real* open_faces(const Real* shared) const { return shared + stride() + pad(); }
   Index wrap(Index j) const { return periodic_y ? ((j % ny) + ny) % ny : j; }
 };
 
@@ -121,8 +132,20 @@ class RowStore {
     has_ghosts_ = ghosts;
   }
 
+  // From now on rows [begin, end) lie in the caller's memory itself, without ends: for planes of which a
+  // cell reads its own number alone, in rows of whole packs.
+  void lend(Out<Real> planes, Index begin, Index end) {
+    lent_ = planes;
+    lent_begin_ = begin;
+    lent_end_ = end;
+  }
+
   // Row j of the grid, which is held.
   L own(int plane, Index j) const {
+    if (lent(j)) {
+      const Out<Real> row = lent_ + (plane * grid_.cells() + j * grid_.nx);
+      return {row.value, row.tangent};
+    }
     const Index slot = (j + held_ * kFar) % held_;
     return line(rows_, slot * planes_ + plane);
   }
@@ -153,6 +176,7 @@ class RowStore {
   // The cells beyond the ends of row j, which is complete, and the rows beyond south and north that mirror
   // it.
   void finish(int plane, Index j, const Beyond (&beyond)[4]) const {
+    if (lent(j)) return;
     fill_ends(own(plane, j), beyond);
     if (!has_ghosts_ || grid_.periodic_y) return;
     if (j < halo_) mirror(plane, j, ghost(plane, j), beyond[kSouth]);
@@ -163,11 +187,21 @@ class RowStore {
     copy_row<false>(row.value, from.value);
     if constexpr (kDual) copy_row<false>(row.tangent, from.tangent);
   }
+  // The same, past the caches. Before others read the row: stream_fence().
+  void stream_out(int plane, Index j, Real* row) const {
+    constexpr Index lanes = GridShape<Real>::lanes;
+    const bool whole =
+        reinterpret_cast<std::uintptr_t>(row) % sizeof(NativePack<Real>) == 0 && grid_.nx % lanes == 0;
+    if (kDual || !whole) return put(plane, j, {row});
+    const Real* const from = own(plane, j).value;
+    for (Index i = 0; i < grid_.nx; i += lanes) stream(row + i, NativePack<Real>::load_unaligned(from + i));
+  }
 
  private:
   static constexpr Index kFar =
       1 << 20;  // rows below the grid that own() may be asked for, in units of `held`
 
+  bool lent(Index j) const { return j >= lent_begin_ && j < lent_end_; }
   L line(Real* base, Index number) const {
     Real* const row = base + number * (kDual ? 2 : 1) * grid_.stride() + grid_.pad();
     return {row, kDual ? row + grid_.stride() : nullptr};
@@ -182,7 +216,7 @@ class RowStore {
     Index i = 0;
     for (; i + lanes <= grid_.nx; i += lanes) {
       if constexpr (kAhead) __builtin_prefetch(from + i + grid_.nx, 0, 2);
-      Wide::load_unaligned(from + i).store_unaligned(to + i);
+      if (to != from) Wide::load_unaligned(from + i).store_unaligned(to + i);
     }
     for (; i < grid_.nx; ++i) to[i] = from[i];
   }
@@ -216,7 +250,8 @@ class RowStore {
 
   GridShape<Real> grid_;
   int planes_ = 0;
-  Index halo_ = 1, held_ = 1;
+  Index halo_ = 1, held_ = 1, lent_begin_ = 0, lent_end_ = 0;
+  Out<Real> lent_ = {};
   bool has_ghosts_ = false;
   Real *rows_ = nullptr, *ghosts_ = nullptr, *zero_ = nullptr;
 };
@@ -226,11 +261,17 @@ template <class Kernel, class Real, bool kDual>
 struct RowView {
   using L = Line<Real, kDual>;
   using S = typename L::S;
-  static constexpr int rows = 2 * Kernel::halo + 1;
+  static constexpr int rows = 2 * Kernel::halo + 1, drives = Kernel::drives;
   static constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
   L state[Kernel::fields][rows], coefficient[at_least_one(Kernel::coefficients)][rows],
       cotangent[Kernel::fields][rows], driven[at_least_one(Kernel::drives)][rows];
+  const Real* west_open = nullptr;  // 1 or 0 per cell
+  Real south_open[rows] = {};       // of each row
 
+  void find_walls(const GridShape<Real>& grid, const Real* shared, Index j) {
+    west_open = grid.open_faces(shared);
+    for (int d = 0; d < rows; ++d) south_open[d] = grid.open_y(j + d - Kernel::halo) ? Real(1) : Real(0);
+  }
   static void look(const RowStore<Real, kDual>& store, Index j, int planes, L (*to)[rows]) {
     for (int f = 0; f < planes; ++f) {
       for (int d = 0; d < rows; ++d) to[f][d] = store.at(f, j + d - Kernel::halo);
@@ -249,11 +290,18 @@ struct PackAt {
   COSTATE_INLINE S p(int f, int di = 0, int dj = 0) const {
     return rows.coefficient[f][dj + halo].get(i + di);
   }
-  COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const {
+  COSTATE_INLINE S y_bar(int f) const { return rows.cotangent[f][halo].get(i); }
+  // Only for kernels without drives: with them, rows of y_bar are overwritten as soon as their own cells
+  // have read them.
+  COSTATE_INLINE S y_bar(int f, int di, int dj) const requires(View::drives == 0) {
     return rows.cotangent[f][dj + halo].get(i + di);
   }
   COSTATE_INLINE S drive(int f, int di = 0, int dj = 0) const {
     return rows.driven[f][dj + halo].get(i + di);
+  }
+  COSTATE_INLINE S open(int axis, int di = 0, int dj = 0) const {
+    using Wide = typename View::L::Wide;
+    return axis == 0 ? S(Wide::load_unaligned(rows.west_open + i + di)) : S(Wide(rows.south_open[dj + halo]));
   }
 };
 

@@ -15,12 +15,14 @@
 
 #include <vector>
 
-#include "costate/core/stream.h"
 #include "costate/grid/stencil_rows.h"
 
 namespace costate::grid::stencil {
 
 inline constexpr int kMostLevels = 8;
+// Of a larger grid, a row that is written beside the state that was read is out of the caches before it is
+// read again.
+inline constexpr Index kCellsPastCaches = 1 << 18;
 
 // Cells that controls act on, in the order of their rows.
 struct SourceCells {
@@ -153,8 +155,9 @@ class ForwardSweep {
   static constexpr Index kHalo = Kernel::halo;
 
  public:
-  ForwardSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero)
-      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, zero) {}
+  // shared: rows that all slabs share (GridShape).
+  ForwardSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* shared)
+      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, shared), shared_(shared) {}
   static Index numbers(const GridShape<Real>& grid, int levels) {
     Arena<Real> count;
     Held(count, grid, levels, nullptr);
@@ -170,6 +173,7 @@ class ForwardSweep {
         if (j >= slab_.first(level) && j < slab_.last(level)) make_row<mode>(task, level, j);
       }
     }
+    stream_fence();
   }
 
   // f(j, what row j sees) for each row of the slab.
@@ -205,6 +209,7 @@ class ForwardSweep {
     View rows;
     View::look(held_.state[level - 1], j, Kernel::fields, rows.state);
     View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
+    rows.find_walls(set_.grid, shared_, j);
     return rows;
   }
 
@@ -230,8 +235,13 @@ class ForwardSweep {
     if constexpr (HasSources<Kernel>) add_sources<mode>(task.controls[level - 1], to.state, j);
     for (int f = 0; f < Kernel::fields; ++f) {
       held_.state[level].finish(f, j, set_.beyond[f]);
-      if (task.to[level - 1].value && slab_.owns(j))
-        held_.state[level].put(f, j, task.to[level - 1] + f * set_.grid.cells() + j * set_.grid.nx);
+      const Out<Real> target = task.to[level - 1];
+      if (!target.value || !slab_.owns(j)) continue;
+      const Out<Real> to_row = target + (f * set_.grid.cells() + j * set_.grid.nx);
+      if (!kDual && target.value != task.from.value && set_.grid.cells() > kCellsPastCaches)
+        held_.state[level].stream_out(f, j, to_row.value);
+      else
+        held_.state[level].put(f, j, to_row);
     }
   }
 
@@ -281,6 +291,7 @@ class ForwardSweep {
   const Set& set_;
   Slab<Real> slab_;
   Held held_;
+  const Real* shared_;
 };
 
 }  // namespace costate::grid::stencil

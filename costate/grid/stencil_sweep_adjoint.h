@@ -46,13 +46,27 @@ class ReverseSweep {
   using N = typename L::N;
   using Constants = Vec<N, Kernel::constants>;
   static constexpr Index kHalo = Kernel::halo, kLanes = NativePack<Real>::lanes;
+  static constexpr Index kTapeAhead = 2048 / Index(sizeof(Real));  // how far ahead tapes are asked for
   static constexpr bool kGhosts = HasOutside<Kernel>;
+  // With drives, the cotangent of a cell is read by that cell alone: all levels share its place.
+  static constexpr bool kInPlace = Kernel::drives > 0;
   static_assert(!kGhosts || Kernel::tapes == 0,
                 "a kernel with outside() reads the state: there is no tape beyond a side");
 
  public:
-  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* zero)
-      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, zero), zero_(zero + set.grid.pad()) {}
+  ReverseSweep(const Set& set, const Slab<Real>& slab, Arena<Real> arena, Real* shared,
+               const ReverseTask<Real>& task)
+      : set_(set), slab_(slab), held_(arena, set.grid, slab.levels, shared), shared_(shared) {
+    if (!kInPlace || kGhosts || kDual || set.grid.nx % kLanes != 0) return;
+    // Rows of this slab that need no ends are worked on where the caller has them.
+    const Out<Real> x_bar = task.x_bar[slab.levels - 1];
+    if (x_bar.value) {
+      for (Store& level : held_.cotangent) level.lend(x_bar, slab.begin, slab.end);
+      // Level 0 is read only.
+      held_.cotangent[0].lend({const_cast<Real*>(task.y_bar.value)}, slab.begin, slab.end);
+    }
+    if (task.coefficients_bar.value) held_.coefficients_bar.lend(task.coefficients_bar, slab.begin, slab.end);
+  }
   static Index numbers(const GridShape<Real>& grid, int levels) {
     Arena<Real> count;
     Held(count, grid, levels, nullptr);
@@ -78,17 +92,24 @@ class ReverseSweep {
     Store cotangent[kMostLevels + 1], drive[kMostLevels + 1], state[kMostLevels + 1];
     Store coefficients, coefficients_bar, beyond, coefficients_beyond;
     Held(Arena<Real>& arena, const GridShape<Real>& grid, int levels, Real* zero) {
-      const Index seen = 2 * kHalo + 1;
+      const Index seen = 2 * kHalo + 1, all = (levels + 1) * kHalo + 1;
       for (int level = 0; level <= levels; ++level) {
-        cotangent[level] = Store(arena, grid, Kernel::fields, seen, kHalo, false, zero);
-        drive[level] = Store(arena, grid, Kernel::drives, seen, kHalo, false, zero);
-        state[level] = Store(arena, grid, Kernel::fields, seen, kHalo, kGhosts, zero);
+        if (kInPlace && level > 0)
+          cotangent[level] = cotangent[0];
+        else
+          cotangent[level] = Store(arena, grid, Kernel::fields, kInPlace ? all : seen, kHalo, false, zero);
+        // Nobody reads the drives of the last level. They are made all the same: another loop without them
+        // might round differently.
+        const Index drives_held = level < levels ? seen : 1;
+        drive[level] = Store(arena, grid, Kernel::drives, drives_held, kHalo, false, zero);
       }
-      const Index all = (levels + 1) * kHalo + 1;
       coefficients = Store(arena, grid, Kernel::coefficients, all, kHalo, kGhosts, zero);
       coefficients_bar = Store(arena, grid, Kernel::coefficients, all, kHalo, false, zero);
       beyond = Store(arena, grid, Kernel::fields, 1, kHalo, false, zero);
       coefficients_beyond = Store(arena, grid, Kernel::coefficients, 1, kHalo, false, zero);
+      // The last, because a sweep that reads tapes never touches them: what is in use lies together.
+      for (int level = 1; level <= levels; ++level)
+        state[level] = Store(arena, grid, Kernel::fields, seen, kHalo, kGhosts, zero);
     }
   };
   // The rows that one row of transposes writes: y and coefficients, and the drive of the new cotangent.
@@ -144,11 +165,13 @@ class ReverseSweep {
     for (int c = 0; c < Kernel::coefficients; ++c) to.coefficients[c] = held_.coefficients_bar.own(c, j);
     for (int d = 0; d < Kernel::drives; ++d) to.drive[d] = held_.drive[level].own(d, j);
     if (kFromTape) to.tape = task.tape[level - 1] + grid.wrap(j) * grid.width();
-    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to,
-                                           row_begin(), row_end(), set_.grid.nx);
-    if (slab_.owns(j)) {
-      if constexpr (HasSources<Kernel>) sources_vjp(task, level, j, bar);
+    Constants driven = Constants::zero();  // read before the row overwrites its cotangent
+    if constexpr (HasSources<Kernel>) {
+      if (slab_.owns(j)) sources_vjp(task, level, j, driven);
     }
+    Constants bar = row<wanted, kFromTape>(set_.kernel, set_.wide, view<wanted, kFromTape>(level, j), to,
+                                           row_begin(), row_end(), grid.nx);
+    bar += driven;
     if constexpr (kGhosts) {
       if (!grid.periodic_y) {
         for (Index m :
@@ -169,10 +192,12 @@ class ReverseSweep {
       if (task.x_bar[level - 1].value && slab_.owns(j))
         held_.cotangent[level].put(f, j, global(task.x_bar[level - 1], f, j));
     }
-    if constexpr (kGhosts)
-      make_drive(level, j);  // of cotangents that are complete only now
-    else
-      for (int d = 0; d < Kernel::drives; ++d) held_.drive[level].finish(d, j, set_.nothing);
+    if (level < slab_.levels) {
+      if constexpr (kGhosts)
+        make_drive(level, j);  // of cotangents that are complete only now
+      else
+        for (int d = 0; d < Kernel::drives; ++d) held_.drive[level].finish(d, j, set_.nothing);
+    }
     if (wanted != Wanted::none && level == slab_.levels) {
       for (int c = 0; c < Kernel::coefficients; ++c)
         held_.coefficients_bar.put(c, j, global(task.coefficients_bar, c, j));
@@ -190,8 +215,10 @@ class ReverseSweep {
     View::look(held_.drive[level - 1], j, Kernel::drives, rows.driven);
     View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
     View::look(held_.state[level], j, Kernel::fields, rows.state);
+    rows.find_walls(set_.grid, shared_, j);
+    Real* const zero = shared_ + set_.grid.pad();
     for (int f = 0; f < Kernel::fields; ++f) {
-      if (kFromTape || !reads<wanted>(f)) std::fill_n(rows.state[f], View::rows, L{zero_, zero_});
+      if (kFromTape || !reads<wanted>(f)) std::fill_n(rows.state[f], View::rows, L{zero, zero});
     }
     return rows;
   }
@@ -209,8 +236,7 @@ class ReverseSweep {
       if constexpr (kFromTape) {
         for (int t = 0; t < Kernel::tapes; ++t) {
           const Real* from = to.tape + t * to.tape_stride + i;
-          __builtin_prefetch(from + end, 0,
-                             2);  // the next row, which the level behind wants after all others
+          __builtin_prefetch(from + kTapeAhead);
           tape[t] = NativePack<Real>::load_unaligned(from);
         }
       } else {
@@ -253,6 +279,7 @@ class ReverseSweep {
       View rows;
       View::look(held_.cotangent[level], j, Kernel::fields, rows.cotangent);
       View::look(held_.coefficients, j, Kernel::coefficients, rows.coefficient);
+      rows.find_walls(set_.grid, shared_, j);
       for (Index i = 0; i < set_.grid.width(); i += kLanes) {
         const PackAt<View> at{rows, i};
         const auto drive = set_.kernel.drive(set_.wide, at);
@@ -338,7 +365,7 @@ class ReverseSweep {
   const Set& set_;
   Slab<Real> slab_;
   Held held_;
-  Real* zero_;
+  Real* shared_;
 };
 
 }  // namespace costate::grid::stencil

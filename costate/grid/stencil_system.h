@@ -51,7 +51,7 @@ class StencilSystem final : public System<Real> {
                    "each side needs at least " + std::to_string(2 * Kernel::halo) + " cells"});
     }
     sort_sources(sources);
-    while (levels_ > 1 && levels_ * Reverse<false>::numbers(grid_, 1) / 2 * Index(sizeof(Real)) > kCacheBytes)
+    while (levels_ > 1 && Reverse<false>::numbers(grid_, levels_) * Index(sizeof(Real)) > kCacheBytes)
       --levels_;
   }
 
@@ -75,8 +75,8 @@ class StencilSystem final : public System<Real> {
                   Forward<true>::numbers(grid_, 1), Reverse<true>::numbers(grid_, 1)});
     work->kept = std::max(stencil::Slab<Real>::saved_numbers(grid_, levels_, Kernel::halo, kFields, false),
                           stencil::Slab<Real>::saved_numbers(grid_, 1, Kernel::halo, kFields, true));
-    work->rows.reserve(work->slabs * (work->numbers + work->kept) + grid_.stride());
-    std::fill_n(work->rows.data(), grid_.stride(), Real(0));
+    work->rows.reserve(work->slabs * (work->numbers + work->kept) + grid_.shared_numbers());
+    grid_.fill_shared(work->rows.data());
     work->sums.resize(std::size_t(levels_ * grid_.ny * 2 * std::max(1, kConstants)));
     return work;
   }
@@ -196,7 +196,7 @@ class StencilSystem final : public System<Real> {
   struct Scratch : Workspace {
     Index slab_rows = 0, slabs = 0;  // made when the number of threads was known
     Index numbers = 0, kept = 0;     // per slab: rows of all levels, rows of its neighbours
-    AlignedBuffer<Real> rows;        // a row of zeros, then the slabs' own
+    AlignedBuffer<Real> rows;        // those that slabs share, then their own
     std::vector<double> sums;
   };
 
@@ -209,7 +209,10 @@ class StencilSystem final : public System<Real> {
     Passes(Index count_, const Ring<Real>& ring, int levels)
         : count(count_),
           slots(ring.slots),
-          most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {}
+          most(slots == 2 ? levels : int(std::min<Index>(levels, slots - 1))) {
+      const Index passes = (count + most - 1) / most;
+      if (passes > 0) most = int((count + passes - 1) / passes);  // all of about the same depth
+    }
     int levels(Index done) const { return int(std::min<Index>(most, count - done)); }
     bool in_place(Index done) const { return slots == 2 && !(done == 0 && count % 2 == 1); }
     Index next(Index done, Index slot) const {
@@ -268,7 +271,7 @@ class StencilSystem final : public System<Real> {
       return stencil::Slab<Real>{
           begin, std::min(begin + scratch.slab_rows, grid_.ny), levels, Kernel::halo, &grid_, saved};
     };
-    Real* const first = scratch.rows.data() + grid_.stride();
+    Real* const first = scratch.rows.data() + grid_.shared_numbers();
     const auto rows = [&](Index s) { return first + s * (scratch.numbers + scratch.kept); };
     if (saved) {
       parallel_for(scratch.slabs, 1,
@@ -289,10 +292,7 @@ class StencilSystem final : public System<Real> {
       if constexpr (!kDual && stencil::Reversible<Kernel>) {
         if (mode == Mode::step_back) return sweep.template run<Mode::step_back>(task, kept);
       }
-      if constexpr (!kDual && Kernel::tapes > 0) {
-        sweep.template run<Mode::taped_step>(task, kept);
-        stream_fence();
-      }
+      if constexpr (!kDual && Kernel::tapes > 0) sweep.template run<Mode::taped_step>(task, kept);
     });
   }
 
@@ -302,7 +302,7 @@ class StencilSystem final : public System<Real> {
     task.sums = scratch.sums.data();
     const Setting<kDual> setting(kernel_, sources_, grid_, p);
     each_slab(task.levels, task.y_bar, scratch, [&](const auto& slab, auto arena, Real* kept) {
-      const Reverse<kDual> sweep(setting, slab, arena, scratch.rows.data());
+      const Reverse<kDual> sweep(setting, slab, arena, scratch.rows.data(), task);
       if constexpr (!kDual && Kernel::tapes > 0) {
         if (!task.state[0].value && wanted == Wanted::none)
           return sweep.template run<Wanted::none, true>(task, kept);

@@ -4,7 +4,8 @@
 //                                           sources [m/s^2]
 //
 // Five-point Laplacian on nx x ny cells of width dx, u = 0 outside (reflecting walls); symplectic Euler in
-// time (equivalent to leapfrog; second order in u when gamma = 0, stable for c dt/dx < 1/sqrt(2)):
+// time (equivalent to leapfrog; second order in u when gamma = 0, stable for c dt/dx < 1/sqrt(2), which
+// is checked in every run):
 //
 //   v+ = v + dt (c^2 lap u / dx^2 - gamma v + s)
 //   u+ = u + dt v+
@@ -23,14 +24,17 @@
 #include <memory>
 #include <vector>
 
+#include "costate/grid/cell_values.h"
 #include "costate/system/system.h"
 
 namespace costate::grid {
 
 struct WaveOptions {
   std::int64_t nx = 64, ny = 64;
-  double dx = 1.0, dt = 0.5, speed = 1.0, damping = 0.0;  // defaults of the parameters
-  std::vector<std::int64_t> sources = {};                 // cells (j * nx + i) driven by the control
+  double dx = 1.0, dt = 0.5;  // defaults of the parameters
+  CellValues speed = 1.0;
+  double damping = 0.0;
+  std::vector<std::int64_t> sources = {};  // cells (j * nx + i) driven by the control
 };
 
 template <class Real>

@@ -2,6 +2,9 @@
 // duals on the CPU, float and double on the GPU. What a kernel is: stencil_kernel.h.
 #pragma once
 
+#include <cmath>
+
+#include "costate/grid/stability.h"
 #include "costate/grid/stencil_kernel.h"
 
 namespace costate::grid {
@@ -77,6 +80,28 @@ struct WaveKernel {
   template <class S>
   COSTATE_HD COSTATE_INLINE void source_back(const Scale<S>& k, const S& s, Vec<S, 2>& x) const {
     x[kV] -= k.dt * s / k.keep;
+  }
+
+  // The fastest mode has w^2 = 8 c^2 / dx^2. One of its steps has determinant 1 - gamma dt and trace 2 -
+  // gamma dt - (w dt)^2; its eigenvalues lie in the unit circle for gamma dt <= 2 and (w dt)^2 <= 4 - 2
+  // gamma dt (Jury's criterion).
+  template <class Real>
+  void check(const Real* p, std::int64_t cells) const {
+    const double damping = std::max(0.0, double(p[cells + kDamping])), dx = double(p[cells + kDx]),
+                 dt = double(p[cells + kDt]);
+    if (damping * dt > 2 * (1 + 1e-6)) {
+      refuse_step("the damping is " + number(damping), "damping dt = " + number(damping * dt) + " exceeds 2",
+                  dt, 2 / damping);
+    }
+    const double most = std::sqrt(std::max(0.0, 0.5 - 0.25 * damping * dt));  // of c dt / dx
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+      const double courant = std::abs(double(p[cell])) * dt / dx;
+      if (courant <= most * (1 + 1e-6)) continue;
+      const double rate = double(p[cell]) / dx, w2 = 8 * rate * rate;
+      refuse_step("the speed of cell " + std::to_string(cell) + " is " + number(double(p[cell])),
+                  "the Courant number speed dt / dx = " + number(courant) + " exceeds " + number(most, 3), dt,
+                  (std::sqrt(damping * damping + 4 * w2) - damping) / w2);
+    }
   }
 };
 

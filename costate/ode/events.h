@@ -23,7 +23,7 @@ struct Event {
   std::shared_ptr<const Function> guard = nullptr;  // one output
   int direction = 0;  // +1: only where g rises along the solution, -1: only where it falls
   std::shared_ptr<const Function> jump = nullptr;  // one output per state; none: the state goes on unchanged
-  bool terminal = false;                           // ends the solution, after the jump
+  int terminal = 0;  // > 0: ends the solution when it happens for the n-th time, after the jump
 };
 
 // One event that happened.

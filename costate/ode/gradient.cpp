@@ -14,6 +14,7 @@ Gradient zero_gradient(const Trajectory& tr, std::string estimator) {
   report.estimator = std::move(estimator);
   // Adaptive steps keep their lengths while the inputs move.
   report.label = tr.dt > 0 ? "exact" : "exact for the steps taken";
+  if (tr.memory > 0 || tr.tolerance.carry) report.label += ", to what Newton's iterations left";
   report.schedule =
       tr.keep_every == 1 ? "all states kept" : "1 state in " + std::to_string(tr.keep_every) + " kept";
   report.steps = tr.size();

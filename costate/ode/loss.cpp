@@ -96,12 +96,7 @@ LossDerivatives evaluate(const Solution& solution, const Loss& given) {
   const std::vector<SamplePlace> places = place_samples(replay, tr, times);
   for (std::size_t k = 0; k < times.size(); ++k) {
     const StepInput in = replay.input(places[k].step);
-    if (in.h == 0) {
-      std::copy_n(in.x, x.size(), x.begin());
-    } else {
-      replay.stepper().step(in, x.data(), nullptr);
-      replay.stepper().interpolate(places[k].theta, x.data());
-    }
+    replay.interpolate(in, places[k].theta, x.data());
     std::copy_n(x.begin(), n, out.sample_states.begin() + static_cast<std::ptrdiff_t>(k * n));
     const int row = tr.steps[places[k].step].row;
     out.value += loss.samples->value(k, x.data(), in.p);

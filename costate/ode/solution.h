@@ -39,6 +39,8 @@ class Solution {
 
   // Dense output anywhere in [t0, t1] (at an event: before the jump). Each call replays one step.
   std::vector<double> operator()(double time) const;
+  // One row per time, all in one pass; beyond the ends of the span the interpolants there go on.
+  std::vector<double> at(const std::vector<double>& times) const;
 
   // What derivatives replay: see discrete_adjoint.h, forward_sensitivity.h, continuous_adjoint.h, hessian.h.
   const Trajectory& trajectory() const { return *trajectory_; }

@@ -43,6 +43,7 @@ class Integration {
   void handle_event(int event);
   void emit(bool at_end);
   void stand_still();
+  void forget(std::vector<double>& x) const { std::fill(x.begin() + n_, x.end(), 0.0); }  // the memory
   void end_interval();  // at t1, or at a knot of the controls
   const double* p() const { return trajectory_->parameters.row(row_); }
   void finish(Status status, const std::string& message);
@@ -70,11 +71,12 @@ class Integration {
   double t_, h_ = 0, next_h_ = 0, max_step_;
   double segment_start_;
   long segment_steps_ = 0, attempts_ = 0;
-  int row_ = 0;                                            // of the interval between knots
-  double interval_end_;                                    // where it ends: no step goes further
-  long kept_stages_ = 0;                                   // steps whose stages are kept
-  bool not_finite_ = false, done_ = false, last_ = false;  // last_: the step ends the interval
-  std::vector<double> x_, y_, error_, scale_, atol_;
+  int row_ = 0;                                              // of the interval between knots
+  double interval_end_;                                      // where it ends: no step goes further
+  long kept_stages_ = 0;                                     // steps whose stages are kept
+  std::vector<int> happened_;                                // how often each event did, if it is terminal
+  bool not_finite_ = false, done_ = false, last_ = false;    // last_: the step ends the interval
+  std::vector<double> x_, y_, error_, scale_, rtol_, atol_;  // x_, y_: with the memory of the method
   std::size_t next_output_ = 0;
 };
 
@@ -84,7 +86,7 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
       user_field_(field),
       field_(&field),
       control_(1),
-      zeno_(std::abs(span.t1 - span.t0)),
+      zeno_(std::isfinite(span.t1) ? std::abs(span.t1 - span.t0) : 1 + std::abs(span.t0)),
       t0_(span.t0),
       t1_(span.t1),
       sign_(span.t1 >= span.t0 ? 1 : -1),
@@ -95,7 +97,13 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   check_input(int(y0.size()) == states,
               "y0 has " + std::to_string(y0.size()) + " values for " + std::to_string(states) + " states",
               "give one initial value per state");
-  check_input(std::isfinite(t0_) && std::isfinite(t1_), "the time span is not finite", "");
+  check_input(std::isfinite(t0_) && !std::isnan(t1_), "the time span is not finite",
+              "only t1 may be infinite, where an event ends the solution");
+  check_input(std::isfinite(t1_) || (!fixed_ && options.controls.values.empty()),
+              "a time span without end has neither steps of fixed length nor controls", "set a finite t1");
+  check_input(options.rtol_per_state.empty() || int(options.rtol_per_state.size()) == states,
+              "rtol_per_state has " + std::to_string(options.rtol_per_state.size()) + " values",
+              "give one per state");
   Trajectory& tr = *trajectory_;
   tr.parameters = ParameterRows(p, options.controls, field.parameters(), t0_, t1_);
   interval_end_ = tr.parameters.end(0);
@@ -113,6 +121,7 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   }
 
   tr.guards = options.events;
+  happened_.assign(options.events.size(), 0);
   std::shared_ptr<const Function> running = options.running;
   if (tr.parameters.linear()) {
     const LinearControl control = linear_control_of(tr.parameters);
@@ -129,7 +138,10 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   controlled_ = options.control_integral ? n_ : states;
   tr.field = field_;
   tr.method = options.method;
-  tr.tolerance = {options.rtol, *std::min_element(options.atol.begin(), options.atol.end())};
+  rtol_.assign(n_, options.rtol);
+  std::copy(options.rtol_per_state.begin(), options.rtol_per_state.end(), rtol_.begin());
+  tr.tolerance = {*std::min_element(rtol_.begin(), rtol_.end()),
+                  *std::min_element(options.atol.begin(), options.atol.end()), options.carry_newton};
   if (fixed_) {
     // Nothing but the convergence of implicit stages hangs on these: to rounding, as the derivatives assume.
     tr.tolerance.rtol = std::min(tr.tolerance.rtol, kConverged);
@@ -145,15 +157,24 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
   check_input(fixed_ || stepper_->error_order() > 0,
               "the method " + options.method + " has no error estimate",
               "set dt, or use dopri5, tsit5 or dop853");
+  tr.memory = stepper_->memory();
+  check_input(tr.memory == 0 || (!fixed_ && options.keep_every == 1),
+              "the method " + options.method + " chooses its steps, and keeps all of them",
+              fixed_ ? "leave dt out, or use radau5" : "leave keep_every at 1");
   control_ = StepControl(std::max(stepper_->error_order(), 1));
   monitor_ = std::make_unique<EventMonitor>(tr.guards, *field_, states, this->p());
+  const bool all_stages = stepper_->needs_stages();
+  check_input(!all_stages || options.keep_every == 1, "carry_newton keeps every step",
+              "leave keep_every at 1");
   if (options.keep_every == 1) tr.stage_size = stepper_->stage_size();
   if (tr.stage_size > 0) kept_stages_ = options.stage_memory / long(tr.stage_size * sizeof(double));
+  if (all_stages) kept_stages_ = std::numeric_limits<long>::max();
   max_step_ = options.max_step > 0 ? options.max_step : std::numeric_limits<double>::infinity();
 
   x_ = y0;
-  x_.resize(n_, 0.0);
-  for (auto* v : {&y_, &error_, &scale_}) v->assign(n_, 0.0);
+  x_.resize(tr.width(), 0.0);
+  y_.assign(tr.width(), 0.0);
+  for (auto* v : {&error_, &scale_}) v->assign(n_, 0.0);
   atol_.resize(n_, options.atol.back());
   for (std::size_t i = 0; i < options.atol.size(); ++i) atol_[i] = options.atol[i];
   motion_.emplace(*field_);
@@ -174,9 +195,10 @@ double Integration::initial_step() {
   if (options_.first_step > 0) return options_.first_step;
   std::vector<double> f0(n_), f1(n_), scratch(field_->scratch_size());
   field_->value(t_, x_.data(), p(), f0.data(), scratch.data());
+  stepper_->know_rate(t_, x_.data(), f0.data());
   double d0 = 0, d1 = 0, d2 = 0;
   for (int i = 0; i < controlled_; ++i) {
-    scale_[i] = atol_[i] + options_.rtol * std::abs(x_[i]);
+    scale_[i] = atol_[i] + rtol_[i] * std::abs(x_[i]);
     check_input(scale_[i] > 0, "the error tolerance of state " + std::to_string(i) + " is zero",
                 "set atol > 0");
     d0 += std::pow(x_[i] / scale_[i], 2);
@@ -221,7 +243,8 @@ bool Integration::attempt() {
   const double length = std::min(next_h_, max_step_);
   last_ = length * 1.01 >= std::abs(remaining);
   h_ = last_ ? remaining : sign_ * length;
-  const double smallest = 16 * kEps * std::max(std::abs(t_), std::abs(t1_ - t0_) * 1e-3);
+  const double span = std::isfinite(t1_) ? std::abs(t1_ - t0_) : 0;
+  const double smallest = 16 * kEps * std::max(std::abs(t_), span * 1e-3);
   if (std::abs(h_) < smallest && !(last_ && std::abs(remaining) < smallest)) {
     if (not_finite_)
       fail("the state stops being finite",
@@ -238,15 +261,18 @@ bool Integration::attempt() {
     next_h_ = std::abs(h_) * control_.fail();
     return false;
   }
+  // The differences of a multistep method tell the error at the end of the step.
+  const bool by_end = stepper_->implicit() && stepper_->memory() > 0;
   for (int i = 0; i < controlled_; ++i) {
-    scale_[i] = atol_[i] + options_.rtol * std::max(std::abs(x_[i]), std::abs(y_[i]));
+    const double start = by_end ? 0 : std::abs(x_[i]);
+    scale_[i] = atol_[i] + rtol_[i] * std::max(start, std::abs(y_[i]));
   }
   const double err = stepper_->error_norm(error_.data(), scale_.data(), controlled_);
   if (!(err <= 1)) {
-    next_h_ = std::abs(h_) * control_.reject(err);
+    next_h_ = std::abs(h_) * stepper_->shrink(err, control_.reject(err));
     return false;
   }
-  next_h_ = std::abs(h_) * control_.accept(err);
+  next_h_ = std::abs(h_) * stepper_->settle(y_.data(), scale_.data(), controlled_, err, control_.accept(err));
   // A step cut short by a knot says little about the next.
   if (last_ && row_ + 1 < trajectory_->parameters.count()) next_h_ = std::max(next_h_, length);
   return true;
@@ -280,7 +306,7 @@ void Integration::emit(bool at_end) {
       solution_.y.insert(solution_.y.end(), x_.begin(), x_.begin() + n);
     } else {
       if (h_ == 0 || t == end)
-        std::copy(y_.begin(), y_.end(), error_.begin());
+        std::copy_n(y_.begin(), n_, error_.begin());
       else
         stepper_->interpolate((t - t_) / h_, error_.data());
       solution_.y.insert(solution_.y.end(), error_.begin(), error_.begin() + n);
@@ -313,6 +339,8 @@ void Integration::handle_event(int event) {
                        "the jump of event \"" + guard.name + "\" leaves the algebraic equations",
                        "set the algebraic states too, or let ConsistentJump find them");
   }
+  // Differences over a step cut this short say little about one of the usual length.
+  if (guard.jump || std::abs(h_) < 0.2 * next_h_) forget(record.after);
   if (record.grazing) {
     solution_.notes.push_back("event \"" + guard.name + "\" at t = " + number(record.t) +
                               " is grazing: its guard moves at " + number(record.guard_rate) +
@@ -324,7 +352,7 @@ void Integration::handle_event(int event) {
   t_ = segment_start_ = record.t;
   segment_steps_ = 0;
   x_ = record.after;
-  if (guard.terminal)
+  if (guard.terminal > 0 && ++happened_[event] >= guard.terminal)
     return finish(Status::terminated, "ended by event \"" + guard.name + "\" at t = " + number(t_));
 
   if (zeno_.accumulates(t_)) {
@@ -388,6 +416,7 @@ void Integration::end_interval() {
   t_ = segment_start_ = interval_end_;
   segment_steps_ = 0;
   interval_end_ = tr.parameters.end(++row_);
+  forget(x_);
   if (tr.parameters.linear()) return;
   require_consistent(
       t_, x_, "the controls jump in an algebraic equation, which the state after the knot does not satisfy",
@@ -441,7 +470,7 @@ Solution Integration::run() {
   tr.t1 = t_;
   tr.final = x_;
   emit(true);
-  solution_.integral = options_.running ? x_.back() : 0.0;
+  solution_.integral = options_.running ? x_[n_ - 1] : 0.0;
   solution_.events = tr.events;
   const Stepper::Counts& c = stepper_->counts();
   solution_.counts.rhs += c.rhs;
@@ -455,33 +484,6 @@ Solution Integration::run() {
 Solution solve(const VectorField& field, TimeSpan span, const std::vector<double>& y0,
                const std::vector<double>& p, const Options& options) {
   return Integration(field, span, y0, p, options).run();
-}
-
-std::vector<double> Solution::final_state() const {
-  return {trajectory_->final.begin(), trajectory_->final.begin() + states()};
-}
-
-std::vector<double> Solution::operator()(double time) const {
-  const Trajectory& tr = *trajectory_;
-  const double sign = tr.t1 >= tr.t0 ? 1 : -1;
-  if (sign * time < sign * tr.t0 || sign * time > sign * tr.t1) {
-    throw Error({"t = " + number(time) + " is outside the solution, which spans " + number(tr.t0) + " to " +
-                     number(tr.t1),
-                 "ode::Solution", ""});
-  }
-  std::vector<double> x(tr.states());
-  if (tr.steps.empty()) return final_state();
-  Replay replay(tr);
-  const long k = replay.step_at(time);
-  const StepInput in = replay.input(k);
-  if (in.h == 0) {
-    std::copy_n(in.x, tr.states(), x.begin());
-  } else {
-    replay.stepper().step(in, x.data(), nullptr);
-    replay.stepper().interpolate((time - in.t) / in.h, x.data());
-  }
-  x.resize(tr.user_states);
-  return x;
 }
 
 }  // namespace costate::ode

@@ -4,7 +4,8 @@
 //   ode::Gradient g = ode::gradient(s, {.final = distance});          discrete_adjoint.h
 //
 // Steps are chosen so that the error estimate of each, relative to atol + rtol |x|, has a root mean square of
-// at most one. A solution that cannot go on is an Error that says where it stood and which option to change.
+// at most one. t1 may be infinite where an event ends the solution. A solution that cannot go on is an Error
+// that says where it stood and which option to change.
 // Tests: tests/ode/solve_test.cpp.
 #pragma once
 
@@ -26,12 +27,14 @@ struct TimeSpan {
 struct Options {
   std::string method = "dopri5";  // method_names() lists them
   double rtol = 1e-6;
-  std::vector<double> atol = {1e-9};  // one for all states, or one per state
+  std::vector<double> rtol_per_state = {};  // instead of rtol, where it is not empty
+  std::vector<double> atol = {1e-9};        // one for all states, or one per state
 
   double dt = 0;          // > 0: steps of this length (the last may be shorter), no error control
   double first_step = 0;  // 0: chosen automatically
   double max_step = 0;    // 0: no limit
   long max_steps = 100000;
+  bool carry_newton = false;  // radau5: see MethodTolerance::carry
 
   std::vector<double> t_eval = {};  // times at which Solution::y is given; empty: at every accepted step
 

@@ -30,7 +30,7 @@ def join(fields, values, otherwise):
         if field.size == 1 and (part.ndim == 0 or part.shape[-1] != 1):
             part = part[..., None]
         if part.shape[-1:] != (field.size,):
-            raise ValueError(f"{field.name} has the shape {part.shape} instead of (..., {field.size})")
+            raise Error(f"{field.name} has the shape {part.shape} instead of (..., {field.size})")
         parts.append(part)
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.broadcast_to(part, batch + part.shape[-1:]) for part in parts], axis=-1)

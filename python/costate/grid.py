@@ -1,7 +1,55 @@
-"""Fields on a grid: the wave equation."""
+"""Fields on a grid, one function per equation. What cells have of their own is an array (ny, nx), or a flat one."""
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["wave"]
+__all__ = ["heat", "shallow_water", "system", "wave"]
 
-wave = remembered(_core.grid.wave, "costate.grid")
+system = remembered(_core.grid.system, "costate.grid")
+
+
+def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed=1.0, damping=0.0, sources=()):
+    """The wave equation u'' = speed^2 lap u - damping u' + source on nx x ny cells, u = 0 outside.
+
+    state      'u', 'v', (ny * nx,) each, x fastest
+    control    'source', one number for each of the cells `sources` (j * nx + i)
+    parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'
+
+    speed is one number, or one per cell. Stable for speed dt / dx < 0.707, which is checked in every run; dt = 0
+    takes half of that.
+    """
+    return system("wave", nx, ny, dx=dx, dt=dt, parameters={"speed": speed, "damping": damping},
+                  sources=list(sources))
+
+
+def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source=0.0, west=("gradient", 0.0),
+         east=("gradient", 0.0), south=("gradient", 0.0), north=("gradient", 0.0), heaters=()):
+    """The heat equation capacity dT/dt = div(conductivity grad T) + source on nx x ny cells.
+
+    west, ...  ('temperature', T) on the side, ('gradient', dT/dn) across it, or 'periodic'
+    state      'T', (ny * nx,), x fastest
+    control    'heater', one number for each of the cells `heaters` (j * nx + i)
+    parameter  'conductivity' and 'source' (ny * nx,), 'capacity', 'west', 'east', 'south', 'north', 'dx', 'dt'
+
+    conductivity and source are one number, or one per cell. Stable for dt <= capacity dx^2 / (4 conductivity),
+    which is checked in every run; dt = 0 takes half of that.
+    """
+    return system("heat", nx, ny, dx=dx, dt=dt,
+                  parameters={"conductivity": conductivity, "source": source, "capacity": capacity},
+                  sides={"west": west, "east": east, "south": south, "north": north}, sources=list(heaters))
+
+
+def shallow_water(nx=64, ny=64, *, dx=1.0, dt=0.1, depth=1.0, gravity=9.81, drag=0.0, periodic_x=False,
+                  periodic_y=False, sources=()):
+    """Long waves u' = -gravity grad eta - drag u, eta' = -div((depth + eta) u) + rain on nx x ny cells.
+
+    state      'eta' in the middle of cells, 'u' on west faces, 'v' on south faces, (ny * nx,) each, x fastest
+    control    'rain', one number for each of the cells `sources` (j * nx + i)
+    parameter  'depth' (ny * nx,), 'gravity', 'drag', 'dx', 'dt'
+
+    depth is one number, or one per cell. Sides that are not periodic are walls. Stable for
+    sqrt(gravity depth) dt / dx <= 0.707, which is checked in every run; dt = 0 takes half of that.
+    """
+    sides = {side: "periodic" if wraps else "wall"
+             for side, wraps in (("west", periodic_x), ("east", periodic_x), ("south", periodic_y), ("north", periodic_y))}
+    return system("shallow_water", nx, ny, dx=dx, dt=dt, parameters={"depth": depth, "gravity": gravity, "drag": drag},
+                  sides=sides, sources=list(sources))

@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 
 from . import _core
+from .called import what_failed
 from .error import Error
 from ._recipe import remembered
 from .traced import Array, object_array, products_recorded_by, wrap
@@ -100,7 +101,7 @@ def record(function, signature, one_output=False, shapes={}, layered=False):
         else:
             raise Error(f"what is the argument '{name}' of {function.__name__}? A function of a system takes x, u, p, t, k, "
                               f"or fields by name: {', '.join(by_name)}")
-    with products_recorded_by(recording if layered else None):
+    with products_recorded_by(recording if layered else None), what_failed(function):
         result = function(**arguments)
     fields = signature.states
     if one_output:

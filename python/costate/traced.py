@@ -39,6 +39,8 @@ def object_array(value):
         if not parts:
             return np.empty(0, dtype=object)
         return np.stack(parts)
+    if getattr(value, "dtype", None) == np.complex128:
+        raise Error("complex numbers cannot be recorded here: compute with real and imaginary parts")
     raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
 
 
@@ -46,6 +48,16 @@ def wrap(values):
     if not isinstance(values, np.ndarray):
         values = object_array(values)
     return Array(values)
+
+
+def values_at(array, name):
+    """The numbers themselves, where they are known: plain ones, or those of a function that is recorded at given inputs (called.py)."""
+    numbers = np.empty(array.shape)
+    for index, value in np.ndenumerate(object_array(array)):
+        if isinstance(value, _core.Traced) and not value.evaluated:
+            raise Error(f"{name} cannot be recorded: it depends on values, which are not known yet")
+        numbers[index] = value.at if isinstance(value, _core.Traced) else value
+    return numbers
 
 
 def is_truth(value):
@@ -332,6 +344,16 @@ def _take_dtype(name, options):
         raise Error(f"np.{name} is recorded in float64, not in {np.dtype(dtype).name}")
 
 
+def _known_index(index):
+    """Recorded masks and places, as plain ones."""
+    if isinstance(index, tuple):
+        return tuple(_known_index(i) for i in index)
+    if not isinstance(index, Array):
+        return index
+    numbers = values_at(index, "an index")
+    return numbers.astype(bool) if all(is_truth(v) for v in object_array(index).flat) else numbers.astype(int)
+
+
 class Array(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of recorded numbers. Slices are views, as in NumPy; a single number is an array without axes."""
     __slots__ = ("_values",)
@@ -355,11 +377,13 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return (wrap(v) for v in self._values)
 
     def __getitem__(self, index):
-        return wrap(self._values[index])
+        if self.ndim == 0 and isinstance(index, (int, slice, np.integer)):
+            raise Error(f"[{index}] of a single number: a field or argument of one number is that number, not an array")
+        return wrap(self._values[_known_index(index)])
 
     def __setitem__(self, index, value):
         value = object_array(value)
-        self._values[index] = value[()] if value.ndim == 0 else value
+        self._values[_known_index(index)] = value[()] if value.ndim == 0 else value
 
     def _only(self, what):
         if self.size != 1:
@@ -377,9 +401,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __index__(self):
         value = self._only("the value")
-        if not float(value).is_integer():
-            raise Error(f"{value} is not an index")
-        return int(value)
+        number = value.at if isinstance(value, _core.Traced) and value.evaluated else float(value)
+        if not number.is_integer():
+            raise Error(f"{number} is not an index")
+        return int(number)
 
     def item(self):
         return wrap(self._only("the value"))
@@ -388,6 +413,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<recorded array {self.shape}>" if self.ndim else "<recorded number>"
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, where=True, **options):
+        from .traced_complex import complex_ufunc, is_complex
+
+        if any(is_complex(i) for i in inputs):
+            return complex_ufunc(ufunc, method, inputs, dict(options, out=out, where=where))
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         options = {key: value for key, value in options.items() if key not in _NO_EFFECT}
         _take_dtype(name, options)
@@ -433,8 +462,9 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
 # A few of NumPy's methods are functions of the same name.
 for _name in ("ravel", "copy", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",
-              "std", "min", "max", "any", "all", "cumsum", "cumprod", "clip", "dot"):
+              "std", "min", "max", "any", "all", "cumsum", "cumprod", "dot"):
     setattr(Array, _name, lambda self, *args, _f=getattr(np, _name), **options: _f(self, *args, **options))
+Array.clip = lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out)
 Array.flatten = lambda self, order="C": np.ravel(self, order).copy()
 # An array of objects, such as np.array([x[0], x[1]]) makes, asks its elements for these.
 for _name in ("sin", "cos", "tan", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt", "square", "sinh", "cosh",

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 
 from .error import Error
-from .traced import Array, accumulate, matmul, object_array, product, reduce, where, wrap
+from .traced import Array, accumulate, matmul, object_array, product, reduce, values_at, where, wrap
 
 _FUNCTIONS = {}  # NumPy's function -> (ours, its signature)
 
@@ -283,6 +283,21 @@ def _stack(arrays, axis=0):
     return wrap(np.stack([object_array(a) for a in arrays], axis=axis))
 
 
+@_records(np.append)
+def _append(arr, values, axis=None):
+    if axis is None:
+        arr, values, axis = wrap(arr).ravel(), wrap(values).ravel(), 0
+    return np.concatenate([wrap(arr), wrap(values)], axis=axis)
+
+
+@_records(np.select)
+def _select(condlist, choicelist, default=0):
+    result = wrap(default)
+    for condition, choice in reversed(list(zip(condlist, choicelist))):
+        result = where(condition, choice, result)
+    return result
+
+
 @_records(np.hstack)
 def _hstack(tup):
     return wrap(np.hstack([object_array(a) for a in tup]))
@@ -373,3 +388,47 @@ def _diag(v, k=0):
     for i, value in enumerate(values):
         made[(i, i + k) if k >= 0 else (i - k, i)] = value
     return wrap(made)
+
+
+# --- what depends on values: only where a function is recorded at given inputs -----------------------------------------
+
+@_records(np.argmax)
+def _argmax(a, axis=None):
+    return np.argmax(values_at(wrap(a), "np.argmax"), axis=axis)
+
+
+@_records(np.argmin)
+def _argmin(a, axis=None):
+    return np.argmin(values_at(wrap(a), "np.argmin"), axis=axis)
+
+
+@_records(np.argsort)
+def _argsort(a, axis=-1, kind=None):
+    return np.argsort(values_at(wrap(a), "np.argsort"), axis=axis, kind=kind)
+
+
+@_records(np.sort)
+def _sort(a, axis=-1, kind=None):
+    a = wrap(a)
+    order = np.argsort(values_at(a, "np.sort"), axis=axis, kind=kind)
+    return wrap(np.take_along_axis(object_array(a), order, axis=axis))
+
+
+@_records(np.nonzero)
+def _nonzero(a):
+    return np.nonzero(values_at(wrap(a), "np.nonzero"))
+
+
+@_records(np.flatnonzero)
+def _flatnonzero(a):
+    return np.flatnonzero(values_at(wrap(a), "np.flatnonzero"))
+
+
+@_records(np.count_nonzero)
+def _count_nonzero(a, axis=None):
+    return np.count_nonzero(values_at(wrap(a), "np.count_nonzero"), axis=axis)
+
+
+@_records(np.searchsorted)
+def _searchsorted(a, v, side="left"):
+    return np.searchsorted(values_at(wrap(a), "np.searchsorted"), values_at(wrap(v), "np.searchsorted"), side=side)

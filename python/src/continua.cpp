@@ -1,7 +1,8 @@
-// costate.grid, costate.soft, costate.mpm: waves on a grid, masses and springs, material points, from numbers
-// instead of files.
+// costate.grid, costate.soft, costate.mpm: fields on a grid, masses and springs, material points, from
+// numbers instead of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,7 +13,7 @@
 
 #include "any_system.h"
 #include "arrays.h"
-#include "costate/grid/wave.h"
+#include "costate/grid/equations.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 #include "costate/soft/mass_spring.h"
@@ -73,10 +74,26 @@ class Reader {
   std::size_t found_ = 0;
 };
 
-SystemHandle wave(std::int64_t nx, std::int64_t ny, double dx, double dt, double speed, double damping,
-                  const std::vector<std::int64_t>& sources) {
-  const grid::WaveOptions options{nx, ny, dx, dt, speed, damping, sources};
-  return any_system("wave", {}, [options]<class Real>() { return grid::wave<Real>(options); });
+// Any equation on a grid; grid.py has a function for each.
+SystemHandle grid_system(const std::string& equation, std::int64_t nx, std::int64_t ny, double dx, double dt,
+                         const nb::dict& parameters, const nb::dict& sides,
+                         const std::vector<std::int64_t>& sources) {
+  grid::GridSpec spec{equation, nx, ny, dx, dt, {}, {}, sources};
+  for (const auto& [name, values] : parameters) {
+    const std::string key = nb::cast<std::string>(name);
+    spec.parameters.emplace(key, to_vector<double>(nb::borrow<ArrayLike>(values), key.c_str()));
+  }
+  for (const auto& [name, side] : sides) {
+    const std::string key = nb::cast<std::string>(name);
+    std::pair<std::string, double> given{"", 0.0};
+    if (!nb::try_cast(side, given.first) && !nb::try_cast(side, given))
+      throw Error({"the side '" + key + "' is not understood",
+                   {},
+                   "give its kind and its value, ('temperature', 20.0), or 'periodic'"});
+    spec.sides[key] = given;
+  }
+  spec = grid::complete(std::move(spec));
+  return any_system(equation, {}, [spec]<class Real>() { return grid::make_system<Real>(spec); });
 }
 
 SystemHandle mass_spring(const ArrayLike& x, const ArrayLike& masses, const nb::list& springs,
@@ -199,13 +216,15 @@ SystemHandle particles(const ArrayLike& x, const ArrayLike& volume, const nb::li
 void bind_continua(nb::module_& m) {
   const auto none = [] { return nb::none(); };
   auto g = m.def_submodule("grid", "Fields on a grid.");
-  g.def("wave", &wave, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0, "dt"_a = 0.5, "speed"_a = 1.0,
-        "damping"_a = 0.0, "sources"_a = std::vector<std::int64_t>{},
-        "The wave equation u'' = speed^2 lap u - damping u' + source on nx x ny cells, u = 0 outside.\n\n"
-        "state      'u', 'v', (ny * nx,) each, x fastest\n"
-        "control    'source', one number for each of the cells `sources` (j * nx + i)\n"
-        "parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'\n"
-        "Stable for speed dt / dx < 0.7.");
+  g.def("system", &grid_system, "equation"_a, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0,
+        "dt"_a = 0.0, "parameters"_a = nb::dict(), "sides"_a = nb::dict(),
+        "sources"_a = std::vector<std::int64_t>{},
+        "An equation on nx x ny cells of width dx, by its name: 'wave', 'heat', 'shallow_water'.\n\n"
+        "parameters  by name: one number, or one per cell, x fastest\n"
+        "sides       {'west': ('temperature', 20.0), 'south': 'periodic', ...}, where the equation has a "
+        "choice\n"
+        "sources     cells (j * nx + i), each driven by a number of the control\n"
+        "dt          0: half of the longest stable step");
   auto s = m.def_submodule("soft", "Masses and springs.");
   s.def("mass_spring", &mass_spring, "x"_a, "masses"_a, "springs"_a, nb::kw_only(), "v"_a = none(),
         "gravity"_a = none(), "drag"_a = 0.0, "planes"_a = nb::list(), "contact"_a = "split",

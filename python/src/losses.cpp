@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "any_system.h"
 #include "arrays.h"
@@ -29,6 +30,12 @@ struct Targets {
     shape = shape_of(array);
     values.assign(array.data(), array.data() + array.size());
     if (values.empty()) throw Error({std::string(what) + " is empty", {}, "leave it out for zero"});
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]))
+        throw Error({std::string(what) + " is not finite: number " + std::to_string(i) + " of it is " +
+                         (std::isnan(values[i]) ? "nan" : "infinite"),
+                     {},
+                     "leave out steps without a measurement"});
   }
   // The last axes are `row`, what a world has; before them there may be one axis of worlds. An axis of one
   // number may be missing.

@@ -28,19 +28,30 @@ namespace {
 using namespace nb::literals;
 using ad::Op;
 
-Traced recorded(Op op, const Traced& a, const Traced& b = {}, const Traced& c = {}) {
+const Traced kNothing{nullptr, ad::Var(0.0), false, true, 0};
+
+Traced recorded(Op op, const Traced& a, const Traced& b = kNothing, const Traced& c = kNothing) {
   const auto& recording = a.recording ? a.recording : b.recording ? b.recording : c.recording;
   const bool truth = ad::is_truth(op) || (op == Op::select && b.truth && c.truth);
-  return {recording, ad::Var::record_op(op, a.value, b.value, c.value), truth};
+  const bool evaluated = a.evaluated && b.evaluated && c.evaluated;
+  return {recording, ad::Var::record_op(op, a.value, b.value, c.value), truth, evaluated,
+          evaluated ? ad::apply<double>(op, a.at, b.at, c.at) : 0.0};
 }
 
 class Recording {
  public:
   // Only a field of `weights` may be the matrix of a product().
-  std::vector<Traced> input(const std::string& name, int size, bool weights) {
+  // With values, the function is recorded as it goes at these.
+  std::vector<Traced> input(const std::string& name, int size, bool weights,
+                            const std::vector<double>& values) {
     const ad::Id first = builder_->input_field(name, size);
     if (weights) weights_.push_back({name, first, size});
-    return elements(first, size);
+    std::vector<Traced> made = elements(first, size);
+    for (std::size_t i = 0; i < values.size() && i < made.size(); ++i) {
+      made[i].evaluated = true;
+      made[i].at = values[i];
+    }
+    return made;
   }
   // W x as one operation instead of one per element, if W (row by row) is a regular part of one field of
   // weights.
@@ -111,13 +122,18 @@ class Recording {
   std::vector<std::vector<ad::Id>> vectors_;  // of each product
 };
 
-[[noreturn]] void no_truth() {
+bool no_truth() {
   throw Error({"whether this is true is not known yet: the function is being recorded, not run",
                {},
                "use costate.where(condition, a, b) instead of `if`, `and`, `or`, `not`, min() and max(); "
                "np.minimum and np.maximum; & | ~ between conditions"});
 }
-[[noreturn]] void no_number() {
+[[noreturn]] void no_plain_number() {
+  throw Error({"a number with derivatives would become a plain one, and its derivatives would be lost",
+               {},
+               "use np.sin and the like instead of math.sin; to fill an array, start from np.zeros_like(x)"});
+}
+nb::int_ no_number() {
   throw Error(
       {"this value is not known yet: the function is being recorded, not run",
        {},
@@ -181,12 +197,19 @@ void bind_values(nb::module_& m) {
   nb::class_<Traced>(m, "Traced", "A number of a function that is being recorded.")
       .def("__init__",
            [](Traced* self, double value) {
-             new (self) Traced{nullptr, ad::Var(value)};
+             new (self) Traced{nullptr, ad::Var(value), false, true, value};
            })
       .def_ro("truth", &Traced::truth)
-      .def("__bool__", [](const Traced&) -> bool { no_truth(); })
-      .def("__float__", [](const Traced&) -> double { no_number(); })
-      .def("__int__", [](const Traced&) -> int { no_number(); })
+      .def_ro("evaluated", &Traced::evaluated,
+              "Whether `at` is known: the function is recorded at given inputs.")
+      .def_ro("at", &Traced::at)
+      .def("__bool__", [](const Traced& t) { return t.evaluated ? t.at != 0 : no_truth(); })
+      .def("__float__",
+           [](const Traced& t) -> double {
+             if (!t.evaluated) no_number();
+             no_plain_number();
+           })
+      .def("__int__", [](const Traced& t) { return t.evaluated ? nb::int_(t.at) : no_number(); })
       .def("__repr__",
            [](const Traced& t) { return t.truth ? "<recorded condition>" : "<recorded number>"; });
   nb::implicitly_convertible<double, Traced>();
@@ -214,7 +237,8 @@ void bind_recording(nb::module_& m) {
   bind_values(m);
   nb::class_<Recording>(m, "Tracer", "A function on its way to become a Program.")
       .def(nb::init<>())
-      .def("input", &Recording::input, "name"_a, "size"_a, "weights"_a = false)
+      .def("input", &Recording::input, "name"_a, "size"_a, "weights"_a = false,
+           "values"_a = std::vector<double>{})
       .def("product", &Recording::product, "matrix"_a, "rows"_a, "vector"_a)
       .def("output", &Recording::output, "name"_a, "elements"_a)
       .def("finish", &Recording::finish);

@@ -6,7 +6,9 @@
 #include "costate/ad/record.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
+#include "costate/grid/equations.h"
 #include "costate/grid/heat.h"
+#include "costate/grid/shallow_water.h"
 #include "costate/grid/wave.h"
 #include "costate/learn/closed_loop.h"
 #include "costate/ode/lanes/fixed_scheme.h"
@@ -110,6 +112,17 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                     const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
                     expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::heat<float>(plate), {.steps = 30});
+                  }});
+  list.push_back({"shallow_water", {"grid::shallow_water", "grid::make_system"}, [] {
+                    const grid::ShallowWaterOptions bay{.nx = 7, .ny = 5, .drag = 0.2, .sources = {8, 20}};
+                    expect_contract(grid::shallow_water<double>(bay), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::shallow_water<float>(bay), {.steps = 30});
+                    const grid::GridSpec sea{
+                        .equation = "shallow_water",
+                        .nx = 6,
+                        .ny = 5,
+                        .sides = {{"west", {"periodic", 0.0}}, {"east", {"periodic", 0.0}}}};
+                    expect_contract(grid::make_system<double>(sea), {.steps = 30, .stencil_step = 3e-4});
                   }});
   list.push_back({"wave", {"grid::wave"}, [] {
                     const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};

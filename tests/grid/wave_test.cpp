@@ -164,8 +164,8 @@ TEST(Wave, ReadsNoTapeWhereThereIsAState) {
 TEST(Wave, NonsenseIsRefused) {
   expect_error([&] { return grid::wave<double>({.nx = 1, .ny = 5}); },
                "a wave needs at least 2 x 2 cells, not 1 x 5");
-  expect_error([&] { return grid::wave<double>({.dt = 2.0}); }, "exceeds the stability limit 0.707",
-               "reduce dt below 0.707");
+  expect_error([&] { return grid::wave<double>({.dt = 2.0}); },
+               "the Courant number speed dt / dx = 2 exceeds 0.707", "reduce dt below 0.707107 (now 2)");
   expect_error([&] { return grid::wave<double>({.speed = -1.0}); }, "a speed that is not negative");
   expect_error([&] { return grid::wave<double>({.sources = {64 * 64}}); },
                "source cell 4096 lies outside the grid of 4096 cells");
@@ -188,6 +188,69 @@ TEST(Wave, AMaskedWorldLeavesTheOthersTheirGradient) {
     EXPECT_EQ(g.x0[i], alone.x0[i]);
     EXPECT_EQ(g.x0[a.x0.size() + i], 0.0);
   }
+}
+
+// Rows of whole packs are worked on in the caller's memory, each by the slab that owns it.
+TEST(Wave, MeetsTheContractWhereRowsAreWorkedOnInPlace) {
+  const std::int64_t nx = 128, ny = 290;
+  const auto system = grid::wave<double>({.nx = nx, .ny = ny, .sources = {5 * nx, 5 * nx + 3}});
+  test::expect_contract(system,
+                        {.states = [&](const auto& rollout, unsigned) { return bump(rollout, nx, ny); },
+                         .objective = loss::final<double>(system->signature(), "u", {}),
+                         .steps = 11,
+                         .hold = 5,
+                         .long_steps = 0,
+                         .stencil_step = 3e-4});
+}
+// States of large grids are recorded past the caches.
+TEST(Wave, ALargeGridHasTheSameGradientFromTapesStatesAndSegments) {
+  const std::int64_t n = 528;
+  const auto system = grid::wave<float>({.nx = n, .ny = n});
+  const auto objective = loss::final<float>(system->signature(), "u", {});
+  Rollout<float> rollout(system, {.steps = 11, .active = {"speed"}}),
+      pieces(system, {.steps = 11, .checkpoints = segments(), .active = {"speed"}});
+  const Arguments<float> a = bump(rollout, n, n);
+  const auto tapes = rollout.value_and_gradient(a, *objective);
+  rollout.forward(a);
+  const auto states = rollout.backward(*objective);
+  pieces.forward(a);
+  const auto cut = pieces.backward(*objective);
+  EXPECT_EQ(tapes.x0, states.x0);
+  EXPECT_EQ(tapes.x0, cut.x0);
+  EXPECT_TRUE(std::ranges::equal(tapes.parameters["speed"], states.parameters["speed"]));
+  EXPECT_TRUE(std::ranges::equal(tapes.parameters["speed"], cut.parameters["speed"]));
+}
+
+// The speeds and the damping of a run count, not only the defaults.
+TEST(Wave, AStepTooLongForTheSpeedsOfARunIsRefused) {
+  const auto system = grid::wave<double>({.nx = 6, .ny = 4});
+  Rollout<double> rollout(system, {.steps = 3, .active = {"speed"}});
+  const auto objective = loss::final<double>(system->signature(), "u", {});
+  Arguments<double> a = rollout.arguments();
+  a.parameters["speed"][7] = 2;
+  expect_error(
+      [&] { return rollout.simulate(a); },
+      "the speed of cell 7 is 2, with which the step is not stable: the Courant number speed dt / dx = 1",
+      "reduce dt below 0.353553 (now 0.5)");
+  expect_error([&] { return rollout.value_and_gradient(a, *objective); }, "the speed of cell 7 is 2",
+               "reduce dt");
+  a.parameters["speed"][7] = 1;
+  a.parameters.set("damping", 5.0);
+  expect_error([&] { return rollout.simulate(a); }, "damping dt = 2.5 exceeds 2", "reduce dt below 0.4");
+}
+// The advice is the limit: just below it the fastest mode of a damped wave decays, and above it the step is
+// refused.
+TEST(Wave, TheLargestStepOfADampedWaveIsStable) {
+  const std::int64_t n = 24;
+  const double damping = 0.8, largest = (std::sqrt(damping * damping + 32) - damping) / 8;
+  expect_error(
+      [&] { return grid::wave<double>({.nx = n, .ny = n, .dt = 1.001 * largest, .damping = damping}); },
+      "the Courant number", "reduce dt below 0.614143");
+  const auto system = grid::wave<double>({.nx = n, .ny = n, .dt = 0.999 * largest, .damping = damping});
+  Rollout<double> rollout(system, {.steps = 4000});
+  Arguments<double> a = rollout.arguments();
+  for (std::int64_t c = 0; c < n * n; ++c) a.x0[std::size_t(c)] = (c % n + c / n) % 2 == 0 ? 1 : -1;
+  for (const double u : rollout.simulate(a).final_state) EXPECT_LT(std::abs(u), 1e-3);
 }
 
 }  // namespace

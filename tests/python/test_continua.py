@@ -25,6 +25,41 @@ def test_a_wave_has_the_frequency_of_its_mode():
     assert all(gradient.check(x0, RNG.standard_normal((20, 2)), loss=costate.loss.final("u")))
 
 
+def test_heat_flows_to_the_steady_state_between_two_sides():
+    heat = costate.grid.heat(8, 3, west=("temperature", 2.0), east=("temperature", 5.0), south="periodic", north="periodic")
+    end = heat.rollout(1500).simulate({"T": np.zeros(24)})["T"]
+    np.testing.assert_allclose(end.reshape(3, 8), np.tile(2 + 3 * (np.arange(8) + 0.5) / 8, (3, 1)), atol=1e-10)
+    gradient = costate.grid.heat(7, 5, west=("temperature", 1.0), heaters=[9]).rollout(20, active=["conductivity", "west"])
+    assert all(gradient.check(RNG.standard_normal(35), RNG.standard_normal((20, 1)), loss=costate.loss.final("T")))
+
+
+def test_a_grid_has_numbers_per_cell_and_says_what_it_does_not_have():
+    speed = 1 + 0.2 * RNG.random((4, 6))
+    wave = costate.grid.wave(6, 4, speed=speed, damping=0.1)
+    x0 = RNG.standard_normal(48)
+    end = wave.rollout(10).simulate(x0)["u"]
+    np.testing.assert_array_equal(end, costate.grid.wave(6, 4).rollout(10).simulate(x0, p={"speed": speed.ravel(), "damping": [0.1]})["u"])
+    with pytest.raises(costate.Error, match="'speed' has 6 numbers, and the grid has 24 cells"):
+        costate.grid.wave(6, 4, speed=speed[0, :])
+    with pytest.raises(costate.Error, match="kind of side 'flux'"):
+        costate.grid.heat(8, 3, west=("flux", 1.0))
+    with pytest.raises(costate.Error, match="'west' is not understood"):
+        costate.grid.heat(8, 3, west=1.0)
+    with pytest.raises(costate.Error, match="the speed of cell 3 is 2"):
+        costate.grid.wave(6, 4).rollout(3).simulate(x0, p={"speed": [1, 1, 1, 2] + 20 * [1]})
+
+
+def test_shallow_water_keeps_its_volume_and_has_a_gradient():
+    depth = 1 + 0.3 * RNG.random((5, 8))
+    bay = costate.grid.shallow_water(8, 5, depth=depth, sources=[11])
+    start = {"eta": 0.1 * RNG.standard_normal(40), "u": np.zeros(40), "v": np.zeros(40)}
+    rain = RNG.standard_normal((30, 1))
+    end = bay.rollout(30).simulate(start, rain)["eta"]
+    assert end.sum() == pytest.approx(start["eta"].sum() + 0.1 * rain.sum(), abs=1e-12)
+    sim = costate.grid.shallow_water(8, 5, periodic_x=True, drag=0.1).rollout(20, active=["depth", "gravity"])
+    assert all(sim.check(0.1 * RNG.standard_normal(120), loss=costate.loss.final("eta")))
+
+
 def test_a_spring_oscillates_and_a_muscle_has_a_gradient():
     springs = [{"a": 0, "b": 1, "rest_length": 1.0, "stiffness": 50.0, "muscle": 0, "strength": 0.1}]
     pair = costate.soft.mass_spring([[0.0, 1.0], [1.1, 1.0]], 2.0, springs, dt=1e-4)

@@ -20,11 +20,16 @@ def run(name, tmp_path, monkeypatch, *needed, draws=True):
     return result
 
 
-@pytest.mark.parametrize("name, module", [("fit_pendulum_torch", "torch"), ("lennard_jones_optax", "optax")])
+@pytest.mark.parametrize("name, module", [("fit_pendulum_torch", "torch"), ("lennard_jones_optax", "optax"), ("stiff_fit", "numpy")])
 def test_parameters_are_found(name, module, tmp_path, monkeypatch):
     found, truth = run(name, tmp_path, monkeypatch, "matplotlib", module)
     for key, value in truth.items():
         assert found[key] == pytest.approx(value, rel=0.05)
+
+
+def test_the_heated_spots_of_a_plate_are_found(tmp_path, monkeypatch):
+    found, truth = run("heat_source", tmp_path, monkeypatch, "matplotlib", "scipy")
+    assert abs(found - truth).max() < 0.1 * truth.max()
 
 
 @pytest.mark.parametrize("name", ["neural_ode", "residual_physics"])

@@ -17,7 +17,7 @@ def both(fun, *arguments, **options):
     return costate.solve_ivp(fun, *arguments, **options), scipy.integrate.solve_ivp(fun, *arguments, **options)
 
 
-@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "RK23"])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "RK23", "BDF", "LSODA"])
 def test_scipys_solution_is_reproduced(method):
     t = np.linspace(0, 8, 41)
     ours, theirs = both(lotka_volterra, (0, 8), [1.0, 1.0], method=method, args=ARGS, t_eval=t, rtol=1e-8, atol=1e-10)
@@ -129,13 +129,57 @@ def test_a_function_is_recorded_for_every_call_and_compiled_once():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: costate.solve_ivp(lambda t, y: [1.0], (0, 1), [1.0, 2.0]), "returns 1 numbers instead of 2"),
-    (lambda: costate.solve_ivp(lambda t, y: y if y[0] > 0 else -y, (0, 1), [1.0]), "costate.where"),
-    (lambda: costate.solve_ivp(lambda t, y: y, (0, 1), [1.0], method="LSODA"), "method = 'LSODA'.*rodas5p"),
     (lambda: costate.solve_ivp(lambda t, y: y * y, (0, 2), [1.0], rtol=1e-6), "t = 1|max_steps|0.99|step"),
+    (lambda: costate.solve_ivp(lambda t, y, k: k * y, (0, 2), [1.0], args=(np.nan,)), r"args\[0\] is not finite"),
+    (lambda: costate.solve_ivp(lambda t, y: -y, (0, 2), [1.0, 2.0]).gradient(final=[np.nan, 0.0]), "final is not finite"),
+    (lambda: costate.solve_ivp(lambda t, y: -y, (0, 2), [1.0]).sensitivities("x"), "of = 'x'"),
 ])
 def test_mistakes_are_errors(call, message):
     with pytest.raises(costate.Error, match=message):
         call()
+
+
+@pytest.mark.parametrize("settings", [
+    dict(y0=[np.nan]), dict(y0=[[1.0]]), dict(y0=[1.0], max_step=-1.0), dict(y0=[1.0], first_step=-1.0), dict(y0=[1.0], first_step=3.0),
+    dict(y0=[1.0], t_eval=[0.5, 2.0]), dict(y0=[1.0], t_eval=[0.5, 0.2]), dict(y0=[1.0], t_eval=[[0.5]]), dict(y0=[1.0], atol=-1.0),
+    dict(y0=[1.0], atol=[1e-6, 1e-6]), dict(y0=[1.0], method="RK99"), dict(y0=[1.0], args=3.0)], ids=str)
+def test_scipys_exceptions_are_raised_where_scipy_raises_them(settings):
+    expected = None
+    for module in (scipy.integrate, costate):
+        with pytest.raises((ValueError, TypeError)) as raised:
+            module.solve_ivp(lambda t, y, *args: -y, (0, 1), **settings)
+        assert expected is None or raised.type is expected
+        expected = raised.type
+
+
+def test_vectorized_functions_take_columns():
+    columns = lambda t, y: np.vstack([y[1, :], -y[0, :] * np.ones(y.shape[1])])
+    for record in ("auto", False):
+        ours = costate.solve_ivp(columns, (0, 1), [1.0, 0.0], vectorized=True, method="BDF", rtol=1e-6, record=record)
+        theirs = scipy.integrate.solve_ivp(columns, (0, 1), [1.0, 0.0], vectorized=True, method="BDF", rtol=1e-6)
+        np.testing.assert_allclose(ours.y[:, -1], theirs.y[:, -1], rtol=1e-5)
+        assert ours.gradient(final=[1.0, 0.0]).y0[0] == pytest.approx(np.cos(1), rel=1e-4)
+
+
+def test_no_times_asked_for_are_no_times():
+    ours, theirs = both(lambda t, y: -y, (0, 1), [1.0, 2.0], t_eval=[])
+    assert len(ours.t) == len(theirs.t) == 0 and ours.y.shape == (2, 0)
+    assert ours.gradient(final=[1.0, 0.0]).y0[0] == pytest.approx(np.exp(-1), rel=1e-3)
+
+
+def test_the_derivative_with_respect_to_the_span_scales_dt_along():
+    """As documented: t1 = 5.0035 is no multiple of dt, and the last step is shorter."""
+    solve = lambda t1: costate.solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, t1), [1.0, 0.0], method="euler", dt=0.01 * t1 / 5.0035)
+    grad = solve(5.0035).gradient(final=[1.0, 0.0])
+    h = 1e-4
+    difference = (solve(5.0035 + h).y[0, -1] - solve(5.0035 - h).y[0, -1]) / (2 * h)
+    assert grad.t_span[1] == pytest.approx(difference, rel=1e-6)
+
+
+def test_dense_output_goes_on_beyond_the_ends_as_scipys():
+    ours, theirs = both(falls, (0, 1), [10.0, 5.0], args=(9.81,), dense_output=True)
+    for t in (-0.5, 1.5):
+        np.testing.assert_allclose(ours.sol(t), theirs.sol(t), rtol=1e-6)
 
 
 def network(t, y, w0, b0, w1, w2):

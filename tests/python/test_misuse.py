@@ -1,5 +1,6 @@
 """Wrong shapes, missing numbers and settings without effect are errors that say what was expected; nothing crashes."""
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -58,6 +59,14 @@ class TestShapes:
     def test_an_empty_target_is_not_zero(self, target):
         with pytest.raises(costate.Error, match="empty"):
             costate.loss.final("q", target)
+
+    def test_targets_that_are_no_numbers(self):
+        with pytest.raises(costate.Error, match="target is not finite: number 1 of it is nan"):
+            costate.loss.final("q", [0.0, np.nan])
+
+    def test_states_by_name(self, spring):
+        with pytest.raises(costate.Error, match="q has the shape"):
+            spring.rollout(5).simulate({"q": np.zeros(5)})
 
     def test_cotangents(self, spring):
         sim, c = spring.rollout(5), np.arange(12.0).reshape(3, 4)
@@ -126,7 +135,12 @@ class TestNothingIsDroppedInSilence:
 def test_solutions_have_attributes_and_can_be_copied():
     solution = costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
     assert not hasattr(solution, "foo")
-    assert copy.copy(solution).y.shape == solution.y.shape
+    for copied in (copy.copy(solution), copy.deepcopy(solution)):
+        assert copied.y.shape == solution.y.shape and copied.gradient(final=[1.0]).y0.shape == (1,)
+    loaded = pickle.loads(pickle.dumps(solution))
+    assert np.array_equal(loaded.y, solution.y) and loaded.message == solution.message
+    with pytest.raises(costate.Error, match="solve again"):
+        loaded.gradient(final=[1.0])
     with pytest.raises(ValueError, match="1-D"):
         costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True).sol(np.zeros((2, 2)))
 

@@ -67,6 +67,9 @@ CALLS = {
     "divide where": lambda x: np.divide(1.0, x, out=np.zeros_like(x), where=x > 0),
     "divide where, known mask": lambda x: np.divide(1.0, x, out=np.zeros_like(x), where=MASK),
     "add where": lambda x: np.add(x, 1.0, out=x.copy(), where=MASK),
+    "max of a list of numbers": lambda x: np.stack([x[0], x[1]]).max() + x.clip(max=0.5) + x.clip(0.1),
+    "append": lambda x: np.append(x, x[0]) * np.append(1.0, x),
+    "select": lambda x: np.select([x > 0.5, x < 0], [x, -x], default=2.0),
     "add out": lambda x: np.add(x, 1.0, out=np.empty_like(x)),
     "add.reduce": lambda x: np.add.reduce(M(x)),
     "add.reduce initial": lambda x: np.add.reduce(x, initial=5.0),
@@ -215,6 +218,9 @@ def test_calls_are_numpys(name):
     (lambda x: 1 if np.zeros_like(x) else 2, "which one"),
     (lambda x: float(np.zeros_like(x)), "which one"),
     (lambda x: x * 1j, "complex"),
+    (lambda x: x[0][0], "of a single number"),
+    (lambda x: np.mean([x[0], x[1]]), "not known yet"),
+    (lambda x: x.nothing, "cannot be recorded, at line .*AttributeError"),
 ])
 def test_what_is_not_recorded_is_an_error(f, message):
     signature = costate._core.build_signature({"x": 6}, None, None)

@@ -94,7 +94,7 @@ const std::vector<Section>& sections() {
        {"walls", "materials", "colliders", "bodies", "fill", "model", "contact"},
        open_rollout<read_particles>},
       {"model", {"contact"}, open_rollout<read_bodies>},
-      {"wave", {}, open_rollout<read_wave>},
+      {"grid", {}, open_rollout<read_grid>},
       {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>}};
   return kSections;
 }

@@ -25,7 +25,7 @@ const std::vector<Section>& sections();
 // Sections that fill a Draft.
 Draft read_particles(const SceneFile& file);
 Draft read_bodies(const SceneFile& file);
-Draft read_wave(const SceneFile& file);
+Draft read_grid(const SceneFile& file);
 Draft read_springs(const SceneFile& file);
 // Equations are solved, not stepped: sections/equations.cpp.
 std::unique_ptr<study::Study> open_equations(const SceneFile& file, const Opening& opening);

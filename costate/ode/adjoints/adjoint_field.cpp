@@ -34,14 +34,12 @@ InterpolatingField::InterpolatingField(const Trajectory& trajectory)
 const double* InterpolatingField::state_at(double t) const {
   const long k = std::clamp(replay_.step_at(t), segment_.first, segment_.last);
   const StepInput in = replay_.input(k);
-  if (in.h == 0) {
-    current_ = -1;
-    std::copy_n(in.x, n_, x_.begin());
+  if (in.h != 0 && k == current_) {
+    replay_.stepper().interpolate((t - in.t) / in.h, x_.data());
     return x_.data();
   }
-  if (k != current_) replay_.stepper().step(in, x_.data(), nullptr);
-  current_ = k;
-  replay_.stepper().interpolate((t - in.t) / in.h, x_.data());
+  current_ = in.h != 0 ? k : -1;
+  replay_.interpolate(in, in.h != 0 ? (t - in.t) / in.h : 0, x_.data());
   return x_.data();
 }
 

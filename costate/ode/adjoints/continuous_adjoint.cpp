@@ -59,7 +59,7 @@ BackwardPass::BackwardPass(const Solution& solution, const OutputCotangents& cot
       backsolving_(tr_),
       replay_(tr_),
       pending_(cotangents.sample_times.size()),
-      x_(tr_.final),
+      x_(tr_.final.begin(), tr_.final.begin() + n_),
       lambda_mu_(n_ + np_, 0.0),
       f_(n_),
       row_(tr_.last_row()),
@@ -155,7 +155,7 @@ void BackwardPass::jump(int index, bool last) {
   const double s = (after_rate - before_rate - jump_t - t_e_bar) / gdot;
   double ignored = 0;
   event.guard->vjp(record.t, before, p, &s, &ignored, lambda_mu_.data(), mu, scratch_.data());
-  x_ = record.before;
+  std::copy_n(record.before.begin(), n_, x_.begin());
 }
 
 void BackwardPass::compare(const double* truth) {

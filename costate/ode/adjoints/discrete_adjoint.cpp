@@ -57,7 +57,7 @@ Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, s
     : tr_(trajectory),
       seed_(cotangents),
       replay_(trajectory),
-      n_(trajectory.states()),
+      n_(trajectory.width()),
       rows_bar_(std::move(rows_bar)) {
   const std::size_t n = n_;
   const std::size_t user = trajectory.user_states;
@@ -72,7 +72,7 @@ Sweep::Sweep(const Trajectory& trajectory, const OutputCotangents& cotangents, s
   pending_ = samples_.size();
   lambda_.assign(n, 0.0);
   std::copy(seed_.final.begin(), seed_.final.end(), lambda_.begin());
-  if (trajectory.quadrature) lambda_.back() = seed_.integral;
+  if (trajectory.quadrature) lambda_[trajectory.states() - 1] = seed_.integral;
   time_bar_ = seed_.end_time;
   for (auto* v : {&x_bar_, &y_bar_, &step_h_, &g_x_, &jump_bar_}) v->assign(n, 0.0);
   if (rows_bar_.empty()) rows_bar_ = trajectory.parameters.zeros();
@@ -123,9 +123,9 @@ void Sweep::samples_of(long k, const StepInput& in) {
   for (; pending_ > 0 && samples_[pending_ - 1].step == k; --pending_) {
     const double theta = samples_[pending_ - 1].theta;
     std::copy_n(seed_.samples.begin() + (pending_ - 1) * tr_.user_states, tr_.user_states, y_bar_.begin());
-    if (tr_.quadrature) y_bar_.back() = 0;
+    if (tr_.quadrature) y_bar_[tr_.states() - 1] = 0;
     if (in.h == 0) {
-      for (int i = 0; i < n_; ++i) x_bar_[i] += y_bar_[i];
+      for (int i = 0; i < tr_.states(); ++i) x_bar_[i] += y_bar_[i];
       continue;
     }
     // The sample's own time stays where it is: theta = (t_s - t) / h.

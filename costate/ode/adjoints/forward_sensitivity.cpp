@@ -44,7 +44,7 @@ class Pass {
 
 Pass::Pass(const Trajectory& trajectory, const std::vector<InputTangent>& directions,
            const std::vector<double>& times, TangentTrace* trace)
-    : tr_(trajectory), replay_(trajectory), n_(trajectory.states()), trace_(trace) {
+    : tr_(trajectory), replay_(trajectory), n_(trajectory.width()), trace_(trace) {
   samples_ = place_samples(replay_, trajectory, times);
   step_h_.resize(n_);
   g_x_.resize(n_);
@@ -177,7 +177,7 @@ std::vector<OutputTangent> Pass::run() {
   if (trace_) trace_->final = directions_[0].x;
   for (Direction& d : directions_) {
     d.out.end_time = ended_by_event ? d.out.event_times.back() : d.t1;
-    if (tr_.quadrature) d.out.integral = d.x.back();
+    if (tr_.quadrature) d.out.integral = d.x[tr_.states() - 1];
     d.out.final.assign(d.x.begin(), d.x.begin() + tr_.user_states);
     out.push_back(std::move(d.out));
   }

@@ -39,10 +39,10 @@ Replay::Replay(const Trajectory& trajectory)
       steps_(trajectory.steps),
       stepper_(make_stepper(trajectory.method, *trajectory.field, trajectory.tolerance)),
       motion_(*trajectory.field),
-      n_(trajectory.states()) {
+      n_(trajectory.width()) {
   states_.resize(trajectory.keep_every > 1 ? std::size_t(n_) * trajectory.keep_every : 0);
   end_.resize(n_);
-  f_.resize(n_);
+  f_.assign(n_, 0.0);  // memory has no rate
 }
 
 void Replay::recompute_block(long block) {
@@ -91,6 +91,15 @@ void Replay::step(const StepInput& in, double* y) {
   } else {
     std::copy_n(in.x, n_, y);
   }
+}
+
+void Replay::interpolate(const StepInput& in, double theta, double* x) {
+  if (in.h == 0) {
+    std::copy_n(in.x, trajectory_.states(), x);
+    return;
+  }
+  if (!stepper_->holds(in)) stepper_->step(in, end_.data(), nullptr);
+  stepper_->interpolate(theta, x);
 }
 
 void Replay::step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) {

@@ -31,6 +31,7 @@ struct Trajectory {
   MethodTolerance tolerance;
   std::vector<Event> guards;
   int user_states = 0;
+  int memory = 0;         // numbers that follow the states (stepper.h)
   double t0 = 0, t1 = 0;  // t1: where the solution ended
   double dt = 0;          // fixed steps of this length; 0: adaptive
 
@@ -45,6 +46,7 @@ struct Trajectory {
   std::vector<double> final;  // state at t1, after a terminal event's jump
 
   int states() const { return field->states(); }
+  int width() const { return states() + memory; }  // of a start state
   long size() const { return static_cast<long>(steps.size()); }
   const double* p(long step) const { return parameters.row(steps[step].row); }
   int last_row() const { return steps.empty() ? 0 : steps.back().row; }
@@ -72,6 +74,8 @@ class Replay {
   const double* end(long k);    // state at the end of step k, before any jump
 
   void step(const StepInput& in, double* y);
+  // The state inside a step.
+  void interpolate(const StepInput& in, double theta, double* x);
   void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot);
   void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar);
   void step_vjp_jvp(const StepInput& in, const StepTangent& in_dot, const double* y_bar,
@@ -87,7 +91,7 @@ class Replay {
   const std::vector<StepRecord>& steps_;
   std::unique_ptr<Stepper> stepper_;
   ConsistentState motion_;  // x' of a step of zero length
-  int n_;
+  int n_;                   // width of a start state
   long block_ = -1;
   std::vector<double> states_, end_, f_;
 };

@@ -45,6 +45,13 @@ class VectorField {
 
   // f_x, row-major states x states. The default takes one jvp per column.
   virtual void jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const;
+  // f_x for Newton's iterations, which may be approximate: a user's own, or differences. Derivatives of a
+  // solution never use it.
+  virtual void newton_jacobian(double t, const double* x, const double* p, double* f_x,
+                               double* scratch) const {
+    jacobian(t, x, p, f_x, scratch);
+  }
+  virtual bool constant_newton_jacobian() const { return false; }
 
   // Loops over value and vjp, for explicit Runge-Kutta steps: see rk_stages.h.
   virtual void rk_stages(const RkStages& stages, int first, int last, int loaded) const;

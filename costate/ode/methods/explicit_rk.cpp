@@ -142,6 +142,18 @@ double ExplicitRk::error_norm(const double* error, const double* scale, int comp
   return denominator > 0 ? fifth / std::sqrt(denominator * components) : 0.0;
 }
 
+double ExplicitRk::fastest_mode() const {
+  const int last = tableau_.last;
+  if (last < 1 || known_ <= last || tableau_.c[last - 1] != 1) return 0;
+  double of_f = 0, of_x = 0;
+  for (int i = 0; i < n_; ++i) {
+    const int a = last * n_ + i, b = a - n_;
+    of_f += (k_[a] - k_[b]) * (k_[a] - k_[b]);
+    of_x += (X_[a] - X_[b]) * (X_[a] - X_[b]);
+  }
+  return of_x > 0 ? std::abs(h_) * std::sqrt(of_f / of_x) : 0.0;
+}
+
 void ExplicitRk::interpolate(double theta, double* y) const {
   double w[kMaxStages], dw[kMaxStages], ddw[kMaxStages];
   compute_end();

@@ -40,6 +40,9 @@ class ExplicitRk final : public Stepper {
   void load_stages(const StepInput& in, const double* stages) override;
   void interpolate(double theta, double* y) const override;
   double error_norm(const double* error, const double* scale, int components) const override;
+  // h times the speed of the fastest mode, roughly, from the two stages at the end of the step taken last
+  // with an error estimate. 0 where the method has no such two.
+  double fastest_mode() const;
 
   void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) override;
   void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) override;

@@ -1,4 +1,5 @@
-// Implicit methods by name: "rodas5p" (rosenbrock.h) and "radau5" (radau.h).
+// Implicit methods by name: "rodas5p" (rosenbrock.h), "radau5" (radau.h), "bdf" (bdf.h), and "switching"
+// (switching.h).
 #pragma once
 
 #include <memory>

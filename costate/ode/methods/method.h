@@ -13,6 +13,10 @@ namespace costate::ode {
 struct MethodTolerance {
   double rtol = 1e-6;
   double atol = 1e-9;
+  // Newton's matrix and first guess are carried from step to step, and stages converge to 3 % of the
+  // tolerance: fewer evaluations, and derivatives that agree with the values to that. (Otherwise a step is a
+  // function of its inputs, to 0.1 % and better.)
+  bool carry = false;
 };
 
 // A stepper for this field, which must outlive it. Unknown name: an Error that lists the names.

@@ -8,8 +8,9 @@
 //                E err = f(t, x + err) + M sum e_i Z_i / h                            [1, eqs. IV.8.19, 8.20]
 //
 // Stages by simplified Newton with f_x at (t, x), in W = T^-1 Z, where A^-1 falls apart into a real and a
-// complex system of the size of x [1, eqs. IV.8.4, 8.5]. It starts from Z = 0 and knows nothing of earlier
-// steps: a step is a function of its inputs.
+// complex system of the size of x [1, eqs. IV.8.4, 8.5]. Unless it carries
+// (RadauOptions::carry), it starts from Z = 0 and knows nothing of earlier steps: a step is a function of its
+// inputs.
 //
 // Derivatives by the implicit function theorem at the converged stages, with f_x fresh at each of them:
 //
@@ -35,6 +36,9 @@ struct RadauOptions {
   double newton_rtol = 1e-12;
   double newton_atol = 1e-14;
   int max_newton = 25;
+  // Newton's matrix and first guess come from the step before, as far as they serve. The way to the stages
+  // then depends on it; the stages do to the tolerance above. See MethodTolerance::carry.
+  bool carry = false;
 };
 
 class Radau5 final : public Stepper {
@@ -48,6 +52,10 @@ class Radau5 final : public Stepper {
   bool implicit() const override { return true; }
 
   bool step(const StepInput& in, double* y, double* error) override;
+  double settle(double* y, const double* scale, int components, double err, double factor) override;
+  void know_rate(double t, const double* x, const double* f) override;
+  bool holds(const StepInput& in) const override;
+  bool needs_stages() const override { return options_.carry; }
   std::size_t stage_size() const override { return z_.size(); }
   void save_stages(double* stages) const override;
   void load_stages(const StepInput& in, const double* stages) override;
@@ -60,12 +68,14 @@ class Radau5 final : public Stepper {
                        double* theta_bar) override;
 
  private:
-  bool factorise(const StepInput& in);
+  void evaluate_jacobian(const StepInput& in);
+  bool factorise(double h);
+  void guess(const StepInput& in);  // the first, from the polynomial of the step before
   bool converge_stages(const StepInput& in);
+  bool carried_stages(const StepInput& in);
   bool estimate_error(const StepInput& in, double* error);
   // Stages, f at them, and the factors of K.
   void linearise(const StepInput& in);
-  bool holds(const StepInput& in) const;
   void hold(const StepInput& in);
   double* stage(std::vector<double>& v, int i) { return v.data() + std::size_t(i) * n_; }
   const double* stage(const std::vector<double>& v, int i) const { return v.data() + std::size_t(i) * n_; }
@@ -86,6 +96,18 @@ class Radau5 final : public Stepper {
   std::vector<std::complex<double>> pair_;
   std::vector<double> z_dot_, mu_;
   std::vector<double> scratch_;
+
+  // Carried from step to step.
+  bool again_ = false;                                    // the step before started here, too
+  bool jacobian_known_ = false, jacobian_fresh_ = false;  // fresh: of this step's start
+  double factorised_h_ = 0;                               // of the matrices; 0: none
+  double previous_h_ = 0;  // of the step that ended where this one starts; 0: none
+  std::vector<double> previous_z_, previous_end_;
+  double accepted_h_ = 0, accepted_error_ = 0;  // of the step before; 0: none
+  double known_t_ = 0;                          // known_f_ is f(known_t_, known_x_)
+  std::vector<double> known_x_, known_f_;
+  int iterations_ = 0;
+  double contraction_ = 0;
 };
 
 }  // namespace costate::ode

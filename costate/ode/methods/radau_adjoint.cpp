@@ -14,7 +14,8 @@ void Radau5::linearise(const StepInput& in) {
     if (linearised_) return;
   } else {
     hold(in);
-    stages_known_ = factorise(in) && converge_stages(in);
+    evaluate_jacobian(in);
+    stages_known_ = factorise(in.h) && converge_stages(in);
   }
   if (!stages_known_) {
     throw Error({"the stages of a Radau5 step that is to be differentiated did not converge",
@@ -31,6 +32,7 @@ void Radau5::linearise(const StepInput& in) {
     const double t_i = in.t + kC[i] * in.h;
     field_.value(t_i, x_i, in.p, stage(f_, i), scratch_.data());
     field_.jacobian(t_i, x_i, in.p, jacobian_.data(), scratch_.data());
+    jacobian_known_ = false;
     for (int j = 0; j < 3; ++j) mass_.add_matrix(kInverseA[i][j], k + (i * n_) * rows + j * n_, rows);
     double* block = k + (i * n_) * rows + i * n_;
     for (int r = 0; r < n_; ++r) {

@@ -1,4 +1,4 @@
-// Stepper: one step of a one-step method, as a map and its transpose.
+// Stepper: one step of a method, as a map and its transpose.
 //
 //   y = step(t, h, x, p)                                    an error estimate and an interpolant come with it
 //   y_dot = step_jvp(...; t_dot, h_dot, x_dot, p_dot)
@@ -8,6 +8,10 @@
 // ordinary input: the discrete adjoint of a solution replays its accepted steps, and saltation terms at
 // events need d step / d h. Implicit stages are differentiated by the implicit function theorem at the
 // converged stage, never by unrolling Newton.
+//
+// A multistep method is a one-step method of its memory: what it carries from step to step follows the
+// state, in x and in y, and has derivatives like the state. Zeros are no memory: at the start, and after a
+// jump.
 //
 // The interpolant at theta in [0, 1] is the method's dense output of the step (t, h, x, p); theta is an input
 // as well.
@@ -22,7 +26,7 @@ namespace costate::ode {
 // A step's inputs.
 struct StepInput {
   double t, h;
-  const double* x;
+  const double* x;  // the state, and the memory
   const double* p;
 };
 struct StepTangent {
@@ -46,10 +50,26 @@ class Stepper {
   virtual int error_order() const = 0;  // local error estimate is O(h^(error_order + 1)); 0: fixed step only
   virtual int dense_order() const = 0;  // of the interpolant
   virtual bool implicit() const { return false; }
+  virtual int memory() const { return 0; }  // numbers that follow the state
 
   // y and, if the method has an estimate, error = y - y_embedded. False: the implicit stages did not converge
   // (the caller takes a shorter step). Keeps what the interpolant needs until the next call.
   virtual bool step(const StepInput& in, double* y, double* error) = 0;
+  // After that step was accepted, with an error norm of err (relative to scale): the factor of the next
+  // step's length. May change the memory in y (its order). `factor` is what step_control.h proposes.
+  virtual double settle(double* /*y*/, const double* /*scale*/, int /*components*/, double /*err*/,
+                        double factor) {
+    return factor;
+  }
+  // f(t, x) is known, where a step may start: spares an evaluation.
+  virtual void know_rate(double /*t*/, const double* /*x*/, const double* /*f*/) {}
+  // After it was rejected, with an error norm of err.
+  virtual double shrink(double /*err*/, double factor) { return factor; }
+  // Whether interpolate() and the derivatives know this step without computing it again.
+  virtual bool holds(const StepInput& /*in*/) const { return false; }
+  // Whether the stages of every step are kept: the way to them began at the step before, and cannot be gone
+  // again.
+  virtual bool needs_stages() const { return memory() > 0; }
   // Interpolant of the step taken last.
   virtual void interpolate(double theta, double* y) const = 0;
 

@@ -162,6 +162,8 @@ PeriodicOrbit::PeriodicOrbit(const VectorField& field, Stepper& stepper, Periodi
       z_(field.states() + 1),
       p_(field.parameters()) {
   if (!field.mass().empty()) throw Error("periodic orbits are found for fields without a mass matrix");
+  if (stepper.memory() > 0)
+    throw Error(std::string("periodic orbits need a one-step method, not ") + stepper.name());
   if (stepper.error_order() == 0)
     throw Error(std::string("periodic orbits need a method with an error estimate, not ") + stepper.name());
   if (!options_.normal.empty() && int(options_.normal.size()) != field.states()) {

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import costate._core
 
 
-def wave(nx: int = 64, ny: int = 64, *, dx: float = 1.0, dt: float = 0.5, speed: float = 1.0, damping: float = 0.0, sources: Sequence[int] = []) -> costate._core.System:
+def system(equation: str, nx: int = 64, ny: int = 64, *, dx: float = 1.0, dt: float = 0.0, parameters: dict = {}, sides: dict = {}, sources: Sequence[int] = []) -> costate._core.System:
     """
-    The wave equation u'' = speed^2 lap u - damping u' + source on nx x ny cells, u = 0 outside.
+    An equation on nx x ny cells of width dx, by its name: 'wave', 'heat', 'shallow_water'.
 
-    state      'u', 'v', (ny * nx,) each, x fastest
-    control    'source', one number for each of the cells `sources` (j * nx + i)
-    parameter  'speed' (ny * nx,), 'damping', 'dx', 'dt'
-    Stable for speed dt / dx < 0.7.
+    parameters  by name: one number, or one per cell, x fastest
+    sides       {'west': ('temperature', 20.0), 'south': 'periodic', ...}, where the equation has a choice
+    sources     cells (j * nx + i), each driven by a number of the control
+    dt          0: half of the longest stable step
     """

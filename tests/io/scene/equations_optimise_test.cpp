@@ -51,6 +51,13 @@ TEST(Optimize, AThrowHitsItsTarget) {
   }
 }
 
+TEST(Events, TerminalIsTrueOrHowOftenTheEventHappens) {
+  EXPECT_EQ(equations(kThrow).options.events[0].terminal, 1);
+  std::string text = kThrow;
+  text.replace(text.find("terminal = true"), 15, "terminal = 3");
+  EXPECT_EQ(equations(text).options.events[0].terminal, 3);
+}
+
 // x' = -z, 0 = z - k x: the start of z depends on k, and so do measurements of it at the start.
 TEST(Optimize, AFitKnowsThatAlgebraicStatesFollow) {
   const Equations p = equations(R"(

@@ -25,7 +25,7 @@ void expect_right(const std::string& text) {
 }
 
 TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
-  for (const std::string name : {"pond", "hopping_frame"}) {
+  for (const std::string name : {"pond", "plate", "hopping_frame"}) {
     SCOPED_TRACE(name);
     const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
     for (const check::Result& r : study::check_gradient(*checked))
@@ -126,10 +126,44 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
     parse_study("title = \"nothing\"\n", "f.toml");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [wave], [springs]"),
+    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [grid], [springs]"),
               std::string::npos)
         << error.what();
   }
+}
+
+// T = cos(pi x / L) between insulated sides is a mode of the scheme: each step multiplies it by 1 - dt k (2
+// sin(pi dx / (2 L)) / dx)^2 / C.
+TEST(Sections, HeatFromAFileDecaysAsItsScheme) {
+  const auto study = parse_study(
+      "[grid]\nequation = \"heat\"\ncells = [10, 4]\ndx = 0.1\nconductivity = 2.0\ncapacity = 3.0\n"
+      "sides = {south = \"periodic\", north = \"periodic\"}\n[run]\nsteps = 50\ndt = 0.003\n"
+      "[start]\nT = \"cos(3.141592653589793*x)\"\n[[loss]]\nformula = \"a - 2*b\"\n"
+      "quantities = {a = \"T/12\", b = \"T/8\"}\n",
+      "f.toml");
+  const double pi = 3.141592653589793, wave = 2 * std::sin(pi * 0.1 / 2) / 0.1;
+  const double decay = std::pow(1 - 0.003 * 2.0 / 3.0 * wave * wave, 50);
+  EXPECT_NEAR(study->value({}), decay * (std::cos(pi * 0.25) - 2 * std::cos(pi * 0.85)), 1e-12);
+}
+
+TEST(Sections, GridsHaveFormulasSidesAndSources) {
+  expect_right(
+      "[grid]\nequation = \"heat\"\ncells = [6, 5]\ndx = 0.1\nconductivity = \"1 + x*y\"\nsource = "
+      "\"0.1*x\"\n"
+      "sides = {west = {temperature = 1.0}, east = {gradient = 0.5}}\nsources = {heater = [2, 3]}\n[run]\n"
+      "steps = 30\n[start]\nT = \"x - y\"\n[controls]\nheater = {count = 3, value = 0.7}\n[[loss]]\n"
+      "kind = \"track\"\nof = \"T/7\"\ntimes = [0.01, 0.03]\nvalues = [0.2, 0.3]\n[optimize]\nvariables = "
+      "[\"controls.heater\", \"parameters.conductivity\", \"parameters.west\", \"parameters.east\", "
+      "\"start.T\"]\n");
+}
+
+TEST(Sections, ShallowWaterRunsFromAFile) {
+  expect_right(
+      "[grid]\nequation = \"shallow_water\"\ncells = [7, 5]\ndx = 0.5\ndepth = \"1 + 0.2*x\"\ndrag = 0.1\n"
+      "sides = {south = \"periodic\", north = \"periodic\"}\nsources = {cloud = [2, 3]}\n[run]\n"
+      "steps = 30\n[start]\neta = \"0.1*cos(x)*cos(y)\"\n[controls]\ncloud = {count = 3, value = 0.1}\n"
+      "[[loss]]\nkind = \"position\"\nof = \"eta/9\"\ntarget = 0.3\n[optimize]\nvariables = "
+      "[\"controls.cloud\", \"parameters.depth\", \"start.eta\"]\n");
 }
 
 TEST(Sections, MistakesInWavesAndSpringsHaveTheirPlace) {
@@ -141,14 +175,25 @@ TEST(Sections, MistakesInWavesAndSpringsHaveTheirPlace) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(says("[wave]\ncells = [8]\ndx = 0.1\n").find("f.toml:2:9: cells are two numbers"),
+  EXPECT_NE(
+      says("[grid]\nequation = \"wave\"\ncells = [8]\ndx = 0.1\n").find("f.toml:3:9: cells are two numbers"),
+      std::string::npos);
+  EXPECT_NE(says("[grid]\nequation = \"wave\"\ncells = [8, 8]\ndx = 0.1\nsources = {a = [9, 1]}\n")
+                .find("f.toml:5:16: a source is at"),
             std::string::npos);
-  EXPECT_NE(
-      says("[wave]\ncells = [8, 8]\ndx = 0.1\nsources = {a = [9, 1]}\n").find("f.toml:4:16: a source is at"),
-      std::string::npos);
-  EXPECT_NE(
-      says("[wave]\ncells = [8, 8]\ndx = 0.1\n[start]\nu = \"z\"\n").find("f.toml:5:6: unknown name 'z'"),
-      std::string::npos);
+  EXPECT_NE(says("[grid]\nequation = \"wave\"\ncells = [8, 8]\ndx = 0.1\n[start]\nu = \"z\"\n")
+                .find("f.toml:6:6: unknown name 'z'"),
+            std::string::npos);
+  const std::string heat = "[grid]\nequation = \"heat\"\ncells = [8, 8]\ndx = 0.1\n";
+  EXPECT_NE(says("[grid]\nequation = \"heats\"\n").find("f.toml:2:12: there is no equation 'heats'"),
+            std::string::npos);
+  EXPECT_NE(says(heat + "speed = 1.0\n").find("f.toml:5:1: unknown key 'speed' in [grid] of 'heat'"),
+            std::string::npos)
+      << says(heat + "speed = 1.0\n");
+  EXPECT_NE(says(heat + "sides = {west = {flux = 1.0}}\n").find("there is no kind of side 'flux'"),
+            std::string::npos);
+  EXPECT_NE(says(heat + "[run]\ndt = 0.01\n").find("reduce dt below 0.0025 (now 0.01)"), std::string::npos)
+      << says(heat + "[run]\ndt = 0.01\n");
   EXPECT_NE(
       says("[springs]\n[[masses]]\nname = \"a\"\nposition = [0, 1]\n[[links]]\nbetween = [\"a\", \"c\"]\n")
           .find("f.toml:6:17: there is no mass 'c'"),

@@ -15,7 +15,7 @@ namespace {
 using costate::test::expect_error;
 
 class ImplicitSolve : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Methods, ImplicitSolve, testing::ValuesIn(implicit_method_names()));
+INSTANTIATE_TEST_SUITE_P(Methods, ImplicitSolve, testing::Values("rodas5p", "radau5"));
 
 TEST_P(ImplicitSolve, RobertsonAndItsGradientMatchTheReference) {
   const auto ode = make_field<3, 3>([](auto, auto x, auto p) {

@@ -292,7 +292,17 @@ void EquationsReader::read_event(const TomlValue& v) {
       file_.fail(direction->place, "direction must be -1 (falling), 0 (both) or 1 (rising)");
     event.direction = int(d);
   }
-  if (const TomlValue* terminal = v.find("terminal")) event.terminal = file_.boolean(*terminal, "terminal");
+  if (const TomlValue* terminal = v.find("terminal")) {
+    if (terminal->is(TomlValue::Kind::boolean)) {
+      event.terminal = file_.boolean(*terminal, "terminal");
+    } else {
+      const double times = file_.number(*terminal, "terminal");
+      if (!(times >= 1) || times != std::floor(times))
+        file_.fail(terminal->place,
+                   "terminal must be true, false, or the number of times that the event happens");
+      event.terminal = int(times);
+    }
+  }
   if (const TomlValue* set = v.find("set")) {
     file_.table(*set, "set");
     std::vector<const TomlValue*> all(e_.inputs.x0.size(), nullptr);

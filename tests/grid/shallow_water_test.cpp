@@ -1,0 +1,115 @@
+#include "costate/grid/shallow_water.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/expect_error.h"
+#include "tests/system/contract.h"
+
+namespace costate {
+namespace {
+
+using grid::ShallowWaterOptions;
+using test::expect_error;
+
+// A bump over an uneven bottom. On walls, velocities start at 0: what lies there is not part of the flow.
+template <class Real>
+Arguments<Real> bump(const Rollout<Real>& rollout, const ShallowWaterOptions& o) {
+  Arguments<Real> a = rollout.arguments();
+  const std::int64_t n = o.nx * o.ny;
+  for (std::int64_t c = 0; c < n; ++c) {
+    const double i = double(c % o.nx), j = double(c / o.nx);
+    a.x0[std::size_t(c)] = Real(0.1 * std::sin(0.7 * i + 0.4 * j));
+    a.x0[std::size_t(n + c)] = Real(o.periodic_x || i > 0 ? 0.1 * std::cos(0.3 * i - j) : 0);
+    a.x0[std::size_t(2 * n + c)] = Real(o.periodic_y || j > 0 ? 0.1 * std::sin(0.2 * i * j) : 0);
+    a.parameters["depth"][std::size_t(c)] = Real(1 + 0.3 * std::cos(0.5 * i * j));
+  }
+  for (std::size_t k = 0; k < a.controls.size(); ++k) a.controls[k] = Real(0.2 * std::cos(0.9 * double(k)));
+  return a;
+}
+
+template <class Real>
+void contract(const ShallowWaterOptions& o) {
+  const auto system = grid::shallow_water<Real>(o);
+  test::expect_contract<Real>(system,
+                              {.states = [&](const auto& rollout, unsigned) { return bump(rollout, o); },
+                               .objective = loss::final<Real>(system->signature(), "eta", {}),
+                               .steps = 30,
+                               .hold = 5,
+                               .stencil_step = 3e-4});
+}
+
+TEST(ShallowWater, MeetsTheContractBetweenWallsAndAroundTheWorld) {
+  contract<double>({.nx = 9, .ny = 7, .drag = 0.3, .sources = {11, 30}});
+  contract<double>({.nx = 8, .ny = 5, .drag = 0.1, .periodic_x = true});
+  contract<double>({.nx = 5, .ny = 10, .periodic_y = true});
+  contract<double>({.nx = 6, .ny = 6, .periodic_x = true, .periodic_y = true, .sources = {7}});
+  contract<float>({.nx = 19, .ny = 6, .drag = 0.3, .sources = {11}});
+}
+TEST(ShallowWater, MeetsTheContractAcrossSlabs) { contract<double>({.nx = 129, .ny = 280}); }
+
+// cos(kx x) cos(ky y) between walls is a mode of the linear scheme, with 2 sin(w dt / 2) = c dt/dx K, K^2 =
+// (2 sin(kx dx / 2))^2 + (2 sin(ky dx / 2))^2, c^2 = g depth. Velocities are half a step behind the level:
+// eta_m = cos(w (m + 1/2) dt) / cos(w dt / 2) from still water.
+TEST(ShallowWater, SmallWavesHaveTheDispersionOfTheScheme) {
+  const std::int64_t nx = 16, ny = 12;
+  const double dt = 0.08, depth = 1.3, gravity = 9.81, small = 1e-7;
+  const int steps = 200;
+  const auto system = grid::shallow_water<double>({.nx = nx, .ny = ny, .dt = dt, .depth = depth});
+  for (const auto& [m, n] : {std::pair{1, 0}, {0, 1}, {2, 1}, {5, 7}}) {
+    const double kx = std::numbers::pi * m / double(nx), ky = std::numbers::pi * n / double(ny);
+    const double K = 2 * std::hypot(std::sin(kx / 2), std::sin(ky / 2));
+    const double w = 2 / dt * std::asin(std::sqrt(gravity * depth) * dt * K / 2);
+    Rollout<double> rollout(system, {.steps = steps});
+    Arguments<double> a = rollout.arguments();
+    const auto mode = [&](std::int64_t c) {
+      return std::cos(kx * (double(c % nx) + 0.5)) * std::cos(ky * (double(c / nx) + 0.5));
+    };
+    for (std::int64_t c = 0; c < nx * ny; ++c) a.x0[std::size_t(c)] = small * mode(c);
+    const auto end = rollout.simulate(a).final_state;
+    const double amplitude = std::cos(w * (steps + 0.5) * dt) / std::cos(w * dt / 2);
+    for (const std::int64_t c : {0, 17, 100, 191})
+      EXPECT_NEAR(end[std::size_t(c)], small * amplitude * mode(c), 2e-4 * small) << m << " " << n;
+  }
+}
+
+TEST(ShallowWater, StillWaterStaysStillOverAnyBottom) {
+  const ShallowWaterOptions o{.nx = 13, .ny = 9};
+  const auto system = grid::shallow_water<double>(o);
+  Rollout<double> rollout(system, {.steps = 100});
+  Arguments<double> a = bump(rollout, o);
+  std::fill(a.x0.begin(), a.x0.end(), 0.0);
+  std::fill_n(a.x0.begin(), 13 * 9, 0.25);  // a level, whatever it is
+  EXPECT_EQ(rollout.simulate(a).final_state, a.x0);
+}
+
+TEST(ShallowWater, WallsAndWrappingKeepTheWater) {
+  for (const bool wraps : {false, true}) {
+    const ShallowWaterOptions o{.nx = 21, .ny = 8, .periodic_x = wraps, .periodic_y = wraps};
+    Rollout<double> rollout(grid::shallow_water<double>(o), {.steps = 400});
+    const Arguments<double> a = bump(rollout, o);
+    const auto end = rollout.simulate(a).final_state;
+    double before = 0, after = 0;
+    for (std::size_t c = 0; c < 21 * 8; ++c) before += a.x0[c], after += end[c];
+    EXPECT_NEAR(after, before, 1e-12);
+  }
+}
+
+TEST(ShallowWater, NonsenseIsRefused) {
+  expect_error([] { return grid::shallow_water<double>({.depth = -1.0}); }, "the depth of cell 0 is -1",
+               "it must be positive");
+  expect_error([] { return grid::shallow_water<double>({.dt = 0.5}); },
+               "the Courant number sqrt(g depth) dt / dx = 1.56605 exceeds 0.707",
+               "reduce dt below 0.225762");
+  expect_error([] { return grid::shallow_water<double>({.gravity = 0.0}); }, "gravity > 0");
+  const auto system = grid::shallow_water<double>({.nx = 4, .ny = 4});
+  Rollout<double> rollout(system, {.steps = 3});
+  Arguments<double> a = rollout.arguments();
+  a.parameters["depth"][5] = 9;
+  expect_error([&] { return rollout.simulate(a); }, "the depth of cell 5 is 9", "reduce dt below 0.0752539");
+}
+
+}  // namespace
+}  // namespace costate
