@@ -39,6 +39,14 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step_jacobian.h"
 #include "costate/soft/mass_spring.h"
+// planning, regulators, filters
+#include "costate/control/ddp.h"
+#include "costate/control/estimation.h"
+#include "costate/control/identify.h"
+#include "costate/control/lq.h"
+#include "costate/control/lqr.h"
+#include "costate/control/mpc.h"
+#include "costate/control/sampling.h"
 // optimisers, networks
 #include "costate/learn/closed_loop.h"
 #include "costate/optim/adam.h"

@@ -1,0 +1,111 @@
+// Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid,
+// and the linear MPC layer with its gradient. `rate` counts steps, iterations and problems.
+#include "bench/measure.h"
+#include "costate/control/ddp.h"
+#include "costate/control/lq.h"
+#include "costate/control/riccati.h"
+#include "costate/core/philox.h"
+#include "costate/io/model/load_model.h"
+#include "costate/rigid/rigid_system.h"
+
+namespace costate::bench {
+namespace {
+
+std::vector<double> noise(std::size_t count, double size, std::uint32_t seed) {
+  std::vector<double> v(count);
+  for (std::size_t i = 0; i < count; ++i) v[i] = size * normal<double>(seed, 0, 0, std::uint32_t(i));
+  return v;
+}
+std::vector<double> identity(int n, double weight) {
+  std::vector<double> v(std::size_t(n) * std::size_t(n));
+  for (int i = 0; i < n; ++i) v[std::size_t(i * n + i)] = weight;
+  return v;
+}
+
+void riccati(benchmark::State& state, int n, int m) {
+  const auto A = noise(std::size_t(n * n), 0.1, 1), B = noise(std::size_t(n * m), 0.1, 2), Q = identity(n, 1),
+             R = identity(m, 1), q = noise(std::size_t(n), 1, 3), r = noise(std::size_t(m), 1, 4);
+  control::RiccatiStage stage(n, m);
+  control::StageGains gains;
+  std::vector<double> P = identity(n, 2), p = q, P_before(P.size()), p_before(p.size());
+  for (auto _ : state) {
+    stage.expand({A.data(), B.data(), nullptr, Q.data(), nullptr, R.data(), q.data(), r.data()}, P.data(),
+                 p.data());
+    if (!stage.gains(nullptr, 0, gains)) state.SkipWithError("not convex");
+    stage.close(gains, P_before.data(), p_before.data());
+    benchmark::DoNotOptimize(P_before.data());
+  }
+  report(state, {.items = 1});
+}
+
+// The humanoid stands and reaches for another pose, whole steps, contact with the floor.
+void humanoid(benchmark::State& state, std::int64_t steps) {
+  rigid::Model model = rigid::load(COSTATE_SCENES "/humanoid.xml");
+  model.options.integrator = rigid::Integrator::euler;
+  const rigid::SystemOptions options{.onset = rigid::Onset::none};
+  control::Problem p;
+  p.system = rigid::make_system<double>(model, options);
+  p.parameters = Parameters<double>(p.system->signature());
+  p.space = control::space_of(model);
+  p.jacobians = control::rigid_jacobians(model, options, p.parameters);
+  p.steps = steps;
+  p.x0 = rigid::initial_state(model);
+  std::vector<std::int64_t> all;
+  for (std::int64_t k = 1; k <= steps; ++k) all.push_back(k);
+  std::vector<double> pose, still;
+  for (std::int64_t k = 1; k <= steps; ++k) {
+    for (int i = 0; i < model.nq; ++i) pose.push_back(p.x0[std::size_t(i)] + (i >= 7 ? 0.1 : 0.0));
+    still.insert(still.end(), std::size_t(model.nv), 0.0);
+  }
+  const Signature& s = p.system->signature();
+  p.objective =
+      loss::sum<double>({loss::track<double>(s, "q", all, pose, 1.0),
+                         loss::track<double>(s, "v", all, still, 1e-3), loss::effort<double>(s, 1e-3)});
+  const int iterations = 5;
+  for (auto _ : state) {
+    const control::Plan plan = control::plan(p, std::vector<double>(std::size_t(s.controls()), 0.0),
+                                             {.iterations = iterations, .gradient_tolerance = 0});
+    if (plan.iterations != iterations) state.SkipWithError(plan.reason.c_str());
+  }
+  report(state, {.items = double(iterations)});
+}
+
+void layer(benchmark::State& state, int n, bool gradient) {
+  const int m = 2, count = 64;
+  std::vector<control::LinearQuadratic> batch(count);
+  for (int i = 0; i < count; ++i) {
+    control::LinearQuadratic& p = batch[std::size_t(i)];
+    p.states = n, p.controls = m, p.steps = 20;
+    p.A = identity(n, 0.9), p.B = noise(std::size_t(n * m), 0.3, 1), p.Q = identity(n, 1),
+    p.R = identity(m, 0.1);
+    const auto move = noise(std::size_t(n * n), 0.05, 2);
+    for (std::size_t j = 0; j < move.size(); ++j) p.A[j] += move[j];
+    p.x0 = noise(std::size_t(n), 1, std::uint32_t(10 + i));
+    p.lower.assign(m, -0.3), p.upper.assign(m, 0.3);
+  }
+  for (auto _ : state) {
+    const auto solutions = control::solve(batch);
+    for (std::size_t i = 0; gradient && i < batch.size(); ++i)
+      benchmark::DoNotOptimize(control::solve_vjp(batch[i], solutions[i], {}, solutions[i].u).A.data());
+  }
+  report(state, {.items = double(count)});
+}
+
+const bool registered = [] {
+  const auto add = [](const std::string& name, auto f) {
+    benchmark::RegisterBenchmark(name.c_str(), f)->UseRealTime();
+  };
+  add("control/riccati46/double/forward", [](benchmark::State& s) { riccati(s, 46, 17); });
+  add("control/riccati54/double/forward", [](benchmark::State& s) { riccati(s, 54, 21); });
+  for (const std::int64_t steps : {48, 56})
+    add("control/ilqr_humanoid" + std::to_string(steps) + "/double/forward",
+        [=](benchmark::State& s) { humanoid(s, steps); });
+  for (const int n : {4, 12})
+    for (const bool gradient : {false, true})
+      add("control/box_mpc" + std::to_string(n) + "/double/" + (gradient ? "gradient" : "forward"),
+          [=](benchmark::State& s) { layer(s, n, gradient); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace costate::bench

@@ -1,0 +1,22 @@
+// Row-major views of plain arrays for Eigen, whose products and factors the planners and filters are made of.
+// For sources of this layer only: its headers show arrays of numbers.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <vector>
+
+namespace costate::control {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+using MatrixIn = Eigen::Map<const Matrix>;
+using MatrixOut = Eigen::Map<Matrix>;
+using VectorIn = Eigen::Map<const Vector>;
+using VectorOut = Eigen::Map<Vector>;
+
+inline std::vector<double> numbers_of(const Matrix& m) { return {m.data(), m.data() + m.size()}; }
+inline std::vector<double> numbers_of(const Vector& v) { return {v.data(), v.data() + v.size()}; }
+inline Matrix symmetric(const Matrix& m) { return 0.5 * (m + m.transpose()); }
+
+}  // namespace costate::control
