@@ -11,6 +11,16 @@ function(costate_install)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/costate/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/costate
           FILES_MATCHING PATTERN "*.h")
 
+  # What every System is held to, as sources: whoever tests a physics of their own compiles it with their GoogleTest.
+  set(contract ${CMAKE_INSTALL_DATADIR}/costate/contract)
+  install(FILES ${PROJECT_SOURCE_DIR}/tests/allocation_guard.h ${PROJECT_SOURCE_DIR}/tests/allocation_guard.cpp
+          DESTINATION ${contract}/tests)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/system/ DESTINATION ${contract}/tests/system
+          FILES_MATCHING REGEX "/(contract|entry_points|transpose_check)[.](h|cpp)$" PATTERN program EXCLUDE)
+  file(WRITE ${PROJECT_BINARY_DIR}/package/contract.h "#pragma once\n#include \"tests/system/contract.h\"\n")
+  install(FILES ${PROJECT_BINARY_DIR}/package/contract.h DESTINATION ${contract}/costate/contract)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/costate)
+
   # For those who set include paths by hand: platform.h looks for this file beside itself.
   file(WRITE ${PROJECT_BINARY_DIR}/package/built_for.h
        "// The register width, in bytes, that these libraries were built for.\n"

@@ -14,6 +14,8 @@ PAGE = ROOT / "docs/python_reference.md"
 # Modules in the order of the page: title, source, whether only what costate itself exports is shown.
 MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAGE / "trace.py", True),
            ("costate", PACKAGE / "traced.py", True),
+           ("costate", PACKAGE / "optimise.py", True), ("costate", PACKAGE / "fit.py", True),
+           ("costate", PACKAGE / "linearise.py", True), ("costate", PACKAGE / "policy.py", True),
            ("costate", PACKAGE / "ivp.py", True), ("costate", PACKAGE / "files.py", True), ("costate", PACKAGE / "error.py", True),
            ("costate.loss", PACKAGE / "_core/loss.pyi", False), ("costate.loss", PACKAGE / "loss.py", False),
            ("costate.rigid", PACKAGE / "_core/rigid.pyi", False), ("costate.grid", PACKAGE / "_core/grid.pyi", False),
@@ -21,6 +23,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.soft", PACKAGE / "_core/soft.pyi", False), ("costate.mpm", PACKAGE / "_core/mpm.pyi", False),
            ("costate.torch", PACKAGE / "torch.py", False),
            ("costate.jax", PACKAGE / "jax.py", False), ("costate.gym", PACKAGE / "gym.py", False),
+           ("costate.picture", PACKAGE / "picture.py", False),
            ("costate.plot", PACKAGE / "plot.py", False)]
 
 

@@ -31,7 +31,8 @@ struct Arguments {
   std::string from;  // state file whose best variables are the start; empty: the file's own
   // of recordings
   std::vector<std::string> files;
-  std::string title;
+  std::string title, png, mp4;
+  double time = -1;  // of a picture; < 0: the end
 };
 
 // The study with what the command line changes.

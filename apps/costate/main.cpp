@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -33,7 +34,16 @@ std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_ch
 }
 
 std::string output_prefix(const Arguments& arguments) {
-  return arguments.output.empty() ? std::filesystem::path(arguments.file).stem().string() : arguments.output;
+  const std::string stem = std::filesystem::path(arguments.file).stem().string();
+  if (arguments.output.empty()) return stem;
+  // A folder: the files in it are called after the study.
+  std::error_code trouble;
+  if (!arguments.output.ends_with('/') && !std::filesystem::is_directory(arguments.output, trouble))
+    return arguments.output;
+  std::filesystem::create_directories(arguments.output, trouble);
+  if (trouble)
+    throw Error({"the folder cannot be made: " + trouble.message(), "--output " + arguments.output, ""});
+  return (std::filesystem::path(arguments.output) / stem).string();
 }
 
 namespace {
@@ -46,6 +56,27 @@ int report(const Error& error, const std::string& file) {
   const bool named = where.starts_with(file) || where.starts_with("--");
   fmt::print(stderr, "{}{}\n", named ? "" : file + ": ", error.what());
   return error.kind() == Error::Kind::numerics ? kNumerics : kInput;
+}
+
+// What to say of a first word that is no command; nothing where it is one, or an option.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  const std::string word = argv[1];
+  if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+  return fmt::format("there is no command '{}'\n  {}", word, io::suggestion(word, names));
+}
+
+// A file that is not here, but comes with the program, is meant by its name alone: costate run coffee.toml.
+std::string existing(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code trouble;
+  if (file.empty() || file.find('/') != std::string::npos || fs::exists(file, trouble)) return file;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", trouble).parent_path();
+  for (const fs::path& folder : {bin / "../share/costate/scenes", bin / "../../scenes"})
+    if (fs::is_regular_file(folder / file, trouble)) return (folder / file).lexically_normal().string();
+  return file;
 }
 
 }  // namespace
@@ -115,11 +146,20 @@ int run(int argc, char** argv) {
   for (CLI::App* sub : {run, grad, optimize})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
   CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
-  view->footer("Examples:\n  costate view pour.before.rec pour.after.rec --output pour.html");
+  view->footer(
+      "Examples:\n  costate view pour.before.rec pour.after.rec --output pour.html\n"
+      "  costate view pour.after.rec --png pour.png --time 1.2");
   view->add_option("FILE", a.files, "recordings (.rec)")->required();
   view->add_option("--output", a.output, "the page (default: the first recording's name)");
   view->add_option("--title", a.title, "of the page");
+  view->add_option("--png", a.png, "a picture instead of a page (drawn by Chromium)");
+  view->add_option("--time", a.time, "of the picture (default: the end)")->check(CLI::NonNegativeNumber);
+  view->add_option("--mp4", a.mp4, "a film instead of a page (drawn by Chromium, packed by ffmpeg)");
 
+  if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
+    fmt::print(stderr, "{}\n", wrong);
+    return kInput;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -127,7 +167,7 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : kInput;
   }
-  if (*view) a.file = a.files[0];
+  a.file = *view ? a.files[0] : existing(a.file);
   try {
     if (*view) return run_view(a);
     if (*run) return run_run(a);

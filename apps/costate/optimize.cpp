@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "commands.h"
 #include "costate/study/optimise.h"
@@ -74,6 +75,8 @@ int run_optimize(const Arguments& arguments) {
   const std::string prefix = output_prefix(arguments);
   // What has no picture writes nothing unless it is asked to.
   const bool files = study->has_picture() || arguments.resume || !arguments.output.empty();
+  if (arguments.resume && !std::filesystem::exists(prefix + ".state.json"))
+    fmt::print(stderr, "there is no {}.state.json to continue from: starting where the file does\n", prefix);
   ProgressBar bar;
   const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar);
   study::Run first, last;

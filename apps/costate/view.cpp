@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "costate/view/film.h"
 #include "costate/view/replay.h"
 
 namespace costate::app {
@@ -22,7 +23,21 @@ int run_view(const Arguments& arguments) {
   const std::string page = arguments.output.empty()
                                ? std::filesystem::path(arguments.files[0]).stem().string() + ".html"
                                : arguments.output;
-  view::write_replay(page, recordings, {.title = arguments.title.empty() ? title : arguments.title});
+  const view::ReplayOptions options{.title = arguments.title.empty() ? title : arguments.title};
+  if (!arguments.png.empty() || !arguments.mp4.empty()) {
+    double end = 0;
+    for (const io::Recording& r : recordings) end = std::max(end, r.frame_interval * double(r.frames - 1));
+    if (!arguments.png.empty()) {
+      view::write_png(arguments.png, recordings, arguments.time < 0 ? end : arguments.time, options);
+      fmt::print("picture: {}\n", arguments.png);
+    }
+    if (!arguments.mp4.empty()) {
+      view::write_mp4(arguments.mp4, recordings, options);
+      fmt::print("film: {}\n", arguments.mp4);
+    }
+    if (arguments.output.empty()) return 0;
+  }
+  view::write_replay(page, recordings, options);
   fmt::print("replay: {}\n", page);
   return 0;
 }

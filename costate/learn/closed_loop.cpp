@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "costate/ad/dual.h"
-#include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "costate/learn/controlled_system.h"
 
 namespace costate::learn {
 namespace {
@@ -18,19 +18,6 @@ std::vector<double> first_weights(const PolicyNetwork& network, std::uint64_t la
   for (std::size_t i = 0; i < w.size(); ++i)
     w[i] = normal(network.seed, 0, layer, std::uint32_t(i)) / std::sqrt(double(inputs));
   return w;
-}
-
-// The plant's states and parameters, in its order: its own numbers come first.
-Signature fields_of(const Signature& plant) {
-  Signature s;
-  for (const Field& f : plant.fields(Role::state)) s.state(f.name, f.size, f.unit);
-  for (const Field& f : plant.fields(Role::parameter)) {
-    if (f.defaults.size() == 1)
-      s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-    else
-      s.parameter(f.name, f.defaults, f.unit);
-  }
-  return s;
 }
 
 PolicyLayout join(const Signature& plant, const PolicyNetwork& network, Signature& fields) {
@@ -53,7 +40,7 @@ PolicyLayout join(const Signature& plant, const PolicyNetwork& network, Signatur
   n.outputs = int(plant.controls());
   n.observations = network.observations;
   if (n.inputs == 0) throw Error("a network that sees neither waves nor observations");
-  fields = fields_of(plant);
+  fields = fields_without_controls(plant);
   if (n.waves > 0) fields.parameter("policy/omega", network.omega, "rad/s");
   fields.parameter("policy/w1", first_weights(network, 1, n.hidden, n.inputs));
   fields.parameter_field("policy/b1", n.hidden, 0);
@@ -80,92 +67,42 @@ struct StridedDual {
 };
 
 template <class Real, class S>
-class ClosedLoop final : public System<Real> {
+class ClosedLoop final : public ControlledSystem<Real> {
+  using Base = ControlledSystem<Real>;
   using Tangent = Dual<S>;
   static constexpr int kWidth = lanes_of<S>;
 
-  struct Scratch : Workspace {
-    Scratch(const ClosedLoop& loop)
-        : plant(loop.plant_->make_workspace()),
-          values(loop.layout_),
-          tangents(loop.layout_),
-          u(loop.plant_->control_size()),
-          u_dot(loop.plant_->control_size()),
-          u_bar(loop.plant_->control_size()),
-          u_bar_dot(loop.plant_->control_size()) {
-      active.parameters.resize(loop.plant_->signature().fields(Role::parameter).size());
-    }
-    std::unique_ptr<Workspace> plant;
+  struct Scratch : Base::Scratch {
+    explicit Scratch(const ClosedLoop& loop)
+        : Base::Scratch(*loop.plant_), values(loop.layout_), tangents(loop.layout_) {}
     PolicyActivations<S> values;
     PolicyActivations<Tangent> tangents;
-    AlignedBuffer<Real> u, u_dot, u_bar, u_bar_dot;
-    Activity active;  // as the plant counts its parameters
   };
+  using AnyScratch = typename Base::Scratch;
 
  public:
   ClosedLoop(std::shared_ptr<const System<Real>> plant, const PolicyNetwork& network)
-      : plant_(std::move(plant)), layout_(join(plant_->signature(), network, signature_)) {}
+      : Base(std::move(plant)), layout_(join(this->plant_->signature(), network, this->signature_)) {}
 
-  const Signature& signature() const override { return signature_; }
-  int lanes() const override { return plant_->lanes(); }
-  // The network reads the state, so a tape that could stand in for it saves nothing.
-  TapePlan tape(const Activity& active, const TapeBudget& budget) const override {
-    return plant_->tape(narrowed(active), {budget.numbers, true});
-  }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
-  typename System<Real>::Capabilities capabilities() const override {
-    auto c = plant_->capabilities();
-    c.reversible = false;  // the control is that of the state before the step
-    return c;
-  }
-  typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {
-    return plant_->fault({in.x, nullptr, in.p}, lane);
-  }
-  // Nothing is held back: the network adds to the cotangents of the plant's parameters too.
-  void begin_run(const Real* p, Real*, const Activity& active, Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    narrow(active, s.active);
-    plant_->begin_run(p, nullptr, s.active, *s.plant);
-  }
-  void end_run(const Real* p, Real*, const Activity&, Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    plant_->end_run(p, nullptr, s.active, *s.plant);
-  }
-  void energy(const Inputs<Real>& in, Real* value, Workspace& work) const override {
-    plant_->energy({in.x, nullptr, in.p}, value, *static_cast<Scratch&>(work).plant);
-  }
+  using Base::lanes;
 
-  void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
-            Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
+ private:
+  void control(const StepContext& at, const Inputs<Real>& in, AnyScratch& scratch) const override {
+    auto& s = static_cast<Scratch&>(scratch);
     for (int first = 0; first < lanes(); first += kWidth) {
       policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
       write(s.values.u, s.u.data(), first);
     }
-    plant_->step(at, {in.x, s.u.data(), in.p}, y, tape, *s.plant);
   }
-
-  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
-                Real* y_dot, Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
+  void control_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
+                   AnyScratch& scratch) const override {
+    auto& s = static_cast<Scratch&>(scratch);
     for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
-    plant_->step_jvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y, y_dot, *s.plant);
   }
-
-  void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
-                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
-    narrow(active, s.active);
-    for (int first = 0; first < lanes(); first += kWidth) {
-      policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
-      write(s.values.u, s.u.data(), first);
-    }
-    std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
-    plant_->step_vjp(at, {in.x, s.u.data(), in.p}, tape, y_bar, {bar.x, s.u_bar.data(), bar.p}, s.active,
-                     *s.plant);
+  void control_vjp(const StepContext& at, const Inputs<Real>& in, const Cotangents<Real>& bar,
+                   AnyScratch& scratch) const override {
+    auto& s = static_cast<Scratch&>(scratch);
     for (int first = 0; first < lanes(); first += kWidth) {
       if (lanes() > kWidth) policy(layout_, at.k, strided(in.x, first), strided(in.p, first), s.values);
       policy_vjp<S>(layout_, at.k, strided(in.p, first), strided(s.u_bar.data(), first),
@@ -173,19 +110,10 @@ class ClosedLoop final : public System<Real> {
                     s.values);
     }
   }
-
-  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
-                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
-                const Activity& active, Workspace& work) const override {
-    auto& s = static_cast<Scratch&>(work);
-    const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
-    narrow(active, s.active);
-    for (int first = 0; first < lanes(); first += kWidth) control_and_tangent(at, in, in_dot, first, s);
-    std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
-    std::fill_n(s.u_bar_dot.data(), plant_->control_size(), Real(0));
-    plant_->step_hvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y_bar, y_bar_dot,
-                     {bar.x, s.u_bar.data(), bar.p}, {bar_dot.x, s.u_bar_dot.data(), bar_dot.p}, s.active,
-                     *s.plant);
+  void control_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
+                   const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                   AnyScratch& scratch) const override {
+    auto& s = static_cast<Scratch&>(scratch);
     for (int first = 0; first < lanes(); first += kWidth) {
       if (lanes() > kWidth) control_and_tangent(at, in, in_dot, first, s);
       policy_vjp<Tangent>(
@@ -195,7 +123,6 @@ class ClosedLoop final : public System<Real> {
     }
   }
 
- private:
   // Cotangents that may not be wanted.
   template <class To>
   struct Wanted {
@@ -227,21 +154,22 @@ class ClosedLoop final : public System<Real> {
     }
   }
 
-  Activity narrowed(const Activity& all) const {
-    Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
-    narrow(all, plant);
-    return plant;
-  }
-  static void narrow(const Activity& all, Activity& plant) {
-    for (std::size_t f = 0; f < plant.parameters.size(); ++f) plant.parameters[f] = all.parameters[f];
-  }
-
-  std::shared_ptr<const System<Real>> plant_;
-  Signature signature_;
   PolicyLayout layout_;
 };
 
 }  // namespace
+
+Signature fields_without_controls(const Signature& plant) {
+  Signature s;
+  for (const Field& f : plant.fields(Role::state)) s.state(f.name, f.size, f.unit);
+  for (const Field& f : plant.fields(Role::parameter)) {
+    if (f.defaults.size() == 1)
+      s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
+    else
+      s.parameter(f.name, f.defaults, f.unit);
+  }
+  return s;
+}
 
 template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant,

@@ -14,6 +14,24 @@ bool all_finite(const std::vector<double>& v) {
 
 }  // namespace
 
+void Accuracy::note(double promised, double surprise) {
+  if (promised_ < 0) promised_ = promised;
+  surprises_[0] = surprises_[1];
+  surprises_[1] = surprises_[2];
+  surprises_[2] = surprise;
+}
+
+Advance Accuracy::explain(double gradient_norm, const std::string& otherwise) const {
+  constexpr double kHidden = 100;  // a promise of so many times the accuracy can still be missed
+  const double accuracy = std::max({surprises_[0], surprises_[1], surprises_[2]});
+  if (promised_ >= 0 && promised_ <= kHidden * accuracy)
+    return {Stop::value,
+            in_words("converged to the accuracy of the function: another step promises a decrease of "
+                     "%.2g, and the values are exact to %.2g",
+                     promised_, accuracy)};
+  return {Stop::no_descent, otherwise + in_words(" (gradient norm %.2g)", gradient_norm)};
+}
+
 bool equal_to_round_off(double a, double b) {
   return std::abs(a - b) <= 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(a), std::abs(b));
 }

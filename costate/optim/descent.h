@@ -37,6 +37,21 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
                const Stopping& stopping, const Callback& callback, DescentState& state,
                const AdvanceFunction& advance);
 
+// How exact the values of an objective are, seen in a search that found no step. Over short steps a value
+// that is exact does what the slope says. One that is known to some digits keeps surprising by their size,
+// however short the step.
+class Accuracy {
+ public:
+  // A trial: the decrease that the slope promised, and by how much the value missed it.
+  void note(double promised, double surprise);
+  // Why no step was found. `otherwise`: what is wrong if the accuracy does not explain it.
+  Advance explain(double gradient_norm, const std::string& otherwise) const;
+
+ private:
+  double promised_ = -1;             // by the first trial
+  double surprises_[3] = {0, 0, 0};  // of the last trials
+};
+
 // Two values whose difference says nothing: close to a minimum the gradient still has digits when the value
 // has none left.
 bool equal_to_round_off(double a, double b);

@@ -85,6 +85,7 @@ class Lbfgs {
     const std::size_t n = free_.size();
     double a = 1, last_a = 0, last_value = 0;
     bool any_finite = false;
+    Accuracy accuracy;
     const double slope = dot(state_.gradient, direction_, all_);
     for (int k = 0; k < options_.max_line_search; ++k) {
       for (std::size_t i = 0; i < n; ++i) trial_[i] = state_.x[i] + a * direction_[i];
@@ -104,6 +105,7 @@ class Lbfgs {
         remember(value);
         return {};
       }
+      if (finite) accuracy.note(-predicted, std::abs(value - state_.value - predicted));
       a = finite && predicted < 0 ? shorter_step(a, value, last_a, last_value, slope) : a / 4;
     }
     if (!any_finite) {
@@ -111,10 +113,9 @@ class Lbfgs {
               in_words("the value is not finite along the step of iteration %.0f, down to %.2g of it",
                        state_.iteration + 1, a)};
     }
-    return {Stop::no_descent, in_words("the value no longer falls along the descent direction (gradient norm "
-                                       "%.2g): round-off, or the gradient is "
-                                       "not that of the value",
-                                       evaluate.gradient_norm(state_))};
+    return accuracy.explain(evaluate.gradient_norm(state_),
+                            "the value no longer falls along the descent direction, and the gradient is not "
+                            "that of the value: check it, or try adam where contacts begin and end nearby");
   }
 
   // The same test by the slope at the trial point, for when the values agree to round-off.

@@ -85,6 +85,7 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
     }
     const std::vector<int> free = free_variables(jacobian, evaluate, state);
     bool any_finite = false;
+    Accuracy accuracy;
     for (int bad = 0; bad < kMaxBadSteps; ++bad) {
       const Eigen::VectorXd d = damped_step(jacobian, r, free, state);
       trial = state.x;
@@ -111,6 +112,7 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
         jacobian = trial_model.jacobian;
         return {};
       }
+      if (finite) accuracy.note(promised, std::abs(fall - promised));
       if (moved.lpNorm<Eigen::Infinity>() == 0) break;
       state.damping = state.damping == 0 ? 1e-8 : state.damping * state.growth;
       state.growth *= 2;
@@ -121,10 +123,9 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
           in_words("the residuals are not finite along the step of iteration %.0f, even with damping %.2g",
                    state.iteration + 1, state.damping)};
     }
-    return {Stop::no_descent,
-            in_words("the sum of squares no longer falls (gradient norm %.2g): round-off, or the Jacobian is "
-                     "not that of the residuals",
-                     evaluate.gradient_norm(state))};
+    return accuracy.explain(
+        evaluate.gradient_norm(state),
+        "the sum of squares no longer falls, and the Jacobian is not that of the residuals: check it");
   };
   return descend([&](const double* x, double* g) { return trial_model(x, g); }, x0, options.bounds,
                  options.stopping, options.callback, state, advance);

@@ -33,8 +33,10 @@ constexpr const char* kParts[] = {"velocity", "angular_velocity", "xaxis", "yaxi
 Path split(const std::string& path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string::npos)
-    refuse(path, "this names no quantity of the model",
-           "write site/NAME, body/NAME, geom/NAME or joint/NAME, and /velocity, /xaxis, ... behind it");
+    refuse(
+        path, "this names no quantity of the model",
+        "write site/NAME, body/NAME, geom/NAME, joint/NAME, subtree/NAME, sensor/NAME or energy/kinetic, and "
+        "/velocity, /xaxis, ... behind the first");
   Path r{path.substr(0, slash), path.substr(slash + 1), ""};
   const std::size_t last = r.name.rfind('/');
   if (last == std::string::npos) return r;
@@ -56,9 +58,94 @@ std::size_t index_of(const std::string& path, const std::string& kind, const std
                         : "did you mean '" + near + "'?");
 }
 
+// A body and all it carries.
+std::vector<int> subtree(const Model& m, int root) {
+  std::vector<int> bodies;
+  for (int i = 1; i < int(m.bodies.size()); ++i) {
+    int up = i;
+    while (up > root) up = m.bodies[up].parent;
+    if (up == root) bodies.push_back(i);
+  }
+  return bodies;
+}
+
+Observed several_bodies(const Model& m, const std::string& text, const Path& path) {
+  Observed o;
+  if (path.kind == "energy") {
+    o.bodies = subtree(m, 0);
+    if (path.name != "kinetic" && path.name != "gravity")
+      refuse(text, "there is no energy '" + path.name + "'", "write energy/kinetic or energy/gravity");
+    o.kind = path.name == "kinetic" ? Observed::Kind::kinetic : Observed::Kind::weight;
+    return o;
+  }
+  if (!path.part.empty() && path.part != "velocity")
+    refuse(text, "a subtree has no '" + path.part + "'", "write subtree/NAME or subtree/NAME/velocity");
+  o.bodies = subtree(m, int(index_of(text, "body", path.name, names_in(m.bodies))));
+  double mass = 0;
+  for (const int i : o.bodies) mass += m.bodies[i].mass;
+  if (mass <= 0) refuse(text, "nothing in this subtree has a mass", "choose another body");
+  o.kind = path.part.empty() ? Observed::Kind::mean : Observed::Kind::mean_velocity;
+  o.size = 3;
+  return o;
+}
+
+// The quantity that a sensor of the file measures.
+std::string path_of_sensor(const Model& m, const std::string& text, const std::string& name) {
+  const Sensor& s = m.sensors[index_of(text, "sensor", name, names_in(m.sensors))];
+  const auto of = [&]() -> std::string {
+    switch (s.object_type) {
+      case ObjectType::joint:
+        return "joint/" + name_of(m.joints[s.object].name, s.object);
+      case ObjectType::body:
+        return "body/" + name_of(m.bodies[s.object].name, s.object) + "/com";
+      case ObjectType::xbody:
+        return "body/" + name_of(m.bodies[s.object].name, s.object);
+      case ObjectType::geom:
+        return "geom/" + name_of(m.geoms[s.object].name, s.object);
+      case ObjectType::site:
+        return "site/" + name_of(m.sites[s.object].name, s.object);
+      default:
+        return {};
+    }
+  };
+  const auto tree = [&] { return "subtree/" + name_of(m.bodies[s.object].name, s.object); };
+  const bool simple = s.reference < 0 && s.cutoff == 0;
+  switch (simple ? s.type : SensorType::clock) {
+    case SensorType::jointpos:
+    case SensorType::ballquat:
+    case SensorType::framepos:
+      return of();
+    case SensorType::jointvel:
+    case SensorType::ballangvel:
+    case SensorType::framelinvel:
+      return of() + "/velocity";
+    case SensorType::frameangvel:
+      return of() + "/angular_velocity";
+    case SensorType::framexaxis:
+      return of() + "/xaxis";
+    case SensorType::frameyaxis:
+      return of() + "/yaxis";
+    case SensorType::framezaxis:
+      return of() + "/zaxis";
+    case SensorType::subtreecom:
+      return tree();
+    case SensorType::subtreelinvel:
+      return tree() + "/velocity";
+    default:
+      refuse(text, "sensor '" + name + "' is not one that can be observed",
+             "positions, axes and velocities of joints, frames and subtrees can, without reference frame and "
+             "cutoff");
+  }
+}
+
 // Where a quantity is fixed, and which of its parts is asked for.
 Observed resolve(const Model& m, const ParameterMap& map, const std::string& text) {
-  const Path path = split(text);
+  Path path = split(text);
+  if (path.kind == "sensor") return resolve(m, map, path_of_sensor(m, text, path.name));
+  if (path.kind == "subtree" || path.kind == "energy") return several_bodies(m, text, path);
+  // "body/hand/com/velocity": of the centre of mass.
+  const bool of_centre = path.kind == "body" && !path.part.empty() && path.name.ends_with("/com");
+  if (of_centre) path.name.resize(path.name.size() - 4);
   Observed o;
   if (path.kind == "joint") {
     const std::size_t i = index_of(text, "joint", path.name, names_in(m.joints));
@@ -74,7 +161,7 @@ Observed resolve(const Model& m, const ParameterMap& map, const std::string& tex
   if (path.kind == "body") {
     const std::size_t i = index_of(text, "body", path.name, names_in(m.bodies));
     o.body = int(i);
-    if (path.part == "com") {
+    if (path.part == "com" || of_centre) {
       o.pos = m.bodies[i].com;
       o.pos_parameter = map.bodies[i].com;
     }
@@ -95,7 +182,8 @@ Observed resolve(const Model& m, const ParameterMap& map, const std::string& tex
     o.quat_parameter = map.geoms[i].quat;
     o.inverse_quat_norm = map.geoms[i].inverse_quat_norm;
   } else {
-    refuse(text, "there are no quantities of a '" + path.kind + "'", "write site, body, geom or joint");
+    refuse(text, "there are no quantities of a '" + path.kind + "'",
+           "write site, body, geom, joint, subtree, sensor or energy");
   }
   if (path.part == "com" && path.kind != "body")
     refuse(text, "only bodies have a centre of mass", "write body/NAME/com");

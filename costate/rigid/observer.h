@@ -14,7 +14,12 @@
 //     .../velocity                       of that point, world axes
 //     .../angular_velocity               of the body, world axes
 //     .../xaxis, /yaxis, /zaxis          of its frame, world axes
-//   body/NAME/com                        its centre of mass
+//   body/NAME/com, .../com/velocity      its centre of mass
+//   subtree/NAME, subtree/NAME/velocity  centre of mass of a body and all it carries (world: all)
+//   energy/kinetic, energy/gravity       of the whole model: of motion, and of weights (one number each)
+//   sensor/NAME                          a sensor of the file, if it is a jointpos, jointvel, framepos,
+//                                        framexaxis, yaxis, zaxis, framelinvel, frameangvel,
+//                                        subtreecom, subtreelinvel, ballquat or ballangvel
 //   joint/NAME, joint/NAME/velocity      positions (1, 4 or 7) and velocities (1, 3 or 6) of a joint
 //
 // Second derivatives of such a loss do not exist here: asked for them it throws.

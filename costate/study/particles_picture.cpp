@@ -100,6 +100,7 @@ void ParticlesPicture::begin(const Inputs& inputs) {
                             .opacity = 1,
                             .poses = {}});
   }
+  walls_ = std::make_unique<WallCount>(m);
   film_.reset();
   if (scene_.rigid) film_ = std::make_unique<ModelFilm>(scene_, signature_, inputs);
 }
@@ -117,6 +118,19 @@ void ParticlesPicture::frame(double t, const std::vector<double>& state) {
     colliders_[c].poses.push_back(io::picture_pose(collider.shape, s.position, s.rotation));
   }
 }
+
+void ParticlesPicture::look(double t, const std::vector<double>& state) {
+  const double* x = state.data() + signature_.find(Role::state, "particle/x").offset;
+  std::size_t moving = 0;
+  for (std::size_t c = 0; c < colliders_.size(); ++c) {
+    const mpm::Collider& collider = scene_.model.colliders[c];
+    BodyState s{.position = collider.position, .rotation = collider.rotation};
+    if (collider.moves) s = motion_at(scene_.motions[moving++], paths_, scene_.duration, t);
+    walls_->look(c, s.position, s.rotation, x);
+  }
+}
+
+std::vector<std::string> ParticlesPicture::notes() const { return walls_->notes(); }
 
 void ParticlesPicture::add_particles(const std::vector<double>& state) {
   const std::size_t dimension = scene_.model.dimension;

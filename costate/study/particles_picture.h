@@ -9,6 +9,7 @@
 #include "costate/mpm/model.h"
 #include "costate/study/motion.h"
 #include "costate/study/picture.h"
+#include "costate/study/wall_count.h"
 #include "costate/system/signature.h"
 
 namespace costate::study {
@@ -39,6 +40,9 @@ class ParticlesPicture final : public Picture {
   void begin(const Inputs& inputs) override;
   void frame(double t, const std::vector<double>& state) override;
   void mark(const std::array<double, 3>&) override {}
+  void look(double t, const std::vector<double>& state) override;
+  int looks_per_frame() const override { return scene_.model.colliders.empty() ? 1 : 8; }
+  std::vector<std::string> notes() const override;
   io::Recording finish() override;
 
  private:
@@ -52,6 +56,7 @@ class ParticlesPicture final : public Picture {
   std::vector<Path> paths_;
   std::vector<io::Body> colliders_, free_bodies_;
   std::unique_ptr<ModelFilm> film_;
+  std::unique_ptr<WallCount> walls_;
 };
 
 }  // namespace costate::study

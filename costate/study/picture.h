@@ -19,6 +19,12 @@ class Picture {
   virtual void frame(double t, const std::vector<double>& state) = 0;
   // A point that something should reach.
   virtual void mark(const std::array<double, 3>& position) = 0;
+  // A state between frames, for what is counted rather than drawn: about every `looks_per_frame`-th part of
+  // one.
+  virtual void look(double t, const std::vector<double>& state) { (void)t, (void)state; }
+  virtual int looks_per_frame() const { return 1; }
+  // What a careful user should know of the run so far.
+  virtual std::vector<std::string> notes() const { return {}; }
   // The recording, except for its title, camera and the time between frames.
   virtual io::Recording finish() = 0;
 };

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/study/motion_summary.h"
+#include "costate/study/window.h"
 
 namespace costate::study {
 namespace {
@@ -114,6 +116,7 @@ RolloutStudy<Real>::RolloutStudy(Setup setup) : setup_(std::move(setup)) {
   set_optimize(setup_.optimize);
   system_ = setup_.system.make<Real>();
   loss_ = loss_of(setup_.terms);
+  window_is_due_ = setup_.optimize && setup_.optimize->automatic_window;
 }
 
 template <class Real>
@@ -234,10 +237,25 @@ double RolloutStudy<Real>::value(const std::vector<double>& z) {
 }
 
 template <class Real>
+void RolloutStudy<Real>::choose_window() {
+  window_is_due_ = false;
+  const Gradient<Real> whole = rollout().value_and_gradient(arguments_of(setup_.inputs), *loss_);
+  const std::int64_t window = signal_window(whole.report);
+  if (window >= setup_.steps) return;
+  setup_.checkpoints = setup_.checkpoints.truncated(window);
+  rollout_.reset();
+  setup_.notes.push_back("gradient_window = \"auto\" is " + number(setup_.dt * double(window), 3) + " s, " +
+                         std::to_string(window) + " steps: over longer ones the adjoint grows more than " +
+                         number(kSignalGrowth, 3) + " times");
+}
+
+template <class Real>
 double RolloutStudy<Real>::value_and_gradient(const std::vector<double>& z, double* gradient) {
+  if (window_is_due_) choose_window();
   const Inputs in = inputs_at(z);
   const Gradient<Real> g = rollout().value_and_gradient(arguments_of(in), *loss_);
   report_ = g.report;
+  report_.advice.insert(report_.advice.end(), setup_.notes.begin(), setup_.notes.end());
   Inputs bar = pull_back_arguments(in, g);
   for (const PathPrice& price : setup_.prices) price_of_vjp(price, in.paths, bar.paths);
   pull_back(bar, variables(), gradient);
@@ -298,9 +316,14 @@ Run RolloutStudy<Real>::run(const std::vector<double>& z, const RunOptions& opti
   StateObserver<Real> film;
   if (setup_.picture) {
     setup_.picture->begin(in);
-    film.every = keep;
+    std::int64_t looks = std::clamp<std::int64_t>(setup_.picture->looks_per_frame(), 1, keep);
+    while (keep % looks != 0) --looks;
+    film.every = keep / looks;
     film.look = [&](std::int64_t k, std::int64_t, std::span<const Real> x) {
-      setup_.picture->frame(setup_.dt * double(k), std::vector<double>(x.begin(), x.end()));
+      const std::vector<double> state(x.begin(), x.end());
+      setup_.picture->look(setup_.dt * double(k), state);
+      if (k % keep != 0) return;
+      setup_.picture->frame(setup_.dt * double(k), state);
       if (options.progress && k > 0) options.progress(k, setup_.steps);
     };
   }
@@ -308,7 +331,9 @@ Run RolloutStudy<Real>::run(const std::vector<double>& z, const RunOptions& opti
   forward.value(arguments_of(in), ledger, film);
 
   Run run;
+  run.notes = setup_.notes;
   if (setup_.picture) {
+    for (const std::string& note : setup_.picture->notes()) run.notes.push_back(note);
     for (const auto& mark : setup_.marks) setup_.picture->mark(mark);
     run.recording = setup_.picture->finish();
     run.recording.title = title;

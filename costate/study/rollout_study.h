@@ -84,6 +84,7 @@ struct Setup {
   Stencil stencil;
   bool reports_modes = false;  // whether a report tells in which steps contacts change: rigid bodies do
   NamedTexts facts;
+  std::vector<std::string> notes;  // what a careful user should know; in every run and report
   std::string headline, identity;
 };
 
@@ -129,6 +130,8 @@ class RolloutStudy final : public Study {
                            const std::vector<std::int64_t>& steps) const;
   ObjectivePtr<Real> loss_of(const std::vector<Term>& terms) const;
   double prices_of(const Inputs& inputs) const;
+  // Of [optimize] gradient_window = "auto": from the whole gradient where the file starts, once.
+  void choose_window();
 
   class Ledger;
   Setup setup_;
@@ -136,6 +139,7 @@ class RolloutStudy final : public Study {
   ObjectivePtr<Real> loss_;
   std::vector<std::string> active_;  // parameters of the rollout
   std::unique_ptr<Rollout<Real>> rollout_;
+  bool window_is_due_ = false;
 };
 
 extern template class RolloutStudy<float>;

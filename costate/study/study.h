@@ -37,7 +37,8 @@ struct Optimize {
   double decay = 1;         // of the rate, per iteration
   double tolerance = 1e-8;  // of the gradient
   double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough
-  double gradient_limit = 0;  // > 0: longer gradients are scaled down to this length
+  bool automatic_window = false;  // gradients are cut off where the adjoint has grown too much (window.h)
+  double gradient_limit = 0;      // > 0: longer gradients are scaled down to this length
 };
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;

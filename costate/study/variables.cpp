@@ -36,13 +36,13 @@ Inputs with_values(const Inputs& inputs, const std::vector<Variable>& variables,
                 std::to_string(z.size()) + " values are given");
   Inputs moved = inputs;
   for (std::size_t i = 0; i < variables.size(); ++i)
-    number_of(moved, variables[i]) = z[i] * variables[i].scale;
+    number_of(moved, variables[i]) = z[i] * variables[i].scale * variables[i].unit;
   return moved;
 }
 
 void pull_back(const Inputs& bar, const std::vector<Variable>& variables, double* z_bar) {
   for (std::size_t i = 0; i < variables.size(); ++i)
-    z_bar[i] = number_of(bar, variables[i]) * variables[i].scale;
+    z_bar[i] = number_of(bar, variables[i]) * variables[i].scale * variables[i].unit;
 }
 
 }  // namespace costate::study

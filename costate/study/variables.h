@@ -1,9 +1,11 @@
 // Variables: the numbers that may change about a study, and the one map from them to its inputs, with its
 // transpose.
 //
-//   z_i = (number i) / scale_i          what an optimiser sees: steps of equal size mean equally much
-//   inputs(z) = the inputs of the file, with number i replaced by z_i scale_i                with_values
-//   z_bar_i = scale_i (cotangent of number i)                                                pull_back
+//   z_i = (number i) / (scale_i unit_i)     what an optimiser sees: steps of equal size mean equally much
+//   inputs(z) = the inputs of the file, with number i replaced by z_i scale_i unit_i         with_values
+//   z_bar_i = scale_i unit_i (cotangent of number i)                                         pull_back
+//
+// Everything that is written or shown is in the unit of the file: degrees, where the physics has radians.
 //
 // Tests: tests/study/variables_test.cpp.
 #pragma once
@@ -33,6 +35,7 @@ struct Variable {
   Where where = Where::state;
   std::size_t index = 0;  // in x0, in p, or of a point of the path
   std::size_t path = 0;   // which
+  double unit = 1;        // of the file, in that of the physics; of start, scale and bounds
   double start = 0;       // as the file says
   double scale = 1;
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();

@@ -46,7 +46,7 @@ def main(options):
         fig, (left, right) = figure()
         fine = pendulum.rollout(steps=300, keep=1)
         for p, label in (({"length": 1.0, "damping": 0.05}, "first guess"), (found, "fitted")):
-            costate.plot.trajectory(fine.simulate(x0, p=p), "angle", dt=0.01, ax=left, label=label)
+            costate.plot.trajectory(fine.simulate(x0, p=p), "angle", ax=left, label=label)
         left.plot(0.01 * np.arange(0, 301, 10), video, "k.", ms=3, label="video")
         left.legend(fontsize=7)
         costate.plot.losses(losses, ax=right)

@@ -1,7 +1,7 @@
 """Gymnasium environments of costate's own scenes, and of any model file.
 
-    env = gymnasium.make("costate/CartPole-v0")
-    env = costate.gym.VectorEnv("hopper", worlds=64)       # all worlds in one call of compiled code
+    env = gymnasium.make("costate/CartPole-v0", render_mode="rgb_array")
+    env = gymnasium.make_vec("costate/Hopper-v0", num_envs=64)       # all worlds in one call of compiled code
     value, gradient = costate.gym.rollout_value_and_grad(env, weights)
 
 An action is scaled from (-1, 1) to the range of each control. The reward of a step is (forward speed) - 0.1 |action|^2 + 1 for the walkers, and
@@ -13,9 +13,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from . import _core, closed_loop, loss, rigid
+from . import _core, loss, picture, rigid
 from .error import Error
 from .files import scene_file
+from .policy import closed_loop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +99,59 @@ class Physics:
         return spaces.Box(-1.0, 1.0, (self.actions,), np.float32)
 
 
+class Screen:
+    """Pictures of a world, by the render modes of Gymnasium."""
+    MODES = ["rgb_array", "human"]
+
+    def __init__(self, physics, mode):
+        if mode is not None and mode not in self.MODES:
+            raise Error(f"render_mode = '{mode}': use {' or '.join(map(repr, self.MODES))}, or None")
+        self.physics, self.mode, self.window = physics, mode, None
+
+    def frame(self, x):
+        """(height, width, 3) of one state, the camera beside it."""
+        return picture.image(rigid.record(self.physics.system, np.asarray(x, dtype=float)[None]))
+
+    def show(self, x):
+        """In a window of matplotlib."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise Error("render_mode='human' shows a window of matplotlib: pip install matplotlib") from None
+        pixels = self.frame(x)
+        if self.window is None:
+            figure, axes = plt.subplots(figsize=(pixels.shape[1] / 80, pixels.shape[0] / 80), num=f"costate: {self.physics.task.file}")
+            axes.set_axis_off()
+            figure.subplots_adjust(0, 0, 1, 1)
+            self.window = axes.imshow(pixels)
+        self.window.set_data(pixels)
+        plt.pause(0.001)
+
+    def render(self, x):
+        if self.mode is None:
+            raise Error("nothing is drawn without a render_mode: gymnasium.make(..., render_mode='rgb_array')")
+        return self.frame(x) if self.mode == "rgb_array" else self.show(x)
+
+    def close(self):
+        if self.window is not None:
+            import matplotlib.pyplot as plt
+
+            plt.close(self.window.figure)
+            self.window = None
+
+
+def _frames_per_second(physics):
+    return int(round(1 / physics.dt))
+
+
 class Env(gymnasium.Env):
     """One world. `state` is its state; observations leave out the position along the track."""
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": Screen.MODES, "render_fps": 50}
 
-    def __init__(self, task="CartPole", **options):
+    def __init__(self, task="CartPole", render_mode=None, **options):
         self.physics = Physics(task, **options)
+        self.metadata = {**self.metadata, "render_fps": _frames_per_second(self.physics)}
+        self.render_mode, self.screen = render_mode, Screen(self.physics, render_mode)
         self.observation_space, self.action_space = self.physics.observation_space(), self.physics.action_space()
         self.state = None
 
@@ -116,7 +164,17 @@ class Env(gymnasium.Env):
     def step(self, action):
         self.state, reward, fallen = self.physics.step(self.state, action)
         self.elapsed += 1
+        if self.render_mode == "human":
+            self.render()
         return (self._observation(), float(reward[0]), bool(fallen[0]), self.elapsed >= self.physics.task.steps, {})
+
+    def render(self):
+        if self.state is None:
+            raise Error("there is nothing to draw before reset()")
+        return self.screen.render(self.state[0])
+
+    def close(self):
+        self.screen.close()
 
     def _observation(self):
         return self.state[0, self.physics.observed].astype(np.float64)
@@ -125,13 +183,15 @@ class Env(gymnasium.Env):
 class VectorEnv(gymnasium.vector.VectorEnv):
     """Many worlds, stepped in one call. Worlds that end start again in the next step, as Gymnasium's vector environments do."""
 
-    def __init__(self, task="CartPole", worlds=16, **options):
-        self.physics = Physics(task, worlds, **options)
-        self.num_envs = worlds
+    def __init__(self, task="CartPole", num_envs=16, render_mode=None, **options):
+        self.physics = Physics(task, num_envs, **options)
+        self.num_envs = num_envs
+        self.render_mode, self.screen = render_mode, Screen(self.physics, render_mode)
         self.single_observation_space, self.single_action_space = self.physics.observation_space(), self.physics.action_space()
-        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, worlds)
-        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, worlds)
-        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP, "render_modes": Screen.MODES,
+                         "render_fps": _frames_per_second(self.physics)}
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -150,6 +210,15 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         truncated = self.elapsed >= self.physics.task.steps
         self.ended = fallen | truncated
         return self.state[:, self.physics.observed], reward, fallen, truncated, {}
+
+    def render(self):
+        """The pictures of all worlds, (num_envs, height, width, 3) with 'rgb_array'; 'human' shows the first."""
+        if self.render_mode == "human":
+            return self.screen.render(self.state[0])
+        return tuple(self.screen.render(x) for x in self.state)
+
+    def close_extras(self, **_):
+        self.screen.close()
 
     def rollout_value_and_grad(self, weights=None, steps=100, hidden=32, seed=0):
         """The loss of a policy, and its gradient through the physics by the policy's weights: analytic policy gradients.
@@ -170,7 +239,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         else:
             goal = loss.final_value("v", task.forward, -1.0)
         value, gradient = self._sim.value_and_grad(self.state, p=weights, loss=goal)
-        return value / self.num_envs, {name: g / self.num_envs for name, g in gradient.parameters.items()}
+        found = PolicyGradient({name: g / self.num_envs for name, g in gradient.parameters.items()})
+        found.report = gradient.report
+        return value / self.num_envs, found
+
+
+class PolicyGradient(dict):
+    """{name: derivative with respect to these weights}; `report` says what it is worth."""
+    report: _core.GradientReport
 
 
 def rollout_value_and_grad(env, weights=None, **options):
@@ -179,4 +255,5 @@ def rollout_value_and_grad(env, weights=None, **options):
 
 for _name in TASKS:
     if f"costate/{_name}-v0" not in gymnasium.registry:
-        gymnasium.register(f"costate/{_name}-v0", entry_point="costate.gym:Env", kwargs={"task": _name})
+        gymnasium.register(f"costate/{_name}-v0", entry_point="costate.gym:Env", vector_entry_point="costate.gym:VectorEnv",
+                           kwargs={"task": _name})

@@ -22,7 +22,7 @@ from .ivp_arguments import (arguments_of, check_steps, event_settings, method_of
 from .ivp_result import DenseOutput, apart, joined, make_result
 
 _MESSAGES = {0: "The solver successfully reached the end of the integration interval.", 1: "A termination event occurred."}
-_known = collections.OrderedDict()  # (kind, key of the program) -> what was made of it; the latest last
+_known: collections.OrderedDict = collections.OrderedDict()  # (kind, key of the program) -> what was made of it; the latest last
 _KEPT = 64
 
 

@@ -89,8 +89,25 @@ def _transpose(bars, *arrays, calls):
     return [None] * len(inputs) + [bar if ad.is_undefined_primal(dot) else None for bar, dot in zip(found, dots)]
 
 
+def _linear_jvp(operation):
+    """Of tangent and backward, which are linear in all but the inputs of the rollout."""
+    def rule(arrays, rates, calls):
+        count = len(calls.inputs)
+        if not all(isinstance(rate, ad.Zero) for rate in rates[:count]):
+            raise Error("second derivatives do not go through JAX: Rollout.hessian_vector has them")
+        moved = operation.bind(*arrays[:count], *map(ad.instantiate_zeros, rates[count:]), calls=calls)
+        return operation.bind(*arrays, calls=calls), moved
+    return rule
+
+
+def _transpose_backward(dots, *arrays, calls):
+    inputs = arrays[:len(calls.inputs)]
+    return [None] * len(inputs) + list(_tangent.bind(*inputs, *map(ad.instantiate_zeros, dots), calls=calls))
+
+
 ad.primitive_jvps[_forward] = _jvp
-ad.primitive_transposes[_tangent] = _transpose
+ad.primitive_jvps[_tangent], ad.primitive_jvps[_backward] = _linear_jvp(_tangent), _linear_jvp(_backward)
+ad.primitive_transposes[_tangent], ad.primitive_transposes[_backward] = _transpose, _transpose_backward
 
 
 def rollout(sim):

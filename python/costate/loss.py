@@ -40,7 +40,7 @@ def function(f, when="end"):
 function = remembered(function, __name__)
 
 
-_known = weakref.WeakKeyDictionary()  # function -> the Loss made of it
+_known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # function -> the Loss made of it
 
 
 def _of(loss):

@@ -3,8 +3,6 @@ import html
 
 import numpy as np
 
-from . import _core
-
 WIDTH, HEIGHT, MARGIN = 320, 90, 4
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_LINES, MOST_POINTS, MOST_FIELDS = 6, 200, 8
@@ -42,5 +40,3 @@ def trajectory(self):
     return (f"<table><caption>{html.escape(repr(self).split(':')[0])}, steps {self.steps[0]} to {self.steps[-1]}{which}"
             f"</caption>{''.join(rows)}</table>")
 
-
-_core.Trajectory._repr_html_ = trajectory

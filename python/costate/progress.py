@@ -19,9 +19,18 @@ class Bar:
         self._bar.close()
 
 
+def _somebody_watches():
+    """A terminal, or a notebook, whose stderr is not one."""
+    if sys.stderr.isatty():
+        return True
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
+
+
 def automatic(total):
     """A Bar, or None where nobody looks at one or tqdm is not installed."""
-    if not sys.stderr.isatty():
+    if not _somebody_watches():
         return None
     try:
         from tqdm.auto import tqdm

@@ -4,8 +4,8 @@
     final = simulate(x0, u, {"l": length})        # length.requires_grad: final.backward() works
     pendulum = costate.torch.Module(system.rollout(steps=100), learn={"l": 1.0})
 
-Batches are leading axes, as everywhere in costate; torch.vmap is not needed for them, and an error that says so (a rollout is one call
-of compiled code, which needs to see the whole batch). Second derivatives exist where the system has them (system.second_order).
+Batches are leading axes, as everywhere in costate. torch.func (PyTorch 2: vmap, jacrev, jacfwd, hessian) sees a rollout as one operation;
+a vmap of it is one call for all worlds. Second derivatives exist where the system has them (system.second_order).
 torch.compile works around a rollout: it is one call between the graphs before and after it.
 """
 import copy
@@ -15,51 +15,175 @@ import torch
 from .error import Error
 
 
+_TRANSFORMS = hasattr(torch.autograd.Function, "setup_context")  # torch.func came with PyTorch 2
+
+
+def _operation(cls):
+    """cls.run(sim, names, *tensors) and cls.remember(ctx, inputs, output) as PyTorch wants them: as two methods since 2.0, before
+    that as one. Under torch.func.vmap, all tensors get the new axis in front and become a batch of one call."""
+    if not _TRANSFORMS:
+        def forward(ctx, *inputs):
+            output = cls.run(*inputs)
+            cls.remember(ctx, inputs, output)
+            return output
+
+        cls.forward = staticmethod(forward)
+        return cls
+
+    def vmap(info, in_dims, sim, names, *tensors):
+        count, dims = info.batch_size, in_dims[2:]
+        if _one_world(sim, names, cls.bars, [None if t is None else t if d is None else t.select(d, 0) for t, d in zip(tensors, dims)]):
+            axes = [cls.axis(k) for k in range(len(tensors))]
+            whole = [None if t is None else t.movedim(d, axis) if d is not None else
+                     t.unsqueeze(axis).expand(*t.shape[:axis], count, *t.shape[axis:]) for t, d, axis in zip(tensors, dims, axes)]
+            output = cls.apply(sim, names, *(None if t is None else t.contiguous() for t in whole))
+            return output, cls.out_dims(output)
+        # Batches inside of batches: one call each.
+        rows = [cls.apply(sim, names, *(t if d is None else t.select(d, i) for t, d in zip(tensors, dims))) for i in range(count)]
+        if not isinstance(rows[0], tuple):
+            return torch.stack(rows), 0
+        return tuple(None if part[0] is None else torch.stack(part) for part in zip(*rows)), (0,) * len(rows[0])
+
+    cls.forward, cls.setup_context, cls.vmap = staticmethod(cls.run), staticmethod(cls.remember), staticmethod(vmap)
+    return cls
+
+
+def _one_world(sim, names, bars, tensors):
+    """Whether these are the tensors of a single world: cotangents, x0, u, then parameters."""
+    sizes = {f.name: f.size for f in sim.system.signature.parameters}
+    ranks = [1, 2][:bars] + [1, 2]
+    return (all(t is None or t.ndim == rank for t, rank in zip(tensors, ranks))
+            and all(t is None or t.numel() == sizes.get(n) for n, t in zip(names, tensors[len(ranks):])))
+
+
+@_operation
 class _Forward(torch.autograd.Function):
     """final_state of (x0, u, parameters)."""
+    bars = 0
 
     @staticmethod
-    def forward(ctx, sim, names, x0, u, *values):
-        ctx.sim, ctx.names = sim, names
-        ctx.save_for_backward(x0, u, *values)
+    def axis(k):
+        return 0
+
+    @staticmethod
+    def out_dims(output):
+        return (0, 1) if isinstance(output, tuple) else 0
+
+    @staticmethod
+    def run(sim, names, x0, u, *values):
         result = sim.simulate(_numbers(x0), _numbers(u), _dict(names, values))
         if sim.keep:
             return torch.from_numpy(result.final_state), torch.from_numpy(result.states)
         return torch.from_numpy(result.final_state)
 
     @staticmethod
+    def remember(ctx, inputs, output):
+        ctx.sim, ctx.names, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        if _TRANSFORMS:
+            ctx.save_for_forward(*tensors)
+
+    @staticmethod
     def backward(ctx, final_bar, states_bar=None):
         if torch.is_grad_enabled():  # the gradient is itself to be differentiated
-            return (None, None, *_PullBack.apply(ctx.sim, ctx.names, final_bar, states_bar, *ctx.saved_tensors))
-        return (None, None, *_pull_back(ctx.sim, ctx.names, final_bar, states_bar, *ctx.saved_tensors))
+            return (None, None, *_PullBack.apply(ctx.sim, ctx.names, final_bar, states_bar, *ctx.saved_tensors)[2:])
+        return (None, None, *_PullBack.run(ctx.sim, ctx.names, final_bar, states_bar, *ctx.saved_tensors)[2:])
+
+    @staticmethod
+    def jvp(ctx, _, __, *dots):
+        if ctx.sim.keep:
+            raise Error("forward mode of kept states is not available: make the rollout with keep=0")
+        return _Push.apply(ctx.sim, ctx.names, *ctx.saved_tensors, *dots)
 
 
+@_operation
 class _PullBack(torch.autograd.Function):
-    """The cotangents of (x0, u, parameters), given that of the outputs."""
+    """The cotangents of (x0, u, parameters), given those of the outputs: after two places for what those do not have."""
+    bars = 2
 
     @staticmethod
-    def forward(ctx, sim, names, final_bar, states_bar, x0, u, *values):
-        ctx.sim, ctx.names = sim, names
+    def axis(k):
+        return 1 if k == 1 else 0  # states are (kept, *batch, states)
+
+    @staticmethod
+    def out_dims(output):
+        return tuple(None if part is None else 0 for part in output)
+
+    @staticmethod
+    def run(sim, names, final_bar, states_bar, x0, u, *values):
+        return (None, None, *_pull_back(sim, names, final_bar, states_bar, x0, u, *values))
+
+    @staticmethod
+    def remember(ctx, inputs, output):
+        ctx.sim, ctx.names, final_bar, states_bar, *tensors = inputs
         ctx.keeps = states_bar is not None
-        ctx.save_for_backward(final_bar, x0, u, *values)
-        return _pull_back(sim, names, final_bar, states_bar, x0, u, *values)
+        ctx.save_for_backward(final_bar, *tensors)
 
     @staticmethod
-    def backward(ctx, x0_dot, u_dot, *dots):
-        # <dots, pull_back(inputs, bar)> = <jvp(inputs; dots), bar>: by bar that is the jvp, by the inputs a Hessian-vector product.
+    def backward(ctx, _, __, *dots):
+        # <dots, pull_back(inputs, bar)> = <jvp(inputs; dots), bar>: with respect to bar that is the jvp, with respect to the inputs a
+        # Hessian-vector product.
         if ctx.keeps:
             raise Error("second derivatives of kept states are not available: make the rollout with keep=0")
-        final_bar, x0, u, *values = ctx.saved_tensors
-        at = _numbers(x0), _numbers(u), _dict(ctx.names, values)
-        along = (_given(x0_dot), _given(u_dot),
-                 {name: _numbers(dot) for name, dot in zip(ctx.names, dots) if dot is not None})
-        _, final_dot = ctx.sim.jvp(*at, *along)
         if not ctx.sim.system.second_order:
             raise Error(f"{ctx.sim.system.name} has no second derivatives: take differences of gradients")
-        _, product = ctx.sim.pull_back_tangent(*at, *along, final_state=_numbers(final_bar))
+        final_bar, *tensors = ctx.saved_tensors
+        dots = [torch.zeros_like(t) if d is None else d for t, d in zip(tensors, dots)]
+        final_dot, *products = _Second.apply(ctx.sim, ctx.names, final_bar, None, *tensors, *dots)
+        return (None, None, final_dot, None, *products)
+
+
+@_operation
+class _Push(torch.autograd.Function):
+    """final_state_dot of (inputs; dots)."""
+    bars = 0
+
+    @staticmethod
+    def axis(k):
+        return 0
+
+    @staticmethod
+    def out_dims(output):
+        return 0
+
+    @staticmethod
+    def run(sim, names, *tensors):
+        inputs, dots = tensors[:len(names) + 2], tensors[len(names) + 2:]
+        along = [None if d is None else _numbers(d) for d in dots]
+        return torch.from_numpy(sim.jvp(_numbers(inputs[0]), _numbers(inputs[1]), _dict(names, inputs[2:]), along[0], along[1],
+                                        {n: d for n, d in zip(names, along[2:]) if d is not None})[1])
+
+    @staticmethod
+    def remember(ctx, inputs, output):
+        pass
+
+
+@_operation
+class _Second(torch.autograd.Function):
+    """final_state_dot, and the rate of change of the cotangents along the dots, that of the outputs held."""
+    bars = 2
+
+    @staticmethod
+    def axis(k):
+        return 0
+
+    @staticmethod
+    def out_dims(output):
+        return (0,) * len(output)
+
+    @staticmethod
+    def run(sim, names, final_bar, _, *tensors):
+        (x0, u, *values), (x0_dot, u_dot, *dots) = tensors[:len(names) + 2], tensors[len(names) + 2:]
+        at = _numbers(x0), _numbers(u), _dict(names, values), _numbers(x0_dot), _numbers(u_dot), _dict(names, dots)
+        _, final_dot = sim.jvp(*at)
+        _, product = sim.pull_back_tangent(*at, final_state=_numbers(final_bar))
         found = product.parameters
-        return (None, None, torch.from_numpy(final_dot), None, torch.from_numpy(product.x0),
-                torch.from_numpy(product.controls), *(torch.from_numpy(found[name]) for name in ctx.names))
+        return (torch.from_numpy(final_dot), torch.from_numpy(product.x0), torch.from_numpy(product.controls),
+                *(torch.from_numpy(found[name]) for name in names))
+
+    @staticmethod
+    def remember(ctx, inputs, output):
+        pass
 
 
 def _pull_back(sim, names, final_bar, states_bar, x0, u, *values):
@@ -107,13 +231,7 @@ def rollout(sim):
                 raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
             values.append(value)
-        try:
-            return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
-        except RuntimeError as error:
-            if "vmap" not in str(error):
-                raise
-            raise Error("torch.vmap and the other transforms of torch.func cannot see into a rollout, which is one call of compiled code: "
-                        "give the batch as leading axes of x0, u and the parameters, and use backward()") from None
+        return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
 
     return simulate
 

@@ -5,8 +5,11 @@ Program, which runs for many worlds in SIMD strips, and is differentiated exactl
 it is recorded and becomes a constant. A choice between values is costate.where(condition, a, b): an `if` would be decided while recording, and is an error.
 """
 import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from .called import what_failed
@@ -74,9 +77,10 @@ def _outputs(result, fields, name):
     return list(values)
 
 
-def record(function, signature, one_output=False, shapes={}, layered=False):
+def record(function, signature, one_output=False, shapes={}, layered=False, outputs=None):
     """The Program of a function of (x, u, p, t, k) or of fields by name, in any order and leaving out what it does not need.
-    layered: a LayeredProgram instead, in which products with large matrices of parameters are operations of their own."""
+    layered: a LayeredProgram instead, in which products with large matrices of parameters are operations of their own. outputs: the fields of
+    what it returns; None: the states."""
     recording = _core.Tracer()
     roles = {"x": signature.states, "u": signature.controls, "p": signature.parameters}
     by_name = {f.name: f for fields in roles.values() for f in fields}
@@ -103,7 +107,7 @@ def record(function, signature, one_output=False, shapes={}, layered=False):
                               f"or fields by name: {', '.join(by_name)}")
     with products_recorded_by(recording if layered else None), what_failed(function):
         result = function(**arguments)
-    fields = signature.states
+    fields = signature.states if outputs is None else outputs
     if one_output:
         single = object_array(result).ravel()
         if single.size != 1:
@@ -112,6 +116,21 @@ def record(function, signature, one_output=False, shapes={}, layered=False):
     else:
         recording.output("value", _outputs(result, fields, function.__name__))
     return recording.finish() if layered else recording.finish().expand()
+
+
+Names = Mapping[str, int] | Sequence[str] | str
+
+
+@overload
+def system(function: None = None, *, states: Names, controls: Names | None = None,
+           parameters: Mapping[str, npt.ArrayLike] | None = None, method: str = "rk4", dt: float = 0.01,
+           initial: npt.ArrayLike | None = None, name: str | None = None) -> Callable[[Callable[..., Any]], _core.System]: ...
+
+
+@overload
+def system(function: Callable[..., Any], *, states: Names, controls: Names | None = None,
+           parameters: Mapping[str, npt.ArrayLike] | None = None, method: str = "rk4", dt: float = 0.01,
+           initial: npt.ArrayLike | None = None, name: str | None = None) -> _core.System: ...
 
 
 def system(function=None, *, states, controls=None, parameters=None, method="rk4", dt=0.01, initial=None, name=None):

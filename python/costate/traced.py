@@ -464,8 +464,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 for _name in ("ravel", "copy", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",
               "std", "min", "max", "any", "all", "cumsum", "cumprod", "dot"):
     setattr(Array, _name, lambda self, *args, _f=getattr(np, _name), **options: _f(self, *args, **options))
-Array.clip = lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out)
-Array.flatten = lambda self, order="C": np.ravel(self, order).copy()
+setattr(Array, "clip", lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out))
+setattr(Array, "flatten", lambda self, order="C": np.ravel(self, order).copy())
 # An array of objects, such as np.array([x[0], x[1]]) makes, asks its elements for these.
 for _name in ("sin", "cos", "tan", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt", "square", "sinh", "cosh",
               "tanh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "fabs", "floor", "ceil", "trunc",

@@ -9,7 +9,7 @@ import numpy as np
 from .error import Error
 from .traced import Array, accumulate, matmul, object_array, product, reduce, values_at, where, wrap
 
-_FUNCTIONS = {}  # NumPy's function -> (ours, its signature)
+_FUNCTIONS: dict = {}  # NumPy's function -> (ours, its signature)
 
 
 def call(function, args, kwargs):

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "costate/rigid/parameter_range.h"
 
 namespace costate::python {
@@ -111,7 +113,12 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   given.shape = shape_of(given.values);
   refuse_impossible(system_, field.name, {given.values.data(), given.values.data() + given.values.size()});
   Shape batch = given.shape;
-  if (size == 1) {  // (*batch,) or (*batch, 1)
+  const auto own = system_.shapes.find(field.name);
+  const bool shaped = own != system_.shapes.end() && batch.size() >= own->second.size() &&
+                      std::equal(own->second.rbegin(), own->second.rend(), batch.rbegin());
+  if (shaped) {  // (*batch, *shape)
+    batch.resize(batch.size() - own->second.size());
+  } else if (size == 1) {  // (*batch,) or (*batch, 1)
     if (!batch.empty() && batch.back() == 1) batch.pop_back();
   } else if (batch.empty()) {  // one number for the whole field
     given.shape = {size};

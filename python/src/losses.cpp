@@ -130,9 +130,11 @@ std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms)
 }  // namespace
 
 void bind_losses(nb::module_& m) {
-  nb::class_<AnyLoss>(m, "Loss",
-                      "What is differentiated: a sum of terms of single states. Losses can be added.")
-      .def("__repr__", [](const AnyLoss& loss) { return "costate.loss." + loss.text; })
+  nb::class_<AnyLoss> type(m, "Loss",
+                           "What is differentiated: a sum of terms of single states. Losses can be added.");
+  pickle_by(type, "reduce_loss");
+  copy_is_itself(type);
+  type.def("__repr__", [](const AnyLoss& loss) { return "costate.loss." + loss.text; })
       .def_prop_rw(
           "_recipe", [](const AnyLoss& l) { return l.recipe.get(); },
           [](AnyLoss& l, const nb::object& recipe) { l.recipe = recipe.ptr(); })

@@ -17,6 +17,7 @@
 #include "costate/io/model/load_model.h"
 #include "costate/io/rigid_picture.h"
 #include "costate/learn/closed_loop.h"
+#include "costate/learn/program_policy.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/program/program_system.h"
@@ -229,27 +230,47 @@ io::Recording record(const AnySystem& system, nb::handle x, Number frame_interva
   return recording;
 }
 
-SystemHandle closed_loop(const SystemHandle& plant, const std::optional<std::vector<std::string>>& observe,
-                         int hidden, int waves, double omega, std::uint64_t seed) {
+// Names of the states that match one of the globs; Error for a glob that matches none.
+std::vector<std::string> matching_states(const AnySystem& plant, const std::vector<std::string>& globs) {
+  std::vector<std::string> names;
+  for (const std::string& glob : globs) plant.signature().match(Role::state, {glob});
+  for (const Field& field : plant.signature().fields(Role::state)) {
+    for (const std::string& glob : globs) {
+      if (!glob_match(glob, field.name)) continue;
+      names.push_back(field.name);
+      break;
+    }
+  }
+  return names;
+}
+
+SystemHandle network_loop(const SystemHandle& plant, const std::optional<std::vector<std::string>>& observe,
+                          int hidden, int waves, double omega, std::uint64_t seed) {
   learn::PolicyNetwork network;
   network.hidden = hidden;
   network.waves = waves;
   network.omega = omega;
   network.seed = seed;
-  for (const std::string& glob : observe.value_or(std::vector<std::string>{}))
-    plant->signature().match(Role::state, {glob});  // throws for names that match nothing
-  for (const Field& field : plant->signature().fields(Role::state)) {
-    bool seen = !observe;
-    for (const std::string& glob : observe.value_or(std::vector<std::string>{}))
-      seen = seen || glob_match(glob, field.name);
-    for (std::int64_t i = 0; seen && i < field.size; ++i)
-      network.observations.push_back({{{field.offset + i, 1.0}}});
+  for (const std::string& name : matching_states(*plant, observe.value_or(std::vector<std::string>{"**"}))) {
+    const Field& field = plant->signature().find(Role::state, name);
+    for (std::int64_t i = 0; i < field.size; ++i) network.observations.push_back({{{field.offset + i, 1.0}}});
   }
   const auto system =
       made_once(plant->name() + " with a policy", plant->initial(), [plant, network]<class Real>() {
         return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), network);
       });
   system->set_model(plant->model());
+  return system;
+}
+
+SystemHandle recorded_loop(const SystemHandle& plant, const Signature& weights, const ad::Program& policy,
+                           const std::map<std::string, Shape>& shapes) {
+  const auto system =
+      made_once(plant->name() + " with a policy", plant->initial(), [plant, weights, policy]<class Real>() {
+        return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), weights, policy);
+      });
+  system->set_model(plant->model());
+  system->shapes = shapes;
   return system;
 }
 
@@ -293,13 +314,17 @@ void bind_models(nb::module_& m) {
   r.def("record", &record, "system"_a, "x"_a, "frame_interval"_a = nb::none(), "title"_a = "",
         "A Recording of a Trajectory with kept states, or of states (frames, states), for replays.\n\n"
         "frame_interval   s; None: that of the trajectory, or 1/30 for plain states");
-  m.def("closed_loop", &closed_loop, "plant"_a, nb::kw_only(), "observe"_a = nb::none(), "hidden"_a = 16,
-        "waves"_a = 0, "omega"_a = 6.283185307179586, "seed"_a = 0,
-        "A system and the network that controls it, as one System whose weights are parameters "
-        "'policy/...'.\n\n"
-        "observe   globs of the states that the network sees; None: all\n"
-        "waves     sines of time that it sees besides, at omega rad/s\n"
-        "Controls are between -1 and 1.");
+  // python/costate/policy.py says what these are.
+  m.def("_network_loop", &network_loop, "plant"_a, "observe"_a.none(), "hidden"_a, "waves"_a, "omega"_a,
+        "seed"_a);
+  m.def("_recorded_loop", &recorded_loop, "plant"_a, "weights"_a, "policy"_a, "shapes"_a);
+  m.def("_matching_states", &matching_states, "plant"_a, "globs"_a);
+  m.def(
+      "_policy_signature",
+      [](const AnySystem& plant, const Signature& weights) {
+        return learn::policy_signature(plant.signature(), weights);
+      },
+      "plant"_a, "weights"_a);
 }
 
 }  // namespace costate::python

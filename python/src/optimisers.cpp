@@ -168,43 +168,21 @@ void bind_optimisers(nb::module_& m) {
       .def_ro("gradient_norm", &optim::Progress::gradient_norm)
       .def_ro("step", &optim::Progress::step, "Largest change of a variable.")
       .def_ro("evaluations", &optim::Progress::evaluations);
-  nb::class_<optim::Result>(m, "Optimum", "What an optimiser found.")
-      .def_prop_ro(
-          "x", [](const optim::Result& r) { return to_numpy(Numbers(r.x)); }, "The best point seen.")
-      .def_ro("value", &optim::Result::value, "There.")
+  nb::class_<optim::Result>(m, "_Optimum")
+      .def_prop_ro("x", [](const optim::Result& r) { return to_numpy(Numbers(r.x)); })
+      .def_ro("value", &optim::Result::value)
       .def_ro("gradient_norm", &optim::Result::gradient_norm)
       .def_ro("iterations", &optim::Result::iterations)
       .def_ro("evaluations", &optim::Result::evaluations)
-      .def_ro("reason", &optim::Result::reason, "Why it stopped, in words.")
-      .def_prop_ro("converged", &optim::Result::converged)
-      .def("__repr__", [](const optim::Result& r) {
-        return "Optimum: value " + number(r.value) + " after " + std::to_string(r.iterations) +
-               " iterations (" + r.reason + ")";
-      });
-  m.def(
-      "minimize", &minimize, "fun"_a, "x0"_a, "method"_a = "lbfgs", nb::kw_only(), "lower"_a = nb::none(),
-      "upper"_a = nb::none(), "iterations"_a = 1000, "tolerance"_a = 1e-8, "value_tolerance"_a = 0.0,
-      "target"_a = nb::none(), "rate"_a = nb::none(), "decay"_a = 1.0, "momentum"_a = 0.0, "memory"_a = 10,
-      "sigma"_a = nb::none(), "scale"_a = nb::none(), "population"_a = 0, "seed"_a = 1, "batched"_a = false,
-      "callback"_a = nb::none(),
-      "The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.\n\n"
-      "method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient\n"
-      "lower, upper   bounds of x, (n,); None: none\n"
-      "tolerance  of the largest component of the gradient; target: a value that is good enough\n"
-      "rate       step (adam, gradient_descent: 0.01), first step (lbfgs: 1); decay (adam), momentum\n"
-      "           (gradient_descent), memory (lbfgs)\n"
-      "sigma      (cma_es: 0.3) first width of the cloud of points, about a third of how far the minimum may "
-      "lie, "
-      "in "
-      "units of `scale`, (n,)\n"
-      "population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n\n"
-      "batched    (cma_es) the function takes a generation, (points, n), and returns its values, (points,): "
-      "as Rollout.values does\n"
-      "callback   called with a Progress after each iteration; False stops\n"
-      "Ctrl-C stops too and returns the best point so far.");
-  m.def("least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a = nb::none(),
-        "upper"_a = nb::none(), "iterations"_a = 100, "tolerance"_a = 1e-10, "callback"_a = nb::none(),
-        "The least 1/2 |r|^2 of a function that returns (residuals, jacobian), by Levenberg-Marquardt.");
+      .def_ro("reason", &optim::Result::reason)
+      .def_prop_ro("converged", &optim::Result::converged);
+  // python/costate/optimise.py says what they do.
+  m.def("_minimize", &minimize, "fun"_a, "x0"_a, "method"_a, nb::kw_only(), "lower"_a.none(),
+        "upper"_a.none(), "iterations"_a, "tolerance"_a, "value_tolerance"_a, "target"_a.none(),
+        "rate"_a.none(), "decay"_a, "momentum"_a, "memory"_a, "sigma"_a.none(), "scale"_a.none(),
+        "population"_a, "seed"_a, "batched"_a, "callback"_a.none());
+  m.def("_least_squares", &least_squares, "fun"_a, "x0"_a, nb::kw_only(), "lower"_a.none(), "upper"_a.none(),
+        "iterations"_a, "tolerance"_a, "callback"_a.none());
 }
 
 }  // namespace costate::python

@@ -28,6 +28,21 @@ class Kept {
   PyObject* object_ = nullptr;
 };
 
+// Pickled by a function of python/costate/_recipe.py; a copy is the object itself, which nobody can change.
+template <class Class>
+void pickle_by(Class& type, const char* function) {
+  type.def(
+      "__reduce__",
+      [function](nb::handle self) { return nb::module_::import_("costate._recipe").attr(function)(self); },
+      nb::sig("def __reduce__(self) -> tuple"));
+}
+template <class Class>
+void copy_is_itself(Class& type) {
+  type.def("__copy__", [](nb::handle self) { return nb::borrow(self); });
+  type.def(
+      "__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, nb::arg("memo"));
+}
+
 // `from` pickles and copies as a tuple of these members.
 template <class T, class... Member>
 void pickle_members(nb::class_<T>& type, Member T::*... members) {

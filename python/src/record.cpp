@@ -243,7 +243,10 @@ void bind_recording(nb::module_& m) {
       .def("output", &Recording::output, "name"_a, "elements"_a)
       .def("finish", &Recording::finish);
 
-  nb::class_<ad::LayeredProgram>(m, "LayeredProgram", "A Program with its large matrix products taken out.")
+  nb::class_<ad::LayeredProgram> layered(m, "LayeredProgram",
+                                         "A Program with its large matrix products taken out.");
+  copy_is_itself(layered);
+  layered
       .def_prop_ro("products",
                    [](const ad::LayeredProgram& p) {
                      nb::list shapes;
@@ -268,7 +271,9 @@ void bind_recording(nb::module_& m) {
         new (&p) ad::LayeredProgram(program_of_bytes(std::string(bytes.c_str(), bytes.size())));
       });
 
-  nb::class_<ad::Program>(m, "Program", "Straight-line code recorded from a function.")
+  nb::class_<ad::Program> program(m, "Program", "Straight-line code recorded from a function.");
+  copy_is_itself(program);
+  program
       .def_prop_ro("inputs",
                    [](const ad::Program& p) {
                      nb::dict fields;
@@ -284,6 +289,15 @@ void bind_recording(nb::module_& m) {
       .def("__len__", [](const ad::Program& p) { return p.nodes().size(); })
       .def("__call__", &evaluate, "inputs"_a, "All outputs one after the other, (outputs,).")
       .def("cpp", &ad::emit_cpp, "name"_a, "The program as a C++ template.")
+      .def("__getstate__",
+           [](const ad::Program& p) {
+             const std::string bytes = to_bytes({p, {}});
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__",
+           [](ad::Program& p, const nb::bytes& bytes) {
+             new (&p) ad::Program(program_of_bytes(std::string(bytes.c_str(), bytes.size())).program);
+           })
       .def("__repr__", [](const ad::Program& p) { return ad::to_string(p); });
 
   m.def("build_signature", &build_signature, "states"_a, "controls"_a.none(), "parameters"_a.none());

@@ -7,6 +7,7 @@
 #include "costate/io/recording.h"
 #include "costate/view/replay.h"
 #include "module.h"
+#include "pickles.h"
 
 namespace costate::python {
 namespace {
@@ -85,6 +86,33 @@ Array poses(const Recording& r, const std::string& name) {
   throw Error("the recording has no body named '" + name + "'");
 }
 
+// What body number i looks like: kind, size (a mesh: of the ellipsoid with its extents), colour, poses.
+nb::dict shape(const Recording& r, std::size_t i) {
+  if (i >= r.bodies.size()) throw Error("the recording has " + std::to_string(r.bodies.size()) + " bodies");
+  const io::Body& body = r.bodies[i];
+  const io::Shape& s = body.shape;
+  std::vector<double> size(s.size.begin(), s.size.end());
+  const auto widen = [&](const std::vector<float>& points, std::size_t width) {
+    size.assign(3, 1e-3);
+    for (std::size_t k = 0; k < points.size(); ++k)
+      size[k % width] = std::max(size[k % width], double(std::abs(points[k])));
+  };
+  if (s.kind == io::Shape::Kind::mesh) widen(s.vertices, 3);
+  if (s.kind == io::Shape::Kind::revolution) {
+    widen(s.profile, 2);
+    size = {size[0], size[0], size[1]};
+  }
+  std::vector<float> values;
+  for (const io::Pose& pose : body.poses) values.insert(values.end(), pose.begin(), pose.end());
+  nb::dict found;
+  found["kind"] = geometry::traits(s.kind).name;
+  found["size"] = to_numpy(std::move(size));
+  found["colour"] = to_numpy(std::vector<double>{double(body.color >> 16 & 255),
+                                                 double(body.color >> 8 & 255), double(body.color & 255)});
+  found["poses"] = to_numpy(std::move(values), {body.poses.size(), 7});
+  return found;
+}
+
 std::string in_a_frame(const Recording& r) {
   std::string page;
   for (const char c : view::replay_page({r}))
@@ -95,8 +123,10 @@ std::string in_a_frame(const Recording& r) {
 }  // namespace
 
 void bind_recordings(nb::module_& m) {
-  nb::class_<Recording>(m, "Recording", "What a run looked like: frames at equal intervals of time.")
-      .def(nb::init<>())
+  nb::class_<Recording> recording(m, "Recording",
+                                  "What a run looked like: frames at equal intervals of time.");
+  pickle_by(recording, "reduce_recording");
+  recording.def(nb::init<>())
       .def_rw("title", &Recording::title)
       .def_rw("caption", &Recording::caption)
       .def_rw("frame_interval", &Recording::frame_interval, "s")
@@ -109,6 +139,11 @@ void bind_recordings(nb::module_& m) {
                      for (const auto& b : r.bodies) names.push_back(b.name);
                      return names;
                    })
+      .def_prop_ro(
+          "up", [](const Recording& r) { return std::string(1, r.up); },
+          "The axis away from gravity: 'y' or 'z'.")
+      .def("shape", &shape, "index"_a,
+           "Of a body by its number: {'kind', 'size', 'colour' (red, green, blue; 0 to 255), 'poses'}.")
       .def("poses", &poses, "body"_a, "(frames or 1, 7): position, unit quaternion (w, x, y, z).")
       .def("set_particles", &set_particles, "positions"_a, "radius"_a = 0.01F, "material"_a = nb::none(),
            "speeds"_a = nb::none())

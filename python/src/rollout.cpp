@@ -111,6 +111,10 @@ void bind_results(nb::module_& m) {
                (s.states.is_none() ? "" : ", states " + shape_text(s.states));
       });
   trajectory
+      .def("_repr_html_",
+           [](nb::handle self) {
+             return nb::cast<std::string>(nb::module_::import_("costate.notebook").attr("trajectory")(self));
+           })
       .def("__getstate__",
            [](const Simulation& s) {
              return nb::make_tuple(s.name, *s.signature, s.final_state, s.states, s.steps, s.t, s.diverged);
@@ -194,13 +198,40 @@ void bind_rollout(nb::module_& m) {
       .def("pull_back_tangent", &PyRollout::pull_back_tangent, "x0"_a = none(), "u"_a = none(),
            "p"_a = none(), "x0_dot"_a = none(), "u_dot"_a = none(), "p_dot"_a = none(), nb::kw_only(),
            "final_state"_a, "pull_back() and its rate of change along the direction, the cotangent held.")
-      .def("jacobian", &PyRollout::jacobian, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
-           "d x_T / d (x0, active parameters) of a single world, one row for each state.")
+      .def("_linearize", &PyRollout::linearize, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "(states, A, B, C): costate/linearise.py")
+      .def(
+          "linearize",
+          [](const nb::object& self, const FieldsLike& x0, const FieldsLike& u, const Values& p) {
+            return nb::module_::import_("costate.linearise").attr("linearize")(self, x0, u, p);
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+          nb::sig("def linearize(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None "
+                  "= None, u: "
+                  "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, "
+                  "numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization"),
+          "The steps of one world as linear maps along its trajectory, exact: A, B and, of active "
+          "parameters, C.")
+      .def(
+          "jacobian",
+          [](const nb::object& self, const FieldsLike& x0, const FieldsLike& u, const Values& p) {
+            return nb::module_::import_("costate.linearise").attr("jacobian")(self, x0, u, p);
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+          nb::sig("def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None "
+                  "= None, u: "
+                  "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, "
+                  "numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian"),
+          "Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, "
+          "controls and "
+          "active parameters.")
       .def("check", &PyRollout::check, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a = nb::none(), "seed"_a = 1, "step"_a = 1e-3,
            "Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of "
            "Check.\n\n"
-           "step: of the stencil, relative to the scale of each input.")
+           "step: the longest of the stencil, in units of each input's scale; it is shortened where "
+           "differences of "
+           "several lengths disagree, or where contacts change within it. A failure names the worst field.")
       .def("smoothed_gradient", &smoothed_gradient, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
            nb::kw_only(), "loss"_a, "sigma"_a = 0.01, "samples"_a = 256, "order"_a = "mixed",
            "perturb"_a = "controls", "parameters"_a = std::vector<std::string>{}, "seed"_a = 0,
@@ -227,7 +258,7 @@ void bind_rollout(nb::module_& m) {
           },
           "Names of the parameters whose gradient is computed.")
       .def_prop_ro("system", [](const PyRollout& r) { return std::const_pointer_cast<AnySystem>(r.system); })
-      .def("__reduce__", &reduced)
+      .def("__reduce__", &reduced, nb::sig("def __reduce__(self) -> tuple"))
       .def("__repr__", &describe);
 }
 

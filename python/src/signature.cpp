@@ -26,8 +26,10 @@ void bind_signature(nb::module_& m) {
 
   const auto fields = [](Role role) { return [role](const Signature& s) { return s.fields(role); }; };
   const auto total = [](Role role) { return [role](const Signature& s) { return s.total(role); }; };
-  nb::class_<Signature>(m, "Signature", "The names and sizes of everything a step reads and writes.")
-      .def_prop_ro("states", fields(Role::state), "Fields of the state.")
+  nb::class_<Signature> signature(m, "Signature",
+                                  "The names and sizes of everything a step reads and writes.");
+  copy_is_itself(signature);
+  signature.def_prop_ro("states", fields(Role::state), "Fields of the state.")
       .def_prop_ro("controls", fields(Role::control), "Fields of the control.")
       .def_prop_ro("parameters", fields(Role::parameter), "Fields of the parameters.")
       .def_prop_ro("state_size", total(Role::state), "Numbers of the state.")

@@ -177,8 +177,11 @@ void bind_checkpoints(nb::module_& m) {
 
 void bind_systems(nb::module_& m) {
   bind_checkpoints(m);
-  nb::class_<AnySystem>(m, "System", "A physics: a step, its derivatives, and the names of its numbers.")
-      .def_prop_ro("name", &AnySystem::name)
+  nb::class_<AnySystem> system(m, "System",
+                               "A physics: a step, its derivatives, and the names of its numbers.");
+  pickle_by(system, "reduce_system");
+  copy_is_itself(system);
+  system.def_prop_ro("name", &AnySystem::name)
       .def_prop_ro("signature", &AnySystem::signature, nb::rv_policy::reference_internal)
       .def_prop_ro(
           "initial_state", [](const AnySystem& s) { return to_numpy(std::vector<double>(s.initial())); },

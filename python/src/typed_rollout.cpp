@@ -1,5 +1,6 @@
 #include "typed_rollout.h"
 
+#include "costate/system/linearize.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -90,11 +91,21 @@ class TypedRollout final : public PyRollout {
                           cotangents(session, final_bar, nb::borrow<ArrayLike>(nb::none())));
   }
 
-  Array jacobian(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
+  nb::tuple linearize(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
     Session session(*this, x0, u, p);
-    auto values = without_gil([&] { return session.plan.rollout.jacobian(*session.arguments); });
-    const Shape shape = {session.states(), values.size() / std::max<std::size_t>(1, session.states())};
-    return to_numpy(std::move(values), shape);
+    auto found = without_gil([&] {
+      return costate::linearize<Real>(system->make<Real>(1), session.plan.rollout.options(),
+                                      *session.arguments);
+    });
+    const std::size_t n = session.states(), steps = static_cast<std::size_t>(options.steps);
+    const auto per_step = [&](std::vector<Real>& values, std::size_t size) {
+      const Shape shape = {steps, n, size};
+      return to_numpy(std::move(values), shape);
+    };
+    const std::size_t controls = static_cast<std::size_t>(system->signature().controls()),
+                      parameters = n > 0 ? found.c.size() / (n * steps) : 0;
+    return nb::make_tuple(to_numpy(std::move(found.states), {steps + 1, n}), per_step(found.a, n),
+                          per_step(found.b, controls), per_step(found.c, parameters));
   }
 
   std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,

@@ -196,6 +196,32 @@ TEST(CommandLine, HelpAndVersionEndWell) {
   }
 }
 
+TEST(CommandLine, AWordThatIsNoCommandIsNamed) {
+  EXPECT_EQ(run_tool("chek x.toml").err, "there is no command 'chek'\n  did you mean 'check'?\n");
+  EXPECT_NE(run_tool("bogus").err.find("there is: run, grad"), std::string::npos);
+}
+
+TEST(CommandLine, FilesMayComeThroughAPipe) {
+  const Folder folder;
+  const std::string command = "cat " + example("bouncing_ball") +
+                              " | " COSTATE_TOOL " grad /dev/stdin --json > '" + (folder / "out").string() +
+                              "'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_NEAR(Json::parse(read_file(folder / "out"))["loss"].get<double>(), 8.494217007606046, 1e-9);
+}
+
+TEST(CommandLine, AFormulaWithoutQuotesIsAdvisedToHaveSome) {
+  const Folder folder;
+  const std::string file = (folder / "bare.toml").string();
+  for (const std::string line : {"x = -x", "x = sin(t)"}) {
+    std::ofstream(file) << "[start]\nx = 1\n[equations]\n" + line + "\n[run]\nt1 = 1\n";
+    const Outcome o = run_tool("run '" + file + "'");
+    EXPECT_EQ(o.code, 2);
+    EXPECT_NE(o.err.find(":4:"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("stand in quotes"), std::string::npos) << o.err;
+  }
+}
+
 TEST(CommandLine, WrongUseIsExitCodeTwoAndNothingOnStdout) {
   for (const std::string arguments :
        {"", "fly", "grad", "grad missing.toml", "grad /", "grad x.toml --wrong", "grad missing.toml --json",

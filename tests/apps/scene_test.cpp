@@ -121,6 +121,46 @@ TEST_F(SceneTool, RigidScenesAreGradedCheckedAndOptimised) {
   EXPECT_EQ(Json::parse(second.out)["losses"][20], a["losses"][20]);
 }
 
+TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {
+  const std::string model = COSTATE_SCENES "/double_pendulum.xml --set run.duration=0.1 ";
+  ASSERT_EQ(run_tool("run " + model + "--output " + path("made/")).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("made/double_pendulum.rec")));
+  ASSERT_EQ(run_tool("run " + model + "--output " + path("made")).code, 0);  // a folder by now
+  EXPECT_FALSE(std::filesystem::exists(path("made.rec")));
+}
+
+TEST_F(SceneTool, AStateThatIsNotThereIsSaidToBe) {
+  const std::string swing =
+      "optimize " COSTATE_SCENES "/swing_up.toml --iterations 1 --output " + path("out");
+  const Outcome fresh = run_tool(swing + " --resume");
+  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  EXPECT_NE(fresh.err.find("out.state.json to continue from"), std::string::npos) << fresh.err;
+  EXPECT_EQ(run_tool(swing + " --resume").err, "");
+  const Outcome missing = run_tool(swing + " --from " + path("missing.json"));
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("cannot be read"), std::string::npos) << missing.err;
+}
+
+// swing_up.toml has neither [contact] nor [parameters].
+TEST_F(SceneTool, SetMakesTheTableItNeeds) {
+  const std::string grad = "grad " COSTATE_SCENES "/swing_up.toml --json ";
+  const Outcome plain = run_tool(grad), heavy = run_tool(grad + "--set parameters.body/pole/mass=0.3"),
+                none = run_tool(grad + "--set contact.model=none");
+  ASSERT_EQ(heavy.code, 0) << heavy.err;
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_NE(Json::parse(plain.out)["loss"], Json::parse(heavy.out)["loss"]);
+  const Outcome wrong = run_tool(grad + "--set contakt.model=none");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("contakt"), std::string::npos) << wrong.err;
+}
+
+// From a folder that has no scenes.
+TEST_F(SceneTool, ASceneThatComesWithTheProgramIsMeantByItsName) {
+  const Outcome o = run_tool("info swing_up.toml");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(run_tool("info no_such.toml").code, 2);
+}
+
 TEST_F(SceneTool, MistakesInARigidSceneAreToldWithTheirPlace) {
   std::ofstream(path("wrong.toml")) << "[model]\nfile = \"" COSTATE_SCENES
                                        "/cart_pole.xml\"\n[[loss]]\nkind = \"position\"\nof = \"site/top\"\n";

@@ -14,6 +14,13 @@ must_succeed(${CMAKE_COMMAND} -S ${SOURCE} -B ${scratch}/build -G Ninja -D CMAKE
              -D CMAKE_CXX_COMPILER=${CXX} "-DCMAKE_CXX_FLAGS=${FLAGS}" -D CMAKE_PREFIX_PATH=${scratch}/prefix)
 must_succeed(${CMAKE_COMMAND} --build ${scratch}/build)
 must_succeed(${scratch}/build/consumer)
+must_succeed(${scratch}/build/contract)
+
+# Nothing lies at the root of the prefix.
+file(GLOB at_root RELATIVE ${scratch}/prefix ${scratch}/prefix/*)
+if(NOT at_root STREQUAL "bin;include;lib;share" AND NOT at_root STREQUAL "include;lib;share")
+  message(FATAL_ERROR "the install leaves something else than bin, include, lib and share in its prefix: ${at_root}")
+endif()
 
 execute_process(COMMAND ${CXX} -std=c++20 -march=x86-64 -fsyntax-only -I${scratch}/prefix/include ${SOURCE}/main.cpp
                 RESULT_VARIABLE code ERROR_VARIABLE out)

@@ -114,15 +114,24 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                     expect_contract(grid::heat<float>(plate), {.steps = 30});
                   }});
   list.push_back({"shallow_water", {"grid::shallow_water", "grid::make_system"}, [] {
+                    // Long waves: steeper ones run dry.
+                    const auto waves = [](const auto& rollout, unsigned) {
+                      auto a = rollout.arguments();
+                      for (std::size_t i = 0; i < a.x0.size(); ++i)
+                        a.x0[i] = decltype(a.x0[i] + 0)(0.05 * std::sin(0.7 * double(i)));
+                      return a;
+                    };
                     const grid::ShallowWaterOptions bay{.nx = 7, .ny = 5, .drag = 0.2, .sources = {8, 20}};
-                    expect_contract(grid::shallow_water<double>(bay), {.steps = 30, .stencil_step = 3e-4});
-                    expect_contract(grid::shallow_water<float>(bay), {.steps = 30});
+                    expect_contract(grid::shallow_water<double>(bay),
+                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::shallow_water<float>(bay), {.states = waves, .steps = 30});
                     const grid::GridSpec sea{
                         .equation = "shallow_water",
                         .nx = 6,
                         .ny = 5,
                         .sides = {{"west", {"periodic", 0.0}}, {"east", {"periodic", 0.0}}}};
-                    expect_contract(grid::make_system<double>(sea), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::make_system<double>(sea),
+                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
                   }});
   list.push_back({"wave", {"grid::wave"}, [] {
                     const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};

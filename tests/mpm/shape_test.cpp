@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/mpm/bodies/mesh_distance.h"
+#include "costate/mpm/bodies/ridges.h"
 #include "costate/mpm/model.h"
 #include "tests/expect_error.h"
 
@@ -101,6 +102,18 @@ TEST(MeshDistance, CubeHasTheDistanceOfABox) {
         return mesh_distance({.vertices = {{0, 0, 0}}, .triangles = {{0, 1, 2}}}, 0.1, 0.1);
       },
       "a triangle refers to vertex 1, but there are 1");
+}
+
+// The diagonals of a box that lies on nodes, and none of one that lies beside them.
+TEST(Ridges, NodesOnTheDiagonalOfABoxAreCounted) {
+  Model m;
+  m.dimension = 2;
+  m.nodes = {32, 32, 1};
+  m.dx = 0.125;
+  m.colliders = {{.name = "box", .shape = Shape::box(0.25, 0.25), .position = {2, 2, 0}}};
+  EXPECT_EQ(nodes_on_ridges(m, m.colliders[0]), 9);  // 4 diagonals of 2 nodes, and the centre
+  m.origin = {0.03, 0.05, 0};
+  EXPECT_EQ(nodes_on_ridges(m, m.colliders[0]), 0);
 }
 
 }  // namespace

@@ -86,6 +86,24 @@ TEST(Lbfgs, AWrongGradientEndsInNoDescent) {
   EXPECT_NE(r.reason.find("not that of the value"), std::string::npos);
 }
 
+// A solver with a tolerance, or a simulation in single precision, gives values of a few digits.
+TEST(Lbfgs, ValuesWithoutMoreDigitsAreConvergence) {
+  const auto of_few_digits = [](const double* x, double* g) {
+    g[0] = 2 * (x[0] - 0.3);
+    return 1 + std::round(1e6 * (x[0] - 0.3) * (x[0] - 0.3)) / 1e6;
+  };
+  const Result r = minimize(of_few_digits, {1}, LbfgsOptions{.stopping = {.gradient_tolerance = 1e-14}});
+  EXPECT_TRUE(r.converged()) << r.reason;
+  EXPECT_NEAR(r.x[0], 0.3, 1e-3);
+  const auto noisy = [](const double* x, double* g) {
+    g[0] = 2 * (x[0] - 0.3);
+    return 1 + (x[0] - 0.3) * (x[0] - 0.3) + 1e-7 * std::sin(1e12 * x[0]);
+  };
+  const Result rough = minimize(noisy, {1}, LbfgsOptions{.stopping = {.gradient_tolerance = 1e-14}});
+  EXPECT_TRUE(rough.converged()) << rough.reason;
+  EXPECT_NE(rough.reason.find("accuracy of the function"), std::string::npos) << rough.reason;
+}
+
 TEST(Lbfgs, TargetAndValueToleranceEndTheRun) {
   EXPECT_EQ(minimize(Rosenbrock{}, {-1.2, 1}, LbfgsOptions{.stopping = {.target = 1e-2}}).stop, Stop::target);
   EXPECT_EQ(minimize(Quadratic{.condition = 1e4}, std::vector<double>(5, 9.0),

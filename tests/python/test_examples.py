@@ -1,5 +1,6 @@
 """The example scripts run, and find what they should."""
 import importlib
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -46,3 +47,9 @@ def test_a_policy_learns_to_hop_through_contact(tmp_path, monkeypatch):
 def test_the_gradient_of_a_liquid_goes_downhill(tmp_path, monkeypatch):
     losses = run("coffee_pour", tmp_path, monkeypatch, draws=False)
     assert len(losses) == 2 and losses[1] < losses[0]
+
+
+def test_the_first_lines_of_the_readme_run_in_an_empty_folder(tmp_path):
+    script = (FOLDER / "first_gradient.py").read_text()
+    out = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert out.startswith("loss ") and "mass of the torso" in out

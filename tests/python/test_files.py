@@ -140,3 +140,14 @@ def test_mistakes_are_errors_with_line_and_column(tmp_path):
     assert "wrong.toml:4" in caught.value.where
     with pytest.raises(costate.Error, match="nothing.toml"):
         costate.load("nothing.toml")
+
+
+def test_a_scene_of_the_package_is_loaded_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an empty folder
+    assert costate.load("hopper.xml").initial_state.size > 0
+    assert costate.load("swing_up.toml").facts
+    (tmp_path / "hopper.xml").write_text("<nonsense/>")  # a file that is here comes first
+    with pytest.raises(costate.Error, match="hopper.xml"):
+        costate.load("hopper.xml")
+    with pytest.raises(costate.Error, match="missing.toml"):
+        costate.load("missing.toml")

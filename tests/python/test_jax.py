@@ -1,4 +1,8 @@
 """costate.jax against the same equations in JAX: jit, vmap, grad, scan."""
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -134,3 +138,52 @@ def test_forward_mode_of_kept_states_is_an_error():
     kept = costate.jax.rollout(pendulum.system().rollout(STEPS, keep=5))
     with pytest.raises(costate.Error, match="keep=0"):
         jax.jvp(lambda x: kept(x)[1], (jnp.asarray(X0),), (jnp.asarray(X0),))
+
+
+def test_jaxs_own_check_in_both_modes():
+    from jax.test_util import check_grads
+
+    simulate = costate.jax.rollout(pendulum.system().rollout(8))
+    x0, u = jnp.array([0.7, -0.2]), 0.1 * jnp.ones((8, 1))
+    check_grads(lambda x0, u, l: simulate(x0, u, {"l": l}), (x0, u, jnp.asarray(1.1)), order=1, modes=("fwd", "rev"))
+    check_grads(jax.jit(jax.vmap(lambda x0: simulate(x0, u))), (jnp.stack([x0, 2 * x0]),), order=1, modes=("fwd", "rev"))
+
+
+def test_a_linear_solve_around_a_rollout(simulate):
+    """A step of Newton's method towards a given end, solved with the tangent of the rollout and its transpose."""
+    def solve(product, b):
+        return jnp.linalg.solve(jax.jacobian(product)(jnp.zeros(2)), b)
+
+    def step(end):
+        product = lambda v: jax.jvp(lambda x: simulate(x, U, PJ), (jnp.asarray(X0),), (v,))[1]
+        return jax.lax.custom_linear_solve(product, end, solve, solve)
+
+    inverse = jnp.linalg.inv(jax.jacobian(simulate)(jnp.asarray(X0), U, PJ))
+    end = jnp.array([0.3, -0.4])
+    np.testing.assert_allclose(step(end), inverse @ end, rtol=1e-10)
+    np.testing.assert_allclose(jax.jacrev(step)(end), inverse, rtol=1e-10)
+    np.testing.assert_allclose(jax.jacfwd(step)(end), inverse, rtol=1e-10)
+
+
+def test_second_derivatives_say_where_they_are(simulate):
+    with pytest.raises(costate.Error, match="hessian_vector"):
+        jax.hessian(lambda x: jnp.sum(simulate(x, U, PJ) ** 2))(jnp.asarray(X0))
+
+
+def test_pmap_over_host_devices():
+    program = """
+import jax, jax.numpy as jnp, numpy as np
+jax.config.update("jax_enable_x64", True)
+import costate.jax, pendulum
+simulate = costate.jax.rollout(pendulum.system().rollout(10))
+x0 = jnp.asarray(np.random.default_rng(0).standard_normal((2, 3, 2)))
+assert jax.device_count() == 2
+found = jax.pmap(simulate)(x0)
+np.testing.assert_array_equal(found, simulate(x0))
+gradient = jax.pmap(jax.grad(lambda x: jnp.sum(simulate(x) ** 2)))(x0)
+np.testing.assert_array_equal(gradient, jax.grad(lambda x: jnp.sum(simulate(x) ** 2))(x0))
+"""
+    folder = os.path.dirname(__file__)
+    environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=2",
+                       PYTHONPATH=os.pathsep.join([os.path.dirname(os.path.dirname(costate.__file__)), folder]))
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=300)

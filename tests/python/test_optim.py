@@ -117,3 +117,47 @@ def test_mistakes_are_errors():
         costate.minimize(rosenbrock, [1.0], batched=True)
     with pytest.raises(ZeroDivisionError):
         costate.minimize(lambda x: (1 / 0, x), [1.0])
+
+
+class TestOtherPeoplesOptimisers:
+    """A rollout's value and gradient fed directly to them."""
+    SIM = pendulum.system().rollout(60)
+    LOSS = costate.loss.final("q", [0.3]) + costate.loss.final("v", [-0.1])
+
+    def value_and_grad(self, x0):
+        value, gradient = self.SIM.value_and_grad(x0, loss=self.LOSS)
+        return value, gradient.x0
+
+    @pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "TNC", "SLSQP", "trust-constr"])
+    def test_scipy(self, method):
+        found = scipy.optimize.minimize(self.value_and_grad, [0.5, 0.0], jac=True, method=method)
+        assert found.fun < 1e-6
+
+    def test_scipy_with_hessian_products(self):
+        product = lambda x, v: self.SIM.hessian_vector(x, x0_dot=v, loss=self.LOSS)[1].x0
+        found = scipy.optimize.minimize(self.value_and_grad, [0.5, 0.0], jac=True, hessp=product, method="Newton-CG")
+        assert found.fun < 1e-10
+
+    def test_optax(self):
+        optax = pytest.importorskip("optax")
+        optimiser = optax.adam(0.05)
+        x = np.array([0.5, 0.0])
+        state = optimiser.init(x)
+        for _ in range(300):
+            value, gradient = self.value_and_grad(np.asarray(x))
+            updates, state = optimiser.update(gradient, state)
+            x = optax.apply_updates(x, updates)
+        assert value < 1e-4
+
+    def test_torch(self):
+        torch = pytest.importorskip("torch")
+        x = torch.tensor([0.5, 0.0], dtype=torch.float64, requires_grad=True)
+        optimiser = torch.optim.LBFGS([x], max_iter=50, line_search_fn="strong_wolfe")
+
+        def closure():
+            value, gradient = self.value_and_grad(x.detach().numpy())
+            x.grad = torch.from_numpy(gradient)
+            return torch.tensor(value)
+
+        optimiser.step(closure)
+        assert self.value_and_grad(x.detach().numpy())[0] < 1e-8

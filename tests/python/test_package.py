@@ -136,3 +136,9 @@ def test_a_terminal_shows_a_bar_and_a_pipe_none(monkeypatch):
     shown.clear()
     costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], callback=lambda p: None)
     assert shown == []
+    # A notebook's stderr is no terminal.
+    notebook = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=object()))
+    monkeypatch.setattr(progress, "sys", types.SimpleNamespace(stderr=types.SimpleNamespace(isatty=lambda: False),
+                                                               modules={"IPython": notebook}))
+    costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], iterations=7)
+    assert shown[0] == 7 and shown[-1] == "closed"

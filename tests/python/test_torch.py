@@ -97,10 +97,63 @@ def test_mistakes_are_errors(simulate):
         some(x0, u, {"l": length})
 
 
-def test_vmap_says_that_batches_are_leading_axes(simulate):
-    vmap = torch.vmap if int(torch.__version__.split(".")[0]) >= 2 else pytest.importorskip("functorch").vmap
-    with pytest.raises(costate.Error, match="leading axes"):
-        vmap(lambda x: simulate(x))(torch.zeros((3, 2), dtype=torch.float64))
+TRANSFORMS = pytest.mark.skipif(not hasattr(torch, "func"), reason="torch.func came with PyTorch 2")
+
+
+@TRANSFORMS
+class TestTransforms:
+    def test_vmap_is_a_batch(self, simulate):
+        x0, u, length = (t.detach() for t in tensors(5))
+        every = torch.func.vmap(lambda x, u, l: simulate(x, u, {"l": l}))(x0, u, length)
+        torch.testing.assert_close(every, simulate(x0, u, {"l": length}), rtol=0, atol=0)
+        shared = torch.func.vmap(lambda x: simulate(x, u[0], {"l": length[0]}))(x0)
+        torch.testing.assert_close(shared[3], simulate(x0[3], u[0], {"l": length[0]}), rtol=1e-14, atol=0)
+        nested = torch.func.vmap(lambda l: simulate(x0, u, {"l": l.expand(5)}))(length)
+        torch.testing.assert_close(nested[2], simulate(x0, u, {"l": length[2].expand(5)}), rtol=1e-14, atol=0)
+
+    def test_kept_states_under_vmap(self):
+        simulate = costate_torch.rollout(pendulum.system().rollout(STEPS, keep=4))
+        x0, u, _ = (t.detach() for t in tensors(3))
+        final, states = torch.func.vmap(simulate)(x0, u)
+        assert states.shape == (3, 4, 2)
+        f = lambda x, u: (simulate(x, u)[1] ** 2).sum()
+        gradients = torch.func.vmap(torch.func.grad(f))(x0, u)
+        torch.testing.assert_close(gradients[1], torch.func.grad(f)(x0[1], u[1]), rtol=1e-12, atol=1e-14)
+
+    def test_jacobians_and_hessians(self, simulate):
+        x0, u, length = (t.detach() for t in tensors())
+        f = lambda x, l: simulate(x, u, {"l": l})
+        jacobian = pendulum.system().rollout(STEPS, active=["l"]).jacobian(x0.numpy(), u.numpy(), {"l": length.numpy()})
+        for transform in (torch.func.jacrev, torch.func.jacfwd):
+            by_x, by_l = transform(f, (0, 1))(x0, length)
+            np.testing.assert_allclose(by_x, jacobian.x0, rtol=1e-11)
+            np.testing.assert_allclose(by_l, jacobian.parameters["l"], rtol=1e-11)
+        g = lambda x: (f(x, length) ** 2).sum()
+        sim = pendulum.system().rollout(STEPS)
+        loss = costate.loss.function(lambda x: x[0] ** 2 + x[1] ** 2)
+        expected = np.stack([sim.hessian_vector(x0.numpy(), u.numpy(), {"l": length.numpy()}, x0_dot=e, loss=loss)[1].x0 for e in np.eye(2)])
+        np.testing.assert_allclose(torch.func.jacrev(torch.func.jacrev(g))(x0), expected, rtol=1e-10)
+
+
+class Starts(torch.utils.data.Dataset):
+    """Each item is simulated in the worker that is asked for it."""
+
+    def __init__(self, sim):
+        self.sim = sim
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return torch.from_numpy(self.sim.simulate([0.1 * i, 0.0]).final_state)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore")
+def test_data_loaders_with_workers(method):
+    sim = pendulum.system().rollout(STEPS)
+    loader = torch.utils.data.DataLoader(Starts(sim), batch_size=3, num_workers=2, multiprocessing_context=method)
+    np.testing.assert_array_equal(torch.cat(list(loader)), np.stack([Starts(sim)[i] for i in range(6)]))
 
 
 @pytest.mark.skipif(not hasattr(torch, "compile"), reason="torch.compile came with PyTorch 2")

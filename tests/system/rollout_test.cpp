@@ -8,6 +8,7 @@
 #include "costate/core/philox.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/lane_system.h"
+#include "costate/system/linearize.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/spot_check.h"
 #include "tests/expect_error.h"
@@ -423,6 +424,9 @@ TEST(Rollout, AllColumnsOfAJacobianSeeTheNoiseOfItsWorld) {
     const auto j = rollout.jacobian(a);
     EXPECT_NEAR(j[0], g.x0[0], 1e-13);
     EXPECT_NEAR(j[1], g.parameters["p"][0], 1e-13);
+    const auto along = linearize<double>(system, rollout.options(), a);
+    EXPECT_NEAR(along.a[0] * along.a[1] * along.a[2], g.x0[0], 1e-13);
+    EXPECT_NEAR((along.c[0] * along.a[1] + along.c[1]) * along.a[2] + along.c[2], j[1], 1e-13);
   }
 }
 

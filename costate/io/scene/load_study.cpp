@@ -35,11 +35,15 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
   const Checkpoints whole = setup.checkpoints;
   setup.optimize = read_optimize(file, draft.groups, setup.inputs, !setup.terms.empty(), setup.dt,
                                  setup.steps, &setup.checkpoints);
-  if (opening.for_check) setup.checkpoints = whole;
+  if (opening.for_check) {
+    setup.checkpoints = whole;
+    if (setup.optimize) setup.optimize->automatic_window = false;
+  }
   read_view(file, setup);
   if (opening.for_check) setup.double_precision = true;
   setup.facts.emplace_back("precision", setup.double_precision ? "double" : "float");
   if (setup.optimize) setup.facts.emplace_back("variables", std::to_string(setup.optimize->variables.size()));
+  for (const std::string& note : setup.notes) setup.facts.emplace_back("note", note);
   if (opening.most_steps > 0) study::shorten(setup, opening.most_steps);
   return study::rollout_study(std::move(setup));
 }

@@ -78,10 +78,10 @@ class VariableReader {
   }
 
   void add(const TomlValue& v, const TomlValue& place, const VariableGroup& g, long index) {
-    Variable base{.where = g.where, .path = g.path};
-    base.scale = g.unit * file_.positive_or(v, "scale", 1);
-    base.lower = v.find("lower") ? g.unit * file_.number(*v.find("lower"), "lower") : g.lower;
-    base.upper = v.find("upper") ? g.unit * file_.number(*v.find("upper"), "upper") : g.upper;
+    Variable base{.where = g.where, .path = g.path, .unit = g.unit};
+    base.scale = file_.positive_or(v, "scale", 1);
+    base.lower = file_.number_or(v, "lower", g.lower / g.unit);
+    base.upper = file_.number_or(v, "upper", g.upper / g.unit);
     if (!(base.lower <= base.upper)) file_.fail(v.place, "the lower bound is above the upper one");
     const std::size_t first = fixed(v, "fixed_first", g), last = fixed(v, "fixed_last", g);
     if (index >= 0 && !g.indexed && g.count == 1) file_.fail(place.place, "'" + g.name + "' is not an array");
@@ -93,12 +93,12 @@ class VariableReader {
       Variable one = base;
       one.index = g.first + i;
       one.name = g.name + (g.indexed || g.count > 1 ? "[" + std::to_string(i) + "]" : "") + g.suffix;
-      one.start = number_of(inputs_, one);
+      one.start = number_of(inputs_, one) / g.unit;
       for (const Variable& other : list)
         if (other.name == one.name) file_.fail(place.place, "'" + one.name + "' is given twice");
       if (one.start < one.lower || one.start > one.upper)
-        file_.fail(place.place, "'" + one.name + "' starts at " + std::to_string(one.start / g.unit) +
-                                    ", outside its bounds");
+        file_.fail(place.place,
+                   "'" + one.name + "' starts at " + std::to_string(one.start) + ", outside its bounds");
       list.push_back(std::move(one));
     }
   }
@@ -159,8 +159,13 @@ std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::v
   r.gradient_limit = file.positive_or(o, "gradient_limit", r.gradient_limit);
   if (const TomlValue* v = o.find("gradient_window")) {
     if (!checkpoints) file.fail(v->place, "equations have no gradient_window", "leave it out");
-    const double window = std::ceil(file.positive(*v, "gradient_window") / dt);
-    if (window < double(steps)) *checkpoints = checkpoints->truncated(std::int64_t(window));
+    if (v->is(Kind::string)) {
+      file.choice(*v, "gradient_window (s, or \"auto\")", {"auto"});
+      r.automatic_window = true;
+    } else {
+      const double window = std::ceil(file.positive(*v, "gradient_window") / dt);
+      if (window < double(steps)) *checkpoints = checkpoints->truncated(std::int64_t(window));
+    }
   }
   const TomlValue& list =
       file.required(o, "variables", where, "add variables = [{name = \"parameters.NAME\", scale = 0.1}]");

@@ -1,11 +1,13 @@
 // What the user wrote on a command line takes the place of what the file says: --set PATH=VALUE.
 //
-//   run.duration=2            a key of a table; a table that describes how to do something may gain keys
+//   run.duration=2            a key of a table; a table that describes how to do something may gain keys, and
+//                             a file may gain such a table
 //   start.u[1]=0              one of several numbers
 //   materials.milk.viscosity  of the table of that name in an array of tables ...
 //   colliders[0].friction     ... or of the one with that number
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "costate/io/scene/scene_file.h"
 
@@ -56,17 +58,18 @@ class Walk {
   TomlValue& at() const { return *at_; }
   const std::string& where() const { return where_; }
 
-  // Into the value of a key, and of an index behind it.
-  void down(const Step& step, bool may_add) {
+  // Into the value of a key, and of an index behind it. A key that is not there is added, as `missing`, where
+  // that says a kind.
+  void down(const Step& step, std::optional<Kind> missing) {
     if (is_tables(*at_)) {
       named(step.key);
     } else if (at_->is(Kind::table)) {
       TomlValue* found = at_->find(step.key);
-      if (!found && may_add) {
+      if (!found && missing) {
         at_->keys.push_back(step.key);
         at_->key_places.push_back({});
         at_->items.emplace_back();
-        at_->items.back().kind = Kind::string;
+        at_->items.back().kind = *missing;
         found = &at_->items.back();
       }
       if (!found) {
@@ -124,7 +127,13 @@ void SceneFile::apply(const Setting& setting) {
   // The names of equations are what [equations] uses: another one would be a misspelling.
   const bool names = steps[0].key == "start" || steps[0].key == "parameters" || steps[0].key == "controls";
   const bool may_add = !(names && root().find("equations"));
-  for (std::size_t i = 0; i < steps.size(); ++i) walk.down(steps[i], may_add && i + 1 == steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::optional<Kind> missing;
+    if (may_add && i + 1 == steps.size()) missing = Kind::string;
+    if (may_add && i == 0 && steps[0].index < 0)
+      missing = Kind::table;  // the section knows which there may be
+    walk.down(steps[i], missing);
+  }
 
   TomlValue value = setting_value(text);
   // A control of equations is its values.

@@ -6,7 +6,7 @@ namespace costate::ode {
 
 void Function::vjp_jvp(double, const double*, const double*, const double*, double, const double*,
                        const double*, const double*, double*, double*, double*, double*) const {
-  throw Error({"this cost, guard or jump has no second derivatives", "",
+  throw Error({"this vector field, cost, guard or jump has no second derivatives", "",
                "Hessians need functions with has_second_order(), such as those made from a generic lambda"});
 }
 

@@ -61,13 +61,18 @@ class LambdaDerivatives {
 
   explicit LambdaDerivatives(F f) : f_(std::move(f)) {}
 
-  void value(double t, const double* x, const double* p, double* y) const {
+  static int states() { return NX; }
+  static int parameters() { return NP; }
+  static std::size_t scratch_size() { return 0; }
+  static bool has_second_order() { return true; }
+
+  void value(double t, const double* x, const double* p, double* y, double* = nullptr) const {
     const auto r = f_(t, gather<double, NX>(x), gather<double, NP>(p));
     for (int i = 0; i < kOutputs; ++i) y[i] = element(r, i);
   }
 
   void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* y_dot) const {
+           double* y_dot, double* = nullptr) const {
     using D = Dual<double, 1>;
     const auto r = f_(moving(t, t_dot), moving<NX>(x, x_dot), moving<NP>(p, p_dot));
     static_assert(std::is_convertible_v<decltype(element(r, 0)), D>);
@@ -88,7 +93,7 @@ class LambdaDerivatives {
   }
 
   void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
-           double* p_bar) const {
+           double* p_bar, double* = nullptr) const {
     strips([&](int first) { scatter(vjp_strip(t, x, p, y_bar, first).data(), first, t_bar, x_bar, p_bar); },
            p_bar != nullptr);
   }
@@ -96,7 +101,7 @@ class LambdaDerivatives {
   // Rate of vjp's outputs: outer directions for the transpose, an inner one for the motion.
   void vjp_jvp(double t, const double* x, const double* p, const double* y_bar, double t_dot,
                const double* x_dot, const double* p_dot, const double* y_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot) const {
+               double* x_bar_dot, double* p_bar_dot, double* = nullptr) const {
     using Inner = Dual<double, 1>;
     using D = Dual<Inner, kStrip>;
     const Inner t_moving = moving(t, t_dot);
@@ -193,33 +198,18 @@ class LambdaDerivatives {
 };
 
 template <class F, int NX, int NP>
-class LambdaField final : public VectorField {
+class LambdaField final : public FunctionOf<VectorField, LambdaDerivatives<F, NX, NP>> {
+  using FunctionOf<VectorField, LambdaDerivatives<F, NX, NP>>::f_;
+
  public:
-  explicit LambdaField(F f, std::vector<double> mass = {}) : f_(std::move(f)), mass_(std::move(mass)) {
+  explicit LambdaField(F f, std::vector<double> mass = {})
+      : FunctionOf<VectorField, LambdaDerivatives<F, NX, NP>>(LambdaDerivatives<F, NX, NP>(std::move(f))),
+        mass_(std::move(mass)) {
     if (!mass_.empty() && mass_.size() != std::size_t(NX) * NX) {
       throw Error({"the mass matrix has " + std::to_string(mass_.size()) + " values for " +
                        std::to_string(NX) + " states",
                    "ode::make_field", "give all rows, one after the other, or none for the identity"});
     }
-  }
-  int states() const override { return NX; }
-  int parameters() const override { return NP; }
-  void value(double t, const double* x, const double* p, double* dx, double*) const override {
-    f_.value(t, x, p, dx);
-  }
-  void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* dx_dot, double*) const override {
-    f_.jvp(t, x, p, t_dot, x_dot, p_dot, dx_dot);
-  }
-  void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar, double* x_bar,
-           double* p_bar, double*) const override {
-    f_.vjp(t, x, p, dx_bar, t_bar, x_bar, p_bar);
-  }
-  bool has_second_order() const override { return true; }
-  void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot,
-               const double* x_dot, const double* p_dot, const double* dx_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot, double*) const override {
-    f_.vjp_jvp(t, x, p, dx_bar, t_dot, x_dot, p_dot, dx_bar_dot, t_bar_dot, x_bar_dot, p_bar_dot);
   }
   void jacobian(double t, const double* x, const double* p, double* f_x, double*) const override {
     f_.jacobian(t, x, p, f_x);
@@ -252,38 +242,16 @@ class LambdaField final : public VectorField {
   }
 
  private:
-  LambdaDerivatives<F, NX, NP> f_;
   std::vector<double> mass_;
   static_assert(LambdaDerivatives<F, NX, NP>::kOutputs == NX, "a vector field gives one rate per state");
 };
 
 template <class F, int NX, int NP>
-class LambdaFunction final : public Function {
+class LambdaFunction final : public FunctionOf<Function, LambdaDerivatives<F, NX, NP>> {
  public:
-  explicit LambdaFunction(F f) : f_(std::move(f)) {}
-  int states() const override { return NX; }
-  int parameters() const override { return NP; }
+  explicit LambdaFunction(F f)
+      : FunctionOf<Function, LambdaDerivatives<F, NX, NP>>(LambdaDerivatives<F, NX, NP>(std::move(f))) {}
   int outputs() const override { return LambdaDerivatives<F, NX, NP>::kOutputs; }
-  void value(double t, const double* x, const double* p, double* y, double*) const override {
-    f_.value(t, x, p, y);
-  }
-  void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* y_dot, double*) const override {
-    f_.jvp(t, x, p, t_dot, x_dot, p_dot, y_dot);
-  }
-  void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
-           double* p_bar, double*) const override {
-    f_.vjp(t, x, p, y_bar, t_bar, x_bar, p_bar);
-  }
-  bool has_second_order() const override { return true; }
-  void vjp_jvp(double t, const double* x, const double* p, const double* y_bar, double t_dot,
-               const double* x_dot, const double* p_dot, const double* y_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot, double*) const override {
-    f_.vjp_jvp(t, x, p, y_bar, t_dot, x_dot, p_dot, y_bar_dot, t_bar_dot, x_bar_dot, p_bar_dot);
-  }
-
- private:
-  LambdaDerivatives<F, NX, NP> f_;
 };
 
 template <int NX, int NP, class F>

@@ -82,13 +82,17 @@ void LinearControl::vjp_jvp(double t, const double* row, const double* pu_bar, d
 namespace {
 
 // value, jvp, vjp and vjp_jvp of F(t, x, (p, u(t))), where F is a VectorField or a Function. The scratch of F
-// comes first, then four vectors of its parameters: values, tangents, cotangents and their rates.
+// comes first, then four vectors of its parameters (values, tangents, cotangents and their rates) and one of
+// its states.
 template <class F>
 struct Composed {
   const F& f;
   LinearControl control;
 
-  std::size_t scratch_size() const { return f.scratch_size() + 4 * control.inner(); }
+  int states() const { return f.states(); }
+  int parameters() const { return control.width(); }
+  std::size_t scratch_size() const { return f.scratch_size() + 4 * control.inner() + states(); }
+  bool has_second_order() const { return f.has_second_order(); }
   double* vector(double* scratch, int i) const { return scratch + f.scratch_size() + i * control.inner(); }
 
   void value(double t, const double* x, const double* row, double* y, double* scratch) const {
@@ -113,9 +117,9 @@ struct Composed {
   }
   void vjp_jvp(double t, const double* x, const double* row, const double* y_bar, double t_dot,
                const double* x_dot, const double* row_dot, const double* y_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* row_bar_dot, double* x_ignored, double* scratch) const {
+               double* x_bar_dot, double* row_bar_dot, double* scratch) const {
     double *pu = vector(scratch, 0), *pu_dot = vector(scratch, 1), *pu_bar = vector(scratch, 2),
-           *pu_bar_dot = vector(scratch, 3);
+           *pu_bar_dot = vector(scratch, 3), *x_ignored = vector(scratch, 4);
     control.value(t, row, pu);
     control.jvp(t, row, t_dot, row_dot, pu_dot);
     std::fill_n(pu_bar, 2 * control.inner(), 0.0);
@@ -126,41 +130,15 @@ struct Composed {
   }
 };
 
-// The interface of VectorField and of Function, which differ in outputs(), mass() and jacobian() only.
 template <class Base>
-class Controlled : public Base {
+class Controlled : public FunctionOf<Base, Composed<Base>> {
  public:
-  Controlled(const Base& f, LinearControl control) : f_{f, control} {
+  Controlled(const Base& f, LinearControl control) : FunctionOf<Base, Composed<Base>>({f, control}) {
     if (f.parameters() == control.inner()) return;
     throw Error({"a field or function takes " + std::to_string(f.parameters()) +
                      " parameters, where p and u are " + std::to_string(control.inner()),
                  "", "the field, guards, jumps and costs all take the parameters and then the controls"});
   }
-
-  int states() const override { return f_.f.states(); }
-  int parameters() const override { return f_.control.width(); }
-  std::size_t scratch_size() const override { return f_.scratch_size() + states(); }
-  void value(double t, const double* x, const double* p, double* y, double* scratch) const override {
-    f_.value(t, x, p, y, scratch);
-  }
-  void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* y_dot, double* scratch) const override {
-    f_.jvp(t, x, p, t_dot, x_dot, p_dot, y_dot, scratch);
-  }
-  void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
-           double* p_bar, double* scratch) const override {
-    f_.vjp(t, x, p, y_bar, t_bar, x_bar, p_bar, scratch);
-  }
-  bool has_second_order() const override { return f_.f.has_second_order(); }
-  void vjp_jvp(double t, const double* x, const double* p, const double* y_bar, double t_dot,
-               const double* x_dot, const double* p_dot, const double* y_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot, double* scratch) const override {
-    f_.vjp_jvp(t, x, p, y_bar, t_dot, x_dot, p_dot, y_bar_dot, t_bar_dot, x_bar_dot, p_bar_dot,
-               scratch + f_.scratch_size(), scratch);
-  }
-
- protected:
-  Composed<Base> f_;
 };
 
 class ControlledField final : public Controlled<VectorField> {

@@ -138,7 +138,7 @@ void ProgramDerivatives::jacobian(double t, const double* x, const double* p, do
 ProgramField::ProgramField(const ad::Program& program) : ProgramField(program, {}) {}
 
 ProgramField::ProgramField(const ad::Program& program, std::vector<double> mass)
-    : f_(program), mass_(std::move(mass)) {
+    : FunctionOf<VectorField, ProgramDerivatives>(ProgramDerivatives(program)), mass_(std::move(mass)) {
   const std::string states = std::to_string(f_.states());
   if (f_.outputs() != f_.states())
     throw Error("a vector field gives one rate per state: this program gives " +

@@ -29,6 +29,7 @@ class ProgramDerivatives {
   int parameters() const { return parameters_; }
   int outputs() const { return outputs_; }
   std::size_t scratch_size() const { return scratch_size_; }  // in doubles
+  static bool has_second_order() { return true; }
 
   void value(double t, const double* x, const double* p, double* y, double* scratch) const;
   void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
@@ -52,70 +53,26 @@ class ProgramDerivatives {
   std::vector<double> zeros_;  // for tangents that are null
 };
 
-class ProgramField final : public VectorField {
+class ProgramField final : public FunctionOf<VectorField, ProgramDerivatives> {
  public:
   explicit ProgramField(const ad::Program& program);
   // Row-major, or empty for the identity; see VectorField::mass.
   ProgramField(const ad::Program& program, std::vector<double> mass);
 
-  int states() const override { return f_.states(); }
-  int parameters() const override { return f_.parameters(); }
-  std::size_t scratch_size() const override { return f_.scratch_size(); }
-  void value(double t, const double* x, const double* p, double* dx, double* scratch) const override {
-    f_.value(t, x, p, dx, scratch);
-  }
-  void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* dx_dot, double* scratch) const override {
-    f_.jvp(t, x, p, t_dot, x_dot, p_dot, dx_dot, scratch);
-  }
-  void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar, double* x_bar,
-           double* p_bar, double* scratch) const override {
-    f_.vjp(t, x, p, dx_bar, t_bar, x_bar, p_bar, scratch);
-  }
-  bool has_second_order() const override { return true; }
-  void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot,
-               const double* x_dot, const double* p_dot, const double* dx_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot, double* scratch) const override {
-    f_.vjp_jvp(t, x, p, dx_bar, t_dot, x_dot, p_dot, dx_bar_dot, t_bar_dot, x_bar_dot, p_bar_dot, scratch);
-  }
   void jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const override {
     f_.jacobian(t, x, p, f_x, scratch);
   }
   const std::vector<double>& mass() const override { return mass_; }
 
  private:
-  ProgramDerivatives f_;
   std::vector<double> mass_;
 };
 
-class ProgramFunction final : public Function {
+class ProgramFunction final : public FunctionOf<Function, ProgramDerivatives> {
  public:
-  explicit ProgramFunction(const ad::Program& program) : f_(program) {}
-
-  int states() const override { return f_.states(); }
-  int parameters() const override { return f_.parameters(); }
+  explicit ProgramFunction(const ad::Program& program)
+      : FunctionOf<Function, ProgramDerivatives>(ProgramDerivatives(program)) {}
   int outputs() const override { return f_.outputs(); }
-  std::size_t scratch_size() const override { return f_.scratch_size(); }
-  void value(double t, const double* x, const double* p, double* y, double* scratch) const override {
-    f_.value(t, x, p, y, scratch);
-  }
-  void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot, const double* p_dot,
-           double* y_dot, double* scratch) const override {
-    f_.jvp(t, x, p, t_dot, x_dot, p_dot, y_dot, scratch);
-  }
-  void vjp(double t, const double* x, const double* p, const double* y_bar, double* t_bar, double* x_bar,
-           double* p_bar, double* scratch) const override {
-    f_.vjp(t, x, p, y_bar, t_bar, x_bar, p_bar, scratch);
-  }
-  bool has_second_order() const override { return true; }
-  void vjp_jvp(double t, const double* x, const double* p, const double* y_bar, double t_dot,
-               const double* x_dot, const double* p_dot, const double* y_bar_dot, double* t_bar_dot,
-               double* x_bar_dot, double* p_bar_dot, double* scratch) const override {
-    f_.vjp_jvp(t, x, p, y_bar, t_dot, x_dot, p_dot, y_bar_dot, t_bar_dot, x_bar_dot, p_bar_dot, scratch);
-  }
-
- private:
-  ProgramDerivatives f_;
 };
 
 }  // namespace costate::ode

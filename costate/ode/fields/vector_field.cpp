@@ -7,12 +7,6 @@
 
 namespace costate::ode {
 
-void VectorField::vjp_jvp(double, const double*, const double*, const double*, double, const double*,
-                          const double*, const double*, double*, double*, double*, double*) const {
-  throw Error({"this vector field has no second derivatives", "",
-               "Hessians need a field with has_second_order(), such as one made from a generic lambda"});
-}
-
 void VectorField::jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const {
   const int n = states();
   std::vector<double> direction(n, 0.0), column(n);

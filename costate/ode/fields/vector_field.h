@@ -2,46 +2,23 @@
 //
 //   M x' = f(t, x, p)       t time, x state, p parameters, M constant (identity unless mass() says otherwise)
 //
-// jvp: dx_dot  = f_t t_dot + f_x x_dot + f_p p_dot
-// vjp: t_bar  += f_t' dx_bar,  x_bar += f_x' dx_bar,  p_bar += f_p' dx_bar
-//
-// One world, double precision, any source: a compiled generic lambda, a recorded Program, equations from a
-// text file. Const: evaluations of one field may run on several threads, each with its own scratch.
+// A Function with one rate per state. Any source: a compiled generic lambda, a recorded Program, equations
+// from a text file.
 #pragma once
 
 #include <memory>
 #include <vector>
+
+#include "costate/ode/fields/function.h"
 
 namespace costate::ode {
 
 struct RkStages;
 struct RkCotangents;
 
-class VectorField {
+class VectorField : public Function {
  public:
-  virtual ~VectorField() = default;
-
-  virtual int states() const = 0;
-  virtual int parameters() const = 0;
-
-  // Scratch that value, jvp and vjp may overwrite: allocated once per solver, never inside a step.
-  virtual std::size_t scratch_size() const { return 0; }  // in doubles
-
-  virtual void value(double t, const double* x, const double* p, double* dx, double* scratch) const = 0;
-  // Null x_dot or p_dot: zero.
-  virtual void jvp(double t, const double* x, const double* p, double t_dot, const double* x_dot,
-                   const double* p_dot, double* dx_dot, double* scratch) const = 0;
-  // Adds. Null p_bar: not wanted.
-  virtual void vjp(double t, const double* x, const double* p, const double* dx_bar, double* t_bar,
-                   double* x_bar, double* p_bar, double* scratch) const = 0;
-
-  // Forward tangent of vjp, for Hessian-vector products: with all inputs of vjp moving along their *_dot
-  // (dx_bar along dx_bar_dot), adds the rates of t_bar, x_bar, p_bar. False where the source has no second
-  // derivatives.
-  virtual bool has_second_order() const { return false; }
-  virtual void vjp_jvp(double t, const double* x, const double* p, const double* dx_bar, double t_dot,
-                       const double* x_dot, const double* p_dot, const double* dx_bar_dot, double* t_bar_dot,
-                       double* x_bar_dot, double* p_bar_dot, double* scratch) const;
+  int outputs() const final { return states(); }
 
   // f_x, row-major states x states. The default takes one jvp per column.
   virtual void jacobian(double t, const double* x, const double* p, double* f_x, double* scratch) const;

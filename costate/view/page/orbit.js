@@ -7,6 +7,7 @@ class Orbit {
     this.onChange = onChange;
     this.spin = {theta: 0, phi: 0};
     this.pointers = new Map();
+    this.fixed = false;  // a view in two dimensions is moved, never turned
     element.addEventListener('contextmenu', e => e.preventDefault());
     element.addEventListener('pointerdown', e => {
       element.setPointerCapture(e.pointerId);
@@ -46,7 +47,7 @@ class Orbit {
       const distance = p => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY);
       this.zoom(Math.max(1, distance(before)) / Math.max(1, distance(e)));
       this.pan(dx / 2, dy / 2, element);
-    } else if (e.buttons & 6 || e.shiftKey) {
+    } else if (e.buttons & 6 || e.shiftKey || this.fixed) {
       this.pan(dx, dy, element);
     } else {
       this.spin = {theta: -5 * dx / element.clientHeight, phi: -5 * dy / element.clientHeight};
@@ -56,6 +57,7 @@ class Orbit {
   }
 
   turn(by) {
+    if (this.fixed) return;
     this.theta += by.theta;
     this.phi = Math.min(Math.PI / 2 - 0.01, Math.max(0.02, this.phi + by.phi));  // never below the floor
     this.place();

@@ -1,4 +1,5 @@
-// The player: clock, controls, keyboard, labels. Options in the address: #frame=30, #time=1.2, #speed=0.5, #paused, #pane=2, #colour=speed.
+// The player: clock, controls, keyboard, labels. Options in the address: #frame=30, #time=1.2, #speed=0.5, #paused, #pane=2, #colour=speed,
+// #still (the picture alone, without controls), #film=40 (every frame at 40 a second as a JPEG in the page, for costate view --mp4).
 
 class Player {
   constructor(replay, stage) {
@@ -16,6 +17,7 @@ class Player {
     this.describe();
     this.connect();
     this.readAddress();
+    this.stage.resize();
     this.setTime(this.time);
     this.setPlaying(this.playing);
     let last = performance.now();
@@ -59,12 +61,21 @@ class Player {
     } else {
       for (const r of with_particles) for (const m of r.materials) if (!seen.has(m.name) && seen.add(m.name)) row(cssColour(m.color), '', m.name);
     }
-    for (const r of this.replay.recordings) for (const b of [...r.bodies, ...r.meshes])
-      if (b.name && !seen.has(b.name) && seen.add(b.name) && seen.size < 12) row(cssColour(b.color), '', b.name);
+    // Bodies of one colour share a mark: a robot is one, whatever the number of its geoms.
+    const colours = new Map();
+    for (const r of this.replay.recordings) for (const b of [...r.bodies, ...r.meshes]) {
+      if (!b.name || seen.has(b.name)) continue;
+      seen.add(b.name);
+      const colour = cssColour(b.color);
+      if (!colours.has(colour)) colours.set(colour, []);
+      colours.get(colour).push(b.name);
+    }
+    for (const [colour, names] of colours) row(colour, '', names.length < 4 ? names.join(', ') : `${names[0]} and ${names.length - 1} more`);
+    const note = host.appendChild(document.createElement('small'));
+    note.textContent = `grid ${+this.stage.cell.toPrecision(1)} m`;
     if (with_particles.length) {
       const {count, of} = with_particles[0].particles;
-      const note = host.appendChild(document.createElement('small'));
-      note.textContent = count === of ? `${of.toLocaleString('en')} particles` : `${count.toLocaleString('en')} of ${of.toLocaleString('en')} particles shown`;
+      note.textContent += ', ' + (count === of ? `${of.toLocaleString('en')} particles` : `${count.toLocaleString('en')} of ${of.toLocaleString('en')} particles shown`);
     }
   }
 
@@ -125,6 +136,25 @@ class Player {
     if (options.has('speed')) this.setSpeed(+options.get('speed'));
     if (options.has('pane')) this.setPane(Math.min(+options.get('pane'), this.stage.panes.length) - 1);
     if (options.get('colour') === 'speed') this.setColour(true);
+    if (options.has('still') || options.has('film')) document.body.className = 'still';
+    if (options.has('film')) {
+      this.stage.resize();
+      this.film(+options.get('film') || 30);
+    }
+  }
+
+  // Every frame as a picture, one after the other; the title says when all are there.
+  film(rate) {
+    this.setPlaying(false);
+    const host = document.body.appendChild(document.createElement('pre'));
+    host.id = 'film';
+    host.hidden = true;
+    const frames = Math.max(1, Math.floor(this.duration * rate) + 1);
+    for (let k = 0; k < frames; ++k) {
+      this.setTime(k / rate);
+      this.stage.render();
+      host.append(this.stage.canvas.toDataURL('image/jpeg', 0.92).split(',')[1] + '\n');
+    }
   }
 
   advance(seconds) {

@@ -63,21 +63,23 @@ function surface(colour, opacity, sun) {
   });
 }
 
+const flatSurface = colour => new THREE.MeshBasicMaterial({color: linearColour(colour), side: THREE.DoubleSide});
+
 class RigidShape {
-  constructor(body, sun) {
+  constructor(body, sun, flat) {
     this.poses = body.poses;
     this.object = new THREE.Group();
-    const geometry = shapeGeometry(body.shape);
+    const geometry = flat ? crossSection(body.shape) : shapeGeometry(body.shape);
     const add = (side, order) => {
-      const mesh = new THREE.Mesh(geometry, surface(body.color, body.opacity, sun));
-      if (body.opacity < 1) mesh.material.side = side;
+      const mesh = new THREE.Mesh(geometry, flat ? flatSurface(body.color) : surface(body.color, body.opacity, sun));
+      if (body.opacity < 1 && !flat) mesh.material.side = side;
       mesh.renderOrder = order;
       mesh.castShadow = body.opacity > 0.35 && body.shape.kind !== 'plane';
       mesh.receiveShadow = true;
       this.object.add(mesh);
     };
     add(THREE.BackSide, 1);
-    if (body.opacity < 1) add(THREE.FrontSide, 2);  // behind first
+    if (body.opacity < 1 && !flat) add(THREE.FrontSide, 2);  // behind first
     this.show(0);
   }
 
@@ -120,6 +122,67 @@ class MovingMesh {
     this.object.geometry.attributes.position.needsUpdate = true;
     this.object.geometry.computeVertexNormals();
   }
+}
+
+// In two dimensions: what a plane through the middle of a shape shows of it.
+function crossSection(shape) {
+  const [a, b] = shape.size, path = new THREE.Shape();
+  const alongZ = g => g.rotateX(Math.PI / 2);
+  const polygon = points => points.forEach(([x, y], i) => i ? path.lineTo(x, y) : path.moveTo(x, y));
+  switch (shape.kind) {
+    case 'sphere': return new THREE.CircleBufferGeometry(a, 64);
+    case 'ellipsoid': return new THREE.CircleBufferGeometry(1, 64).scale(a, b, 1);
+    case 'box': return new THREE.PlaneBufferGeometry(2 * a, 2 * b);
+    case 'cylinder': return alongZ(new THREE.PlaneBufferGeometry(2 * a, 2 * b));
+    case 'capsule':
+      path.absarc(0, b, a, 0, Math.PI);
+      path.absarc(0, -b, a, Math.PI, 2 * Math.PI);
+      return alongZ(new THREE.ShapeBufferGeometry(path, 24));
+    case 'revolution': {
+      const half = [];
+      for (let i = 0; i < shape.profile.length; i += 2) half.push([shape.profile[i], shape.profile[i + 1]]);
+      polygon([...half, ...half.map(([x, y]) => [-x, y]).reverse()]);
+      return alongZ(new THREE.ShapeBufferGeometry(path));
+    }
+    default: return shapeGeometry(shape);
+  }
+}
+
+// 1, 2 or 5 times a power of ten, at most `size`.
+function roundLength(size) {
+  const power = Math.pow(10, Math.floor(Math.log10(size)));
+  return power * (size >= 5 * power ? 5 : size >= 2 * power ? 2 : 1);
+}
+
+// Lines at multiples of `cell` on the plane of two axes, fading outwards from the centre. They stand still in
+// the world, so that one sees what moves.
+function makeGrid(centre, radius, cell, [first, second]) {
+  const places = [], colours = [], ink = linearColour(0xb5aa98), paper = linearColour(0xf4f1ec);
+  const point = (u, v) => {
+    const p = {x: 0, y: 0, z: 0};
+    p[first] = u;
+    p[second] = v;
+    const away = Math.hypot(u - centre[first], v - centre[second]) / radius;
+    const shade = ink.clone().lerp(paper, Math.min(1, away * away));
+    places.push(p.x, p.y, p.z);
+    colours.push(shade.r, shade.g, shade.b);
+  };
+  const lines = (along, across, put) => {
+    for (let i = Math.ceil((centre[across] - radius) / cell); i * cell <= centre[across] + radius; ++i)
+      for (let k = -16; k < 16; ++k) {
+        put(centre[along] + radius * k / 16, i * cell);
+        put(centre[along] + radius * (k + 1) / 16, i * cell);
+      }
+  };
+  lines(first, second, (u, v) => point(u, v));
+  lines(second, first, (v, u) => point(u, v));
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute('position', new THREE.Float32BufferAttribute(places, 3));
+  geometry.setAttribute('color', new THREE.Float32BufferAttribute(colours, 3));
+  const grid = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial(
+      {vertexColors: true, transparent: true, opacity: 0.75, depthWrite: false}));
+  grid.renderOrder = 0;  // over the floor
+  return grid;
 }
 
 // A round floor that fades into the background.

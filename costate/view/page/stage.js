@@ -1,7 +1,7 @@
 // The stage: a scene per recording, drawn side by side into one canvas with one camera.
 
 class Pane {
-  constructor(recording, extent) {
+  constructor(recording, extent, flat) {
     this.recording = recording;
     this.scene = new THREE.Scene();
     this.sun = new THREE.Vector3(0, 1, 0);  // towards the light, as the camera sees it
@@ -15,12 +15,23 @@ class Pane {
       this.world.add(this.cloud.points);
       this.moving.push(this.cloud);
     }
-    for (const b of recording.bodies) this.add(new RigidShape(b, this.sun));
+    for (const b of recording.bodies) this.add(new RigidShape(b, this.sun, flat));
     for (const m of recording.meshes) this.add(new MovingMesh(m, recording.frames, this.sun));
     this.addLight(extent);
+    if (flat) {
+      const sheet = makeGrid(extent.centre, extent.radius * 1.6, extent.cell, ['x', 'y']);
+      sheet.position.z = extent.centre.z - 0.02 * extent.radius;
+      const ground = new THREE.Mesh(new THREE.PlaneBufferGeometry(12 * extent.radius, 0.012 * extent.radius),
+                                    new THREE.MeshBasicMaterial({color: linearColour(0x8b877f)}));
+      ground.position.set(extent.centre.x, recording.ground - 0.006 * extent.radius, sheet.position.z);
+      this.scene.add(sheet, ground);
+      return;
+    }
     const floor = makeFloor(extent.radius * 3.2);
     floor.position.set(extent.centre.x, recording.ground, extent.centre.z);
-    this.scene.add(floor);
+    const grid = makeGrid(extent.centre, extent.radius * 2.4, extent.cell, ['x', 'z']);
+    grid.position.y = recording.ground;
+    this.scene.add(floor, grid);
   }
 
   add(part) {
@@ -72,9 +83,12 @@ function extentOf(recordings) {
     }
   }
   if (box.isEmpty()) box.set(new THREE.Vector3(-1, 0, -1), new THREE.Vector3(1, 1, 1));
-  const ball = box.getBoundingSphere(new THREE.Sphere());
-  return {centre: ball.center, radius: Math.max(ball.radius, 1e-6)};
+  const ball = box.getBoundingSphere(new THREE.Sphere()), radius = Math.max(ball.radius, 1e-6);
+  return {centre: ball.center, radius, cell: roundLength(radius / 2)};
 }
+
+// Particles that all lie in one plane are a simulation in two dimensions.
+const isFlat = r => r.particles && r.particles.low[2] === 0 && r.particles.high[2] < 1e-5 && r.up === 'y';
 
 class Stage {
   constructor(canvas, replay) {
@@ -89,7 +103,9 @@ class Stage {
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.setClearColor(0xf4f1ec);
     const extent = extentOf(replay.recordings);
-    this.panes = replay.recordings.map(r => new Pane(r, extent));
+    this.flat = replay.recordings.every(isFlat);
+    this.cell = extent.cell;
+    this.panes = replay.recordings.map(r => new Pane(r, extent, this.flat));
     this.alone = -1;
     this.stale = true;
     this.orbit = new Orbit(canvas, () => { this.stale = true; });
@@ -99,14 +115,25 @@ class Stage {
       target = extent.centre.clone();
       eye = target.clone().add(new THREE.Vector3(0.55, 0.42, 1).normalize().multiplyScalar(extent.radius * 3.4));
     }
-    this.orbit.start(eye, target, c.fov);
+    let fov = c.fov;
+    if (this.flat) {  // straight on, from so far away that nothing has depth
+      fov = 4;
+      target = extent.centre.clone();
+      eye = target.clone().add(new THREE.Vector3(0, 0, 1.12 * extent.radius / Math.tan(fov * Math.PI / 360)));
+      this.orbit.fixed = true;
+    }
+    this.orbit.start(eye, target, fov);
     window.addEventListener('resize', () => this.resize());
     this.resize();
   }
 
+  // Legend and controls have a strip of their own below.
+  size() { return {width: this.canvas.clientWidth, height: this.canvas.clientHeight}; }
+
   resize() {
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.setSize(window.innerWidth, window.innerHeight, false);
+    const {width, height} = this.size();
+    this.renderer.setSize(width, height, false);
     this.stale = true;
   }
 
@@ -125,7 +152,7 @@ class Stage {
   render() {
     if (!this.stale) return;
     this.stale = false;
-    const shown = this.visible(), width = window.innerWidth / shown.length, height = window.innerHeight;
+    const shown = this.visible(), width = this.size().width / shown.length, height = this.size().height;
     const camera = this.orbit.camera;
     camera.aspect = width / height;
     // In a narrow pane the height gives way, so that what fits the width of a square still does.

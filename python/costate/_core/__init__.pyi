@@ -14,11 +14,7 @@ from costate._core import (
     soft as soft,
     xla as xla
 )
-from costate._recipe import (
-    _itself as __copy__,
-    _itself as __deepcopy__,
-    _reduce_recording as __reduce__
-)
+import costate.linearise
 
 
 def set_thread_count(threads: int) -> None:
@@ -66,6 +62,10 @@ class Field:
 
 class Signature:
     """The names and sizes of everything a step reads and writes."""
+
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, memo: object) -> object: ...
 
     @property
     def states(self) -> list[Field]:
@@ -220,6 +220,12 @@ class Loss:
     What is differentiated: a sum of terms of single states. Losses can be added.
     """
 
+    def __reduce__(self) -> tuple: ...
+
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, memo: object) -> object: ...
+
     def __repr__(self) -> str: ...
 
     def __add__(self, arg: Loss, /) -> Loss: ...
@@ -253,6 +259,12 @@ def reversible() -> Checkpoints:
 
 class System:
     """A physics: a step, its derivatives, and the names of its numbers."""
+
+    def __reduce__(self) -> tuple: ...
+
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, memo: object) -> object: ...
 
     @property
     def name(self) -> str: ...
@@ -431,16 +443,21 @@ class Rollout:
         pull_back() and its rate of change along the direction, the cotangent held.
         """
 
-    def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> numpy.ndarray:
+    def linearize(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization:
         """
-        d x_T / d (x0, active parameters) of a single world, one row for each state.
+        The steps of one world as linear maps along its trajectory, exact: A, B and, of active parameters, C.
+        """
+
+    def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian:
+        """
+        Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, controls and active parameters.
         """
 
     def check(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | None = None, seed: int = 1, step: float = 0.001) -> list[Check]:
         """
         Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of Check.
 
-        step: of the stencil, relative to the scale of each input.
+        step: the longest of the stencil, in units of each input's scale; it is shortened where differences of several lengths disagree, or where contacts change within it. A failure names the worst field.
         """
 
     def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
@@ -475,18 +492,9 @@ class Rollout:
     @property
     def system(self) -> System: ...
 
-    def __reduce__(self) -> object: ...
+    def __reduce__(self) -> tuple: ...
 
     def __repr__(self) -> str: ...
-
-def closed_loop(plant: System, *, observe: Sequence[str] | None = None, hidden: int = 16, waves: int = 0, omega: float = 6.283185307179586, seed: int = 0) -> System:
-    """
-    A system and the network that controls it, as one System whose weights are parameters 'policy/...'.
-
-    observe   globs of the states that the network sees; None: all
-    waves     sines of time that it sees besides, at omega rad/s
-    Controls are between -1 and 1.
-    """
 
 class Traced:
     """A number of a function that is being recorded."""
@@ -529,6 +537,10 @@ class Tracer:
 class LayeredProgram:
     """A Program with its large matrix products taken out."""
 
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, memo: object) -> object: ...
+
     @property
     def products(self) -> list: ...
 
@@ -545,6 +557,10 @@ class LayeredProgram:
 class Program:
     """Straight-line code recorded from a function."""
 
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, memo: object) -> object: ...
+
     @property
     def inputs(self) -> dict: ...
 
@@ -558,6 +574,10 @@ class Program:
 
     def cpp(self, name: str) -> str:
         """The program as a C++ template."""
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
 
     def __repr__(self) -> str: ...
 
@@ -659,60 +679,12 @@ class Progress:
     @property
     def evaluations(self) -> int: ...
 
-class Optimum:
-    """What an optimiser found."""
-
-    @property
-    def x(self) -> numpy.ndarray:
-        """The best point seen."""
-
-    @property
-    def value(self) -> float:
-        """There."""
-
-    @property
-    def gradient_norm(self) -> float: ...
-
-    @property
-    def iterations(self) -> int: ...
-
-    @property
-    def evaluations(self) -> int: ...
-
-    @property
-    def reason(self) -> str:
-        """Why it stopped, in words."""
-
-    @property
-    def converged(self) -> bool: ...
-
-    def __repr__(self) -> str: ...
-
-def minimize(fun: object, x0: numpy.typing.ArrayLike, method: str = 'lbfgs', *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-08, value_tolerance: float = 0.0, target: float | None = None, rate: float | None = None, decay: float = 1.0, momentum: float = 0.0, memory: int = 10, sigma: float | None = None, scale: numpy.typing.ArrayLike | None = None, population: int = 0, seed: int = 1, batched: bool = False, callback: object | None = None) -> Optimum:
-    """
-    The minimum of a function that returns (value, gradient), or, for 'cma_es', the value alone.
-
-    method     'lbfgs', 'adam' or 'gradient_descent'; 'cma_es' needs no gradient
-    lower, upper   bounds of x, (n,); None: none
-    tolerance  of the largest component of the gradient; target: a value that is good enough
-    rate       step (adam, gradient_descent: 0.01), first step (lbfgs: 1); decay (adam), momentum
-               (gradient_descent), memory (lbfgs)
-    sigma      (cma_es: 0.3) first width of the cloud of points, about a third of how far the minimum may lie, in units of `scale`, (n,)
-    population (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n
-    batched    (cma_es) the function takes a generation, (points, n), and returns its values, (points,): as Rollout.values does
-    callback   called with a Progress after each iteration; False stops
-    Ctrl-C stops too and returns the best point so far.
-    """
-
-def least_squares(fun: object, x0: numpy.typing.ArrayLike, *, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 100, tolerance: float = 1e-10, callback: object | None = None) -> Optimum:
-    """
-    The least 1/2 |r|^2 of a function that returns (residuals, jacobian), by Levenberg-Marquardt.
-    """
-
 class Recording:
     """What a run looked like: frames at equal intervals of time."""
 
     def __init__(self) -> None: ...
+
+    def __reduce__(self) -> tuple: ...
 
     @property
     def title(self) -> str: ...
@@ -749,6 +721,15 @@ class Recording:
 
     @property
     def bodies(self) -> list[str]: ...
+
+    @property
+    def up(self) -> str:
+        """The axis away from gravity: 'y' or 'z'."""
+
+    def shape(self, index: int) -> dict:
+        """
+        Of a body by its number: {'kind', 'size', 'colour' (red, green, blue; 0 to 255), 'poses'}.
+        """
 
     def poses(self, body: str) -> numpy.ndarray:
         """(frames or 1, 7): position, unit quaternion (w, x, y, z)."""

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "costate/core/error.h"
+#include "costate/study/check.h"
 #include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/io/scene/paddle.h"
@@ -164,6 +165,70 @@ TEST_F(StudyOptimisation, IsTheStartOfAnotherScene) {
 TEST_F(StudyOptimisation, NeedsVariables) {
   const auto study = paddle({}, [](study::Setup& s) { s.optimize.reset(); });
   costate::test::expect_error([&] { return optimise(*study); }, "there is nothing to optimise");
+}
+
+// A cup at rest, filled with water.
+std::string cup_scene(const std::string& thickness, const std::string& contact,
+                      const std::string& more = "") {
+  return "[domain]\ndimension = 2\nhigh = [0.4, 0.4]\ndx = 0.01\n[run]\nduration = 0.6\n"
+         "[[materials]]\nname = \"water\"\nkind = \"liquid\"\nsound_speed = 6.0\nviscosity = 0.1\n"
+         "[[colliders]]\nname = \"cup\"\nshape = {kind = \"cup\", radius = 0.08, height = 0.15, thickness "
+         "= " +
+         thickness + "}\nposition = [0.2, 0.1]\ncontact = \"" + contact +
+         "\"\n[[fill]]\nmaterial = \"water\"\ninside = \"cup\"\nlevel = 0.1\n" + more;
+}
+
+TEST(ParticlesStudy, WallsThatAreThickEnoughDoNotLeak) {
+  for (const std::string contact : {"coulomb", "separate", "slip", "sticky"}) {
+    const bool lets_go = contact == "coulomb" || contact == "separate";
+    const auto study = parse_study(cup_scene(lets_go ? "0.06" : "0.03", contact), "cup.toml");
+    const study::Run run = study->run(study->start());
+    EXPECT_TRUE(run.notes.empty()) << contact << ": " << run.notes[0];
+    const std::vector<float>& x = run.recording.particles.positions;
+    const std::size_t count = run.recording.particles.material.size();
+    for (std::size_t i = x.size() - 3 * count; i < x.size(); i += 3)
+      ASSERT_GT(x[i + 1], 0.09F) << contact;  // the middle of the cup's floor is at 0.1
+  }
+}
+
+TEST(ParticlesStudy, ParticlesThatPassAWallAreCounted) {
+  const auto study = parse_study(cup_scene("0.016", "separate"), "cup.toml");
+  const study::Run run = study->run(study->start());
+  ASSERT_EQ(run.notes.size(), 2U);
+  EXPECT_NE(run.notes[0].find("the wall of 'cup' is 1.6 cells thick"), std::string::npos) << run.notes[0];
+  EXPECT_NE(run.notes[1].find("particles have passed through the wall of 'cup'"), std::string::npos);
+}
+
+// Half extents, position and the width of a cell are round numbers.
+TEST(ParticlesStudy, GradientsAtRoundNumbersAreThoseOfDifferences) {
+  for (const std::string contact : {"separate", "slip"}) {
+    const auto study = parse_study(
+        "[domain]\ndimension = 2\nhigh = [0.4, 0.4]\ndx = 0.01\n[run]\nduration = 0.05\n"
+        "[[materials]]\nname = \"water\"\nkind = \"liquid\"\nsound_speed = 6.0\nviscosity = 0.1\n"
+        "[[colliders]]\nname = \"box\"\nshape = {kind = \"box\", half = [0.08, 0.03]}\n"
+        "position = [0.2, 0.16]\ncontact = \"" +
+            contact +
+            "\"\n[[fill]]\nmaterial = \"water\"\nshape = {kind = \"box\", half = [0.06, 0.03]}\n"
+            "position = [0.2, 0.24]\nvelocity = [0.0, -0.5]\n"
+            "[[loss]]\nkind = \"position\"\nof = \"particles/mean\"\ntarget = [0.2, 0.1]\n"
+            "[optimize]\nvariables = [{name = \"parameters.collider/box/position\", scale = 0.01}]\n",
+        "round.toml", {.for_check = true});
+    EXPECT_TRUE(test::rollout_of<double>(*study).setup().notes.empty());
+    for (const check::Result& r : study::check_gradient(*study))
+      EXPECT_TRUE(r.passed()) << contact << " " << r.name << " " << r.error << " " << r.detail;
+  }
+}
+
+// What is written in degrees is differentiated in degrees.
+TEST(ParticlesStudy, AnglesAreInTheUnitOfTheFile) {
+  const auto study = paddle();
+  for (const study::Variable& v : study->variables()) {
+    if (v.name != "paddle.angle[2]") continue;
+    EXPECT_NEAR(v.start, 30, 1e-12);
+    EXPECT_NEAR(v.unit, 3.14159265358979 / 180, 1e-15);
+    return;
+  }
+  FAIL() << "there is no paddle.angle[2]";
 }
 
 }  // namespace

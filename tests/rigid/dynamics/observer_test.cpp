@@ -20,6 +20,13 @@ std::vector<Quantity> everything() {
                                 {"spin", "joint/shoulder/velocity"},
                                 {"ball", "joint/shoulder"},
                                 {"com", "body/pole/com"},
+                                {"com_speed", "body/pole/com/velocity"},
+                                {"all", "subtree/world"},
+                                {"all_speed", "subtree/world/velocity"},
+                                {"arm", "subtree/hand"},
+                                {"arm_speed", "subtree/hand/velocity"},
+                                {"kinetic", "energy/kinetic"},
+                                {"weight", "energy/gravity"},
                                 {"rotor", "site/rotor"}};
   for (const char* name : {"site/rotor", "body/hand", "body/tip", "geom/bob", "body/world"}) {
     for (const char* part : {"", "/velocity", "/angular_velocity", "/xaxis", "/zaxis"})

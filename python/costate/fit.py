@@ -1,0 +1,152 @@
+"""Parameters and starts of a simulation from measurements, with how well they are determined."""
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .error import Error
+from .optimise import LeastSquares, least_squares
+
+
+@dataclasses.dataclass(repr=False)
+class Fit(LeastSquares):
+    """The best fit. Print it for the estimates with their standard deviations."""
+    predictions: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  #: {field: as the data} of the best fit
+
+
+def fit(sim: _core.Rollout, data: Mapping[str, npt.ArrayLike], variables: Mapping[str, npt.ArrayLike], *,
+        x0: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None, u: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+        p: Mapping[str, npt.ArrayLike] | None = None, sigma: float | Mapping[str, npt.ArrayLike] | None = None,
+        lower: Mapping[str, npt.ArrayLike] | None = None, upper: Mapping[str, npt.ArrayLike] | None = None,
+        iterations: int = 100, tolerance: float = 1e-10, callback=None) -> Fit:
+    """Passes a rollout as near as possible to measurements, by least squares with exact Jacobians.
+
+        sim = pendulum.rollout(500, keep=10)
+        print(costate.fit(sim, {"angle": measured}, {"length": 1.0, "rate": 0.0}, x0=[0.8, 0.0], sigma=0.01))
+
+    sim        a rollout that keeps states: measurement number i belongs to the i-th kept one
+    data       {field of the state: (kept, size) or (kept, worlds, size)}; nan where nothing was measured. A field of one number may
+               come without its axis
+    variables  {name: first guess}: parameters of the system, and fields of the state, which mean the start (of every world)
+    x0, u, p   everything else, as of sim.simulate; a batch of worlds is a batch of experiments with the same parameters
+    sigma      standard deviation of a measurement, or {field: of its data}. None: all are equally exact, and how exact is read off the fit
+    lower, upper   bounds of the variables, {name: value}
+    """
+    problem = _Problem(sim, data, variables, x0, u, p, sigma)
+    found = least_squares(problem.residuals, problem.guess, lower=lower, upper=upper, iterations=iterations, tolerance=tolerance,
+                          scaled=sigma is None, callback=callback)
+    facts = {f.name: getattr(found, f.name) for f in dataclasses.fields(LeastSquares)}
+    return Fit(**facts, predictions=problem.predictions(found.x))
+
+
+class _Problem:
+    def __init__(self, sim, data, variables, x0, u, p, sigma):
+        if not sim.keep:
+            raise Error("the rollout keeps no states to compare with the data: make it with keep=1 or more")
+        system = sim.system
+        self.fields = {f.name: f for f in system.signature.states}
+        parameters = system.parameters
+        for name in variables:
+            if name not in parameters and name not in self.fields:
+                raise Error(f"there is no parameter and no state '{name}' to vary: states are {', '.join(self.fields)}; parameters are in "
+                            "system.signature")
+        # Columns of what is not varied are not computed.
+        options = copy.copy(sim).__reduce__()[1][2]
+        self.sim = system.rollout(sim.steps, **{**options, "worlds": None, "active": [n for n in variables if n in parameters]})
+        self.guess = {}
+        for name, value in variables.items():
+            shape = parameters[name].shape if name in parameters else ((self.fields[name].size,) if self.fields[name].size > 1 else ())
+            value = np.asarray(value, dtype=float)
+            if value.size not in (1, int(np.prod(shape))):
+                raise Error(f"the first guess of '{name}' has the shape {value.shape} instead of {shape}")
+            self.guess[name] = np.broadcast_to(value, shape).copy() if value.size == 1 else value.reshape(shape)
+        start = system.initial_state if x0 is None else x0
+        if isinstance(start, Mapping):
+            start = np.atleast_2d(self._joined(start, system))
+        self.x0 = np.atleast_2d(np.asarray(start, dtype=float))
+        self.u = None if u is None else self.sim_controls(u, system)
+        self.p = dict(p or {})
+        self.worlds = max(len(self.x0), 1 if self.u is None else len(self.u))
+        self.kept = sim.steps // sim.keep + 1
+        self._take_data(data, sigma)
+
+    @staticmethod
+    def _joined(start, system):
+        from ._fields import join
+
+        return join(system.signature.states, start, system.initial_state)
+
+    def sim_controls(self, u, system):
+        if isinstance(u, Mapping):
+            from ._fields import join
+
+            u = join(system.signature.controls, u, np.zeros(system.signature.control_size))
+        u = np.asarray(u, dtype=float)
+        if u.ndim == 1:
+            u = u[:, None]
+        return u if u.ndim == 3 else u[None]
+
+    def _take_data(self, data, sigma):
+        if not data:
+            raise Error("there are no data: give {field of the state: (kept, size)}")
+        self.data, self.sigma, self.shapes = {}, {}, {}
+        for name, values in data.items():
+            if name not in self.fields:
+                raise Error(f"there is no state '{name}' to compare with: states are {', '.join(self.fields)}")
+            values = np.asarray(values, dtype=float)
+            self.shapes[name] = values.shape
+            size = self.fields[name].size
+            wanted = [(self.kept, self.worlds, size)] + [(self.kept, size)] * (self.worlds == 1)
+            wanted += [shape[:-1] for shape in wanted] if size == 1 else []
+            if values.shape not in wanted:
+                raise Error(f"the data of '{name}' have the shape {values.shape} instead of {' or '.join(map(str, wanted))}: one row for each "
+                            f"kept state, of which the rollout has {self.kept}")
+            self.data[name] = values.reshape(self.kept, self.worlds, size)
+            spread = sigma.get(name, 1.0) if isinstance(sigma, Mapping) else 1.0 if sigma is None else sigma
+            spread = np.asarray(spread, dtype=float)
+            if np.any(spread <= 0):
+                raise Error(f"sigma of '{name}' is not positive")
+            self.sigma[name] = np.broadcast_to(spread.reshape(self.data[name].shape) if spread.size == values.size else spread,
+                                               self.data[name].shape)
+        if all(np.isnan(d).all() for d in self.data.values()):
+            raise Error("all of the data are nan")
+
+    def _arguments(self, z, world):
+        x0 = self.x0[world if len(self.x0) > 1 else 0].copy()
+        for name, value in z.items():
+            if name in self.fields:
+                f = self.fields[name]
+                x0[f.offset:f.offset + f.size] = value
+        p = {**self.p, **{name: value for name, value in z.items() if name not in self.fields}}
+        return x0, None if self.u is None else self.u[world if len(self.u) > 1 else 0], p
+
+    def predictions(self, z):
+        states = np.stack([self.sim.simulate(*self._arguments(z, w)).states for w in range(self.worlds)], axis=1)
+        return {name: states[..., f.offset:f.offset + f.size].reshape(self.shapes[name])
+                for name, f in ((n, self.fields[n]) for n in self.data)}
+
+    def residuals(self, z):
+        parts, rows = [], {name: [] for name in z}
+        for world in range(self.worlds):
+            arguments = self._arguments(z, world)
+            states, jacobian = self.sim.simulate(*arguments).states, self.sim.jacobian(*arguments)
+            for name, data in self.data.items():
+                f = self.fields[name]
+                here = slice(f.offset, f.offset + f.size)
+                measured, sigma = data[:, world], self.sigma[name][:, world]
+                there = ~np.isnan(measured)
+                parts.append(((states[:, here] - measured) / sigma)[there])
+                for variable, value in z.items():
+                    if variable in self.fields:
+                        v = self.fields[variable]
+                        columns = jacobian.x0[:, here, v.offset:v.offset + v.size]
+                    else:
+                        columns = jacobian.parameters[variable][:, here]
+                    columns = columns.reshape(columns.shape[:2] + np.shape(value))
+                    rows[variable].append((columns / sigma.reshape(sigma.shape + (1,) * np.ndim(value)))[there])
+        return np.concatenate(parts), {name: np.concatenate(part) for name, part in rows.items()}

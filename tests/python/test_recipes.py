@@ -1,0 +1,55 @@
+"""The recipes of docs/recipes.md do what they say."""
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples/python"
+
+
+@pytest.fixture
+def recipes(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.chdir(tmp_path)  # some write files
+    sys.modules.pop("recipes", None)
+    return importlib.import_module("recipes")
+
+
+def test_a_fit_says_how_sure_it_is(recipes):
+    found = recipes.fit_with_uncertainty()
+    for name, truth in {"length": 0.8, "damping": 0.1, "angle": 1.0}.items():
+        assert abs(float(found.x[name]) - truth) < 4 * float(found.standard_deviation[name]) < 0.1
+
+
+def test_a_linearisation_balances(recipes):
+    A, B, x = recipes.linearise()
+    assert A.shape == (4, 4) and B.shape == (4, 1) and np.abs(x).max() < 0.02
+
+
+def test_randomised_worlds_share_a_control(recipes):
+    before, best = recipes.domain_randomisation()
+    assert best.value < 0.8 * before
+
+
+def test_many_policies_learn_at_once(recipes):
+    history = recipes.many_policies(iterations=25, policies=8)
+    assert history.shape == (25, 8) and np.min(history[-1]) < 0.5 * np.min(history[0])
+    assert set(np.load("policy.npz")) == {"policy.w1", "policy.b1", "policy.w2", "policy.b2"}
+
+
+def test_a_policy_in_torch(recipes):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    losses = recipes.policy_in_torch()
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_a_policy_in_jax(recipes):
+    losses = recipes.policy_in_jax()
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_onsets_are_compared(recipes, capsys):
+    recipes.which_onset()
+    assert capsys.readouterr().out.count("|dL/du|") == 2

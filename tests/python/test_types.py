@@ -1,0 +1,71 @@
+"""Type checkers find nothing to complain about, and see a misspelt name. Each is run where it is installed."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import numpy as np
+import costate
+
+@costate.system(states=["q", "v"], parameters={"k": 1.0}, dt=0.01)
+def spring(q, v, k):
+    return [v, -k * q]
+
+sim = spring.rollout(10, keep=2)
+value, gradient = sim.value_and_grad([1.0, 0.0], loss=costate.loss.final("q"))
+size: float = value
+jacobian: np.ndarray = sim.jacobian([1.0, 0.0]).x0
+fitted = costate.fit(sim, {"q": np.zeros((6, 1))}, {"k": 1.0})
+deviation: np.ndarray = fitted.covariance
+model = costate.rigid.load("hopper.xml")
+names: list[str] = model.signature.match(["body/*"])
+study = costate.load_study("scene.toml")
+study.run()
+loop = costate.closed_loop(model, hidden=(8, 8))
+best = costate.minimize(lambda p: (0.0, p), {"k": 1.0})
+reached: bool = best.converged
+"""
+MISSPELT = "\nspring.rolout(10)\nmodel.rolout(10)\nstudy.rnu()\nfitted.covarince\n"
+
+
+def mypy(*files, folder):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    return subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", str(folder), *map(str, files)],
+                          capture_output=True, text=True, cwd=folder, env=dict(os.environ, MYPYPATH=str(ROOT / "python")))
+
+
+def pyright(*files, folder):
+    tool = shutil.which("pyright") or shutil.which("basedpyright")
+    if tool is None:
+        pytest.skip("pyright is not installed")
+    settings = folder / "pyrightconfig.json"
+    settings.write_text('{"include": [%s], "extraPaths": ["%s"], "typeCheckingMode": "basic", "reportMissingImports": false, '
+                        '"reportMissingModuleSource": false}' % (", ".join(f'"{f}"' for f in files), ROOT / "python"))
+    return subprocess.run([tool, "--project", str(settings), "--pythonpath", sys.executable], capture_output=True, text=True, cwd=folder)
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+class TestTypes:
+    def test_what_the_documentation_writes_is_typed(self, checker, tmp_path):
+        (tmp_path / "program.py").write_text(PROGRAM)
+        found = checker(tmp_path / "program.py", folder=tmp_path)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+    def test_misspelt_names_are_seen(self, checker, tmp_path):
+        (tmp_path / "program.py").write_text(PROGRAM + MISSPELT)
+        found = checker(tmp_path / "program.py", folder=tmp_path)
+        for name in ("rolout", "rnu", "covarince"):
+            assert name in found.stdout
+        assert found.stdout.count("rolout") >= 2
+
+
+def test_the_examples_and_the_package(tmp_path):
+    found = mypy(ROOT / "python/costate", *(ROOT / "examples/python").glob("*.py"), folder=tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
