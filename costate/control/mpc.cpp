@@ -55,8 +55,8 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
                 std::to_string(s.problem.x0.size()));
   if (shift < 0) throw Error("time does not run backwards: shift is " + std::to_string(shift));
   const auto by = fresh_ ? 0 : std::min(std::size_t(shift), N);
-  // The controls that the last plan's feedback gives from here: without it an unstable system would fall before
-  // the first iteration. The last control is held for the steps that are new.
+  // The controls that the last plan's feedback gives from here: without it an unstable system would fall
+  // before the first iteration. The last control is held for the steps that are new.
   const Plant& plant = s.expansion.plant();
   std::vector<double> u, at = x, y(x.size());
   auto block = plant.take();

@@ -6,7 +6,7 @@
 // Every lane carries the same world and another direction. Where noise tells lanes apart, one lane is used.
 // With `jacobians` all steps of a plan are linearised in one call instead: rigid::StepJacobian, whose lanes
 // are time steps.
-// Tests: tests/control/plant_test.cpp.
+// Tests: tests/control/manifold_test.cpp, ddp_test.cpp.
 #pragma once
 
 #include <functional>

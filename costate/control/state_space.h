@@ -10,7 +10,7 @@
 //   pull, lift   the transposes of rate_of and tangent_of
 //   bend         the second derivative of x (+) d at d = 0 against a cotangent: -1/4 <x_bar, q> I
 //
-// Tests: tests/control/state_space_test.cpp.
+// Tests: tests/control/manifold_test.cpp.
 #pragma once
 
 #include <vector>

@@ -20,7 +20,7 @@ using Kind = TomlValue::Kind;
 constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 26,
                        kMostSteps = 10'000'000;
 constexpr double kShortestDuration = 1e-30;  // the rates of motions divide by it
-// Walls of cups that did not leak in two seconds, in cells: of contact that lets go, and that does not.
+// Walls of cups that did not leak in runs of 0.6 s, in cells: of contact that lets go, and that does not.
 constexpr double kSafeWall = 6, kSafeHoldingWall = 3;
 constexpr int kWallNodes = 3;  // the third lies on the wall
 // Of a cell, by which the grid begins outside `low`. Sizes and positions in files are round numbers: nodes
