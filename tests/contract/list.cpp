@@ -154,7 +154,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                       }
                     }});
   }
-  list.push_back({"closed_loop", {"learn::closed_loop"}, [] {
+  list.push_back({"closed_loop", {"learn::closed_loop", "learn::ControlledSystem"}, [] {
                     const learn::PolicyNetwork network{
                         .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};
                     expect_contract(learn::closed_loop<double>(ode::pendulum<double>(), network),

@@ -59,7 +59,7 @@ TEST(ProgramPolicy, MeetsTheContract) {
 TEST(ProgramPolicy, MistakesAreErrors) {
   const std::shared_ptr<const System<double>> plant = soft::make_system<double>(dumbbell());
   auto still = dumbbell();
-  still.springs[0].muscle = -1;
+  still.springs[0].muscle = -1, still.springs[0].strength = 0;
   const std::shared_ptr<const System<double>> bare = soft::make_system<double>(still);
   const ad::Program policy = parsed(plant->signature(), "x[0]");
   expect_error([&] { return closed_loop<double>(bare, gains(), policy); }, "there is nothing to control");

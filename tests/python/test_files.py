@@ -76,10 +76,10 @@ def test_a_scene_has_the_gradient_of_the_command_line(tool, scene):
 
 
 def test_a_scenes_gradient_agrees_with_a_difference(scene):
-    x, h = scene.start, 1e-5
+    x, h = scene.start, 1e-6  # over 1e-5 a node begins to touch the paddle
     direction = np.random.default_rng(4).standard_normal(x.size)
     difference = (scene.value_and_grad(x + h * direction)[0] - scene.value_and_grad(x - h * direction)[0]) / (2 * h)
-    assert scene.value_and_grad()[1] @ direction == pytest.approx(difference, rel=1e-5)
+    assert scene.value_and_grad()[1] @ direction == pytest.approx(difference, rel=1e-6)
     assert all(scene.check(steps=20))
 
 

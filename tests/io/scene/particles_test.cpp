@@ -152,7 +152,11 @@ TEST(Particles, TakesSettingsFromTheCommandLine) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(refused({"nothing.dx", "1"}).find("nothing"), std::string::npos);
+  costate::test::expect_error(
+      [&] {
+        return study_of(test::paddle_scene(), {{"nothing.dx", "1"}});
+      },
+      "unknown key 'nothing'", "there is: title, run");
   EXPECT_NE(refused({"dx", "1"}).find("names nothing"), std::string::npos);
   EXPECT_NE(refused({"materials.watr.viscosity", "1"}).find("did you mean 'water'"), std::string::npos);
   EXPECT_NE(refused({"colliders[3].friction", "1"}).find("an array of 1 elements"), std::string::npos);
