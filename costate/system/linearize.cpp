@@ -1,5 +1,7 @@
 #include "costate/system/linearize.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +9,7 @@
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
+#include "costate/core/text.h"
 #include "costate/system/block_memory.h"
 
 namespace costate {
@@ -109,6 +112,17 @@ class StepColumns {
   Numbers value_, rate_;
 };
 
+// Every step has a matrix of its own: more of them than the machine has room for would end in std::bad_alloc,
+// after a long time.
+void expect_room(std::int64_t steps, double bytes) {
+  const double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  if (bytes > memory)
+    throw Error({"the linear maps of " + std::to_string(steps) + " steps take " + number(bytes / 1e9, 3) +
+                     " GB, and this machine has " + number(memory / 1e9, 3) + " GB",
+                 {},
+                 "linearize fewer steps at a time; jvp() and value_and_gradient() need no such memory"});
+}
+
 }  // namespace
 
 template <class Real>
@@ -118,11 +132,12 @@ Linearization<Real> linearize(std::shared_ptr<const System<Real>> system, Rollou
   if (!system->capabilities().jvp) throw Error("this physics has no forward mode, which linearize() needs");
   options.keep = 1;
   options.on_divergence = OnDivergence::stop;
-  Linearization<Real> out;
-  out.states = Rollout<Real>(system, options).simulate(arguments).states;
   const Signature& s = system->signature();
   const std::vector<Column> columns = columns_of(s, s.match(Role::parameter, options.active));
   const std::int64_t n = s.states(), m = s.controls(), np = std::int64_t(columns.size()) - n - m;
+  expect_room(options.steps, double(options.steps) * double(n) * double(columns.size() + 1) * sizeof(Real));
+  Linearization<Real> out;
+  out.states = Rollout<Real>(system, options).simulate(arguments).states;
   out.a.resize(options.steps * n * n);
   out.b.resize(options.steps * n * m);
   out.c.resize(options.steps * n * np);

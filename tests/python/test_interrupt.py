@@ -91,6 +91,11 @@ def test_what_keeps_every_state_is_interrupted(call, pressed_soon):
             call(sim)
 
 
+def test_a_jacobian_that_no_machine_has_room_for_is_refused_at_once():
+    with pytest.raises(costate.Error, match="linearize fewer steps"):
+        spinning(10**12).jacobian([1.0, 0.0])
+
+
 def test_other_threads_run_while_a_rollout_does():
     ticks = 0
     worker = threading.Thread(target=lambda: spinning(3_000_000).simulate([1.0, 0.0]))

@@ -63,5 +63,14 @@ TEST(Linearize, OnlyOneWorldHasOne) {
   test::expect_error([&] { return linearize<double>(system, options, rollout.arguments()); }, "single world");
 }
 
+TEST(Linearize, MoreStepsThanThereIsRoomForAreAnError) {
+  const auto system = ode::pendulum<double>(Integrator::rk4, 0.02);
+  const std::int64_t many = 1'000'000'000'000;
+  const RolloutOptions options{.steps = many, .hold = many};
+  Rollout<double> rollout(system, options);
+  test::expect_error([&] { return linearize<double>(system, options, rollout.arguments()); },
+                     "the linear maps of 1000000000000 steps take", "linearize fewer steps at a time");
+}
+
 }  // namespace
 }  // namespace costate
