@@ -195,6 +195,12 @@ double Integration::initial_step() {
   if (options_.first_step > 0) return options_.first_step;
   std::vector<double> f0(n_), f1(n_), scratch(field_->scratch_size());
   field_->value(t_, x_.data(), p(), f0.data(), scratch.data());
+  for (int i = 0; i < n_; ++i) {
+    // No step is short enough for it.
+    if (!std::isfinite(f0[i]))
+      fail("the derivative of state " + std::to_string(i) + " is " + number(f0[i]),
+           "check the equations, and the parameters that they use");
+  }
   stepper_->know_rate(t_, x_.data(), f0.data());
   double d0 = 0, d1 = 0, d2 = 0;
   for (int i = 0; i < controlled_; ++i) {

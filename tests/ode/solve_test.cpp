@@ -146,6 +146,21 @@ TEST(Solve, BlowUpInFiniteTimeIsAnErrorNearItsTime) {
   EXPECT_NE(fixed.find("reduce dt"), std::string::npos) << fixed;
 }
 
+TEST(Solve, ADerivativeThatIsNotANumberAtTheStartIsSaidAtOnce) {
+  costate::test::AllowFloatExceptions allow;
+  const auto root = make_field<2, 1>([](auto, auto x, auto p) {
+    using std::sqrt;
+    return std::array{1.0 * x[1], sqrt(p[0]) * x[0]};
+  });
+  for (const char* method : {"dopri5", "dop853", "radau5", "rodas5p", "bdf", "switching"}) {
+    expect_error(
+        [&] {
+          return solve(root, {0, 1}, {1, 0}, {-1}, {.method = method});
+        },
+        "the derivative of state 1 is", "check the equations, and the parameters");
+  }
+}
+
 TEST(Solve, WrongInputsSayWhatToChange) {
   const auto run = [](Options o, std::vector<double> y0 = {1, 0}, std::vector<double> p = {1}) {
     return [=] { solve(kOscillator, {0, 1}, y0, p, o); };
