@@ -13,10 +13,17 @@ from . import _isa
 
 _isa.load()
 
+<<<<<<< ours
 from . import _core, grid, loss, mpm, notebook, picture, rigid, soft
 from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Program, Progress,
                     Recording, Rollout, Run, Signature, Study, System, Trajectory, binomial,
                     reversible, segments, set_thread_count, store_all, thread_count,
+=======
+from . import _core, control, grid, loss, mpm, notebook, rigid, soft
+from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Optimum, Program, Progress,
+                    Recording, Rollout, Run, Signature, Study, System, Trajectory, __version__, binomial,
+                    least_squares, minimize, reversible, segments, set_thread_count, store_all, thread_count,
+>>>>>>> theirs
                     write_replay)
 from ._core import __version__  # type: ignore[attr-defined]
 from ._core import method_names as ode_methods
@@ -33,10 +40,16 @@ from .traced import where
 
 equations = _remembered(_core.equations, __name__)
 
+<<<<<<< ours
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Fit", "Gradient", "GradientReport", "Jacobian", "LeastSquares",
            "Linearization", "Loss", "Optimum", "Program",
            "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "equations", "fit",
            "grid", "least_squares", "load", "load_study", "loss", "minimize", "mpm", "ode_methods", "picture", "read_recording", "reversible", "rigid", "scene_file", "segments",
+=======
+__all__ = ["Check", "Checkpoints", "Error", "Field", "Gradient", "GradientReport", "Loss", "Optimum", "Program",
+           "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "control", "equations",
+           "grid", "least_squares", "load", "loss", "minimize", "mpm", "ode_methods", "reversible", "rigid", "scene_file", "segments",
+>>>>>>> theirs
            "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
 
 
