@@ -7,6 +7,7 @@ import numpy
 import numpy.typing
 
 from costate._core import (
+    control as control,
     grid as grid,
     loss as loss,
     mpm as mpm,
