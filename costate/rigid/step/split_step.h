@@ -48,6 +48,7 @@
 #include <limits>
 
 #include "costate/rigid/contact/impact.h"
+#include "costate/rigid/step/onset_watch.h"
 #include "costate/rigid/step/step.h"
 
 namespace costate::rigid {
@@ -119,6 +120,9 @@ struct SplitWork {
   double residual = 0;
   S slowest;
   SlowestEvent slowest_event;
+  S ties;                              // contacts that change within rounding of another one, in this step
+  std::vector<std::int64_t> all_ties;  // of each world, since the caller has set them to zero
+  OnsetWatch<S> watch;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a
