@@ -82,6 +82,12 @@ struct SlowestEvent {
   }
 };
 
+// What a world's steps were like, for the report.
+struct CutCounts {
+  std::int64_t ties = 0;       // contacts that change within rounding of another one
+  std::int64_t exhausted = 0;  // steps with kMostEvents events: others may have been left to the time grid
+};
+
 template <class S>
 struct SplitWork {
   explicit SplitWork(const Stepper& stepper);
@@ -120,8 +126,8 @@ struct SplitWork {
   double residual = 0;
   S slowest;
   SlowestEvent slowest_event;
-  S ties;                              // contacts that change within rounding of another one, in this step
-  std::vector<std::int64_t> all_ties;  // of each world, since the caller has set them to zero
+  S ties, exhausted;              // in this step
+  std::vector<CutCounts> counts;  // of each world, since the caller has set them to zero
   OnsetWatch<S> watch;
 };
 

@@ -28,7 +28,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       y(end.size()),
       impact(stepper.tree, stepper.constraints),
       zones(stepper.constraints.rows),
-      all_ties(is_dual<S> ? 0 : lanes_of<S>),
+      counts(is_dual<S> ? 0 : lanes_of<S>),
       watch(stepper) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
@@ -37,7 +37,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  number = left_bar = slowest = ties = S(0);
+  number = left_bar = slowest = ties = exhausted = S(0);
 }
 
 // What is left after a part, relative to what was.

@@ -16,6 +16,8 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
              split.parts[0].modes.data());
   set_where(worlds, S(T(1e30)), split.slowest);
   set_where(worlds, S(0), split.ties);
+  const S* last = record_of(stepper, split, kMostEvents - 1);
+  set_where(worlds, select(last[2] >= S(0), S(1), S(0)), split.exhausted);
   S left = whole;
   mask_t<S> here = worlds;
   for (int n = 0; n <= kMostEvents; ++n) {

@@ -30,7 +30,7 @@ class StepReport {
     watch_.forget();
     if (!split) return;
     split->watch.forget();
-    std::fill(split->all_ties.begin(), split->all_ties.end(), 0);
+    split->counts.assign(split->counts.size(), {});
   }
 
   // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never
@@ -42,7 +42,7 @@ class StepReport {
       find_grazing({split->slowest_event.rate, k}, to.findings);
     }
     find_stiffness(k, w, split != nullptr, to.findings);
-    if (!split) watch_.see(mask_t<S>(true), stepper_.constraints, w.c);
+    if (!split) watch_.see(mask_t<S>(true), stepper_.constraints, w.c, w.x.data() + stepper_.tree.nq);
     end(k, split, to.findings);
   }
 
@@ -73,17 +73,27 @@ class StepReport {
   void end(std::int64_t first, const SplitWork<S>* split, Findings& to) {
     lowest_ = first;
     if (first > 0) return;
-    if (split) find_ties(*std::max_element(split->all_ties.begin(), split->all_ties.end()), to);
+    if (split) find_counts(split->counts, to);
     find_onsets(split ? split->watch : watch_, split != nullptr, to);
   }
 
-  static void find_ties(std::int64_t ties, Findings& to) {
-    if (ties == 0 || !to.weightier("ties", double(ties))) return;
-    to.add({"ties", double(ties),
-            "contacts begin or end within rounding of each other, " + counted(ties, "time") +
-                " in a world: unless they always do so together, slopes to the two sides differ, and this "
-                "gradient is one of them; move the start a little, or smooth",
-            "tie"});
+  static void find_counts(const std::vector<CutCounts>& counts, Findings& to) {
+    CutCounts most;
+    for (const CutCounts& of : counts) {
+      most.ties = std::max(most.ties, of.ties);
+      most.exhausted = std::max(most.exhausted, of.exhausted);
+    }
+    if (most.ties > 0 && to.weightier("ties", double(most.ties)))
+      to.add({"ties", double(most.ties),
+              "contacts begin or end within rounding of each other, " + counted(most.ties, "time") +
+                  " in a world: unless they always do so together, slopes to the two sides differ, and this "
+                  "gradient is one of them; move the start a little, or smooth",
+              "tie"});
+    if (most.exhausted > 0 && to.weightier("events", double(most.exhausted)))
+      to.add({"events", double(most.exhausted),
+              counted(most.exhausted, "step") + " of a world had " + std::to_string(kMostEvents) +
+                  " contacts that begin or end: more than that are left to the time grid; take a smaller dt",
+              "time grid"});
   }
 
   void find_onsets(const OnsetWatch<S>& watch, bool split, Findings& to) const {

@@ -10,9 +10,9 @@ namespace costate::rigid {
 namespace {
 
 GradientReport report_of(const std::string& world, const SystemOptions& options, std::vector<double> v,
-                         std::int64_t steps) {
-  const Model model = compile(
-      io::parse_mjcf("<mujoco><option timestep='0.002'/><worldbody>" + world + "</worldbody></mujoco>"));
+                         std::int64_t steps, const std::string& option = "") {
+  const Model model = compile(io::parse_mjcf("<mujoco><option timestep='0.002' " + option + "/><worldbody>" +
+                                             world + "</worldbody></mujoco>"));
   const auto system = make_system<double>(model, options);
   Rollout<double> rollout(system, {.steps = steps});
   Arguments<double> at = rollout.arguments();
@@ -42,6 +42,21 @@ TEST(ContactReport, AnImpactThatIsNotCutMakesTheGradientThatOfTheTimeGrid) {
   EXPECT_FALSE(cut.mode_switches.empty());
   // Nothing meets.
   EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, 1}, 40).label, "exact");
+}
+
+// Springs, too: their force does not jump, but a stiff one is over within a few steps.
+TEST(ContactReport, SpringsThatBeginAtTheTimeGridAreNamed) {
+  const auto none =
+      report_of(kBallOnFloor, {.onset = Onset::none, .contact = ContactModel::penalty}, {0, 0, -1}, 40);
+  EXPECT_EQ(none.label, "time grid") << none.to_text();
+  EXPECT_TRUE(says(none, "\"floor\" and \"ball\"")) << none.to_text();
+  EXPECT_EQ(report_of(kBallOnFloor, {.contact = ContactModel::penalty}, {0, 0, -1}, 40).label, "exact");
+}
+
+TEST(ContactReport, SlowImpactsDoNotCount) {
+  const char* const afloat = "gravity='0 0 0'";
+  EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -0.009}, 600, afloat).label, "exact");
+  EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -0.011}, 600, afloat).label, "time grid");
 }
 
 TEST(ContactReport, NamesTheShapesThatCannotBeFollowed) {
