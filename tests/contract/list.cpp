@@ -77,7 +77,7 @@ void add_equations(std::vector<Listed>& list) {
       list.push_back(
           {std::string(problem.name) + "_" + name,
            {std::string("ode::") + problem.name, std::string("ode::Integrator::") + name, "LaneSystem"},
-           [problem, integrator = integrator] {
+           [problem, integrator] {
              expect_contract(problem.in_double(integrator, 0.01), {.long_steps = problem.long_steps});
              expect_contract(problem.in_float(integrator, 0.01), {.long_steps = problem.long_steps});
            }});
@@ -178,7 +178,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                                       {"end_of_step", soft::Contact::end_of_step}}) {
     list.push_back({std::string("mass_spring_") + name,
                     {"soft::make_system", std::string("soft::Contact::") + name},
-                    [contact = contact] {
+                    [contact] {
                       for (const int dimensions : {2, 3}) {
                         const auto states = [dimensions](const auto& rollout, unsigned seed) {
                           return soft::test::standing(rollout, dimensions, seed % 2 == 1 ? 3.0 : 0.0);
@@ -258,7 +258,7 @@ void add_rigid_bodies(std::vector<Listed>& list) {
         {"implicitfast", rigid::Integrator::implicitfast},
         {"rk4", rigid::Integrator::rk4}}) {
     list.push_back(
-        {"rigid_" + name, {"rigid::make_system", "rigid::Integrator::" + name}, [integrator = integrator] {
+        {"rigid_" + name, {"rigid::make_system", "rigid::Integrator::" + name}, [integrator] {
            const rigid::Model model = rigid::test::zoo(integrator);
            const auto states = [&](const auto& rollout, unsigned seed) {
              return rigid::test::random_arguments(model, rollout, seed + 4);
@@ -342,12 +342,11 @@ void add_particles(std::vector<Listed>& list) {
   const std::pair<std::string, MaterialKind> kinds[] = {COSTATE_MPM_LAWS(COSTATE_PAIR)};
 #undef COSTATE_PAIR
   for (const auto& [name, kind] : kinds) {
-    list.push_back({"particles_" + name,
-                    {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"},
-                    [kind = kind] {
-                      expect_particles<double>(mpm::test::block(2, kind));
-                      expect_particles<float>(mpm::test::block(2, kind));
-                    }});
+    list.push_back(
+        {"particles_" + name, {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"}, [kind] {
+           expect_particles<double>(mpm::test::block(2, kind));
+           expect_particles<float>(mpm::test::block(2, kind));
+         }});
   }
   list.push_back({"particles_in_space", {"mpm::system"}, [] {
                     expect_particles<double>(mpm::test::block(3, MaterialKind::neo_hookean));
