@@ -13,13 +13,15 @@ constexpr Index kMostCells = Index(1) << 31;
 
 void check_grid(const FlowOptions& o) {
   if (o.cells.size() != 2 && o.cells.size() != 3)
-    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()), {},
+    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()),
+                 {},
                  "write {64, 64} or {32, 32, 32}"});
   Index cells = 1;
   for (std::size_t a = 0; a < o.cells.size(); ++a) {
     const Index n = o.cells[a];
     if (n < 2 || n > 1 << 16)
-      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis", {},
+      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis",
+                   {},
                    "take at least 2 and at most 65536"});
     cells *= n;
     if (!(o.width[a] > 0) || !std::isfinite(o.width[a]))
@@ -27,8 +29,8 @@ void check_grid(const FlowOptions& o) {
     if (!std::isfinite(o.force[a])) throw Error("the force on a flow must be finite");
   }
   if (cells > kMostCells)
-    throw Error({"a flow of " + std::to_string(cells) + " cells does not fit into memory", {},
-                 "take fewer cells"});
+    throw Error(
+        {"a flow of " + std::to_string(cells) + " cells does not fit into memory", {}, "take fewer cells"});
   if (!(o.dt > 0) || !std::isfinite(o.dt)) throw Error("a flow needs dt > 0, not " + number(o.dt));
   for (const double nu : o.viscosity.values)
     if (!(nu >= 0) || !std::isfinite(nu))
@@ -48,7 +50,8 @@ void check_sides(const FlowOptions& o) {
         if (!std::isfinite(speed))
           throw Error(std::string("a velocity on the side ") + kSideNames[side] + " is not finite");
     if (here.driven && here.kind != Side::Kind::velocity)
-      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven", {},
+      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven",
+                   {},
                    "make it one with a velocity, or leave out `driven`"});
   }
 }
@@ -72,7 +75,8 @@ void check_net_inflow(const FlowOptions& o, const Sides& sides) {
     }
   }
   if (std::abs(net) > 1e-9 * gross)
-    throw Error({"a net inflow of " + number(net) + " cannot leave the box", {},
+    throw Error({"a net inflow of " + number(net) + " cannot leave the box",
+                 {},
                  "make a side an outflow, or let the velocities on the sides add up to zero"});
 }
 
@@ -119,7 +123,9 @@ void add_side(const FlowOptions& o, std::size_t side, FlowModel& m) {
 void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
   const Shape& shape = m.sides.shape;
   if (!(s.diffusivity >= 0) || !std::isfinite(s.diffusivity))
-    throw Error({"the diffusivity of '" + s.name + "' is " + number(s.diffusivity), {}, "it must be zero or positive"});
+    throw Error({"the diffusivity of '" + s.name + "' is " + number(s.diffusivity),
+                 {},
+                 "it must be zero or positive"});
   if (m.scalars.size() == 8) throw Error({"a flow carries at most 8 scalars", {}, "run several flows"});
   FlowModel::ScalarModel one{m.signature.states(), m.signature.parameters(), 0, 0};
   m.signature.state(s.name, shape.cells());
@@ -150,8 +156,10 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
   const std::size_t wanted = b.shape == Kind::ball ? 1 : b.shape == Kind::ellipsoid ? dim : b.size.size();
   if (b.size.size() != wanted || b.size.empty() || (b.shape == Kind::fourier && b.size.size() % 2 == 0) ||
       b.size.size() + dim + 1 > kMostShapeNumbers)
-    throw Error({who + " has " + std::to_string(b.size.size()) + " sizes", {},
-                 "a ball has a radius, an ellipsoid one semi-axis per dimension, fourier r_0 and pairs of waves, up to 17"});
+    throw Error({who + " has " + std::to_string(b.size.size()) + " sizes",
+                 {},
+                 "a ball has a radius, an ellipsoid one semi-axis per dimension, fourier r_0 and pairs of "
+                 "waves, up to 17"});
   double widest = 0;
   for (std::size_t a = 0; a < dim; ++a) widest = std::max(widest, o.width[a]);
   const std::size_t lengths = b.shape == Kind::fourier ? 1 : b.size.size();
@@ -170,8 +178,8 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   if (!(b.mask > 0) || !std::isfinite(b.mask))
     throw Error({"the mask of '" + b.name + "' is " + number(b.mask) + " cells wide", {}, "take about 1"});
   const double width = b.mask * *std::max_element(o.width.begin(), o.width.begin() + std::ptrdiff_t(dim));
-  FlowModel::ObstacleModel one{b.shape, width, b.size.size(), b.driven, m.signature.parameters(), 0,
-                               m.signature.states()};
+  FlowModel::ObstacleModel one{
+      b.shape, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
   const auto some = [](const std::array<double, 3>& x, std::size_t from, std::size_t count) {
     return std::vector<double>(x.begin() + std::ptrdiff_t(from), x.begin() + std::ptrdiff_t(from + count));
   };
@@ -184,7 +192,8 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   }
   one.motion_at = b.driven ? m.signature.controls() : m.signature.parameters();
   if (b.driven) {
-    m.signature.control(b.name + "/velocity", Index(dim), "m/s").control(b.name + "/spin", Index(spins), "rad/s");
+    m.signature.control(b.name + "/velocity", Index(dim), "m/s")
+        .control(b.name + "/spin", Index(spins), "rad/s");
   } else {
     m.signature.parameter(b.name + "/velocity", some(b.velocity, 0, dim), "m/s");
     m.signature.parameter(b.name + "/spin", some(b.spin, 3 - spins, spins), "rad/s");

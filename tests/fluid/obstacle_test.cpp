@@ -30,8 +30,8 @@ struct Resistance {
 };
 Resistance resistance(Index i, Index j, double nu, double r, double cx, double cy) {
   const double h = 1.0 / Array::n, x = double(i) * h - cx, y = (double(j) + 0.5) * h - cy,
-               rho = std::hypot(x, y), t = std::tanh((r - rho) / h), per_eta = 1 / (0.755222 * h * 0.755222 * h),
-               d = nu * per_eta * (1 - t * t) / (2 * h);
+               rho = std::hypot(x, y), t = std::tanh((r - rho) / h),
+               per_eta = 1 / (0.755222 * h * 0.755222 * h), d = nu * per_eta * (1 - t * t) / (2 * h);
   return {nu * per_eta * (1 + t) / 2, {per_eta * (1 + t) / 2, d, d * x / rho, d * y / rho}};
 }
 
@@ -57,13 +57,16 @@ TEST(Obstacle, FluxAndDragAndTheirShapeDerivativesMatchComplexSteps) {
   const auto derivatives = [&](const std::vector<double>& weights) {
     const auto g =
         rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {steps}, {weights}));
-    return std::array<double, 6>{g.value, sum(g.parameters["viscosity"]), g.parameters["force"][0],
-                                 g.parameters["disc/size"][0], g.parameters["disc/center"][0],
+    return std::array<double, 6>{g.value,
+                                 sum(g.parameters["viscosity"]),
+                                 g.parameters["force"][0],
+                                 g.parameters["disc/size"][0],
+                                 g.parameters["disc/center"][0],
                                  g.parameters["disc/center"][1]};
   };
   const auto of_flux = derivatives(flux);
-  const double wanted_flux[] = {0.1635798427246766, -0.4006770687394892, 0.1635701193580930,
-                                -0.4931064993172382, 1.245053817667e-4, -4.588950321481e-5};
+  const double wanted_flux[] = {0.1635798427246766,  -0.4006770687394892, 0.1635701193580930,
+                                -0.4931064993172382, 1.245053817667e-4,   -4.588950321481e-5};
   for (std::size_t m = 0; m < 6; ++m) EXPECT_NEAR(of_flux[m], wanted_flux[m], 2e-13) << m;
   const auto of_drag = derivatives(drag);
   EXPECT_NEAR(resisted, 0.5119691988825744, 1e-12);
@@ -87,7 +90,8 @@ TEST(Obstacle, ForceIsTheMomentumThatTheFlowLoses) {
       return sum({run.states.data() + std::size_t(k) * size, std::size_t(Array::n * Array::n)}) /
              double(Array::n * Array::n);
     };
-    const double drag = run.final_state[std::size_t(system->signature().find(Role::state, "disc/force").offset)];
+    const double drag =
+        run.final_state[std::size_t(system->signature().find(Role::state, "disc/force").offset)];
     const double gain = (momentum(50) - momentum(49)) / 0.004;
     EXPECT_NEAR(gain + drag, 1.0, scheme == Scheme::euler ? 1e-11 : 1e-3);
   }
@@ -122,7 +126,11 @@ TEST(Obstacle, DragOfAnArrayOfDiscsAndItsShapeDerivativeConverge) {
 
 template <class Real>
 costate::test::Contract<Real> gentle(std::string name) {
-  return {.states = test::stirred<Real>, .name = std::move(name), .steps = 6, .hold = 3, .long_steps = 30,
+  return {.states = test::stirred<Real>,
+          .name = std::move(name),
+          .steps = 6,
+          .hold = 3,
+          .long_steps = 30,
           .stencil_step = 1e-4};
 }
 
@@ -131,18 +139,28 @@ TEST(Obstacle, KeepsTheContract) {
   channel.sides[0] = {Side::Kind::velocity, {0.2, 0.05, 0.0}};
   channel.sides[1] = {Side::Kind::outflow};
   channel.sides[2] = channel.sides[3] = wall();
-  channel.obstacles = {
-      {.name = "ellipse", .shape = Obstacle::Shape::ellipsoid, .center = {4, 5, 0}, .size = {2.2, 1.7}, .angle = 0.4},
-      {.name = "flower", .shape = Obstacle::Shape::fourier, .center = {6.1, 3.3, 0},
-       .size = {1.8, 0.2, 0.1, 0.05, -0.1}, .driven = true}};
+  channel.obstacles = {{.name = "ellipse",
+                        .shape = Obstacle::Shape::ellipsoid,
+                        .center = {4, 5, 0},
+                        .size = {2.2, 1.7},
+                        .angle = 0.4},
+                       {.name = "flower",
+                        .shape = Obstacle::Shape::fourier,
+                        .center = {6.1, 3.3, 0},
+                        .size = {1.8, 0.2, 0.1, 0.05, -0.1},
+                        .driven = true}};
   expect_contract(flow<double>(channel), gentle<double>("ellipse and flower"));
   channel.scheme = Scheme::euler;
-  channel.obstacles = {{.center = {4.2, 5.1, 0}, .size = {2}, .velocity = {0.1, 0.05, 0}, .spin = {0, 0, 0.2}}};
+  channel.obstacles = {
+      {.center = {4.2, 5.1, 0}, .size = {2}, .velocity = {0.1, 0.05, 0}, .spin = {0, 0, 0.2}}};
   expect_contract(flow<double>(channel), gentle<double>("disc"));
   expect_contract(flow<float>(channel), gentle<float>("disc"));
   FlowOptions box{.cells = {5, 6, 5}, .dt = 0.2, .viscosity = 0.1};
-  box.obstacles = {{.shape = Obstacle::Shape::ellipsoid, .center = {2.4, 3.1, 2.3}, .size = {1.6, 1.8, 1.7},
-                    .velocity = {0.1, 0.05, 0.2}, .spin = {0.1, 0.2, 0.3}}};
+  box.obstacles = {{.shape = Obstacle::Shape::ellipsoid,
+                    .center = {2.4, 3.1, 2.3},
+                    .size = {1.6, 1.8, 1.7},
+                    .velocity = {0.1, 0.05, 0.2},
+                    .spin = {0.1, 0.2, 0.3}}};
   expect_contract(flow<double>(box), gentle<double>("ellipsoid"));
 }
 

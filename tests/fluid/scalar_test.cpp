@@ -83,7 +83,8 @@ TEST(Scalar, KeepsTheContract) {
   options.sides[1] = {Side::Kind::outflow};
   options.sides[2] = wall();
   options.sides[3] = {Side::Kind::slip};
-  options.scalars = {{.name = "T", .diffusivity = 0.1, .source = 0.02, .buoyancy = {0.1, 0.3, 0}}, {.name = "salt"}};
+  options.scalars = {{.name = "T", .diffusivity = 0.1, .source = 0.02, .buoyancy = {0.1, 0.3, 0}},
+                     {.name = "salt"}};
   options.scalars[0].sides[0] = 0.3;
   options.scalars[0].sides[2] = -0.1;
   options.obstacles = {{.center = {3.3, 2.8, 0}, .size = {1.8}}};

@@ -105,7 +105,8 @@ struct Obstacles {
       const Motion m = motion(b, p, u);
       const ShapeNumbers<One> q = numbers(b, p);
       const auto total = row_sums(Dim, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-        sums[a] = sums[a] + load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
+        sums[a] =
+            sums[a] + load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
       });
       for (std::size_t a = 0; a < Dim; ++a) {
         force[b][2 * a] += share * volume() * double(value(total[a]));
@@ -178,15 +179,16 @@ struct Obstacles {
   }
 
   // Component a of velocity + spin x (x - centre).
-  One speed(std::size_t a, const std::array<double, 3>& x, const ShapeNumbers<One>& q, const Motion& m) const {
+  One speed(std::size_t a, const std::array<double, 3>& x, const ShapeNumbers<One>& q,
+            const Motion& m) const {
     const auto y = [&](std::size_t i) { return One(Real(x[i])) - q[i]; };
     if constexpr (Dim == 2) return a == 0 ? m[0] - m[2] * y(1) : m[1] + m[2] * y(0);
     const std::size_t i = (a + 1) % 3, j = (a + 2) % 3;
     return m[a] + m[3 + i] * y(j) - m[3 + j] * y(i);
   }
   template <class Sums>
-  void add_speed_vjp(std::size_t a, const std::array<double, 3>& x, const ShapeNumbers<One>& q, const One& bar,
-                     Sums& sums) const {
+  void add_speed_vjp(std::size_t a, const std::array<double, 3>& x, const ShapeNumbers<One>& q,
+                     const One& bar, Sums& sums) const {
     const auto y = [&](std::size_t i) { return One(Real(x[i])) - q[i]; };
     sums[a] = sums[a] + bar;
     if constexpr (Dim == 2) {
@@ -198,7 +200,8 @@ struct Obstacles {
     }
   }
   // The centre in spin x (x - centre), given the sums of speed_bar.
-  void move_centre(std::size_t b, const Motion& m, const ShapeNumbers<One>& sums, PackedOut<Real> p_bar) const {
+  void move_centre(std::size_t b, const Motion& m, const ShapeNumbers<One>& sums,
+                   PackedOut<Real> p_bar) const {
     const Index at = model.obstacles[b].shape_at;
     if constexpr (Dim == 2) {
       add_number<S>(p_bar, at, -m[2] * sums[1]);
@@ -224,7 +227,8 @@ struct Obstacles {
     for (std::size_t a = 0; a < Dim; ++a) {
       const Box box = model.sides.free_faces(int(a));
       each_row(shape, box, [&](Index row, Index at) {
-        const Index height = box.hi[1] - box.lo[1], j = box.lo[1] + row % height, k = box.lo[2] + row / height;
+        const Index height = box.hi[1] - box.lo[1], j = box.lo[1] + row % height,
+                    k = box.lo[2] + row / height;
         for (Index i = 0; i < box.width(); ++i) f(a, at + i, place(a, box.lo[0] + i, j, k));
       });
     }
@@ -236,7 +240,8 @@ struct Obstacles {
     for (std::size_t a = 0; a < Dim; ++a) {
       const Box box = model.sides.free_faces(int(a));
       each_row(shape, box, [&](Index row, Index at) {
-        const Index height = box.hi[1] - box.lo[1], j = box.lo[1] + row % height, k = box.lo[2] + row / height;
+        const Index height = box.hi[1] - box.lo[1], j = box.lo[1] + row % height,
+                    k = box.lo[2] + row / height;
         ShapeNumbers<One> sums{};
         for (std::size_t i = 0; i < count; ++i) sums[i] = One(0);
         for (Index i = 0; i < box.width(); ++i) f(a, at + i, place(a, box.lo[0] + i, j, k), sums);

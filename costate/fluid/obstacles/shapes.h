@@ -14,8 +14,8 @@
 #include <array>
 
 #include "costate/core/functions.h"
-#include "costate/fluid/grid/field.h"
 #include "costate/fluid/flow.h"
+#include "costate/fluid/grid/field.h"
 
 namespace costate::fluid {
 
@@ -35,9 +35,12 @@ struct Depth {
   T of(const std::array<double, 3>& x) const {
     const V y = from_centre(x);
     switch (shape) {
-      case Obstacle::Shape::ball: return q[Dim] - length(y);
-      case Obstacle::Shape::ellipsoid: return ellipsoid(y);
-      case Obstacle::Shape::fourier: break;
+      case Obstacle::Shape::ball:
+        return q[Dim] - length(y);
+      case Obstacle::Shape::ellipsoid:
+        return ellipsoid(y);
+      case Obstacle::Shape::fourier:
+        break;
     }
     return fourier(y);
   }

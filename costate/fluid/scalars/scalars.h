@@ -54,12 +54,13 @@ struct Scalars {
     model.sides.template wrap<One>(c, -1);
   }
   void set_sides_vjp(std::size_t s, const Plane<Real>& c_bar) const {
-    each_side(s, [&](Index out, Index in, Index face, const Plane<Real>* given, const Plane<Real>* given_bar) {
-      const One beyond = load<One>(c_bar, out), inside = load<One>(c_bar, in);
-      store<One>(c_bar, in, given ? inside - beyond : inside + beyond);
-      store<One>(c_bar, out, One(0));
-      if (given) store<One>(*given_bar, face, load<One>(*given_bar, face) + One(2) * beyond);
-    });
+    each_side(s,
+              [&](Index out, Index in, Index face, const Plane<Real>* given, const Plane<Real>* given_bar) {
+                const One beyond = load<One>(c_bar, out), inside = load<One>(c_bar, in);
+                store<One>(c_bar, in, given ? inside - beyond : inside + beyond);
+                store<One>(c_bar, out, One(0));
+                if (given) store<One>(*given_bar, face, load<One>(*given_bar, face) + One(2) * beyond);
+              });
   }
 
   // --- a stage ----------------------------------------------------------------------------------------------
@@ -114,7 +115,8 @@ struct Scalars {
       each_pack<S>(shape, box, [&](Index at, Index lanes) {
         S bar = of.carried_bar(f.rate_bar, at);
         for (std::size_t a = 0; a < Dim; ++a)
-          bar = bar + push[a] * (load<S>(work.star_bar[a], at) + load<S>(work.star_bar[a], at + of.stride[a]));
+          bar =
+              bar + push[a] * (load<S>(work.star_bar[a], at) + load<S>(work.star_bar[a], at + of.stride[a]));
         store<S>(f.out_bar, at, bar, lanes);
       });
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {

@@ -34,16 +34,16 @@ struct FlowModel {
   std::vector<ScalarModel> scalars;
   struct ObstacleModel {
     Obstacle::Shape shape;
-    double width;       // of its mask [m]
-    std::size_t sizes;  // numbers of the shape behind its centre
-    bool driven;        // its motion is a control
+    double width;                         // of its mask [m]
+    std::size_t sizes;                    // numbers of the shape behind its centre
+    bool driven;                          // its motion is a control
     Index shape_at, motion_at, force_at;  // in parameters, in parameters or controls, in the state
   };
   std::vector<ObstacleModel> obstacles;
   std::size_t scalar_fields = 0;    // the first parameter field of scalars
   std::size_t obstacle_fields = 0;  // the first one of obstacles; none comes behind them
   Index stage_size = 0;             // numbers of a stage: all faces and scalars, the first ones of a state
-  Index push = -1;  // offset in the control; -1: there is none
+  Index push = -1;                  // offset in the control; -1: there is none
 
   // The first parameter fields, in this order.
   enum Parameter { kViscosity, kForce, kDt };

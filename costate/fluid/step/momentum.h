@@ -77,20 +77,20 @@ struct Momentum {
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     for (int c = 0; c < Dim; ++c) {
       const auto a = std::size_t(c);
-      const auto sums = sum_packs<S, 1>(shape, model.sides.free_faces(c), work.sums, [&](Index at, Index count) {
-        const S bar = load<S>(work.star_bar[a], at), resist = resistance(a, at),
-                carried = load<S>(work.carried[a], at);
-        const S pre = Real(w.share) * load<S>(u[a], at) + Real(w.kept) * load<S>(work.x[a], at);
-        const S star =
-            (pre + step * (rate(of, stage, c, at) + carried)) / (S(Real(1)) + step * resist);
-        const auto add = [&](const Speeds<Real>& to, const S& x) {
-          store<S>(to[a], at, load<S>(to[a], at) + x, count);
-        };
-        add(work.resist_bar, -(step * star * bar));
-        add(work.carried_bar, step * bar);
-        add(work.mean_star, Real(w.mean) * star);
-        return std::array<S, 1>{bar * (carried - resist * star)};
-      });
+      const auto sums =
+          sum_packs<S, 1>(shape, model.sides.free_faces(c), work.sums, [&](Index at, Index count) {
+            const S bar = load<S>(work.star_bar[a], at), resist = resistance(a, at),
+                    carried = load<S>(work.carried[a], at);
+            const S pre = Real(w.share) * load<S>(u[a], at) + Real(w.kept) * load<S>(work.x[a], at);
+            const S star = (pre + step * (rate(of, stage, c, at) + carried)) / (S(Real(1)) + step * resist);
+            const auto add = [&](const Speeds<Real>& to, const S& x) {
+              store<S>(to[a], at, load<S>(to[a], at) + x, count);
+            };
+            add(work.resist_bar, -(step * star * bar));
+            add(work.carried_bar, step * bar);
+            add(work.mean_star, Real(w.mean) * star);
+            return std::array<S, 1>{bar * (carried - resist * star)};
+          });
       dt_bar = dt_bar + One(Real(w.share)) * sums[0];
     }
   }
@@ -102,10 +102,8 @@ struct Momentum {
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
       const S bar = load<S>(work.star_bar[a], at);
-      if (w.kept != 0)
-        store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
-      if (model.push >= 0)
-        store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
+      if (w.kept != 0) store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
+      if (model.push >= 0) store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
       S out = Real(w.share) * bar + step * back.speed_bar(c, at);
       for (std::size_t s = 0; s < work.scalars.size(); ++s)
         out = out + scalars.transport(s, u, stage).speed_bar(work.scalars[s].rate_bar, a, at);

@@ -19,7 +19,8 @@ Single<S> single(double value, [[maybe_unused]] double tangent) {
 
 // f(at, count) -> std::array<S, K> for every pack. `rows` holds 2 K numbers per row.
 template <class S, std::size_t K, class F>
-std::array<Single<S>, K> sum_packs(const Shape& shape, const Box& box, std::vector<double>& rows, const F& f) {
+std::array<Single<S>, K> sum_packs(const Shape& shape, const Box& box, std::vector<double>& rows,
+                                   const F& f) {
   each_row(shape, box, [&](Index row, Index begin) {
     std::array<double, 2 * K> sum{};
     for (Index i = 0; i < box.width(); i += lanes_of<S>) {
