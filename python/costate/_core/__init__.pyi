@@ -8,6 +8,7 @@ import numpy.typing
 
 from costate._core import (
     control as control,
+    fluid as fluid,
     grid as grid,
     loss as loss,
     mpm as mpm,
@@ -116,7 +117,9 @@ class GradientReport:
 
     @property
     def label(self) -> str:
-        """'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these."""
+        """
+        'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these.
+        """
 
     @property
     def schedule(self) -> str:
