@@ -31,6 +31,7 @@
 #include "costate/ode/solve.h"
 // the other physics
 #include "costate/coupled/articulated.h"
+#include "costate/fluid/flow.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave.h"
