@@ -31,9 +31,11 @@
 #include "costate/ode/solve.h"
 // the other physics
 #include "costate/coupled/articulated.h"
+#include "costate/fluid/flow.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave.h"
+#include "costate/md/model.h"
 #include "costate/mpm/system.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"

@@ -47,6 +47,7 @@ int run_grad(const Arguments& arguments);
 int run_check(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
+int run_plan(const Arguments& arguments);
 // Recordings to a page.
 int run_view(const Arguments& arguments);
 // Of a model of rigid bodies (docs/models.md).

@@ -75,9 +75,8 @@ std::string existing(const std::string& file) {
   std::error_code trouble;
   if (file.empty() || file.find('/') != std::string::npos || fs::exists(file, trouble)) return file;
   const fs::path bin = fs::read_symlink("/proc/self/exe", trouble).parent_path();
-  for (const fs::path& folder : {bin / "../share/costate/scenes", bin / "../../scenes"})
-    if (fs::is_regular_file(folder / file, trouble)) return (folder / file).lexically_normal().string();
-  return file;
+  const fs::path there = bin / "../share/costate/scenes" / file;
+  return fs::is_regular_file(there, trouble) ? there.lexically_normal().string() : file;
 }
 
 }  // namespace
@@ -142,9 +141,14 @@ int run(int argc, char** argv) {
   optimize->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
   optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
-  for (CLI::App* sub : {run, optimize})
+  CLI::App* plan = command("plan", "Plan the controls of every step until the loss is smallest.",
+                           "  costate plan scenes/swing_up.toml\n"
+                           "  costate plan scenes/swing_up.toml --method ddp --output swing");
+  plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
+  plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
+  for (CLI::App* sub : {run, optimize, plan})
     sub->add_option("--output", a.output, "prefix of the files that are written");
-  for (CLI::App* sub : {run, grad, optimize})
+  for (CLI::App* sub : {run, grad, optimize, plan})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
   CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
   view->footer(
@@ -177,6 +181,7 @@ int run(int argc, char** argv) {
     if (*check) return run_check(a);
     if (*info) return run_info(a);
     if (*optimize) return run_optimize(a);
+    if (*plan) return run_plan(a);
   } catch (const Error& error) {
     return report(error, a.file);
   } catch (const std::bad_alloc&) {

@@ -102,6 +102,7 @@ class RigidSystem final : public System<Real> {
     }
     if (bar.u) load_all(bar.u, w.u_bar.data(), stepper_.controls());
     const HeldBack held(*this, bar.p, active, s);
+    s.report.begin(at.k, w.split.get());
     take_step_vjp(stepper_, w, held.wanted);
     w.tape.lie_here();
     store_all(w.x_bar.data(), bar.x, stepper_.states());
@@ -185,6 +186,7 @@ class RigidSystem final : public System<Real> {
       return System<Real>::reverse(run, states, tape, lambda, u_bar, p_bar, active, workspace);
     Work<S>& w = prepared(run.p, s);
     const HeldBack held(*this, p_bar, active, s);
+    s.report.begin(run.first + run.count - 1, w.split.get());
     split_reverse(stepper_, w, *w.split,
                   SplitRun<Real>{.first = run.first,
                                  .count = run.count,

@@ -102,6 +102,7 @@ class RolloutStudy final : public Study {
   const Setup& setup() const { return setup_; }
   Rollout<Real>& rollout();
   Arguments<Real> arguments(const std::vector<double>& z);
+  const ObjectivePtr<Real>& objective() const { return loss_; }  // without the prices on paths
 
   std::int64_t steps() const override { return setup_.steps; }
   std::vector<Variable> inputs(bool scaled) const override;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 namespace costate {
 
@@ -64,8 +66,14 @@ void ReportCollector<Real>::finish_label(const Checkpoints& checkpoints) {
     report_.label = "biased: the cotangent is dropped every " + std::to_string(checkpoints.window) + " steps";
   else if (!checkpoints.exact())
     report_.label = "exact up to rounding of the reconstructed states";
+  // What is exact up to something is not, once anything else is the matter.
+  std::set<std::string> labels;
   for (const Finding& f : findings_.all())
-    if (!f.label.empty()) report_.label = f.label;
+    if (!f.label.empty()) labels.insert(f.label);
+  std::string found;
+  for (const std::string& label : labels) found += (found.empty() ? "" : "; ") + label;
+  if (!found.empty())
+    report_.label = report_.label.starts_with("exact") ? found : report_.label + "; " + found;
 }
 
 template class ReportCollector<float>;

@@ -62,6 +62,8 @@ NB_MODULE(_core, m) {
   bind_optimisers(m);
   bind_recordings(m);
   bind_studies(m);
+  bind_control(m);
+  bind_estimation(m);
 #ifdef COSTATE_XLA
   bind_jax(m);
 #endif

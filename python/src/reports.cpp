@@ -30,7 +30,9 @@ void bind_reports(nb::module_& m) {
                  &R::spot_check, &R::gradient_by_time_step, &R::loss_by_time_step, &R::masked_worlds,
                  &R::advice);
   report.def_ro("estimator", &GradientReport::estimator, "How the gradient was made.")
-      .def_ro("label", &GradientReport::label, "'exact', 'exact up to rounding ...' or 'biased: ...'.")
+      .def_ro("label", &GradientReport::label,
+              "'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of "
+              "these.")
       .def_ro("schedule", &GradientReport::schedule, "Checkpoint schedule.")
       .def_ro("steps", &GradientReport::steps)
       .def_ro("worlds", &GradientReport::worlds)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "loss_like.h"
 #include "module.h"
 #include "typed_rollout.h"
 
@@ -44,16 +45,6 @@ nb::object reduced(const PyRollout& r) {
   options["spot_check"] = o.spot_check;
   return nb::make_tuple(nb::module_::import_("costate._recipe").attr("rollout"),
                         nb::make_tuple(std::const_pointer_cast<AnySystem>(r.system), o.steps, options));
-}
-
-// A Loss, or what costate.loss makes one of: a function.
-class LossLike : public nb::object {
-  NB_OBJECT_DEFAULT(LossLike, nb::object, "costate._core.Loss | collections.abc.Callable", anything)
-};
-AnyLossPtr loss_of(const LossLike& given) {
-  AnyLossPtr loss;
-  if (!given.is_none() && nb::try_cast(given, loss)) return loss;
-  return nb::cast<AnyLossPtr>(nb::module_::import_("costate.loss").attr("_of")(given));
 }
 
 std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike& x0, const FieldsLike& u,

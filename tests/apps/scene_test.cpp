@@ -121,6 +121,23 @@ TEST_F(SceneTool, RigidScenesAreGradedCheckedAndOptimised) {
   EXPECT_EQ(Json::parse(second.out)["losses"][20], a["losses"][20]);
 }
 
+TEST_F(SceneTool, RigidScenesArePlanned) {
+  const std::string plan = std::string("plan ") + COSTATE_SCENES "/swing_up.toml --output " + path("out");
+  const Outcome o = run_tool(plan + " --iterations 30 --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  EXPECT_LT(json["loss"].get<double>(), 0.2 * json["start_loss"].get<double>());
+  EXPECT_EQ(json["plan"].size(), 200U);
+  std::ifstream table(path("out.plan.csv"));
+  std::string head;
+  std::getline(table, head);
+  EXPECT_EQ(head, "step,ctrl");
+  EXPECT_TRUE(std::filesystem::exists(path("out.html")));
+  const Outcome wrong = run_tool(plan + " --method newton");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("use ilqr or ddp"), std::string::npos) << wrong.err;
+}
+
 TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {
   const std::string model = COSTATE_SCENES "/double_pendulum.xml --set run.duration=0.1 ";
   ASSERT_EQ(run_tool("run " + model + "--output " + path("made/")).code, 0);

@@ -53,3 +53,9 @@ def test_the_first_lines_of_the_readme_run_in_an_empty_folder(tmp_path):
     script = (FOLDER / "first_gradient.py").read_text()
     out = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert out.startswith("loss ") and "mass of the torso" in out
+
+
+def test_a_pendulum_is_planned_and_held_up():
+    done = subprocess.run([sys.executable, str(FOLDER / "plan_pendulum.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "planned: angle 3.14, largest torque 4.0\nafter a push and 4 s: angle 3.14\n"

@@ -48,6 +48,7 @@
 #include <limits>
 
 #include "costate/rigid/contact/impact.h"
+#include "costate/rigid/step/onset_watch.h"
 #include "costate/rigid/step/step.h"
 
 namespace costate::rigid {
@@ -79,6 +80,12 @@ struct SlowestEvent {
     rate = other_rate;
     step = other_step;
   }
+};
+
+// What a world's steps were like, for the report.
+struct CutCounts {
+  std::int64_t ties = 0;       // contacts that change within rounding of another one
+  std::int64_t exhausted = 0;  // steps with kMostEvents events: others may have been left to the time grid
 };
 
 template <class S>
@@ -119,6 +126,9 @@ struct SplitWork {
   double residual = 0;
   S slowest;
   SlowestEvent slowest_event;
+  S ties, exhausted;              // in this step
+  std::vector<CutCounts> counts;  // of each world, since the caller has set them to zero
+  OnsetWatch<S> watch;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a

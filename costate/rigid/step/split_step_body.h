@@ -27,7 +27,9 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       gap_p(stepper.tree.p.prepared_size),
       y(end.size()),
       impact(stepper.tree, stepper.constraints),
-      zones(stepper.constraints.rows) {
+      zones(stepper.constraints.rows),
+      counts(is_dual<S> ? 0 : lanes_of<S>),
+      watch(stepper) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
     part.modes.resize(gap.size());
@@ -35,7 +37,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  number = left_bar = slowest = S(0);
+  number = left_bar = slowest = ties = exhausted = S(0);
 }
 
 // What is left after a part, relative to what was.

@@ -15,6 +15,9 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
   copy_where(worlds, static_cast<const S*>(split.record.data()), split.gap.size(),
              split.parts[0].modes.data());
   set_where(worlds, S(T(1e30)), split.slowest);
+  set_where(worlds, S(0), split.ties);
+  const S* last = record_of(stepper, split, kMostEvents - 1);
+  set_where(worlds, select(last[2] >= S(0), S(1), S(0)), split.exhausted);
   S left = whole;
   mask_t<S> here = worlds;
   for (int n = 0; n <= kMostEvents; ++n) {
@@ -29,6 +32,8 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     const S* record = record_of(stepper, split, n);
     const mask_t<S> cut = here & (record[2] >= S(0));
     if (!any(cut)) break;
+    const mask_t<S> at_once = cut & (record[1] < S(T(sizeof(T) == 8 ? 1e-12 : 1e-6)));
+    if (n > 0) set_where(at_once, split.ties + S(1), split.ties);
     set_where(cut, record[0], part.length);
     set_where(cut, record[1], part.part);
     set_where(cut, record[2], part.event);

@@ -71,6 +71,8 @@ void note_transposed(int l, std::int64_t k, bool in_parts, const StepWork<S>& w,
     split.switches.push_back(k);
     split.slowest_event.take(double(lane(split.slowest, l)), k);
   }
+  split.counts[l].ties += std::int64_t(lane(split.ties, l));
+  split.counts[l].exhausted += std::int64_t(lane(split.exhausted, l));
   split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
 }
 
@@ -120,6 +122,7 @@ struct OneStep {
       const S ended = select(worlds, S(1), S(0)), in_parts = select(cut, S(1), S(0));
       for (int l = 0; l < lanes_of<S>; ++l)
         if (lane(ended, l) > 0) note_transposed(l, 0, lane(in_parts, l) > 0, w, split);
+      split.watch.see(worlds, stepper.constraints, w.c, w.x.data() + stepper.tree.nq);
     }
   }
 };
@@ -226,6 +229,7 @@ struct Columns {
     });
     for (std::size_t row = 0; row < split.zones.size(); ++row)
       set_where(worlds, w.c.zone[row], split.zones[row]);
+    split.watch.see(worlds, stepper.constraints, w.c, w.x.data() + stepper.tree.nq);
   }
 };
 

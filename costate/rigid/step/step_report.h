@@ -4,10 +4,12 @@
 // penalty_test.cpp, hard_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "costate/core/names.h"
 #include "costate/core/text.h"
 #include "costate/rigid/contact/contact_pairs.h"
 #include "costate/rigid/contact/penalty_strain.h"
@@ -20,7 +22,16 @@ template <class S>
 class StepReport {
  public:
   StepReport(const Stepper& stepper, const std::vector<std::string>& geom_names)
-      : stepper_(stepper), geom_names_(geom_names), zones_(stepper.constraints.rows) {}
+      : stepper_(stepper), geom_names_(geom_names), zones_(stepper.constraints.rows), watch_(stepper) {}
+
+  // Before the transposes of the steps up to `last`. Those of a rollout come from its last step to its first.
+  void begin(std::int64_t last, SplitWork<S>* split) {
+    if (last + 1 == lowest_) return;
+    watch_.forget();
+    if (!split) return;
+    split->watch.forget();
+    split->counts.assign(split->counts.size(), {});
+  }
 
   // After the transpose of step k; steps come from the last to the first. `split`: null if steps are never
   // cut.
@@ -31,6 +42,8 @@ class StepReport {
       find_grazing({split->slowest_event.rate, k}, to.findings);
     }
     find_stiffness(k, w, split != nullptr, to.findings);
+    if (!split) watch_.see(mask_t<S>(true), stepper_.constraints, w.c, w.x.data() + stepper_.tree.nq);
+    end(k, split, to.findings);
   }
 
   // After split_reverse, of a run that begins with step `first`.
@@ -39,6 +52,7 @@ class StepReport {
     to.solved(split.residual);
     find_grazing(split.slowest_event, to.findings);
     find_stiffness(first, w, true, to.findings);
+    end(first, &split, to.findings);
   }
 
  private:
@@ -53,6 +67,60 @@ class StepReport {
     zones_of_ = k;
     if (!c.in_play) return;
     for (int l = 0; l < lanes_of<S>; ++l) to.solved(std::sqrt(static_cast<double>(lane(c.residual2, l))));
+  }
+
+  // The transposes have come to step `first`. What is counted is said where a rollout begins.
+  void end(std::int64_t first, const SplitWork<S>* split, Findings& to) {
+    lowest_ = first;
+    if (first > 0) return;
+    if (split) find_counts(split->counts, to);
+    find_onsets(split ? split->watch : watch_, split != nullptr, to);
+  }
+
+  static void find_counts(const std::vector<CutCounts>& counts, Findings& to) {
+    CutCounts most;
+    for (const CutCounts& of : counts) {
+      most.ties = std::max(most.ties, of.ties);
+      most.exhausted = std::max(most.exhausted, of.exhausted);
+    }
+    if (most.ties > 0 && to.weightier("ties", double(most.ties)))
+      to.add({"ties", double(most.ties),
+              "contacts begin or end within rounding of each other, " + counted(most.ties, "time") +
+                  " in a world: unless they always do so together, slopes to the two sides differ, and this "
+                  "gradient is one of them; move the start a little, or smooth",
+              "tie"});
+    if (most.exhausted > 0 && to.weightier("events", double(most.exhausted)))
+      to.add({"events", double(most.exhausted),
+              counted(most.exhausted, "step") + " of a world had " + std::to_string(kMostEvents) +
+                  " contacts that begin or end: more than that are left to the time grid; take a smaller dt",
+              "time grid"});
+  }
+
+  void find_onsets(const OnsetWatch<S>& watch, bool split, Findings& to) const {
+    std::int64_t total = 0;
+    for (const std::int64_t onsets : watch.onsets()) total += onsets;
+    if (total == 0 || !to.weightier("time grid", double(total))) return;
+    std::string names;
+    int named = 0, others = 0;
+    for (std::size_t i = 0; i < watch.pairs().size(); ++i) {
+      if (watch.onsets()[i] == 0) continue;
+      if (++named > 3) {
+        ++others;
+        continue;
+      }
+      const GeomPair& geoms = stepper_.constraints.pairs[watch.pairs()[i]].geoms;
+      names += (names.empty() ? "\"" : ", \"") + geom_names_[geoms.first] + "\" and \"" +
+               geom_names_[geoms.second] + "\"";
+    }
+    if (others > 0) names += " and " + counted(others, "other pair");
+    to.add(
+        {"time grid", double(total),
+         "contacts of geoms " + names +
+             " begin at the time grid, not when they touch: the gradient through them is that of the grid; " +
+             (split ? "use onset = split for boxes on planes, or spheres and capsules for other shapes, or "
+                      "compare dt with dt/2"
+                    : "use onset = automatic or split"),
+         "time grid"});
   }
 
   static void find_grazing(const SlowestEvent& event, Findings& to) {
@@ -99,6 +167,8 @@ class StepReport {
   const std::vector<std::string>& geom_names_;
   std::vector<S> zones_;  // of the rows' force laws in step zones_of_
   std::int64_t zones_of_ = -1;
+  OnsetWatch<S> watch_;
+  std::int64_t lowest_ = -1;  // the step that the transposes have come to
 };
 
 }  // namespace costate::rigid

@@ -7,6 +7,7 @@ import numpy
 import numpy.typing
 
 from costate._core import (
+    control as control,
     grid as grid,
     loss as loss,
     mpm as mpm,
@@ -115,7 +116,7 @@ class GradientReport:
 
     @property
     def label(self) -> str:
-        """'exact', 'exact up to rounding ...' or 'biased: ...'."""
+        """'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these."""
 
     @property
     def schedule(self) -> str:

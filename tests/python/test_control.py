@@ -1,0 +1,125 @@
+"""Planning, control and estimation: the same answers as in C++ and as NumPy's."""
+import numpy as np
+import pytest
+
+import costate
+from costate import control
+
+A = np.array([[1, 0.1, 0], [-0.2, 0.95, 0.3], [0, 0, 0.8]])
+B = np.array([[0, 0.005], [0, 0.1], [0.5, 0]])
+Q, R = np.diag([1, 0.5, 0.1]), np.array([[0.2, 0.05], [0.05, 0.4]])
+X0 = np.array([1, -0.5, 0.25])
+
+
+def pendulum():
+    return costate.equations(["angle", "rate"], "angle_dot = rate; rate_dot = torque - 9.81/length*sin(angle) - 0.1*rate",
+                             controls=["torque"], parameters={"length": 1.0}, dt=0.05)
+
+
+def test_a_regulator_solves_its_equation_and_differentiates_it():
+    r = control.lqr(A, B, Q, R)
+    closed = A - B @ r.K
+    np.testing.assert_allclose(r.P, Q + r.K.T @ R @ r.K + closed.T @ r.P @ closed, atol=1e-13)
+    assert abs(0.5 * X0 @ r.P @ X0 - 4.3140882719137794) < 1e-13
+    assert abs(r.radius - max(abs(np.linalg.eigvals(closed)))) < 1e-13
+    bar = r.vjp(P=np.outer(X0, X0) / 2)
+    assert abs(bar["A"][0, 0] - 39.4006572256843092) < 1e-11
+
+
+def test_a_box_problem_and_its_gradient_in_a_batch():
+    parts = dict(A=A, B=B, Q=Q, R=R, Qf=np.diag([10.0, 1, 1]), lower=[-0.25, -0.25], upper=[0.25, 0.25])
+    one = control.linear_quadratic(10, x0=X0, **parts)
+    assert abs(one.value - 4.513401077519211) < 1e-12 and one.u.shape == (10, 2)
+    bar = one.vjp(u=one.u)
+    np.testing.assert_allclose(bar["x0"], [.254790351200057, .37067638100423067, .27066812077779], atol=1e-9)
+    batch = control.linear_quadratic(10, x0=np.stack([X0, 2 * X0, X0]), **parts)
+    assert batch.u.shape == (3, 10, 2) and batch.value.shape == (3,)
+    np.testing.assert_array_equal(batch.u[2], one.u)
+    shared = batch.vjp(u=np.stack([one.u, 0 * one.u, one.u]))
+    np.testing.assert_allclose(shared["Q"], 2 * bar["Q"], atol=1e-15)
+    assert shared["x0"].shape == (3, 3)
+
+
+def test_a_plan_swings_up_and_its_rollout_agrees():
+    system = pendulum()
+    loss = (costate.loss.expression("10*((angle - 3.141592653589793)^2 + rate^2)")
+            + costate.loss.expression("0.001*torque^2", "each_step"))
+    for method in ("ilqr", "ddp"):
+        plan = control.plan(system, loss, 60, x0=[0, 0], method=method, lower=-5, upper=5)
+        assert plan.converged, plan.reason
+        assert abs(plan.x[-1, 0] - np.pi) < 0.1 and np.abs(plan.u).max() <= 5
+        assert plan.K.shape == (60, 1, 2)
+        sim = system.rollout(steps=60)
+        value, grad = sim.value_and_grad([0, 0], plan.u, loss=loss)
+        assert abs(value - plan.value) < 1e-10
+        assert np.abs(plan.u - np.clip(plan.u - grad.controls, -5, 5)).max() < 1e-6  # nothing is left to gain
+    met = control.plan(system, loss, 60, x0=[0, 0], method="ddp", lower=-5, upper=5, goal=[np.pi, 0])
+    assert met.violation < 1e-8
+    np.testing.assert_allclose(met.x[-1], [np.pi, 0], atol=1e-8)
+    sampled = control.plan(system, loss, 60, x0=[0, 0], method="mppi", sigma=2.0, temperature=5.0, iterations=20, hold=5)
+    assert sampled.u.shape == (60, 1) and sampled.K.shape == (0, 1, 2)
+
+
+def test_plans_of_rigid_models_count_in_rotations():
+    drone = costate.load("quadrotor.xml")
+    x0 = np.zeros(13)
+    x0[[2, 3]] = 1
+    hover = np.full((40, 4), 1.962)
+    loss = (costate.loss.expression("5*((q[0] - 0.3)^2 + q[1]^2 + (q[2] - 1)^2 + v[0]^2)")
+            + costate.loss.expression("0.001*((ctrl[0] - 1.962)^2 + (ctrl[1] - 1.962)^2 + (ctrl[2] - 1.962)^2"
+                                      " + (ctrl[3] - 1.962)^2)", "each_step"))
+    plan = control.plan(drone, loss, 40, x0=x0, u=hover, lower=0, upper=5)
+    assert plan.K.shape == (40, 4, 12) and plan.x.shape == (41, 13)
+    sim = drone.rollout(steps=40)
+    value, grad = sim.value_and_grad(x0, plan.u, loss=loss)
+    assert abs(value - plan.value) < 1e-10 and value < 0.5 * sim.value(x0, hover, loss=loss)
+    assert np.abs(plan.u - np.clip(plan.u - grad.controls, 0, 5)).max() < 1e-6
+
+
+def test_model_predictive_control_holds_the_pendulum_up():
+    system = pendulum()
+    near = "(angle - 3.141592653589793)^2 + 0.1*rate^2"
+    loss = costate.loss.expression(near + " + 0.01*torque^2", "each_step") + costate.loss.expression(f"20*({near})")
+    mpc = control.mpc(system, loss, 20, lower=-12, upper=12)
+    x, step = np.array([3.0, 0.5]), system.rollout(steps=1)
+    for k in range(60):
+        mpc.update(x, 1 if k else 0)
+        x = step.simulate(x, mpc.control(x)[None]).final_state
+    assert abs(x[0] - np.pi) < 0.05
+
+
+@pytest.mark.parametrize("method", ["extended", "unscented"])
+def test_a_filter_follows_and_its_likelihood_has_a_gradient(method):
+    system = pendulum()
+    truth = system.rollout(steps=80, keep=1).simulate([1.0, 0.0], p={"length": 1.3})["angle"][:, 0]
+    y = truth + 0.02 * np.random.default_rng(1).standard_normal(truth.shape)
+    problem = dict(measured=[costate.loss.expression("angle")], process_noise=np.diag([1e-8, 1e-6]),
+                   measurement_noise=[[4e-4]], x0=[0.9, 0], P0=np.diag([0.04, 0.04]), method=method)
+    smoothed = control.smooth(system, y[:, None], p={"length": 1.3}, **problem)
+    assert np.sqrt(np.mean((smoothed.x[:, 0] - truth) ** 2)) < 0.01
+    assert smoothed.P.shape == (81, 2, 2)
+
+    def value(length):
+        return control.filter(system, y[:, None], p={"length": length}, **problem).log_likelihood
+
+    at, gradient = control.likelihood(system, y[:, None], p={"length": 1.25}, **problem)
+    assert abs(at - value(1.25)) < 1e-9
+    h = 1e-5
+    difference = (value(1.25 + h) - value(1.25 - h)) / (2 * h)
+    assert abs(gradient["parameters"]["length"][0] - difference) < 1e-4 * abs(difference)
+
+
+def test_mistakes_are_told():
+    with pytest.raises(costate.Error, match="use one of: ilqr, ddp, mppi, predictive, cem"):
+        control.plan(pendulum(), costate.loss.final("angle"), 5, method="newton")
+    with pytest.raises(costate.Error, match="has no part 'Z'"):
+        control.linear_quadratic(3, A=A, B=B, Q=Q, R=R, x0=X0, Z=1)
+    with pytest.raises(costate.Error, match="no feedback makes this system stable"):
+        control.lqr(2 * np.eye(2), np.zeros((2, 1)), np.eye(2), [[1.0]])
+    with pytest.raises(costate.Error, match="at least one is needed"):
+        control.plan(pendulum(), costate.loss.final("angle"), 0)
+    free = costate.equations(["a"], "a_dot = -a", dt=0.1)
+    with pytest.raises(costate.Error, match="the system has no controls"):
+        control.plan(free, costate.loss.final("a"), 5)
+    with pytest.raises(costate.Error, match="one world"):
+        control.plan(pendulum(), costate.loss.final("angle"), 5, x0=np.zeros((2, 2)))

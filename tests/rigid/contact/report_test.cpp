@@ -1,0 +1,88 @@
+// What a report says of contacts that begin without a cut, or at once.
+#include <gtest/gtest.h>
+
+#include "costate/io/model/mjcf.h"
+#include "costate/rigid/compile/compile.h"
+#include "costate/rigid/rigid_system.h"
+#include "costate/system/rollout.h"
+
+namespace costate::rigid {
+namespace {
+
+GradientReport report_of(const std::string& world, const SystemOptions& options, std::vector<double> v,
+                         std::int64_t steps, const std::string& option = "") {
+  const Model model = compile(io::parse_mjcf("<mujoco><option timestep='0.002' " + option + "/><worldbody>" +
+                                             world + "</worldbody></mujoco>"));
+  const auto system = make_system<double>(model, options);
+  Rollout<double> rollout(system, {.steps = steps});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = initial_state(model);
+  std::copy(v.begin(), v.end(), at.x0.begin() + model.nq);
+  return rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {})).report;
+}
+
+bool says(const GradientReport& report, const std::string& words) {
+  return report.to_text().find(words) != std::string::npos;
+}
+
+const char* const kBallOnFloor =
+    "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 0.11'><freejoint/>"
+    "<geom name='ball' type='sphere' size='0.1'/></body>";
+const char* const kBrickOnTable =
+    "<geom name='table' type='box' size='1 1 0.1'/><body pos='0 0 0.21'><freejoint/>"
+    "<geom name='brick' type='box' size='0.1 0.1 0.1'/></body>";
+
+TEST(ContactReport, AnImpactThatIsNotCutMakesTheGradientThatOfTheTimeGrid) {
+  const auto none = report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -1}, 40);
+  EXPECT_EQ(none.label, "time grid") << none.to_text();
+  EXPECT_TRUE(says(none, "\"floor\" and \"ball\"") && says(none, "use onset = automatic or split"))
+      << none.to_text();
+  const auto cut = report_of(kBallOnFloor, {}, {0, 0, -1}, 40);
+  EXPECT_EQ(cut.label, "exact") << cut.to_text();
+  EXPECT_FALSE(cut.mode_switches.empty());
+  // Nothing meets.
+  EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, 1}, 40).label, "exact");
+}
+
+// Springs, too: their force does not jump, but a stiff one is over within a few steps.
+TEST(ContactReport, SpringsThatBeginAtTheTimeGridAreNamed) {
+  const auto none =
+      report_of(kBallOnFloor, {.onset = Onset::none, .contact = ContactModel::penalty}, {0, 0, -1}, 40);
+  EXPECT_EQ(none.label, "time grid") << none.to_text();
+  EXPECT_TRUE(says(none, "\"floor\" and \"ball\"")) << none.to_text();
+  EXPECT_EQ(report_of(kBallOnFloor, {.contact = ContactModel::penalty}, {0, 0, -1}, 40).label, "exact");
+}
+
+TEST(ContactReport, SlowImpactsDoNotCount) {
+  const char* const afloat = "gravity='0 0 0'";
+  EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -0.009}, 600, afloat).label, "exact");
+  EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -0.011}, 600, afloat).label, "time grid");
+}
+
+TEST(ContactReport, NamesTheShapesThatCannotBeFollowed) {
+  const auto r = report_of(kBrickOnTable, {}, {0, 0, -1, 0.1, 0.2}, 40);
+  EXPECT_EQ(r.label, "time grid") << r.to_text();
+  EXPECT_TRUE(says(r, "\"table\" and \"brick\"") && says(r, "spheres and capsules")) << r.to_text();
+}
+
+// The simplest scene of all: corners of boxes are cut where that is asked for.
+TEST(ContactReport, SaysThatCornersOfATossedBoxAreNotCut) {
+  const std::string box =
+      "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 0.2'><freejoint/>"
+      "<geom name='box' type='box' size='0.1 0.08 0.06'/></body>";
+  const auto left = report_of(box, {}, {0, 0, -1, 2, -1, 3}, 150);
+  EXPECT_EQ(left.label, "time grid") << left.to_text();
+  EXPECT_TRUE(says(left, "\"floor\" and \"box\"") && says(left, "onset = split")) << left.to_text();
+  EXPECT_EQ(report_of(box, {.onset = Onset::split}, {0, 0, -1, 2, -1, 3}, 150).label, "exact");
+}
+
+TEST(ContactReport, TwoContactsAtOnceAreATie) {
+  const std::string two =
+      "<geom type='plane' size='1 1 1'/><body pos='0 0 0.11'><freejoint/><geom type='sphere' size='0.1' "
+      "pos='-0.3 0 0'/><geom type='sphere' size='0.1' pos='0.3 0 0'/></body>";
+  EXPECT_EQ(report_of(two, {}, {0, 0, -1}, 20).label, "tie");
+  EXPECT_EQ(report_of(two, {}, {0, 0, -1, 0, 0.1}, 20).label, "exact");  // one after the other
+}
+
+}  // namespace
+}  // namespace costate::rigid
