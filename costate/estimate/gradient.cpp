@@ -115,6 +115,8 @@ Sampled choose(const Question<Real>& q) {
     const double error = std::hypot(a.standard_error[i], b.standard_error[i]);
     if (error > 0) apart = std::max(apart, std::abs(a.gradient[i] - b.gradient[i]) / error);
   }
+  if (std::all_of(a.gradient.begin(), a.gradient.end(), [](double g) { return g == 0; }))
+    return answer(Method::girsanov, "the derivative of every path is zero: the loss moves by jumps alone");
   if (apart > 4)
     return answer(Method::girsanov, "on " + std::to_string(few.samples) + " samples pathwise is " +
                                         number(apart, 2) +
