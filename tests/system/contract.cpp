@@ -367,10 +367,12 @@ class Checks {
   void expect_dot_products() {
     if (!system_->capabilities().jvp) return;
     const auto expect = [&](Rollout<Real>& over, unsigned seed, int directions) {
-      const auto result =
-          check::dot_product(over, c_.states(over, seed), {.seed = seed, .directions = directions});
-      EXPECT_LE(result.error, c_.dot_gate)
-          << result.name << " over " << over.options().steps << " steps, state " << seed;
+      const auto result = check::dot_product(
+          over, c_.states(over, seed), {.seed = seed, .directions = directions, .dot_gate = c_.dot_gate});
+      // A state whose derivative rounding changes by more than this shows nothing: the test needs another state.
+      constexpr double kWidest = 10;
+      EXPECT_LE(result.error, std::min(result.gate, kWidest * c_.dot_gate))
+          << result.to_text() << " over " << over.options().steps << " steps, state " << seed;
     };
     Rollout<Real> step = rollout(1, 1), short_run = rollout(c_.steps, c_.worlds);
     for (const unsigned seed : seeds()) expect(step, seed, 20), expect(short_run, seed, 8);
