@@ -9,6 +9,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 // systems, rollouts, losses, checks; physics of your own
+#include "costate/estimate/gradient.h"
 #include "costate/system/checks.h"
 #include "costate/system/estimators.h"
 #include "costate/system/lane_system.h"

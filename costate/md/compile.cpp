@@ -27,7 +27,7 @@ void check_model(const Model& m, const std::string& word) {
   require_positive(m.dt, "dt");
   const auto has = [&](const char* letters) { return word.find_first_of(letters) != std::string::npos; };
   if (has("OEHNM")) require_positive(m.kT, "kT");
-  if (has("OEH")) require_positive(m.friction, "friction");
+  if (has("OEGH")) require_positive(m.friction, "friction");
   if (has("N")) {
     if (m.thermostat_masses.empty() || int(m.thermostat_masses.size()) > kMostLinks)
       refuse("a thermostat's chain has 1 to " + std::to_string(kMostLinks) + " links",
@@ -43,9 +43,9 @@ void check_model(const Model& m, const std::string& word) {
     for (const double t : m.memory_time) require_positive(t, "memory_time");
     if (!has("C") || !has("M")) refuse("memory needs both letters, C and M", "\"BACMCAB\" has them");
   }
-  if (has("EH") && has("ABONCMK"))
+  if (has("EGH") && has("ABONCMK"))
     refuse("integrator '" + word + "' mixes overdamped letters with letters that have velocities",
-           "use E or H alone");
+           "use E, G or H alone");
   if (has("K") && has("BONCM"))
     refuse("integrator '" + word + "' mixes ESH with velocities: its v is a direction", "\"KAK\" is ESH");
   if (has("ABONCMK") && !has("A"))
@@ -225,7 +225,7 @@ Compiled compile(const Model& model) {
   }
   at.mass = parameter("mass", model.masses, "mass");
   if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
-  if (has("OEH")) at.friction = parameter("friction", {model.friction}, "1/time");
+  if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
   if (has("N")) at.thermostat_mass = parameter("thermostat/mass", model.thermostat_masses, "energy time^2");
   if (has("CM")) {
     at.memory_friction = parameter("memory/friction", model.memory_friction, "1/time");

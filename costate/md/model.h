@@ -42,13 +42,13 @@ struct Model {
 
   // Letters, one per part of the step; each part takes dt divided by the number of times that it occurs.
   //   A drift   B kick   O friction and noise   N Nose-Hoover chain   C, M coupling and decay of memory
-  //   E Euler-Maruyama (overdamped)   H Heun (overdamped)   K kick of ESH
+  //   E Euler-Maruyama (overdamped)   H Heun (overdamped)   G descent (overdamped, no noise)   K kick of ESH
   // "BAB" is velocity Verlet, "BAOAB" Langevin's equation, "NBABN" Nose-Hoover, "BACMCAB" generalised
   // Langevin, "KAK" ESH.
   std::string integrator = "BAOAB";
   double dt = 0.01;
   double kT = 1;
-  double friction = 1;                          // 1/time: letters O, E and H
+  double friction = 1;                          // 1/time: letters O, E, G and H
   std::vector<double> thermostat_masses = {1};  // one per link of the chain: letter N
   int suzuki_yoshida = 1;                       // parts of a thermostat's step: 1, 3, 5 or 7
   // Memory kernel sum_i friction_i / time_i e^(-t / time_i): letters C and M.
@@ -57,7 +57,7 @@ struct Model {
   int atoms() const { return int(masses.size()); }
 };
 
-// A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun",
+// A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun", "descent",
 // "generalized_langevin", "esh" and words of letters stand for themselves. Throws Error on anything else.
 std::string integrator_word(const std::string& name);
 

@@ -34,6 +34,8 @@ void with_letter(char name, const F& f) {
       return f(MemoryDecay{});
     case 'E':
       return f(EulerMaruyama{});
+    case 'G':
+      return f(Descent{});
     case 'H':
       return f(Heun{});
     case 'K':
@@ -42,7 +44,7 @@ void with_letter(char name, const F& f) {
       return;
   }
 }
-constexpr bool moves_atoms(char name) { return name == 'A' || name == 'E' || name == 'H'; }
+constexpr bool moves_atoms(char name) { return name == 'A' || name == 'E' || name == 'G' || name == 'H'; }
 
 // Numbers of one world (or pack of worlds) on its way through a step.
 template <class S>

@@ -1,17 +1,22 @@
 // MoleculeSystem: a model as a System. S is a pack (many small worlds in lanes) or a number (one large world).
 //
+// It also answers what likelihood-ratio estimators ask (likelihood.h): the score of a step, and the Boltzmann
+// density that a thermostatted word samples.
+//
 //   tape   the forces that the letters of a step found, and its random numbers: with them the transpose
 //          evaluates no force and draws no noise
 #pragma once
 
 #include "costate/core/interrupt.h"
 #include "costate/md/compile.h"
+#include "costate/md/likelihood.h"
 #include "costate/md/splitting.h"
+#include "costate/system/scored_system.h"
 
 namespace costate::md {
 
 template <class Real, class S>
-class MoleculeSystem final : public System<Real> {
+class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, public BoltzmannSystem<Real> {
   using Tangent = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
 
@@ -158,6 +163,50 @@ class MoleculeSystem final : public System<Real> {
     for (int l = 0; l < kLanes; ++l) value[l] = lane(sum, l);
   }
 
+  void add_score(const StepContext& at, const Inputs<Real>& in, Real* score, Workspace& work) const override {
+    Side<S>& side = static_cast<Scratch&>(work).values;
+    const Layout& l = compiled_.layout;
+    read(in.x, side.walk.state);
+    read(in.p, side.p);
+    side.normals.fill(at, side.walk.normals);
+    std::vector<S>&f_bar = side.walk.work, &sum = side.p_bar;
+    noise_covector(likelihood_of(compiled_.word),
+                   Part<S>{l, side.forces, side.p.data(), S(0), side.walk.normals.data(), nullptr, nullptr},
+                   side.walk.state.data(), f_bar.data());
+    read(score, sum);
+    read(nullptr, side.bar);  // what the positions receive is not asked for
+    side.forces.evaluate_vjp(side.walk.state.data() + l.x, side.p.data(), f_bar.data(), side.bar.data() + l.x,
+                             sum.data());
+    write(sum, score);
+  }
+  std::string no_score(std::string_view parameter) const override {
+    if (parameter.empty())
+      return likelihood_of(compiled_.word) == Likelihood::none
+                 ? "steps of this integrator have no score: only those of E and ABOBA have"
+                 : "";
+    return of_the_force(parameter) ? "" : "it changes the noise or the time of a step, not the force alone";
+  }
+
+  void boltzmann(const Inputs<Real>& in, Real* energy, Real* slope, Workspace& work) const override {
+    Side<S>& side = static_cast<Scratch&>(work).values;
+    read(in.x, side.walk.state);
+    read(in.p, side.p);
+    read(slope, side.p_bar);
+    read(nullptr, side.bar);
+    const S* x = side.walk.state.data() + compiled_.layout.x;
+    const S u = side.forces.energy(x, side.p.data());
+    side.forces.energy_vjp(x, side.p.data(), S(1), side.bar.data() + compiled_.layout.x, side.p_bar.data());
+    write(side.p_bar, slope);
+    for (int l = 0; l < kLanes; ++l) energy[l] = lane(u, l);
+  }
+  std::string no_density(std::string_view parameter) const override {
+    if (parameter.empty())
+      return compiled_.layout.kT < 0 ? "this integrator has no temperature: it samples no equilibrium" : "";
+    return of_the_force(parameter) || parameter == "kT"
+               ? ""
+               : "the equilibrium of positions does not depend on it";
+  }
+
   // Runs read the parameters once, and write their cotangents once.
   void begin_run(const Real* p, Real* p_bar, const Activity&, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
@@ -172,6 +221,12 @@ class MoleculeSystem final : public System<Real> {
   }
 
  private:
+  // Potentials come first among the parameters.
+  bool of_the_force(std::string_view parameter) const {
+    return parameter == "box" ||
+           compiled_.signature.find(Role::parameter, parameter).offset < compiled_.layout.mass;
+  }
+
   // Not inlined: single steps and runs are the same machine code, so the same bits.
   [[gnu::noinline]] void forward(const StepContext& at, Side<S>& side, Real* tape) const {
     side.normals.fill(at, side.walk.normals);

@@ -87,8 +87,8 @@ Arguments<Real> start(const Sample& sample, const Rollout<Real>& rollout, unsign
 }
 
 inline const std::vector<std::string>& every_word() {
-  static const std::vector<std::string> kWords = {"BAB",   "ABA", "BAOAB",   "ABOBA", "OBABO",
-                                                  "NBABN", "E",   "BACMCAB", "H",     "KAK"};
+  static const std::vector<std::string> kWords = {"BAB", "ABA",     "BAOAB", "ABOBA", "OBABO", "NBABN",
+                                                  "E",   "BACMCAB", "H",     "KAK",   "G"};
   return kWords;
 }
 

@@ -138,7 +138,7 @@ TEST(MdModel, SaysWhatIsWrongWithIt) {
   costate::test::expect_error(make(m), "'verlett' is not an integrator", "did you mean 'verlet'?");
   m = good;
   m.integrator = "EA";
-  costate::test::expect_error(make(m), "mixes overdamped letters", "use E or H alone");
+  costate::test::expect_error(make(m), "mixes overdamped letters", "use E, G or H alone");
   m = good;
   m.potentials[0].atoms = {0, 1, 2};
   costate::test::expect_error(make(m), "acts on 2 atoms at a time, and 3 are listed", "");

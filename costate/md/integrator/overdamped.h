@@ -2,6 +2,7 @@
 // of Langevin's equation of the same friction for long times. Unequal masses precondition the motion.
 //
 //   E   Euler-Maruyama   x' = x + h b F(x) + n,                             n = sqrt(2 kT b h) xi
+//   G   descent          x' = x + h b F(x): the same without noise, which comes to rest at a minimum
 //   H   Heun             x* = x + h b F(x) + n,  x' = x + h b (F(x) + F(x*)) / 2 + n
 //
 // Transposes as in the code, last line first. The cotangent of n reaches kT, b and h through
@@ -63,6 +64,35 @@ struct EulerMaruyama {
       sums.noise += noise, sums.drift += drift, sums.mobility += mobility;
     }
     sums.add_to(c);
+    c.forces.evaluate_vjp(s + c.at.x, c.p, f_bar, x_bar, c.p_bar);
+  }
+};
+
+struct Descent {
+  template <class S>
+  static void apply(const Part<S>& c, S* s) {
+    const int n = c.at.dimensions;
+    for (int atom = 0; atom < c.at.atoms; ++atom) {
+      const S step = c.h / (c.p[c.at.mass + atom] * c.p[c.at.friction]);
+      for (int i = atom * n; i < atom * n + n; ++i) s[c.at.x + i] += step * c.force[i];
+    }
+  }
+  template <class S>
+  static void apply_vjp(Part<S>& c, const S* s, S* bar) {
+    const int n = c.at.dimensions;
+    S *x_bar = bar + c.at.x, *f_bar = c.work, sum(0);
+    for (int atom = 0; atom < c.at.atoms; ++atom) {
+      const S step = c.h / (c.p[c.at.mass + atom] * c.p[c.at.friction]);
+      S work(0);
+      for (int i = atom * n; i < atom * n + n; ++i) {
+        work += step * c.force[i] * x_bar[i];
+        f_bar[i] = step * x_bar[i];
+      }
+      c.p_bar[c.at.mass + atom] -= work / c.p[c.at.mass + atom];
+      sum += work;
+    }
+    c.p_bar[c.at.friction] -= sum / c.p[c.at.friction];
+    c.h_bar += sum / c.h;
     c.forces.evaluate_vjp(s + c.at.x, c.p, f_bar, x_bar, c.p_bar);
   }
 };

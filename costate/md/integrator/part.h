@@ -30,6 +30,10 @@ struct Forces {
     for (std::size_t t = terms->size(); t-- > 0;)
       (*terms)[t]->force_vjp(x, p, f_bar, x_bar, p_bar, (*scratch)[t].get());
   }
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = 0; t < terms->size(); ++t)
+      (*terms)[t]->energy_vjp(x, p, u_bar, x_bar, p_bar, (*scratch)[t].get());
+  }
   S energy(const S* x, const S* p) const {
     S sum(0);
     for (std::size_t t = 0; t < terms->size(); ++t) sum += (*terms)[t]->energy(x, p, (*scratch)[t].get());
