@@ -39,7 +39,7 @@ struct BurgersKernel {
   }
   template <class S, class At>
   static COSTATE_INLINE S bend(const At& at, int i) {
-    return (at.x(0, i - 1) - at.x(0, i)) + (at.x(0, i + 1) - at.x(0, i));
+    return (at.x(0, i - 1, 0) - at.x(0, i, 0)) + (at.x(0, i + 1, 0) - at.x(0, i, 0));
   }
 
   // Diffused speeds of the cells i, |i| <= reach.
@@ -48,7 +48,7 @@ struct BurgersKernel {
     S w[2 * reach + 1];
     template <class At>
     COSTATE_INLINE Diffused(const Scale<S>& k, const At& at) {
-      for (int i = -reach; i <= reach; ++i) w[i + reach] = at.x(0, i) + k.spread * bend<S>(at, i);
+      for (int i = -reach; i <= reach; ++i) w[i + reach] = at.x(0, i, 0) + k.spread * bend<S>(at, i);
     }
     COSTATE_INLINE const S& operator[](int i) const { return w[i + reach]; }
   };
@@ -88,14 +88,14 @@ struct BurgersKernel {
   // The cotangent of the diffused speed of cell i.
   template <class S, class At>
   static COSTATE_INLINE S diffused_bar(const Scale<S>& k, const At& at, int i) {
-    const auto w = [&](int j) { return at.x(0, j) + k.spread * bend<S>(at, j); };
+    const auto w = [&](int j) { return at.x(0, j, 0) + k.spread * bend<S>(at, j); };
     const S own = -(w(i) * k.rate);
     S seen(0), sum(0);
     for (int d = -kReach; d <= kReach; ++d) {
       seen = seen + hat_slope(own - S(d)) * w(i + d);
-      sum = sum + hat(-(w(i - d) * k.rate) - S(d)) * at.y_bar(0, i - d);
+      sum = sum + hat(-(w(i - d) * k.rate) - S(d)) * at.y_bar(0, i - d, 0);
     }
-    return sum - k.rate * seen * at.y_bar(0, i);
+    return sum - k.rate * seen * at.y_bar(0, i, 0);
   }
 
  public:

@@ -21,6 +21,7 @@
 #include "costate/rigid/spec.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_system.h"
+#include "tests/md/models.h"
 #include "tests/mpm/models.h"
 #include "tests/rigid/models.h"
 #include "tests/soft/models.h"
@@ -410,6 +411,28 @@ void add_particles(std::vector<Listed>& list) {
                   }});
 }
 
+// --- molecules ---------------------------------------------------------------------------------------------
+
+// Every letter of an integrator's word; tests/md has every potential.
+void add_molecules(std::vector<Listed>& list) {
+  for (const std::string& word : md::test::every_word()) {
+    list.push_back({"molecules_" + word, {"md::make_system", "md::MoleculeSystem"}, [word] {
+                      const md::test::Sample sample = md::test::sample("morse_bond", word);
+                      const auto states = [&](const auto& rollout, unsigned seed) {
+                        return md::test::start(sample, rollout, seed);
+                      };
+                      expect_contract(md::make_system<double>(sample.model), {.states = states,
+                                                                              .steps = 20,
+                                                                              .long_steps = 200,
+                                                                              .stencil_step = 1e-4,
+                                                                              .taylor_step = 3e-4,
+                                                                              .second_order_step = 1e-4});
+                      expect_contract(md::make_system<float>(sample.model),
+                                      {.states = states, .steps = 20, .long_steps = 50});
+                    }});
+  }
+}
+
 // A hinged paddle that jelly flies into.
 void add_coupled(std::vector<Listed>& list) {
   list.push_back({"articulated", {"mpm::system", "coupled::articulated"}, [] {
@@ -445,6 +468,7 @@ std::vector<Listed> every_physics() {
   add_grids_and_springs(list);
   add_rigid_bodies(list);
   add_particles(list);
+  add_molecules(list);
   add_coupled(list);
   return list;
 }

@@ -87,6 +87,20 @@ TEST(Checks, AnErrorOfAMillionthInAnyDerivativeIsCaught) {
   }
 }
 
+// Large numbers that cancel, but for their rounding.
+TEST(Checks, TheDotProductIsComparedAsWellAsRoundingLetsIt) {
+  const auto system =
+      lambda_system<float, Sizes{.states = 2}>(Signature().state("x", 2), [](auto x, auto, auto) {
+        return std::array{(x[0] + 1.1 * (10 * x[1])) - 11 * x[1], x[1]};
+      });
+  Rollout<float> rollout(system, {.steps = 1});
+  Arguments<float> at = rollout.arguments();
+  at.x0 = {0.7f, 0.9f};
+  const auto dot = check::dot_product(rollout, at, {.directions = 20, .dot_gate = 1e-7});
+  EXPECT_TRUE(dot.passed()) << dot.to_text();
+  EXPECT_NE(dot.detail.find("a few roundings"), std::string::npos) << dot.to_text();
+}
+
 // y = x^2 + |x|: away from 0 a parabola; with the wrong slope the remainder is of first order.
 TEST(Checks, TaylorSeesASlopeThatIsWrongByOnePart) {
   Signature s;
