@@ -3,10 +3,10 @@
 //   u' + u du/dx = nu d2u/dx2 + s            u speed [m/s], nu viscosity [m^2/s], s source [m/s^2]
 //
 // Diffused first, then traced back along its own speed (semi-Lagrangian, linear between cells: stable for
-// Courant numbers |u| dt/dx up to 2, where it says so by a value that is not a number):
+// Courant numbers |u| dt/dx up to 3, where it says so by a value that is not a number):
 //
 //   w = u + nu dt/dx^2 (u_e - 2 u + u_w)                                 stable for nu dt / dx^2 <= 1/2
-//   u+ = sum_d hat(-w dt/dx - d) w(d) + dt s                             hat(t) = max(0, 1 - |t|), |d| <= 2
+//   u+ = sum_d hat(-w dt/dx - d) w(d) + dt s                             hat(t) = max(0, 1 - |t|), |d| <= 3
 //
 // The gradient is exact where it is taken, and piecewise: it jumps where a point is traced back across the
 // middle of a cell. With h = the slope of u+ along the row and t = -w dt/dx (trailing underscore: cotangent):
@@ -25,7 +25,7 @@
 namespace costate::grid {
 
 struct BurgersOptions {
-  std::int64_t nx = 128, ny = 8;  // at least 8 each
+  std::int64_t nx = 128, ny = 10;  // at least 10 each
   double dx = 1.0, dt = 0.1;      // defaults of the parameters
   double viscosity = 0.01;
   CellValues source = 0.0;

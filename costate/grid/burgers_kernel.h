@@ -11,7 +11,7 @@
 namespace costate::grid {
 
 struct BurgersKernel {
-  static constexpr int kReach = 2;  // cells that a point may have come from
+  static constexpr int kReach = 3;  // cells that a point may have come from
   static constexpr int fields = 1, coefficients = 1, constants = 3, tapes = 0, drives = 0, halo = kReach + 2;
   enum { kViscosity, kDx, kDt };  // constants; the coefficient is the source
 

@@ -212,7 +212,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
     };
   };
   list.push_back({"burgers", {"grid::burgers"}, [waves_of] {
-                    const grid::BurgersOptions line{.nx = 10, .ny = 8, .viscosity = 0.3, .source = 0.1};
+                    const grid::BurgersOptions line{.nx = 10, .ny = 10, .viscosity = 0.3, .source = 0.1};
                     expect_contract(
                         grid::burgers<double>(line),
                         {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60, .stencil_step = 1e-4});
