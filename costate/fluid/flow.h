@@ -9,15 +9,18 @@
 //               a = P(u + dt F(u))   b = P(3/4 u + 1/4 (a + dt F(a)))   u+ = P(1/3 u + 2/3 (b + dt F(b)))
 //             or forward Euler, u+ = P(u + dt F(u))
 //
-// Inputs, all of them differentiable: the speeds at the start, viscosity per cell, force, the velocities on
+// Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
-// dt; of scalars the field at the start, diffusivity, buoyancy, sources and values on sides; of obstacles their centre, shape, velocity and spin. The force on each obstacle during the last step is
-// part of the state, which nothing reads back, so that every loss can look at drag and lift. Fields have x fastest; component u lies on the faces across x, with both ends where x does not wrap:
-// nx + 1 numbers per row. What a state says on a face whose speed a side prescribes is not read.
+// dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
+// spin. The force on each obstacle during the last step is part of the state, which nothing reads back, so
+// that every loss can look at drag and lift. Fields have x fastest; component u lies on the faces across x,
+// with both ends where x does not wrap: nx + 1 numbers per row. What a state says on a face whose speed a
+// side prescribes is not read.
 //
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.
-// Rooms: grid/ (fields, sides), pressure/ (the solver), obstacles/ (shapes, masks), scalars/ (what is carried), step/ (the step and its transpose, side by side).
+// Rooms: grid/ (fields, sides), pressure/ (the solver), obstacles/ (shapes, masks), scalars/ (what is
+// carried), step/ (the step and its transpose, side by side).
 // Tests: tests/fluid/.
 #pragma once
 

@@ -8,7 +8,8 @@
 // 4 max(Du, Dv) dt / dx^2 <= 1, which is checked in every run. With r = v+_ - u+_ (trailing underscore:
 // cotangent):
 //
-//   u_ = u+_ + dt (Du/dx^2 lap u+_ + v^2 r - f u+_)      v_ = v+_ + dt (Dv/dx^2 lap v+_ + 2 u v r - (f + k) v+_)
+//   u_ = u+_ + dt (Du/dx^2 lap u+_ + v^2 r - f u+_)
+//   v_ = v+_ + dt (Dv/dx^2 lap v+_ + 2 u v r - (f + k) v+_)
 //   f_ += dt (u+_ (1 - u) - v+_ v)                       k_ -= dt <v, v+_>
 //
 // State "u", "v" (nx*ny numbers each, x fastest); parameters "feed" (nx*ny), "kill", "diffusivity_u",

@@ -1,5 +1,5 @@
-// What reaction and diffusion do in one cell, and the transpose (equations in gray_scott.h). What a kernel is:
-// stencil_kernel.h.
+// What reaction and diffusion do in one cell, and the transpose (equations in gray_scott.h). What a kernel
+// is: stencil_kernel.h.
 #pragma once
 
 #include <algorithm>

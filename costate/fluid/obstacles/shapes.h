@@ -2,7 +2,7 @@
 //
 //   ball        d = r - rho                              rho = |y|, y = x - centre; numbers: r
 //   ellipsoid   d = k (1 - k) / m                        k^2 = sum (z_i / a_i)^2, m^2 = sum (z_i / a_i^2)^2,
-//                                                        z = y turned back by the angle (2-D); numbers: a, angle
+//                                                        z = y turned back (2-D); numbers: a, angle
 //   fourier     d = r_0 + sum_k (a_k cos k t + b_k sin k t) - rho       t the direction of y (2-D);
 //                                                        numbers: r_0, a_1, b_1, a_2, b_2, ...
 //

@@ -29,7 +29,7 @@ struct Scalars {
     return stage + 1 == model.stages() ? f.star : f.stage[stage];
   }
 
-  // --- inputs and sides -------------------------------------------------------------------------------------
+  // --- inputs and sides ------------------------------------------------------------------------------------
 
   void read_parameters() const {
     for (std::size_t s = 0; s < count(); ++s) {
@@ -63,7 +63,7 @@ struct Scalars {
               });
   }
 
-  // --- a stage ----------------------------------------------------------------------------------------------
+  // --- a stage ---------------------------------------------------------------------------------------------
 
   Transport<S, Dim> transport(std::size_t s, const Speeds<Real>& u, int stage) const {
     return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at))};

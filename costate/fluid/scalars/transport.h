@@ -48,7 +48,7 @@ struct Transport {
     return sum;
   }
 
-  // --- transpose, given the plane of rate_bar ---------------------------------------------------------------
+  // --- transpose, given the plane of rate_bar --------------------------------------------------------------
 
   COSTATE_INLINE S flux_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {
     return per_h[a] * (load<S>(rate_bar, at - stride[a]) - load<S>(rate_bar, at));

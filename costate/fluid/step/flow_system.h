@@ -2,7 +2,7 @@
 //
 //   read inputs -> for every stage: momentum, sides, projection -> write the state
 //
-// S = Pack gives values, S = Dual<Pack> tangents and, in the transpose, second order. The tape of a step holds
+// S = Pack gives values, S = Dual<Pack> tangents and, in the transpose, second order. The tape of a step has
 // its inner stages; without it the transpose computes them again, to the same bits.
 // Tests: tests/fluid/flow_test.cpp, tests/contract.
 #pragma once
@@ -109,7 +109,7 @@ class FlowSystem final : public System<Real> {
   }
 
  private:
-  // --- inputs -----------------------------------------------------------------------------------------------
+  // --- inputs ----------------------------------------------------------------------------------------------
 
   template <class T>
   void read_parameters(In p, Scratch& w) const {
@@ -170,7 +170,7 @@ class FlowSystem final : public System<Real> {
       write_field<T>(shape, shape.all_cells(), which(w.scalars[s]), to + model_.scalars[s].state_at, false);
   }
 
-  // --- the step ---------------------------------------------------------------------------------------------
+  // --- the step --------------------------------------------------------------------------------------------
 
   const Speeds<Real>& current(const Scratch& w, int stage) const {
     return stage == 0 ? w.x : w.stage[stage - 1];
@@ -217,7 +217,7 @@ class FlowSystem final : public System<Real> {
     write_scalars<T>(y, w, [](const auto& fields) { return fields.star; });
   }
 
-  // --- its transpose ----------------------------------------------------------------------------------------
+  // --- its transpose ---------------------------------------------------------------------------------------
 
   template <class T>
   void recall_stages(const Momentum<T, Dim>& momentum, const Real* tape, Scratch& w) const {

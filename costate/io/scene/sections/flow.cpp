@@ -1,7 +1,7 @@
-// The section of incompressible flow (costate/fluid/flow.h): [flow] says where, with which viscosity, force and
-// sides; [[obstacles]] and [[scalars]] what is in it. Numbers per face or cell are numbers, or formulas of x, y
-// and z, the place of the face or the middle of the cell. [start] gives the fields in the same way. The velocity
-// and the spin of a driven obstacle are controls.
+// The section of incompressible flow (costate/fluid/flow.h): [flow] says where, with which viscosity, force
+// and sides; [[obstacles]] and [[scalars]] what is in it. Numbers per face or cell are numbers, or formulas
+// of x, y and z, the place of the face or the middle of the cell. [start] gives the fields in the same way.
+// The velocity and the spin of a driven obstacle are controls.
 #include <cmath>
 #include <map>
 
