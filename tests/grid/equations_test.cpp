@@ -44,7 +44,8 @@ TEST(Equations, HaveAStableStepByDefault) {
     EXPECT_GT(spec.dt, 0);
     Rollout<double> rollout(grid::make_system<double>(spec), {.steps = 2000});
     Arguments<double> a = rollout.arguments();
-    for (std::size_t c = 0; c < std::size_t(12 * ny); ++c) a.x0[c] = 1 + ((c % 12 + c / 12) % 2 == 0 ? 1e-3 : -1e-3);
+    for (std::size_t c = 0; c < std::size_t(12 * ny); ++c)
+      a.x0[c] = 1 + ((c % 12 + c / 12) % 2 == 0 ? 1e-3 : -1e-3);
     for (const double x : rollout.simulate(a).final_state) EXPECT_LT(std::abs(x), 10);
   }
 }
