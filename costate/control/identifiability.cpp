@@ -45,8 +45,7 @@ Identifiability identifiability(const double* jacobian, int rows, int columns,
       if (std::abs(direction[j]) > 1e-6) covariance(j, j) = HUGE_VAL;
   }
   for (Eigen::Index i = 0; i < np; ++i)
-    for (Eigen::Index j = 0; j < np; ++j)
-      covariance(i, j) *= scales[std::size_t(i)] * scales[std::size_t(j)];
+    for (Eigen::Index j = 0; j < np; ++j) covariance(i, j) *= scales[std::size_t(i)] * scales[std::size_t(j)];
   to.covariance = numbers_of(covariance);
   for (Eigen::Index i = 0; i < np; ++i) to.deviations.push_back(std::sqrt(covariance(i, i)));
   return to;

@@ -140,7 +140,8 @@ void Fit::check() const {
            where,
            {}});
     for (const double y : recording.y)
-      if (std::isinf(y)) throw Error({"a measurement is infinite", where, "write NaN where nothing was measured"});
+      if (std::isinf(y))
+        throw Error({"a measurement is infinite", where, "write NaN where nothing was measured"});
   }
 }
 

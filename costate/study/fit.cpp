@@ -97,8 +97,7 @@ std::vector<double> start_from_pieces(Study& any) {
   const control::Identified found = control::identify(problem, {.iterations = o.iterations});
   for (std::size_t i = 0, next = 0; i < z.size(); ++i) {
     const Variable& v = study->variables()[i];
-    const double value =
-        v.where == Variable::Where::parameter ? found.values[next++] : found.x0[0][v.index];
+    const double value = v.where == Variable::Where::parameter ? found.values[next++] : found.x0[0][v.index];
     z[i] = std::clamp(value / v.unit, v.lower, v.upper) / v.scale;
   }
   return z;

@@ -20,9 +20,9 @@ class TableFile : public testing::Test {
     return path_;
   }
   ~TableFile() override { std::filesystem::remove(path_); }
-  const std::string path_ =
-      testing::TempDir() + "table_file_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-      testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
+  const std::string path_ = testing::TempDir() + "table_file_" +
+                            std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+                            testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
 };
 
 TEST_F(TableFile, ColumnsAreFoundByName) {
@@ -34,11 +34,17 @@ TEST_F(TableFile, ColumnsAreFoundByName) {
 }
 
 TEST_F(TableFile, MistakesAreToldWithTheirLine) {
-  expect_error([&] { return read_columns(file("t,a\n0,1\n1,x2\n"), {"t", "a"}); }, ".csv:3: 'x2' is not a number",
-               "leave the cell empty");
+  expect_error(
+      [&] {
+        return read_columns(file("t,a\n0,1\n1,x2\n"), {"t", "a"});
+      },
+      ".csv:3: 'x2' is not a number", "leave the cell empty");
   expect_error([&] { return read_columns(file("t,a\n0,inf\n"), {"a"}); }, "'inf' is not a number");
-  expect_error([&] { return read_columns(file("t,angle\n0,1\n"), {"t", "angel"}); },
-               "there is no column 'angel'", "there is: t, angle");
+  expect_error(
+      [&] {
+        return read_columns(file("t,angle\n0,1\n"), {"t", "angel"});
+      },
+      "there is no column 'angel'", "there is: t, angle");
   expect_error([&] { return read_columns(file("t,a\n0\n"), {"t", "a"}); }, "this line has 1 cells");
   expect_error([&] { return read_columns(file("t,a\n"), {"t", "a"}); }, "no rows of numbers");
   expect_error([&] { return read_columns("/nonexistent/x.csv", {"t"}); }, "there is no such file");

@@ -109,6 +109,23 @@ def test_a_filter_follows_and_its_likelihood_has_a_gradient(method):
     assert abs(gradient["parameters"]["length"][0] - difference) < 1e-4 * abs(difference)
 
 
+def test_parameters_are_identified_with_error_bars():
+    system = pendulum()
+    truth = system.rollout(steps=100, keep=1).simulate([1.0, 0.0], p={"length": 1.3})["angle"][:, 0]
+    y = truth + 0.02 * np.random.default_rng(1).standard_normal(truth.shape)
+    y[7] = np.nan
+    recordings = [dict(y=y, x0=[1.0, 0.0]), dict(y=y[:, None], x0=[0.9, 0.1], x0_free=True)]
+    measured = [costate.loss.expression("angle")]
+    rough = control.identify(system, recordings, measured, 0.02, {"length": dict(lower=0.2, upper=9)}, {"length": 4.0},
+                             segment=10, gap_sigma=0.1)
+    found = control.identify(system, recordings, measured, 0.02, {"length": None}, rough.values, robust="huber")
+    assert found.converged and abs(found.values["length"] - 1.3) < 4 * found.deviations["length"] < 0.02
+    assert abs(found.residual_rms - 1) < 0.2 and found.covariance.shape == (1, 1) and not found.unseen
+    assert abs(found.x0[1][0] - 1) < 0.05 and "length = 1.29954 +- 0.0011" in repr(found)
+    with pytest.raises(costate.Error, match="a recording needs y"):
+        control.identify(system, [{}], measured, 0.02, {"length": None})
+
+
 def test_mistakes_are_told():
     with pytest.raises(costate.Error, match="use one of: ilqr, ddp, mppi, predictive, cem"):
         control.plan(pendulum(), costate.loss.final("angle"), 5, method="newton")

@@ -56,7 +56,8 @@ TEST(Fit, ItsJacobianIsThatOfDifferences) {
     double size = 0;
     for (int k = 0; k < m; ++k) size = std::max(size, std::abs(J[std::size_t(k * n + i)]));
     for (int k = 0; k < m; ++k)
-      EXPECT_NEAR(J[std::size_t(k * n + i)], (up[std::size_t(k)] - down[std::size_t(k)]) / (2 * h), 1e-5 * size);
+      EXPECT_NEAR(J[std::size_t(k * n + i)], (up[std::size_t(k)] - down[std::size_t(k)]) / (2 * h),
+                  1e-5 * size);
   }
 }
 
@@ -101,8 +102,9 @@ TEST(Fit, MistakesAreTold) {
       "there is no such file");
   expect_error(
       [&] {
-        return parse("[[loss]]\nformula = \"x\"\n[optimize]\nvariables = [{name = \"parameters.k\", "
-                     "prior = {mean = 1, deviation = 1}}]\n");
+        return parse(
+            "[[loss]]\nformula = \"x\"\n[optimize]\nvariables = [{name = \"parameters.k\", "
+            "prior = {mean = 1, deviation = 1}}]\n");
       },
       "a prior is for [fit]");
 }

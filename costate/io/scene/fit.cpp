@@ -45,8 +45,8 @@ TomlValue with_columns(const SceneFile& file, const TomlValue& v) {
 }
 
 Measurements read_one(const SceneFile& file, const TomlValue& v) {
-  file.require_known_keys(
-      v, {"times", "formula", "quantities", "values", "sigma", "file", "time", "column"}, "data");
+  file.require_known_keys(v, {"times", "formula", "quantities", "values", "sigma", "file", "time", "column"},
+                          "data");
   const auto table = std::make_shared<const TomlValue>(v.find("file") ? with_columns(file, v) : v);
   for (const char* key : {"times", "formula", "values"}) {
     if (!table->find(key))

@@ -21,10 +21,9 @@ class VariableReader {
   void read(const TomlValue& v) {
     const bool alone = v.is(Kind::string);
     if (!alone)
-      file_.require_known_keys(file_.table(v, "a variable"),
-                               {"name", "axes", "scale", "fixed_first", "fixed_last", "lower", "upper",
-                                "prior"},
-                               "a variable");
+      file_.require_known_keys(
+          file_.table(v, "a variable"),
+          {"name", "axes", "scale", "fixed_first", "fixed_last", "lower", "upper", "prior"}, "a variable");
     const TomlValue& place =
         alone ? v : file_.required(v, "name", "this variable", "add name = \"parameters.NAME\"");
     std::string name = file_.string(place, "name");

@@ -75,8 +75,9 @@ std::vector<std::vector<double>> read_columns(const std::string& path,
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (places[i] >= cells.size())
-        throw Error({"this line has " + std::to_string(cells.size()) + " cells and none for '" + names[i] + "'",
-                     where, "the first line names the columns"});
+        throw Error(
+            {"this line has " + std::to_string(cells.size()) + " cells and none for '" + names[i] + "'",
+             where, "the first line names the columns"});
       columns[i].push_back(number_of(cells[places[i]], where));
     }
   }

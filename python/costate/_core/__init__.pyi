@@ -116,7 +116,9 @@ class GradientReport:
 
     @property
     def label(self) -> str:
-        """'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these."""
+        """
+        'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these.
+        """
 
     @property
     def schedule(self) -> str:
