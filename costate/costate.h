@@ -9,6 +9,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 // systems, rollouts, losses, checks; physics of your own
+#include "costate/estimate/gradient.h"
 #include "costate/system/checks.h"
 #include "costate/system/estimators.h"
 #include "costate/system/lane_system.h"
@@ -31,9 +32,11 @@
 #include "costate/ode/solve.h"
 // the other physics
 #include "costate/coupled/articulated.h"
+#include "costate/fluid/flow.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave.h"
+#include "costate/md/model.h"
 #include "costate/mpm/system.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"

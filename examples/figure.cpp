@@ -53,18 +53,18 @@ Panel& Panel::y_range(double low, double high) {
 
 void Panel::line(std::vector<Point> points, const char* colour, const std::string& label, double width,
                  bool dashed) {
-  series_.push_back({Series::line, std::move(points), colour, label, width, dashed});
+  series_.push_back({Series::Kind::line, std::move(points), colour, label, width, dashed});
 }
 
 void Panel::dots(std::vector<Point> points, const char* colour, const std::string& label, double radius) {
-  series_.push_back({Series::dots, std::move(points), colour, label, radius, false});
+  series_.push_back({Series::Kind::dots, std::move(points), colour, label, radius, false});
 }
 
 void Panel::band(const std::vector<Point>& low, const std::vector<Point>& high, const char* colour,
                  const std::string& label) {
   std::vector<Point> outline = low;
   outline.insert(outline.end(), high.rbegin(), high.rend());
-  series_.push_back({Series::band, std::move(outline), colour, label, 0, false});
+  series_.push_back({Series::Kind::band, std::move(outline), colour, label, 0, false});
 }
 
 double Panel::Axis::share(double value) const {
@@ -99,13 +99,13 @@ std::string Panel::dash(const Series& s) { return s.dashed ? " stroke-dasharray=
 
 std::string Panel::key(const Series& s, double x, double y) {
   std::string out;
-  if (s.kind == Series::dots) {
+  if (s.kind == Series::Kind::dots) {
     out = "<circle cx='" + number(x + 12) + "' cy='" + number(y) + "' r='" + number(s.size) + "' fill='" +
           s.colour + "'/>";
   } else {
     out = "<path d='M" + number(x) + " " + number(y) + "h24' stroke='" + s.colour + "' stroke-width='" +
-          number(s.kind == Series::band ? 9 : s.size) + "'" + dash(s) +
-          (s.kind == Series::band ? " stroke-opacity='0.25'" : "") + "/>";
+          number(s.kind == Series::Kind::band ? 9 : s.size) + "'" + dash(s) +
+          (s.kind == Series::Kind::band ? " stroke-opacity='0.25'" : "") + "/>";
   }
   return out + text_at(x + 29, y + 4, "start", s.label);
 }
@@ -153,16 +153,16 @@ std::string Panel::svg(double left, double width, double height) const {
     std::string points;
     for (Point p : s.points) {
       if ((x.log && !(p.x > 0)) || (y.log && !(p.y > 0))) continue;
-      if (s.kind == Series::dots) {
+      if (s.kind == Series::Kind::dots) {
         out += "<circle cx='" + number(px(p.x)) + "' cy='" + number(py(p.y)) + "' r='" + number(s.size) +
                "' fill='" + s.colour + "'/>\n";
       } else {
         points += number(px(p.x)) + "," + number(py(p.y)) + " ";
       }
     }
-    if (s.kind == Series::band) {
+    if (s.kind == Series::Kind::band) {
       out += "<polygon fill='" + s.colour + "' fill-opacity='0.18' points='" + points + "'/>\n";
-    } else if (s.kind == Series::line) {
+    } else if (s.kind == Series::Kind::line) {
       out += "<polyline fill='none' stroke='" + s.colour + "' stroke-width='" + number(s.size) + "'" +
              dash(s) + " points='" + points + "'/>\n";
     }

@@ -42,7 +42,7 @@ class Panel {
 
  private:
   struct Series {
-    enum { line, dots, band } kind;
+    enum class Kind { line, dots, band } kind;
     std::vector<Point> points;
     std::string colour, label;
     double size;

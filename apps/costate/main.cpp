@@ -74,9 +74,8 @@ std::string existing(const std::string& file) {
   std::error_code trouble;
   if (file.empty() || file.find('/') != std::string::npos || fs::exists(file, trouble)) return file;
   const fs::path bin = fs::read_symlink("/proc/self/exe", trouble).parent_path();
-  for (const fs::path& folder : {bin / "../share/costate/scenes", bin / "../../scenes"})
-    if (fs::is_regular_file(folder / file, trouble)) return (folder / file).lexically_normal().string();
-  return file;
+  const fs::path there = bin / "../share/costate/scenes" / file;
+  return fs::is_regular_file(there, trouble) ? there.lexically_normal().string() : file;
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 // itself.
 //
 //   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each
-//                 other. Catches every wrong adjoint of a right tangent, to rounding.
+//                 other. Catches every wrong adjoint of a right tangent, to rounding: the gate is wider
+//                 where <J v, w> itself moves by more when the start changes by one rounding.
 //   stencil       the gradient along random directions against a six-point difference, whose error is O(h^6):
 //                 catches a wrong tangent as well.
 //   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2 or faster. Weak (an error of 1e-3 can hide),
@@ -21,9 +22,10 @@ namespace costate::check {
 
 struct Options {
   std::uint64_t seed = 1;
-  int directions = 3;  // random directions, the worst counts
-  double step = 1e-3;  // the longest, relative to the scale of each input; check_line.h says when it shrinks
-  double gate = 0;     // of the stencil; 0: 1e-9 in double precision, 1e-2 in single
+  int directions = 3;   // random directions, the worst counts
+  double step = 1e-3;   // the longest, relative to the scale of each input; check_line.h says when it shrinks
+  double gate = 0;      // of the stencil; 0: 1e-9 in double precision, 1e-2 in single
+  double dot_gate = 0;  // of the dot product; 0: 1e-13 in double precision, 1e-5 in single
 };
 
 template <class Real>

@@ -6,6 +6,7 @@
 #include "costate/ad/record.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
+#include "costate/fluid/flow.h"
 #include "costate/grid/equations.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/shallow_water.h"
@@ -18,6 +19,7 @@
 #include "costate/rigid/spec.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_system.h"
+#include "tests/md/models.h"
 #include "tests/mpm/models.h"
 #include "tests/rigid/models.h"
 #include "tests/soft/models.h"
@@ -76,7 +78,7 @@ void add_equations(std::vector<Listed>& list) {
       list.push_back(
           {std::string(problem.name) + "_" + name,
            {std::string("ode::") + problem.name, std::string("ode::Integrator::") + name, "LaneSystem"},
-           [problem, integrator = integrator] {
+           [problem, integrator] {
              expect_contract(problem.in_double(integrator, 0.01), {.long_steps = problem.long_steps});
              expect_contract(problem.in_float(integrator, 0.01), {.long_steps = problem.long_steps});
            }});
@@ -106,6 +108,40 @@ void add_equations(std::vector<Listed>& list) {
 }
 
 // --- grids, masses and springs, controllers ----------------------------------------------------------------
+
+// Slow, and with speeds on all faces: at a Courant number of 1 a hundred steps would carry them far from where
+// they began.
+void add_flows(std::vector<Listed>& list) {
+  const auto slow = [](const auto& rollout, unsigned seed) {
+    auto a = rollout.arguments();
+    std::uint32_t drawn = 0;
+    for (auto* numbers : {&a.x0, &a.controls})
+      for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+    return a;
+  };
+  for (const auto& [name, scheme] :
+       {std::pair<const char*, fluid::Scheme>{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}}) {
+    list.push_back({std::string("flow_") + name,
+                    {"fluid::flow", "fluid::make_flow_system", "fluid::FlowSystem",
+                     std::string("fluid::Scheme::") + name},
+                    [scheme = scheme, slow] {
+                      fluid::FlowOptions channel{.cells = {8, 5}, .dt = 0.2, .viscosity = 0.1};
+                      channel.scheme = scheme;
+                      channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
+                      channel.sides[1] = {fluid::Side::Kind::outflow};
+                      channel.sides[2] = fluid::wall({0.1, 0, 0});
+                      channel.sides[3] = {fluid::Side::Kind::slip};
+                      expect_contract(fluid::flow<double>(channel),
+                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
+                      expect_contract(fluid::flow<float>(channel),
+                                      {.states = slow, .steps = 10, .long_steps = 60});
+                      const fluid::FlowOptions box{
+                          .cells = {4, 5, 3}, .dt = 0.2, .viscosity = 0.1, .push = true, .scheme = scheme};
+                      expect_contract(fluid::flow<double>(box),
+                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
+                    }});
+  }
+}
 
 void add_grids_and_springs(std::vector<Listed>& list) {
   list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
@@ -138,11 +174,12 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                     expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::wave<float>(pond), {.steps = 30});
                   }});
+  add_flows(list);
   for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
                                       {"end_of_step", soft::Contact::end_of_step}}) {
     list.push_back({std::string("mass_spring_") + name,
                     {"soft::make_system", std::string("soft::Contact::") + name},
-                    [contact = contact] {
+                    [contact] {
                       for (const int dimensions : {2, 3}) {
                         const auto states = [dimensions](const auto& rollout, unsigned seed) {
                           return soft::test::standing(rollout, dimensions, seed % 2 == 1 ? 3.0 : 0.0);
@@ -222,7 +259,7 @@ void add_rigid_bodies(std::vector<Listed>& list) {
         {"implicitfast", rigid::Integrator::implicitfast},
         {"rk4", rigid::Integrator::rk4}}) {
     list.push_back(
-        {"rigid_" + name, {"rigid::make_system", "rigid::Integrator::" + name}, [integrator = integrator] {
+        {"rigid_" + name, {"rigid::make_system", "rigid::Integrator::" + name}, [integrator] {
            const rigid::Model model = rigid::test::zoo(integrator);
            const auto states = [&](const auto& rollout, unsigned seed) {
              return rigid::test::random_arguments(model, rollout, seed + 4);
@@ -306,12 +343,11 @@ void add_particles(std::vector<Listed>& list) {
   const std::pair<std::string, MaterialKind> kinds[] = {COSTATE_MPM_LAWS(COSTATE_PAIR)};
 #undef COSTATE_PAIR
   for (const auto& [name, kind] : kinds) {
-    list.push_back({"particles_" + name,
-                    {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"},
-                    [kind = kind] {
-                      expect_particles<double>(mpm::test::block(2, kind));
-                      expect_particles<float>(mpm::test::block(2, kind));
-                    }});
+    list.push_back(
+        {"particles_" + name, {"mpm::system", "mpm::MaterialPoints", "mpm::Kernel::quadratic"}, [kind] {
+           expect_particles<double>(mpm::test::block(2, kind));
+           expect_particles<float>(mpm::test::block(2, kind));
+         }});
   }
   list.push_back({"particles_in_space", {"mpm::system"}, [] {
                     expect_particles<double>(mpm::test::block(3, MaterialKind::neo_hookean));
@@ -320,6 +356,28 @@ void add_particles(std::vector<Listed>& list) {
                     expect_particles<double>(
                         mpm::test::block(2, MaterialKind::neo_hookean, mpm::Kernel::cubic));
                   }});
+}
+
+// --- molecules ---------------------------------------------------------------------------------------------
+
+// Every letter of an integrator's word; tests/md has every potential.
+void add_molecules(std::vector<Listed>& list) {
+  for (const std::string& word : md::test::every_word()) {
+    list.push_back({"molecules_" + word, {"md::make_system", "md::MoleculeSystem"}, [word] {
+                      const md::test::Sample sample = md::test::sample("morse_bond", word);
+                      const auto states = [&](const auto& rollout, unsigned seed) {
+                        return md::test::start(sample, rollout, seed);
+                      };
+                      expect_contract(md::make_system<double>(sample.model), {.states = states,
+                                                                              .steps = 20,
+                                                                              .long_steps = 200,
+                                                                              .stencil_step = 1e-4,
+                                                                              .taylor_step = 3e-4,
+                                                                              .second_order_step = 1e-4});
+                      expect_contract(md::make_system<float>(sample.model),
+                                      {.states = states, .steps = 20, .long_steps = 50});
+                    }});
+  }
 }
 
 // A hinged paddle that jelly flies into.
@@ -357,6 +415,7 @@ std::vector<Listed> every_physics() {
   add_grids_and_springs(list);
   add_rigid_bodies(list);
   add_particles(list);
+  add_molecules(list);
   add_coupled(list);
   return list;
 }

@@ -93,6 +93,7 @@ TEST(TheList, HasEveryKind) {
                                      {"costate/rigid/rigid_system.h", "Onset"},
                                      {"costate/mpm/model.h", "Kernel"},
                                      {"costate/soft/mass_spring.h", "Contact"},
+                                     {"costate/fluid/flow.h", "Scheme"},
                                      {"costate/ode/lanes/fixed_step_systems.h", "Integrator"}}) {
     for (const std::string& kind : kinds(header, name)) {
       EXPECT_NE(all.contains(kind), refused.contains(kind))

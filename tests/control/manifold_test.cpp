@@ -16,7 +16,6 @@ namespace {
 
 using costate::test::expect_error;
 using test::stencil;
-constexpr double kPi = 3.14159265358979323846;
 
 TEST(StateSpace, MoveAndDifferenceAreInverse) {
   const StateSpace space(9, {1, 5});

@@ -134,6 +134,22 @@ double stencil(const F& f, double h) {
   return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h);
 }
 
+// How far a derivative moves when a coordinate changes by one rounding: no two ways of computing it need agree better.
+// It counts where axes are nearly parallel, or points nearly coincide.
+template <class S, class F>
+double rounding(Shape<S>& a, Shape<S>& b, const F& derivative) {
+  const double here = derivative();
+  double moved = 0;
+  for (Shape<S>* shape : {&a, &b})
+    for (int i = 0; i < 3; ++i) {
+      const S kept = shape->x[i];
+      shape->x[i].v = std::nextafter(kept.v, 2 * kept.v);
+      moved += std::abs(derivative() - here);
+      shape->x[i] = kept;
+    }
+  return moved;
+}
+
 struct Gates {
   double dual = 1e-12, dot = 1e-13, stencil = 1e-8, second = 1e-6;
   double step = 2e-4;
@@ -185,12 +201,15 @@ inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& g
         const int e = j % kShapeNumbers;
         (e < 3 ? s.x[e] : e < 12 ? s.R.e[(e - 3) / 3][(e - 3) % 3] : s.size[e - 12]).d[0] = dot;
       }
-      const double found = weighted(contacts(scene, a, b), bar, filled).d[0];
-      if (i < 0)
+      const auto along = [&] { return weighted(contacts(scene, a, b), bar, filled).d[0]; };
+      const double found = along();
+      if (i < 0) {
         ASSERT_LE(std::abs(found - expected), gates.dot * 30 * scale * std::sqrt(size))
             << "dot product, sample " << n;
-      else
-        ASSERT_NEAR(found, expected, gates.dual * scale) << "Dual, input " << i << ", sample " << n;
+      } else if (std::abs(found - expected) > gates.dual * scale) {
+        ASSERT_NEAR(found, expected, gates.dual * scale + rounding(a, b, along))
+            << "Dual, input " << i << ", sample " << n;
+      }
     }
 
     // Six-point stencil of values, and of the transpose for second order.

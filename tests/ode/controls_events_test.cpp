@@ -115,7 +115,7 @@ TEST_P(BouncingBall, ForwardReverseAndContinuousAdjointsAgree) {
     }
     for (const auto& [other, gate] : others) {
       SCOPED_TRACE(other.report.estimator);
-      const auto expect = [gate = gate](double a, double b) {
+      const auto expect = [gate](double a, double b) {
         EXPECT_NEAR(a, b, gate * std::max(1.0, std::abs(a)));
       };
       for (std::size_t i = 0; i < 2; ++i) expect(reverse.x0[i], other.x0[i]);

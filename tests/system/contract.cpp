@@ -341,7 +341,9 @@ class Checks {
       }
       const auto objective = squares_at_the_end<Real>(system_->signature());
       const Gradient<Real> together = many.value_and_gradient(all, *objective);
-      for (std::size_t w = 0; w < alone.size(); ++w) {
+      // Another world has another noise: only the first is the same world alone.
+      const std::size_t comparable = draws_noise(*system_, alone.front()) ? 1 : alone.size();
+      for (std::size_t w = 0; w < comparable; ++w) {
         const Gradient<Real> g = one.value_and_gradient(alone[w], *objective);
         const std::string what = "world " + std::to_string(w) + " of " + std::to_string(count) +
                                  (own ? " with its own parameters" : "") + ", alone and among the others";
@@ -365,10 +367,12 @@ class Checks {
   void expect_dot_products() {
     if (!system_->capabilities().jvp) return;
     const auto expect = [&](Rollout<Real>& over, unsigned seed, int directions) {
-      const auto result =
-          check::dot_product(over, c_.states(over, seed), {.seed = seed, .directions = directions});
-      EXPECT_LE(result.error, c_.dot_gate)
-          << result.name << " over " << over.options().steps << " steps, state " << seed;
+      const auto result = check::dot_product(
+          over, c_.states(over, seed), {.seed = seed, .directions = directions, .dot_gate = c_.dot_gate});
+      // A state whose derivative rounding changes by more than this shows nothing: the test needs another state.
+      constexpr double kWidest = 10;
+      EXPECT_LE(result.error, std::min(result.gate, kWidest * c_.dot_gate))
+          << result.to_text() << " over " << over.options().steps << " steps, state " << seed;
     };
     Rollout<Real> step = rollout(1, 1), short_run = rollout(c_.steps, c_.worlds);
     for (const unsigned seed : seeds()) expect(step, seed, 20), expect(short_run, seed, 8);

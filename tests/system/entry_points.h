@@ -125,4 +125,9 @@ class EntryPoints {
 extern template class EntryPoints<float>;
 extern template class EntryPoints<double>;
 
+// Whether a step depends on the number of its world: worlds alone and among others then differ, and so do
+// lanes of one state.
+template <class Real>
+bool draws_noise(const System<Real>& system, const Arguments<Real>& at);
+
 }  // namespace costate::test

@@ -86,25 +86,25 @@ TEST(StateObserver, LooksWhileALossIsEvaluated) {
 }
 
 // x+ = x^2: a world that starts above 1 is infinite after ten steps.
-struct Squares {
-  Signature fields = Signature().state("x");
-  std::shared_ptr<System<double>> system = lambda_system<double, Sizes{.states = 1}>(
-      fields, [](auto x, auto, auto) { return std::array{x[0] * x[0]}; }, NextState{}, 2);
-};
+std::shared_ptr<System<double>> squares() {
+  constexpr Sizes sizes{.states = 1};
+  return lambda_system<double, sizes>(
+      Signature().state("x"), [](auto x, auto, auto) { return std::array{x[0] * x[0]}; }, NextState{}, 2);
+}
 
 TEST(StateObserver, IsNeverShownAStateThatIsNotFinite) {
-  Squares s;
-  Arguments<double> at{{0.5, 1e3}, {}, Parameters<double>(s.system->signature())};
+  const auto system = squares();
+  Arguments<double> at{{0.5, 1e3}, {}, Parameters<double>(system->signature())};
   std::vector<std::int64_t> last(2, -1);
   const StateObserver<double> observer{
       .every = 1, .look = [&](std::int64_t k, std::int64_t world, std::span<const double> x) {
         EXPECT_TRUE(std::isfinite(x[0])) << "step " << k;
         last[std::size_t(world)] = k;
       }};
-  Rollout<double> masking(s.system, {.steps = 20, .worlds = 2, .on_divergence = OnDivergence::mask_world});
+  Rollout<double> masking(system, {.steps = 20, .worlds = 2, .on_divergence = OnDivergence::mask_world});
   EXPECT_EQ(masking.simulate(at, observer).diverged, (std::vector<std::int64_t>{1}));
   EXPECT_EQ(last, (std::vector<std::int64_t>{20, 6}));  // 1e3^(2^7) is too large
-  Rollout<double> stopping(s.system, {.steps = 20, .worlds = 2});
+  Rollout<double> stopping(system, {.steps = 20, .worlds = 2});
   expect_error([&] { return stopping.simulate(at, observer); }, "the state is not finite",
                "set on_divergence = mask_world");
 }

@@ -33,7 +33,8 @@ class Jacobian {
         y_(n_ * lanes_),
         active_{std::vector<bool>(system.signature().fields(Role::parameter).size(), true), true},
         tape_size_(system.tape(active_, {}).size),
-        tape_(tape_size_ * lanes_) {
+        tape_(tape_size_ * lanes_),
+        width_(draws_noise(system, at) ? 1 : lanes_) {
     const auto spread = [&](std::span<const Real> from, AlignedBuffer<Real>& to, std::int64_t offset,
                             std::int64_t size) {
       for (std::int64_t i = 0; i < size; ++i)
@@ -101,7 +102,7 @@ class Jacobian {
     std::vector<std::int64_t> group;
     for (const std::int64_t line : wanted) {
       group.push_back(line);
-      if (std::int64_t(group.size()) == lanes_) f(group), group.clear();
+      if (std::int64_t(group.size()) == width_) f(group), group.clear();
     }
     if (!group.empty()) f(group);
   }
@@ -114,6 +115,7 @@ class Jacobian {
   const Activity active_;
   const std::int64_t tape_size_;
   AlignedBuffer<Real> tape_;
+  const std::int64_t width_;  // directions at once: lanes with different noise are different maps
 };
 
 void add_all(std::set<std::int64_t>& to, std::int64_t count) {
@@ -133,6 +135,29 @@ void add_largest(std::set<std::int64_t>& to, const std::vector<Real>& line, std:
 }
 
 }  // namespace
+
+template <class Real>
+bool draws_noise(const System<Real>& system, const Arguments<Real>& at) {
+  const Signature& signature = system.signature();
+  const std::int64_t lanes = system.lanes(), n = signature.states(), nu = signature.controls();
+  AlignedBuffer<Real> x(n * lanes), u(nu * lanes), p(signature.parameters() * lanes),
+      y[2] = {AlignedBuffer<Real>(n * lanes), AlignedBuffer<Real>(n * lanes)};
+  const auto spread = [&](std::span<const Real> from, Real* to, std::int64_t size) {
+    for (std::int64_t i = 0; i < size; ++i) std::fill_n(to + i * lanes, lanes, from[std::size_t(i)]);
+  };
+  spread(at.x0, x.data(), n);
+  spread(at.controls, u.data(), nu);
+  const auto& fields = signature.fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    spread(at.parameters.values(f), p.data() + fields[f].offset * lanes, fields[f].size);
+  const auto work = system.make_workspace();
+  for (const std::int64_t world : {0, 1})
+    system.step({.world = world}, {x.data(), nu > 0 ? u.data() : nullptr, p.data()}, y[world].data(), nullptr,
+                *work);
+  return !std::equal(y[0].data(), y[0].data() + n * lanes, y[1].data());
+}
+template bool draws_noise(const System<float>&, const Arguments<float>&);
+template bool draws_noise(const System<double>&, const Arguments<double>&);
 
 template <class Real>
 void expect_transpose_matches_dual(const System<Real>& system, const Arguments<Real>& at, double gate) {

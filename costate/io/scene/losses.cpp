@@ -20,7 +20,6 @@ using study::Quantity;
 using study::Term;
 using Steps = std::vector<std::int64_t>;
 
-constexpr double kDegree = 3.14159265358979323846 / 180;
 constexpr int kMostColumns = 1 << 20;
 
 // What all kinds have.

@@ -54,7 +54,7 @@ class Rosenbrock final : public Stepper {
   bool compute_stages(const StepInput& in);
   bool factorise(const StepInput& in);              // f_x, f_t and the factors of G
   void stage_argument(const StepInput& in, int i);  // x + sum_j<i a_ij U_j
-  bool holds(const StepInput& in) const;
+  bool holds(const StepInput& in) const override;
   void hold(const StepInput& in);
   void stages_for_derivative(const StepInput& in);
   // f_x and f_t along (t_dot, x_dot, p_dot).

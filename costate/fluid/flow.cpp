@@ -1,0 +1,156 @@
+#include "costate/fluid/flow.h"
+
+#include <cmath>
+
+#include "costate/core/text.h"
+#include "costate/fluid/step/make_flow_system.h"
+
+namespace costate::fluid {
+namespace {
+
+constexpr Index kMostCells = Index(1) << 31;
+
+void check_grid(const FlowOptions& o) {
+  if (o.cells.size() != 2 && o.cells.size() != 3)
+    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()), {},
+                 "write {64, 64} or {32, 32, 32}"});
+  Index cells = 1;
+  for (std::size_t a = 0; a < o.cells.size(); ++a) {
+    const Index n = o.cells[a];
+    if (n < 2 || n > 1 << 16)
+      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis", {},
+                   "take at least 2 and at most 65536"});
+    cells *= n;
+    if (!(o.width[a] > 0) || !std::isfinite(o.width[a]))
+      throw Error({"the width of a cell is " + number(o.width[a]), {}, "it must be positive"});
+    if (!std::isfinite(o.force[a])) throw Error("the force on a flow must be finite");
+  }
+  if (cells > kMostCells)
+    throw Error({"a flow of " + std::to_string(cells) + " cells does not fit into memory", {},
+                 "take fewer cells"});
+  if (!(o.dt > 0) || !std::isfinite(o.dt)) throw Error("a flow needs dt > 0, not " + number(o.dt));
+  for (const double nu : o.viscosity.values)
+    if (!(nu >= 0) || !std::isfinite(nu))
+      throw Error({"the viscosity is " + number(nu), {}, "it must be zero or positive"});
+}
+
+void check_sides(const FlowOptions& o) {
+  for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) {
+    const Side &here = o.sides[side], &there = o.sides[side ^ 1];
+    if (here.kind == Side::Kind::periodic && there.kind != Side::Kind::periodic)
+      throw Error({std::string("the side ") + kSideNames[side] + " is periodic and " + kSideNames[side ^ 1] +
+                       " is not",
+                   {},
+                   "make both periodic, or neither"});
+    for (const CellValues& speeds : here.velocity)
+      for (const double speed : speeds.values)
+        if (!std::isfinite(speed))
+          throw Error(std::string("a velocity on the side ") + kSideNames[side] + " is not finite");
+    if (here.driven && here.kind != Side::Kind::velocity)
+      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven", {},
+                   "make it one with a velocity, or leave out `driven`"});
+  }
+}
+
+// What comes in must leave, unless a side is open. Controls start at zero.
+void check_net_inflow(const FlowOptions& o, const Sides& sides) {
+  double net = 0, gross = 0;
+  for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) {
+    const Side& s = o.sides[side];
+    if (s.kind == Side::Kind::outflow) return;
+    if (s.kind != Side::Kind::velocity || s.driven) continue;
+    const auto axis = side / 2;
+    const Index faces = sides.side_faces(int(axis), int(axis));
+    double area = 1;
+    for (std::size_t a = 0; a < o.cells.size(); ++a)
+      if (a != axis) area *= o.width[a];
+    const std::vector<double>& speeds = s.velocity[axis].values;
+    for (Index i = 0; i < faces; ++i) {
+      const double in = (side % 2 == 0 ? 1 : -1) * area * speeds[speeds.size() == 1 ? 0 : std::size_t(i)];
+      net += in, gross += std::abs(in);
+    }
+  }
+  if (std::abs(net) > 1e-9 * gross)
+    throw Error({"a net inflow of " + number(net) + " cannot leave the box", {},
+                 "make a side an outflow, or let the velocities on the sides add up to zero"});
+}
+
+Sides make_sides(const FlowOptions& o, Index lanes) {
+  std::array<Index, 3> n{1, 1, 1};
+  std::array<bool, 3> periodic{};
+  Sides sides;
+  for (std::size_t a = 0; a < o.cells.size(); ++a) {
+    n[a] = o.cells[a];
+    periodic[a] = o.sides[2 * a].kind == Side::Kind::periodic;
+    for (std::size_t end = 0; end < 2; ++end) sides.kind[a][end] = o.sides[2 * a + end].kind;
+  }
+  sides.shape = Shape(int(o.cells.size()), n, o.width, periodic, lanes);
+  return sides;
+}
+
+void add_side(const FlowOptions& o, std::size_t side, FlowModel& m) {
+  const Side& s = o.sides[side];
+  if (s.kind != Side::Kind::velocity) return;
+  const int axis = int(side / 2), end = int(side % 2);
+  for (int c = 0; c < m.sides.shape.dim; ++c) {
+    const Index count = m.sides.side_faces(axis, c);
+    const std::string name = std::string(kSideNames[side]) + "/" + kComponents[c];
+    m.given.push_back(
+        {axis, end, c, s.driven, s.driven ? m.signature.controls() : m.signature.parameters(), count});
+    if (s.driven) {
+      m.signature.control(name, count, "m/s");
+      continue;
+    }
+    const std::vector<double>& values = s.velocity[std::size_t(c)].values;
+    if (values.size() != 1 && Index(values.size()) != count)
+      throw Error({"'" + name + "' has " + std::to_string(values.size()) + " numbers, and the side has " +
+                       std::to_string(count) + " faces of that component",
+                   {},
+                   "give one number, or one per face"});
+    if (values.size() == 1)
+      m.signature.parameter_field(name, count, values[0], "m/s");
+    else
+      m.signature.parameter(name, values, "m/s");
+  }
+}
+
+}  // namespace
+
+Side wall(std::array<double, 3> velocity) {
+  return {Side::Kind::velocity, {velocity[0], velocity[1], velocity[2]}};
+}
+
+FlowModel make_model(const FlowOptions& o, Index lanes) {
+  check_grid(o);
+  check_sides(o);
+  FlowModel m;
+  m.scheme = o.scheme;
+  m.sides = make_sides(o, lanes);
+  const Shape& shape = m.sides.shape;
+  for (int a = 0; a < shape.dim; ++a) {
+    m.face_offset[std::size_t(a)] = m.signature.states();
+    m.signature.state(kComponents[a], shape.face_count(a), "m/s");
+  }
+  o.viscosity.add_to(m.signature, "viscosity", shape.cells(), "m^2/s");
+  m.signature.parameter("force", std::vector<double>(o.force.begin(), o.force.begin() + shape.dim), "m/s^2");
+  m.signature.parameter("dt", o.dt, "s");
+  for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) add_side(o, side, m);
+  check_net_inflow(o, m.sides);
+  if (o.push) {
+    m.push = m.signature.controls();
+    for (int a = 0; a < shape.dim; ++a)
+      m.signature.control(std::string("push/") + kComponents[a], shape.face_count(a), "m/s^2");
+  }
+  return m;
+}
+
+template <class Real>
+std::shared_ptr<System<Real>> flow(const FlowOptions& options) {
+  FlowModel model = make_model(options, kNativeLanes<Real>);
+  if (model.sides.shape.dim == 2) return make_flow_system<Real, 2>(std::move(model));
+  return make_flow_system<Real, 3>(std::move(model));
+}
+template std::shared_ptr<System<float>> flow<float>(const FlowOptions&);
+template std::shared_ptr<System<double>> flow<double>(const FlowOptions&);
+
+}  // namespace costate::fluid

@@ -1,0 +1,74 @@
+// FlowScratch: the fields that a step works on, made beforehand. Values are set to zero once, tangents when
+// the first derivative asks for them, so that what no loop writes (beyond the halo) is a number.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "costate/core/aligned_buffer.h"
+#include "costate/fluid/step/flow_model.h"
+#include "costate/system/system.h"
+
+namespace costate::fluid {
+
+template <class Real>
+struct FlowScratch final : Workspace {
+  Speeds<Real> x, stage[2], star;        // the state, the stages, and one before its projection
+  Speeds<Real> x_bar, out_bar, star_bar;  // cotangents: of the state, after and before a projection
+  Speeds<Real> push, push_bar;
+  Plane<Real> pressure, viscosity, viscosity_bar;
+  std::array<Plane<Real>, 3> edges, edges_bar;  // viscosity on edges
+  SideSpeeds<Real> side, side_bar;
+  Real* solver = nullptr;
+  std::vector<double> sums;
+  const Real* run_p = nullptr;  // parameters of the run: they have been read
+
+  FlowScratch(const FlowModel& model, Index solver_numbers) {
+    const Shape& shape = model.sides.shape;
+    const auto d = std::size_t(shape.dim);
+    const Index line = 64 / Index(sizeof(Real));
+    Index field = (shape.size + line - 1) / line * line;
+    if (field * Index(sizeof(Real)) % 4096 < 64) field += line;  // no two fields share all their cache sets
+    std::vector<Plane<Real>*> planes;
+    for (Speeds<Real>* s : {&x, &stage[0], &stage[1], &star, &x_bar, &out_bar, &star_bar})
+      for (std::size_t a = 0; a < d; ++a) planes.push_back(&(*s)[a]);
+    for (Speeds<Real>* s : {&push, &push_bar})
+      for (std::size_t a = 0; model.push >= 0 && a < d; ++a) planes.push_back(&(*s)[a]);
+    for (Plane<Real>* p : {&pressure, &viscosity, &viscosity_bar}) planes.push_back(p);
+    for (std::size_t e = 0; e < (d == 2 ? 1 : 3); ++e) {
+      planes.push_back(&edges[e]);
+      planes.push_back(&edges_bar[e]);
+    }
+    Index given = 0;
+    for (const FlowModel::GivenSpeed& g : model.given) given += g.count;
+    half_ = Index(planes.size()) * field + 2 * given;
+    memory_.reserve(2 * half_ + (solver_numbers + 2 * line));
+    Real* next = memory_.data();
+    const auto place = [&](Plane<Real>& plane, Index numbers) {
+      plane = {next, next + half_};
+      next += numbers;
+    };
+    for (Plane<Real>* plane : planes) place(*plane, field);
+    for (const FlowModel::GivenSpeed& g : model.given) {
+      place(side[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
+      place(side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
+    }
+    solver = memory_.data() + (2 * half_ + line - 1) / line * line;
+    std::fill_n(memory_.data(), half_, Real(0));
+    std::fill_n(solver, solver_numbers, Real(0));
+    Index rows = 1;
+    for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
+    sums.resize(std::size_t(4 * rows));
+  }
+  void use_tangents() {
+    if (!has_tangents_) std::fill_n(memory_.data() + half_, half_, Real(0));
+    has_tangents_ = true;
+  }
+
+ private:
+  AlignedBuffer<Real> memory_;
+  Index half_ = 0;  // numbers of all planes of values
+  bool has_tangents_ = false;
+};
+
+}  // namespace costate::fluid

@@ -1,0 +1,289 @@
+// The step of a flow (flow.h has the equations) and its transpose: the same stages, in reverse order.
+//
+//   read inputs -> for every stage: momentum, sides, projection -> write the state
+//
+// S = Pack gives values, S = Dual<Pack> tangents and, in the transpose, second order. The tape of a step holds
+// its inner stages; without it the transpose computes them again, to the same bits.
+// Tests: tests/fluid/flow_test.cpp, tests/contract.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "costate/core/error.h"
+#include "costate/core/text.h"
+#include "costate/fluid/step/flow_inputs.h"
+#include "costate/fluid/step/momentum.h"
+#include "costate/fluid/step/projection.h"
+
+namespace costate::fluid {
+
+template <class Real, int Dim>
+class FlowSystem final : public System<Real> {
+  using S = NativePack<Real>;
+  using Tangent = Dual<S>;
+  using Scratch = FlowScratch<Real>;
+  using In = Packed<Real>;
+  using Out = PackedOut<Real>;
+  struct PackedInputs {
+    In x, u, p;
+  };
+  struct PackedCotangents {
+    Out x, u, p;
+  };
+
+ public:
+  explicit FlowSystem(FlowModel model) : model_(std::move(model)) {
+    std::array<Ends, 3> ends{};
+    for (int a = 0; a < Dim; ++a) ends[std::size_t(a)] = model_.sides.ends(a);
+    solver_ = PressureSolver<Real>(model_.sides.shape, ends);
+  }
+
+  const Signature& signature() const override { return model_.signature; }
+  typename System<Real>::Capabilities capabilities() const override {
+    return {.jvp = true, .vjp = true, .second_order = true};
+  }
+  std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Scratch>(model_, solver_.scratch_numbers());
+  }
+  TapePlan tape(const Activity&, const TapeBudget& budget) const override {
+    const Index size = Index(model_.stages() - 1) * model_.signature.states();
+    return {.size = size <= budget.numbers ? size : 0};
+  }
+
+  void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape, Workspace& work) const override {
+    forward<S>({{in.x}, {in.u}, {in.p}}, {y}, tape, static_cast<Scratch&>(work));
+  }
+  void step_jvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y, Real* y_dot,
+                Workspace& work) const override {
+    forward<Tangent>({{in.x, in_dot.x}, {in.u, in_dot.u}, {in.p, in_dot.p}}, {y, y_dot}, nullptr,
+                     static_cast<Scratch&>(work));
+  }
+  void step_vjp(const StepContext&, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
+    reverse<S>({{in.x}, {in.u}, {in.p}}, tape, {y_bar}, {{bar.x}, {bar.u}, {bar.p}}, active,
+               static_cast<Scratch&>(work));
+  }
+  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
+                const Activity& active, Workspace& work) const override {
+    reverse<Tangent>({{in.x, in_dot.x}, {in.u, in_dot.u}, {in.p, in_dot.p}}, nullptr, {y_bar, y_bar_dot},
+                     {{bar.x, bar_dot.x}, {bar.u, bar_dot.u}, {bar.p, bar_dot.p}}, active,
+                     static_cast<Scratch&>(work));
+  }
+
+  // Runs read the parameters once.
+  void begin_run(const Real* p, Real*, const Activity&, Workspace& work) const override {
+    auto& w = static_cast<Scratch&>(work);
+    w.run_p = nullptr;
+    read_parameters<S>({p}, w);
+    w.run_p = p;
+  }
+  void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
+    static_cast<Scratch&>(work).run_p = nullptr;
+  }
+
+  typename System<Real>::Fault fault(const Inputs<Real>& in, int) const override {
+    const Shape& shape = model_.sides.shape;
+    const double dt = double(in.p[model_.dt_at()]);
+    double courant = 0, viscous = 0, per_h2 = 0;
+    for (int a = 0; a < Dim; ++a) {
+      const Real* u = in.x + model_.face_offset[std::size_t(a)];
+      double fastest = 0;
+      for (Index i = 0; i < shape.face_count(a); ++i) fastest = std::max(fastest, std::abs(double(u[i])));
+      courant += fastest * dt / shape.h[std::size_t(a)];
+      per_h2 += 1 / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
+    }
+    for (Index i = 0; i < shape.cells(); ++i)
+      viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
+    const bool rk3 = model_.scheme == Scheme::rk3;
+    const double most_courant = rk3 ? 1.7 : 1, most_viscous = rk3 ? 2.5 : 2;
+    const double share = std::max(courant / most_courant, viscous / most_viscous);
+    if (!(share > 0.7)) return {};
+    return {"dt = " + number(dt) + " is too long for this flow: the Courant number sum |u| dt / h is " +
+                number(courant) + " (about " + number(most_courant) + " is stable), 4 viscosity dt sum 1/h^2 is " +
+                number(viscous) + " (about " + number(most_viscous) + " is stable)",
+            "take dt below " + number(0.5 * dt / share) + ", or larger cells"};
+  }
+
+ private:
+  // --- inputs -----------------------------------------------------------------------------------------------
+
+  template <class T>
+  void read_parameters(In p, Scratch& w) const {
+    const Sides& sides = model_.sides;
+    read_field<T>(sides.shape, sides.shape.all_cells(), p, w.viscosity);
+    sides.template extend<Single<T>>(w.viscosity);
+    Box box = sides.shape.all_cells();
+    for (int a = 0; a < Dim; ++a) ++box.hi[std::size_t(a)];
+    for (int a = 0; a < Dim; ++a) {
+      for (int b = a + 1; b < Dim; ++b) {
+        const Index i = sides.shape.stride[std::size_t(a)], j = sides.shape.stride[std::size_t(b)];
+        each_pack<T>(sides.shape, box, [&](Index at, Index count) {
+          const auto nu = [&](Index from) { return load<T>(w.viscosity, from); };
+          store<T>(w.edges[std::size_t(edge(a, b))], at,
+                   Real(0.25) * ((nu(at) + nu(at - i)) + (nu(at - j) + nu(at - i - j))), count);
+        });
+      }
+    }
+    read_given<T>(false, p, w);
+  }
+  template <class T>
+  void read_given(bool controls, In from, Scratch& w) const {
+    for (const FlowModel::GivenSpeed& g : model_.given) {
+      if (g.control != controls) continue;
+      const Plane<Real>& to = w.side[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)];
+      for (Index i = 0; i < g.count; ++i) store<Single<T>>(to, i, read_number<T>(from, g.offset + i));
+    }
+  }
+  template <class T>
+  Momentum<T, Dim> read_inputs(const PackedInputs& in, Scratch& w) const {
+    if constexpr (kIsDual<T>) w.use_tangents();
+    if (kIsDual<T> || in.p.value != w.run_p) read_parameters<T>(in.p, w);
+    if (in.u.value) read_given<T>(true, in.u, w);
+    if (model_.push >= 0) read_speeds<T>(model_, in.u + model_.push, w.push);
+    read_speeds<T>(model_, in.x, w.x);
+    model_.sides.template set_sides<Single<T>>(w.x, w.side);
+    Momentum<T, Dim> momentum{model_, w, read_number<T>(in.p, model_.dt_at()), {}};
+    for (int a = 0; a < Dim; ++a)
+      momentum.force[std::size_t(a)] = read_number<T>(in.p, model_.force_at() + a);
+    return momentum;
+  }
+
+  // --- the step ---------------------------------------------------------------------------------------------
+
+  const Speeds<Real>& current(const Scratch& w, int stage) const {
+    return stage == 0 ? w.x : w.stage[stage - 1];
+  }
+  template <class T>
+  void advance_stage(int stage, const Momentum<T, Dim>& momentum, const Speeds<Real>& out, Scratch& w) const {
+    momentum.apply(model_.weights(stage), current(w, stage));
+    model_.sides.template set_faces<Single<T>>(w.star, w.side);
+    Projection<T, Dim>(model_.sides, solver_).apply(w.star, out, w);
+    model_.sides.template set_sides<Single<T>>(out, w.side);
+  }
+  template <class T>
+  void forward(const PackedInputs& in, Out y, Real* tape, Scratch& w) const {
+    const auto momentum = read_inputs<T>(in, w);
+    const int last = model_.stages() - 1;
+    for (int stage = 0; stage < last; ++stage) {
+      advance_stage<T>(stage, momentum, w.stage[stage], w);
+      if (tape) write_speeds<S>(model_, w.stage[stage], {tape + stage * model_.signature.states()});
+    }
+    advance_stage<T>(last, momentum, w.star, w);
+    write_speeds<T>(model_, w.star, y);
+  }
+
+  // --- its transpose ----------------------------------------------------------------------------------------
+
+  template <class T>
+  void recall_stages(const Momentum<T, Dim>& momentum, const Real* tape, Scratch& w) const {
+    for (int stage = 0; stage + 1 < model_.stages(); ++stage) {
+      if (tape) {
+        read_speeds<T>(model_, {tape + stage * model_.signature.states()}, w.stage[stage]);
+        model_.sides.template set_sides<Single<T>>(w.stage[stage], w.side);
+      } else {
+        advance_stage<T>(stage, momentum, w.stage[stage], w);
+      }
+    }
+  }
+  struct Wanted {
+    bool viscosity, sums, given;
+  };
+  template <class T>
+  void reverse(const PackedInputs& in, const Real* tape, In y_bar, const PackedCotangents& bar,
+               const Activity& active, Scratch& w) const {
+    using One = Single<T>;
+    const Sides& sides = model_.sides;
+    const auto momentum = read_inputs<T>(in, w);
+    recall_stages<T>(momentum, tape, w);
+    const auto is_active = [&](FlowModel::Parameter f) { return bar.p.value && active.parameters[f]; };
+    const bool viscosity = is_active(FlowModel::kViscosity),
+               sums = is_active(FlowModel::kForce) || is_active(FlowModel::kDt);
+    clear_cotangents<T>(viscosity, w);
+    One dt_bar(0);
+    std::array<One, 3> force_bar{One(0), One(0), One(0)};
+    read_speeds<T>(model_, y_bar, w.out_bar);
+    for (int stage = model_.stages() - 1; stage >= 0; --stage) {
+      sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
+      Projection<T, Dim>(sides, solver_).transpose(w.out_bar, w.star_bar, w);
+      sides.template set_faces_vjp<One>(w.star_bar, w.side_bar);
+      for (int a = 0; a < Dim; ++a) sides.template wrap<One>(w.star_bar[std::size_t(a)], a);
+      const auto weights = model_.weights(stage);
+      if (sums) momentum.transpose_sums(weights, current(w, stage), dt_bar, force_bar);
+      if (viscosity) momentum.transpose_viscosity(weights, current(w, stage));
+      momentum.transpose(weights, current(w, stage));
+    }
+    sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
+    write_state<T>(bar.x, w);
+    if (bar.u.value) write_given<T>(true, bar.u, w);
+    if (bar.u.value && model_.push >= 0) write_speeds<T>(model_, w.push_bar, bar.u + model_.push, true);
+    if (!bar.p.value) return;
+    write_given<T>(false, bar.p, w);
+    if (viscosity) write_viscosity<T>(bar.p, w);
+    if (sums) {
+      add_number<T>(bar.p, model_.dt_at(), dt_bar);
+      for (int a = 0; a < Dim; ++a) add_number<T>(bar.p, model_.force_at() + a, force_bar[std::size_t(a)]);
+    }
+  }
+  template <class T>
+  void clear_cotangents(bool viscosity, Scratch& w) const {
+    const Shape& shape = model_.sides.shape;
+    for (int a = 0; a < Dim; ++a) {
+      clear<T>(shape, w.x_bar[std::size_t(a)]);
+      clear<T>(shape, w.out_bar[std::size_t(a)]);
+      if (model_.push >= 0) clear<T>(shape, w.push_bar[std::size_t(a)]);
+    }
+    for (const FlowModel::GivenSpeed& g : model_.given) {
+      const Plane<Real>& to = w.side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)];
+      for (Index i = 0; i < g.count; ++i) store<Single<T>>(to, i, Single<T>(0));
+    }
+    if (!viscosity) return;
+    clear<T>(shape, w.viscosity_bar);
+    for (int e = 0; e < (Dim == 2 ? 1 : 3); ++e) clear<T>(shape, w.edges_bar[std::size_t(e)]);
+  }
+  template <class T>
+  void write_state(Out x_bar, Scratch& w) const {
+    for (int a = 0; a < Dim; ++a) {
+      const Plane<Real>&kept = w.x_bar[std::size_t(a)], &moved = w.out_bar[std::size_t(a)];
+      each_pack<T>(model_.sides.shape, model_.sides.shape.faces(a), [&](Index at, Index count) {
+        store<T>(moved, at, load<T>(moved, at) + load<T>(kept, at), count);
+      });
+    }
+    write_speeds<T>(model_, w.out_bar, x_bar);
+  }
+  template <class T>
+  void write_given(bool controls, Out to, Scratch& w) const {
+    for (const FlowModel::GivenSpeed& g : model_.given) {
+      if (g.control != controls) continue;
+      const Plane<Real>& from = w.side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)];
+      for (Index i = 0; i < g.count; ++i) add_number<T>(to, g.offset + i, load<Single<T>>(from, i));
+    }
+  }
+  // What edges got goes to the cells around them, and what cells beyond the sides got to those inside.
+  template <class T>
+  void write_viscosity(Out p_bar, Scratch& w) const {
+    const Sides& sides = model_.sides;
+    for (int a = 0; a < Dim; ++a) {
+      for (int b = a + 1; b < Dim; ++b) {
+        const Plane<Real>& edges = w.edges_bar[std::size_t(edge(a, b))];
+        sides.template wrap<Single<T>>(edges, -1);
+        const Index i = sides.shape.stride[std::size_t(a)], j = sides.shape.stride[std::size_t(b)];
+        each_pack<T>(sides.shape, sides.shape.widened(sides.shape.all_cells()), [&](Index at, Index count) {
+          const auto bar = [&](Index from) { return load<T>(edges, from); };
+          store<T>(w.viscosity_bar, at,
+                   load<T>(w.viscosity_bar, at) +
+                       Real(0.25) * ((bar(at) + bar(at + i)) + (bar(at + j) + bar(at + i + j))),
+                   count);
+        });
+      }
+    }
+    sides.template extend_vjp<Single<T>>(w.viscosity_bar);
+    write_field<T>(sides.shape, sides.shape.all_cells(), w.viscosity_bar, p_bar, true);
+  }
+
+  FlowModel model_;
+  PressureSolver<Real> solver_;
+};
+
+}  // namespace costate::fluid

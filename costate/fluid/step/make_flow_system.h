@@ -1,0 +1,23 @@
+// One translation unit per precision and dimension: flow_2d_float.cpp and its three siblings.
+#pragma once
+
+#include <memory>
+
+#include "costate/fluid/step/flow_model.h"
+#include "costate/system/system.h"
+
+namespace costate::fluid {
+
+template <class Real, int Dim>
+std::shared_ptr<System<Real>> make_flow_system(FlowModel model);
+
+template <>
+std::shared_ptr<System<float>> make_flow_system<float, 2>(FlowModel model);
+template <>
+std::shared_ptr<System<float>> make_flow_system<float, 3>(FlowModel model);
+template <>
+std::shared_ptr<System<double>> make_flow_system<double, 2>(FlowModel model);
+template <>
+std::shared_ptr<System<double>> make_flow_system<double, 3>(FlowModel model);
+
+}  // namespace costate::fluid

@@ -1,0 +1,85 @@
+// The projection onto div u = 0, and its transpose.
+//
+//   D G p = D u*      u = u* - G p           D divergence in cells, G gradient on free faces
+//
+//   transpose: q = (D G)^-1 D u_bar          u*_bar = u_bar - D' q
+//
+// The solver is its own transpose (pressure_solver.h), so nothing is unrolled and both directions cost the
+// same. On closed and periodic sides D' = -G, and the projection is its own transpose. On a side with given
+// speeds -D' q is what the speeds there get: the pressure that they cause. An open side has the pressure 0 half a
+// cell away: G is twice D' there.
+// Tests: tests/fluid/flow_test.cpp.
+#pragma once
+
+#include "costate/fluid/pressure/pressure_solver.h"
+#include "costate/fluid/step/flow_scratch.h"
+
+namespace costate::fluid {
+
+template <class S, int Dim>
+class Projection {
+  using Real = value_t<S>;
+  using One = Single<S>;
+
+ public:
+  Projection(const Sides& sides, const PressureSolver<Real>& solver) : sides_(sides), solver_(solver) {}
+
+  // From `star`, whose faces on the sides are set, to the free faces of `out` (which may be `star`).
+  void apply(const Speeds<Real>& star, const Speeds<Real>& out, FlowScratch<Real>& work) const {
+    solve(star, work);
+    sides_.template set_pressure<One>(work.pressure);
+    each_component(true, [&](int a, Index at, Index count) { subtract(a, at, count, star, out, work); });
+  }
+
+  // From out_bar, zero where a speed is given, to star_bar on all faces.
+  void transpose(const Speeds<Real>& out_bar, const Speeds<Real>& star_bar, FlowScratch<Real>& work) const {
+    sides_.template scale_open_faces<One>(out_bar, 2);
+    solve(out_bar, work);
+    sides_.template scale_open_faces<One>(out_bar, 0.5);
+    sides_.template set_nothing<One>(work.pressure);
+    each_component(false,
+                   [&](int a, Index at, Index count) { subtract(a, at, count, out_bar, star_bar, work); });
+  }
+
+ private:
+  void solve(const Speeds<Real>& u, FlowScratch<Real>& work) const {
+    const Shape& shape = sides_.shape;
+    for (int a = 0; a < Dim; ++a) {  // the face after the last one, where the axis wraps
+      if (!shape.periodic[std::size_t(a)]) continue;
+      const Index end = shape.n[std::size_t(a)] * shape.stride[std::size_t(a)];
+      const Plane<Real>& f = u[std::size_t(a)];
+      sides_.each_line(shape.all_cells(), a,
+                       [&](Index at, Index) { store<One>(f, at + end, load<One>(f, at)); });
+    }
+    std::array<Real, 3> per_h;
+    for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
+    each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
+      S sum = per_h[0] * (load<S>(u[0], at + 1) - load<S>(u[0], at));
+      for (std::size_t a = 1; a < Dim; ++a)
+        sum = sum + per_h[a] * (load<S>(u[a], at + shape.stride[a]) - load<S>(u[a], at));
+      store<S>(work.pressure, at, sum, count);
+    });
+    solver_.solve(work.pressure.value, work.solver);
+    if constexpr (kIsDual<S>) solver_.solve(work.pressure.tangent, work.solver);
+  }
+
+  COSTATE_INLINE void subtract(int a, Index at, Index count, const Speeds<Real>& from, const Speeds<Real>& to,
+                               const FlowScratch<Real>& work) const {
+    const Shape& shape = sides_.shape;
+    const S slope = Real(1 / shape.h[std::size_t(a)]) *
+                    (load<S>(work.pressure, at) - load<S>(work.pressure, at - shape.stride[std::size_t(a)]));
+    store<S>(to[std::size_t(a)], at, load<S>(from[std::size_t(a)], at) - slope, count);
+  }
+
+  template <class F>
+  void each_component(bool free, const F& f) const {
+    for (int a = 0; a < Dim; ++a)
+      each_pack<S>(sides_.shape, free ? sides_.free_faces(a) : sides_.shape.faces(a),
+                   [&](Index at, Index count) { f(a, at, count); });
+  }
+
+  const Sides& sides_;
+  const PressureSolver<Real>& solver_;
+};
+
+}  // namespace costate::fluid

@@ -1,0 +1,110 @@
+// The momentum flux of the flow and the force that it makes, with their transposes.
+//
+//   T_aa = -m^2 + 2 nu d_a u_a                               in cells,  m the mean of u_a over two faces
+//   T_ab = -<u_a>_b <u_b>_a + nu (d_b u_a + d_a u_b)         on edges,  < >_b the mean of two along b
+//   F_a  = d_a T_aa + sum_b d_b T_ab                         on faces,  b != a
+//
+// d is the difference of two neighbours over the width h, nu on an edge the mean of the cells around it. T is
+// symmetric, so an edge pushes two components with one number. Index `at` of an edge (a, b) is that of the
+// cell whose corner towards lower a and b it is.
+//
+// Transpose. Given F_bar, zero where no face is free:
+//
+//   T_aa_bar = -d_a F_a_bar     T_ab_bar = -(d_b F_a_bar + d_a F_b_bar)       (differences the other way)
+//   u_a_bar  = sum over the two cells and the edges that read u_a of T_bar dT/du_a
+//
+// every number gathers what it caused. Tests: tests/fluid/flow_test.cpp, tests/contract.
+#pragma once
+
+#include "costate/fluid/grid/sides.h"
+
+namespace costate::fluid {
+
+inline int edge(int a, int b) { return a + b - 1; }  // (0, 1), (0, 2), (1, 2) -> 0, 1, 2
+
+template <class S, int Dim>
+struct Stress {
+  using Real = value_t<S>;
+  std::array<Index, 3> stride;
+  std::array<Real, 3> per_h;
+  Speeds<Real> u;
+  Plane<Real> nu;                   // in cells
+  std::array<Plane<Real>, 3> edges;  // nu on edges
+
+  Stress(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& viscosity,
+         const std::array<Plane<Real>, 3>& on_edges)
+      : stride(shape.stride), u(speeds), nu(viscosity), edges(on_edges) {
+    for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
+  }
+  COSTATE_INLINE Index s(int a) const { return stride[std::size_t(a)]; }
+  COSTATE_INLINE S speed(int a, Index at) const { return load<S>(u[std::size_t(a)], at); }
+  COSTATE_INLINE Real r(int a) const { return per_h[std::size_t(a)]; }
+
+  // In a cell, and on the edge (a, b).
+  COSTATE_INLINE S mean(int a, Index at) const {
+    return Real(0.5) * (speed(a, at) + speed(a, at + s(a)));
+  }
+  COSTATE_INLINE S stretch(int a, Index at) const { return r(a) * (speed(a, at + s(a)) - speed(a, at)); }
+  COSTATE_INLINE S mean(int a, int b, Index at) const {
+    return Real(0.5) * (speed(a, at - s(b)) + speed(a, at));
+  }
+  COSTATE_INLINE S shear(int a, int b, Index at) const {
+    return r(b) * (speed(a, at) - speed(a, at - s(b))) + r(a) * (speed(b, at) - speed(b, at - s(a)));
+  }
+  COSTATE_INLINE S viscosity(int a, int b, Index at) const {
+    return load<S>(edges[std::size_t(edge(a, b))], at);
+  }
+
+  COSTATE_INLINE S normal(int a, Index at) const {
+    const S m = mean(a, at);
+    return Real(2) * load<S>(nu, at) * stretch(a, at) - m * m;
+  }
+  COSTATE_INLINE S tangential(int a, int b, Index at) const {
+    return viscosity(a, b, at) * shear(a, b, at) - mean(a, b, at) * mean(b, a, at);
+  }
+  COSTATE_INLINE S force(int a, Index at) const {
+    S f = r(a) * (normal(a, at) - normal(a, at - s(a)));
+    for (int b = 0; b < Dim; ++b)
+      if (b != a) f = f + r(b) * (tangential(a, b, at + s(b)) - tangential(a, b, at));
+    return f;
+  }
+};
+
+template <class S, int Dim>
+struct StressTranspose {
+  using Real = value_t<S>;
+  const Stress<S, Dim>& of;
+  Speeds<Real> force_bar;
+
+  COSTATE_INLINE S bar(int a, Index at) const { return load<S>(force_bar[std::size_t(a)], at); }
+  COSTATE_INLINE Index s(int a) const { return of.s(a); }
+  COSTATE_INLINE Real r(int a) const { return of.r(a); }
+
+  COSTATE_INLINE S normal_bar(int a, Index at) const { return r(a) * (bar(a, at) - bar(a, at + s(a))); }
+  COSTATE_INLINE S tangential_bar(int a, int b, Index at) const {
+    return r(b) * (bar(a, at - s(b)) - bar(a, at)) + r(a) * (bar(b, at - s(a)) - bar(b, at));
+  }
+  COSTATE_INLINE S speed_bar(int a, Index at) const {
+    const S below = normal_bar(a, at - s(a)), above = normal_bar(a, at);
+    S sum = Real(2) * r(a) * (load<S>(of.nu, at - s(a)) * below - load<S>(of.nu, at) * above) -
+            (of.mean(a, at - s(a)) * below + of.mean(a, at) * above);
+    for (int b = 0; b < Dim; ++b) {
+      if (b == a) continue;
+      const Index up = at + s(b);
+      const S low = tangential_bar(a, b, at), high = tangential_bar(a, b, up);
+      sum = sum + r(b) * (of.viscosity(a, b, at) * low - of.viscosity(a, b, up) * high) -
+            Real(0.5) * (of.mean(b, a, at) * low + of.mean(b, a, up) * high);
+    }
+    return sum;
+  }
+  COSTATE_INLINE S cell_viscosity_bar(Index at) const {
+    S sum = normal_bar(0, at) * of.stretch(0, at);
+    for (int a = 1; a < Dim; ++a) sum = sum + normal_bar(a, at) * of.stretch(a, at);
+    return Real(2) * sum;
+  }
+  COSTATE_INLINE S edge_viscosity_bar(int a, int b, Index at) const {
+    return tangential_bar(a, b, at) * of.shear(a, b, at);
+  }
+};
+
+}  // namespace costate::fluid

@@ -1,0 +1,243 @@
+#include "costate/md/compile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "costate/core/error.h"
+#include "costate/core/text.h"
+#include "costate/md/integrator/thermostat.h"
+
+namespace costate::md {
+namespace {
+
+[[noreturn]] void refuse(std::string what, std::string advice = {}) {
+  throw Error({std::move(what), "md::Model", std::move(advice)});
+}
+void require_positive(double value, const std::string& what) {
+  if (!(value > 0) || !std::isfinite(value))
+    refuse(what + " must be greater than 0 (it is " + number(value) + ")");
+}
+
+void check_model(const Model& m, const std::string& word) {
+  if (m.dimensions < 1 || m.dimensions > 3) refuse("atoms live in 1, 2 or 3 dimensions");
+  if (m.masses.empty()) refuse("there are no atoms", "give masses, one per atom");
+  for (std::size_t i = 0; i < m.masses.size(); ++i)
+    require_positive(m.masses[i], "the mass of atom " + std::to_string(i));
+  require_positive(m.dt, "dt");
+  const auto has = [&](const char* letters) { return word.find_first_of(letters) != std::string::npos; };
+  if (has("OEHNM")) require_positive(m.kT, "kT");
+  if (has("OEGH")) require_positive(m.friction, "friction");
+  if (has("N")) {
+    if (m.thermostat_masses.empty() || int(m.thermostat_masses.size()) > kMostLinks)
+      refuse("a thermostat's chain has 1 to " + std::to_string(kMostLinks) + " links",
+             "give thermostat_masses, one per link");
+    for (const double q : m.thermostat_masses) require_positive(q, "a thermostat's mass");
+  }
+  if (has("CM")) {
+    if (m.memory_friction.empty() || m.memory_friction.size() != m.memory_time.size())
+      refuse("memory_friction and memory_time have " + std::to_string(m.memory_friction.size()) + " and " +
+                 std::to_string(m.memory_time.size()) + " modes",
+             "give both, one number per mode");
+    for (const double f : m.memory_friction) require_positive(f, "memory_friction");
+    for (const double t : m.memory_time) require_positive(t, "memory_time");
+    if (!has("C") || !has("M")) refuse("memory needs both letters, C and M", "\"BACMCAB\" has them");
+  }
+  if (has("EGH") && has("ABONCMK"))
+    refuse("integrator '" + word + "' mixes overdamped letters with letters that have velocities",
+           "use E, G or H alone");
+  if (has("K") && has("BONCM"))
+    refuse("integrator '" + word + "' mixes ESH with velocities: its v is a direction", "\"KAK\" is ESH");
+  if (has("ABONCMK") && !has("A"))
+    refuse("integrator '" + word + "' has no drift: no atom would move", "add A");
+  if (!m.box.empty()) {
+    if (int(m.box.size()) != m.dimensions) refuse("the box needs one edge per dimension");
+    for (const double edge : m.box) require_positive(edge, "an edge of the box");
+  }
+}
+
+// Weights whose parts make a step of order 2, 4, 6 [Yoshida, Phys. Lett. A 150 (1990)].
+std::vector<double> yoshida_weights(int parts) {
+  if (parts == 1) return {1};
+  if (parts == 3) {
+    const double w = 1 / (2 - std::cbrt(2.0));
+    return {w, 1 - 2 * w, w};
+  }
+  if (parts == 5) {
+    const double w = 1 / (4 - std::cbrt(4.0));
+    return {w, w, 1 - 4 * w, w, w};
+  }
+  if (parts == 7) {
+    const double a = 0.784513610477560, b = 0.235573213359357, c = -1.17767998417887;
+    return {a, b, c, 1 - 2 * (a + b + c), c, b, a};
+  }
+  refuse("suzuki_yoshida is 1, 3, 5 or 7 (it is " + std::to_string(parts) + ")");
+}
+
+// Atoms of every instance of a potential.
+std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind, int atoms,
+                           const std::string& name) {
+  if (!potential.atoms.empty()) {
+    if (potential.atoms.size() % std::size_t(kind.atoms) != 0)
+      refuse(name + " acts on " + std::to_string(kind.atoms) + " atoms at a time, and " +
+             std::to_string(potential.atoms.size()) + " are listed");
+    for (std::size_t i = 0; i < potential.atoms.size(); ++i) {
+      const int a = potential.atoms[i];
+      if (a < 0 || a >= atoms)
+        refuse(name + " names atom " + std::to_string(a) + ", and there are " + std::to_string(atoms),
+               "atoms are counted from 0");
+      for (std::size_t j = i - i % std::size_t(kind.atoms); j < i; ++j)
+        if (potential.atoms[j] == a) refuse(name + " joins atom " + std::to_string(a) + " to itself");
+    }
+    return potential.atoms;
+  }
+  std::vector<int> tuples;
+  if (kind.atoms == 1) {
+    for (int i = 0; i < atoms; ++i) tuples.push_back(i);
+  } else if (kind.atoms == 2) {
+    std::set<std::pair<int, int>> out;
+    if (potential.exclude.size() % 2 != 0) refuse(name + ": exclude lists pairs of atoms");
+    for (std::size_t i = 0; i + 1 < potential.exclude.size(); i += 2)
+      out.insert(std::minmax(potential.exclude[i], potential.exclude[i + 1]));
+    for (int i = 0; i < atoms; ++i)
+      for (int j = i + 1; j < atoms; ++j)
+        if (!out.contains({i, j})) tuples.insert(tuples.end(), {i, j});
+    if (tuples.empty()) refuse(name + " needs at least two atoms");
+  } else {
+    refuse(name + " does not say which atoms it acts on", "list them: atoms = {0, 1, 2}");
+  }
+  return tuples;
+}
+
+// Adds a potential's numbers to the signature, and returns where every instance finds them.
+Sites place_numbers(const Potential& potential, const PotentialKind& kind, const std::string& name,
+                    const Model& model, Signature& signature) {
+  using Per = ParameterKind::Per;
+  Sites sites{.dimensions = model.dimensions, .atoms = model.atoms()};
+  sites.tuples = tuples_of(potential, kind, model.atoms(), name);
+  const int instances = int(sites.tuples.size()) / kind.atoms;
+  std::vector<std::vector<int>> slots(static_cast<std::size_t>(instances));
+  std::vector<std::string> known;
+  for (const ParameterKind& number_of : kind.parameters) {
+    known.push_back(number_of.name);
+    const bool point = number_of.defaults.empty();
+    std::vector<double> values =
+        point ? std::vector<double>(std::size_t(model.dimensions), 0.0) : number_of.defaults;
+    const int width = int(values.size());
+    if (const auto given = potential.parameters.find(number_of.name); given != potential.parameters.end())
+      values = given->second;
+    const int places = number_of.per == Per::atom    ? model.atoms()
+                       : number_of.per == Per::model ? 1
+                                                     : instances;
+    const bool shared = int(values.size()) == width;
+    if (!shared && int(values.size()) != width * places)
+      refuse(name + "/" + number_of.name + " has " + std::to_string(values.size()) + " numbers",
+             "give " + std::to_string(width) +
+                 (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
+    const int offset = int(signature.parameters());
+    signature.parameter(name + "/" + number_of.name, values, number_of.unit);
+    for (int i = 0; i < instances; ++i) {
+      auto& to = slots[std::size_t(i)];
+      const auto add = [&](int place) {
+        for (int k = 0; k < width; ++k) to.push_back(offset + (shared ? 0 : place * width) + k);
+        for (int k = width; point && k < 3; ++k) to.push_back(-1);
+      };
+      if (number_of.per == Per::atom)
+        for (int a = 0; a < kind.atoms; ++a) add(sites.tuples[std::size_t(i * kind.atoms + a)]);
+      else
+        add(number_of.per == Per::model ? 0 : i);
+    }
+  }
+  for (const auto& [key, values] : potential.parameters)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      refuse(name + " has no parameter '" + key + "'", meant(key, known));
+  for (const auto& one : slots) sites.slots.insert(sites.slots.end(), one.begin(), one.end());
+  known.clear();
+  for (const OptionKind& option : kind.options) {
+    known.push_back(option.name);
+    const auto given = potential.options.find(option.name);
+    sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
+  }
+  for (const auto& [key, value] : potential.options)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      refuse(name + " has no option '" + key + "'", meant(key, known));
+  return sites;
+}
+
+void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites,
+                  const Model& model) {
+  const auto option = [&](const char* key) {
+    for (std::size_t i = 0; i < kind.options.size(); ++i)
+      if (kind.options[i].name == key) return sites.options[i];
+    return 0.0;
+  };
+  const double cutoff = option("cutoff"), from = option("switch_from");
+  if (cutoff < 0) refuse(name + ": the cutoff is negative");
+  if ((option("shifted") != 0 || from > 0) && cutoff == 0)
+    refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
+  if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
+  for (const double edge : model.box)
+    if (2 * cutoff > edge)
+      refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
+             "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
+}
+
+}  // namespace
+
+Compiled compile(const Model& model) {
+  const std::string letters = integrator_word(model.integrator);
+  check_model(model, letters);
+  const auto has = [&](const char* any) { return letters.find_first_of(any) != std::string::npos; };
+  Compiled out;
+  Layout& at = out.layout;
+  Signature& s = out.signature;
+  at.atoms = model.atoms(), at.dimensions = model.dimensions, at.dof = at.atoms * at.dimensions;
+
+  const auto state = [&](const char* name, int size, const char* unit) {
+    s.state(name, size, unit);
+    return std::exchange(at.states, at.states + size);
+  };
+  at.x = state("x", at.dof, "length");
+  if (has("ABONCMK")) at.v = state("v", at.dof, has("K") ? "" : "length/time");
+  if (has("N"))
+    at.chain = int(model.thermostat_masses.size()), at.thermostat = state("thermostat", at.chain, "1/time");
+  if (has("CM")) {
+    at.modes = int(model.memory_time.size());
+    at.memory = state("memory", at.modes * at.dof, "length/time^2");
+  }
+  if (has("K")) at.log_speed = state("log_speed", 1, "");
+
+  const auto parameter = [&](const char* name, const std::vector<double>& values, const char* unit) {
+    const int offset = int(s.parameters());
+    s.parameter(name, values, unit);
+    return offset;
+  };
+  std::set<std::string> names;
+  for (const Potential& potential : model.potentials) {
+    const PotentialKind& kind = find_potential(potential.kind);
+    const std::string name = potential.name.empty() ? kind.name : potential.name;
+    if (!names.insert(name).second)
+      refuse("there are two potentials '" + name + "'", "give one of them another name");
+    if (kind.dimensions > model.dimensions)
+      refuse(name + " needs " + std::to_string(kind.dimensions) + " dimensions");
+    out.potentials.push_back({&kind, place_numbers(potential, kind, name, model, s)});
+    check_cutoff(name, kind, out.potentials.back().sites, model);
+  }
+  at.mass = parameter("mass", model.masses, "mass");
+  if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
+  if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
+  if (has("N")) at.thermostat_mass = parameter("thermostat/mass", model.thermostat_masses, "energy time^2");
+  if (has("CM")) {
+    at.memory_friction = parameter("memory/friction", model.memory_friction, "1/time");
+    at.memory_time = parameter("memory/time", model.memory_time, "time");
+  }
+  if (!model.box.empty()) at.box = parameter("box", model.box, "length");
+  at.dt = parameter("dt", {model.dt}, "time");
+  at.parameters = int(s.parameters());
+  at.yoshida = yoshida_weights(model.suzuki_yoshida);
+  for (Compiled::One& one : out.potentials) one.sites.box = at.box;
+  out.word = spell(letters, at);
+  return out;
+}
+
+}  // namespace costate::md

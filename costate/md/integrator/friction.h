@@ -1,0 +1,72 @@
+// O: friction and noise, the exact solution of dv = -friction v dt + sqrt(2 friction kT / m) dW over h [1].
+//
+//   v' = c v + s g xi,   c = e^(-friction h),  s = sqrt(1 - c^2),  g = sqrt(kT / m),  xi standard normal
+//
+// Transpose: v_bar = c v'_bar; c_bar = v.v'_bar - (c / s) s_bar, s_bar = sum g xi v'_bar;
+// kT_bar = s sum g xi v'_bar / (2 kT), m_bar = -s g xi v'_bar / (2 m). Where friction h is 0 the derivative
+// with respect to it is infinite.
+// [1] Leimkuhler, Matthews: Rational construction of stochastic numerical methods for molecular sampling,
+//     Appl. Math. Res. Express 2013.
+// Tests: tests/md/integrator_test.cpp, equilibrium_test.cpp.
+#pragma once
+
+#include "costate/md/integrator/part.h"
+
+namespace costate::md {
+
+template <class S>
+struct Decay {
+  S c, s;
+  Decay(const S& rate, const S& h) {
+    using costate::exp, costate::expm1, costate::sqrt;
+    c = exp(-rate * h);
+    s = sqrt(-expm1(S(-2) * rate * h));
+  }
+};
+
+struct Friction {
+  template <class S>
+  static void apply(const Part<S>& c, S* s) {
+    using costate::sqrt;
+    const Decay<S> decay(c.p[c.at.friction], c.h);
+    S* v = s + c.at.v;
+    each(c, [&](int i, int, const S& g) { v[i] = decay.c * v[i] + decay.s * (g * c.xi[i]); });
+  }
+  template <class S>
+  static void apply_vjp(Part<S>& c, const S* s, S* bar) {
+    const S rate = c.p[c.at.friction], kT = c.p[c.at.kT];
+    const Decay<S> decay(rate, c.h);
+    const S* v = s + c.at.v;
+    S *v_bar = bar + c.at.v, c_bar(0), s_bar(0);
+    each(c, [&](int i, int atom, const S& g) {
+      const S noise = g * c.xi[i] * v_bar[i];
+      c_bar += v[i] * v_bar[i];
+      s_bar += noise;
+      c.p_bar[c.at.mass + atom] -= S(0.5) * decay.s * noise / c.p[c.at.mass + atom];
+      v_bar[i] = decay.c * v_bar[i];
+    });
+    c.p_bar[c.at.kT] += S(0.5) * decay.s * s_bar / kT;
+    const S exponent_bar = -decay.c * (c_bar - decay.c / decay.s * s_bar);  // of rate h
+    c.p_bar[c.at.friction] += c.h * exponent_bar;
+    c.h_bar += rate * exponent_bar;
+  }
+  template <class S>
+  static void undo(const Part<S>& c, S* s) {
+    const Decay<S> decay(c.p[c.at.friction], c.h);
+    S* v = s + c.at.v;
+    each(c, [&](int i, int, const S& g) { v[i] = (v[i] - decay.s * (g * c.xi[i])) / decay.c; });
+  }
+
+ private:
+  template <class S, class F>
+  static void each(const Part<S>& c, const F& body) {
+    using costate::sqrt;
+    const int n = c.at.dimensions;
+    for (int atom = 0; atom < c.at.atoms; ++atom) {
+      const S g = sqrt(c.p[c.at.kT] / c.p[c.at.mass + atom]);
+      for (int i = atom * n; i < atom * n + n; ++i) body(i, atom, g);
+    }
+  }
+};
+
+}  // namespace costate::md

@@ -1,0 +1,60 @@
+// What a letter of an integrator's word is given: the forces, the parameters, its share h of dt, its noise.
+//
+//   apply(part, s)           the state s moves on
+//   apply_vjp(part, s, bar)  from the cotangent after the letter to the one before it, given the state before;
+//                            adds to part.p_bar and part.h_bar
+//   undo(part, s)            the state before, from the state after
+//
+// A letter that needs the force finds it in part.force, evaluated at the position before the letter.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "costate/md/layout.h"
+#include "costate/md/potential/term.h"
+
+namespace costate::md {
+
+// The sum of all terms.
+template <class S>
+struct Forces {
+  const std::vector<std::unique_ptr<Term<S>>>* terms = nullptr;
+  std::vector<std::unique_ptr<TermScratch>>* scratch = nullptr;
+
+  void evaluate(const S* x, const S* p, int dof, S* f) const {
+    for (int i = 0; i < dof; ++i) f[i] = S(0);
+    for (std::size_t t = 0; t < terms->size(); ++t) (*terms)[t]->force(x, p, f, (*scratch)[t].get());
+  }
+  void evaluate_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = terms->size(); t-- > 0;)
+      (*terms)[t]->force_vjp(x, p, f_bar, x_bar, p_bar, (*scratch)[t].get());
+  }
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = 0; t < terms->size(); ++t)
+      (*terms)[t]->energy_vjp(x, p, u_bar, x_bar, p_bar, (*scratch)[t].get());
+  }
+  S energy(const S* x, const S* p) const {
+    S sum(0);
+    for (std::size_t t = 0; t < terms->size(); ++t) sum += (*terms)[t]->energy(x, p, (*scratch)[t].get());
+    return sum;
+  }
+};
+
+template <class S>
+struct Part {
+  const Layout& at;
+  const Forces<S>& forces;
+  const S* p;
+  S h;
+  const S* xi;     // standard normals of this letter
+  const S* force;  // at the position before the letter; null: it needs none
+  S* work;         // 3 dof numbers of scratch
+  S* p_bar = nullptr;
+  S h_bar = S(0);
+
+  const S& mass(int dof) const { return p[at.mass + dof / at.dimensions]; }
+  S& mass_bar(int dof) const { return p_bar[at.mass + dof / at.dimensions]; }
+};
+
+}  // namespace costate::md

@@ -1,0 +1,41 @@
+#include "costate/md/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/md/potential/term.h"
+
+namespace costate::md {
+
+std::string integrator_word(const std::string& name) {
+  static const std::vector<std::pair<std::string, std::string>> kNames = {
+      {"verlet", "BAB"},   {"leapfrog", "ABA"}, {"langevin", "BAOAB"}, {"nose_hoover", "NBABN"},
+      {"overdamped", "E"}, {"descent", "G"},    {"heun", "H"},         {"generalized_langevin", "BACMCAB"},
+      {"esh", "KAK"}};
+  for (const auto& [known, word] : kNames)
+    if (known == name) return word;
+  if (!name.empty() && name.find_first_not_of("ABONCMEGHK") == std::string::npos) return name;
+  std::vector<std::string> names;
+  for (const auto& [known, word] : kNames) names.push_back(known);
+  throw Error({"'" + name + "' is not an integrator", "md::Model",
+               meant(name, names) + " Or spell one with the letters A, B, O, N, C, M, E, G, H, K."});
+}
+
+Word spell(const std::string& letters, const Layout& layout) {
+  Word word;
+  for (const char name : letters) {
+    const auto times = std::count(letters.begin(), letters.end(), name);
+    Letter letter{name, 1.0 / double(times), word.normals, -1};
+    if (name == 'O' || name == 'E' || name == 'H') word.normals += layout.dof;
+    if (name == 'M') word.normals += layout.dof * layout.modes;
+    if (name == 'B' || name == 'E' || name == 'G' || name == 'H' || name == 'K') letter.force = word.forces++;
+    word.invertible &=
+        name != 'E' && name != 'G' && name != 'H' && name != 'K';  // K: on unit directions alone
+    word.conserves &= name == 'A' || name == 'B';
+    word.letters.push_back(letter);
+  }
+  return word;
+}
+
+}  // namespace costate::md

@@ -1,0 +1,41 @@
+// Where the numbers of a model lie among states and parameters, and how its integrator is spelt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "costate/md/model.h"
+
+namespace costate::md {
+
+struct Layout {
+  int atoms = 0, dimensions = 3, dof = 0;  // dof = atoms * dimensions
+  // States; -1: there are none.
+  int x = 0, v = -1, thermostat = -1, memory = -1, log_speed = -1;
+  int chain = 0, modes = 0;  // links of the thermostat, modes of the memory
+  int states = 0;
+  // Parameters; -1: there are none.
+  int mass = -1, dt = -1, kT = -1, friction = -1, thermostat_mass = -1, memory_friction = -1,
+      memory_time = -1, box = -1;
+  int parameters = 0;
+  std::vector<double> yoshida = {1};  // weights of the parts of a thermostat's step
+};
+
+// One letter of the integrator's word.
+struct Letter {
+  char name;
+  double fraction;   // of dt
+  int first_normal;  // of its random numbers among those of a step
+  int force;         // its place among the letters that need the force; -1: it needs none
+};
+struct Word {
+  std::vector<Letter> letters;
+  int normals = 0;  // random numbers per step
+  int forces = 0;   // evaluations of the force per step
+  bool invertible = true;
+  bool conserves = true;  // only drifts and kicks: the energy is conserved
+};
+
+Word spell(const std::string& letters, const Layout& layout);
+
+}  // namespace costate::md

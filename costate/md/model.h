@@ -1,0 +1,73 @@
+// Molecules: atoms in one to three dimensions, potentials between them, and an integrator that is a word.
+//
+//   state      "x" [length], "v" [length/time]: `dimensions` numbers per atom; with a thermostat "thermostat"
+//              [1/time], with memory "memory" [length/time^2], with ESH "log_speed"
+//   parameter  those of every potential ("<name>/<parameter>"), "mass" per atom, "dt", and where the word
+//              needs them "kT", "friction", "thermostat/mass", "memory/friction", "memory/time", "box":
+//              all of them differentiable, to second order
+//
+// A model with few atoms runs as many worlds in SIMD lanes; one with many as a single world that is parallel
+// inside, with neighbour lists (neighbour/). Units are the user's: nothing here has a constant of nature.
+//
+// Rooms: potential/ one file per potential, integrator/ one file per letter of the words, splitting.h the
+// step that spells a word and its transpose, system.h the System.
+// Tests: tests/md/.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "costate/system/system.h"
+
+namespace costate::md {
+
+// One potential energy: a kind, the atoms that it acts on, and its numbers.
+struct Potential {
+  std::string kind;               // a name of potential_kinds()
+  std::string name = {};          // before its parameters' names; empty: the kind
+  std::vector<int> atoms = {};    // one after the other: pairs a0 b0 a1 b1 ...; empty: every atom, every pair
+  std::vector<int> exclude = {};  // pairs that "every pair" leaves out, one after the other
+  // What differs from the defaults. One number for all, or one per atom, bond, ...
+  std::map<std::string, std::vector<double>> parameters = {};
+  std::map<std::string, double> options = {};  // constants: "cutoff"
+};
+
+struct Model {
+  int dimensions = 3;               // 1, 2 or 3
+  std::vector<double> masses = {};  // one per atom
+  std::vector<Potential> potentials = {};
+  std::vector<double> box = {};  // edges of a periodic box; empty: none
+
+  // Letters, one per part of the step; each part takes dt divided by the number of times that it occurs.
+  //   A drift   B kick   O friction and noise   N Nose-Hoover chain   C, M coupling and decay of memory
+  //   E Euler-Maruyama (overdamped)   H Heun (overdamped)   G descent (overdamped, no noise)   K kick of ESH
+  // "BAB" is velocity Verlet, "BAOAB" Langevin's equation, "NBABN" Nose-Hoover, "BACMCAB" generalised
+  // Langevin, "KAK" ESH.
+  std::string integrator = "BAOAB";
+  double dt = 0.01;
+  double kT = 1;
+  double friction = 1;                          // 1/time: letters O, E, G and H
+  std::vector<double> thermostat_masses = {1};  // one per link of the chain: letter N
+  int suzuki_yoshida = 1;                       // parts of a thermostat's step: 1, 3, 5 or 7
+  // Memory kernel sum_i friction_i / time_i e^(-t / time_i): letters C and M.
+  std::vector<double> memory_friction = {1}, memory_time = {1};
+
+  int atoms() const { return int(masses.size()); }
+};
+
+// A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun", "descent",
+// "generalized_langevin", "esh" and words of letters stand for themselves. Throws Error on anything else.
+std::string integrator_word(const std::string& name);
+
+// Throws Error where the model is no model.
+template <class Real>
+std::shared_ptr<System<Real>> make_system(const Model& model);
+
+template <>
+std::shared_ptr<System<float>> make_system<float>(const Model& model);
+template <>
+std::shared_ptr<System<double>> make_system<double>(const Model& model);
+
+}  // namespace costate::md

@@ -1,0 +1,186 @@
+// LocalTerm: a Term that is a sum over instances (atoms, pairs, angles, ...) of one small law.
+//
+// A law is a function of a few displacements d_j = x_b - x_a, one per link, and of a few numbers:
+//
+//   struct Law {
+//     static constexpr int kAtoms, kParameters;
+//     static constexpr std::array<Link, n> kLinks;            // from -1: the position itself
+//     explicit Law(const Sites&);                              // its constants
+//     template <class T> T operator()(const Point<T>* d, const T* p, Point<T>* d_bar, T* p_bar) const;
+//   };                                                         // returns U, writes dU/dd and dU/dp
+//
+// In a periodic box d is the nearest image, d = x_b - x_a - n box with n whole, so that dU/dbox is
+// -sum n dU/dd. The transpose of the force is the tangent of the law along f_bar (term.h).
+// Tests: tests/md/potential_test.cpp.
+#pragma once
+
+#include <array>
+
+#include "costate/md/potential/term.h"
+
+namespace costate::md {
+
+template <class T>
+using Point = Vec<T, 3>;
+
+struct Link {
+  int from, to;
+};
+
+template <class Law, class S>
+class LocalTerm final : public Term<S> {
+  static constexpr int kAtoms = Law::kAtoms, kParameters = Law::kParameters;
+  static constexpr int kLinks = int(Law::kLinks.size());
+  static constexpr int kRoom = kParameters > 0 ? kParameters : 1;
+
+  // What a law is given and what it returns.
+  template <class T>
+  struct At {
+    Point<T> d[kLinks], d_bar[kLinks];
+    T p[kRoom], p_bar[kRoom];
+  };
+
+ public:
+  explicit LocalTerm(const Sites& sites)
+      : sites_(sites), law_(sites), count_(int(sites.tuples.size()) / kAtoms) {}
+
+  S energy(const S* x, const S* p, TermScratch*) const override {
+    S sum(0);
+    for (int i = 0; i < count_; ++i) {
+      At<S> at;
+      Point<S> images[kLinks];
+      read(i, x, p, at, images);
+      sum += law_(at.d, at.p, at.d_bar, at.p_bar);
+    }
+    return sum;
+  }
+
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar, TermScratch*) const override {
+    for (int i = 0; i < count_; ++i) {
+      At<S> at;
+      Point<S> images[kLinks];
+      read(i, x, p, at, images);
+      law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) scatter(i, j, u_bar * at.d_bar[j], x_bar);
+      for (int k = 0; k < kParameters; ++k) {
+        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += u_bar * at.p_bar[k];
+      }
+      if (sites_.box >= 0) {
+        for (int j = 0; j < kLinks; ++j) add_box(j, S(-u_bar), images[j], at.d_bar[j], p_bar);
+      }
+    }
+  }
+
+  void force(const S* x, const S* p, S* f, TermScratch*) const override {
+    for (int i = 0; i < count_; ++i) {
+      At<S> at;
+      Point<S> images[kLinks];
+      read(i, x, p, at, images);
+      law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) scatter(i, j, S(-1) * at.d_bar[j], f);
+    }
+  }
+
+  void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar, TermScratch*) const override {
+    using T = Dual<S>;
+    for (int i = 0; i < count_; ++i) {
+      At<S> value;
+      At<T> at;
+      Point<S> images[kLinks];
+      read(i, x, p, value, images);
+      for (int j = 0; j < kLinks; ++j) {
+        const Point<S> moves = difference(i, j, f_bar);
+        for (int k = 0; k < 3; ++k) at.d[j][k] = T(value.d[j][k], moves[k]);
+      }
+      for (int k = 0; k < kParameters; ++k) at.p[k] = T(value.p[k]);
+      law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) {
+        Point<S> rate;
+        for (int k = 0; k < 3; ++k) rate[k] = -at.d_bar[j][k].d[0];
+        scatter(i, j, rate, x_bar);
+        if (sites_.box >= 0) add_box(j, S(-1), images[j], rate, p_bar);
+      }
+      for (int k = 0; k < kParameters; ++k) {
+        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] -= at.p_bar[k].d[0];
+      }
+    }
+  }
+
+ private:
+  int atom(int i, int which) const { return sites_.tuples[std::size_t(i * kAtoms + which)]; }
+  int slot(int i, int k) const { return sites_.slots[std::size_t(i * kParameters + k)]; }
+
+  // Of link j: `to` minus `from`, zero in dimensions that there are not.
+  Point<S> difference(int i, int j, const S* x) const {
+    const int n = sites_.dimensions;
+    Point<S> d = Point<S>::zero();
+    const S* to = x + atom(i, Law::kLinks[std::size_t(j)].to) * n;
+    for (int k = 0; k < n; ++k) d[k] = to[k];
+    if (Law::kLinks[std::size_t(j)].from >= 0) {
+      const S* from = x + atom(i, Law::kLinks[std::size_t(j)].from) * n;
+      for (int k = 0; k < n; ++k) d[k] = d[k] - from[k];
+    }
+    return d;
+  }
+
+  void read(int i, const S* x, const S* p, At<S>& at, Point<S>* images) const {
+    using costate::round;
+    for (int j = 0; j < kLinks; ++j) {
+      at.d[j] = difference(i, j, x);
+      images[j] = Point<S>::zero();
+      if (sites_.box < 0 || Law::kLinks[std::size_t(j)].from < 0) continue;
+      for (int k = 0; k < sites_.dimensions; ++k) {
+        const S edge = p[sites_.box + k];
+        images[j][k] = round(at.d[j][k] / edge);
+        at.d[j][k] = at.d[j][k] - images[j][k] * edge;
+      }
+    }
+    for (int k = 0; k < kParameters; ++k) {
+      const int slot = this->slot(i, k);
+      at.p[k] = slot < 0 ? S(0) : p[slot];
+    }
+  }
+
+  // Adds what link j's displacement has received to the two atoms.
+  void scatter(int i, int j, const Point<S>& bar, S* x_bar) const {
+    const int n = sites_.dimensions;
+    S* to = x_bar + atom(i, Law::kLinks[std::size_t(j)].to) * n;
+    for (int k = 0; k < n; ++k) to[k] += bar[k];
+    if (Law::kLinks[std::size_t(j)].from >= 0) {
+      S* from = x_bar + atom(i, Law::kLinks[std::size_t(j)].from) * n;
+      for (int k = 0; k < n; ++k) from[k] -= bar[k];
+    }
+  }
+  void add_box(int j, const S& factor, const Point<S>& images, const Point<S>& bar, S* p_bar) const {
+    if (Law::kLinks[std::size_t(j)].from < 0) return;
+    for (int k = 0; k < sites_.dimensions; ++k) p_bar[sites_.box + k] += factor * (images[k] * bar[k]);
+  }
+
+  Sites sites_;
+  Law law_;
+  int count_;
+};
+
+template <class Law, class S>
+std::unique_ptr<Term<S>> make_local_term(const Sites& sites) {
+  return std::make_unique<LocalTerm<Law, S>>(sites);
+}
+
+// The kind of a law, in every scalar.
+template <class Law>
+PotentialKind local_kind(std::string name, std::string formula, std::vector<ParameterKind> parameters,
+                         std::vector<OptionKind> options = {}, int dimensions = 0) {
+  PotentialKind kind{std::move(name),       std::move(formula), Law::kAtoms,
+                     std::move(parameters), std::move(options), dimensions};
+  kind.lanes_float = make_local_term<Law, Lanes<float>>;
+  kind.lanes_float_dual = make_local_term<Law, Dual<Lanes<float>>>;
+  kind.lanes_double = make_local_term<Law, Lanes<double>>;
+  kind.lanes_double_dual = make_local_term<Law, Dual<Lanes<double>>>;
+  kind.one_float = make_local_term<Law, float>;
+  kind.one_float_dual = make_local_term<Law, Dual<float>>;
+  kind.one_double = make_local_term<Law, double>;
+  kind.one_double_dual = make_local_term<Law, Dual<double>>;
+  return kind;
+}
+
+}  // namespace costate::md

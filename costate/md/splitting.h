@@ -1,0 +1,186 @@
+// One step of a model: the letters of its integrator's word, one after the other; its transpose: the letters
+// backwards, each with the state that it found. (integrator/part.h says what a letter is.)
+//
+// The force is evaluated where a letter needs it and the position has moved since the last time; over a run of
+// steps that begin and end with a kick it is handed on from step to step.
+// Tests: tests/md/integrator_test.cpp.
+#pragma once
+
+#include "costate/core/philox.h"
+#include "costate/md/integrator/esh.h"
+#include "costate/md/integrator/friction.h"
+#include "costate/md/integrator/memory.h"
+#include "costate/md/integrator/newton.h"
+#include "costate/md/integrator/overdamped.h"
+#include "costate/md/integrator/thermostat.h"
+
+namespace costate::md {
+
+// The list of letters. f(letter) with an object of the letter's type.
+template <class F>
+void with_letter(char name, const F& f) {
+  switch (name) {
+    case 'A':
+      return f(Drift{});
+    case 'B':
+      return f(Kick{});
+    case 'O':
+      return f(Friction{});
+    case 'N':
+      return f(Thermostat{});
+    case 'C':
+      return f(MemoryCoupling{});
+    case 'M':
+      return f(MemoryDecay{});
+    case 'E':
+      return f(EulerMaruyama{});
+    case 'G':
+      return f(Descent{});
+    case 'H':
+      return f(Heun{});
+    case 'K':
+      return f(EshKick{});
+    default:
+      return;
+  }
+}
+constexpr bool moves_atoms(char name) { return name == 'A' || name == 'E' || name == 'G' || name == 'H'; }
+
+// Numbers of one world (or pack of worlds) on its way through a step.
+template <class S>
+struct Walk {
+  Walk(const Layout& layout, const Word& word)
+      : state(layout.states),
+        trace(word.letters.size() * layout.states),
+        forces(std::size_t(word.forces) * layout.dof),
+        normals(word.normals),
+        work(3 * layout.dof) {}
+  std::vector<S> state;    // now
+  std::vector<S> trace;    // before every letter
+  std::vector<S> forces;   // that every letter with one found
+  std::vector<S> normals;  // of the step
+  std::vector<S> work;
+  bool fresh = false;  // nothing has moved since the last force was found
+};
+
+// The random numbers of step k of a world: the (k R + i)-th, i < R, of its standard normals, two from each
+// block of the counter generator.
+template <class S>
+class Normals {
+  using P = std::remove_cvref_t<decltype(primal(std::declval<S>()))>;
+
+ public:
+  void fill(const StepContext& at, std::vector<S>& to) {
+    const auto first = std::uint64_t(at.k) * to.size();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const std::uint64_t j = first + i;
+      draw(at, j / 2);
+      to[i] = S(j % 2 == 0 ? pair_.first : pair_.second);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kStream = 0x6d64;
+  void draw(const StepContext& at, std::uint64_t block) {
+    if (block == block_ && at.seed == seed_ && at.world == world_) return;
+    pair_ = normal_pair<P>(at.seed, std::uint32_t(at.world), block, kStream);
+    block_ = block, seed_ = at.seed, world_ = at.world;
+  }
+  NormalPair<P> pair_ = {};
+  std::uint64_t block_ = ~std::uint64_t(0), seed_ = 0;
+  std::int64_t world_ = -1;
+};
+
+template <class S>
+class Splitting {
+ public:
+  Splitting(const Layout& layout, const Word& word) : at_(layout), word_(word) {}
+
+  // walk.state moves one step on; walk.forces holds what the letters found.
+  void step(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    for (const Letter& letter : word_.letters) {
+      find_force(letter, forces, p, walk);
+      apply(letter, forces, p, walk);
+    }
+  }
+
+  // The step again, up to what its last letter finds: fills walk.trace. With `known` the forces that the
+  // letters found lie in walk.forces already.
+  void retrace(const Forces<S>& forces, const S* p, Walk<S>& walk, bool known) const {
+    walk.fresh = false;
+    for (std::size_t l = 0; l < word_.letters.size(); ++l) {
+      const Letter& letter = word_.letters[l];
+      std::copy(walk.state.begin(), walk.state.end(), walk.trace.begin() + std::ptrdiff_t(l) * at_.states);
+      if (!known) find_force(letter, forces, p, walk);
+      if (l + 1 < word_.letters.size()) apply(letter, forces, p, walk);
+    }
+  }
+
+  // After retrace(): bar goes from the cotangent of the state after the step to that of the state before;
+  // adds to p_bar.
+  void step_vjp(const Forces<S>& forces, const S* p, Walk<S>& walk, S* bar, S* p_bar) const {
+    for (std::size_t l = word_.letters.size(); l-- > 0;) {
+      const Letter& letter = word_.letters[l];
+      Part<S> part = part_of(letter, forces, p, walk);
+      part.p_bar = p_bar;
+      const S* found = walk.trace.data() + std::ptrdiff_t(l) * at_.states;
+      with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
+      p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
+    }
+  }
+
+  // walk.state moves one step back.
+  void step_back(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    for (std::size_t l = word_.letters.size(); l-- > 0;) {
+      const Letter& letter = word_.letters[l];
+      walk.fresh = false;  // the letter before this one is the one after it here
+      find_force(letter, forces, p, walk);
+      const Part<S> part = part_of(letter, forces, p, walk);
+      with_letter(letter.name, [&](auto kind) {
+        if constexpr (requires { decltype(kind)::template undo<S>(part, walk.state.data()); })
+          decltype(kind)::template undo<S>(part, walk.state.data());
+      });
+    }
+    walk.fresh = false;
+  }
+
+ private:
+  S* found_force(const Letter& letter, Walk<S>& walk) const {
+    return letter.force < 0 ? nullptr : walk.forces.data() + std::ptrdiff_t(letter.force) * at_.dof;
+  }
+  // The force that a letter needs: evaluated, or the one that the letter before it found where nothing has
+  // moved since.
+  void find_force(const Letter& letter, const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    if (letter.force < 0) return;
+    S* to = found_force(letter, walk);
+    if (walk.fresh) {
+      const int before = letter.force > 0 ? letter.force - 1 : word_.forces - 1;
+      if (before != letter.force) {
+        const S* from = walk.forces.data() + std::ptrdiff_t(before) * at_.dof;
+        std::copy(from, from + at_.dof, to);
+      }
+    } else {
+      forces.evaluate(walk.state.data() + at_.x, p, at_.dof, to);
+      walk.fresh = true;
+    }
+  }
+  void apply(const Letter& letter, const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    const Part<S> part = part_of(letter, forces, p, walk);
+    with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
+    if (moves_atoms(letter.name)) walk.fresh = false;
+  }
+  Part<S> part_of(const Letter& letter, const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    return {at_,
+            forces,
+            p,
+            S(value_t<S>(letter.fraction)) * p[at_.dt],
+            walk.normals.data() + letter.first_normal,
+            found_force(letter, walk),
+            walk.work.data()};
+  }
+
+  const Layout& at_;
+  const Word& word_;
+};
+
+}  // namespace costate::md

@@ -1,0 +1,91 @@
+#include "costate/estimate/gradient.h"
+
+#include <cmath>
+
+#include "costate/md/model.h"
+#include "tests/expect_error.h"
+
+namespace costate::estimate {
+namespace {
+
+using costate::test::expect_error;
+
+TEST(Estimators, OfOneSmoothQuestionAgree) {
+  const auto system = md::make_system<double>({.dimensions = 1,
+                                               .masses = {1.2},
+                                               .potentials = {{.kind = "double_well"}},
+                                               .integrator = "overdamped",
+                                               .dt = 0.05,
+                                               .kT = 0.5});
+  const auto square = loss::final<double>(system->signature(), "x", {}, 2);
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {-0.6};
+  const auto by = [&](Method method, const char* parameters = "double_well/*") {
+    return gradient<double>(system, {.steps = 20, .seed = 3}, at, *square,
+                            {.method = method, .samples = 1 << 15, .parameters = {parameters}});
+  };
+  const auto path = by(Method::pathwise);
+  for (const Method method : {Method::forward, Method::girsanov, Method::differences, Method::automatic}) {
+    const auto other = by(method);
+    ASSERT_EQ(other.names, path.names);
+    EXPECT_NEAR(other.value, path.value, 4 * std::hypot(other.value_error, path.value_error))
+        << to_string(method);
+    for (std::size_t i = 0; i < path.gradient.size(); ++i)
+      EXPECT_NEAR(other.gradient[i], path.gradient[i],
+                  4 * std::hypot(other.standard_error[i], path.standard_error[i]))
+          << to_string(method) << ", " << path.names[i];
+  }
+  const auto chosen = by(Method::automatic);
+  EXPECT_EQ(chosen.method, Method::pathwise) << chosen.to_text();
+  EXPECT_NE(chosen.reason.find("relative error"), std::string::npos) << chosen.reason;
+  const auto noise = by(Method::automatic, "kT");
+  EXPECT_EQ(noise.method, Method::pathwise);
+  EXPECT_NE(noise.reason.find("there is no path score"), std::string::npos) << noise.reason;
+}
+
+// The minimum of a (x^2 - 1)^2 + b x moves by -1 / U'' with b.
+TEST(Implicit, MovesWithTheMinimum) {
+  const auto system = md::make_system<double>(
+      {.dimensions = 1,
+       .masses = {1},
+       .potentials = {{.kind = "double_well", .parameters = {{"a", {1.5}}, {"b", {0.4}}}}},
+       .integrator = "descent",
+       .dt = 0.05});
+  const auto place = loss::final_value<double>(system->signature(), "x");
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {-1};
+  const auto ask = [&](std::int64_t steps) {
+    return gradient<double>(system, {.steps = steps}, at, *place,
+                            {.method = Method::implicit, .parameters = {"double_well/*", "dt", "friction"}});
+  };
+  const auto g = ask(500);
+  const double x = g.value, curvature = 1.5 * (12 * x * x - 4);
+  EXPECT_NEAR(6 * x * (x * x - 1) + 0.4, 0, 1e-12);
+  ASSERT_EQ(g.names[0], "double_well/a");
+  EXPECT_NEAR(g.gradient[0], -4 * x * (x * x - 1) / curvature, 1e-11);
+  EXPECT_NEAR(g.gradient[1], -1 / curvature, 1e-11);
+  EXPECT_NEAR(g.gradient[2], 0, 1e-9);
+  EXPECT_NEAR(g.gradient[3], 0, 1e-9);
+  expect_error([&] { return ask(3); }, "it is not a fixed point", "take more steps");
+}
+
+TEST(Estimators, SayWhatIsWrongWithTheQuestion) {
+  const auto system = md::make_system<double>(
+      {.dimensions = 1, .masses = {1}, .potentials = {{.kind = "double_well"}}, .integrator = "overdamped"});
+  const auto square = loss::final<double>(system->signature(), "x", {}, 2);
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  const auto ask = [&](std::int64_t worlds, const Sampling& sampling) {
+    return [&, worlds, sampling] {
+      return gradient<double>(system, {.steps = 5, .worlds = worlds}, at, *square, sampling);
+    };
+  };
+  expect_error(ask(3, {}), "that of one world", "set worlds = 1");
+  expect_error(ask(1, {.samples = 1}), "at least 2 samples");
+  expect_error(ask(1, {.method = Method::implicit}), "a system with noise never comes to rest",
+               "use reinforce");
+  expect_error(ask(1, {.method = Method::reweighting, .parameters = {"double_well/a"}}), "needs a reference");
+  expect_error([] { return method_by_name("girsanof"); }, "there is no estimator 'girsanof'", "girsanov");
+}
+
+}  // namespace
+}  // namespace costate::estimate

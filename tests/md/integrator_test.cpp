@@ -1,0 +1,144 @@
+#include <cmath>
+
+#include "tests/md/models.h"
+#include "tests/system/contract.h"
+
+namespace costate::md {
+namespace {
+
+using costate::test::expect_contract;
+using costate::test::expect_transpose_matches_dual;
+
+// Every potential with every integrator: each entry of the step's Jacobian, states and parameters.
+TEST(Md, TransposeMatchesDualForEveryPotentialAndIntegrator) {
+  for (const PotentialKind& kind : potential_kinds()) {
+    for (const std::string& word : test::every_word()) {
+      SCOPED_TRACE(kind.name + " " + word);
+      const test::Sample s = test::sample(kind.name, word);
+      const auto system = make_system<double>(s.model);
+      const Rollout<double> rollout(system, {.steps = 1});
+      expect_transpose_matches_dual<double>(*system, test::start(s, rollout, 1), 1e-12);
+    }
+  }
+}
+
+class EveryIntegrator : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryIntegrator, KeepsTheContract) {
+  const test::Sample s = test::sample("lennard_jones_mixture", GetParam());
+  const auto states = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed); };
+  expect_contract(make_system<double>(s.model), {.states = states,
+                                                 .steps = 20,
+                                                 .long_steps = 200,
+                                                 .stencil_step = 1e-4,
+                                                 .taylor_step = 3e-4,
+                                                 .second_order_step = 1e-4});
+  expect_contract(make_system<float>(s.model), {.states = states, .steps = 20, .long_steps = 50});
+}
+INSTANTIATE_TEST_SUITE_P(Md, EveryIntegrator, testing::ValuesIn(test::every_word()),
+                         [](const auto& one) { return one.param; });
+
+class EveryPotentialMoves : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryPotentialMoves, KeepsTheContract) {
+  const test::Sample s = test::sample(GetParam());
+  const auto states = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed, 1e-3); };
+  expect_contract(make_system<double>(s.model), {.states = states,
+                                                 .steps = 20,
+                                                 .long_steps = 100,
+                                                 .stencil_step = 1e-4,
+                                                 .taylor_step = 3e-4,
+                                                 .second_order_step = 1e-4});
+}
+INSTANTIATE_TEST_SUITE_P(Md, EveryPotentialMoves, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const PotentialKind& kind : potential_kinds()) names.push_back(kind.name);
+                           return names;
+                         }()),
+                         [](const auto& one) { return one.param; });
+
+// L = |x_N|^2 of a harmonic well in the plane; the digits are by complex step of the same scheme.
+struct NoseHooverDigits {
+  double mass, Q, value, dkT, dmass, dQ, dk;
+};
+TEST(NoseHoover, HasTheDerivativesOfItsScheme) {
+  for (const NoseHooverDigits& d :
+       {NoseHooverDigits{1, 1, 1.2330460193577235, .0036410315129373717, .32864343270298274,
+                         -.003228599086068978, -.32905586512985113},
+        NoseHooverDigits{1.5, 2, 1.3399996235311846, .006038402037781845, .1480425594767533,
+                         -.0025024781704975287, -.22309728491191655}}) {
+    const auto system = make_system<double>({.dimensions = 2,
+                                             .masses = {d.mass},
+                                             .potentials = {{.kind = "harmonic"}},
+                                             .integrator = "nose_hoover",
+                                             .dt = 0.01,
+                                             .kT = 1,
+                                             .thermostat_masses = {d.Q}});
+    Rollout<double> rollout(system, {.steps = 50});
+    auto at = rollout.arguments();
+    at.x0 = {1, 0.5, 0, 0.5, 0};
+    const auto loss = loss::final<double>(system->signature(), "x", {}, 2);
+    const auto g = rollout.value_and_gradient(at, *loss);
+    const double gate = 1e-12;
+    EXPECT_NEAR(g.value, d.value, gate);
+    EXPECT_NEAR(g.parameters["kT"][0], d.dkT, gate);
+    EXPECT_NEAR(g.parameters["mass"][0], d.dmass, gate);
+    EXPECT_NEAR(g.parameters["thermostat/mass"][0], d.dQ, gate);
+    EXPECT_NEAR(g.parameters["harmonic/k"][0], d.dk, gate);
+    if (d.mass != 1) continue;
+    EXPECT_NEAR(g.parameters["dt"][0], -29.365471610356977, 30 * gate);
+    const double first[] = {1.5069896456692335, 1.202205154124441, .8974206625796477, .7143499022605158};
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(g.x0[i], first[i], gate);
+  }
+}
+
+TEST(Md, InvertibleWordsRunBackwardsToWhereTheyStarted) {
+  for (const std::string& word : test::every_word()) {
+    const test::Sample s = test::sample("harmonic_bond", word);
+    const auto system = make_system<double>(s.model);
+    EXPECT_EQ(system->capabilities().reversible, word != "E" && word != "H" && word != "G" && word != "KAK")
+        << word;
+    if (!system->capabilities().reversible) continue;
+    Rollout<double> stored(system, {.steps = 60});
+    Rollout<double> reversed(system, {.steps = 60, .checkpoints = reversible()});
+    const auto at = test::start(s, stored, 2);
+    const auto loss = loss::final<double>(system->signature(), "x", {});
+    const auto a = stored.value_and_gradient(at, *loss), b = reversed.value_and_gradient(at, *loss);
+    for (std::size_t i = 0; i < a.x0.size(); ++i) EXPECT_NEAR(a.x0[i], b.x0[i], 1e-10) << word;
+  }
+}
+
+// Velocity Verlet conserves the energy up to an oscillation of order dt^2.
+TEST(Verlet, ItsEnergyErrorIsOfOrderTwo) {
+  std::vector<double> errors;
+  for (const double dt : {0.01, 0.005, 0.0025}) {
+    test::Sample s = test::sample("lennard_jones_mixture", "BAB");
+    s.model.dt = dt;
+    s.model.box = {};  // where an atom changes its nearest image, the energy of a box this small jumps
+    const auto system = make_system<double>(s.model);
+    Rollout<double> rollout(system, {.steps = std::int64_t(std::lround(2 / dt)), .keep = 1, .active = {}});
+    const auto at = test::start(s, rollout, 3);
+    const auto path = rollout.simulate(at);
+    const auto n = std::size_t(system->signature().states()), lanes = std::size_t(system->lanes());
+    const auto work = system->make_workspace();
+    AlignedBuffer<double> x(n * lanes), p(std::size_t(system->parameter_size())), e(lanes);
+    const auto& fields = system->signature().fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      for (std::int64_t i = 0; i < fields[f].size; ++i)
+        std::fill_n(p.data() + (fields[f].offset + i) * std::int64_t(lanes), lanes,
+                    at.parameters.values(f)[std::size_t(i)]);
+    double first = 0, worst = 0;
+    for (std::size_t k = 0; k < path.kept.size(); ++k) {
+      for (std::size_t i = 0; i < n; ++i) std::fill_n(x.data() + i * lanes, lanes, path.states[k * n + i]);
+      system->energy({x.data(), nullptr, p.data()}, e.data(), *work);
+      if (k == 0) first = e.data()[0];
+      worst = std::max(worst, std::abs(e.data()[0] - first));
+    }
+    errors.push_back(worst);
+  }
+  for (std::size_t i = 0; i + 1 < errors.size(); ++i)
+    EXPECT_NEAR(std::log2(errors[i] / errors[i + 1]), 2, 0.15);
+}
+
+}  // namespace
+}  // namespace costate::md

@@ -1,0 +1,151 @@
+#include <cmath>
+
+#include "costate/core/text.h"
+#include "costate/md/compile.h"
+#include "tests/expect_error.h"
+#include "tests/md/models.h"
+
+namespace costate::md {
+namespace {
+
+class EveryPotential : public testing::TestWithParam<std::string> {};
+
+// The gradient that is written by hand against the tangent of the energy, and the force against the gradient.
+TEST_P(EveryPotential, GradientIsThatOfTheEnergy) {
+  using D = Dual<double>;
+  const test::Sample s = test::sample(GetParam());
+  const Compiled c = compile(s.model);
+  const auto term = make_terms<double>(c);
+  const auto tangent = make_terms<D>(c);
+  const std::size_t n = s.x.size(), np = std::size_t(c.layout.parameters);
+  std::vector<double> p;
+  for (const Field& field : c.signature.fields(Role::parameter))
+    p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+  ASSERT_EQ(p.size(), np);
+  std::vector<double> x_bar(n), p_bar(np), f(n);
+  term[0]->energy_vjp(s.x.data(), p.data(), 1.0, x_bar.data(), p_bar.data(), nullptr);
+  term[0]->force(s.x.data(), p.data(), f.data(), nullptr);
+  const double scale = 1e-13 * (1 + std::abs(term[0]->energy(s.x.data(), p.data(), nullptr)));
+  int nonzero = 0;
+  for (std::size_t i = 0; i < n + np; ++i) {
+    std::vector<D> xd(s.x.begin(), s.x.end()), pd(p.begin(), p.end());
+    (i < n ? xd[i] : pd[i - n]).d[0] = 1;
+    const double slope = tangent[0]->energy(xd.data(), pd.data(), nullptr).d[0];
+    const double by_hand = i < n ? x_bar[i] : p_bar[i - n];
+    EXPECT_NEAR(by_hand, slope, scale + 1e-13 * std::abs(slope)) << GetParam() << " number " << i;
+    if (i < n) {
+      EXPECT_NEAR(-f[i], slope, scale + 1e-13 * std::abs(slope));
+    }
+    nonzero += slope != 0;
+  }
+  EXPECT_GE(nonzero, 4);
+}
+INSTANTIATE_TEST_SUITE_P(Md, EveryPotential, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const PotentialKind& kind : potential_kinds()) names.push_back(kind.name);
+                           return names;
+                         }()),
+                         [](const auto& one) { return one.param; });
+
+double energy_of(const Model& model, const std::vector<double>& x) {
+  const Compiled c = compile(model);
+  std::vector<double> p;
+  for (const Field& field : c.signature.fields(Role::parameter))
+    p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+  double sum = 0;
+  for (const auto& term : make_terms<double>(c)) sum += term->energy(x.data(), p.data(), nullptr);
+  return sum;
+}
+
+TEST(MuellerBrown, HasItsThreeMinima) {
+  const Model model{.dimensions = 2, .masses = {1}, .potentials = {{.kind = "mueller_brown"}}};
+  const Compiled c = compile(model);
+  const auto term = make_terms<double>(c);
+  std::vector<double> p;
+  for (const Field& field : c.signature.fields(Role::parameter))
+    p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+  for (const auto& [x, y, u] : {std::array{-0.5582236346, 1.4417258418, -146.69951721},
+                                {0.6234994049, 0.0280377585, -108.16672412},
+                                {-0.0500108230, 0.4666941049, -80.76781813}}) {
+    const double at[2] = {x, y};
+    double f[2] = {0, 0};
+    EXPECT_NEAR(term[0]->energy(at, p.data(), nullptr), u, 5e-9);
+    term[0]->force(at, p.data(), f, nullptr);
+    EXPECT_NEAR(f[0], 0, 2e-6);
+    EXPECT_NEAR(f[1], 0, 2e-6);
+  }
+}
+
+TEST(LennardJones, KnowsItsMinimumItsImagesAndItsCutoff) {
+  const double r = std::pow(2.0, 1.0 / 6);
+  Model pair{.masses = {1, 1}, .potentials = {{.kind = "lennard_jones", .parameters = {{"epsilon", {0.7}}}}}};
+  EXPECT_NEAR(energy_of(pair, {0, 0, 0, r, 0, 0}), -0.7, 1e-15);
+  pair.box = {6, 6, 6};
+  EXPECT_NEAR(energy_of(pair, {0.2, 0, 0, 6.2 - r, 12, -6}), -0.7, 1e-14);
+  pair.potentials[0].options = {{"cutoff", 2.5}};
+  EXPECT_EQ(energy_of(pair, {0, 0, 0, 2.6, 0, 0}), 0);
+  const double at_cutoff = energy_of(pair, {0, 0, 0, 2.499999999, 0, 0});
+  EXPECT_LT(at_cutoff, -0.01);
+  pair.potentials[0].options["shifted"] = 1;
+  EXPECT_NEAR(energy_of(pair, {0, 0, 0, 2.499999999, 0, 0}), 0, 1e-9);
+  EXPECT_NEAR(energy_of(pair, {0, 0, 0, r, 0, 0}), -0.7 - at_cutoff, 1e-9);
+}
+
+TEST(Torsion, IsThatOfTheDihedralAngle) {
+  const Model model{.masses = {1, 1, 1, 1},
+                    .potentials = {{.kind = "torsion",
+                                    .atoms = {0, 1, 2, 3},
+                                    .parameters = {{"k", {2}}, {"phase", {0.3}}},
+                                    .options = {{"periodicity", 2}}}}};
+  for (const double phi : {-2.5, -0.4, 0.9, 3.0}) {
+    const std::vector<double> x = {1, 0, 0, 0, 0, 0, 0, 0, 1.5, std::cos(phi), std::sin(phi), 1.7};
+    EXPECT_NEAR(energy_of(model, x), 2 * (1 + std::cos(2 * phi - 0.3)), 1e-14);
+  }
+}
+
+TEST(Coulomb, ReactionFieldIsFlatAtTheCutoff) {
+  Model pair{.masses = {1, 1},
+             .potentials = {{.kind = "coulomb",
+                             .parameters = {{"charge", {1, -2}}},
+                             .options = {{"cutoff", 2}, {"dielectric", 1e12}}}}};
+  EXPECT_NEAR(energy_of(pair, {0, 0, 0, 1.9999999, 0, 0}), 0, 1e-10);
+  pair.potentials[0].options = {};
+  EXPECT_NEAR(energy_of(pair, {0, 0, 0, 0, 4, 0}), -0.5, 1e-15);
+}
+
+TEST(MdModel, SaysWhatIsWrongWithIt) {
+  const auto make = [](const Model& model) { return [model] { (void)make_system<double>(model); }; };
+  const Model good = test::sample("lennard_jones").model;
+  Model m = good;
+  m.masses[2] = -1;
+  costate::test::expect_error(make(m), "the mass of atom 2 must be greater than 0", "");
+  m = good;
+  m.potentials[0].kind = "lenard_jones";
+  costate::test::expect_error(make(m), "there is no potential 'lenard_jones'",
+                              "did you mean 'lennard_jones'?");
+  m = good;
+  m.potentials[0].parameters["epsilon"] = {1, 2, 3};
+  costate::test::expect_error(make(m), "lennard_jones/epsilon has 3 numbers", "give 1, or 6");
+  m = good;
+  m.potentials[0].parameters["eps"] = {1};
+  costate::test::expect_error(make(m), "lennard_jones has no parameter 'eps'", "epsilon");
+  m = good;
+  m.potentials[0].options["cutoff"] = 2;
+  costate::test::expect_error(make(m), "more than half of the box's edge 3.1",
+                              "a larger box or a shorter cutoff");
+  m = good;
+  m.integrator = "verlett";
+  costate::test::expect_error(make(m), "'verlett' is not an integrator", "did you mean 'verlet'?");
+  m = good;
+  m.integrator = "EA";
+  costate::test::expect_error(make(m), "mixes overdamped letters", "use E, G or H alone");
+  m = good;
+  m.potentials[0].atoms = {0, 1, 2};
+  costate::test::expect_error(make(m), "acts on 2 atoms at a time, and 3 are listed", "");
+  m = good;
+  m.potentials[0].atoms = {0, 7};
+  costate::test::expect_error(make(m), "names atom 7, and there are 4", "counted from 0");
+}
+
+}  // namespace
+}  // namespace costate::md
