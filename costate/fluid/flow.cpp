@@ -12,13 +12,15 @@ constexpr Index kMostCells = Index(1) << 31;
 
 void check_grid(const FlowOptions& o) {
   if (o.cells.size() != 2 && o.cells.size() != 3)
-    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()), {},
+    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()),
+                 {},
                  "write {64, 64} or {32, 32, 32}"});
   Index cells = 1;
   for (std::size_t a = 0; a < o.cells.size(); ++a) {
     const Index n = o.cells[a];
     if (n < 2 || n > 1 << 16)
-      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis", {},
+      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis",
+                   {},
                    "take at least 2 and at most 65536"});
     cells *= n;
     if (!(o.width[a] > 0) || !std::isfinite(o.width[a]))
@@ -26,8 +28,8 @@ void check_grid(const FlowOptions& o) {
     if (!std::isfinite(o.force[a])) throw Error("the force on a flow must be finite");
   }
   if (cells > kMostCells)
-    throw Error({"a flow of " + std::to_string(cells) + " cells does not fit into memory", {},
-                 "take fewer cells"});
+    throw Error(
+        {"a flow of " + std::to_string(cells) + " cells does not fit into memory", {}, "take fewer cells"});
   if (!(o.dt > 0) || !std::isfinite(o.dt)) throw Error("a flow needs dt > 0, not " + number(o.dt));
   for (const double nu : o.viscosity.values)
     if (!(nu >= 0) || !std::isfinite(nu))
@@ -47,7 +49,8 @@ void check_sides(const FlowOptions& o) {
         if (!std::isfinite(speed))
           throw Error(std::string("a velocity on the side ") + kSideNames[side] + " is not finite");
     if (here.driven && here.kind != Side::Kind::velocity)
-      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven", {},
+      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven",
+                   {},
                    "make it one with a velocity, or leave out `driven`"});
   }
 }
@@ -71,7 +74,8 @@ void check_net_inflow(const FlowOptions& o, const Sides& sides) {
     }
   }
   if (std::abs(net) > 1e-9 * gross)
-    throw Error({"a net inflow of " + number(net) + " cannot leave the box", {},
+    throw Error({"a net inflow of " + number(net) + " cannot leave the box",
+                 {},
                  "make a side an outflow, or let the velocities on the sides add up to zero"});
 }
 

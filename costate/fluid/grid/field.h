@@ -125,7 +125,8 @@ struct Shape {
 // on the number of threads.
 template <class F>
 void each_row(const Shape& shape, const Box& box, const F& f) {
-  const Index height = box.hi[1] - box.lo[1], grain = std::max<Index>(1, 4096 / std::max<Index>(1, box.width()));
+  const Index height = box.hi[1] - box.lo[1],
+              grain = std::max<Index>(1, 4096 / std::max<Index>(1, box.width()));
   parallel_for(box.rows(), grain, [&](Index begin, Index end) {
     for (Index row = begin; row < end; ++row)
       f(row, shape.at(box.lo[0], box.lo[1] + row % height, box.lo[2] + row / height));

@@ -58,11 +58,11 @@ class PressureSolver {
   int last_ = 1;
   bool singular_ = false, wraps_ = false;
   std::array<Transform<Real>, 2> transform_;
-  Index columns_ = 0;            // modes: packed rows of round-up(n[0]) numbers
-  Index row_ = 0;                // length of a packed row
+  Index columns_ = 0;  // modes: packed rows of round-up(n[0]) numbers
+  Index row_ = 0;      // length of a packed row
   Real coupling_ = 1, scale_ = 1;
-  std::vector<Real> pivot_;      // inverse pivots, [cell along the last axis][column]
-  std::vector<Real> answer_;     // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)
+  std::vector<Real> pivot_;   // inverse pivots, [cell along the last axis][column]
+  std::vector<Real> answer_;  // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)
 };
 
 extern template class PressureSolver<float>;

@@ -13,7 +13,7 @@ namespace costate::fluid {
 
 template <class Real>
 struct FlowScratch final : Workspace {
-  Speeds<Real> x, stage[2], star;        // the state, the stages, and one before its projection
+  Speeds<Real> x, stage[2], star;         // the state, the stages, and one before its projection
   Speeds<Real> x_bar, out_bar, star_bar;  // cotangents: of the state, after and before a projection
   Speeds<Real> push, push_bar;
   Plane<Real> pressure, viscosity, viscosity_bar;

@@ -94,15 +94,15 @@ class FlowSystem final : public System<Real> {
       courant += fastest * dt / shape.h[std::size_t(a)];
       per_h2 += 1 / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
     }
-    for (Index i = 0; i < shape.cells(); ++i)
-      viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
+    for (Index i = 0; i < shape.cells(); ++i) viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
     const bool rk3 = model_.scheme == Scheme::rk3;
     const double most_courant = rk3 ? 1.7 : 1, most_viscous = rk3 ? 2.5 : 2;
     const double share = std::max(courant / most_courant, viscous / most_viscous);
     if (!(share > 0.7)) return {};
     return {"dt = " + number(dt) + " is too long for this flow: the Courant number sum |u| dt / h is " +
-                number(courant) + " (about " + number(most_courant) + " is stable), 4 viscosity dt sum 1/h^2 is " +
-                number(viscous) + " (about " + number(most_viscous) + " is stable)",
+                number(courant) + " (about " + number(most_courant) +
+                " is stable), 4 viscosity dt sum 1/h^2 is " + number(viscous) + " (about " +
+                number(most_viscous) + " is stable)",
             "take dt below " + number(0.5 * dt / share) + ", or larger cells"};
   }
 

@@ -59,10 +59,8 @@ struct Momentum {
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
       const S bar = load<S>(work.star_bar[a], at);
-      if (w.kept != 0)
-        store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
-      if (model.push >= 0)
-        store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
+      if (w.kept != 0) store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
+      if (model.push >= 0) store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
       store<S>(work.out_bar[a], at, Real(w.share) * bar + step * back.speed_bar(c, at), count);
     };
     each_component([&](int a) { return shape.widened(shape.faces(a)); }, update);
