@@ -198,7 +198,7 @@ class Identified:
 
     def __repr__(self) -> str: ...
 
-def identify(system: costate._core.System, recordings: list, measured: list, sigma: numpy.typing.ArrayLike, unknowns: dict, p: dict[str, numpy.typing.ArrayLike] | None = None, *, segment: int = 0, gap_sigma: float = 0.001, robust: str = 'none', robust_width: float = 2.0, iterations: int = 100, tolerance: float = 1e-08) -> Identified:
+def identify(system: costate._core.System, recordings: list, measured: list, sigma: numpy.typing.ArrayLike, unknowns: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, segment: int = 0, gap_sigma: float = 0.001, robust: str = 'none', robust_width: float = 2.0, iterations: int = 100, tolerance: float = 1e-08) -> Identified:
     """
     Parameters of a system from recordings, by Gauss-Newton with exact Jacobians.
 
@@ -211,6 +211,49 @@ def identify(system: costate._core.System, recordings: list, measured: list, sig
     segment      steps of a piece (multiple shooting): from far away begin with short ones; 0: none
     robust       'huber' or 'cauchy': what is more than robust_width deviations off counts less
     """
+
+class Twin:
+    """
+    State and parameters of a system from a stream of measurements, with error bars.
+    """
+
+    def __init__(self, system: costate._core.System, measured: list, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, tuned: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, window: int = 0, iterations: int = 1) -> None:
+        """
+        measured            losses of the final state, one per measured number: [costate.loss.expression('angle')]
+        x0, P0              mean and covariance of the state before the first measurement
+        process_noise       covariance that a step adds
+        measurement_noise   variance of each measured number
+        tuned               {parameter: dict(deviation=, drift=, lower=, upper=)}: how far off its first value may be,
+                            and by how much it may change per step
+        window              steps that are estimated again after each measurement (moving horizon); 0: a Kalman filter
+        """
+
+    def measure(self, y: numpy.typing.ArrayLike) -> None:
+        """What was measured before the first step; NaN: that number was not."""
+
+    def step(self, u: numpy.typing.ArrayLike | None = None, y: numpy.typing.ArrayLike | None = None) -> None:
+        """A step with the control u, and what was measured after it."""
+
+    @property
+    def x(self) -> numpy.ndarray: ...
+
+    @property
+    def values(self) -> dict:
+        """{name: number}; as the argument p of a rollout or a plan."""
+
+    @property
+    def deviations(self) -> dict:
+        """{name: standard deviation}"""
+
+    @property
+    def covariance(self) -> numpy.ndarray:
+        """Of (tangents of x, tuned)."""
+
+    @property
+    def surprise(self) -> float:
+        """
+        Of the latest measurement: about 1 where the model and its noise are right.
+        """
 
 class Estimate:
     """
