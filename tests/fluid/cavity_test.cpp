@@ -112,7 +112,7 @@ TEST_F(Cavity, SpeedsInTheMiddleAndTheirDerivativesMatchComplexSteps) {
   expect_digits(d.dt, 4.184141253434723);
 }
 
-// The steady flow at Re 100, by Richardson's rule from 24^2 and 48^2 cells, against a spectral-element solution.
+// The steady flow at Re 100, by Richardson's rule from 24^2 and 48^2 cells, against spectral elements.
 TEST(SteadyCavity, ConvergesToTheReferenceAtReynolds100) {
   std::vector<double> middle, slope;
   for (const Index n : {24, 48}) {

@@ -55,6 +55,17 @@ COSTATE_INLINE S load(const Plane<value_t<S>>& from, Index at) {
   }
 }
 
+// One number in all lanes.
+template <class S>
+COSTATE_INLINE S everywhere(const Single<S>& x) {
+  if constexpr (kIsDual<S>) {
+    using P = NativePack<value_t<S>>;
+    return S(P(x.v), P(x.d[0]));
+  } else {
+    return S(x);
+  }
+}
+
 template <class Real, int N>
 COSTATE_INLINE void store_lanes(Real* to, const Pack<Real, N>& x, Index count) {
   if (count >= N) return x.store_unaligned(to);
