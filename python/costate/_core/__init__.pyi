@@ -9,6 +9,7 @@ import numpy.typing
 
 from costate._core import (
     control as control,
+    fluid as fluid,
     grid as grid,
     loss as loss,
     mpm as mpm,
