@@ -57,6 +57,7 @@ NB_MODULE(_core, m) {
   bind_rollout(m);
   bind_models(m);
   bind_continua(m);
+  bind_molecules(m);
   bind_recording(m);
   bind_ode(m);
   bind_optimisers(m);

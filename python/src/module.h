@@ -15,6 +15,7 @@ void bind_systems(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_continua(nb::module_& m);
+void bind_molecules(nb::module_& m);
 void bind_control(nb::module_& m);
 void bind_estimation(nb::module_& m);
 void bind_recording(nb::module_& m);

@@ -99,7 +99,8 @@ const std::vector<Section>& sections() {
        open_rollout<read_particles>},
       {"model", {"contact"}, open_rollout<read_bodies>},
       {"grid", {}, open_rollout<read_grid>},
-      {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>}};
+      {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>},
+      {"molecules", {"atoms", "potentials"}, open_rollout<read_molecules>}};
   return kSections;
 }
 
