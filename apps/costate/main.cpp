@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/study/equations.h"
+#include "progress_bar.h"
 
 namespace costate::app {
 
@@ -185,6 +186,7 @@ int run(int argc, char** argv) {
     return asked ? 0 : kInput;
   }
   a.file = *view ? a.files[0] : existing(a.file);
+  watch_progress();
   try {
     if (*view) return run_view(a);
     if (*run) return run_run(a);

@@ -22,6 +22,9 @@ class ProgressBar {
   bool terminal_, shown_ = false;
 };
 
+// From now on a simulation or gradient that takes more than a second says how far it is, on the same line.
+void watch_progress();
+
 // "2:05", "1:02:05"
 std::string clock_time(double seconds);
 

@@ -7,13 +7,13 @@
 //
 // The Jacobian is never differentiated as such: <a, J_s(q) b> is the power of a wrench a on a body that moves
 // with b, and its derivative by q and the frames is the transpose of the kinematics of velocities
-// (rigid/observe.h), taken at the velocity b. So is that of <a, M(q) b>, the power of inertia
+// (rigid/observe/observe.h), taken at the velocity b. So is that of <a, M(q) b>, the power of inertia
 // (rigid/rnea_adjoint.h).
 #pragma once
 
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/rigid/dynamics/crba.h"
-#include "costate/rigid/dynamics/observe.h"
+#include "costate/rigid/observe/observe.h"
 #include "costate/solve/dense_ldl.h"
 
 namespace costate::coupled {
@@ -84,7 +84,7 @@ struct ShapeMotion {
   // Poses but V, W and mu; p and q are there. In two dimensions only motions in the plane count.
   void place(int dimension, mpm::Pose<T>* poses) {
     std::fill(velocity(), velocity() + tree.nv, T(0));
-    rigid::observe(tree, list, p.data(), x.data(), z.data(), d);
+    rigid::observe_frames(tree, list, p.data(), x.data(), z.data(), d);
     for (std::size_t s = 0; s < shapes; ++s) {
       const T* seen = z.data() + kSeen * s;
       for (int i = 0; i < 3; ++i) {
@@ -161,9 +161,8 @@ struct ShapeMotionBar {
 inline void seen_vjp(ShapeMotion<double>& m, const rigid::Wanted& wanted, const double* v,
                      const double* z_bar, const ShapeMotionBar& bar, double* v_bar) {
   std::copy(v, v + m.dofs, m.velocity());
-  rigid::observe(m.tree, m.list, m.p.data(), m.x.data(), m.z.data(), m.d);
-  rigid::observe_vjp(m.tree, m.list, wanted, m.p.data(), m.x.data(), z_bar, bar.q, v_bar,
-                     static_cast<double*>(nullptr), bar.p, m.d);
+  rigid::observe_frames(m.tree, m.list, m.p.data(), m.x.data(), m.z.data(), m.d);
+  rigid::observe_frames_vjp(m.tree, m.list, wanted, m.p.data(), m.x.data(), z_bar, bar.q, v_bar, bar.p, m.d);
 }
 // Of -<a, M b>. unused: nv numbers that are written to.
 inline void inertia_vjp(ShapeMotion<double>& m, const rigid::Wanted& wanted, const double* a, const double* b,

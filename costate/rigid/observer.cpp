@@ -4,196 +4,13 @@
 #include <mutex>
 
 #include "costate/core/error.h"
-#include "costate/core/names.h"
 #include "costate/core/pack.h"
-#include "costate/rigid/dynamics/integrate.h"
-#include "costate/rigid/dynamics/observe.h"
+#include "costate/rigid/observe/look.h"
+#include "costate/rigid/observe/resolve.h"
+#include "costate/rigid/step/step.h"
 
 namespace costate::rigid {
 namespace {
-
-template <class Elements>
-std::vector<std::string> names_in(const Elements& elements) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < elements.size(); ++i) names.push_back(name_of(elements[i].name, i));
-  return names;
-}
-
-// What a path is about: "site", "tip", "velocity".
-struct Path {
-  std::string kind, name, part;
-};
-
-constexpr const char* kParts[] = {"velocity", "angular_velocity", "xaxis", "yaxis", "zaxis", "com"};
-
-[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& advice) {
-  throw Error({what, path, advice});
-}
-
-Path split(const std::string& path) {
-  const std::size_t slash = path.find('/');
-  if (slash == std::string::npos)
-    refuse(
-        path, "this names no quantity of the model",
-        "write site/NAME, body/NAME, geom/NAME, joint/NAME, subtree/NAME, sensor/NAME or energy/kinetic, and "
-        "/velocity, /xaxis, ... behind the first");
-  Path r{path.substr(0, slash), path.substr(slash + 1), ""};
-  const std::size_t last = r.name.rfind('/');
-  if (last == std::string::npos) return r;
-  const std::string end = r.name.substr(last + 1);
-  if (std::find(std::begin(kParts), std::end(kParts), end) == std::end(kParts)) return r;
-  r.part = end;
-  r.name.resize(last);
-  return r;
-}
-
-std::size_t index_of(const std::string& path, const std::string& kind, const std::string& name,
-                     const std::vector<std::string>& names) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at != names.end()) return std::size_t(at - names.begin());
-  const std::string near = nearest_name(name, names);
-  refuse(path, "the model has no " + kind + " '" + name + "'",
-         names.empty()  ? "it has no " + kind + " at all"
-         : near.empty() ? "it has for instance '" + names.front() + "'"
-                        : "did you mean '" + near + "'?");
-}
-
-// A body and all it carries.
-std::vector<int> subtree(const Model& m, int root) {
-  std::vector<int> bodies;
-  for (int i = 1; i < int(m.bodies.size()); ++i) {
-    int up = i;
-    while (up > root) up = m.bodies[up].parent;
-    if (up == root) bodies.push_back(i);
-  }
-  return bodies;
-}
-
-Observed several_bodies(const Model& m, const std::string& text, const Path& path) {
-  Observed o;
-  if (path.kind == "energy") {
-    o.bodies = subtree(m, 0);
-    if (path.name != "kinetic" && path.name != "gravity")
-      refuse(text, "there is no energy '" + path.name + "'", "write energy/kinetic or energy/gravity");
-    o.kind = path.name == "kinetic" ? Observed::Kind::kinetic : Observed::Kind::weight;
-    return o;
-  }
-  if (!path.part.empty() && path.part != "velocity")
-    refuse(text, "a subtree has no '" + path.part + "'", "write subtree/NAME or subtree/NAME/velocity");
-  o.bodies = subtree(m, int(index_of(text, "body", path.name, names_in(m.bodies))));
-  double mass = 0;
-  for (const int i : o.bodies) mass += m.bodies[i].mass;
-  if (mass <= 0) refuse(text, "nothing in this subtree has a mass", "choose another body");
-  o.kind = path.part.empty() ? Observed::Kind::mean : Observed::Kind::mean_velocity;
-  o.size = 3;
-  return o;
-}
-
-// The quantity that a sensor of the file measures.
-std::string path_of_sensor(const Model& m, const std::string& text, const std::string& name) {
-  const Sensor& s = m.sensors[index_of(text, "sensor", name, names_in(m.sensors))];
-  const auto of = [&]() -> std::string {
-    switch (s.object_type) {
-      case ObjectType::joint:
-        return "joint/" + name_of(m.joints[s.object].name, s.object);
-      case ObjectType::body:
-        return "body/" + name_of(m.bodies[s.object].name, s.object) + "/com";
-      case ObjectType::xbody:
-        return "body/" + name_of(m.bodies[s.object].name, s.object);
-      case ObjectType::geom:
-        return "geom/" + name_of(m.geoms[s.object].name, s.object);
-      case ObjectType::site:
-        return "site/" + name_of(m.sites[s.object].name, s.object);
-      default:
-        return {};
-    }
-  };
-  const auto tree = [&] { return "subtree/" + name_of(m.bodies[s.object].name, s.object); };
-  const bool simple = s.reference < 0 && s.cutoff == 0;
-  switch (simple ? s.type : SensorType::clock) {
-    case SensorType::jointpos:
-    case SensorType::ballquat:
-    case SensorType::framepos:
-      return of();
-    case SensorType::jointvel:
-    case SensorType::ballangvel:
-    case SensorType::framelinvel:
-      return of() + "/velocity";
-    case SensorType::frameangvel:
-      return of() + "/angular_velocity";
-    case SensorType::framexaxis:
-      return of() + "/xaxis";
-    case SensorType::frameyaxis:
-      return of() + "/yaxis";
-    case SensorType::framezaxis:
-      return of() + "/zaxis";
-    case SensorType::subtreecom:
-      return tree();
-    case SensorType::subtreelinvel:
-      return tree() + "/velocity";
-    default:
-      refuse(text, "sensor '" + name + "' is not one that can be observed",
-             "positions, axes and velocities of joints, frames and subtrees can, without reference frame and "
-             "cutoff");
-  }
-}
-
-// Where a quantity is fixed, and which of its parts is asked for.
-Observed resolve(const Model& m, const ParameterMap& map, const std::string& text) {
-  Path path = split(text);
-  if (path.kind == "sensor") return resolve(m, map, path_of_sensor(m, text, path.name));
-  if (path.kind == "subtree" || path.kind == "energy") return several_bodies(m, text, path);
-  // "body/hand/com/velocity": of the centre of mass.
-  const bool of_centre = path.kind == "body" && !path.part.empty() && path.name.ends_with("/com");
-  if (of_centre) path.name.resize(path.name.size() - 4);
-  Observed o;
-  if (path.kind == "joint") {
-    const std::size_t i = index_of(text, "joint", path.name, names_in(m.joints));
-    const Joint& j = m.joints[i];
-    const bool velocity = path.part == "velocity";
-    if (!velocity && !path.part.empty())
-      refuse(text, "a joint has no '" + path.part + "'", "write joint/NAME or joint/NAME/velocity");
-    o.state = velocity ? m.nq + j.dof : j.qpos;
-    o.size = velocity ? dof_size(j.type) : qpos_size(j.type);
-    return o;
-  }
-  o.size = 3;
-  if (path.kind == "body") {
-    const std::size_t i = index_of(text, "body", path.name, names_in(m.bodies));
-    o.body = int(i);
-    if (path.part == "com" || of_centre) {
-      o.pos = m.bodies[i].com;
-      o.pos_parameter = map.bodies[i].com;
-    }
-  } else if (path.kind == "site") {
-    const std::size_t i = index_of(text, "site", path.name, names_in(m.sites));
-    o.body = m.sites[i].body;
-    o.pos = m.sites[i].pos;
-    o.quat = m.sites[i].quat;
-    o.pos_parameter = map.sites[i].pos;
-    o.quat_parameter = map.sites[i].quat;
-    o.inverse_quat_norm = map.sites[i].inverse_quat_norm;
-  } else if (path.kind == "geom") {
-    const std::size_t i = index_of(text, "geom", path.name, names_in(m.geoms));
-    o.body = m.geoms[i].body;
-    o.pos = m.geoms[i].pos;
-    o.quat = m.geoms[i].quat;
-    o.pos_parameter = map.geoms[i].pos;
-    o.quat_parameter = map.geoms[i].quat;
-    o.inverse_quat_norm = map.geoms[i].inverse_quat_norm;
-  } else {
-    refuse(text, "there are no quantities of a '" + path.kind + "'",
-           "write site, body, geom, joint, subtree, sensor or energy");
-  }
-  if (path.part == "com" && path.kind != "body")
-    refuse(text, "only bodies have a centre of mass", "write body/NAME/com");
-  o.kind = path.part == "velocity"           ? Observed::Kind::velocity
-           : path.part == "angular_velocity" ? Observed::Kind::angular_velocity
-           : path.part.ends_with("axis")     ? Observed::Kind::axis
-                                             : Observed::Kind::position;
-  if (o.kind == Observed::Kind::axis) o.column = path.part[0] - 'x';
-  return o;
-}
 
 template <class S>
 std::vector<S> prepared(const Tree& tree, const value_t<S>* from, int stride) {
@@ -214,26 +31,19 @@ std::vector<double> defaults_of(const Signature& signature) {
 
 }  // namespace
 
-struct Observer::Plan {
-  Tree tree;
-  std::vector<Observed> list;
-  Signature signature;      // states, quantities
-  std::int64_t states = 0;  // of the system
-  std::int64_t size = 0;    // with the quantities
-  Activity all;             // every parameter
-  std::vector<double> defaults;
-};
+struct Observer::Plan : ObserverPlan {};
 
 namespace {
 
-template <class Real, class Plan>
+template <class Real>
 class ObservedObjective final : public Objective<Real> {
   using S = NativePack<Real>;
   static constexpr int kLanes = lanes_of<S>;
   using At = typename Objective<Real>::At;
+  using Scratch = Look<S>;
 
  public:
-  ObservedObjective(std::shared_ptr<const Plan> plan, ObjectivePtr<Real> of)
+  ObservedObjective(std::shared_ptr<const ObserverPlan> plan, ObjectivePtr<Real> of)
       : plan_(std::move(plan)), of_(std::move(of)) {}
 
   void check(std::int64_t steps, std::int64_t worlds) const override { of_->check(steps, worlds); }
@@ -248,56 +58,35 @@ class ObservedObjective final : public Objective<Real> {
 
   void vjp(const At& at, const Cotangents<Real>& bar) const override {
     const auto s = borrow();
-    const Tree& tree = plan_->tree;
     const At inner = look(at, *s);
     std::fill(s->z_bar.begin(), s->z_bar.end(), S(0));
     of_->vjp(inner, {reinterpret_cast<Real*>(s->z_bar.data()), bar.u, bar.p});
-    std::fill(s->q_bar.begin(), s->q_bar.end(), S(0));
-    std::fill(s->v_bar.begin(), s->v_bar.end(), S(0));
-    std::fill(s->p_bar.begin(), s->p_bar.end(), S(0));
-    // The states themselves come first among what is observed.
-    for (std::size_t i = 0; i < s->x.size(); ++i) s->x_bar[i] = s->z_bar[i];
-    const Wanted wanted{&plan_->all, &tree.p.field_of, true};
-    observe_vjp(tree, plan_->list, wanted, s->p.data(), s->x.data(), s->z_bar.data(), s->q_bar.data(),
-                s->v_bar.data(), s->x_bar.data(), bar.p ? s->p_bar.data() : nullptr, s->d);
-    ambient_cotangent(tree, s->x.data(), s->q_bar.data(), s->ambient.data());
-    for (int i = 0; bar.x && i < int(s->x.size()); ++i) {
-      S sum = s->x_bar[i];
-      if (i < tree.nq) sum += s->ambient[i];
-      if (i >= tree.nq && i < tree.nq + tree.nv) sum += s->v_bar[i - tree.nq];
-      add(bar.x + i * kLanes, sum);
-    }
-    for (int i = 0; bar.p && i < tree.p.size; ++i) add(bar.p + i * kLanes, s->p_bar[i]);
+    s->observe_vjp(bar.p != nullptr);
+    const auto add_all = [](Real* to, const std::vector<S>& from, std::size_t n) {
+      for (std::size_t i = 0; to && i < n; ++i) store<S>(to + i * kLanes, load<S>(to + i * kLanes) + from[i]);
+    };
+    add_all(bar.x, s->x_bar, s->x_bar.size());
+    add_all(at.in.u && plan_->needs_controls ? bar.u : nullptr, s->u_bar, s->u_bar.size());
+    add_all(bar.p, s->p_bar, std::size_t(plan_->tree.p.size));
     give_back(s);
   }
 
  private:
-  struct Scratch {
-    explicit Scratch(const Plan& plan)
-        : d(plan.tree),
-          p(plan.tree.p.prepared_size),
-          p_bar(p.size()),
-          x(plan.states),
-          x_bar(x.size()),
-          z(plan.size),
-          z_bar(z.size()),
-          q_bar(plan.tree.dofs.size()),
-          v_bar(q_bar.size()),
-          ambient(plan.tree.nq) {}
-    Data<S> d;
-    std::vector<S> p, p_bar, x, x_bar, z, z_bar, q_bar, v_bar, ambient;
-  };
-
-  static void add(Real* to, const S& s) { store<S>(to, load<S>(to) + s); }
-
   // What the inner objective sees in the place of the state.
   At look(const At& at, Scratch& s) const {
     if (at.lanes != kLanes) throw Error("an observer belongs to the system of its own model and precision");
-    for (std::size_t i = 0; i < s.x.size(); ++i) s.x[i] = load<S>(at.in.x + std::int64_t(i) * kLanes);
-    for (int i = 0; i < plan_->tree.p.size; ++i) s.p[i] = load<S>(at.in.p + std::int64_t(i) * kLanes);
+    if (plan_->needs_controls && !at.in.u && !s.u.empty())
+      throw Error({"a force is asked for at the end of the rollout, where there is no control",
+                   "step " + std::to_string(at.k),
+                   "ask at earlier steps: loss.track, or an expression with its steps"});
+    const auto load_all = [](const Real* from, std::vector<S>& to, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) to[i] = load<S>(from + i * kLanes);
+    };
+    load_all(at.in.x, s.x, s.x.size());
+    load_all(at.in.p, s.p, std::size_t(plan_->tree.p.size));
+    if (plan_->needs_controls && at.in.u) load_all(at.in.u, s.u, s.u.size());
     prepare_units(plan_->tree.p, s.p.data());
-    std::copy(s.x.begin(), s.x.end(), s.z.begin());
-    observe(plan_->tree, plan_->list, s.p.data(), s.x.data(), s.z.data(), s.d);
+    s.observe();
     At inner = at;
     inner.in.x = reinterpret_cast<const Real*>(s.z.data());
     return inner;
@@ -316,7 +105,7 @@ class ObservedObjective final : public Objective<Real> {
     free_.push_back(s);
   }
 
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const ObserverPlan> plan_;
   ObjectivePtr<Real> of_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<Scratch>> free_;
@@ -324,10 +113,66 @@ class ObservedObjective final : public Objective<Real> {
 
 }  // namespace
 
-Observer::Observer(const Model& model, const Signature& system, const std::vector<Quantity>& quantities) {
-  auto plan = std::make_shared<Plan>();
+namespace {
+
+// What a contact model or a constraint has no force for.
+void refuse_unknown_forces(const Model& model, const Constraints& cons, const Observed& o,
+                           const std::string& path) {
+  if (!o.needs_accelerations()) return;
+  const ContactParts& parts = parts_of(cons.contact);
+  const bool contacts = !cons.pairs.empty();
+  if (contacts && (parts.impacts || parts.impulses))
+    throw Error({std::string("with contact '") + parts.name +
+                     "' bodies exchange impulses over a step: a state "
+                     "has no forces and no accelerations",
+                 path, "use contact 'convex'"});
+  const bool spatial =
+      o.kind == Observed::Kind::acceleration || o.kind == Observed::Kind::angular_acceleration;
+  if (contacts && parts.springs && !spatial)
+    throw Error({"forces of contact 'penalty' cannot be observed", path, "use contact 'convex'"});
+  const bool held = o.kind == Observed::Kind::force || o.kind == Observed::Kind::torque;
+  for (const Tendon& t : model.tendons) {
+    if (held && t.type == TendonType::spatial)
+      throw Error({"force and torque do not know that tendon '" + t.name + "' pulls on the body", path,
+                   "remove spatial tendons from the model, or observe accelerations and contacts"});
+  }
+  for (const Equality& e : model.equalities) {
+    if (held && (e.type == EqualityType::connect || e.type == EqualityType::weld))
+      throw Error({"force and torque do not know what equality '" + e.name + "' holds the body with", path,
+                   "remove connect and weld from the model, or observe accelerations and contacts"});
+  }
+}
+
+// Whether the controls of a system are those of its model, with or without forces on dofs.
+bool applied_forces_in(const Model& model, const Signature& system, const std::string& path) {
+  const auto n = system.controls();
+  if (n == model.nu()) return false;
+  if (n == model.nu() + model.nv) return true;
+  throw Error({"forces depend on the controls, and those of this system are not the model's", path,
+               "observe the model itself: a closed loop has its controls inside"});
+}
+
+}  // namespace
+
+ObserverPlan make_observer_plan(const Model& model, const Signature& system,
+                                const std::vector<Quantity>& quantities, const SystemOptions& options) {
+  ObserverPlan made, *const plan = &made;
   Signature own;
   plan->tree = make_tree(model, add_parameters(model, own));
+  for (const Quantity& q : quantities) {
+    plan->list.push_back(resolve(model, plan->tree.p, q.path));
+    const Observed& o = plan->list.back();
+    plan->needs_controls |= o.needs_controls();
+    plan->forces |= o.needs_accelerations() || o.of_actuator();
+    if (o.needs_controls()) plan->applied_forces = applied_forces_in(model, system, q.path);
+  }
+  if (plan->forces) {
+    own = Signature();
+    Stepper stepper = make_stepper(model, options, own);
+    plan->tree = stepper.tree;
+    plan->tree.spinning.clear();  // what an integrator adds to the accelerations
+    plan->constraints = stepper.constraints;
+  }
   const std::vector<Field>&ours = own.fields(Role::parameter), &theirs = system.fields(Role::parameter);
   const auto same = [](const Field& a, const Field& b) { return a.name == b.name && a.size == b.size; };
   if (theirs.size() < ours.size() || !std::equal(ours.begin(), ours.end(), theirs.begin(), same))
@@ -341,15 +186,23 @@ Observer::Observer(const Model& model, const Signature& system, const std::vecto
                            : plan->signature.parameter(f.name, f.defaults, f.unit);
   }
   plan->states = system.states();
-  for (const Quantity& q : quantities) {
-    Observed o = resolve(model, plan->tree.p, q.path);
+  for (std::size_t i = 0; i < quantities.size(); ++i) {
+    Observed& o = plan->list[i];
+    refuse_unknown_forces(model, plan->constraints, o, quantities[i].path);
     o.at = int(plan->signature.states());
-    plan->signature.state(q.name, o.size);
-    plan->list.push_back(o);
+    plan->signature.state(quantities[i].name, o.size);
+    TouchZone zone;
+    if (o.kind == Observed::Kind::touch)
+      zone = {model.sites[std::size_t(o.element)].type, model.sites[std::size_t(o.element)].size};
+    plan->zones.push_back(zone);
   }
   plan->size = plan->signature.states();
-  plan_ = plan;
+  return made;
 }
+
+Observer::Observer(const Model& model, const Signature& system, const std::vector<Quantity>& quantities,
+                   const SystemOptions& options)
+    : plan_(std::make_shared<Plan>(Plan{make_observer_plan(model, system, quantities, options)})) {}
 
 Observer::~Observer() = default;
 
@@ -357,18 +210,49 @@ const Signature& Observer::signature() const { return plan_->signature; }
 
 template <class Real>
 ObjectivePtr<Real> Observer::objective(ObjectivePtr<Real> of) const {
-  return std::make_shared<ObservedObjective<Real, Plan>>(plan_, std::move(of));
+  return std::make_shared<ObservedObjective<Real>>(plan_, std::move(of));
 }
 template ObjectivePtr<float> Observer::objective(ObjectivePtr<float>) const;
 template ObjectivePtr<double> Observer::objective(ObjectivePtr<double>) const;
 
-std::vector<double> Observer::values(const std::vector<double>& x, const std::vector<double>& p) const {
-  const Tree& tree = plan_->tree;
-  Data<double> d(tree);
-  const std::vector<double> ready = prepared<double>(tree, p.empty() ? plan_->defaults.data() : p.data(), 1);
-  std::vector<double> z(plan_->size);
-  observe(tree, plan_->list, ready.data(), x.data(), z.data(), d);
-  return {z.begin() + plan_->states, z.end()};
+namespace {
+
+// `at` with x, u and p of one world.
+void take(const ObserverPlan& plan, const std::vector<double>& x, const std::vector<double>& u,
+          const std::vector<double>& p, Look<double>& at) {
+  if (plan.needs_controls && u.size() != at.u.size())
+    throw Error({"forces depend on the controls: " + std::to_string(at.u.size()) + " are needed, and " +
+                     std::to_string(u.size()) + " are given",
+                 {},
+                 "give u"});
+  at.p = prepared<double>(plan.tree, p.empty() ? plan.defaults.data() : p.data(), 1);
+  at.x = x;
+  if (plan.needs_controls) at.u = u;
+}
+
+}  // namespace
+
+std::vector<double> Observer::values(const std::vector<double>& x, const std::vector<double>& p,
+                                     const std::vector<double>& u) const {
+  Look<double> at(*plan_);
+  take(*plan_, x, u, p, at);
+  at.observe();
+  return {at.z.begin() + plan_->states, at.z.end()};
+}
+
+Observer::Pulled Observer::pull_back(const std::vector<double>& x, const std::vector<double>& bars,
+                                     const std::vector<double>& p, const std::vector<double>& u) const {
+  if (bars.size() != std::size_t(plan_->size - plan_->states))
+    throw Error("one cotangent for each number that is observed");
+  Look<double> at(*plan_);
+  take(*plan_, x, u, p, at);
+  at.observe();
+  std::fill(at.z_bar.begin(), at.z_bar.end(), 0.0);
+  std::copy(bars.begin(), bars.end(), at.z_bar.begin() + plan_->states);
+  at.observe_vjp(true);
+  at.p_bar.resize(std::size_t(plan_->tree.p.size));
+  if (!plan_->needs_controls) at.u_bar.clear();
+  return {at.x_bar, at.u_bar, at.p_bar};
 }
 
 std::vector<std::array<double, 7>> Observer::body_poses(const std::vector<double>& x,

@@ -6,10 +6,24 @@
 
 namespace costate::study {
 
-RigidQuantities::RigidQuantities(std::shared_ptr<const rigid::Model> model, const Signature& system)
+RigidQuantities::RigidQuantities(std::shared_ptr<const rigid::Model> model, const Signature& system,
+                                 const rigid::SystemOptions& options)
     : model_(std::move(model)),
       system_(system),
-      observer_(std::make_unique<rigid::Observer>(*model_, system, list_)) {}
+      options_(options),
+      observer_(std::make_unique<rigid::Observer>(*model_, system, list_, options)) {}
+
+namespace {
+
+// Three numbers that are not a place: axes, forces and what a sensor shows.
+bool is_point(const std::string& path) {
+  for (const char* part : {"axis", "/force", "/torque", "/contact", "/gyro", "/accelerometer", "/velocimeter",
+                           "/magnetometer", "acceleration", "/angular_momentum"})
+    if (path.ends_with(part)) return false;
+  return !path.starts_with("joint/");
+}
+
+}  // namespace
 
 Quantity RigidQuantities::numbers(const std::string& path, const std::string& name) {
   std::string called = name;
@@ -23,7 +37,7 @@ Quantity RigidQuantities::numbers(const std::string& path, const std::string& na
   if (!found) {
     list_.push_back({called, path});
     try {
-      observer_ = std::make_unique<rigid::Observer>(*model_, system_, list_);
+      observer_ = std::make_unique<rigid::Observer>(*model_, system_, list_, options_);
     } catch (const Error&) {
       list_.pop_back();
       throw;
@@ -31,7 +45,7 @@ Quantity RigidQuantities::numbers(const std::string& path, const std::string& na
     found = &signature().find(Role::state, called);
   }
   Quantity q{.field = called, .size = found->size};
-  if (found->size == 3 && !path.starts_with("joint/") && !path.ends_with("axis")) {
+  if (found->size == 3 && is_point(path)) {
     q.points.elements.resize(3);
     std::iota(q.points.elements.begin(), q.points.elements.end(), found->offset);
   }

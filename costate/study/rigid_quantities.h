@@ -12,7 +12,9 @@ namespace costate::study {
 
 class RigidQuantities final : public Quantities {
  public:
-  RigidQuantities(std::shared_ptr<const rigid::Model> model, const Signature& system);
+  // `options`: those that the system was made with; forces depend on them.
+  RigidQuantities(std::shared_ptr<const rigid::Model> model, const Signature& system,
+                  const rigid::SystemOptions& options = {});
 
   Quantity numbers(const std::string& path, const std::string& name) override;
   Quantity points(const std::string& path) override;
@@ -28,6 +30,7 @@ class RigidQuantities final : public Quantities {
  private:
   std::shared_ptr<const rigid::Model> model_;
   Signature system_;
+  rigid::SystemOptions options_;
   std::vector<rigid::Quantity> list_;
   std::unique_ptr<rigid::Observer> observer_;
 };

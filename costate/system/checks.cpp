@@ -87,12 +87,14 @@ double dot(const std::vector<Real>& a, const std::vector<Real>& b) {
   return sum;
 }
 
-// How far <Jv, w> moves when every number of the start and of v changes by one rounding. No two ways of computing it
-// need agree better: a solve near a contact's corner, or large numbers that cancel, lose more than a sum does.
+// How far a few roundings move <Jv, w>, from how far it moves when every number of the start and of v changes by one.
+// No two ways of computing it need agree better: a solve near a contact's corner, or large numbers that cancel, lose
+// more than a sum does.
 template <class Real>
 double rounding(Rollout<Real>& rollout, const Arguments<Real>& at, const Arguments<Real>& v,
                 const std::vector<Real>& w, double jv_w, std::uint64_t seed) {
-  constexpr std::uint32_t kTimes = 4;
+  constexpr std::uint32_t kTimes = 8;
+  constexpr double kRoundings = 8;  // of many operations, each with its own sign
   const auto nudge = [&](std::vector<Real>& to, std::uint32_t part) {
     std::vector<Real> side(to.size());
     randomise<Real>(side, seed, kX, part);
@@ -108,7 +110,7 @@ double rounding(Rollout<Real>& rollout, const Arguments<Real>& at, const Argumen
     nudge(along.x0, 2 * k + 2);
     most = std::max(most, std::abs(dot(rollout.jvp(beside, along).final_state_dot, w) - jv_w));
   }
-  return most;
+  return kRoundings * most;
 }
 
 }  // namespace
@@ -133,11 +135,10 @@ Result dot_product(Rollout<Real>& rollout, const Arguments<Real>& at, const Opti
     const double least =
         error > gate ? std::clamp(rounding(rollout, at, v, w, jv_w, seed) * unit, gate, kWidest * gate)
                      : gate;
+    if (least > gate) result.detail = "as far as a few roundings of the start move <Jv, w> itself";
     if (error / least <= result.error / result.gate) continue;
     result.error = error;
     result.gate = least;
-    result.detail =
-        least > gate ? "as far as <Jv, w> itself moves when the start changes by one rounding" : "";
     if (std::isnan(error)) break;
   }
   return result;

@@ -3,7 +3,7 @@
 //
 //   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each
 //                 other. Catches every wrong adjoint of a right tangent, to rounding: the gate is wider
-//                 where <J v, w> itself moves by more when the start changes by one rounding.
+//                 where a few roundings of the start move <J v, w> itself by more.
 //   stencil       the gradient along random directions against a six-point difference, whose error is O(h^6):
 //                 catches a wrong tangent as well.
 //   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2 or faster. Weak (an error of 1e-3 can hide),

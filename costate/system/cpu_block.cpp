@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/core/interrupt.h"
+#include "costate/core/progress.h"
 #include "costate/system/backend.h"
 #include "costate/system/block_memory.h"
 
@@ -178,6 +179,7 @@ Ring<Real> CpuBlock<Real>::march(std::int64_t begin, std::int64_t end, Ring<Real
     system_.advance(run(k, stop), states, {tape.at(k - begin), tape.stride}, *work_);
     states.start = states.slot(stop - k);
     k = stop;
+    Progress::advance(std::max<std::int64_t>(0, k - std::max<std::int64_t>(0, reached_)));
     stop_if_interrupted();
     visit(k, states.base + states.start * n_);
   }

@@ -9,6 +9,7 @@
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
+#include "costate/core/progress.h"
 #include "costate/system/block_memory.h"
 #include "costate/system/cpu_block.h"
 
@@ -133,6 +134,7 @@ void CpuBlock<Real>::reverse(std::int64_t begin, std::int64_t end, const Real* s
       system_.reverse(run(stop, k), states ? states + (stop - begin) * n_ : nullptr,
                       {tape.at(stop - begin), tape.stride}, lambda_, u_bar, p_bar, activity_, *work_);
       lambda_.start = lambda_.slot(k - stop);
+      Progress::advance(Progress::kBack * (k - stop));
       k = stop;
       stop_if_interrupted();
       if (k > term) sample(k);

@@ -32,12 +32,14 @@ template <class F>
 void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* second, const F& produce) {
   ReportCollector<Real> report(collector.out.report);
   const std::int64_t wave = collector.wave();
+  Progress progress(blocks * options.steps * (1 + Progress::kBack));
   for (Collector<Real>* c : {&collector, second}) {
     if (c) c->partial.assign(wave * c->row, 0.0);
   }
   for (std::int64_t first = 0; first < blocks; first += wave) {
     const std::int64_t count = std::min(wave, blocks - first);
     parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      const Progress::Helper helper(&progress);
       for (std::int64_t slot = begin; slot < end; ++slot) {
         std::unique_ptr<Block<Real>> block = produce(first + slot);
         collector.take(block->results(), slot);
@@ -160,7 +162,9 @@ Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments,
   impl_->waiting.clear();
   impl_->waiting_arguments = arguments;
   std::vector<std::unique_ptr<Block<Real>>> waiting(impl_->blocks);
+  Progress progress(impl_->blocks * impl_->options.steps);
   parallel_for(impl_->blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    const Progress::Helper helper(&progress);
     for (std::int64_t b = begin; b < end; ++b) {
       auto block = impl_->loaded(impl_->waiting_arguments, b);
       block->forward(nullptr, &keeper);
@@ -184,6 +188,7 @@ Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
   auto waiting = std::exchange(impl_->waiting, {});
   impl_->collect(collector, nullptr, [&](std::int64_t b) {
     auto block = std::move(waiting[b]);
+    Progress::advance(impl_->options.steps);  // forward() has taken them
     block->backward(objective);
     return block;
   });

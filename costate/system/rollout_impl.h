@@ -6,6 +6,7 @@
 #pragma once
 
 #include "costate/core/parallel.h"
+#include "costate/core/progress.h"
 #include "costate/system/backend.h"
 #include "costate/system/collector.h"
 #include "costate/system/pool.h"
@@ -43,7 +44,9 @@ struct Rollout<Real>::Impl {
   // body(block, index) for all blocks, loaded with the arguments; blocks are borrowed.
   template <class F>
   void for_each_block(const Arguments<Real>& arguments, const F& body) {
+    Progress progress(blocks * options.steps);
     parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      const Progress::Helper helper(&progress);
       for (std::int64_t b = begin; b < end; ++b) {
         auto block = loaded(arguments, b);
         body(*block, b);

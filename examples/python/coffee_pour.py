@@ -10,7 +10,7 @@ from picture import arguments, figure
 
 def main(options):
     # [scene]
-    settings = {"run.duration": 0.31} if options.quick else None
+    settings = {"run.duration": 0.31} if options.quick else {}
     scene = costate.load(costate.scene_file("coffee.toml"), settings)
     print(scene)
     losses = []

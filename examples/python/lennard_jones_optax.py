@@ -2,6 +2,8 @@
 
     python lennard_jones_optax.py --picture atoms.png
 """
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +56,7 @@ def main(options):
     def loss(p):
         return jnp.mean((simulate(x0, None, p)[1][:, :2 * ATOMS] - seen) ** 2)
 
-    p = {"epsilon": jnp.asarray(1.0), "sigma": jnp.asarray(1.0)}
+    p: Any = {"epsilon": jnp.asarray(1.0), "sigma": jnp.asarray(1.0)}
     optimiser = optax.adam(0.02)
     state = optimiser.init(p)
     losses = []
@@ -64,7 +66,7 @@ def main(options):
         p = optax.apply_updates(p, updates)
         losses.append(float(value))
     # [/fit]
-    found = {name: float(value) for name, value in p.items()}
+    found = {name: float(p[name]) for name in truth}
     for name in truth:
         print(f"{name:8} {found[name]:.4f}  (true {truth[name]})")
 

@@ -86,6 +86,29 @@ def many_policies(steps=150, policies=32, iterations=40):
     return np.array(history)
 
 
+def land_softly(iterations=40):
+    # [land]
+    hopper = costate.rigid.load(costate.scene_file("hopper.xml"), onset="none")
+    start = hopper.initial_state + [0, 0.05, *np.zeros(10)]                            # 5 cm above the floor
+    sim = hopper.rollout(steps=150, keep=1)
+    felt = {"load": "body/foot/contact", "knee": "actuator/knee", "torso": "body/torso/proper_acceleration"}
+
+    def peak(u):                                                                       # N
+        x = sim.simulate(start, u).states[:-1]                                         # a force belongs to a step: x[k] and u[k]
+        return costate.rigid.observe(hopper, felt, x, u)["load"][:, 2].max()
+
+    loss = costate.rigid.observed(hopper, felt, costate.loss.expression("1e-7*load[2]^2 + 1e-4*knee^2", when="each_step"))
+
+    def objective(u):
+        value, gradient = sim.value_and_grad(start, u, loss=loss)
+        return value, gradient.controls
+
+    best = costate.minimize(objective, np.zeros((150, 3)), lower=-1, upper=1, iterations=iterations)
+    before, after = peak(np.zeros((150, 3))), peak(best.x)
+    # [/land]
+    return before, after
+
+
 def policy_in_torch(iterations=15):
     # [torch]
     import torch
@@ -100,7 +123,7 @@ def policy_in_torch(iterations=15):
     start = torch.tensor(np.random.default_rng(0).normal(0, 0.1, (32, 4)))             # 32 worlds
     losses = []
     for _ in range(iterations):
-        x, loss = start, 0.0
+        x, loss = start, torch.tensor(0.0)
         for _ in range(20):
             x = simulate(x, 5 * policy(x)[:, None, :])                                 # (worlds, knots, controls)
             loss = loss + (x**2).sum(dim=1).mean()

@@ -44,7 +44,7 @@ def unpack(x):
 
 def main(options):
     starts = np.stack([RNG.uniform(-2, 2, 16), RNG.uniform(-2, 2, 16)], axis=1)
-    steps = np.arange(10, 61, 10)
+    steps = list(range(10, 61, 10))
     data = truth.rollout(60, keep=10).simulate(starts).states  # (7, 16, 2)
     sim = hybrid.rollout(60)
     targets = data[1:].transpose(1, 0, 2)  # (worlds, steps, states)

@@ -1,4 +1,6 @@
 """Numbers by the names of their fields."""
+from typing import Any, cast
+
 import numpy as np
 
 from .error import Error
@@ -7,10 +9,10 @@ from .error import Error
 class Defaults(dict):
     """Defaults of a system by name, to be read: what a call is to use instead is given to the call."""
 
-    def _refuse(self, *_, **__):
+    def _refuse(self, *_: Any, **__: Any) -> Any:
         raise Error("the defaults of a system do not change: give other values to a call, p={name: value}")
 
-    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = cast(Any, _refuse)
 
     def __reduce__(self):
         return Defaults, (dict(self),)

@@ -55,8 +55,9 @@ def load():
         file = folder / f"_core{suffix}"
         if file.exists():
             spec = importlib.util.spec_from_file_location(name, file)
+            assert spec is not None and spec.loader is not None and __package__ is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[name] = module
             spec.loader.exec_module(module)
-            sys.modules[__package__]._core = module
+            setattr(sys.modules[__package__], "_core", module)
             return

@@ -23,7 +23,7 @@ def remembered(make: Callable[P, Made], module: str, kept=lambda *a, **k: (a, k)
     @functools.wraps(make)
     def call(*arguments, **keywords):
         made = make(*arguments, **keywords)
-        made._recipe = (call, *copy.deepcopy(kept(*arguments, **keywords)))  # the caller may write to its arrays later
+        setattr(made, "_recipe", (call, *copy.deepcopy(kept(*arguments, **keywords))))  # the caller may write to its arrays later
         return made
 
     call.__module__, call.__qualname__ = module, make.__name__

@@ -5,6 +5,7 @@ and the derivatives are exact on it. What cannot be recorded even so (math.sin, 
 """
 import collections
 import contextlib
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def what_failed(function):
         if isinstance(error.__cause__, Error):  # NumPy asked for plain numbers
             raise error.__cause__
         line = error.__traceback__
+        assert line is not None
         while line.tb_next and line.tb_frame.f_code is not getattr(function, "__code__", None):
             line = line.tb_next
         raise Error(f"{getattr(function, '__name__', 'the function')} cannot be recorded, at line {line.tb_lineno}: "
@@ -136,7 +138,7 @@ class Called:
         if self.constant_jacobian:
             return self._jac
         if self._jac is not None:
-            return self._checked(self._jac(t, x, *self._shapes.apart(p, _plain)))
+            return self._checked(cast(Any, self._jac)(t, x, *self._shapes.apart(p, _plain)))
         if self._groups is None and not self.differs(t, x, p):
             return self.recorded(t, x, p).jacobian(t, x, p)
         return self._differences(t, x, p)

@@ -1,4 +1,6 @@
 """Fields on a grid, one function per equation. What cells have of their own is an array (ny, nx), or a flat one."""
+import numpy.typing as npt
+
 from . import _core
 from ._recipe import remembered
 
@@ -7,7 +9,7 @@ __all__ = ["heat", "shallow_water", "system", "wave"]
 system = remembered(_core.grid.system, "costate.grid")
 
 
-def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed=1.0, damping=0.0, sources=()):
+def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed: npt.ArrayLike = 1.0, damping=0.0, sources=()):
     """The wave equation u'' = speed^2 lap u - damping u' + source on nx x ny cells, u = 0 outside.
 
     state      'u', 'v', (ny * nx,) each, x fastest
@@ -21,7 +23,7 @@ def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed=1.0, damping=0.0, sources=()):
                   sources=list(sources))
 
 
-def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity=1.0, capacity=1.0, source=0.0, west=("gradient", 0.0),
+def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity: npt.ArrayLike = 1.0, capacity=1.0, source: npt.ArrayLike = 0.0, west=("gradient", 0.0),
          east=("gradient", 0.0), south=("gradient", 0.0), north=("gradient", 0.0), heaters=()):
     """The heat equation capacity dT/dt = div(conductivity grad T) + source on nx x ny cells.
 

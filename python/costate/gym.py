@@ -8,6 +8,7 @@ An action is scaled from (-1, 1) to the range of each control. The reward of a s
 closeness to upright for pendulums; an episode of a walker ends when its torso falls.
 """
 import dataclasses
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -53,7 +54,8 @@ class Physics:
             if task not in TASKS:
                 raise Error(f"there is no task '{task}': there are {', '.join(TASKS)}")
             task = TASKS[task]
-        self.task, self.worlds, self.dtype = task, worlds, np.dtype(dtype)
+        self.task: Task = task
+        self.worlds, self.dtype = worlds, np.dtype(dtype)
         self.system = system or rigid.load(scene_file(task.file))
         self.sim = self.system.rollout(task.frame_skip, worlds=worlds, hold=task.frame_skip, dtype=dtype, active=[])
         fields = {f.name: f for f in self.system.signature.states}
@@ -136,7 +138,7 @@ class Screen:
         if self.window is not None:
             import matplotlib.pyplot as plt
 
-            plt.close(self.window.figure)
+            plt.close(cast(Any, self.window.figure))
             self.window = None
 
 
@@ -177,6 +179,7 @@ class Env(gymnasium.Env):
         self.screen.close()
 
     def _observation(self):
+        assert self.state is not None
         return self.state[0, self.physics.observed].astype(np.float64)
 
 

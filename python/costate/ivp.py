@@ -165,7 +165,8 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
             jac_sparsity = np.kron(np.ones((2, 2)), jac_sparsity.toarray() if hasattr(jac_sparsity, "toarray") else jac_sparsity)
         guards = [SplitComplex(event, False) for event in functions]
         for guard, event in zip(guards, functions):
-            guard.terminal, guard.direction = getattr(event, "terminal", None), getattr(event, "direction", 0)
+            setattr(guard, "terminal", getattr(event, "terminal", None))
+            setattr(guard, "direction", getattr(event, "direction", 0))
         functions = tuple(guards)
         rtol, atol = (np.tile(tolerance, 2) if tolerance.size > 1 else tolerance for tolerance in (rtol, atol))
     states, shapes = y0.size, _shapes_of(args)

@@ -7,6 +7,8 @@
 Reverse mode runs the rollout again and then backwards: nothing is kept between the two passes but the inputs.
 """
 import functools
+from collections.abc import Callable
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -70,7 +72,7 @@ def _operation(name, shapes):
     operation.def_impl(run)
     operation.def_abstract_eval(lambda first, *_, calls: [ShapedArray(*result) for result in results(calls, first)])
     mlir.register_lowering(operation, mlir.lower_fun(run, multiple_results=True))
-    batching.primitive_batchers[operation] = batched
+    batching.primitive_batchers[operation] = cast(Any, batched)
     return operation
 
 
@@ -110,7 +112,7 @@ ad.primitive_jvps[_tangent], ad.primitive_jvps[_backward] = _linear_jvp(_tangent
 ad.primitive_transposes[_tangent], ad.primitive_transposes[_backward] = _transpose, _transpose_backward
 
 
-def rollout(sim):
+def rollout(sim: _core.Rollout) -> Callable[..., Any]:
     """A JAX function of (x0, u, p) that returns the final state, or (final state, states) if the rollout keeps states.
 
     x0   (*batch, states)            None: the system's initial state
@@ -122,7 +124,7 @@ def rollout(sim):
     signature = sim.system.signature
     sizes = {f.name: f.size for f in signature.parameters}
     dtype = np.dtype(sim.dtype)
-    if dtype == np.float64 and not jax.config.jax_enable_x64:
+    if dtype == np.float64 and not getattr(jax.config, "jax_enable_x64"):
         raise Error("a float64 rollout needs jax.config.update('jax_enable_x64', True); or make it with dtype='float32'")
     start = np.asarray(sim.system.initial_state, dtype=dtype)
     calls = functools.lru_cache(maxsize=None)(lambda names: _Calls(sim, names))

@@ -6,6 +6,8 @@
 A plain function given as loss= is a loss of the final state: function(f).
 """
 import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from . import _core
 from .error import Error
@@ -21,7 +23,7 @@ sum = remembered(_core.loss.sum, "costate.loss")
 track = remembered(_core.loss.track, "costate.loss")
 
 
-def function(f, when="end"):
+def function(f: Callable[..., Any], when: str | Iterable[int] = "end"):
     """A function of x, u, p, t, k or of fields by name that returns one number; recorded like a system (costate.system).
 
     when: 'end', 'each_step' (before each step, where u is known) or a list of steps.

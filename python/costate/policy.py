@@ -73,17 +73,17 @@ def _observer(plant, observe):
         if name not in fields and name not in ("x", "t"):
             raise Error(f"what is the argument '{name}' of observe? It takes x, t, or states by name: {', '.join(fields)}")
 
-    def see(x, t):
-        given = {name: t if name == "t" and "t" not in fields else x if name == "x" and "x" not in fields else x[name] for name in wanted}
-        seen = observe(**given)
+    def see(x: Any, t: Any) -> Any:
+        given: dict[str, Any] = {name: t if name == "t" and "t" not in fields else x if name == "x" and "x" not in fields else x[name] for name in wanted}
+        seen: Any = observe(**given)
         parts = seen if isinstance(seen, (list, tuple)) else [seen]
         return np.concatenate([np.reshape(part, (-1,)) for part in parts])
 
     start = plant.initial_state
     example = {name: start[f.offset:f.offset + f.size] if f.size > 1 else start[f.offset] for name, f in fields.items()}
-    values = {name: 0.0 if name == "t" and "t" not in fields else start if name == "x" and "x" not in fields else example[name]
+    values: dict[str, Any] = {name: 0.0 if name == "t" and "t" not in fields else start if name == "x" and "x" not in fields else example[name]
               for name in wanted}
-    seen = observe(**values)
+    seen: Any = observe(**values)
     return sum(np.size(part) for part in (seen if isinstance(seen, (list, tuple)) else [seen])), see
 
 

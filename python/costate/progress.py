@@ -1,6 +1,7 @@
 """A bar while something is optimised, for whoever watches: with tqdm (pip install costate[progress]), on a terminal or in a notebook.
 
-`costate.minimize`, `least_squares`, and `Study.optimize` show one when they are given no callback.
+`costate.minimize`, `least_squares`, and `Study.optimize` show one when they are given no callback. A single call that simulates or
+differentiates for longer than a second shows how far it has come.
 """
 import sys
 
@@ -19,6 +20,19 @@ class Bar:
         self._bar.close()
 
 
+class Part:
+    """Of one call, from 0 to 1."""
+
+    def __init__(self, tqdm):
+        self._bar = tqdm(total=100, leave=False, file=sys.stderr, bar_format="{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+
+    def show(self, part):
+        self._bar.update(int(100 * part) - self._bar.n)
+
+    def close(self):
+        self._bar.close()
+
+
 def _somebody_watches():
     """A terminal, or a notebook, whose stderr is not one."""
     if sys.stderr.isatty():
@@ -28,12 +42,24 @@ def _somebody_watches():
     return hasattr(shell, "kernel")
 
 
-def automatic(total):
-    """A Bar, or None where nobody looks at one or tqdm is not installed."""
+def _tqdm():
+    """What draws bars, or None where nobody looks at one or tqdm is not installed."""
     if not _somebody_watches():
         return None
     try:
         from tqdm.auto import tqdm
     except ImportError:
         return None
-    return Bar(total, tqdm)
+    return tqdm
+
+
+def automatic(total):
+    """A Bar of iterations, or None."""
+    tqdm = _tqdm()
+    return tqdm and Bar(total, tqdm)
+
+
+def of_one_call():
+    """A Part, or None."""
+    tqdm = _tqdm()
+    return tqdm and Part(tqdm)

@@ -2,10 +2,10 @@
 import os
 
 from . import _core
-from ._core.rigid import body_poses, control_range, observe, record
+from ._core.rigid import body_poses, control_range, observe, pull_back_observed, record
 from ._recipe import remembered
 
-__all__ = ["body_poses", "control_range", "load", "observe", "observed", "record"]
+__all__ = ["body_poses", "control_range", "load", "observe", "observed", "pull_back_observed", "record"]
 
 load = remembered(_core.rigid.load, "costate.rigid", lambda path, **options: ((os.path.abspath(path),), options))
 observed = remembered(_core.rigid.observed, "costate.rigid")

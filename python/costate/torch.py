@@ -9,9 +9,12 @@ a vmap of it is one call for all worlds. Second derivatives exist where the syst
 torch.compile works around a rollout: it is one call between the graphs before and after it.
 """
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
+from . import _core
 from .error import Error
 
 
@@ -206,7 +209,7 @@ def _dict(names, values):
     return {name: _numbers(value) for name, value in zip(names, values)}
 
 
-def rollout(sim):
+def rollout(sim: _core.Rollout) -> Callable[..., Any]:
     """A function of tensors (x0, u, p) that returns final_state, or (final_state, states) if the rollout keeps states.
 
     x0   (*batch, states)            None: the system's initial state
@@ -221,7 +224,8 @@ def rollout(sim):
     active = set(sim.active)
 
     def simulate(x0=None, u=None, p=None):
-        names = tuple(p) if p else ()
+        p = p or {}
+        names = tuple(p)
         values = []
         for name in names:
             value = p[name]

@@ -6,7 +6,7 @@ it is recorded and becomes a constant. A choice between values is costate.where(
 """
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -133,7 +133,9 @@ def system(function: Callable[..., Any], *, states: Names, controls: Names | Non
            initial: npt.ArrayLike | None = None, name: str | None = None) -> _core.System: ...
 
 
-def system(function=None, *, states, controls=None, parameters=None, method="rk4", dt=0.01, initial=None, name=None):
+def system(function: Callable[..., Any] | None = None, *, states: Names, controls: Names | None = None,
+           parameters: Mapping[str, npt.ArrayLike] | None = None, method: str = "rk4", dt: float = 0.01,
+           initial: npt.ArrayLike | None = None, name: str | None = None) -> Any:
     """A System from an ordinary Python function, recorded once. Use as a decorator.
 
         @costate.system(states=["q", "v"], controls=["torque"], parameters={"g": 9.81, "l": 1.0}, dt=0.01)
@@ -154,6 +156,6 @@ def system(function=None, *, states, controls=None, parameters=None, method="rk4
         shapes = {key: np.shape(value) for key, value in (parameters or {}).items()}
         program = record(f, signature, shapes=shapes, layered=True)
         matrices = {key: shape for key, shape in shapes.items() if len(shape) > 1}
-        return recorded_system(signature, program, method, dt, name or f.__name__, initial, matrices)
+        return recorded_system(signature, cast(_core.LayeredProgram, program), method, dt, name or f.__name__, initial, matrices)
 
     return make if function is None else make(function)

@@ -4,6 +4,8 @@ An Array holds objects: plain numbers (known while recording), truth values, and
 means what it means in NumPy, with all its keywords; whatever is not listed, or is asked for in a way that is not, is an Error. Functions of
 arrays: traced_functions.py. Tests: tests/python/test_recorder.py compares all of it with NumPy.
 """
+# Array stands in for NumPy's through NumPy's own protocols, which its type stubs do not know.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 import contextlib
 import threading
 

@@ -3,6 +3,8 @@
 What is linear and moves numbers around is done with either part; products, quotients and elementary functions by their formulas. Whatever is
 not listed is an Error. Tests: tests/python/test_complex.py compares all of it with NumPy.
 """
+# Array stands in for NumPy's through NumPy's own protocols, which its type stubs do not know.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 import numpy as np
 
 from .error import Error

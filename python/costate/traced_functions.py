@@ -2,6 +2,8 @@
 
 A function is listed with the arguments that are recorded; any other argument is refused by name. Tests: tests/python/test_recorder.py.
 """
+# Array stands in for NumPy's through NumPy's own protocols, which its type stubs do not know.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 import inspect
 
 import numpy as np

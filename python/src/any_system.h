@@ -12,6 +12,7 @@
 
 #include "arrays.h"
 #include "costate/rigid/model.h"
+#include "costate/rigid/rigid_system.h"
 #include "costate/system/objective.h"
 #include "costate/system/system.h"
 #include "pickles.h"
@@ -35,7 +36,11 @@ class AnySystem {
   System<double>::Capabilities capabilities() const { return capabilities_; }
   // The rigid bodies that its states are of; otherwise null.
   const std::shared_ptr<const rigid::Model>& model() const { return model_; }
-  void set_model(std::shared_ptr<const rigid::Model> model) { model_ = std::move(model); }
+  const rigid::SystemOptions& rigid_options() const { return rigid_options_; }
+  void set_model(std::shared_ptr<const rigid::Model> model, const rigid::SystemOptions& options) {
+    model_ = std::move(model);
+    rigid_options_ = options;
+  }
 
   // Shapes of parameters that are not flat.
   std::map<std::string, Shape> shapes;
@@ -62,6 +67,7 @@ class AnySystem {
   std::vector<double> initial_;
   std::unordered_map<std::string, std::size_t> positions_;
   std::shared_ptr<const rigid::Model> model_;
+  rigid::SystemOptions rigid_options_;
 };
 
 struct AnyLoss {

@@ -29,12 +29,12 @@ class ArrayLike : public nb::object {
 };
 // Numbers, or numbers by field.
 class FieldsLike : public nb::object {
-  NB_OBJECT_DEFAULT(FieldsLike, nb::object, "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike]",
-                    anything)
+  NB_OBJECT_DEFAULT(FieldsLike, nb::object,
+                    "numpy.typing.ArrayLike | collections.abc.Mapping[str, numpy.typing.ArrayLike]", anything)
 };
 // Numbers by name.
 class Values : public nb::object {
-  NB_OBJECT_DEFAULT(Values, nb::object, "dict[str, numpy.typing.ArrayLike]", anything)
+  NB_OBJECT_DEFAULT(Values, nb::object, "collections.abc.Mapping[str, numpy.typing.ArrayLike]", anything)
 };
 
 inline std::size_t product(const Shape& shape) {

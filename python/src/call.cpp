@@ -10,9 +10,19 @@
 namespace costate::python {
 namespace {
 
+// A dict of a dict, or of anything else that has keys.
+std::optional<nb::dict> as_dict(nb::handle x) {
+  if (nb::isinstance<nb::dict>(x)) return nb::borrow<nb::dict>(x);
+  if (!PyMapping_Check(x.ptr()) || !nb::hasattr(x, "keys")) return std::nullopt;
+  nb::dict copy;
+  if (PyDict_Update(copy.ptr(), x.ptr()) != 0) throw nb::python_error();
+  return copy;
+}
+
 // {"q": ..., "v": ...}: all fields of a role side by side. Absent fields: from `otherwise`.
-nb::object joined(const Signature& signature, Role role, nb::handle fields, std::vector<double> otherwise) {
-  for (auto [key, value] : nb::borrow<nb::dict>(fields))
+nb::object joined(const Signature& signature, Role role, const nb::dict& fields,
+                  std::vector<double> otherwise) {
+  for (auto [key, value] : fields)
     signature.find(role, nb::cast<std::string>(key));  // throws for unknown names
   return nb::module_::import_("costate._fields")
       .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
@@ -49,8 +59,8 @@ void Call<Real>::look_at_state(nb::handle x0) {
   const auto states = static_cast<std::size_t>(system_.signature().states());
   x0_shape_ = {states};
   if (x0.is_none()) return;
-  if (nb::isinstance<nb::dict>(x0)) {
-    x0_ = as_array<Real>(joined(system_.signature(), Role::state, x0, system_.initial()), "x0");
+  if (const auto fields = as_dict(x0)) {
+    x0_ = as_array<Real>(joined(system_.signature(), Role::state, *fields, system_.initial()), "x0");
   } else {
     x0_ = as_array<Real>(x0, "x0");
   }
@@ -66,8 +76,9 @@ void Call<Real>::look_at_controls(nb::handle u) {
              knots = static_cast<std::size_t>(knots_);
   u_shape_ = {knots, controls};
   if (u.is_none()) return;
-  if (nb::isinstance<nb::dict>(u)) {
-    u_ = as_array<Real>(joined(system_.signature(), Role::control, u, std::vector<double>(controls)), "u");
+  if (const auto fields = as_dict(u)) {
+    u_ = as_array<Real>(joined(system_.signature(), Role::control, *fields, std::vector<double>(controls)),
+                        "u");
   } else {
     u_ = as_array<Real>(u, "u");
   }
@@ -84,9 +95,9 @@ void Call<Real>::look_at_controls(nb::handle u) {
 template <class Real>
 void Call<Real>::look_at_parameters(nb::handle p) {
   if (p.is_none()) return;
-  nb::dict values;
-  if (!nb::try_cast(p, values)) throw Error("p is no dict of parameters: {name or glob: value}");
-  for (auto [key, value] : values) {
+  const auto values = as_dict(p);
+  if (!values) throw Error("p is no dict of parameters: {name or glob: value}");
+  for (auto [key, value] : *values) {
     const auto name = nb::cast<std::string>(key);
     if (name.find_first_of("*?") == std::string::npos) {
       look_at_parameter(system_.parameter(name), value);

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -109,7 +110,7 @@ SystemHandle load(const std::filesystem::path& file, const std::optional<std::st
     const auto system = made_once(file.filename().string(), initial, [model, options]<class Real>() {
       return rigid::make_system<Real>(*model, options);
     });
-    system->set_model(model);
+    system->set_model(model, options);
     return system;
   });
 }
@@ -142,12 +143,13 @@ std::shared_ptr<AnyLoss> observed(const SystemHandle& system, const std::map<std
                                   const std::shared_ptr<AnyLoss>& loss) {
   model_of(*system);
   if (!loss) throw Error("observed(..., None): give a loss of the quantities");
-  auto made = any_loss(
-      "observed(" + loss->text + ")",
-      [model = system->model(), quantities = quantities_of(paths), loss]<class Real>(const Signature& s) {
-        const rigid::Observer observer(*model, s, quantities);
-        return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
-      });
+  auto made =
+      any_loss("observed(" + loss->text + ")",
+               [model = system->model(), options = system->rigid_options(), quantities = quantities_of(paths),
+                loss]<class Real>(const Signature& s) {
+                 const rigid::Observer observer(*model, s, quantities, options);
+                 return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
+               });
   made->changes = loss->changes;
   return made;
 }
@@ -161,15 +163,36 @@ ConstArray<double> rows_of(const AnySystem& system, nb::handle x) {
   return array;
 }
 
+// Controls (..., controls) that go with states, row by row; null where none are given.
+std::optional<ConstArray<double>> controls_of(const AnySystem& system, const ConstArray<double>& x,
+                                              const std::optional<ArrayLike>& u) {
+  if (!u) return std::nullopt;
+  auto array = as_array<double>(*u, "u");
+  Shape wanted = shape_of(x);
+  wanted.back() = static_cast<std::size_t>(system.signature().controls());
+  if (shape_of(array) != wanted) wrong_shape("u", shape_of(array), text_of(wanted));
+  return array;
+}
+
+// Row k of an array of rows of n numbers; none where there is no array.
+std::vector<double> row(const std::optional<ConstArray<double>>& from, std::size_t k, std::int64_t n) {
+  if (!from) return {};
+  const double* at = from->data() + k * static_cast<std::size_t>(n);
+  return {at, at + n};
+}
+
 // {name: (..., size)} at states (..., states).
-nb::dict observe(const AnySystem& system, const std::map<std::string, std::string>& paths,
-                 const ArrayLike& x) {
-  const rigid::Observer observer(model_of(system), system.signature(), quantities_of(paths));
+nb::dict observe(const AnySystem& system, const std::map<std::string, std::string>& paths, const ArrayLike& x,
+                 const std::optional<ArrayLike>& u) {
+  const rigid::Observer observer(model_of(system), system.signature(), quantities_of(paths),
+                                 system.rigid_options());
   const auto array = rows_of(system, x);
+  const auto controls = controls_of(system, array, u);
   const auto states = system.signature().states();
   std::vector<std::vector<double>> columns(paths.size());
-  for (const double* row = array.data(); row < array.data() + array.size(); row += states) {
-    const std::vector<double> values = observer.values(std::vector<double>(row, row + states));
+  for (std::size_t k = 0; k < array.size() / static_cast<std::size_t>(states); ++k) {
+    const std::vector<double> values =
+        observer.values(row(array, k, states), {}, row(controls, k, system.signature().controls()));
     std::size_t column = 0;
     for (const auto& [name, path] : paths) {
       const Field& field = observer.signature().find(Role::state, name);
@@ -186,6 +209,55 @@ nb::dict observe(const AnySystem& system, const std::map<std::string, std::strin
     result[name.c_str()] = to_numpy(std::move(columns[column++]), shape);
   }
   return result;
+}
+
+// The transpose of observe: cotangents of the states, of the controls, and of the parameters, summed over all
+// states.
+std::tuple<Array, Array, nb::dict> pull_back_observed(const AnySystem& system,
+                                                      const std::map<std::string, std::string>& paths,
+                                                      const ArrayLike& x,
+                                                      const std::map<std::string, ArrayLike>& bars,
+                                                      const std::optional<ArrayLike>& u) {
+  const rigid::Observer observer(model_of(system), system.signature(), quantities_of(paths),
+                                 system.rigid_options());
+  const Signature& signature = system.signature();
+  const auto array = rows_of(system, x);
+  const auto controls = controls_of(system, array, u);
+  const auto states = signature.states();
+  const std::size_t rows = array.size() / static_cast<std::size_t>(states);
+  const auto numbers = static_cast<std::size_t>(observer.signature().states() - states);
+  std::vector<double> all(rows * numbers), x_bar, u_bar,
+      p_bar(static_cast<std::size_t>(signature.parameters()));
+  for (const auto& [name, bar] : bars) {
+    if (!paths.contains(name)) throw Error("'" + name + "' is not among the quantities of paths");
+    const Field& field = observer.signature().find(Role::state, name);
+    const auto given = as_array<double>(bar, name.c_str());
+    Shape wanted = shape_of(array);
+    wanted.back() = static_cast<std::size_t>(field.size);
+    if (shape_of(given) != wanted) wrong_shape(name.c_str(), shape_of(given), text_of(wanted));
+    for (std::size_t k = 0; k < rows; ++k)
+      std::copy_n(given.data() + k * wanted.back(), wanted.back(),
+                  all.begin() + std::ptrdiff_t(k * numbers + std::size_t(field.offset - states)));
+  }
+  for (std::size_t k = 0; k < rows; ++k) {
+    const std::vector<double> bar(all.begin() + std::ptrdiff_t(k * numbers),
+                                  all.begin() + std::ptrdiff_t((k + 1) * numbers));
+    rigid::Observer::Pulled g =
+        observer.pull_back(row(array, k, states), bar, {}, row(controls, k, signature.controls()));
+    x_bar.insert(x_bar.end(), g.x.begin(), g.x.end());
+    g.u.resize(static_cast<std::size_t>(signature.controls()));
+    u_bar.insert(u_bar.end(), g.u.begin(), g.u.end());
+    for (std::size_t i = 0; i < g.p.size(); ++i) p_bar[i] += g.p[i];
+  }
+  nb::dict p;
+  for (const Field& f : signature.fields(Role::parameter)) {
+    const auto from = p_bar.begin() + std::ptrdiff_t(f.offset);
+    p[f.name.c_str()] =
+        to_numpy(std::vector<double>(from, from + f.size), {static_cast<std::size_t>(f.size)});
+  }
+  Shape of_u = shape_of(array);
+  of_u.back() = static_cast<std::size_t>(signature.controls());
+  return {to_numpy(std::move(x_bar), shape_of(array)), to_numpy(std::move(u_bar), of_u), p};
 }
 
 // Position and quaternion of every body at states (..., states): (..., bodies, 7).
@@ -259,7 +331,7 @@ SystemHandle network_loop(const SystemHandle& plant, const std::optional<std::ve
       made_once(plant->name() + " with a policy", plant->initial(), [plant, network]<class Real>() {
         return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), network);
       });
-  system->set_model(plant->model());
+  system->set_model(plant->model(), plant->rigid_options());
   return system;
 }
 
@@ -269,7 +341,7 @@ SystemHandle recorded_loop(const SystemHandle& plant, const Signature& weights, 
       made_once(plant->name() + " with a policy", plant->initial(), [plant, weights, policy]<class Real>() {
         return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), weights, policy);
       });
-  system->set_model(plant->model());
+  system->set_model(plant->model(), plant->rigid_options());
   system->shapes = shapes;
   return system;
 }
@@ -301,10 +373,15 @@ void bind_models(nb::module_& m) {
       "aware      of 'hard': gradients that can leave a contact at rest (False)");
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
-  r.def("observe", &observe, "system"_a, "paths"_a, "x"_a,
-        "Quantities of a model at states (..., states), by name: {name: (..., size)}. paths: {'tip': "
-        "'site/tip', 'speed': "
-        "'body/hand/velocity', ...}.");
+  r.def(
+      "observe", &observe, "system"_a, "paths"_a, "x"_a, "u"_a = nb::none(),
+      "Quantities of a model at states (..., states), by name: {name: (..., size)}.\n\n"
+      "paths   {'tip': 'site/tip', 'speed': 'body/hand/velocity', 'load': 'body/foot/contact', ...}\n"
+      "u       controls (..., controls), which forces and accelerations depend on; None: none are asked for");
+  r.def("pull_back_observed", &pull_back_observed, "system"_a, "paths"_a, "x"_a, "bars"_a, "u"_a = nb::none(),
+        "The transpose of observe: (x_bar, u_bar, {parameter: cotangent}) given cotangents of the "
+        "quantities.\n\n"
+        "bars   {name: (..., size)}, of each quantity or of some; parameters are summed over all states");
   r.def("observed", &observed, "system"_a, "paths"_a, "loss"_a,
         "A loss on quantities of a model: observed(arm, {'tip': 'site/tip'}, costate.loss.final('tip', [0.4, "
         "0, 0.3])).");

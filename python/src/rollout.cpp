@@ -197,9 +197,11 @@ void bind_rollout(nb::module_& m) {
             return nb::module_::import_("costate.linearise").attr("linearize")(self, x0, u, p);
           },
           "x0"_a = none(), "u"_a = none(), "p"_a = none(),
-          nb::sig("def linearize(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None "
+          nb::sig("def linearize(self, x0: numpy.typing.ArrayLike | collections.abc.Mapping[str, "
+                  "numpy.typing.ArrayLike] | None "
                   "= None, u: "
-                  "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, "
+                  "numpy.typing.ArrayLike | collections.abc.Mapping[str, numpy.typing.ArrayLike] | None = "
+                  "None, p: dict[str, "
                   "numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization"),
           "The steps of one world as linear maps along its trajectory, exact: A, B and, of active "
           "parameters, C.")
@@ -209,9 +211,11 @@ void bind_rollout(nb::module_& m) {
             return nb::module_::import_("costate.linearise").attr("jacobian")(self, x0, u, p);
           },
           "x0"_a = none(), "u"_a = none(), "p"_a = none(),
-          nb::sig("def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None "
+          nb::sig("def jacobian(self, x0: numpy.typing.ArrayLike | collections.abc.Mapping[str, "
+                  "numpy.typing.ArrayLike] | None "
                   "= None, u: "
-                  "numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, "
+                  "numpy.typing.ArrayLike | collections.abc.Mapping[str, numpy.typing.ArrayLike] | None = "
+                  "None, p: dict[str, "
                   "numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian"),
           "Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, "
           "controls and "

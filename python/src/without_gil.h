@@ -2,11 +2,13 @@
 //
 // Other Python threads run meanwhile. Between steps (core/interrupt.h) the thread that called takes the lock
 // for a moment, at most every 20 ms, and lets Python handle its signals; if a handler raises (Ctrl-C:
-// KeyboardInterrupt), all threads leave their loops and the exception is raised here.
+// KeyboardInterrupt), all threads leave their loops and the exception is raised here. A call that takes more
+// than a second and knows how far it is (core/progress.h) shows that then (python/costate/progress.py).
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <exception>
 
 namespace costate::python {
@@ -31,8 +33,13 @@ class Released {
   // What a signal handler raised.
   std::exception_ptr raised;
 
+  // With the lock held: how far the call is, on a bar that appears when it has taken long.
+  void show_progress();
+
  private:
   Released* outer_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  PyObject* bar_ = nullptr;  // None: nobody watches
   nb::gil_scoped_release release_;
 };
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import costate
+import pendulum
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +228,14 @@ def test_a_scene_says_where_an_impossible_number_is(tmp_path, scenes):
     with pytest.raises(costate.Error, match="body/pole/mass' is -1, and must not be negative") as caught:
         costate.load(file)
     assert "pole.toml:6" in str(caught.value)
+
+
+def test_any_mapping_gives_fields_and_parameters():
+    from types import MappingProxyType
+
+    sim = pendulum.system().rollout(5)
+    plain = sim.simulate({"q": [0.3], "v": [0.1]}, {"torque": np.ones((5, 1))}, {"l": 1.2}).final_state
+    read_only = sim.simulate(MappingProxyType({"q": [0.3], "v": [0.1]}), MappingProxyType({"torque": np.ones((5, 1))}), MappingProxyType({"l": 1.2}))
+    np.testing.assert_array_equal(plain, read_only.final_state)
+    with pytest.raises(costate.Error, match="p is no dict"):
+        sim.simulate(p=[1.0])

@@ -124,15 +124,26 @@ def test_a_terminal_shows_a_bar_and_a_pipe_none(monkeypatch):
 
         def update(self, n):
             self.n += n
+            Tqdm.seen.append(self.n)
 
         def close(self):
             shown.append("closed")
 
+    Tqdm.seen = []
     monkeypatch.setattr(progress, "sys", types.SimpleNamespace(stderr=types.SimpleNamespace(isatty=lambda: True)))
     monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace())
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Tqdm))
     costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], iterations=7)
     assert shown[0] == 7 and "loss" in shown[1] and shown[-1] == "closed"
+    # One long call: how far it has come, forward and back.
+    sim = pendulum.system().rollout(20_000, checkpoints=costate.binomial(20))
+    shown.clear(), Tqdm.seen.clear()
+    for worlds in (1, 8, 64, 512, 4096, 32768):  # until it takes more than a second
+        sim.value_and_grad(np.full((worlds, 2), 0.2), loss=costate.loss.final("q"))
+        if shown:
+            break
+    assert shown[0] == 100 and shown[-1] == "closed"
+    assert Tqdm.seen == sorted(Tqdm.seen) and Tqdm.seen[0] >= 0 and Tqdm.seen[-1] <= 100
     shown.clear()
     costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0, 2.0], callback=lambda p: None)
     assert shown == []

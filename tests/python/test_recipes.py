@@ -33,6 +33,11 @@ def test_randomised_worlds_share_a_control(recipes):
     assert best.value < 0.8 * before
 
 
+def test_a_hopper_lands_softly(recipes):
+    before, after = recipes.land_softly(iterations=25)
+    assert before > 1500 and 100 < after < 0.6 * before
+
+
 def test_many_policies_learn_at_once(recipes):
     history = recipes.many_policies(iterations=25, policies=8)
     assert history.shape == (25, 8) and np.min(history[-1]) < 0.5 * np.min(history[0])

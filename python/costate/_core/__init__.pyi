@@ -116,7 +116,9 @@ class GradientReport:
 
     @property
     def label(self) -> str:
-        """'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these."""
+        """
+        'exact', 'exact up to rounding ...', 'time grid', 'tie', 'grazing', 'biased: ...' or some of these.
+        """
 
     @property
     def schedule(self) -> str:
@@ -399,10 +401,10 @@ class Rollout:
     What has no batch axes is shared by all worlds; its gradient is the sum over them.
     """
 
-    def forward(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
+    def forward(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
         """Runs, keeping what backward() needs. Returns a Trajectory."""
 
-    def simulate(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
+    def simulate(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None) -> Trajectory:
         """Runs without keeping anything for a gradient. Returns a Trajectory."""
 
     @overload
@@ -415,53 +417,53 @@ class Rollout:
         The same for cotangents of the outputs: d loss / d final_state, d loss / d states.
         """
 
-    def value(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> float:
+    def value(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> float:
         """The loss, summed over worlds."""
 
-    def values(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> numpy.ndarray:
+    def values(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> numpy.ndarray:
         """
         The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What minimize(method='cma_es', batched=True) ranks.
         """
 
-    def value_and_grad(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> tuple[float, Gradient]:
+    def value_and_grad(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, loss: Loss | Callable | None = None) -> tuple[float, Gradient]:
         """
         (value, Gradient): forward and back, block by block, in the memory of one block per thread.
         """
 
-    def pull_back(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike | None = None, states: numpy.typing.ArrayLike | None = None) -> Gradient:
+    def pull_back(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike | None = None, states: numpy.typing.ArrayLike | None = None) -> Gradient:
         """
         Gradient of <final_state, x_T> + <states, x_k>: forward and back with given cotangents.
         """
 
-    def jvp(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+    def jvp(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None) -> tuple[numpy.ndarray, numpy.ndarray]:
         """(final_state, final_state_dot): forward mode along a direction."""
 
-    def hessian_vector(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[Gradient, Gradient]:
+    def hessian_vector(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[Gradient, Gradient]:
         """(Gradient, its rate of change along the direction)."""
 
-    def pull_back_tangent(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p_dot: dict[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike) -> tuple[Gradient, Gradient]:
+    def pull_back_tangent(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike) -> tuple[Gradient, Gradient]:
         """
         pull_back() and its rate of change along the direction, the cotangent held.
         """
 
-    def linearize(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization:
+    def linearize(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization:
         """
         The steps of one world as linear maps along its trajectory, exact: A, B and, of active parameters, C.
         """
 
-    def jacobian(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian:
+    def jacobian(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian:
         """
         Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, controls and active parameters.
         """
 
-    def check(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | None = None, seed: int = 1, step: float = 0.001) -> list[Check]:
+    def check(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | None = None, seed: int = 1, step: float = 0.001) -> list[Check]:
         """
         Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of Check.
 
         step: the longest of the stencil, in units of each input's scale; it is shortened where differences of several lengths disagree, or where contacts change within it. A failure names the worst field.
         """
 
-    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
+    def smoothed_gradient(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
         """
         (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
 

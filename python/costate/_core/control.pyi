@@ -1,6 +1,6 @@
 """Planning, control and estimation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy
 import numpy.typing
@@ -115,7 +115,7 @@ class Plan:
 
     def __repr__(self) -> str: ...
 
-def plan(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, x0: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, goal: numpy.typing.ArrayLike | None = None, zero: list = [], below: list = [], states: numpy.typing.ArrayLike | None = None, iterations: int = 200, tolerance: float = 1e-08, constraint_tolerance: float = 1e-08, budget: float = 0.0, samples: int = 256, sigma: numpy.typing.ArrayLike = 1.0, temperature: float = 1.0, elites: float = 0.1, hold: int = 1, seed: int = 0) -> Plan:
+def plan(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, goal: numpy.typing.ArrayLike | None = None, zero: list = [], below: list = [], states: numpy.typing.ArrayLike | None = None, iterations: int = 200, tolerance: float = 1e-08, constraint_tolerance: float = 1e-08, budget: float = 0.0, samples: int = 256, sigma: numpy.typing.ArrayLike = 1.0, temperature: float = 1.0, elites: float = 0.1, hold: int = 1, seed: int = 0) -> Plan:
     """
     The controls of `steps` steps that make a loss least, from x0 and from the controls u (steps, controls).
 
@@ -142,7 +142,7 @@ class Mpc:
     def late(self) -> int:
         """Updates that took longer than the budget."""
 
-def mpc(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 5, tolerance: float = 1e-08, budget: float = 0.0) -> Mpc:
+def mpc(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 5, tolerance: float = 1e-08, budget: float = 0.0) -> Mpc:
     """A controller that looks `steps` steps ahead. Arguments as of plan()."""
 
 class Estimate:
@@ -171,7 +171,7 @@ class Estimate:
     @property
     def log_likelihood(self) -> float: ...
 
-def filter(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> Estimate:
+def filter(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> Estimate:
     """
     A Kalman filter over the measurements y (steps + 1, measured); a row of NaN was not measured.
 
@@ -181,10 +181,10 @@ def filter(system: costate._core.System, y: numpy.typing.ArrayLike, measured: li
     method              'extended' or 'unscented'
     """
 
-def smooth(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> Estimate:
+def smooth(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> Estimate:
     """The same from all measurements, also those that come later."""
 
-def likelihood(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | dict[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> tuple[float, dict]:
+def likelihood(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> tuple[float, dict]:
     """
     The logarithm of the likelihood of y, and its gradient: a dict of parameters (by name), process_noise, measurement_noise, x0 and P0.
     """

@@ -28,9 +28,19 @@ def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces
 def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.ndarray]:
     """(lower, upper) of every control, infinite where there is no limit."""
 
-def observe(system: costate._core.System, paths: Mapping[str, str], x: numpy.typing.ArrayLike) -> dict:
+def observe(system: costate._core.System, paths: Mapping[str, str], x: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | None = None) -> dict:
     """
-    Quantities of a model at states (..., states), by name: {name: (..., size)}. paths: {'tip': 'site/tip', 'speed': 'body/hand/velocity', ...}.
+    Quantities of a model at states (..., states), by name: {name: (..., size)}.
+
+    paths   {'tip': 'site/tip', 'speed': 'body/hand/velocity', 'load': 'body/foot/contact', ...}
+    u       controls (..., controls), which forces and accelerations depend on; None: none are asked for
+    """
+
+def pull_back_observed(system: costate._core.System, paths: Mapping[str, str], x: numpy.typing.ArrayLike, bars: Mapping[str, numpy.typing.ArrayLike], u: numpy.typing.ArrayLike | None = None) -> tuple[numpy.ndarray, numpy.ndarray, dict]:
+    """
+    The transpose of observe: (x_bar, u_bar, {parameter: cotangent}) given cotangents of the quantities.
+
+    bars   {name: (..., size)}, of each quantity or of some; parameters are summed over all states
     """
 
 def observed(system: costate._core.System, paths: Mapping[str, str], loss: costate._core.Loss) -> costate._core.Loss:

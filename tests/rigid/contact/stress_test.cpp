@@ -1,6 +1,7 @@
 // A thousand states of walkers in, on and above the floor: a finite motion has a finite gradient.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -40,6 +41,22 @@ bool all_finite(const auto& values) {
   return std::all_of(values.begin(), values.end(), [](auto x) { return std::isfinite(x); });
 }
 
+// A start far under the floor may be thrown so hard that the next steps explode. Their states are finite numbers still,
+// squares of them are not: such worlds start as the first one does. How many there were.
+template <class Real>
+std::int64_t replace_explosions(Rollout<Real>& rollout, Arguments<Real>& at) {
+  const std::vector<Real> end = rollout.simulate(at).final_state;
+  const std::size_t size = end.size() / std::size_t(rollout.options().worlds);
+  std::int64_t exploded = 0;
+  for (std::size_t begin = 0; begin < end.size(); begin += size) {
+    const auto large = [](Real x) { return std::abs(x) > Real(1e12); };
+    if (std::none_of(&end[begin], &end[begin] + size, large)) continue;
+    std::copy_n(at.x0.begin(), size, at.x0.begin() + std::ptrdiff_t(begin));
+    ++exploded;
+  }
+  return exploded;
+}
+
 template <class Real>
 void finite_forward_means_finite_gradient(const std::string& name, const SystemOptions& options = {},
                                           std::int64_t worlds = kWorlds) {
@@ -50,8 +67,8 @@ void finite_forward_means_finite_gradient(const std::string& name, const SystemO
   auto at = rollout.arguments();
   at.x0 = random_states<Real>(model);
   at.x0.resize(std::size_t(worlds * system->signature().states()));
-  const auto end = rollout.simulate(at).final_state;
-  ASSERT_TRUE(all_finite(end)) << name;
+  ASSERT_TRUE(all_finite(rollout.simulate(at).final_state)) << name;
+  EXPECT_LE(replace_explosions(rollout, at), worlds / 10) << name;
   const auto objective = loss::sum<Real>(
       {loss::final<Real>(system->signature(), "q", {}), loss::final<Real>(system->signature(), "v", {})});
   const auto g = rollout.value_and_gradient(at, *objective);

@@ -147,7 +147,7 @@ TEST(Observer, MisspeltPathsAreErrorsThatNameTheNearest) {
     return "";
   };
   EXPECT_NE(complaint("site/roter").find("did you mean 'rotor'?"), std::string::npos);
-  EXPECT_NE(complaint("sit/rotor").find("site, body, geom, joint, subtree, sensor or energy"),
+  EXPECT_NE(complaint("sit/rotor").find("site, body, geom, joint, tendon, actuator, subtree"),
             std::string::npos);
   EXPECT_NE(complaint("joint/wrist/xaxis").find("has no 'xaxis'"), std::string::npos);
   EXPECT_NE(complaint("rotor").find("no quantity"), std::string::npos);

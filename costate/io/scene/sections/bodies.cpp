@@ -191,7 +191,7 @@ Draft read_bodies(const SceneFile& file) {
                    counted(m.nv, "dof") + ", " + counted(setup.steps, "step") + " of " + number(setup.dt) +
                    " s";
   setup.identity = m.name + " " + std::to_string(setup.steps) + " " + std::to_string(setup.dt);
-  setup.quantities = std::make_shared<study::RigidQuantities>(part.model, setup.signature);
+  setup.quantities = std::make_shared<study::RigidQuantities>(part.model, setup.signature, part.options);
   setup.picture = std::make_shared<study::BodiesPicture>(part.model, setup.signature);
   // Long enough for the rounding of a loss over many steps, short enough for limits and clamps.
   setup.stencil = {.step = 1e-4, .gate = 1e-6};
