@@ -1,8 +1,8 @@
 // Molecules: the Lennard-Jones fluid and the double well of bench/peers.
 //
-//   md/lj        density 0.8, cutoff 2.5, leapfrog, dt = 0.005: steps of one world; gradient of the final
+//   md_lj_N     density 0.8, cutoff 2.5, leapfrog, dt = 0.005: steps of one world; gradient of the final
 //                potential energy with respect to (epsilon, sigma) over 100 steps
-//   md/baoab     10,000 walkers, 1000 steps of BAOAB in a double well; gradient of the mean of x^2 with respect
+//   md_baoab    10,000 walkers, 1000 steps of BAOAB in a double well; gradient of the mean of x^2 with respect
 //                to the barrier
 #include <cmath>
 
@@ -54,22 +54,17 @@ struct Fluid {
   }
 };
 
-template <class Real>
+// 5^3 and 10^3 cells are the 500 and 4000 atoms of the peers.
+template <class Real, int kCells>
 void forward(benchmark::State& state) {
-  Fluid<Real> f(int(state.range(0)), store_all());
+  Fluid<Real> f(kCells, store_all());
   for (auto _ : state) benchmark::DoNotOptimize(f.rollout.value(f.at, *f.energy));
   report(state, {.items = double(kSteps)});
 }
-template <class Real>
+template <class Real, int kCells>
 void gradient(benchmark::State& state) {
-  Fluid<Real> f(int(state.range(0)), store_all());
-  for (auto _ : state) benchmark::DoNotOptimize(f.rollout.value_and_gradient(f.at, *f.energy).value);
-  report(state, {.items = double(kSteps)});
-}
-// With four checkpoints, so that the memory does not grow with the steps.
-template <class Real>
-void gradient_binomial(benchmark::State& state) {
-  Fluid<Real> f(int(state.range(0)), binomial(8));
+  // Many atoms keep few states, so that the memory does not grow with the steps.
+  Fluid<Real> f(kCells, kCells > 20 ? binomial(8) : store_all());
   for (auto _ : state) benchmark::DoNotOptimize(f.rollout.value_and_gradient(f.at, *f.energy).value);
   report(state, {.items = double(kSteps)});
 }
@@ -102,43 +97,53 @@ void baoab_gradient(benchmark::State& state) {
   report(state, {.items = double(w.kWalkers * w.kLong)});
 }
 
-// 5^3 and 10^3 cells are the 500 and 4000 atoms of the peers.
-BENCHMARK(forward<float>)
-    ->Name("md/lj/forward/float")
-    ->Arg(5)
-    ->Arg(10)
+BENCHMARK((forward<float, 5>))->Name("md_lj_500/float/forward")->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK((gradient<float, 5>))
+    ->Name("md_lj_500/float/gradient")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(forward<double>)
-    ->Name("md/lj/forward/double")
-    ->Arg(10)
+BENCHMARK((forward<double, 5>))
+    ->Name("md_lj_500/double/forward")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(gradient<float>)
-    ->Name("md/lj/gradient/float")
-    ->Arg(5)
-    ->Arg(10)
+BENCHMARK((gradient<double, 5>))
+    ->Name("md_lj_500/double/gradient")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(gradient<double>)
-    ->Name("md/lj/gradient/double")
-    ->Arg(10)
+BENCHMARK((forward<float, 10>))
+    ->Name("md_lj_4000/float/forward")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(gradient_binomial<float>)
-    ->Name("md/lj/gradient_binomial/float")
-    ->Arg(29)
+BENCHMARK((gradient<float, 10>))
+    ->Name("md_lj_4000/float/gradient")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK((forward<double, 10>))
+    ->Name("md_lj_4000/double/forward")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK((gradient<double, 10>))
+    ->Name("md_lj_4000/double/gradient")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK((forward<float, 29>))
+    ->Name("md_lj_97556/float/forward")
     ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(baoab<float>)->Name("md/baoab/forward/float")->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(baoab<double>)->Name("md/baoab/forward/double")->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(baoab_gradient<float>)
-    ->Name("md/baoab/gradient/float")
+BENCHMARK((gradient<float, 29>))
+    ->Name("md_lj_97556/float/gradient")
+    ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(baoab<float>)->Name("md_baoab/float/forward")->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(baoab_gradient<float>)
+    ->Name("md_baoab/float/gradient")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(baoab<double>)->Name("md_baoab/double/forward")->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(baoab_gradient<double>)
-    ->Name("md/baoab/gradient/double")
+    ->Name("md_baoab/double/gradient")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
