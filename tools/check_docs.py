@@ -78,7 +78,8 @@ class Docs:
             environment["PATH"] = f"{self.build / 'bin'}{os.pathsep}{environment['PATH']}"
         done = subprocess.run(["bash", "-c", command], cwd=self.root, env=environment, capture_output=True, text=True,
                               timeout=300)
-        if done.returncode != 0:
+        # The status of a pipe is that of its last command, which ends well when the first one is not there.
+        if done.returncode != 0 or "command not found" in done.stderr:
             raise Problem(f"`{command}` ended with {done.returncode}: {done.stderr.strip()[-300:]}")
         return done.stdout.rstrip()
 

@@ -14,21 +14,22 @@ bool all_finite(const std::vector<double>& v) {
 
 }  // namespace
 
-void Accuracy::note(double promised, double surprise) {
-  if (promised_ < 0) promised_ = promised;
-  surprises_[0] = surprises_[1];
-  surprises_[1] = surprises_[2];
-  surprises_[2] = surprise;
-}
+void Accuracy::note(double promised, double surprise) { trials_.push_back({promised, surprise}); }
 
 Advance Accuracy::explain(double gradient_norm, const std::string& otherwise) const {
   constexpr double kHidden = 100;  // a promise of so many times the accuracy can still be missed
-  const double accuracy = std::max({surprises_[0], surprises_[1], surprises_[2]});
-  if (promised_ >= 0 && promised_ <= kHidden * accuracy)
+  double accuracy = 0, gain = 0;
+  for (std::size_t i = trials_.size() > 3 ? trials_.size() - 3 : 0; i < trials_.size(); ++i)
+    accuracy = std::max(accuracy, trials_[i].surprise);
+  for (const Trial& t : trials_) {
+    const bool curved = t.surprise > 4 * accuracy;
+    gain = std::max(gain, curved ? t.promised * t.promised / (4 * t.surprise) : t.promised);
+  }
+  if (!trials_.empty() && gain <= kHidden * accuracy)
     return {Stop::value,
             in_words("converged to the accuracy of the function: another step promises a decrease of "
                      "%.2g, and the values are exact to %.2g",
-                     promised_, accuracy)};
+                     gain, accuracy)};
   return {Stop::no_descent, otherwise + in_words(" (gradient norm %.2g)", gradient_norm)};
 }
 

@@ -39,7 +39,8 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
 
 // How exact the values of an objective are, seen in a search that found no step. Over short steps a value
 // that is exact does what the slope says. One that is known to some digits keeps surprising by their size,
-// however short the step.
+// however short the step. A trial that promises P and misses it by S, because the function is curved, leaves
+// P^2 / (4 S) to gain at best: the least of -P t + S t^2.
 class Accuracy {
  public:
   // A trial: the decrease that the slope promised, and by how much the value missed it.
@@ -48,8 +49,10 @@ class Accuracy {
   Advance explain(double gradient_norm, const std::string& otherwise) const;
 
  private:
-  double promised_ = -1;             // by the first trial
-  double surprises_[3] = {0, 0, 0};  // of the last trials
+  struct Trial {
+    double promised, surprise;
+  };
+  std::vector<Trial> trials_;
 };
 
 // Two values whose difference says nothing: close to a minimum the gradient still has digits when the value

@@ -102,6 +102,12 @@ class Lbfgs {
       any_finite |= finite;
       if (finite && predicted < 0 &&
           (value <= state_.value + kSufficientDecrease * predicted || slope_says_enough(value, predicted))) {
+        const double surprise = std::abs(value - state_.value - predicted);
+        // No smooth function falls by that much more, or less, than its slope says: is this only noise?
+        if (surprise > -predicted && -predicted <= noise(evaluate, predicted)) {
+          accuracy.note(-predicted, surprise);
+          return accuracy.explain(evaluate.gradient_norm(state_), "");
+        }
         remember(value);
         return {};
       }
@@ -116,6 +122,18 @@ class Lbfgs {
     return accuracy.explain(evaluate.gradient_norm(state_),
                             "the value no longer falls along the descent direction, and the gradient is not "
                             "that of the value: check it, or try adam where contacts begin and end nearby");
+  }
+
+  // How far the values just ahead of x are off the slope: a smooth function is off by the square of the way.
+  double noise(const Evaluator& evaluate, double predicted) {
+    double worst = 0, value;
+    std::vector<double> near(trial_.size()), unused(trial_.size());
+    for (const double part : {1.0 / 64, 1.0 / 256, 1.0 / 1024}) {
+      for (std::size_t i = 0; i < near.size(); ++i) near[i] = state_.x[i] + part * (trial_[i] - state_.x[i]);
+      if (evaluate(state_, near, value, unused))
+        worst = std::max(worst, std::abs(value - state_.value - part * predicted));
+    }
+    return worst;
   }
 
   // The same test by the slope at the trial point, for when the values agree to round-off.

@@ -22,7 +22,7 @@ from ._core import __version__  # type: ignore[attr-defined]
 from ._core import method_names as ode_methods
 from ._recipe import remembered as _remembered
 from .error import Error
-from .files import load, load_study, read_recording, scene_file
+from .files import load, load_plugin, load_study, read_recording, scene_file
 from .fit import Fit, fit
 from .ivp import solve_ivp
 from .linearise import Jacobian, Linearization
@@ -36,7 +36,7 @@ equations = _remembered(_core.equations, __name__)
 __all__ = ["Check", "Checkpoints", "Error", "Field", "Fit", "Gradient", "GradientReport", "Jacobian", "LeastSquares",
            "Linearization", "Loss", "Optimum", "Program",
            "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "control", "equations", "estimate", "fit",
-           "grid", "least_squares", "load", "load_study", "loss", "md", "minimize", "mpm", "ode_methods", "picture", "read_recording", "reversible", "rigid", "scene_file", "segments",
+           "grid", "least_squares", "load", "load_plugin", "load_study", "loss", "md", "minimize", "mpm", "ode_methods", "picture", "read_recording", "reversible", "rigid", "scene_file", "segments",
            "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
 
 

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any, overload
 
 from . import _core, rigid
+from ._recipe import remembered
 from .error import Error
 
 AnyPath = str | os.PathLike[str]
+
+load_plugin = remembered(_core.load_plugin, "costate", lambda path: ((os.path.abspath(path),), {}))
 
 
 @overload
@@ -26,6 +29,7 @@ def load(path, settings=None):
     .toml         Study: a physics, a loss, and what may be changed; `settings` changes values of the file:
                   {"parameters.g": 1.6, "domain.dx": 0.01}
     .rec          Recording
+    .so           System: a physics in C++ of your own (load_plugin)
 
     A plain name that is not a file here means a scene that comes with the package: load("humanoid.xml").
     An editor cannot know which of the three comes back. It does with rigid.load, load_study and read_recording.
@@ -37,6 +41,8 @@ def load(path, settings=None):
         raise Error("settings change values of a TOML file; a model's are parameters of its System")
     if path.endswith(".rec"):
         return _core.read_recording(path)
+    if path.endswith(".so"):
+        return load_plugin(path)
     return rigid.load(path)
 
 

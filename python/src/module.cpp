@@ -56,6 +56,7 @@ NB_MODULE(_core, m) {
   bind_systems(m);
   bind_rollout(m);
   bind_models(m);
+  bind_plugins(m);
   bind_continua(m);
   bind_molecules(m);
   bind_recording(m);

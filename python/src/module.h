@@ -14,6 +14,7 @@ void bind_losses(nb::module_& m);
 void bind_systems(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_models(nb::module_& m);
+void bind_plugins(nb::module_& m);
 void bind_continua(nb::module_& m);
 void bind_molecules(nb::module_& m);
 void bind_control(nb::module_& m);

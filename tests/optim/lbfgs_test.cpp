@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
+
 #include "tests/float_traps.h"
 #include "tests/optim/test_functions.h"
 
@@ -104,6 +107,28 @@ TEST(Lbfgs, ValuesWithoutMoreDigitsAreConvergence) {
   const Result rough = minimize(drifting, {1}, LbfgsOptions{.stopping = {.gradient_tolerance = 1e-14}});
   EXPECT_TRUE(rough.converged()) << rough.reason;
   EXPECT_NE(rough.reason.find("accuracy of the function"), std::string::npos) << rough.reason;
+}
+
+// Noise of 1e-7 lets every other step through, however short: a walk among the noise is not progress.
+TEST(Lbfgs, NoiseInTheValueEndsTheRunWhereItHidesTheDescent) {
+  for (const double of_gradient : {0.0, 1e-5, 1e-4}) {
+    const auto noisy = [&](const double* x, double* g) {
+      const double value = Rosenbrock{}(x, g);
+      std::uint64_t bits = 0;
+      for (int i = 0; i < 2; ++i) bits = bits * 6364136223846793005u + std::bit_cast<std::uint64_t>(x[i]);
+      const auto noise = [&] {
+        bits = (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9u;
+        return double(bits >> 11) / 9007199254740992.0 - 0.5;
+      };
+      for (int i = 0; i < 2; ++i) g[i] += of_gradient * noise();
+      return value + 1e-7 * noise();
+    };
+    const Result r = minimize(noisy, {-1.2, 1}, LbfgsOptions{.stopping = {.gradient_tolerance = 1e-10}});
+    EXPECT_TRUE(r.converged()) << r.reason;
+    EXPECT_NE(r.reason.find("accuracy of the function"), std::string::npos) << r.reason;
+    EXPECT_LT(r.iterations, 100) << of_gradient;
+    EXPECT_LT(r.value, 2e-6);
+  }
 }
 
 TEST(Lbfgs, TargetAndValueToleranceEndTheRun) {

@@ -1,6 +1,7 @@
 """The compiled part of costate."""
 
 from collections.abc import Callable, Mapping, Sequence
+import os
 from typing import overload
 
 import numpy
@@ -498,6 +499,11 @@ class Rollout:
     def __reduce__(self) -> tuple: ...
 
     def __repr__(self) -> str: ...
+
+def load_plugin(path: str | os.PathLike) -> System:
+    """
+    A System from a shared library that was built with costate's C++ headers (costate/system/plugin.h).
+    """
 
 class Traced:
     """A number of a function that is being recorded."""
