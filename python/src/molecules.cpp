@@ -8,6 +8,7 @@
 
 #include "costate/estimate/gradient.h"
 #include "costate/md/compile.h"
+#include "costate/md/io/structure.h"
 #include "loss_like.h"
 #include "module.h"
 #include "one_world.h"
@@ -104,6 +105,42 @@ std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& p
   return {energy, to_numpy(std::move(forces), shape)};
 }
 
+nb::dict load_structure(const std::string& path) {
+  md::Structure s = md::load_structure(path);
+  const Shape shape = {s.atoms(), 3};
+  nb::dict out;
+  out["elements"] = s.elements;
+  out["x"] = to_numpy(std::move(s.x), shape);
+  out["v"] = s.v.empty() ? nb::object(nb::none()) : nb::object(to_numpy(std::move(s.v), shape));
+  out["masses"] = s.masses.empty() ? nb::object(nb::none()) : nb::object(to_numpy(std::move(s.masses)));
+  out["box"] = s.box.empty() ? nb::object(nb::none()) : nb::object(to_numpy(std::move(s.box)));
+  return out;
+}
+
+std::string xyz(const std::vector<std::string>& elements, const ArrayLike& x, const ArrayLike& v,
+                const ArrayLike& box) {
+  md::Structure s{.elements = elements, .x = to_vector<double>(x, "x"), .v = {}, .masses = {}, .box = {}};
+  if (!v.is_none()) s.v = to_vector<double>(v, "v");
+  if (!box.is_none()) s.box = to_vector<double>(box, "box");
+  if (s.x.size() != 3 * elements.size() || (!s.v.empty() && s.v.size() != s.x.size()) ||
+      (!s.box.empty() && s.box.size() != 3))
+    throw Error("x and v are (atoms, 3), and a box has three edges");
+  return md::to_xyz(s);
+}
+
+nb::bytes dcd(const ArrayLike& frames, const ArrayLike& box, double dt) {
+  const auto given = as_array<double>(frames, "frames");
+  if (given.ndim() != 3 || given.shape(2) != 3) throw Error("frames is (frames, atoms, 3)");
+  const std::size_t width = given.shape(1) * 3;
+  std::vector<std::vector<double>> all;
+  for (std::size_t f = 0; f < given.shape(0); ++f)
+    all.emplace_back(given.data() + f * width, given.data() + (f + 1) * width);
+  const std::vector<double> edges = box.is_none() ? std::vector<double>{} : to_vector<double>(box, "box");
+  if (!edges.empty() && edges.size() != 3) throw Error("a box has three edges");
+  const std::string bytes = md::to_dcd(all, edges, dt);
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
 nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t steps,
                   const std::string& method, std::int64_t samples, const std::vector<std::string>& parameters,
                   std::uint64_t seed, const FieldsLike& x0, const FieldsLike& u, const Values& p,
@@ -171,6 +208,12 @@ void bind_molecules(nb::module_& m) {
         return kinds;
       },
       "The kinds of potentials, each with its formula.");
+  d.def("load_structure", &load_structure, "path"_a,
+        "Atoms of an extended XYZ or PDB file: elements, x, v, masses, box (None where the file has none).");
+  d.def("xyz", &xyz, "elements"_a, "x"_a, "v"_a = none(), "box"_a = none(),
+        "One frame of an extended XYZ file as text; frames follow each other.");
+  d.def("dcd", &dcd, "frames"_a, "box"_a = none(), "dt"_a = 1.0,
+        "A DCD file as bytes, from frames of shape (frames, atoms, 3).");
   auto e = m.def_submodule("estimate", "Gradients of averages over noise.");
   e.def("gradient", &gradient, "system"_a, "loss"_a, "steps"_a, nb::kw_only(), "method"_a = "automatic",
         "samples"_a = 4096, "parameters"_a = std::vector<std::string>{"**"}, "seed"_a = 0, "x0"_a = none(),

@@ -48,6 +48,16 @@ def test_estimators_agree_where_they_apply():
         costate.estimate.gradient(system, smooth, 20, method="girsanov", parameters=["kT"])
 
 
+def test_structures_come_back_as_they_were_written(tmp_path):
+    x = np.array([[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]])
+    path = tmp_path / "two.xyz"
+    path.write_text(costate.md.xyz(["Ar", "Ne"], x, box=[5, 6, 7]))
+    read = costate.md.load_structure(str(path))
+    assert read["elements"] == ["Ar", "Ne"] and np.array_equal(read["x"], x) and np.array_equal(read["box"], [5, 6, 7])
+    assert read["v"] is None
+    assert costate.md.dcd(np.stack([x, 2 * x]), box=[5, 6, 7])[4:8] == b"CORD"
+
+
 class Atoms:
     """What ASE's Atoms are to a calculator."""
     pbc = (True, True, True)

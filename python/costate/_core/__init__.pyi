@@ -9,8 +9,10 @@ import numpy.typing
 
 from costate._core import (
     control as control,
+    estimate as estimate,
     grid as grid,
     loss as loss,
+    md as md,
     mpm as mpm,
     rigid as rigid,
     soft as soft,
