@@ -7,6 +7,8 @@
 #include "costate/core/philox.h"
 #include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/program/program_objective.h"
+#include "costate/system/program/program_system.h"
 
 namespace costate::bench {
 namespace {
@@ -70,6 +72,40 @@ void humanoid(benchmark::State& state, std::int64_t steps) {
   report(state, {.items = double(iterations)});
 }
 
+// Crocoddyl's unicycle: Euler steps of 0.1 s, weights 10 and 1.
+void unicycle(benchmark::State& state) {
+  Signature fields;
+  fields.state("x").state("y").state("heading").control("speed").control("turn");
+  control::Problem p;
+  p.system = equations_system<double>(
+      fields, "x_dot = speed*cos(heading); y_dot = speed*sin(heading); heading_dot = turn", euler(0.1));
+  p.parameters = Parameters<double>(p.system->signature());
+  p.steps = 200;
+  p.x0 = {-1, -1, 1};
+  const Signature& s = p.system->signature();
+  p.objective = loss::sum<double>(
+      {loss::expression<double>(s, "50*(x^2 + y^2 + heading^2) + 0.5*(speed^2 + turn^2)", loss::each_step()),
+       loss::expression<double>(s, "50*(x^2 + y^2 + heading^2)")});
+  double iterations = 0, runs = 0;
+  for (auto _ : state) {
+    const control::Plan plan =
+        control::plan(p, std::vector<double>(2, 0.0), {.iterations = 6, .gradient_tolerance = 0});
+    iterations += plan.iterations, ++runs;
+  }
+  report(state, {.items = iterations / runs});
+}
+
+// One linear-quadratic problem without bounds: a single pass.
+void regulator(benchmark::State& state) {
+  const int n = 37, m = 12;
+  control::LinearQuadratic p;
+  p.states = n, p.controls = m, p.steps = 100;
+  p.A = noise(std::size_t(n * n), 0.1, 1), p.B = noise(std::size_t(n * m), 0.1, 2);
+  p.Q = identity(n, 1), p.R = identity(m, 1), p.x0 = std::vector<double>(std::size_t(n), 1.0);
+  for (auto _ : state) benchmark::DoNotOptimize(control::solve(p).u.data());
+  report(state, {.items = 1});
+}
+
 void layer(benchmark::State& state, int n, bool gradient) {
   const int m = 2, count = 64;
   std::vector<control::LinearQuadratic> batch(count);
@@ -85,8 +121,10 @@ void layer(benchmark::State& state, int n, bool gradient) {
   }
   for (auto _ : state) {
     const auto solutions = control::solve(batch);
-    for (std::size_t i = 0; gradient && i < batch.size(); ++i)
-      benchmark::DoNotOptimize(control::solve_vjp(batch[i], solutions[i], {}, solutions[i].u).A.data());
+    if (!gradient) continue;
+    std::vector<control::LinearQuadraticCotangent> bars(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) bars[i].u = solutions[i].u;
+    benchmark::DoNotOptimize(control::solve_vjp(batch, solutions, bars).data());
   }
   report(state, {.items = double(count)});
 }
@@ -97,6 +135,8 @@ const bool registered = [] {
   };
   add("control/riccati46/double/forward", [](benchmark::State& s) { riccati(s, 46, 17); });
   add("control/riccati54/double/forward", [](benchmark::State& s) { riccati(s, 54, 21); });
+  add("control/unicycle200/double/forward", unicycle);
+  add("control/lqr37/double/forward", regulator);
   for (const std::int64_t steps : {48, 56})
     add("control/ilqr_humanoid" + std::to_string(steps) + "/double/forward",
         [=](benchmark::State& s) { humanoid(s, steps); });

@@ -52,6 +52,7 @@
 #include "costate/control/lqr.h"
 #include "costate/control/mpc.h"
 #include "costate/control/sampling.h"
+#include "costate/control/twin.h"
 // optimisers, networks
 #include "costate/learn/closed_loop.h"
 #include "costate/optim/adam.h"

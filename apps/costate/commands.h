@@ -49,6 +49,7 @@ std::string caption_of(const study::Run& run);
 int run_run(const Arguments& arguments);
 int run_grad(const Arguments& arguments);
 int run_check(const Arguments& arguments);
+int run_identify(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
 int run_plan(const Arguments& arguments);

@@ -141,6 +141,13 @@ int run(int argc, char** argv) {
   optimize->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
   optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+  CLI::App* identify =
+      command("identify", "Find the variables of [fit] from measurements, with error bars.",
+              "  costate identify scenes/double_pendulum_identify.toml\n"
+              "  costate identify scenes/double_pendulum_identify.toml --set fit.robust=huber --json");
+  identify->add_option("--iterations", a.iterations, "instead of the file's")
+      ->check(CLI::Range(1, 1'000'000));
+  identify->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
   CLI::App* plan = command("plan", "Plan the controls of every step until the loss is smallest.",
                            "  costate plan scenes/swing_up.toml\n"
                            "  costate plan scenes/swing_up.toml --method ddp --output swing");
@@ -159,9 +166,9 @@ int run(int argc, char** argv) {
   estimators->add_option("--parameters", a.parameters, "with respect to which (default: all)");
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
-  for (CLI::App* sub : {run, optimize, plan, estimators})
+  for (CLI::App* sub : {run, optimize, identify, plan, estimators})
     sub->add_option("--output", a.output, "prefix of the files that are written");
-  for (CLI::App* sub : {run, grad, optimize, plan})
+  for (CLI::App* sub : {run, grad, optimize, identify, plan})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
   CLI::App* view = app.add_subcommand("view", "Make one HTML page of recordings, side by side.");
   view->footer(
@@ -194,6 +201,7 @@ int run(int argc, char** argv) {
     if (*check) return run_check(a);
     if (*info) return run_info(a);
     if (*optimize) return run_optimize(a);
+    if (*identify) return run_identify(a);
     if (*plan) return run_plan(a);
     if (*estimators) return run_estimators(a);
   } catch (const Error& error) {

@@ -47,7 +47,7 @@ int run_plan(const Arguments& arguments) {
   const study::Planned planned =
       study::plan(*study, {.method = method_of(arguments.method),
                            .iterations = iterations,
-                           .callback = [&](const control::Progress& p) {
+                           .callback = [&](const control::PlanProgress& p) {
                              bar.show(p.iteration, iterations,
                                       fmt::format("loss {:.4g}  gradient {:.2g}", p.value, p.gradient_norm));
                              return true;

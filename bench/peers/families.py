@@ -22,6 +22,8 @@ WALKERS = ["hopper", "half_cheetah", "ant", "humanoid"]
 FAMILIES = {
     "scipy": {"about": ["ode"], "pip": ["scipy"], "runs": [["ode_scipy.py"]]},
     "casadi": {"about": ["ode"], "pip": ["casadi"], "runs": [["ode_casadi.py"], ["ode_first_gradient.py", "casadi"]]},
+    "crocoddyl": {"about": ["control"], "pip": ["crocoddyl"], "runs": [["control_crocoddyl.py"]]},
+    "mpc": {"about": ["control"], "apt": ["python3-torch"], "pip": ["--no-deps", "mpc"], "runs": [["control_mpc.py"]]},
     "pinocchio": {"about": ["rigid"], "pip": ["pin"], "runs": [["rigid_pinocchio.py"]]},
     "mujoco": {"about": ["rigid", "contact"], "pip": ["mujoco", "gymnasium", "numpy"],
                "runs": [["rigid_mujoco.py", "--folder", SCENES]]},

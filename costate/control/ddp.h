@@ -36,7 +36,7 @@ namespace costate::control {
 
 enum class Method { ilqr, ddp };
 
-struct Progress {
+struct PlanProgress {
   int iteration;
   double value, gradient_norm, violation;
   double length;  // of the step that was taken
@@ -52,7 +52,7 @@ struct DdpOptions {
   double first_price = 1e-6;        // mu
   double budget_s = 0;              // stop when an iteration more would not fit into this time; 0: none
   std::vector<double> states = {};  // (steps + 1) x states to start from: multiple shooting. Empty: single
-  std::function<bool(const Progress&)> callback = {};  // false stops
+  std::function<bool(const PlanProgress&)> callback = {};  // false stops
 };
 
 // From controls to start with: steps x controls, or `controls` numbers for all steps. Error where sizes do

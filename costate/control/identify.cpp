@@ -1,10 +1,10 @@
 #include "costate/control/identify.h"
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 
 #include "costate/control/dense.h"
+#include "costate/control/identifiability.h"
 #include "costate/control/sensitivity.h"
 #include "costate/core/error.h"
 #include "costate/core/text.h"
@@ -13,8 +13,6 @@
 
 namespace costate::control {
 namespace {
-
-constexpr double kBlind = 1e-8;  // of the largest singular value: below it a direction is not seen
 
 // One number among the parameters that is searched.
 struct Searched {
@@ -33,23 +31,6 @@ struct Piece {
   int state;
   bool joined;  // it continues the piece before it
 };
-
-// sign(r) sqrt(rho(r^2)), and its derivative.
-double softened(Robust kind, double width, double r, double& slope) {
-  slope = 1;
-  const double s = r * r;
-  if (kind == Robust::huber && std::abs(r) > width) {
-    const double rho = 2 * width * std::abs(r) - width * width;
-    slope = width / std::sqrt(rho);
-    return std::copysign(std::sqrt(rho), r);
-  }
-  if (kind == Robust::cauchy && s > 1e-12 * width * width) {
-    const double rho = width * width * std::log1p(s / (width * width));
-    slope = std::abs(r) / ((1 + s / (width * width)) * std::sqrt(rho));
-    return std::copysign(std::sqrt(rho), r);
-  }
-  return r;
-}
 
 class Fit {
  public:
@@ -121,8 +102,13 @@ class Fit {
   std::int64_t steps(const Measurements& recording) const {
     return std::int64_t(recording.y.size() / problem_.measured.size()) - 1;
   }
+  bool seen(const Measurements& recording, std::int64_t k, int j) const {
+    return finite_bits(recording.y[std::size_t(k) * problem_.measured.size() + std::size_t(j)]);
+  }
   bool seen(const Measurements& recording, std::int64_t k) const {
-    return finite_bits(recording.y[std::size_t(k) * problem_.measured.size()]);
+    for (std::size_t j = 0; j < problem_.measured.size(); ++j)
+      if (seen(recording, k, int(j))) return true;
+    return false;
   }
 
   const Identification& problem_;
@@ -153,13 +139,9 @@ void Fit::check() const {
           {"x0 has " + std::to_string(recording.x0.size()) + " numbers instead of " + std::to_string(n),
            where,
            {}});
-    for (std::size_t k = 0; k < recording.y.size() / rows; ++k) {
-      std::size_t missing = 0;
-      for (std::size_t j = 0; j < rows; ++j) missing += !finite_bits(recording.y[k * rows + j]);
-      if (missing > 0 && missing < rows)
-        throw Error({"row " + std::to_string(k) + " has numbers that are not finite", where,
-                     "make the whole row NaN: it was not measured then"});
-    }
+    for (const double y : recording.y)
+      if (std::isinf(y))
+        throw Error({"a measurement is infinite", where, "write NaN where nothing was measured"});
   }
 }
 
@@ -169,7 +151,11 @@ void Fit::search() {
   for (std::size_t u = 0; u < problem_.unknowns.size(); ++u) {
     const Field& field = s.find(Role::parameter, problem_.unknowns[u].name);
     const auto f = std::size_t(&field - fields.data());
+    const std::int64_t only = problem_.unknowns[u].index;
+    if (only >= field.size)
+      throw Error("'" + field.name + "' has " + std::to_string(field.size) + " numbers, counted from 0");
     for (std::int64_t i = 0; i < field.size; ++i) {
+      if (only >= 0 && i != only) continue;
       const double start = problem_.parameters.values(f)[std::size_t(i)];
       const double own = problem_.unknowns[u].scale;
       searched_.push_back({u, f, i, s.describe(Role::parameter, field.offset + i), start,
@@ -200,7 +186,8 @@ void Fit::count() {
     const Measurements& recording = problem_.recordings[piece.recording];
     const std::int64_t last = piece.first + piece.count;
     for (std::int64_t k = piece.first; k <= last; ++k)
-      if ((k < last || k == steps(recording)) && seen(recording, k)) residuals_ += rows;
+      for (int j = 0; j < rows; ++j)
+        residuals_ += (k < last || k == steps(recording)) && seen(recording, k, j);
     if (piece.joined) residuals_ += states_;
   }
   for (const Searched& s : searched_) residuals_ += problem_.unknowns[s.unknown].deviation > 0;
@@ -247,13 +234,15 @@ void Fit::evaluate(const double* z, double* r, double* J) {
       const bool end = k == piece.first + piece.count;
       if ((!end || k == steps(recording)) && seen(recording, k)) {
         along.measure();
-        for (int j = 0; j < rows; ++j, ++row) {
+        for (int j = 0; j < rows; ++j) {
+          if (!seen(recording, k, j)) continue;
           double slope;
           measures_[std::size_t(row)] = true;
           const double sigma = problem_.sigma[std::size_t(j)];
           r[row] = softened(problem_.robust, problem_.robust_width,
                             (along.z(j) - recording.y[std::size_t(k * rows + j)]) / sigma, slope);
           if (J) write(piece, along.z_by(j), slope / sigma);
+          ++row;
         }
       }
       if (end) break;
@@ -276,34 +265,6 @@ void Fit::evaluate(const double* z, double* r, double* J) {
     if (J) J[std::ptrdiff_t(row) * variables_ + j] = s.scale / u.deviation;
     ++row;
   }
-}
-
-// What the data cannot see, and how well they see the rest.
-void judge(const Fit& fit, const Matrix& J, Identified& to) {
-  const auto np = Eigen::Index(fit.searched().size());
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(J, Eigen::ComputeThinV);
-  const Vector& s = svd.singularValues();
-  for (Eigen::Index i = 0; i < s.size(); ++i) to.singular_values.push_back(s[i]);
-  Matrix covariance = Matrix::Zero(np, np);
-  for (Eigen::Index i = 0; i < J.cols(); ++i) {
-    const double size = i < s.size() ? s[i] : 0;
-    const Vector direction = svd.matrixV().col(i).head(np);
-    if (size > kBlind * s[0]) {
-      covariance += direction * direction.transpose() / (size * size);
-      continue;
-    }
-    std::string names;
-    for (Eigen::Index j = 0; j < np; ++j)
-      if (std::abs(direction[j]) > 0.1) names += (names.empty() ? "" : " from ") + to.names[std::size_t(j)];
-    if (!names.empty()) to.unseen.push_back("the data cannot tell " + names);
-    for (Eigen::Index j = 0; j < np; ++j)
-      if (std::abs(direction[j]) > 1e-6) covariance(j, j) = HUGE_VAL;
-  }
-  for (Eigen::Index i = 0; i < np; ++i)
-    for (Eigen::Index j = 0; j < np; ++j)
-      covariance(i, j) *= fit.searched()[std::size_t(i)].scale * fit.searched()[std::size_t(j)].scale;
-  to.covariance = numbers_of(covariance);
-  for (Eigen::Index i = 0; i < np; ++i) to.deviations.push_back(std::sqrt(covariance(i, i)));
 }
 
 }  // namespace
@@ -333,7 +294,11 @@ Identified identify(const Identification& problem, const IdentifyOptions& option
   to.value = found.value, to.iterations = found.iterations;
   to.residual_rms = std::sqrt(square / std::max(1.0, count));
   to.converged = found.converged(), to.reason = found.reason;
-  judge(fit, J, to);
+  std::vector<double> scales;
+  for (const Searched& searched : fit.searched()) scales.push_back(searched.scale);
+  const Identifiability seen = identifiability(J.data(), residuals.count, fit.variables(), to.names, scales);
+  to.covariance = seen.covariance, to.deviations = seen.deviations;
+  to.unseen = seen.unseen, to.singular_values = seen.singular_values;
   return to;
 }
 

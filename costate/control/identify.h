@@ -9,14 +9,11 @@
 // a gap between two pieces costs as if it were noise of gap_sigma. Short pieces keep unstable and chaotic
 // systems near their data, where one long rollout has many local minima.
 //
-// Robust losses [1] of a scaled residual r, s = r^2, with width d:   none s;   huber s, then 2 d|r| - d^2
-// beyond d;   cauchy d^2 log(1 + s/d^2). Each residual enters as sign(r) sqrt(rho), so that 1/2 |r|^2 is the
-// loss.
+// A measurement may count less the further it lies off (robust.h).
 //
-// Afterwards: covariance (J'J)^-1 of Gauss-Newton, and which directions of the parameters the data cannot
-// see: singular values of J, each column scaled by how far its parameter may move.
+// Afterwards: the covariance of Gauss-Newton, and which directions of the parameters the data cannot see
+// (identifiability.h).
 //
-// [1] Barron: A general and adaptive robust loss function, CVPR 2019.
 // Tests: tests/control/identify_test.cpp.
 #pragma once
 
@@ -24,24 +21,24 @@
 #include <string>
 
 #include "costate/control/plant.h"
+#include "costate/control/robust.h"
 
 namespace costate::control {
 
-enum class Robust { none, huber, cauchy };
-
 struct Measurements {
-  std::vector<double> y;         // (steps + 1) x measured; a row of NaN was not measured
+  std::vector<double> y;         // (steps + 1) x measured; what is NaN was not measured
   std::vector<double> controls;  // steps x controls, or one row for all steps; empty: zero
   std::vector<double> x0;        // where it began, or a guess
   bool x0_free = false;          // an unknown, too
 };
 
 struct Unknown {
-  std::string name;  // of a parameter; of a field of several numbers: all of them
+  std::string name;  // of a parameter
   double lower = -1e300, upper = 1e300;
   double scale = 0;  // how far it may sensibly move; 0: its own size, or 1
   // A prior: so far from `mean` counts as one standard deviation. 0: none.
   double mean = 0, deviation = 0;
+  std::int64_t index = -1;  // which number of a field of several; -1: all of them
 };
 
 struct Identification {
@@ -78,7 +75,7 @@ struct Identified {
   std::vector<double> singular_values;  // of the scaled Jacobian, largest first
 };
 
-// Error for measurements that are not finite, sizes that do not fit, and a rollout that is not finite.
+// Error for measurements that are infinite, sizes that do not fit, and a rollout that is not finite.
 Identified identify(const Identification& problem, const IdentifyOptions& options = {});
 
 }  // namespace costate::control

@@ -15,6 +15,7 @@
 //   Q_ = sym(w x');  R_ = sym(v u');  S_ = v x' + u w';  a bound that holds u_i: u_ + R v + S w + B'mu, entry
 //   i
 //
+// The tangent is in lq_tangent.cpp.
 // Of the value alone (envelope theorem): A_ = lambda x', Q_ = x x'/2, and so on: nothing is solved.
 //
 // [1] Bertsekas: Projected Newton methods for optimization problems with simple constraints (1982).
@@ -57,7 +58,26 @@ LinearQuadratic solve_vjp(const LinearQuadratic& problem, const LinearQuadraticS
                           const std::vector<double>& x_bar, const std::vector<double>& u_bar,
                           double value_bar = 0);
 
-// Many problems, on all threads.
+// How the solution moves when the problem moves along `dot`; of that, what is empty does not move.
+struct LinearQuadraticTangent {
+  double value = 0;
+  std::vector<double> x, u;
+};
+LinearQuadraticTangent solve_jvp(const LinearQuadratic& problem, const LinearQuadraticSolution& solution,
+                                 const LinearQuadratic& dot);
+
+// Many problems, on all threads. Of the transpose: one cotangent per problem, each of x_bar and u_bar empty
+// for zero.
 std::vector<LinearQuadraticSolution> solve(const std::vector<LinearQuadratic>& problems);
+struct LinearQuadraticCotangent {
+  double value = 0;
+  std::vector<double> x = {}, u = {};
+};
+std::vector<LinearQuadratic> solve_vjp(const std::vector<LinearQuadratic>& problems,
+                                       const std::vector<LinearQuadraticSolution>& solutions,
+                                       const std::vector<LinearQuadraticCotangent>& bars);
+std::vector<LinearQuadraticTangent> solve_jvp(const std::vector<LinearQuadratic>& problems,
+                                              const std::vector<LinearQuadraticSolution>& solutions,
+                                              const std::vector<LinearQuadratic>& dots);
 
 }  // namespace costate::control

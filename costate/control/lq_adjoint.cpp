@@ -4,6 +4,7 @@
 
 #include "costate/control/lq_pass.h"
 #include "costate/core/error.h"
+#include "costate/core/parallel.h"
 
 namespace costate::control {
 namespace {
@@ -109,6 +110,17 @@ LinearQuadratic solve_vjp(const LinearQuadratic& p, const LinearQuadraticSolutio
   if (!p.qf.empty()) VectorOut(bar.qf.data(), n) += end_w + value_bar * end;
   VectorOut(bar.x0.data(), n) = VectorIn(mu.data(), n) + value_bar * VectorIn(s.lambda.data(), n);
   return bar;
+}
+
+std::vector<LinearQuadratic> solve_vjp(const std::vector<LinearQuadratic>& problems,
+                                       const std::vector<LinearQuadraticSolution>& solutions,
+                                       const std::vector<LinearQuadraticCotangent>& bars) {
+  std::vector<LinearQuadratic> to(problems.size());
+  parallel_for(std::int64_t(problems.size()), 4, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = std::size_t(begin); i < std::size_t(end); ++i)
+      to[i] = solve_vjp(problems[i], solutions[i], bars[i].x, bars[i].u, bars[i].value);
+  });
+  return to;
 }
 
 }  // namespace costate::control

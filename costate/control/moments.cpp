@@ -1,6 +1,6 @@
 #include "costate/control/moments.h"
 
-#include "costate/system/block_memory.h"
+#include "costate/system/step_columns.h"
 
 namespace costate::control {
 
@@ -63,21 +63,19 @@ Matrix Lanes::step_jacobian(std::int64_t k, const Vector& x, const double* u,
   const int n = int(x.size()), all = n + int(parameters.size()), stride = plant_.lanes();
   Matrix D(n, all);
   plant_.spread(x.data(), n, block_.x), plant_.spread(u, plant_.controls(), block_.u);
-  for (int first = 0; first < all; first += lanes()) {
-    fill_zero(block_.x_dot.data(), plant_.system().state_size());
-    fill_zero(p_dot_.data(), plant_.system().parameter_size());
-    for (int l = 0; l < lanes() && first + l < all; ++l) {
-      const int j = first + l;
-      if (j < n)
-        block_.x_dot.data()[j * stride + l] = 1;
-      else
-        p_dot_.data()[parameters[std::size_t(j - n)] * stride + l] = 1;
-    }
-    plant_.system().step_jvp({k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
-                             {block_.x_dot.data(), nullptr, p_dot_.data()}, block_.y.data(),
-                             block_.y_dot.data(), *work_);
-    read(block_.y_dot, first, D);
-  }
+  step_columns<double>(
+      plant_.system(), {k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
+      {block_.x_dot.data(), nullptr, p_dot_.data()}, all, lanes(), block_.y.data(), block_.y_dot.data(),
+      *work_,
+      [&](std::int64_t j, int l) {
+        if (j < n)
+          block_.x_dot.data()[j * stride + l] = 1;
+        else
+          p_dot_.data()[parameters[std::size_t(j - n)] * stride + l] = 1;
+      },
+      [&](std::int64_t j, int l) {
+        for (int i = 0; i < n; ++i) D(i, j) = block_.y_dot.data()[i * stride + l];
+      });
   return D;
 }
 

@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/rigid/step_jacobian.h"
-#include "costate/system/block_memory.h"
+#include "costate/system/step_columns.h"
 
 namespace costate::control {
 namespace {
@@ -91,22 +91,24 @@ void Plant::step(std::int64_t k, const double* x, const double* u, double* y, Bl
   take_lane(b.y.data(), states(), lanes_, 0, y);
 }
 
+// Lane l of x_dot and u_dot, which are zero, along tangent or control j.
+void Plant::set_direction(const double* x, int j, int l, Block& b) const {
+  const int n = tangents();
+  if (j >= n) {
+    b.u_dot.data()[(j - n) * lanes_ + l] = 1;
+    return;
+  }
+  std::fill(b.tangent.begin(), b.tangent.end(), 0.0);
+  b.tangent[std::size_t(j)] = 1;
+  space_.rate_of(x, b.tangent.data(), b.state.data());
+  for (int i = 0; i < states(); ++i) b.x_dot.data()[i * lanes_ + l] = b.state[std::size_t(i)];
+}
+
 int Plant::load_directions(const double* x, int first, bool with_controls, Block& b) const {
-  const int n = tangents(), all = n + (with_controls ? controls_ : 0);
-  const int count = std::min(copies_, all - first);
+  const int all = tangents() + (with_controls ? controls_ : 0), count = std::min(copies_, all - first);
   fill_zero(b.x_dot.data(), std::int64_t(states()) * lanes_);
   fill_zero(b.u_dot.data(), std::int64_t(controls_) * lanes_);
-  for (int l = 0; l < count; ++l) {
-    const int j = first + l;
-    if (j >= n) {
-      b.u_dot.data()[(j - n) * lanes_ + l] = 1;
-      continue;
-    }
-    std::fill(b.tangent.begin(), b.tangent.end(), 0.0);
-    b.tangent[std::size_t(j)] = 1;
-    space_.rate_of(x, b.tangent.data(), b.state.data());
-    for (int i = 0; i < states(); ++i) b.x_dot.data()[i * lanes_ + l] = b.state[std::size_t(i)];
-  }
+  for (int l = 0; l < count; ++l) set_direction(x, first + l, l, b);
   return count;
 }
 
@@ -115,18 +117,17 @@ void Plant::linearise(std::int64_t k, const double* x, const double* u, double* 
   const int n = tangents(), m = controls_;
   spread(x, states(), b.x), spread(u, m, b.u);
   std::vector<double> y(b.state.size());
-  for (int first = 0; first < n + m; first += copies_) {
-    const int count = load_directions(x, first, true, b);
-    system_->step_jvp({k, 0, seed_}, {b.x.data(), b.u.data(), p_.data()},
-                      {b.x_dot.data(), b.u_dot.data(), nullptr}, b.y.data(), b.y_dot.data(), *b.work);
-    take_lane(b.y.data(), states(), lanes_, 0, y.data());
-    for (int l = 0; l < count; ++l) {
-      take_lane(b.y_dot.data(), states(), lanes_, l, b.state.data());
-      space_.tangent_of(y.data(), b.state.data(), b.tangent.data());
-      const int j = first + l;
-      for (int i = 0; i < n; ++i) (j < n ? A[i * n + j] : B[i * m + j - n]) = b.tangent[std::size_t(i)];
-    }
-  }
+  step_columns<double>(
+      *system_, {k, 0, seed_}, {b.x.data(), b.u.data(), p_.data()}, {b.x_dot.data(), b.u_dot.data(), nullptr},
+      n + m, copies_, b.y.data(), b.y_dot.data(), *b.work,
+      [&](std::int64_t j, int l) { set_direction(x, int(j), l, b); },
+      [&](std::int64_t column, int l) {
+        const int j = int(column);
+        if (l == 0) take_lane(b.y.data(), states(), lanes_, 0, y.data());
+        take_lane(b.y_dot.data(), states(), lanes_, l, b.state.data());
+        space_.tangent_of(y.data(), b.state.data(), b.tangent.data());
+        for (int i = 0; i < n; ++i) (j < n ? A[i * n + j] : B[i * m + j - n]) = b.tangent[std::size_t(i)];
+      });
 }
 
 // Lane l of x_bar_dot and u_bar_dot is column first + l of a Hessian, in the numbers of the state.

@@ -91,6 +91,7 @@ class Plant {
 
  private:
   Objective<double>::At at(std::int64_t k, std::int64_t steps, const Block& block, bool last) const;
+  void set_direction(const double* x, int j, int lane, Block& block) const;
   // Lanes of x_dot and u_dot along the tangents and controls first, first + 1, ...; returns how many.
   int load_directions(const double* x, int first, bool controls, Block& block) const;
   void read_columns(const double* x, int first, int count, const Quadratic& to, double weight, bool controls,

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "costate/core/text.h"
+#include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/make_flow_system.h"
 
 namespace costate::fluid {
@@ -12,13 +13,15 @@ constexpr Index kMostCells = Index(1) << 31;
 
 void check_grid(const FlowOptions& o) {
   if (o.cells.size() != 2 && o.cells.size() != 3)
-    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()), {},
+    throw Error({"a flow has two or three numbers of cells, not " + std::to_string(o.cells.size()),
+                 {},
                  "write {64, 64} or {32, 32, 32}"});
   Index cells = 1;
   for (std::size_t a = 0; a < o.cells.size(); ++a) {
     const Index n = o.cells[a];
     if (n < 2 || n > 1 << 16)
-      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis", {},
+      throw Error({"a flow cannot have " + std::to_string(n) + " cells along an axis",
+                   {},
                    "take at least 2 and at most 65536"});
     cells *= n;
     if (!(o.width[a] > 0) || !std::isfinite(o.width[a]))
@@ -26,8 +29,8 @@ void check_grid(const FlowOptions& o) {
     if (!std::isfinite(o.force[a])) throw Error("the force on a flow must be finite");
   }
   if (cells > kMostCells)
-    throw Error({"a flow of " + std::to_string(cells) + " cells does not fit into memory", {},
-                 "take fewer cells"});
+    throw Error(
+        {"a flow of " + std::to_string(cells) + " cells does not fit into memory", {}, "take fewer cells"});
   if (!(o.dt > 0) || !std::isfinite(o.dt)) throw Error("a flow needs dt > 0, not " + number(o.dt));
   for (const double nu : o.viscosity.values)
     if (!(nu >= 0) || !std::isfinite(nu))
@@ -47,7 +50,8 @@ void check_sides(const FlowOptions& o) {
         if (!std::isfinite(speed))
           throw Error(std::string("a velocity on the side ") + kSideNames[side] + " is not finite");
     if (here.driven && here.kind != Side::Kind::velocity)
-      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven", {},
+      throw Error({std::string("the side ") + kSideNames[side] + " has no velocity that could be driven",
+                   {},
                    "make it one with a velocity, or leave out `driven`"});
   }
 }
@@ -71,7 +75,8 @@ void check_net_inflow(const FlowOptions& o, const Sides& sides) {
     }
   }
   if (std::abs(net) > 1e-9 * gross)
-    throw Error({"a net inflow of " + number(net) + " cannot leave the box", {},
+    throw Error({"a net inflow of " + number(net) + " cannot leave the box",
+                 {},
                  "make a side an outflow, or let the velocities on the sides add up to zero"});
 }
 
@@ -114,6 +119,88 @@ void add_side(const FlowOptions& o, std::size_t side, FlowModel& m) {
   }
 }
 
+// "c/diffusivity", "c/buoyancy", "c/source", and "c/west", ... where a side has a value.
+void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
+  const Shape& shape = m.sides.shape;
+  if (!(s.diffusivity >= 0) || !std::isfinite(s.diffusivity))
+    throw Error({"the diffusivity of '" + s.name + "' is " + number(s.diffusivity),
+                 {},
+                 "it must be zero or positive"});
+  if (m.scalars.size() == 8) throw Error({"a flow carries at most 8 scalars", {}, "run several flows"});
+  FlowModel::ScalarModel one{m.signature.states(), m.signature.parameters(), 0, 0};
+  m.signature.state(s.name, shape.cells());
+  m.signature.parameter(s.name + "/diffusivity", s.diffusivity, "m^2/s");
+  one.buoyancy_at = m.signature.parameters();
+  m.signature.parameter(s.name + "/buoyancy",
+                        std::vector<double>(s.buoyancy.begin(), s.buoyancy.begin() + shape.dim), "m/s^2");
+  one.source_at = m.signature.parameters();
+  s.source.add_to(m.signature, (s.name + "/source").c_str(), shape.cells(), "1/s");
+  for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) {
+    if (!s.sides[side]) continue;
+    const std::string name = s.name + "/" + kSideNames[side];
+    if (shape.periodic[side / 2])
+      throw Error({"'" + name + "' has a value, and that side is periodic", {}, "leave the value out"});
+    one.fixed[side] = true;
+    one.given.push_back({int(side), m.signature.parameters(), shape.cells() / shape.n[side / 2]});
+    s.sides[side]->add_to(m.signature, name.c_str(), one.given.back().count, "");
+  }
+  m.scalars.push_back(one);
+}
+
+void check_obstacle(const FlowOptions& o, const Obstacle& b) {
+  const std::size_t dim = o.cells.size();
+  const std::string who = "the obstacle '" + b.name + "'";
+  using Kind = Obstacle::Shape;
+  if (dim == 3 && b.shape == Kind::fourier)
+    throw Error({who + " has a shape for two dimensions", {}, "take a ball or an ellipsoid"});
+  const std::size_t wanted = b.shape == Kind::ball ? 1 : b.shape == Kind::ellipsoid ? dim : b.size.size();
+  if (b.size.size() != wanted || b.size.empty() || (b.shape == Kind::fourier && b.size.size() % 2 == 0) ||
+      b.size.size() + dim + 1 > kMostShapeNumbers)
+    throw Error({who + " has " + std::to_string(b.size.size()) + " sizes",
+                 {},
+                 "a ball has a radius, an ellipsoid one semi-axis per dimension, fourier r_0 and pairs of "
+                 "waves, up to 17"});
+  double widest = 0;
+  for (std::size_t a = 0; a < dim; ++a) widest = std::max(widest, o.width[a]);
+  const std::size_t lengths = b.shape == Kind::fourier ? 1 : b.size.size();
+  for (std::size_t i = 0; i < lengths; ++i)
+    if (!(b.size[i] >= 1.5 * widest * b.mask))
+      throw Error({who + " is thinner than the mask that would make it: " + number(2 * b.size[i]) +
+                       " across, and cells are " + number(widest) + " wide",
+                   {},
+                   "make it at least three cells thick, or the cells smaller"});
+}
+
+// "body/center", "body/size", "body/angle", "body/velocity", "body/spin"; the force on it is in the state.
+void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
+  check_obstacle(o, b);
+  const std::size_t dim = o.cells.size(), spins = dim == 2 ? 1 : 3;
+  if (!(b.mask > 0) || !std::isfinite(b.mask))
+    throw Error({"the mask of '" + b.name + "' is " + number(b.mask) + " cells wide", {}, "take about 1"});
+  const double width = b.mask * *std::max_element(o.width.begin(), o.width.begin() + std::ptrdiff_t(dim));
+  FlowModel::ObstacleModel one{
+      b.shape, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
+  const auto some = [](const std::array<double, 3>& x, std::size_t from, std::size_t count) {
+    return std::vector<double>(x.begin() + std::ptrdiff_t(from), x.begin() + std::ptrdiff_t(from + count));
+  };
+  m.signature.state(b.name + "/force", Index(dim), dim == 2 ? "m^3/s^2" : "m^4/s^2");
+  m.signature.parameter(b.name + "/center", some(b.center, 0, dim), "m");
+  m.signature.parameter(b.name + "/size", b.size, "m");
+  if (b.shape == Obstacle::Shape::ellipsoid && dim == 2) {
+    m.signature.parameter(b.name + "/angle", b.angle, "rad");
+    ++one.sizes;
+  }
+  one.motion_at = b.driven ? m.signature.controls() : m.signature.parameters();
+  if (b.driven) {
+    m.signature.control(b.name + "/velocity", Index(dim), "m/s")
+        .control(b.name + "/spin", Index(spins), "rad/s");
+  } else {
+    m.signature.parameter(b.name + "/velocity", some(b.velocity, 0, dim), "m/s");
+    m.signature.parameter(b.name + "/spin", some(b.spin, 3 - spins, spins), "rad/s");
+  }
+  m.obstacles.push_back(one);
+}
+
 }  // namespace
 
 Side wall(std::array<double, 3> velocity) {
@@ -141,6 +228,11 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
     for (int a = 0; a < shape.dim; ++a)
       m.signature.control(std::string("push/") + kComponents[a], shape.face_count(a), "m/s^2");
   }
+  m.scalar_fields = m.signature.fields(Role::parameter).size();
+  for (const Scalar& s : o.scalars) add_scalar(o, s, m);
+  m.stage_size = m.signature.states();
+  m.obstacle_fields = m.signature.fields(Role::parameter).size();
+  for (const Obstacle& b : o.obstacles) add_obstacle(o, b, m);
   return m;
 }
 

@@ -1,6 +1,7 @@
 // Incompressible flow in a box, in two or three dimensions, on a staggered (MAC) grid.
 //
 //   du/dt = -div(u u) + div(2 nu S) - grad p + f        div u = 0
+//   dc/dt = -div(u c) + D lap c + source                of scalars, which may push back: f += buoyancy c
 //   S = (grad u + grad u') / 2, nu viscosity [m^2/s], p pressure over density [m^2/s^2], f force [m/s^2]
 //
 //   in space  central fluxes of second order: without viscosity and walls they keep the energy [1]
@@ -8,19 +9,25 @@
 //               a = P(u + dt F(u))   b = P(3/4 u + 1/4 (a + dt F(a)))   u+ = P(1/3 u + 2/3 (b + dt F(b)))
 //             or forward Euler, u+ = P(u + dt F(u))
 //
-// Inputs, all of them differentiable: the speeds at the start, viscosity per cell, force, the velocities on
+// Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
-// dt. Fields have x fastest; component u lies on the faces across x, with both ends where x does not wrap:
-// nx + 1 numbers per row. What a state says on a face whose speed a side prescribes is not read.
+// dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
+// spin. The force on each obstacle during the last step is part of the state, which nothing reads back, so
+// that every loss can look at drag and lift. Fields have x fastest; component u lies on the faces across x,
+// with both ends where x does not wrap: nx + 1 numbers per row. What a state says on a face whose speed a
+// side prescribes is not read.
 //
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.
-// Rooms: grid/ (fields, sides), pressure/ (the solver), step/ (the step and its transpose, side by side).
+// Rooms: grid/ (fields, sides), pressure/ (the solver), obstacles/ (shapes, masks), scalars/ (what is
+// carried), step/ (the step and its transpose, side by side).
 // Tests: tests/fluid/.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "costate/grid/cell_values.h"
@@ -49,6 +56,33 @@ Side wall(std::array<double, 3> velocity = {});
 inline constexpr const char* kSideNames[6] = {"west", "east", "south", "north", "bottom", "top"};
 inline constexpr const char* kComponents[3] = {"u", "v", "w"};
 
+// A body in the flow. It stays where it is; its surface may move (a rotating cylinder, a belt).
+struct Obstacle {
+  enum class Shape { ball, ellipsoid, fourier };  // obstacles/shapes.h
+  std::string name = "body";
+  Shape shape = Shape::ball;
+  std::array<double, 3> center = {};  // [m]
+  // ball: radius; ellipsoid: semi-axes; fourier (2-D): r_0, a_1, b_1, a_2, b_2, ... [m]
+  std::vector<double> size = {0.1};
+  double angle = 0;                     // of an ellipse [rad]
+  std::array<double, 3> velocity = {};  // of its surface [m/s]
+  std::array<double, 3> spin = {};      // [rad/s]; in 2-D the third number
+  bool driven = false;                  // velocity and spin are controls instead of parameters
+  // Of its mask, in cells. Narrower is closer to the sharp body, and its shape derivative then depends on
+  // where the body lies between the cells.
+  double mask = 1;
+};
+
+// Something that the flow carries along: temperature, salt, smoke.
+struct Scalar {
+  std::string name = "c";
+  double diffusivity = 0.01;            // [m^2/s]
+  CellValues source = 0.0;              // per cell, per second
+  std::array<double, 3> buoyancy = {};  // acceleration of the flow per unit [m/s^2]
+  // The value on a side that does not wrap: one number, or one per face. Without, nothing diffuses through.
+  std::array<std::optional<CellValues>, 6> sides = {};
+};
+
 struct FlowOptions {
   std::vector<std::int64_t> cells = {32, 32};  // two or three numbers
   std::array<double, 3> width = {1, 1, 1};     // of a cell along each axis [m]
@@ -57,6 +91,8 @@ struct FlowOptions {
   std::array<double, 3> force = {};            // [m/s^2]
   std::array<Side, 6> sides = {};
   bool push = false;  // a force on every face is a control: "push/u", ... [m/s^2]
+  std::vector<Obstacle> obstacles = {};
+  std::vector<Scalar> scalars = {};  // at most 8
   Scheme scheme = Scheme::rk3;
 };
 

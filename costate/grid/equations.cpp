@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "costate/core/text.h"
+#include "costate/grid/burgers.h"
+#include "costate/grid/gray_scott.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/shallow_water.h"
 #include "costate/grid/wave.h"
@@ -62,6 +64,37 @@ std::shared_ptr<System<Real>> make_shallow_water(const GridSpec& s) {
                               periodic(s, "south", "north"), s.sources});
 }
 
+// --- Burgers ----------------------------------------------------------------------------------------
+
+double stable_burgers(const GridSpec& s) {
+  const double viscosity = number_of(s, "viscosity");
+  return viscosity > 0 ? std::min(s.dx, s.dx * s.dx / (2 * viscosity)) : s.dx;
+}
+void refuse_sources(const GridSpec& s) {
+  if (!s.sources.empty())
+    throw Error({"'burgers' has no sources that are driven",
+                 {},
+                 "give it the parameter 'source', one number per cell"});
+}
+template <class Real>
+std::shared_ptr<System<Real>> make_burgers(const GridSpec& s) {
+  refuse_sources(s);
+  return burgers<Real>({s.nx, s.ny, s.dx, s.dt, number_of(s, "viscosity"), s.parameters.at("source")});
+}
+
+// --- reaction and diffusion -------------------------------------------------------------------------
+
+double stable_gray_scott(const GridSpec& s) {
+  const double fastest = std::max(number_of(s, "diffusivity_u"), number_of(s, "diffusivity_v"));
+  const double spreading = fastest > 0 ? s.dx * s.dx / (4 * fastest) : 2.0;
+  return std::min(spreading, 2.0);
+}
+template <class Real>
+std::shared_ptr<System<Real>> make_gray_scott(const GridSpec& s) {
+  return gray_scott<Real>({s.nx, s.ny, s.dx, s.dt, s.parameters.at("feed"), number_of(s, "kill"),
+                           number_of(s, "diffusivity_u"), number_of(s, "diffusivity_v"), s.sources});
+}
+
 // ----------------------------------------------------------------------------------------------------
 
 std::string list(const std::vector<std::string>& names) {
@@ -110,7 +143,22 @@ const std::vector<Equation>& equations() {
        {"wall", "periodic"},
        stable_shallow_water,
        make_shallow_water<float>,
-       make_shallow_water<double>}};
+       make_shallow_water<double>},
+      {"burgers",
+       {{"source", 0, true}, {"viscosity", 0.01, false}},
+       {},
+       stable_burgers,
+       make_burgers<float>,
+       make_burgers<double>},
+      {"gray_scott",
+       {{"feed", 0.04, true},
+        {"kill", 0.06, false},
+        {"diffusivity_u", 0.16, false},
+        {"diffusivity_v", 0.08, false}},
+       {},
+       stable_gray_scott,
+       make_gray_scott<float>,
+       make_gray_scott<double>}};
   return kEquations;
 }
 

@@ -4,8 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "costate/control/identifiability.h"
 #include "costate/core/error.h"
-#include "costate/solve/dense_lu.h"
+#include "costate/study/fit.h"
 #include "costate/study/state_file.h"
 
 namespace costate::study {
@@ -147,48 +148,43 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
   return session.finish(optim::minimize(objective, values, start, settings, session.state));
 }
 
-// sqrt(diag((J'J)^-1) 2 f / (residuals - variables)): the usual estimate. Empty where the data do not
-// determine it.
-std::vector<double> deviations(Study& study, const std::vector<double>& best) {
-  const int n = int(best.size()), m = study.residuals();
-  if (m <= n) return {};
-  std::vector<double> residual(std::size_t(m), 0.0), jacobian(std::size_t(m * n), 0.0),
-      normal(std::size_t(n * n), 0.0);
-  study.residuals(best, residual.data(), jacobian.data());
-  double squares = 0;
-  for (const double r : residual) squares += r * r;
-  for (int k = 0; k < m; ++k) {
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) normal[i * n + j] += jacobian[k * n + i] * jacobian[k * n + j];
+// What the data say about the best point. Deviations are sqrt(diag((J'J)^-1) 2 f / (residuals - variables)),
+// the usual estimate.
+void judge(Study& study, FitResiduals& residuals, Optimum& optimum) {
+  const int n = int(optimum.best.size()), m = residuals.count();
+  std::vector<double> r(std::size_t(m), 0.0), J(std::size_t(m * n), 0.0), scales;
+  std::vector<std::string> names;
+  for (const Variable& v : study.variables()) names.push_back(v.name), scales.push_back(v.scale);
+  residuals.evaluate(optimum.best, r.data(), J.data());
+  double squares = 0, measured = 0;
+  for (int k = 0; k < m; ++k) squares += r[k] * r[k], measured += k < study.residuals() ? r[k] * r[k] : 0;
+  optimum.residual_rms = std::sqrt(measured / std::max(1, study.residuals()));
+  const auto seen = control::identifiability(J.data(), m, n, names, scales);
+  optimum.unseen = seen.unseen;
+  if (m <= n) return;
+  for (int i = 0; i < n; ++i) {
+    optimum.standard_deviation.push_back(seen.deviations[i] * std::sqrt(squares / (m - n)));
+    for (int j = 0; j < n; ++j) {
+      const double both = seen.deviations[i] * seen.deviations[j];
+      optimum.correlation.push_back(std::isfinite(both) && both > 0 ? seen.covariance[i * n + j] / both : 0);
     }
   }
-  solve::DenseLu<double> lu(n);
-  std::copy(normal.begin(), normal.end(), lu.matrix());
-  if (!lu.factorise()) return {};
-  std::vector<double> result;
-  for (int i = 0; i < n; ++i) {
-    std::vector<double> column(std::size_t(n), 0.0);
-    column[i] = 1;
-    lu.solve(column.data(), column.data());
-    const double variance = column[i] * squares / (m - n);
-    if (!(variance >= 0) || !std::isfinite(variance)) return {};
-    result.push_back(std::sqrt(variance) * study.variables()[i].scale);
-  }
-  return result;
 }
 
 Optimum fit(Study& study, const OptimiseOptions& options) {
   Session session(study, options);
-  const std::vector<double> start = study.start();
-  const int count = study.residuals();
-  std::vector<double> first(std::size_t(count), 0.0);
-  study.residuals(start, first.data(), nullptr);
+  FitResiduals residuals(study);
+  const int count = residuals.count();
+  std::vector<double> start = study.start(), first(std::size_t(count), 0.0);
+  residuals.evaluate(start, first.data(), nullptr);
   double half_squares = 0;
   for (const double r : first) half_squares += 0.5 * r * r;
   session.watched(half_squares);
+  if (study.optimize()->segment > 0 && optim::common(session.state).iteration == 0)
+    start = start_from_pieces(study);
   const optim::Residuals function{count, [&](const double* x, double* r, double* jacobian) {
                                     const std::vector<double> z(x, x + start.size());
-                                    if (!simulated([&] { study.residuals(z, r, jacobian); }))
+                                    if (!simulated([&] { residuals.evaluate(z, r, jacobian); }))
                                       std::fill_n(r, count, kNan);
                                   }};
   optim::Stopping stopping = session.stopping();
@@ -198,7 +194,7 @@ Optimum fit(Study& study, const OptimiseOptions& options) {
                       optim::LevenbergMarquardtOptions{
                           .stopping = stopping, .bounds = session.bounds(), .callback = session.callback()},
                       &std::get<optim::LevenbergMarquardtState>(session.state)));
-  optimum.standard_deviation = deviations(study, optimum.best);
+  judge(study, residuals, optimum);
   return optimum;
 }
 

@@ -2,7 +2,7 @@
 // measurements, with a state that survives being stopped.
 //
 //   [optimize]   min L(z)                                  lbfgs, adam, gradient_descent; or cma_es
-//   [fit]        min 1/2 sum_k ((y(t_k) - y_k) / sigma)^2  Levenberg-Marquardt
+//   [fit]        min 1/2 sum_k ((y(t_k) - y_k) / sigma)^2  Levenberg-Marquardt (fit.h)
 //
 // A point at which the physics cannot be simulated counts as one whose loss is not finite: the optimisers
 // step back from it. The file's own start must work.
@@ -23,9 +23,12 @@ struct Optimum {
   std::vector<double> start, best;  // z: variables / scales
   double start_value = 0, best_value = 0;
   std::vector<double> losses;  // of every iteration, the start first
-  // Of a fit, from its Jacobian and residuals, in the variables' own units; empty where the data do not
-  // determine them.
+  // Of a fit, from its Jacobian and residuals, in the variables' own units. Infinite for what the data do not
+  // determine; empty where there are not more residuals than variables.
   std::vector<double> standard_deviation;
+  std::vector<double> correlation;  // variables x variables
+  std::vector<std::string> unseen;  // directions that the data cannot see, in words
+  double residual_rms = 0;          // of the measurements, in standard deviations: 1 where sigma is right
   int iterations = 0;
   long evaluations = 0;
   bool converged = false;

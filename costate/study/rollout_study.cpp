@@ -6,10 +6,13 @@
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/study/motion_summary.h"
+#include "costate/study/one_per_world.h"
 #include "costate/study/window.h"
 
 namespace costate::study {
 namespace {
+
+constexpr std::size_t kDataAtOnce = 4;  // blocks of worlds: work for several threads, memory for few
 
 // The four control fields of a moving collider: offset and size in one knot.
 struct Slots {
@@ -265,19 +268,63 @@ double RolloutStudy<Real>::value_and_gradient(const std::vector<double>& z, doub
 }
 
 template <class Real>
+bool RolloutStudy<Real>::gradients_of_data(const Inputs& in, const Arguments<Real>& a,
+                                           const std::vector<double>& values, double* jacobian) {
+  const std::size_t n = variables().size(), lanes = std::size_t(system_->lanes()), all = values.size();
+  if (lanes == 1) return false;
+  const auto repeated = [](auto numbers, std::size_t worlds) {
+    std::vector<Real> many;
+    for (std::size_t w = 0; w < worlds; ++w) many.insert(many.end(), numbers.begin(), numbers.end());
+    return many;
+  };
+  for (std::size_t first = 0; first < all; first += kDataAtOnce * lanes) {
+    const std::size_t worlds = std::min(all - first, kDataAtOnce * lanes);
+    RolloutOptions options = rollout().options();
+    options.worlds = std::int64_t(worlds);
+    Rollout<Real> many(system_, options);
+    Arguments<Real> at = a;
+    at.x0 = repeated(a.x0, worlds), at.controls = repeated(a.controls, worlds);
+    for (const std::string& name : active_) at.parameters.set(name, repeated(a.parameters[name], worlds));
+    std::vector<ObjectivePtr<Real>> data;
+    for (std::size_t w = 0; w < worlds; ++w)
+      data.push_back(measured(setup_.data[first + w], setup_.data[first + w].term.steps[0]));
+    const Gradient<Real> g = many.value_and_gradient(at, OnePerWorld<Real>(setup_.signature, data));
+    Gradient<Real> one;
+    one.parameters = a.parameters.zeros();
+    for (std::size_t w = 0; w < worlds; ++w) {
+      if (g.values[w] != values[first + w]) return false;
+      const auto part = [&](const auto& numbers) {
+        const std::size_t size = numbers.size() / worlds;
+        return std::vector<Real>(numbers.begin() + std::ptrdiff_t(w * size),
+                                 numbers.begin() + std::ptrdiff_t((w + 1) * size));
+      };
+      one.x0 = part(g.x0), one.controls = part(g.controls);
+      for (const std::string& name : active_) one.parameters.set(name, part(g.parameters[name]));
+      pull_back(pull_back_arguments(in, one), variables(), jacobian + (first + w) * n);
+    }
+  }
+  return true;
+}
+
+template <class Real>
 void RolloutStudy<Real>::residuals(const std::vector<double>& z, double* residual, double* jacobian) {
   const Inputs in = inputs_at(z);
   const Arguments<Real> a = arguments_of(in);
   Ledger ledger;
   for (const Datum& d : setup_.data) ledger.add(bound(d.term, d.term.objective, d.term.steps));
   rollout().value(a, ledger);
+  std::vector<double> values;
+  for (std::size_t k = 0; k < setup_.data.size(); ++k) values.push_back(ledger.sum(k));
+  const bool at_once = jacobian && gradients_of_data(in, a, values, jacobian);
   const std::size_t n = variables().size();
   for (std::size_t k = 0; k < setup_.data.size(); ++k) {
     const Datum& d = setup_.data[k];
-    residual[k] = (ledger.sum(k) - d.measured) / d.sigma;
+    residual[k] = (values[k] - d.measured) / d.sigma;
     if (!jacobian) continue;
-    const Gradient<Real> g = rollout().value_and_gradient(a, *bound(d.term, d.term.objective, d.term.steps));
-    pull_back(pull_back_arguments(in, g), variables(), jacobian + k * n);
+    if (!at_once) {
+      const Gradient<Real> g = rollout().value_and_gradient(a, *measured(d, d.term.steps[0]));
+      pull_back(pull_back_arguments(in, g), variables(), jacobian + k * n);
+    }
     for (std::size_t i = 0; i < n; ++i) jacobian[k * n + i] /= d.sigma;
   }
 }

@@ -50,6 +50,7 @@ struct Drive {
 struct Datum {
   Term term;  // at one step
   double measured = 0, sigma = 1;
+  std::size_t series = 0;  // data of one table of the file belong together
 };
 
 // Everything that a section of a file says about such a study.
@@ -103,6 +104,10 @@ class RolloutStudy final : public Study {
   Rollout<Real>& rollout();
   Arguments<Real> arguments(const std::vector<double>& z);
   const ObjectivePtr<Real>& objective() const { return loss_; }  // without the prices on paths
+  // What a datum measures, as a term of step k.
+  ObjectivePtr<Real> measured(const Datum& datum, std::int64_t k) const {
+    return bound(datum.term, datum.term.objective, {k});
+  }
 
   std::int64_t steps() const override { return setup_.steps; }
   std::vector<Variable> inputs(bool scaled) const override;
@@ -130,6 +135,9 @@ class RolloutStudy final : public Study {
   ObjectivePtr<Real> bound(const Term& term, const AnyObjective& objective,
                            const std::vector<std::int64_t>& steps) const;
   ObjectivePtr<Real> loss_of(const std::vector<Term>& terms) const;
+  // Gradients of all data, as worlds of one rollout. False where noise would make these worlds differ.
+  bool gradients_of_data(const Inputs& inputs, const Arguments<Real>& at, const std::vector<double>& values,
+                         double* jacobian);
   double prices_of(const Inputs& inputs) const;
   // Of [optimize] gradient_window = "auto": from the whole gradient where the file starts, once.
   void choose_window();

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "costate/control/robust.h"
 #include "costate/io/recording.h"
 #include "costate/study/variables.h"
 #include "costate/system/checks.h"
@@ -39,6 +40,11 @@ struct Optimize {
   double target = -std::numeric_limits<double>::infinity();  // a loss that is good enough
   bool automatic_window = false;  // gradients are cut off where the adjoint has grown too much (window.h)
   double gradient_limit = 0;      // > 0: longer gradients are scaled down to this length
+  // Of a fit (fit.h):
+  control::Robust robust = control::Robust::none;
+  double robust_width = 2;   // in standard deviations of a measurement
+  std::int64_t segment = 0;  // > 0: begin with pieces of so many steps ...
+  double gap = 0.1;          // ... between which a state may jump by about this much
 };
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;

@@ -39,6 +39,7 @@ struct Variable {
   double start = 0;       // as the file says
   double scale = 1;
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
+  double mean = 0, deviation = 0;  // what a fit knows beforehand; a deviation of 0: nothing
 };
 
 double& number_of(Inputs& inputs, const Variable& variable);

@@ -10,7 +10,7 @@
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
 #include "costate/core/text.h"
-#include "costate/system/block_memory.h"
+#include "costate/system/step_columns.h"
 
 namespace costate {
 namespace {
@@ -60,21 +60,17 @@ class StepColumns {
     for (std::int64_t i = 0; i < s.states(); ++i) spread(x[i], value_.x.data() + i * lanes_);
     for (std::int64_t i = 0; i < s.controls(); ++i) spread(u[i], value_.u.data() + i * lanes_);
     const StepContext context{k, 0, options_.seed};
-    const std::int64_t count = std::int64_t(columns.size()), directions = lanes_agree(context) ? lanes_ : 1;
-    for (std::int64_t first = 0; first < count; first += directions) {
-      fill_zero(rate_.x.data(), system_.state_size());
-      fill_zero(rate_.u.data(), system_.control_size());
-      fill_zero(rate_.p.data(), system_.parameter_size());
-      const std::int64_t end = std::min(count, first + directions);
-      for (std::int64_t c = first; c < end; ++c) {
-        Real* const to = columns[c].role == Role::state     ? rate_.x.data()
-                         : columns[c].role == Role::control ? rate_.u.data()
-                                                            : rate_.p.data();
-        to[columns[c].index * lanes_ + (c - first)] = Real(1);
-      }
-      system_.step_jvp(context, value_.inputs(), rate_.inputs(), value_.y.data(), rate_.y.data(), *work_);
-      for (std::int64_t c = first; c < end; ++c) take(c, rate_.y.data() + (c - first), lanes_);
-    }
+    const StepRates<Real> rates{rate_.x.data(), rate_.u.data(), rate_.p.data()};
+    step_columns(
+        system_, context, value_.inputs(), rates, std::int64_t(columns.size()),
+        lanes_agree(context) ? lanes_ : 1, value_.y.data(), rate_.y.data(), *work_,
+        [&](std::int64_t c, int lane) {
+          Real* const to = columns[c].role == Role::state     ? rates.x
+                           : columns[c].role == Role::control ? rates.u
+                                                              : rates.p;
+          to[columns[c].index * lanes_ + lane] = Real(1);
+        },
+        [&](std::int64_t c, int lane) { take(c, rate_.y.data() + lane, lanes_); });
   }
 
  private:

@@ -17,7 +17,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from . import _core
+from . import _core, control
 from .error import Error
 
 if not hasattr(_core, "xla"):
@@ -165,3 +165,94 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
         return tuple(result) if sim.keep else result[0]
 
     return simulate
+
+
+_RANKS = {"A": 2, "B": 2, "c": 1, "Q": 2, "R": 2, "S": 2, "q": 1, "r": 1, "Qf": 2, "qf": 1, "x0": 1, "lower": 1, "upper": 1}
+_ONCE = ("Qf", "qf", "x0")  # not of each step
+
+
+class _LinearQuadratic:
+    """Calls of control.linear_quadratic on arrays to which vmap may have added axes in front."""
+
+    def __init__(self, steps, names, ranks):
+        self.steps, self.names, self.ranks = steps, names, ranks
+        self.batched = any(rank == _RANKS[n] + (1 if n in _ONCE else 2) for n, rank in zip(names, ranks))
+
+    def worlds(self, arrays):
+        """The shape of the axes in front, and the problems along them: one call for all where the problem itself is not a batch."""
+        arrays = [np.asarray(a, np.float64) for a in arrays]
+        shape = arrays[0].shape[:arrays[0].ndim - self.ranks[0]]
+        if not shape:
+            return shape, [arrays]
+        count = int(np.prod(shape))
+        flat = [a.reshape((count, *a.shape[len(shape):])) for a in arrays]
+        if self.batched:
+            return shape, [list(row) for row in zip(*flat)]
+        return shape, [[a[:, None] if n not in _ONCE and rank == _RANKS[n] else a for n, rank, a in zip(self.names, self.ranks, flat)]]
+
+    def solve(self, arrays):
+        return control.linear_quadratic(self.steps, **dict(zip(self.names, arrays)))
+
+    def forward(self, *arrays):
+        shape, problems = self.worlds(arrays)
+        found = [[s.x, s.u, s.value] for s in map(self.solve, problems)]
+        return self.gathered(shape, found, arrays[0].dtype)
+
+    def gathered(self, shape, found, dtype):
+        columns = list(zip(*found))
+        if not shape:
+            return tuple(np.asarray(c[0], dtype) for c in columns)
+        join = np.stack if self.batched else (lambda c: c[0])
+        return tuple(np.asarray(j, dtype).reshape((*shape, *j.shape[1:])) for j in map(join, columns))
+
+    def backward(self, *arrays):
+        count = len(self.names)
+        shape, problems = self.worlds(arrays[:count])
+        bars = [np.asarray(b, np.float64) for b in arrays[count:]]
+        if shape and self.batched:
+            rows = list(zip(*(b.reshape((len(problems), *b.shape[len(shape):])) for b in bars)))
+        else:
+            rows = [bars]
+        found = []
+        for problem, (x, u, value) in zip(problems, rows):
+            bar = self.solve(problem).vjp(x=x, u=u, value=value)
+            found.append([bar[name] for name in self.names])
+        parts = self.gathered(shape, found, arrays[0].dtype)
+        return tuple(p.reshape(np.shape(a)) for p, a in zip(parts, arrays))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _linear_quadratic(calls, *arrays):
+    steps, first = calls.steps, dict(zip(calls.names, arrays))
+    n, m = first["B"].shape[-2:]
+    batch = next((a.shape[:1] for name, a in first.items() if a.ndim == _RANKS[name] + (1 if name in _ONCE else 2)), ())
+    shapes = [(*batch, steps + 1, n), (*batch, steps, m), batch]
+    wanted = tuple(jax.ShapeDtypeStruct(shape, arrays[0].dtype) for shape in shapes)
+    return jax.pure_callback(calls.forward, wanted, *arrays, vmap_method="broadcast_all")
+
+
+def _linear_quadratic_backward(calls, arrays, bars):
+    wanted = tuple(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays)
+    return jax.pure_callback(calls.backward, wanted, *arrays, *bars, vmap_method="broadcast_all")
+
+
+_linear_quadratic.defvjp(lambda calls, *arrays: (_linear_quadratic(calls, *arrays), arrays), _linear_quadratic_backward)
+
+
+def linear_quadratic(steps, **parts):
+    """(x, u, value) of a linear MPC problem with bounds, as a layer: the arrays of costate.control.linear_quadratic.
+
+        x, u, value = costate.jax.linear_quadratic(20, A=A, B=B, Q=Q, R=R, x0=x0, lower=-limit, upper=limit)
+
+    Works under jit, grad and vmap, in reverse mode and once. A vmap, and parts with a batch axis, are one call on all threads. The
+    transpose solves again: nothing but the inputs is kept between the passes.
+    """
+    names = tuple(sorted(name for name, value in parts.items() if value is not None))
+    for name in names:
+        if name not in _RANKS:
+            raise Error(f"a linear-quadratic problem has no part '{name}': its parts are {', '.join(_RANKS)}")
+    for name in ("A", "B", "Q", "R", "x0"):
+        if name not in names:
+            raise Error(f"a linear-quadratic problem needs {name}")
+    arrays = [jnp.asarray(parts[name], float) for name in names]
+    return _linear_quadratic(_LinearQuadratic(int(steps), names, tuple(a.ndim for a in arrays)), *arrays)

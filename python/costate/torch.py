@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from . import _core
+from . import _core, control
 from .error import Error
 
 
@@ -278,3 +278,42 @@ class Module(torch.nn.Module):
 
     def extra_repr(self):
         return f"{self.sim!r}, learns {', '.join(self.names)}"
+
+
+class _LinearQuadratic(torch.autograd.Function):
+    """(x, u, value) of the parts of a linear-quadratic problem."""
+
+    @staticmethod
+    def forward(ctx, steps, names, *tensors):
+        ctx.solved, ctx.names = control.linear_quadratic(steps, **_dict(names, tensors)), names
+        ctx.dtype = tensors[0].dtype
+        return tuple(_LinearQuadratic.tensor(ctx, part) for part in (ctx.solved.x, ctx.solved.u, ctx.solved.value))
+
+    @staticmethod
+    def tensor(ctx, array):
+        return torch.from_numpy(array).to(ctx.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, x_bar, u_bar, value_bar):
+        found = ctx.solved.vjp(x=_numbers(x_bar), u=_numbers(u_bar), value=_numbers(value_bar))
+        return (None, None, *(_LinearQuadratic.tensor(ctx, found[name]) for name in ctx.names))
+
+    @staticmethod
+    def jvp(ctx, _, __, *dots):
+        moved = ctx.solved.jvp(**{name: _numbers(dot) for name, dot in zip(ctx.names, dots) if dot is not None})
+        return tuple(_LinearQuadratic.tensor(ctx, moved[part]) for part in ("x", "u", "value"))
+
+
+def linear_quadratic(steps, **parts):
+    """(x, u, value) of a linear MPC problem with bounds, as a layer: the tensors of costate.control.linear_quadratic.
+
+        x, u, value = costate.torch.linear_quadratic(20, A=A, B=B, Q=Q, R=R, x0=x0, lower=-limit, upper=limit)
+
+    x0 (batch, states) is a batch that shares the other parts; those may be batches too: (batch, steps or 1, ...). Differentiable once, with
+    respect to every part. Solved in float64 on all threads, whatever the tensors have.
+    """
+    names = tuple(name for name, value in parts.items() if value is not None)
+    first = next((parts[name] for name in names if isinstance(parts[name], torch.Tensor)), None)
+    dtype = torch.float64 if first is None else first.dtype
+    return _LinearQuadratic.apply(steps, names, *(torch.as_tensor(parts[name], dtype=dtype) for name in names))

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "costate/control/ddp.h"
-#include "costate/control/lq.h"
 #include "costate/control/lqr.h"
 #include "costate/control/mpc.h"
 #include "costate/control/sampling.h"
@@ -58,99 +57,6 @@ PyRegulator regulator(const ArrayLike& A, const ArrayLike& B, const ArrayLike& Q
   return {std::move(r), std::move(solution)};
 }
 
-// --- linear-quadratic problems, as batches over x0 ---------------------------------------------------------
-
-using Part = Numbers LinearQuadratic::*;
-constexpr std::pair<const char*, Part> kParts[] = {
-    {"A", &LinearQuadratic::A},        {"B", &LinearQuadratic::B},   {"c", &LinearQuadratic::c},
-    {"Q", &LinearQuadratic::Q},        {"R", &LinearQuadratic::R},   {"S", &LinearQuadratic::S},
-    {"q", &LinearQuadratic::q},        {"r", &LinearQuadratic::r},   {"Qf", &LinearQuadratic::Qf},
-    {"qf", &LinearQuadratic::qf},      {"x0", &LinearQuadratic::x0}, {"lower", &LinearQuadratic::lower},
-    {"upper", &LinearQuadratic::upper}};
-
-struct PyLinearQuadratic {
-  std::vector<LinearQuadratic> problems;
-  std::vector<LinearQuadraticSolution> solutions;
-  nb::dict given;  // shapes for cotangents
-  bool batched = false;
-
-  Array stacked(Numbers LinearQuadraticSolution::*part, Shape one) const {
-    Numbers all;
-    for (const auto& s : solutions) all.insert(all.end(), (s.*part).begin(), (s.*part).end());
-    if (batched) one.insert(one.begin(), solutions.size());
-    return to_numpy(std::move(all), one);
-  }
-  std::size_t n() const { return std::size_t(problems[0].states); }
-  std::size_t m() const { return std::size_t(problems[0].controls); }
-  std::size_t steps() const { return std::size_t(problems[0].steps); }
-
-  nb::dict vjp(const ArrayLike& x, const ArrayLike& u, const ArrayLike& value) const {
-    const Numbers x_bar = numbers(x, "the cotangent of x"), u_bar = numbers(u, "the cotangent of u"),
-                  value_bar = numbers(value, "the cotangent of value");
-    const auto part = [&](const Numbers& all, std::size_t i, const char* what, std::size_t size) {
-      if (all.empty()) return Numbers{};
-      if (all.size() != size * problems.size())
-        throw Error(std::string(what) + " has " + std::to_string(all.size()) + " numbers instead of " +
-                    std::to_string(size * problems.size()));
-      return Numbers(all.begin() + std::ptrdiff_t(i * size), all.begin() + std::ptrdiff_t((i + 1) * size));
-    };
-    std::vector<LinearQuadratic> bars(problems.size());
-    for (std::size_t i = 0; i < problems.size(); ++i) {
-      const Numbers weight = part(value_bar, i, "the cotangent of value", 1);
-      bars[i] =
-          solve_vjp(problems[i], solutions[i], part(x_bar, i, "the cotangent of x", (steps() + 1) * n()),
-                    part(u_bar, i, "the cotangent of u", steps() * m()), weight.empty() ? 0 : weight[0]);
-    }
-    nb::dict result;
-    for (const auto& [name, member] : kParts) {
-      if (!given.contains(name)) continue;
-      Numbers sum;
-      for (const LinearQuadratic& bar : bars) {
-        const Numbers& one = bar.*member;
-        if (std::string_view(name) == "x0")
-          sum.insert(sum.end(), one.begin(), one.end());
-        else if (sum.empty())
-          sum = one;
-        else
-          for (std::size_t j = 0; j < one.size(); ++j) sum[j] += one[j];
-      }
-      result[name] = to_numpy(std::move(sum)).attr("reshape")(given[name]);
-    }
-    return result;
-  }
-};
-
-PyLinearQuadratic linear_quadratic(int steps, const nb::kwargs& parts) {
-  PyLinearQuadratic solved;
-  LinearQuadratic problem;
-  problem.steps = steps;
-  for (const auto& [key, value] : parts) {
-    const std::string name = nb::cast<std::string>(key);
-    const auto* found =
-        std::find_if(std::begin(kParts), std::end(kParts), [&](const auto& p) { return name == p.first; });
-    if (found == std::end(kParts))
-      throw Error({"a linear-quadratic problem has no part '" + name + "'",
-                   {},
-                   "its parts are A, B, c, Q, R, S, q, r, Qf, qf, x0, lower, upper"});
-    if (value.is_none()) continue;
-    const auto array = as_array<double>(value, name.c_str());
-    problem.*(found->second) = to_vector<double>(value, name.c_str());
-    solved.given[name.c_str()] = nb::tuple(nb::cast(shape_of(array)));
-  }
-  for (const char* name : {"A", "B", "Q", "R", "x0"})
-    if (!solved.given.contains(name)) throw Error(std::string("a linear-quadratic problem needs ") + name);
-  problem.states = last_axis(parts["A"], "A"), problem.controls = last_axis(parts["B"], "B");
-  const auto x0 = as_array<double>(parts["x0"], "x0");
-  if (x0.ndim() > 2 || int(x0.shape(x0.ndim() - 1)) != problem.states)
-    wrong_shape("x0", shape_of(x0), "(states,) or (batch, states)");
-  solved.batched = x0.ndim() == 2;
-  solved.problems.assign(solved.batched ? x0.shape(0) : 1, problem);
-  for (std::size_t i = 0; i < solved.problems.size(); ++i)
-    solved.problems[i].x0.assign(x0.data() + i * solved.n(), x0.data() + (i + 1) * solved.n());
-  solved.solutions = without_gil([&] { return solve(solved.problems); });
-  return solved;
-}
-
 void bind_linear(nb::module_& m) {
   nb::class_<PyRegulator>(m, "Regulator", "A linear-quadratic regulator: u = -K x.")
       .def_prop_ro(
@@ -166,52 +72,7 @@ void bind_linear(nb::module_& m) {
            "Cotangents of A, B, Q, R and S from those of P and K, as a dict.");
   m.def("lqr", &regulator, "A"_a, "B"_a, "Q"_a, "R"_a, "S"_a = nb::none(),
         "The regulator of x+ = A x + B u with the least sum of (x'Qx + 2 u'Sx + u'Ru) / 2.");
-  using P = PyLinearQuadratic;
-  using Solution = LinearQuadraticSolution;
-  nb::class_<P>(
-      m, "LinearQuadratic",
-      "The solution of a linear-quadratic problem, or of a batch of them; vjp differentiates through it.")
-      .def_prop_ro(
-          "x",
-          [](const P& p) {
-            return p.stacked(&Solution::x, {p.steps() + 1, p.n()});
-          },
-          "(*batch, steps + 1, states)")
-      .def_prop_ro(
-          "u",
-          [](const P& p) {
-            return p.stacked(&Solution::u, {p.steps(), p.m()});
-          },
-          "(*batch, steps, controls)")
-      .def_prop_ro(
-          "K",
-          [](const P& p) {
-            return p.stacked(&Solution::K, {p.steps(), p.m(), p.n()});
-          },
-          "(*batch, steps, controls, states): u moves by K times what x moves.")
-      .def_prop_ro(
-          "costate",
-          [](const P& p) {
-            return p.stacked(&Solution::lambda, {p.steps() + 1, p.n()});
-          },
-          "(*batch, steps + 1, states): derivative of the cost with respect to the state.")
-      .def_prop_ro(
-          "value",
-          [](const P& p) {
-            Numbers values;
-            for (const auto& s : p.solutions) values.push_back(s.value);
-            return p.batched ? to_numpy(std::move(values)) : to_numpy(std::move(values), Shape{});
-          },
-          "(*batch,)")
-      .def("vjp", &P::vjp, "x"_a = nb::none(), "u"_a = nb::none(), "value"_a = nb::none(),
-           "Cotangents of all parts that were given, as a dict, from those of x, u and value. What the batch "
-           "shares gets the sum.");
-  m.def("linear_quadratic", &linear_quadratic, "steps"_a, "parts"_a,
-        "The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper:\n"
-        "sum of x'Qx/2 + u'Sx + u'Ru/2 + q'x + r'u, plus x'Qf x/2 + qf'x at the end.\n\n"
-        "A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf, lower, upper are not. Each may have a leading axis "
-        "of `steps`.\n"
-        "x0 (batch, states) solves a batch that shares the rest.");
+  bind_linear_quadratic(m);
 }
 
 // --- plans -------------------------------------------------------------------------------------------------

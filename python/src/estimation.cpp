@@ -96,6 +96,7 @@ void define(nb::module_& m, const char* name, const F& f, const char* text) {
 
 void bind_estimation(nb::module_& core) {
   nb::module_ m = nb::borrow<nb::module_>(core.attr("control"));
+  bind_identification(m), bind_twin(m);
   nb::class_<PyEstimate>(m, "Estimate",
                          "States and their covariances; row k is after the measurement of step k.")
       .def_prop_ro(

@@ -17,7 +17,12 @@ void bind_models(nb::module_& m);
 void bind_plugins(nb::module_& m);
 void bind_continua(nb::module_& m);
 void bind_molecules(nb::module_& m);
+void bind_fluid(nb::module_& m);
 void bind_control(nb::module_& m);
+// Of costate.control.
+void bind_linear_quadratic(nb::module_& m);
+void bind_identification(nb::module_& m);
+void bind_twin(nb::module_& m);
 void bind_estimation(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_ode(nb::module_& m);

@@ -123,6 +123,14 @@ class PyStudy {
     result["x"] = to_numpy(std::move(best));
     result["variables"] = variables;
     if (!o.standard_deviation.empty()) result["standard_deviation"] = deviation;
+    if (study_->residuals() > 0) {
+      result["residual_rms"] = o.residual_rms;
+      result["unseen"] = o.unseen;
+      if (!o.correlation.empty()) {
+        const std::size_t n = o.best.size();
+        result["correlation"] = to_numpy(Numbers(o.correlation), {n, n});
+      }
+    }
     result["loss"] = o.best_value;
     result["start_loss"] = o.start_value;
     result["losses"] = to_numpy(Numbers(o.losses));

@@ -138,6 +138,22 @@ TEST_F(SceneTool, RigidScenesArePlanned) {
   EXPECT_NE(wrong.err.find("use ilqr or ddp"), std::string::npos) << wrong.err;
 }
 
+TEST_F(SceneTool, ScenesAreIdentifiedFromRecordings) {
+  const std::string scene = "identify " COSTATE_SCENES "/double_pendulum_identify.toml";
+  const Outcome o = run_tool(scene + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  const double mass = json["variables"]["parameters.body/lower/mass"].get<double>(),
+               deviation = json["standard_deviation"]["parameters.body/lower/mass"].get<double>();
+  EXPECT_NEAR(mass, 0.62, 4 * deviation);
+  EXPECT_LT(deviation, 0.002);
+  EXPECT_NEAR(json["residual_rms"].get<double>(), 1, 0.1);
+  EXPECT_NE(run_tool(scene).out.find("202 measurements; residuals: 0.9"), std::string::npos);
+  const Outcome none = run_tool("identify " COSTATE_SCENES "/swing_up.toml");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("there are no measurements"), std::string::npos) << none.err;
+}
+
 TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {
   const std::string model = COSTATE_SCENES "/double_pendulum.xml --set run.duration=0.1 ";
   ASSERT_EQ(run_tool("run " + model + "--output " + path("made/")).code, 0);

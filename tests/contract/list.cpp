@@ -7,7 +7,9 @@
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
 #include "costate/fluid/flow.h"
+#include "costate/grid/burgers.h"
 #include "costate/grid/equations.h"
+#include "costate/grid/gray_scott.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/shallow_water.h"
 #include "costate/grid/wave.h"
@@ -143,6 +145,33 @@ void add_flows(std::vector<Listed>& list) {
   }
 }
 
+void add_obstacles(std::vector<Listed>& list) {
+  using Shape = fluid::Obstacle::Shape;
+  for (const auto& [name, body] :
+       {std::pair<const char*, fluid::Obstacle>{
+            "ball", {.center = {3.2, 3.1, 0}, .size = {2}, .velocity = {0.1, 0, 0}, .spin = {0, 0, 0.2}}},
+        {"ellipsoid", {.shape = Shape::ellipsoid, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4}},
+        {"fourier",
+         {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}}}) {
+    list.push_back(
+        {std::string("flow_around_") + name,
+         {"fluid::flow", std::string("fluid::Shape::") + name},
+         [body = body] {
+           const auto states = [](const auto& rollout, unsigned seed) {
+             auto a = rollout.arguments();
+             std::uint32_t drawn = 0;
+             for (auto* numbers : {&a.x0, &a.controls})
+               for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+             return a;
+           };
+           const fluid::FlowOptions box{.cells = {7, 6}, .dt = 0.2, .viscosity = 0.1, .obstacles = {body}};
+           expect_contract(fluid::flow<double>(box),
+                           {.states = states, .steps = 6, .long_steps = 30, .stencil_step = 1e-4});
+           expect_contract(fluid::flow<float>(box), {.states = states, .steps = 6, .long_steps = 30});
+         }});
+  }
+}
+
 void add_grids_and_springs(std::vector<Listed>& list) {
   list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
                     const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
@@ -174,7 +203,31 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                     expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::wave<float>(pond), {.steps = 30});
                   }});
+  const auto waves_of = [](double mean, double amplitude) {
+    return [=](const auto& rollout, unsigned seed) {
+      auto a = rollout.arguments();
+      for (std::size_t i = 0; i < a.x0.size(); ++i)
+        a.x0[i] = decltype(a.x0[i] + 0)(mean + amplitude * std::sin(0.7 * double(i) + double(seed)));
+      return a;
+    };
+  };
+  list.push_back({"burgers", {"grid::burgers"}, [waves_of] {
+                    const grid::BurgersOptions line{.nx = 10, .ny = 10, .viscosity = 0.3, .source = 0.1};
+                    expect_contract(
+                        grid::burgers<double>(line),
+                        {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60, .stencil_step = 1e-4});
+                    expect_contract(grid::burgers<float>(line),
+                                    {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60});
+                  }});
+  list.push_back({"gray_scott", {"grid::gray_scott"}, [waves_of] {
+                    const grid::GrayScottOptions dish{.nx = 7, .ny = 5, .sources = {8, 20}};
+                    expect_contract(grid::gray_scott<double>(dish),
+                                    {.states = waves_of(0.4, 0.2), .steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::gray_scott<float>(dish),
+                                    {.states = waves_of(0.4, 0.2), .steps = 30});
+                  }});
   add_flows(list);
+  add_obstacles(list);
   for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
                                       {"end_of_step", soft::Contact::end_of_step}}) {
     list.push_back({std::string("mass_spring_") + name,

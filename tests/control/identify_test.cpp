@@ -141,9 +141,11 @@ TEST(Identify, RefusesWhatDoesNotFit) {
   p = pendulum(0.01);
   p.measured.push_back(p.measured[0]), p.sigma.push_back(1);
   p.recordings[0].y.push_back(0);
-  p.recordings[0].y[3] = NAN;
-  expect_error([&] { return identify(p); }, "row 1 has numbers that are not finite",
-               "make the whole row NaN");
+  p.recordings[0].y[3] = INFINITY;
+  expect_error([&] { return identify(p); }, "recording 0: a measurement is infinite", "write NaN");
+  p = pendulum(0.01);
+  p.unknowns[0].index = 1;
+  expect_error([&] { return identify(p); }, "'length' has 1 numbers, counted from 0");
 }
 
 }  // namespace

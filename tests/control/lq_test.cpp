@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "costate/core/philox.h"
 #include "tests/control/reference.h"
 #include "tests/control/stencil.h"
 #include "tests/expect_error.h"
@@ -168,11 +169,54 @@ TEST(Lq, EveryCotangentMatchesTheStencil) {
   }
 }
 
+// <J d, w> = <d, J'w>, for every part of the problem and of the solution at once.
+TEST(Lq, TangentAndCotangentAreTransposes) {
+  const LinearQuadratic p = varied();
+  const LinearQuadraticSolution s = solve(p);
+  using L = LinearQuadratic;
+  using Numbers = std::vector<double> LinearQuadratic::*;
+  const Numbers parts[] = {&L::A, &L::B,  &L::c,  &L::Q,  &L::R,     &L::S,    &L::q,
+                           &L::r, &L::Qf, &L::qf, &L::x0, &L::lower, &L::upper};
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const auto random = [&](std::uint32_t what, std::size_t count) {
+      std::vector<double> numbers(count);
+      for (std::size_t i = 0; i < count; ++i) numbers[i] = normal<double>(seed, what, std::uint32_t(i), 0);
+      return numbers;
+    };
+    LinearQuadratic dot;
+    std::uint32_t what = 0;
+    for (const Numbers part : parts) dot.*part = random(what++, (p.*part).size());
+    for (const auto& [part, n] : {std::pair(&L::Q, 3UL), std::pair(&L::R, 2UL), std::pair(&L::Qf, 3UL)})
+      for (std::size_t i = 0; i < (dot.*part).size(); ++i) {  // weights stay symmetric
+        const std::size_t first = i / (n * n) * n * n, row = (i - first) / n, column = (i - first) % n;
+        if (column > row) (dot.*part)[i] = (dot.*part)[first + column * n + row];
+      }
+    const std::vector<double> x_bar = random(50, s.x.size()), u_bar = random(51, s.u.size());
+    const double value_bar = 0.3 + double(seed);
+    const LinearQuadraticTangent moved = solve_jvp(p, s, dot);
+    const LinearQuadratic bar = solve_vjp(p, s, x_bar, u_bar, value_bar);
+    double left = value_bar * moved.value, right = 0, size = std::fabs(left);
+    const auto add = [&size](double& to, const std::vector<double>& a, const std::vector<double>& b) {
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i) to += a[i] * b[i], size += std::fabs(a[i] * b[i]);
+    };
+    add(left, x_bar, moved.x), add(left, u_bar, moved.u);
+    for (const Numbers part : parts) add(right, bar.*part, dot.*part);
+    EXPECT_NEAR(left, right, 1e-13 * size) << seed;
+  }
+}
+
 TEST(Lq, ABatchHasTheBitsOfItsProblems) {
   std::vector<LinearQuadratic> batch(17, boxed());
   for (std::size_t i = 0; i < batch.size(); ++i) batch[i].x0[0] += 0.1 * double(i);
   const auto together = solve(batch);
-  for (std::size_t i = 0; i < batch.size(); ++i) EXPECT_EQ(together[i].u, solve(batch[i]).u);
+  std::vector<LinearQuadraticCotangent> bars(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) bars[i].u = together[i].u;
+  const auto cotangents = solve_vjp(batch, together, bars);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    EXPECT_EQ(together[i].u, solve(batch[i]).u);
+    EXPECT_EQ(cotangents[i].Q, solve_vjp(batch[i], together[i], {}, together[i].u).Q);
+  }
 }
 
 TEST(Lq, RefusesWhatItCannotSolve) {

@@ -60,8 +60,8 @@ class Cavity : public testing::Test {
   }
   Derivatives derivatives() const {
     const std::vector<double> unit = swirl(kN, 1);
-    Derivatives d{g.value, sum(g.parameters["viscosity"]), sum(g.parameters["north/u"]), 0,
-                  g.parameters["dt"][0], 0};
+    Derivatives d{g.value, sum(g.parameters["viscosity"]), sum(g.parameters["north/u"]),
+                  0,       g.parameters["dt"][0],          0};
     for (std::size_t i = 0; i < unit.size(); ++i) d.amplitude += g.x0[i] * unit[i];
     for (Index j = 0; j < kN; ++j)
       for (Index i = 1; i < kN; ++i) d.along += g.x0[at.u(i, j)] * std::sin(double(3 * i + 5 * j));
@@ -103,8 +103,7 @@ TEST_F(Cavity, SpeedsInTheMiddleAndTheirDerivativesMatchComplexSteps) {
   expect_digits(d.amplitude, -0.1260059749981486);
   expect_digits(d.dt, -2.113550661298214);
   expect_digits(d.along, 3.079315426352185e-3);
-  differentiate(
-      *loss::final_value<double>(system->signature(), "v", Index(at.v(4, 8)) - Index(at.v(0, 0))));
+  differentiate(*loss::final_value<double>(system->signature(), "v", Index(at.v(4, 8)) - Index(at.v(0, 0))));
   d = derivatives();
   expect_digits(d.value, -0.1311728468340986);
   expect_digits(d.nu, 3.170381031563956);
@@ -113,7 +112,7 @@ TEST_F(Cavity, SpeedsInTheMiddleAndTheirDerivativesMatchComplexSteps) {
   expect_digits(d.dt, 4.184141253434723);
 }
 
-// The steady flow at Re 100, by Richardson's rule from 24^2 and 48^2 cells, against a spectral-element solution.
+// The steady flow at Re 100, by Richardson's rule from 24^2 and 48^2 cells, against spectral elements.
 TEST(SteadyCavity, ConvergesToTheReferenceAtReynolds100) {
   std::vector<double> middle, slope;
   for (const Index n : {24, 48}) {

@@ -37,7 +37,8 @@ TEST(Transform, DiagonalisesTheSecondDifferenceForEveryPairOfEnds) {
       P* of_x = transform.forward(given.data(), a.data());
       P* of_d = transform.forward(d.data(), b.data());
       for (Index k = 0; k < n; ++k)
-        EXPECT_NEAR(of_d[k][0], transform.lambda()[std::size_t(k)] * of_x[k][0], 1e-12) << n << ", mode " << k;
+        EXPECT_NEAR(of_d[k][0], transform.lambda()[std::size_t(k)] * of_x[k][0], 1e-12)
+            << n << ", mode " << k;
       const P* back = transform.inverse(of_x, c.data());
       for (Index i = 0; i < n; ++i)
         EXPECT_NEAR(back[i][0] / transform.gain(), x[std::size_t(i)][0], 1e-14) << "of " << n;
@@ -61,7 +62,8 @@ void expect_solves(const Shape& shape, const std::array<Ends, 3>& ends, double g
   each([&](const auto& c) { mean += double(r[at(c)]) / double(shape.cells()); });
   if (solver.singular()) each([&](const auto& c) { r[at(c)] = Real(double(r[at(c)]) - mean); });
   std::vector<Real> p = r;
-  Real* const aligned = reinterpret_cast<Real*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
+  Real* const aligned =
+      reinterpret_cast<Real*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
   solver.solve(p.data(), aligned);
   double largest = 0, pressure = 0;
   each([&](const auto& c) { pressure = std::max(pressure, std::abs(double(p[at(c)]))); });
@@ -70,9 +72,11 @@ void expect_solves(const Shape& shape, const std::array<Ends, 3>& ends, double g
     for (int a = 0; a < shape.dim; ++a) {
       for (const Index side : {-1, 1}) {
         auto other = c;
-        const auto [i, sign] = beyond(ends[std::size_t(a)], c[std::size_t(a)] + side, shape.n[std::size_t(a)]);
+        const auto [i, sign] =
+            beyond(ends[std::size_t(a)], c[std::size_t(a)] + side, shape.n[std::size_t(a)]);
         other[std::size_t(a)] = i;
-        sum += (sign * double(p[at(other)]) - double(p[at(c)])) / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
+        sum += (sign * double(p[at(other)]) - double(p[at(c)])) /
+               (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
       }
     }
     largest = std::max(largest, std::abs(sum - double(r[at(c)])));

@@ -39,11 +39,13 @@ TEST(Equations, AreTheSystemsOfTheirFactories) {
 TEST(Equations, HaveAStableStepByDefault) {
   for (const grid::Equation& e : grid::equations()) {
     SCOPED_TRACE(e.name);
-    const GridSpec spec = grid::complete({.equation = e.name, .nx = 12, .ny = 9, .dx = 0.1});
+    const std::int64_t ny = std::string(e.name) == "burgers" ? 10 : 9;  // which needs more
+    const GridSpec spec = grid::complete({.equation = e.name, .nx = 12, .ny = ny, .dx = 0.1});
     EXPECT_GT(spec.dt, 0);
     Rollout<double> rollout(grid::make_system<double>(spec), {.steps = 2000});
     Arguments<double> a = rollout.arguments();
-    for (std::size_t c = 0; c < 12 * 9; ++c) a.x0[c] = 1 + ((c % 12 + c / 12) % 2 == 0 ? 1e-3 : -1e-3);
+    for (std::size_t c = 0; c < std::size_t(12 * ny); ++c)
+      a.x0[c] = 1 + ((c % 12 + c / 12) % 2 == 0 ? 1e-3 : -1e-3);
     for (const double x : rollout.simulate(a).final_state) EXPECT_LT(std::abs(x), 10);
   }
 }

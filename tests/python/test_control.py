@@ -109,6 +109,44 @@ def test_a_filter_follows_and_its_likelihood_has_a_gradient(method):
     assert abs(gradient["parameters"]["length"][0] - difference) < 1e-4 * abs(difference)
 
 
+def test_parameters_are_identified_with_error_bars():
+    system = pendulum()
+    truth = system.rollout(steps=100, keep=1).simulate([1.0, 0.0], p={"length": 1.3})["angle"][:, 0]
+    y = truth + 0.02 * np.random.default_rng(1).standard_normal(truth.shape)
+    y[7] = np.nan
+    recordings = [dict(y=y, x0=[1.0, 0.0]), dict(y=y[:, None], x0=[0.9, 0.1], x0_free=True)]
+    measured = [costate.loss.expression("angle")]
+    rough = control.identify(system, recordings, measured, 0.02, {"length": dict(lower=0.2, upper=9)}, {"length": 4.0},
+                             segment=10, gap_sigma=0.1)
+    found = control.identify(system, recordings, measured, 0.02, {"length": None}, rough.values, robust="huber")
+    assert found.converged and abs(found.values["length"] - 1.3) < 4 * found.deviations["length"] < 0.02
+    assert abs(found.residual_rms - 1) < 0.2 and found.covariance.shape == (1, 1) and not found.unseen
+    assert abs(found.x0[1][0] - 1) < 0.05 and "length = 1.29954 +- 0.0011" in repr(found)
+    with pytest.raises(costate.Error, match="a recording needs y"):
+        control.identify(system, [{}], measured, 0.02, {"length": None})
+
+
+def test_a_twin_follows_a_parameter_that_changes():
+    system = pendulum()
+    step = system.rollout(steps=1)
+    rng = np.random.default_rng(2)
+    for window in (0, 6):
+        twin = control.Twin(system, [costate.loss.expression("angle")], x0=[1.0, 0.0], P0=1e-4 * np.eye(2),
+                            process_noise=np.diag([1e-10, 1e-6]), measurement_noise=[4e-6],
+                            tuned={"length": dict(deviation=0.2, drift=0.01, lower=0.3, upper=4)}, window=window)
+        x, length = np.array([1.0, 0.0]), 1.0
+        twin.measure(x[:1])
+        for k in range(240):
+            length = 1.0 if k < 120 else 1.4
+            u = [3 * np.sin(0.15 * k)]
+            x = step.simulate(x, [u], {"length": length}).final_state
+            twin.step(u, x[:1] + 0.002 * rng.standard_normal(1) if k % 5 else None)
+        assert abs(twin.values["length"] - 1.4) < 4 * twin.deviations["length"] < 0.4
+        assert twin.covariance.shape == (3, 3) and np.abs(twin.x - x).max() < 0.1
+    with pytest.raises(costate.Error, match="what is tuned has no 'sigma'"):
+        control.Twin(system, [costate.loss.expression("angle")], [1, 0], np.eye(2), np.eye(2), [1], {"length": dict(sigma=1)})
+
+
 def test_mistakes_are_told():
     with pytest.raises(costate.Error, match="use one of: ilqr, ddp, mppi, predictive, cem"):
         control.plan(pendulum(), costate.loss.final("angle"), 5, method="newton")

@@ -10,6 +10,7 @@ import pytest
 
 import costate
 import costate.jax
+import lq_problem
 import pendulum
 
 STEPS = 20
@@ -187,3 +188,52 @@ np.testing.assert_array_equal(gradient, jax.grad(lambda x: jnp.sum(simulate(x) *
     environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=2",
                        PYTHONPATH=os.pathsep.join([os.path.dirname(os.path.dirname(costate.__file__)), folder]))
     subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=300)
+
+
+def layer(**parts):
+    return costate.jax.linear_quadratic(lq_problem.STEPS, **parts)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit])
+def test_a_layer_of_linear_mpc_has_the_reference_gradient(transform):
+    def loss(parts):
+        return jnp.sum(layer(**parts)[1] ** 2) / 2
+
+    value, bar = transform(jax.value_and_grad(loss))(lq_problem.PARTS)
+    assert abs(value - lq_problem.LOSS) < 1e-12
+    for name, expected in (("x0", lq_problem.X0_BAR), ("R", lq_problem.R_BAR), ("Qf", lq_problem.QF_BAR)):
+        np.testing.assert_allclose(bar[name], expected, atol=1e-9)
+
+
+def test_a_batch_of_layers_has_the_gradient_of_its_tangent():
+    parts = lq_problem.batch(4)
+    rng = np.random.default_rng(9)
+    dots = {k: rng.standard_normal(v.shape) for k, v in parts.items()}
+    solved = costate.control.linear_quadratic(lq_problem.STEPS, **parts)
+    moved = solved.jvp(**dots)
+    out, pull = jax.vjp(lambda p: layer(**p), parts)
+    bars = tuple(rng.standard_normal(o.shape) for o in out)
+    (found,) = pull(bars)
+    left = sum(np.sum(moved[k] * b) for k, b in zip(("x", "u", "value"), bars))
+    right = sum(np.sum(found[k] * d) for k, d in dots.items())
+    assert abs(left - right) < 1e-11 * (1 + abs(left))
+
+
+def test_vmap_of_a_layer_is_its_batch():
+    parts = dict(lq_problem.PARTS)
+    starts = lq_problem.batch(5)["x0"]
+    both = jax.vmap(lambda x0: layer(**dict(parts, x0=x0)))(starts)
+    together = layer(**dict(parts, x0=starts))
+    for a, b in zip(both, together):
+        np.testing.assert_array_equal(a, b)
+
+    def loss(x0, R):
+        return jnp.sum(layer(**dict(parts, x0=x0, R=R))[1] ** 2)
+
+    grads = jax.jit(jax.vmap(jax.grad(loss, argnums=(0, 1)), in_axes=(0, None)))(starts, parts["R"])
+    for i, x0 in enumerate(starts):
+        assert_same((grads[0][i], grads[1][i]), jax.grad(loss, argnums=(0, 1))(x0, parts["R"]))
+    nested = jax.vmap(lambda scale: layer(**dict(parts, x0=scale * starts))[1])(jnp.array([1.0, 0.5]))
+    np.testing.assert_array_equal(nested[1], layer(**dict(parts, x0=0.5 * starts))[1])
+    with pytest.raises(costate.Error, match="needs x0"):
+        layer(A=parts["A"], B=parts["B"], Q=parts["Q"], R=parts["R"])

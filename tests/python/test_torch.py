@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import costate
+import lq_problem
 import pendulum
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch)")
@@ -182,3 +183,57 @@ def test_results_are_exchanged_without_a_copy():
     tensor = torch.from_dlpack(final)
     tensor[0] = 5
     assert final[0] == 5
+
+
+def layer_tensors(parts, grad=True):
+    return {k: torch.tensor(np.array(v, dtype=float), requires_grad=grad) for k, v in parts.items()}
+
+
+def test_a_layer_of_linear_mpc_has_the_reference_gradient():
+    t = layer_tensors(lq_problem.PARTS)
+    x, u, value = costate_torch.linear_quadratic(lq_problem.STEPS, **t)
+    assert abs(value.item() - lq_problem.VALUE) < 1e-12 and x.shape == (11, 3)
+    loss = (u ** 2).sum() / 2
+    assert abs(loss.item() - lq_problem.LOSS) < 1e-12
+    loss.backward()
+    for name, bar in (("x0", lq_problem.X0_BAR), ("R", lq_problem.R_BAR), ("Qf", lq_problem.QF_BAR)):
+        np.testing.assert_allclose(t[name].grad, bar, atol=1e-9)
+
+
+def test_a_batch_of_layers_passes_gradcheck():
+    t = layer_tensors(lq_problem.batch(3))
+    names = list(t)
+
+    def solve(*values):
+        return costate_torch.linear_quadratic(lq_problem.STEPS, **dict(zip(names, values)))
+
+    assert torch.autograd.gradcheck(solve, tuple(t.values()), eps=1e-6, atol=1e-6, rtol=1e-6)
+    x, u, value = solve(*t.values())
+    assert x.shape == (3, 11, 3) and u.shape == (3, 10, 2) and value.shape == (3,)
+    single = costate_torch.linear_quadratic(lq_problem.STEPS, **{k: v[1] if k in ("x0", "Qf", "Q") else v[1, 0] if k == "A" else v
+                                                                for k, v in t.items()})
+    assert torch.equal(single[1], u[1])
+
+
+def test_a_layers_tangent_is_the_transpose_of_its_cotangent():
+    forward_ad = torch.autograd.forward_ad
+    t = layer_tensors(lq_problem.batch(4))
+    rng = np.random.default_rng(8)
+    dots = {k: torch.tensor(rng.standard_normal(v.shape)) for k, v in t.items()}
+    with forward_ad.dual_level():
+        out = costate_torch.linear_quadratic(lq_problem.STEPS, **{k: forward_ad.make_dual(v, dots[k]) for k, v in t.items()})
+        rates = [forward_ad.unpack_dual(part).tangent for part in out]
+    out = costate_torch.linear_quadratic(lq_problem.STEPS, **t)
+    bars = [torch.tensor(rng.standard_normal(part.shape)) for part in out]
+    left = sum((r * b).sum() for r, b in zip(rates, bars)).item()
+    found = torch.autograd.grad(out, list(t.values()), bars)
+    right = sum((g * dots[k]).sum() for g, k in zip(found, t)).item()
+    assert abs(left - right) < 1e-11 * (abs(left) + 1)
+
+
+def test_a_layer_in_single_precision_and_its_mistakes():
+    t = {k: torch.tensor(np.array(v), dtype=torch.float32) for k, v in lq_problem.PARTS.items()}
+    _, u, _ = costate_torch.linear_quadratic(lq_problem.STEPS, **t)
+    assert u.dtype == torch.float32
+    with pytest.raises(costate.Error, match="A has the shape"):
+        costate_torch.linear_quadratic(lq_problem.STEPS, **dict(t, A=torch.eye(2)))

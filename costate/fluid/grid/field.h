@@ -55,6 +55,17 @@ COSTATE_INLINE S load(const Plane<value_t<S>>& from, Index at) {
   }
 }
 
+// One number in all lanes.
+template <class S>
+COSTATE_INLINE S everywhere(const Single<S>& x) {
+  if constexpr (kIsDual<S>) {
+    using P = NativePack<value_t<S>>;
+    return S(P(x.v), P(x.d[0]));
+  } else {
+    return S(x);
+  }
+}
+
 template <class Real, int N>
 COSTATE_INLINE void store_lanes(Real* to, const Pack<Real, N>& x, Index count) {
   if (count >= N) return x.store_unaligned(to);
@@ -125,7 +136,8 @@ struct Shape {
 // on the number of threads.
 template <class F>
 void each_row(const Shape& shape, const Box& box, const F& f) {
-  const Index height = box.hi[1] - box.lo[1], grain = std::max<Index>(1, 4096 / std::max<Index>(1, box.width()));
+  const Index height = box.hi[1] - box.lo[1],
+              grain = std::max<Index>(1, 4096 / std::max<Index>(1, box.width()));
   parallel_for(box.rows(), grain, [&](Index begin, Index end) {
     for (Index row = begin; row < end; ++row)
       f(row, shape.at(box.lo[0], box.lo[1] + row % height, box.lo[2] + row / height));

@@ -168,9 +168,8 @@ struct Sides {
     const Index offset = end ? shape.n[axis] * shape.stride[axis] : 0;
     const bool still = kind[axis][std::size_t(end)] == Side::Kind::slip;
     const Plane<value_t<S>>& speed = side[axis][std::size_t(end)][axis];
-    each_line(shape.faces(a), a, [&](Index at, Index face) {
-      store<S>(u, at + offset, still ? S(0) : load<S>(speed, face));
-    });
+    each_line(shape.faces(a), a,
+              [&](Index at, Index face) { store<S>(u, at + offset, still ? S(0) : load<S>(speed, face)); });
   }
   template <class S>
   void set_across_vjp(int a, int end, const Plane<value_t<S>>& u_bar,
@@ -251,8 +250,7 @@ struct Sides {
       if (shape.periodic[std::size_t(a)]) continue;
       for (int end = 0; end < 2; ++end) {
         const auto [outside, inside] = crossing(a, end, -1);
-        each_line(boxes[a], a,
-                  [&, out = outside, in = inside](Index at, Index) { f(at + out, at + in); });
+        each_line(boxes[a], a, [&, out = outside, in = inside](Index at, Index) { f(at + out, at + in); });
       }
     }
   }

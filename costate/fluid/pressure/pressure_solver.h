@@ -8,8 +8,8 @@
 //
 //   (p_(j+1) - 2 p_j + p_(j-1)) / h^2 - lambda p_j = r_j
 //
-// solved by elimination. An axis that wraps is cut at cell 0: with p = y + p_0 z, where z answers p_0 = 1, the
-// equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so that the
+// solved by elimination. An axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1,
+// the equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so that the
 // projection is exact to rounding. Without a fixed pressure anywhere, lambda = 0 is singular: the mean of r
 // is taken out of that mode, and the mean of p is zero there (the pseudo-inverse, which is symmetric too).
 //
@@ -58,11 +58,11 @@ class PressureSolver {
   int last_ = 1;
   bool singular_ = false, wraps_ = false;
   std::array<Transform<Real>, 2> transform_;
-  Index columns_ = 0;            // modes: packed rows of round-up(n[0]) numbers
-  Index row_ = 0;                // length of a packed row
+  Index columns_ = 0;  // modes: packed rows of round-up(n[0]) numbers
+  Index row_ = 0;      // length of a packed row
   Real coupling_ = 1, scale_ = 1;
-  std::vector<Real> pivot_;      // inverse pivots, [cell along the last axis][column]
-  std::vector<Real> answer_;     // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)
+  std::vector<Real> pivot_;   // inverse pivots, [cell along the last axis][column]
+  std::vector<Real> answer_;  // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)
 };
 
 extern template class PressureSolver<float>;

@@ -70,10 +70,14 @@ double Transform<Real>::mode(std::int64_t k, std::int64_t i) const {
       const double angle = 2 * pi * double(number * i % n_) / m;
       return wave * (k % 2 == n_ % 2 ? std::cos(angle) : std::sin(angle));
     }
-    case Ends::even_even: return k == 0 ? flat : wave * std::cos(pi * double(k) * x / (2 * m));
-    case Ends::odd_odd: return (k == 0 ? flat : wave) * std::sin(pi * double(n_ - k) * x / (2 * m));
-    case Ends::even_odd: return wave * std::cos(pi * double(2 * k + 1) * x / (4 * m));
-    case Ends::odd_even: return wave * std::sin(pi * double(2 * k + 1) * x / (4 * m));
+    case Ends::even_even:
+      return k == 0 ? flat : wave * std::cos(pi * double(k) * x / (2 * m));
+    case Ends::odd_odd:
+      return (k == 0 ? flat : wave) * std::sin(pi * double(n_ - k) * x / (2 * m));
+    case Ends::even_odd:
+      return wave * std::cos(pi * double(2 * k + 1) * x / (4 * m));
+    case Ends::odd_even:
+      return wave * std::sin(pi * double(2 * k + 1) * x / (4 * m));
   }
   return 0;
 }
@@ -105,11 +109,17 @@ template <class Real>
 auto Transform<Real>::forward(P* x, P* y) const -> P* {
   if (dense()) return multiply(false, x, y);
   switch (ends_) {
-    case Ends::periodic: return real_forward(x, y);
-    case Ends::even_even: return cosine_forward(x, y, false);
-    case Ends::odd_odd: return cosine_forward(x, y, true);
-    case Ends::even_odd: return fourth(x, y, false);
-    case Ends::odd_even: reverse(x); return fourth(x, y, false);
+    case Ends::periodic:
+      return real_forward(x, y);
+    case Ends::even_even:
+      return cosine_forward(x, y, false);
+    case Ends::odd_odd:
+      return cosine_forward(x, y, true);
+    case Ends::even_odd:
+      return fourth(x, y, false);
+    case Ends::odd_even:
+      reverse(x);
+      return fourth(x, y, false);
   }
   return x;
 }
@@ -118,11 +128,16 @@ template <class Real>
 auto Transform<Real>::inverse(P* x, P* y) const -> P* {
   if (dense()) return multiply(true, x, y);
   switch (ends_) {
-    case Ends::periodic: return real_inverse(x, y);
-    case Ends::even_even: return cosine_inverse(x, y, false);
-    case Ends::odd_odd: return cosine_inverse(x, y, true);
-    case Ends::even_odd: return fourth(x, y, false);
-    case Ends::odd_even: return fourth(x, y, true);
+    case Ends::periodic:
+      return real_inverse(x, y);
+    case Ends::even_even:
+      return cosine_inverse(x, y, false);
+    case Ends::odd_odd:
+      return cosine_inverse(x, y, true);
+    case Ends::even_odd:
+      return fourth(x, y, false);
+    case Ends::odd_even:
+      return fourth(x, y, true);
   }
   return x;
 }

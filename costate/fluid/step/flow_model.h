@@ -21,7 +21,29 @@ struct FlowModel {
   Scheme scheme = Scheme::rk3;
   std::array<Index, 3> face_offset = {};  // of the components in a state
   std::vector<GivenSpeed> given;
-  Index push = -1;  // offset in the control; -1: there is none
+  // A scalar: where its numbers lie in the state and in the parameters.
+  struct ScalarModel {
+    struct Given {
+      int side;
+      Index offset, count;
+    };
+    Index state_at, diffusivity_at, buoyancy_at, source_at;
+    std::array<bool, 6> fixed = {};
+    std::vector<Given> given = {};
+  };
+  std::vector<ScalarModel> scalars;
+  struct ObstacleModel {
+    Obstacle::Shape shape;
+    double width;                         // of its mask [m]
+    std::size_t sizes;                    // numbers of the shape behind its centre
+    bool driven;                          // its motion is a control
+    Index shape_at, motion_at, force_at;  // in parameters, in parameters or controls, in the state
+  };
+  std::vector<ObstacleModel> obstacles;
+  std::size_t scalar_fields = 0;    // the first parameter field of scalars
+  std::size_t obstacle_fields = 0;  // the first one of obstacles; none comes behind them
+  Index stage_size = 0;             // numbers of a stage: all faces and scalars, the first ones of a state
+  Index push = -1;                  // offset in the control; -1: there is none
 
   // The first parameter fields, in this order.
   enum Parameter { kViscosity, kForce, kDt };
@@ -29,13 +51,13 @@ struct FlowModel {
   Index dt_at() const { return sides.shape.cells() + sides.shape.dim; }
 
   int stages() const { return scheme == Scheme::rk3 ? 3 : 1; }
-  // out = P(kept x + share (current + dt F(current)))
+  // out = P(kept x + share (current + dt F(current))); `mean` is the weight of its forces in the whole step.
   struct Weights {
-    double kept, share;
+    double kept, share, mean;
   };
   Weights weights(int stage) const {
-    if (stage == 0) return {0, 1};
-    return stage == 1 ? Weights{0.75, 0.25} : Weights{1.0 / 3, 2.0 / 3};
+    if (stage == 0) return {0, 1, scheme == Scheme::rk3 ? 1.0 / 6 : 1};
+    return stage == 1 ? Weights{0.75, 0.25, 1.0 / 6} : Weights{1.0 / 3, 2.0 / 3, 2.0 / 3};
   }
 };
 

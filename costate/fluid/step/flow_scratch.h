@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
+#include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/flow_model.h"
 #include "costate/system/system.h"
 
@@ -13,14 +14,35 @@ namespace costate::fluid {
 
 template <class Real>
 struct FlowScratch final : Workspace {
-  Speeds<Real> x, stage[2], star;        // the state, the stages, and one before its projection
+  Speeds<Real> x, stage[2], star;         // the state, the stages, and one before its projection
   Speeds<Real> x_bar, out_bar, star_bar;  // cotangents: of the state, after and before a projection
   Speeds<Real> push, push_bar;
   Plane<Real> pressure, viscosity, viscosity_bar;
   std::array<Plane<Real>, 3> edges, edges_bar;  // viscosity on edges
+  struct ScalarFields {
+    Plane<Real> x, stage[2], star, x_bar, out_bar, star_bar, rate_bar, source, source_bar;
+    std::array<Plane<Real>, 6> side, side_bar;  // values on the sides
+    // Cotangents of diffusivity and buoyancy.
+    std::array<Real, 4> bar = {};
+    std::array<Dual<Real>, 4> dual_bar = {};
+  };
+  std::vector<ScalarFields> scalars;
+  template <class One>
+  One* numbers_bar(std::size_t s) {
+    if constexpr (std::is_same_v<One, Real>)
+      return scalars[s].bar.data();
+    else
+      return scalars[s].dual_bar.data();
+  }
+  std::vector<Speeds<Real>> mask;  // resistance of each obstacle
+  // Sum of resistance times body speed, and of a transpose: obstacles/resistance.h.
+  Speeds<Real> carried, carried_bar, resist_bar, mean_star, face_bar;
   SideSpeeds<Real> side, side_bar;
   Real* solver = nullptr;
   std::vector<double> sums;
+  std::vector<std::array<double, 6>> force;  // on each body: value and tangent of every component
+  std::vector<std::array<Real, 3>> force_bar;
+  std::vector<std::array<Dual<Real>, 3>> force_bar_dual;
   const Real* run_p = nullptr;  // parameters of the run: they have been read
 
   FlowScratch(const FlowModel& model, Index solver_numbers) {
@@ -34,6 +56,17 @@ struct FlowScratch final : Workspace {
       for (std::size_t a = 0; a < d; ++a) planes.push_back(&(*s)[a]);
     for (Speeds<Real>* s : {&push, &push_bar})
       for (std::size_t a = 0; model.push >= 0 && a < d; ++a) planes.push_back(&(*s)[a]);
+    scalars.resize(model.scalars.size());
+    for (ScalarFields& f : scalars)
+      for (Plane<Real>* p : {&f.x, &f.stage[0], &f.stage[1], &f.star, &f.x_bar, &f.out_bar, &f.star_bar,
+                             &f.rate_bar, &f.source, &f.source_bar})
+        planes.push_back(p);
+    mask.resize(model.obstacles.size());
+    force.resize(mask.size()), force_bar.resize(mask.size()), force_bar_dual.resize(mask.size());
+    for (Speeds<Real>& s : mask)
+      for (std::size_t a = 0; a < d; ++a) planes.push_back(&s[a]);
+    for (Speeds<Real>* s : {&carried, &carried_bar, &resist_bar, &mean_star, &face_bar})
+      for (std::size_t a = 0; !mask.empty() && a < d; ++a) planes.push_back(&(*s)[a]);
     for (Plane<Real>* p : {&pressure, &viscosity, &viscosity_bar}) planes.push_back(p);
     for (std::size_t e = 0; e < (d == 2 ? 1 : 3); ++e) {
       planes.push_back(&edges[e]);
@@ -41,6 +74,8 @@ struct FlowScratch final : Workspace {
     }
     Index given = 0;
     for (const FlowModel::GivenSpeed& g : model.given) given += g.count;
+    for (const FlowModel::ScalarModel& s : model.scalars)
+      for (const auto& g : s.given) given += g.count;
     half_ = Index(planes.size()) * field + 2 * given;
     memory_.reserve(2 * half_ + (solver_numbers + 2 * line));
     Real* next = memory_.data();
@@ -53,12 +88,18 @@ struct FlowScratch final : Workspace {
       place(side[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
       place(side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
     }
+    for (std::size_t s = 0; s < scalars.size(); ++s) {
+      for (const auto& g : model.scalars[s].given) {
+        place(scalars[s].side[std::size_t(g.side)], g.count);
+        place(scalars[s].side_bar[std::size_t(g.side)], g.count);
+      }
+    }
     solver = memory_.data() + (2 * half_ + line - 1) / line * line;
     std::fill_n(memory_.data(), half_, Real(0));
     std::fill_n(solver, solver_numbers, Real(0));
     Index rows = 1;
     for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
-    sums.resize(std::size_t(4 * rows));
+    sums.resize(std::size_t((mask.empty() ? 4 : 2 * kMostShapeNumbers) * rows));
   }
   void use_tangents() {
     if (!has_tangents_) std::fill_n(memory_.data() + half_, half_, Real(0));

@@ -1,6 +1,7 @@
 // One stage before its projection, and its transpose:
 //
 //   star = kept x + share (u + dt (F(u) + f))             on free faces; f: force and push
+//   with obstacles (resistance.h) that over 1 + s kappa, after adding s kappa u_body; s = share dt
 //
 //   x_bar += kept star_bar      u_bar = share (star_bar + dt F'(u) star_bar)
 //   f_bar += share dt star_bar  dt_bar += share <F(u) + f, star_bar>
@@ -9,20 +10,12 @@
 // faces that are not free, and wrapped. Sums over the grid are added row by row, in the order of the rows.
 #pragma once
 
+#include "costate/fluid/scalars/scalars.h"
 #include "costate/fluid/step/flow_scratch.h"
+#include "costate/fluid/step/row_sums.h"
 #include "costate/fluid/step/stress.h"
 
 namespace costate::fluid {
-
-template <class S>
-COSTATE_INLINE S everywhere(const Single<S>& x) {
-  if constexpr (kIsDual<S>) {
-    using P = NativePack<value_t<S>>;
-    return S(P(x.v), P(x.d[0]));
-  } else {
-    return S(x);
-  }
-}
 
 template <class S, int Dim>
 struct Momentum {
@@ -32,68 +25,106 @@ struct Momentum {
   FlowScratch<Real>& work;
   One dt;
   std::array<One, 3> force;
+  Scalars<S, Dim> scalars;
   const Shape& shape = model.sides.shape;
 
   Stress<S, Dim> stress(const Speeds<Real>& u) const { return {shape, u, work.viscosity, work.edges}; }
 
-  void apply(FlowModel::Weights w, const Speeds<Real>& u) const {
+  // F + f on a face, for the scalars of a stage.
+  COSTATE_INLINE S rate(const Stress<S, Dim>& of, int stage, int c, Index at) const {
+    const auto a = std::size_t(c);
+    S sum = of.force(c, at) + everywhere<S>(force[a]);
+    if (model.push >= 0) sum = sum + load<S>(work.push[a], at);
+    for (std::size_t s = 0; s < work.scalars.size(); ++s) {
+      const Plane<Real>& carried = scalars.current(s, stage);
+      sum = sum + everywhere<S>(One(Real(0.5)) * scalars.buoyancy(s, a)) *
+                      (load<S>(carried, at) + load<S>(carried, at - shape.stride[a]));
+    }
+    return sum;
+  }
+
+  void apply(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
     const Stress<S, Dim> of = stress(u);
     const S step = everywhere<S>(One(Real(w.share)) * dt);
-    std::array<S, 3> f;
-    for (std::size_t a = 0; a < Dim; ++a) f[a] = everywhere<S>(force[a]);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
-      S rate = of.force(c, at) + f[a];
-      if (model.push >= 0) rate = rate + load<S>(work.push[a], at);
-      S star = Real(w.share) * load<S>(u[a], at) + step * rate;
+      S star = Real(w.share) * load<S>(u[a], at) + step * rate(of, stage, c, at);
       if (w.kept != 0) star = star + Real(w.kept) * load<S>(work.x[a], at);
+      if (!work.mask.empty())
+        star = (star + step * load<S>(work.carried[a], at)) / (S(Real(1)) + step * resistance(a, at));
       store<S>(work.star[a], at, star, count);
     };
     each_component([&](int a) { return model.sides.free_faces(a); }, update);
   }
 
-  void transpose(FlowModel::Weights w, const Speeds<Real>& u) const {
+  // The obstacles' part, in place: from star_bar to the cotangent of what it was made of. force_bar are the
+  // cotangents of the forces on the bodies, times the volume of a cell.
+  void transpose_resistance(FlowModel::Weights w, const std::vector<std::array<One, 3>>& force_bar) const {
+    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    for (int c = 0; c < Dim; ++c) {
+      const auto a = std::size_t(c);
+      each_pack<S>(shape, model.sides.free_faces(c), [&](Index at, Index count) {
+        S bar = load<S>(work.star_bar[a], at);
+        for (std::size_t b = 0; b < work.mask.size(); ++b)
+          bar = bar + everywhere<S>(One(Real(w.mean)) * force_bar[b][a]) * load<S>(work.mask[b][a], at);
+        store<S>(work.star_bar[a], at, bar / (S(Real(1)) + step * resistance(a, at)), count);
+      });
+    }
+  }
+  // What resistances and bodies get, and dt through them.
+  void transpose_bodies(FlowModel::Weights w, int stage, const Speeds<Real>& u, One& dt_bar) const {
+    const Stress<S, Dim> of = stress(u);
+    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    for (int c = 0; c < Dim; ++c) {
+      const auto a = std::size_t(c);
+      const auto sums =
+          sum_packs<S, 1>(shape, model.sides.free_faces(c), work.sums, [&](Index at, Index count) {
+            const S bar = load<S>(work.star_bar[a], at), resist = resistance(a, at),
+                    carried = load<S>(work.carried[a], at);
+            const S pre = Real(w.share) * load<S>(u[a], at) + Real(w.kept) * load<S>(work.x[a], at);
+            const S star = (pre + step * (rate(of, stage, c, at) + carried)) / (S(Real(1)) + step * resist);
+            const auto add = [&](const Speeds<Real>& to, const S& x) {
+              store<S>(to[a], at, load<S>(to[a], at) + x, count);
+            };
+            add(work.resist_bar, -(step * star * bar));
+            add(work.carried_bar, step * bar);
+            add(work.mean_star, Real(w.mean) * star);
+            return std::array<S, 1>{bar * (carried - resist * star)};
+          });
+      dt_bar = dt_bar + One(Real(w.share)) * sums[0];
+    }
+  }
+
+  void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
     const Stress<S, Dim> of = stress(u);
     const StressTranspose<S, Dim> back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
       const S bar = load<S>(work.star_bar[a], at);
-      if (w.kept != 0)
-        store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
-      if (model.push >= 0)
-        store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
-      store<S>(work.out_bar[a], at, Real(w.share) * bar + step * back.speed_bar(c, at), count);
+      if (w.kept != 0) store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
+      if (model.push >= 0) store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
+      S out = Real(w.share) * bar + step * back.speed_bar(c, at);
+      for (std::size_t s = 0; s < work.scalars.size(); ++s)
+        out = out + scalars.transport(s, u, stage).speed_bar(work.scalars[s].rate_bar, a, at);
+      store<S>(work.out_bar[a], at, out, count);
     };
     each_component([&](int a) { return shape.widened(shape.faces(a)); }, update);
   }
 
   // dt_bar += share <F + f, star_bar> and force_bar += share dt <1, star_bar>.
-  void transpose_sums(FlowModel::Weights w, const Speeds<Real>& u, One& dt_bar,
+  void transpose_sums(FlowModel::Weights w, int stage, const Speeds<Real>& u, One& dt_bar,
                       std::array<One, 3>& force_bar) const {
     const Stress<S, Dim> of = stress(u);
+    const One share(Real(w.share));
     for (int c = 0; c < Dim; ++c) {
       const auto a = std::size_t(c);
-      const Box box = model.sides.free_faces(c);
-      const S f = everywhere<S>(force[a]);
-      each_row(shape, box, [&](Index row, Index begin) {
-        std::array<double, 4> sum{};
-        for (Index i = 0; i < box.width(); i += lanes_of<S>) {
-          const Index at = begin + i;
-          S rate = of.force(c, at) + f;
-          if (model.push >= 0) rate = rate + load<S>(work.push[a], at);
-          const S bar = load<S>(work.star_bar[a], at);
-          add_lanes(bar * rate, box.width() - i, sum[0], sum[1]);
-          add_lanes(bar, box.width() - i, sum[2], sum[3]);
-        }
-        std::copy(sum.begin(), sum.end(), work.sums.begin() + 4 * row);
+      const auto sums = sum_packs<S, 2>(shape, model.sides.free_faces(c), work.sums, [&](Index at, Index) {
+        const S bar = load<S>(work.star_bar[a], at);
+        return std::array<S, 2>{bar * rate(of, stage, c, at), bar};
       });
-      std::array<double, 4> total{};
-      for (Index row = 0; row < box.rows(); ++row)
-        for (std::size_t m = 0; m < 4; ++m) total[m] += work.sums[std::size_t(4 * row) + m];
-      const One share(Real(w.share));
-      dt_bar = dt_bar + share * one(total[0], total[1]);
-      force_bar[a] = force_bar[a] + share * dt * one(total[2], total[3]);
+      dt_bar = dt_bar + share * sums[0];
+      force_bar[a] = force_bar[a] + share * dt * sums[1];
     }
   }
 
@@ -125,20 +156,10 @@ struct Momentum {
   }
 
  private:
-  static One one(double value, [[maybe_unused]] double tangent) {
-    if constexpr (kIsDual<S>)
-      return One(Real(value), Real(tangent));
-    else
-      return One(value);
-  }
-  static COSTATE_INLINE void add_lanes(const S& x, Index count, double& value,
-                                       [[maybe_unused]] double& tangent) {
-    const int lanes = int(std::min<Index>(count, lanes_of<S>));
-    if constexpr (kIsDual<S>) {
-      for (int l = 0; l < lanes; ++l) value += double(x.v[l]), tangent += double(x.d[0][l]);
-    } else {
-      for (int l = 0; l < lanes; ++l) value += double(x[l]);
-    }
+  COSTATE_INLINE S resistance(std::size_t a, Index at) const {
+    S sum = load<S>(work.mask[0][a], at);
+    for (std::size_t b = 1; b < work.mask.size(); ++b) sum = sum + load<S>(work.mask[b][a], at);
+    return sum;
   }
   template <class BoxOf, class F>
   void each_component(const BoxOf& box_of, const F& f) const {

@@ -6,7 +6,7 @@
 //
 // The solver is its own transpose (pressure_solver.h), so nothing is unrolled and both directions cost the
 // same. On closed and periodic sides D' = -G, and the projection is its own transpose. On a side with given
-// speeds -D' q is what the speeds there get: the pressure that they cause. An open side has the pressure 0 half a
+// speeds -D' q is what the speeds there get: the pressure they cause. An open side has the pressure 0 half a
 // cell away: G is twice D' there.
 // Tests: tests/fluid/flow_test.cpp.
 #pragma once

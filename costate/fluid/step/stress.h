@@ -28,7 +28,7 @@ struct Stress {
   std::array<Index, 3> stride;
   std::array<Real, 3> per_h;
   Speeds<Real> u;
-  Plane<Real> nu;                   // in cells
+  Plane<Real> nu;                    // in cells
   std::array<Plane<Real>, 3> edges;  // nu on edges
 
   Stress(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& viscosity,
@@ -41,9 +41,7 @@ struct Stress {
   COSTATE_INLINE Real r(int a) const { return per_h[std::size_t(a)]; }
 
   // In a cell, and on the edge (a, b).
-  COSTATE_INLINE S mean(int a, Index at) const {
-    return Real(0.5) * (speed(a, at) + speed(a, at + s(a)));
-  }
+  COSTATE_INLINE S mean(int a, Index at) const { return Real(0.5) * (speed(a, at) + speed(a, at + s(a))); }
   COSTATE_INLINE S stretch(int a, Index at) const { return r(a) * (speed(a, at + s(a)) - speed(a, at)); }
   COSTATE_INLINE S mean(int a, int b, Index at) const {
     return Real(0.5) * (speed(a, at - s(b)) + speed(a, at));

@@ -21,9 +21,9 @@ class VariableReader {
   void read(const TomlValue& v) {
     const bool alone = v.is(Kind::string);
     if (!alone)
-      file_.require_known_keys(file_.table(v, "a variable"),
-                               {"name", "axes", "scale", "fixed_first", "fixed_last", "lower", "upper"},
-                               "a variable");
+      file_.require_known_keys(
+          file_.table(v, "a variable"),
+          {"name", "axes", "scale", "fixed_first", "fixed_last", "lower", "upper", "prior"}, "a variable");
     const TomlValue& place =
         alone ? v : file_.required(v, "name", "this variable", "add name = \"parameters.NAME\"");
     std::string name = file_.string(place, "name");
@@ -82,6 +82,7 @@ class VariableReader {
     base.scale = file_.positive_or(v, "scale", 1);
     base.lower = file_.number_or(v, "lower", g.lower / g.unit);
     base.upper = file_.number_or(v, "upper", g.upper / g.unit);
+    if (const TomlValue* prior = v.find("prior")) read_prior(*prior, base);
     if (!(base.lower <= base.upper)) file_.fail(v.place, "the lower bound is above the upper one");
     const std::size_t first = fixed(v, "fixed_first", g), last = fixed(v, "fixed_last", g);
     if (index >= 0 && !g.indexed && g.count == 1) file_.fail(place.place, "'" + g.name + "' is not an array");
@@ -101,6 +102,15 @@ class VariableReader {
                    "'" + one.name + "' starts at " + std::to_string(one.start) + ", outside its bounds");
       list.push_back(std::move(one));
     }
+  }
+
+  void read_prior(const TomlValue& v, Variable& to) const {
+    if (!file_.root().find("fit"))
+      file_.fail(v.place, "a prior is for [fit]", "of a loss, add a term that costs the distance");
+    file_.require_known_keys(file_.table(v, "prior"), {"mean", "deviation"}, "a prior");
+    const char* advice = "write prior = {mean = 1.0, deviation = 0.1}";
+    to.mean = file_.number(file_.required(v, "mean", "this prior", advice), "mean");
+    to.deviation = file_.positive(file_.required(v, "deviation", "this prior", advice), "deviation");
   }
 
   [[noreturn]] void refuse(const TomlValue& place, const std::string& name) const {
@@ -125,6 +135,24 @@ class VariableReader {
   const study::Inputs& inputs_;
 };
 
+// Keys of [fit] alone.
+void read_fit(const SceneFile& file, const TomlValue& o, double dt, study::Optimize& r) {
+  using control::Robust;
+  r.method = "levenberg_marquardt";
+  r.iterations = 100;
+  r.tolerance = 1e-10;
+  if (const TomlValue* v = o.find("robust")) {
+    const std::string kind = file.choice(*v, "robust loss", {"none", "huber", "cauchy"});
+    r.robust = kind == "huber" ? Robust::huber : kind == "cauchy" ? Robust::cauchy : Robust::none;
+  }
+  r.robust_width = file.positive_or(o, "robust_width", r.robust_width);
+  if (const TomlValue* v = o.find("segment")) {
+    if (!(dt > 0)) file.fail(v->place, "equations are not cut into segments", "leave segment out");
+    r.segment = std::max<std::int64_t>(1, std::llround(file.positive(*v, "segment") / dt));
+  }
+  r.gap = file.positive_or(o, "gap", r.gap);
+}
+
 }  // namespace
 
 std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::vector<VariableGroup>& groups,
@@ -138,16 +166,12 @@ std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::v
   const TomlValue& o = file.table(fit ? *fit : *found, where);
   std::vector<std::string> known = {"variables", "iterations", "tolerance"};
   if (fit)
-    known.emplace_back("data");
+    known.insert(known.end(), {"data", "robust", "robust_width", "segment", "gap"});
   else
     known.insert(known.end(), {"method", "rate", "decay", "target", "gradient_limit", "gradient_window"});
   file.require_known_keys(o, known, where);
   study::Optimize r;
-  if (fit) {
-    r.method = "levenberg_marquardt";
-    r.iterations = 100;
-    r.tolerance = 1e-10;
-  }
+  if (fit) read_fit(file, o, dt, r);
   if (const TomlValue* v = o.find("method"))
     r.method = file.choice(*v, "method of optimisation", optim::method_names());
   if (const TomlValue* v = o.find("iterations")) r.iterations = int(file.count(*v, "iterations", 1'000'000));

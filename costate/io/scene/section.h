@@ -26,6 +26,7 @@ const std::vector<Section>& sections();
 Draft read_particles(const SceneFile& file);
 Draft read_bodies(const SceneFile& file);
 Draft read_grid(const SceneFile& file);
+Draft read_flow(const SceneFile& file);
 Draft read_springs(const SceneFile& file);
 Draft read_molecules(const SceneFile& file);
 // Equations are solved, not stepped: sections/equations.cpp.

@@ -55,12 +55,13 @@ std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::v
                                              std::int64_t steps, Checkpoints* checkpoints);
 // [fit] data: measurements of quantities at times (fit.cpp).
 void read_fit_data(const SceneFile& file, Draft& draft);
-// One table of data of [fit]: checked keys, times, values, sigma. `formula` is left to the caller.
+// One table of data of [fit]: checked keys, times, values, sigma. `formula` is left to the caller. Of a file
+// of columns `table` has its times and values.
 struct Measurements {
   std::vector<double> times, values;
   double sigma = 1;
   const TomlValue* formula = nullptr;
-  const TomlValue* table = nullptr;
+  std::shared_ptr<const TomlValue> table;
 };
 std::vector<Measurements> read_measurements(const SceneFile& file);
 

@@ -10,6 +10,7 @@ import numpy.typing
 from costate._core import (
     control as control,
     estimate as estimate,
+    fluid as fluid,
     grid as grid,
     loss as loss,
     md as md,

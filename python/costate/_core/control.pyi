@@ -33,7 +33,7 @@ def lqr(A: numpy.typing.ArrayLike, B: numpy.typing.ArrayLike, Q: numpy.typing.Ar
 
 class LinearQuadratic:
     """
-    The solution of a linear-quadratic problem, or of a batch of them; vjp differentiates through it.
+    The solution of a linear-quadratic problem, or of a batch of them; jvp and vjp differentiate through it.
     """
 
     @property
@@ -63,13 +63,19 @@ class LinearQuadratic:
         Cotangents of all parts that were given, as a dict, from those of x, u and value. What the batch shares gets the sum.
         """
 
+    def jvp(self, **parts) -> dict:
+        """
+        How x, u and value move, as a dict, when the parts that are given here move along these tangents.
+        """
+
 def linear_quadratic(steps: int, **parts) -> LinearQuadratic:
     """
     The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper:
     sum of x'Qx/2 + u'Sx + u'Ru/2 + q'x + r'u, plus x'Qf x/2 + qf'x at the end.
 
-    A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf, lower, upper are not. Each may have a leading axis of `steps`.
-    x0 (batch, states) solves a batch that shares the rest.
+    A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf, lower, upper are not. Of Q, R and Qf the symmetric part counts.
+    Leading axes: (steps, ...) for numbers of each step, (batch, steps or 1, ...) for a batch; of Qf, qf and x0
+    (batch, ...). What has no batch axis is shared by the batch. Batches are solved on all threads.
     """
 
 class Plan:
@@ -144,6 +150,110 @@ class Mpc:
 
 def mpc(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 5, tolerance: float = 1e-08, budget: float = 0.0) -> Mpc:
     """A controller that looks `steps` steps ahead. Arguments as of plan()."""
+
+class Identified:
+    """Parameters from recordings. Print it for values with error bars."""
+
+    @property
+    def values(self) -> dict:
+        """{name: number}"""
+
+    @property
+    def deviations(self) -> dict:
+        """
+        {name: standard deviation}; infinite where the data do not determine it.
+        """
+
+    @property
+    def covariance(self) -> numpy.ndarray:
+        """In the order of values."""
+
+    @property
+    def x0(self) -> list:
+        """Where each recording began."""
+
+    @property
+    def value(self) -> float:
+        """Of the loss."""
+
+    @property
+    def residual_rms(self) -> float:
+        """
+        Of the measurements, in standard deviations: about 1 where sigma is right.
+        """
+
+    @property
+    def unseen(self) -> list[str]:
+        """What the data cannot see, in words."""
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped, in words."""
+
+    def __repr__(self) -> str: ...
+
+def identify(system: costate._core.System, recordings: list, measured: list, sigma: numpy.typing.ArrayLike, unknowns: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, segment: int = 0, gap_sigma: float = 0.001, robust: str = 'none', robust_width: float = 2.0, iterations: int = 100, tolerance: float = 1e-08) -> Identified:
+    """
+    Parameters of a system from recordings, by Gauss-Newton with exact Jacobians.
+
+    recordings   dicts with y (steps + 1, measured), NaN where nothing was measured; x0; u; and x0_free=True
+                 where x0 is a guess
+    measured     losses of the final state, one per measured number: [costate.loss.expression('angle')]
+    sigma        standard deviation of each measured number, or one for all
+    unknowns     {parameter: None or dict(lower=, upper=, scale=, mean=, deviation=)}; the last two are a prior
+    p            the other parameters, and where the search begins
+    segment      steps of a piece (multiple shooting): from far away begin with short ones; 0: none
+    robust       'huber' or 'cauchy': what is more than robust_width deviations off counts less
+    """
+
+class Twin:
+    """
+    State and parameters of a system from a stream of measurements, with error bars.
+    """
+
+    def __init__(self, system: costate._core.System, measured: list, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, tuned: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, window: int = 0, iterations: int = 1) -> None:
+        """
+        measured            losses of the final state, one per measured number: [costate.loss.expression('angle')]
+        x0, P0              mean and covariance of the state before the first measurement
+        process_noise       covariance that a step adds
+        measurement_noise   variance of each measured number
+        tuned               {parameter: dict(deviation=, drift=, lower=, upper=)}: how far off its first value may be,
+                            and by how much it may change per step
+        window              steps that are estimated again after each measurement (moving horizon); 0: a Kalman filter
+        """
+
+    def measure(self, y: numpy.typing.ArrayLike) -> None:
+        """What was measured before the first step; NaN: that number was not."""
+
+    def step(self, u: numpy.typing.ArrayLike | None = None, y: numpy.typing.ArrayLike | None = None) -> None:
+        """A step with the control u, and what was measured after it."""
+
+    @property
+    def x(self) -> numpy.ndarray: ...
+
+    @property
+    def values(self) -> dict:
+        """{name: number}; as the argument p of a rollout or a plan."""
+
+    @property
+    def deviations(self) -> dict:
+        """{name: standard deviation}"""
+
+    @property
+    def covariance(self) -> numpy.ndarray:
+        """Of (tangents of x, tuned)."""
+
+    @property
+    def surprise(self) -> float:
+        """
+        Of the latest measurement: about 1 where the model and its noise are right.
+        """
 
 class Estimate:
     """

@@ -25,7 +25,7 @@ void expect_right(const std::string& text) {
 }
 
 TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
-  for (const std::string name : {"pond", "plate", "hopping_frame"}) {
+  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder"}) {
     SCOPED_TRACE(name);
     const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
     for (const check::Result& r : study::check_gradient(*checked))
@@ -126,7 +126,7 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
     parse_study("title = \"nothing\"\n", "f.toml");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [grid], [springs]"),
+    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [grid], [flow], [springs]"),
               std::string::npos)
         << error.what();
   }

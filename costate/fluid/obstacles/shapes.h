@@ -1,0 +1,183 @@
+// Shapes of obstacles: how deep a point lies inside, and the transpose with respect to the shape's numbers.
+//
+//   ball        d = r - rho                              rho = |y|, y = x - centre; numbers: r
+//   ellipsoid   d = k (1 - k) / m                        k^2 = sum (z_i / a_i)^2, m^2 = sum (z_i / a_i^2)^2,
+//                                                        z = y turned back (2-D); numbers: a, angle
+//   fourier     d = r_0 + sum_k (a_k cos k t + b_k sin k t) - rho       t the direction of y (2-D);
+//                                                        numbers: r_0, a_1, b_1, a_2, b_2, ...
+//
+// d is positive inside. That of an ellipsoid is a distance near its surface, which is where it matters: the
+// mask of an obstacle (resistance.h) is flat elsewhere. In the centre, where d has a corner, its slope is 0.
+// T is a number, or a Dual of one. Tests: tests/fluid/obstacle_test.cpp.
+#pragma once
+
+#include <array>
+
+#include "costate/core/functions.h"
+#include "costate/fluid/flow.h"
+#include "costate/fluid/grid/field.h"
+
+namespace costate::fluid {
+
+inline constexpr std::size_t kMostShapeNumbers = 40;  // centre, sizes, angle
+
+// The centre first (Dim numbers), then those of the kind.
+template <class T>
+using ShapeNumbers = std::array<T, kMostShapeNumbers>;
+
+template <class T, int Dim>
+struct Depth {
+  using V = std::array<T, Dim>;
+  Obstacle::Shape shape;
+  std::size_t sizes;  // numbers behind the centre
+  const ShapeNumbers<T>& q;
+
+  T of(const std::array<double, 3>& x) const {
+    const V y = from_centre(x);
+    switch (shape) {
+      case Obstacle::Shape::ball:
+        return q[Dim] - length(y);
+      case Obstacle::Shape::ellipsoid:
+        return ellipsoid(y);
+      case Obstacle::Shape::fourier:
+        break;
+    }
+    return fourier(y);
+  }
+  void of_vjp(const std::array<double, 3>& x, const T& bar, ShapeNumbers<T>& q_bar) const {
+    const V y = from_centre(x);
+    if (shape == Obstacle::Shape::ball) return ball_vjp(y, bar, q_bar);
+    if (shape == Obstacle::Shape::ellipsoid) return ellipsoid_vjp(y, bar, q_bar);
+    fourier_vjp(y, bar, q_bar);
+  }
+
+ private:
+  static constexpr double kCentre = 1e-12;  // closer than this is the centre
+
+  V from_centre(const std::array<double, 3>& x) const {
+    V y;
+    for (std::size_t a = 0; a < Dim; ++a) y[a] = T(value_t<T>(x[a])) - q[a];
+    return y;
+  }
+  static T square(const V& y) {
+    T sum = y[0] * y[0];
+    for (std::size_t a = 1; a < Dim; ++a) sum = sum + y[a] * y[a];
+    return sum;
+  }
+  static bool central(const T& squared) {
+    if constexpr (kIsDual<T>)
+      return squared.v < kCentre;
+    else
+      return squared < kCentre;
+  }
+  static T length(const V& y) {
+    const T squared = square(y);
+    return central(squared) ? T(0) : sqrt(squared);
+  }
+  void move_centre(const V& y_bar, ShapeNumbers<T>& q_bar) const {
+    for (std::size_t a = 0; a < Dim; ++a) q_bar[a] = q_bar[a] - y_bar[a];
+  }
+
+  void ball_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+    q_bar[Dim] = q_bar[Dim] + bar;
+    const T squared = square(y);
+    if (central(squared)) return;
+    const T scale = -bar / sqrt(squared);
+    V y_bar;
+    for (std::size_t a = 0; a < Dim; ++a) y_bar[a] = scale * y[a];
+    move_centre(y_bar, q_bar);
+  }
+
+  V turned(const V& y) const {
+    if constexpr (Dim == 2) {
+      const T c = cos(q[4]), s = sin(q[4]);
+      return {c * y[0] + s * y[1], c * y[1] - s * y[0]};
+    } else {
+      return y;
+    }
+  }
+  struct Norms {
+    V z;
+    T k, m;
+    bool central;
+  };
+  Norms norms(const V& y) const {
+    Norms n{turned(y), T(0), T(0), false};
+    T k(0), m(0);
+    for (std::size_t a = 0; a < Dim; ++a) {
+      const T s = n.z[a] / q[Dim + a], t = s / q[Dim + a];
+      k = k + s * s, m = m + t * t;
+    }
+    n.central = central(k);
+    if (!n.central) n.k = sqrt(k), n.m = sqrt(m);
+    return n;
+  }
+  T ellipsoid(const V& y) const {
+    const Norms n = norms(y);
+    return n.central ? q[Dim] : n.k * (T(1) - n.k) / n.m;
+  }
+  void ellipsoid_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+    const Norms n = norms(y);
+    if (n.central) {
+      q_bar[Dim] = q_bar[Dim] + bar;
+      return;
+    }
+    // Divided by k and m already, so that z and a need no roots.
+    const T k_bar = bar * (T(1) - T(2) * n.k) / (n.m * n.k);
+    const T m_bar = -bar * n.k * (T(1) - n.k) / (n.m * n.m * n.m);
+    V z_bar;
+    for (std::size_t a = 0; a < Dim; ++a) {
+      const T size = q[Dim + a], s = n.z[a] / (size * size), t = s / (size * size);
+      z_bar[a] = k_bar * s + m_bar * t;
+      q_bar[Dim + a] = q_bar[Dim + a] - n.z[a] / size * (k_bar * s + T(2) * m_bar * t);
+    }
+    if constexpr (Dim == 2) {
+      const T c = cos(q[4]), s = sin(q[4]);
+      q_bar[4] = q_bar[4] + z_bar[0] * n.z[1] - z_bar[1] * n.z[0];
+      move_centre({c * z_bar[0] - s * z_bar[1], s * z_bar[0] + c * z_bar[1]}, q_bar);
+    } else {
+      move_centre(z_bar, q_bar);
+    }
+  }
+
+  // f(k, cos k t, sin k t) for k = 1, 2, ...
+  template <class F>
+  void waves(const T& c, const T& s, const F& f) const {
+    T ck = c, sk = s;
+    for (std::size_t k = 1; 2 * k < sizes; ++k) {
+      f(k, ck, sk);
+      const T next = ck * c - sk * s;
+      sk = sk * c + ck * s;
+      ck = next;
+    }
+  }
+  T fourier(const V& y) const {
+    const T squared = square(y);
+    if (central(squared)) return q[Dim];
+    const T rho = sqrt(squared);
+    T r = q[Dim];
+    waves(y[0] / rho, y[1] / rho, [&](std::size_t k, const T& c, const T& s) {
+      r = r + q[Dim + 2 * k - 1] * c + q[Dim + 2 * k] * s;
+    });
+    return r - rho;
+  }
+  void fourier_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+    q_bar[Dim] = q_bar[Dim] + bar;
+    const T squared = square(y);
+    if (central(squared)) return;
+    const T rho = sqrt(squared), cos_t = y[0] / rho, sin_t = y[1] / rho;
+    T slope(0);  // dr/dt
+    waves(cos_t, sin_t, [&](std::size_t k, const T& c, const T& s) {
+      q_bar[Dim + 2 * k - 1] = q_bar[Dim + 2 * k - 1] + bar * c;
+      q_bar[Dim + 2 * k] = q_bar[Dim + 2 * k] + bar * s;
+      slope = slope + T(value_t<T>(k)) * (q[Dim + 2 * k] * c - q[Dim + 2 * k - 1] * s);
+    });
+    const T along = bar * slope / rho;
+    V y_bar{};
+    y_bar[0] = -bar * cos_t - along * sin_t;
+    y_bar[1] = -bar * sin_t + along * cos_t;
+    move_centre(y_bar, q_bar);
+  }
+};
+
+}  // namespace costate::fluid

@@ -1,0 +1,168 @@
+// The stages of all scalars of a flow: as momentum.h does for speeds, without a projection. transport.h has
+// the equations.
+#pragma once
+
+#include "costate/fluid/scalars/transport.h"
+#include "costate/fluid/step/flow_inputs.h"
+#include "costate/fluid/step/row_sums.h"
+
+namespace costate::fluid {
+
+template <class S, int Dim>
+struct Scalars {
+  using Real = value_t<S>;
+  using One = Single<S>;
+  using Fields = typename FlowScratch<Real>::ScalarFields;
+  const FlowModel& model;
+  FlowScratch<Real>& work;
+  Packed<Real> p;
+  const Shape& shape = model.sides.shape;
+
+  std::size_t count() const { return model.scalars.size(); }
+  const Plane<Real>& current(std::size_t s, int stage) const {
+    const Fields& f = work.scalars[s];
+    return stage == 0 ? f.x : f.stage[stage - 1];
+  }
+  // What stage `stage` makes: the last one goes to `star`.
+  const Plane<Real>& made(std::size_t s, int stage) const {
+    const Fields& f = work.scalars[s];
+    return stage + 1 == model.stages() ? f.star : f.stage[stage];
+  }
+
+  // --- inputs and sides ------------------------------------------------------------------------------------
+
+  void read_parameters() const {
+    for (std::size_t s = 0; s < count(); ++s) {
+      const FlowModel::ScalarModel& m = model.scalars[s];
+      read_field<S>(shape, shape.all_cells(), p + m.source_at, work.scalars[s].source);
+      for (const auto& g : m.given)
+        for (Index i = 0; i < g.count; ++i)
+          store<One>(work.scalars[s].side[std::size_t(g.side)], i, read_number<S>(p, g.offset + i));
+    }
+  }
+  void read_state(Packed<Real> x) const {
+    for (std::size_t s = 0; s < count(); ++s) {
+      read_field<S>(shape, shape.all_cells(), x + model.scalars[s].state_at, work.scalars[s].x);
+      set_sides(s, work.scalars[s].x);
+    }
+  }
+  void set_sides(std::size_t s, const Plane<Real>& c) const {
+    each_side(s, [&](Index out, Index in, Index face, const Plane<Real>* given, const Plane<Real>*) {
+      const One inside = load<One>(c, in);
+      store<One>(c, out, given ? One(2) * load<One>(*given, face) - inside : inside);
+    });
+    model.sides.template wrap<One>(c, -1);
+  }
+  void set_sides_vjp(std::size_t s, const Plane<Real>& c_bar) const {
+    each_side(s,
+              [&](Index out, Index in, Index face, const Plane<Real>* given, const Plane<Real>* given_bar) {
+                const One beyond = load<One>(c_bar, out), inside = load<One>(c_bar, in);
+                store<One>(c_bar, in, given ? inside - beyond : inside + beyond);
+                store<One>(c_bar, out, One(0));
+                if (given) store<One>(*given_bar, face, load<One>(*given_bar, face) + One(2) * beyond);
+              });
+  }
+
+  // --- a stage ---------------------------------------------------------------------------------------------
+
+  Transport<S, Dim> transport(std::size_t s, const Speeds<Real>& u, int stage) const {
+    return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at))};
+  }
+  One buoyancy(std::size_t s, std::size_t a) const {
+    return read_number<S>(p, model.scalars[s].buoyancy_at + Index(a));
+  }
+  void apply(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt) const {
+    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    for (std::size_t s = 0; s < count(); ++s) {
+      const Fields& f = work.scalars[s];
+      const Transport<S, Dim> of = transport(s, u, stage);
+      each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
+        S c = Real(w.share) * load<S>(of.c, at) + step * (of.rate(at) + load<S>(f.source, at));
+        if (w.kept != 0) c = c + Real(w.kept) * load<S>(f.x, at);
+        store<S>(made(s, stage), at, c, lanes);
+      });
+      set_sides(s, made(s, stage));
+    }
+  }
+
+  // Before the speeds' own transpose: takes out_bar to star_bar, wrapped, and times step to rate_bar.
+  void begin_transpose(FlowModel::Weights w, const One& dt) const {
+    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    for (std::size_t s = 0; s < count(); ++s) {
+      const Fields& f = work.scalars[s];
+      set_sides_vjp(s, f.out_bar);
+      each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
+        const S bar = load<S>(f.out_bar, at);
+        store<S>(f.star_bar, at, bar, lanes);
+        store<S>(f.rate_bar, at, step * bar, lanes);
+        store<S>(f.source_bar, at, load<S>(f.source_bar, at) + step * bar, lanes);
+        if (w.kept != 0) store<S>(f.x_bar, at, load<S>(f.x_bar, at) + Real(w.kept) * bar, lanes);
+      });
+      model.sides.template wrap<One>(f.rate_bar, -1);
+    }
+  }
+  // After it: star_bar of the speeds is wrapped, and zero where they are not free.
+  void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt, bool sums,
+                 One& dt_bar) const {
+    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    for (std::size_t s = 0; s < count(); ++s) {
+      const Fields& f = work.scalars[s];
+      const Transport<S, Dim> of = transport(s, u, stage);
+      std::array<S, 3> push;
+      for (std::size_t a = 0; a < Dim; ++a) push[a] = Real(0.5) * step * everywhere<S>(buoyancy(s, a));
+      if (sums) add_sums(s, of, w, dt, dt_bar);
+      Box box = shape.widened(shape.all_cells());
+      each_pack<S>(shape, box, [&](Index at, Index lanes) {
+        S bar = of.carried_bar(f.rate_bar, at);
+        for (std::size_t a = 0; a < Dim; ++a)
+          bar =
+              bar + push[a] * (load<S>(work.star_bar[a], at) + load<S>(work.star_bar[a], at + of.stride[a]));
+        store<S>(f.out_bar, at, bar, lanes);
+      });
+      each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
+        store<S>(f.out_bar, at, load<S>(f.out_bar, at) + Real(w.share) * load<S>(f.star_bar, at), lanes);
+      });
+    }
+  }
+
+ private:
+  // Diffusivity, buoyancy, and dt through the rate.
+  void add_sums(std::size_t s, const Transport<S, Dim>& of, FlowModel::Weights w, const One& dt,
+                One& dt_bar) const {
+    Fields& f = work.scalars[s];
+    const One share(Real(w.share));
+    const auto rates = sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index) {
+      return std::array<S, 1>{load<S>(f.star_bar, at) * (of.rate(at) + load<S>(f.source, at))};
+    });
+    dt_bar = dt_bar + share * rates[0];
+    One* const bars = work.template numbers_bar<One>(s);
+    for (std::size_t a = 0; a < Dim; ++a) {
+      const auto faces = sum_packs<S, 2>(shape, shape.faces(int(a)), work.sums, [&](Index at, Index) {
+        return std::array<S, 2>{of.diffusivity_bar(f.rate_bar, a, at),
+                                load<S>(work.star_bar[a], at) * of.mean(a, at)};
+      });
+      bars[0] = bars[0] + faces[0];
+      bars[1 + a] = bars[1 + a] + share * dt * faces[1];
+    }
+  }
+
+  // f(outside, inside, face, given speed or null, its cotangent) for the sides that do not wrap.
+  template <class F>
+  void each_side(std::size_t s, const F& f) const {
+    const Fields& fields = work.scalars[s];
+    for (int a = 0; a < Dim; ++a) {
+      if (shape.periodic[std::size_t(a)]) continue;
+      const Index stride = shape.stride[std::size_t(a)], n = shape.n[std::size_t(a)];
+      for (int end = 0; end < 2; ++end) {
+        const auto side = std::size_t(2 * a + end);
+        const bool fixed = model.scalars[s].fixed[side];
+        model.sides.each_line(shape.all_cells(), a, [&](Index at, Index face) {
+          f(end ? at + n * stride : at - stride, end ? at + (n - 1) * stride : at, face,
+            fixed ? &fields.side[side] : nullptr, fixed ? &fields.side_bar[side] : nullptr);
+        });
+      }
+    }
+  }
+};
+
+}  // namespace costate::fluid

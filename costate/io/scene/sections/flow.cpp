@@ -1,0 +1,230 @@
+// The section of incompressible flow (costate/fluid/flow.h): [flow] says where, with which viscosity, force
+// and sides; [[obstacles]] and [[scalars]] what is in it. Numbers per face or cell are numbers, or formulas
+// of x, y and z, the place of the face or the middle of the cell. [start] gives the fields in the same way.
+// The velocity and the spin of a driven obstacle are controls.
+#include <cmath>
+#include <map>
+
+#include "costate/ad/executable.h"
+#include "costate/core/aligned_buffer.h"
+#include "costate/core/text.h"
+#include "costate/fluid/flow.h"
+#include "costate/fluid/flow_places.h"
+#include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/flow_picture.h"
+#include "costate/study/field_quantities.h"
+
+namespace costate::io {
+namespace {
+
+constexpr long kMostCells = 4096;  // along one side
+using Places = std::vector<std::array<double, 3>>;
+
+std::vector<double> at_places(const SceneFile& file, const TomlValue& v, const Places& places) {
+  const ad::Executable code(parse_formula(file.document(), v, {{"x", 1}, {"y", 1}, {"z", 1}}));
+  AlignedBuffer<std::byte> scratch;
+  scratch.reserve(std::int64_t(code.scratch_bytes<double>()));
+  std::vector<double> values(places.size());
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const ad::InputBlock<double> in[] = {{&places[k][0]}, {&places[k][1]}, {&places[k][2]}};
+    const ad::OutputBlock<double> out[] = {{&values[k]}};
+    code.run<double>(in, out, 1, {scratch.data(), std::size_t(scratch.capacity())});
+    if (!std::isfinite(values[k])) file.fail(v.place, "this is not finite at number " + std::to_string(k));
+  }
+  return values;
+}
+fluid::CellValues values_of(const SceneFile& file, const TomlValue& v, const char* what,
+                            const Places& places) {
+  if (v.is(TomlValue::Kind::string)) return at_places(file, v, places);
+  return file.number(v, what);
+}
+template <class Kind>
+Kind chosen(const SceneFile& file, const TomlValue& v, const char* what,
+            const std::map<std::string, Kind>& kinds) {
+  const auto found = kinds.find(file.string(v, what));
+  std::string list;
+  for (const auto& [name, kind] : kinds) list += (list.empty() ? "" : ", ") + name;
+  if (found == kinds.end())
+    file.fail(v.place, std::string("there is no ") + what + " '" + v.text + "'", "there is " + list);
+  return found->second;
+}
+std::size_t side_number(const SceneFile& file, Place place, const std::string& name, std::size_t dim) {
+  for (std::size_t side = 0; side < 2 * dim; ++side)
+    if (name == fluid::kSideNames[side]) return side;
+  file.fail(
+      place, "there is no side '" + name + "'",
+      dim == 2 ? "there is west, east, south, north" : "there is west, east, south, north, bottom, top");
+}
+
+void read_cells(const SceneFile& file, const TomlValue& table, fluid::FlowOptions& o) {
+  const TomlValue& cells =
+      file.required(table, "cells", "[flow]", "add the number of cells: cells = [96, 64], or three numbers");
+  const std::size_t dim = file.numbers(cells, "cells").size();
+  if (dim != 2 && dim != 3) file.fail(cells.place, "cells are two or three numbers: [96, 64]");
+  o.cells.clear();
+  for (const TomlValue& n : cells.items) o.cells.push_back(file.count(n, "cells", kMostCells));
+  const TomlValue& width = file.required(table, "width", "[flow]", "add the width of a cell: width = 0.01");
+  const std::vector<double> widths = file.one_or_more(width, "width");
+  if (widths.size() != 1 && widths.size() != dim)
+    file.fail(width.place, "the width of a cell is one number, or one per axis");
+  for (std::size_t a = 0; a < dim; ++a) {
+    o.width[a] = widths[widths.size() == 1 ? 0 : a];
+    if (!(o.width[a] > 0)) file.fail(width.place, "the width of a cell must be positive");
+  }
+}
+
+// sides = {west = {velocity = ["4*y*(1 - y)", 0]}, east = "outflow", south = "wall", north = "slip"}
+void read_sides(const SceneFile& file, const TomlValue& table, fluid::FlowOptions& o) {
+  const TomlValue* sides = table.find("sides");
+  using Kind = fluid::Side::Kind;
+  const std::map<std::string, Kind> kinds = {{"periodic", Kind::periodic},
+                                             {"wall", Kind::velocity},
+                                             {"slip", Kind::slip},
+                                             {"outflow", Kind::outflow}};
+  if (!sides) return;
+  file.table(*sides, "sides");
+  // Kinds first: where faces lie depends on which axes wrap.
+  for (std::size_t i = 0; i < sides->keys.size(); ++i) {
+    const TomlValue& v = sides->items[i];
+    fluid::Side& side = o.sides[side_number(file, sides->key_places[i], sides->keys[i], o.cells.size())];
+    side.kind = v.is(TomlValue::Kind::string) ? chosen(file, v, "kind of side", kinds) : Kind::velocity;
+  }
+  for (std::size_t i = 0; i < sides->keys.size(); ++i) {
+    const TomlValue& v = sides->items[i];
+    if (v.is(TomlValue::Kind::string)) continue;
+    file.require_known_keys(file.table(v, "a side"), {"velocity"}, "a side");
+    const TomlValue& velocity =
+        file.required(v, "velocity", "a side", "write west = {velocity = [1.0, 0.0]}");
+    if (!velocity.is(TomlValue::Kind::array) || velocity.items.size() != o.cells.size())
+      file.fail(velocity.place, "a velocity has a number or a formula per axis");
+    const std::size_t number = side_number(file, sides->key_places[i], sides->keys[i], o.cells.size());
+    for (std::size_t c = 0; c < o.cells.size(); ++c)
+      o.sides[number].velocity[c] =
+          values_of(file, velocity.items[c], "velocity", fluid::side_places(o, number, int(c)));
+  }
+}
+
+void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, std::size_t& controls) {
+  const int dim = int(o.cells.size());
+  using Shape = fluid::Obstacle::Shape;
+  for (const TomlValue& table : file.tables("obstacles", 100)) {
+    file.require_known_keys(
+        table, {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "mask"},
+        "[[obstacles]]");
+    fluid::Obstacle b;
+    b.name = file.name_of(table, "an obstacle", "disc");
+    if (const TomlValue* v = table.find("shape"))
+      b.shape = chosen<Shape>(
+          file, *v, "shape",
+          {{"ball", Shape::ball}, {"ellipsoid", Shape::ellipsoid}, {"fourier", Shape::fourier}});
+    b.center = file.vector(file.required(table, "center", "[[obstacles]]", "add center = [0.5, 0.5]"),
+                           "center", dim);
+    b.size =
+        file.one_or_more(file.required(table, "size", "[[obstacles]]", "add size = 0.1, a radius"), "size");
+    b.angle = file.number_or(table, "angle", 0);
+    b.mask = file.positive_or(table, "mask", 1);
+    if (const TomlValue* v = table.find("velocity")) b.velocity = file.vector(*v, "velocity", dim);
+    if (const TomlValue* v = table.find("spin")) {
+      if (dim == 2)
+        b.spin[2] = file.number(*v, "spin");
+      else
+        b.spin = file.vector(*v, "spin", 3);
+    }
+    if (const TomlValue* v = table.find("driven")) b.driven = file.boolean(*v, "driven");
+    if (b.driven) {
+      for (int a = 0; a < dim; ++a)
+        draft.drivable.push_back({.name = b.name + "_" + fluid::kComponents[a], .control = controls++});
+      const char* const spins[] = {"_spin_x", "_spin_y", "_spin_z"};
+      for (int a = dim == 2 ? 2 : 0; a < 3; ++a)
+        draft.drivable.push_back({.name = b.name + (dim == 2 ? "_spin" : spins[a]), .control = controls++});
+    }
+    o.obstacles.push_back(b);
+  }
+}
+
+void read_scalars(const SceneFile& file, fluid::FlowOptions& o) {
+  for (const TomlValue& table : file.tables("scalars", 8)) {
+    file.require_known_keys(table, {"name", "diffusivity", "buoyancy", "source", "sides"}, "[[scalars]]");
+    fluid::Scalar s;
+    s.name = file.name_of(table, "a scalar", "smoke");
+    s.diffusivity = file.not_negative_or(table, "diffusivity", s.diffusivity);
+    if (const TomlValue* v = table.find("buoyancy"))
+      s.buoyancy = file.vector(*v, "buoyancy", int(o.cells.size()));
+    if (const TomlValue* v = table.find("source"))
+      s.source = values_of(file, *v, "source", fluid::cell_places(o));
+    const TomlValue* sides = table.find("sides");
+    for (std::size_t i = 0; sides && i < file.table(*sides, "sides").keys.size(); ++i) {
+      const std::size_t side = side_number(file, sides->key_places[i], sides->keys[i], o.cells.size());
+      s.sides[side] = values_of(file, sides->items[i], "a value", fluid::side_places(o, side, -1));
+    }
+    o.scalars.push_back(s);
+  }
+}
+
+void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup& setup) {
+  const TomlValue& start = file.table_or_empty("start");
+  std::vector<std::string> fields;
+  for (std::size_t c = 0; c < o.cells.size(); ++c) fields.emplace_back(fluid::kComponents[c]);
+  for (const fluid::Scalar& s : o.scalars) fields.push_back(s.name);
+  file.require_known_keys(start, fields, "[start]");
+  setup.inputs.x0.assign(std::size_t(setup.signature.states()), 0.0);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const TomlValue* v = start.find(fields[f]);
+    if (!v) continue;
+    const Places places = f < o.cells.size() ? fluid::face_places(o, int(f)) : fluid::cell_places(o);
+    const fluid::CellValues values = values_of(file, *v, fields[f].c_str(), places);
+    const auto at = std::size_t(setup.signature.find(Role::state, fields[f]).offset);
+    for (std::size_t k = 0; k < places.size(); ++k)
+      setup.inputs.x0[at + k] = values.values[values.values.size() == 1 ? 0 : k];
+  }
+}
+
+}  // namespace
+
+Draft read_flow(const SceneFile& file) {
+  const TomlValue& table = file.table(*file.root().find("flow"), "flow");
+  file.require_known_keys(
+      table, {"cells", "width", "viscosity", "force", "scheme", "sides", "show", "height"}, "[flow]");
+  fluid::FlowOptions o;
+  Draft draft;
+  study::Setup& setup = draft.setup;
+  read_cells(file, table, o);
+  read_sides(file, table, o);
+  if (const TomlValue* v = table.find("viscosity"))
+    o.viscosity = values_of(file, *v, "viscosity", fluid::cell_places(o));
+  if (const TomlValue* v = table.find("force")) o.force = file.vector(*v, "force", int(o.cells.size()));
+  if (const TomlValue* v = table.find("scheme"))
+    o.scheme = chosen<fluid::Scheme>(file, *v, "scheme",
+                                     {{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}});
+  std::size_t controls = 0;
+  read_obstacles(file, o, draft, controls);
+  read_scalars(file, o);
+  read_run(file, o.dt, 1, setup);
+  o.dt = setup.dt;
+  setup.signature = file.told_at(table.place, [&] { return fluid::flow<double>(o)->signature(); });
+  setup.system = study::any_system([o](auto real) {
+    return std::shared_ptr<const System<decltype(real)>>(fluid::flow<decltype(real)>(o));
+  });
+  read_start(file, o, setup);
+  std::string size;
+  for (const std::int64_t n : o.cells) size += (size.empty() ? "" : " x ") + std::to_string(n);
+  setup.headline =
+      "a flow in " + size + " cells, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"cells", size}, {"dt", number(setup.dt)}, {"steps", std::to_string(setup.steps)}};
+  setup.identity = setup.headline;
+  setup.quantities =
+      std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
+  std::vector<std::string> shown = {"speed", "vorticity"};
+  for (const fluid::Scalar& s : o.scalars) shown.push_back(s.name);
+  const std::string show = file.string_or(table, "show", o.scalars.empty() ? "speed" : o.scalars[0].name);
+  if (std::ranges::find(shown, show) == shown.end())
+    file.fail(table.find("show")->place, "there is no '" + show + "' to show",
+              "show speed, vorticity, or a scalar");
+  setup.picture =
+      std::make_shared<FlowPicture>(o, setup.signature, show, file.positive_or(table, "height", 1));
+  setup.stencil = {.step = 1e-3, .gate = 1e-7};
+  draft.dimension = int(o.cells.size());
+  return draft;
+}
+
+}  // namespace costate::io

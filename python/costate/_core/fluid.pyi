@@ -1,0 +1,27 @@
+"""Incompressible flow."""
+
+from collections.abc import Sequence
+
+import numpy.typing
+
+import costate._core
+
+
+def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3') -> costate._core.System:
+    """
+    Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.
+
+    width      of a cell: one number, or one per axis
+    viscosity  one number, or one per cell; force: one number per axis
+    sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', 'north': 'slip'};
+               others are periodic. A component is one number, or one per face. Driven: a control
+    obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': [0, 0], 'spin': 0,
+               'driven': False, 'mask': 1}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
+    scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1}}]
+    push       a force on every face is a control
+    scheme     'rk3' or 'euler'
+
+    state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
+               '<obstacle>/force', which the last step felt
+    parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', '<obstacle>/center', ...
+    """

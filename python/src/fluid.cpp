@@ -1,0 +1,196 @@
+// costate.fluid: incompressible flow from numbers instead of files.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "any_system.h"
+#include "arrays.h"
+#include "costate/fluid/flow.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using SystemHandle = std::shared_ptr<AnySystem>;
+
+template <class T>
+T one_of(const std::string& word, const char* what, const std::vector<std::pair<const char*, T>>& words) {
+  std::string all;
+  for (const auto& [name, value] : words) {
+    if (word == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
+}
+std::size_t side_number(const std::string& name, std::size_t dim) {
+  std::string all;
+  for (std::size_t side = 0; side < 2 * dim; ++side) {
+    if (name == fluid::kSideNames[side]) return side;
+    all += (all.empty() ? "" : ", ") + std::string(fluid::kSideNames[side]);
+  }
+  throw Error({"there is no side '" + name + "'", {}, "there is " + all});
+}
+fluid::CellValues values_of(nb::handle values, const char* what) {
+  return to_vector<double>(nb::borrow<ArrayLike>(values), what);
+}
+std::array<double, 3> vector_of(nb::handle values, const char* what, std::size_t dim) {
+  const std::vector<double> given = to_vector<double>(nb::borrow<ArrayLike>(values), what);
+  if (given.size() != dim)
+    throw Error(std::string(what) + " has " + std::to_string(given.size()) + " numbers, not " +
+                std::to_string(dim));
+  std::array<double, 3> v{};
+  std::copy(given.begin(), given.end(), v.begin());
+  return v;
+}
+// f(key, value) for a dictionary; `what` it is for messages.
+template <class F>
+void each_item(nb::handle object, const std::string& what, const F& f) {
+  nb::dict items;
+  if (!nb::try_cast(object, items)) throw Error(what + " is not a dictionary");
+  for (const auto& [name, value] : items) f(nb::cast<std::string>(name), value);
+}
+[[noreturn]] void unknown(const std::string& what, const std::string& key, const char* known) {
+  throw Error({what + " has an unknown key '" + key + "'", {}, std::string("it has ") + known});
+}
+
+// "outflow", or {"velocity": [u, v], "driven": False}, each component a number or one per face.
+fluid::Side read_side(const std::string& name, nb::handle object, std::size_t dim) {
+  using Kind = fluid::Side::Kind;
+  fluid::Side side;
+  std::string word;
+  if (nb::try_cast(object, word)) {
+    side.kind = one_of<Kind>(word, name.c_str(),
+                             {{"periodic", Kind::periodic},
+                              {"wall", Kind::velocity},
+                              {"slip", Kind::slip},
+                              {"outflow", Kind::outflow}});
+    return side;
+  }
+  side.kind = Kind::velocity;
+  each_item(object, "the side '" + name + "'", [&](const std::string& key, nb::handle value) {
+    if (key == "driven") {
+      side.driven = nb::cast<bool>(value);
+    } else if (key == "velocity") {
+      if (nb::len(value) != dim) throw Error("the velocity on '" + name + "' has a component per axis");
+      for (std::size_t c = 0; c < dim; ++c) side.velocity[c] = values_of(value[c], "velocity");
+    } else {
+      unknown("the side '" + name + "'", key, "velocity, driven");
+    }
+  });
+  return side;
+}
+fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
+  using Shape = fluid::Obstacle::Shape;
+  fluid::Obstacle b;
+  each_item(object, "an obstacle", [&](const std::string& key, nb::handle v) {
+    if (key == "name")
+      b.name = nb::cast<std::string>(v);
+    else if (key == "shape")
+      b.shape = one_of<Shape>(
+          nb::cast<std::string>(v), "shape",
+          {{"ball", Shape::ball}, {"ellipsoid", Shape::ellipsoid}, {"fourier", Shape::fourier}});
+    else if (key == "center")
+      b.center = vector_of(v, "center", dim);
+    else if (key == "size")
+      b.size = values_of(v, "size").values;
+    else if (key == "angle")
+      b.angle = nb::cast<double>(nb::float_(v));
+    else if (key == "velocity")
+      b.velocity = vector_of(v, "velocity", dim);
+    else if (key == "spin" && dim == 2)
+      b.spin[2] = nb::cast<double>(nb::float_(v));
+    else if (key == "spin")
+      b.spin = vector_of(v, "spin", 3);
+    else if (key == "driven")
+      b.driven = nb::cast<bool>(v);
+    else if (key == "mask")
+      b.mask = nb::cast<double>(nb::float_(v));
+    else
+      unknown("an obstacle", key, "name, shape, center, size, angle, velocity, spin, driven, mask");
+  });
+  return b;
+}
+fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
+  fluid::Scalar s;
+  each_item(object, "a scalar", [&](const std::string& key, nb::handle v) {
+    if (key == "name")
+      s.name = nb::cast<std::string>(v);
+    else if (key == "diffusivity")
+      s.diffusivity = nb::cast<double>(nb::float_(v));
+    else if (key == "buoyancy")
+      s.buoyancy = vector_of(v, "buoyancy", dim);
+    else if (key == "source")
+      s.source = values_of(v, "source");
+    else if (key == "sides")
+      each_item(v, "the sides of a scalar", [&](const std::string& side, nb::handle value) {
+        s.sides[side_number(side, dim)] = values_of(value, "the value on a side");
+      });
+    else
+      unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides");
+  });
+  return s;
+}
+
+SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width, double dt,
+                  const ArrayLike& viscosity, const nb::object& force, const nb::dict& sides,
+                  const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme) {
+  fluid::FlowOptions o;
+  const std::size_t dim = cells.size();
+  o.cells = cells;
+  o.dt = dt;
+  o.viscosity = to_vector<double>(viscosity, "viscosity");
+  o.push = push;
+  o.scheme =
+      one_of<fluid::Scheme>(scheme, "scheme", {{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}});
+  if (dim == 2 || dim == 3) {
+    const std::vector<double> h = to_vector<double>(width, "width");
+    if (h.size() != 1 && h.size() != dim) throw Error("width is one number, or one per axis");
+    for (std::size_t a = 0; a < dim; ++a) o.width[a] = h[h.size() == 1 ? 0 : a];
+    if (!force.is_none()) o.force = vector_of(force, "force", dim);
+    for (const auto& [name, side] : sides) {
+      const std::string key = nb::cast<std::string>(name);
+      o.sides[side_number(key, dim)] = read_side(key, side, dim);
+    }
+    for (const nb::handle b : obstacles) o.obstacles.push_back(read_obstacle(b, dim));
+    for (const nb::handle s : scalars) o.scalars.push_back(read_scalar(s, dim));
+  }
+  (void)fluid::flow<double>(o);  // says what is wrong now, not at the first rollout
+  return std::make_shared<AnySystem>(
+      "flow", [o](std::int64_t) { return SystemPtr<double>(fluid::flow<double>(o)); },
+      [o](std::int64_t) { return SystemPtr<float>(fluid::flow<float>(o)); }, std::vector<double>{});
+}
+
+}  // namespace
+
+void bind_fluid(nb::module_& m) {
+  auto f = m.def_submodule("fluid", "Incompressible flow.");
+  f.def(
+      "flow", &flow, "cells"_a, nb::kw_only(), "width"_a = 1.0, "dt"_a = 0.01, "viscosity"_a = 0.01,
+      "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
+      "push"_a = false, "scheme"_a = "rk3",
+      "Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.\n\n"
+      "width      of a cell: one number, or one per axis\n"
+      "viscosity  one number, or one per cell; force: one number per axis\n"
+      "sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', "
+      "'north': "
+      "'slip'};\n"
+      "           others are periodic. A component is one number, or one per face. Driven: a control\n"
+      "obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': "
+      "[0, 0], 'spin': 0,\n"
+      "           'driven': False, 'mask': 1}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, "
+      "a_1, "
+      "b_1, ...)\n"
+      "scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': "
+      "1}}]\n"
+      "push       a force on every face is a control\n"
+      "scheme     'rk3' or 'euler'\n\n"
+      "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
+      "cells;\n"
+      "           '<obstacle>/force', which the last step felt\n"
+      "parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', "
+      "'<obstacle>/center', ...");
+}
+
+}  // namespace costate::python

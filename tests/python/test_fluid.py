@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+import costate
+
+
+def test_taylor_green_decays_by_the_factor_of_the_scheme():
+    n, nu, dt, steps = 16, 0.05, 0.1, 40
+    h = 2 * np.pi / n
+    system = costate.fluid.flow((n, n), width=h, dt=dt, viscosity=nu)
+    i = np.arange(n)
+    u = np.sin(h * i)[None, :] * np.cos(h * (i + 0.5))[:, None]
+    v = -np.cos(h * (i + 0.5))[None, :] * np.sin(h * i)[:, None]
+    sim = system.rollout(steps, active=["dt"])
+    energy = costate.loss.sum([costate.loss.final(name, np.zeros(n * n), h * h) for name in "uv"])
+    value, gradient = sim.value_and_grad({"u": u.ravel(), "v": v.ravel()}, loss=energy)
+    assert value == pytest.approx(4.480290442198438, rel=1e-12)
+    assert gradient.parameters["dt"] == pytest.approx(-35.38407909576503, rel=1e-11)
+
+
+def test_a_channel_with_a_body_and_heat_has_a_right_gradient():
+    y = (np.arange(10) + 0.5) / 10
+    system = costate.fluid.flow(
+        (24, 10), width=0.1, dt=0.02, viscosity=0.02, force=[0.0, 0.0],
+        sides={"west": {"velocity": [4 * y * (1 - y), 0.0]}, "east": "outflow", "south": "wall", "north": "wall"},
+        obstacles=[{"name": "disc", "center": [0.8, 0.5], "size": 0.2}],
+        scalars=[{"name": "T", "diffusivity": 0.02, "buoyancy": [0.0, 1.0], "sides": {"south": 1.0}}])
+    sim = system.rollout(20, active=["disc/*", "west/u", "T/*"])
+    loss = costate.loss.final("disc/force", [0.0, 0.0])
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    assert value > 0
+    for result in sim.check({}, loss=loss):
+        assert result.passed, result
+    assert gradient.parameters["disc/size"].shape == () and gradient.parameters["west/u"].shape == (10,)
+
+
+def test_a_flow_says_what_is_wrong():
+    with pytest.raises(costate.Error, match="west = 'wal'"):
+        costate.fluid.flow((8, 8), sides={"west": "wal"})
+    with pytest.raises(costate.Error, match="unknown key 'radius'"):
+        costate.fluid.flow((8, 8), obstacles=[{"radius": 1.0}])
+    with pytest.raises(costate.Error, match="is periodic and"):
+        costate.fluid.flow((8, 8), sides={"west": "wall"})
+    with pytest.raises(costate.Error, match="there is no side 'up'"):
+        costate.fluid.flow((8, 8), sides={"up": "wall"})
