@@ -18,6 +18,7 @@ namespace costate::io {
 namespace {
 
 constexpr long kMostCells = 4096;  // along one side
+constexpr std::int64_t kMostInAll = std::int64_t(1) << 26;
 using Places = std::vector<std::array<double, 3>>;
 
 std::vector<double> at_places(const SceneFile& file, const TomlValue& v, const Places& places) {
@@ -62,7 +63,10 @@ void read_cells(const SceneFile& file, const TomlValue& table, fluid::FlowOption
   const std::size_t dim = file.numbers(cells, "cells").size();
   if (dim != 2 && dim != 3) file.fail(cells.place, "cells are two or three numbers: [96, 64]");
   o.cells.clear();
-  for (const TomlValue& n : cells.items) o.cells.push_back(file.count(n, "cells", kMostCells));
+  std::int64_t all = 1;
+  for (const TomlValue& n : cells.items) all *= o.cells.emplace_back(file.count(n, "cells", kMostCells));
+  if (all > kMostInAll)
+    file.fail(cells.place, "a flow in a file has at most " + std::to_string(kMostInAll) + " cells");
   const TomlValue& width = file.required(table, "width", "[flow]", "add the width of a cell: width = 0.01");
   const std::vector<double> widths = file.one_or_more(width, "width");
   if (widths.size() != 1 && widths.size() != dim)

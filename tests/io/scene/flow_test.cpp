@@ -1,0 +1,76 @@
+// Flow as a section: gradients checked, pictures made, and mistakes told at their place.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/expect_error.h"
+#include "tests/io/scene/studies.h"
+
+namespace costate::io {
+namespace {
+
+using costate::test::expect_error;
+
+void expect_right(const std::string& text) {
+  SCOPED_TRACE(text);
+  const auto study = parse_study(text, "f.toml", {.for_check = true});
+  for (const check::Result& r : study::check_gradient(*study))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+  std::vector<double> gradient(study->variables().size());
+  study->value_and_gradient(study->start(), gradient.data());
+  double largest = 0;
+  for (const double g : gradient) largest = std::max(largest, std::abs(g));
+  EXPECT_GT(largest, 1e-10);
+}
+
+const std::string kChannel =
+    "[run]\nduration = 0.2\ndt = 0.02\n"
+    "[flow]\ncells = [16, 9]\nwidth = 0.1\nviscosity = \"0.02 + 0.01*y\"\nforce = [0.1, 0.0]\n"
+    "sides = {west = {velocity = [\"y*(0.9 - y)\", 0.0]}, east = \"outflow\", south = \"wall\", north = "
+    "\"slip\"}\n";
+
+TEST(FlowSection, ShapesSidesAndHeatHaveARightGradient) {
+  expect_right(
+      kChannel +
+      "[[obstacles]]\nname = \"leaf\"\nshape = \"ellipsoid\"\ncenter = [0.6, 0.4]\nsize = [0.25, 0.2]\n"
+      "[[scalars]]\nname = \"T\"\ndiffusivity = 0.02\nbuoyancy = [0.0, 1.0]\nsource = \"x*y\"\n"
+      "sides = {south = 1.0}\n[start]\nu = \"y*(0.9 - y)\"\nT = 0.1\n"
+      "[[loss]]\nkind = \"position\"\nof = \"leaf/force/0\"\ntarget = 0.5\n"
+      "[[loss]]\nkind = \"position\"\nof = \"T/40\"\ntarget = 1.0\n"
+      "[optimize]\nvariables = [\"parameters.leaf/size\", \"parameters.T/south\", \"parameters.west/u\"]\n");
+}
+
+TEST(FlowSection, ThreeDimensionsAndADrivenSpinHaveARightGradient) {
+  expect_right(
+      "[run]\nduration = 0.1\ndt = 0.02\n[flow]\ncells = [6, 8, 5]\nwidth = [0.1, 0.1, 0.2]\nshow = "
+      "\"vorticity\"\n"
+      "viscosity = 0.02\n[start]\nu = \"0.3*sin(7.8*y)\"\nw = 0.1\n"
+      "[[obstacles]]\nname = \"ball\"\ncenter = [0.3, 0.4, 0.5]\nsize = 0.31\ndriven = true\n"
+      "[controls]\nball_spin_z = {count = 2, value = 1.0}\n"
+      "[[loss]]\nkind = \"position\"\nof = \"ball/force/1\"\ntarget = 0.5\n"
+      "[optimize]\nvariables = [\"controls.ball_spin_z\"]\n");
+}
+
+TEST(FlowSection, MistakesHaveTheirPlace) {
+  const auto open = [](const std::string& text) { return [text] { return parse_study(text, "f.toml"); }; };
+  expect_error(open("[flow]\ncells = [8]\nwidth = 0.1\n"), "f.toml:2:9: cells are two or three numbers");
+  expect_error(open("[flow]\ncells = [4096, 4096, 4096]\nwidth = 0.1\n"),
+               "f.toml:2:9: a flow in a file has at most");
+  expect_error(open("[flow]\ncells = [8, 8]\n"), "[flow]", "width = 0.01");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nsides = {west = \"wal\"}\n"),
+               "f.toml:4:17: there is no kind of side 'wal'", "outflow");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nsides = {top = \"wall\"}\n"),
+               "there is no side 'top'", "west, east, south, north");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nsides = {west = \"wall\"}\n"),
+               "east is periodic and west is not", "make both periodic");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nshow = \"heat\"\n"),
+               "f.toml:4:8: there is no 'heat' to show", "vorticity");
+  expect_error(open(kChannel + "[start]\nu = \"q\"\n"), "unknown name 'q'");
+  expect_error(open(kChannel + "[[obstacles]]\nname = \"dot\"\ncenter = [0.5, 0.5]\nsize = 0.01\n"),
+               "'dot' is thinner than the mask", "three cells thick");
+  expect_error(open(kChannel + "[[obstacles]]\nname = \"dot\"\nshape = \"cube\"\n"),
+               "there is no shape 'cube'", "ball");
+}
+
+}  // namespace
+}  // namespace costate::io
