@@ -22,6 +22,8 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.grid", PACKAGE / "grid.py", False),
            ("costate.fluid", PACKAGE / "_core/fluid.pyi", False),
            ("costate.soft", PACKAGE / "_core/soft.pyi", False), ("costate.mpm", PACKAGE / "_core/mpm.pyi", False),
+           ("costate.md", PACKAGE / "_core/md.pyi", False), ("costate.md", PACKAGE / "md.py", False),
+           ("costate.estimate", PACKAGE / "_core/estimate.pyi", False),
            ("costate.control", PACKAGE / "_core/control.pyi", False),
            ("costate.torch", PACKAGE / "torch.py", False),
            ("costate.jax", PACKAGE / "jax.py", False), ("costate.gym", PACKAGE / "gym.py", False),

@@ -2,6 +2,7 @@
 // code: 0 all is well, 1 a check failed. Errors are thrown: run() turns them into 2 (input) and 3 (numerics).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Arguments {
   std::string output;  // prefix of the files that are written; empty: the name of the file
   bool resume = false;
   std::string from;  // state file whose best variables are the start; empty: the file's own
+  // of estimators
+  std::vector<std::string> methods, parameters;
+  std::vector<std::int64_t> horizons, samples;
   // of recordings
   std::vector<std::string> files;
   std::string title, png, mp4;
@@ -49,6 +53,8 @@ int run_identify(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
 int run_plan(const Arguments& arguments);
+// Several estimators of the gradient of an average (docs/estimators.md).
+int run_estimators(const Arguments& arguments);
 // Recordings to a page.
 int run_view(const Arguments& arguments);
 // Of a model of rigid bodies (docs/models.md).

@@ -153,7 +153,20 @@ int run(int argc, char** argv) {
                            "  costate plan scenes/swing_up.toml --method ddp --output swing");
   plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
   plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
-  for (CLI::App* sub : {run, optimize, identify, plan})
+  CLI::App* estimators = command(
+      "estimators", "Estimate the gradient of an average in several ways; a table and a page of plots.",
+      "  costate estimators scenes/double_well.toml\n"
+      "  costate estimators scenes/double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
+  estimators->add_option("--methods", a.methods,
+                         "pathwise, forward, girsanov, reinforce, implicit, differences, automatic");
+  estimators->add_option("--horizons", a.horizons, "numbers of steps (default: the file's)")
+      ->check(CLI::Range(1, 10'000'000));
+  estimators->add_option("--samples", a.samples, "numbers of samples (default: 4096)")
+      ->check(CLI::Range(2, 100'000'000));
+  estimators->add_option("--parameters", a.parameters, "with respect to which (default: all)");
+  estimators->add_option("--seed", a.seed, "of the noise");
+  estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
+  for (CLI::App* sub : {run, optimize, identify, plan, estimators})
     sub->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize, identify, plan})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
@@ -190,6 +203,7 @@ int run(int argc, char** argv) {
     if (*optimize) return run_optimize(a);
     if (*identify) return run_identify(a);
     if (*plan) return run_plan(a);
+    if (*estimators) return run_estimators(a);
   } catch (const Error& error) {
     return report(error, a.file);
   } catch (const std::bad_alloc&) {

@@ -113,8 +113,9 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
 Sites place_numbers(const Potential& potential, const PotentialKind& kind, const std::string& name,
                     const Model& model, Signature& signature) {
   using Per = ParameterKind::Per;
-  Sites sites{.dimensions = model.dimensions, .atoms = model.atoms()};
-  sites.tuples = tuples_of(potential, kind, model.atoms(), name);
+  Sites sites{.dimensions = model.dimensions, .atoms = model.atoms(), .exclude = potential.exclude};
+  sites.every_pair = kind.lists && potential.atoms.empty() && model.atoms() > kMostInLanes;
+  if (!sites.every_pair) sites.tuples = tuples_of(potential, kind, model.atoms(), name);
   const int instances = int(sites.tuples.size()) / kind.atoms;
   std::vector<std::vector<int>> slots(static_cast<std::size_t>(instances));
   std::vector<std::string> known;
@@ -136,6 +137,10 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
                  (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
     const int offset = int(signature.parameters());
     signature.parameter(name + "/" + number_of.name, values, number_of.unit);
+    if (sites.every_pair) {
+      const bool own = number_of.per == Per::atom;
+      for (int a = 0; a < (own ? kind.atoms : 1); ++a) sites.numbers.push_back({offset, own && !shared, a});
+    }
     for (int i = 0; i < instances; ++i) {
       auto& to = slots[std::size_t(i)];
       const auto add = [&](int place) {
@@ -158,6 +163,10 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     const auto given = potential.options.find(option.name);
     sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
   }
+  if (sites.every_pair) {
+    sites.skin = sites.options.back();
+    if (!(sites.skin >= 0)) refuse(name + ": the skin is negative");
+  }
   for (const auto& [key, value] : potential.options)
     if (std::find(known.begin(), known.end(), key) == known.end())
       refuse(name + " has no option '" + key + "'", meant(key, known));
@@ -172,6 +181,10 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
     return 0.0;
   };
   const double cutoff = option("cutoff"), from = option("switch_from");
+  const bool has_cutoff = !kind.options.empty() && kind.options[0].name == "cutoff";
+  if (sites.every_pair && has_cutoff && cutoff == 0)
+    refuse(name + " has no cutoff, and there are more than " + std::to_string(kMostInLanes) + " atoms",
+           "give options cutoff");
   if (cutoff < 0) refuse(name + ": the cutoff is negative");
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");

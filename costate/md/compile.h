@@ -17,6 +17,9 @@ struct Compiled {
   std::vector<One> potentials;
 };
 
+// More atoms than that are one world that is parallel inside; fewer run as worlds in lanes.
+inline constexpr int kMostInLanes = 128;
+
 // Throws Error where the model is no model.
 Compiled compile(const Model& model);
 

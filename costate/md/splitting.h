@@ -54,13 +54,22 @@ struct Walk {
         trace(word.letters.size() * layout.states),
         forces(std::size_t(word.forces) * layout.dof),
         normals(word.normals),
-        work(3 * layout.dof) {}
+        work(3 * layout.dof),
+        decay(word.letters.size()),
+        kick(word.letters.size() * std::size_t(layout.atoms)),
+        thermal(layout.kT >= 0 ? layout.atoms : 0) {
+    parts.reserve(word.letters.size());
+  }
   std::vector<S> state;    // now
   std::vector<S> trace;    // before every letter
   std::vector<S> forces;   // that every letter with one found
   std::vector<S> normals;  // of the step
   std::vector<S> work;
-  bool fresh = false;  // nothing has moved since the last force was found
+  std::vector<Decay<S>> decay;  // of every letter O: what depends on the parameters alone
+  std::vector<S> kick;          // h / m of every letter and atom
+  std::vector<S> thermal;       // sqrt(kT / m) of every atom
+  std::vector<Part<S>> parts;   // what every letter is given
+  bool fresh = false;           // nothing has moved since the last force was found
 };
 
 // The random numbers of step k of a world: the (k R + i)-th, i < R, of its standard normals, two from each
@@ -96,11 +105,29 @@ class Splitting {
  public:
   Splitting(const Layout& layout, const Word& word) : at_(layout), word_(word) {}
 
+  // What depends on the parameters alone: after every change of them. `forces` and `p` stay where they are.
+  void prepare(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+    for (std::size_t i = 0; i < walk.thermal.size(); ++i)
+      walk.thermal[i] = costate::sqrt(p[at_.kT] / p[at_.mass + int(i)]);
+    walk.parts.clear();
+    walk.parts.reserve(word_.letters.size());
+    for (std::size_t l = 0; l < word_.letters.size(); ++l) {
+      const Letter& letter = word_.letters[l];
+      const S h = S(value_t<S>(letter.fraction)) * p[at_.dt];
+      S* kick = walk.kick.data() + std::ptrdiff_t(l) * at_.atoms;
+      for (int i = 0; i < at_.atoms; ++i) kick[i] = h / p[at_.mass + i];
+      if (letter.name == 'O') walk.decay[l] = Decay<S>(p[at_.friction], h);
+      walk.parts.push_back({at_, forces, p, h, walk.normals.data() + letter.first_normal,
+                            found_force(letter, walk), walk.work.data(), &walk.decay[l], walk.thermal.data(),
+                            kick});
+    }
+  }
+
   // walk.state moves one step on; walk.forces holds what the letters found.
   void step(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
-    for (const Letter& letter : word_.letters) {
-      find_force(letter, forces, p, walk);
-      apply(letter, forces, p, walk);
+    for (std::size_t l = 0; l < word_.letters.size(); ++l) {
+      find_force(word_.letters[l], forces, p, walk);
+      apply(l, walk);
     }
   }
 
@@ -112,17 +139,19 @@ class Splitting {
       const Letter& letter = word_.letters[l];
       std::copy(walk.state.begin(), walk.state.end(), walk.trace.begin() + std::ptrdiff_t(l) * at_.states);
       if (!known) find_force(letter, forces, p, walk);
-      if (l + 1 < word_.letters.size()) apply(letter, forces, p, walk);
+      if (l + 1 < word_.letters.size()) apply(l, walk);
     }
   }
 
-  // After retrace(): bar goes from the cotangent of the state after the step to that of the state before;
+  // `numbers`: whether mass, kT, friction and dt are asked for. After retrace(): bar goes from the cotangent of the state after the step to that of the state before;
   // adds to p_bar.
-  void step_vjp(const Forces<S>& forces, const S* p, Walk<S>& walk, S* bar, S* p_bar) const {
+  void step_vjp(Walk<S>& walk, S* bar, S* p_bar, bool numbers = true) const {
     for (std::size_t l = word_.letters.size(); l-- > 0;) {
       const Letter& letter = word_.letters[l];
-      Part<S> part = part_of(letter, forces, p, walk);
+      Part<S>& part = walk.parts[l];
       part.p_bar = p_bar;
+      part.numbers = numbers;
+      part.h_bar = S(0);
       const S* found = walk.trace.data() + std::ptrdiff_t(l) * at_.states;
       with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
       p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
@@ -135,7 +164,7 @@ class Splitting {
       const Letter& letter = word_.letters[l];
       walk.fresh = false;  // the letter before this one is the one after it here
       find_force(letter, forces, p, walk);
-      const Part<S> part = part_of(letter, forces, p, walk);
+      const Part<S>& part = walk.parts[l];
       with_letter(letter.name, [&](auto kind) {
         if constexpr (requires { decltype(kind)::template undo<S>(part, walk.state.data()); })
           decltype(kind)::template undo<S>(part, walk.state.data());
@@ -164,19 +193,11 @@ class Splitting {
       walk.fresh = true;
     }
   }
-  void apply(const Letter& letter, const Forces<S>& forces, const S* p, Walk<S>& walk) const {
-    const Part<S> part = part_of(letter, forces, p, walk);
-    with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
-    if (moves_atoms(letter.name)) walk.fresh = false;
-  }
-  Part<S> part_of(const Letter& letter, const Forces<S>& forces, const S* p, Walk<S>& walk) const {
-    return {at_,
-            forces,
-            p,
-            S(value_t<S>(letter.fraction)) * p[at_.dt],
-            walk.normals.data() + letter.first_normal,
-            found_force(letter, walk),
-            walk.work.data()};
+  void apply(std::size_t l, Walk<S>& walk) const {
+    const char name = word_.letters[l].name;
+    const Part<S>& part = walk.parts[l];
+    with_letter(name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
+    if (moves_atoms(name)) walk.fresh = false;
   }
 
   const Layout& at_;

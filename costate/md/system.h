@@ -41,6 +41,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     Side<Tangent> tangents;
     const Real* p = nullptr;  // of the run: they are in `values`
     Real* p_bar = nullptr;    // of the run: `values` goes there at its end
+    bool numbers = true;      // of the run: beyond_forces
   };
 
  public:
@@ -73,7 +74,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     auto& s = static_cast<Scratch&>(work);
     Side<S>& side = s.values;
     read(in.x, side.walk.state);
-    if (in.p != s.p) read(in.p, side.p);
+    if (in.p != s.p) use(in.p, side);
     side.walk.fresh = false;
     forward(at, side, tape);
     write(side.walk.state, y);
@@ -87,7 +88,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     const std::int64_t size = this->state_size();
     std::int64_t slot = states.start;
     read(states.base + slot * size, side.walk.state);
-    if (run.p != s.p) read(run.p, side.p);
+    if (run.p != s.p) use(run.p, side);
     side.walk.fresh = false;
     for (std::int64_t j = 0; j < run.count; ++j) {
       slot = states.next(slot);
@@ -102,6 +103,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     Side<Tangent>& side = static_cast<Scratch&>(work).tangents;
     read(in.x, in_dot.x, side.walk.state);
     read(in.p, in_dot.p, side.p);
+    tangent_splitting_.prepare(side.forces, side.p.data(), side.walk);
     side.walk.fresh = false;
     side.normals.fill(at, side.walk.normals);
     tangent_splitting_.step(side.forces, side.p.data(), side.walk);
@@ -109,15 +111,15 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   }
 
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
-                const Cotangents<Real>& bar, const Activity&, Workspace& work) const override {
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     Side<S>& side = s.values;
     const bool held_back = bar.p && bar.p == s.p_bar;
     read(in.x, side.walk.state);
-    if (in.p != s.p) read(in.p, side.p);
+    if (in.p != s.p) use(in.p, side);
     read(y_bar, side.bar);
     if (!held_back) read(bar.p, side.p_bar);
-    backward(at, side, tape);
+    backward(at, side, tape, s.p_bar && bar.p == s.p_bar ? s.numbers : !bar.p || beyond_forces(active));
     write(side.bar, bar.x);
     if (!held_back) write(side.p_bar, bar.p);
   }
@@ -128,11 +130,12 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     Side<Tangent>& side = static_cast<Scratch&>(work).tangents;
     read(in.x, in_dot.x, side.walk.state);
     read(in.p, in_dot.p, side.p);
+    tangent_splitting_.prepare(side.forces, side.p.data(), side.walk);
     read(y_bar, y_bar_dot, side.bar);
     read(bar.p, bar_dot.p, side.p_bar);
     side.normals.fill(at, side.walk.normals);
     tangent_splitting_.retrace(side.forces, side.p.data(), side.walk, false);
-    tangent_splitting_.step_vjp(side.forces, side.p.data(), side.walk, side.bar.data(), side.p_bar.data());
+    tangent_splitting_.step_vjp(side.walk, side.bar.data(), side.p_bar.data());
     write(side.bar, bar.x, bar_dot.x);
     write(side.p_bar, bar.p, bar_dot.p);
   }
@@ -142,7 +145,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     if (!compiled_.word.invertible) return System<Real>::step_back(at, in, y, x, work);
     Side<S>& side = static_cast<Scratch&>(work).values;
     read(y, side.walk.state);
-    if (in.p != static_cast<Scratch&>(work).p) read(in.p, side.p);
+    if (in.p != static_cast<Scratch&>(work).p) use(in.p, side);
     side.normals.fill(at, side.walk.normals);
     splitting_.step_back(side.forces, side.p.data(), side.walk);
     write(side.walk.state, x);
@@ -154,7 +157,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     Side<S>& side = static_cast<Scratch&>(work).values;
     const Layout& at = compiled_.layout;
     read(in.x, side.walk.state);
-    if (in.p != static_cast<Scratch&>(work).p) read(in.p, side.p);
+    if (in.p != static_cast<Scratch&>(work).p) use(in.p, side);
     S sum = side.forces.energy(side.walk.state.data(), side.p.data());
     for (int i = 0; i < at.dof; ++i) {
       const S v = side.walk.state[at.v + i];
@@ -167,7 +170,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     Side<S>& side = static_cast<Scratch&>(work).values;
     const Layout& l = compiled_.layout;
     read(in.x, side.walk.state);
-    read(in.p, side.p);
+    use(in.p, side);
     side.normals.fill(at, side.walk.normals);
     std::vector<S>&f_bar = side.walk.work, &sum = side.p_bar;
     noise_covector(likelihood_of(compiled_.word),
@@ -190,7 +193,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   void boltzmann(const Inputs<Real>& in, Real* energy, Real* slope, Workspace& work) const override {
     Side<S>& side = static_cast<Scratch&>(work).values;
     read(in.x, side.walk.state);
-    read(in.p, side.p);
+    use(in.p, side);
     read(slope, side.p_bar);
     read(nullptr, side.bar);
     const S* x = side.walk.state.data() + compiled_.layout.x;
@@ -208,11 +211,11 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   }
 
   // Runs read the parameters once, and write their cotangents once.
-  void begin_run(const Real* p, Real* p_bar, const Activity&, Workspace& work) const override {
+  void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    read(p, s.values.p);
+    use(p, s.values);
     if (p_bar) read(p_bar, s.values.p_bar);
-    s.p = p, s.p_bar = p_bar;
+    s.p = p, s.p_bar = p_bar, s.numbers = beyond_forces(active);
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
@@ -227,6 +230,18 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
            compiled_.signature.find(Role::parameter, parameter).offset < compiled_.layout.mass;
   }
 
+  void use(const Real* p, Side<S>& side) const {
+    read(p, side.p);
+    splitting_.prepare(side.forces, side.p.data(), side.walk);
+  }
+  // Whether a parameter is asked for that is not one of the forces.
+  bool beyond_forces(const Activity& active) const {
+    const auto& fields = compiled_.signature.fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      if (active.parameters[f] && !of_the_force(fields[f].name)) return true;
+    return false;
+  }
+
   // Not inlined: single steps and runs are the same machine code, so the same bits.
   [[gnu::noinline]] void forward(const StepContext& at, Side<S>& side, Real* tape) const {
     side.normals.fill(at, side.walk.normals);
@@ -236,7 +251,8 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
       write(side.walk.normals, tape + side.walk.forces.size() * kLanes);
     }
   }
-  [[gnu::noinline]] void backward(const StepContext& at, Side<S>& side, const Real* tape) const {
+  [[gnu::noinline]] void backward(const StepContext& at, Side<S>& side, const Real* tape,
+                                  bool numbers) const {
     if (tape) {
       read(tape, side.walk.forces);
       read(tape + side.walk.forces.size() * kLanes, side.walk.normals);
@@ -244,7 +260,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
       side.normals.fill(at, side.walk.normals);
     }
     splitting_.retrace(side.forces, side.p.data(), side.walk, tape != nullptr);
-    splitting_.step_vjp(side.forces, side.p.data(), side.walk, side.bar.data(), side.p_bar.data());
+    splitting_.step_vjp(side.walk, side.bar.data(), side.p_bar.data(), numbers);
   }
 
   // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody wants.

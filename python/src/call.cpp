@@ -116,13 +116,11 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   const auto size = static_cast<std::size_t>(field.size);
   if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
     const auto number = nb::cast<double>(value);
-    refuse_impossible(system_, field.name, {number});
     given_.push_back({f, static_cast<Real>(number), {}, size == 1 ? Shape{} : Shape{size}});
     return;
   }
   Given given{f, 0, as_array<Real>(value, field.name.c_str()), {}};
   given.shape = shape_of(given.values);
-  refuse_impossible(system_, field.name, {given.values.data(), given.values.data() + given.values.size()});
   Shape batch = given.shape;
   const auto own = system_.shapes.find(field.name);
   const bool shaped = own != system_.shapes.end() && batch.size() >= own->second.size() &&
@@ -148,6 +146,14 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
 template <class Real>
 void Call<Real>::fill(Arguments<Real>& a, const Parameters<Real>& defaults,
                       std::vector<std::size_t>& changed) const {
+  // Of values alone: a tangent may point anywhere.
+  for (const Given& given : given_) {
+    const std::string& name = system_.signature().fields(Role::parameter)[given.field].name;
+    if (given.values.is_valid())
+      refuse_impossible(system_, name, {given.values.data(), given.values.data() + given.values.size()});
+    else
+      refuse_impossible(system_, name, {static_cast<double>(given.number)});
+  }
   if (x0_.is_valid())
     a.x0.assign(x0_.data(), x0_.data() + x0_.size());
   else

@@ -58,6 +58,7 @@ NB_MODULE(_core, m) {
   bind_models(m);
   bind_plugins(m);
   bind_continua(m);
+  bind_molecules(m);
   bind_fluid(m);
   bind_recording(m);
   bind_ode(m);

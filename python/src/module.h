@@ -16,6 +16,7 @@ void bind_rollout(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_plugins(nb::module_& m);
 void bind_continua(nb::module_& m);
+void bind_molecules(nb::module_& m);
 void bind_fluid(nb::module_& m);
 void bind_control(nb::module_& m);
 // Of costate.control.

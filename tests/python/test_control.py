@@ -161,3 +161,23 @@ def test_mistakes_are_told():
         control.plan(free, costate.loss.final("a"), 5)
     with pytest.raises(costate.Error, match="one world"):
         control.plan(pendulum(), costate.loss.final("angle"), 5, x0=np.zeros((2, 2)))
+
+
+def test_a_twin_of_a_rigid_model_counts_in_rotations():
+    drone = costate.load("quadrotor.xml")
+    name = next(n for n in drone.parameters if n.endswith("/mass"))
+    mass = float(np.ravel(drone.parameters[name])[0])
+    step, rng = drone.rollout(steps=1), np.random.default_rng(4)
+    measured = [costate.loss.expression(f"q[{i}]") for i in range(7)]
+    x = np.zeros(13)
+    x[[2, 3]] = 10, 1  # far above the floor
+    twin = control.Twin(drone, measured, x0=x, P0=1e-6 * np.eye(12), process_noise=1e-12 * np.eye(12),
+                        measurement_noise=np.full(7, 1e-6), tuned={name: dict(deviation=0.2 * mass, lower=0.1 * mass, upper=9 * mass)},
+                        window=10, iterations=2)
+    for k in range(150):
+        u = 1.9 + 0.3 * np.sin(0.2 * k + np.arange(4))
+        x = step.simulate(x, [u], {name: 1.15 * mass}).final_state
+        twin.step(u, x[:7] + 1e-3 * rng.standard_normal(7))
+    assert twin.covariance.shape == (13, 13) and abs(np.linalg.norm(twin.x[3:7]) - 1) < 1e-9
+    assert abs(twin.values[name] - 1.15 * mass) < 4 * twin.deviations[name] < 0.2 * mass
+    assert np.abs(twin.x - x).max() < 0.05

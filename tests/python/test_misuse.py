@@ -180,7 +180,7 @@ class TestSettingsWithoutEffect:
 
     @pytest.mark.parametrize("p, message", [
         ({"body/pole/mass": -1.0}, "body/pole/mass' is -1, and must not be negative"),
-        ({"body/pole/inertia": [1.0, -1.0, 1.0]}, "not be negative"), ({"dt": -0.01}, "must be positive"), ({"dt": 0.0}, "positive"),
+        ({"body/pole/inertia": [1.0, -1.0, 1.0, 0.0, 0.0, 0.0]}, "not be negative"), ({"dt": -0.01}, "must be positive"), ({"dt": 0.0}, "positive"),
         ({"joint/slide/range": [1.0, -1.0]}, "ends before it begins"),
         ({"body/pole/mass": np.array([[0.1], [-0.1]])}, "not be negative")])
     def test_numbers_that_nothing_physical_has(self, p, message):
@@ -239,3 +239,15 @@ def test_any_mapping_gives_fields_and_parameters():
     np.testing.assert_array_equal(plain, read_only.final_state)
     with pytest.raises(costate.Error, match="p is no dict"):
         sim.simulate(p=[1.0])
+
+
+def test_tangents_of_masses_may_be_negative():
+    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    sim = cart_pole.rollout(5)
+    x, name = np.array([0.1, 0.3, 0.0, 0.2]), "body/pole/mass"
+    w = np.array([1.0, -2.0, 0.5, 0.3])
+    slope = float(np.sum(sim.pull_back(x, final_state=w).parameters[name]))
+    for direction in (-1.0, np.array([-1.0])):
+        assert abs(w @ sim.jvp(x, p_dot={name: direction})[1] + slope) < 1e-12
+    _, second = sim.hessian_vector(x, p_dot={name: -1.0}, loss=costate.loss.final("q"))
+    assert np.isfinite(second.parameters[name]).all()

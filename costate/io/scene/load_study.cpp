@@ -100,7 +100,8 @@ const std::vector<Section>& sections() {
       {"model", {"contact"}, open_rollout<read_bodies>},
       {"grid", {}, open_rollout<read_grid>},
       {"flow", {"obstacles", "scalars"}, open_rollout<read_flow>},
-      {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>}};
+      {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>},
+      {"molecules", {"atoms", "potentials"}, open_rollout<read_molecules>}};
   return kSections;
 }
 

@@ -14,45 +14,37 @@
 
 namespace costate::md {
 
-template <class S>
-struct Decay {
-  S c, s;
-  Decay(const S& rate, const S& h) {
-    using costate::exp, costate::expm1, costate::sqrt;
-    c = exp(-rate * h);
-    s = sqrt(-expm1(S(-2) * rate * h));
-  }
-};
-
 struct Friction {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
-    using costate::sqrt;
-    const Decay<S> decay(c.p[c.at.friction], c.h);
+    const Decay<S>& decay = *c.decay;
     S* v = s + c.at.v;
     each(c, [&](int i, int, const S& g) { v[i] = decay.c * v[i] + decay.s * (g * c.xi[i]); });
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
-    const S rate = c.p[c.at.friction], kT = c.p[c.at.kT];
-    const Decay<S> decay(rate, c.h);
+    const Decay<S>& decay = *c.decay;
     const S* v = s + c.at.v;
-    S *v_bar = bar + c.at.v, c_bar(0), s_bar(0);
-    each(c, [&](int i, int atom, const S& g) {
-      const S noise = g * c.xi[i] * v_bar[i];
-      c_bar += v[i] * v_bar[i];
-      s_bar += noise;
-      c.p_bar[c.at.mass + atom] -= S(0.5) * decay.s * noise / c.p[c.at.mass + atom];
-      v_bar[i] = decay.c * v_bar[i];
-    });
-    c.p_bar[c.at.kT] += S(0.5) * decay.s * s_bar / kT;
-    const S exponent_bar = -decay.c * (c_bar - decay.c / decay.s * s_bar);  // of rate h
-    c.p_bar[c.at.friction] += c.h * exponent_bar;
-    c.h_bar += rate * exponent_bar;
+    S* v_bar = bar + c.at.v;
+    if (c.numbers) {
+      const S rate = c.p[c.at.friction];
+      S c_bar(0), s_bar(0);
+      each(c, [&](int i, int atom, const S& g) {
+        const S noise = g * c.xi[i] * v_bar[i];
+        c_bar += v[i] * v_bar[i];
+        s_bar += noise;
+        c.p_bar[c.at.mass + atom] -= S(0.5) * decay.s * noise / c.p[c.at.mass + atom];
+      });
+      c.p_bar[c.at.kT] += S(0.5) * decay.s * s_bar / c.p[c.at.kT];
+      const S exponent_bar = -decay.c * (c_bar - decay.c / decay.s * s_bar);  // of rate h
+      c.p_bar[c.at.friction] += c.h * exponent_bar;
+      c.h_bar += rate * exponent_bar;
+    }
+    for (int i = 0; i < c.at.dof; ++i) v_bar[i] = decay.c * v_bar[i];
   }
   template <class S>
   static void undo(const Part<S>& c, S* s) {
-    const Decay<S> decay(c.p[c.at.friction], c.h);
+    const Decay<S>& decay = *c.decay;
     S* v = s + c.at.v;
     each(c, [&](int i, int, const S& g) { v[i] = (v[i] - decay.s * (g * c.xi[i])) / decay.c; });
   }
@@ -60,12 +52,9 @@ struct Friction {
  private:
   template <class S, class F>
   static void each(const Part<S>& c, const F& body) {
-    using costate::sqrt;
     const int n = c.at.dimensions;
-    for (int atom = 0; atom < c.at.atoms; ++atom) {
-      const S g = sqrt(c.p[c.at.kT] / c.p[c.at.mass + atom]);
-      for (int i = atom * n; i < atom * n + n; ++i) body(i, atom, g);
-    }
+    for (int atom = 0; atom < c.at.atoms; ++atom)
+      for (int i = atom * n; i < atom * n + n; ++i) body(i, atom, c.thermal[atom]);
   }
 };
 

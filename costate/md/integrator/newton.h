@@ -23,11 +23,10 @@ struct Drift {
     const S* v = s + c.at.v;
     const S* x_bar = bar + c.at.x;
     S* v_bar = bar + c.at.v;
+    for (int i = 0; i < c.at.dof; ++i) v_bar[i] += c.h * x_bar[i];
+    if (!c.numbers) return;
     S sum(0);
-    for (int i = 0; i < c.at.dof; ++i) {
-      v_bar[i] += c.h * x_bar[i];
-      sum += v[i] * x_bar[i];
-    }
+    for (int i = 0; i < c.at.dof; ++i) sum += v[i] * x_bar[i];
     c.h_bar += sum;
   }
   template <class S>
@@ -40,41 +39,39 @@ struct Drift {
 struct Kick {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
-    add(c, c.h, s);
+    const int n = c.at.dimensions;
+    S* v = s + c.at.v;
+    for (int atom = 0; atom < c.at.atoms; ++atom)
+      for (int i = atom * n; i < atom * n + n; ++i) v[i] += c.kick[atom] * c.force[i];
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
     const int n = c.at.dimensions;
     const S* v_bar = bar + c.at.v;
-    S *f_bar = c.work, sum(0);
+    S* f_bar = c.work;
     for (int atom = 0; atom < c.at.atoms; ++atom) {
-      const S inverse = S(1) / c.p[c.at.mass + atom];
-      S work(0);
-      for (int i = atom * n; i < atom * n + n; ++i) {
-        f_bar[i] = c.h * inverse * v_bar[i];
-        work += c.force[i] * v_bar[i];
-      }
-      work = work * inverse;
-      sum += work;
-      c.p_bar[c.at.mass + atom] -= c.h * inverse * work;
+      for (int i = atom * n; i < atom * n + n; ++i) f_bar[i] = c.kick[atom] * v_bar[i];
     }
-    c.h_bar += sum;
+    if (c.numbers) {
+      S sum(0);
+      for (int atom = 0; atom < c.at.atoms; ++atom) {
+        const S inverse = S(1) / c.p[c.at.mass + atom];
+        S work(0);
+        for (int i = atom * n; i < atom * n + n; ++i) work += c.force[i] * v_bar[i];
+        work = work * inverse;
+        sum += work;
+        c.p_bar[c.at.mass + atom] -= c.h * inverse * work;
+      }
+      c.h_bar += sum;
+    }
     c.forces.evaluate_vjp(s + c.at.x, c.p, f_bar, bar + c.at.x, c.p_bar);
   }
   template <class S>
   static void undo(const Part<S>& c, S* s) {
-    add(c, S(-c.h), s);
-  }
-
- private:
-  template <class S>
-  static void add(const Part<S>& c, const S& h, S* s) {
     const int n = c.at.dimensions;
     S* v = s + c.at.v;
-    for (int atom = 0; atom < c.at.atoms; ++atom) {
-      const S factor = h / c.p[c.at.mass + atom];
-      for (int i = atom * n; i < atom * n + n; ++i) v[i] += factor * c.force[i];
-    }
+    for (int atom = 0; atom < c.at.atoms; ++atom)
+      for (int i = atom * n; i < atom * n + n; ++i) v[i] -= c.kick[atom] * c.force[i];
   }
 };
 

@@ -41,17 +41,33 @@ struct Forces {
   }
 };
 
+// e^(-rate h) and sqrt(1 - e^(-2 rate h)).
+template <class S>
+struct Decay {
+  S c, s;
+  Decay() = default;
+  Decay(const S& rate, const S& h) {
+    using costate::exp, costate::expm1, costate::sqrt;
+    c = exp(-rate * h);
+    s = sqrt(-expm1(S(-2) * rate * h));
+  }
+};
+
 template <class S>
 struct Part {
   const Layout& at;
   const Forces<S>& forces;
   const S* p;
   S h;
-  const S* xi;     // standard normals of this letter
-  const S* force;  // at the position before the letter; null: it needs none
-  S* work;         // 3 dof numbers of scratch
+  const S* xi;                      // standard normals of this letter
+  const S* force;                   // at the position before the letter; null: it needs none
+  S* work;                          // 3 dof numbers of scratch
+  const Decay<S>* decay = nullptr;  // of friction over h (letter O)
+  const S* thermal = nullptr;       // sqrt(kT / m) of every atom (letter O)
+  const S* kick = nullptr;          // h / m of every atom
   S* p_bar = nullptr;
   S h_bar = S(0);
+  bool numbers = true;  // whether mass, kT, friction and dt are asked for, besides those of the forces
 
   const S& mass(int dof) const { return p[at.mass + dof / at.dimensions]; }
   S& mass_bar(int dof) const { return p_bar[at.mass + dof / at.dimensions]; }

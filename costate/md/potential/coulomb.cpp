@@ -7,6 +7,7 @@
 // [1] Tironi, Sperb, Smith, van Gunsteren: A generalized reaction field method, J. Chem. Phys. 102 (1995).
 // Tests: tests/md/potential_test.cpp.
 #include "costate/md/potential/kinds.h"
+#include "costate/md/potential/list_term.h"
 #include "costate/md/potential/radial.h"
 
 namespace costate::md {
@@ -35,6 +36,10 @@ struct Coulomb {
     p_bar[2] = charges * shape;
     return p[2] * p_bar[2];
   }
+  template <class Number>
+  double reach(const Number&) const {
+    return cut.cutoff;
+  }
   Cutoff cut;
   double field = 0, offset = 0;
 };
@@ -43,9 +48,9 @@ struct Coulomb {
 
 PotentialKind coulomb_kind() {
   using Per = ParameterKind::Per;
-  return local_kind<Coulomb>("coulomb", "strength q_a q_b / r, with a cutoff a reaction field",
-                             {{"charge", {0}, "", Per::atom}, {"strength", {1}, "", Per::model}},
-                             {{"cutoff", 0}, {"dielectric", 78.3}});
+  return pair_kind<Coulomb>("coulomb", "strength q_a q_b / r, with a cutoff a reaction field",
+                            {{"charge", {0}, "", Per::atom}, {"strength", {1}, "", Per::model}},
+                            {{"cutoff", 0}, {"dielectric", 78.3}});
 }
 
 }  // namespace costate::md

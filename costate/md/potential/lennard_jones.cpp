@@ -12,6 +12,7 @@
 // [1] Weeks, Chandler, Andersen: Role of repulsive forces ..., J. Chem. Phys. 54 (1971).
 // Tests: tests/md/potential_test.cpp.
 #include "costate/md/potential/kinds.h"
+#include "costate/md/potential/list_term.h"
 #include "costate/md/potential/radial.h"
 
 namespace costate::md {
@@ -56,6 +57,10 @@ struct LennardJones {
     p_bar[1] = select(near, pair.sigma, T(0));
     return select(near, pair.u, T(0));
   }
+  template <class Number>
+  double reach(const Number&) const {
+    return cut.cutoff;
+  }
   Cutoff cut;
 };
 
@@ -76,6 +81,10 @@ struct Mixture {
     p_bar[2] = p_bar[3] = T(0.5) * bar[1];
     return u;
   }
+  template <class Number>
+  double reach(const Number&) const {
+    return law.cut.cutoff;
+  }
   LennardJones law;
 };
 
@@ -95,6 +104,10 @@ struct Wca {
     p_bar[1] = select(near, pair.sigma, T(0));
     return select(near, pair.u + p[0], T(0));
   }
+  template <class Number>
+  double reach(const Number& number) const {
+    return 1.12246205 * number(1);  // a little more than 2^(1/6)
+  }
 };
 
 const std::vector<OptionKind> kCut = {{"cutoff", 0}, {"shifted", 0}, {"switch_from", 0}};
@@ -102,18 +115,17 @@ const std::vector<OptionKind> kCut = {{"cutoff", 0}, {"shifted", 0}, {"switch_fr
 }  // namespace
 
 PotentialKind lennard_jones_kind() {
-  return local_kind<LennardJones>("lennard_jones", "4 epsilon ((sigma/r)^12 - (sigma/r)^6)",
-                                  {{"epsilon", {1}}, {"sigma", {1}}}, kCut);
+  return pair_kind<LennardJones>("lennard_jones", "4 epsilon ((sigma/r)^12 - (sigma/r)^6)",
+                                 {{"epsilon", {1}}, {"sigma", {1}}}, kCut);
 }
 PotentialKind lennard_jones_mixture_kind() {
   using Per = ParameterKind::Per;
-  return local_kind<Mixture>("lennard_jones_mixture",
-                             "lennard_jones with numbers per atom, Lorentz-Berthelot",
-                             {{"epsilon", {1}, "", Per::atom}, {"sigma", {1}, "", Per::atom}}, kCut);
+  return pair_kind<Mixture>("lennard_jones_mixture", "lennard_jones with numbers per atom, Lorentz-Berthelot",
+                            {{"epsilon", {1}, "", Per::atom}, {"sigma", {1}, "", Per::atom}}, kCut);
 }
 PotentialKind wca_kind() {
-  return local_kind<Wca>("wca", "lennard_jones + epsilon inside of 2^(1/6) sigma",
-                         {{"epsilon", {1}}, {"sigma", {1}}});
+  return pair_kind<Wca>("wca", "lennard_jones + epsilon inside of 2^(1/6) sigma",
+                        {{"epsilon", {1}}, {"sigma", {1}}});
 }
 
 }  // namespace costate::md

@@ -44,6 +44,13 @@ class Term {
                          TermScratch* scratch) const = 0;
 };
 
+// One number of a pair's law: shared by all pairs, or that of the first or second atom.
+struct PairNumber {
+  int offset = 0;
+  bool per_atom = false;
+  int which = 0;
+};
+
 // Where a term finds its atoms and its numbers.
 struct Sites {
   int dimensions = 3;
@@ -52,6 +59,11 @@ struct Sites {
   std::vector<int> slots = {};   // places among the parameters of every instance's numbers; -1: there is none
   int box = -1;                  // place of the box; -1: not periodic
   std::vector<double> options = {};  // in the order of the kind's
+  // Of all pairs of a large world (list_term.h): no tuples and no slots, but these.
+  bool every_pair = false;
+  std::vector<int> exclude = {};
+  std::vector<PairNumber> numbers = {};
+  double skin = 0.3;
 };
 
 // A number of a potential, as users see it.
@@ -80,6 +92,7 @@ struct PotentialKind {
   std::vector<ParameterKind> parameters;
   std::vector<OptionKind> options = {};
   int dimensions = 0;  // that it needs; 0: any
+  bool lists = false;  // all pairs of a large world go by neighbour lists
   MakeTerm<Lanes<float>> lanes_float = nullptr;
   MakeTerm<Dual<Lanes<float>>> lanes_float_dual = nullptr;
   MakeTerm<Lanes<double>> lanes_double = nullptr;

@@ -9,9 +9,11 @@ import numpy.typing
 
 from costate._core import (
     control as control,
+    estimate as estimate,
     fluid as fluid,
     grid as grid,
     loss as loss,
+    md as md,
     mpm as mpm,
     rigid as rigid,
     soft as soft,

@@ -5,6 +5,7 @@
 
 #include "costate/core/text.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/links_picture.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/study/field_quantities.h"
 
@@ -12,61 +13,6 @@ namespace costate::io {
 namespace {
 
 constexpr std::size_t kMost = 20'000;
-
-// Masses as points, links as ribbons.
-class SpringsPicture final : public study::Picture {
- public:
-  SpringsPicture(soft::MassSpringModel model, double size) : model_(std::move(model)), size_(size) {}
-
-  void begin(const study::Inputs&) override {
-    recording_ = {};
-    recording_.up = model_.dimensions == 2 ? 'y' : 'z';
-    if (!model_.planes.empty()) recording_.ground = float(model_.planes[0].offset);
-    recording_.materials = {{"masses", 0xd98b5f}};
-    recording_.particles.material.assign(model_.masses.size(), 0);
-    recording_.particles.radius = float(size_);
-    links_ = {.name = "links", .color = 0x6b6b6b};
-    for (std::uint32_t s = 0; s < std::uint32_t(model_.springs.size()); ++s) {
-      const std::uint32_t a = 4 * s;
-      links_.triangles.insert(links_.triangles.end(), {a, a + 1, a + 2, a + 1, a + 3, a + 2});
-    }
-  }
-  void frame(double, const std::vector<double>& state) override {
-    ++recording_.frames;
-    for (int i = 0; i < int(model_.masses.size()); ++i)
-      for (const float c : place(state, i)) recording_.particles.positions.push_back(c);
-    for (const soft::Spring& s : model_.springs) {
-      const std::array<float, 3> a = place(state, s.a), b = place(state, s.b);
-      const std::size_t second = model_.dimensions == 2 ? 1 : 2;  // the ribbon lies across the view
-      const float dx = b[0] - a[0], dy = b[second] - a[second], length = std::hypot(dx, dy) + 1e-9F;
-      const float w = float(0.3 * size_) / length;
-      for (const auto& end : {a, b}) {
-        for (const float side : {-w, w}) {
-          std::array<float, 3> corner = end;
-          corner[0] -= side * dy;
-          corner[second] += side * dx;
-          links_.vertices.insert(links_.vertices.end(), corner.begin(), corner.end());
-        }
-      }
-    }
-  }
-  void mark(const std::array<double, 3>&) override {}
-  Recording finish() override {
-    if (!model_.springs.empty()) recording_.meshes.push_back(std::move(links_));
-    return std::move(recording_);
-  }
-
- private:
-  std::array<float, 3> place(const std::vector<double>& state, int i) const {
-    std::array<float, 3> x = {0, 0, 0};
-    for (int d = 0; d < model_.dimensions; ++d) x[d] = float(state[std::size_t(i * model_.dimensions + d)]);
-    return x;
-  }
-  soft::MassSpringModel model_;
-  double size_;
-  Recording recording_;
-  Mesh links_;
-};
 
 // The tables of the section, one after the other.
 struct SpringsReader {
@@ -199,7 +145,11 @@ Draft read_springs(const SceneFile& file) {
   setup.facts = {{"masses", masses}, {"links", links}, {"steps", steps}};
   setup.identity = setup.headline;
   setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups());
-  setup.picture = std::make_shared<SpringsPicture>(m, file.positive_or(t, "size", 0.02));
+  LinksDrawing drawing{.dimensions = m.dimensions, .points = int(m.masses.size())};
+  for (const soft::Spring& s : m.springs) drawing.links.emplace_back(s.a, s.b);
+  drawing.size = file.positive_or(t, "size", 0.02);
+  if (!m.planes.empty()) drawing.ground = m.planes[0].offset;
+  setup.picture = std::make_shared<LinksPicture>(std::move(drawing));
   setup.stencil = {.step = 1e-5, .gate = 1e-6};
   draft.dimension = m.dimensions;
   return draft;

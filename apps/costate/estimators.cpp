@@ -1,0 +1,254 @@
+// costate estimators: one study, several estimators of the gradient of its average loss, over horizons and
+// numbers of samples. Prints a table, and writes a page with plots. Every cell is kept in PREFIX.estimators.json
+// as soon as it is known: an interrupted run goes on with --resume.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "commands.h"
+#include "costate/core/error.h"
+#include "costate/estimate/gradient.h"
+#include "costate/study/rollout_study.h"
+#include "json.h"
+#include "progress_bar.h"
+#include "table.h"
+
+namespace costate::app {
+namespace {
+
+struct Cell {
+  std::string method;
+  std::int64_t steps, samples;
+};
+
+template <class Real>
+Json estimate_cell(study::RolloutStudy<Real>& study, const Arguments& arguments, const Cell& cell) {
+  estimate::Sampling sampling{.method = estimate::method_by_name(cell.method), .samples = cell.samples};
+  if (!arguments.parameters.empty()) sampling.parameters = arguments.parameters;
+  const RolloutOptions options{
+      .steps = cell.steps, .checkpoints = study.setup().checkpoints, .seed = arguments.seed};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto at = study.arguments(study.start());
+  Json out = {{"method", cell.method}, {"steps", cell.steps}, {"samples", cell.samples}};
+  try {
+    const estimate::Sampled s = estimate::gradient<Real>(study.setup().system.template make<Real>(), options,
+                                                         at, *study.objective(), sampling);
+    out["by"] = estimate::to_string(s.method);
+    out["label"] = s.label;
+    if (!s.reason.empty()) out["reason"] = s.reason;
+    out["value"] = s.value;
+    out["value_error"] = s.value_error;
+    out["names"] = s.names;
+    out["gradient"] = s.gradient;
+    out["standard_error"] = s.standard_error;
+    out["effective_samples"] = s.effective_samples;
+    out["memory_bytes"] = s.memory_bytes;
+  } catch (const Error& error) {
+    out["refused"] = error.message().what;
+  }
+  out["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+Json estimate_any(study::Study& study, const Arguments& arguments, const Cell& cell) {
+  if (auto* in_double = dynamic_cast<study::RolloutStudy<double>*>(&study))
+    return estimate_cell(*in_double, arguments, cell);
+  if (auto* in_float = dynamic_cast<study::RolloutStudy<float>*>(&study))
+    return estimate_cell(*in_float, arguments, cell);
+  throw Error({"equations are solved, not stepped: they have no estimators", arguments.file,
+               "estimators are for studies of molecules and other steps"});
+}
+
+bool is_of(const Json& done, const Cell& cell) {
+  return done["method"] == cell.method && done["steps"] == cell.steps && done["samples"] == cell.samples;
+}
+
+// --- the page ----------------------------------------------------------------------------------------------
+
+struct Curve {
+  std::string name;
+  std::vector<double> x, y, error;
+};
+
+// Curves with error bars over a logarithmic axis of x; `log_y` too where asked for.
+std::string plot(const std::string& title, const std::string& x_name, const std::vector<Curve>& curves,
+                 bool log_y) {
+  constexpr double kWide = 520, kHigh = 300, kLeft = 70, kBottom = 40;
+  static const char* kColors[] = {"#1f6fb4", "#d9622b", "#2c8a4b", "#8a4fb0",
+                                  "#b02f4f", "#6b6b6b", "#b08d2f"};
+  double x0 = 1e300, x1 = -1e300, y0 = 1e300, y1 = -1e300;
+  const auto vertical = [&](double y) { return log_y ? std::log10(std::max(y, 1e-300)) : y; };
+  for (const Curve& c : curves) {
+    for (std::size_t i = 0; i < c.x.size(); ++i) {
+      if (log_y && !(c.y[i] > 0)) continue;
+      x0 = std::min(x0, std::log10(c.x[i])), x1 = std::max(x1, std::log10(c.x[i]));
+      y0 = std::min(y0, vertical(c.y[i] - (log_y ? 0 : c.error[i])));
+      y1 = std::max(y1, vertical(c.y[i] + (log_y ? 0 : c.error[i])));
+    }
+  }
+  if (!(x1 > x0)) x0 -= 0.5, x1 += 0.5;
+  if (!(y1 > y0)) y0 -= 1, y1 += 1;
+  const double margin = 0.06 * (y1 - y0);
+  y0 -= margin, y1 += margin;
+  const auto px = [&](double x) { return kLeft + (std::log10(x) - x0) / (x1 - x0) * (kWide - kLeft - 20); };
+  const auto py = [&](double y) {
+    return kHigh - kBottom - (vertical(y) - y0) / (y1 - y0) * (kHigh - kBottom - 30);
+  };
+  std::string svg = fmt::format("<svg viewBox='0 0 {} {}' width='{}'><text x='{}' y='18' class='t'>{}</text>",
+                                kWide, kHigh + 20 * double(curves.size()), kWide, kLeft, title);
+  for (int k = 0; k <= 4; ++k) {
+    const double y = y0 + (y1 - y0) * k / 4, at = kHigh - kBottom - (kHigh - kBottom - 30) * k / 4;
+    svg += fmt::format(
+        "<line x1='{}' x2='{}' y1='{}' y2='{}' class='g'/><text x='{}' y='{}' class='a'>{:.3g}</text>", kLeft,
+        kWide - 20, at, at, kLeft - 6, at + 4, log_y ? std::pow(10, y) : y);
+  }
+  svg += fmt::format("<text x='{}' y='{}' class='b'>{}</text>", kWide / 2, kHigh - 8, x_name);
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    const char* color = kColors[c % std::size(kColors)];
+    std::string line;
+    for (std::size_t i = 0; i < curves[c].x.size(); ++i) {
+      const double x = curves[c].x[i], y = curves[c].y[i], e = curves[c].error[i];
+      if (c == 0) svg += fmt::format("<text x='{:.1f}' y='{}' class='b'>{:g}</text>", px(x), kHigh - 24, x);
+      if (log_y && !(y > 0)) continue;
+      line += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
+      svg += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='3' fill='{}'/>", px(x), py(y), color);
+      if (!log_y)
+        svg += fmt::format("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1:.1f}' y2='{2:.1f}' stroke='{3}'/>", px(x),
+                           py(y - e), py(y + e), color);
+    }
+    svg +=
+        fmt::format("<polyline points='{}' fill='none' stroke='{}'/><text x='{}' y='{}' fill='{}'>{}</text>",
+                    line, color, kLeft, kHigh + 14 + 18 * double(c), color, curves[c].name);
+  }
+  return svg + "</svg>";
+}
+
+std::string page(const std::string& title, const Json& cells) {
+  std::vector<std::string> names, methods;
+  std::int64_t most = 0;
+  for (const Json& c : cells) {
+    if (c.contains("refused")) continue;
+    if (names.empty()) names = c["names"].get<std::vector<std::string>>();
+    if (std::find(methods.begin(), methods.end(), c["method"]) == methods.end())
+      methods.push_back(c["method"]);
+    most = std::max(most, c["samples"].get<std::int64_t>());
+  }
+  std::string body;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<Curve> values, errors;
+    for (const std::string& method : methods) {
+      Curve value{method, {}, {}, {}}, error{method, {}, {}, {}};
+      for (const Json& c : cells) {
+        if (c.contains("refused") || c["method"] != method || c["samples"] != most) continue;
+        const double steps = c["steps"], g = c["gradient"][i], e = c["standard_error"][i];
+        value.x.push_back(steps), value.y.push_back(g), value.error.push_back(e);
+        error.x.push_back(steps), error.y.push_back(e), error.error.push_back(0);
+      }
+      values.push_back(value), errors.push_back(error);
+    }
+    body += "<h2>with respect to " + names[i] + "</h2>" +
+            plot(fmt::format("derivative, {} samples, one standard error", most), "steps", values, false) +
+            plot("standard error", "steps", errors, true);
+  }
+  body += "<h2>what each is</h2><table>";
+  for (const std::string& method : methods)
+    for (const Json& c : cells)
+      if (c["method"] == method && c.contains("label")) {
+        body += "<tr><td>" + method + "</td><td>" + c["label"].get<std::string>() + "</td></tr>";
+        break;
+      }
+  for (const Json& c : cells) {
+    if (!c.contains("refused")) continue;
+    const std::string row = "<tr><td>" + c["method"].get<std::string>() +
+                            "</td><td>refused: " + c["refused"].get<std::string>() + "</td></tr>";
+    if (body.find(row) == std::string::npos) body += row;
+  }
+  return "<!doctype html><meta charset='utf-8'><title>" + title +
+         "</title><style>body{font:15px "
+         "sans-serif;margin:2em;max-width:1100px}svg{font-size:12px;margin-right:2em}"
+         ".t{font-size:14px}.g{stroke:#ddd}.a{text-anchor:end;fill:#555}.b{text-anchor:middle;fill:#555}"
+         "td{padding:2px 12px 2px 0}</style><h1>" +
+         title + "</h1>" + body + "</table>";
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw Error({"the file cannot be written", path, ""});
+}
+
+void print_table(const Json& cells) {
+  Table table({"steps", "samples", "estimator", "number", "derivative", "standard error", "seconds"});
+  for (const Json& c : cells) {
+    const std::string steps = std::to_string(c["steps"].get<std::int64_t>()),
+                      samples = std::to_string(c["samples"].get<std::int64_t>()), method = c["method"];
+    if (c.contains("refused")) continue;
+    for (std::size_t i = 0; i < c["names"].size(); ++i)
+      table.row({steps, samples, method, c["names"][i], fmt::format("{:.6g}", c["gradient"][i].get<double>()),
+                 fmt::format("{:.2g}", c["standard_error"][i].get<double>()),
+                 fmt::format("{:.2f}", c["seconds"].get<double>())});
+  }
+  fmt::print("{}", table.text());
+  std::vector<std::string> told;
+  for (const Json& c : cells) {
+    if (!c.contains("refused")) continue;
+    const std::string line =
+        fmt::format("\n{} refused: {}", c["method"].get<std::string>(), c["refused"].get<std::string>());
+    if (std::find(told.begin(), told.end(), line) == told.end()) told.push_back(line);
+  }
+  for (const std::string& line : told) fmt::print("{}", line);
+  if (!told.empty()) fmt::print("\n");
+}
+
+}  // namespace
+
+int run_estimators(const Arguments& arguments) {
+  const auto study = open_study(arguments);
+  if (!study->has_loss())
+    throw Error({"there is no loss to estimate the gradient of", arguments.file, "add [[loss]]"});
+  std::vector<std::string> methods = arguments.methods;
+  if (methods.empty()) methods = {"pathwise", "girsanov", "reinforce", "differences"};
+  std::vector<std::int64_t> horizons = arguments.horizons, samples = arguments.samples;
+  if (horizons.empty()) horizons = {study->steps()};
+  if (samples.empty()) samples = {4096};
+  const std::string prefix = output_prefix(arguments) + ".estimators", kept = prefix + ".json";
+  Json cells = Json::array();
+  if (arguments.resume) {
+    std::ifstream in(kept);
+    if (in) cells = Json::parse(in, nullptr, false);
+    if (!cells.is_array()) throw Error({"this is not a file of estimators", kept, "run without --resume"});
+  }
+  ProgressBar bar;
+  const int all = int(methods.size() * horizons.size() * samples.size());
+  int done = 0;
+  for (const std::int64_t steps : horizons) {
+    Arguments longer = arguments;  // the file with so many steps: its losses move with the end
+    if (steps != study->steps()) longer.set.push_back("run.steps=" + std::to_string(steps));
+    const auto at_horizon = open_study(longer);
+    for (const std::int64_t count : samples) {
+      for (const std::string& method : methods) {
+        const Cell cell{method, steps, count};
+        (void)estimate::method_by_name(method);
+        const bool known =
+            std::any_of(cells.begin(), cells.end(), [&](const Json& c) { return is_of(c, cell); });
+        bar.show(done++, all, fmt::format("{}, {} steps, {} samples", method, steps, count));
+        if (known) continue;
+        cells.push_back(estimate_any(*at_horizon, arguments, cell));
+        write(kept, cells.dump(1));
+      }
+    }
+  }
+  bar.finish();
+  write(prefix + ".html", page(study->title.empty() ? arguments.file : study->title, cells));
+  if (arguments.json) {
+    print({{"estimates", cells}, {"page", prefix + ".html"}});
+  } else {
+    print_table(cells);
+    fmt::print("\nplots: {}.html\n", prefix);
+  }
+  return 0;
+}
+
+}  // namespace costate::app

@@ -1,0 +1,367 @@
+// ListTerm: a law of pairs (local_term.h) summed over all pairs within reach of one large world.
+//
+//   f_i = -sum_j dU(d_ij)/dd,   d_ij = nearest image of x_i - x_j,   j = the atoms within reach of i, in order
+//
+// Each atom gathers from its own neighbours, so that every pair is met twice and nothing is scattered: atoms
+// are shared out among threads in chunks of a fixed size, and sums over atoms are added chunk by chunk. The
+// neighbours run in SIMD lanes: distances to all of the list, then the law on those within reach, packed
+// together. What is packed depends on the positions alone, not on the list (neighbour/verlet_list.h).
+//
+// The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij receives
+// for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets what it
+// has as the first of the two.
+// Tests: tests/md/large_test.cpp.
+#pragma once
+
+#include <array>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/md/neighbour/lanes.h"
+#include "costate/md/neighbour/verlet_list.h"
+#include "costate/md/potential/local_term.h"
+
+namespace costate::md {
+
+template <class Law, class S>
+class ListTerm final : public Term<S> {
+  // V: a pack of neighbours of one number type; for duals one neighbour at a time.
+  static constexpr bool kPlain = !is_dual<S>;
+  using Real = value_t<S>;
+  using V = std::conditional_t<kPlain, NativePack<Real>, S>;
+  static constexpr int kWidth = kPlain ? kNativeLanes<Real> : 1;
+  static constexpr int kParameters = Law::kParameters, kRoom = kParameters > 0 ? kParameters : 1;
+  static constexpr int kMost = 1024;  // neighbours within reach
+  static constexpr std::int64_t kGrain = 64;
+
+  struct Scratch final : TermScratch {
+    Scratch(const Sites& sites, std::size_t sums)
+        : list(sites.atoms, sites.dimensions, sites.exclude),
+          partial(sums * std::size_t((sites.atoms + kGrain - 1) / kGrain)) {
+      for (auto* axes : {&x, &f_bar})
+        for (auto& axis : *axes) axis.assign(std::size_t(sites.atoms), S(0));
+    }
+    VerletList list;
+    std::vector<double> box;
+    std::vector<S> partial;                  // [chunk][sum]
+    std::array<std::vector<S>, 3> x, f_bar;  // axis by axis, so that neighbours are gathered by their number
+  };
+
+  // The neighbours of one atom that are within reach, packed, with room for the last pack.
+  struct Packed {
+    alignas(64) S x[kMost + kWidth], y[kMost + kWidth], z[kMost + kWidth];  // x_i - x_j as it is
+    int j[kMost + kWidth];
+    int count = 0;
+  };
+
+ public:
+  explicit ListTerm(const Sites& sites) : sites_(sites), law_(sites) {}
+
+  std::unique_ptr<TermScratch> make_scratch() const override {
+    auto scratch = std::make_unique<Scratch>(sites_, kSums);
+    scratch->box.resize(sites_.box < 0 ? 0 : std::size_t(sites_.dimensions));
+    return scratch;
+  }
+
+  S energy(const S* x, const S* p, TermScratch* scratch) const override {
+    Scratch& work = ready(x, p, scratch);
+    each_chunk(work, [&](int i, S* sum) {
+      Packed near;
+      pack(i, p, work, near);
+      for_packs(i, near, p,
+                [&](const Pair<V>& pair, const V&, const V*, int) { sum[0] += add_lanes(pair.u); });
+    });
+    return S(Real(0.5)) * total(work, 0);
+  }
+
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    Scratch& work = ready(x, p, scratch);
+    const int n = sites_.dimensions;
+    each_chunk(work, [&](int i, S* sum) {
+      Packed near;
+      pack(i, p, work, near);
+      Collected<S> bar;
+      for_packs(i, near, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
+        bar.add(pair.d_bar, pair.p_bar, images);
+      });
+      for (int k = 0; k < n; ++k) x_bar[i * n + k] += u_bar * add_lanes(bar.x[k]);
+      own_numbers(i, bar, u_bar, p_bar, sum);
+      for (int k = 0; k < n; ++k) sum[kBox + k] -= u_bar * add_lanes(bar.box[k]);
+    });
+    shared_numbers(work, p_bar);
+  }
+
+  void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
+    Scratch& work = ready(x, p, scratch);
+    const int n = sites_.dimensions;
+    parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      Packed near;
+      for (int i = int(begin); i < int(end); ++i) {
+        pack(i, p, work, near);
+        V sum[3] = {V(0), V(0), V(0)};
+        for_packs(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+          for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
+        });
+        for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
+      }
+    });
+  }
+
+  void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
+                 TermScratch* scratch) const override {
+    using T = Dual<V>;
+    Scratch& work = ready(x, p, scratch);
+    split(f_bar, work.f_bar);
+    const int n = sites_.dimensions;
+    each_chunk(work, [&](int i, S* sum) {
+      Packed near;
+      pack(i, p, work, near);
+      Collected<S> bar;
+      for_packs_at<T>(i, near, p, work.f_bar, [&](const Pair<T>& pair, const V* images) {
+        Point<V> rate;
+        V numbers[kRoom];
+        for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
+        for (int k = 0; k < kParameters; ++k) numbers[k] = -pair.p_bar[k].d[0];
+        bar.add(rate, numbers, images);
+      });
+      for (int k = 0; k < n; ++k) x_bar[i * n + k] += add_lanes(bar.x[k]);
+      own_numbers(i, bar, S(1), p_bar, sum);
+      for (int k = 0; k < n; ++k) sum[kBox + k] -= add_lanes(bar.box[k]);
+    });
+    shared_numbers(work, p_bar);
+  }
+
+ private:
+  static constexpr int kBox = kRoom, kSums = kRoom + 3;
+
+  template <class T>
+  struct Pair {
+    Point<T> d, d_bar;
+    T p[kRoom], p_bar[kRoom], u;
+  };
+  // What the pairs of one atom give, lane by lane.
+  template <class>
+  struct Collected {
+    V x[3] = {V(0), V(0), V(0)}, box[3] = {V(0), V(0), V(0)};
+    std::array<V, kRoom> numbers;
+    Collected() { numbers.fill(V(0)); }
+    COSTATE_INLINE void add(const Point<V>& d_bar, const V* p_bar, const V* images) {
+      for (int k = 0; k < 3; ++k) {
+        x[k] += d_bar[k];
+        box[k] += images[k] * d_bar[k];
+      }
+      for (int k = 0; k < kParameters; ++k) numbers[std::size_t(k)] += p_bar[k];
+    }
+  };
+
+  Scratch& ready(const S* x, const S* p, TermScratch* scratch) const {
+    Scratch& work = static_cast<Scratch&>(*scratch);
+    for (std::size_t k = 0; k < work.box.size(); ++k) work.box[k] = double(primal(p[sites_.box + int(k)]));
+    work.list.update(reinterpret_cast<const Real*>(x), int(sizeof(S) / sizeof(Real)), work.box, reach(p),
+                     sites_.skin);
+    split(x, work.x);
+    return work;
+  }
+  void split(const S* from, std::array<std::vector<S>, 3>& to) const {
+    const int n = sites_.dimensions;
+    for (int i = 0; i < sites_.atoms; ++i)
+      for (int k = 0; k < n; ++k) to[std::size_t(k)][std::size_t(i)] = from[i * n + k];
+  }
+  // The nearest whole number of a small one; ties do not matter to images.
+  static COSTATE_INLINE V nearest_whole(const V& t) {
+    if constexpr (kWidth == 1) {
+      using costate::round;
+      return round(t);
+    } else {
+      const V big(Real(sizeof(Real) == 4 ? 0x1.8p23 : 0x1.8p52));
+      return (t + big) - big;
+    }
+  }
+  double reach(const S* p) const {
+    return law_.reach([&](int k) { return double(primal(p[sites_.numbers[std::size_t(k)].offset])); });
+  }
+
+  static COSTATE_INLINE S add_lanes(const V& v) {
+    if constexpr (kWidth == 1) {
+      return v;
+    } else {
+      S sum(0);
+      for (int l = 0; l < kWidth; ++l) sum += v[l];
+      return sum;
+    }
+  }
+
+  // The atoms of the list that are within reach of atom i. Rows are padded to whole packs.
+  void pack(int i, const S* p, const Scratch& work, Packed& to) const {
+    const int n = sites_.dimensions, size = work.list.size(i);
+    const int* row = work.list.row(i);
+    const double far = reach(p);
+    const V far2(Real(far * far));
+    V here[3], edge[3], inverse[3];
+    for (int k = 0; k < 3; ++k) {
+      const bool periodic = k < n && sites_.box >= 0;
+      here[k] = V(work.x[std::size_t(k)][std::size_t(i)]);
+      edge[k] = periodic ? V(p[sites_.box + k]) : V(0);
+      inverse[k] = periodic ? V(1) / edge[k] : V(0);
+    }
+    to.count = 0;
+    for (int first = 0; first < size; first += kWidth) {
+      V d[3], square(0);
+      for (std::size_t k = 0; k < 3; ++k) {
+        d[k] = here[k] - gather<V>(work.x[k].data(), row + first);
+        const V nearest = d[k] - edge[k] * nearest_whole(d[k] * inverse[k]);
+        square += nearest * nearest;
+      }
+      auto chosen = square < far2;
+      if constexpr (kWidth > 1) {
+        if (first + kWidth > size) chosen = chosen & (lane_numbers() < V(Real(size - first)));
+      }
+      if (to.count > kMost - kWidth) too_many();
+      to.count +=
+          keep<V>(chosen, d, row + first, to.x + to.count, to.y + to.count, to.z + to.count, to.j + to.count);
+    }
+    for (int l = 0; l < kWidth; ++l) {
+      to.x[to.count + l] = to.y[to.count + l] = to.z[to.count + l] = S(0);
+      to.j[to.count + l] = i;
+    }
+  }
+  static COSTATE_INLINE V lane_numbers() {
+    V r;
+    for (int l = 0; l < kWidth; ++l) {
+      if constexpr (kWidth > 1) r.set(l, Real(l));
+    }
+    return r;
+  }
+  [[noreturn]] static void too_many() {
+    throw Error(
+        {"an atom has more than 1000 neighbours within reach", "neighbour list", "use a shorter cutoff"},
+        Error::Kind::numerics);
+  }
+
+  // Displacement and images of the neighbours [first, first + kWidth); lanes past the last are out of reach.
+  COSTATE_INLINE void displacement(const Packed& near, int first, const S* p, Point<V>& d, V* images) const {
+    const S* from[3] = {near.x + first, near.y + first, near.z + first};
+    for (int k = 0; k < 3; ++k) {
+      if constexpr (kWidth == 1)
+        d[k] = from[k][0];
+      else
+        d[k] = V::load_unaligned(from[k]);
+      images[k] = V(0);
+      if (k < sites_.dimensions && sites_.box >= 0) {
+        const V edge(p[sites_.box + k]), inverse = V(1) / edge;
+        images[k] = nearest_whole(d[k] * inverse);
+        d[k] = d[k] - images[k] * edge;
+      }
+    }
+    if constexpr (kWidth > 1) {
+      if (first + kWidth > near.count) {
+        const auto there = lane_numbers() < V(Real(near.count - first));
+        for (int k = 0; k < 3; ++k) {
+          d[k] = select(there, d[k], V(Real(10 * (1 + reach(p)))));
+          images[k] = select(there, images[k], V(0));
+        }
+      }
+    }
+  }
+  COSTATE_INLINE V number_of(int k, int i, const Packed& near, int first, const S* p) const {
+    const PairNumber& number = sites_.numbers[std::size_t(k)];
+    if (!number.per_atom) return V(p[number.offset]);
+    if (number.which == 0) return V(p[number.offset + i]);
+    if constexpr (kWidth == 1) {
+      return p[number.offset + near.j[first]];
+    } else {
+      return gather<V>(p + number.offset, near.j + first);
+    }
+  }
+
+  template <class Body>
+  COSTATE_INLINE void for_packs(int i, const Packed& near, const S* p, const Body& body) const {
+    for (int first = 0; first < near.count; first += kWidth) {
+      Pair<V> pair;
+      V images[3];
+      displacement(near, first, p, pair.d, images);
+      for (int k = 0; k < kParameters; ++k) pair.p[k] = number_of(k, i, near, first, p);
+      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
+      body(pair, pair.u, images, first);
+    }
+  }
+  // With tangents f_bar_i - f_bar_j of the displacements.
+  template <class T, class Body>
+  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const S* p,
+                                   const std::array<std::vector<S>, 3>& f_bar, const Body& body) const {
+    for (int first = 0; first < near.count; first += kWidth) {
+      Point<V> d;
+      V images[3];
+      displacement(near, first, p, d, images);
+      Pair<T> pair;
+      for (int k = 0; k < 3; ++k) {
+        const std::vector<S>& axis = f_bar[std::size_t(k)];
+        pair.d[k] = T(d[k], V(axis[std::size_t(i)]) - gather<V>(axis.data(), near.j + first));
+      }
+      for (int k = 0; k < kParameters; ++k) pair.p[k] = T(number_of(k, i, near, first, p));
+      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
+      body(pair, images);
+    }
+  }
+
+  // body(i, sums of the chunk) for all atoms, chunk by chunk.
+  template <class Body>
+  void each_chunk(Scratch& work, const Body& body) const {
+    parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      S* sum = work.partial.data() + begin / kGrain * kSums;
+      for (int k = 0; k < kSums; ++k) sum[k] = S(0);
+      for (int i = int(begin); i < int(end); ++i) body(i, sum);
+    });
+  }
+  S total(const Scratch& work, int k) const {
+    S sum(0);
+    for (std::size_t at = std::size_t(k); at < work.partial.size(); at += kSums) sum += work.partial[at];
+    return sum;
+  }
+  void own_numbers(int i, const Collected<S>& bar, const S& factor, S* p_bar, S* sum) const {
+    for (int k = 0; k < kParameters; ++k) {
+      const PairNumber& number = sites_.numbers[std::size_t(k)];
+      const S part = factor * add_lanes(bar.numbers[std::size_t(k)]);
+      if (!number.per_atom)
+        sum[k] += part;
+      else if (number.which == 0)
+        p_bar[number.offset + i] += part;
+    }
+  }
+  void shared_numbers(const Scratch& work, S* p_bar) const {
+    for (int k = 0; k < kParameters; ++k) {
+      const PairNumber& number = sites_.numbers[std::size_t(k)];
+      if (!number.per_atom) p_bar[number.offset] += S(Real(0.5)) * total(work, k);
+    }
+    for (int k = 0; sites_.box >= 0 && k < sites_.dimensions; ++k)
+      p_bar[sites_.box + k] += S(Real(0.5)) * total(work, kBox + k);
+  }
+
+  Sites sites_;
+  Law law_;
+};
+
+template <class Law, class S>
+std::unique_ptr<Term<S>> make_pair_term(const Sites& sites) {
+  if (sites.every_pair) return std::make_unique<ListTerm<Law, S>>(sites);
+  return std::make_unique<LocalTerm<Law, S>>(sites);
+}
+
+// The kind of a law of pairs, with lists where one world has many atoms. The law says how far it reaches:
+//   double reach(number) const;    number(k): its k-th number, of the first atom
+template <class Law>
+PotentialKind pair_kind(std::string name, std::string formula, std::vector<ParameterKind> parameters,
+                        std::vector<OptionKind> options = {}) {
+  options.push_back({"skin", 0.3});
+  PotentialKind kind =
+      local_kind<Law>(std::move(name), std::move(formula), std::move(parameters), std::move(options));
+  kind.lists = true;
+  kind.one_float = make_pair_term<Law, float>;
+  kind.one_float_dual = make_pair_term<Law, Dual<float>>;
+  kind.one_double = make_pair_term<Law, double>;
+  kind.one_double_dual = make_pair_term<Law, Dual<double>>;
+  return kind;
+}
+
+}  // namespace costate::md

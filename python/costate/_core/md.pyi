@@ -1,0 +1,41 @@
+"""Molecules."""
+
+from collections.abc import Sequence
+
+import numpy
+import numpy.typing
+
+import costate._core
+
+
+def system(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, potentials: list, *, v: numpy.typing.ArrayLike | None = None, box: numpy.typing.ArrayLike | None = None, integrator: str = 'langevin', dt: float = 0.01, kT: float = 1.0, friction: float = 1.0, thermostat_masses: numpy.typing.ArrayLike | None = None, suzuki_yoshida: int = 1, memory_friction: numpy.typing.ArrayLike | None = None, memory_time: numpy.typing.ArrayLike | None = None) -> costate._core.System:
+    """
+    Atoms and the potentials between them (docs/md.md).
+
+    x           where they start, (atoms, dimensions); v: how fast
+    masses      one number, or one per atom
+    potentials  [{'kind': 'lennard_jones', 'epsilon': 1.0, 'cutoff': 2.5}, {'kind': 'harmonic_bond', 'atoms': [[0, 1]], 'k': 50.0}, ...]
+    box         edges of a periodic box
+    integrator  'verlet', 'leapfrog', 'langevin', 'nose_hoover', 'overdamped', 'heun', 'descent',
+                'generalized_langevin', 'esh', or a word of letters: 'BAOAB'
+    state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...
+    """
+
+def energy_and_forces(x: numpy.typing.ArrayLike, potentials: list, box: numpy.typing.ArrayLike | None = None) -> tuple[float, numpy.ndarray]:
+    """
+    The potential energy at x, (atoms, dimensions), and the force on every atom.
+    """
+
+def potential_kinds() -> list[tuple[str, str]]:
+    """The kinds of potentials, each with its formula."""
+
+def load_structure(path: str) -> dict:
+    """
+    Atoms of an extended XYZ or PDB file: elements, x, v, masses, box (None where the file has none).
+    """
+
+def xyz(elements: Sequence[str], x: numpy.typing.ArrayLike, v: numpy.typing.ArrayLike | None = None, box: numpy.typing.ArrayLike | None = None) -> str:
+    """One frame of an extended XYZ file as text; frames follow each other."""
+
+def dcd(frames: numpy.typing.ArrayLike, box: numpy.typing.ArrayLike | None = None, dt: float = 1.0) -> bytes:
+    """A DCD file as bytes, from frames of shape (frames, atoms, 3)."""

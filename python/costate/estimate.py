@@ -1,0 +1,10 @@
+"""Gradients of averages over noise: pathwise, path score, REINFORCE, reweighting and more, behind one call.
+
+    g = costate.estimate.gradient(system, loss, steps=60, method="girsanov", parameters=["double_well/a"])
+    g["gradient"]["double_well/a"], g["standard_error"]["double_well/a"], g["label"]
+"""
+from . import _core
+
+__all__ = ["gradient"]
+
+gradient = _core.estimate.gradient

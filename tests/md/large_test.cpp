@@ -1,0 +1,166 @@
+// One large world with neighbour lists: against all pairs, to the bit against other lists, and the contract.
+#include <cmath>
+
+#include "costate/core/philox.h"
+#include "costate/md/compile.h"
+#include "costate/md/neighbour/verlet_list.h"
+#include "tests/md/models.h"
+#include "tests/system/contract.h"
+
+namespace costate::md {
+namespace {
+
+using costate::test::expect_contract;
+using costate::test::same_bits;
+
+// A fluid on a disturbed lattice of cells^3 atoms at density 0.8.
+test::Sample fluid(int cells, const std::string& word, const std::string& kind = "lennard_jones") {
+  test::Sample s;
+  const int n = cells * cells * cells;
+  const double edge = std::cbrt(n / 0.8);
+  s.model = {.masses = std::vector<double>(std::size_t(n), 1.0),
+             .box = {edge, edge, edge},
+             .integrator = word,
+             .dt = 0.002};
+  s.model.kT = 0.7;
+  for (int i = 0; i < n; ++i) {
+    const int at[3] = {i % cells, i / cells % cells, i / cells / cells};
+    for (int k = 0; k < 3; ++k)
+      s.x.push_back((at[k] + 0.5) * edge / cells +
+                    0.05 * normal<double>(7, std::uint32_t(i), 0, std::uint32_t(k)));
+    s.model.masses[std::size_t(i)] = 1 + 0.1 * (i % 5);
+  }
+  Potential p{.kind = kind};
+  if (kind != "wca") p.options = {{"cutoff", std::min(2.5, 0.49 * edge)}};
+  if (kind == "lennard_jones") p.options["switch_from"] = 1.6;
+  if (kind == "lennard_jones_mixture") {
+    p.parameters["epsilon"] = p.parameters["sigma"] = {};
+    for (int i = 0; i < n; ++i) {
+      p.parameters["epsilon"].push_back(1 + 0.02 * (i % 7));
+      p.parameters["sigma"].push_back(1 - 0.01 * (i % 3));
+    }
+  }
+  if (kind == "coulomb")
+    for (int i = 0; i < n; ++i) p.parameters["charge"].push_back(i % 2 == 0 ? 0.5 : -0.5);
+  s.model.potentials = {p};
+  return s;
+}
+
+// Positions of all atoms and parameters, at which a term is asked.
+struct At {
+  Compiled compiled;
+  std::vector<double> p;
+  explicit At(const Model& model) : compiled(compile(model)) {
+    for (const Field& field : compiled.signature.fields(Role::parameter))
+      p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+  }
+};
+
+class EveryListedPotential : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryListedPotential, IsTheSumOverAllPairs) {
+  const test::Sample s = fluid(6, "BAB", GetParam());
+  Model pairs = s.model;  // the same with its pairs written out, which have no list
+  for (int i = 0; i < s.model.atoms(); ++i)
+    for (int j = i + 1; j < s.model.atoms(); ++j)
+      pairs.potentials[0].atoms.insert(pairs.potentials[0].atoms.end(), {i, j});
+  const At listed(s.model), written(pairs);
+  ASSERT_TRUE(listed.compiled.potentials[0].sites.every_pair);
+  const auto a = make_terms<double>(listed.compiled), b = make_terms<double>(written.compiled);
+  const auto scratch = a[0]->make_scratch();
+  const std::size_t n = s.x.size(), np = listed.p.size();
+  std::vector<double> f_bar(n);
+  for (std::size_t i = 0; i < n; ++i) f_bar[i] = std::sin(double(i));
+  const double u = a[0]->energy(s.x.data(), listed.p.data(), scratch.get());
+  EXPECT_NEAR(u, b[0]->energy(s.x.data(), listed.p.data(), nullptr), 1e-12 * std::abs(u));
+  const auto compare = [&](const auto& call, const char* what) {
+    std::vector<double> x1(n), x2(n), p1(np), p2(np);
+    call(*a[0], x1.data(), p1.data(), scratch.get());
+    call(*b[0], x2.data(), p2.data(), nullptr);
+    double scale = 0;
+    for (std::size_t i = 0; i < n; ++i) scale = std::max(scale, std::abs(x2[i]));
+    EXPECT_GT(scale, 0);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(x1[i], x2[i], 1e-12 * scale) << what << " x " << i;
+    scale = 0;
+    for (std::size_t i = 0; i < np; ++i) scale = std::max(scale, std::abs(p2[i]));
+    for (std::size_t i = 0; i < np; ++i) EXPECT_NEAR(p1[i], p2[i], 1e-12 * scale) << what << " p " << i;
+  };
+  compare([&](const Term<double>& t, double* x, double*,
+              TermScratch* w) { t.force(s.x.data(), listed.p.data(), x, w); },
+          "force");
+  compare([&](const Term<double>& t, double* x, double* p,
+              TermScratch* w) { t.force_vjp(s.x.data(), listed.p.data(), f_bar.data(), x, p, w); },
+          "force_vjp");
+  compare([&](const Term<double>& t, double* x, double* p,
+              TermScratch* w) { t.energy_vjp(s.x.data(), listed.p.data(), 1.5, x, p, w); },
+          "energy_vjp");
+}
+INSTANTIATE_TEST_SUITE_P(Md, EveryListedPotential,
+                         testing::Values("lennard_jones", "lennard_jones_mixture", "wca", "coulomb"),
+                         [](const auto& one) { return one.param; });
+
+// Skins from none (a new list in every step) to a large one.
+TEST(Large, ResultsDoNotDependOnTheListToTheBit) {
+  const auto run = [](double skin, auto real) {
+    using Real = decltype(real);
+    test::Sample s = fluid(6, "ABA");
+    s.model.potentials[0].options["cutoff"] = 2.0;
+    s.model.potentials[0].options["skin"] = skin;
+    const auto system = make_system<Real>(s.model);
+    Rollout<Real> rollout(system, {.steps = 60});
+    const auto loss = loss::final<Real>(system->signature(), "x", {});
+    return rollout.value_and_gradient(test::start(s, rollout, 3), *loss);
+  };
+  const auto first = run(0.0, 0.0);
+  const auto in_float = run(0.0, 0.0F);
+  for (const double skin : {0.05, 0.3, 0.8}) {
+    const auto other = run(skin, 0.0);
+    EXPECT_EQ(other.value, first.value);
+    EXPECT_TRUE(same_bits(other.x0, first.x0)) << skin;
+    EXPECT_TRUE(same_bits(other.parameters, first.parameters)) << skin;
+    EXPECT_TRUE(same_bits(run(skin, 0.0F).x0, in_float.x0)) << skin;
+  }
+}
+
+TEST(Large, KeepsTheContract) {
+  for (const std::string word : {"ABA", "BAOAB"}) {
+    const test::Sample s = fluid(6, word, "lennard_jones_mixture");
+    const auto states = [&](const auto& rollout, unsigned seed) {
+      return test::start(s, rollout, seed, 1e-3);
+    };
+    expect_contract(make_system<double>(s.model),
+                    {.states = states, .steps = 3, .long_steps = 6, .seeds = 1, .smooth = false});
+    expect_contract(
+        make_system<float>(s.model),
+        {.states = states, .steps = 4, .long_steps = 0, .seeds = 1, .transpose_gate = 1e-4, .smooth = false});
+  }
+}
+
+TEST(VerletList, IsMadeAgainWhenAnAtomHasMovedByHalfTheSkin) {
+  const test::Sample s = fluid(6, "BAB");
+  VerletList list(216, 3, {0, 1});
+  std::vector<double> x = s.x;
+  list.update(x.data(), 1, s.model.box, 2.0, 0.4);
+  EXPECT_EQ(list.builds(), 1);
+  x[30] += 0.19;
+  list.update(x.data(), 1, s.model.box, 2.0, 0.4);
+  EXPECT_EQ(list.builds(), 1);
+  x[30] += 0.02;
+  list.update(x.data(), 1, s.model.box, 2.0, 0.4);
+  EXPECT_EQ(list.builds(), 2);
+  int pairs = 0;
+  for (int i = 0; i < 216; ++i) {
+    for (int k = 0; k < list.size(i); ++k) {
+      const int j = list.row(i)[k];
+      EXPECT_NE(std::minmax(i, j), std::minmax(0, 1));
+      if (k > 0) {
+        EXPECT_LT(list.row(i)[k - 1], j);
+      }
+      ++pairs;
+    }
+  }
+  EXPECT_EQ(pairs % 2, 0);
+}
+
+}  // namespace
+}  // namespace costate::md

@@ -1,0 +1,63 @@
+#include "costate/md/observable/thermodynamics.h"
+
+#include <cmath>
+
+#include "costate/system/checks.h"
+#include "tests/expect_error.h"
+#include "tests/md/models.h"
+
+namespace costate::md {
+namespace {
+
+// Gradients through ten steps against six-point differences, for every quantity, with and without a target.
+TEST(Thermodynamics, GradientsMatchDifferences) {
+  const test::Sample s = test::sample("lennard_jones_mixture", "BAB");
+  const auto system = make_system<double>(s.model);
+  Rollout<double> rollout(system, {.steps = 10});
+  const auto at = test::start(s, rollout, 2);
+  for (const char* name : {"potential_energy", "kinetic_energy", "temperature", "pressure"}) {
+    for (const bool target : {false, true}) {
+      Observe what{.quantity = quantity_by_name(name), .steps = {3, 10}, .weight = 0.7};
+      if (target) what.target = 0.4;
+      const auto result = check::stencil(rollout, at, *observe<double>(s.model, what), {.step = 1e-5});
+      EXPECT_TRUE(result.passed()) << name << ": " << result.error;
+    }
+  }
+}
+
+// An ideal gas has P V = N T, and a pair at its minimum has no virial.
+TEST(Thermodynamics, PressureOfWhatIsKnown) {
+  Model model{.masses = {1, 2}, .box = {5, 5, 5}, .integrator = "BAB"};
+  const auto value = [&](const std::vector<double>& x0, const char* name) {
+    const auto system = make_system<double>(model);
+    Rollout<double> rollout(system, {.steps = 0});
+    auto at = rollout.arguments();
+    at.x0 = x0;
+    return rollout.value(at, *observe<double>(model, {.quantity = quantity_by_name(name)}));
+  };
+  std::vector<double> x0 = {0, 0, 0, std::pow(2.0, 1.0 / 6), 0, 0, 0.3, 0.1, -0.2, 0.4, 0.2, 0.5};
+  const double temperature = value(x0, "temperature");
+  EXPECT_NEAR(temperature, (0.14 + 2 * 0.45) / 6, 1e-15);
+  EXPECT_NEAR(value(x0, "pressure"), 2 * temperature / 125, 1e-15);
+  model.potentials = {{.kind = "lennard_jones"}};
+  EXPECT_NEAR(value(x0, "pressure"), 2 * temperature / 125, 1e-14);
+  EXPECT_NEAR(value(x0, "potential_energy"), -1, 1e-15);
+  // Pressed together by a factor: P = 2K/(3V) - r U'(r) / (3 V).
+  const double r = 1.05, slope = 4 * (-12 * std::pow(r, -13) + 6 * std::pow(r, -7));
+  x0[3] = r;
+  EXPECT_NEAR(value(x0, "pressure"), (6 * temperature - r * slope) / 375, 1e-13);
+}
+
+TEST(Thermodynamics, SaysWhatItNeeds) {
+  const test::Sample overdamped = test::sample("harmonic", "E"), open = test::sample("harmonic", "BAB");
+  costate::test::expect_error(
+      [&] { return observe<double>(overdamped.model, {.quantity = Quantity::temperature}); },
+      "temperature needs velocities", "choose one with A and B");
+  costate::test::expect_error([&] { return observe<double>(open.model, {.quantity = Quantity::pressure}); },
+                              "pressure needs a box", "give the model a box");
+  costate::test::expect_error([] { return quantity_by_name("presure"); }, "there is no quantity 'presure'",
+                              "pressure");
+}
+
+}  // namespace
+}  // namespace costate::md

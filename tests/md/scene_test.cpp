@@ -1,0 +1,95 @@
+// Molecules in scene files.
+#include <filesystem>
+#include <fstream>
+
+#include "costate/io/scene/load_study.h"
+#include "costate/study/check.h"
+#include "tests/expect_error.h"
+
+namespace costate::md {
+namespace {
+
+using costate::test::expect_error;
+
+const std::string kChain = R"(
+[molecules]
+integrator = "verlet"
+box = [6.0, 6.0, 6.0]
+
+[[atoms]]
+name = "a"
+position = [1.0, 1.0, 1.0]
+velocity = [0.1, 0.0, 0.0]
+
+[[atoms]]
+name = "b"
+position = [2.1, 1.0, 1.2]
+mass = 2.0
+
+[[potentials]]
+kind = "harmonic_bond"
+atoms = [["a", "b"]]
+k = 30.0
+r0 = 1.0
+
+[[potentials]]
+kind = "lennard_jones"
+cutoff = 2.5
+switch_from = 2.0
+
+[run]
+dt = 0.005
+steps = 40
+
+[[loss]]
+kind = "position"
+of = "atom/b"
+target = [2.0, 1.1, 1.0]
+
+[optimize]
+variables = [{name = "parameters.harmonic_bond/k"}]
+)";
+
+TEST(MoleculesInFiles, HaveAStudyWhoseGradientIsChecked) {
+  const auto study = io::parse_study(kChain, "chain.toml", {.for_check = true});
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+}
+
+TEST(MoleculesInFiles, AreReadFromXyz) {
+  const auto folder = std::filesystem::temp_directory_path() / "costate_molecules";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "two.xyz") << "2\nLattice=\"8 0 0 0 8 0 0 0 8\"\nAr 0 0 0\nAr 1.2 0 0\n";
+  std::ofstream(folder / "two.toml") << R"(
+[molecules]
+file = "two.xyz"
+integrator = "langevin"
+velocities_seed = 1
+[[potentials]]
+kind = "lennard_jones"
+cutoff = 2.5
+[[loss]]
+kind = "position"
+of = "atom/Ar1"
+target = [0.0, 0.0, 0.0]
+)";
+  const auto study = io::load_study((folder / "two.toml").string(), {});
+  EXPECT_NE(study->headline().find("2 atoms, BAOAB"), std::string::npos) << study->headline();
+  std::filesystem::remove_all(folder);
+}
+
+TEST(MoleculesInFiles, SayWhatIsWrong) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = kChain;
+    text.replace(text.find(from), from.size(), to);
+    return [text] { return io::parse_study(text, "chain.toml", {}); };
+  };
+  expect_error(with("\"verlet\"", "\"verlett\""), "'verlett' is not an integrator", "did you mean 'verlet'?");
+  expect_error(with("\"a\", \"b\"]", "\"a\", \"c\"]"), "there is no atom 'c'");
+  expect_error(with("k = 30.0", "kk = 30.0"), "kk");
+  expect_error(with("\"harmonic_bond\"", "\"harmonic_bound\""), "there is no potential 'harmonic_bound'",
+               "harmonic_bond");
+  expect_error(with("cutoff = 2.5", "cutoff = 3.5"), "more than half of the box's edge");
+}
+
+}  // namespace
+}  // namespace costate::md

@@ -1,0 +1,79 @@
+#include "costate/md/io/structure.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "tests/expect_error.h"
+
+namespace costate::md {
+namespace {
+
+using costate::test::expect_error;
+
+TEST(Structure, ReadsWhatItWrites) {
+  const Structure pair{.elements = {"Ar", "Ne"},
+                       .x = {0, 0.1, 1e-7, 3.25, -2, 1.0 / 3},
+                       .v = {1, 2, 3, 4, 5, 6},
+                       .masses = {},
+                       .box = {10, 11, 12}};
+  const Structure again = parse_xyz(to_xyz(pair), "pair.xyz");
+  EXPECT_EQ(again.elements, pair.elements);
+  EXPECT_EQ(again.x, pair.x);
+  EXPECT_EQ(again.v, pair.v);
+  EXPECT_EQ(again.box, pair.box);
+}
+
+TEST(Structure, ReadsPlainXyzAndMasses) {
+  EXPECT_EQ(parse_xyz("1\nwater, one of three\nO 1 2 3\n", "o.xyz").x, (std::vector<double>{1, 2, 3}));
+  const auto s = parse_xyz(
+      "1\nProperties=species:S:1:pos:R:3:tags:I:1:masses:R:1 pbc=\"T T T\"\nH 1 2 3 7 1.5\n", "h.xyz");
+  EXPECT_EQ(s.masses, std::vector<double>{1.5});
+}
+
+TEST(Structure, ReadsPdb) {
+  const auto s = parse_pdb(
+      "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1\n"
+      "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N\n"
+      "HETATM    2 CL   CL  A   2       1.000   2.000   3.000  1.00  0.00          CL\n"
+      "END\n",
+      "two.pdb");
+  EXPECT_EQ(s.elements, (std::vector<std::string>{"N", "Cl"}));
+  EXPECT_EQ(s.x, (std::vector<double>{11.104, 6.134, -6.504, 1, 2, 3}));
+  EXPECT_EQ(s.box, (std::vector<double>{20, 21, 22}));
+}
+
+TEST(Structure, SaysWhereAFileIsWrong) {
+  expect_error([] { return parse_xyz("two\n", "a.xyz"); }, "a.xyz:1: 'two' is not a number");
+  expect_error([] { return parse_xyz("2\n\nAr 0 0 0\n", "a.xyz"); }, "the file ends before atom 1");
+  expect_error([] { return parse_xyz("1\n\nAr 0 0\n", "a.xyz"); }, "a.xyz:3: a column of 'pos' is missing");
+  expect_error([] { return parse_xyz("99999999999\n\n", "a.xyz"); }, "not a number of atoms");
+  expect_error([] { return parse_xyz("1\nLattice=\"1 1 0 0 1 0 0 0 1\"\nAr 0 0 0\n", "a.xyz"); },
+               "not rectangular");
+  expect_error([] { return parse_pdb("END\n", "a.pdb"); }, "there are no atoms");
+  expect_error([] { return element_mass("Xx"); }, "the mass of element 'Xx' is not known", "give the masses");
+}
+
+TEST(Structure, WritesDcdRecords) {
+  const std::string bytes = to_dcd({{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}, {5, 6, 7}, 0.01);
+  std::size_t at = 0;
+  std::vector<std::string> records;
+  while (at < bytes.size()) {
+    std::int32_t size = 0, again = 0;
+    std::memcpy(&size, bytes.data() + at, 4);
+    records.push_back(bytes.substr(at + 4, std::size_t(size)));
+    std::memcpy(&again, bytes.data() + at + 4 + size, 4);
+    ASSERT_EQ(size, again);
+    at += 8 + std::size_t(size);
+  }
+  ASSERT_EQ(records.size(), 3 + 2 * 4u);
+  EXPECT_EQ(records[0].substr(0, 4), "CORD");
+  float x[2];
+  std::memcpy(x, records[4].data(), 8);
+  EXPECT_EQ(x[0], 0);
+  EXPECT_EQ(x[1], 3);
+  std::memcpy(x, records[10].data(), 8);
+  EXPECT_EQ(x[1], 11);
+}
+
+}  // namespace
+}  // namespace costate::md
