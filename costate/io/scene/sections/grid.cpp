@@ -8,6 +8,7 @@
 #include "costate/core/text.h"
 #include "costate/grid/equations.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/surface_picture.h"
 #include "costate/study/field_quantities.h"
 
 namespace costate::io {
@@ -16,52 +17,15 @@ namespace {
 constexpr long kMostCells = 4096;  // along one side
 
 // The first field of the state as a surface over its plate.
-class FieldPicture final : public study::Picture {
+class FieldPicture final : public SurfacePicture {
  public:
-  FieldPicture(const grid::GridSpec& spec, std::string field, double height)
-      : nx_(spec.nx), ny_(spec.ny), dx_(spec.dx), field_(std::move(field)), height_(height) {}
-
-  void begin(const study::Inputs&) override {
-    recording_ = {};
-    surface_ = {.name = field_, .color = 0x4f86c6};
-    const auto nx = std::uint32_t(nx_), ny = std::uint32_t(ny_);
-    for (std::uint32_t j = 0; j + 1 < ny; ++j) {
-      for (std::uint32_t i = 0; i + 1 < nx; ++i) {
-        const std::uint32_t a = j * nx + i;
-        surface_.triangles.insert(surface_.triangles.end(), {a, a + 1, a + nx, a + 1, a + nx + 1, a + nx});
-      }
-    }
-  }
-  void frame(double, const std::vector<double>& state) override {
-    for (std::int64_t k = 0; k < nx_ * ny_; ++k)
-      surface_.vertices.insert(surface_.vertices.end(),
-                               {float((double(k % nx_) + 0.5) * dx_), float((double(k / nx_) + 0.5) * dx_),
-                                float(height_ * state[std::size_t(k)])});
-    ++recording_.frames;
-  }
-  void mark(const std::array<double, 3>&) override {}
-  Recording finish() override {
-    const auto x = float(0.5 * double(nx_) * dx_), y = float(0.5 * double(ny_) * dx_),
-               depth = 0.05F * (x + y);
-    recording_.ground = -2 * depth;
-    Body basin;
-    basin.name = "basin";
-    basin.shape.kind = Shape::Kind::box;
-    basin.shape.size = {1.04F * x, 1.04F * y, 0.5F * depth};
-    basin.color = 0xb9aa94;
-    basin.poses = {{x, y, -1.5F * depth, 1, 0, 0, 0}};
-    recording_.bodies.push_back(std::move(basin));
-    recording_.meshes.push_back(std::move(surface_));
-    return std::move(recording_);
-  }
+  FieldPicture(const grid::GridSpec& spec, const std::string& field, double height)
+      : SurfacePicture(spec.nx, spec.ny, {spec.dx, spec.dx}, field, height) {}
 
  private:
-  std::int64_t nx_, ny_;
-  double dx_;
-  std::string field_;
-  double height_;
-  Recording recording_;
-  Mesh surface_;
+  double shown(const std::vector<double>& state, std::int64_t i, std::int64_t j) const override {
+    return state[std::size_t(j * nx_ + i)];
+  }
 };
 
 // "0.2*exp(-500*((x - 0.3)^2 + (y - 0.5)^2))" in every cell.
