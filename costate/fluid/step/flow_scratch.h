@@ -43,6 +43,7 @@ struct FlowScratch final : Workspace {
   std::vector<std::array<double, 6>> force;  // on each body: value and tangent of every component
   std::vector<std::array<Real, 3>> force_bar;
   std::vector<std::array<Dual<Real>, 3>> force_bar_dual;
+  bool uniform_viscosity = false;
   const Real* run_p = nullptr;  // parameters of the run: they have been read
 
   FlowScratch(const FlowModel& model, Index solver_numbers) {

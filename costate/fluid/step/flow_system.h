@@ -114,6 +114,9 @@ class FlowSystem final : public System<Real> {
   template <class T>
   void read_parameters(In p, Scratch& w) const {
     const Sides& sides = model_.sides;
+    const Index cells = sides.shape.cells();
+    w.uniform_viscosity =
+        !kIsDual<T> && std::all_of(p.value, p.value + cells, [&](Real nu) { return nu == p.value[0]; });
     read_field<T>(sides.shape, sides.shape.all_cells(), p, w.viscosity);
     sides.template extend<Single<T>>(w.viscosity);
     Box box = sides.shape.all_cells();

@@ -28,7 +28,9 @@ struct Momentum {
   Scalars<S, Dim> scalars;
   const Shape& shape = model.sides.shape;
 
-  Stress<S, Dim> stress(const Speeds<Real>& u) const { return {shape, u, work.viscosity, work.edges}; }
+  Stress<S, Dim> stress(const Speeds<Real>& u) const {
+    return {shape, u, work.viscosity, work.edges, work.uniform_viscosity};
+  }
 
   // F + f on a face, for the scalars of a stage.
   COSTATE_INLINE S rate(const Stress<S, Dim>& of, int stage, int c, Index at) const {

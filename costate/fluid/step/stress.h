@@ -31,9 +31,18 @@ struct Stress {
   Plane<Real> nu;                    // in cells
   std::array<Plane<Real>, 3> edges;  // nu on edges
 
+  // The viscosity of all cells, where they have the same: four fields less to read.
+  bool uniform = false;
+  S everywhere_nu;
+
   Stress(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& viscosity,
-         const std::array<Plane<Real>, 3>& on_edges)
-      : stride(shape.stride), u(speeds), nu(viscosity), edges(on_edges) {
+         const std::array<Plane<Real>, 3>& on_edges, bool same)
+      : stride(shape.stride),
+        u(speeds),
+        nu(viscosity),
+        edges(on_edges),
+        uniform(same),
+        everywhere_nu(everywhere<S>(load<Single<S>>(viscosity, shape.at(0, 0, 0)))) {
     for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
   }
   COSTATE_INLINE Index s(int a) const { return stride[std::size_t(a)]; }
@@ -50,12 +59,14 @@ struct Stress {
     return r(b) * (speed(a, at) - speed(a, at - s(b))) + r(a) * (speed(b, at) - speed(b, at - s(a)));
   }
   COSTATE_INLINE S viscosity(int a, int b, Index at) const {
-    return load<S>(edges[std::size_t(edge(a, b))], at);
+    return uniform ? everywhere_nu : load<S>(edges[std::size_t(edge(a, b))], at);
   }
+
+  COSTATE_INLINE S viscosity(Index at) const { return uniform ? everywhere_nu : load<S>(nu, at); }
 
   COSTATE_INLINE S normal(int a, Index at) const {
     const S m = mean(a, at);
-    return Real(2) * load<S>(nu, at) * stretch(a, at) - m * m;
+    return Real(2) * viscosity(at) * stretch(a, at) - m * m;
   }
   COSTATE_INLINE S tangential(int a, int b, Index at) const {
     return viscosity(a, b, at) * shear(a, b, at) - mean(a, b, at) * mean(b, a, at);
@@ -84,7 +95,7 @@ struct StressTranspose {
   }
   COSTATE_INLINE S speed_bar(int a, Index at) const {
     const S below = normal_bar(a, at - s(a)), above = normal_bar(a, at);
-    S sum = Real(2) * r(a) * (load<S>(of.nu, at - s(a)) * below - load<S>(of.nu, at) * above) -
+    S sum = Real(2) * r(a) * (of.viscosity(at - s(a)) * below - of.viscosity(at) * above) -
             (of.mean(a, at - s(a)) * below + of.mean(a, at) * above);
     for (int b = 0; b < Dim; ++b) {
       if (b == a) continue;
