@@ -1,9 +1,9 @@
 // Molecules: the Lennard-Jones fluid and the double well of bench/peers.
 //
 //   md_lj_N     density 0.8, cutoff 2.5, leapfrog, dt = 0.005: steps of one world; gradient of the final
-//                potential energy with respect to (epsilon, sigma) over 100 steps
-//   md_baoab    10,000 walkers, 1000 steps of BAOAB in a double well; gradient of the mean of x^2 with respect
-//                to the barrier
+//               potential energy with respect to (epsilon, sigma) over 100 steps
+//   md_baoab    10,000 walkers, 1000 steps of BAOAB in a double well; gradient of the mean of x^2
+//               with respect to the barrier
 #include <cmath>
 
 #include "bench/measure.h"

@@ -1,4 +1,6 @@
-// The path score: d E[L] = E[sum_k dl_k/dp + sum_k (l_k - b_k) S_k],  S_k = sum_(j < k) d log p(x_(j+1) | x_j) / dp
+// The path score:
+//
+//   d E[L] = E[sum_k dl_k/dp + sum_k (l_k - b_k) S_k],   S_k = sum_(j < k) d log p(x_(j+1) | x_j) / dp
 //
 // It differentiates the probability of a path instead of the path, so L may jump. A term l_k is paired with
 // the score of the steps before it alone; later steps would add noise and no signal. The baselines b_k come

@@ -3,19 +3,19 @@
 //   method        estimates                     needs                          bias      variance
 //   pathwise      finite horizon                a loss without jumps           none      grows with chaos
 //   forward       the same, in forward mode     the same                       none      the same
-//   girsanov      finite horizon                a score of the step            none      grows with the horizon
+//   girsanov      finite horizon                a score of the step            none      grows with time
 //   reinforce     equilibrium                   Boltzmann, a loss of one time  burn-in   that of L dU/dp
-//   reweighting   equilibrium, from samples     the same, and overlap          O(1/n)    1 / effective samples
+//   reweighting   equilibrium, from samples     the same, and overlap          O(1/n)    1 / effective n
 //                 at other parameters
 //   implicit      a fixed point                 no noise, a contraction        none      none
 //   differences   finite horizon                nothing                        O(h^2)    O(1/h) where L jumps
 //
-// All return value, gradient and the standard errors of both, from samples that are worlds of their own noise.
-// `automatic` tries pathwise and girsanov on a few samples and says why it chose.
+// All return value, gradient and the standard errors of both, from samples that are worlds of their own
+// noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose.
 //
 // Score function: d E[L] = E[dL/dp + (L - b) d log p / dp]. A running loss sum_k l_k pairs every l_k with the
-// score of the steps before k alone; b is the mean of l_k, or the one that makes the variance least, both from
-// an independent pilot run, so that the estimate stays unbiased.
+// score of the steps before k alone; b is the mean of l_k, or the one that makes the variance least, both
+// from an independent pilot run, so that the estimate stays unbiased.
 //
 // Methods: pathwise.cpp, girsanov.cpp, equilibrium.cpp, fixed_point.cpp, differences.cpp.
 // Smoothed losses of systems without noise: costate/system/estimators.h.
@@ -69,8 +69,8 @@ struct Sampled {
   std::string to_text() const;
 };
 
-// E[L] of one world: options.worlds must be 1; options.seed is that of the noise. `at` holds one start for all
-// samples, or one per sample.
+// E[L] of one world: options.worlds must be 1; options.seed is that of the noise. `at` holds one start for
+// all samples, or one per sample.
 template <class Real>
 Sampled gradient(std::shared_ptr<const System<Real>> system, RolloutOptions options,
                  const Arguments<Real>& at, const Objective<Real>& objective, const Sampling& sampling);

@@ -1,5 +1,5 @@
-// What the estimators share: which numbers are differentiated, means with standard errors, and worlds that are
-// walked block by block.
+// What the estimators share: which numbers are differentiated, means with standard errors, and worlds that
+// are walked block by block.
 #pragma once
 
 #include <algorithm>

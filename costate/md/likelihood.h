@@ -2,7 +2,7 @@
 //
 //   E       y = x + h b F(x) + a xi                d log p / dp = sum_i xi_i / a_i  h b_i dF_i/dp
 //   ABOBA   z = x + dt/2 v,  v' = c v + (1 + c) dt/2 F(z) / m + a xi,  x' = z + dt/2 v':
-//                                                  d log p / dp = sum_i xi_i / a_i  (1 + c) dt / (2 m_i) dF_i/dp
+//           d log p / dp = sum_i xi_i / a_i  (1 + c) dt / (2 m_i) dF_i/dp
 //
 // Other words drift between a kick and the noise, so that the density of a step is not that of its noise.
 // Both are (dF/dp)' f_bar, with xi held. Tests: tests/estimate/girsanov_test.cpp.

@@ -57,8 +57,9 @@ struct Model {
   int atoms() const { return int(masses.size()); }
 };
 
-// A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun", "descent",
-// "generalized_langevin", "esh" and words of letters stand for themselves. Throws Error on anything else.
+// A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun",
+// "descent", "generalized_langevin", "esh" and words of letters stand for themselves. Throws Error on
+// anything else.
 std::string integrator_word(const std::string& name);
 
 // Throws Error where the model is no model.

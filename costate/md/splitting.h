@@ -1,8 +1,8 @@
 // One step of a model: the letters of its integrator's word, one after the other; its transpose: the letters
 // backwards, each with the state that it found. (integrator/part.h says what a letter is.)
 //
-// The force is evaluated where a letter needs it and the position has moved since the last time; over a run of
-// steps that begin and end with a kick it is handed on from step to step.
+// The force is evaluated where a letter needs it and the position has moved since the last time; over a run
+// of steps that begin and end with a kick it is handed on from step to step.
 // Tests: tests/md/integrator_test.cpp.
 #pragma once
 
@@ -143,8 +143,8 @@ class Splitting {
     }
   }
 
-  // `numbers`: whether mass, kT, friction and dt are asked for. After retrace(): bar goes from the cotangent of the state after the step to that of the state before;
-  // adds to p_bar.
+  // `numbers`: whether mass, kT, friction and dt are asked for. After retrace(): bar goes from the cotangent
+  // of the state after the step to that of the state before; adds to p_bar.
   void step_vjp(Walk<S>& walk, S* bar, S* p_bar, bool numbers = true) const {
     for (std::size_t l = word_.letters.size(); l-- > 0;) {
       const Letter& letter = word_.letters[l];

@@ -1,4 +1,5 @@
-// MoleculeSystem: a model as a System. S is a pack (many small worlds in lanes) or a number (one large world).
+// MoleculeSystem: a model as a System. S is a pack (many small worlds in lanes) or a number (one large
+// world).
 //
 // It also answers what likelihood-ratio estimators ask (likelihood.h): the score of a step, and the Boltzmann
 // density that a thermostatted word samples.
@@ -263,7 +264,8 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     splitting_.step_vjp(side.walk, side.bar.data(), side.p_bar.data(), numbers);
   }
 
-  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody wants.
+  // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody
+  // wants.
   static void read(const Real* from, std::vector<S>& to) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = from ? load<S>(from + i * kLanes) : S(0);
   }

@@ -20,7 +20,8 @@ class ScoredSystem {
   // mean is held while the mean is differentiated: with it, the result would be twice the truth.
   virtual void add_score(const StepContext& at, const Inputs<Real>& in, Real* score,
                          Workspace& work) const = 0;
-  // Why there is no such score with respect to a parameter (empty: there is), or of the step at all (name "").
+  // Why there is no such score with respect to a parameter (empty: there is), or of the step at all (name
+  // "").
   virtual std::string no_score(std::string_view parameter) const = 0;
 };
 

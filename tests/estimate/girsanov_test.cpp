@@ -40,8 +40,8 @@ T window_of_a_linear_chain(T k, T variance, double dt, int steps) {
   return sum / double(steps);
 }
 
-// Time averages of a path from equilibrium, at short and long windows: REINFORCE's formula has only the limit.
-// The start is held, or moves with k too.
+// Time averages of a path from equilibrium, at short and long windows: REINFORCE's formula has only the
+// limit. The start is held, or moves with k too.
 TEST(Girsanov, IsRightAtEveryWindow) {
   const double dt = 0.05;
   const std::int64_t samples = 1 << 16;

@@ -1,5 +1,5 @@
-// K: the kick of energy-sampling Hamiltonian dynamics [1]. The state "v" is a unit direction u, "log_speed" is
-// r; time is rescaled so that a drift is x' = x + h u. With g = dU/dx, G = |g|, e = g/G:
+// K: the kick of energy-sampling Hamiltonian dynamics [1]. The state "v" is a unit direction u, "log_speed"
+// is r; time is rescaled so that a drift is x' = x + h u. With g = dU/dx, G = |g|, e = g/G:
 //
 //   c = -u.e,  d = h G / dof,  E = e^-d,  A = (c - 1) E^2
 //   w = -(1 + c + A) e + 2 E (u + c e),  u' = w / |w|,  r' = r + d + ln((1 + c - A) / 2)

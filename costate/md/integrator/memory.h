@@ -1,5 +1,5 @@
-// Friction with memory: the generalised Langevin equation with the kernel sum_i f_i / t_i e^(-t / t_i), by one
-// auxiliary force per mode and degree of freedom, z_i [length/time^2] (f = "memory/friction", t =
+// Friction with memory: the generalised Langevin equation with the kernel sum_i f_i / t_i e^(-t / t_i), by
+// one auxiliary force per mode and degree of freedom, z_i [length/time^2] (f = "memory/friction", t =
 // "memory/time"):
 //
 //   dv = F/m dt + sum_i z_i dt,   dz_i = -(f_i / t_i) v dt - z_i / t_i dt + sqrt(2 kT f_i / m) / t_i dW_i

@@ -1,5 +1,5 @@
-// Overdamped Langevin dynamics, dx = b F dt + sqrt(2 kT b) dW with the mobility b = 1 / (m friction): the limit
-// of Langevin's equation of the same friction for long times. Unequal masses precondition the motion.
+// Overdamped Langevin dynamics, dx = b F dt + sqrt(2 kT b) dW with the mobility b = 1 / (m friction): the
+// limit of Langevin's equation of the same friction for long times. Unequal masses precondition the motion.
 //
 //   E   Euler-Maruyama   x' = x + h b F(x) + n,                             n = sqrt(2 kT b h) xi
 //   G   descent          x' = x + h b F(x): the same without noise, which comes to rest at a minimum

@@ -1,8 +1,8 @@
 // What a letter of an integrator's word is given: the forces, the parameters, its share h of dt, its noise.
 //
 //   apply(part, s)           the state s moves on
-//   apply_vjp(part, s, bar)  from the cotangent after the letter to the one before it, given the state before;
-//                            adds to part.p_bar and part.h_bar
+//   apply_vjp(part, s, bar)  from the cotangent after the letter to the one before it, given the
+//                            state before; adds to part.p_bar and part.h_bar
 //   undo(part, s)            the state before, from the state after
 //
 // A letter that needs the force finds it in part.force, evaluated at the position before the letter.

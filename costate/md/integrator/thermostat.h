@@ -14,7 +14,7 @@
 // on the way. The inverse is the step with -h, because the parts are palindromes.
 // [1] Martyna, Tuckerman, Tobias, Klein: Explicit reversible integrators for extended systems dynamics, Mol.
 //     Phys. 87 (1996).
-// Tests: tests/md/integrator_test.cpp (REFERENCE digits by complex step).
+// Tests: tests/md/integrator_test.cpp (its derivatives by complex step).
 #pragma once
 
 #include <array>

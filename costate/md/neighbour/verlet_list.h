@@ -1,10 +1,10 @@
 // Verlet lists by cells: for every atom the atoms that were nearer than reach + skin when the list was made,
 // in increasing order of their numbers.
 //
-// The list is made again when some atom has moved by more than skin / 2 (or the box or the reach has changed),
-// so that no pair within reach is ever missing. Who uses it drops what is out of reach *before* adding
-// anything up (list_term.h): sums then run over the same atoms in the same order whatever the skin and the age
-// of the list, and results do not depend on it to the bit.
+// The list is made again when some atom has moved by more than skin / 2 (or the box or the reach has
+// changed), so that no pair within reach is ever missing. Who uses it drops what is out of reach *before*
+// adding anything up (list_term.h): sums then run over the same atoms in the same order whatever the skin and
+// the age of the list, and results do not depend on it to the bit.
 //
 // Cells are as large as the list's reach or larger. A layer of cells is filled by one thread, which takes the
 // neighbours in order of their numbers: rows come out sorted, and no two threads write one row.

@@ -2,8 +2,8 @@
 //
 //   harmonic_angle   U = k (theta - theta0)^2 / 2,  theta between a = x_0 - x_1 and b = x_2 - x_1, c = a x b:
 //                    dtheta/da = a x c / (|a|^2 |c|),  dtheta/db = -b x c / (|b|^2 |c|)
-//   torsion          U = k (1 + cos(periodicity phi - phase)),  phi between the planes of b1, b2 and of b2, b3,
-//                    m = b1 x b2, n = b2 x b3 [1]:
+//   torsion          U = k (1 + cos(periodicity phi - phase)),  phi between the planes of b1, b2 and
+//                    of b2, b3, m = b1 x b2, n = b2 x b3 [1]:
 //                    dphi/db1 = |b2| m / m^2,  dphi/db3 = |b2| n / n^2,
 //                    dphi/db2 = -(b1.b2 m / m^2 + b3.b2 n / n^2) / |b2|
 //

@@ -1,7 +1,8 @@
 // Lennard-Jones, and its repulsive part.
 //
 //   lennard_jones           U = 4 epsilon (q^6 - q^3),  q = sigma^2 / r^2
-//   lennard_jones_mixture   the same with sigma = (sigma_a + sigma_b) / 2, epsilon = sqrt(epsilon_a epsilon_b)
+//   lennard_jones_mixture   the same with sigma = (sigma_a + sigma_b) / 2,
+//                           epsilon = sqrt(epsilon_a epsilon_b)
 //                           (Lorentz-Berthelot), of numbers per atom
 //   wca                     U + epsilon inside of 2^(1/6) sigma, nothing outside [1]
 //

@@ -1,15 +1,15 @@
 // ListTerm: a law of pairs (local_term.h) summed over all pairs within reach of one large world.
 //
-//   f_i = -sum_j dU(d_ij)/dd,   d_ij = nearest image of x_i - x_j,   j = the atoms within reach of i, in order
+//   f_i = -sum_j dU(d_ij)/dd,   d_ij = nearest image of x_i - x_j,   j within reach of i, in order
 //
 // Each atom gathers from its own neighbours, so that every pair is met twice and nothing is scattered: atoms
 // are shared out among threads in chunks of a fixed size, and sums over atoms are added chunk by chunk. The
 // neighbours run in SIMD lanes: distances to all of the list, then the law on those within reach, packed
 // together. What is packed depends on the positions alone, not on the list (neighbour/verlet_list.h).
 //
-// The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij receives
-// for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets what it
-// has as the first of the two.
+// The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij
+// receives for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets
+// what it has as the first of the two.
 // Tests: tests/md/large_test.cpp.
 #pragma once
 

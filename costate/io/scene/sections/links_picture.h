@@ -1,4 +1,5 @@
-// Points joined by links: masses and springs, atoms and bonds. Points are drawn as particles, links as ribbons.
+// Points joined by links: masses and springs, atoms and bonds. Points are drawn as particles, links as
+// ribbons.
 #pragma once
 
 #include <optional>
