@@ -2,8 +2,8 @@
 // kernel makes a NaN that a later select would hide. A test that means to produce one says so with
 // AllowFloatExceptions.
 //
-// Under g++ only: clang computes both sides of a select ahead of the choice, also where the code divides only on one
-// of them, so a trap there would accuse operations that the code does not ask for.
+// Under g++ only: clang computes both sides of a select ahead of the choice, also where the code divides
+// only on one of them, so a trap there would accuse operations that the code does not ask for.
 #pragma once
 #include <cfenv>
 

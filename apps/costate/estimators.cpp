@@ -1,6 +1,6 @@
 // costate estimators: one study, several estimators of the gradient of its average loss, over horizons and
-// numbers of samples. Prints a table, and writes a page with plots. Every cell is kept in PREFIX.estimators.json
-// as soon as it is known: an interrupted run goes on with --resume.
+// numbers of samples. Prints a table, and writes a page with plots. Every cell is kept in
+// PREFIX.estimators.json as soon as it is known: an interrupted run goes on with --resume.
 #include <fmt/core.h>
 
 #include <chrono>

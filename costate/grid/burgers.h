@@ -26,7 +26,7 @@ namespace costate::grid {
 
 struct BurgersOptions {
   std::int64_t nx = 128, ny = 10;  // at least 10 each
-  double dx = 1.0, dt = 0.1;      // defaults of the parameters
+  double dx = 1.0, dt = 0.1;       // defaults of the parameters
   double viscosity = 0.01;
   CellValues source = 0.0;
 };

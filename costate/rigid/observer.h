@@ -26,8 +26,9 @@
 //   joint/NAME, joint/NAME/velocity      positions (1, 4 or 7) and velocities (1, 3 or 6) of a joint
 //   tendon/NAME, tendon/NAME/velocity    length and its rate
 //   actuator/NAME, .../length, .../velocity    force, and what its transmission sees
-//   sensor/NAME                          a sensor of the file, as MuJoCo's sensordata has it; not rangefinder,
-//                                        clock, jointactuatorfrc, joint limits, those with a reference frame
+//   sensor/NAME                          a sensor of the file, as MuJoCo's sensordata has it; not
+//                                        rangefinder, clock, jointactuatorfrc, joint limits, those with a
+//                                        reference frame
 //
 // Forces and accelerations depend on the controls too, and on how the system treats contact: `options`. They
 // belong to the steps of a rollout, not to the state at its end, which has no control.

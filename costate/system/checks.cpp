@@ -87,9 +87,9 @@ double dot(const std::vector<Real>& a, const std::vector<Real>& b) {
   return sum;
 }
 
-// How far a few roundings move <Jv, w>, from how far it moves when every number of the start and of v changes by one.
-// No two ways of computing it need agree better: a solve near a contact's corner, or large numbers that cancel, lose
-// more than a sum does.
+// How far a few roundings move <Jv, w>, from how far it moves when every number of the start and of v
+// changes by one. No two ways of computing it need agree better: a solve near a contact's corner, or large
+// numbers that cancel, lose more than a sum does.
 template <class Real>
 double rounding(Rollout<Real>& rollout, const Arguments<Real>& at, const Arguments<Real>& v,
                 const std::vector<Real>& w, double jv_w, std::uint64_t seed) {

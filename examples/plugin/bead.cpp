@@ -1,4 +1,5 @@
-// A physics in C++ for Python: a bead on a ring, with its transpose by hand. docs/recipes.md builds and uses it.
+// A physics in C++ for Python: a bead on a ring, with its transpose by hand. docs/recipes.md builds and
+// uses it.
 // [plugin]
 #include <costate/system/lane_system.h>
 #include <costate/system/plugin.h>

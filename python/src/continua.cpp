@@ -219,7 +219,8 @@ void bind_continua(nb::module_& m) {
   g.def("system", &grid_system, "equation"_a, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0,
         "dt"_a = 0.0, "parameters"_a = nb::dict(), "sides"_a = nb::dict(),
         "sources"_a = std::vector<std::int64_t>{},
-        "An equation on nx x ny cells of width dx, by its name: 'wave', 'heat', 'shallow_water', 'burgers', 'gray_scott'.\n\n"
+        "An equation on nx x ny cells of width dx, by its name: 'wave', 'heat', 'shallow_water', 'burgers', "
+        "'gray_scott'.\n\n"
         "parameters  by name: one number, or one per cell, x fastest\n"
         "sides       {'west': ('temperature', 20.0), 'south': 'periodic', ...}, where the equation has a "
         "choice\n"

@@ -111,8 +111,8 @@ void add_equations(std::vector<Listed>& list) {
 
 // --- grids, masses and springs, controllers ----------------------------------------------------------------
 
-// Slow, and with speeds on all faces: at a Courant number of 1 a hundred steps would carry them far from where
-// they began.
+// Slow, and with speeds on all faces: at a Courant number of 1 a hundred steps would carry them far from
+// where they began.
 void add_flows(std::vector<Listed>& list) {
   const auto slow = [](const auto& rollout, unsigned seed) {
     auto a = rollout.arguments();

@@ -134,8 +134,8 @@ double stencil(const F& f, double h) {
   return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h);
 }
 
-// How far a derivative moves when a coordinate changes by one rounding: no two ways of computing it need agree better.
-// It counts where axes are nearly parallel, or points nearly coincide.
+// How far a derivative moves when a coordinate changes by one rounding: no two ways of computing it need
+// agree better. It counts where axes are nearly parallel, or points nearly coincide.
 template <class S, class F>
 double rounding(Shape<S>& a, Shape<S>& b, const F& derivative) {
   const double here = derivative();

@@ -369,7 +369,8 @@ class Checks {
     const auto expect = [&](Rollout<Real>& over, unsigned seed, int directions) {
       const auto result = check::dot_product(
           over, c_.states(over, seed), {.seed = seed, .directions = directions, .dot_gate = c_.dot_gate});
-      // A state whose derivative rounding changes by more than this shows nothing: the test needs another state.
+      // A state whose derivative rounding changes by more than this shows nothing: the test needs another
+      // state.
       constexpr double kWidest = 10;
       EXPECT_LE(result.error, std::min(result.gate, kWidest * c_.dot_gate))
           << result.to_text() << " over " << over.options().steps << " steps, state " << seed;

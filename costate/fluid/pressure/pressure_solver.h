@@ -9,9 +9,10 @@
 //   (p_(j+1) - 2 p_j + p_(j-1)) / h^2 - lambda p_j = r_j
 //
 // solved by elimination. An axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1,
-// the equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so that the
-// projection is exact to rounding. Without a fixed pressure anywhere, lambda = 0 is singular: the mean of r
-// is taken out of that mode, and the mean of p is zero there (the pseudo-inverse, which is symmetric too).
+// the equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so
+// that the projection is exact to rounding. Without a fixed pressure anywhere, lambda = 0 is singular: the
+// mean of r is taken out of that mode, and the mean of p is zero there (the pseudo-inverse, which is
+// symmetric too).
 //
 // Cost: two FFTs per transformed axis, lanes across rows, and about ten operations per cell.
 //

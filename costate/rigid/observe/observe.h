@@ -135,8 +135,8 @@ void observe_frames(const Tree& tree, const std::vector<Observed>& list, const S
   for (const Observed& o : list) observe_frame(tree, o, p, x, z, d);
 }
 
-// Adds to q_bar and v_bar (tangent space, nv each) and, where it is not null, to p_bar. After observe_frames()
-// at the same point.
+// Adds to q_bar and v_bar (tangent space, nv each) and, where it is not null, to p_bar. After
+// observe_frames() at the same point.
 template <class S>
 void observe_frames_vjp(const Tree& tree, const std::vector<Observed>& list, const Wanted& wanted, const S* p,
                         const S* x, const S* z_bar, S* q_bar, S* v_bar, S* p_bar, Data<S>& d) {

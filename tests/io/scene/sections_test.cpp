@@ -126,7 +126,8 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
     parse_study("title = \"nothing\"\n", "f.toml");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("add one of [equations], [domain], [model], [grid], [flow], [springs]"),
+    EXPECT_NE(std::string(error.what())
+                  .find("add one of [equations], [domain], [model], [grid], [flow], [springs]"),
               std::string::npos)
         << error.what();
   }

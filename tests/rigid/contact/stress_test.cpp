@@ -41,8 +41,8 @@ bool all_finite(const auto& values) {
   return std::all_of(values.begin(), values.end(), [](auto x) { return std::isfinite(x); });
 }
 
-// A start far under the floor may be thrown so hard that the next steps explode. Their states are finite numbers still,
-// squares of them are not: such worlds start as the first one does. How many there were.
+// A start far under the floor may be thrown so hard that the next steps explode. Their states are finite
+// numbers still, squares of them are not: such worlds start as the first one does. How many there were.
 template <class Real>
 std::int64_t replace_explosions(Rollout<Real>& rollout, Arguments<Real>& at) {
   const std::vector<Real> end = rollout.simulate(at).final_state;
