@@ -1,6 +1,8 @@
 #include "costate/rigid/observer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "costate/core/error.h"
@@ -230,6 +232,15 @@ void take(const ObserverPlan& plan, const std::vector<double>& x, const std::vec
   if (plan.needs_controls) at.u = u;
 }
 
+// After observe(). A body that is nowhere touches nothing, and its contact force would be a plain zero.
+bool is_somewhere(const Look<double>& at) {
+  const auto finite = [](double v) { return std::isfinite(v); };
+  return std::all_of(at.x.begin(), at.x.end(), finite) && std::all_of(at.u.begin(), at.u.end(), finite) &&
+         std::all_of(at.d.quat.begin(), at.d.quat.end(),
+                     [&](const Quat<double>& q) { return finite(dot(q, q)); });
+}
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 }  // namespace
 
 std::vector<double> Observer::values(const std::vector<double>& x, const std::vector<double>& p,
@@ -237,6 +248,7 @@ std::vector<double> Observer::values(const std::vector<double>& x, const std::ve
   Look<double> at(*plan_);
   take(*plan_, x, u, p, at);
   at.observe();
+  if (!is_somewhere(at)) std::fill(at.z.begin(), at.z.end(), kUnknown);
   return {at.z.begin() + plan_->states, at.z.end()};
 }
 
@@ -251,6 +263,8 @@ Observer::Pulled Observer::pull_back(const std::vector<double>& x, const std::ve
   std::copy(bars.begin(), bars.end(), at.z_bar.begin() + plan_->states);
   at.observe_vjp(true);
   at.p_bar.resize(std::size_t(plan_->tree.p.size));
+  if (!is_somewhere(at))
+    for (auto* bar : {&at.x_bar, &at.u_bar, &at.p_bar}) std::fill(bar->begin(), bar->end(), kUnknown);
   if (!plan_->needs_controls) at.u_bar.clear();
   return {at.x_bar, at.u_bar, at.p_bar};
 }

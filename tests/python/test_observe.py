@@ -188,3 +188,12 @@ variables = [{name = "controls.motor"}, {name = "start.velocity.ankle"}, {name =
     assert value > 0 and abs(gradient["controls.motor[1]"]) > 0.01
     for check in study.check():
         assert check, check
+
+
+def test_a_state_that_is_no_number_has_no_forces(foot, standing):
+    u = np.array([0.2])
+    for x in (np.full(standing.size, np.nan), np.where(np.arange(standing.size) == 1, np.inf, standing), np.zeros(standing.size)):
+        rows = costate.rigid.observe(foot, FORCES, np.stack([standing, x]), np.stack([u, u]))
+        assert all(np.isfinite(value[0]).all() and np.isnan(value[1]).all() for value in rows.values())
+    x_bar, _, _ = costate.rigid.pull_back_observed(foot, FORCES, np.full(standing.size, np.nan), {"load": np.ones(3)}, u)
+    assert np.isnan(x_bar).all()
