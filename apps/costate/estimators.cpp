@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "commands.h"
 #include "costate/core/error.h"
@@ -26,15 +27,17 @@ struct Cell {
 template <class Real>
 Json estimate_cell(study::RolloutStudy<Real>& study, const Arguments& arguments, const Cell& cell) {
   estimate::Sampling sampling{.method = estimate::method_by_name(cell.method), .samples = cell.samples};
-  if (!arguments.parameters.empty()) sampling.parameters = arguments.parameters;
+  const auto system = study.setup().system.template make<Real>();
+  sampling.parameters = arguments.parameters.empty()
+                            ? estimate::answered_parameters<Real>(*system, sampling.method)
+                            : arguments.parameters;
   const RolloutOptions options{
       .steps = cell.steps, .checkpoints = study.setup().checkpoints, .seed = arguments.seed};
   const auto begin = std::chrono::steady_clock::now();
   const auto at = study.arguments(study.start());
   Json out = {{"method", cell.method}, {"steps", cell.steps}, {"samples", cell.samples}};
   try {
-    const estimate::Sampled s = estimate::gradient<Real>(study.setup().system.template make<Real>(), options,
-                                                         at, *study.objective(), sampling);
+    const estimate::Sampled s = estimate::gradient<Real>(system, options, at, *study.objective(), sampling);
     out["by"] = estimate::to_string(s.method);
     out["label"] = s.label;
     if (!s.reason.empty()) out["reason"] = s.reason;
@@ -125,30 +128,40 @@ std::string plot(const std::string& title, const std::string& x_name, const std:
   return svg + "</svg>";
 }
 
+// JSON has no NaN: it is null there.
+double number_of(const Json& j) {
+  return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>();
+}
+
 std::string page(const std::string& title, const Json& cells) {
   std::vector<std::string> names, methods;
   std::int64_t most = 0;
   for (const Json& c : cells) {
     if (c.contains("refused")) continue;
-    if (names.empty()) names = c["names"].get<std::vector<std::string>>();
+    for (const std::string name : c["names"])
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     if (std::find(methods.begin(), methods.end(), c["method"]) == methods.end())
       methods.push_back(c["method"]);
     most = std::max(most, c["samples"].get<std::int64_t>());
   }
   std::string body;
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (const std::string& name : names) {
     std::vector<Curve> values, errors;
     for (const std::string& method : methods) {
       Curve value{method, {}, {}, {}}, error{method, {}, {}, {}};
       for (const Json& c : cells) {
         if (c.contains("refused") || c["method"] != method || c["samples"] != most) continue;
-        const double steps = c["steps"], g = c["gradient"][i], e = c["standard_error"][i];
+        const auto at = std::find(c["names"].begin(), c["names"].end(), name);
+        if (at == c["names"].end()) continue;  // this method has no answer for it
+        const auto i = std::size_t(at - c["names"].begin());
+        const double steps = c["steps"], g = number_of(c["gradient"][i]),
+                     e = number_of(c["standard_error"][i]);
         value.x.push_back(steps), value.y.push_back(g), value.error.push_back(e);
         error.x.push_back(steps), error.y.push_back(e), error.error.push_back(0);
       }
-      values.push_back(value), errors.push_back(error);
+      if (!value.x.empty()) values.push_back(value), errors.push_back(error);
     }
-    body += "<h2>with respect to " + names[i] + "</h2>" +
+    body += "<h2>with respect to " + name + "</h2>" +
             plot(fmt::format("derivative, {} samples, one standard error", most), "steps", values, false) +
             plot("standard error", "steps", errors, true);
   }
@@ -186,8 +199,8 @@ void print_table(const Json& cells) {
                       samples = std::to_string(c["samples"].get<std::int64_t>()), method = c["method"];
     if (c.contains("refused")) continue;
     for (std::size_t i = 0; i < c["names"].size(); ++i)
-      table.row({steps, samples, method, c["names"][i], fmt::format("{:.6g}", c["gradient"][i].get<double>()),
-                 fmt::format("{:.2g}", c["standard_error"][i].get<double>()),
+      table.row({steps, samples, method, c["names"][i], fmt::format("{:.6g}", number_of(c["gradient"][i])),
+                 fmt::format("{:.2g}", number_of(c["standard_error"][i])),
                  fmt::format("{:.2f}", c["seconds"].get<double>())});
   }
   fmt::print("{}", table.text());

@@ -163,7 +163,8 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 10'000'000));
   estimators->add_option("--samples", a.samples, "numbers of samples (default: 4096)")
       ->check(CLI::Range(2, 100'000'000));
-  estimators->add_option("--parameters", a.parameters, "with respect to which (default: all)");
+  estimators->add_option("--parameters", a.parameters,
+                         "with respect to which (default: all that a method has an answer for)");
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
   for (CLI::App* sub : {run, optimize, identify, plan, estimators})

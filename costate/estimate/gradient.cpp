@@ -147,6 +147,23 @@ Sampled gradient(std::shared_ptr<const System<Real>> system, RolloutOptions opti
   return out;
 }
 
+template <class Real>
+std::vector<std::string> answered_parameters(const System<Real>& system, Method method) {
+  const auto* scored = dynamic_cast<const ScoredSystem<Real>*>(&system);
+  const auto* density = dynamic_cast<const BoltzmannSystem<Real>*>(&system);
+  const bool equilibrium = method == Method::reinforce || method == Method::reweighting;
+  std::vector<std::string> names;
+  for (const Field& field : system.signature().fields(Role::parameter)) {
+    const bool refused = method == Method::girsanov ? scored && !scored->no_score(field.name).empty()
+                         : equilibrium              ? density && !density->no_density(field.name).empty()
+                                                    : false;
+    if (!refused) names.push_back(field.name);
+  }
+  return names.empty() ? std::vector<std::string>{"**"} : names;
+}
+
+template std::vector<std::string> answered_parameters(const System<float>&, Method);
+template std::vector<std::string> answered_parameters(const System<double>&, Method);
 template Sampled gradient(std::shared_ptr<const System<float>>, RolloutOptions, const Arguments<float>&,
                           const Objective<float>&, const Sampling&);
 template Sampled gradient(std::shared_ptr<const System<double>>, RolloutOptions, const Arguments<double>&,

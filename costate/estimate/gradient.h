@@ -75,6 +75,11 @@ template <class Real>
 Sampled gradient(std::shared_ptr<const System<Real>> system, RolloutOptions options,
                  const Arguments<Real>& at, const Objective<Real>& objective, const Sampling& sampling);
 
+// The parameters with respect to which a method has an answer, for who asks for all of them; all where it has
+// none, so that gradient() says why.
+template <class Real>
+std::vector<std::string> answered_parameters(const System<Real>& system, Method method);
+
 // The mean time until a number of the state first reaches a level, and its gradient by the path score.
 struct FirstPassage {
   std::string field = "x";

@@ -154,6 +154,27 @@ TEST_F(SceneTool, ScenesAreIdentifiedFromRecordings) {
   EXPECT_NE(none.err.find("there are no measurements"), std::string::npos) << none.err;
 }
 
+// A loss that jumps: the derivative of every path is zero, and the path score knows better. Each method answers
+// for the parameters that it can.
+TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
+  const std::string compare = "estimators " COSTATE_SCENES "/double_well.toml --output " + path("out");
+  const Outcome o = run_tool(compare + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json cells = Json::parse(o.out)["estimates"];
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_EQ(cells[0]["method"], "pathwise");
+  EXPECT_EQ(cells[0]["gradient"][0], 0.0);
+  EXPECT_EQ(cells[1]["method"], "girsanov");
+  EXPECT_EQ(cells[1]["names"], Json::parse(R"(["double_well/a", "double_well/b"])"));
+  EXPECT_NEAR(cells[1]["gradient"][0].get<double>(), -0.187, 4 * cells[1]["standard_error"][0].get<double>());
+  EXPECT_FALSE(cells[2].contains("refused")) << cells[2];
+  EXPECT_TRUE(std::filesystem::exists(path("out.estimators.html")));
+  const Outcome again = run_tool(compare + " --resume --json");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["estimates"], cells);
+  EXPECT_NE(run_tool(compare + " --parameters mass").out.find("girsanov refused"), std::string::npos);
+}
+
 TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {
   const std::string model = COSTATE_SCENES "/double_pendulum.xml --set run.duration=0.1 ";
   ASSERT_EQ(run_tool("run " + model + "--output " + path("made/")).code, 0);
