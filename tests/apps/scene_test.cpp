@@ -154,8 +154,8 @@ TEST_F(SceneTool, ScenesAreIdentifiedFromRecordings) {
   EXPECT_NE(none.err.find("there are no measurements"), std::string::npos) << none.err;
 }
 
-// A loss that jumps: the derivative of every path is zero, and the path score knows better. Each method answers
-// for the parameters that it can.
+// A loss that jumps: the derivative of every path is zero, and the path score knows better. Each method
+// answers for the parameters that it can.
 TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   const std::string compare = "estimators " COSTATE_SCENES "/double_well.toml --output " + path("out");
   const Outcome o = run_tool(compare + " --json");

@@ -43,3 +43,11 @@ def test_a_wrong_gradient_is_seen():
         return [x + 1e-3 * np.floor(1e6 * a * x) / 1e3]
     found = stairs.rollout(3).check([0.37], loss=costate.loss.final("x"))
     assert not all(found)
+
+
+def test_a_tie_of_contacts_is_not_called_wrong(scenes):
+    """After twenty steps a rounding decides which corners of the stack carry it, and with it the derivative."""
+    stack = costate.rigid.load(scenes / "box_stack.xml", contact="hard")
+    for steps in (5, 20):
+        for check in stack.rollout(steps).check():
+            assert check, check

@@ -372,6 +372,7 @@ class Checks {
       // A state whose derivative rounding changes by more than this shows nothing: the test needs another
       // state.
       constexpr double kWidest = 10;
+      EXPECT_FALSE(result.skipped) << result.to_text() << ", state " << seed;
       EXPECT_LE(result.error, std::min(result.gate, kWidest * c_.dot_gate))
           << result.to_text() << " over " << over.options().steps << " steps, state " << seed;
     };
