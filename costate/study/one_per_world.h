@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
-#include "costate/system/objective.h"
+#include "costate/system/losses/times.h"
 
 namespace costate::study {
 
@@ -26,14 +26,10 @@ class OnePerWorld final : public Objective<Real> {
     for (const auto& o : of_worlds_) o->check(steps, 1);
   }
   std::int64_t next(std::int64_t k, std::int64_t steps) const override {
-    std::int64_t best = kNever;
-    for (const auto& o : of_worlds_) best = std::min(best, o->next(k, steps));
-    return best;
+    return loss::next_of(of_worlds_, k, steps);
   }
   std::int64_t previous(std::int64_t k, std::int64_t steps) const override {
-    std::int64_t best = -1;
-    for (const auto& o : of_worlds_) best = std::max(best, o->previous(k, steps));
-    return best;
+    return loss::previous_of(of_worlds_, k, steps);
   }
   void value(const At& at, double* loss) const override {
     std::vector<double> lanes(std::size_t(at.lanes));

@@ -159,7 +159,7 @@ struct Gates {
 inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& gates = {}) {
   std::mt19937 rng(7);
   std::normal_distribution<double> gauss;
-  int touching = 0, stencils = 0, skipped = 0;
+  int touching = 0, stencils = 0, skipped = 0, ill_conditioned = 0;
   for (int n = 0; n < samples; ++n) {
     const Scene scene = sample(rng);
     const auto at = contacts(scene, scene.shapes[0], scene.shapes[1]);
@@ -207,7 +207,9 @@ inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& g
         ASSERT_LE(std::abs(found - expected), gates.dot * 30 * scale * std::sqrt(size))
             << "dot product, sample " << n;
       } else if (std::abs(found - expected) > gates.dual * scale) {
-        ASSERT_NEAR(found, expected, gates.dual * scale + rounding(a, b, along))
+        ++ill_conditioned;
+        ASSERT_NEAR(found, expected,
+                    gates.dual * scale + std::min(rounding(a, b, along), 10 * gates.dual * scale))
             << "Dual, input " << i << ", sample " << n;
       }
     }
@@ -277,6 +279,7 @@ inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& g
   }
   EXPECT_GT(touching, samples / 4);
   EXPECT_LE(skipped, gates.skipped * stencils);
+  EXPECT_LE(ill_conditioned, 1e-3 * samples * 2 * kShapeNumbers);
 }
 
 // Every lane of a pack holds another scene of the same pair; lanes must not see each other.

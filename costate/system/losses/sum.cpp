@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "costate/core/error.h"
-#include "costate/system/objective.h"
+#include "costate/system/losses/times.h"
 
 namespace costate::loss {
 namespace {
@@ -17,15 +17,9 @@ class Sum final : public Objective<Real> {
   void check(std::int64_t steps, std::int64_t worlds) const override {
     for (const auto& term : terms_) term->check(steps, worlds);
   }
-  std::int64_t next(std::int64_t k, std::int64_t steps) const override {
-    std::int64_t best = kNever;
-    for (const auto& term : terms_) best = std::min(best, term->next(k, steps));
-    return best;
-  }
+  std::int64_t next(std::int64_t k, std::int64_t steps) const override { return next_of(terms_, k, steps); }
   std::int64_t previous(std::int64_t k, std::int64_t steps) const override {
-    std::int64_t best = -1;
-    for (const auto& term : terms_) best = std::max(best, term->previous(k, steps));
-    return best;
+    return previous_of(terms_, k, steps);
   }
   void value(const At& at, double* loss) const override {
     for_each(at, [&](const Objective<Real>& term) { term.value(at, loss); });
