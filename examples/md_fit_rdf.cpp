@@ -3,8 +3,8 @@
 //
 //   L = 1/2 dr sum_b (<g_b> - data_b)^2,   dL/dp = dr sum_b (<g_b> - data_b) d<g_b>/dp
 //
-// <g> is an average over the equilibrium. Its derivative is a covariance with the energy's slope; a derivative
-// through the trajectories would grow with their chaos.
+// <g> is an average over the equilibrium. Its derivative is a covariance with the energy's slope; a
+// derivative through the trajectories would grow with their chaos.
 #include <costate/costate.h>
 #include <costate/md/observable/pair_distribution.h>
 #include <costate/optim/adam.h>

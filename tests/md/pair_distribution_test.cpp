@@ -36,8 +36,7 @@ TEST(PairDistribution, OfAnIdealGasIsOne) {
     PairDistribution what{.radii = {2.0, 4.0}, .width = 0.3};
     for (int n = 1; n <= 200; ++n) what.waves.push_back({n, 0, 0});
     std::vector<double> x;
-    for (int i = 0; i < kAtoms * dimensions; ++i)
-      x.push_back(10 * uniform<double>(7, 0, std::uint64_t(i)));
+    for (int i = 0; i < kAtoms * dimensions; ++i) x.push_back(10 * uniform<double>(7, 0, std::uint64_t(i)));
     const std::vector<double> g = pair_distribution(model, what, x, model.box);
     for (std::size_t b = 0; b < 2; ++b) {
       const double shell = (dimensions == 3   ? 4 * std::numbers::pi * what.radii[b] * what.radii[b]
@@ -62,7 +61,7 @@ TEST(PairDistribution, OfACrystalHasABraggPeak) {
   EXPECT_NEAR(s[1], 0, 1e-12);
 }
 
-// Along random directions of positions and box, against differences; and through a rollout in both precisions.
+// Along random directions of positions and box, against differences; through a rollout in both precisions.
 TEST(PairDistribution, GradientsMatchDifferences) {
   const test::Sample s = test::sample("lennard_jones_mixture", "BAB");
   PairDistribution of{.radii = {0.6, 0.9, 1.2, 1.5}, .width = 0.2, .waves = {{1, 0, -2}, {0, 1, 1}}};

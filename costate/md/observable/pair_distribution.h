@@ -1,5 +1,5 @@
-// How atoms lie about each other: the radial distribution and the structure factor of one state, and losses of
-// them.
+// How atoms lie about each other: the radial distribution and the structure factor of one state, and losses
+// of them.
 //
 //   radial     g(r) = V / (pairs area(r)) sum_pairs N(r_ij - r; width),   area = 4 pi r^2, 2 pi r or 2
 //   structure  S(q) = |sum_j exp(i q . x_j)|^2 / N,                       q = 2 pi n / box
