@@ -15,22 +15,26 @@
 
 namespace costate::app {
 
-std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
-  io::Opening opening{.from = arguments.from, .for_check = for_check};
-  if (for_check) opening.most_steps = arguments.steps;
+std::vector<std::pair<std::string, std::string>> settings_of(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> settings;
   for (const std::string& set : arguments.set) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos)
       throw Error({"a setting needs a value", "--set " + set, "write --set parameters.g=1.6"});
-    opening.settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+    settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
   }
-  const auto also = [&](const char* key, const std::string& value) {
-    opening.settings.emplace_back(key, value);
-  };
+  const auto also = [&](const char* key, const std::string& value) { settings.emplace_back(key, value); };
   if (!arguments.solver.empty()) also("run.solver", arguments.solver);
   if (!arguments.method.empty()) also("optimize.method", arguments.method);
   if (arguments.checkpoints > 0) also("run.checkpoints", std::to_string(arguments.checkpoints));
   if (arguments.iterations > 0) also("optimize.iterations", std::to_string(arguments.iterations));
+  return settings;
+}
+
+std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
+  io::Opening opening{.from = arguments.from, .for_check = for_check};
+  if (for_check) opening.most_steps = arguments.steps;
+  for (const auto& [key, value] : settings_of(arguments)) opening.settings.emplace_back(key, value);
   return io::load_study(arguments.file, opening);
 }
 
@@ -136,11 +140,14 @@ int run(int argc, char** argv) {
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"
               "  costate optimize projectile.toml --set start.vx=5 --method adam --json\n"
-              "  costate optimize coffee.toml --output pour --resume");
+              "  costate optimize coffee.toml --output pour --resume\n"
+              "  costate optimize coffee.toml --method cma_es --pool processes:4");
   optimize->add_option("--method", a.method, "of optimisation, instead of the file's");
   optimize->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
   optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+  optimize->add_option("--pool", a.pool,
+                       "who computes a generation of cma_es: threads:2, processes:4 or, under mpirun, mpi");
   CLI::App* identify =
       command("identify", "Find the variables of [fit] from measurements, with error bars.",
               "  costate identify scenes/double_pendulum_identify.toml\n"
@@ -182,6 +189,8 @@ int run(int argc, char** argv) {
   view->add_option("--time", a.time, "of the picture (default: the end)")->check(CLI::NonNegativeNumber);
   view->add_option("--mp4", a.mp4, "a film instead of a page (drawn by Chromium, packed by ffmpeg)");
 
+  CLI::App* work = app.add_subcommand("work", "Compute for a driver: what --pool processes starts.");
+
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     fmt::print(stderr, "{}\n", wrong);
     return kInput;
@@ -193,6 +202,7 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : kInput;
   }
+  if (*work) return run_work();
   a.file = *view ? a.files[0] : existing(a.file);
   watch_progress();
   try {

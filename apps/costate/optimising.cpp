@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "pooled.h"
+
 namespace costate::app {
 namespace {
 
@@ -30,19 +32,24 @@ class StopOnInterrupt {
 }  // namespace
 
 study::Optimum optimised(study::Study& study, const Arguments& arguments, const std::string& state_file,
-                         ProgressBar& bar) {
+                         ProgressBar& bar, std::string* pool) {
+  const auto pooled = arguments.pool.empty() ? nullptr : std::make_unique<Pooled>(study, arguments);
   const StopOnInterrupt stop;
   bar.show(0, study.optimize() ? study.optimize()->iterations : 0, "first gradient");
-  return study::optimise(
+  study::Optimum optimum = study::optimise(
       study, {.state_file = state_file,
               .resume = arguments.resume,
-              .progress = [&](const study::OptimiseProgress& p) {
-                bar.show(p.iteration, p.iterations,
-                         fmt::format("loss {:.4g}  best {:.4g}  gradient {:.2g}  {} left", p.value, p.best,
-                                     p.gradient_norm, clock_time(p.seconds_left)) +
-                             (stopped ? "  stopping" : ""));
-                return stopped == 0;
-              }});
+              .progress =
+                  [&](const study::OptimiseProgress& p) {
+                    bar.show(p.iteration, p.iterations,
+                             fmt::format("loss {:.4g}  best {:.4g}  gradient {:.2g}  {} left", p.value,
+                                         p.best, p.gradient_norm, clock_time(p.seconds_left)) +
+                                 (stopped ? "  stopping" : ""));
+                    return stopped == 0;
+                  },
+              .values = pooled ? pooled->values() : nullptr});
+  if (pooled && pool != nullptr) *pool = pooled->report();
+  return optimum;
 }
 
 }  // namespace costate::app

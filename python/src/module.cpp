@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "apps/costate/commands.h"
+#include "cluster.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "without_gil.h"
@@ -65,6 +66,7 @@ NB_MODULE(_core, m) {
   bind_optimisers(m);
   bind_recordings(m);
   bind_studies(m);
+  bind_cluster(m);
   bind_control(m);
   bind_estimation(m);
 #ifdef COSTATE_XLA
