@@ -71,6 +71,8 @@ std::optional<Task> Call::next(int worker, int workers, double now) {
     }
     task = free_.front();
     free_.pop_front();
+    // One name for the same blocks: a node whose upper half is empty is its lower half.
+    while (task->node.level > 0 && task->node.upper().first() >= blocks_) task->node = task->node.lower();
     free_blocks_ -= count(*task);
   }
   Dealt& dealt = dealt_[*task];
@@ -91,7 +93,7 @@ std::optional<Task> Call::straggler(int worker, double now) const {
   for (const auto& item : dealt_) {
     const Dealt& dealt = item.second;
     if (dealt.since.size() != 1 || dealt.since.count(worker) > 0) continue;
-    if (now - dealt.first < patience_for(item.first)) continue;
+    if (now < dealt.first + patience_for(item.first)) continue;  // as next_look() says
     if (oldest == nullptr || dealt.first < oldest->second.first) oldest = &item;
   }
   return oldest ? std::optional(oldest->first) : std::nullopt;

@@ -30,7 +30,7 @@ struct FirstWorld {
 };
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-nb::bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 std::shared_ptr<AnySystem> shifted_system(const std::shared_ptr<AnySystem>& system, const FirstWorld& first) {
   const auto make = [system, cell = first.cell]<class Real>(std::int64_t worlds) {

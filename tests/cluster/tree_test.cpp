@@ -107,7 +107,7 @@ TEST(Part, AdviceOfABlockIsGivenAgainOfTheWhole) {
 }
 
 TEST(Call, DealsEveryBlockOnceAndTakesLostOnesBack) {
-  Call call(2, {.worlds = 10, .block = 3});
+  Call call(2, {.worlds = 13, .block = 3});
   std::vector<Task> seen;
   const auto first = call.next(0, 2, 0.0);
   const auto second = call.next(1, 2, 0.0);
@@ -117,15 +117,16 @@ TEST(Call, DealsEveryBlockOnceAndTakesLostOnesBack) {
   for (int turn = 0; !call.complete(); ++turn) {
     const auto task = turn == 0 ? second : call.next(1, 1, 1.0);
     ASSERT_TRUE(task);
+    EXPECT_EQ(task->node.level, 0);
     seen.push_back(*task);
     EXPECT_TRUE(call.finished(1, *task, leaf(task->node.index), 0.1));
   }
   std::sort(seen.begin(), seen.end());
-  EXPECT_EQ(seen.size(), 8u);
+  EXPECT_EQ(seen.size(), 10u);
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
   EXPECT_EQ(call.counts().redone, 1);
   EXPECT_EQ(call.counts().lost, 1);
-  EXPECT_EQ(to_bytes(call.total(1)), to_bytes(by_definition(root(4), 4)));
+  EXPECT_EQ(to_bytes(call.total(1)), to_bytes(by_definition(root(5), 5)));
 }
 
 TEST(Call, AStragglerIsCopiedOnceAndTheFirstAnswerCounts) {

@@ -15,13 +15,13 @@ from ..error import Error
 from .pool import Executor, Pool
 
 
-def write(stream, message) -> None:
+def _write(stream, message) -> None:
     data = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(data)) + data)
     stream.flush()
 
 
-def identity(job) -> list[str]:
+def _identity(job) -> list[str]:
     return [*_core._cluster_machine(), job.model]  # type: ignore[attr-defined]
 
 
@@ -86,7 +86,7 @@ class _Processes(Executor):
 
     def tell(self, worker, message):
         try:
-            write(self.workers[worker].process.stdin, message)
+            _write(self.workers[worker].process.stdin, message)
         except BrokenPipeError:
             pass  # it has died: wait() will see it
 
@@ -121,7 +121,7 @@ class _Processes(Executor):
                 if kind == "error":
                     raise Error(*rest)
                 if kind == "hello":
-                    _core._require_equal(identity(self.job), rest[0], f"worker {worker}")  # type: ignore[attr-defined]
+                    _core._require_equal(_identity(self.job), rest[0], f"worker {worker}")  # type: ignore[attr-defined]
                     self.workers[worker].ready = True
                     events.append(("joined", worker))
                 else:

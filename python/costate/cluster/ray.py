@@ -6,11 +6,11 @@ import time
 from .. import _core
 from ..error import Error
 from .pool import Executor, Pool
-from .processes import identity
+from .processes import _identity
 
 
 def _compute(job, theta, block, gradient, driver):
-    _core._require_equal(driver, identity(job), "a worker of Ray")  # type: ignore[attr-defined]
+    _core._require_equal(driver, _identity(job), "a worker of Ray")  # type: ignore[attr-defined]
     began = time.monotonic()
     return job.part(theta, block, gradient), time.monotonic() - began
 
@@ -31,7 +31,7 @@ class _Ray(Executor):
         self.next, self.slots, self.outstanding, self.thetas, self.events = 0, set(), {}, {}, []
 
     def begin(self, job):
-        self.job, self.thetas, self.identity = self.ray.put(job), {}, identity(job)
+        self.job, self.thetas, self.identity = self.ray.put(job), {}, _identity(job)
         while len(self.slots) < self.wanted:
             self.join()
 

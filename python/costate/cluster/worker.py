@@ -7,7 +7,7 @@ import sys
 import time
 
 import costate
-from costate.cluster.processes import identity, write
+from costate.cluster.processes import _identity, _write
 from costate.error import Error
 
 
@@ -30,11 +30,11 @@ def main():
     try:
         job = pickle.loads(data)
     except Error as error:
-        return write(answers, ("error", str(error), error.what, error.where, error.advice, error.kind))
+        return _write(answers, ("error", str(error), error.what, error.where, error.advice, error.kind))
     except Exception as error:
-        return write(answers, ("error", f"a worker cannot read the job: {type(error).__name__}: {error}; define its functions in a "
+        return _write(answers, ("error", f"a worker cannot read the job: {type(error).__name__}: {error}; define its functions in a "
                                "module that can be imported, not in the program itself"))
-    write(answers, ("hello", identity(job)))
+    _write(answers, ("hello", _identity(job)))
     theta, gradient = {}, True
     while (message := read(questions)) is not None:
         if message[0] == "theta":
@@ -43,7 +43,7 @@ def main():
         _, call, point, block = message
         began = time.monotonic()
         part = job.part(theta, block, gradient)
-        write(answers, ("part", call, point, block, part, time.monotonic() - began))
+        _write(answers, ("part", call, point, block, part, time.monotonic() - began))
 
 
 if __name__ == "__main__":
