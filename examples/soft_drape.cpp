@@ -30,7 +30,7 @@ soft::SoftModel strip(double bending) {
   model.holds = {table};
   return model;
 }
-// [model]
+// [/model]
 
 int main() {
   // [find]
@@ -60,7 +60,7 @@ int main() {
     before = log_b, slope_before = slope;
     log_b += std::max(-1.0, std::min(1.0, step));
   }
-  // [find]
+  // [/find]
   std::printf("found %.4f of the truth\n", std::exp(log_b) / truth);
   return std::abs(std::exp(log_b) / truth - 1) < 1e-3 ? 0 : 1;
 }

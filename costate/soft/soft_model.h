@@ -3,6 +3,8 @@
 //   parts       tetrahedra (linear, quadratic), hexahedra, or triangles that share the vertices of one mesh;
 //               triangles stretch as membranes and bend at the edges that two of them share
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
+//   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch each
+//               other
 //   holds       vertices that are moved instead of free: each hold may have a velocity as a control
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.
@@ -47,6 +49,26 @@ struct Hold {
   bool driven = false;  // control "hold/<name>/velocity", 3 numbers; otherwise the vertices stay
 };
 
+// What vertices cannot enter. It stays where it is.
+struct Obstacle {
+  enum class Shape { plane, ball };
+  std::string name = "obstacle";
+  Shape shape = Shape::plane;
+  std::array<double, 3> place = {0, 0, 0};   // m: a point of the plane, or the centre of the ball
+  std::array<double, 3> normal = {0, 0, 1};  // of a plane, towards the side that is free
+  double radius = 1;                         // m, of a ball
+  double friction = 0;                       // Coulomb's
+};
+
+// Barriers keep surfaces apart (contact/barrier.h): nothing that starts apart ever meets.
+struct SoftContact {
+  bool self = false;         // surfaces touch each other and themselves, not only obstacles
+  double distance = 1e-3;    // m: where a barrier begins
+  double stiffness = 1e4;    // J/m^2
+  double friction = 0;       // of surfaces with each other
+  double slip_speed = 0.01;  // m/s: below it friction sticks, creeping
+};
+
 enum class Integrator {
   euler,     // implicit: first order, dissipates
   bdf2,      // second order, dissipates little; the first step is one of euler
@@ -65,7 +87,9 @@ struct SoftModel {
   std::array<double, 3> wind = {0, 0, 0};         // m/s
   double wind_drag = 0;      // kg/(m^2 s): pressure on triangles per normal speed of the wind
   bool wind_driven = false;  // control "wind" [m/s] is added to the wind
-  double dt = 0.01;          // s
+  std::vector<Obstacle> obstacles = {};
+  SoftContact contact = {};
+  double dt = 0.01;  // s
   Integrator integrator = Integrator::euler;
   // Newton's iteration stops at |residual| <= tolerance |forces|. The error of a gradient is about as large,
   // relative to the gradient: 1e-4 is enough to optimise, 1e-10 to compare with differences.

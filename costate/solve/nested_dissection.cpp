@@ -39,11 +39,11 @@ int NestedDissection::separate(int first, int last, int axis) {
   };
   const auto left = std::count_if(begin, middle, touches), right = std::count_if(middle, end, touches);
   if (left <= right) {
-    const auto boundary = std::stable_partition(begin, middle, [&](int v) { return !touches(v); });
+    const auto boundary = std::partition(begin, middle, [&](int v) { return !touches(v); });
     std::rotate(boundary, middle, end);
     return int(end - (middle - boundary) - list_.begin());
   }
-  return int(std::stable_partition(middle, end, [&](int v) { return !touches(v); }) - list_.begin());
+  return int(std::partition(middle, end, [&](int v) { return !touches(v); }) - list_.begin());
 }
 
 int NestedDissection::part(int first, int last) {

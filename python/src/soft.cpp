@@ -79,10 +79,32 @@ soft::Part part_of(nb::handle given, std::size_t index) {
   return part;
 }
 
+soft::Obstacle obstacle_of(nb::handle given, std::size_t index) {
+  soft::Obstacle o{.name = "obstacle" + std::to_string(index)};
+  std::string shape = "plane";
+  std::vector<double> place(o.place.begin(), o.place.end()), normal(o.normal.begin(), o.normal.end());
+  DictionaryReader reader(given, "an obstacle");
+  reader.read("name", o.name);
+  reader.read("shape", shape);
+  reader.read("place", place);
+  reader.read("normal", normal);
+  reader.read("radius", o.radius);
+  reader.read("friction", o.friction);
+  reader.finish();
+  constexpr const char* kShapes[] = {"plane", "ball"};
+  o.shape = soft::Obstacle::Shape(choice(shape, "shape", kShapes));
+  if (place.size() != 3 || normal.size() != 3)
+    throw Error("place and normal of an obstacle have three numbers");
+  std::copy(place.begin(), place.end(), o.place.begin());
+  std::copy(normal.begin(), normal.end(), o.normal.begin());
+  return o;
+}
+
 SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list& materials,
                     const nb::list& holds, const ArrayLike& x, const ArrayLike& v, const ArrayLike& gravity,
                     double drag, const ArrayLike& wind, double wind_drag, bool wind_driven, double dt,
-                    const std::string& integrator, double tolerance, int max_iterations) {
+                    const std::string& integrator, double tolerance, int max_iterations,
+                    const nb::list& obstacles, const nb::object& contact) {
   soft::SoftModel m;
   m.rest = to_vector<double>(rest, "rest");
   for (nb::handle given : parts) m.parts.push_back(part_of(given, m.parts.size()));
@@ -103,6 +125,16 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
   m.drag = drag, m.wind_drag = wind_drag, m.wind_driven = wind_driven, m.dt = dt;
   m.integrator = soft::Integrator(choice(integrator, "integrator", soft::kIntegratorNames));
   m.tolerance = tolerance, m.max_iterations = max_iterations;
+  for (nb::handle given : obstacles) m.obstacles.push_back(obstacle_of(given, m.obstacles.size()));
+  if (!contact.is_none()) {
+    DictionaryReader reader(contact, "contact");
+    reader.read("self", m.contact.self);
+    reader.read("distance", m.contact.distance);
+    reader.read("stiffness", m.contact.stiffness);
+    reader.read("friction", m.contact.friction);
+    reader.read("slip_speed", m.contact.slip_speed);
+    reader.finish();
+  }
   (void)soft::soft_bodies<double>(m);  // says what is wrong now, not at the first rollout
   const auto given = [](const ArrayLike& a, const char* what) {
     return a.is_none() ? std::vector<double>{} : to_vector<double>(a, what);
@@ -128,33 +160,39 @@ std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> row
 
 void bind_soft(nb::module_& m) {
   auto s = m.def_submodule("soft");
-  s.def("bodies", &bodies, "rest"_a, "parts"_a, "materials"_a, nb::kw_only(), "holds"_a = nb::list(),
-        "x"_a = nb::none(), "v"_a = nb::none(), "gravity"_a = nb::none(), "drag"_a = 0.0,
-        "wind"_a = nb::none(), "wind_drag"_a = 0.0, "wind_driven"_a = false, "dt"_a = 0.01,
-        "integrator"_a = "euler", "tolerance"_a = 1e-9, "max_iterations"_a = 100,
-        "Soft bodies and cloth: implicit steps with exact derivatives.\n\n"
-        "rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast\n"
-        "parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; "
-        "cells: "
-        "tetrahedra,\n"
-        "            quadratic_tetrahedra, hexahedra, triangles\n"
-        "materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': "
-        "1e-3, "
-        "'bending': 1e-5}, ...];\n"
-        "            laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, "
-        "fixed_corotated,\n"
-        "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
-        "triangles: "
-        "stvk,\n"
-        "            neo_hookean, arap. density is per volume, of triangles per area\n"
-        "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a "
-        "velocity as a "
-        "control\n"
-        "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
-        "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
-        "state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', "
-        "'material/<name>/E', "
-        "...");
+  s.def(
+      "bodies", &bodies, "rest"_a, "parts"_a, "materials"_a, nb::kw_only(), "holds"_a = nb::list(),
+      "x"_a = nb::none(), "v"_a = nb::none(), "gravity"_a = nb::none(), "drag"_a = 0.0, "wind"_a = nb::none(),
+      "wind_drag"_a = 0.0, "wind_driven"_a = false, "dt"_a = 0.01, "integrator"_a = "euler",
+      "tolerance"_a = 1e-9, "max_iterations"_a = 100, "obstacles"_a = nb::list(), "contact"_a = nb::none(),
+      "Soft bodies and cloth: implicit steps with exact derivatives.\n\n"
+      "rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast\n"
+      "parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; "
+      "cells: "
+      "tetrahedra,\n"
+      "            quadratic_tetrahedra, hexahedra, triangles\n"
+      "materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': "
+      "1e-3, "
+      "'bending': 1e-5}, ...];\n"
+      "            laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, "
+      "fixed_corotated,\n"
+      "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
+      "triangles: "
+      "stvk,\n"
+      "            neo_hookean, arap. density is per volume, of triangles per area\n"
+      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a "
+      "velocity as a "
+      "control\n"
+      "obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': "
+      "0.3}, "
+      "...]; or\n"
+      "            'shape': 'ball' with a 'radius'\n"
+      "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
+      "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
+      "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
+      "state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', "
+      "'material/<name>/E', "
+      "...");
   s.def(
       "cloth_mesh",
       [](std::array<double, 2> size, std::array<int, 2> count) {

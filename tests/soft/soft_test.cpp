@@ -377,8 +377,7 @@ TEST(Soft, AnInvertedStartNamesItsCell) {
   Arguments<double> at = rollout.arguments();
   at.x0 = soft_state(model);
   at.x0[11] = -1;
-  expect_error([&] { return rollout.forward(at); }, "cell 0 of part 'tet' is inside out",
-               "neo_hookean_stable");
+  expect_error([&] { return rollout.forward(at); }, "'tet': cell 0 is inside out", "neo_hookean_stable");
 }
 
 TEST(Soft, ABodyWithoutAHoldHasNoStateOfRest) {

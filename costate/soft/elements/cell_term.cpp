@@ -52,6 +52,7 @@ class CellTerm final : public Term {
           const Point point = point_of(e, q, at.p);
           double A[9 * C * C];
           law_.stress_slope(gradient(e, point, at.z).e, point.c, A);
+          if (at.convex) make_positive<3 * C>(A);
           if (point.eta != 0) add_viscosity(gradient(e, point, at.x), point.eta * at.rate, A);
           add_blocks(point, A, k);
         }

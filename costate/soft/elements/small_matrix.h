@@ -89,6 +89,40 @@ inline Small<3, 3> inverse(const Small<3, 3>& a) {
   return r;
 }
 
+// A symmetric matrix without its negative eigenvalues, by Jacobi rotations.
+template <int N>
+void make_positive(double* A) {
+  double V[N * N] = {}, B[N * N];
+  for (int i = 0; i < N * N; ++i) B[i] = A[i];
+  for (int i = 0; i < N; ++i) V[N * i + i] = 1;
+  for (int sweep = 0; sweep < 20; ++sweep) {
+    double outside = 0, inside = 0;
+    for (int p = 0; p < N; ++p)
+      for (int q = 0; q < N; ++q) (p == q ? inside : outside) += B[N * p + q] * B[N * p + q];
+    if (outside <= 1e-24 * inside) break;
+    for (int p = 0; p < N; ++p)
+      for (int q = p + 1; q < N; ++q) {
+        if (B[N * p + q] == 0) continue;
+        const double theta = (B[N * q + q] - B[N * p + p]) / (2 * B[N * p + q]);
+        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+        const double c = 1 / std::sqrt(t * t + 1), s = t * c;
+        const auto turn = [&](double& a, double& b) {
+          const double old = a;
+          a = c * old - s * b, b = s * old + c * b;
+        };
+        for (int k = 0; k < N; ++k) turn(B[N * k + p], B[N * k + q]);
+        for (int k = 0; k < N; ++k) turn(B[N * p + k], B[N * q + k]);
+        for (int k = 0; k < N; ++k) turn(V[N * k + p], V[N * k + q]);
+      }
+  }
+  for (int k = 0; k < N; ++k) {
+    const double negative = B[N * k + k];
+    if (negative >= 0) continue;
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < N; ++j) A[N * i + j] -= negative * V[N * i + k] * V[N * j + k];
+  }
+}
+
 // to += a v
 template <int C>
 void add_product(const Small<3, C>& a, const double* v, double* to) {

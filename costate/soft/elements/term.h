@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace costate::soft {
@@ -27,7 +28,8 @@ struct Groups {
 // Where a residual is looked at; arrays of 3 numbers per vertex.
 struct At {
   const double *z, *x, *w, *p;
-  double rate;  // 1/s
+  double rate;          // 1/s
+  bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
 };
 // Tangents with z held; null: zero.
 struct AtDot {
@@ -61,6 +63,11 @@ class Term {
 
   // The first group whose law has no value there; -1: none.
   virtual std::int64_t undefined(const At&) const { return -1; }
+  virtual std::string complaint(std::int64_t group) const {
+    return "cell " + std::to_string(group) + " is inside out";
+  }
+  // How much of a step from z can be taken without passing through something; 1: all of it.
+  virtual double longest(const At&, const double*) const { return 1; }
 
  protected:
   Groups groups_;

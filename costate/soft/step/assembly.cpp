@@ -88,6 +88,11 @@ void Assembly::gather_blocks(const double* slots, double* blocks) const {
   });
 }
 
+std::int64_t Assembly::find(int row, int column) const {
+  const auto at = std::lower_bound(pairs_.begin(), pairs_.end(), Pair{row, column});
+  return at != pairs_.end() && *at == Pair{row, column} ? vertices_ + (at - pairs_.begin()) : -1;
+}
+
 void Assembly::multiply(const double* blocks, const double* x, double* y) const {
   parallel_for(vertices_, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

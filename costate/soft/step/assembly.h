@@ -29,6 +29,8 @@ class Assembly {
   void add(const double* slots, int width, double* out) const;
   // blocks: vertices on the diagonal, then pairs().
   void gather_blocks(const double* slots, double* blocks) const;
+  // Number of the block (row, column), row > column; -1: there is none.
+  std::int64_t find(int row, int column) const;
   // y = A x with the blocks of both halves.
   void multiply(const double* blocks, const double* x, double* y) const;
 

@@ -4,10 +4,12 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/soft/contact/obstacle_term.h"
 #include "costate/soft/elements/cell_term.h"
 #include "costate/soft/elements/hinge_term.h"
 #include "costate/soft/elements/shape.h"
 #include "costate/soft/elements/small_matrix.h"
+#include "costate/soft/mesh/surface.h"
 
 namespace costate::soft {
 namespace {
@@ -98,6 +100,7 @@ class Compiler {
     for (std::size_t k = 0; k < m_.materials.size(); ++k) material(k);
     vertices_of_cells();
     holds();
+    contact();
     std::vector<const Groups*> groups;
     for (const auto& term : c_.terms) groups.push_back(&term->groups());
     c_.assembly = std::make_unique<Assembly>(c_.n, groups);
@@ -208,6 +211,53 @@ class Compiler {
         throw Error({"vertex " + std::to_string(i) + " belongs to no cell",
                      {},
                      "it has no mass: remove it from the mesh"});
+  }
+
+  void contact() {
+    const SoftContact& k = m_.contact;
+    c_.contact = k.self || !m_.obstacles.empty();
+    if (!c_.contact) return;
+    if (m_.integrator == Integrator::midpoint)
+      throw Error({"contact with integrator = midpoint",
+                   {},
+                   "the end of a midpoint step may be inside what its middle is not: use euler or bdf2"});
+    for (const auto& [name, value] : {std::pair{"distance", k.distance}, std::pair{"stiffness", k.stiffness},
+                                      std::pair{"slip_speed", k.slip_speed}})
+      if (!(value > 0) || !std::isfinite(value))
+        throw Error({std::string("contact: ") + name + " = " + number(value), {}, "use a positive number"});
+    const std::int64_t stiffness = add("contact/stiffness", {k.stiffness}, "J/m^2"),
+                       reach = add("contact/distance", {k.distance}, "m"),
+                       slip_speed = add("contact/slip_speed", {k.slip_speed}, "m/s");
+    std::vector<int> free;
+    for (int i = 0; i < c_.n; ++i)
+      if (c_.free[std::size_t(i)]) free.push_back(i);
+    for (const Obstacle& o : m_.obstacles) {
+      if (!(o.friction >= 0))
+        throw Error({"obstacle '" + o.name + "': friction = " + number(o.friction), {}, "use 0 or more"});
+      if (o.shape == Obstacle::Shape::ball && !(o.radius > 0))
+        throw Error({"obstacle '" + o.name + "': radius = " + number(o.radius), {}, "use a positive number"});
+      if (o.shape == Obstacle::Shape::plane && o.normal[0] == 0 && o.normal[1] == 0 && o.normal[2] == 0)
+        throw Error({"obstacle '" + o.name + "': the normal has no direction", {}, "use normal = [0, 0, 1]"});
+      const std::string path = "obstacle/" + o.name + "/";
+      ObstaclePlaces at{.stiffness = stiffness, .reach = reach, .slip_speed = slip_speed, .dt = c_.dt};
+      at.place = add(path + "place", {o.place.begin(), o.place.end()}, "m");
+      if (o.shape == Obstacle::Shape::ball) at.radius = add(path + "radius", {o.radius}, "m");
+      at.friction = add(path + "friction", {o.friction}, "");
+      if (free.empty()) continue;
+      c_.names.push_back(o.name);
+      c_.terms.push_back(obstacle_term(o, free, at));
+    }
+    if (!k.self) return;
+    if (!(k.friction >= 0)) throw Error({"contact: friction = " + number(k.friction), {}, "use 0 or more"});
+    std::vector<int> triangles;
+    for (const Part& part : m_.parts) {
+      const std::vector<int> own = surface_of(part);
+      triangles.insert(triangles.end(), own.begin(), own.end());
+    }
+    c_.self = std::make_unique<SelfContact>(
+        c_.n, std::move(triangles), m_.rest, k.distance,
+        SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
+                          c_.dt});
   }
 
   void holds() {

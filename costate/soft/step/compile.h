@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "costate/soft/contact/self_contact.h"
 #include "costate/soft/elements/term.h"
 #include "costate/soft/elements/wind.h"
 #include "costate/soft/soft_model.h"
@@ -22,6 +23,8 @@ struct Compiled {
   std::vector<int> control;        // per vertex: where the velocity of its hold is; -1: it stays
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
+  std::unique_ptr<SelfContact> self;  // null: surfaces do not touch each other
+  bool contact = false;               // there are obstacles or self
   Wind windy;
   std::unique_ptr<Assembly> assembly, wind_assembly;
 };

@@ -57,6 +57,7 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
   m.at = {nullptr, m.x, s.w.data(), p, m.rate};
+  if (c_.self) c_.self->lag(m.at, s.contact);
   return m;
 }
 
@@ -78,6 +79,7 @@ double ImplicitStep::potential(const Numbers& m, const double* z, StepScratch& s
     const std::int64_t count = term->groups().count();
     for (std::int64_t e = 0; e < count; ++e) sum += s.values[std::size_t(e)];
   }
+  if (c_.self) sum += c_.self->energy(at, s.contact);
   for (int i = 0; i < c_.n; ++i)
     for (int d = 0; d < 3; ++d) {
       const auto k = std::size_t(3 * i + d);
@@ -107,21 +109,72 @@ double ImplicitStep::residual(const Numbers& m, const double* z, StepScratch& s)
       squares += inertia * inertia + load * load;
     }
   c_.assembly->add(s.slots.data(), 3, s.r.data());
+  if (c_.self) squares += c_.self->residual(at, s.r.data(), s.contact);
   return std::sqrt(squares);
 }
 
-void ImplicitStep::matrix(const Numbers& m, const double* z, StepScratch& s) const {
+void ImplicitStep::matrix(const Numbers& m, const double* z, bool convex, StepScratch& s) const {
   At at = m.at;
   at.z = z;
+  at.convex = convex;
   double* slot = s.block_slots.data();
   for (const auto& term : c_.terms) {
     term->matrix(at, slot);
     slot += 9 * term->groups().blocks();
   }
+  s.blocks.resize(std::size_t(9 * c_.assembly->blocks()));
   c_.assembly->gather_blocks(s.block_slots.data(), s.blocks.data());
   for (int i = 0; i < c_.n; ++i)
     for (int d = 0; d < 3; ++d)
       s.blocks[std::size_t(9 * i + 4 * d)] += s.mass[std::size_t(i)] * (m.a + m.drag * m.rate);
+  if (!c_.self) return;
+  c_.self->matrix(at, s.contact);
+  s.pairs.assign(c_.assembly->pairs().begin(), c_.assembly->pairs().end());
+  const std::vector<double>& from = s.contact.blocks;
+  const auto add = [&](std::int64_t to, std::size_t k) {
+    for (std::size_t c = 0; c < 9; ++c) s.blocks[std::size_t(9 * to) + c] += from[9 * k + c];
+  };
+  for (std::size_t k = 0; k < s.contact.pairs.size(); ++k) {
+    std::int64_t to = c_.assembly->find(s.contact.pairs[k][0], s.contact.pairs[k][1]);
+    if (to < 0) {
+      to = c_.n + std::int64_t(s.pairs.size());
+      s.pairs.push_back(s.contact.pairs[k]);
+      s.blocks.resize(s.blocks.size() + 9, 0.0);
+    }
+    add(to, k);
+  }
+  for (int i = 0; i < c_.n; ++i) add(i, s.contact.pairs.size() + std::size_t(i));
+  // The order of elimination follows from what touches now, never from what touched before.
+  if (s.pairs.size() > c_.assembly->pairs().size())
+    s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
+}
+
+bool ImplicitStep::factor(StepScratch& s, double shift) const {
+  const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
+  return (touching ? s.contact_cholesky : s.cholesky).factor(s.blocks.data(), shift);
+}
+
+void ImplicitStep::multiply(const double* x, double* y, const StepScratch& s) const {
+  c_.assembly->multiply(s.blocks.data(), x, y);
+  for (std::size_t k = c_.assembly->pairs().size(); c_.self && k < s.pairs.size(); ++k) {
+    const double* b = s.blocks.data() + 9 * (std::size_t(c_.n) + k);
+    const int i = 3 * s.pairs[k][0], j = 3 * s.pairs[k][1];
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c) y[i + r] += b[3 * r + c] * x[j + c], y[j + c] += b[3 * r + c] * x[i + r];
+  }
+}
+
+double ImplicitStep::longest(const Numbers& m, const double* z, const double* step, StepScratch& s) const {
+  if (!c_.contact) return 1;
+  At at = m.at;
+  at.z = z;
+  double longest = 1;
+  for (const auto& term : c_.terms) longest = std::min(longest, term->longest(at, step));
+  if (c_.self) {
+    c_.self->find(z, step, at.p, s.contact);
+    longest = std::min(longest, c_.self->longest(at, step, s.contact));
+  }
+  return longest;
 }
 
 double ImplicitStep::norm_free(const std::vector<double>& r) const {
@@ -135,9 +188,27 @@ double ImplicitStep::norm_free(const std::vector<double>& r) const {
 std::string ImplicitStep::undefined_cell(const At& at) const {
   for (std::size_t t = 0; t < c_.terms.size(); ++t) {
     const std::int64_t e = c_.terms[t]->undefined(at);
-    if (e >= 0) return "cell " + std::to_string(e) + " of part '" + c_.names[t] + "'";
+    if (e >= 0) return "'" + c_.names[t] + "': " + c_.terms[t]->complaint(e);
   }
   return {};
+}
+
+// Held vertices go where they are told; free ones stay, if there is room for that.
+void ImplicitStep::leave_room(const Numbers& m, StepScratch& s) const {
+  for (std::size_t k = 0; k < s.z.size(); ++k) {
+    if (c_.free[k / 3]) s.z[k] = m.x[k];
+    s.d[k] = s.z[k] - m.x[k];
+  }
+  if (longest(m, m.x, s.d.data(), s) < 1)
+    throw Error({"held vertices would pass through a surface in this step",
+                 {},
+                 "move them more slowly, or use a smaller dt"},
+                Error::Kind::numerics);
+}
+
+void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
+  const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
+  (touching ? s.contact_cholesky : s.cholesky).solve(b, s.solve_work.data());
 }
 
 // From where the velocities lead, or if a law has no value there from where the bodies are.
@@ -146,6 +217,13 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
     s.z[k] = m.x[k] + (m.a > 0 ? m.scheme.hold * m.dt * m.v[k] : 0);
   set_held(in, m, s.z.data());
   At at = m.at;
+  if (c_.contact) {  // as far along that way as nothing is met
+    for (std::size_t k = 0; k < s.z.size(); ++k) s.d[k] = s.z[k] - m.x[k];
+    const double step = longest(m, m.x, s.d.data(), s);
+    for (std::size_t k = 0; k < s.z.size(); ++k)
+      if (c_.free[k / 3]) s.z[k] = m.x[k] + step * s.d[k];
+    if (step < 1 && c_.self) leave_room(m, s);
+  }
   at.z = s.z.data();
   if (undefined_cell(at).empty()) return;
   for (std::size_t k = 0; k < s.z.size(); ++k) s.z[k] = m.x[k];
@@ -153,10 +231,10 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
   const std::string cell = undefined_cell(at);
   if (cell.empty()) return;
   throw Error(
-      {cell + " is inside out at the start of step " + std::to_string(in.k),
+      {cell + " at the start of step " + std::to_string(in.k),
        {},
-       "its law has no energy there: start from a shape that is not, move what is held more slowly, or use "
-       "a law that goes through inversion (neo_hookean_stable, fixed_corotated, stvk)"},
+       "start from a shape that is not, move what is held more slowly, or for cells use a law that goes "
+       "through inversion (neo_hookean_stable, fixed_corotated, stvk)"},
       Error::Kind::numerics);
 }
 
@@ -166,7 +244,7 @@ bool ImplicitStep::search(const Numbers& m, double& now, double& norm, double& f
   for (std::size_t k = 0; k < s.z.size(); ++k) slope += s.r[k] * s.d[k];
   // Where differences of the potential are rounding, the residual decides.
   const bool fine = -slope < 1e-10 * (std::abs(now) + 1e-300);
-  double step = 1;
+  double step = longest(m, s.z.data(), s.d.data(), s);
   for (int halvings = 0; halvings < 40; ++halvings, step *= 0.5) {
     for (std::size_t k = 0; k < s.z.size(); ++k) s.trial[k] = s.z[k] + step * s.d[k];
     const double then = potential(m, s.trial.data(), s);
@@ -206,19 +284,21 @@ void ImplicitStep::solve(const In& in, StepScratch& s) const {
   for (s.iterations = 0; norm > c_.model.tolerance * forces; ++s.iterations) {
     stop_if_interrupted();
     if (s.iterations >= c_.model.max_iterations || !std::isfinite(norm)) fail(m, s, norm, forces);
-    matrix(m, s.z.data(), s);
+    matrix(m, s.z.data(), false, s);
     double diagonal = 0;
     for (int i = 0; i < 3 * c_.n; ++i)
       diagonal += s.blocks[std::size_t(9 * (i / 3) + 4 * (i % 3))] / (3 * c_.n);
     double shift = 0;
-    while (!s.cholesky.factor(s.blocks.data(), shift)) {
-      shift = shift == 0 ? 1e-4 * std::abs(diagonal) : 4 * shift;
+    while (!factor(s, shift)) {
+      // First without the negative parts of cells and pairs, then with more and more on the diagonal.
+      if (shift == 0) matrix(m, s.z.data(), true, s);
+      shift = shift == 0 ? 1e-10 * std::abs(diagonal) : 10 * shift;
       if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) fail(m, s, norm, forces);
     }
     for (int i = 0; i < c_.n; ++i)
       for (int d = 0; d < 3; ++d)
         s.d[std::size_t(3 * i + d)] = c_.free[std::size_t(i)] ? -s.r[std::size_t(3 * i + d)] : 0;
-    s.cholesky.solve(s.d.data(), s.solve_work.data());
+    solve_with_factor(s.d.data(), s);
     double update = 0;
     for (const double d : s.d) update = std::max(update, std::abs(d));
     const bool found = search(m, now, norm, forces, s);

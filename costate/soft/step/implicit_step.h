@@ -4,7 +4,8 @@
 //   H = dr/dz, symmetric: r is the gradient of an energy at fixed (x, w)
 //
 // Newton: H d = -r, then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as it is; where
-// it is not positive definite, multiples of the identity are added until it is. Stops at |r| <= tolerance
+// it is not positive definite, the negative parts of cells and pairs are left out, and if that is not enough
+// multiples of the identity are added. Stops at |r| <= tolerance
 // times the forces that r is the sum of, or where z no longer changes.
 //
 // Tangent: H z_dot = -(dr with z held). Transpose: mu = -H^-1 z_bar, then every input receives its derivative
@@ -24,7 +25,9 @@ struct StepScratch {
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks;
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
-  solve::BlockCholesky cholesky;
+  solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
+  SelfContact::Scratch contact;
+  std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
   double residual = 0, adjoint_residual = 0;  // relative
   int iterations = 0;
 };
@@ -66,7 +69,13 @@ class ImplicitStep {
   double potential(const Numbers& num, const double* z, StepScratch& s) const;
   // Returns the norm of the forces that s.r is the sum of.
   double residual(const Numbers& num, const double* z, StepScratch& s) const;
-  void matrix(const Numbers& num, const double* z, StepScratch& s) const;
+  void matrix(const Numbers& num, const double* z, bool convex, StepScratch& s) const;
+  // How much of s.d can be taken from z without passing through something.
+  double longest(const Numbers& num, const double* z, const double* step, StepScratch& s) const;
+  void leave_room(const Numbers& num, StepScratch& s) const;
+  bool factor(StepScratch& s, double shift) const;
+  void solve_with_factor(double* b, StepScratch& s) const;
+  void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, double& norm, double& forces, StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;

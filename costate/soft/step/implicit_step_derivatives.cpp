@@ -8,8 +8,9 @@
 namespace costate::soft {
 
 void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
-  matrix(m, s.z.data(), s);
-  if (!s.cholesky.factor(s.blocks.data()))
+  if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
+  matrix(m, s.z.data(), false, s);
+  if (!factor(s, 0))
     throw Error(
         {"the state after this step is not a minimum of its energy (the matrix of second derivatives is not "
          "positive definite), so that it has no derivative",
@@ -24,10 +25,10 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   for (std::size_t k = 0; k < n3; ++k)
     if (!c_.free[k / 3]) b[k] = 0;
   std::copy(b, b + n3, s.d.begin());
-  s.cholesky.solve(b, s.solve_work.data());
+  solve_with_factor(b, s);
   double residual = 0, given = 0;
   for (int round = 0; round < 2; ++round) {
-    c_.assembly->multiply(s.blocks.data(), b, s.refine.data());
+    multiply(b, s.refine.data(), s);
     residual = given = 0;
     for (std::size_t k = 0; k < n3; ++k) {
       s.refine[k] = c_.free[k / 3] ? s.d[k] - s.refine[k] : 0;
@@ -35,7 +36,7 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
       given += s.d[k] * s.d[k];
     }
     if (round == 1) break;
-    s.cholesky.solve(s.refine.data(), s.solve_work.data());
+    solve_with_factor(s.refine.data(), s);
     for (std::size_t k = 0; k < n3; ++k) b[k] += s.refine[k];
   }
   s.adjoint_residual = given > 0 ? std::sqrt(residual / given) : 0;
@@ -80,6 +81,10 @@ void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_do
   }
   std::fill(zd.begin(), zd.end(), 0.0);
   c_.assembly->add(s.slots.data(), 3, zd.data());
+  if (c_.self) {
+    c_.self->find(at.z, nullptr, at.p, s.contact);
+    c_.self->residual_jvp(at, at_dot, zd.data(), s.contact);
+  }
   Vec3<double> wind_dot = Vec3<double>::zero();
   for (int d = 0; d < 3; ++d) {
     if (p_dot) wind_dot[d] += p_dot[c_.wind + d];
@@ -112,7 +117,7 @@ void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_do
       s.trial[std::size_t(3 * i + d)] = held;
     }
   }
-  c_.assembly->multiply(s.blocks.data(), s.trial.data(), s.coupling.data());
+  multiply(s.trial.data(), s.coupling.data(), s);
   for (std::size_t k = 0; k < zd.size(); ++k) zd[k] = -(zd[k] + s.coupling[k]);
   solve_refined(zd.data(), s);
 
@@ -174,7 +179,7 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   // The solve, and what it asks of held vertices.
   factor_at_solution(m, s);
   solve_refined(mu.data(), s);
-  c_.assembly->multiply(s.blocks.data(), mu.data(), s.coupling.data());
+  multiply(mu.data(), s.coupling.data(), s);
   for (int i = 0; i < c_.n; ++i) {
     if (c_.free[std::size_t(i)]) continue;
     const int u = c_.control[std::size_t(i)];
@@ -230,6 +235,8 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   c_.assembly->add(s.slots.data(), 3, s.x_bar.data());
   c_.assembly->add(s.slots_w.data(), 3, w_bar.data());
   c_.assembly->add(s.slots_rest.data(), 3, s.rest_bar.data());
+
+  if (c_.self) c_.self->residual_vjp(at, mu.data(), s.x_bar.data(), s.rest_bar.data(), bar.p, s.contact);
 
   // Inputs.
   dt_bar += -2 * m.a / m.dt * a_bar - m.rate / m.dt * rate_bar;

@@ -8,6 +8,11 @@ void MeshesPicture::begin(const study::Inputs&) {
   recording_ = {};
   recording_.up = 'z';
   recording_.ground = float(ground_);
+  for (const DrawnBall& ball : balls_)
+    recording_.bodies.push_back(
+        {.name = ball.name,
+         .shape = {.kind = Shape::Kind::sphere, .size = {float(ball.radius)}},
+         .poses = {{float(ball.center[0]), float(ball.center[1]), float(ball.center[2]), 1, 0, 0, 0}}});
   vertices_.clear();
   for (const DrawnSurface& surface : surfaces_) {
     std::vector<int> own = surface.triangles;

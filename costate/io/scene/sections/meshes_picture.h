@@ -11,10 +11,16 @@ struct DrawnSurface {
   std::vector<int> triangles = {};  // vertices of the state
 };
 
+struct DrawnBall {
+  std::string name;
+  std::array<double, 3> center;
+  double radius;
+};
+
 class MeshesPicture final : public study::Picture {
  public:
-  MeshesPicture(std::vector<DrawnSurface> surfaces, double ground)
-      : surfaces_(std::move(surfaces)), ground_(ground) {}
+  MeshesPicture(std::vector<DrawnSurface> surfaces, std::vector<DrawnBall> balls, double ground)
+      : surfaces_(std::move(surfaces)), balls_(std::move(balls)), ground_(ground) {}
   void begin(const study::Inputs&) override;
   void frame(double, const std::vector<double>& state) override;
   void mark(const std::array<double, 3>&) override {}
@@ -22,6 +28,7 @@ class MeshesPicture final : public study::Picture {
 
  private:
   std::vector<DrawnSurface> surfaces_;
+  std::vector<DrawnBall> balls_;
   double ground_;
   std::vector<std::vector<int>> vertices_;  // of each surface
   Recording recording_;

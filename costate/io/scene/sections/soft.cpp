@@ -1,5 +1,5 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
-// [[parts]] made of them, [[holds]] of vertices. A driven hold NAME has the controls NAME_x, NAME_y, NAME_z,
+// [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the controls NAME_x, NAME_y, NAME_z,
 // its velocity; a driven wind has wind_x, wind_y, wind_z.
 #include <algorithm>
 #include <cmath>
@@ -196,6 +196,27 @@ struct SoftReader {
     }
     if (model.wind_driven) drive("wind");
   }
+  void contact() {
+    constexpr const char* kShapes[] = {"plane", "ball"};
+    for (const TomlValue& o : file.tables("obstacles", kMost)) {
+      file.require_known_keys(o, {"name", "shape", "place", "normal", "radius", "friction"}, "[[obstacles]]");
+      soft::Obstacle to;
+      to.name = file.name_of(o, "obstacle", "floor");
+      to.shape = soft::Obstacle::Shape(choice(o, "shape", kShapes, 0));
+      to.place = vector_or(o, "place", to.place);
+      to.normal = vector_or(o, "normal", to.normal);
+      to.radius = file.positive_or(o, "radius", to.radius);
+      to.friction = file.not_negative_or(o, "friction", 0);
+      model.obstacles.push_back(to);
+    }
+    const TomlValue& c = file.table_or_empty("contact");
+    file.require_known_keys(c, {"self", "distance", "stiffness", "friction", "slip_speed"}, "[contact]");
+    model.contact.self = flag(c, "self");
+    model.contact.distance = file.positive_or(c, "distance", model.contact.distance);
+    model.contact.stiffness = file.positive_or(c, "stiffness", model.contact.stiffness);
+    model.contact.friction = file.not_negative_or(c, "friction", 0);
+    model.contact.slip_speed = file.positive_or(c, "slip_speed", model.contact.slip_speed);
+  }
   void drive(const std::string& name) {
     for (const char* axis : {"_x", "_y", "_z"})
       drivable.push_back({.name = name + axis, .control = drivable.size()});
@@ -218,6 +239,13 @@ struct SoftReader {
   }
 };
 
+std::vector<DrawnBall> balls(const soft::SoftModel& m) {
+  std::vector<DrawnBall> all;
+  for (const soft::Obstacle& o : m.obstacles)
+    if (o.shape == soft::Obstacle::Shape::ball) all.push_back({o.name, o.place, o.radius});
+  return all;
+}
+
 }  // namespace
 
 Draft read_soft(const SceneFile& file) {
@@ -235,6 +263,7 @@ Draft read_soft(const SceneFile& file) {
     return 0;
   });
   reader.holds();
+  reader.contact();
   Draft draft;
   draft.drivable = reader.drivable;
   soft::SoftModel& m = reader.model;
@@ -258,7 +287,8 @@ Draft read_soft(const SceneFile& file) {
   setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups());
   double lowest = 0;
   for (std::size_t i = 2; i < m.rest.size(); i += 3) lowest = std::min(lowest, m.rest[i]);
-  setup.picture = std::make_shared<MeshesPicture>(reader.surfaces, file.number_or(t, "ground", lowest));
+  setup.picture =
+      std::make_shared<MeshesPicture>(reader.surfaces, balls(m), file.number_or(t, "ground", lowest));
   setup.stencil = {.step = 1e-5, .gate = 1e-6};
   draft.dimension = 3;
   draft.up = 2;
