@@ -2,9 +2,9 @@
 // itself.
 //
 //   dot_product   <J v, w> = <v, J' w> for random v, w: forward and reverse mode are transposes of each
-//                 other. Catches every wrong adjoint of a right tangent, to rounding. Where a
-//                 rounding of the start moves <J v, w> by more than the two differ, they are not comparable: the
-//                 check says `skip` instead of `pass`.
+//                 other. Catches every wrong adjoint of a right tangent, to rounding. Where a rounding of the
+//                 start moves <J v, w> by more than the two differ, they are not comparable: the check says
+//                 `skip` instead of `pass`.
 //   stencil       the gradient along random directions against a six-point difference, whose error is O(h^6):
 //                 catches a wrong tangent as well.
 //   taylor        |f(x + h d) - f(x) - h <g, d>| falls like h^2 or faster. Weak (an error of 1e-3 can hide),
