@@ -8,11 +8,14 @@ void MeshesPicture::begin(const study::Inputs&) {
   recording_ = {};
   recording_.up = 'z';
   recording_.ground = float(ground_);
-  for (const DrawnBall& ball : balls_)
-    recording_.bodies.push_back(
-        {.name = ball.name,
-         .shape = {.kind = Shape::Kind::sphere, .size = {float(ball.radius)}},
-         .poses = {{float(ball.center[0]), float(ball.center[1]), float(ball.center[2]), 1, 0, 0, 0}}});
+  for (const DrawnBall& ball : balls_) {
+    Body body;
+    body.name = ball.name;
+    body.shape.kind = Shape::Kind::sphere;
+    body.shape.size.push_back(float(ball.radius));
+    for (std::size_t d = 0; d < 3; ++d) body.poses[0][d] = float(ball.center[d]);
+    recording_.bodies.push_back(std::move(body));
+  }
   vertices_.clear();
   for (const DrawnSurface& surface : surfaces_) {
     std::vector<int> own = surface.triangles;
