@@ -142,7 +142,8 @@ TriangleMesh binary_stl(const std::string& content, const std::string& path) {
   return mesh;
 }
 
-// MuJoCo's own: the numbers of vertices, normals, texture coordinates and faces, then these; all of four bytes.
+// MuJoCo's own: the numbers of vertices, normals, texture coordinates and faces, then these; all of four
+// bytes.
 TriangleMesh msh(const std::string& content, const std::string& path) {
   constexpr std::size_t kHeader = 16, kNumber = 4;
   if (content.size() < kHeader) throw Error({"the file ends within its header", path, {}});
