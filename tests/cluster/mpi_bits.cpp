@@ -1,4 +1,4 @@
-// Run by mpi_test.cmake under mpirun: the bits of a job from the ranks and from a thread, which must be equal.
+// Run by mpi_test.cmake under mpirun: the bits of a job from the ranks and from a thread must be equal.
 #include <cstdio>
 
 #include "costate/cluster/mpi.h"
