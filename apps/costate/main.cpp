@@ -15,6 +15,16 @@
 
 namespace costate::app {
 
+std::vector<std::string> tell_notes(const study::Study& study) {
+  std::vector<std::string> told;
+  for (const auto& [what, value] : study.facts()) {
+    if (what != "note") continue;
+    fmt::print(stderr, "note: {}\n", value);
+    told.push_back(value);
+  }
+  return told;
+}
+
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
   io::Opening opening{.from = arguments.from, .for_check = for_check};
   if (for_check) opening.most_steps = arguments.steps;

@@ -15,9 +15,20 @@ namespace {
   throw Error({std::move(what), "md::Model", std::move(advice)});
 }
 void require_positive(double value, const std::string& what) {
-  if (!(value > 0) || !std::isfinite(value))
-    refuse(what + " must be greater than 0 (it is " + number(value) + ")");
+  if (!(value > 0) || !std::isfinite(value)) refuse_number(what.c_str(), value);
 }
+
+}  // namespace
+
+void refuse_number(const char* what, double value) {
+  refuse(std::string(what) + " must be greater than 0 (it is " + number(value) + ")");
+}
+void refuse_cutoff(const std::string& name, double cutoff, double edge) {
+  refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
+         "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
+}
+
+namespace {
 
 void check_model(const Model& m, const std::string& word) {
   if (m.dimensions < 1 || m.dimensions > 3) refuse("atoms live in 1, 2 or 3 dimensions");
@@ -102,6 +113,7 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
     for (int i = 0; i < atoms; ++i)
       for (int j = i + 1; j < atoms; ++j)
         if (!out.contains({i, j})) tuples.insert(tuples.end(), {i, j});
+    if (tuples.empty() && atoms > 1) refuse(name + " excludes every pair of atoms", "leave it out");
     if (tuples.empty()) refuse(name + " needs at least two atoms");
   } else {
     refuse(name + " does not say which atoms it acts on", "list them: atoms = {0, 1, 2}");
@@ -185,14 +197,12 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
   if (sites.every_pair && has_cutoff && cutoff == 0)
     refuse(name + " has no cutoff, and there are more than " + std::to_string(kMostInLanes) + " atoms",
            "give options cutoff");
-  if (cutoff < 0) refuse(name + ": the cutoff is negative");
+  if (!(cutoff >= 0)) refuse(name + ": the cutoff is " + number(cutoff), "give a length, or 0 for none");
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
   for (const double edge : model.box)
-    if (2 * cutoff > edge)
-      refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
-             "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
+    if (2 * cutoff > edge) refuse_cutoff(name, cutoff, edge);
 }
 
 }  // namespace
