@@ -5,8 +5,8 @@
 //   open and closed     |l_0 / r - w_0| = 0        neither an impulse nor a speed at which the sides part
 //   stick and slip      ||y| - s| / r = 0          the impulse is on its cone, and nothing slides
 //
-// There the slopes to the two sides differ, and the transpose is that of one of them. Both are velocities, and
-// "zero" is small against V = max |c_0| + sum_j |C_0j l_j| over the normals of the world.
+// There the slopes to the two sides differ, and the transpose is that of one of them. Both are velocities,
+// and "zero" is small against V = max |c_0| + sum_j |C_0j l_j| over the normals of the world.
 //
 // A point that others hold where it is has no such tie: its velocity is a combination of velocities that stay
 // zero whatever moves, and its mode changes nothing. That is so for a corner on the floor while three others
