@@ -197,11 +197,9 @@ Twin::Twin(TwinProblem problem) : problem_(std::move(problem)) {
     if (!(variance > 0)) throw Error("the variance of a measurement must be positive");
   check_covariance("P0", p.P0, n), check_covariance("process_noise", p.process_noise, n);
   for (const Tuned& tuned : p.tuned)
-    if (!(tuned.deviation > 0) || !(tuned.drift >= 0))
-      throw Error({"'" + tuned.name + "' has the deviation " + number(tuned.deviation) + " and the drift " +
-                       number(tuned.drift),
-                   {},
-                   "give a deviation that is positive, and a drift of 0 or more"});
+    if (!(tuned.lower <= tuned.upper))
+      throw Error({"the bounds of '" + tuned.name + "' contradict each other", "control::Twin",
+                   "give a lower bound that is not above the upper one"});
   model_ = std::make_unique<Model>(p);
   Knot first{0, {}, std::vector<double>(p.measured.size(), NAN), model_->start(), {}, {}, {}, {}, {}};
   first.prior = first.posterior = first.at;

@@ -4,9 +4,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <variant>
 
 #include "costate/estimate/gradient.h"
 #include "costate/md/compile.h"
@@ -187,19 +189,20 @@ nb::bytes dcd(const ArrayLike& frames, const ArrayLike& box, double dt) {
 }
 
 nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t steps,
-                  const std::string& method, std::int64_t samples, const nb::object& parameters,
-                  std::uint64_t seed, const FieldsLike& x0, const FieldsLike& u, const Values& p,
-                  const std::string& baseline, std::int64_t every, double difference,
+                  const std::string& method, std::int64_t samples,
+                  const std::variant<std::string, std::vector<std::string>>& parameters, std::uint64_t seed,
+                  const FieldsLike& x0, const FieldsLike& u, const Values& p, const std::string& baseline,
+                  std::int64_t every, double difference,
                   const std::vector<std::pair<std::string, std::vector<double>>>& reference) {
   const Arguments<double> at = one_world(physics, steps, x0, u, p);
   const auto typed = physics.make<double>(1);
   const auto objective = loss_of(loss)->bind<double>(typed->signature());
   estimate::Sampling sampling{
       .method = estimate::method_by_name(method), .samples = samples, .parameters = {}};
-  if (std::string one; nb::try_cast(parameters, one))
-    sampling.parameters = {one};
-  else if (!nb::try_cast(parameters, sampling.parameters))
-    throw Error("parameters is a glob, or a list of globs");
+  if (const auto* one = std::get_if<std::string>(&parameters))
+    sampling.parameters = {*one};
+  else
+    sampling.parameters = std::get<std::vector<std::string>>(parameters);
   if (baseline == "none")
     sampling.baseline = estimate::Baseline::none;
   else if (baseline == "optimal")

@@ -38,7 +38,9 @@ struct PyTwin {
 
 Tuned tuned_of(const std::string& name, nb::handle given) {
   Tuned tuned{.name = name};
-  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+  nb::dict settings;
+  if (!nb::try_cast(given, settings)) throw Error("'" + name + "' is not tuned by a dict(deviation=...)");
+  for (const auto& [key, value] : settings) {
     const std::string word = nb::cast<std::string>(key);
     double* to = word == "deviation" ? &tuned.deviation
                  : word == "drift"   ? &tuned.drift

@@ -202,16 +202,32 @@ TEST_F(SceneTool, ALineOfAtomsInABoxIsRecorded) {
 
 // Before a run begins, not after it.
 TEST_F(SceneTool, AWallThatLeaksIsSaidToBeforehand) {
-  const std::string thin =
-      COSTATE_SCENES "/pour_2d.toml --set run.duration=0.01 --set colliders.jug.contact=separate";
-  for (const char* command : {"run ", "optimize --iterations 1 "}) {
-    const Outcome o = run_tool(command + thin + " --output " + path("out"));
-    EXPECT_EQ(o.code, 0) << o.err;
-    EXPECT_NE(o.err.find("the wall of 'jug' is 3 cells thick: particles may creep through; 0.06 is"),
-              std::string::npos)
-        << o.err;
-    EXPECT_EQ(o.out.find("the wall of 'jug' is 3 cells"), std::string::npos) << o.out;
-  }
+  std::ofstream(path("cup.toml")) << R"(
+[domain]
+dimension = 2
+high = [0.4, 0.3]
+dx = 0.01
+[run]
+duration = 0.01
+[[materials]]
+name = "water"
+kind = "liquid"
+sound_speed = 6.0
+[[colliders]]
+name = "cup"
+shape = {kind = "cup", radius = 0.1, height = 0.12, thickness = 0.03}
+contact = "separate"
+position = [0.2, 0.1]
+[[fill]]
+material = "water"
+inside = "cup"
+level = 0.08
+)";
+  const Outcome o = run_tool("run " + path("cup.toml") + " --output " + path("out"));
+  EXPECT_EQ(o.code, 0) << o.err;
+  const std::string note = "the wall of 'cup' is 3 cells thick: particles may creep through; 0.06 is";
+  EXPECT_NE(o.err.find(note), std::string::npos) << o.err;
+  EXPECT_EQ(o.out.find(note), std::string::npos) << o.out;
 }
 
 TEST_F(SceneTool, ALossThatIsNotANumberIsSaidToBe) {
@@ -222,10 +238,11 @@ TEST_F(SceneTool, ALossThatIsNotANumberIsSaidToBe) {
 }
 
 TEST_F(SceneTool, SetTakesListsOfLists) {
-  const std::string run = "run " COSTATE_SCENES "/double_well.toml --output " + path("out") +
-                          " --set potentials[0].kind=harmonic_bond --set potentials[0].atoms=";
-  EXPECT_NE(run_tool(run + "[[0,1]]").err.find("there is no atom '1'"), std::string::npos);
-  EXPECT_NE(run_tool(run + R"('[["a","b"]]')").err.find("there is no atom 'b'"), std::string::npos);
+  const std::string run =
+      "run " COSTATE_SCENES "/double_well.toml --output " + path("out") + " --set potentials[0].atoms=";
+  EXPECT_EQ(run_tool(run + "[[0]]").code, 0);
+  EXPECT_NE(run_tool(run + "[[0],[1]]").err.find("there is no atom 1"), std::string::npos);
+  EXPECT_NE(run_tool(run + R"('[["a"],["b"]]')").err.find("there is no atom 'b'"), std::string::npos);
 }
 
 TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {

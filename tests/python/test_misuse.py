@@ -314,6 +314,16 @@ class TestTheNewestPhysics:
             effort = [costate.loss.expression("torque^2", "each_step")]
             costate.control.filter(system, np.zeros((5, 1)), effort, np.eye(2), [[1.0]], [0, 0], np.eye(2))
 
+    def test_settings_that_are_none(self):
+        system = costate.equations(["x"], "x_dot = -k*x", parameters={"k": 1.0})
+        seen, run = [costate.loss.expression("x")], {"y": np.zeros((5, 1)), "x0": [1.0]}
+        for recordings, unknowns, message in [([5], {"k": None}, "a recording is not a dict"), ([run], {"k": 5}, "neither None nor a dict")]:
+            with pytest.raises(costate.Error, match=message):
+                costate.control.identify(system, recordings, seen, 0.1, unknowns)
+        for tuned, message in [(5, "not tuned by a dict"), ({"deviation": 0.1, "lower": 1, "upper": 0}, "contradict each other")]:
+            with pytest.raises(costate.Error, match=message):
+                costate.control.Twin(system, seen, [1.0], [[1.0]], [[0.1]], [0.1], {"k": tuned})
+
     def test_a_library_without_a_name(self):
         with pytest.raises(costate.Error, match="empty"):
             costate.load_plugin("")
