@@ -16,20 +16,9 @@ namespace {
   throw Error({std::move(what), "md::Model", std::move(advice)});
 }
 void require_positive(double value, const std::string& what) {
-  if (!(value > 0) || !std::isfinite(value)) refuse_number(what.c_str(), value);
+  if (!(value > 0) || !std::isfinite(value))
+    refuse(what + " must be greater than 0 (it is " + number(value) + ")");
 }
-
-}  // namespace
-
-void refuse_number(const char* what, double value) {
-  refuse(std::string(what) + " must be greater than 0 (it is " + number(value) + ")");
-}
-void refuse_cutoff(const std::string& name, double cutoff, double edge) {
-  refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
-         "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
-}
-
-namespace {
 
 void check_model(const Model& m, const std::string& word) {
   if (m.dimensions < 1 || m.dimensions > 3) refuse("atoms live in 1, 2 or 3 dimensions");
@@ -216,7 +205,9 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
   for (const double edge : model.box)
-    if (2 * cutoff > edge) refuse_cutoff(name, cutoff, edge);
+    if (2 * cutoff > edge)
+      refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
+             "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
 }
 
 }  // namespace

@@ -23,10 +23,6 @@ inline constexpr int kMostInLanes = 128;
 // Throws Error where the model is no model.
 Compiled compile(const Model& model);
 
-// What a model or a run must not have.
-[[noreturn]] void refuse_number(const char* what, double value);
-[[noreturn]] void refuse_cutoff(const std::string& name, double cutoff, double edge);
-
 template <class S>
 std::vector<std::unique_ptr<Term<S>>> make_terms(const Compiled& compiled) {
   std::vector<std::unique_ptr<Term<S>>> terms;

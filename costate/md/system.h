@@ -214,7 +214,6 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   // Runs read the parameters once, and write their cotangents once.
   void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
-    check_numbers(p);
     use(p, s.values);
     if (p_bar) read(p_bar, s.values.p_bar);
     s.p = p, s.p_bar = p_bar, s.numbers = beyond_forces(active);
@@ -226,23 +225,6 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   }
 
  private:
-  // A run's own masses, temperature and step, which need not be the model's.
-  void check_numbers(const Real* p) const {
-    const Layout& at = compiled_.layout;
-    const auto check = [&](int offset, int count, const char* what) {
-      for (int i = offset * kLanes; offset >= 0 && i < (offset + count) * kLanes; ++i)
-        if (!(p[i] > 0)) refuse_number(what, double(p[i]));
-    };
-    check(at.mass, at.atoms, "a mass"), check(at.dt, 1, "dt"), check(at.kT, 1, "kT");
-    check(at.friction, 1, "friction"), check(at.box, at.dimensions, "an edge of the box");
-    for (const auto& one : compiled_.potentials) {
-      if (at.box < 0 || one.kind->options.empty() || one.kind->options[0].name != "cutoff") continue;
-      for (int i = at.box * kLanes; i < (at.box + at.dimensions) * kLanes; ++i)
-        if (2 * one.sites.options[0] > double(p[i]) * (1 + 1e-6))
-          refuse_cutoff(one.kind->name, one.sites.options[0], double(p[i]));
-    }
-  }
-
   // Potentials come first among the parameters.
   bool of_the_force(std::string_view parameter) const {
     return parameter == "box" ||
