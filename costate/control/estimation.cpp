@@ -44,7 +44,6 @@ class Filtering {
     expect("measurement_noise", problem.measurement_noise.size(), std::size_t(rows_ * rows_));
     check_covariance("P0", problem.P0, n);
     check_covariance("process_noise", problem.process_noise, n);
-    check_covariance("measurement_noise", problem.measurement_noise, std::size_t(rows_));
     if (y.empty() || y.size() % std::size_t(rows_) != 0)
       throw Error("the measurements have " + std::to_string(y.size()) + " numbers, which are not rows of " +
                   std::to_string(rows_));
