@@ -1,4 +1,5 @@
 #include "costate/system/objective.h"
+#include "costate/system/program/program_objective.h"
 
 #include <gtest/gtest.h>
 
