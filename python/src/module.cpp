@@ -8,6 +8,7 @@
 #include "apps/costate/commands.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "learning.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -66,6 +67,7 @@ NB_MODULE(_core, m) {
   bind_recordings(m);
   bind_studies(m);
   bind_control(m);
+  bind_learning(m);
   bind_estimation(m);
 #ifdef COSTATE_XLA
   bind_jax(m);
