@@ -38,6 +38,7 @@
 #include "costate/grid/wave.h"
 #include "costate/md/io/structure.h"
 #include "costate/md/model.h"
+#include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
 #include "costate/mpm/system.h"
 #include "costate/rigid/observer.h"

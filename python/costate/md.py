@@ -8,11 +8,12 @@
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["Calculator", "dcd", "energy_and_forces", "load_structure", "potential_kinds", "system", "xyz"]
+__all__ = ["Calculator", "dcd", "energy_and_forces", "load_structure", "pair_distribution", "potential_kinds", "system", "xyz"]
 
 system = remembered(_core.md.system, "costate.md")
 energy_and_forces = _core.md.energy_and_forces
 potential_kinds = _core.md.potential_kinds
+pair_distribution = _core.md.pair_distribution
 load_structure, xyz, dcd = _core.md.load_structure, _core.md.xyz, _core.md.dcd
 
 

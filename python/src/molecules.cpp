@@ -9,6 +9,7 @@
 #include "costate/estimate/gradient.h"
 #include "costate/md/compile.h"
 #include "costate/md/io/structure.h"
+#include "costate/md/observable/pair_distribution.h"
 #include "loss_like.h"
 #include "module.h"
 #include "one_world.h"
@@ -103,6 +104,38 @@ std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& p
   }
   const Shape shape = {std::size_t(compiled.layout.atoms), std::size_t(compiled.layout.dimensions)};
   return {energy, to_numpy(std::move(forces), shape)};
+}
+
+// g, and with weights the gradient of weights . g.
+nb::object pair_distribution(const ArrayLike& x, const ArrayLike& box, const ArrayLike& radii, double width,
+                             const ArrayLike& waves, const std::vector<int>& from, const std::vector<int>& to,
+                             const ArrayLike& weights) {
+  const md::Model model = model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), {}, box);
+  md::PairDistribution what{.width = width, .from = from, .to = to};
+  if (!radii.is_none()) what.radii = to_vector<double>(radii, "radii");
+  if (!waves.is_none()) {
+    const auto given = as_array<double>(waves, "waves");
+    if (given.ndim() != 2 || given.shape(1) != std::size_t(model.dimensions))
+      throw Error("waves is (waves, dimensions)");
+    for (std::size_t w = 0; w < given.shape(0); ++w) {
+      std::array<int, 3> n = {0, 0, 0};
+      for (std::size_t k = 0; k < given.shape(1); ++k) {
+        const double number = given.data()[w * given.shape(1) + k];
+        if (number != std::round(number)) throw Error("waves are whole numbers: q = 2 pi n / box");
+        n[k] = int(number);
+      }
+      what.waves.push_back(n);
+    }
+  }
+  const std::vector<double> positions = to_vector<double>(x, "x");
+  std::vector<double> g = md::pair_distribution(model, what, positions, model.box);
+  if (weights.is_none()) return nb::cast(to_numpy(std::move(g)));
+  std::vector<double> x_bar(positions.size(), 0.0), box_bar(model.box.size(), 0.0);
+  md::pair_distribution_vjp(model, what, positions, model.box, to_vector<double>(weights, "weights"),
+                            x_bar.data(), box_bar.data());
+  const Shape shape = {std::size_t(model.atoms()), std::size_t(model.dimensions)};
+  return nb::make_tuple(to_numpy(std::move(g)), to_numpy(std::move(x_bar), shape),
+                        to_numpy(std::move(box_bar)));
 }
 
 nb::dict load_structure(const std::string& path) {
@@ -200,6 +233,14 @@ void bind_molecules(nb::module_& m) {
         "state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...");
   d.def("energy_and_forces", &energy_and_forces, "x"_a, "potentials"_a, "box"_a = none(),
         "The potential energy at x, (atoms, dimensions), and the force on every atom.");
+  d.def(
+      "pair_distribution", &pair_distribution, "x"_a, "box"_a, nb::kw_only(), "radii"_a = none(),
+      "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
+      "to_atoms"_a = std::vector<int>{}, "weights"_a = none(),
+      "The radial distribution g(r) of one state at `radii`, smoothed by `width`, then the structure factor "
+      "S(2 pi n / box) at the whole numbers `waves`.\n\n"
+      "from_atoms, to_atoms  the atoms of the pairs; all without them\n"
+      "weights               then also the gradient of weights . g: returns g, d/dx, d/dbox");
   d.def(
       "potential_kinds",
       [] {

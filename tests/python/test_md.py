@@ -115,3 +115,28 @@ def test_openmm_agrees():
         box=[8.0, 8.0, 8.0])
     assert np.isclose(energy, state.getPotentialEnergy()._value, rtol=1e-6)
     assert np.allclose(forces, state.getForces(asNumpy=True)._value, rtol=1e-6, atol=1e-5)
+
+
+def test_pair_distribution_and_its_gradient():
+    rng = np.random.default_rng(3)
+    x, box, radii = rng.uniform(0, 6, (30, 3)), [6.0, 6.5, 7.0], np.linspace(0.8, 2.8, 9)
+    waves, width = [[1, 0, 2], [0, -3, 1]], 0.2
+    g = costate.md.pair_distribution(x, box, radii=radii, width=width, waves=waves)
+    d = x[:, None] - x[None]
+    d -= np.round(d / box) * box
+    r = np.sqrt((d**2).sum(-1))[~np.eye(30, dtype=bool)]
+    density = np.exp(-((r[:, None] - radii) ** 2) / (2 * width**2)) / (width * np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(g[:9], np.prod(box) / (r.size * 4 * np.pi * radii**2) * density.sum(0), rtol=1e-6, atol=1e-6)
+    q = 2 * np.pi * np.array(waves) / box
+    np.testing.assert_allclose(g[9:], np.abs(np.exp(1j * x @ q.T).sum(0)) ** 2 / 30, rtol=1e-12)
+
+    weights = rng.normal(size=11)
+    again, dx, dbox = costate.md.pair_distribution(x, box, radii=radii, width=width, waves=waves, weights=weights)
+    np.testing.assert_array_equal(again, g)
+    v, h = rng.normal(size=x.shape), 1e-5
+    f = lambda s: weights @ costate.md.pair_distribution(x + s * v, box, radii=radii, width=width, waves=waves)
+    assert np.sum(dx * v) == pytest.approx((f(h) - f(-h)) / (2 * h), rel=1e-6)
+    with pytest.raises(costate.Error, match="whole numbers"):
+        costate.md.pair_distribution(x, box, waves=[[0.5, 0, 0]])
+    with pytest.raises(costate.Error, match="beyond half of the box"):
+        costate.md.pair_distribution(x, box, radii=[4.0])

@@ -83,22 +83,24 @@ bool kept(const TouchingPair& pair, const ContactData<S>& c) {
   return false;
 }
 
-// How far the surface of the second shape can move towards the first within h.
+// How far the surfaces of the two shapes can come towards each other within h. Each side counts by its own
+// motion, not by the motion relative to the other: what the other one rests on may stop it within the step. A
+// stack at rest falls as one while nothing holds it, and its boxes still carry each other.
 template <class S>
 S way_within(const Tree& tree, const TouchingPair& pair, const S* p, const S* q, const S& h,
              const ContactData<S>& c) {
-  const std::size_t one = pair.first_body, two = pair.second_body, shape = pair.geoms.second;
-  const auto velocity = [&](std::size_t body) {
-    const Vec3<S> x = c.shapes[shape].x - root_origin(tree, p, q, tree.bodies[body].root);
-    return c.motion[body].v + cross(c.motion[body].w, x);
-  };
-  const Vec3<S> u = velocity(two) - velocity(one), w = c.motion[two].w - c.motion[one].w;
+  const std::size_t shape = pair.geoms.second;
   const auto length = [](const Vec3<S>& x) {
     const S square = held(dot(x, x));
     const mask_t<S> moves = square > S(0);
     return select(moves, sqrt(select(moves, square, S(1))), S(0));
   };
-  return held(h) * (length(u) + held(c.reach[shape]) * length(w));
+  const auto way = [&](std::size_t body) {
+    const Vec3<S> x = c.shapes[shape].x - root_origin(tree, p, q, tree.bodies[body].root);
+    const Motion<S>& motion = c.motion[body];
+    return length(motion.v + cross(motion.w, x)) + held(c.reach[shape]) * length(motion.w);
+  };
+  return held(h) * (way(std::size_t(pair.second_body)) + way(std::size_t(pair.first_body)));
 }
 
 // The rows of one contact point.

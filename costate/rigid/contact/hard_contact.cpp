@@ -200,6 +200,7 @@ void list_taped_points(const Constraints& cons, const Tape* tape, ContactData<S>
         at.play = select(has, at.play - number, at.play);
         return has;
       };
+      take(kTied);
       at.ridged = take(kRidged);
       at.recovers = take(kRecovers);
       at.bounces = take(kBounces);
@@ -208,6 +209,18 @@ void list_taped_points(const Constraints& cons, const Tape* tape, ContactData<S>
     }
     if (w.points.size() > before) contact.touching.push_back(int(index));
   }
+}
+
+// A pair with a point whose mode rounding has decided, in some world of the tape, or -1.
+template <class S>
+int tied_pair(const Constraints& cons, const S* tape) {
+  const S least(static_cast<value_t<S>>(kTied)), open(static_cast<value_t<S>>(kOpenTied));
+  for (Index index = 0; index < cons.pairs.size(); ++index) {
+    const S* kinds = tape + cons.rows + cons.pairs[index].point;
+    for (int slot = 0; slot < cons.pairs[index].geoms.slots; ++slot)
+      if (any((kinds[slot] >= least) | (kinds[slot] == open))) return int(index);
+  }
+  return -1;
 }
 
 // J v* of all rows, and the targets of normals.
@@ -230,19 +243,21 @@ void solve_laws(const Constraints& cons, Lists<S>& w, S* tape) {
         w.problem, w.members);
     if (w.members.empty()) continue;
     w.solver.solve(w.problem);
+    if (tape) w.solver.note_ties(w.problem);
     for (Index m = 0; m < w.members.size(); ++m) {
       const auto& at = w.points[w.members[m]];
       const auto& solved = w.problem.points[m];
-      if (solved.mode == HardMode::open) continue;
-      for (int i = 0; i < at.rows; ++i) {
+      const bool open = solved.mode == HardMode::open;
+      for (int i = 0; i < at.rows && !open; ++i) {
         const std::size_t row = solved.row + i;
         set_lane(w.lambda[at.row + i], l, w.problem.mu[row] * w.problem.l[row]);
       }
-      if (!tape) continue;
+      if (!tape || (open && !solved.tied)) continue;
       const int kind = int(solved.mode) + (lane_holds<S>(at.bounces, l) ? kBounces : 0) +
-                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (w.problem.ridge > 0 ? kRidged : 0);
+                       (lane_holds<S>(at.recovers, l) ? kRecovers : 0) + (w.problem.ridge > 0 ? kRidged : 0) +
+                       (solved.tied ? kTied : 0);
       S& record = tape[cons.rows + cons.pairs[at.pair].point + at.slot];
-      set_lane(record, l, double(kind));
+      set_lane(record, l, double(open ? kOpenTied : kind));
     }
   }
 }
@@ -323,6 +338,7 @@ void recall_hard_contact(const Tree& tree, const Constraints& cons, const S* p, 
   assemble<S>(tree, cons, p, q, v, pose, c, w);
   for (int k = 0; k < tree.nv; ++k) w.v_next[k] = v[k] + h * d.qacc[k];
   work.contradicts = false;
+  work.tied = tied_pair(cons, tape);
   std::fill(w.change.begin(), w.change.end(), S(0));
   for (const auto& at : w.points) {
     const ConstraintGroup& g = group_of<S>(cons, at);

@@ -86,6 +86,7 @@ class HardWork {
 
   std::vector<S> moved, moved_bar;  // v+ - s, the velocity of the positions, and its cotangent y
   bool contradicts = false;         // in a world of the step recalled last no impulses obey the laws
+  int tied = -1;                    // a pair of that step whose mode rounding has decided; -1: there is none
   PlainStep<plain_t<S>> plain;      // of duals only; set before every step
 
   struct Lists;  // hard_lists.h

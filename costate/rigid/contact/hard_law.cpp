@@ -37,7 +37,7 @@ void HardProblem<T>::clear() {
 
 template <class T>
 void HardProblem<T>::add_point(int rows, double weight) {
-  points.push_back({size, rows, HardMode::open, 1, weight, 0});
+  points.push_back({size, rows, HardMode::open, 1, weight});
   size += rows;
 }
 
@@ -91,6 +91,8 @@ void HardSolver::reserve(int rows, bool dual) {
        {&F_, &start_, &before_, &swept_, &centre_, &kept_, &pulled_, &left_, &last_, &unmet_, &even_, &load_})
     values->reserve(n);
   best_.reserve(n + 1);
+  rows_.reserve(n);
+  ties_.reserve(n);
   if (!dual) return;
   value_.reserve(rows);
   F_dual_.reserve(n);
@@ -109,7 +111,7 @@ void HardSolver::keep_value(const HardProblem<Dual<double>>& p) {
   value_.rounding = p.rounding;
   value_.points.clear();
   for (const auto& at : p.points)
-    value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight, at.nothing});
+    value_.points.push_back({at.row, at.rows, at.mode, at.step, at.weight, at.nothing, at.tied});
   const auto copy = [](const std::vector<Dual<double>>& from, std::vector<double>& to) {
     to.resize(from.size());
     for (Index i = 0; i < from.size(); ++i) to[i] = from[i].v;

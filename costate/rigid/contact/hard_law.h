@@ -59,7 +59,7 @@
 //     methods, CMAME 92 (1991).
 // [3] Jean: The non-smooth contact dynamics method, CMAME 177 (1999).
 // [4] Rockafellar: Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (1976).
-// The solution is in hard_solver.cpp, the pieces of F in hard_piece.h.
+// The solution is in hard_solver.cpp, the pieces of F in hard_piece.h, what rounding decides in hard_tie.cpp.
 // Tests: tests/rigid/contact/hard_law_test.cpp.
 #pragma once
 
@@ -86,6 +86,7 @@ struct HardProblem {
     double step = 1;     // r
     double weight = 1;   // the size of A; a constant, so that who carries more does not depend on what moves
     double nothing = 0;  // an impulse up to this one is rounding: the point is open
+    bool tied = false;   // its mode is within rounding of another one, with another slope: note_ties()
   };
   int size = 0;  // rows of all points
   std::vector<Point> points;
@@ -128,6 +129,9 @@ class HardSolver {
   // most, or the ridge is set.
   double solve(HardProblem<double>& p);
 
+  // At the solution: which points are tied (hard_tie.cpp).
+  void note_ties(HardProblem<double>& p);
+
   // At the solution, given modes, values of l and the ridge: tangents of l.
   void tangent(HardProblem<Dual<double>>& p);
 
@@ -150,6 +154,9 @@ class HardSolver {
   double refine_once(const HardProblem<double>& p, double terms, const Left& left, const Solve& solve,
                      int stride, double* x);
   void note_rounding(HardProblem<double>& p);
+  enum class Tie : unsigned char { none, parts, slides };
+  bool factor_held(const HardProblem<double>& p);
+  bool held_by_others(const HardProblem<double>& p, int row);
   void even_share(const HardProblem<double>& p);  // m, into even_
   template <class T>
   void share_vjp(const HardProblem<double>& p, HardBar<T>& out);
@@ -160,6 +167,8 @@ class HardSolver {
   double pull_ = 0;
   bool settled_ = false;
   std::vector<double> centre_;
+  std::vector<int> rows_;
+  std::vector<Tie> ties_;
   std::vector<double> F_, G_, exact_, start_, best_, before_, swept_, kept_, pulled_, left_, last_, unmet_,
       even_, load_;
   std::vector<Dual<double>> F_dual_, G_dual_;

@@ -51,8 +51,8 @@ struct HardWork<S>::Lists {
 template <class S>
 using HardLists = typename HardWork<S>::Lists;
 
-// What the tape says of a point, added to its mode.
-inline constexpr int kBounces = 4, kRecovers = 8, kRidged = 16;
+// What the tape says of a point, added to its mode. An open point is not on it, unless it is tied.
+inline constexpr int kBounces = 4, kRecovers = 8, kRidged = 16, kTied = 32, kOpenTied = -1;
 
 // One world of a pack.
 template <class S>

@@ -141,6 +141,16 @@ class StepReport {
                   " on there are steps in which no impulses obey the laws of hard contact "
                   "(bodies overlap and cannot part): they violate them as little as they can"});
     }
+    if (stepper_.hard() && w.hard.tied >= 0 && to.weightier("ties", -double(k))) {
+      const GeomPair& geoms = cons.pairs[w.hard.tied].geoms;
+      to.add(
+          {"ties", -double(k),
+           "step " + std::to_string(k) + ": contact of geoms \"" + geom_names_[geoms.first] + "\" and \"" +
+               geom_names_[geoms.second] +
+               "\" is within rounding of another mode (about to part, or to slip): slopes to the two sides "
+               "differ, and this gradient is one of them; move the start a little, or smooth",
+           "tie"});
+    }
     if (!parts_of(cons.contact).springs || cons.pairs.empty()) return;
     const ParameterMap& map = stepper_.tree.p;
     const PenaltyStrains strains =

@@ -26,6 +26,14 @@ def energy_and_forces(x: numpy.typing.ArrayLike, potentials: list, box: numpy.ty
     The potential energy at x, (atoms, dimensions), and the force on every atom.
     """
 
+def pair_distribution(x: numpy.typing.ArrayLike, box: numpy.typing.ArrayLike, *, radii: numpy.typing.ArrayLike | None = None, width: float = 0.05, waves: numpy.typing.ArrayLike | None = None, from_atoms: Sequence[int] = [], to_atoms: Sequence[int] = [], weights: numpy.typing.ArrayLike | None = None) -> object:
+    """
+    The radial distribution g(r) of one state at `radii`, smoothed by `width`, then the structure factor S(2 pi n / box) at the whole numbers `waves`.
+
+    from_atoms, to_atoms  the atoms of the pairs; all without them
+    weights               then also the gradient of weights . g: returns g, d/dx, d/dbox
+    """
+
 def potential_kinds() -> list[tuple[str, str]]:
     """The kinds of potentials, each with its formula."""
 
