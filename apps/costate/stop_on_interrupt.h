@@ -1,4 +1,5 @@
-// StopOnInterrupt: the first Ctrl-C ends after the current iteration, with what there is; a second one ends at once.
+// StopOnInterrupt: the first Ctrl-C ends after the current iteration, with what there is; a second one ends
+// at once.
 #pragma once
 
 #include <csignal>

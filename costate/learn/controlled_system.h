@@ -1,7 +1,8 @@
-// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p), or has one
-// added to what it is given, y = step(x, u + r(k, x, w), p), where the system has controls of its own. Which
-// function it is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded function).
-// Here is what every one of them needs: the plant's step, and its derivatives chained with those of u.
+// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p), or has
+// one added to what it is given, y = step(x, u + r(k, x, w), p), where the system has controls of its own.
+// Which function it is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded
+// function). Here is what every one of them needs: the plant's step, and its derivatives chained with those
+// of u.
 #pragma once
 
 #include <memory>

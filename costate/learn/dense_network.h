@@ -1,5 +1,5 @@
-// DenseNetwork: layers over many samples at once, with its transpose: what learns beside a simulation (critics,
-// and policies that are the same for all worlds).
+// DenseNetwork: layers over many samples at once, with its transpose: what learns beside a simulation
+// (critics, and policies that are the same for all worlds).
 //
 //   h_0 = in,   h_l = tanh(W_l h_{l-1} + b_l) for l < L,   out = W_L h_{L-1} + b_L
 //

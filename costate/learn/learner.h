@@ -1,13 +1,14 @@
-// Learner: a policy that gets better at a task, iteration by iteration. Every method shares what is here: worlds
-// that act and start again, a critic that is trained towards TD(lambda) targets, Adam, and memory to resume from.
+// Learner: a policy that gets better at a task, iteration by iteration. Every method shares what is here:
+// worlds that act and start again, a critic that is trained towards TD(lambda) targets, Adam, and memory to
+// resume from.
 //
 //   V(o) = critic(n(o))/(1 - gamma)                                      so that the network stays near 1
 //   T_t  = r_t + gamma ((1 - lambda) V'(y_t) + lambda T_{t+1})           V' of a critic that follows slowly;
 //          r_t + gamma V'(y_t) at the last step of a piece;  r_t where the episode ended
 //
 // How a method improves the policy is its own file: shac.cpp, ppo.cpp.
-// Randomness is a function of (seed, world, decision). Results have the same bits for any number of threads, and
-// a learner that was stopped and restored goes on with the same bits.
+// Randomness is a function of (seed, world, decision). Results have the same bits for any number of threads,
+// and a learner that was stopped and restored goes on with the same bits.
 // Tests: tests/learn/learner_test.cpp.
 #pragma once
 

@@ -1,6 +1,7 @@
-// PPO: proximal policy optimisation [1], without gradients of the physics: the yardstick for those that use them.
+// PPO: proximal policy optimisation [1], without gradients of the physics: the yardstick for those that use
+// them.
 //
-//   A_t = d_t + gamma lambda A_{t+1},   d_t = r_t + gamma V'(y_t) - V(x_t)                generalised advantages
+//   A_t = d_t + gamma lambda A_{t+1},   d_t = r_t + gamma V'(y_t) - V(x_t)       generalised advantages
 //   L   = -mean min(rho A, clip(rho, 1 - c, 1 + c) A),   rho = p(z | new policy)/p(z | the policy that acted)
 //   log p = -sum_i [ (z_i - network_i)^2/(2 exp(2 s_i)) + s_i ] + constant           (tanh drops out of rho)
 //

@@ -1,14 +1,14 @@
-// SHAC: short-horizon actor-critic [1]. The gradient of a policy through the physics, over pieces that are short
-// enough for it to carry a signal; a critic says what comes after.
+// SHAC: short-horizon actor-critic [1]. The gradient of a policy through the physics, over pieces that are
+// short enough for it to carry a signal; a critic says what comes after.
 //
 //   L = -1/(N H) sum over worlds and pieces [ sum_k gamma^k r_k + gamma^h V'(y_{h-1}) ]
 //
-// A piece ends with the horizon, where an episode is cut off, and where it ends: there V' = 0. Transpose, with
-// lambda the cotangent of the state before decision t:
+// A piece ends with the horizon, where an episode is cut off, and where it ends: there V' = 0. Transpose,
+// with lambda the cotangent of the state before decision t:
 //
 //   y_ = lambda_{t+1}, or gamma^h V'_y where a piece ends;      (x_, u_, y_) += gamma^k (r_x, r_u, r_y)
 //   (x_, u_) += (y_x', y_u') y_     Rollout::backward
-//   z_ = half (1 - tanh^2 z) u_;    s_ += exp(s) e z_;     (w_, n_) = network' z_;     x_ += o_x' n_/deviation
+//   z_ = half (1 - tanh^2 z) u_;   s_ += exp(s) e z_;   (w_, n_) = network' z_;   x_ += o_x' n_/deviation
 //
 // [1] Xu et al.: Accelerated Policy Learning with Parallel Differentiable Simulation, ICLR 2022.
 // Tests: tests/learn/learner_test.cpp (the gradient against differences).

@@ -6,8 +6,8 @@
 //   alive(y) > 0           otherwise the episode ends there, and nothing comes after it
 //
 // The three functions are Programs (recorded, or formulas) of the plant's states by name after the steps, of
-// "last_NAME", the states before them, of the controls by name, of "alive" (1, or 0 where the episode ends) in
-// a reward, and of the plant's parameters. They may read what they need.
+// "last_NAME", the states before them, of the controls by name, of "alive" (1, or 0 where the episode ends)
+// in a reward, and of the plant's parameters. They may read what they need.
 // Tests: tests/learn/learner_test.cpp.
 #pragma once
 

@@ -1,5 +1,5 @@
-// One iteration k = 1, 2, ... of Adam (adam.h has the equations): what it remembers, and the point it leads to. For
-// loops whose gradients are those of ever new samples, so that there is no one function to minimise.
+// One iteration k = 1, 2, ... of Adam (adam.h has the equations): what it remembers, and the point it leads
+// to. For loops whose gradients are those of ever new samples, so that there is no one function to minimise.
 // Tests: tests/optim/adam_test.cpp, through minimize().
 #pragma once
 

@@ -1,4 +1,5 @@
-// load_task: a file as a task to learn. The tables of its physics, [task] and [train]. The guide: docs/learning.md.
+// load_task: a file as a task to learn. The tables of its physics, [task] and [train]. The guide:
+// docs/learning.md.
 //
 //   const io::TaskFile file = io::load_task("hopper.toml");
 //   const auto learner = learn::make_learner(file.task, file.options);
