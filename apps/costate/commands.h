@@ -20,8 +20,10 @@ struct Arguments {
   std::string solver;            // of equations; empty: the file's
   std::string method;            // of optimisation; empty: the file's
   std::string adjoint = "discrete";
-  int checkpoints = 0;  // 0: the file's
-  int iterations = 0;   // 0: the file's
+  int checkpoints = 0;   // 0: the file's
+  int iterations = 0;    // 0: the file's
+  std::string device;    // of the rollouts; empty: the file's
+  bool devices = false;  // info lists them
   bool json = false;
   int dense = 0;    // rows of a solution; 0: at the steps themselves
   std::string csv;  // file for the solution; empty: none

@@ -37,6 +37,7 @@ std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_ch
   if (!arguments.solver.empty()) also("run.solver", arguments.solver);
   if (!arguments.method.empty()) also("optimize.method", arguments.method);
   if (arguments.checkpoints > 0) also("run.checkpoints", std::to_string(arguments.checkpoints));
+  if (!arguments.device.empty()) also("run.device", arguments.device);
   if (arguments.iterations > 0) also("optimize.iterations", std::to_string(arguments.iterations));
   return io::load_study(arguments.file, opening);
 }
@@ -110,6 +111,8 @@ int run(int argc, char** argv) {
         ->take_all()
         ->allow_extra_args(false);
     sub->add_option("--solver", a.solver, "of equations, instead of the file's");
+    sub->add_option("--device", a.device,
+                    "where it runs: cpu, cuda:0, ... (costate info --devices lists them)");
     sub->add_flag("--json", a.json, "print one JSON object");
     return sub;
   };
@@ -138,7 +141,10 @@ int run(int argc, char** argv) {
   check->add_option("--steps", a.steps, "check the first steps (default: 200; equations: all)")
       ->check(CLI::Range(1, 10'000'000));
   CLI::App* info = command("info", "Print what was understood of the file.",
-                           "  costate info ball.toml\n  costate info scenes/humanoid.xml");
+                           "  costate info ball.toml\n  costate info scenes/humanoid.xml\n"
+                           "  costate info --devices");
+  info->get_option("FILE")->required(false);
+  info->add_flag("--devices", a.devices, "list where rollouts can run");
   CLI::App* optimize =
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"

@@ -21,24 +21,24 @@ struct BurgersKernel {
     Vec<S, constants> c;
   };
   template <class S>
-  COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
+  COSTATE_HD COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
     const S rate = c[kDt] / c[kDx];
     return {c[kViscosity] * rate / c[kDx], rate, c};
   }
 
   // hat, and its slope towards larger t.
   template <class S>
-  static COSTATE_INLINE S hat(const S& t) {
+  static COSTATE_HD COSTATE_INLINE S hat(const S& t) {
     const S inside = select(t < S(0), S(1) + t, S(1) - t);
     return select(t < S(-1), S(0), select(t < S(1), inside, S(0)));
   }
   template <class S>
-  static COSTATE_INLINE S hat_slope(const S& t) {
+  static COSTATE_HD COSTATE_INLINE S hat_slope(const S& t) {
     const S inside = select(t < S(0), S(1), S(-1));
     return select(t < S(-1), S(0), select(t < S(1), inside, S(0)));
   }
   template <class S, class At>
-  static COSTATE_INLINE S bend(const At& at, int i) {
+  static COSTATE_HD COSTATE_INLINE S bend(const At& at, int i) {
     return (at.x(0, i - 1, 0) - at.x(0, i, 0)) + (at.x(0, i + 1, 0) - at.x(0, i, 0));
   }
 
@@ -47,18 +47,18 @@ struct BurgersKernel {
   struct Diffused {
     S w[2 * reach + 1];
     template <class At>
-    COSTATE_INLINE Diffused(const Scale<S>& k, const At& at) {
+    COSTATE_HD COSTATE_INLINE Diffused(const Scale<S>& k, const At& at) {
       for (int i = -reach; i <= reach; ++i) w[i + reach] = at.x(0, i, 0) + k.spread * bend<S>(at, i);
     }
-    COSTATE_INLINE const S& operator[](int i) const { return w[i + reach]; }
+    COSTATE_HD COSTATE_INLINE const S& operator[](int i) const { return w[i + reach]; }
   };
 
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
     return {};
   }
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 1> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 1> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
     const Diffused<S, kReach> w(k, at);
     const S t = -(w[0] * k.rate);
     S y = k.c[kDt] * at.p(0);
@@ -68,8 +68,8 @@ struct BurgersKernel {
   }
 
   template <class S, class At>
-  COSTATE_INLINE CellCotangent<S, BurgersKernel> step_vjp(const Scale<S>& k, const At& at,
-                                                          const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE CellCotangent<S, BurgersKernel> step_vjp(const Scale<S>& k, const At& at,
+                                                                     const Vec<S, 0>&) const {
     const Diffused<S, kReach> w(k, at);
     S w_bar[3];
     for (int i = -1; i <= 1; ++i) w_bar[i + 1] = diffused_bar(k, at, i);
@@ -87,7 +87,7 @@ struct BurgersKernel {
  private:
   // The cotangent of the diffused speed of cell i.
   template <class S, class At>
-  static COSTATE_INLINE S diffused_bar(const Scale<S>& k, const At& at, int i) {
+  static COSTATE_HD COSTATE_INLINE S diffused_bar(const Scale<S>& k, const At& at, int i) {
     const auto w = [&](int j) { return at.x(0, j, 0) + k.spread * bend<S>(at, j); };
     const S own = -(w(i) * k.rate);
     S seen(0), sum(0);

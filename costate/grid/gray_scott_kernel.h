@@ -20,36 +20,36 @@ struct GrayScottKernel {
     Vec<S, constants> c;
   };
   template <class S>
-  COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
+  COSTATE_HD COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
     return {S(1) / (c[kDx] * c[kDx]), c};
   }
   template <class S, class At>
-  static COSTATE_INLINE S spread(const Scale<S>& k, const At& at, int field) {
+  static COSTATE_HD COSTATE_INLINE S spread(const Scale<S>& k, const At& at, int field) {
     return k.per_area * laplacian<S>([&](int di, int dj) { return at.x(field, di, dj); });
   }
   template <class S, class At>
-  static COSTATE_INLINE S spread_bar(const Scale<S>& k, const At& at, int field) {
+  static COSTATE_HD COSTATE_INLINE S spread_bar(const Scale<S>& k, const At& at, int field) {
     return k.per_area * laplacian<S>([&](int di, int dj) { return at.y_bar(field, di, dj); });
   }
   template <class S, class At>
-  static COSTATE_INLINE Vec<S, 2> rate(const Scale<S>& k, const At& at) {
+  static COSTATE_HD COSTATE_INLINE Vec<S, 2> rate(const Scale<S>& k, const At& at) {
     const S u = at.x(kU), v = at.x(kV), feed = at.p(0), eaten = u * (v * v);
     return {{k.c[kDiffusivityU] * spread(k, at, kU) - eaten + feed * (S(1) - u),
              k.c[kDiffusivityV] * spread(k, at, kV) + eaten - (feed + k.c[kKill]) * v}};
   }
 
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
     return {};
   }
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 2> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 2> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
     const Vec<S, 2> change = rate(k, at);
     return {{at.x(kU) + k.c[kDt] * change[kU], at.x(kV) + k.c[kDt] * change[kV]}};
   }
   template <class S, class At>
-  COSTATE_INLINE CellCotangent<S, GrayScottKernel> step_vjp(const Scale<S>& k, const At& at,
-                                                            const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE CellCotangent<S, GrayScottKernel> step_vjp(const Scale<S>& k, const At& at,
+                                                                       const Vec<S, 0>&) const {
     const S u = at.x(kU), v = at.x(kV), feed = at.p(0), dt = k.c[kDt];
     const S u_bar = at.y_bar(kU), v_bar = at.y_bar(kV), eaten_bar = v_bar - u_bar;
     const Vec<S, 2> change = rate(k, at);
@@ -64,12 +64,12 @@ struct GrayScottKernel {
   }
 
   template <class S>
-  COSTATE_INLINE void source(const Scale<S>& k, const S& drop, Vec<S, 2>& y) const {
+  COSTATE_HD COSTATE_INLINE void source(const Scale<S>& k, const S& drop, Vec<S, 2>& y) const {
     y[kV] += k.c[kDt] * drop;
   }
   template <class S>
-  COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& drop, const Vec<S, 2>& y_bar,
-                              Vec<S, constants>& bar) const {
+  COSTATE_HD COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& drop, const Vec<S, 2>& y_bar,
+                                         Vec<S, constants>& bar) const {
     bar[kDt] += drop * y_bar[kV];
     return k.c[kDt] * y_bar[kV];
   }

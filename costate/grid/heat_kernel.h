@@ -21,38 +21,38 @@ struct HeatKernel {
     Vec<S, constants> c;
   };
   template <class S>
-  COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
+  COSTATE_HD COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
     return {c[kDt] / (c[kCapacity] * (c[kDx] * c[kDx])), c[kDt] / c[kCapacity], c};
   }
 
   // The sum of face(di, dj) over the four neighbours.
   template <class S, class F>
-  static COSTATE_INLINE S over_faces(const F& face) {
+  static COSTATE_HD COSTATE_INLINE S over_faces(const F& face) {
     return (face(-1, 0) + face(1, 0)) + (face(0, -1) + face(0, 1));
   }
   template <class S>
-  static COSTATE_INLINE S between(const S& k, const S& other) {
+  static COSTATE_HD COSTATE_INLINE S between(const S& k, const S& other) {
     return S(2) * k * other / (k + other);
   }
   template <class S, class At>
-  static COSTATE_INLINE S conduction(const At& at) {
+  static COSTATE_HD COSTATE_INLINE S conduction(const At& at) {
     return over_faces<S>([&](int di, int dj) {
       return between<S>(at.p(kConductivity), at.p(kConductivity, di, dj)) * (at.x(0, di, dj) - at.x(0));
     });
   }
 
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
     return {};
   }
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 1> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 1> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
     return {{at.x(0) + k.rate * conduction<S>(at) + k.heating * at.p(kSource)}};
   }
 
   template <class S, class At>
-  COSTATE_INLINE CellCotangent<S, HeatKernel> step_vjp(const Scale<S>& k, const At& at,
-                                                       const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE CellCotangent<S, HeatKernel> step_vjp(const Scale<S>& k, const At& at,
+                                                                  const Vec<S, 0>&) const {
     const S bar = at.y_bar(0), own = at.p(kConductivity);
     const S spread = over_faces<S>([&](int di, int dj) {
       return between<S>(own, at.p(kConductivity, di, dj)) * (at.y_bar(0, di, dj) - bar);
@@ -72,12 +72,12 @@ struct HeatKernel {
   }
 
   template <class S>
-  COSTATE_INLINE void source(const Scale<S>& k, const S& heater, Vec<S, 1>& y) const {
+  COSTATE_HD COSTATE_INLINE void source(const Scale<S>& k, const S& heater, Vec<S, 1>& y) const {
     y[0] += k.heating * heater;
   }
   template <class S>
-  COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& heater, const Vec<S, 1>& y_bar,
-                              Vec<S, constants>& bar) const {
+  COSTATE_HD COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& heater, const Vec<S, 1>& y_bar,
+                                         Vec<S, constants>& bar) const {
     const S dt = k.c[kDt], capacity = k.c[kCapacity];
     bar[kDt] += heater / capacity * y_bar[0];
     bar[kCapacity] -= dt * heater / (capacity * capacity) * y_bar[0];
@@ -87,12 +87,13 @@ struct HeatKernel {
   bool periodic(int axis) const { return sides[2 * axis] == HeatSide::Kind::periodic; }
   // A temperature holds half a cell away, on the side itself: the mean of the cells inside and outside.
   template <class S>
-  Outside<S> outside(const Scale<S>& k, Side side, int) const {
+  COSTATE_HD Outside<S> outside(const Scale<S>& k, Side side, int) const {
     if (sides[side] == HeatSide::Kind::temperature) return {S(-1), S(2) * k.c[kSides + side]};
     return {S(1), k.c[kSides + side] * k.c[kDx]};
   }
   template <class S>
-  void outside_vjp(const Scale<S>& k, Side side, int, const S& offset_bar, Vec<S, constants>& bar) const {
+  COSTATE_HD void outside_vjp(const Scale<S>& k, Side side, int, const S& offset_bar,
+                              Vec<S, constants>& bar) const {
     if (sides[side] == HeatSide::Kind::temperature) {
       bar[kSides + side] += S(2) * offset_bar;
     } else {
@@ -104,7 +105,7 @@ struct HeatKernel {
   // Heat content of a cell per depth [J/m].
   bool conserves_energy() const { return closed; }
   template <class S, class At>
-  COSTATE_INLINE S energy(const Scale<S>& k, const At& at) const {
+  COSTATE_HD COSTATE_INLINE S energy(const Scale<S>& k, const At& at) const {
     return k.c[kCapacity] * (k.c[kDx] * k.c[kDx]) * at.x(0);
   }
 

@@ -25,7 +25,7 @@ struct ShallowWaterKernel {
     Vec<S, constants> c;
   };
   template <class S>
-  COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
+  COSTATE_HD COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
     const S rate = c[kDt] / c[kDx];
     return {rate, S(1) - c[kDt] * c[kDrag], c[kGravity] * rate, c};
   }
@@ -36,51 +36,53 @@ struct ShallowWaterKernel {
     const Scale<S>& k;
     const At& at;
     int axis, di, dj;
-    COSTATE_INLINE int back_i() const { return di - (axis == 0); }
-    COSTATE_INLINE int back_j() const { return dj - (axis == 1); }
-    COSTATE_INLINE S open() const { return at.open(axis, di, dj); }
-    COSTATE_INLINE S speed() const { return at.x(kU + axis, di, dj); }
-    COSTATE_INLINE S slope() const { return at.x(kLevel, di, dj) - at.x(kLevel, back_i(), back_j()); }
-    COSTATE_INLINE S depth() const {
+    COSTATE_HD COSTATE_INLINE int back_i() const { return di - (axis == 0); }
+    COSTATE_HD COSTATE_INLINE int back_j() const { return dj - (axis == 1); }
+    COSTATE_HD COSTATE_INLINE S open() const { return at.open(axis, di, dj); }
+    COSTATE_HD COSTATE_INLINE S speed() const { return at.x(kU + axis, di, dj); }
+    COSTATE_HD COSTATE_INLINE S slope() const {
+      return at.x(kLevel, di, dj) - at.x(kLevel, back_i(), back_j());
+    }
+    COSTATE_HD COSTATE_INLINE S depth() const {
       return S(0.5) * ((at.p(0, di, dj) + at.x(kLevel, di, dj)) +
                        (at.p(0, back_i(), back_j()) + at.x(kLevel, back_i(), back_j())));
     }
-    COSTATE_INLINE S next_speed() const { return open() * (k.keep * speed() - k.pull * slope()); }
-    COSTATE_INLINE S flux() const { return next_speed() * depth(); }
+    COSTATE_HD COSTATE_INLINE S next_speed() const { return open() * (k.keep * speed() - k.pull * slope()); }
+    COSTATE_HD COSTATE_INLINE S flux() const { return next_speed() * depth(); }
     // Transposes: of the flux, whose cotangent is what two cells have of it; of the new speed; of the depth.
-    COSTATE_INLINE S flux_bar() const {
+    COSTATE_HD COSTATE_INLINE S flux_bar() const {
       return k.rate * (at.y_bar(kLevel, di, dj) - at.y_bar(kLevel, back_i(), back_j()));
     }
-    COSTATE_INLINE S next_speed_bar() const {
+    COSTATE_HD COSTATE_INLINE S next_speed_bar() const {
       return open() * (at.y_bar(kU + axis, di, dj) + depth() * flux_bar());
     }
-    COSTATE_INLINE S depth_bar() const { return next_speed() * flux_bar(); }
+    COSTATE_HD COSTATE_INLINE S depth_bar() const { return next_speed() * flux_bar(); }
   };
   template <class S, class At>
-  static COSTATE_INLINE Face<S, At> west(const Scale<S>& k, const At& at, int di = 0) {
+  static COSTATE_HD COSTATE_INLINE Face<S, At> west(const Scale<S>& k, const At& at, int di = 0) {
     return {k, at, 0, di, 0};
   }
   template <class S, class At>
-  static COSTATE_INLINE Face<S, At> south(const Scale<S>& k, const At& at, int dj = 0) {
+  static COSTATE_HD COSTATE_INLINE Face<S, At> south(const Scale<S>& k, const At& at, int dj = 0) {
     return {k, at, 1, 0, dj};
   }
   template <class S, class At>
-  static COSTATE_INLINE S outflow(const Scale<S>& k, const At& at) {
+  static COSTATE_HD COSTATE_INLINE S outflow(const Scale<S>& k, const At& at) {
     return (west(k, at, 1).flux() - west(k, at).flux()) + (south(k, at, 1).flux() - south(k, at).flux());
   }
 
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 0> tape(const Scale<S>&, const At&) const {
     return {};
   }
   template <class S, class At>
-  COSTATE_INLINE Vec<S, 3> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE Vec<S, 3> step(const Scale<S>& k, const At& at, const Vec<S, 0>&) const {
     return {{at.x(kLevel) - k.rate * outflow(k, at), west(k, at).next_speed(), south(k, at).next_speed()}};
   }
 
   template <class S, class At>
-  COSTATE_INLINE CellCotangent<S, ShallowWaterKernel> step_vjp(const Scale<S>& k, const At& at,
-                                                               const Vec<S, 0>&) const {
+  COSTATE_HD COSTATE_INLINE CellCotangent<S, ShallowWaterKernel> step_vjp(const Scale<S>& k, const At& at,
+                                                                          const Vec<S, 0>&) const {
     const auto w = west(k, at), e = west(k, at, 1), s = south(k, at), n = south(k, at, 1);
     const S bar = at.y_bar(kLevel), w_bar = w.next_speed_bar(), s_bar = s.next_speed_bar();
     const S depth_bar = S(0.5) * ((w.depth_bar() + e.depth_bar()) + (s.depth_bar() + n.depth_bar()));
@@ -97,12 +99,12 @@ struct ShallowWaterKernel {
 
   // Rain [m/s] onto a cell.
   template <class S>
-  COSTATE_INLINE void source(const Scale<S>& k, const S& rain, Vec<S, 3>& y) const {
+  COSTATE_HD COSTATE_INLINE void source(const Scale<S>& k, const S& rain, Vec<S, 3>& y) const {
     y[kLevel] += k.c[kDt] * rain;
   }
   template <class S>
-  COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& rain, const Vec<S, 3>& y_bar,
-                              Vec<S, constants>& bar) const {
+  COSTATE_HD COSTATE_INLINE S source_vjp(const Scale<S>& k, const S& rain, const Vec<S, 3>& y_bar,
+                                         Vec<S, constants>& bar) const {
     bar[kDt] += rain * y_bar[kLevel];
     return k.c[kDt] * y_bar[kLevel];
   }

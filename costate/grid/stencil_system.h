@@ -56,6 +56,17 @@ class StencilSystem final : public System<Real> {
   }
 
   const Signature& signature() const override { return signature_; }
+  const Kernel& kernel() const { return kernel_; }
+  Index nx() const { return grid_.nx; }
+  Index ny() const { return grid_.ny; }
+  // The cell of each control.
+  std::vector<Index> source_cells() const {
+    std::vector<Index> cells(sources_.control.size());
+    for (Index j = 0; j < grid_.ny; ++j)
+      for (Index n = sources_.row_begin[std::size_t(j)]; n < sources_.row_begin[std::size_t(j) + 1]; ++n)
+        cells[std::size_t(sources_.control[std::size_t(n)])] = j * grid_.nx + sources_.column[std::size_t(n)];
+    return cells;
+  }
   typename System<Real>::Capabilities capabilities() const override {
     return {.jvp = true,
             .vjp = true,

@@ -130,8 +130,10 @@ Rollout<Real>& RolloutStudy<Real>::rollout() {
   std::vector<std::string> active = fields_of(setup_.signature, variables());
   if (!rollout_ || active != active_) {
     active_ = std::move(active);
-    rollout_ = std::make_unique<Rollout<Real>>(
-        system_, RolloutOptions{.steps = setup_.steps, .checkpoints = setup_.checkpoints, .active = active_});
+    rollout_ = std::make_unique<Rollout<Real>>(system_, RolloutOptions{.steps = setup_.steps,
+                                                                       .checkpoints = setup_.checkpoints,
+                                                                       .active = active_,
+                                                                       .device = setup_.device});
   }
   return *rollout_;
 }

@@ -64,6 +64,7 @@ struct Setup {
   std::int64_t path_steps = 1;  // ... in steps
   bool double_precision = true;
   Checkpoints checkpoints = store_all();
+  std::string device = "cpu";  // of every rollout of the study
 
   Inputs inputs;
   std::vector<double> rest_controls;  // in every step, where no path is; empty: zero

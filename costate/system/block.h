@@ -26,6 +26,10 @@ struct BlockResults {
   const Real *final_state = nullptr, *final_state_dot = nullptr;
   const Real *x0_bar = nullptr, *u_bar = nullptr, *p_bar = nullptr;
   const Real *x0_bar_dot = nullptr, *u_bar_dot = nullptr, *p_bar_dot = nullptr;
+  // A backend may have done some of the putting together itself. Sums over the live lanes of what all worlds
+  // share, one number per index; null: the lanes are still to be added.
+  const double *x0_bar_sum = nullptr, *u_bar_sum = nullptr, *p_bar_sum = nullptr;
+  bool rows = false;  // the cotangents lie as rows of worlds, those of parameters field by field
   // For the report.
   std::vector<double> adjoint_norm2;  // at the sampled steps, live lanes together
   std::optional<double> energy_drift;
@@ -59,7 +63,7 @@ class Block {
  protected:
   [[noreturn]] static void refuse(const char* what) {
     throw Error(
-        {std::string("this backend has no ") + what, {}, "make the Rollout without a backend: on the CPU"});
+        {std::string("this backend has no ") + what, {}, "make the Rollout on the CPU: device = \"cpu\""});
   }
   BlockResults<Real> results_;
 };

@@ -32,6 +32,8 @@ void scatter(const BlockResults<Real>& block, const Real* from, std::int64_t row
     Real* target = to + (block.first_world + l) * row;
     if (block.diverged[l])
       std::fill_n(target, row, of_masked);
+    else if (block.rows)
+      copy(target, from + l * row, row);
     else
       take_lane(from, row, block.lanes, l, target);
   }
@@ -111,18 +113,22 @@ struct Collector {
     const Real* p_bar = rates ? block.p_bar_dot : block.p_bar;
     for (int l = 0; l < block.live_lanes; ++l) out.values[block.first_world + l] = block.loss[l];
     std::int64_t offset = 0;
-    const auto deliver = [&](const Real* from, std::int64_t size, bool shared, Real* to) {
+    const auto deliver = [&](const Real* from, const double* sum, std::int64_t size, bool shared, Real* to) {
       if (!shared) return scatter(block, from, size, to);
-      sum_lanes(block, from, size, sums + offset);
+      if (sum)
+        std::copy(sum, sum + size, sums + offset);
+      else
+        sum_lanes(block, from, size, sums + offset);
       offset += size;
     };
-    deliver(x_bar, s.states(), shared_x0, out.x0.data());
-    deliver(u_bar, rollout.knots * s.controls(), shared_controls, out.controls.data());
+    deliver(x_bar, block.x0_bar_sum, s.states(), shared_x0, out.x0.data());
+    deliver(u_bar, block.u_bar_sum, rollout.knots * s.controls(), shared_controls, out.controls.data());
     const auto& fields = s.fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (!rollout.activity.parameters[f]) continue;
-      deliver(p_bar + fields[f].offset * block.lanes, fields[f].size, shared_offset[f] >= 0,
-              out.parameters.values(f).data());
+      deliver(p_bar + fields[f].offset * block.lanes,
+              block.p_bar_sum ? block.p_bar_sum + fields[f].offset : nullptr, fields[f].size,
+              shared_offset[f] >= 0, out.parameters.values(f).data());
     }
     std::copy(block.adjoint_norm2.begin(), block.adjoint_norm2.end(), sums + norms);
   }

@@ -20,6 +20,22 @@ namespace costate {
 
 inline constexpr std::int64_t kNever = INT64_MAX;
 
+// A term of one step as numbers instead of code, for devices that cannot call an Objective. With z =
+// x[offset], ..., x[offset + size - 1] of one world, or all of its controls u:
+//
+//   distance   1/2 weight |z - target|^2      linear   weight <target, z>      effort   1/2 weight |u|^2
+//
+// World w has its target at target + w * world_stride. Null: zero for a distance, ones for a linear term.
+template <class Real>
+struct PlainTerm {
+  enum class Kind { distance, linear, effort };
+  Kind kind = Kind::distance;
+  std::int64_t offset = 0, size = 0;
+  double weight = 1;
+  const Real* target = nullptr;
+  std::int64_t world_stride = 0;  // 0: all worlds share it
+};
+
 template <class Real>
 class Objective {
  public:
@@ -51,6 +67,13 @@ class Objective {
   virtual void vjp(const At& at, const Cotangents<Real>& bar) const = 0;
   // Adds the rate of vjp's result when the inputs move along in_dot (null: zero).
   virtual void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const;
+
+  // Appends the terms of step k as numbers. False: they exist only as value() and vjp(), which a device
+  // without host code leaves to the host.
+  virtual bool plain_terms(std::int64_t /*k*/, std::int64_t /*steps*/,
+                           std::vector<PlainTerm<Real>>& /*terms*/) const {
+    return false;
+  }
 };
 
 extern template class Objective<float>;

@@ -7,6 +7,7 @@
 
 #include "costate/core/error.h"
 #include "costate/system/checks.h"
+#include "costate/system/devices.h"
 #include "costate/system/report_collector.h"
 #include "costate/system/rollout_impl.h"
 #include "costate/system/spot_check.h"
@@ -18,7 +19,7 @@ Rollout<Real>::Impl::Impl(std::shared_ptr<const System<Real>> s, RolloutOptions 
                           std::shared_ptr<const Backend<Real>> b)
     : system(std::move(s)),
       options(std::move(o)),
-      backend(b ? std::move(b) : cpu_backend<Real>()),
+      backend(b ? std::move(b) : backend_of<Real>(options.device)),
       pool([this] { return backend->make_block(*system, options, activity); }) {
   check_options();
   activity.parameters = system->signature().match(Role::parameter, options.active);

@@ -45,6 +45,7 @@ struct RolloutOptions {
   bool spot_check = false;  // compare each gradient with one directional difference (two more forward passes)
   bool time_step_check =
       false;  // compare each gradient with the one at dt/2 (check::time_step; twice the cost)
+  std::string device = "cpu";  // where it runs: "cpu", "cuda:0", ... (devices.h lists them)
 };
 
 template <class Real>
@@ -74,7 +75,7 @@ class Backend;
 template <class Real>
 class Rollout {
  public:
-  // `backend`: where the blocks run (backend.h); null: on the CPU.
+  // `backend`: where the blocks run (backend.h); null: where options.device says.
   Rollout(std::shared_ptr<const System<Real>> system, RolloutOptions options,
           std::shared_ptr<const Backend<Real>> backend = nullptr);
   ~Rollout();

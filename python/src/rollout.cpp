@@ -27,7 +27,8 @@ std::string describe(const PyRollout& r) {
   return "Rollout of '" + r.system->name() + "': " + std::to_string(r.options.steps) + " steps, " +
          (r.fixed_worlds ? std::to_string(r.options.worlds) + " worlds"
                          : std::string("as many worlds as the arrays have")) +
-         ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name();
+         ", " + (r.single ? "float32" : "float64") + ", " + r.options.checkpoints.name() +
+         (r.options.device == "cpu" ? "" : ", on " + r.options.device);
 }
 
 // (system.rollout again, its options). What forward() keeps for backward() stays behind.
@@ -43,6 +44,7 @@ nb::object reduced(const PyRollout& r) {
   options["seed"] = o.seed;
   options["on_divergence"] = o.on_divergence == OnDivergence::stop ? "stop" : "mask_world";
   options["spot_check"] = o.spot_check;
+  options["device"] = o.device;
   return nb::make_tuple(nb::module_::import_("costate._recipe").attr("rollout"),
                         nb::make_tuple(std::const_pointer_cast<AnySystem>(r.system), o.steps, options));
 }

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "build_signature.h"
+#include "costate/system/devices.h"
 #include "costate/system/program/program_system.h"
 #include "module.h"
 #include "typed_rollout.h"
@@ -47,7 +48,7 @@ std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, std::int64
                                    std::optional<std::int64_t> worlds, const Globs& active,
                                    nb::handle checkpoints, std::int64_t hold, std::int64_t keep,
                                    nb::handle dtype, std::uint64_t seed, const std::string& on_divergence,
-                                   bool spot_check) {
+                                   bool spot_check, const std::string& device) {
   if (steps < 1) throw Error({"steps = " + std::to_string(steps), {}, "a rollout has at least one step"});
   RolloutOptions options;
   options.steps = steps;
@@ -62,6 +63,7 @@ std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, std::int64
   options.seed = seed;
   options.on_divergence = on_divergence_of(on_divergence);
   options.spot_check = spot_check;
+  options.device = device;
   return make_rollout(std::move(system), options, worlds.has_value(), is_single(dtype));
 }
 
@@ -197,7 +199,7 @@ void bind_systems(nb::module_& m) {
           "Whether hessian_vector() is available.")
       .def("rollout", &rollout, "steps"_a, nb::kw_only(), "worlds"_a = nb::none(), "active"_a = "**",
            "checkpoints"_a = nb::none(), "hold"_a = 1, "keep"_a = 0, "dtype"_a = "float64", "seed"_a = 0,
-           "on_divergence"_a = "stop", "spot_check"_a = false,
+           "on_divergence"_a = "stop", "spot_check"_a = false, "device"_a = "cpu",
            "A Rollout of `steps` steps.\n\n"
            "worlds        how many; None: what the arrays of a call say\n"
            "active        globs (or one) of the parameters whose gradient is wanted; [] for none\n"
@@ -206,7 +208,8 @@ void bind_systems(nb::module_& m) {
            "keep          every keep-th state is returned by forward(); 0: only the last\n"
            "dtype         float64 or float32\n"
            "on_divergence 'stop' or 'mask_world'\n"
-           "spot_check    compare each gradient with one directional difference")
+           "spot_check    compare each gradient with one directional difference\n"
+           "device        'cpu', 'cuda:0', ...: costate.devices() lists them")
       .def(
           "split",
           [](const AnySystem& s, const ArrayLike& x) { return split(s.signature(), Role::state, x); }, "x"_a,
@@ -216,6 +219,23 @@ void bind_systems(nb::module_& m) {
           [](const AnySystem& s, const ArrayLike& u) { return split(s.signature(), Role::control, u); },
           "u"_a, "Views of controls by field.")
       .def("__repr__", &summary);
+
+  m.def(
+      "devices",
+      [] {
+        nb::list all;
+        for (const DeviceInfo& d : devices()) {
+          nb::dict found;
+          found["device"] = d.device;
+          found["description"] = d.description;
+          found["memory_bytes"] = d.memory_bytes;
+          found["free_bytes"] = d.free_bytes;
+          all.append(found);
+        }
+        return all;
+      },
+      nb::sig("def devices() -> list[dict[str, str | int]]"),
+      "Where a rollout can run: what its argument `device` may be, what that is, and its memory.");
 
   m.def("equations", &equations, "states"_a, "text"_a, "controls"_a = nb::none(), "parameters"_a = nb::none(),
         "method"_a = "rk4", "dt"_a = 0.01, "name"_a = "equations",

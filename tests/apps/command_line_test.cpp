@@ -138,6 +138,17 @@ TEST(CommandLine, InfoSaysWhatWasUnderstood) {
   EXPECT_NE(json_of("info " + problem("lorenz"))["facts"].dump().find("rho = 21"), std::string::npos);
 }
 
+TEST(CommandLine, DevicesAreListedAndChosen) {
+  EXPECT_NE(run_tool("info --devices").out.find("cpu"), std::string::npos);
+  EXPECT_EQ(json_of("info --devices")["devices"][0]["device"], "cpu");
+  const Outcome none = run_tool("info");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("there is no file"), std::string::npos);
+  const Outcome equations = run_tool("run " + problem("lorenz") + " --device cuda:0");
+  EXPECT_EQ(equations.code, 2);
+  EXPECT_NE(equations.err.find("equations are solved on the CPU"), std::string::npos);
+}
+
 TEST(CommandLine, OptimizeHitsTheTarget) {
   const Json o = json_of("optimize " + example("projectile"));
   EXPECT_TRUE(o["report"]["converged"]);

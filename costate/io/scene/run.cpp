@@ -15,6 +15,7 @@ void read_run_how(const SceneFile& file, study::Setup& setup) {
   const TomlValue& r = file.table_or_empty("run");
   if (const TomlValue* v = r.find("precision"))
     setup.double_precision = file.choice(*v, "precision", {"float", "double"}) == "double";
+  if (const TomlValue* v = r.find("device")) setup.device = file.string(*v, "device");
   if (const TomlValue* v = r.find("checkpoints")) {
     setup.checkpoints = v->is(Kind::number) ? segments(file.count(*v, "checkpoints", 1'000'000))
                         : file.choice(*v, "checkpoint schedule", {"all", "segments"}) == "all" ? store_all()
@@ -24,7 +25,7 @@ void read_run_how(const SceneFile& file, study::Setup& setup) {
 
 void read_run(const SceneFile& file, double default_dt, double default_duration, study::Setup& setup) {
   const TomlValue& r = file.table_or_empty("run");
-  file.require_known_keys(r, {"dt", "duration", "steps", "precision", "checkpoints"}, "[run]");
+  file.require_known_keys(r, {"dt", "duration", "steps", "precision", "checkpoints", "device"}, "[run]");
   setup.dt = file.positive_or(r, "dt", default_dt);
   const TomlValue *duration = r.find("duration"), *steps = r.find("steps");
   if (duration && steps) file.fail(steps->place, "give the duration or the number of steps, not both");

@@ -7,8 +7,8 @@
 
 namespace costate::io {
 
-// [run] (run.cpp): dt, duration or steps, precision, checkpoints. The physics' own step is the default. Sets
-// dt and steps.
+// [run] (run.cpp): dt, duration or steps, precision, checkpoints, device. The physics' own step is the
+// default. Sets dt and steps.
 void read_run(const SceneFile& file, double default_dt, double default_duration, study::Setup& setup);
 // precision and checkpoints alone.
 void read_run_how(const SceneFile& file, study::Setup& setup);

@@ -37,6 +37,10 @@ class RawCotangents final : public AtSteps<Real> {
     }
   }
   void hvp(const At&, const Inputs<Real>&, const Cotangents<Real>&) const override {}  // linear
+  bool plain_terms(std::int64_t k, std::int64_t, std::vector<PlainTerm<Real>>& terms) const override {
+    terms.push_back({PlainTerm<Real>::Kind::linear, 0, size_, 1.0, values_[this->index_of(k)].data(), size_});
+    return true;
+  }
 
  private:
   Real get(const At& at, std::int64_t i, int l) const {

@@ -33,6 +33,10 @@ class Effort final : public Objective<Real> {
   void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
     if (in_dot.u) add(bar_dot.u, in_dot.u, at.lanes);
   }
+  bool plain_terms(std::int64_t, std::int64_t, std::vector<PlainTerm<Real>>& terms) const override {
+    terms.push_back({PlainTerm<Real>::Kind::effort, 0, size_, weight_, nullptr, 0});
+    return true;
+  }
 
  private:
   void add(Real* to, const Real* from, int lanes) const {

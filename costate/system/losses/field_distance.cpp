@@ -65,6 +65,13 @@ class FieldDistance final : public AtSteps<Real> {
     for (std::int64_t j = offset_ * at.lanes; j < (offset_ + size_) * at.lanes; ++j)
       bar_dot.x[j] += w * in_dot.x[j];
   }
+  bool plain_terms(std::int64_t k, std::int64_t, std::vector<PlainTerm<Real>>& terms) const override {
+    const auto step = static_cast<std::int64_t>(this->index_of(k));
+    terms.push_back({PlainTerm<Real>::Kind::distance, offset_, size_, weight_,
+                     targets_.empty() ? nullptr : targets_.data() + step * size_,
+                     per_world_ ? shared_size() : 0});
+    return true;
+  }
 
  private:
   static double square(double r) { return r * r; }

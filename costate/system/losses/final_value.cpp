@@ -27,6 +27,10 @@ class FinalValue final : public AtSteps<Real> {
     for (int l = 0; l < at.lanes; ++l) bar.x[at_ * at.lanes + l] += static_cast<Real>(weight_);
   }
   void hvp(const At&, const Inputs<Real>&, const Cotangents<Real>&) const override {}  // linear
+  bool plain_terms(std::int64_t, std::int64_t, std::vector<PlainTerm<Real>>& terms) const override {
+    terms.push_back({PlainTerm<Real>::Kind::linear, at_, 1, weight_, nullptr, 0});
+    return true;
+  }
 
  private:
   std::int64_t at_;

@@ -30,6 +30,11 @@ class Sum final : public Objective<Real> {
   void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
     for_each(at, [&](const Objective<Real>& term) { term.hvp(at, in_dot, bar_dot); });
   }
+  bool plain_terms(std::int64_t k, std::int64_t steps, std::vector<PlainTerm<Real>>& terms) const override {
+    return std::ranges::all_of(terms_, [&](const auto& term) {
+      return term->next(k, steps) != k || term->plain_terms(k, steps, terms);
+    });
+  }
 
  private:
   template <class F>

@@ -293,7 +293,7 @@ class System:
     def second_order(self) -> bool:
         """Whether hessian_vector() is available."""
 
-    def rollout(self, steps: int, *, worlds: int | None = None, active: str | Sequence[str] = '**', checkpoints: object | None = None, hold: int = 1, keep: int = 0, dtype: object = 'float64', seed: int = 0, on_divergence: str = 'stop', spot_check: bool = False) -> Rollout:
+    def rollout(self, steps: int, *, worlds: int | None = None, active: str | Sequence[str] = '**', checkpoints: object | None = None, hold: int = 1, keep: int = 0, dtype: object = 'float64', seed: int = 0, on_divergence: str = 'stop', spot_check: bool = False, device: str = 'cpu') -> Rollout:
         """
         A Rollout of `steps` steps.
 
@@ -305,6 +305,7 @@ class System:
         dtype         float64 or float32
         on_divergence 'stop' or 'mask_world'
         spot_check    compare each gradient with one directional difference
+        device        'cpu', 'cuda:0', ...: costate.devices() lists them
         """
 
     def split(self, x: numpy.typing.ArrayLike) -> dict:
@@ -314,6 +315,11 @@ class System:
         """Views of controls by field."""
 
     def __repr__(self) -> str: ...
+
+def devices() -> list[dict[str, str | int]]:
+    """
+    Where a rollout can run: what its argument `device` may be, what that is, and its memory.
+    """
 
 def equations(states: object, text: str, controls: object | None = None, parameters: object | None = None, method: str = 'rk4', dt: float = 0.01, name: str = 'equations') -> System:
     """

@@ -213,8 +213,10 @@ void EquationsReader::read_run() {
   const TomlValue& s = file_.table(*found, "run");
   file_.require_known_keys(s,
                            {"t0", "t1", "duration", "solver", "dt", "rtol", "atol", "first_step", "max_step",
-                            "max_steps", "max_events", "stop_at_zeno", "checkpoints", "algebraic"},
+                            "max_steps", "max_events", "stop_at_zeno", "checkpoints", "algebraic", "device"},
                            "[run]");
+  if (const TomlValue* v = s.find("device"); v && file_.string(*v, "device") != "cpu")
+    file_.fail(v->place, "equations are solved on the CPU", "leave device out");
   const TomlValue *end = s.find("t1"), *duration = s.find("duration");
   if (!end && !duration) file_.fail(s.place, "[run] has no t1", "add the end of the time span: t1 = 10.0");
   if (end && duration) file_.fail(duration->place, "give either t1 or duration");

@@ -200,7 +200,7 @@ void ParticlesReader::read_domain() {
 
 void ParticlesReader::read_duration() {
   const TomlValue& r = file_.table_or_empty("run");
-  file_.require_known_keys(r, {"duration", "dt", "courant", "precision", "checkpoints"}, "[run]");
+  file_.require_known_keys(r, {"duration", "dt", "courant", "precision", "checkpoints", "device"}, "[run]");
   if (r.keys.empty())
     file_.fail({}, "there is no table [run]", "add [run] with the time to simulate: duration = 1.5");
   const TomlValue& duration =

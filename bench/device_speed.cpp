@@ -1,0 +1,152 @@
+// How fast a device rolls out and differentiates: costate_device_bench [cuda:0]. Prints a table.
+//
+// Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
+// short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
+// everything in them: arguments copied up, gradients copied down.
+#include <chrono>
+#include <cstdio>
+#include <functional>
+
+#include "costate/core/error.h"
+#include "costate/grid/heat.h"
+#include "costate/grid/wave.h"
+#include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/system/devices.h"
+#include "costate/system/program/program_system.h"
+#include "costate/system/rollout.h"
+
+namespace costate {
+namespace {
+
+double best_of_five(const std::function<void()>& f) {
+  double best = 1e300;
+  for (int run = 0; run < 6; ++run) {  // the first one allocates
+    const auto begin = std::chrono::steady_clock::now();
+    f();
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (run > 0) best = std::min(best, spent.count());
+  }
+  return best;
+}
+
+struct Case {
+  const char* name;
+  std::int64_t worlds, cells;  // cells: of one world; 1 where worlds are counted
+  std::int64_t steps, more_forward, more_gradient;
+  std::vector<std::string> active;
+  double bytes = 0;  // that a step moves per cell at least; 0: not worth telling
+};
+
+// Seconds that `more` steps take beyond the first `steps`.
+template <class Real, class Call>
+double slope(const Case& c, const std::shared_ptr<System<Real>>& system, const std::string& device,
+             const std::function<void(Arguments<Real>&)>& fill, std::int64_t more, double& whole,
+             const Call& call) {
+  double seconds[2];
+  for (const int i : {0, 1}) {
+    Rollout<Real> rollout(
+        system, {.steps = c.steps + i * more, .worlds = c.worlds, .active = c.active, .device = device});
+    Arguments<Real> at = rollout.arguments();
+    fill(at);
+    seconds[i] = best_of_five([&] { call(rollout, at); });
+  }
+  whole = seconds[0];
+  return (seconds[1] - seconds[0]) / double(more);
+}
+
+template <class Real>
+void measure(const Case& c, const std::shared_ptr<System<Real>>& system, const std::string& device,
+             const std::function<void(Arguments<Real>&)>& fill, const ObjectivePtr<Real>& objective) {
+  double value_call = 0, gradient_call = 0;
+  const double items = double(c.worlds * c.cells),
+               forward = slope<Real>(c, system, device, fill, c.more_forward, value_call,
+                                     [&](auto&rollout, const auto&at) { rollout.value(at, *objective); }),
+               gradient = slope<Real>(
+                   c, system, device, fill, c.more_gradient, gradient_call,
+                   [&](auto&rollout, const auto&at) { rollout.value_and_gradient(at, *objective); });
+  std::printf("| %s | %s | %.3g | %.3g | %.1f ms | %.1f ms |", c.name, sizeof(Real) == 8 ? "double" : "float",
+              items / forward, items / gradient, 1e3 * value_call, 1e3 * gradient_call);
+  if (c.bytes > 0) std::printf(" %.2f TB/s", items * c.bytes / forward * 1e-12);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+template <class Real>
+void lorenz(const std::string& device, std::vector<std::string> active, const char* name,
+            std::int64_t more_gradient) {
+  const std::int64_t worlds = 1 << 20;
+  const auto system = ode::lorenz<Real>(ode::Integrator::rk4, 0.01);
+  const Signature& s = system->signature();
+  // rho runs from 0 to 21 over the worlds: the origin and the two fixed points, but no lasting chaos.
+  const auto fill = [&](Arguments<Real>& at) {
+    std::vector<Real> rho(static_cast<std::size_t>(worlds));
+    at.x0.assign(std::size_t(3 * worlds), Real(0));
+    for (std::size_t w = 0; w < rho.size(); ++w)
+      rho[w] = Real(21.0 * double(w) / double(worlds)), at.x0[3 * w] = Real(1);
+    at.parameters.set("rho", rho);
+  };
+  measure<Real>({name, worlds, 1, 1000, 60000, more_gradient, std::move(active)}, system, device, fill,
+                loss::sum<Real>({loss::final<Real>(s, "x", {}), loss::final<Real>(s, "y", {}),
+                                 loss::final<Real>(s, "z", {})}));
+}
+
+// The same from text, compiled by NVRTC.
+void lorenz_from_text(const std::string& device) {
+  const std::int64_t worlds = 1 << 20;
+  Signature s;
+  s.state("x")
+      .state("y")
+      .state("z")
+      .parameter("sigma", 10.0)
+      .parameter("rho", 28.0)
+      .parameter("beta", 8.0 / 3);
+  const auto system = equations_system<float>(
+      s, "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z", rk4(0.01), worlds);
+  const auto fill = [&](Arguments<float>& at) {
+    at.x0 = {1, 0, 0};
+    at.parameters.set("rho", std::vector<float>(std::size_t(worlds), 15.0f));
+  };
+  measure<float>({"the same from text", worlds, 1, 1000, 60000, 30000, {"rho"}}, system, device, fill,
+                 loss::final<float>(system->signature(), "x", {}));
+}
+
+template <class Real>
+void grids(const std::string& device) {
+  const std::int64_t n = 8192;
+  const auto still = [](Arguments<Real>& at) {
+    for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
+  };
+  const auto wave = grid::wave<Real>({.nx = n, .ny = n});
+  measure<Real>({"wave, 8192 x 8192 cells", 1, n * n, 10, 200, 60, {"speed"}, 5 * sizeof(Real)}, wave, device,
+                still, loss::final<Real>(wave->signature(), "u", {}));
+  const auto heat = grid::heat<Real>({.nx = n, .ny = n});
+  measure<Real>({"heat, 8192 x 8192 cells", 1, n * n, 10, 200, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
+                device, still, loss::final<Real>(heat->signature(), "T", {}));
+}
+
+int run(const std::string& device) {
+  for (const DeviceInfo& d : devices())
+    if (d.device == device) std::printf("%s: %s\n\n", d.device.c_str(), d.description.c_str());
+  std::printf(
+      "| | | steps/s forward | with gradient | value() of the short rollout | value_and_gradient() | traffic "
+      "forward |\n"
+      "|---|---|---|---|---|---|---|\n");
+  lorenz<float>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 30000);
+  lorenz<float>(device, {"**"}, "Lorenz RK4, 2^20 worlds, all parameters", 30000);
+  lorenz<double>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 12000);
+  lorenz_from_text(device);
+  grids<float>(device);
+  return 0;
+}
+
+}  // namespace
+}  // namespace costate
+
+int main(int argc, char** argv) {
+  try {
+    return costate::run(argc > 1 ? argv[1] : "cuda:0");
+  } catch (const costate::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,34 @@
+// Registers "cuda" as a kind of device. Whoever links this library links this file
+// (costate/cuda/CMakeLists.txt).
+#include "costate/cuda/cuda_device.h"
+#include "costate/cuda/cuda_kernels.h"
+#include "costate/cuda/lane_table.h"
+#include "costate/cuda/program_kernels.h"
+#include "costate/cuda/stencil_table.h"
+#include "costate/system/program/program_system.h"
+
+namespace costate::cuda {
+namespace {
+
+template <class Real>
+std::shared_ptr<const Backend<Real>> backend(int index) {
+  const auto device = device_of(index);
+  KernelTable<Real> table;
+  add_lane_kernels<Real>(
+      table, []<class Kernel>(unsigned long wanted) { return cuda_lane_kernels<Kernel, Real>(wanted); });
+  add_stencil_kernels<Real>(table, [device](const auto& kernel, const GridDescription& grid, bool constants) {
+    return cuda_stencil_kernels<std::remove_cvref_t<decltype(kernel)>, Real>(*device, kernel, grid,
+                                                                             constants);
+  });
+  table.emplace_back(typeid(ProgramSystem<Real>),
+                     KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
+                                         return cuda_program_kernels<Real>(index, system, active);
+                                       }});
+  return std::make_shared<DeviceBackend<Real>>(device, std::move(table), cuda_block_kernels<Real>);
+}
+
+}  // namespace
+}  // namespace costate::cuda
+
+extern "C" const bool costate_cuda_is_registered = costate::register_devices(
+    {"cuda", costate::cuda::backend<float>, costate::cuda::backend<double>, costate::cuda::list_devices});

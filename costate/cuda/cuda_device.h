@@ -1,0 +1,42 @@
+// CudaDevice: one NVIDIA GPU, and CUDA's errors as costate::Error. The driver is loaded when the first GPU is
+// asked for, so that a program with this in it also runs where there is none.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "costate/cuda/device.h"
+#include "costate/system/devices.h"
+
+namespace costate::cuda {
+
+// `doing` completes "cannot ...".
+void check(cudaError_t status, const std::string& doing);
+
+class CudaDevice final : public Device {
+ public:
+  // An Error if there is no GPU of that number.
+  explicit CudaDevice(int index);
+
+  std::string name() const override { return "cuda:" + std::to_string(index_); }
+  std::int64_t free_bytes() const override;
+  void enter() const override;
+  void* allocate(std::int64_t bytes) const override;
+  void release(void* memory) const noexcept override;
+  void upload(void* to, const void* from, std::int64_t bytes) const override;
+  void download(void* to, const void* from, std::int64_t bytes) const override;
+  void copy(void* to, const void* from, std::int64_t bytes) const override;
+  void zero(void* to, std::int64_t bytes) const override;
+  void finish(const std::string& doing) const override;
+
+ private:
+  int index_;
+};
+
+std::shared_ptr<const CudaDevice> device_of(int index);  // made once
+std::vector<DeviceInfo> list_devices();
+
+}  // namespace costate::cuda

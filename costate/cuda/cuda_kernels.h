@@ -1,0 +1,21 @@
+// The kernels that nvcc compiles (cuda_*.cu), as the rest of the library makes them.
+#pragma once
+
+#include <memory>
+
+#include "costate/cuda/stencil_kernels.h"
+
+namespace costate::cuda {
+
+template <class Real>
+std::unique_ptr<BlockKernels<Real>> cuda_block_kernels();
+
+template <class Kernel, class Real>
+std::unique_ptr<DeviceKernels<Real>> cuda_lane_kernels(unsigned long wanted);
+
+// In cuda_stencils_float.cu and cuda_stencils_double.cu, for the kernels of stencil_table.h.
+template <class Kernel, class Real>
+std::unique_ptr<DeviceKernels<Real>> cuda_stencil_kernels(const Device& device, const Kernel& kernel,
+                                                          const GridDescription& grid, bool wants_constants);
+
+}  // namespace costate::cuda

@@ -1,0 +1,115 @@
+// DeviceBlock: all worlds of a rollout on their way through its steps on a device, forward and back. The same
+// schedules, objectives, reports and errors as on the CPU (system/cpu_block.h), with numbers that stay on the
+// device: inputs go up once, gradients come down once.
+//
+//   device_block.cpp           inputs in, steps, snapshots, memory
+//   device_block_reverse.cpp   cotangents
+//   device_block_terms.cpp     the objective: as numbers on the device, or as code on the host
+//
+// Tests: tests/cuda/device_rollout_test.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "costate/cuda/kernels.h"
+#include "costate/system/block.h"
+#include "costate/system/checkpoints.h"
+
+namespace costate::cuda {
+
+template <class Real>
+class DeviceBlock final : public Block<Real> {
+ public:
+  struct Parts {
+    std::shared_ptr<const Device> device;
+    std::unique_ptr<DeviceKernels<Real>> physics;
+    std::unique_ptr<BlockKernels<Real>> block;
+  };
+  DeviceBlock(const System<Real>& system, const RolloutOptions& options, const Activity& activity, int worlds,
+              Parts parts);
+
+  void load(const Arguments<Real>& arguments, std::int64_t first_world) override;
+  void simulate(const Objective<Real>* objective, Keeper<Real>* keeper) override;
+  void forward(const Objective<Real>* objective, Keeper<Real>* keeper) override;
+  void backward(const Objective<Real>& objective) override;
+
+ private:
+  using Index = std::int64_t;
+  using At = typename Objective<Real>::At;
+
+  void upload(DeviceArray<Real>& to, std::span<const Real> from, Index row, bool keep_shared);
+  void begin(const Objective<Real>* objective, Keeper<Real>* keeper);
+  DeviceRun<Real> run(Index begin, Index end) const;
+  void execute(const Action& action);
+  void march(Index begin, Index end, Real* tape);
+  Index next_visit(Index k) const;
+  void visit(Index k);
+  void keep(Index k);
+  void finish_forward();
+  void watch();
+  [[noreturn]] void locate_divergence();
+  [[noreturn]] void report_divergence(Index k, Index number, const std::vector<Real>& before, Real value);
+  void snapshot(Index slot);
+  void restore(Index slot);
+
+  // Before anything is allocated.
+  Index bytes_needed(const Checkpoints& checkpoints) const;
+  void require_memory() const;
+  void note_memory();
+
+  // device_block_terms.cpp
+  void add_values(Index k);
+  void add_cotangents(Index k, const Real* x);
+  bool plain(Index k, std::vector<PlainTerm<Real>>& terms);
+  PlainTerm<Real> on_device(PlainTerm<Real> term, DeviceArray<Real>& memory);
+  typename BlockKernels<Real>::Numbers numbers(const PlainTerm<Real>& term, Index k, const Real* x) const;
+  bool needs_state(const std::vector<PlainTerm<Real>>& terms) const;
+  void values_on_host(Index k);
+  void cotangents_on_host(Index k, const Real* x);
+  struct HostChunk;
+  void gather(HostChunk& chunk, Index first, const std::vector<Real>& x, Index k) const;
+  const std::vector<Real>& parameters_on_host();
+
+  // device_block_reverse.cpp
+  void begin_reverse(const Objective<Real>& objective);
+  void reverse(Index begin, Index end, Real* tape);
+  void reverse_by_inverse_steps();
+  void inject(Index k, Index begin, Real* tape);
+  void sample(Index k);
+  Index previous_term(Index k) const;
+  void collect_norms();
+  void collect_cotangents();
+  std::vector<double> sums(const Real* columns, Index rows);
+  std::vector<Real> rows(const Real* columns, Index row);
+  double* norms_of(Index sample) { return norms_.data() + sample * worlds_ * parts_; }
+
+  const System<Real>& system_;
+  const RolloutOptions& options_;
+  const Activity& activity_;
+  Parts parts_of_;
+  const Device& device_;
+  const Index worlds_, parts_, steps_, knots_, n_, nu_, np_;  // n_, nu_, np_: numbers per world
+  const bool wants_parameters_;
+
+  const Arguments<Real>* arguments_ = nullptr;
+  const Objective<Real>* objective_ = nullptr;
+  Keeper<Real>* keeper_ = nullptr;
+  std::optional<Schedule> schedule_;
+  Index reached_ = -1;  // the last state that was visited
+  bool shared_controls_ = false;
+
+  DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, snapshots_, lambda_, u_bar_, p_bar_,
+      target_, energy_begin_, energy_end_;
+  DeviceArray<float> snapshots_single_;
+  DeviceArray<double> loss_, norms_, partials_;
+  DeviceArray<char> diverged_;
+  std::vector<Real> x0_rows_, u_rows_, p_rows_, p_host_;
+  std::vector<double> x0_sum_, u_sum_, p_sum_;
+};
+
+extern template class DeviceBlock<float>;
+extern template class DeviceBlock<double>;
+
+}  // namespace costate::cuda

@@ -1,0 +1,158 @@
+#include "costate/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+#include "costate/core/error.h"
+
+namespace costate::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The few functions of nvrtc.h that are used, by their documented signatures; nvrtcResult is an int, 0 is
+// success.
+struct Nvrtc {
+  using Handle = void*;
+  int (*create)(Handle*, const char* source, const char* name, int headers, const char* const*,
+                const char* const*) = nullptr;
+  int (*compile)(Handle, int options, const char* const*) = nullptr;
+  int (*log_size)(Handle, std::size_t*) = nullptr;
+  int (*log)(Handle, char*) = nullptr;
+  int (*code_size)(Handle, std::size_t*) = nullptr;
+  int (*code)(Handle, char*) = nullptr;
+  int (*destroy)(Handle*) = nullptr;
+  int (*version)(int*, int*) = nullptr;
+};
+
+void* open_library() {
+  std::vector<std::string> names;
+  if (const char* own = std::getenv("COSTATE_NVRTC")) names.emplace_back(own);
+  // Beside a Python package of this process: site-packages/costate/_core.so, site-packages/nvidia/*/lib.
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&open_library), &self) != 0 && self.dli_fname != nullptr) {
+    const fs::path site = fs::path(self.dli_fname).parent_path().parent_path() / "nvidia";
+    std::error_code none;
+    for (const char* folder : {"cu13/lib", "cuda_nvrtc/lib"})
+      for (const auto& entry : fs::directory_iterator(site / folder, none))
+        if (entry.path().filename().string().starts_with("libnvrtc.so"))
+          names.push_back(entry.path().string());
+  }
+  for (const char* name :
+       {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"})
+    names.emplace_back(name);
+  for (const std::string& name : names)
+    if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  return nullptr;
+}
+
+const Nvrtc* nvrtc() {
+  static const Nvrtc* const found = []() -> const Nvrtc* {
+    void* const library = open_library();
+    if (library == nullptr) return nullptr;
+    static Nvrtc n;
+    bool all = true;
+    const auto get = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      all = all && function != nullptr;
+    };
+    get(n.create, "nvrtcCreateProgram"), get(n.compile, "nvrtcCompileProgram");
+    get(n.log_size, "nvrtcGetProgramLogSize"), get(n.log, "nvrtcGetProgramLog");
+    get(n.code_size, "nvrtcGetCUBINSize"), get(n.code, "nvrtcGetCUBIN");
+    get(n.destroy, "nvrtcDestroyProgram"), get(n.version, "nvrtcVersion");
+    return all ? &n : nullptr;
+  }();
+  return found;
+}
+
+// 128 bits of FNV-1a, in two halves with different starts.
+std::string fingerprint(const std::string& text) {
+  std::string name;
+  for (std::uint64_t hash : {14695981039346656037U, 1099511628211U * 31}) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+    name += digits;
+  }
+  return name;
+}
+
+fs::path cache_folder() {
+  if (const char* own = std::getenv("COSTATE_CACHE")) return own;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) return fs::path(xdg) / "costate";
+  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".cache/costate";
+  return {};
+}
+
+std::vector<char> read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A wish: a cache that cannot be written to costs time and nothing else. Other processes see all of it or
+// nothing.
+void write(const fs::path& path, const std::vector<char>& code) {
+  std::error_code trouble;
+  fs::create_directories(path.parent_path(), trouble);
+  const fs::path draft = path.string() + "." + std::to_string(getpid());
+  std::ofstream(draft, std::ios::binary).write(code.data(), std::streamsize(code.size()));
+  fs::rename(draft, path, trouble);
+}
+
+std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const std::string& arch) {
+  Nvrtc::Handle handle = nullptr;
+  const std::string option = "--gpu-architecture=" + arch;
+  const char* const options[] = {option.c_str(), "--std=c++20"};
+  n.create(&handle, source.c_str(), "physics.cu", 0, nullptr, nullptr);
+  const int status = n.compile(handle, 2, options);
+  std::size_t size = 0;
+  std::vector<char> result;
+  if (status == 0) {
+    n.code_size(handle, &size);
+    result.resize(size);
+    n.code(handle, result.data());
+    n.destroy(&handle);
+    return result;
+  }
+  n.log_size(handle, &size);
+  std::string log(size, '\0');
+  n.log(handle, log.data());
+  n.destroy(&handle);
+  throw Error({"NVRTC cannot compile this physics for " + arch + ": " + log.substr(0, 2000),
+               {},
+               "use device = \"cpu\", and report the message: it is a mistake of this library"});
+}
+
+}  // namespace
+
+bool has_nvrtc() { return nvrtc() != nullptr; }
+
+std::vector<char> compile(const std::string& source, int major, int minor) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const std::string arch = "sm_" + std::to_string(major) + std::to_string(minor);
+  const fs::path folder = cache_folder(), kept = folder / (fingerprint(arch + "\n" + source) + ".cubin");
+  if (!folder.empty()) {
+    if (std::vector<char> code = read(kept); !code.empty()) return code;
+  }
+  const Nvrtc* const n = nvrtc();
+  if (n == nullptr)
+    throw Error(
+        {"physics given as equations is compiled for a GPU by NVRTC, which was not found",
+         {},
+         "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
+         "device = \"cpu\""});
+  std::vector<char> code = run_compiler(*n, source, arch);
+  if (!folder.empty()) write(kept, code);
+  return code;
+}
+
+}  // namespace costate::cuda

@@ -1,0 +1,21 @@
+// NVRTC: CUDA source to the machine code of one GPU, while the program runs. The library is looked for when
+// it is first needed: what COSTATE_NVRTC names, the PyPI package nvidia-cuda-nvrtc, the system's. Machine
+// code is kept on disk, so a source is compiled once per machine:
+//
+//   $COSTATE_CACHE, or $XDG_CACHE_HOME/costate, or ~/.cache/costate
+//
+// Tests: tests/cuda/device_program_test.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace costate::cuda {
+
+// Machine code for compute capability major.minor. An Error if there is no NVRTC, with what to install; if
+// the source does not compile, with the compiler's words.
+std::vector<char> compile(const std::string& source, int major, int minor);
+
+bool has_nvrtc();
+
+}  // namespace costate::cuda

@@ -1,0 +1,49 @@
+#include "tests/cuda/host_device.h"
+
+#include "costate/cuda/block_kernels.h"
+#include "costate/cuda/lane_kernels.h"
+#include "costate/cuda/lane_table.h"
+#include "costate/cuda/stencil_table.h"
+#include "tests/cuda/device_cases.h"
+
+namespace costate::test {
+namespace {
+
+std::shared_ptr<HostDevice> host() {
+  static const auto device = std::make_shared<HostDevice>();
+  return device;
+}
+
+template <class Real>
+std::shared_ptr<const Backend<Real>> backend(int) {
+  cuda::KernelTable<Real> table;
+  cuda::add_lane_kernels<Real>(
+      table, []<class Kernel>(unsigned long wanted) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+        return std::make_unique<cuda::LaneKernels<Kernel, Real, HostExec>>(HostExec{}, wanted);
+      });
+  cuda::add_stencil_kernels<Real>(table,
+                                  [](const auto& kernel, const cuda::GridDescription& grid,
+                                     bool constants) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+                                    using Kernel = std::remove_cvref_t<decltype(kernel)>;
+                                    return std::make_unique<cuda::StencilKernels<Kernel, Real, HostExec>>(
+                                        *host(), HostExec{}, kernel, grid, constants);
+                                  });
+  return std::make_shared<cuda::DeviceBackend<Real>>(
+      host(), std::move(table), []() -> std::unique_ptr<cuda::BlockKernels<Real>> {
+        return std::make_unique<cuda::BlockKernelsOn<Real, HostExec>>(HostExec{});
+      });
+}
+
+}  // namespace
+
+void register_host_device() {
+  static const bool once = register_devices({"host", backend<float>, backend<double>, [] {
+                                               return std::vector<DeviceInfo>{{"host:0", "a loop", 0, 0}};
+                                             }});
+  (void)once;
+}
+
+HostMemory::HostMemory(std::int64_t bytes) : before(std::exchange(host()->memory, bytes)) {}
+HostMemory::~HostMemory() { host()->memory = before; }
+
+}  // namespace costate::test
