@@ -7,6 +7,7 @@
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/md/integrator/thermostat.h"
+#include "costate/md/potential/kinds.h"
 
 namespace costate::md {
 namespace {
@@ -173,6 +174,19 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
   return sites;
 }
 
+// The kind of a potential. Where the formula is the user's, so are the names of its numbers.
+std::shared_ptr<const PotentialKind> kind_of(const Potential& potential) {
+  const PotentialKind& kind = find_potential(potential.kind);
+  if (kind.own_formula == potential.formula.empty()) {
+    if (kind.own_formula) refuse("a " + kind.name + " has no formula", "give one: \"k * (r - r0)^2 / 2\"");
+    refuse("potential '" + kind.name + "' has a formula of its own", "use pair_formula or field_formula");
+  }
+  if (!kind.own_formula) return {std::shared_ptr<void>(), &kind};  // one of the list, which lives for ever
+  std::vector<std::string> names;
+  for (const auto& [name, values] : potential.parameters) names.push_back(name);
+  return std::make_shared<PotentialKind>(with_parameters(kind, names));
+}
+
 void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites,
                   const Model& model) {
   const auto option = [&](const char* key) {
@@ -227,13 +241,19 @@ Compiled compile(const Model& model) {
   };
   std::set<std::string> names;
   for (const Potential& potential : model.potentials) {
-    const PotentialKind& kind = find_potential(potential.kind);
+    const auto found = kind_of(potential);
+    const PotentialKind& kind = *found;
     const std::string name = potential.name.empty() ? kind.name : potential.name;
     if (!names.insert(name).second)
       refuse("there are two potentials '" + name + "'", "give one of them another name");
     if (kind.dimensions > model.dimensions)
       refuse(name + " needs " + std::to_string(kind.dimensions) + " dimensions");
-    out.potentials.push_back({&kind, place_numbers(potential, kind, name, model, s)});
+    out.potentials.push_back({found, place_numbers(potential, kind, name, model, s)});
+    if (kind.own_formula) {
+      Sites& sites = out.potentials.back().sites;
+      sites.formula = potential.formula;
+      for (const ParameterKind& number_of : kind.parameters) sites.names.push_back(number_of.name);
+    }
     check_cutoff(name, kind, out.potentials.back().sites, model);
   }
   at.mass = parameter("mass", model.masses, "mass");

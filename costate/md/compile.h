@@ -11,7 +11,7 @@ struct Compiled {
   Layout layout;
   Word word;
   struct One {
-    const PotentialKind* kind;
+    std::shared_ptr<const PotentialKind> kind;
     Sites sites;
   };
   std::vector<One> potentials;

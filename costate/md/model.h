@@ -32,6 +32,7 @@ struct Potential {
   // What differs from the defaults. One number for all, or one per atom, bond, ...
   std::map<std::string, std::vector<double>> parameters = {};
   std::map<std::string, double> options = {};  // constants: "cutoff"
+  std::string formula = {};                    // of pair_formula and field_formula
 };
 
 struct Model {

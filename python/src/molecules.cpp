@@ -33,6 +33,8 @@ md::Potential potential_of(nb::handle given) {
     if (name == "kind") continue;
     if (name == "name") {
       p.name = nb::cast<std::string>(value);
+    } else if (name == "formula") {
+      p.formula = nb::cast<std::string>(nb::str(value));
     } else if (name == "atoms" || name == "exclude") {
       std::vector<int>& to = name == "atoms" ? p.atoms : p.exclude;
       for (const double i : to_vector<double>(value, name.c_str())) to.push_back(int(i));

@@ -43,6 +43,10 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
     if (kind == "mueller_brown") s.model.dt = 1e-3;
     if (kind == "harmonic") p.parameters = {{"k", {1.4}}, {"centre", {0.1, -0.2}}};
     if (kind == "uniform_field") p.parameters = {{"force", {0.3, -0.4}}};
+    if (kind == "field_formula") {
+      p.formula = "a*(x^2 - 1)^2 + b*x*y + exp(-c*y)";
+      p.parameters = {{"a", {1.2}}, {"b", {0.3, -0.2}}, {"c", {0.5}}};
+    }
   } else {
     s.x = four_atoms();
     s.model.dt = 0.004;
@@ -50,6 +54,11 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
     if (kind == "lennard_jones") p.options = {{"cutoff", 1.4}, {"switch_from", 1.0}};
     if (kind == "lennard_jones_mixture")
       p.parameters = {{"epsilon", {1, 0.8, 1.1, 0.9}}, {"sigma", {1, 0.95, 0.9, 1.05}}};
+    if (kind == "pair_formula") {
+      p.formula = "A*exp(-r/rho) - C/r^6";  // Buckingham
+      p.parameters = {{"A", {90}}, {"rho", {0.25}}, {"C", {1.1}}};
+      p.options = {{"cutoff", 1.4}, {"switch_from", 1.0}};
+    }
     if (kind == "wca") p.parameters = {{"sigma", {1.2}}};
     if (kind == "coulomb") p.parameters = {{"charge", {0.5, -0.4, 0.3, -0.6}}, {"strength", {1.5}}};
     if (kind == "coulomb") p.options = {{"cutoff", 1.4}};

@@ -55,6 +55,19 @@ TEST(MoleculesInFiles, HaveAStudyWhoseGradientIsChecked) {
   for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
 }
 
+TEST(MoleculesInFiles, MayHaveAFormulaOfTheirOwn) {
+  std::string text = kChain;
+  const std::string from = "kind = \"harmonic_bond\"\n", bond = "parameters.harmonic_bond/k";
+  text.replace(
+      text.find(from), from.size(),
+      "kind = \"pair_formula\"\nname = \"spring\"\nformula = \"k*(r - r0)^2/2 + c*(r - r0)^3\"\nc = 2.0\n");
+  text.replace(text.find(bond), bond.size(), "parameters.spring/c");
+  const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+  text.replace(text.find("c*(r"), 1, "d");
+  expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "'d'");
+}
+
 TEST(MoleculesInFiles, AreReadFromXyz) {
   const auto folder = std::filesystem::temp_directory_path() / "costate_molecules";
   std::filesystem::create_directories(folder);

@@ -140,3 +140,15 @@ def test_pair_distribution_and_its_gradient():
         costate.md.pair_distribution(x, box, waves=[[0.5, 0, 0]])
     with pytest.raises(costate.Error, match="beyond half of the box"):
         costate.md.pair_distribution(x, box, radii=[4.0])
+
+
+def test_a_formula_is_a_potential():
+    x = np.array([[0.0, 0, 0], [1.1, 0, 0], [0.4, 1.0, 0.2]])
+    own = {"kind": "pair_formula", "formula": "4*eps*((sig/r)^12 - (sig/r)^6)", "eps": 0.8, "sig": 1.0}
+    built_in = {"kind": "lennard_jones", "epsilon": 0.8}
+    energy, forces = costate.md.energy_and_forces(x, [own])
+    expected, pulls = costate.md.energy_and_forces(x, [built_in])
+    assert energy == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(forces, pulls, rtol=1e-10, atol=1e-10)
+    with pytest.raises(costate.Error, match="'sigma'"):
+        costate.md.energy_and_forces(x, [{"kind": "pair_formula", "formula": "sigma/r"}])

@@ -19,7 +19,9 @@ const std::vector<PotentialKind>& potential_kinds() {
                                                     morse_bond_kind(),
                                                     dimer_bond_kind(),
                                                     harmonic_angle_kind(),
-                                                    torsion_kind()};
+                                                    torsion_kind(),
+                                                    pair_formula_kind(),
+                                                    field_formula_kind()};
   return kKinds;
 }
 

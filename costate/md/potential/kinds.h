@@ -19,5 +19,11 @@ PotentialKind morse_bond_kind();
 PotentialKind dimer_bond_kind();
 PotentialKind harmonic_angle_kind();
 PotentialKind torsion_kind();
+PotentialKind pair_formula_kind();
+PotentialKind field_formula_kind();
+
+// Of a kind with a formula: the same with the numbers that the user has named. Throws Error where they are
+// too many.
+PotentialKind with_parameters(const PotentialKind& kind, const std::vector<std::string>& names);
 
 }  // namespace costate::md

@@ -58,7 +58,9 @@ struct Sites {
   std::vector<int> tuples = {};  // atoms of every instance, one after the other
   std::vector<int> slots = {};   // places among the parameters of every instance's numbers; -1: there is none
   int box = -1;                  // place of the box; -1: not periodic
-  std::vector<double> options = {};  // in the order of the kind's
+  std::vector<double> options = {};     // in the order of the kind's
+  std::string formula = {};             // of the user's own, and ...
+  std::vector<std::string> names = {};  // ... the numbers in it
   // Of all pairs of a large world (list_term.h): no tuples and no slots, but these.
   bool every_pair = false;
   std::vector<int> exclude = {};
@@ -91,8 +93,9 @@ struct PotentialKind {
   int atoms = 1;  // per instance
   std::vector<ParameterKind> parameters;
   std::vector<OptionKind> options = {};
-  int dimensions = 0;  // that it needs; 0: any
-  bool lists = false;  // all pairs of a large world go by neighbour lists
+  int dimensions = 0;        // that it needs; 0: any
+  bool lists = false;        // all pairs of a large world go by neighbour lists
+  bool own_formula = false;  // the user gives a formula and names its numbers (formula.cpp)
   MakeTerm<Lanes<float>> lanes_float = nullptr;
   MakeTerm<Dual<Lanes<float>>> lanes_float_dual = nullptr;
   MakeTerm<Lanes<double>> lanes_double = nullptr;

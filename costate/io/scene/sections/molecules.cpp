@@ -131,6 +131,23 @@ struct MoleculesReader {
     return list;
   }
 
+  // Every key that means nothing else is a number of the formula.
+  void own_formula(const TomlValue& p, const md::PotentialKind& kind, md::Potential& out,
+                   std::vector<std::string>& known) const {
+    known.push_back("formula");
+    out.formula =
+        file.string(file.required(p, "formula", "this potential", "add formula = \"k*r^2/2\""), "formula");
+    for (std::size_t i = 0; i < p.keys.size(); ++i) {
+      const std::string& key = p.keys[i];
+      const auto is = [&](const auto& option) { return option.name == key; };
+      if (std::count(known.begin(), known.end(), key) != 0 ||
+          std::any_of(kind.options.begin(), kind.options.end(), is))
+        continue;
+      known.push_back(key);
+      out.parameters[key] = file.one_or_more(p.items[i], key);
+    }
+  }
+
   void potentials() {
     for (const TomlValue& p : file.tables("potentials", 100)) {
       const TomlValue& kind_value =
@@ -140,6 +157,7 @@ struct MoleculesReader {
       });
       md::Potential out{.kind = kind.name, .name = file.string_or(p, "name", "")};
       std::vector<std::string> known = {"kind", "name", "atoms", "exclude"};
+      if (kind.own_formula) own_formula(p, kind, out, known);
       for (const auto& parameter : kind.parameters) {
         known.push_back(parameter.name);
         if (const TomlValue* value = p.find(parameter.name.c_str()))
