@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   bind_continua(m);
   bind_molecules(m);
   bind_fluid(m);
+  bind_soft(m);
   bind_recording(m);
   bind_ode(m);
   bind_optimisers(m);

@@ -20,6 +20,8 @@
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/spec.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/soft_system.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_system.h"
 #include "tests/md/models.h"
@@ -146,6 +148,56 @@ void add_flows(std::vector<Listed>& list) {
   }
 }
 
+// A block on a driven hold and a cloth in a driven wind, in one world.
+soft::SoftModel soft_world(soft::Integrator integrator) {
+  soft::SoftModel m{.materials = {{.name = "rubber",
+                                   .law = "neo_hookean",
+                                   .numbers = {{"E", 2e4}, {"nu", .3}},
+                                   .viscosity = 10},
+                                  {.name = "cotton",
+                                   .law = "stvk",
+                                   .numbers = {{"E", 1e4}, {"nu", .25}},
+                                   .density = .3,
+                                   .viscosity = 1,
+                                   .bending = 1e-4,
+                                   .bending_viscosity = 1e-5}},
+                    .drag = .2,
+                    .wind = {.5, 1, .3},
+                    .wind_drag = .2,
+                    .wind_driven = true,
+                    .dt = .01,
+                    .integrator = integrator,
+                    .tolerance = 1e-14};
+  soft::add_part(m, "block", soft::Cells::tetrahedra,
+                 soft::block_mesh(soft::Cells::tetrahedra, {.1, .1, .1}, {1, 1, 1}), 0);
+  const int cloth =
+      soft::add_part(m, "cloth", soft::Cells::triangles, soft::cloth_mesh({.2, .2}, {2, 2}), 1, {.5, 0, 0});
+  m.holds = {{"foot", {0, 1, 2}, true}, {"corners", {cloth, cloth + 1, cloth + 2}, false}};
+  return m;
+}
+void add_soft(std::vector<Listed>& list) {
+  for (int k = 0; k < 4; ++k) {
+    const auto integrator = soft::Integrator(k);
+    list.push_back(
+        {std::string("soft_") + soft::kIntegratorNames[k],
+         {"soft::soft_bodies", std::string("soft::Integrator::") + soft::kIntegratorNames[k]},
+         [integrator] {
+           const soft::SoftModel m = soft_world(integrator);
+           const auto states = [m](const auto& rollout, unsigned seed) {
+             auto a = rollout.arguments();
+             const auto x = soft::soft_state(m);
+             for (std::size_t i = 0; i < x.size(); ++i)
+               a.x0[i] = decltype(a.x0[0] + 0)(x[i] + 0.004 * (2 * uniform(seed, 5, i) - 1));
+             for (std::size_t i = 0; i < a.controls.size(); ++i)
+               a.controls[i] = decltype(a.x0[0] + 0)(0.1 * (2 * uniform(seed, 6, i) - 1));
+             return a;
+           };
+           expect_contract(soft::soft_bodies<double>(m), {.states = states, .steps = 8, .long_steps = 40});
+           expect_contract(soft::soft_bodies<float>(m), {.states = states, .steps = 4, .long_steps = 10});
+         }});
+  }
+}
+
 void add_obstacles(std::vector<Listed>& list) {
   using Shape = fluid::Obstacle::Shape;
   for (const auto& [name, body] :
@@ -229,6 +281,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                   }});
   add_flows(list);
   add_obstacles(list);
+  add_soft(list);
   for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
                                       {"end_of_step", soft::Contact::end_of_step}}) {
     list.push_back({std::string("mass_spring_") + name,
