@@ -18,7 +18,7 @@ namespace costate::cuda {
 // `bound`: one step, from bind_step (system/program/bind_program.h).
 std::string program_source(const Signature& signature, const ad::Program& bound, const Activity& activity,
                            bool double_precision);
-// How many steps a kernel of so many states has in a segment: LaneThread::kSegment.
-int program_segment(std::int64_t states);
+// Steps of a segment of its tape: LaneThread::kSegment.
+int program_segment(std::int64_t states, const ad::Program& bound);
 
 }  // namespace costate::cuda
