@@ -43,6 +43,9 @@ struct Arguments {
 
 // The study with what the command line changes.
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check = false);
+
+// What a careful user should know before a run begins, to stderr: walls that leak, places without a gradient.
+std::vector<std::string> tell_notes(const study::Study& study);
 // Files of a run: PREFIX.html, PREFIX.rec, ...; from --output, or the file's own name without its folder.
 std::string output_prefix(const Arguments& arguments);
 // "93 % in the mug": what a recording is captioned with.

@@ -16,6 +16,16 @@
 
 namespace costate::app {
 
+std::vector<std::string> tell_notes(const study::Study& study) {
+  std::vector<std::string> told;
+  for (const auto& [what, value] : study.facts()) {
+    if (what != "note") continue;
+    fmt::print(stderr, "note: {}\n", value);
+    told.push_back(value);
+  }
+  return told;
+}
+
 std::vector<io::Setting> settings_of(const Arguments& arguments) {
   std::vector<io::Setting> settings;
   for (const std::string& set : arguments.set) {

@@ -39,6 +39,7 @@ int run_optimize(const Arguments& arguments) {
   const bool files = study->has_picture() || arguments.resume || !arguments.output.empty();
   if (arguments.resume && !std::filesystem::exists(prefix + ".state.json"))
     fmt::print(stderr, "there is no {}.state.json to continue from: starting where the file does\n", prefix);
+  tell_notes(*study);
   ProgressBar bar;
   const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar);
   study::Run first, last;

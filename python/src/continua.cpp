@@ -53,6 +53,9 @@ SystemHandle grid_system(const std::string& equation, std::int64_t nx, std::int6
   grid::GridSpec spec{equation, nx, ny, dx, dt, {}, {}, sources};
   for (const auto& [name, values] : parameters) {
     const std::string key = nb::cast<std::string>(name);
+    if (const Shape shape = shape_of(as_array<double>(values, key.c_str()));
+        shape.size() > 1 && shape != Shape{std::size_t(ny), std::size_t(nx)})
+      wrong_shape(key, shape, "(ny, nx) = " + text_of(Shape{std::size_t(ny), std::size_t(nx)}));
     spec.parameters.emplace(key, to_vector<double>(nb::borrow<ArrayLike>(values), key.c_str()));
   }
   for (const auto& [name, side] : sides) {
