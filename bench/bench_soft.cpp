@@ -1,6 +1,6 @@
-// Soft bodies: a cloth that hangs on two corners in the wind, and the sparse factorisation alone. `t_shirt` has
-// about as many vertices and the stiffness of the T-shirt of DiffCloth (Li et al., ACM TOG 42, 2022), at a
-// residual of 1e-6; `cotton` is stiffer by 36. Items are steps.
+// Soft bodies: a cloth that hangs on two corners in the wind, and the sparse factorisation alone. `t_shirt`
+// has about as many vertices and the stiffness of the T-shirt of DiffCloth (Li et al., ACM TOG 42, 2022), at
+// a residual of 1e-6; `cotton` is stiffer by 36. Items are steps.
 #include "bench/measure.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"

@@ -44,7 +44,7 @@ struct Arguments {
 };
 
 // What the command line changes of a file: keys and values.
-std::vector<std::pair<std::string, std::string>> settings_of(const Arguments& arguments);
+std::vector<io::Setting> all_settings_of(const Arguments& arguments);
 // The study with that.
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check = false);
 

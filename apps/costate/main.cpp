@@ -12,6 +12,7 @@
 #include "costate/core/error.h"
 #include "costate/study/equations.h"
 #include "progress_bar.h"
+#include "train.h"
 
 namespace costate::app {
 
@@ -25,14 +26,19 @@ std::vector<std::string> tell_notes(const study::Study& study) {
   return told;
 }
 
-std::vector<std::pair<std::string, std::string>> settings_of(const Arguments& arguments) {
-  std::vector<std::pair<std::string, std::string>> settings;
+std::vector<io::Setting> settings_of(const Arguments& arguments) {
+  std::vector<io::Setting> settings;
   for (const std::string& set : arguments.set) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos)
       throw Error({"a setting needs a value", "--set " + set, "write --set parameters.g=1.6"});
     settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
   }
+  return settings;
+}
+
+std::vector<io::Setting> all_settings_of(const Arguments& arguments) {
+  std::vector<io::Setting> settings = settings_of(arguments);
   const auto also = [&](const char* key, const std::string& value) { settings.emplace_back(key, value); };
   if (!arguments.solver.empty()) also("run.solver", arguments.solver);
   if (!arguments.method.empty()) also("optimize.method", arguments.method);
@@ -45,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Arguments& ar
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
   io::Opening opening{.from = arguments.from, .for_check = for_check};
   if (for_check) opening.most_steps = arguments.steps;
-  for (const auto& [key, value] : settings_of(arguments)) opening.settings.emplace_back(key, value);
+  opening.settings = all_settings_of(arguments);
   return io::load_study(arguments.file, opening);
 }
 
@@ -176,6 +182,11 @@ int run(int argc, char** argv) {
                            "  costate plan scenes/swing_up.toml --method ddp --output swing");
   plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
   plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
+  CLI::App* train =
+      command("train", "Learn the policy of [task]; write it, its learning curve and a replay.",
+              "  costate train scenes/hopper_train.toml\n"
+              "  costate train scenes/hopper_train.toml --set train.seed=2 --output second --resume");
+  train->add_flag("--resume", a.resume, "continue from PREFIX.train.json");
   CLI::App* estimators = command(
       "estimators", "Estimate the gradient of an average in several ways; a table and a page of plots.",
       "  costate estimators scenes/double_well.toml\n"
@@ -190,7 +201,7 @@ int run(int argc, char** argv) {
                          "with respect to which (default: all that a method has an answer for)");
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
-  for (CLI::App* sub : {run, optimize, identify, plan, estimators})
+  for (CLI::App* sub : {run, optimize, identify, plan, train, estimators})
     sub->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize, identify, plan})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
@@ -230,6 +241,7 @@ int run(int argc, char** argv) {
     if (*optimize) return run_optimize(a);
     if (*identify) return run_identify(a);
     if (*plan) return run_plan(a);
+    if (*train) return run_train(a);
     if (*estimators) return run_estimators(a);
   } catch (const Error& error) {
     return report(error, a.file);

@@ -112,8 +112,9 @@ Pooled::Pooled(const study::Study& study, const Arguments& arguments)
     : variables_(study.variables().size()),
       generations_(study.optimize() != nullptr && study.optimize()->method == "cma_es") {
   if (generations_)
-    job_ = std::make_unique<StudyJob>(
-        text_of(arguments.file), std::filesystem::absolute(arguments.file).string(), settings_of(arguments));
+    job_ = std::make_unique<StudyJob>(text_of(arguments.file),
+                                      std::filesystem::absolute(arguments.file).string(),
+                                      all_settings_of(arguments));
   if (arguments.pool == "mpi" && ranks_of_mpi().rank && ranks_of_mpi().rank() > 0) {
     if (job_) ranks_of_mpi().serve(*job_);
     std::exit(0);

@@ -3,8 +3,8 @@
 //   parts       tetrahedra (linear, quadratic), hexahedra, or triangles that share the vertices of one mesh;
 //               triangles stretch as membranes and bend at the edges that two of them share
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
-//   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch each
-//               other
+//   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
+//               each other
 //   holds       vertices that are moved instead of free: each hold may have a velocity as a control
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.

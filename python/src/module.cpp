@@ -9,6 +9,7 @@
 #include "cluster.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "learning.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -69,6 +70,7 @@ NB_MODULE(_core, m) {
   bind_studies(m);
   bind_cluster(m);
   bind_control(m);
+  bind_learning(m);
   bind_estimation(m);
 #ifdef COSTATE_XLA
   bind_jax(m);

@@ -14,6 +14,7 @@
 #include "costate/grid/shallow_water.h"
 #include "costate/grid/wave.h"
 #include "costate/learn/closed_loop.h"
+#include "costate/learn/program_policy.h"
 #include "costate/ode/lanes/fixed_scheme.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/rigid/compile/compile.h"
@@ -297,6 +298,15 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                       }
                     }});
   }
+  list.push_back({"hybrid", {"learn::hybrid"}, [] {
+                    const std::shared_ptr<const System<double>> plant = ode::pendulum<double>();
+                    Signature weights;
+                    weights.parameter("gain", {0.3, -0.2});
+                    const ad::Program residual =
+                        ad::record([](auto x, auto gain) { return gain[0] * sin(x[0]) + gain[1] * x[1]; },
+                                   ad::Field{"x", 2}, ad::Field{"gain", 2});
+                    expect_contract(learn::hybrid<double>(plant, weights, residual), {.stencil_step = 3e-4});
+                  }});
   list.push_back({"closed_loop", {"learn::closed_loop", "learn::ControlledSystem"}, [] {
                     const learn::PolicyNetwork network{
                         .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};

@@ -1,5 +1,5 @@
-// What nothing can be made of is said before anything is computed: a measurement of more than one state, a state
-// of another size, covariances and numbers that are none.
+// What nothing can be made of is said before anything is computed: a measurement of more than one state, a
+// state of another size, covariances and numbers that are none.
 #include <gtest/gtest.h>
 
 #include <cmath>

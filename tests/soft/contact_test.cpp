@@ -161,8 +161,8 @@ TEST(SoftContactTest, ClothOnClothMeetsTheContract) {
     a.x0 = soft_state(m, x, v);
     return a;
   };
-  // Barriers are stiff beside inertia: the solve has a condition of thousands. And the derivative with respect
-  // to bending_viscosity is so large that small entries have its rounding.
+  // Barriers are stiff beside inertia: the solve has a condition of thousands. And the derivative with
+  // respect to bending_viscosity is so large that small entries have its rounding.
   costate::test::expect_contract(soft_bodies<double>(m), {.states = states,
                                                           .steps = 3,
                                                           .long_steps = 8,

@@ -49,7 +49,8 @@ std::vector<Quantity> everything(const Model& m) {
   if (m.name != "walker") return list;
   for (const char* path :
        {"body/foot/contact", "body/torso/contact", "body/crate/contact", "geom/toe/contact",
-        "geom/floor/contact", "body/world/contact", "site/imu/acceleration", "body/foot/com/acceleration",
+        "geom/floor/contact", "body/world/contact", "body/foot/contact_torque", "geom/toe/contact_torque",
+        "body/crate/contact_torque", "site/imu/acceleration", "body/foot/com/acceleration",
         "body/shin/angular_acceleration"})
     list.push_back({"extra" + std::to_string(list.size()), path});
   return list;

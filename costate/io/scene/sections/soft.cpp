@@ -1,6 +1,6 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
-// [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the controls NAME_x, NAME_y, NAME_z,
-// its velocity; a driven wind has wind_x, wind_y, wind_z.
+// [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
+// controls NAME_x, NAME_y, NAME_z, its velocity; a driven wind has wind_x, wind_y, wind_z.
 #include <algorithm>
 #include <cmath>
 #include <span>
