@@ -5,7 +5,6 @@
 
 #include "costate/control/dense.h"
 #include "costate/control/identifiability.h"
-#include "costate/control/measured.h"
 #include "costate/control/sensitivity.h"
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
@@ -127,7 +126,6 @@ void Fit::check() const {
   if (p.sigma.size() != p.measured.size())
     throw Error("sigma has " + std::to_string(p.sigma.size()) + " numbers instead of " +
                 std::to_string(p.measured.size()));
-  check_measured(p.measured);
   for (const double sigma : p.sigma)
     if (!(sigma > 0)) throw Error({"a sigma is " + number(sigma), {}, "a standard deviation is positive"});
   if (p.segment < 0) throw Error({"segment is negative", {}, "give a number of steps, or 0 for no pieces"});

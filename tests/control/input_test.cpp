@@ -53,10 +53,6 @@ TEST(Input, AMeasurementSeesOneState) {
   e.measured = {loss::expression<double>(e.system->signature(), "torque^2", loss::each_step())};
   expect_error([&] { return filter(e, kSeen); }, "not a loss of the final state",
                "one state and no controls");
-  Identification i;
-  i.system = e.system, i.parameters = e.parameters, i.measured = e.measured, i.sigma = {1};
-  i.recordings = {{.y = kSeen, .controls = {}, .x0 = {0, 0}}}, i.unknowns = {{.name = "damping"}};
-  expect_error([&] { return identify(i); }, "not a loss of the final state", "one state and no controls");
   TwinProblem t;
   t.system = e.system, t.parameters = e.parameters, t.measured = e.measured;
   t.process_noise = e.process_noise, t.measurement_noise = {1e-2}, t.x0 = e.x0, t.P0 = e.P0;
