@@ -4,8 +4,8 @@
 //
 // Levenberg-Marquardt (optim/) wants residuals. With K = L' and s = L^-1 g, the n + 1 residuals
 // (s, sqrt(2 f - s's)) with the Jacobian (K; 0) have the same f, the same gradient K's = g and the same
-// K'K = H, so its steps are those of the whole problem. The price of sums instead of rows is the square of the
-// condition number: a direction that the data see 1e-8 times less than another one is not seen.
+// K'K = H, so its steps are those of the whole problem. The price of sums instead of rows is the square of
+// the condition number: a direction that the data see 1e-8 times less than another one is not seen.
 //
 //   covariance = H^-1 2 f / (m - n)
 #include <algorithm>
