@@ -178,8 +178,8 @@ std::string page(const std::string& title, const Json& cells) {
     if (c.contains("refused")) continue;
     for (const std::string name : c["names"])
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (std::find(methods.begin(), methods.end(), c["method"]) == methods.end())
-      methods.push_back(c["method"]);
+    const std::string method = c["method"];
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
     most = std::max(most, c["samples"].get<std::int64_t>());
   }
   std::string body;

@@ -2,7 +2,7 @@
 //
 // Little-endian, as every machine that runs the engine is. What is read may be hostile: lengths are checked
 // before anything is allocated, and an Error says what is wrong.
-// Tests: tests/cluster/part_test.cpp.
+// Tests: tests/cluster/tree_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 //
 // The result depends on none of it (tree.h).
 // [1] Polychronopoulos, Kuck: Guided self-scheduling, IEEE Trans. Computers 36 (1987).
-// Tests: tests/cluster/call_test.cpp, simulated_test.cpp.
+// Tests: tests/cluster/simulated_test.cpp, pool_test.cpp.
 #pragma once
 
 #include <deque>

@@ -7,7 +7,7 @@
 // computed. An optimiser asks for the same points again, because it is deterministic, so it arrives within
 // moments at the iteration where it was killed. The last line may be torn; it is dropped. A wrong line
 // before it is an Error.
-// Tests: tests/cluster/log_test.cpp.
+// Tests: tests/cluster/pool_test.cpp.
 #pragma once
 
 #include <cstdint>

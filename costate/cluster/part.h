@@ -8,7 +8,7 @@
 //
 // Of two reports, the norms of the adjoint are those of all worlds together, sqrt(a^2 + b^2); residuals,
 // drifts and memory are the larger ones; lists are united; the label is the one that promises less.
-// Tests: tests/cluster/part_test.cpp.
+// Tests: tests/cluster/tree_test.cpp.
 #pragma once
 
 #include <optional>

@@ -4,7 +4,7 @@
 //
 // Entry points, with the scalar of the System: advance, record and reverse, whose arguments are those of
 // advance_world, record_world and reverse_world without the index of the world.
-// Tests: tests/cuda/program_source_test.cpp, device_program_test.cpp.
+// Tests: tests/cuda/device_program_test.cpp.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 //
 // A sample is a lane: the products are those of ad/dense_lanes.h. Weights lie layer by layer, W_l row by row,
 // then b_l. Sums over samples have the same bits for any number of threads.
-// Tests: tests/learn/dense_network_test.cpp. Speed: bench/bench_learn.cpp.
+// Tests: tests/learn/dense_network_test.cpp.
 #pragma once
 
 #include <cstdint>

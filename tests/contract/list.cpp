@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/ad/record.h"
+#include "costate/cluster/shifted.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
 #include "costate/fluid/flow.h"
@@ -129,9 +130,9 @@ void add_flows(std::vector<Listed>& list) {
     list.push_back({std::string("flow_") + name,
                     {"fluid::flow", "fluid::make_flow_system", "fluid::FlowSystem",
                      std::string("fluid::Scheme::") + name},
-                    [scheme = scheme, slow] {
+                    [of = scheme, slow] {
                       fluid::FlowOptions channel{.cells = {8, 5}, .dt = 0.2, .viscosity = 0.1};
-                      channel.scheme = scheme;
+                      channel.scheme = of;
                       channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
                       channel.sides[1] = {fluid::Side::Kind::outflow};
                       channel.sides[2] = fluid::wall({0.1, 0, 0});
@@ -141,7 +142,7 @@ void add_flows(std::vector<Listed>& list) {
                       expect_contract(fluid::flow<float>(channel),
                                       {.states = slow, .steps = 10, .long_steps = 60});
                       const fluid::FlowOptions box{
-                          .cells = {4, 5, 3}, .dt = 0.2, .viscosity = 0.1, .push = true, .scheme = scheme};
+                          .cells = {4, 5, 3}, .dt = 0.2, .viscosity = 0.1, .push = true, .scheme = of};
                       expect_contract(fluid::flow<double>(box),
                                       {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
                     }});
@@ -206,22 +207,24 @@ void add_obstacles(std::vector<Listed>& list) {
         {"ellipsoid", {.shape = Shape::ellipsoid, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4}},
         {"fourier",
          {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}}}) {
-    list.push_back(
-        {std::string("flow_around_") + name,
-         {"fluid::flow", std::string("fluid::Shape::") + name},
-         [body = body] {
-           const auto states = [](const auto& rollout, unsigned seed) {
-             auto a = rollout.arguments();
-             std::uint32_t drawn = 0;
-             for (auto* numbers : {&a.x0, &a.controls})
-               for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
-             return a;
-           };
-           const fluid::FlowOptions box{.cells = {7, 6}, .dt = 0.2, .viscosity = 0.1, .obstacles = {body}};
-           expect_contract(fluid::flow<double>(box),
-                           {.states = states, .steps = 6, .long_steps = 30, .stencil_step = 1e-4});
-           expect_contract(fluid::flow<float>(box), {.states = states, .steps = 6, .long_steps = 30});
-         }});
+    list.push_back({std::string("flow_around_") + name,
+                    {"fluid::flow", std::string("fluid::Shape::") + name},
+                    [obstacle = body] {
+                      const auto states = [](const auto& rollout, unsigned seed) {
+                        auto a = rollout.arguments();
+                        std::uint32_t drawn = 0;
+                        for (auto* numbers : {&a.x0, &a.controls})
+                          for (auto& x : *numbers)
+                            x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                        return a;
+                      };
+                      const fluid::FlowOptions box{
+                          .cells = {7, 6}, .dt = 0.2, .viscosity = 0.1, .obstacles = {obstacle}};
+                      expect_contract(fluid::flow<double>(box),
+                                      {.states = states, .steps = 6, .long_steps = 30, .stencil_step = 1e-4});
+                      expect_contract(fluid::flow<float>(box),
+                                      {.states = states, .steps = 6, .long_steps = 30});
+                    }});
   }
 }
 
@@ -523,6 +526,19 @@ void add_coupled(std::vector<Listed>& list) {
                   }});
 }
 
+// A block of a larger job: noise by the number of a world in the whole of it.
+void add_blocks(std::vector<Listed>& list) {
+  list.push_back({"block_of_a_job", {"cluster::shifted"}, [] {
+                    const auto well = md::make_system<double>({.dimensions = 1,
+                                                               .masses = {1},
+                                                               .potentials = {{.kind = "double_well"}},
+                                                               .integrator = "BAOAB",
+                                                               .dt = 0.02});
+                    expect_contract<double>(cluster::shifted<double>(well, std::make_shared<std::int64_t>(5)),
+                                            {.steps = 20, .long_steps = 100});
+                  }});
+}
+
 }  // namespace
 
 std::vector<Listed> every_physics() {
@@ -533,6 +549,7 @@ std::vector<Listed> every_physics() {
   add_particles(list);
   add_molecules(list);
   add_coupled(list);
+  add_blocks(list);
   return list;
 }
 

@@ -287,10 +287,10 @@ TEST(Soft, CantileversBendAsBeamTheorySays) {
 
 // Error of the position after a fixed time against a tenfold finer grid.
 TEST(Soft, IntegratorsHaveTheirOrder) {
-  for (const auto& [integrator, order] : {std::pair{Integrator::euler, 1.0}, std::pair{Integrator::bdf2, 2.0},
-                                          std::pair{Integrator::midpoint, 2.0}}) {
-    SCOPED_TRACE(kIntegratorNames[int(integrator)]);
-    const auto height = [&, integrator = integrator](int steps) {
+  for (const auto& [of, order] : {std::pair{Integrator::euler, 1.0}, std::pair{Integrator::bdf2, 2.0},
+                                  std::pair{Integrator::midpoint, 2.0}}) {
+    SCOPED_TRACE(kIntegratorNames[int(of)]);
+    const auto height = [&, integrator = of](int steps) {
       SoftModel model = tetrahedron();
       model.dt = 0.2 / steps;
       model.integrator = integrator;

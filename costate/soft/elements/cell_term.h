@@ -16,7 +16,7 @@
 //   d vol = vol tr(J^-1 dJ):   J_bar = (vol vol_bar I - sum_Y Y' Y_bar) J^-T,   X_a_bar = Q J_bar dN_a
 // (the last for membranes because all of them are isotropic: a turn of the frame changes nothing).
 // [1] Bonet, Wood: Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., chapter 9.
-// Tests: tests/soft/cell_test.cpp.
+// Tests: tests/soft/soft_test.cpp, law_test.cpp.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 //
 // W wind [m/s], c drag [kg/(m^2 s)]. The transpose is beside it: for mu . f, with s = sum of mu,
 //   N_bar = c/6 (W (N.s) + s (N.W) - N (N.W)(N.s)/|N|^2)/|N|.
-// Tests: tests/soft/cloth_test.cpp.
+// Tests: tests/soft/soft_test.cpp.
 #pragma once
 
 #include <vector>

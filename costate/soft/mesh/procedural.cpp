@@ -1,7 +1,9 @@
 #include "costate/soft/mesh/procedural.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "costate/core/error.h"

@@ -1,6 +1,6 @@
 // The surface of a part: triangles, counter-clockwise from outside. Of cloth, its triangles; of solids, the
 // faces that one cell has alone, quadrilaterals cut in two, faces of quadratic tetrahedra in four.
-// Tests: tests/soft/mesh_test.cpp.
+// Tests: tests/soft/contact_test.cpp.
 #pragma once
 
 #include <vector>
