@@ -271,9 +271,17 @@ Draft read_soft(const SceneFile& file) {
   read_run(file, 0.01, 1, setup);
   m.dt = setup.dt;
   setup.signature = file.told_at(t.place, [&] { return soft::soft_bodies<double>(m)->signature(); });
-  setup.system = study::any_system([m](auto real) {
-    return std::shared_ptr<const System<decltype(real)>>(soft::soft_bodies<decltype(real)>(m));
-  });
+  const auto make = [](const soft::SoftModel& model) {
+    return study::any_system([model](auto real) {
+      return std::shared_ptr<const System<decltype(real)>>(soft::soft_bodies<decltype(real)>(model));
+    });
+  };
+  setup.system = make(m);
+  draft.tighten = [make, m](study::Setup& tight) {
+    soft::SoftModel model = m;
+    model.tolerance = std::min(model.tolerance, 1e-12);
+    tight.system = make(model);
+  };
   setup.inputs.x0 = soft::soft_state(m, {}, reader.v);
   std::int64_t cells = 0;
   for (const soft::Part& part : m.parts)
