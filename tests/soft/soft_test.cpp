@@ -302,7 +302,7 @@ TEST(Soft, IntegratorsHaveTheirOrder) {
       return rollout.forward(at).final_state[11];
     };
     const double exact = (4 * height(3200) - height(1600)) / 3;  // of second order: better than either
-    const double fine = integrator == Integrator::euler ? 2 * height(1600) - height(800) : exact;
+    const double fine = of == Integrator::euler ? 2 * height(1600) - height(800) : exact;
     const double slope = std::log2((height(200) - fine) / (height(400) - fine));
     EXPECT_NEAR(slope, order, 0.1);
   }

@@ -158,7 +158,7 @@ TEST(ObserveForces, ForwardModeIsTheTransposeOfReverseMode) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   const auto noise = [&] {
-    double lanes[lanes_of<P>];
+    alignas(P) double lanes[lanes_of<P>];
     for (double& v : lanes) v = normal(random);
     return costate::load<P>(lanes);
   };
