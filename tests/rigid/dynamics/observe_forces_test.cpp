@@ -129,9 +129,10 @@ int expect_derivatives(const Case& c, std::mt19937& random) {
       for (std::size_t i = 0; i < z.size(); ++i) sum += bars[i] * z[i];
       return sum;
     };
-    double best = 1e300;
-    for (const double h : {3e-5, 1e-5, 3e-6}) best = std::min(best, std::abs(difference(value, h) - ours));
-    EXPECT_LT(best, 2e-7 * (std::abs(ours) + 1)) << what << ": " << ours;
+    double least_error = 1e300;
+    for (const double h : {3e-5, 1e-5, 3e-6})
+      least_error = std::min(least_error, std::abs(difference(value, h) - ours));
+    EXPECT_LT(least_error, 2e-7 * (std::abs(ours) + 1)) << what << ": " << ours;
   };
   for (std::size_t i = 0; i < at.x.size(); ++i) compare(g.x[i], &Inputs::x, i, 1, "x" + std::to_string(i));
   for (std::size_t i = 0; i < at.u.size(); ++i) compare(g.u[i], &Inputs::u, i, 1, "u" + std::to_string(i));
