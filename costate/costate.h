@@ -45,6 +45,8 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step_jacobian.h"
 #include "costate/soft/mass_spring.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/soft_system.h"
 // planning, regulators, filters
 #include "costate/control/ddp.h"
 #include "costate/control/estimation.h"

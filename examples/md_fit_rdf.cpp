@@ -61,8 +61,8 @@ int main() {
   };
   // [/mean]
   const auto set = [&](double epsilon, double sigma) {
-    at.parameters.set("lennard_jones/epsilon", {epsilon});
-    at.parameters.set("lennard_jones/sigma", {sigma});
+    at.parameters.set("lennard_jones/epsilon", epsilon);
+    at.parameters.set("lennard_jones/sigma", sigma);
   };
   set(1, 1);
   const std::vector<double> data = mean(at, 1);

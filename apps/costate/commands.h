@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costate/io/scene/load_study.h"
@@ -31,6 +32,7 @@ struct Arguments {
   int steps = 200;     // that are checked
   std::string output;  // prefix of the files that are written; empty: the name of the file
   bool resume = false;
+  std::string pool;  // who computes: "threads:2", "processes:4", "mpi"; empty: this process
   std::string from;  // state file whose best variables are the start; empty: the file's own
   // of estimators
   std::vector<std::string> methods, parameters;
@@ -41,8 +43,13 @@ struct Arguments {
   double time = -1;  // of a picture; < 0: the end
 };
 
-// The study with what the command line changes.
+// What the command line changes of a file: keys and values.
+std::vector<io::Setting> all_settings_of(const Arguments& arguments);
+// The study with that.
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check = false);
+
+// What a careful user should know before a run begins, to stderr: walls that leak, places without a gradient.
+std::vector<std::string> tell_notes(const study::Study& study);
 // Files of a run: PREFIX.html, PREFIX.rec, ...; from --output, or the file's own name without its folder.
 std::string output_prefix(const Arguments& arguments);
 // "93 % in the mug": what a recording is captioned with.
@@ -54,6 +61,8 @@ int run_check(const Arguments& arguments);
 int run_identify(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_optimize(const Arguments& arguments);
+// A worker of --pool processes: computes what its input asks for.
+int run_work();
 int run_plan(const Arguments& arguments);
 // Several estimators of the gradient of an average (docs/estimators.md).
 int run_estimators(const Arguments& arguments);

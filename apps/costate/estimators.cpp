@@ -3,9 +3,11 @@
 // PREFIX.estimators.json as soon as it is known: an interrupted run goes on with --resume.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "commands.h"
@@ -66,6 +68,36 @@ Json estimate_any(study::Study& study, const Arguments& arguments, const Cell& c
 
 bool is_of(const Json& done, const Cell& cell) {
   return done["method"] == cell.method && done["steps"] == cell.steps && done["samples"] == cell.samples;
+}
+
+// What the estimates of one file of estimators have in common: another seed, another file or other parameters
+// ask another question. As a number (FNV-1a).
+std::string question_of(const Arguments& arguments) {
+  std::ifstream in(arguments.file, std::ios::binary);
+  std::string all(std::istreambuf_iterator<char>(in), {});
+  for (const auto* list : {&arguments.set, &arguments.parameters})
+    for (const std::string& one : *list) all += "\n" + one;
+  all += "\n" + std::to_string(arguments.seed);
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : all) hash = (hash ^ std::uint8_t(c)) * 1099511628211ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+Json kept_cells(const std::string& path, const std::string& question) {
+  std::ifstream in(path);
+  if (!in) return Json::array();
+  const Json cells = Json::parse(in, nullptr, false);
+  const auto is_cell = [](const Json& c) {
+    return c.is_object() && c.contains("method") && c.contains("steps") && c.contains("samples") &&
+           c.contains("seconds");
+  };
+  if (!cells.is_array() || !std::all_of(cells.begin(), cells.end(), is_cell))
+    throw Error({"this is not a file of estimators", path, "run without --resume"});
+  for (const Json& c : cells)
+    if (c.value("question", "") != question)
+      throw Error({"these are estimates of another file, seed or parameters", path,
+                   "run without --resume, or with another --output"});
+  return cells;
 }
 
 // --- the page ----------------------------------------------------------------------------------------------
@@ -133,6 +165,12 @@ double number_of(const Json& j) {
   return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>();
 }
 
+std::string html(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
 std::string page(const std::string& title, const Json& cells) {
   std::vector<std::string> names, methods;
   std::int64_t most = 0;
@@ -140,8 +178,8 @@ std::string page(const std::string& title, const Json& cells) {
     if (c.contains("refused")) continue;
     for (const std::string name : c["names"])
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (std::find(methods.begin(), methods.end(), c["method"]) == methods.end())
-      methods.push_back(c["method"]);
+    const std::string method = c["method"];
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
     most = std::max(most, c["samples"].get<std::int64_t>());
   }
   std::string body;
@@ -161,7 +199,7 @@ std::string page(const std::string& title, const Json& cells) {
       }
       if (!value.x.empty()) values.push_back(value), errors.push_back(error);
     }
-    body += "<h2>with respect to " + name + "</h2>" +
+    body += "<h2>with respect to " + html(name) + "</h2>" +
             plot(fmt::format("derivative, {} samples, one standard error", most), "steps", values, false) +
             plot("standard error", "steps", errors, true);
   }
@@ -169,21 +207,21 @@ std::string page(const std::string& title, const Json& cells) {
   for (const std::string& method : methods)
     for (const Json& c : cells)
       if (c["method"] == method && c.contains("label")) {
-        body += "<tr><td>" + method + "</td><td>" + c["label"].get<std::string>() + "</td></tr>";
+        body += "<tr><td>" + method + "</td><td>" + html(c["label"]) + "</td></tr>";
         break;
       }
   for (const Json& c : cells) {
     if (!c.contains("refused")) continue;
     const std::string row = "<tr><td>" + c["method"].get<std::string>() +
-                            "</td><td>refused: " + c["refused"].get<std::string>() + "</td></tr>";
+                            "</td><td>refused: " + html(c["refused"]) + "</td></tr>";
     if (body.find(row) == std::string::npos) body += row;
   }
-  return "<!doctype html><meta charset='utf-8'><title>" + title +
+  return "<!doctype html><meta charset='utf-8'><title>" + html(title) +
          "</title><style>body{font:15px "
          "sans-serif;margin:2em;max-width:1100px}svg{font-size:12px;margin-right:2em}"
          ".t{font-size:14px}.g{stroke:#ddd}.a{text-anchor:end;fill:#555}.b{text-anchor:middle;fill:#555}"
          "td{padding:2px 12px 2px 0}</style><h1>" +
-         title + "</h1>" + body + "</table>";
+         html(title) + "</h1>" + body + "</table>";
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -227,12 +265,8 @@ int run_estimators(const Arguments& arguments) {
   if (horizons.empty()) horizons = {study->steps()};
   if (samples.empty()) samples = {4096};
   const std::string prefix = output_prefix(arguments) + ".estimators", kept = prefix + ".json";
-  Json cells = Json::array();
-  if (arguments.resume) {
-    std::ifstream in(kept);
-    if (in) cells = Json::parse(in, nullptr, false);
-    if (!cells.is_array()) throw Error({"this is not a file of estimators", kept, "run without --resume"});
-  }
+  const std::string question = question_of(arguments);
+  Json cells = arguments.resume ? kept_cells(kept, question) : Json::array();
   ProgressBar bar;
   const int all = int(methods.size() * horizons.size() * samples.size());
   int done = 0;
@@ -249,11 +283,15 @@ int run_estimators(const Arguments& arguments) {
         bar.show(done++, all, fmt::format("{}, {} steps, {} samples", method, steps, count));
         if (known) continue;
         cells.push_back(estimate_any(*at_horizon, arguments, cell));
+        cells.back()["question"] = question;
         write(kept, cells.dump(1));
       }
     }
   }
   bar.finish();
+  if (std::all_of(cells.begin(), cells.end(), [](const Json& c) { return c.contains("refused"); }))
+    throw Error({"no estimator has an answer: " + cells[0]["refused"].get<std::string>(), arguments.file,
+                 "choose other --methods or --parameters"});
   write(prefix + ".html", page(study->title.empty() ? arguments.file : study->title, cells));
   if (arguments.json) {
     print({{"estimates", cells}, {"page", prefix + ".html"}});

@@ -12,26 +12,46 @@
 #include "costate/core/error.h"
 #include "costate/study/equations.h"
 #include "progress_bar.h"
+#include "train.h"
 
 namespace costate::app {
 
-std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
-  io::Opening opening{.from = arguments.from, .for_check = for_check};
-  if (for_check) opening.most_steps = arguments.steps;
+std::vector<std::string> tell_notes(const study::Study& study) {
+  std::vector<std::string> told;
+  for (const auto& [what, value] : study.facts()) {
+    if (what != "note") continue;
+    fmt::print(stderr, "note: {}\n", value);
+    told.push_back(value);
+  }
+  return told;
+}
+
+std::vector<io::Setting> settings_of(const Arguments& arguments) {
+  std::vector<io::Setting> settings;
   for (const std::string& set : arguments.set) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos)
       throw Error({"a setting needs a value", "--set " + set, "write --set parameters.g=1.6"});
-    opening.settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+    settings.emplace_back(set.substr(0, equals), set.substr(equals + 1));
   }
-  const auto also = [&](const char* key, const std::string& value) {
-    opening.settings.emplace_back(key, value);
-  };
+  return settings;
+}
+
+std::vector<io::Setting> all_settings_of(const Arguments& arguments) {
+  std::vector<io::Setting> settings = settings_of(arguments);
+  const auto also = [&](const char* key, const std::string& value) { settings.emplace_back(key, value); };
   if (!arguments.solver.empty()) also("run.solver", arguments.solver);
   if (!arguments.method.empty()) also("optimize.method", arguments.method);
   if (arguments.checkpoints > 0) also("run.checkpoints", std::to_string(arguments.checkpoints));
   if (!arguments.device.empty()) also("run.device", arguments.device);
   if (arguments.iterations > 0) also("optimize.iterations", std::to_string(arguments.iterations));
+  return settings;
+}
+
+std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check) {
+  io::Opening opening{.from = arguments.from, .for_check = for_check};
+  if (for_check) opening.most_steps = arguments.steps;
+  opening.settings = all_settings_of(arguments);
   return io::load_study(arguments.file, opening);
 }
 
@@ -142,11 +162,14 @@ int run(int argc, char** argv) {
       command("optimize", "Change the variables of [optimize] or [fit] until the loss is smallest.",
               "  costate optimize projectile.toml\n"
               "  costate optimize projectile.toml --set start.vx=5 --method adam --json\n"
-              "  costate optimize coffee.toml --output pour --resume");
+              "  costate optimize coffee.toml --output pour --resume\n"
+              "  costate optimize coffee.toml --method cma_es --pool processes:4");
   optimize->add_option("--method", a.method, "of optimisation, instead of the file's");
   optimize->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
   optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+  optimize->add_option("--pool", a.pool,
+                       "who computes a generation of cma_es: threads:2, processes:4 or, under mpirun, mpi");
   CLI::App* identify =
       command("identify", "Find the variables of [fit] from measurements, with error bars.",
               "  costate identify scenes/double_pendulum_identify.toml\n"
@@ -159,6 +182,11 @@ int run(int argc, char** argv) {
                            "  costate plan scenes/swing_up.toml --method ddp --output swing");
   plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
   plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
+  CLI::App* train =
+      command("train", "Learn the policy of [task]; write it, its learning curve and a replay.",
+              "  costate train scenes/hopper_train.toml\n"
+              "  costate train scenes/hopper_train.toml --set train.seed=2 --output second --resume");
+  train->add_flag("--resume", a.resume, "continue from PREFIX.train.json");
   CLI::App* estimators = command(
       "estimators", "Estimate the gradient of an average in several ways; a table and a page of plots.",
       "  costate estimators scenes/double_well.toml\n"
@@ -173,7 +201,7 @@ int run(int argc, char** argv) {
                          "with respect to which (default: all that a method has an answer for)");
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
-  for (CLI::App* sub : {run, optimize, identify, plan, estimators})
+  for (CLI::App* sub : {run, optimize, identify, plan, train, estimators})
     sub->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize, identify, plan})
     sub->add_option("--from", a.from, "start from the best variables of a PREFIX.state.json");
@@ -188,6 +216,8 @@ int run(int argc, char** argv) {
   view->add_option("--time", a.time, "of the picture (default: the end)")->check(CLI::NonNegativeNumber);
   view->add_option("--mp4", a.mp4, "a film instead of a page (drawn by Chromium, packed by ffmpeg)");
 
+  CLI::App* work = app.add_subcommand("work", "Compute for a driver: what --pool processes starts.");
+
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     fmt::print(stderr, "{}\n", wrong);
     return kInput;
@@ -199,6 +229,7 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : kInput;
   }
+  if (*work) return run_work();
   a.file = *view ? a.files[0] : existing(a.file);
   watch_progress();
   try {
@@ -210,6 +241,7 @@ int run(int argc, char** argv) {
     if (*optimize) return run_optimize(a);
     if (*identify) return run_identify(a);
     if (*plan) return run_plan(a);
+    if (*train) return run_train(a);
     if (*estimators) return run_estimators(a);
   } catch (const Error& error) {
     return report(error, a.file);

@@ -7,8 +7,8 @@
 
 namespace costate::app {
 
-// state_file: empty for none.
+// state_file: empty for none. `pool`: where it is told what the workers of --pool did.
 study::Optimum optimised(study::Study& study, const Arguments& arguments, const std::string& state_file,
-                         ProgressBar& bar);
+                         ProgressBar& bar, std::string* pool = nullptr);
 
 }  // namespace costate::app

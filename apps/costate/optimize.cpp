@@ -39,8 +39,10 @@ int run_optimize(const Arguments& arguments) {
   const bool files = study->has_picture() || arguments.resume || !arguments.output.empty();
   if (arguments.resume && !std::filesystem::exists(prefix + ".state.json"))
     fmt::print(stderr, "there is no {}.state.json to continue from: starting where the file does\n", prefix);
+  tell_notes(*study);
   ProgressBar bar;
-  const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar);
+  std::string pool;
+  const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar, &pool);
   study::Run first, last;
   std::string learned;
   if (study->has_picture()) {
@@ -76,6 +78,7 @@ int run_optimize(const Arguments& arguments) {
                       {"converged", o.converged},
                       {"reason", o.reason}};
     if (study->has_picture()) json["replay"] = prefix + ".html";
+    if (!pool.empty()) json["pool"] = pool;
     print(json);
     return 0;
   }
@@ -96,6 +99,7 @@ int run_optimize(const Arguments& arguments) {
     fmt::print("\n{}\n", table.text());
   }
   fmt::print("{}: {} iterations, {} evaluations; {}\n", o.method, o.iterations, o.evaluations, o.reason);
+  if (!pool.empty()) fmt::print("{}", pool);
   if (study->has_picture()) fmt::print("replay: {}.html (continue with --resume)\n", prefix);
   return 0;
 }

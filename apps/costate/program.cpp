@@ -3,8 +3,16 @@
 #include <iostream>
 
 #include "commands.h"
+#if defined(COSTATE_MPI)
+#include "costate/cluster/mpi.h"
+#include "pooled.h"
+#endif
 
 int main(int argc, char** argv) {
+#if defined(COSTATE_MPI)
+  costate::app::ranks_of_mpi() = {costate::cluster::mpi, costate::cluster::mpi_rank,
+                                  costate::cluster::mpi_serve};
+#endif
   const int code = costate::app::run(argc, argv);
   // A full disk shows when what is left is written.
   std::cout.flush();

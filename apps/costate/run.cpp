@@ -2,7 +2,9 @@
 // equations.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 
 #include "commands.h"
@@ -78,6 +80,7 @@ std::string caption_of(const study::Run& run) {
 
 int run_run(const Arguments& arguments) {
   const auto study = open_study(arguments);
+  const std::vector<std::string> told = tell_notes(*study);
   ProgressBar bar;
   const auto begin = std::chrono::steady_clock::now();
   const auto progress = [&](std::int64_t done, std::int64_t steps) {
@@ -87,6 +90,11 @@ int run_run(const Arguments& arguments) {
   };
   study::Run run = study->run(study->start(), {.dense = arguments.dense, .progress = progress});
   bar.finish();
+  for (const auto& [name, value] : run.terms)
+    if (!std::isfinite(value))
+      throw Error({"the part '" + name + "' of the loss is not finite", arguments.file,
+                   "look for a division by zero, a root or a logarithm of a negative number in it"},
+                  Error::Kind::numerics);
   const std::string prefix = output_prefix(arguments);
   const bool recorded = run.recording.frames > 0;
   if (recorded) {
@@ -114,7 +122,8 @@ int run_run(const Arguments& arguments) {
     fmt::print("{}: {:.1f} % of the points\n", name, 100 * fraction);
   for (const study::Run::Event& e : run.events) fmt::print("event {} at t = {}\n", e.name, number(e.t));
   if (!run.message.empty()) fmt::print("{}\n", run.message);
-  for (const std::string& note : run.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : run.notes)
+    if (std::find(told.begin(), told.end(), note) == told.end()) fmt::print("note: {}\n", note);
   if (recorded) fmt::print("replay: {}.html, recording: {}.rec\n", prefix, prefix);
   return 0;
 }

@@ -18,6 +18,7 @@
 namespace costate::control {
 
 void check(const Problem& problem);
+void check(const DdpOptions& options);
 // Says whether another step, as long as the longest so far, would end too late.
 std::function<bool()> deadline(double budget_s);
 

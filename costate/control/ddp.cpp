@@ -42,6 +42,11 @@ void check(const Problem& p) {
   for (const Constraint& c : p.constraints) c.of->check(p.steps, 1);
 }
 
+void check(const DdpOptions& options) {
+  if (options.iterations < 0) throw Error("a plan cannot have a negative number of iterations");
+  if (!(options.budget_s >= 0)) throw Error({"the budget is negative", {}, "give seconds, or 0 for none"});
+}
+
 std::function<bool()> deadline(double budget_s) {
   using Clock = std::chrono::steady_clock;
   return [budget_s, begin = Clock::now(), last = Clock::now(), longest = 0.0]() mutable {
@@ -54,6 +59,7 @@ std::function<bool()> deadline(double budget_s) {
 
 Plan plan(const Problem& problem, const std::vector<double>& controls, const DdpOptions& options) {
   check(problem);
+  check(options);
   const auto m = std::size_t(problem.system->signature().controls()), N = std::size_t(problem.steps);
   if (controls.size() != m) expect_numbers("the controls to start from", controls.size(), N * m);
   if (!options.states.empty())

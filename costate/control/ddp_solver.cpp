@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
 #include "costate/core/text.h"
 #include "costate/system/block_memory.h"
@@ -81,6 +82,11 @@ void DdpSolver::start(const std::vector<double>& x0, const std::vector<double>& 
   for (StageGains& g : gains_) g.k.setZero(plant.controls());
   price_ = options.first_price, growth_ = 1, gap_price_ = 0, outcome = Outcome::iterations, reason.clear();
   evaluate();
+  if (!std::isfinite(merit))
+    throw Error({"the loss of the trajectory to start from is not finite",
+                 {},
+                 "look for a division by zero or a logarithm in it, or start from other controls"},
+                Error::Kind::numerics);
 }
 
 void DdpSolver::evaluate() {
@@ -368,6 +374,7 @@ bool DdpSolver::iterate(double gradient_tolerance, double value_tolerance) {
   if (out_of_time && out_of_time())
     return stop(Outcome::budget, "the time is over after " + std::to_string(iterations) + " iterations");
   for (;;) {
+    stop_if_interrupted();
     if (!backward()) return stop(Outcome::stuck, "no quadratic model of the problem is convex");
     if (gap_sum() == 0 && -promised_ <= 1e-16 * std::abs(merit))
       return stop(Outcome::converged,

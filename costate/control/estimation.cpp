@@ -4,8 +4,10 @@
 #include <numbers>
 #include <string>
 
+#include "costate/control/measured.h"
 #include "costate/control/moments.h"
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 #include "costate/system/block_memory.h"
 
 namespace costate::control {
@@ -32,6 +34,7 @@ class Filtering {
   Filtering(const Estimation& problem, const std::vector<double>& y) : problem_(problem), y_(y) {
     if (!problem.system) throw Error("there is no system to estimate the state of");
     if (problem.measured.empty()) throw Error("nothing is measured");
+    check_measured(problem.measured);
     space_ =
         problem.space.states() == 0 ? StateSpace(int(problem.system->signature().states())) : problem.space;
     n_ = space_.tangents(), rows_ = Eigen::Index(problem.measured.size());
@@ -39,9 +42,14 @@ class Filtering {
     expect("x0", problem.x0.size(), std::size_t(space_.states()));
     expect("P0", problem.P0.size(), n * n), expect("process_noise", problem.process_noise.size(), n * n);
     expect("measurement_noise", problem.measurement_noise.size(), std::size_t(rows_ * rows_));
+    check_covariance("P0", problem.P0, n);
+    check_covariance("process_noise", problem.process_noise, n);
     if (y.empty() || y.size() % std::size_t(rows_) != 0)
       throw Error("the measurements have " + std::to_string(y.size()) + " numbers, which are not rows of " +
                   std::to_string(rows_));
+    for (const double number : y)
+      if (std::isinf(number))
+        throw Error({"a measurement is infinite", "control::filter", "write NaN where nothing was measured"});
     steps_ = y.size() / std::size_t(rows_) - 1;
     rest_.resize(std::max<std::size_t>(m, 1));
     if (!problem.controls.empty() && problem.controls.size() != m)
@@ -67,6 +75,7 @@ class Filtering {
     passes[0].predicted = {VectorIn(problem_.x0.data(), space_.states()),
                            MatrixIn(problem_.P0.data(), n_, n_)};
     for (std::size_t k = 0; k <= steps_; ++k) {
+      stop_if_interrupted();
       log_likelihood += update(k, passes[k]);
       if (k == steps_) break;
       const Moments next = transform_->predict(std::int64_t(k), passes[k].filtered, controls(k));
@@ -168,6 +177,7 @@ Estimate smooth(const Estimation& problem, const std::vector<double>& y) {
   const double log_likelihood = filtering.run(passes);
   const StateSpace& space = filtering.space();
   for (std::size_t k = passes.size() - 1; k-- > 0;) {
+    stop_if_interrupted();
     const Normal &later = passes[k + 1].filtered, &predicted = passes[k + 1].predicted;
     const Matrix D = Eigen::LLT<Matrix>(predicted.P).solve(passes[k].cross.transpose()).transpose();
     Vector ahead(space.tangents()), moved(space.states());
@@ -197,6 +207,7 @@ LikelihoodGradient likelihood_gradient(const Estimation& problem, const std::vec
   Matrix V = Matrix::Zero(filtering.rows(), filtering.rows()), W = Matrix::Zero(n, n);
   Normal bar{Vector::Zero(n), Matrix::Zero(n, n)};
   for (std::size_t k = passes.size(); k-- > 0;) {
+    stop_if_interrupted();
     const Normal predicted = update_vjp(filtering.transform(), passes[k], bar, V, p_bar.data());
     bar = {Vector::Zero(n), Matrix::Zero(n, n)};
     if (k == 0) {

@@ -7,6 +7,7 @@
 #include "costate/control/identifiability.h"
 #include "costate/control/sensitivity.h"
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 #include "costate/core/text.h"
 #include "costate/optim/levenberg_marquardt.h"
 #include "costate/system/block_memory.h"
@@ -125,6 +126,17 @@ void Fit::check() const {
   if (p.sigma.size() != p.measured.size())
     throw Error("sigma has " + std::to_string(p.sigma.size()) + " numbers instead of " +
                 std::to_string(p.measured.size()));
+  for (const double sigma : p.sigma)
+    if (!(sigma > 0)) throw Error({"a sigma is " + number(sigma), {}, "a standard deviation is positive"});
+  if (p.segment < 0) throw Error({"segment is negative", {}, "give a number of steps, or 0 for no pieces"});
+  if (p.robust != Robust::none && !(p.robust_width > 0))
+    throw Error({"robust_width is " + number(p.robust_width), {}, "give a positive number of deviations"});
+  for (const Unknown& unknown : p.unknowns)
+    if (!(unknown.deviation >= 0))
+      throw Error({"the prior of '" + unknown.name + "' has the deviation " + number(unknown.deviation),
+                   {},
+                   "give a positive one, or leave the prior out"});
+  bool any = false;
   const auto rows = p.measured.size(), n = std::size_t(p.system->signature().states());
   for (std::size_t i = 0; i < p.recordings.size(); ++i) {
     const Measurements& recording = p.recordings[i];
@@ -139,10 +151,13 @@ void Fit::check() const {
           {"x0 has " + std::to_string(recording.x0.size()) + " numbers instead of " + std::to_string(n),
            where,
            {}});
-    for (const double y : recording.y)
+    for (const double y : recording.y) {
+      any |= std::isfinite(y);
       if (std::isinf(y))
         throw Error({"a measurement is infinite", where, "write NaN where nothing was measured"});
+    }
   }
+  if (!any) throw Error({"nothing was measured: every number of y is NaN", {}, "give measurements"});
 }
 
 void Fit::search() {
@@ -231,6 +246,7 @@ void Fit::evaluate(const double* z, double* r, double* J) {
     const Measurements& recording = problem_.recordings[piece.recording];
     along.start(state_of(piece, z), J != nullptr);
     for (std::int64_t k = piece.first;; ++k) {
+      stop_if_interrupted();
       const bool end = k == piece.first + piece.count;
       if ((!end || k == steps(recording)) && seen(recording, k)) {
         along.measure();

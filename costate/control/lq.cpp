@@ -135,6 +135,9 @@ void check(const LinearQuadratic& p) {
     expect_numbers(name, v, once, 1, empty);
   };
   expect_once("x0", p.x0, n, false), expect_once("Qf", p.Qf, n * n, true), expect_once("qf", p.qf, n, true);
+  for (const auto* part : {&p.A, &p.B, &p.c, &p.Q, &p.R, &p.S, &p.q, &p.r, &p.Qf, &p.qf, &p.x0})
+    for (const double number : *part)
+      if (!std::isfinite(number)) throw Error("a linear-quadratic problem has a number that is not finite");
 }
 
 LinearQuadraticSolution solve(const LinearQuadratic& p) {

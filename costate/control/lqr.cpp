@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <cmath>
 #include <string>
 
 #include "costate/control/dense.h"
@@ -23,6 +24,9 @@ void check(const Regulator& r) {
   expect_size("A", r.A, r.states, r.states), expect_size("B", r.B, r.states, r.controls);
   expect_size("Q", r.Q, r.states, r.states), expect_size("R", r.R, r.controls, r.controls);
   if (!r.S.empty()) expect_size("S", r.S, r.controls, r.states);
+  for (const auto* matrix : {&r.A, &r.B, &r.Q, &r.R, &r.S})
+    for (const double number : *matrix)
+      if (!std::isfinite(number)) throw Error("a matrix of the regulator has a number that is not finite");
 }
 
 struct Views {

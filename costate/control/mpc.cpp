@@ -10,6 +10,12 @@
 namespace costate::control {
 namespace {
 
+void expect_state(const Problem& problem, const std::vector<double>& x) {
+  if (x.size() != problem.x0.size())
+    throw Error("the state has " + std::to_string(x.size()) + " numbers instead of " +
+                std::to_string(problem.x0.size()));
+}
+
 // Row `ahead` of a plan, corrected by its feedback.
 std::vector<double> act(const Problem& problem, const StateSpace& space, const Plan& plan,
                         const std::vector<double>& x, std::int64_t ahead) {
@@ -33,6 +39,7 @@ Mpc::Mpc(Problem problem, const std::vector<double>& controls, MpcOptions option
     : options_(std::move(options)) {
   problem.x0.assign(std::size_t(problem.system ? problem.system->signature().states() : 0), 0.0);
   check(problem);
+  check(options_.ddp);
   const auto m = std::size_t(problem.system->signature().controls()), N = std::size_t(problem.steps);
   if (controls.size() != m && controls.size() != N * m)
     throw Error("the controls to start from have " + std::to_string(controls.size()) +
@@ -50,9 +57,7 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
   const auto begin = Clock::now();
   DdpSolver& s = *solver_;
   const std::size_t m = plan_.u.size() / std::size_t(s.problem.steps), N = std::size_t(s.problem.steps);
-  if (x.size() != s.problem.x0.size())
-    throw Error("the state has " + std::to_string(x.size()) + " numbers instead of " +
-                std::to_string(s.problem.x0.size()));
+  expect_state(s.problem, x);
   if (shift < 0) throw Error("time does not run backwards: shift is " + std::to_string(shift));
   const auto by = fresh_ ? 0 : std::min(std::size_t(shift), N);
   // The controls that the last plan's feedback gives from here: without it an unstable system would fall
@@ -92,6 +97,8 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
 
 std::vector<double> Mpc::control(const std::vector<double>& x, std::int64_t ahead) const {
   if (plan_.x.empty()) throw Error("there is no plan yet: call update first");
+  expect_state(solver_->problem, x);
+  if (ahead < 0) throw Error("a plan begins at its start: ahead is " + std::to_string(ahead));
   return act(solver_->problem, solver_->expansion.plant().space(), plan_, x, ahead);
 }
 
@@ -142,6 +149,7 @@ void AsyncMpc::observe(const std::vector<double>& x, std::int64_t k) {
 std::vector<double> AsyncMpc::control(const std::vector<double>& x, std::int64_t k) {
   std::unique_lock lock(mutex_);
   if (seen_at_ < 0) throw Error("there is no plan yet: call observe first");
+  expect_state(mpc_.problem(), x);
   changed_.wait(lock, [&] { return planned_at_ >= 0 || error_; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return act(mpc_.problem(), mpc_.space(), plan_, x, std::max<std::int64_t>(0, k - planned_at_));

@@ -4,6 +4,8 @@
 //   c = <w, x_N> + b      vjp: x_bar += w      hvp: 0
 //
 // Tests: tests/control/constraint_test.cpp.
+#include <cmath>
+
 #include "costate/control/problem.h"
 #include "costate/core/error.h"
 
@@ -42,6 +44,8 @@ std::vector<Constraint> reach(const Signature& signature, const StateSpace& spac
   if (int(target.size()) != space.states())
     throw Error("the target has " + std::to_string(target.size()) + " numbers instead of " +
                 std::to_string(space.states()));
+  for (const double number : target)
+    if (!std::isfinite(number)) throw Error("the target is not finite");
   std::vector<Constraint> constraints;
   std::vector<double> d(std::size_t(space.tangents())), w(target.size());
   for (std::size_t j = 0; j < d.size(); ++j) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "costate/control/dense.h"
+#include "costate/control/measured.h"
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/system/step_columns.h"
@@ -184,6 +185,7 @@ Parameters<double> Twin::Model::parameters(const std::vector<double>& theta) con
 Twin::Twin(TwinProblem problem) : problem_(std::move(problem)) {
   TwinProblem& p = problem_;
   if (!p.system || p.measured.empty()) throw Error("a twin needs a system and something that is measured");
+  check_measured(p.measured);
   if (p.window < 0 || p.iterations < 1)
     throw Error("a twin needs a window of 0 steps or more, and at least one iteration");
   if (p.space.states() == 0) p.space = StateSpace(int(p.system->signature().states()));
@@ -193,6 +195,11 @@ Twin::Twin(TwinProblem problem) : problem_(std::move(problem)) {
   expect_numbers("measurement_noise", p.measurement_noise.size(), p.measured.size());
   for (const double variance : p.measurement_noise)
     if (!(variance > 0)) throw Error("the variance of a measurement must be positive");
+  check_covariance("P0", p.P0, n), check_covariance("process_noise", p.process_noise, n);
+  for (const Tuned& tuned : p.tuned)
+    if (!(tuned.lower <= tuned.upper))
+      throw Error({"the bounds of '" + tuned.name + "' contradict each other", "control::Twin",
+                   "give a lower bound that is not above the upper one"});
   model_ = std::make_unique<Model>(p);
   Knot first{0, {}, std::vector<double>(p.measured.size(), NAN), model_->start(), {}, {}, {}, {}, {}};
   first.prior = first.posterior = first.at;

@@ -172,7 +172,7 @@ class BlockKernelsOn final : public BlockKernels<Real> {
 
  private:
   // One large world is cut into parts; many worlds have one each.
-  static std::int64_t parts_of(std::int64_t worlds) { return worlds == 1 ? kPartials : 1; }
+  static std::int64_t parts_of(std::int64_t worlds) { return worlds == 1 ? kParts : 1; }
   Exec exec_;
 };
 

@@ -22,7 +22,7 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
       parts_of_(std::move(parts)),
       device_(*parts_of_.device),
       worlds_(worlds),
-      parts_(worlds == 1 ? kPartials : 1),
+      parts_(worlds == 1 ? kParts : 1),
       steps_(options.steps),
       knots_((options.steps + options.hold - 1) / options.hold),
       n_(system.signature().states()),

@@ -36,6 +36,8 @@ class DeviceKernels {
 
 // Sums over the worlds come as kPartials numbers each, to be added up in their order.
 inline constexpr std::int64_t kPartials = 1024;
+// Threads that share the terms and norms of one large world.
+inline constexpr std::int64_t kParts = 1 << 16;
 
 template <class Real>
 class BlockKernels {
@@ -54,7 +56,7 @@ class BlockKernels {
   };
   virtual void value(const PlainTerm<Real>& term, const Numbers& numbers, double* loss) = 0;
   virtual void vjp(const PlainTerm<Real>& term, const Numbers& numbers, Real* bar) = 0;
-  // |column|^2 of each world; of one world alone in kPartials parts.
+  // |column|^2 of each world; of one world alone in kParts parts.
   virtual void norms(const Real* columns, std::int64_t row, std::int64_t worlds, double* to) = 0;
   // rows x kPartials numbers: of the worlds that have not diverged.
   virtual void sums(const Real* columns, std::int64_t rows, std::int64_t worlds, const char* diverged,

@@ -28,7 +28,12 @@
 #if defined(__CUDA_ARCH__)
 #define COSTATE_PRAGMA(text) _Pragma(#text)
 #define COSTATE_UNROLL COSTATE_PRAGMA(unroll)
+// A step of a thousand instructions gains nothing from being written four times.
+#if defined(COSTATE_LONG_STEP)
+#define COSTATE_UNROLL_BY_4 COSTATE_PRAGMA(unroll 1)
+#else
 #define COSTATE_UNROLL_BY_4 COSTATE_PRAGMA(unroll 4)
+#endif
 #else
 #define COSTATE_UNROLL
 #define COSTATE_UNROLL_BY_4
@@ -83,12 +88,20 @@ COSTATE_HD COSTATE_INLINE bool is_finite(S value) {  // by bits: a comparison wi
   }
 }
 
+// Longer segments need more registers: the compiler keeps the stages of all their steps.
+template <class Kernel>
+COSTATE_HD constexpr int segment_of() {
+  if constexpr (requires { Kernel::segment; })
+    return Kernel::segment;
+  else
+    return Kernel::states <= 4 ? 4 : Kernel::states <= 8 ? 2 : 1;
+}
+
 template <class Kernel, class S>
 class LaneThread {
  public:
   static constexpr int kX = Kernel::states, kU = Kernel::controls, kP = Kernel::parameters;
-  // Longer segments need more registers: the compiler keeps the stages of all their steps.
-  static constexpr int kSegment = kX <= 4 ? 4 : kX <= 8 ? 2 : 1;
+  static constexpr int kSegment = segment_of<Kernel>();
   using X = Vec<S, kX>;
   using U = Vec<S, kU>;
   using P = Vec<S, kP>;
@@ -188,8 +201,10 @@ COSTATE_HD inline void record_world(const DeviceRun<S>& run, std::int64_t index,
     for (int j = 0; j < kSegment; ++j) x = world.step(k + j, x);
     if ((k & (kWatchEvery - 1)) < kSegment) finite = finite && world.finite(x);
   }
-  if (k < end) world.store(segment, x);
-  for (; k < end; ++k) x = world.step(k, x);
+  if constexpr (kSegment > 1) {
+    if (k < end) world.store(segment, x);
+    for (; k < end; ++k) x = world.step(k, x);
+  }
   world.store(to, x);
   if (!finite || !world.finite(x)) diverged[index] = 1;
 }
@@ -226,19 +241,26 @@ COSTATE_HD inline void reverse_world(const DeviceRun<S>& run, std::int64_t index
   while (k > first) {
     const int start = begin + (k - 1 - begin) / kSegment * kSegment;
     const S* kept = tape.base + (start - begin) / kSegment * world.stride();
-    if (k - start == kSegment && start >= first && sample <= start) {
-      typename World::X x[kSegment];
-      x[0] = world.load(kept);
-      COSTATE_UNROLL
-      for (int j = 0; j + 1 < kSegment; ++j) x[j + 1] = world.step(start + j, x[j]);
-      COSTATE_UNROLL
-      for (int j = kSegment - 1; j >= 0; --j) x_bar = world.step_vjp(start + j, x[j], x_bar, bar.u, p_bar);
-      k = start;
+    const int stop = sample > first ? sample : first;
+    if (kSegment > 1 && k - start == kSegment && start >= stop) {
+      // Whole segments; each asks for the state of the next one before it is needed.
+      auto ahead = world.load(kept);
+      for (int whole = (k - stop) / kSegment; whole > 0; --whole) {
+        typename World::X x[kSegment];
+        x[0] = ahead;
+        k -= kSegment;
+        if (whole > 1) ahead = world.load(kept -= world.stride());
+        COSTATE_UNROLL
+        for (int j = 0; j + 1 < kSegment; ++j) x[j + 1] = world.step(k + j, x[j]);
+        COSTATE_UNROLL
+        for (int j = kSegment - 1; j >= 0; --j) x_bar = world.step_vjp(k + j, x[j], x_bar, bar.u, p_bar);
+      }
       note();
     } else {
-      for (const int stop = start > first ? start : first; k > stop;) {
+      for (const int end = start > first ? start : first; k > end;) {
         auto x = world.load(kept);
-        for (int j = start; j + 1 < k; ++j) x = world.step(j, x);
+        if constexpr (kSegment > 1)
+          for (int j = start; j + 1 < k; ++j) x = world.step(j, x);
         x_bar = world.step_vjp(k - 1, x, x_bar, bar.u, p_bar);
         --k;
         note();

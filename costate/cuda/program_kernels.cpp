@@ -46,8 +46,7 @@ Entries load(int device, const std::string& source) {
 template <class Real>
 class ProgramKernels final : public DeviceKernels<Real> {
  public:
-  ProgramKernels(const Entries& entries, std::int64_t states)
-      : entries_(entries), segment_(program_segment(states)) {}
+  ProgramKernels(const Entries& entries, int segment) : entries_(entries), segment_(segment) {}
 
   int segment() const override { return segment_; }
   bool samples_norms() const override { return true; }
@@ -86,7 +85,8 @@ std::unique_ptr<DeviceKernels<Real>> cuda_program_kernels(int device, const Syst
                                                           const Activity& activity) {
   const auto& of = static_cast<const ProgramSystem<Real>&>(system);
   const std::string source = program_source(of.signature(), of.program(), activity, sizeof(Real) == 8);
-  return std::make_unique<ProgramKernels<Real>>(load(device, source), of.signature().states());
+  return std::make_unique<ProgramKernels<Real>>(load(device, source),
+                                                program_segment(of.signature().states(), of.program()));
 }
 template std::unique_ptr<DeviceKernels<float>> cuda_program_kernels(int, const System<float>&,
                                                                     const Activity&);

@@ -94,9 +94,17 @@ std::string pointers(const std::vector<Field>& fields, const std::string& base) 
   return text;
 }
 
+// A step that is not worth writing out several times: the compiler's time would grow with it.
+bool is_long(const ad::Program& bound) {
+  constexpr std::size_t kManyNodes = 300;
+  return bound.nodes().size() > kManyNodes;
+}
+
 }  // namespace
 
-int program_segment(std::int64_t states) { return states <= 4 ? 4 : states <= 8 ? 2 : 1; }
+int program_segment(std::int64_t states, const ad::Program& bound) {
+  return is_long(bound) || states > 8 ? 1 : states > 4 ? 2 : 4;
+}
 
 std::string program_source(const Signature& signature, const ad::Program& bound, const Activity& activity,
                            bool double_precision) {
@@ -114,13 +122,15 @@ std::string program_source(const Signature& signature, const ad::Program& bound,
   const std::string inputs = std::string("x.e") + (controls ? ", u.e" : "") + pointers(fields, "p") + ", &k";
   const auto number = [](std::int64_t n) { return std::to_string(n); };
 
-  std::string text = kPrelude;
+  std::string text = is_long(bound) ? "#define COSTATE_LONG_STEP\n" : "\n";
+  text += kPrelude;
   text += kLaneThreadText;
   text += double_precision ? "using Real = double;\n" : "using Real = float;\n";
   text += emitted(bound, "program_step") + emitted(ad::vjp(bound, wanted), "program_vjp");
   text += "struct ProgramKernel {\n  static constexpr int states = " + number(signature.states()) +
           ", controls = " + number(signature.controls()) +
-          ", parameters = " + number(signature.parameters()) + ";\n";
+          ", parameters = " + number(signature.parameters()) +
+          ", segment = " + number(program_segment(signature.states(), bound)) + ";\n";
   text +=
       "  template <class S> using X = costate::Vec<S, states>;\n"
       "  template <class S> using U = costate::Vec<S, controls>;\n"

@@ -4,7 +4,7 @@
 //
 // Entry points, with the scalar of the System: advance, record and reverse, whose arguments are those of
 // advance_world, record_world and reverse_world without the index of the world.
-// Tests: tests/cuda/program_source_test.cpp, device_program_test.cpp.
+// Tests: tests/cuda/device_program_test.cpp.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace costate::cuda {
 // `bound`: one step, from bind_step (system/program/bind_program.h).
 std::string program_source(const Signature& signature, const ad::Program& bound, const Activity& activity,
                            bool double_precision);
-// How many steps a kernel of so many states has in a segment: LaneThread::kSegment.
-int program_segment(std::int64_t states);
+// Steps of a segment of its tape: LaneThread::kSegment.
+int program_segment(std::int64_t states, const ad::Program& bound);
 
 }  // namespace costate::cuda

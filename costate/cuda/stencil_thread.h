@@ -98,19 +98,53 @@ struct FieldAt {
   }
 };
 
+// The same for a cell that sees no side: nearly all of them, without a question per number.
+template <class Kernel, class S>
+struct InnerAt {
+  const StencilField<Kernel, S>& field;
+  std::int64_t cell;
+  const S *state, *cotangent;
+
+  COSTATE_HD COSTATE_INLINE S plane(const S* planes, int number, int di, int dj) const {
+    return planes[number * field.cells() + cell + (dj * field.nx + di)];
+  }
+  COSTATE_HD COSTATE_INLINE S x(int f, int di = 0, int dj = 0) const { return plane(state, f, di, dj); }
+  COSTATE_HD COSTATE_INLINE S p(int c, int di = 0, int dj = 0) const {
+    return plane(field.coefficients, c, di, dj);
+  }
+  COSTATE_HD COSTATE_INLINE S y_bar(int f, int di = 0, int dj = 0) const {
+    return plane(cotangent, f, di, dj);
+  }
+  COSTATE_HD COSTATE_INLINE S drive(int d, int di = 0, int dj = 0) const {
+    return field.kernel.drive(field.scale, InnerAt{field, cell + (dj * field.nx + di), state, cotangent})[d];
+  }
+  COSTATE_HD COSTATE_INLINE S open(int, int = 0, int = 0) const { return S(1); }
+};
+
 template <class Kernel, class S>
 COSTATE_HD COSTATE_INLINE FieldAt<Kernel, S> cell_at(const StencilField<Kernel, S>& field, std::int64_t cell,
                                                      const S* x, const S* y_bar) {
   const unsigned n = unsigned(cell), row = n / unsigned(field.nx);
   return {field, int(n - row * unsigned(field.nx)), int(row), x, y_bar};
 }
+template <class Kernel, class S>
+COSTATE_HD COSTATE_INLINE bool sees_no_side(const FieldAt<Kernel, S>& at) {
+  constexpr int kHalo = Kernel::halo;  // and no face of a side, which lies west or south of its cell
+  return at.i > kHalo && at.i < at.field.nx - kHalo && at.j > kHalo && at.j < at.field.ny - kHalo;
+}
 
 // State x and y: plane after plane.
 template <class Kernel, class S>
 COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x, S* y) {
+  const auto put = [&](const auto& at) {
+    const auto next = field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
+    for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + cell] = next[f];
+  };
   const auto at = cell_at(field, cell, x, x);
-  const auto next = field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
-  for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + cell] = next[f];
+  if (sees_no_side(at))
+    put(InnerAt<Kernel, S>{field, cell, x, x});
+  else
+    put(at);
 }
 
 // What the cell (gi, gj) beyond a side passes on to its mirror image.
@@ -143,13 +177,18 @@ template <class Kernel, class S>
 COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x,
                                       const S* y_bar, S* x_bar, S* coefficients_bar, S* constants_bar) {
   const auto at = cell_at(field, cell, x, y_bar);
-  auto bar = field.kernel.step_vjp(field.scale, at, field.kernel.tape(field.scale, at));
+  const bool inner = sees_no_side(at);
+  const auto own = [&](const auto& seen) {
+    return field.kernel.step_vjp(field.scale, seen, field.kernel.tape(field.scale, seen));
+  };
+  auto bar = inner ? own(InnerAt<Kernel, S>{field, cell, x, y_bar}) : own(at);
   if constexpr (grid::stencil::HasOutside<Kernel>) {
     constexpr int kFar = -Kernel::halo - 1;  // no such image
     const auto image = [](int i, int n, bool periodic) {
       return periodic ? kFar : i < Kernel::halo ? -1 - i : n - 1 - i < Kernel::halo ? 2 * n - 1 - i : kFar;
     };
-    const int gi = image(at.i, field.nx, field.periodic_x), gj = image(at.j, field.ny, field.periodic_y);
+    const int gi = inner ? kFar : image(at.i, field.nx, field.periodic_x),
+              gj = inner ? kFar : image(at.j, field.ny, field.periodic_y);
     if (gi != kFar) add_beyond(at, gi, at.j, bar);
     if (gj != kFar) add_beyond(at, at.i, gj, bar);
     if (gi != kFar && gj != kFar) add_beyond(at, gi, gj, bar);

@@ -7,6 +7,8 @@
 
 namespace costate::estimate {
 
+constexpr std::int64_t kMostSamples = 100'000'000;
+
 const std::vector<std::string>& method_names() {
   static const std::vector<std::string> kNames = {"automatic", "pathwise",    "forward",  "girsanov",
                                                   "reinforce", "reweighting", "implicit", "differences"};
@@ -137,6 +139,13 @@ Sampled gradient(std::shared_ptr<const System<Real>> system, RolloutOptions opti
     refuse("an estimate is that of one world", "set worlds = 1; samples are worlds of their own");
   if (sampling.samples < 2 && sampling.method != Method::implicit)
     refuse("an estimate needs at least 2 samples");
+  if (sampling.samples > kMostSamples)
+    refuse(std::to_string(sampling.samples) + " samples do not fit into memory",
+           "take at most " + std::to_string(kMostSamples) + ", several times with other seeds");
+  if (!(sampling.difference > 0) || !std::isfinite(sampling.difference))
+    refuse("the difference is " + number(sampling.difference),
+           "give a positive step, relative to the numbers");
+  if (sampling.every < 0) refuse("every is negative", "give a number of steps, or 0");
   objective.check(options.steps, sampling.samples);
   const Question<Real> question{system,    options,  at,
                                 objective, sampling, Wanted(system->signature(), sampling.parameters)};

@@ -160,6 +160,18 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
                  {},
                  "a ball has a radius, an ellipsoid one semi-axis per dimension, fourier r_0 and pairs of "
                  "waves, up to 17"});
+  if (b.name.empty() || b.name.find_first_of("/*[]") != std::string::npos)
+    throw Error({who + " needs another name", {}, "a name is not empty and has none of / * [ ]"});
+  if (b.angle != 0 && (dim == 3 || b.shape != Kind::ellipsoid))
+    throw Error({who + " has an angle, which turns nothing", {}, "only an ellipse has one: leave it out"});
+  for (std::size_t a = 0; a < dim; ++a) {
+    const double length = double(o.cells[a]) * o.width[a];
+    if (!(b.center[a] >= 0 && b.center[a] <= length))
+      throw Error({who + " lies outside of the box: its center is at " + number(b.center[a]) +
+                       " along axis " + std::to_string(a) + ", and the box ends at " + number(length),
+                   {},
+                   "move it inside"});
+  }
   double widest = 0;
   for (std::size_t a = 0; a < dim; ++a) widest = std::max(widest, o.width[a]);
   const std::size_t lengths = b.shape == Kind::fourier ? 1 : b.size.size();

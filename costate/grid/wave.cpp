@@ -14,8 +14,8 @@ void check(const WaveOptions& o) {
                 std::to_string(o.ny));
   }
   if (!(o.dx > 0) || !(o.dt > 0)) throw Error("a wave needs dx > 0 and dt > 0");
-  if (!(o.speed.smallest() >= 0) || !std::isfinite(o.damping))
-    throw Error("a wave needs a speed that is not negative and a finite damping");
+  if (!(o.speed.smallest() >= 0) || !(o.damping >= 0) || !std::isfinite(o.damping))
+    throw Error("a wave needs a speed and a damping that are not negative");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p). Which
-// function it is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded function).
-// Here is what every one of them needs: the plant's step, and its derivatives chained with those of u.
+// ControlledSystem: a plant whose control is a function of its own state, y = step(x, u(k, x, w), p), or has
+// one added to what it is given, y = step(x, u + r(k, x, w), p), where the system has controls of its own.
+// Which function it is, a class below says: closed_loop.cpp (a network), program_policy.cpp (a recorded
+// function). Here is what every one of them needs: the plant's step, and its derivatives chained with those
+// of u.
 #pragma once
 
 #include <memory>
@@ -52,6 +54,7 @@ class ControlledSystem : public System<Real> {
     auto& s = static_cast<Scratch&>(work);
     const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     control(at, in, s);
+    add_given(in.u, s.u);
     plant_->step(at, {in.x, s.u.data(), in.p}, y, tape, *s.plant);
   }
 
@@ -60,6 +63,7 @@ class ControlledSystem : public System<Real> {
     auto& s = static_cast<Scratch&>(work);
     const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     control_jvp(at, in, in_dot, s);
+    add_given(in.u, s.u), add_given(in_dot.u, s.u_dot);
     plant_->step_jvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y, y_dot, *s.plant);
   }
 
@@ -69,9 +73,11 @@ class ControlledSystem : public System<Real> {
     const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     narrow(active, s.active);
     control(at, in, s);
+    add_given(in.u, s.u);
     std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
     plant_->step_vjp(at, {in.x, s.u.data(), in.p}, tape, y_bar, {bar.x, s.u_bar.data(), bar.p}, s.active,
                      *s.plant);
+    add_given_vjp(s.u_bar, bar.u);
     control_vjp(at, in, bar, s);
   }
 
@@ -82,11 +88,13 @@ class ControlledSystem : public System<Real> {
     const LentDiagnostics lent(s.diagnostics, s.plant->diagnostics);
     narrow(active, s.active);
     control_jvp(at, in, in_dot, s);
+    add_given(in.u, s.u), add_given(in_dot.u, s.u_dot);
     std::fill_n(s.u_bar.data(), plant_->control_size(), Real(0));
     std::fill_n(s.u_bar_dot.data(), plant_->control_size(), Real(0));
     plant_->step_hvp(at, {in.x, s.u.data(), in.p}, {in_dot.x, s.u_dot.data(), in_dot.p}, y_bar, y_bar_dot,
                      {bar.x, s.u_bar.data(), bar.p}, {bar_dot.x, s.u_bar_dot.data(), bar_dot.p}, s.active,
                      *s.plant);
+    add_given_vjp(s.u_bar, bar.u), add_given_vjp(s.u_bar_dot, bar_dot.u);
     control_hvp(at, in, in_dot, bar, bar_dot, s);
   }
 
@@ -120,6 +128,13 @@ class ControlledSystem : public System<Real> {
   Signature signature_;
 
  private:
+  // The control that the system itself is given, and its transpose; nothing where it has none.
+  void add_given(const Real* given, AlignedBuffer<Real>& to) const {
+    for (std::int64_t i = 0; given && i < this->control_size(); ++i) to.data()[i] += given[i];
+  }
+  void add_given_vjp(const AlignedBuffer<Real>& u_bar, Real* given_bar) const {
+    for (std::int64_t i = 0; given_bar && i < this->control_size(); ++i) given_bar[i] += u_bar.data()[i];
+  }
   Activity narrowed(const Activity& all) const {
     Activity plant{std::vector<bool>(plant_->signature().fields(Role::parameter).size()), true};
     narrow(all, plant);

@@ -47,13 +47,16 @@ class ProgramLoop final : public ControlledSystem<Real> {
   };
 
  public:
-  ProgramLoop(std::shared_ptr<const System<Real>> plant, const Signature& weights, const ad::Program& source)
+  ProgramLoop(std::shared_ptr<const System<Real>> plant, const Signature& weights, const ad::Program& source,
+              bool keeps_controls)
       : Base(std::move(plant)) {
     const Signature& own = this->plant_->signature();
     if (own.controls() == 0) throw Error("there is nothing to control: the plant has no controls");
     this->signature_ = policy_signature(own, weights);
     const ad::Program policy = bind_policy(this->signature_, source, own.controls());
     find_slots(policy);
+    if (keeps_controls)
+      for (const Field& f : own.fields(Role::control)) this->signature_.control(f.name, f.size, f.unit);
     ad::DerivativeOptions moving;
     for (std::size_t f = 0; f < slots_.size(); ++f) moving.active.push_back(policy.input_fields()[f].name);
     value_ = ad::Executable(policy);
@@ -175,8 +178,17 @@ Signature policy_signature(const Signature& plant, const Signature& weights) {
 template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant, const Signature& weights,
                                           const ad::Program& policy) {
-  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, policy);
+  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, policy, false);
 }
+template <class Real>
+std::shared_ptr<System<Real>> hybrid(std::shared_ptr<const System<Real>> plant, const Signature& weights,
+                                     const ad::Program& residual) {
+  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, residual, true);
+}
+template std::shared_ptr<System<float>> hybrid(std::shared_ptr<const System<float>>, const Signature&,
+                                               const ad::Program&);
+template std::shared_ptr<System<double>> hybrid(std::shared_ptr<const System<double>>, const Signature&,
+                                                const ad::Program&);
 template std::shared_ptr<System<float>> closed_loop(std::shared_ptr<const System<float>>, const Signature&,
                                                     const ad::Program&);
 template std::shared_ptr<System<double>> closed_loop(std::shared_ptr<const System<double>>, const Signature&,

@@ -21,6 +21,12 @@ template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant, const Signature& weights,
                                           const ad::Program& policy);
 
+// A plant with a learned part beside the laws it has: y = step(x, u + residual(x, p, t, k), p). Its controls
+// stay. Where the plant takes forces as controls, the residual is a force.
+template <class Real>
+std::shared_ptr<System<Real>> hybrid(std::shared_ptr<const System<Real>> plant, const Signature& weights,
+                                     const ad::Program& residual);
+
 // The names that the function may use.
 Signature policy_signature(const Signature& plant, const Signature& weights);
 

@@ -103,6 +103,7 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
     for (int i = 0; i < atoms; ++i)
       for (int j = i + 1; j < atoms; ++j)
         if (!out.contains({i, j})) tuples.insert(tuples.end(), {i, j});
+    if (tuples.empty() && atoms > 1) refuse(name + " excludes every pair of atoms", "leave it out");
     if (tuples.empty()) refuse(name + " needs at least two atoms");
   } else {
     refuse(name + " does not say which atoms it acts on", "list them: atoms = {0, 1, 2}");
@@ -199,7 +200,7 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
   if (sites.every_pair && has_cutoff && cutoff == 0)
     refuse(name + " has no cutoff, and there are more than " + std::to_string(kMostInLanes) + " atoms",
            "give options cutoff");
-  if (cutoff < 0) refuse(name + ": the cutoff is negative");
+  if (!(cutoff >= 0)) refuse(name + ": the cutoff is " + number(cutoff), "give a length, or 0 for none");
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");

@@ -19,7 +19,7 @@ std::string integrator_word(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, word] : kNames) names.push_back(known);
   throw Error({"'" + name + "' is not an integrator", "md::Model",
-               meant(name, names) + " Or spell one with the letters A, B, O, N, C, M, E, G, H, K."});
+               meant(name, names) + ". Or spell one with the letters A, B, O, N, C, M, E, G, H, K."});
 }
 
 Word spell(const std::string& letters, const Layout& layout) {

@@ -19,6 +19,7 @@
 //   site/NAME/force, /torque             what the site's body is held with by its parent, axes of the site
 //   site/NAME/touch                      sum of the normal forces of contacts in the site's volume (1)
 //   body/NAME/contact, geom/NAME/contact sum of the contact forces on it, world axes
+//     .../contact_torque                 their sum of torques about its own origin, world axes
 //   body/NAME/com, .../com/velocity      its centre of mass
 //   subtree/NAME, subtree/NAME/velocity  centre of mass of a body and all it carries (world: all)
 //   subtree/NAME/angular_momentum        about that centre

@@ -145,7 +145,8 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
                                  .stopping = session.stopping(),
                                  .bounds = session.bounds(),
                                  .callback = session.callback()};
-  return session.finish(optim::minimize(objective, values, start, settings, session.state));
+  return session.finish(
+      optim::minimize(objective, options.values ? options.values : values, start, settings, session.state));
 }
 
 // What the data say about the best point. Deviations are sqrt(diag((J'J)^-1) 2 f / (residuals - variables)),

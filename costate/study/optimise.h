@@ -45,6 +45,9 @@ struct OptimiseOptions {
   std::string state_file = {};  // empty: none is written
   bool resume = false;          // start from the state file, where there is one
   std::function<bool(const OptimiseProgress&)> progress = {};  // false stops, keeping the best so far
+  // Losses of a generation of cma_es, where others compute them (cluster/); infinite for a point that cannot
+  // be simulated. Empty: one after the other, here.
+  std::function<void(const double* points, int count, double* values)> values = {};
 };
 
 // Error if the file has neither [optimize] nor [fit], if it cannot be simulated as it stands, or if the state

@@ -17,8 +17,9 @@ namespace {
 
 // Three numbers that are not a place: axes, forces and what a sensor shows.
 bool is_point(const std::string& path) {
-  for (const char* part : {"axis", "/force", "/torque", "/contact", "/gyro", "/accelerometer", "/velocimeter",
-                           "/magnetometer", "acceleration", "/angular_momentum"})
+  for (const char* part :
+       {"axis", "/force", "/torque", "/contact", "/contact_torque", "/gyro", "/accelerometer", "/velocimeter",
+        "/magnetometer", "acceleration", "/angular_momentum"})
     if (path.ends_with(part)) return false;
   return !path.starts_with("joint/");
 }

@@ -40,6 +40,8 @@ void GradientReport::conclude(double epsilon) {
       if (adjoint_norm[i] > 0 && adjoint_norm[i + window] > 0)
         largest_growth = std::max(largest_growth, rate(i, i + window));
     }
+    const char* const contacts =
+        mode_switches.size() < 10 ? "" : "; with contacts that begin this often, compare onset = none";
     // Where the growth since the end first exceeds 1 / epsilon.
     for (std::size_t i = n; i-- > 0;) {
       if (epsilon * adjoint_norm[i] <= end_norm) continue;
@@ -50,13 +52,15 @@ void GradientReport::conclude(double epsilon) {
                             ? "shorten the span"
                             : "shorten the rollout, use truncated(" +
                                   std::to_string(std::max<std::int64_t>(1, signal_horizon / 2)) +
-                                  "), or smooth the loss over random inputs (estimate::smoothed_gradient)"));
+                                  "), or smooth the loss over random inputs (estimate::smoothed_gradient)") +
+                       contacts);
       break;
     }
     if (signal_horizon == steps && adjoint_norm.front() > 1e6 * end_norm) {
       advice.push_back("the gradient has grown " + number(adjoint_norm.front() / end_norm, 3) +
                        "-fold from the end to the start: expect very unequal step sizes; a shorter horizon "
-                       "trains better");
+                       "trains better" +
+                       contacts);
     }
     if (adjoint_norm.front() < kVanishing * end_norm) {
       advice.push_back(

@@ -1,11 +1,11 @@
-"""Gymnasium environments of costate's own scenes, and of any model file.
+"""Gymnasium environments: twins of Gymnasium's MuJoCo tasks ('costate/Hopper-v5', gym_twins.py), and costate's own scenes.
 
     env = gymnasium.make("costate/CartPole-v0", render_mode="rgb_array")
-    env = gymnasium.make_vec("costate/Hopper-v0", num_envs=64)       # all worlds in one call of compiled code
+    env = gymnasium.make_vec("costate/Hopper-v5", num_envs=64)       # all worlds in one call of compiled code
     value, gradient = costate.gym.rollout_value_and_grad(env, weights)
 
-An action is scaled from (-1, 1) to the range of each control. The reward of a step is (forward speed) - 0.1 |action|^2 + 1 for the walkers, and
-closeness to upright for pendulums; an episode of a walker ends when its torso falls.
+In costate's own scenes ('-v0') an action is scaled from (-1, 1) to the range of each control. The reward of a step is (forward speed) - 0.1
+|action|^2 + 1 for the walkers, and closeness to upright for pendulums; an episode of a walker ends when its torso falls.
 """
 import dataclasses
 from typing import Any, cast
@@ -13,10 +13,12 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 
 from . import _core, loss, picture, rigid
 from .error import Error
 from .files import scene_file
+from .gym_twins import TWINS
 from .policy import closed_loop
 
 
@@ -73,8 +75,11 @@ class Physics:
         return len(self.half)
 
     def start(self, rng, noise=0.01):
-        x = self.system.initial_state + noise * rng.standard_normal((self.worlds, self.system.signature.state_size))
-        return x.astype(self.dtype)
+        """The state of one world."""
+        return (self.system.initial_state + noise * rng.standard_normal(self.system.signature.state_size)).astype(self.dtype)
+
+    def observation(self, x):
+        return x[:, self.observed]
 
     def step(self, x, action):
         """(next state, reward (worlds,), fallen (worlds,))."""
@@ -101,6 +106,18 @@ class Physics:
         return spaces.Box(-1.0, 1.0, (self.actions,), np.float32)
 
 
+def physics_of(task, worlds=1, **options):
+    """The task of a name: 'Hopper-v5' is Gymnasium's, 'Hopper' or 'Hopper-v0' costate's own."""
+    if isinstance(task, str):
+        name, _, version = task.partition("-")
+        if version == "v5":
+            if name not in TWINS:
+                raise Error(f"there is no twin '{task}': there are {', '.join(f'{known}-v5' for known in TWINS)}")
+            return TWINS[name](worlds, **options)
+        task = name if version == "v0" else task
+    return Physics(task, worlds, **options)
+
+
 class Screen:
     """Pictures of a world, by the render modes of Gymnasium."""
     MODES = ["rgb_array", "human"]
@@ -112,7 +129,8 @@ class Screen:
 
     def frame(self, x):
         """(height, width, 3) of one state, the camera beside it."""
-        return picture.image(rigid.record(self.physics.system, np.asarray(x, dtype=float)[None]))
+        x = np.asarray(x, dtype=float)[:self.physics.system.signature.state_size]
+        return picture.image(rigid.record(self.physics.system, x[None]))
 
     def show(self, x):
         """In a window of matplotlib."""
@@ -147,11 +165,11 @@ def _frames_per_second(physics):
 
 
 class Env(gymnasium.Env):
-    """One world. `state` is its state; observations leave out the position along the track."""
+    """One world. `state` is its state, with what a task remembers of the last step behind it."""
     metadata = {"render_modes": Screen.MODES, "render_fps": 50}
 
     def __init__(self, task="CartPole", render_mode=None, **options):
-        self.physics = Physics(task, **options)
+        self.physics = physics_of(task, **options)
         self.metadata = {**self.metadata, "render_fps": _frames_per_second(self.physics)}
         self.render_mode, self.screen = render_mode, Screen(self.physics, render_mode)
         self.observation_space, self.action_space = self.physics.observation_space(), self.physics.action_space()
@@ -159,7 +177,7 @@ class Env(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.state = self.physics.start(self.np_random)
+        self.state = self.physics.start(self.np_random)[None]
         self.elapsed = 0
         return self._observation(), {}
 
@@ -180,39 +198,71 @@ class Env(gymnasium.Env):
 
     def _observation(self):
         assert self.state is not None
-        return self.state[0, self.physics.observed].astype(np.float64)
+        return self.physics.observation(self.state)[0].astype(np.float64)
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """Many worlds, stepped in one call. Worlds that end start again in the next step, as Gymnasium's vector environments do."""
+    """Many worlds, stepped in one call.
 
-    def __init__(self, task="CartPole", num_envs=16, render_mode=None, **options):
-        self.physics = Physics(task, num_envs, **options)
-        self.num_envs = num_envs
+    Seeds and starts again are those of Gymnasium's SyncVectorEnv: world i of reset(seed=s) is seeded with s + i, and `autoreset_mode` says what
+    happens to a world that ended: AutoresetMode.NEXT_STEP (the next step starts it), SAME_STEP (it starts at once; info['final_obs'] has where
+    it ended) or DISABLED (reset(options={'reset_mask': ended}) starts it).
+    """
+
+    def __init__(self, task="CartPole", num_envs=16, render_mode=None, autoreset_mode=AutoresetMode.NEXT_STEP, **options):
+        self.physics = physics_of(task, num_envs, **options)
+        self.num_envs, self.autoreset_mode = num_envs, AutoresetMode(autoreset_mode)
         self.render_mode, self.screen = render_mode, Screen(self.physics, render_mode)
         self.single_observation_space, self.single_action_space = self.physics.observation_space(), self.physics.action_space()
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
-        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP, "render_modes": Screen.MODES,
-                         "render_fps": _frames_per_second(self.physics)}
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": Screen.MODES, "render_fps": _frames_per_second(self.physics)}
+        self.generators: list = [None] * num_envs
+        self.elapsed, self.ended = np.zeros(num_envs, dtype=int), np.zeros(num_envs, dtype=bool)
 
     def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.state = self.physics.start(self.np_random)
-        self.elapsed = np.zeros(self.num_envs, dtype=int)
-        self.ended = np.zeros(self.num_envs, dtype=bool)
-        return self.state[:, self.physics.observed], {}
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
+        if mask.dtype != bool or mask.shape != (self.num_envs,):
+            raise Error(f"reset_mask is an array of {self.num_envs} truth values, not {mask.dtype} of shape {mask.shape}")
+        seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if seed is None or np.ndim(seed) == 0 else list(seed)
+        if len(seeds) != self.num_envs:
+            raise Error(f"{len(seeds)} seeds for {self.num_envs} worlds: give one number, or one per world")
+        for i in np.flatnonzero(mask):
+            if seeds[i] is not None or self.generators[i] is None:
+                self.generators[i] = gymnasium.utils.seeding.np_random(seeds[i])[0]
+        self._start(mask)
+        self.ended = self.ended & ~mask
+        return self._observation(), {}
 
     def step(self, actions):
         fresh = self.ended
+        if self.autoreset_mode == AutoresetMode.DISABLED and fresh.any():
+            raise Error("a world has ended and was not started again: reset(options={'reset_mask': ended}), or another autoreset_mode")
         self.state, reward, fallen = self.physics.step(self.state, actions)
         self.elapsed += 1
-        if fresh.any():
-            self.state[fresh] = self.physics.start(self.np_random)[fresh]
-            self.elapsed[fresh], reward[fresh], fallen[fresh] = 0, 0.0, False
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP and fresh.any():
+            self._start(fresh)
+            reward[fresh], fallen[fresh] = 0.0, False
         truncated = self.elapsed >= self.physics.task.steps
-        self.ended = fallen | truncated
-        return self.state[:, self.physics.observed], reward, fallen, truncated, {}
+        self.ended, info = fallen | truncated, {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self.ended.any():
+            last = np.empty(self.num_envs, dtype=object)
+            last[:] = [o if e else None for o, e in zip(self._observation(), self.ended)]
+            info = {"final_obs": last, "_final_obs": self.ended}
+            self._start(self.ended)
+            self.ended = np.zeros(self.num_envs, dtype=bool)
+        return self._observation(), reward, fallen, truncated, info
+
+    def _start(self, mask):
+        starts = [self.physics.start(self.generators[i]) for i in np.flatnonzero(mask)]
+        if mask.all():
+            self.state = np.stack(starts)
+        elif starts:
+            self.state[mask] = starts
+        self.elapsed[mask] = 0
+
+    def _observation(self):
+        return self.physics.observation(self.state).astype(np.float64)
 
     def render(self):
         """The pictures of all worlds, (num_envs, height, width, 3) with 'rgb_array'; 'human' shows the first."""
@@ -241,7 +291,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             goal = loss.expression(f"{-sign}*cos({'q' if self.physics.nq == 1 else f'q[{i}]'})")
         else:
             goal = loss.final_value("v", task.forward, -1.0)
-        value, gradient = self._sim.value_and_grad(self.state, p=weights, loss=goal)
+        x = np.ascontiguousarray(self.state[:, :self.physics.system.signature.state_size])
+        value, gradient = self._sim.value_and_grad(x, p=weights, loss=goal)
         found = PolicyGradient({name: g / self.num_envs for name, g in gradient.parameters.items()})
         found.report = gradient.report
         return value / self.num_envs, found
@@ -256,7 +307,7 @@ def rollout_value_and_grad(env, weights=None, **options):
     return env.rollout_value_and_grad(weights, **options)
 
 
-for _name in TASKS:
-    if f"costate/{_name}-v0" not in gymnasium.registry:
-        gymnasium.register(f"costate/{_name}-v0", entry_point="costate.gym:Env", vector_entry_point="costate.gym:VectorEnv",
+for _name in [f"{_task}-v0" for _task in TASKS] + [f"{_task}-v5" for _task in TWINS]:
+    if f"costate/{_name}" not in gymnasium.registry:
+        gymnasium.register(f"costate/{_name}", entry_point="costate.gym:Env", vector_entry_point="costate.gym:VectorEnv",
                            kwargs={"task": _name})

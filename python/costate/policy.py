@@ -53,12 +53,12 @@ def closed_loop(plant: _core.System, *, observe: Sequence[str] | Callable[..., A
     return _of_function(plant, *_network(plant, observe, hidden, controls, seed))
 
 
-def _of_function(plant, policy, parameters):
+def _of_function(plant, policy, parameters, hybrid=False):
     weights = _core.build_signature([], None, parameters)
     signature = _core._policy_signature(plant, weights)  # type: ignore[attr-defined]
     shapes = {name: np.shape(value) for name, value in parameters.items()}
     program = record(policy, signature, shapes=shapes, outputs=plant.signature.controls)
-    return _recorded_loop(plant, weights, program, {name: shape for name, shape in shapes.items() if len(shape) > 1})
+    return _recorded_loop(plant, weights, program, {name: shape for name, shape in shapes.items() if len(shape) > 1}, hybrid)
 
 
 def _observer(plant, observe):

@@ -1,7 +1,10 @@
-"""Masses and springs, some of them muscles."""
+"""Masses and springs, some of them muscles; soft bodies and cloth."""
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["mass_spring"]
+__all__ = ["block_mesh", "bodies", "cloth_mesh", "mass_spring"]
 
 mass_spring = remembered(_core.soft.mass_spring, "costate.soft")
+bodies = remembered(_core.soft.bodies, "costate.soft")
+cloth_mesh = _core.soft.cloth_mesh
+block_mesh = _core.soft.block_mesh

@@ -17,6 +17,7 @@
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 #include "costate/soft/mass_spring.h"
+#include "dictionary_reader.h"
 #include "module.h"
 
 namespace costate::python {
@@ -24,6 +25,7 @@ namespace {
 
 using namespace nb::literals;
 using SystemHandle = std::shared_ptr<AnySystem>;
+using Reader = DictionaryReader;
 
 template <class Make>
 SystemHandle any_system(const std::string& name, std::vector<double> initial, const Make& make) {
@@ -44,36 +46,6 @@ std::size_t choice(const std::string& word, const char* what, const std::vector<
   throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
 }
 
-// A dictionary whose keys are all asked for: one that is left over is a misspelt one.
-class Reader {
- public:
-  Reader(nb::handle object, std::string what) : what_(std::move(what)) {
-    if (!nb::try_cast(object, dict_)) throw Error(what_ + " is no dictionary");
-  }
-  template <class T>
-  void read(const char* key, T& to) {
-    known_ += (known_.empty() ? "" : ", ") + std::string(key);
-    if (!dict_.contains(key)) return;
-    ++found_;
-    if constexpr (std::is_same_v<T, double>) {
-      to = nb::cast<double>(nb::float_(nb::object(dict_[key])));
-    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-      to = to_vector<double>(dict_[key], key);
-    } else {
-      if (!nb::try_cast(nb::object(dict_[key]), to))
-        throw Error(what_ + ": '" + key + "' has the wrong type");
-    }
-  }
-  void finish() const {
-    if (found_ != dict_.size()) throw Error({what_ + " has a key that is not known", {}, "it has " + known_});
-  }
-
- private:
-  nb::dict dict_;
-  std::string what_, known_;
-  std::size_t found_ = 0;
-};
-
 // Any equation on a grid; grid.py has a function for each.
 SystemHandle grid_system(const std::string& equation, std::int64_t nx, std::int64_t ny, double dx, double dt,
                          const nb::dict& parameters, const nb::dict& sides,
@@ -81,6 +53,9 @@ SystemHandle grid_system(const std::string& equation, std::int64_t nx, std::int6
   grid::GridSpec spec{equation, nx, ny, dx, dt, {}, {}, sources};
   for (const auto& [name, values] : parameters) {
     const std::string key = nb::cast<std::string>(name);
+    if (const Shape shape = shape_of(as_array<double>(values, key.c_str()));
+        shape.size() > 1 && shape != Shape{std::size_t(ny), std::size_t(nx)})
+      wrong_shape(key, shape, "(ny, nx) = " + text_of(Shape{std::size_t(ny), std::size_t(nx)}));
     spec.parameters.emplace(key, to_vector<double>(nb::borrow<ArrayLike>(values), key.c_str()));
   }
   for (const auto& [name, side] : sides) {
@@ -226,7 +201,7 @@ void bind_continua(nb::module_& m) {
         "choice\n"
         "sources     cells (j * nx + i), each driven by a number of the control\n"
         "dt          0: half of the longest stable step");
-  auto s = m.def_submodule("soft", "Masses and springs.");
+  auto s = m.def_submodule("soft", "Masses and springs; soft bodies and cloth.");
   s.def("mass_spring", &mass_spring, "x"_a, "masses"_a, "springs"_a, nb::kw_only(), "v"_a = none(),
         "gravity"_a = none(), "drag"_a = 0.0, "planes"_a = nb::list(), "contact"_a = "split",
         "softening"_a = 1e-4, "dt"_a = 1e-3,

@@ -51,6 +51,13 @@ struct PyRegulator {
 
 PyRegulator regulator(const ArrayLike& A, const ArrayLike& B, const ArrayLike& Q, const ArrayLike& R,
                       const ArrayLike& S) {
+  const auto expect = [](nb::handle given, const char* what, std::size_t rows, std::size_t columns) {
+    const Shape shape = shape_of(as_array<double>(given, what));
+    if (shape != Shape{rows, columns}) wrong_shape(what, shape, text_of(Shape{rows, columns}));
+  };
+  const auto n = std::size_t(last_axis(A, "A")), m = std::size_t(last_axis(B, "B"));
+  expect(A, "A", n, n), expect(B, "B", n, m), expect(Q, "Q", n, n), expect(R, "R", m, m);
+  if (!S.is_none()) expect(S, "S", m, n);
   Regulator r{last_axis(A, "A"), last_axis(B, "B"), numbers(A, "A"), numbers(B, "B"),
               numbers(Q, "Q"),   numbers(R, "R"),   numbers(S, "S")};
   RegulatorSolution solution = solve(r);
@@ -69,7 +76,12 @@ void bind_linear(nb::module_& m) {
           "radius", [](const PyRegulator& r) { return r.solution.radius; },
           "By which factor the slowest mode shrinks per step.")
       .def("vjp", &PyRegulator::vjp, "P"_a = nb::none(), "K"_a = nb::none(),
-           "Cotangents of A, B, Q, R and S from those of P and K, as a dict.");
+           "Cotangents of A, B, Q, R and S from those of P and K, as a dict.")
+      .def("__repr__", [](const PyRegulator& r) {
+        return "Regulator: K (" + std::to_string(r.problem.controls) + ", " +
+               std::to_string(r.problem.states) + "), the slowest mode shrinks by " +
+               number(r.solution.radius) + " per step";
+      });
   m.def("lqr", &regulator, "A"_a, "B"_a, "Q"_a, "R"_a, "S"_a = nb::none(),
         "The regulator of x+ = A x + B u with the least sum of (x'Qx + 2 u'Sx + u'Ru) / 2.");
   bind_linear_quadratic(m);
@@ -231,7 +243,11 @@ void bind_plans(nb::module_& m) {
       .def("control", &PyMpc::control, "x"_a, "ahead"_a = 0,
            "The control of the latest plan `ahead` steps after its start, with feedback from x.")
       .def_prop_ro(
-          "late", [](const PyMpc& p) { return p.mpc->late(); }, "Updates that took longer than the budget.");
+          "late", [](const PyMpc& p) { return p.mpc->late(); }, "Updates that took longer than the budget.")
+      .def("__repr__", [](const PyMpc& p) {
+        return "Mpc: " + std::to_string(p.mpc->problem().steps) + " steps ahead, " +
+               std::to_string(p.mpc->late()) + " late updates";
+      });
   m.def("mpc", &mpc_of, "system"_a, "loss"_a, "steps"_a, "u"_a = none(), "p"_a = none(), nb::kw_only(),
         "method"_a = "ilqr", "lower"_a = none(), "upper"_a = none(), "iterations"_a = 5, "tolerance"_a = 1e-8,
         "budget"_a = 0.0, "A controller that looks `steps` steps ahead. Arguments as of plan().");

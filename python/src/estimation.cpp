@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include "costate/core/text.h"
 #include "loss_like.h"
 #include "module.h"
 #include "one_world.h"
@@ -34,6 +35,9 @@ Estimation estimation_of(const AnySystem& system, const ArrayLike& y, const nb::
   e.system = system.make<double>(8);
   const Signature& s = e.system->signature();
   const auto given = as_array<double>(y, "y");
+  const Shape shape = shape_of(given);
+  if (!(shape.size() == 1 && measured.size() == 1) && (shape.size() != 2 || shape[1] != measured.size()))
+    wrong_shape("y", shape, "(steps + 1, " + std::to_string(measured.size()) + ")");
   const std::int64_t steps =
       std::max<std::int64_t>(1, std::int64_t(given.ndim() > 0 ? given.shape(0) : 1) - 1);
   const Arguments<double> at = one_world(system, steps, nb::none(), u, p);
@@ -113,7 +117,11 @@ void bind_estimation(nb::module_& core) {
       .def_prop_ro(
           "surprise", [](const PyEstimate& e) { return to_numpy(Numbers(e.estimate.surprise)); },
           "(steps + 1,): about the number of measured numbers where the model is right.")
-      .def_prop_ro("log_likelihood", [](const PyEstimate& e) { return e.estimate.log_likelihood; });
+      .def_prop_ro("log_likelihood", [](const PyEstimate& e) { return e.estimate.log_likelihood; })
+      .def("__repr__", [](const PyEstimate& e) {
+        return "Estimate: x (" + std::to_string(e.estimate.surprise.size()) + ", " +
+               std::to_string(e.states) + "), log-likelihood " + number(e.estimate.log_likelihood);
+      });
   define(
       m, "filter", [](const Estimation& e, const ArrayLike& y) { return estimate(e, y, filter); },
       "A Kalman filter over the measurements y (steps + 1, measured); a row of NaN was not measured.\n\n"

@@ -110,6 +110,8 @@ fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
     else
       unknown("an obstacle", key, "name, shape, center, size, angle, velocity, spin, driven, mask");
   });
+  if (nb::dict given; nb::try_cast(object, given) && !(given.contains("center") && given.contains("size")))
+    throw Error({"an obstacle has no 'center' or no 'size'", {}, "give both"});
   return b;
 }
 fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
@@ -140,6 +142,10 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
   const std::size_t dim = cells.size();
   o.cells = cells;
   o.dt = dt;
+  if (const Shape shape = shape_of(as_array<double>(viscosity, "viscosity")); shape.size() > 1) {
+    const Shape want(cells.rbegin(), cells.rend());
+    if (shape != want) wrong_shape("viscosity", shape, "x last: " + text_of(want));
+  }
   o.viscosity = to_vector<double>(viscosity, "viscosity");
   o.push = push;
   o.scheme =

@@ -43,7 +43,10 @@ Measurements recording_of(const AnySystem& system, const nb::dict& given, std::s
 Unknown unknown_of(const std::string& name, nb::handle given) {
   Unknown unknown{.name = name};
   if (given.is_none()) return unknown;
-  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+  nb::dict settings;
+  if (!nb::try_cast(given, settings))
+    throw Error("the unknown '" + name + "' is neither None nor a dict(lower=..., upper=...)");
+  for (const auto& [key, value] : settings) {
     const std::string word = nb::cast<std::string>(key);
     double* to = word == "lower"       ? &unknown.lower
                  : word == "upper"     ? &unknown.upper
@@ -68,9 +71,12 @@ Identified identified(const AnySystem& system, const nb::list& recordings, const
   for (const nb::handle one : measured) problem.measured.push_back(loss_of(one)->bind<double>(s));
   problem.sigma = to_vector<double>(sigma, "sigma");
   if (problem.sigma.size() == 1) problem.sigma.resize(problem.measured.size(), problem.sigma[0]);
-  for (const nb::handle one : recordings)
+  for (const nb::handle one : recordings) {
+    nb::dict recording;
+    if (!nb::try_cast(one, recording)) throw Error("a recording is not a dict(y=..., x0=..., u=...)");
     problem.recordings.push_back(
-        recording_of(system, nb::cast<nb::dict>(one), problem.measured.size(), p, problem.parameters));
+        recording_of(system, recording, problem.measured.size(), p, problem.parameters));
+  }
   for (const auto& [name, given] : unknowns)
     problem.unknowns.push_back(unknown_of(nb::cast<std::string>(name), given));
   problem.segment = segment, problem.gap_sigma = gap_sigma, problem.robust_width = robust_width;

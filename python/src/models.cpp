@@ -335,12 +335,15 @@ SystemHandle network_loop(const SystemHandle& plant, const std::optional<std::ve
   return system;
 }
 
-SystemHandle recorded_loop(const SystemHandle& plant, const Signature& weights, const ad::Program& policy,
-                           const std::map<std::string, Shape>& shapes) {
-  const auto system =
-      made_once(plant->name() + " with a policy", plant->initial(), [plant, weights, policy]<class Real>() {
-        return learn::closed_loop<Real>(plant->make<Real>(kManyWorlds), weights, policy);
-      });
+// `hybrid`: the function adds to controls that stay.
+SystemHandle recorded_loop(const SystemHandle& plant, const Signature& weights, const ad::Program& function,
+                           const std::map<std::string, Shape>& shapes, bool hybrid) {
+  const auto system = made_once(plant->name() + (hybrid ? " with a residual" : " with a policy"),
+                                plant->initial(), [plant, weights, function, hybrid]<class Real>() {
+                                  const auto inner = plant->make<Real>(kManyWorlds);
+                                  return hybrid ? learn::hybrid<Real>(inner, weights, function)
+                                                : learn::closed_loop<Real>(inner, weights, function);
+                                });
   system->set_model(plant->model(), plant->rigid_options());
   system->shapes = shapes;
   return system;
@@ -394,7 +397,7 @@ void bind_models(nb::module_& m) {
   // python/costate/policy.py says what these are.
   m.def("_network_loop", &network_loop, "plant"_a, "observe"_a.none(), "hidden"_a, "waves"_a, "omega"_a,
         "seed"_a);
-  m.def("_recorded_loop", &recorded_loop, "plant"_a, "weights"_a, "policy"_a, "shapes"_a);
+  m.def("_recorded_loop", &recorded_loop, "plant"_a, "weights"_a, "policy"_a, "shapes"_a, "hybrid"_a = false);
   m.def("_matching_states", &matching_states, "plant"_a, "globs"_a);
   m.def(
       "_policy_signature",

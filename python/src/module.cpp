@@ -6,8 +6,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "apps/costate/commands.h"
+#include "cluster.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
+#include "learning.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -60,12 +62,15 @@ NB_MODULE(_core, m) {
   bind_continua(m);
   bind_molecules(m);
   bind_fluid(m);
+  bind_soft(m);
   bind_recording(m);
   bind_ode(m);
   bind_optimisers(m);
   bind_recordings(m);
   bind_studies(m);
+  bind_cluster(m);
   bind_control(m);
+  bind_learning(m);
   bind_estimation(m);
 #ifdef COSTATE_XLA
   bind_jax(m);

@@ -18,6 +18,7 @@ void bind_plugins(nb::module_& m);
 void bind_continua(nb::module_& m);
 void bind_molecules(nb::module_& m);
 void bind_fluid(nb::module_& m);
+void bind_soft(nb::module_& m);
 void bind_control(nb::module_& m);
 // Of costate.control.
 void bind_linear_quadratic(nb::module_& m);

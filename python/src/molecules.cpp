@@ -4,7 +4,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <variant>
 
 #include "costate/estimate/gradient.h"
 #include "costate/md/compile.h"
@@ -37,7 +41,11 @@ md::Potential potential_of(nb::handle given) {
       p.formula = nb::cast<std::string>(nb::str(value));
     } else if (name == "atoms" || name == "exclude") {
       std::vector<int>& to = name == "atoms" ? p.atoms : p.exclude;
-      for (const double i : to_vector<double>(value, name.c_str())) to.push_back(int(i));
+      for (const double i : to_vector<double>(value, name.c_str())) {
+        if (i != std::floor(i))
+          throw Error(name + " has a number that is not whole: atoms are counted from 0");
+        to.push_back(int(i));
+      }
     } else if (std::any_of(kind.options.begin(), kind.options.end(), is)) {
       p.options[name] = nb::cast<double>(nb::float_(nb::object(value, nb::detail::borrow_t())));
     } else {
@@ -77,6 +85,10 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
     model.memory_friction = to_vector<double>(memory_friction, "memory_friction");
   if (!memory_time.is_none()) model.memory_time = to_vector<double>(memory_time, "memory_time");
   const md::Compiled compiled = md::compile(model);
+  if (!thermostat_masses.is_none() && compiled.layout.chain == 0)
+    throw Error("integrator '" + integrator + "' has no thermostat: leave out thermostat_masses");
+  if (!(memory_friction.is_none() && memory_time.is_none()) && compiled.layout.modes == 0)
+    throw Error("integrator '" + integrator + "' has no memory: leave out memory_friction and memory_time");
   std::vector<double> initial = to_vector<double>(x, "x");
   if (!v.is_none()) {
     const std::vector<double> speeds = to_vector<double>(v, "v");
@@ -93,6 +105,8 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
 std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& potentials,
                                            const ArrayLike& box) {
   const std::vector<double> positions = to_vector<double>(x, "x");
+  for (const double number : positions)
+    if (!std::isfinite(number)) throw Error("x has a number that is not finite");
   const md::Compiled compiled =
       md::compile(model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), potentials, box));
   std::vector<double> p, forces(positions.size(), 0.0);
@@ -177,15 +191,20 @@ nb::bytes dcd(const ArrayLike& frames, const ArrayLike& box, double dt) {
 }
 
 nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t steps,
-                  const std::string& method, std::int64_t samples, const std::vector<std::string>& parameters,
-                  std::uint64_t seed, const FieldsLike& x0, const FieldsLike& u, const Values& p,
-                  const std::string& baseline, std::int64_t every, double difference,
+                  const std::string& method, std::int64_t samples,
+                  const std::variant<std::string, std::vector<std::string>>& parameters, std::uint64_t seed,
+                  const FieldsLike& x0, const FieldsLike& u, const Values& p, const std::string& baseline,
+                  std::int64_t every, double difference,
                   const std::vector<std::pair<std::string, std::vector<double>>>& reference) {
   const Arguments<double> at = one_world(physics, steps, x0, u, p);
   const auto typed = physics.make<double>(1);
   const auto objective = loss_of(loss)->bind<double>(typed->signature());
   estimate::Sampling sampling{
-      .method = estimate::method_by_name(method), .samples = samples, .parameters = parameters};
+      .method = estimate::method_by_name(method), .samples = samples, .parameters = {}};
+  if (const auto* one = std::get_if<std::string>(&parameters))
+    sampling.parameters = {*one};
+  else
+    sampling.parameters = std::get<std::vector<std::string>>(parameters);
   if (baseline == "none")
     sampling.baseline = estimate::Baseline::none;
   else if (baseline == "optimal")
@@ -259,14 +278,14 @@ void bind_molecules(nb::module_& m) {
         "A DCD file as bytes, from frames of shape (frames, atoms, 3).");
   auto e = m.def_submodule("estimate", "Gradients of averages over noise.");
   e.def("gradient", &gradient, "system"_a, "loss"_a, "steps"_a, nb::kw_only(), "method"_a = "automatic",
-        "samples"_a = 4096, "parameters"_a = std::vector<std::string>{"**"}, "seed"_a = 0, "x0"_a = none(),
-        "u"_a = none(), "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3,
+        "samples"_a = 4096, "parameters"_a = "**", "seed"_a = 0, "x0"_a = none(), "u"_a = none(),
+        "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3,
         "reference"_a = std::vector<std::pair<std::string, std::vector<double>>>{},
         "The derivative of the average loss of one world with respect to its parameters "
         "(docs/estimators.md).\n\n"
         "method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences\n"
         "samples     worlds, each with noise of its own\n"
-        "parameters  with respect to which, as globs\n"
+        "parameters  with respect to which: a glob, or a list of globs\n"
         "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...");
 }
 

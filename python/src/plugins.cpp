@@ -17,6 +17,7 @@ using namespace nb::literals;
 
 std::shared_ptr<AnySystem> load_plugin(const std::filesystem::path& path) {
   const std::string file = path.string();
+  if (file.empty()) throw Error("load_plugin needs the path of a library, and it is empty");
   // Never closed: systems that were made of it may live as long as the interpreter.
   void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

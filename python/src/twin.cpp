@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "costate/core/text.h"
 #include "loss_like.h"
 #include "module.h"
 #include "one_world.h"
@@ -37,7 +38,9 @@ struct PyTwin {
 
 Tuned tuned_of(const std::string& name, nb::handle given) {
   Tuned tuned{.name = name};
-  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+  nb::dict settings;
+  if (!nb::try_cast(given, settings)) throw Error("'" + name + "' is not tuned by a dict(deviation=...)");
+  for (const auto& [key, value] : settings) {
     const std::string word = nb::cast<std::string>(key);
     double* to = word == "deviation" ? &tuned.deviation
                  : word == "drift"   ? &tuned.drift
@@ -122,7 +125,15 @@ void bind_twin(nb::module_& m) {
           "Of (tangents of x, tuned).")
       .def_prop_ro(
           "surprise", [](const PyTwin& t) { return t.twin->surprise(); },
-          "Of the latest measurement: about 1 where the model and its noise are right.");
+          "Of the latest measurement: about 1 where the model and its noise are right.")
+      .def("__repr__", [](const PyTwin& t) {
+        std::string text = "Twin";
+        const Numbers values = t.twin->values(), deviations = t.twin->deviations();
+        for (std::size_t i = 0; i < t.names.size(); ++i)
+          text += (i == 0 ? ": " : ", ") + t.names[i] + " = " + number(values[i]) + " +- " +
+                  number(deviations[i], 2);
+        return text;
+      });
 }
 
 }  // namespace costate::python

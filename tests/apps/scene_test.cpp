@@ -175,6 +175,76 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   EXPECT_NE(run_tool(compare + " --parameters mass").out.find("girsanov refused"), std::string::npos);
 }
 
+// What was estimated with another seed or of another file is not taken for the answer.
+TEST_F(SceneTool, EstimatorsResumeTheSameQuestionOnly) {
+  const std::string compare = "estimators " COSTATE_SCENES
+                              "/double_well.toml --samples 64 --methods pathwise --output " +
+                              path("out");
+  ASSERT_EQ(run_tool(compare).code, 0);
+  EXPECT_EQ(run_tool(compare + " --resume").code, 0);
+  for (const char* other : {" --seed 2", " --set molecules.kT=0.6", " --parameters kT"}) {
+    const Outcome o = run_tool(compare + " --resume" + other);
+    EXPECT_EQ(o.code, 2) << other;
+    EXPECT_NE(o.err.find("another file, seed or parameters"), std::string::npos) << o.err;
+  }
+  std::ofstream(path("out.estimators.json")) << R"([{"a": 1}])";
+  EXPECT_NE(run_tool(compare + " --resume").err.find("not a file of estimators"), std::string::npos);
+  const Outcome none = run_tool(compare + " --parameters nothing");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("no parameter matches 'nothing'"), std::string::npos) << none.err;
+}
+
+TEST_F(SceneTool, ALineOfAtomsInABoxIsRecorded) {
+  const Outcome o =
+      run_tool("run " COSTATE_SCENES "/double_well.toml --set molecules.box=[4] --output " + path("out"));
+  EXPECT_EQ(o.code, 0) << o.err;
+}
+
+// Before a run begins, not after it.
+TEST_F(SceneTool, AWallThatLeaksIsSaidToBeforehand) {
+  std::ofstream(path("cup.toml")) << R"(
+[domain]
+dimension = 2
+high = [0.4, 0.3]
+dx = 0.01
+[run]
+duration = 0.01
+[[materials]]
+name = "water"
+kind = "liquid"
+sound_speed = 6.0
+[[colliders]]
+name = "cup"
+shape = {kind = "cup", radius = 0.1, height = 0.12, thickness = 0.03}
+contact = "separate"
+position = [0.2, 0.1]
+[[fill]]
+material = "water"
+inside = "cup"
+level = 0.08
+)";
+  const Outcome o = run_tool("run " + path("cup.toml") + " --output " + path("out"));
+  EXPECT_EQ(o.code, 0) << o.err;
+  const std::string note = "the wall of 'cup' is 3 cells thick: particles may creep through; 0.06 is";
+  EXPECT_NE(o.err.find(note), std::string::npos) << o.err;
+  EXPECT_EQ(o.out.find(note), std::string::npos) << o.out;
+}
+
+TEST_F(SceneTool, ALossThatIsNotANumberIsSaidToBe) {
+  const Outcome o =
+      run_tool("run " COSTATE_SCENES "/double_well.toml --set loss[0].formula=0/0 --output " + path("out"));
+  EXPECT_EQ(o.code, 3);
+  EXPECT_NE(o.err.find("the part '0/0' of the loss is not finite"), std::string::npos) << o.err;
+}
+
+TEST_F(SceneTool, SetTakesListsOfLists) {
+  const std::string run =
+      "run " COSTATE_SCENES "/double_well.toml --output " + path("out") + " --set potentials[0].atoms=";
+  EXPECT_EQ(run_tool(run + "[[0]]").code, 0);
+  EXPECT_NE(run_tool(run + "[[0],[1]]").err.find("there is no atom 1"), std::string::npos);
+  EXPECT_NE(run_tool(run + R"('[["a"],["b"]]')").err.find("there is no atom 'b'"), std::string::npos);
+}
+
 TEST_F(SceneTool, AFolderIsWhereTheFilesGo) {
   const std::string model = COSTATE_SCENES "/double_pendulum.xml --set run.duration=0.1 ";
   ASSERT_EQ(run_tool("run " + model + "--output " + path("made/")).code, 0);

@@ -4,16 +4,11 @@
 #include <cmath>
 
 #include "costate/ad/record.h"
+#include "costate/cluster/shifted.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
-#include "costate/fluid/flow.h"
-#include "costate/grid/burgers.h"
-#include "costate/grid/equations.h"
-#include "costate/grid/gray_scott.h"
-#include "costate/grid/heat.h"
-#include "costate/grid/shallow_water.h"
-#include "costate/grid/wave.h"
 #include "costate/learn/closed_loop.h"
+#include "costate/learn/program_policy.h"
 #include "costate/ode/lanes/fixed_scheme.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/rigid/compile/compile.h"
@@ -24,7 +19,6 @@
 #include "tests/md/models.h"
 #include "tests/mpm/models.h"
 #include "tests/rigid/models.h"
-#include "tests/soft/models.h"
 #include "tests/system/contract.h"
 #include "tests/system/program/network.h"
 
@@ -109,141 +103,18 @@ void add_equations(std::vector<Listed>& list) {
        }});
 }
 
-// --- grids, masses and springs, controllers ----------------------------------------------------------------
+// --- controllers -------------------------------------------------------------------------------------------
 
-// Slow, and with speeds on all faces: at a Courant number of 1 a hundred steps would carry them far from
-// where they began.
-void add_flows(std::vector<Listed>& list) {
-  const auto slow = [](const auto& rollout, unsigned seed) {
-    auto a = rollout.arguments();
-    std::uint32_t drawn = 0;
-    for (auto* numbers : {&a.x0, &a.controls})
-      for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
-    return a;
-  };
-  for (const auto& [name, scheme] :
-       {std::pair<const char*, fluid::Scheme>{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}}) {
-    list.push_back({std::string("flow_") + name,
-                    {"fluid::flow", "fluid::make_flow_system", "fluid::FlowSystem",
-                     std::string("fluid::Scheme::") + name},
-                    [scheme = scheme, slow] {
-                      fluid::FlowOptions channel{.cells = {8, 5}, .dt = 0.2, .viscosity = 0.1};
-                      channel.scheme = scheme;
-                      channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
-                      channel.sides[1] = {fluid::Side::Kind::outflow};
-                      channel.sides[2] = fluid::wall({0.1, 0, 0});
-                      channel.sides[3] = {fluid::Side::Kind::slip};
-                      expect_contract(fluid::flow<double>(channel),
-                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
-                      expect_contract(fluid::flow<float>(channel),
-                                      {.states = slow, .steps = 10, .long_steps = 60});
-                      const fluid::FlowOptions box{
-                          .cells = {4, 5, 3}, .dt = 0.2, .viscosity = 0.1, .push = true, .scheme = scheme};
-                      expect_contract(fluid::flow<double>(box),
-                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
-                    }});
-  }
-}
-
-void add_obstacles(std::vector<Listed>& list) {
-  using Shape = fluid::Obstacle::Shape;
-  for (const auto& [name, body] :
-       {std::pair<const char*, fluid::Obstacle>{
-            "ball", {.center = {3.2, 3.1, 0}, .size = {2}, .velocity = {0.1, 0, 0}, .spin = {0, 0, 0.2}}},
-        {"ellipsoid", {.shape = Shape::ellipsoid, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4}},
-        {"fourier",
-         {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}}}) {
-    list.push_back(
-        {std::string("flow_around_") + name,
-         {"fluid::flow", std::string("fluid::Shape::") + name},
-         [body = body] {
-           const auto states = [](const auto& rollout, unsigned seed) {
-             auto a = rollout.arguments();
-             std::uint32_t drawn = 0;
-             for (auto* numbers : {&a.x0, &a.controls})
-               for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
-             return a;
-           };
-           const fluid::FlowOptions box{.cells = {7, 6}, .dt = 0.2, .viscosity = 0.1, .obstacles = {body}};
-           expect_contract(fluid::flow<double>(box),
-                           {.states = states, .steps = 6, .long_steps = 30, .stencil_step = 1e-4});
-           expect_contract(fluid::flow<float>(box), {.states = states, .steps = 6, .long_steps = 30});
-         }});
-  }
-}
-
-void add_grids_and_springs(std::vector<Listed>& list) {
-  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
-                    const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
-                    expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
-                    expect_contract(grid::heat<float>(plate), {.steps = 30});
+void add_closed_loops(std::vector<Listed>& list) {
+  list.push_back({"hybrid", {"learn::hybrid"}, [] {
+                    const std::shared_ptr<const System<double>> plant = ode::pendulum<double>();
+                    Signature weights;
+                    weights.parameter("gain", {0.3, -0.2});
+                    const ad::Program residual =
+                        ad::record([](auto x, auto gain) { return gain[0] * sin(x[0]) + gain[1] * x[1]; },
+                                   ad::Field{"x", 2}, ad::Field{"gain", 2});
+                    expect_contract(learn::hybrid<double>(plant, weights, residual), {.stencil_step = 3e-4});
                   }});
-  list.push_back({"shallow_water", {"grid::shallow_water", "grid::make_system"}, [] {
-                    // Long waves: steeper ones run dry.
-                    const auto waves = [](const auto& rollout, unsigned) {
-                      auto a = rollout.arguments();
-                      for (std::size_t i = 0; i < a.x0.size(); ++i)
-                        a.x0[i] = decltype(a.x0[i] + 0)(0.05 * std::sin(0.7 * double(i)));
-                      return a;
-                    };
-                    const grid::ShallowWaterOptions bay{.nx = 7, .ny = 5, .drag = 0.2, .sources = {8, 20}};
-                    expect_contract(grid::shallow_water<double>(bay),
-                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
-                    expect_contract(grid::shallow_water<float>(bay), {.states = waves, .steps = 30});
-                    const grid::GridSpec sea{
-                        .equation = "shallow_water",
-                        .nx = 6,
-                        .ny = 5,
-                        .sides = {{"west", {"periodic", 0.0}}, {"east", {"periodic", 0.0}}}};
-                    expect_contract(grid::make_system<double>(sea),
-                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
-                  }});
-  list.push_back({"wave", {"grid::wave"}, [] {
-                    const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};
-                    expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});
-                    expect_contract(grid::wave<float>(pond), {.steps = 30});
-                  }});
-  const auto waves_of = [](double mean, double amplitude) {
-    return [=](const auto& rollout, unsigned seed) {
-      auto a = rollout.arguments();
-      for (std::size_t i = 0; i < a.x0.size(); ++i)
-        a.x0[i] = decltype(a.x0[i] + 0)(mean + amplitude * std::sin(0.7 * double(i) + double(seed)));
-      return a;
-    };
-  };
-  list.push_back({"burgers", {"grid::burgers"}, [waves_of] {
-                    const grid::BurgersOptions line{.nx = 10, .ny = 10, .viscosity = 0.3, .source = 0.1};
-                    expect_contract(
-                        grid::burgers<double>(line),
-                        {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60, .stencil_step = 1e-4});
-                    expect_contract(grid::burgers<float>(line),
-                                    {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60});
-                  }});
-  list.push_back({"gray_scott", {"grid::gray_scott"}, [waves_of] {
-                    const grid::GrayScottOptions dish{.nx = 7, .ny = 5, .sources = {8, 20}};
-                    expect_contract(grid::gray_scott<double>(dish),
-                                    {.states = waves_of(0.4, 0.2), .steps = 30, .stencil_step = 3e-4});
-                    expect_contract(grid::gray_scott<float>(dish),
-                                    {.states = waves_of(0.4, 0.2), .steps = 30});
-                  }});
-  add_flows(list);
-  add_obstacles(list);
-  for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
-                                      {"end_of_step", soft::Contact::end_of_step}}) {
-    list.push_back({std::string("mass_spring_") + name,
-                    {"soft::make_system", std::string("soft::Contact::") + name},
-                    [contact] {
-                      for (const int dimensions : {2, 3}) {
-                        const auto states = [dimensions](const auto& rollout, unsigned seed) {
-                          return soft::test::standing(rollout, dimensions, seed % 2 == 1 ? 3.0 : 0.0);
-                        };
-                        const auto model = soft::test::tetrapod(dimensions, 0.1, contact);
-                        expect_contract(soft::make_system<double>(model),
-                                        {.states = states, .stencil_step = 3e-4});
-                        expect_contract(soft::make_system<float>(model), {.states = states});
-                      }
-                    }});
-  }
   list.push_back({"closed_loop", {"learn::closed_loop", "learn::ControlledSystem"}, [] {
                     const learn::PolicyNetwork network{
                         .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};
@@ -460,16 +331,31 @@ void add_coupled(std::vector<Listed>& list) {
                   }});
 }
 
+// A block of a larger job: noise by the number of a world in the whole of it.
+void add_blocks(std::vector<Listed>& list) {
+  list.push_back({"block_of_a_job", {"cluster::shifted"}, [] {
+                    const auto well = md::make_system<double>({.dimensions = 1,
+                                                               .masses = {1},
+                                                               .potentials = {{.kind = "double_well"}},
+                                                               .integrator = "BAOAB",
+                                                               .dt = 0.02});
+                    expect_contract<double>(cluster::shifted<double>(well, std::make_shared<std::int64_t>(5)),
+                                            {.steps = 20, .long_steps = 100});
+                  }});
+}
+
 }  // namespace
 
 std::vector<Listed> every_physics() {
   std::vector<Listed> list;
   add_equations(list);
   add_grids_and_springs(list);
+  add_closed_loops(list);
   add_rigid_bodies(list);
   add_particles(list);
   add_molecules(list);
   add_coupled(list);
+  add_blocks(list);
   return list;
 }
 

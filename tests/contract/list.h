@@ -16,6 +16,7 @@ struct Listed {
 };
 
 std::vector<Listed> every_physics();
+void add_grids_and_springs(std::vector<Listed>& list);  // list_continua.cpp
 
 inline void PrintTo(const Listed& listed, std::ostream* out) { *out << listed.name; }
 

@@ -93,6 +93,7 @@ TEST(TheList, HasEveryKind) {
                                      {"costate/rigid/rigid_system.h", "Onset"},
                                      {"costate/mpm/model.h", "Kernel"},
                                      {"costate/soft/mass_spring.h", "Contact"},
+                                     {"costate/soft/soft_model.h", "Integrator"},
                                      {"costate/fluid/flow.h", "Scheme"},
                                      {"costate/fluid/flow.h", "Shape"},
                                      {"costate/ode/lanes/fixed_step_systems.h", "Integrator"}}) {

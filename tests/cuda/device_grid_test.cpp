@@ -110,7 +110,7 @@ TEST_P(DeviceGrid, AStepThatIsTooLongIsRefused) {
   const auto system = grid::wave<double>(o);
   Rollout<double> rollout(system, {.steps = 2, .device = GetParam()});
   Arguments<double> at = rollout.arguments();
-  at.parameters.set("dt", {1.0});
+  at.parameters.set("dt", 1.0);
   test::expect_error([&] { return rollout.simulate(at); }, "Courant number");
 }
 

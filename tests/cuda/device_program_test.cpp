@@ -7,7 +7,6 @@
 #include "costate/cuda/nvrtc.h"
 #include "costate/cuda/program_source.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
-#include "costate/system/program/bind_program.h"
 #include "costate/system/program/program_system.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
@@ -45,8 +44,9 @@ TEST(ProgramSource, CompilesForEveryArchitecture) {
   if (!cuda::has_nvrtc()) GTEST_SKIP() << "there is no NVRTC";
   const test::AllowFloatExceptions compiler_is_not_ours;
   setenv("COSTATE_CACHE", "", 1);  // none
-  const Signature s = with_time_step(mixed_fields(), euler(0.01), true);
-  const ad::Program step = parse_step(mixed_fields(), kMixed, euler(0.01));
+  const auto system = equations_system<double>(mixed_fields(), kMixed, euler(0.01));
+  const Signature& s = system->signature();
+  const ad::Program& step = static_cast<const ProgramSystem<double>&>(*system).program();
   Activity activity{std::vector<bool>(s.fields(Role::parameter).size(), true)};
   EXPECT_GT(cuda::compile(cuda::program_source(s, step, activity, false), 9, 0).size(), 1000u);
   activity.parameters[0] = false;

@@ -166,7 +166,8 @@ TEST(Wave, NonsenseIsRefused) {
                "a wave needs at least 2 x 2 cells, not 1 x 5");
   expect_error([&] { return grid::wave<double>({.dt = 2.0}); },
                "the Courant number speed dt / dx = 2 exceeds 0.707", "reduce dt below 0.707107 (now 2)");
-  expect_error([&] { return grid::wave<double>({.speed = -1.0}); }, "a speed that is not negative");
+  expect_error([&] { return grid::wave<double>({.speed = -1.0}); },
+               "a speed and a damping that are not negative");
   expect_error([&] { return grid::wave<double>({.sources = {64 * 64}}); },
                "source cell 4096 lies outside the grid of 4096 cells");
 }

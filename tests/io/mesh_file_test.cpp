@@ -28,6 +28,18 @@ std::string binary_stl() {
   return s;
 }
 
+std::string msh(std::uint32_t last_corner = 3) {
+  std::string s;
+  const auto put = [&](auto value) { s.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (const std::uint32_t count : {4u, 1u, 2u, 4u}) put(count);  // vertices, normals, texture, faces
+  for (const auto& corner : kCorners)
+    for (const double x : corner) put(float(x));
+  for (int i = 0; i < 3 + 4; ++i) put(0.5f);
+  for (const auto& face : kFaces)
+    for (const int v : face) put(v == 3 ? last_corner : std::uint32_t(v));
+  return s;
+}
+
 std::string text_stl() {
   std::string s = "solid t\n";
   for (const auto& face : kFaces) {
@@ -60,6 +72,19 @@ void expect_tetrahedron(const TriangleMesh& mesh) {
 TEST(MeshFile, StlInBytesAndInTextIsTheSameSolid) {
   expect_tetrahedron(parse_mesh(binary_stl(), "t.stl"));
   expect_tetrahedron(parse_mesh(text_stl(), "T.STL"));
+}
+
+TEST(MeshFile, MshIsRead) {
+  expect_tetrahedron(parse_mesh(msh(), "t.msh"));
+  EXPECT_EQ(message(msh(4), "t.msh"), "t.msh: face 1: there is no vertex 4");
+  EXPECT_EQ(message(msh() + "x", "t.msh"), "t.msh: the header speaks of 140 bytes, but there are 141");
+  EXPECT_EQ(message("short", "t.msh"), "t.msh: the file ends within its header");
+  std::string broken = msh();
+  std::memset(broken.data() + 16, 0xFF, 4);  // a NaN
+  EXPECT_EQ(message(broken, "t.msh"), "t.msh: vertex 0 is not finite");
+  std::string many = msh();
+  std::memset(many.data(), 0xFF, 16);
+  EXPECT_NE(message(many, "t.msh").find("the header speaks of"), std::string::npos);
 }
 
 TEST(MeshFile, ObjCutsPolygonsAndCountsFromBothEnds) {

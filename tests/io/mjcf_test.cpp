@@ -122,6 +122,36 @@ TEST(Mjcf, WhatIsDoneOtherwiseIsAWarningWithItsLine) {
   EXPECT_TRUE(spec.warnings[1].starts_with("m.xml:2: solver PGS"));
 }
 
+// Nothing moves by what a sensor says.
+TEST(Mjcf, SensorsThatAreNotMeasuredAreLeftOutWithAWarning) {
+  const Spec spec = parse_mjcf(
+      "<mujoco><worldbody><geom name='a' size='1'/><geom name='b' size='1'/></worldbody>\n"
+      "<sensor><distance geom1='a' geom2='b'/><clock/></sensor></mujoco>",
+      "m.xml");
+  ASSERT_EQ(spec.warnings.size(), 1u);
+  EXPECT_TRUE(spec.warnings[0].starts_with("m.xml:2: the sensor <distance> is left out")) << spec.warnings[0];
+  EXPECT_EQ(spec.sensors.size(), 1u);
+}
+
+// Hands come with a <muscle> in a default class of which they use the rest.
+TEST(Mjcf, AMuscleInADefaultClassIsRefusedOnlyWhereAnActuatorTakesItsGains) {
+  const auto with = [](const std::string& actuator) {
+    return parse_mjcf(
+        "<mujoco><default><default class='a'><muscle ctrlrange='0 2' ctrllimited='true' "
+        "scale='300'/></default>"
+        "</default><worldbody><body><joint name='j' type='hinge'/><geom size='1'/></body></worldbody>"
+        "<actuator>" +
+        actuator + "</actuator></mujoco>");
+  };
+  const Spec spec = with("<motor class='a' joint='j' gear='3'/>");
+  ASSERT_EQ(spec.actuators.size(), 1u);
+  EXPECT_EQ(spec.actuators[0].ctrl_range[1], 2);
+  EXPECT_EQ(spec.actuators[0].gainprm[0], 1);
+  expect_error([&] { return with("<general class='a' joint='j'/>"); }, "gains from a <muscle> default",
+               "a class without one");
+  expect_error([&] { return with("<muscle joint='j'/>"); }, "muscle");
+}
+
 TEST(Mjcf, SizesOfTheInputAreBounded) {
   std::string deep, close;
   for (int i = 0; i < 2000; ++i) deep += "<body>", close += "</body>";

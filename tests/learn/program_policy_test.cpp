@@ -56,6 +56,38 @@ TEST(ProgramPolicy, MeetsTheContract) {
   contract<float>();
 }
 
+// A residual beside controls that stay.
+TEST(Hybrid, MeetsTheContract) {
+  const std::shared_ptr<const System<double>> plant = soft::make_system<double>(dumbbell());
+  const auto system = hybrid<double>(
+      plant, gains(), parsed(plant->signature(), "gain[0]*sin(x[0] - x[2]) + gain[1]*v[1] + offset"));
+  EXPECT_EQ(system->signature().controls(), plant->signature().controls());
+  test::expect_contract(system, {.states =
+                                     [](const auto& rollout, unsigned seed) {
+                                       auto a = rollout.arguments();
+                                       for (std::size_t i = 0; i < a.x0.size(); ++i)
+                                         a.x0[i] = std::sin(1.0 + 2.0 * double(i));
+                                       for (std::size_t i = 0; i < a.controls.size(); ++i)
+                                         a.controls[i] = std::cos(double(seed) + 3.0 * double(i));
+                                       return a;
+                                     },
+                                 .objective = loss::final<double>(system->signature(), "x", {}),
+                                 .stencil_step = 3e-4});
+}
+
+TEST(Hybrid, WithoutAResidualIsThePlant) {
+  const std::shared_ptr<const System<double>> plant = soft::make_system<double>(dumbbell());
+  const auto system = hybrid<double>(plant, gains(), parsed(plant->signature(), "0*offset"));
+  const auto run = [](const std::shared_ptr<const System<double>>& s) {
+    Rollout<double> rollout(s, {.steps = 20});
+    auto a = rollout.arguments();
+    for (std::size_t i = 0; i < a.x0.size(); ++i) a.x0[i] = double(i);
+    for (double& u : a.controls) u = 0.7;
+    return rollout.simulate(a).final_state;
+  };
+  EXPECT_EQ(run(system), run(plant));
+}
+
 TEST(ProgramPolicy, MistakesAreErrors) {
   const std::shared_ptr<const System<double>> plant = soft::make_system<double>(dumbbell());
   auto still = dumbbell();

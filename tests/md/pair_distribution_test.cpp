@@ -117,6 +117,9 @@ TEST(PairDistribution, SaysWhatItNeeds) {
     costate::test::expect_error([&] { return observe<double>(model, what); }, why, advice);
   };
   refuse(open.model, {.of = {.radii = {1}}}, "needs a box", "give the model a box");
+  Model flat = s.model;
+  flat.box = {3, 0, 3};
+  refuse(flat, {.of = {.waves = {{0, 1, 0}}}}, "an edge of the box is 0", "positive lengths");
   refuse(s.model, {}, "no radii and no waves", "give radii");
   refuse(s.model, {.of = {.radii = {1, 0.5}}}, "increase", "");
   refuse(s.model, {.of = {.radii = {1, 5}}}, "beyond half of the box", "shortest edge");

@@ -181,3 +181,13 @@ def test_a_twin_of_a_rigid_model_counts_in_rotations():
     assert twin.covariance.shape == (13, 13) and abs(np.linalg.norm(twin.x[3:7]) - 1) < 1e-9
     assert abs(twin.values[name] - 1.15 * mass) < 4 * twin.deviations[name] < 0.2 * mass
     assert np.abs(twin.x - x).max() < 0.05
+
+
+def test_what_control_returns_prints_what_it_is():
+    system = costate.equations(["angle", "rate"], "angle_dot = rate; rate_dot = torque - k*sin(angle)", controls=["torque"],
+                               parameters={"k": 1.0})
+    seen, I = [costate.loss.expression("angle")], np.eye(2)
+    assert repr(control.lqr(I, I, I, I)).startswith("Regulator: K (2, 2), the slowest mode shrinks by")
+    assert "5 steps ahead" in repr(control.mpc(system, costate.loss.final("angle"), steps=5))
+    assert repr(control.filter(system, np.zeros((5, 1)), seen, I, [[1.0]], [0, 0], I)).startswith("Estimate: x (5, 2)")
+    assert repr(control.Twin(system, seen, [0, 0], I, I, [1.0], {"k": {"deviation": 0.1}})) == "Twin: k = 1 +- 0.1"

@@ -251,3 +251,75 @@ def test_tangents_of_masses_may_be_negative():
         assert abs(w @ sim.jvp(x, p_dot={name: direction})[1] + slope) < 1e-12
     _, second = sim.hessian_vector(x, p_dot={name: -1.0}, loss=costate.loss.final("q"))
     assert np.isfinite(second.parameters[name]).all()
+
+
+class TestTheNewestPhysics:
+    """Each of these was accepted, or crashed, or gave another number."""
+    PAIR = np.array([[0.0, 0, 0], [1.2, 0, 0]])
+    LJ = [{"kind": "lennard_jones"}]
+
+    @pytest.mark.parametrize("call, message", [
+        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "lennard_jones", "cutoff": np.nan}]), "the cutoff is nan"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "harmonic_bond", "atoms": [[0, 1.5]]}]), "not whole"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, [dict(s.LJ[0], exclude=[[0, 1]])]), "excludes every pair"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, integrator="verlet", thermostat_masses=[1.0]), "no thermostat"),
+        (lambda s: costate.md.energy_and_forces(s.PAIR * np.nan, s.LJ), "not finite"),
+        (lambda s: costate.md.load_structure("/dev/zero"), "the ending of this file"),
+        (lambda s: costate.md.xyz(["Ar", "A r"], s.PAIR), "without spaces"),
+    ])
+    def test_molecules(self, call, message):
+        with pytest.raises(costate.Error, match=message):
+            call(self)
+
+    @pytest.mark.parametrize("options, message", [
+        (dict(viscosity=np.ones((16, 12))), "instead of"),
+        (dict(obstacles=[{"name": "b", "center": [5, 5], "size": 0.2}]), "outside of the box"),
+        (dict(obstacles=[{"name": "b", "size": 0.2}]), "no 'center'"),
+        (dict(obstacles=[{"name": "", "center": [0.4, 0.4], "size": 0.2}]), "another name"),
+        (dict(obstacles=[{"name": "b", "center": [0.4, 0.4], "size": 0.2, "angle": 1.0}]), "turns nothing"),
+    ])
+    def test_flows(self, options, message):
+        with pytest.raises(costate.Error, match=message):
+            costate.fluid.flow((16, 12), width=1 / 16, **options)
+
+    def test_grids(self):
+        with pytest.raises(costate.Error, match="instead of"):
+            costate.grid.heat(4, 5, conductivity=np.ones((4, 5)))
+        assert costate.grid.heat(4, 5, conductivity=np.ones((5, 4))).parameters["conductivity"].shape == (20,)
+        with pytest.raises(costate.Error, match="not negative"):
+            costate.grid.wave(4, 4, damping=-1.0)
+
+    @pytest.mark.parametrize("options, message", [
+        (dict(samples=10**12), "do not fit"), (dict(difference=0.0), "difference is 0"), (dict(every=-1), "every is negative"),
+    ])
+    def test_estimates(self, options, message):
+        well = costate.md.system([[-1.0]], 1.0, [{"kind": "double_well"}], integrator="overdamped", kT=0.5, dt=0.05)
+        with pytest.raises(costate.Error, match=message):
+            costate.estimate.gradient(well, costate.loss.final("x"), 10, **options)
+        one = costate.estimate.gradient(well, costate.loss.final("x"), 10, samples=50, parameters="double_well/a")
+        assert list(one["gradient"]) == ["double_well/a"]
+
+    def test_shapes_of_control(self):
+        system = costate.equations(["angle", "rate"], "angle_dot = rate; rate_dot = torque - sin(angle)", controls=["torque"])
+        seen = [costate.loss.expression("angle")]
+        with pytest.raises(costate.Error, match="instead of"):
+            costate.control.filter(system, np.zeros((5, 2)), seen, np.eye(2), [[1.0]], [0, 0], np.eye(2))
+        with pytest.raises(costate.Error, match="instead of"):
+            costate.control.lqr(np.eye(2), np.ones((1, 2)), np.eye(2), np.eye(2))
+        with pytest.raises(costate.Error, match="not a loss of the final state"):
+            effort = [costate.loss.expression("torque^2", "each_step")]
+            costate.control.filter(system, np.zeros((5, 1)), effort, np.eye(2), [[1.0]], [0, 0], np.eye(2))
+
+    def test_settings_that_are_none(self):
+        system = costate.equations(["x"], "x_dot = -k*x", parameters={"k": 1.0})
+        seen, run = [costate.loss.expression("x")], {"y": np.zeros((5, 1)), "x0": [1.0]}
+        for recordings, unknowns, message in [([5], {"k": None}, "a recording is not a dict"), ([run], {"k": 5}, "neither None nor a dict")]:
+            with pytest.raises(costate.Error, match=message):
+                costate.control.identify(system, recordings, seen, 0.1, unknowns)
+        for tuned, message in [(5, "not tuned by a dict"), ({"deviation": 0.1, "lower": 1, "upper": 0}, "contradict each other")]:
+            with pytest.raises(costate.Error, match=message):
+                costate.control.Twin(system, seen, [1.0], [[1.0]], [[0.1]], [0.1], {"k": tuned})
+
+    def test_a_library_without_a_name(self):
+        with pytest.raises(costate.Error, match="empty"):
+            costate.load_plugin("")

@@ -23,6 +23,11 @@ def _network():
     return made
 
 
+def _cloth():
+    vertices, triangles = costate.soft.cloth_mesh([1.0, 1.0], [2, 2])
+    return vertices, [{"cells": "triangles", "vertices": triangles}], [{"law": "stvk"}]
+
+
 SYSTEMS = {
     "recorded": pendulum.system,
     "network": _network,
@@ -30,6 +35,7 @@ SYSTEMS = {
     "rigid": _hopper,
     "closed loop": lambda: costate.closed_loop(_hopper(), hidden=5, seed=3),
     "springs": lambda: costate.soft.mass_spring([[0.0, 1.0], [1.0, 1.2]], 1.0, [{"a": 0, "b": 1, "rest_length": 1.0}]),
+    "cloth": lambda: costate.soft.bodies(*_cloth()),
     "wave": lambda: costate.grid.wave(8, 8, sources=[9]),
     "particles": lambda: costate.mpm.particles(np.array([[0.4, 0.5], [0.5, 0.5]]), 0.01, [{"kind": "liquid"}], dx=0.1,
                                                nodes=[12, 12], dt=1e-4),

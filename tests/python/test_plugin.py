@@ -71,7 +71,7 @@ extern "C" costate::PluginEntry costate_plugin() { return {{0, 0, 0, 0, 0}, null
     with pytest.raises(costate.Error, match="(?s)another version of costate.*build it with"):
         costate.load_plugin(built(tmp_path, old))
     half = tmp_path / "half.cpp"
-    half.write_text((ROOT / "examples/plugin/bead.cpp").read_text().replace(".in_single = std::make_shared<costate::LaneSystem<Bead, float>>(fields),", ""))
-    double_only = costate.load_plugin(built(tmp_path, half))
+    half.write_text((ROOT / "examples/plugin/bead.cpp").read_text().replace(".in_single = std::make_shared<costate::LaneSystem<Bead, float>>(bead_fields()),", ""))
+    double_only = costate.load_plugin(built(tmp_path, half, f"-I{ROOT / 'examples/plugin'}"))
     with pytest.raises(costate.Error, match="(?s)double precision only.*float64"):
         double_only.rollout(3, dtype="float32")

@@ -35,6 +35,18 @@ TEST(GradientReport, GrowthIsMeasuredPerStep) {
   EXPECT_TRUE(r.advice.empty()) << r.to_text();
 }
 
+TEST(GradientReport, GrowthThroughManyContactsNamesTheOnset) {
+  for (const double rate : {0.02, 0.05}) {  // a millionfold; beyond what carries a signal
+    GradientReport r = growing(rate);
+    r.conclude(kEpsilon);
+    EXPECT_FALSE(advises(r, "onset = none")) << r.to_text();
+    r = growing(rate);
+    for (std::int64_t k = 0; k < 30; ++k) r.mode_switches.push_back(k);
+    r.conclude(kEpsilon);
+    EXPECT_TRUE(advises(r, "compare onset = none")) << r.to_text();
+  }
+}
+
 TEST(GradientReport, TheWorstWindowStandsOut) {
   GradientReport r = growing(0.0);
   for (std::size_t i = 0; i <= 4; ++i) r.adjoint_norm[i] = 100;  // all the growth between two samples

@@ -1,4 +1,5 @@
 #include "costate/system/objective.h"
+#include "costate/system/program/program_objective.h"
 
 #include <gtest/gtest.h>
 
@@ -111,6 +112,20 @@ TEST(Objective, MistakesAreNamed) {
         return loss::cotangents<double>(signature(), {1}, {{1, 2}})->check(5, 1);
       },
       "a cotangent has 2 numbers instead of worlds x states = 3");
+}
+
+// A null cotangent is not wanted: the others are added to all the same.
+TEST(Objective, NobodyNeedsTheCotangentOfTheState) {
+  Signature signature;
+  signature.state("q", 3).control("u", 2).parameter("p", 1.0);
+  const double x[3] = {1, 2, 3}, p[1] = {1};
+  const Objective<double>::At at{.k = 4, .steps = 4, .in = {x, nullptr, p}};
+  std::vector<double> p_bar(1);
+  const auto all = loss::sum<double>(
+      {loss::final<double>(signature, "q", {}), loss::final_value<double>(signature, "q", 1),
+       loss::cotangents<double>(signature, {4}, {{1, 2, 3}}), loss::expression<double>(signature, "p*q[0]")});
+  all->vjp(at, {nullptr, nullptr, p_bar.data()});
+  EXPECT_EQ(p_bar[0], 1);
 }
 
 }  // namespace

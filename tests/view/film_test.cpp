@@ -35,6 +35,20 @@ TEST(Film, APictureIsAPng) {
   std::filesystem::remove(path);
 }
 
+TEST(Film, AFilmIsAnMp4WithAllFrames) {
+  if (!has("chromium") || !has("ffmpeg")) GTEST_SKIP() << "needs chromium and ffmpeg: apt-get install both";
+  const std::string path = scratch("film.mp4");
+  write_mp4(path, {test::fountain("jet", 1.0, 100, 8)}, {}, {.width = 320, .height = 240});
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(bytes.substr(4, 4), "ftyp");
+  // The table of sample sizes: version and flags, one size for all (0: none), how many samples.
+  const std::size_t table = bytes.find("stsz");
+  ASSERT_NE(table, std::string::npos);
+  EXPECT_EQ(int(bytes[table + 15]), 8);
+  std::filesystem::remove(path);
+}
+
 TEST(Film, FramesAreFoundInThePage) {
   EXPECT_EQ(jpegs_in_page("<html><pre id=\"film\" hidden=\"\">aGVsbG8=\nIQ==\nYWJj\n</pre></html>"),
             "hello!abc");

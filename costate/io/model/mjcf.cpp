@@ -55,12 +55,13 @@ void MjcfReader::check_default(const XmlElement& e) {
   } else if (is_mjcf_actuator(e.name)) {
     rigid::ActuatorSpec unused;
     actuator_attributes(a, unused);
-  } else if (e.name != "material" && e.name != "camera" && e.name != "light" && e.name != "texture") {
+  } else if (e.name != "material" && e.name != "camera" && e.name != "light" && e.name != "texture" &&
+             !is_other_mjcf_actuator(e.name)) {
     fail_unknown_element(
         e, "default",
         {"joint", "geom", "site", "pair", "equality", "tendon", "mesh", "material", "camera", "light",
          "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "default"},
-        {"muscle", "adhesion", "pid", "orientation", "dcmotor"});
+        {});
   } else {
     return;
   }

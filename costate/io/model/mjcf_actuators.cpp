@@ -139,6 +139,9 @@ void MjcfReader::actuator(const XmlElement& e) {
     XmlAttributes a = with_defaults(child);
     rigid::ActuatorSpec u;
     const XmlElement gains = defaults_.actuator_gains(child, "");
+    if (child.name == "general" && is_other_mjcf_actuator(gains.name))
+      a.fail("takes its gains from a <" + gains.name + "> default, which is not simulated",
+             "give it a class without one, or gains of its own in a <general> default");
     if (child.name == "general" && !gains.name.empty() && gains.name != "general") {
       XmlAttributes inherited(gains);
       actuator_attributes(inherited, u);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::array kActuators{"general",     "motor",  "position", "velocity",
                                 "intvelocity", "damper", "cylinder"};
+// Kinds that are not simulated may stand in a default class: what they share with others is everybody's.
+constexpr std::array kOtherActuators{"muscle", "adhesion", "pid", "orientation", "dcmotor"};
 // What these are for an actuator does not depend on its kind.
 constexpr std::array kSharedByActuators{"ctrllimited", "ctrlrange", "forcelimited", "forcerange",
                                         "actlimited",  "actrange",  "gear",         "group",
@@ -66,6 +68,7 @@ void override_with(std::vector<XmlAttribute>& base, const std::vector<XmlAttribu
 }  // namespace
 
 bool is_mjcf_actuator(const std::string& element) { return is_in(kActuators, element); }
+bool is_other_mjcf_actuator(const std::string& element) { return is_in(kOtherActuators, element); }
 
 void MjcfDefaults::require(const std::string& name, const XmlPlace& place) const {
   if (classes_.count(name)) return;
@@ -85,7 +88,7 @@ void MjcfDefaults::read_class(const XmlElement& e, const std::string& name, Clas
   for (const XmlElement& child : e.children) {
     if (child.name == "default") continue;
     check(child);
-    if (!is_mjcf_actuator(child.name)) {
+    if (!is_mjcf_actuator(child.name) && !is_other_mjcf_actuator(child.name)) {
       override_with(own.attributes[child.name], child.attributes);
       continue;
     }

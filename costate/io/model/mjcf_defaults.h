@@ -51,5 +51,7 @@ class MjcfDefaults {
 
 // Whether an element of this name is an actuator that this loader knows.
 bool is_mjcf_actuator(const std::string& element);
+// Whether it is one that the loader refuses, except in a default class that no such actuator uses.
+bool is_other_mjcf_actuator(const std::string& element);
 
 }  // namespace costate::io

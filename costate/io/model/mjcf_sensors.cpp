@@ -69,6 +69,15 @@ const char* attribute_of(ObjectType type) {
   }
 }
 
+// Sensors that are not measured.
+constexpr const char* kOthers[] = {"camprojection",  "tendonactuatorfrc",
+                                   "tendonlimitpos", "tendonlimitvel",
+                                   "tendonlimitfrc", "insidesite",
+                                   "distance",       "normal",
+                                   "fromto",         "contact",
+                                   "e_potential",    "e_kinetic",
+                                   "tactile",        "user"};
+
 }  // namespace
 
 void MjcfReader::sensor(const XmlElement& e) {
@@ -86,13 +95,15 @@ void MjcfReader::sensor(const XmlElement& e) {
                                           [&](const SensorKind& k) { return child.name == k.name; });
     if (child.name == "clock") {
       s.type = SensorType::clock;
+    } else if (std::find(std::begin(kOthers), std::end(kOthers), child.name) != std::end(kOthers)) {
+      // Nothing moves by what a sensor says.
+      spec_.warnings.push_back(child.where() + ": the sensor <" + child.name +
+                               "> is left out: it is not measured, and cannot be observed");
+      continue;
     } else if (kind == std::end(kSensors)) {
       std::vector<std::string> known;
       for (const SensorKind& k : kSensors) known.push_back(k.name);
-      fail_unknown_element(child, "sensor", known,
-                           {"camprojection", "tendonactuatorfrc", "tendonlimitpos", "tendonlimitvel",
-                            "tendonlimitfrc", "insidesite", "distance", "normal", "fromto", "contact",
-                            "e_potential", "e_kinetic", "tactile", "user", "plugin"});
+      fail_unknown_element(child, "sensor", known, {"plugin"});
     } else {
       s.type = kind->type;
       if (kind->object != ObjectType::none) {

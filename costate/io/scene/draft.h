@@ -37,6 +37,8 @@ struct Draft {
   int dimension = 3;    // of vectors in the file
   double width = 0.01;  // over which regions are softened unless a loss says otherwise
   std::size_t up = 1;   // axis along which heights are measured
+  // Of a physics that iterates: the same with a tolerance that differences do not see. Empty: it does not.
+  std::function<void(study::Setup&)> tighten = {};
 };
 
 }  // namespace costate::io

@@ -40,7 +40,10 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
     if (setup.optimize) setup.optimize->automatic_window = false;
   }
   read_view(file, setup);
-  if (opening.for_check) setup.double_precision = true;
+  if (opening.for_check) {
+    setup.double_precision = true;
+    if (draft.tighten) draft.tighten(setup);
+  }
   setup.facts.emplace_back("precision", setup.double_precision ? "double" : "float");
   if (setup.optimize) setup.facts.emplace_back("variables", std::to_string(setup.optimize->variables.size()));
   for (const std::string& note : setup.notes) setup.facts.emplace_back("note", note);
@@ -50,6 +53,8 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
 
 std::unique_ptr<study::Study> open(TomlDocument document, const Opening& opening) {
   const SceneFile file(std::move(document), opening.settings);
+  if (const TomlValue* task = file.root().find("task"))
+    file.fail(task->place, "this is a task to be learned, not a study", "use costate train");
   const Section* chosen = nullptr;
   std::string list;
   for (const Section& section : sections()) {
@@ -94,6 +99,7 @@ TomlDocument document_of_model(const std::string& path) {
 const std::vector<Section>& sections() {
   static const std::vector<Section> kSections = {
       {"equations", {"definitions", "events"}, open_equations},
+      {"soft", {"materials", "parts", "holds", "obstacles", "contact"}, open_rollout<read_soft>},
       {"domain",
        {"walls", "materials", "colliders", "bodies", "fill", "model", "contact"},
        open_rollout<read_particles>},

@@ -28,6 +28,7 @@ Draft read_bodies(const SceneFile& file);
 Draft read_grid(const SceneFile& file);
 Draft read_flow(const SceneFile& file);
 Draft read_springs(const SceneFile& file);
+Draft read_soft(const SceneFile& file);
 Draft read_molecules(const SceneFile& file);
 // Equations are solved, not stepped: sections/equations.cpp.
 std::unique_ptr<study::Study> open_equations(const SceneFile& file, const Opening& opening);

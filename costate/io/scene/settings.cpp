@@ -139,15 +139,14 @@ void SceneFile::apply(const Setting& setting) {
   // A control of equations is its values.
   TomlValue* const values = !may_add && walk.at().is(Kind::table) ? walk.at().find("values") : nullptr;
   TomlValue& target = values ? *values : walk.at();
-  const auto check = [&](const TomlValue& v) {
+  const auto check = [&](const TomlValue& v, const auto& each) -> void {
+    for (const TomlValue& item : v.items) each(item, each);
+    if (v.is(Kind::array)) return;
     if (v.is(Kind::number) && !std::isfinite(v.number)) walk.wrong("the value is not a finite number", "");
     if (is_numeric(target) && !v.is(Kind::number) && names)
       walk.wrong("'" + v.text + "' is not a number", "write " + path + "=1.5");
   };
-  if (value.is(Kind::array))
-    for (const TomlValue& item : value.items) check(item);
-  else
-    check(value);
+  check(value, check);
   if (names && target.is(Kind::array) && is_numeric(target)) {
     const std::string size = std::to_string(target.items.size());
     if (!value.is(Kind::array))
@@ -159,9 +158,13 @@ void SceneFile::apply(const Setting& setting) {
   }
   if (names && target.is(Kind::number) && value.is(Kind::array))
     walk.wrong(walk.where() + " is one number", "write " + path + "=1.5");
-  value.place = value.text_place = target.place;
+  value.text_place = target.place;
   value.text_is_verbatim = false;
-  for (TomlValue& item : value.items) item.place = target.place;
+  const auto put = [place = target.place](TomlValue& v, const auto& each) -> void {
+    v.place = place;
+    for (TomlValue& item : v.items) each(item, each);
+  };
+  put(value, put);
   target = value;
 }
 

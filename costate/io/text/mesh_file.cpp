@@ -109,6 +109,13 @@ std::uint32_t little_endian(const char* bytes) {
   return value;
 }
 
+float little_endian_float(const char* bytes) {
+  const std::uint32_t bits = little_endian(bytes);
+  float value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
 constexpr std::size_t kStlHeader = 84, kStlFacet = 50;
 
 bool is_binary_stl(const std::string& content) {
@@ -125,13 +132,49 @@ TriangleMesh binary_stl(const std::string& content, const std::string& path) {
     std::array<int, 3> corners;
     for (std::size_t v = 0; v < 3; ++v) {
       float xyz[3];
-      for (std::size_t k = 0; k < 3; ++k) {
-        const std::uint32_t bits = little_endian(facet + 12 * (v + 1) + 4 * k);
-        std::memcpy(&xyz[k], &bits, sizeof bits);
-      }
+      for (std::size_t k = 0; k < 3; ++k) xyz[k] = little_endian_float(facet + 12 * (v + 1) + 4 * k);
       const Vec3<double> p{xyz[0], xyz[1], xyz[2]};
       if (!reasonable(p)) throw Error({"vertex of facet " + std::to_string(f) + " is not finite", path, {}});
       corners[v] = welder.vertex(p);
+    }
+    mesh.faces.push_back(corners);
+  }
+  return mesh;
+}
+
+// MuJoCo's own: the numbers of vertices, normals, texture coordinates and faces, then these; all of four
+// bytes.
+TriangleMesh msh(const std::string& content, const std::string& path) {
+  constexpr std::size_t kHeader = 16, kNumber = 4;
+  if (content.size() < kHeader) throw Error({"the file ends within its header", path, {}});
+  const auto count = [&](int i) { return std::size_t(little_endian(content.data() + kNumber * i)); };
+  const std::size_t vertices = count(0), before_faces = 3 * vertices + 3 * count(1) + 2 * count(2),
+                    faces = count(3), size = kHeader + kNumber * (before_faces + 3 * faces);
+  if (content.size() != size)
+    throw Error({"the header speaks of " + std::to_string(size) + " bytes, but there are " +
+                     std::to_string(content.size()),
+                 path,
+                 {}});
+  TriangleMesh mesh;
+  Welder welder(mesh);
+  std::vector<int> number;  // of the file's vertices among ours
+  const char* at = content.data() + kHeader;
+  for (std::size_t i = 0; i < vertices; ++i, at += 3 * kNumber) {
+    const Vec3<double> p{little_endian_float(at), little_endian_float(at + kNumber),
+                         little_endian_float(at + 2 * kNumber)};
+    if (!reasonable(p)) throw Error({"vertex " + std::to_string(i) + " is not finite", path, {}});
+    number.push_back(welder.vertex(p));
+  }
+  at = content.data() + kHeader + kNumber * before_faces;
+  for (std::size_t f = 0; f < faces; ++f) {
+    std::array<int, 3> corners;
+    for (int& corner : corners) {
+      const std::uint32_t index = little_endian(at);
+      if (index >= vertices)
+        throw Error(
+            {"face " + std::to_string(f) + ": there is no vertex " + std::to_string(index), path, {}});
+      corner = number[index];
+      at += kNumber;
     }
     mesh.faces.push_back(corners);
   }
@@ -189,6 +232,8 @@ TriangleMesh parse_mesh(const std::string& content, const std::string& path) {
     mesh = is_binary_stl(content) ? binary_stl(content, path) : text_stl(content, path);
   } else if (ending == ".obj") {
     mesh = obj(content, path);
+  } else if (ending == ".msh") {
+    mesh = msh(content, path);
   } else {
     throw Error({"meshes of kind '" + ending + "' cannot be read", path, "convert it to STL or OBJ"});
   }

@@ -361,10 +361,17 @@ TomlValue setting_value(std::string_view text) {
     value.kind = TomlValue::Kind::array;
     std::string_view rest = trimmed(text.substr(1, text.size() - 2));
     while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
+      std::size_t comma = 0;
+      for (int depth = 0; comma < rest.size() && (depth > 0 || rest[comma] != ','); ++comma)
+        depth += rest[comma] == '[' ? 1 : rest[comma] == ']' ? -1 : 0;
       value.items.push_back(setting_value(rest.substr(0, comma)));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
+    return value;
+  }
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+    value.kind = TomlValue::Kind::string;
+    value.text = text.substr(1, text.size() - 2);
     return value;
   }
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);

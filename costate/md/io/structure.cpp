@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -164,14 +165,17 @@ Structure parse_pdb(const std::string& text, const std::string& name) {
 }
 
 Structure load_structure(const std::string& path) {
+  const bool pdb = path.ends_with(".pdb");
+  if (!pdb && !path.ends_with(".xyz") && !path.ends_with(".extxyz"))
+    throw Error({"the ending of this file says nothing about atoms", path, "name it .xyz, .extxyz or .pdb"});
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) throw Error({"this is not a file", path, ""});
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error({"the file cannot be read", path, ""});
   std::stringstream text;
   text << in.rdbuf();
   if (text.str().size() > kMostBytes) throw Error({"the file is larger than 2 GB", path, ""});
-  if (path.ends_with(".pdb")) return parse_pdb(text.str(), path);
-  if (path.ends_with(".xyz") || path.ends_with(".extxyz")) return parse_xyz(text.str(), path);
-  throw Error({"the ending of this file says nothing about atoms", path, "name it .xyz, .extxyz or .pdb"});
+  return pdb ? parse_pdb(text.str(), path) : parse_xyz(text.str(), path);
 }
 
 double element_mass(const std::string& element) {
@@ -194,7 +198,12 @@ std::string to_xyz(const Structure& frame) {
             exact_number(frame.box[2]) + "\" ";
   text += std::string("Properties=species:S:1:pos:R:3") + (frame.v.empty() ? "" : ":velo:R:3") + "\n";
   for (std::size_t i = 0; i < frame.atoms(); ++i) {
-    text += frame.elements[i];
+    const std::string& element = frame.elements[i];
+    if (element.empty() || element.find_first_of(" \t\r\n") != std::string::npos)
+      throw Error({"the element of atom " + std::to_string(i) + " is '" + element + "'",
+                   {},
+                   "XYZ files have columns: give a name without spaces"});
+    text += element;
     for (std::size_t k = 0; k < 3; ++k) text += " " + exact_number(frame.x[3 * i + k]);
     for (std::size_t k = 0; k < 3 && !frame.v.empty(); ++k) text += " " + exact_number(frame.v[3 * i + k]);
     text += "\n";

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/md/compile.h"
 #include "costate/system/losses/at_steps.h"
 
@@ -58,6 +59,10 @@ class Pattern {
   void check(const Model& model) const {
     if (model.box.empty())
       throw Error({"a pair distribution needs a box", "md::pair_distribution", "give the model a box"});
+    for (const double edge : model.box)
+      if (!(edge > 0) || !std::isfinite(edge))
+        throw Error(
+            {"an edge of the box is " + number(edge), "md::pair_distribution", "give positive lengths"});
     if (size() == 0)
       throw Error({"a pair distribution of no radii and no waves", "md::pair_distribution", "give radii"});
     if (!(what_.width > 0))

@@ -177,29 +177,25 @@ struct FieldFormula {
 };
 
 // A law has room for eight numbers; those that the user has not named are nowhere.
-template <class Law, class S>
-std::unique_ptr<Term<S>> make_formula_term(const Sites& sites) {
-  Sites wide = sites;
-  const std::size_t named = sites.names.size(), instances = sites.tuples.size() / std::size_t(Law::kAtoms);
-  wide.slots.assign(instances * std::size_t(kMostParameters), -1);
-  for (std::size_t i = 0; i < instances; ++i)
-    std::copy_n(sites.slots.begin() + std::ptrdiff_t(i * named), named,
-                wide.slots.begin() + std::ptrdiff_t(i * std::size_t(kMostParameters)));
-  return std::make_unique<LocalTerm<Law, S>>(wide);
-}
+template <class Law>
+struct MakeFormulaTerm {
+  template <class S>
+  static std::unique_ptr<Term<S>> make(const Sites& sites) {
+    Sites wide = sites;
+    const std::size_t named = sites.names.size(), instances = sites.tuples.size() / std::size_t(Law::kAtoms);
+    wide.slots.assign(instances * std::size_t(kMostParameters), -1);
+    for (std::size_t i = 0; i < instances; ++i)
+      std::copy_n(sites.slots.begin() + std::ptrdiff_t(i * named), named,
+                  wide.slots.begin() + std::ptrdiff_t(i * std::size_t(kMostParameters)));
+    return std::make_unique<LocalTerm<Law, S>>(wide);
+  }
+};
 
 template <class Law>
 PotentialKind formula_kind(std::string name, std::string formula, std::vector<OptionKind> options) {
   PotentialKind kind{std::move(name), std::move(formula), Law::kAtoms, {}, std::move(options)};
   kind.own_formula = true;
-  kind.lanes_float = make_formula_term<Law, Lanes<float>>;
-  kind.lanes_float_dual = make_formula_term<Law, Dual<Lanes<float>>>;
-  kind.lanes_double = make_formula_term<Law, Lanes<double>>;
-  kind.lanes_double_dual = make_formula_term<Law, Dual<Lanes<double>>>;
-  kind.one_float = make_formula_term<Law, float>;
-  kind.one_float_dual = make_formula_term<Law, Dual<float>>;
-  kind.one_double = make_formula_term<Law, double>;
-  kind.one_double_dual = make_formula_term<Law, Dual<double>>;
+  set_makers<MakeFormulaTerm<Law>>(kind);
   return kind;
 }
 

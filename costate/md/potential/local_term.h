@@ -161,10 +161,26 @@ class LocalTerm final : public Term<S> {
   int count_;
 };
 
-template <class Law, class S>
-std::unique_ptr<Term<S>> make_local_term(const Sites& sites) {
-  return std::make_unique<LocalTerm<Law, S>>(sites);
+// Maker::make<S> in every scalar.
+template <class Maker>
+void set_makers(PotentialKind& kind) {
+  kind.lanes_float = Maker::template make<Lanes<float>>;
+  kind.lanes_float_dual = Maker::template make<Dual<Lanes<float>>>;
+  kind.lanes_double = Maker::template make<Lanes<double>>;
+  kind.lanes_double_dual = Maker::template make<Dual<Lanes<double>>>;
+  kind.one_float = Maker::template make<float>;
+  kind.one_float_dual = Maker::template make<Dual<float>>;
+  kind.one_double = Maker::template make<double>;
+  kind.one_double_dual = Maker::template make<Dual<double>>;
 }
+
+template <class Law>
+struct MakeLocalTerm {
+  template <class S>
+  static std::unique_ptr<Term<S>> make(const Sites& sites) {
+    return std::make_unique<LocalTerm<Law, S>>(sites);
+  }
+};
 
 // The kind of a law, in every scalar.
 template <class Law>
@@ -172,14 +188,7 @@ PotentialKind local_kind(std::string name, std::string formula, std::vector<Para
                          std::vector<OptionKind> options = {}, int dimensions = 0) {
   PotentialKind kind{std::move(name),       std::move(formula), Law::kAtoms,
                      std::move(parameters), std::move(options), dimensions};
-  kind.lanes_float = make_local_term<Law, Lanes<float>>;
-  kind.lanes_float_dual = make_local_term<Law, Dual<Lanes<float>>>;
-  kind.lanes_double = make_local_term<Law, Lanes<double>>;
-  kind.lanes_double_dual = make_local_term<Law, Dual<Lanes<double>>>;
-  kind.one_float = make_local_term<Law, float>;
-  kind.one_float_dual = make_local_term<Law, Dual<float>>;
-  kind.one_double = make_local_term<Law, double>;
-  kind.one_double_dual = make_local_term<Law, Dual<double>>;
+  set_makers<MakeLocalTerm<Law>>(kind);
   return kind;
 }
 

@@ -5,6 +5,7 @@
 //                     bodies j that it carries, Phi_j the wrench of all contacts on body j;
 //                     F = G.f, T = G.n - X x G.f in the axes of a site at X                [1, "sensor"]
 //   contact           Phi_j.f of a body, or of those of its contacts that a geom has; world axes
+//   contact_torque    Phi_j.n - X x Phi_j.f: of the same, about the origin X of the body or geom
 //   touch             sum of the normal forces on a body whose rays away from it meet the volume of a site
 //   actuator          force, length and velocity (actuation.h)
 //
@@ -71,7 +72,7 @@ void find_accelerations(const Tree& tree, const Constraints& cons, const S* p, c
 
 inline bool about(const Observed& o, const TouchingPair& pair) {
   if (o.kind == Observed::Kind::force || o.kind == Observed::Kind::torque) return true;
-  if (o.kind == Observed::Kind::contact && o.element >= 0)
+  if (o.of_contact() && o.element >= 0)
     return pair.geoms.first == o.element || pair.geoms.second == o.element;
   return pair.first_body == o.body || pair.second_body == o.body;
 }
@@ -166,7 +167,9 @@ void observe_force(const Tree& tree, const Constraints& cons, const Observed& o,
   }
   contact_wrenches(tree, cons, o, p, in.q, s);
   Vec3<S> r = s.phi[o.body].f;
-  if (o.kind != Observed::Kind::contact) {
+  if (o.kind == Observed::Kind::contact_torque) {
+    r = s.phi[o.body].n - cross(arm_of(o, p, d), r);
+  } else if (o.kind != Observed::Kind::contact) {
     const Force<S> G = interaction(o, d, static_cast<const ForceScratch<S>&>(s));
     r = o.kind == Observed::Kind::force ? G.f : G.n - cross(arm_of(o, p, d), G.f);
     r = shown(o, p, r, d);
@@ -271,6 +274,11 @@ void observe_force_vjp(const Tree& tree, const Constraints& cons, const Observed
   contact_wrenches(tree, cons, o, p, in.q, s);
   if (o.kind == Observed::Kind::contact) {
     s.twist[o.body] = {Vec3<S>::zero(), f};
+  } else if (o.kind == Observed::Kind::contact_torque) {
+    const Vec3<S> X_bar = cross(f, s.phi[o.body].f);
+    s.twist[o.body] = {f, cross(X, f)};
+    d.wrench[o.body] += Force<S>{cross(X, X_bar), X_bar};
+    shift_vjp(o, X_bar, bar.p, d);
   } else {
     const Force<S> G = interaction(o, d, static_cast<const ForceScratch<S>&>(s));
     const bool torque = o.kind == Observed::Kind::torque;

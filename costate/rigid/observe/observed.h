@@ -33,6 +33,7 @@ struct Observed {
     force,
     torque,
     contact,
+    contact_torque,
     touch,
     actuator_force,
     actuator_length,
@@ -56,8 +57,9 @@ struct Observed {
   // The accelerations of the state are needed, and with them its contacts.
   bool needs_accelerations() const {
     return kind == Kind::acceleration || kind == Kind::angular_acceleration || kind == Kind::force ||
-           kind == Kind::torque || kind == Kind::contact || kind == Kind::touch;
+           kind == Kind::torque || of_contact() || kind == Kind::touch;
   }
+  bool of_contact() const { return kind == Kind::contact || kind == Kind::contact_torque; }
   bool of_actuator() const {
     return kind == Kind::actuator_force || kind == Kind::actuator_length || kind == Kind::actuator_velocity;
   }

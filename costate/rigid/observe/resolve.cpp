@@ -48,7 +48,7 @@ constexpr Part kSiteParts[] = {
     {.name = "torque", .kind = Kind::torque, .local = true},
     {.name = "touch", .kind = Kind::touch},
 };
-constexpr const char* kOtherParts[] = {"com", "contact", "length", "angular_momentum"};
+constexpr const char* kOtherParts[] = {"com", "contact", "contact_torque", "length", "angular_momentum"};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& advice) {
   throw Error({what, path, advice});
@@ -300,10 +300,10 @@ Observed of_frame(const Model& m, const ParameterMap& map, const std::string& te
     o.kind = Kind::position;
     return o;
   }
-  if (path.part == "contact") {
+  if (path.part == "contact" || path.part == "contact_torque") {
     if (path.kind == "site")
       refuse(text, "a site touches nothing", "write body/NAME/contact, geom/NAME/contact or site/NAME/touch");
-    o.kind = Kind::contact;
+    o.kind = path.part == "contact" ? Kind::contact : Kind::contact_torque;
     return o;
   }
   const Part* part = find(kFrameParts, path.part);

@@ -32,6 +32,7 @@ class RawCotangents final : public AtSteps<Real> {
     }
   }
   void vjp(const At& at, const Cotangents<Real>& bar) const override {
+    if (!bar.x) return;
     for (std::int64_t i = 0; i < size_; ++i) {
       for (int l = 0; l < at.lanes; ++l) bar.x[i * at.lanes + l] += get(at, i, l);
     }

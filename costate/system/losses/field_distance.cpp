@@ -51,6 +51,7 @@ class FieldDistance final : public AtSteps<Real> {
     }
   }
   void vjp(const At& at, const Cotangents<Real>& bar) const override {
+    if (!bar.x) return;
     const Real w = static_cast<Real>(weight_);
     parallel_for(size_, kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -60,7 +61,7 @@ class FieldDistance final : public AtSteps<Real> {
     });
   }
   void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
-    if (!in_dot.x) return;
+    if (!in_dot.x || !bar_dot.x) return;
     const Real w = static_cast<Real>(weight_);
     for (std::int64_t j = offset_ * at.lanes; j < (offset_ + size_) * at.lanes; ++j)
       bar_dot.x[j] += w * in_dot.x[j];

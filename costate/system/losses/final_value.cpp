@@ -24,6 +24,7 @@ class FinalValue final : public AtSteps<Real> {
     for (int l = 0; l < at.lanes; ++l) loss[l] += weight_ * at.in.x[at_ * at.lanes + l];
   }
   void vjp(const At& at, const Cotangents<Real>& bar) const override {
+    if (!bar.x) return;
     for (int l = 0; l < at.lanes; ++l) bar.x[at_ * at.lanes + l] += static_cast<Real>(weight_);
   }
   void hvp(const At&, const Inputs<Real>&, const Cotangents<Real>&) const override {}  // linear

@@ -26,6 +26,8 @@ class Regulator:
     def vjp(self, P: numpy.typing.ArrayLike | None = None, K: numpy.typing.ArrayLike | None = None) -> dict:
         """Cotangents of A, B, Q, R and S from those of P and K, as a dict."""
 
+    def __repr__(self) -> str: ...
+
 def lqr(A: numpy.typing.ArrayLike, B: numpy.typing.ArrayLike, Q: numpy.typing.ArrayLike, R: numpy.typing.ArrayLike, S: numpy.typing.ArrayLike | None = None) -> Regulator:
     """
     The regulator of x+ = A x + B u with the least sum of (x'Qx + 2 u'Sx + u'Ru) / 2.
@@ -148,6 +150,8 @@ class Mpc:
     def late(self) -> int:
         """Updates that took longer than the budget."""
 
+    def __repr__(self) -> str: ...
+
 def mpc(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 5, tolerance: float = 1e-08, budget: float = 0.0) -> Mpc:
     """A controller that looks `steps` steps ahead. Arguments as of plan()."""
 
@@ -255,6 +259,8 @@ class Twin:
         Of the latest measurement: about 1 where the model and its noise are right.
         """
 
+    def __repr__(self) -> str: ...
+
 class Estimate:
     """
     States and their covariances; row k is after the measurement of step k.
@@ -280,6 +286,8 @@ class Estimate:
 
     @property
     def log_likelihood(self) -> float: ...
+
+    def __repr__(self) -> str: ...
 
 def filter(system: costate._core.System, y: numpy.typing.ArrayLike, measured: list, process_noise: numpy.typing.ArrayLike, measurement_noise: numpy.typing.ArrayLike, x0: numpy.typing.ArrayLike, P0: numpy.typing.ArrayLike, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'extended') -> Estimate:
     """

@@ -1,4 +1,6 @@
-"""Masses and springs."""
+"""Masses and springs; soft bodies and cloth."""
+
+from collections.abc import Sequence
 
 import numpy.typing
 
@@ -16,3 +18,32 @@ def mass_spring(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, sprin
     contact    'split' cuts a step at the time of impact, 'end_of_step' does not
     state 'x', 'v'; control 'actuation', one number a muscle; parameters 'mass', 'spring/stiffness', 'plane/friction', ...
     """
+
+def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds: list = [], x: numpy.typing.ArrayLike | None = None, v: numpy.typing.ArrayLike | None = None, gravity: numpy.typing.ArrayLike | None = None, drag: float = 0.0, wind: numpy.typing.ArrayLike | None = None, wind_drag: float = 0.0, wind_driven: bool = False, dt: float = 0.01, integrator: str = 'euler', tolerance: float = 1e-09, max_iterations: int = 100, obstacles: list = [], contact: object | None = None) -> costate._core.System:
+    """
+    Soft bodies and cloth: implicit steps with exact derivatives.
+
+    rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast
+    parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; cells: tetrahedra,
+                quadratic_tetrahedra, hexahedra, triangles
+    materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': 1e-3, 'bending': 1e-5}, ...];
+                laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, fixed_corotated,
+                corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of triangles: stvk,
+                neo_hookean, arap. density is per volume, of triangles per area
+    holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a velocity as a control
+    obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': 0.3}, ...]; or
+                'shape': 'ball' with a 'radius'
+    contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}
+    integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest
+    tolerance   of the residual of a step, relative to the forces: about the error of a gradient
+
+    state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', 'material/<name>/E', ...
+    """
+
+def cloth_mesh(size: Sequence[float], count: Sequence[int]) -> tuple[list[list[float]], list[list[int]]]:
+    """
+    Vertices and triangles of a rectangle with a corner at the origin, in the plane of x and y.
+    """
+
+def block_mesh(size: Sequence[float], count: Sequence[int], cells: str = 'tetrahedra') -> tuple[list[list[float]], list[list[int]]]:
+    """Vertices and cells of a block with a corner at the origin."""

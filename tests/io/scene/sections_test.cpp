@@ -127,7 +127,7 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what())
-                  .find("add one of [equations], [domain], [model], [grid], [flow], [springs]"),
+                  .find("add one of [equations], [soft], [domain], [model], [grid], [flow], [springs]"),
               std::string::npos)
         << error.what();
   }

@@ -49,7 +49,8 @@ std::vector<Quantity> everything(const Model& m) {
   if (m.name != "walker") return list;
   for (const char* path :
        {"body/foot/contact", "body/torso/contact", "body/crate/contact", "geom/toe/contact",
-        "geom/floor/contact", "body/world/contact", "site/imu/acceleration", "body/foot/com/acceleration",
+        "geom/floor/contact", "body/world/contact", "body/foot/contact_torque", "geom/toe/contact_torque",
+        "body/crate/contact_torque", "site/imu/acceleration", "body/foot/com/acceleration",
         "body/shin/angular_acceleration"})
     list.push_back({"extra" + std::to_string(list.size()), path});
   return list;
@@ -128,9 +129,10 @@ int expect_derivatives(const Case& c, std::mt19937& random) {
       for (std::size_t i = 0; i < z.size(); ++i) sum += bars[i] * z[i];
       return sum;
     };
-    double best = 1e300;
-    for (const double h : {3e-5, 1e-5, 3e-6}) best = std::min(best, std::abs(difference(value, h) - ours));
-    EXPECT_LT(best, 2e-7 * (std::abs(ours) + 1)) << what << ": " << ours;
+    double least_error = 1e300;
+    for (const double h : {3e-5, 1e-5, 3e-6})
+      least_error = std::min(least_error, std::abs(difference(value, h) - ours));
+    EXPECT_LT(least_error, 2e-7 * (std::abs(ours) + 1)) << what << ": " << ours;
   };
   for (std::size_t i = 0; i < at.x.size(); ++i) compare(g.x[i], &Inputs::x, i, 1, "x" + std::to_string(i));
   for (std::size_t i = 0; i < at.u.size(); ++i) compare(g.u[i], &Inputs::u, i, 1, "u" + std::to_string(i));
@@ -157,7 +159,7 @@ TEST(ObserveForces, ForwardModeIsTheTransposeOfReverseMode) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   const auto noise = [&] {
-    double lanes[lanes_of<P>];
+    alignas(P) double lanes[lanes_of<P>];
     for (double& v : lanes) v = normal(random);
     return costate::load<P>(lanes);
   };

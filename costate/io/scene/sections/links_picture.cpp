@@ -24,6 +24,7 @@ void LinksPicture::begin(const study::Inputs&) {
   links_ = {.name = "links", .color = 0x6b6b6b};
   add_ribbons(links_, drawing_.links.size());
   box_ = {.name = "box", .color = 0x9a9a9a};
+  if (drawing_.dimensions == 1) drawing_.box.clear();  // has no edges to draw
   add_ribbons(box_, drawing_.box.empty() ? 0 : drawing_.dimensions == 3 ? 12 : 4);
 }
 

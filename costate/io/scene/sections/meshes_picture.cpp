@@ -1,0 +1,42 @@
+#include "costate/io/scene/sections/meshes_picture.h"
+
+#include <algorithm>
+
+namespace costate::io {
+
+void MeshesPicture::begin(const study::Inputs&) {
+  recording_ = {};
+  recording_.up = 'z';
+  recording_.ground = float(ground_);
+  for (const DrawnBall& ball : balls_) {
+    Body body;
+    body.name = ball.name;
+    body.shape.kind = Shape::Kind::sphere;
+    body.shape.size.push_back(float(ball.radius));
+    for (std::size_t d = 0; d < 3; ++d) body.poses[0][d] = float(ball.center[d]);
+    recording_.bodies.push_back(std::move(body));
+  }
+  vertices_.clear();
+  for (const DrawnSurface& surface : surfaces_) {
+    std::vector<int> own = surface.triangles;
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+    Mesh mesh{.name = surface.name, .color = surface.color};
+    for (const int v : surface.triangles)
+      mesh.triangles.push_back(std::uint32_t(std::lower_bound(own.begin(), own.end(), v) - own.begin()));
+    recording_.meshes.push_back(std::move(mesh));
+    vertices_.push_back(std::move(own));
+  }
+}
+
+void MeshesPicture::frame(double, const std::vector<double>& state) {
+  ++recording_.frames;
+  for (std::size_t m = 0; m < vertices_.size(); ++m)
+    for (const int v : vertices_[m])
+      for (int d = 0; d < 3; ++d)
+        recording_.meshes[m].vertices.push_back(float(state[std::size_t(3 * v + d)]));
+}
+
+Recording MeshesPicture::finish() { return std::move(recording_); }
+
+}  // namespace costate::io

@@ -1,0 +1,306 @@
+// The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
+// [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
+// controls NAME_x, NAME_y, NAME_z, its velocity; a driven wind has wind_x, wind_y, wind_z.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "costate/core/text.h"
+#include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/meshes_picture.h"
+#include "costate/soft/laws/law.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/mesh/surface.h"
+#include "costate/soft/soft_system.h"
+#include "costate/study/field_quantities.h"
+
+namespace costate::io {
+namespace {
+
+constexpr std::size_t kMost = 256;
+constexpr std::int64_t kMostCells = 1000;  // along a side
+
+struct SoftReader {
+  const SceneFile& file;
+  const TomlValue& t;  // [soft]
+  soft::SoftModel model = {};
+  std::vector<double> v = {};
+  std::vector<int> first = {};  // vertex of each part
+  std::vector<DrawnSurface> surfaces = {};
+  std::vector<Drivable> drivable = {};
+
+  std::size_t choice(const TomlValue& table, const char* key, std::span<const char* const> words,
+                     std::size_t otherwise) const {
+    const TomlValue* value = table.find(key);
+    if (!value) return otherwise;
+    const std::string word = file.string(*value, key);
+    std::vector<std::string> all(words.begin(), words.end());
+    const auto at = std::find(all.begin(), all.end(), word);
+    if (at == all.end())
+      file.fail(value->place, std::string("unknown ") + key + " '" + word + "'", suggestion(word, all));
+    return std::size_t(at - all.begin());
+  }
+  std::array<double, 3> vector_or(const TomlValue& table, const char* key,
+                                  std::array<double, 3> otherwise) const {
+    const TomlValue* value = table.find(key);
+    return value ? file.vector(*value, key, 3) : otherwise;
+  }
+  bool flag(const TomlValue& table, const char* key) const {
+    const TomlValue* value = table.find(key);
+    return value && file.boolean(*value, key);
+  }
+
+  void world() {
+    model.gravity = vector_or(t, "gravity", model.gravity);
+    model.drag = file.not_negative_or(t, "drag", 0);
+    model.wind = vector_or(t, "wind", {0, 0, 0});
+    model.wind_drag = file.not_negative_or(t, "wind_drag", 0);
+    model.wind_driven = flag(t, "wind_driven");
+    model.integrator = soft::Integrator(choice(t, "integrator", soft::kIntegratorNames, 0));
+    model.tolerance = file.positive_or(t, "tolerance", model.tolerance);
+    if (const TomlValue* most = t.find("max_iterations"))
+      model.max_iterations = int(file.count(*most, "max_iterations", 100'000));
+  }
+
+  void materials() {
+    for (const TomlValue& m : file.tables("materials", kMost)) {
+      soft::SoftMaterial to;
+      to.name = file.name_of(m, "material", "rubber");
+      to.law = file.string_or(m, "law", to.law);
+      std::vector<std::string> known = {"name",      "law",       "per_element", "density",
+                                        "viscosity", "thickness", "bending",     "bending_viscosity"};
+      // Numbers of the law, of a solid or of a membrane: which one it is, the parts say.
+      std::vector<soft::LawNumber> numbers;
+      for (const auto* law : soft::solid_laws())
+        if (law->name() == to.law) numbers = law->numbers();
+      for (const auto* law : soft::membrane_laws())
+        if (law->name() == to.law) numbers = law->numbers();
+      for (const soft::LawNumber& n : numbers) {
+        known.emplace_back(n.name);
+        if (const TomlValue* value = m.find(n.name)) to.numbers[n.name] = file.number(*value, n.name);
+      }
+      file.require_known_keys(m, known, "[[materials]]");
+      to.per_element = flag(m, "per_element");
+      to.density = file.positive_or(m, "density", to.density);
+      to.viscosity = file.not_negative_or(m, "viscosity", 0);
+      to.thickness = file.positive_or(m, "thickness", to.thickness);
+      to.bending = file.not_negative_or(m, "bending", 0);
+      to.bending_viscosity = file.not_negative_or(m, "bending_viscosity", 0);
+      model.materials.push_back(to);
+    }
+    if (model.materials.empty())
+      file.fail(t.place, "there are no materials", "add [[materials]] with a name");
+  }
+
+  int material_of(const TomlValue& part) const {
+    const TomlValue* name = part.find("material");
+    if (!name && model.materials.size() == 1) return 0;
+    const TomlValue& given = file.required(part, "material", "this part", "add material = \"rubber\"");
+    std::vector<std::string> names;
+    for (const soft::SoftMaterial& m : model.materials) names.push_back(m.name);
+    const auto at = std::find(names.begin(), names.end(), file.string(given, "material"));
+    if (at == names.end())
+      file.fail(given.place, "there is no material '" + given.text + "'", suggestion(given.text, names));
+    return int(at - names.begin());
+  }
+
+  // The axes that the sides of a cloth lie along: "xy", "xz", ...
+  std::array<int, 2> plane_of(const TomlValue& part) const {
+    const TomlValue* value = part.find("plane");
+    if (!value) return {0, 1};
+    const std::string word = file.string(*value, "plane");
+    if (word.size() == 2 && word[0] != word[1] && word.find_first_not_of("xyz") == std::string::npos)
+      return {word[0] - 'x', word[1] - 'x'};
+    file.fail(value->place, "plane = \"" + word + "\"", "name two axes, such as \"xz\"");
+  }
+
+  void parts() {
+    constexpr const char* kShapes[] = {"cloth", "block"};
+    constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
+    for (const TomlValue& p : file.tables("parts", kMost)) {
+      file.require_known_keys(
+          p, {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color"},
+          "[[parts]]");
+      const std::string name = file.name_of(p, "part", "flag");
+      const bool cloth = choice(p, "shape", kShapes, 0) == 0;
+      const int sides = cloth ? 2 : 3;
+      const auto size =
+          file.vector(file.required(p, "size", "this part", "add size = [1.0, 1.0]"), "size", sides, true);
+      std::array<int, 3> count = {1, 1, 1};
+      const TomlValue& counts =
+          file.required(p, "count", "this part", "add count = [10, 10]: cells along each side");
+      if (!counts.is(TomlValue::Kind::array) || counts.items.size() != std::size_t(sides))
+        file.fail(counts.place, "count has a number of cells for each side");
+      for (int d = 0; d < sides; ++d)
+        count[std::size_t(d)] = int(file.count(counts.items[std::size_t(d)], "count", kMostCells));
+      const auto kind =
+          cloth ? soft::Cells::triangles : soft::Cells(choice(p, "cells", std::span(soft::kCellNames, 3), 0));
+      soft::SoftMesh mesh = cloth ? soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]})
+                                  : soft::block_mesh(kind, size, count);
+      if (cloth) {
+        const auto axes = plane_of(p);
+        for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
+          double at[3] = {0, 0, 0};
+          for (std::size_t d = 0; d < 2; ++d) at[axes[d]] = mesh.vertices[i + d];
+          std::copy(at, at + 3, mesh.vertices.begin() + std::ptrdiff_t(i));
+        }
+      }
+      first.push_back(
+          soft::add_part(model, name, kind, mesh, material_of(p), vector_or(p, "origin", {0, 0, 0})));
+      const auto velocity = vector_or(p, "velocity", {0, 0, 0});
+      for (std::size_t i = 0; i < mesh.vertices.size(); ++i) v.push_back(velocity[i % 3]);
+      const Color color = p.find("color") ? file.color(*p.find("color")) : kColors[surfaces.size() % 5];
+      surfaces.push_back({name, color, soft::surface_of(model.parts.back())});
+    }
+    if (model.parts.empty())
+      file.fail(t.place, "there are no parts", "add [[parts]] with a name, a shape, size and count");
+  }
+
+  // Vertices inside a box of rest positions, or given by number.
+  void holds() {
+    for (const TomlValue& h : file.tables("holds", kMost)) {
+      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven"}, "[[holds]]");
+      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven")};
+      int begin = 0, end = model.vertices();
+      if (const TomlValue* name = h.find("part")) {
+        std::size_t k = 0;
+        while (k < model.parts.size() && model.parts[k].name != file.string(*name, "part")) ++k;
+        if (k == model.parts.size()) file.fail(name->place, "there is no part '" + name->text + "'");
+        begin = first[k], end = k + 1 < first.size() ? first[k + 1] : end;
+      }
+      if (const TomlValue* list = h.find("vertices")) {
+        for (const double i : file.one_or_more(*list, "vertices")) {
+          if (i != std::floor(i) || i < 0 || i >= end - begin)
+            file.fail(list->place, "there is no vertex " + number(i),
+                      "vertices are numbered from 0 to " + std::to_string(end - begin - 1));
+          hold.vertices.push_back(begin + int(i));
+        }
+      } else {
+        constexpr double kFar = 1e300;
+        const auto low = vector_or(h, "low", {-kFar, -kFar, -kFar}),
+                   high = vector_or(h, "high", {kFar, kFar, kFar});
+        for (int i = begin; i < end; ++i) {
+          bool inside = true;
+          for (int d = 0; d < 3; ++d) {
+            const double x = model.rest[std::size_t(3 * i + d)];
+            inside = inside && x >= low[std::size_t(d)] - 1e-9 && x <= high[std::size_t(d)] + 1e-9;
+          }
+          if (inside) hold.vertices.push_back(i);
+        }
+      }
+      if (hold.vertices.empty())
+        file.fail(h.place, "this hold has no vertices",
+                  "give vertices = [0, 5], or low and high of a box that some are in");
+      if (hold.driven) drive(hold.name);
+      model.holds.push_back(hold);
+    }
+    if (model.wind_driven) drive("wind");
+  }
+  void contact() {
+    constexpr const char* kShapes[] = {"plane", "ball"};
+    for (const TomlValue& o : file.tables("obstacles", kMost)) {
+      file.require_known_keys(o, {"name", "shape", "place", "normal", "radius", "friction"}, "[[obstacles]]");
+      soft::Obstacle to;
+      to.name = file.name_of(o, "obstacle", "floor");
+      to.shape = soft::Obstacle::Shape(choice(o, "shape", kShapes, 0));
+      to.place = vector_or(o, "place", to.place);
+      to.normal = vector_or(o, "normal", to.normal);
+      to.radius = file.positive_or(o, "radius", to.radius);
+      to.friction = file.not_negative_or(o, "friction", 0);
+      model.obstacles.push_back(to);
+    }
+    const TomlValue& c = file.table_or_empty("contact");
+    file.require_known_keys(c, {"self", "distance", "stiffness", "friction", "slip_speed"}, "[contact]");
+    model.contact.self = flag(c, "self");
+    model.contact.distance = file.positive_or(c, "distance", model.contact.distance);
+    model.contact.stiffness = file.positive_or(c, "stiffness", model.contact.stiffness);
+    model.contact.friction = file.not_negative_or(c, "friction", 0);
+    model.contact.slip_speed = file.positive_or(c, "slip_speed", model.contact.slip_speed);
+  }
+  void drive(const std::string& name) {
+    for (const char* axis : {"_x", "_y", "_z"})
+      drivable.push_back({.name = name + axis, .control = drivable.size()});
+  }
+
+  std::vector<study::RowGroup> groups() const {
+    const std::int64_t speeds = std::int64_t(model.rest.size());
+    std::vector<study::RowGroup> all = {{.name = "vertices", .dimension = 3},
+                                        {.name = "vertices/velocity", .dimension = 3, .offset = speeds}};
+    for (int i = 0; i < model.vertices(); ++i) all[0].rows.push_back(i), all[1].rows.push_back(i);
+    for (std::size_t k = 0; k < model.parts.size(); ++k) {
+      study::RowGroup group{.name = "part/" + model.parts[k].name, .dimension = 3};
+      for (int i = first[k]; i < (k + 1 < first.size() ? first[k + 1] : model.vertices()); ++i)
+        group.rows.push_back(i);
+      all.push_back(group);
+      group.name += "/velocity", group.offset = speeds;
+      all.push_back(group);
+    }
+    return all;
+  }
+};
+
+std::vector<DrawnBall> balls(const soft::SoftModel& m) {
+  std::vector<DrawnBall> all;
+  for (const soft::Obstacle& o : m.obstacles)
+    if (o.shape == soft::Obstacle::Shape::ball) all.push_back({o.name, o.place, o.radius});
+  return all;
+}
+
+}  // namespace
+
+Draft read_soft(const SceneFile& file) {
+  const TomlValue& t = file.table(*file.root().find("soft"), "soft");
+  file.require_known_keys(t,
+                          {"gravity", "drag", "wind", "wind_drag", "wind_driven", "integrator", "tolerance",
+                           "max_iterations", "ground"},
+                          "[soft]");
+  file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
+  SoftReader reader{file, t};
+  reader.world();
+  reader.materials();
+  file.told_at(t.place, [&] {
+    reader.parts();
+    return 0;
+  });
+  reader.holds();
+  reader.contact();
+  Draft draft;
+  draft.drivable = reader.drivable;
+  soft::SoftModel& m = reader.model;
+  study::Setup& setup = draft.setup;
+  read_run(file, 0.01, 1, setup);
+  m.dt = setup.dt;
+  setup.signature = file.told_at(t.place, [&] { return soft::soft_bodies<double>(m)->signature(); });
+  const auto make = [](const soft::SoftModel& model) {
+    return study::any_system([model](auto real) {
+      return std::shared_ptr<const System<decltype(real)>>(soft::soft_bodies<decltype(real)>(model));
+    });
+  };
+  setup.system = make(m);
+  draft.tighten = [make, m](study::Setup& tight) {
+    soft::SoftModel model = m;
+    model.tolerance = std::min(model.tolerance, 1e-12);
+    tight.system = make(model);
+  };
+  setup.inputs.x0 = soft::soft_state(m, {}, reader.v);
+  std::int64_t cells = 0;
+  for (const soft::Part& part : m.parts)
+    cells += std::int64_t(part.vertices.size()) / soft::kCellVertices[int(part.cells)];
+  const std::string vertices = std::to_string(m.vertices()), count = std::to_string(cells),
+                    steps = std::to_string(setup.steps);
+  setup.headline =
+      vertices + " vertices, " + count + " cells, " + steps + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"vertices", vertices}, {"cells", count}, {"steps", steps}};
+  setup.identity = setup.headline;
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups());
+  double lowest = 0;
+  for (std::size_t i = 2; i < m.rest.size(); i += 3) lowest = std::min(lowest, m.rest[i]);
+  setup.picture =
+      std::make_shared<MeshesPicture>(reader.surfaces, balls(m), file.number_or(t, "ground", lowest));
+  setup.stencil = {.step = 1e-5, .gate = 1e-6};
+  draft.dimension = 3;
+  draft.up = 2;
+  return draft;
+}
+
+}  // namespace costate::io

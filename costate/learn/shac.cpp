@@ -1,0 +1,116 @@
+// SHAC: short-horizon actor-critic [1]. The gradient of a policy through the physics, over pieces that are
+// short enough for it to carry a signal; a critic says what comes after.
+//
+//   L = -1/(N H) sum over worlds and pieces [ sum_k gamma^k r_k + gamma^h V'(y_{h-1}) ]
+//
+// A piece ends with the horizon, where an episode is cut off, and where it ends: there V' = 0. Transpose,
+// with lambda the cotangent of the state before decision t:
+//
+//   y_ = lambda_{t+1}, or gamma^h V'_y where a piece ends;      (x_, u_, y_) += gamma^k (r_x, r_u, r_y)
+//   (x_, u_) += (y_x', y_u') y_     Rollout::backward
+//   z_ = half (1 - tanh^2 z) u_;   s_ += exp(s) e z_;   (w_, n_) = network' z_;   x_ += o_x' n_/deviation
+//
+// [1] Xu et al.: Accelerated Policy Learning with Parallel Differentiable Simulation, ICLR 2022.
+// Tests: tests/learn/learner_test.cpp (the gradient against differences).
+#include <cmath>
+
+#include "costate/learn/learner.h"
+
+namespace costate::learn {
+namespace {
+
+class Shac final : public Learner {
+ public:
+  Shac(const Task& task, const LearnOptions& options) : Learner(task, options) {}
+
+ private:
+  bool needs_gradients() const override { return true; }
+
+  std::vector<double> improve() override {
+    std::vector<double> gradient(policy_.parameters.size(), 0.0), x_bar;
+    for (std::int64_t t = options_.horizon - 1; t >= 0; --t) x_bar = moment_vjp(t, x_bar, gradient);
+    return gradient;
+  }
+
+  // From the cotangent of the states after decision t to that of the states before it.
+  std::vector<double> moment_vjp(std::int64_t t, std::vector<double> y_bar, std::vector<double>& gradient) {
+    Moment& at = moments_[t];
+    const double* const weight = weights_.data() + t * worlds_;
+    std::vector<double> x_bar(std::size_t(worlds_ * n_), 0.0), u_bar(std::size_t(worlds_ * m_), 0.0),
+        r_bar(std::size_t(worlds_), 0.0);
+    y_bar.resize(x_bar.size(), 0.0);
+    value_vjp(t, y_bar);
+    for (std::int64_t w = 0; w < worlds_; ++w) r_bar[w] = -weight[w];
+    functions_.reward_vjp(worlds_, at.x.data(), at.u.data(), at.y.data(), at.alive.data(), r_bar.data(),
+                          x_bar.data(), u_bar.data(), y_bar.data());
+    limit(y_bar, weight);
+    const Gradient<double> through = rollouts_[t].backward(
+        *loss::cotangents<double>(task_.plant->signature(), {task_.hold}, {std::move(y_bar)}));
+    for (std::size_t i = 0; i < x_bar.size(); ++i) x_bar[i] += through.x0[i];
+    for (std::size_t i = 0; i < u_bar.size(); ++i) u_bar[i] += through.controls[i];
+    policy_vjp(at, u_bar, gradient, x_bar);
+    return x_bar;
+  }
+
+  // Where a piece ends, what comes after is the critic's; nothing passes to the piece behind it.
+  void value_vjp(std::int64_t t, std::vector<double>& y_bar) {
+    Moment& at = moments_[t];
+    std::vector<double> bar(std::size_t(worlds_), 0.0);
+    bool any = false;
+    for (std::int64_t w = 0; w < worlds_; ++w) {
+      if (at.end[w] == 0) continue;
+      std::fill_n(y_bar.begin() + w * n_, n_, 0.0);
+      bar[w] = -weights_[t * worlds_ + w] * options_.discount * at.alive[w] / (1 - options_.discount);
+      any |= bar[w] != 0;
+    }
+    if (!any) return;
+    std::vector<double> value(bar.size()), n = normalised(observed(at.y)), n_bar(n.size());
+    critic_.forward(follower_, worlds_, n.data(), value.data(), critic_pass_);
+    critic_.backward(follower_, bar.data(), n_bar.data(), nullptr, critic_pass_);
+    add_observed(at.y, n_bar, y_bar);
+  }
+
+  void policy_vjp(Moment& at, const std::vector<double>& u_bar, std::vector<double>& gradient,
+                  std::vector<double>& x_bar) {
+    std::vector<double> z_bar(u_bar.size()), n_bar(at.n.size());
+    for (std::int64_t k = 0; k < worlds_ * m_; ++k) {
+      const double a = std::tanh(at.z[k]);
+      z_bar[k] = policy_.half(k % m_) * (1 - a * a) * u_bar[k];
+      gradient[policy_.network.weights() + k % m_] +=
+          std::exp(policy_.log_noise(k % m_)) * at.e[k] * z_bar[k];
+    }
+    policy_.network.backward({policy_.parameters.data(), std::size_t(policy_.network.weights())},
+                             z_bar.data(), n_bar.data(), gradient.data(), at.pass);
+    add_observed(at.x, n_bar, x_bar);
+  }
+
+  void add_observed(const std::vector<double>& x, std::vector<double>& n_bar, std::vector<double>& x_bar) {
+    const std::size_t size = std::size_t(functions_.observations());
+    for (std::size_t i = 0; i < n_bar.size(); ++i) n_bar[i] /= policy_.seen.deviation(i % size);
+    functions_.observe_vjp(worlds_, x.data(), n_bar.data(), x_bar.data());
+  }
+
+  // Cotangents that a contact has blown up count for `adjoint_limit` times the weight of their reward.
+  void limit(std::vector<double>& y_bar, const double* weight) const {
+    for (std::int64_t w = 0; w < worlds_; ++w) {
+      double square = 0;
+      for (std::int64_t i = 0; i < n_; ++i) square += y_bar[w * n_ + i] * y_bar[w * n_ + i];
+      const double norm = std::sqrt(square), most = options_.adjoint_limit * weight[w];
+      if (!std::isfinite(norm)) {
+        std::fill_n(y_bar.begin() + w * n_, n_, 0.0);
+      } else if (most > 0 && norm > most) {
+        for (std::int64_t i = 0; i < n_; ++i) y_bar[w * n_ + i] *= most / norm;
+      }
+    }
+  }
+
+  NetworkPass<double> critic_pass_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_shac(const Task& task, const LearnOptions& options) {
+  return std::make_unique<Shac>(task, options);
+}
+
+}  // namespace costate::learn

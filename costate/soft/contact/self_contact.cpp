@@ -1,0 +1,457 @@
+#include "costate/soft/contact/self_contact.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "costate/ad/dual.h"
+#include "costate/ad/dual_functions.h"
+#include "costate/core/error.h"
+#include "costate/core/text.h"
+#include "costate/soft/elements/small_matrix.h"
+
+namespace costate::soft {
+namespace {
+
+using V = Vec3<double>;
+using M = Mat3<double>;
+
+struct Four {
+  V x[4];
+};
+Four four(const TouchingPair& pair, const double* y) {
+  Four r;
+  for (int i = 0; i < 4; ++i) {
+    const double* at = y + 3 * pair.v[i];
+    r.x[i] = {at[0], at[1], at[2]};
+  }
+  return r;
+}
+Closest kind_of(bool edges, const V (&x)[4]) { return edges ? closest_edges(x) : closest_point_triangle(x); }
+double distance(bool edges, const V (&x)[4]) {
+  const PairState<double> s = pair_state(edges, kind_of(edges, x), x, 0.0);
+  return s.d;
+}
+void add(const V& v, double* y, int vertex) {
+  y[3 * vertex] += v.x, y[3 * vertex + 1] += v.y, y[3 * vertex + 2] += v.z;
+}
+std::string in_words(const TouchingPair& pair) {
+  const auto n = [&](int i) { return std::to_string(pair.v[i]); };
+  return pair.edges ? "the edges of vertices " + n(0) + ", " + n(1) + " and " + n(2) + ", " + n(3)
+                    : "vertex " + n(0) + " and the triangle of vertices " + n(1) + ", " + n(2) + ", " + n(3);
+}
+template <class S>
+Vec3<S> constant(const V& v) {
+  return {S(v.x), S(v.y), S(v.z)};
+}
+template <class S>
+Vec3<S> variable(const V& v, int i) {
+  return {S::variable(v.x, i), S::variable(v.y, i + 1), S::variable(v.z, i + 2)};
+}
+
+// Second derivative of the barrier of a pair.
+void pair_matrix(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, bool convex,
+                 double* H) {
+  using D12 = Dual<double, 12>;
+  Vec3<D12> x[4], g[4];
+  for (int i = 0; i < 4; ++i) x[i] = variable<D12>(z.x[i], 3 * i);
+  pair_gradient(pair.edges, pair.kind, x, PairNumbers<D12>{p.stiffness, p.reach, p.parallel}, g);
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 12; ++j) H[12 * i + j] = 0.5 * (g[i / 3][i % 3].d[j] + g[j / 3][j % 3].d[i]);
+  if (convex) make_positive<12>(H);
+}
+
+// Residual of a touching pair as a function of (stiffness, reach, parallel).
+using D3 = Dual<double, 3>;
+void numbers_of_touch(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p,
+                      Vec3<D3> (&g)[4]) {
+  Vec3<D3> x[4];
+  for (int i = 0; i < 4; ++i) x[i] = constant<D3>(z.x[i]);
+  pair_gradient(pair.edges, pair.kind, x,
+                {D3::variable(p.stiffness, 0), D3::variable(p.reach, 1), D3::variable(p.parallel, 2)}, g);
+}
+// Friction as a function of x (12), (stiffness, reach, parallel), friction and e = slip speed dt.
+using D17 = Dual<double, 17>;
+void numbers_of_friction(const TouchingPair& pair, const Four& z, const Four& x, const PairNumbers<double>& p,
+                         double friction, double e, Vec3<D17> (&r)[4]) {
+  Vec3<D17> start[4], moved[4];
+  for (int i = 0; i < 4; ++i) {
+    start[i] = variable<D17>(x.x[i], 3 * i);
+    moved[i] = constant<D17>(z.x[i]) - start[i];
+  }
+  const PairLag<D17> lag =
+      pair_lag(pair.edges, pair.kind, start,
+               {D17::variable(p.stiffness, 12), D17::variable(p.reach, 13), D17::variable(p.parallel, 14)});
+  const Vec3<D17> u = pair_slip(lag, moved);
+  const D17 k = D17::variable(friction, 15) * lag.force * slip(norm(u), D17::variable(e, 16)).over;
+  for (int i = 0; i < 4; ++i) r[i] = (k * lag.w[i]) * u;
+}
+
+}  // namespace
+
+SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<const double> rest, double reach,
+                         const SelfContactPlaces& places)
+    : vertices_(vertices), triangles_(std::move(triangles)), at_(places) {
+  points_ = triangles_;
+  std::sort(points_.begin(), points_.end());
+  points_.erase(std::unique(points_.begin(), points_.end()), points_.end());
+  std::set<std::pair<int, int>> seen;
+  for (std::size_t t = 0; t < triangles_.size(); t += 3)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const auto edge = std::minmax(triangles_[t + k], triangles_[t + (k + 1) % 3]);
+      if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
+    }
+  Scratch s;
+  std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices, at_.stiffness + 1, at_.reach + 1})),
+                        0.0);
+  p[std::size_t(at_.reach)] = reach;
+  find(rest.data(), nullptr, p.data(), s);
+  for (const TouchingPair& pair : s.candidates) {
+    const Four x = four(pair, rest.data());
+    const double d = distance(pair.edges, x.x);
+    if (d < reach)
+      throw Error({in_words(pair) + " are " + number(d) +
+                       " apart at rest, closer than the contact distance " + number(reach),
+                   {},
+                   "use a contact distance below " + number(d) + ", or a coarser mesh there"});
+  }
+}
+
+void SelfContact::sweep(const double* z, const double* step, double grow, std::span<const int> members,
+                        int nodes, std::vector<Scratch::Box>& boxes) const {
+  boxes.resize(members.size() / std::size_t(nodes));
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    Scratch::Box& box = boxes[k];
+    box.id = int(k);
+    for (int d = 0; d < 3; ++d) {
+      box.low[d] = std::numeric_limits<double>::infinity(), box.high[d] = -box.low[d];
+      for (int a = 0; a < nodes; ++a) {
+        const int i = 3 * members[k * std::size_t(nodes) + std::size_t(a)] + d;
+        const double here = z[i], there = step ? z[i] + step[i] : z[i];
+        box.low[d] = std::min({box.low[d], here, there}), box.high[d] = std::max({box.high[d], here, there});
+      }
+      box.low[d] -= grow, box.high[d] += grow;
+    }
+  }
+}
+
+void SelfContact::sort_boxes(std::vector<Scratch::Box>& boxes, int axis) {
+  std::sort(boxes.begin(), boxes.end(), [axis](const Scratch::Box& a, const Scratch::Box& b) {
+    return a.low[axis] != b.low[axis] ? a.low[axis] < b.low[axis] : a.id < b.id;
+  });
+}
+
+void SelfContact::find(const double* z, const double* step, const double* p, Scratch& s) const {
+  const double grow = 0.5 * p[at_.reach];
+  sweep(z, step, grow, points_, 1, s.points);
+  sweep(z, step, grow, triangles_, 3, s.triangles);
+  sweep(z, step, grow, edges_, 2, s.edges);
+  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
+  for (const Scratch::Box& box : s.points)
+    for (int d = 0; d < 3; ++d)
+      low[d] = std::min(low[d], box.low[d]), high[d] = std::max(high[d], box.high[d]);
+  int axis = 0;
+  for (int d = 1; d < 3; ++d)
+    if (high[d] - low[d] > high[axis] - low[axis]) axis = d;
+  for (auto* boxes : {&s.points, &s.triangles, &s.edges}) sort_boxes(*boxes, axis);
+
+  s.candidates.clear();
+  const int b = (axis + 1) % 3, c = (axis + 2) % 3;
+  const auto meet = [&](const Scratch::Box& u, const Scratch::Box& v) {
+    return u.low[b] <= v.high[b] && v.low[b] <= u.high[b] && u.low[c] <= v.high[c] && v.low[c] <= u.high[c];
+  };
+  const auto pair = [&](bool edges, std::array<int, 4> v) {
+    const bool shared = edges ? v[0] == v[2] || v[0] == v[3] || v[1] == v[2] || v[1] == v[3]
+                              : v[0] == v[1] || v[0] == v[2] || v[0] == v[3];
+    if (!shared) s.candidates.push_back({{v[0], v[1], v[2], v[3]}, edges, Closest::face});
+  };
+  const auto point_triangle = [&](const Scratch::Box& u, const Scratch::Box& v) {
+    if (!meet(u, v)) return;
+    const int* t = triangles_.data() + 3 * v.id;
+    pair(false, {points_[std::size_t(u.id)], t[0], t[1], t[2]});
+  };
+  // Each point from the first triangle that reaches it on, and each triangle from the first point.
+  for (std::size_t i = 0, j = 0; i < s.points.size() || j < s.triangles.size();) {
+    const bool point =
+        j == s.triangles.size() || (i < s.points.size() && s.points[i].low[axis] <= s.triangles[j].low[axis]);
+    if (point) {
+      for (std::size_t k = j; k < s.triangles.size() && s.triangles[k].low[axis] <= s.points[i].high[axis];
+           ++k)
+        point_triangle(s.points[i], s.triangles[k]);
+      ++i;
+    } else {
+      for (std::size_t k = i; k < s.points.size() && s.points[k].low[axis] <= s.triangles[j].high[axis]; ++k)
+        point_triangle(s.points[k], s.triangles[j]);
+      ++j;
+    }
+  }
+  for (std::size_t i = 0; i < s.edges.size(); ++i)
+    for (std::size_t k = i + 1; k < s.edges.size() && s.edges[k].low[axis] <= s.edges[i].high[axis]; ++k) {
+      if (!meet(s.edges[i], s.edges[k])) continue;
+      const int first = 2 * std::min(s.edges[i].id, s.edges[k].id),
+                second = 2 * std::max(s.edges[i].id, s.edges[k].id);
+      pair(true, {edges_[std::size_t(first)], edges_[std::size_t(first) + 1], edges_[std::size_t(second)],
+                  edges_[std::size_t(second) + 1]});
+    }
+  // One order, whatever the axis and the step.
+  std::sort(s.candidates.begin(), s.candidates.end(), [](const TouchingPair& u, const TouchingPair& v) {
+    if (u.edges != v.edges) return u.edges < v.edges;
+    return std::lexicographical_compare(u.v, u.v + 4, v.v, v.v + 4);
+  });
+}
+
+double SelfContact::parallel(const TouchingPair& pair, const double* rest) const {
+  if (!pair.edges) return 0;
+  const Four X = four(pair, rest);
+  return 1e-3 * squared_norm(X.x[1] - X.x[0]) * squared_norm(X.x[3] - X.x[2]);
+}
+
+// The candidates within reach at z.
+void SelfContact::touch(const At& at, Scratch& s) const {
+  s.touching.clear();
+  const double reach = at.p[at_.reach];
+  for (TouchingPair pair : s.candidates) {
+    const Four z = four(pair, at.z);
+    pair.kind = kind_of(pair.edges, z.x);
+    const PairState<double> state = pair_state(pair.edges, pair.kind, z.x, 0.0);
+    if (state.d < reach) s.touching.push_back(pair);
+  }
+}
+
+void SelfContact::lag(const At& at, Scratch& s) const {
+  find(at.x, nullptr, at.p, s);
+  At there = at;
+  there.z = at.x;
+  touch(there, s);
+  s.lagged.clear(), s.lags.clear();
+  for (const TouchingPair& pair : s.touching) {
+    const Four x = four(pair, at.x);
+    const PairLag<double> lag = pair_lag(
+        pair.edges, pair.kind, x.x, {at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)});
+    if (!std::isfinite(lag.force))
+      throw Error({in_words(pair) + " meet at the start of a step",
+                   {},
+                   "start from a shape that does not touch itself"},
+                  Error::Kind::numerics);
+    s.lagged.push_back(pair);
+    s.lags.push_back(lag);
+  }
+}
+
+double SelfContact::energy(const At& at, Scratch& s) const {
+  touch(at, s);
+  double sum = 0;
+  for (const TouchingPair& pair : s.touching) {
+    const Four z = four(pair, at.z);
+    sum += pair_energy(
+        pair.edges, pair.kind, z.x,
+        PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)});
+  }
+  if (std::isnan(sum)) return std::numeric_limits<double>::infinity();
+  const double friction = at.p[at_.friction], e = at.p[at_.slip_speed] * at.p[at_.dt];
+  for (std::size_t k = 0; at.rate != 0 && friction > 0 && k < s.lagged.size(); ++k) {
+    Four y = four(s.lagged[k], at.z);
+    const Four x = four(s.lagged[k], at.x);
+    for (int i = 0; i < 4; ++i) y.x[i] -= x.x[i];
+    sum += friction * s.lags[k].force * slip(norm(pair_slip(s.lags[k], y.x)), e).value;
+  }
+  return sum;
+}
+
+double SelfContact::residual(const At& at, double* r, Scratch& s) const {
+  touch(at, s);
+  double squares = 0;
+  for (const TouchingPair& pair : s.touching) {
+    const Four z = four(pair, at.z);
+    V g[4];
+    pair_gradient(pair.edges, pair.kind, z.x,
+                  PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)},
+                  g);
+    for (int i = 0; i < 4; ++i) add(g[i], r, pair.v[i]), squares += squared_norm(g[i]);
+  }
+  const double friction = at.p[at_.friction], e = at.p[at_.slip_speed] * at.p[at_.dt];
+  for (std::size_t k = 0; at.rate != 0 && friction > 0 && k < s.lagged.size(); ++k) {
+    Four y = four(s.lagged[k], at.z);
+    const Four x = four(s.lagged[k], at.x);
+    for (int i = 0; i < 4; ++i) y.x[i] -= x.x[i];
+    const V u = pair_slip(s.lags[k], y.x);
+    const double f = friction * s.lags[k].force * slip(norm(u), e).over;
+    for (int i = 0; i < 4; ++i) {
+      const V g = (f * s.lags[k].w[i]) * u;
+      add(g, r, s.lagged[k].v[i]), squares += squared_norm(g);
+    }
+  }
+  return squares;
+}
+
+void SelfContact::matrix(const At& at, Scratch& s) const {
+  touch(at, s);
+  const double friction = at.rate != 0 ? at.p[at_.friction] : 0, e = at.p[at_.slip_speed] * at.p[at_.dt];
+  s.pairs.clear();
+  const auto join = [&](const TouchingPair& pair) {
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < a; ++b)
+        s.pairs.push_back({std::max(pair.v[a], pair.v[b]), std::min(pair.v[a], pair.v[b])});
+  };
+  for (const TouchingPair& pair : s.touching) join(pair);
+  if (friction > 0)
+    for (const TouchingPair& pair : s.lagged) join(pair);
+  std::sort(s.pairs.begin(), s.pairs.end());
+  s.pairs.erase(std::unique(s.pairs.begin(), s.pairs.end()), s.pairs.end());
+  s.blocks.assign(9 * (s.pairs.size() + std::size_t(vertices_)), 0.0);
+  const auto put = [&](int i, int j, const M& m) {  // row i, column j, where i >= j
+    const std::size_t k =
+        i == j
+            ? s.pairs.size() + std::size_t(i)
+            : std::size_t(std::lower_bound(s.pairs.begin(), s.pairs.end(), solve::BlockCholesky::Pair{i, j}) -
+                          s.pairs.begin());
+    for (int c = 0; c < 9; ++c) s.blocks[9 * k + std::size_t(c)] += m.e[c / 3][c % 3];
+  };
+  for (const TouchingPair& pair : s.touching) {
+    const Four z = four(pair, at.z);
+    double H[144];
+    pair_matrix(pair, z, {at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)}, at.convex,
+                H);
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b) {
+        if (pair.v[a] < pair.v[b]) continue;
+        M m;
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j) m(i, j) = H[12 * (3 * a + i) + 3 * b + j];
+        put(pair.v[a], pair.v[b], m);
+      }
+  }
+  for (std::size_t k = 0; friction > 0 && k < s.lagged.size(); ++k) {
+    const PairLag<double>& lag = s.lags[k];
+    Four y = four(s.lagged[k], at.z);
+    const Four x = four(s.lagged[k], at.x);
+    for (int i = 0; i < 4; ++i) y.x[i] -= x.x[i];
+    const V u = pair_slip(lag, y.x);
+    const Slip<double> f = slip(norm(u), e);
+    const M H = (friction * lag.force) *
+                (f.over * (M::identity() - outer(lag.n, lag.n)) + f.over_slope * outer(u, u));
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b)
+        if (s.lagged[k].v[a] >= s.lagged[k].v[b])
+          put(s.lagged[k].v[a], s.lagged[k].v[b], (lag.w[a] * lag.w[b]) * H);
+  }
+}
+
+double SelfContact::longest(const At& at, const double* step, const Scratch& s) const {
+  constexpr double kKeep = 0.1;  // of its distance, each pair keeps at least this
+  double longest = 1;
+  for (const TouchingPair& pair : s.candidates) {
+    Four x = four(pair, at.z);
+    const Four p = four(pair, step);
+    const double speed = pair.edges
+                             ? std::max(norm(p.x[0]), norm(p.x[1])) + std::max(norm(p.x[2]), norm(p.x[3]))
+                             : norm(p.x[0]) + std::max({norm(p.x[1]), norm(p.x[2]), norm(p.x[3])});
+    const double start = distance(pair.edges, x.x);
+    if (longest * speed <= (1 - kKeep) * start) continue;
+    double t = 0, d = start;
+    for (int rounds = 0; rounds < 1000; ++rounds) {
+      const double ahead = (1 - kKeep) * d / speed;
+      if (t + ahead >= longest) {
+        t = longest;
+        break;
+      }
+      for (int i = 0; i < 4; ++i) x.x[i] += ahead * p.x[i];
+      d = distance(pair.edges, x.x);
+      if (d < kKeep * start) break;
+      t += ahead;
+    }
+    longest = std::min(longest, t);
+  }
+  return longest;
+}
+
+void SelfContact::residual_jvp(const At& at, const AtDot& dot, double* r_dot, Scratch& s) const {
+  touch(at, s);
+  const auto numbers = [&](const TouchingPair& pair) {
+    return PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)};
+  };
+  const auto rates = [&](const TouchingPair& pair, double(&rate)[3]) {
+    rate[0] = rate[1] = rate[2] = 0;
+    if (!dot.p) return;
+    rate[0] = dot.p[at_.stiffness], rate[1] = dot.p[at_.reach];
+    if (!pair.edges) return;
+    const Four X = four(pair, at.p + at_.rest), X_dot = four(pair, dot.p + at_.rest);
+    for (const int i : {0, 2}) {
+      const V edge = X.x[i + 1] - X.x[i];
+      rate[2] += 2 * parallel(pair, at.p + at_.rest) / squared_norm(edge) *
+                 costate::dot(edge, X_dot.x[i + 1] - X_dot.x[i]);
+    }
+  };
+  for (const TouchingPair& pair : s.touching) {
+    double rate[3];
+    rates(pair, rate);
+    Vec3<D3> g[4];
+    numbers_of_touch(pair, four(pair, at.z), numbers(pair), g);
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 3; ++k) add(rate[k] * V{g[i].x.d[k], g[i].y.d[k], g[i].z.d[k]}, r_dot, pair.v[i]);
+  }
+  if (at.rate == 0) return;
+  const double e = at.p[at_.slip_speed] * at.p[at_.dt];
+  for (const TouchingPair& pair : s.lagged) {
+    double rate[17] = {}, three[3];
+    rates(pair, three);
+    for (int k = 0; k < 3; ++k) rate[12 + k] = three[k];
+    if (dot.x)
+      for (int i = 0; i < 12; ++i) rate[i] = dot.x[3 * pair.v[i / 3] + i % 3];
+    if (dot.p) {
+      rate[15] = dot.p[at_.friction];
+      rate[16] = dot.p[at_.slip_speed] * at.p[at_.dt] + at.p[at_.slip_speed] * dot.p[at_.dt];
+    }
+    Vec3<D17> r[4];
+    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair), at.p[at_.friction], e, r);
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 17; ++k) add(rate[k] * V{r[i].x.d[k], r[i].y.d[k], r[i].z.d[k]}, r_dot, pair.v[i]);
+  }
+}
+
+void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, double* rest_bar, double* p_bar,
+                               Scratch& s) const {
+  touch(at, s);
+  const auto numbers = [&](const TouchingPair& pair) {
+    return PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)};
+  };
+  const auto receive = [&](const TouchingPair& pair, double stiffness, double reach, double parallel_bar) {
+    p_bar[at_.stiffness] += stiffness, p_bar[at_.reach] += reach;
+    if (!pair.edges) return;
+    const Four X = four(pair, at.p + at_.rest);
+    for (const int i : {0, 2}) {
+      const V edge = X.x[i + 1] - X.x[i];
+      const V by = (2 * parallel_bar * parallel(pair, at.p + at_.rest) / squared_norm(edge)) * edge;
+      add(by, rest_bar, pair.v[i + 1]), add(-by, rest_bar, pair.v[i]);
+    }
+  };
+  for (const TouchingPair& pair : s.touching) {
+    Vec3<D3> g[4];
+    numbers_of_touch(pair, four(pair, at.z), numbers(pair), g);
+    const Four m = four(pair, mu);
+    double bar[3] = {};
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 3; ++k)
+        bar[k] += m.x[i].x * g[i].x.d[k] + m.x[i].y * g[i].y.d[k] + m.x[i].z * g[i].z.d[k];
+    receive(pair, bar[0], bar[1], bar[2]);
+  }
+  if (at.rate == 0) return;
+  const double e = at.p[at_.slip_speed] * at.p[at_.dt];
+  for (const TouchingPair& pair : s.lagged) {
+    Vec3<D17> r[4];
+    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair), at.p[at_.friction], e, r);
+    const Four m = four(pair, mu);
+    double bar[17] = {};
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 17; ++k)
+        bar[k] += m.x[i].x * r[i].x.d[k] + m.x[i].y * r[i].y.d[k] + m.x[i].z * r[i].z.d[k];
+    for (int i = 0; i < 12; ++i) x_bar[3 * pair.v[i / 3] + i % 3] += bar[i];
+    receive(pair, bar[12], bar[13], bar[14]);
+    p_bar[at_.friction] += bar[15];
+    p_bar[at_.slip_speed] += at.p[at_.dt] * bar[16];
+    p_bar[at_.dt] += at.p[at_.slip_speed] * bar[16];
+  }
+}
+
+}  // namespace costate::soft

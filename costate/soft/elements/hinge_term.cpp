@@ -1,0 +1,237 @@
+#include "costate/soft/elements/hinge_term.h"
+
+#include <algorithm>
+#include <map>
+
+#include "costate/core/error.h"
+#include "costate/core/parallel.h"
+#include "costate/soft/elements/hinge.h"
+
+namespace costate::soft {
+namespace {
+
+using V = Vec3<double>;
+using M = Mat3<double>;
+constexpr std::int64_t kGrain = 64;
+
+// c = 3 |e|^2 / (A0 + A1) with its gradient.
+struct Weight {
+  double c;
+  V gradient[4];
+};
+Weight weight_of(const V (&X)[4]) {
+  const V e = X[1] - X[0], n = cross(e, X[2] - X[0]), m = cross(X[3] - X[0], e);
+  const double n1 = norm(n), m1 = norm(m), area = 0.5 * (n1 + m1);
+  Weight r{3 * dot(e, e) / area, {V::zero(), V::zero(), V::zero(), V::zero()}};
+  // dA0 = n/(2|n|) . (de x a + e x da)
+  const V un = (0.5 / n1) * n, um = (0.5 / m1) * m;
+  const V a = X[2] - X[0], b = X[3] - X[0];
+  const V e_bar = cross(a, un) + cross(um, b), a_bar = cross(un, e), b_bar = cross(e, um);
+  const double k = -r.c / area;
+  const V edge = (6 / area) * e + k * e_bar;
+  r.gradient[1] = edge;
+  r.gradient[2] = k * a_bar;
+  r.gradient[3] = k * b_bar;
+  r.gradient[0] = -(edge + k * a_bar + k * b_bar);
+  return r;
+}
+
+class HingeTerm final : public Term {
+ public:
+  HingeTerm(const Part& part, const HingePlaces& places) : at_(places) { groups_ = {4, hinges_of(part)}; }
+
+  void energy(const At& at, double* values) const override {
+    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e) {
+        const Rest rest = rest_of(e, at.p);
+        const double open = hinge_angle(four(e, at.z).x).theta - rest.theta;
+        values[e] = at.p[at_.bending] * rest.weight.c * open * open;
+        const double eta = at.p[at_.viscosity];
+        if (eta == 0) continue;
+        const double speed = along(hinge_angle(four(e, at.x).x), moved(e, at));
+        values[e] += 0.5 * eta * at.rate * rest.weight.c * speed * speed;
+      }
+    });
+  }
+
+  void residual(const At& at, double* slots) const override {
+    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e) {
+        const Rest rest = rest_of(e, at.p);
+        const HingeAngle now = hinge_angle(four(e, at.z).x);
+        const double k = 2 * at.p[at_.bending] * rest.weight.c * (now.theta - rest.theta);
+        for (int a = 0; a < 4; ++a) put(k * now.gradient[a], slots + 12 * e + 3 * a);
+        const double eta = at.p[at_.viscosity];
+        if (eta == 0) continue;
+        const HingeAngle start = hinge_angle(four(e, at.x).x);
+        const double f = eta * at.rate * rest.weight.c * along(start, moved(e, at));
+        for (int a = 0; a < 4; ++a) add(f * start.gradient[a], slots + 12 * e + 3 * a);
+      }
+    });
+  }
+
+  void matrix(const At& at, double* blocks) const override {
+    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e) {
+        const Rest rest = rest_of(e, at.p);
+        const Four z = four(e, at.z);
+        const HingeAngle now = hinge_angle(z.x);
+        const HingeCurvature curved = hinge_curvature(z.x);
+        const double k = 2 * at.p[at_.bending] * rest.weight.c,
+                     f = at.convex ? 0 : k * (now.theta - rest.theta);
+        const double eta = at.p[at_.viscosity] * at.rate * rest.weight.c;
+        const HingeAngle start = eta == 0 ? HingeAngle{} : hinge_angle(four(e, at.x).x);
+        double* to = blocks + 90 * e;
+        for (int a = 0; a < 4; ++a)
+          for (int b = a; b < 4; ++b, to += 9) {
+            M block = f * curved.block[a][b] + k * outer(now.gradient[a], now.gradient[b]);
+            if (eta != 0) block += eta * outer(start.gradient[a], start.gradient[b]);
+            std::copy(&block.e[0][0], &block.e[0][0] + 9, to);
+          }
+      }
+    });
+  }
+
+  void residual_jvp(const At& at, const AtDot& dot, double* slots) const override {
+    for (std::int64_t e = 0; e < groups_.count(); ++e) {
+      const Rest rest = rest_of(e, at.p);
+      const HingeAngle now = hinge_angle(four(e, at.z).x);
+      const double bending = at.p[at_.bending], eta = at.p[at_.viscosity], open = now.theta - rest.theta;
+      double bending_dot = 0, eta_dot = 0, c_dot = 0, rest_dot = 0;
+      if (dot.p) {
+        const Four X_dot = four(e, dot.p + at_.rest);
+        bending_dot = dot.p[at_.bending], eta_dot = dot.p[at_.viscosity];
+        for (int a = 0; a < 4; ++a) {
+          c_dot += costate::dot(rest.weight.gradient[a], X_dot.x[a]);
+          rest_dot += costate::dot(rest.angle.gradient[a], X_dot.x[a]);
+        }
+      }
+      const double c = rest.weight.c;
+      const double k_dot = 2 * (bending_dot * c * open + bending * c_dot * open - bending * c * rest_dot);
+      const HingeAngle start = hinge_angle(four(e, at.x).x);
+      const Four d = moved(e, at);
+      const double speed = along(start, d);
+      double f_dot = (eta_dot * at.rate * c + eta * dot.rate * c + eta * at.rate * c_dot) * speed;
+      V t_dot[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
+      if (dot.x && eta != 0) {
+        const HingeCurvature curved = hinge_curvature(four(e, at.x).x);
+        const Four x_dot = four(e, dot.x);
+        double speed_dot = 0;
+        for (int a = 0; a < 4; ++a) {
+          for (int b = 0; b < 4; ++b) t_dot[a] += curved.block[a][b] * x_dot.x[b];
+          speed_dot += costate::dot(t_dot[a], d.x[a]);
+        }
+        f_dot += eta * at.rate * c * speed_dot;
+      }
+      if (dot.w) f_dot -= eta * at.rate * c * along(start, four(e, dot.w));
+      const double f = eta * at.rate * c * speed;
+      for (int a = 0; a < 4; ++a)
+        put(k_dot * now.gradient[a] + f_dot * start.gradient[a] + f * t_dot[a], slots + 12 * e + 3 * a);
+    }
+  }
+
+  void residual_vjp(const At& at, const double* mu, AtBar& bar) const override {
+    for (std::int64_t e = 0; e < groups_.count(); ++e) {
+      const Rest rest = rest_of(e, at.p);
+      const HingeAngle now = hinge_angle(four(e, at.z).x);
+      const Four m = four(e, mu);
+      const double bending = at.p[at_.bending], eta = at.p[at_.viscosity], c = rest.weight.c,
+                   open = now.theta - rest.theta, s = along(now, m);
+      bar.p[at_.bending] += 2 * c * open * s;
+      double c_bar = 2 * bending * open * s;
+      const double rest_bar = -2 * bending * c * s;
+      V x_bar[4] = {V::zero(), V::zero(), V::zero(), V::zero()},
+        w_bar[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
+      const HingeAngle start = hinge_angle(four(e, at.x).x);
+      const Four d = moved(e, at);
+      const double to_mu = along(start, m), speed = along(start, d);
+      bar.p[at_.viscosity] += at.rate * c * to_mu * speed;
+      bar.rate += eta * c * to_mu * speed;
+      c_bar += eta * at.rate * to_mu * speed;
+      if (eta != 0) {
+        const double k = eta * at.rate * c;
+        const HingeCurvature curved = hinge_curvature(four(e, at.x).x);
+        for (int a = 0; a < 4; ++a) {
+          for (int b = 0; b < 4; ++b)
+            x_bar[a] += k * (curved.block[a][b] * (speed * m.x[b] + to_mu * d.x[b]));
+          w_bar[a] = (-k * to_mu) * start.gradient[a];
+        }
+      }
+      for (int a = 0; a < 4; ++a) {
+        put(x_bar[a], bar.x + 12 * e + 3 * a);
+        put(w_bar[a], bar.w + 12 * e + 3 * a);
+        put(c_bar * rest.weight.gradient[a] + rest_bar * rest.angle.gradient[a], bar.rest + 12 * e + 3 * a);
+      }
+    }
+  }
+
+ private:
+  struct Four {
+    V x[4];
+  };
+  struct Rest {
+    Weight weight;
+    HingeAngle angle;
+    double theta;
+  };
+  Four four(std::int64_t e, const double* y) const {
+    Four r;
+    for (int a = 0; a < 4; ++a) {
+      const double* at = y + 3 * groups_.vertex[std::size_t(4 * e + a)];
+      r.x[a] = {at[0], at[1], at[2]};
+    }
+    return r;
+  }
+  Four moved(std::int64_t e, const At& at) const {
+    Four r = four(e, at.z);
+    const Four w = four(e, at.w);
+    for (int a = 0; a < 4; ++a) r.x[a] -= w.x[a];
+    return r;
+  }
+  Rest rest_of(std::int64_t e, const double* p) const {
+    const Four X = four(e, p + at_.rest);
+    Rest r{weight_of(X.x), hinge_angle(X.x), 0};
+    r.theta = r.angle.theta;
+    return r;
+  }
+  static double along(const HingeAngle& angle, const Four& y) {
+    double sum = 0;
+    for (int a = 0; a < 4; ++a) sum += dot(angle.gradient[a], y.x[a]);
+    return sum;
+  }
+  static void put(const V& v, double* to) { to[0] = v.x, to[1] = v.y, to[2] = v.z; }
+  static void add(const V& v, double* to) { to[0] += v.x, to[1] += v.y, to[2] += v.z; }
+
+  HingePlaces at_;
+};
+
+}  // namespace
+
+std::vector<int> hinges_of(const Part& part) {
+  struct Edge {
+    int from, to, far, triangles;
+  };
+  std::map<std::pair<int, int>, Edge> edges;
+  std::vector<int> hinges;
+  for (std::size_t t = 0; t + 2 < part.vertices.size(); t += 3)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int p = part.vertices[t + k], q = part.vertices[t + (k + 1) % 3],
+                far = part.vertices[t + (k + 2) % 3];
+      const auto [at, fresh] = edges.try_emplace(std::minmax(p, q), Edge{p, q, far, 1});
+      if (fresh) continue;
+      Edge& edge = at->second;
+      if (++edge.triangles > 2)
+        throw Error({"the edge of vertices " + std::to_string(p) + " and " + std::to_string(q) +
+                         " of part '" + part.name + "' belongs to three triangles",
+                     {},
+                     "cloth bends at edges of two triangles: cut the mesh there, or set bending = 0"});
+      hinges.insert(hinges.end(), {edge.from, edge.to, edge.far, far});
+    }
+  return hinges;
+}
+
+std::unique_ptr<Term> hinge_term(const Part& part, const HingePlaces& places) {
+  return std::make_unique<HingeTerm>(part, places);
+}
+
+}  // namespace costate::soft

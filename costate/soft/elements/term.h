@@ -1,0 +1,76 @@
+// Term: a part of the forces on vertices that comes from small groups of them (cells, hinges): value, Newton
+// matrix, and both derivatives with respect to everything that is not the unknown z.
+//
+//   r(z; x, w, X, p)     force residual of the term: gradient of its energy at z, and its damping
+//   z unknown, x positions at the start of the step, w what velocities are counted from: v = rate (z - w),
+//   X rest positions, p parameters
+//
+// Nothing is scattered: a term writes one slot per vertex of each of its groups, and one per pair of these,
+// and whoever owns a vertex adds its slots up in order (assembly.h). So the number of threads does not show.
+// Slots of group e: 3 numbers for each of its `nodes` vertices; blocks: 9 numbers, row by row, for each pair
+// (a, b) of its vertices with a <= b, in the order (0,0), (0,1), ..., (1,1), ...
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace costate::soft {
+
+struct Groups {
+  int nodes = 0;
+  std::vector<int> vertex = {};  // nodes per group
+  std::int64_t count() const { return nodes ? std::int64_t(vertex.size()) / nodes : 0; }
+  std::int64_t slots() const { return std::int64_t(vertex.size()); }
+  std::int64_t blocks() const { return count() * nodes * (nodes + 1) / 2; }
+};
+
+// Where a residual is looked at; arrays of 3 numbers per vertex.
+struct At {
+  const double *z, *x, *w, *p;
+  double rate;          // 1/s
+  bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
+};
+// Tangents with z held; null: zero.
+struct AtDot {
+  const double *x, *w, *p;
+  double rate;
+};
+// Cotangents of (mu . r): slots of 3 numbers for x, w and X, and what is shared by many groups.
+struct AtBar {
+  double *x, *w, *rest;  // slots: written
+  double* p;             // added to
+  double rate;           // added to
+  const double* mass;    // cotangent of the mass of each vertex; terms with a mass go on from there
+};
+
+class Term {
+ public:
+  virtual ~Term() = default;
+  const Groups& groups() const { return groups_; }
+
+  // One number per group: the energy at z and half of what damping takes per unit of time; infinite where a
+  // law has no value. Its slope along z is the residual.
+  virtual void energy(const At& at, double* values) const = 0;
+  virtual void residual(const At& at, double* slots) const = 0;
+  virtual void matrix(const At& at, double* blocks) const = 0;
+  virtual void residual_jvp(const At& at, const AtDot& dot, double* slots) const = 0;
+  virtual void residual_vjp(const At& at, const double* mu, AtBar& bar) const = 0;
+
+  // Mass of each vertex of each group: one number per slot. False: the term has none.
+  virtual bool mass(const double*, double*) const { return false; }
+  virtual bool mass_jvp(const double*, const double*, double*) const { return false; }
+
+  // The first group whose law has no value there; -1: none.
+  virtual std::int64_t undefined(const At&) const { return -1; }
+  virtual std::string complaint(std::int64_t group) const {
+    return "cell " + std::to_string(group) + " is inside out";
+  }
+  // How much of a step from z can be taken without passing through something; 1: all of it.
+  virtual double longest(const At&, const double*) const { return 1; }
+
+ protected:
+  Groups groups_;
+};
+
+}  // namespace costate::soft

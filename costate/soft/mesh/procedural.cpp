@@ -1,0 +1,100 @@
+#include "costate/soft/mesh/procedural.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "costate/core/error.h"
+
+namespace costate::soft {
+namespace {
+
+constexpr std::int64_t kMost = 4'000'000;  // vertices
+
+void check(std::int64_t vertices, const int* cells, int count) {
+  for (int d = 0; d < count; ++d)
+    if (cells[d] < 1)
+      throw Error({"a mesh of " + std::to_string(cells[d]) + " cells", {}, "use one cell or more"});
+  if (vertices > kMost) throw Error("a mesh of more than " + std::to_string(kMost) + " vertices");
+}
+
+// Six tetrahedra around the diagonal of a box with corners v[i + 2j + 4k].
+constexpr int kSix[6][4] = {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7},
+                            {0, 6, 4, 7}, {0, 4, 5, 7}, {0, 5, 1, 7}};
+
+void add_middles(SoftMesh& mesh) {
+  constexpr int kEdges[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 3}, {2, 3}};
+  std::map<std::pair<int, int>, int> middle;
+  std::vector<int> cells;
+  for (std::size_t t = 0; t < mesh.cells.size(); t += 4) {
+    const int* v = mesh.cells.data() + t;
+    cells.insert(cells.end(), v, v + 4);
+    for (const auto& e : kEdges) {
+      const auto [at, fresh] =
+          middle.try_emplace(std::minmax(v[e[0]], v[e[1]]), int(mesh.vertices.size() / 3));
+      if (fresh)
+        for (int d = 0; d < 3; ++d)
+          mesh.vertices.push_back(0.5 * (mesh.vertices[std::size_t(3 * v[e[0]] + d)] +
+                                         mesh.vertices[std::size_t(3 * v[e[1]] + d)]));
+      cells.push_back(at->second);
+    }
+  }
+  mesh.cells = std::move(cells);
+}
+
+}  // namespace
+
+SoftMesh cloth_mesh(std::array<double, 2> size, std::array<int, 2> cells) {
+  const int nx = cells[0], ny = cells[1];
+  check((nx + 1LL) * (ny + 1LL), cells.data(), 2);
+  SoftMesh mesh;
+  for (int j = 0; j <= ny; ++j)
+    for (int i = 0; i <= nx; ++i)
+      mesh.vertices.insert(mesh.vertices.end(), {size[0] * i / nx, size[1] * j / ny, 0.0});
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      const int k = (nx + 1) * j + i;
+      mesh.cells.insert(mesh.cells.end(), {k, k + 1, k + nx + 2, k, k + nx + 2, k + nx + 1});
+    }
+  return mesh;
+}
+
+SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> cells) {
+  if (kind == Cells::triangles) throw Error({"a block of triangles", {}, "use cloth_mesh for triangles"});
+  const auto [nx, ny, nz] = cells;
+  check((nx + 1LL) * (ny + 1LL) * (nz + 1LL), cells.data(), 3);
+  SoftMesh mesh;
+  for (int k = 0; k <= nz; ++k)
+    for (int j = 0; j <= ny; ++j)
+      for (int i = 0; i <= nx; ++i)
+        mesh.vertices.insert(mesh.vertices.end(), {size[0] * i / nx, size[1] * j / ny, size[2] * k / nz});
+  for (int k = 0; k < nz; ++k)
+    for (int j = 0; j < ny; ++j)
+      for (int i = 0; i < nx; ++i) {
+        int v[8];
+        for (int c = 0; c < 8; ++c)
+          v[c] = (nx + 1) * ((ny + 1) * (k + (c >> 2)) + j + (c >> 1 & 1)) + i + (c & 1);
+        if (kind == Cells::hexahedra)
+          mesh.cells.insert(mesh.cells.end(), v, v + 8);
+        else
+          for (const auto& t : kSix)
+            for (const int c : t) mesh.cells.push_back(v[c]);
+      }
+  if (kind == Cells::quadratic_tetrahedra) add_middles(mesh);
+  return mesh;
+}
+
+int add_part(SoftModel& model, const std::string& name, Cells kind, const SoftMesh& mesh, int material,
+             std::array<double, 3> origin) {
+  const int first = model.vertices();
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i)
+    model.rest.push_back(mesh.vertices[i] + origin[i % 3]);
+  Part part{name, kind, mesh.cells, material};
+  for (int& v : part.vertices) v += first;
+  model.parts.push_back(std::move(part));
+  return first;
+}
+
+}  // namespace costate::soft

@@ -1,0 +1,28 @@
+// Meshes from numbers: cloths and blocks. Cells are cut so that all of them are the right way round.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "costate/soft/soft_model.h"
+
+namespace costate::soft {
+
+struct SoftMesh {
+  std::vector<double> vertices = {};  // 3 numbers each
+  std::vector<int> cells = {};
+};
+
+// A rectangle in the plane of x and y with a corner at the origin: (nx + 1)(ny + 1) vertices, vertex
+// (nx + 1) j + i at (i, j). Each rectangle (k, k+1, k+nx+2), (k, k+nx+2, k+nx+1).
+SoftMesh cloth_mesh(std::array<double, 2> size, std::array<int, 2> cells);
+
+// A block with a corner at the origin: vertex ((nx + 1)((ny + 1) k + j) + i) at (i, j, k). Tetrahedra: six
+// per box, around the diagonal; quadratic ones have the middles of edges after the corners.
+SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> cells);
+
+// Appends a part with the vertices of the mesh, moved by `origin`; returns its first vertex.
+int add_part(SoftModel& model, const std::string& name, Cells kind, const SoftMesh& mesh, int material,
+             std::array<double, 3> origin = {});
+
+}  // namespace costate::soft

@@ -1,0 +1,296 @@
+#include "costate/soft/step/compile.h"
+
+#include <cmath>
+
+#include "costate/core/error.h"
+#include "costate/core/text.h"
+#include "costate/soft/contact/obstacle_term.h"
+#include "costate/soft/elements/cell_term.h"
+#include "costate/soft/elements/hinge_term.h"
+#include "costate/soft/elements/shape.h"
+#include "costate/soft/elements/small_matrix.h"
+#include "costate/soft/mesh/surface.h"
+
+namespace costate::soft {
+namespace {
+
+std::string place(const Part& part, std::size_t cell) {
+  return std::string(kCellNames[int(part.cells)]) + " " + std::to_string(cell) + " of part '" + part.name +
+         "'";
+}
+
+template <int C>
+double volume_of(const double* rest, const int* v, const Shape& shape, int q) {
+  Small<3, C> E, frame;
+  const double* slope = shape.slopes(q);
+  for (int a = 0; a < shape.vertices; ++a) add_outer(rest + 3 * v[a], slope + C * a, E);
+  return determinant(in_frame(E, frame));
+}
+
+void check_cells(const SoftModel& m, const Part& part) {
+  const Shape& shape = shape_of(part.cells);
+  const auto nodes = std::size_t(shape.vertices);
+  if (part.vertices.empty() || part.vertices.size() % nodes != 0)
+    throw Error({"part '" + part.name + "' lists " + std::to_string(part.vertices.size()) + " vertices",
+                 {},
+                 std::string(kCellNames[int(part.cells)]) + " have " + std::to_string(nodes) + " each"});
+  for (std::size_t k = 0; k < part.vertices.size(); ++k)
+    if (part.vertices[k] < 0 || part.vertices[k] >= m.vertices())
+      throw Error(place(part, k / nodes) + " names vertex " + std::to_string(part.vertices[k]) +
+                  ", but there are " + std::to_string(m.vertices()));
+  for (std::size_t e = 0; e * nodes < part.vertices.size(); ++e) {
+    const int* v = part.vertices.data() + e * nodes;
+    double length = 0;
+    for (std::size_t a = 1; a < nodes; ++a)
+      for (int d = 0; d < 3; ++d)
+        length =
+            std::max(length, std::abs(m.rest[std::size_t(3 * v[a] + d)] - m.rest[std::size_t(3 * v[0] + d)]));
+    for (int q = 0; q < shape.points(); ++q) {
+      const double volume = shape.dimension == 3 ? volume_of<3>(m.rest.data(), v, shape, q)
+                                                 : volume_of<2>(m.rest.data(), v, shape, q);
+      const double least = 1e-12 * std::pow(length, shape.dimension);
+      if (volume > least) continue;
+      const bool flat = !(volume < -least);
+      throw Error({place(part, e) + (flat ? " has no volume at rest" : " is inside out at rest"),
+                   {},
+                   flat ? "remove it, or move its vertices apart" : "swap two of its vertices"});
+    }
+  }
+}
+
+void check_numbers(const SoftMaterial& material, const std::vector<LawNumber>& numbers) {
+  const auto fail = [&](const std::string& name, double value, const std::string& range) {
+    throw Error(
+        {"material '" + material.name + "': " + name + " = " + number(value), {}, name + " needs " + range});
+  };
+  for (const auto& [name, value] : material.numbers) {
+    const LawNumber* found = nullptr;
+    std::string all;
+    for (const LawNumber& n : numbers) {
+      if (n.name == name) found = &n;
+      all += (all.empty() ? "" : ", ") + std::string(n.name);
+    }
+    if (!found)
+      throw Error(
+          {"material '" + material.name + "': law '" + material.law + "' has no number '" + name + "'",
+           {},
+           "its numbers are: " + all});
+    if (!(value > found->low && value < found->high))
+      fail(name, value,
+           number(found->low) + " < " + name +
+               (std::isfinite(found->high) ? " < " + number(found->high) : ""));
+  }
+  if (!(material.density > 0) || !std::isfinite(material.density))
+    fail("density", material.density, "to be positive");
+  if (!(material.thickness > 0)) fail("thickness", material.thickness, "to be positive");
+  if (!(material.viscosity >= 0)) fail("viscosity", material.viscosity, "to be 0 or more");
+  if (!(material.bending >= 0)) fail("bending", material.bending, "to be 0 or more");
+  if (!(material.bending_viscosity >= 0))
+    fail("bending_viscosity", material.bending_viscosity, "to be 0 or more");
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const SoftModel& model) : m_(model) { c_.model = model; }
+
+  Compiled run() {
+    check_vertices();
+    c_.n = m_.vertices();
+    fields();
+    for (std::size_t k = 0; k < m_.materials.size(); ++k) material(k);
+    vertices_of_cells();
+    holds();
+    contact();
+    std::vector<const Groups*> groups;
+    for (const auto& term : c_.terms) groups.push_back(&term->groups());
+    c_.assembly = std::make_unique<Assembly>(c_.n, groups);
+    c_.wind_assembly = std::make_unique<Assembly>(c_.n, std::vector<const Groups*>{&c_.windy.triangles});
+    return std::move(c_);
+  }
+
+ private:
+  void check_vertices() const {
+    if (m_.rest.empty() || m_.rest.size() % 3 != 0)
+      throw Error("rest has three numbers per vertex, and there are none or too few");
+    for (std::size_t i = 0; i < m_.rest.size(); ++i)
+      if (!std::isfinite(m_.rest[i]))
+        throw Error("rest position of vertex " + std::to_string(i / 3) + " is " + number(m_.rest[i]));
+    if (m_.parts.empty()) throw Error({"the model has no parts", {}, "add a part with cells"});
+    if (!(m_.dt > 0) || !std::isfinite(m_.dt))
+      throw Error({"dt = " + number(m_.dt), {}, "dt must be positive"});
+    if (!(m_.tolerance > 0))
+      throw Error({"tolerance = " + number(m_.tolerance), {}, "use a positive number, such as 1e-9"});
+    for (const Part& part : m_.parts) {
+      if (part.material < 0 || std::size_t(part.material) >= m_.materials.size())
+        throw Error("part '" + part.name + "' has material " + std::to_string(part.material) +
+                    ", but there are " + std::to_string(m_.materials.size()));
+      check_cells(m_, part);
+    }
+  }
+
+  void fields() {
+    Signature& s = c_.signature;
+    s.state("x", 3LL * c_.n, "m").state("v", 3LL * c_.n, "m/s");
+    if (m_.integrator == Integrator::bdf2) {
+      s.state("x_old", 3LL * c_.n, "m").state("v_old", 3LL * c_.n, "m/s");
+      c_.copies = 4;
+    }
+    c_.rest = add("rest", m_.rest, "m");
+    c_.gravity = add("gravity", {m_.gravity.begin(), m_.gravity.end()}, "m/s^2");
+    c_.drag = add("drag", {m_.drag}, "1/s");
+    c_.wind = add("wind", {m_.wind.begin(), m_.wind.end()}, "m/s");
+    c_.wind_drag = add("wind_drag", {m_.wind_drag}, "kg/(m^2 s)");
+    c_.dt = add("dt", {m_.dt}, "s");
+  }
+  std::int64_t add(const std::string& name, std::vector<double> values, const std::string& unit) {
+    const std::int64_t at = c_.signature.parameters();
+    c_.signature.parameter(name, std::move(values), unit);
+    return at;
+  }
+
+  // The fields of a material, and the terms of the parts that are made of it.
+  void material(std::size_t k) {
+    const SoftMaterial& material = m_.materials[k];
+    std::int64_t cells = 0;
+    bool solid = false, membrane = false;
+    for (const Part& part : m_.parts) {
+      if (part.material != int(k)) continue;
+      (part.cells == Cells::triangles ? membrane : solid) = true;
+      cells += std::int64_t(part.vertices.size()) / kCellVertices[int(part.cells)];
+    }
+    if (solid && membrane)
+      throw Error({"material '" + material.name + "' is one of solids and of triangles",
+                   {},
+                   "give the triangles a material of their own"});
+    if (!solid && !membrane)
+      throw Error(
+          {"nothing is made of material '" + material.name + "'", {}, "name it in a part, or remove it"});
+    const auto& numbers = solid ? solid_law(material.law).numbers() : membrane_law(material.law).numbers();
+    check_numbers(material, numbers);
+    CellPlaces at{.rest = c_.rest, .stride = material.per_element ? 1 : 0};
+    const std::string path = "material/" + material.name + "/";
+    for (const LawNumber& n : numbers) {
+      const auto given = material.numbers.find(n.name);
+      const double value = given == material.numbers.end() ? n.value : given->second;
+      at.numbers.push_back(add(
+          path + n.name, std::vector<double>(std::size_t(material.per_element ? cells : 1), value), n.unit));
+    }
+    at.density = add(path + "density", {material.density}, membrane ? "kg/m^2" : "kg/m^3");
+    at.viscosity = add(path + "viscosity", {material.viscosity}, "Pa s");
+    HingePlaces hinge{.rest = c_.rest};
+    if (membrane) at.thickness = add(path + "thickness", {material.thickness}, "m");
+    const bool bends = membrane && (material.bending > 0 || material.bending_viscosity > 0);
+    if (bends) {
+      hinge.bending = add(path + "bending", {material.bending}, "J");
+      hinge.viscosity = add(path + "bending_viscosity", {material.bending_viscosity}, "J s");
+    }
+    for (const Part& part : m_.parts) {
+      if (part.material != int(k)) continue;
+      term(part, solid ? solid_term(part, solid_law(material.law), at)
+                       : membrane_term(part, membrane_law(material.law), at));
+      for (std::int64_t& n : at.numbers)
+        n += at.stride * (std::int64_t(part.vertices.size()) / kCellVertices[int(part.cells)]);
+      if (!membrane) continue;
+      c_.windy.triangles.vertex.insert(c_.windy.triangles.vertex.end(), part.vertices.begin(),
+                                       part.vertices.end());
+      if (bends) term(part, hinge_term(part, hinge));
+    }
+  }
+  void term(const Part& part, std::unique_ptr<Term> t) {
+    if (t->groups().count() == 0) return;
+    c_.names.push_back(part.name);
+    c_.terms.push_back(std::move(t));
+  }
+
+  void vertices_of_cells() const {
+    std::vector<char> used(std::size_t(c_.n), 0);
+    for (const Part& part : m_.parts)
+      for (const int v : part.vertices) used[std::size_t(v)] = 1;
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (!used[i])
+        throw Error({"vertex " + std::to_string(i) + " belongs to no cell",
+                     {},
+                     "it has no mass: remove it from the mesh"});
+  }
+
+  void contact() {
+    const SoftContact& k = m_.contact;
+    c_.contact = k.self || !m_.obstacles.empty();
+    if (!c_.contact) return;
+    if (m_.integrator == Integrator::midpoint)
+      throw Error({"contact with integrator = midpoint",
+                   {},
+                   "the end of a midpoint step may be inside what its middle is not: use euler or bdf2"});
+    for (const auto& [name, value] : {std::pair{"distance", k.distance}, std::pair{"stiffness", k.stiffness},
+                                      std::pair{"slip_speed", k.slip_speed}})
+      if (!(value > 0) || !std::isfinite(value))
+        throw Error({std::string("contact: ") + name + " = " + number(value), {}, "use a positive number"});
+    const std::int64_t stiffness = add("contact/stiffness", {k.stiffness}, "J/m^2"),
+                       reach = add("contact/distance", {k.distance}, "m"),
+                       slip_speed = add("contact/slip_speed", {k.slip_speed}, "m/s");
+    std::vector<int> free;
+    for (int i = 0; i < c_.n; ++i)
+      if (c_.free[std::size_t(i)]) free.push_back(i);
+    for (const Obstacle& o : m_.obstacles) {
+      if (!(o.friction >= 0))
+        throw Error({"obstacle '" + o.name + "': friction = " + number(o.friction), {}, "use 0 or more"});
+      if (o.shape == Obstacle::Shape::ball && !(o.radius > 0))
+        throw Error({"obstacle '" + o.name + "': radius = " + number(o.radius), {}, "use a positive number"});
+      if (o.shape == Obstacle::Shape::plane && o.normal[0] == 0 && o.normal[1] == 0 && o.normal[2] == 0)
+        throw Error({"obstacle '" + o.name + "': the normal has no direction", {}, "use normal = [0, 0, 1]"});
+      const std::string path = "obstacle/" + o.name + "/";
+      ObstaclePlaces at{.stiffness = stiffness, .reach = reach, .slip_speed = slip_speed, .dt = c_.dt};
+      at.place = add(path + "place", {o.place.begin(), o.place.end()}, "m");
+      if (o.shape == Obstacle::Shape::ball) at.radius = add(path + "radius", {o.radius}, "m");
+      at.friction = add(path + "friction", {o.friction}, "");
+      if (free.empty()) continue;
+      c_.names.push_back(o.name);
+      c_.terms.push_back(obstacle_term(o, free, at));
+    }
+    if (!k.self) return;
+    if (!(k.friction >= 0)) throw Error({"contact: friction = " + number(k.friction), {}, "use 0 or more"});
+    std::vector<int> triangles;
+    for (const Part& part : m_.parts) {
+      const std::vector<int> own = surface_of(part);
+      triangles.insert(triangles.end(), own.begin(), own.end());
+    }
+    c_.self = std::make_unique<SelfContact>(
+        c_.n, std::move(triangles), m_.rest, k.distance,
+        SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
+                          c_.dt});
+  }
+
+  void holds() {
+    c_.free.assign(std::size_t(c_.n), 1);
+    c_.control.assign(std::size_t(c_.n), -1);
+    for (const Hold& hold : m_.holds) {
+      const std::int64_t at = c_.signature.controls();
+      if (hold.driven) c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
+      for (const int v : hold.vertices) {
+        if (v < 0 || v >= c_.n)
+          throw Error("hold '" + hold.name + "' names vertex " + std::to_string(v) + ", but there are " +
+                      std::to_string(c_.n));
+        if (!c_.free[std::size_t(v)])
+          throw Error(
+              {"vertex " + std::to_string(v) + " is held twice, the second time by '" + hold.name + "'",
+               {},
+               "name it in one hold"});
+        c_.free[std::size_t(v)] = 0;
+        if (hold.driven) c_.control[std::size_t(v)] = int(at);
+      }
+    }
+    if (m_.wind_driven) {
+      c_.wind_control = c_.signature.controls();
+      c_.signature.control("wind", 3, "m/s");
+    }
+  }
+
+  const SoftModel& m_;
+  Compiled c_;
+};
+
+}  // namespace
+
+Compiled compile(const SoftModel& model) { return Compiler(model).run(); }
+
+}  // namespace costate::soft

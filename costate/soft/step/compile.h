@@ -1,0 +1,35 @@
+// A SoftModel made ready: its fields with their places, its terms, who adds up what.
+#pragma once
+
+#include <memory>
+
+#include "costate/soft/contact/self_contact.h"
+#include "costate/soft/elements/term.h"
+#include "costate/soft/elements/wind.h"
+#include "costate/soft/soft_model.h"
+#include "costate/soft/step/assembly.h"
+#include "costate/system/signature.h"
+
+namespace costate::soft {
+
+struct Compiled {
+  SoftModel model;
+  Signature signature;
+  int n = 0;       // vertices
+  int copies = 2;  // arrays of 3n numbers in a state: x, v, and for bdf2 x_old, v_old
+  std::int64_t rest = 0, gravity = 0, drag = 0, wind = 0, wind_drag = 0, dt = 0;  // among the parameters
+  std::int64_t wind_control = -1;
+  std::vector<char> free;          // per vertex
+  std::vector<int> control;        // per vertex: where the velocity of its hold is; -1: it stays
+  std::vector<std::string> names;  // of the part of each term
+  std::vector<std::unique_ptr<Term>> terms;
+  std::unique_ptr<SelfContact> self;  // null: surfaces do not touch each other
+  bool contact = false;               // there are obstacles or self
+  Wind windy;
+  std::unique_ptr<Assembly> assembly, wind_assembly;
+};
+
+// Error for what makes no model: cells of no volume, vertices of no cell, numbers out of range.
+Compiled compile(const SoftModel& model);
+
+}  // namespace costate::soft

@@ -1,0 +1,90 @@
+// One implicit step of soft bodies, and its derivatives by the implicit function theorem.
+//
+//   0 = r(z) = m (a (z - y) + drag rate (z - w) - g) - f_wind(x) + sum of terms            (scheme.h, term.h)
+//   H = dr/dz, symmetric: r is the gradient of an energy at fixed (x, w)
+//
+// Newton: H d = -r, then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as it is; where
+// it is not positive definite, the negative parts of cells and pairs are left out, and if that is not enough
+// multiples of the identity are added. Stops at |r| <= tolerance
+// times the forces that r is the sum of, or where z no longer changes.
+//
+// Tangent: H z_dot = -(dr with z held). Transpose: mu = -H^-1 z_bar, then every input receives its derivative
+// of mu . r. Both use H at the solution, not shifted, factored once, with one step of refinement.
+// Held vertices are inputs: z there is known, and the rows of H between free and held ones carry their part.
+// [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 11.1.
+// Tests: tests/soft/soft_test.cpp (closed forms, published digits), tests/contract/list.cpp.
+#pragma once
+
+#include "costate/soft/step/compile.h"
+#include "costate/soft/step/scheme.h"
+
+namespace costate::soft {
+
+struct StepScratch {
+  explicit StepScratch(const Compiled& c);
+  std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
+  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks;
+  std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
+  solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
+  SelfContact::Scratch contact;
+  std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
+  double residual = 0, adjoint_residual = 0;  // relative
+  int iterations = 0;
+};
+
+class ImplicitStep {
+ public:
+  explicit ImplicitStep(const Compiled& compiled) : c_(compiled) {}
+
+  struct In {
+    std::int64_t k;
+    const double *x, *u, *p;
+  };
+  struct Bar {
+    double *x, *u, *p;
+  };
+  // s.z of the step, by Newton's iteration. Error where it does not converge.
+  void solve(const In& in, StepScratch& s) const;
+  // The state after the step, from s.z.
+  void finish(const In& in, const StepScratch& s, double* y) const;
+  // Tangent of finish(solve()); null pointers are zero.
+  void jvp(const In& in, const In& dot, StepScratch& s, double* y_dot) const;
+  // Overwrites bar.x, adds to bar.u and bar.p.
+  void vjp(const In& in, const double* y_bar, const Bar& bar, StepScratch& s) const;
+
+  // Kinetic, elastic and of weight.
+  double energy(const In& in, StepScratch& s) const;
+
+ private:
+  struct Numbers {
+    Scheme scheme;
+    double dt, a, rate, drag;
+    Vec3<double> gravity, wind;
+    double wind_drag;
+    const double *x, *v, *x_old, *v_old;
+    At at;
+  };
+  Numbers prepare(const In& in, StepScratch& s) const;
+  void set_held(const In& in, const Numbers& num, double* z) const;
+  double potential(const Numbers& num, const double* z, StepScratch& s) const;
+  // Returns the norm of the forces that s.r is the sum of.
+  double residual(const Numbers& num, const double* z, StepScratch& s) const;
+  void matrix(const Numbers& num, const double* z, bool convex, StepScratch& s) const;
+  // How much of s.d can be taken from z without passing through something.
+  double longest(const Numbers& num, const double* z, const double* step, StepScratch& s) const;
+  void leave_room(const Numbers& num, StepScratch& s) const;
+  bool factor(StepScratch& s, double shift) const;
+  void solve_with_factor(double* b, StepScratch& s) const;
+  void multiply(const double* x, double* y, const StepScratch& s) const;
+  void start(const In& in, const Numbers& num, StepScratch& s) const;
+  bool search(const Numbers& num, double& potential_now, double& norm, double& forces, StepScratch& s) const;
+  void factor_at_solution(const Numbers& num, StepScratch& s) const;
+  void solve_refined(double* b, StepScratch& s) const;
+  [[noreturn]] void fail(const Numbers& num, const StepScratch& s, double norm, double forces) const;
+  std::string undefined_cell(const At& at) const;
+  double norm_free(const std::vector<double>& r) const;
+
+  const Compiled& c_;
+};
+
+}  // namespace costate::soft

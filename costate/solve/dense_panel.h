@@ -1,0 +1,16 @@
+// The first columns of a dense Cholesky factorisation, and the update of what is below them.
+//
+//   [A11    ]   [L11    ] [L11' L21']           A22 - L21 L21' replaces A22
+//   [A21 A22] = [L21  I ] [   ...   ]
+//
+// Column-major with the given stride, lower half. Panels of kPanel columns are factored column by column;
+// what is to their right is updated in tiles that stay in registers.
+// Tests: tests/solve/block_cholesky_test.cpp.
+#pragma once
+
+namespace costate::solve {
+
+// False where a pivot is not positive.
+bool factor_columns(double* A, int size, int columns, int stride);
+
+}  // namespace costate::solve

@@ -1,0 +1,171 @@
+"""Jobs: sums over many worlds, cut into blocks that can be computed anywhere."""
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core, loss as _losses
+from ..error import Error
+
+
+class _Blocks:
+    """What every job has."""
+
+    worlds: int
+    block: int
+    model = ""  #: Fingerprint of the model, which driver and workers must agree about.
+
+    def _check(self):
+        if self.worlds < 1 or self.block < 1:
+            raise Error(f"a job of {self.worlds} worlds in blocks of {self.block}: both are at least 1")
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.worlds // self.block)
+
+    def worlds_of(self, number: int) -> tuple[int, int]:
+        """The first world of a block, and how many it has."""
+        first = number * self.block
+        return first, min(self.block, self.worlds - first)
+
+    def _part(self, theta, first: int, count: int, gradient: bool) -> bytes:
+        raise NotImplementedError
+
+    def part(self, theta: Mapping[str, np.ndarray], number: int, gradient: bool) -> bytes:
+        """A block, ready to travel. What goes wrong in it travels too."""
+        first, count = self.worlds_of(number)
+        try:
+            return self._part(theta, first, count, gradient)
+        except Error as error:
+            what, where, advice, numerics = error.what, error.where, error.advice, error.kind == "numerics"
+        except Exception as error:
+            what, where, advice, numerics = f"{type(error).__name__}: {error}", "", "", False
+        place = f"block {number} (worlds {first} to {first + count - 1})"
+        return _core._cluster_failure(what, f"{place}, {where}" if where else place, advice, numerics, first)  # type: ignore[attr-defined]
+
+    def _identity(self) -> str:
+        """Equal for two jobs whose blocks are interchangeable."""
+        try:
+            return _core._fingerprint(pickle.dumps(self))  # type: ignore[attr-defined]
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
+            raise Error(f"this job cannot be sent to another process: {error}; define its functions in a module, "
+                        "not inside another function") from None
+
+
+class Job(_Blocks):
+    """A rollout of many worlds.
+
+    sim      a Rollout; its steps, its settings and its active parameters are the job's, its number of worlds is not
+    loss     as of sim.value_and_grad; targets of (worlds, ...) are one per world
+    worlds   of the whole job, computed `block` at a time
+    seed     of the noise, which depends on the number of a world and not on its block
+    x0, u, p as of sim.value_and_grad: what is not in theta. Arrays with `worlds` rows are one row per world
+
+    theta maps names of parameters to values that all worlds share; 'x0' and 'u' may be among them.
+    """
+
+    def __init__(self, sim: _core.Rollout, loss: _core.Loss | Callable, *, worlds: int, block: int = 256, seed: int | None = None,
+                 x0: npt.ArrayLike | None = None, u: npt.ArrayLike | None = None, p: Mapping[str, npt.ArrayLike] | None = None):
+        self.worlds, self.block = int(worlds), int(block)
+        self._check()
+        _, (self._system, self._steps, options) = sim.__reduce__()  # type: ignore[misc]
+        self._options = dict(options) | ({} if seed is None else {"seed": seed})
+        del self._options["worlds"]
+        self._loss = loss if isinstance(loss, _core.Loss) else _losses.function(loss)
+        self._x0, self._u = self._rows(x0, 1), self._rows(u, 2)
+        self._p = {name: np.array(value, dtype=float) for name, value in (p or {}).items()}
+        self.model = str(self._system._fingerprint)
+        self._ready = threading.local()
+
+    @staticmethod
+    def _rows(array, shared):
+        if array is None:
+            return None, False
+        array = np.array(array, dtype=float)
+        return array, array.ndim > shared
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_ready"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._ready = threading.local()
+
+    def _of(self, count):
+        """A rollout of so many worlds, and the place that says which: of this thread."""
+        made = self._ready.__dict__.setdefault("made", {})
+        if count not in made:
+            first = _core._FirstWorld()  # type: ignore[attr-defined]
+            system = _core._shifted_system(self._system, first)  # type: ignore[attr-defined]
+            loss = _core._shifted_loss(self._loss, first, self.worlds)  # type: ignore[attr-defined]
+            made[count] = first, system.rollout(self._steps, worlds=count, **self._options), loss
+        return made[count]
+
+    def _arguments(self, theta, first, count):
+        def rows(array, by_world):
+            if by_world and len(array) != self.worlds:
+                raise Error(f"an array of the job has {len(array)} rows for {self.worlds} worlds")
+            return array[first:first + count] if by_world else array
+
+        p = {}
+        for name, value in self._p.items():
+            by_world = value.ndim > 0 and len(value) == self.worlds and self.worlds > 1
+            p[name] = rows(value, by_world)
+        shared = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
+        x0 = shared.pop("x0", None) if "x0" in shared else rows(*self._x0)
+        u = shared.pop("u", None) if "u" in shared else rows(*self._u)
+        return x0, u, p | shared
+
+    def _part(self, theta, first, count, gradient):
+        place, sim, loss = self._of(count)
+        place.value = first
+        x0, u, p = self._arguments(theta, first, count)
+        if not gradient:
+            values = np.atleast_1d(sim.values(x0, u, p, loss=loss))
+            masked = np.flatnonzero(np.isnan(values))
+            return _core._cluster_part(float(np.sum(np.delete(values, masked))), [], None, masked.tolist(), first, count)  # type: ignore[attr-defined]
+        value, g = sim.value_and_grad(x0, u, p, loss=loss)
+        found = {**g.parameters, "x0": g.x0, "u": g.controls}
+        for name in theta:
+            if name not in found:
+                raise Error(f"theta has '{name}', which is not an active parameter of the rollout; name it in active=")
+        sums = np.concatenate([np.asarray(found[name], dtype=float).ravel() for name in theta])
+        masked = list(g.report.masked_worlds)
+        return _core._cluster_part(0.0 if len(masked) == count else value, sums, g.report, masked, first, count)  # type: ignore[attr-defined]
+
+
+class FunctionJob(_Blocks):
+    """A sum over worlds of what a function computes: fun(theta, first, count) returns (value, gradient), the gradient a dict like
+    theta. For other processes the function is defined in a module, where they find it by its name."""
+
+    def __init__(self, fun: Callable, *, worlds: int, block: int = 1):
+        self.fun, self.worlds, self.block = fun, int(worlds), int(block)
+        self._check()
+
+    def _part(self, theta, first, count, gradient):
+        value, found = self.fun(theta, first, count)
+        sums = np.concatenate([np.asarray(found[name], dtype=float).ravel() for name in theta])
+        return _core._cluster_part(float(value), sums, None, [], first, count)  # type: ignore[attr-defined]
+
+
+class ResidualJob(_Blocks):
+    """Least squares over worlds, of recordings for example: fun(theta, first, count) returns the residuals of these worlds and
+    their Jacobian, (residuals, numbers of theta) or a dict like theta. For pool.least_squares."""
+
+    def __init__(self, fun: Callable, *, worlds: int, block: int = 1):
+        self.fun, self.worlds, self.block = fun, int(worlds), int(block)
+        self._check()
+
+    def _part(self, theta, first, count, gradient):
+        r, jacobian = self.fun(theta, first, count)
+        r = np.asarray(r, dtype=float).ravel()
+        if isinstance(jacobian, Mapping):
+            jacobian = np.concatenate([np.asarray(jacobian[name], dtype=float).reshape(len(r), -1) for name in theta], axis=1)
+        J = np.asarray(jacobian, dtype=float).reshape(len(r), -1)
+        upper = np.triu_indices(J.shape[1])
+        sums = np.concatenate([J.T @ r, (J.T @ J)[upper], [float(len(r))]])
+        return _core._cluster_part(0.5 * float(r @ r), sums, None, [], first, count)  # type: ignore[attr-defined]

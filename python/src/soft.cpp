@@ -1,0 +1,213 @@
+// costate.soft: soft bodies and cloth, and their meshes, from numbers instead of files.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "any_system.h"
+#include "arrays.h"
+#include "costate/soft/laws/law.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/soft_system.h"
+#include "dictionary_reader.h"
+#include "module.h"
+
+namespace costate::python {
+namespace {
+
+using namespace nb::literals;
+using SystemHandle = std::shared_ptr<AnySystem>;
+
+template <std::size_t N>
+int choice(const std::string& word, const char* what, const char* const (&words)[N]) {
+  std::string all;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (word == words[i]) return int(i);
+    all += (all.empty() ? "" : ", ") + std::string(words[i]);
+  }
+  throw Error({std::string(what) + " = '" + word + "'", {}, "use one of: " + all});
+}
+
+std::array<double, 3> three(const ArrayLike& given, const char* what) {
+  const std::vector<double> values = to_vector<double>(given, what);
+  if (values.size() != 3)
+    throw Error(std::string(what) + " has three numbers, not " + std::to_string(values.size()));
+  return {values[0], values[1], values[2]};
+}
+
+soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
+  soft::SoftMaterial m;
+  m.name = "material" + std::to_string(index);
+  DictionaryReader reader(given, "a material");
+  reader.read("name", m.name);
+  reader.read("law", m.law);
+  std::vector<soft::LawNumber> numbers;
+  for (const auto* law : soft::solid_laws())
+    if (law->name() == m.law) numbers = law->numbers();
+  for (const auto* law : soft::membrane_laws())
+    if (law->name() == m.law) numbers = law->numbers();
+  for (const soft::LawNumber& n : numbers) {
+    double value = n.value;
+    reader.read(n.name, value);
+    m.numbers[n.name] = value;
+  }
+  reader.read("per_element", m.per_element);
+  reader.read("density", m.density);
+  reader.read("viscosity", m.viscosity);
+  reader.read("thickness", m.thickness);
+  reader.read("bending", m.bending);
+  reader.read("bending_viscosity", m.bending_viscosity);
+  reader.finish();
+  return m;
+}
+
+soft::Part part_of(nb::handle given, std::size_t index) {
+  soft::Part part{.name = "part" + std::to_string(index)};
+  std::string cells = soft::kCellNames[0];
+  std::vector<double> vertices;  // of any shape
+  DictionaryReader reader(given, "a part");
+  reader.read("name", part.name);
+  reader.read("cells", cells);
+  reader.read("vertices", vertices);
+  reader.read("material", part.material);
+  reader.finish();
+  part.cells = soft::Cells(choice(cells, "cells", soft::kCellNames));
+  for (const double v : vertices) part.vertices.push_back(int(v));
+  return part;
+}
+
+soft::Obstacle obstacle_of(nb::handle given, std::size_t index) {
+  soft::Obstacle o{.name = "obstacle" + std::to_string(index)};
+  std::string shape = "plane";
+  std::vector<double> place(o.place.begin(), o.place.end()), normal(o.normal.begin(), o.normal.end());
+  DictionaryReader reader(given, "an obstacle");
+  reader.read("name", o.name);
+  reader.read("shape", shape);
+  reader.read("place", place);
+  reader.read("normal", normal);
+  reader.read("radius", o.radius);
+  reader.read("friction", o.friction);
+  reader.finish();
+  constexpr const char* kShapes[] = {"plane", "ball"};
+  o.shape = soft::Obstacle::Shape(choice(shape, "shape", kShapes));
+  if (place.size() != 3 || normal.size() != 3)
+    throw Error("place and normal of an obstacle have three numbers");
+  std::copy(place.begin(), place.end(), o.place.begin());
+  std::copy(normal.begin(), normal.end(), o.normal.begin());
+  return o;
+}
+
+SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list& materials,
+                    const nb::list& holds, const ArrayLike& x, const ArrayLike& v, const ArrayLike& gravity,
+                    double drag, const ArrayLike& wind, double wind_drag, bool wind_driven, double dt,
+                    const std::string& integrator, double tolerance, int max_iterations,
+                    const nb::list& obstacles, const nb::object& contact) {
+  soft::SoftModel m;
+  m.rest = to_vector<double>(rest, "rest");
+  for (nb::handle given : parts) m.parts.push_back(part_of(given, m.parts.size()));
+  for (nb::handle given : materials) m.materials.push_back(material_of(given, m.materials.size()));
+  for (nb::handle given : holds) {
+    soft::Hold hold{.name = "hold" + std::to_string(m.holds.size())};
+    std::vector<double> vertices;
+    DictionaryReader reader(given, "a hold");
+    reader.read("name", hold.name);
+    reader.read("vertices", vertices);
+    reader.read("driven", hold.driven);
+    reader.finish();
+    for (const double i : vertices) hold.vertices.push_back(int(i));
+    m.holds.push_back(hold);
+  }
+  if (!gravity.is_none()) m.gravity = three(gravity, "gravity");
+  if (!wind.is_none()) m.wind = three(wind, "wind");
+  m.drag = drag, m.wind_drag = wind_drag, m.wind_driven = wind_driven, m.dt = dt;
+  m.integrator = soft::Integrator(choice(integrator, "integrator", soft::kIntegratorNames));
+  m.tolerance = tolerance, m.max_iterations = max_iterations;
+  for (nb::handle given : obstacles) m.obstacles.push_back(obstacle_of(given, m.obstacles.size()));
+  if (!contact.is_none()) {
+    DictionaryReader reader(contact, "contact");
+    reader.read("self", m.contact.self);
+    reader.read("distance", m.contact.distance);
+    reader.read("stiffness", m.contact.stiffness);
+    reader.read("friction", m.contact.friction);
+    reader.read("slip_speed", m.contact.slip_speed);
+    reader.finish();
+  }
+  (void)soft::soft_bodies<double>(m);  // says what is wrong now, not at the first rollout
+  const auto given = [](const ArrayLike& a, const char* what) {
+    return a.is_none() ? std::vector<double>{} : to_vector<double>(a, what);
+  };
+  return std::make_shared<AnySystem>(
+      "soft_bodies", [m](std::int64_t) { return SystemPtr<double>(soft::soft_bodies<double>(m)); },
+      [m](std::int64_t) { return SystemPtr<float>(soft::soft_bodies<float>(m)); },
+      soft::soft_state(m, given(x, "x"), given(v, "v")));
+}
+
+// (vertices, cells) as lists of rows: numpy.array makes arrays of them.
+std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> rows(const soft::SoftMesh& mesh,
+                                                                                  int nodes) {
+  std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> r;
+  for (std::size_t i = 0; i < mesh.vertices.size(); i += 3)
+    r.first.push_back({mesh.vertices[i], mesh.vertices[i + 1], mesh.vertices[i + 2]});
+  for (auto at = mesh.cells.begin(); at != mesh.cells.end(); at += nodes)
+    r.second.emplace_back(at, at + nodes);
+  return r;
+}
+
+}  // namespace
+
+void bind_soft(nb::module_& m) {
+  auto s = m.def_submodule("soft");
+  s.def(
+      "bodies", &bodies, "rest"_a, "parts"_a, "materials"_a, nb::kw_only(), "holds"_a = nb::list(),
+      "x"_a = nb::none(), "v"_a = nb::none(), "gravity"_a = nb::none(), "drag"_a = 0.0, "wind"_a = nb::none(),
+      "wind_drag"_a = 0.0, "wind_driven"_a = false, "dt"_a = 0.01, "integrator"_a = "euler",
+      "tolerance"_a = 1e-9, "max_iterations"_a = 100, "obstacles"_a = nb::list(), "contact"_a = nb::none(),
+      "Soft bodies and cloth: implicit steps with exact derivatives.\n\n"
+      "rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast\n"
+      "parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; "
+      "cells: "
+      "tetrahedra,\n"
+      "            quadratic_tetrahedra, hexahedra, triangles\n"
+      "materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': "
+      "1e-3, "
+      "'bending': 1e-5}, ...];\n"
+      "            laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, "
+      "fixed_corotated,\n"
+      "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
+      "triangles: "
+      "stvk,\n"
+      "            neo_hookean, arap. density is per volume, of triangles per area\n"
+      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a "
+      "velocity as a "
+      "control\n"
+      "obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': "
+      "0.3}, "
+      "...]; or\n"
+      "            'shape': 'ball' with a 'radius'\n"
+      "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
+      "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
+      "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
+      "state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', "
+      "'material/<name>/E', "
+      "...");
+  s.def(
+      "cloth_mesh",
+      [](std::array<double, 2> size, std::array<int, 2> count) {
+        return rows(soft::cloth_mesh(size, count), 3);
+      },
+      "size"_a, "count"_a,
+      "Vertices and triangles of a rectangle with a corner at the origin, in the plane of x and y.");
+  s.def(
+      "block_mesh",
+      [](std::array<double, 3> size, std::array<int, 3> count, const std::string& cells) {
+        const auto kind = soft::Cells(choice(cells, "cells", soft::kCellNames));
+        return rows(soft::block_mesh(kind, size, count), soft::kCellVertices[int(kind)]);
+      },
+      "size"_a, "count"_a, "cells"_a = "tetrahedra",
+      "Vertices and cells of a block with a corner at the origin.");
+}
+
+}  // namespace costate::python

@@ -1,0 +1,211 @@
+// Of the list: what lives on grids and meshes.
+#include <cmath>
+
+#include "costate/core/philox.h"
+#include "costate/fluid/flow.h"
+#include "costate/grid/burgers.h"
+#include "costate/grid/equations.h"
+#include "costate/grid/gray_scott.h"
+#include "costate/grid/heat.h"
+#include "costate/grid/shallow_water.h"
+#include "costate/grid/wave.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/soft_system.h"
+#include "tests/contract/list.h"
+#include "tests/soft/models.h"
+#include "tests/system/contract.h"
+
+namespace costate::test {
+namespace {
+
+// Slow, and with speeds on all faces: at a Courant number of 1 a hundred steps would carry them far from
+// where they began.
+void add_flows(std::vector<Listed>& list) {
+  const auto slow = [](const auto& rollout, unsigned seed) {
+    auto a = rollout.arguments();
+    std::uint32_t drawn = 0;
+    for (auto* numbers : {&a.x0, &a.controls})
+      for (auto& x : *numbers) x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+    return a;
+  };
+  for (const auto& [name, scheme] :
+       {std::pair<const char*, fluid::Scheme>{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}}) {
+    list.push_back({std::string("flow_") + name,
+                    {"fluid::flow", "fluid::make_flow_system", "fluid::FlowSystem",
+                     std::string("fluid::Scheme::") + name},
+                    [of = scheme, slow] {
+                      fluid::FlowOptions channel{.cells = {8, 5}, .dt = 0.2, .viscosity = 0.1};
+                      channel.scheme = of;
+                      channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
+                      channel.sides[1] = {fluid::Side::Kind::outflow};
+                      channel.sides[2] = fluid::wall({0.1, 0, 0});
+                      channel.sides[3] = {fluid::Side::Kind::slip};
+                      expect_contract(fluid::flow<double>(channel),
+                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
+                      expect_contract(fluid::flow<float>(channel),
+                                      {.states = slow, .steps = 10, .long_steps = 60});
+                      const fluid::FlowOptions box{
+                          .cells = {4, 5, 3}, .dt = 0.2, .viscosity = 0.1, .push = true, .scheme = of};
+                      expect_contract(fluid::flow<double>(box),
+                                      {.states = slow, .steps = 10, .long_steps = 60, .stencil_step = 3e-4});
+                    }});
+  }
+}
+
+// A block on a driven hold and a cloth in a driven wind, in one world.
+soft::SoftModel soft_world(soft::Integrator integrator) {
+  soft::SoftModel m{.materials = {{.name = "rubber",
+                                   .law = "neo_hookean",
+                                   .numbers = {{"E", 2e4}, {"nu", .3}},
+                                   .viscosity = 10},
+                                  {.name = "cotton",
+                                   .law = "stvk",
+                                   .numbers = {{"E", 1e4}, {"nu", .25}},
+                                   .density = .3,
+                                   .viscosity = 1,
+                                   .bending = 1e-4,
+                                   .bending_viscosity = 1e-5}},
+                    .drag = .2,
+                    .wind = {.5, 1, .3},
+                    .wind_drag = .2,
+                    .wind_driven = true,
+                    .dt = .01,
+                    .integrator = integrator,
+                    .tolerance = 1e-14};
+  soft::add_part(m, "block", soft::Cells::tetrahedra,
+                 soft::block_mesh(soft::Cells::tetrahedra, {.1, .1, .1}, {1, 1, 1}), 0);
+  const int cloth =
+      soft::add_part(m, "cloth", soft::Cells::triangles, soft::cloth_mesh({.2, .2}, {2, 2}), 1, {.5, 0, 0});
+  m.holds = {{"foot", {0, 1, 2}, true}, {"corners", {cloth, cloth + 1, cloth + 2}, false}};
+  return m;
+}
+void add_soft(std::vector<Listed>& list) {
+  for (int k = 0; k < 4; ++k) {
+    const auto integrator = soft::Integrator(k);
+    list.push_back(
+        {std::string("soft_") + soft::kIntegratorNames[k],
+         {"soft::soft_bodies", std::string("soft::Integrator::") + soft::kIntegratorNames[k]},
+         [integrator] {
+           const soft::SoftModel m = soft_world(integrator);
+           const auto states = [m](const auto& rollout, unsigned seed) {
+             auto a = rollout.arguments();
+             const auto x = soft::soft_state(m);
+             for (std::size_t i = 0; i < x.size(); ++i)
+               a.x0[i] = decltype(a.x0[0] + 0)(x[i] + 0.004 * (2 * uniform(seed, 5, i) - 1));
+             for (std::size_t i = 0; i < a.controls.size(); ++i)
+               a.controls[i] = decltype(a.x0[0] + 0)(0.1 * (2 * uniform(seed, 6, i) - 1));
+             return a;
+           };
+           expect_contract(soft::soft_bodies<double>(m), {.states = states, .steps = 8, .long_steps = 40});
+           expect_contract(soft::soft_bodies<float>(m), {.states = states, .steps = 4, .long_steps = 10});
+         }});
+  }
+}
+
+void add_obstacles(std::vector<Listed>& list) {
+  using Shape = fluid::Obstacle::Shape;
+  for (const auto& [name, body] :
+       {std::pair<const char*, fluid::Obstacle>{
+            "ball", {.center = {3.2, 3.1, 0}, .size = {2}, .velocity = {0.1, 0, 0}, .spin = {0, 0, 0.2}}},
+        {"ellipsoid", {.shape = Shape::ellipsoid, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4}},
+        {"fourier",
+         {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}}}) {
+    list.push_back({std::string("flow_around_") + name,
+                    {"fluid::flow", std::string("fluid::Shape::") + name},
+                    [obstacle = body] {
+                      const auto states = [](const auto& rollout, unsigned seed) {
+                        auto a = rollout.arguments();
+                        std::uint32_t drawn = 0;
+                        for (auto* numbers : {&a.x0, &a.controls})
+                          for (auto& x : *numbers)
+                            x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                        return a;
+                      };
+                      const fluid::FlowOptions box{
+                          .cells = {7, 6}, .dt = 0.2, .viscosity = 0.1, .obstacles = {obstacle}};
+                      expect_contract(fluid::flow<double>(box),
+                                      {.states = states, .steps = 6, .long_steps = 30, .stencil_step = 1e-4});
+                      expect_contract(fluid::flow<float>(box),
+                                      {.states = states, .steps = 6, .long_steps = 30});
+                    }});
+  }
+}
+
+}  // namespace
+
+void add_grids_and_springs(std::vector<Listed>& list) {
+  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
+                    const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
+                    expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::heat<float>(plate), {.steps = 30});
+                  }});
+  list.push_back({"shallow_water", {"grid::shallow_water", "grid::make_system"}, [] {
+                    // Long waves: steeper ones run dry.
+                    const auto waves = [](const auto& rollout, unsigned) {
+                      auto a = rollout.arguments();
+                      for (std::size_t i = 0; i < a.x0.size(); ++i)
+                        a.x0[i] = decltype(a.x0[i] + 0)(0.05 * std::sin(0.7 * double(i)));
+                      return a;
+                    };
+                    const grid::ShallowWaterOptions bay{.nx = 7, .ny = 5, .drag = 0.2, .sources = {8, 20}};
+                    expect_contract(grid::shallow_water<double>(bay),
+                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::shallow_water<float>(bay), {.states = waves, .steps = 30});
+                    const grid::GridSpec sea{
+                        .equation = "shallow_water",
+                        .nx = 6,
+                        .ny = 5,
+                        .sides = {{"west", {"periodic", 0.0}}, {"east", {"periodic", 0.0}}}};
+                    expect_contract(grid::make_system<double>(sea),
+                                    {.states = waves, .steps = 30, .stencil_step = 3e-4});
+                  }});
+  list.push_back({"wave", {"grid::wave"}, [] {
+                    const grid::WaveOptions pond{.nx = 7, .ny = 5, .dt = 0.3, .sources = {8, 20}};
+                    expect_contract(grid::wave<double>(pond), {.steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::wave<float>(pond), {.steps = 30});
+                  }});
+  const auto waves_of = [](double mean, double amplitude) {
+    return [=](const auto& rollout, unsigned seed) {
+      auto a = rollout.arguments();
+      for (std::size_t i = 0; i < a.x0.size(); ++i)
+        a.x0[i] = decltype(a.x0[i] + 0)(mean + amplitude * std::sin(0.7 * double(i) + double(seed)));
+      return a;
+    };
+  };
+  list.push_back({"burgers", {"grid::burgers"}, [waves_of] {
+                    const grid::BurgersOptions line{.nx = 10, .ny = 10, .viscosity = 0.3, .source = 0.1};
+                    expect_contract(
+                        grid::burgers<double>(line),
+                        {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60, .stencil_step = 1e-4});
+                    expect_contract(grid::burgers<float>(line),
+                                    {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60});
+                  }});
+  list.push_back({"gray_scott", {"grid::gray_scott"}, [waves_of] {
+                    const grid::GrayScottOptions dish{.nx = 7, .ny = 5, .sources = {8, 20}};
+                    expect_contract(grid::gray_scott<double>(dish),
+                                    {.states = waves_of(0.4, 0.2), .steps = 30, .stencil_step = 3e-4});
+                    expect_contract(grid::gray_scott<float>(dish),
+                                    {.states = waves_of(0.4, 0.2), .steps = 30});
+                  }});
+  add_flows(list);
+  add_obstacles(list);
+  add_soft(list);
+  for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},
+                                      {"end_of_step", soft::Contact::end_of_step}}) {
+    list.push_back({std::string("mass_spring_") + name,
+                    {"soft::make_system", std::string("soft::Contact::") + name},
+                    [contact] {
+                      for (const int dimensions : {2, 3}) {
+                        const auto states = [dimensions](const auto& rollout, unsigned seed) {
+                          return soft::test::standing(rollout, dimensions, seed % 2 == 1 ? 3.0 : 0.0);
+                        };
+                        const auto model = soft::test::tetrapod(dimensions, 0.1, contact);
+                        expect_contract(soft::make_system<double>(model),
+                                        {.states = states, .stencil_step = 3e-4});
+                        expect_contract(soft::make_system<float>(model), {.states = states});
+                      }
+                    }});
+  }
+}
+
+}  // namespace costate::test

@@ -1,0 +1,50 @@
+// Soft bodies as a section: gradients checked, pictures made, and mistakes told at their place.
+#include <gtest/gtest.h>
+
+#include "tests/expect_error.h"
+#include "tests/io/scene/studies.h"
+
+namespace costate::io {
+namespace {
+
+using costate::test::expect_error;
+
+const std::string kCloth =
+    "[soft]\ntolerance = 1e-12\nwind = [1.0, 2.0, 0.0]\nwind_drag = 0.2\n"
+    "[[materials]]\nname = \"cotton\"\nlaw = \"stvk\"\nE = 1e4\ndensity = 0.2\nbending = 1e-5\n"
+    "[[parts]]\nname = \"flag\"\nshape = \"cloth\"\nplane = \"xz\"\nsize = [0.3, 0.2]\ncount = [3, 2]\n"
+    "[run]\nduration = 0.1\ndt = 0.02\n";
+
+TEST(SoftSection, ADrivenClothHasARightGradientAndAPicture) {
+  const auto study =
+      parse_study(kCloth +
+                      "[[holds]]\nname = \"pole\"\nhigh = [0.0, 1.0, 1.0]\ndriven = true\n"
+                      "[controls]\npole_x = {count = 2, value = 0.1}\n"
+                      "[[obstacles]]\nname = \"floor\"\nplace = [0.0, 0.0, -0.015]\nfriction = 0.2\n"
+                      "[contact]\ndistance = 0.02\nstiffness = 100.0\n"
+                      "[[loss]]\nkind = \"position\"\nof = \"part/flag/3\"\ntarget = [0.3, 0.1, 0.0]\n"
+                      "[optimize]\nvariables = [\"controls.pole_x\", \"parameters.material/cotton/E\", "
+                      "\"parameters.obstacle/floor/friction\"]\n",
+                  "f.toml", {.for_check = true});
+  for (const check::Result& r : study::check_gradient(*study))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+  const Recording film = study->run(study->start()).recording;
+  ASSERT_EQ(film.meshes.size(), 1U);
+  EXPECT_EQ(film.meshes[0].triangles.size(), 3U * 12);
+  EXPECT_EQ(film.meshes[0].vertices.size(), std::size_t(film.frames) * 12 * 3);
+}
+
+TEST(SoftSection, MistakesAreToldAtTheirPlace) {
+  const auto open = [](const std::string& text) { return [text] { return parse_study(text, "f.toml"); }; };
+  expect_error(open("[soft]\n"), "there are no materials", "[[materials]]");
+  expect_error(open(kCloth + "[[holds]]\nname = \"h\"\nlow = [5.0, 0.0, 0.0]\n"), "has no vertices",
+               "low and high");
+  expect_error(open(kCloth + "[[holds]]\nname = \"h\"\nvertices = [99]\n"), "no vertex 99", "from 0 to 11");
+  expect_error(open(kCloth + "[[obstacles]]\nname = \"o\"\nshape = \"bal\"\n"), "unknown shape 'bal'",
+               "ball");
+  expect_error(open(kCloth + "[contact]\nself = true\ndistance = 0.2\n"), "apart at rest",
+               "contact distance below");
+}
+
+}  // namespace
+}  // namespace costate::io

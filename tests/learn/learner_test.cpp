@@ -1,0 +1,149 @@
+// A pendulum that hangs, learns to stand: every part of learning, on a task of seconds.
+#include "costate/learn/learner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "costate/core/parallel.h"
+#include "costate/core/philox.h"
+#include "costate/system/program/program_system.h"
+#include "tests/expect_error.h"
+
+namespace costate::learn {
+namespace {
+
+using costate::test::expect_error;
+
+std::shared_ptr<const System<double>> pendulum() {
+  Signature s;
+  s.state("angle", 1, "rad").state("rate", 1, "rad/s").control("torque", 1, "1/s^2");
+  return equations_system<double>(s, "angle_dot = rate; rate_dot = 4*sin(angle) - 0.1*rate + torque",
+                                  rk4(0.05));
+}
+
+// Angle 0 stands. Falls where it is more than 2 rad off.
+Task standing() {
+  Task task{.plant = pendulum(), .hold = 2, .decisions = 60};
+  const Signature& s = task.plant->signature();
+  task.observe = task_program(s, {"sin(angle)", "cos(angle)", "rate"}, "observe");
+  task.reward = task_program(
+      s, {"cos(angle) - 0.05*rate^2 - 0.01*torque^2 - 0.1*(angle - last_angle)^2 + alive"}, "reward");
+  task.alive = task_program(s, {"2 - abs(angle)"}, "alive");
+  task.start = {0, 0};
+  task.uniform = {1, 0.5};
+  task.lower = {-6}, task.upper = {6};
+  return task;
+}
+
+LearnOptions small() {
+  return {.steps = 12000,
+          .worlds = 16,
+          .horizon = 12,
+          .hidden = {16},
+          .critic = {16, 16},
+          .discount = 0.95,
+          .rate = 1e-2,
+          .critic_rate = 5e-3,
+          .critic_passes = 4,
+          .critic_batches = 2,
+          .seed = 3};
+}
+
+double mean(const std::vector<double>& v) {
+  double sum = 0;
+  for (const double e : v) sum += e;
+  return sum / double(v.size());
+}
+
+double learned_score(const char* method) {
+  LearnOptions options = small();
+  options.method = method;
+  const auto learner = make_learner(standing(), options);
+  while (!learner->done()) learner->iterate();
+  return mean(evaluate(standing(), learner->policy(), 32, 99).returns);
+}
+
+TEST(Learner, ShacAndPpoLearnToStand) {
+  const auto untrained = make_learner(standing(), small());
+  const double before = mean(evaluate(standing(), untrained->policy(), 32, 99).returns);
+  EXPECT_LT(before, 40);
+  EXPECT_GT(learned_score("shac"), 105);  // 120 is standing still all the time
+  EXPECT_GT(learned_score("ppo"), before + 20);
+}
+
+// With beta1 = 0 what Adam remembers of the first gradient is that gradient.
+TEST(Learner, ShacsGradientMatchesDifferences) {
+  LearnOptions options = small();
+  options.beta1 = 0, options.gradient_limit = 1e9, options.noise = 0.5;
+  const auto learner = make_learner(standing(), options);
+  // Some iterations first, so that episodes end inside the horizon and the critic has something to say.
+  for (int i = 0; i < 4; ++i) learner->iterate();
+  const std::vector<double> start = learner->memory();
+  const std::size_t ended = std::size_t(start[3]), policy = 4 + 2 * ended,
+                    n = learner->policy().parameters.size();
+  const auto moved = [&](std::size_t i, double h) {
+    std::vector<double> memory = start;
+    memory[policy + i] += h;
+    const auto other = make_learner(standing(), options);
+    other->restore(memory);
+    return other->iterate().objective;
+  };
+  learner->iterate();
+  const std::vector<double> after = learner->memory();
+  const std::size_t critic =
+      learner->options().critic.size() ? std::size_t(3 * 16 + 16 + 16 * 16 + 16 + 16 + 1) : 0;
+  const std::size_t m = 4 + 2 * std::size_t(after[3]) + n + 3 + 3 + 2 * critic;
+  for (std::size_t i = 0; i < n; i += 7) {
+    const double h = 1e-4;
+    const double slope = (45 * (moved(i, h) - moved(i, -h)) - 9 * (moved(i, 2 * h) - moved(i, -2 * h)) +
+                          (moved(i, 3 * h) - moved(i, -3 * h))) /
+                         (60 * h);
+    EXPECT_NEAR(-after[m + i], slope, 1e-7 * (1 + std::abs(slope))) << i;
+  }
+}
+
+TEST(Learner, SameBitsForAnyNumberOfThreadsAndAfterARest) {
+  for (const char* method : {"shac", "ppo"}) {
+    LearnOptions options = small();
+    options.method = method;
+    std::vector<double> first;
+    for (const int threads : {1, 2, 3}) {
+      set_thread_count(threads);
+      const auto learner = make_learner(standing(), options);
+      for (int i = 0; i < 3; ++i) learner->iterate();
+      std::vector<double> memory = learner->memory();
+      const auto later = make_learner(standing(), options);  // goes on where the first one stopped
+      later->restore(memory);
+      later->iterate(), learner->iterate();
+      EXPECT_EQ(later->memory(), learner->memory()) << method;
+      if (first.empty()) first = learner->memory();
+      EXPECT_EQ(learner->memory(), first) << method << " with " << threads << " threads";
+    }
+    set_thread_count(0);
+  }
+}
+
+TEST(Learner, MistakesAreErrors) {
+  LearnOptions options = small();
+  options.method = "sac";
+  expect_error([&] { return make_learner(standing(), options); }, "no method of learning is called sac",
+               "shac or ppo");
+  options = small(), options.discount = 1;
+  expect_error([&] { return make_learner(standing(), options); }, "discount", "0.99");
+  Task task = standing();
+  task.lower = {-1, -1};
+  expect_error([&] { return make_learner(task, small()); }, "'lower' has 2 numbers; the plant has 1", "");
+  task = standing(), task.observe = ad::Program();
+  expect_error([&] { return make_learner(task, small()); }, "nothing is seen", "at least one formula");
+  const auto learner = make_learner(standing(), small());
+  expect_error(
+      [&] {
+        learner->restore({1, 2, 3});
+      },
+      "not the memory of such a learner", "options it was made with");
+  expect_error([&] { return task_program(standing().plant->signature(), {"angel"}, "reward"); }, "angel", "");
+}
+
+}  // namespace
+}  // namespace costate::learn

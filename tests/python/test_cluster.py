@@ -1,0 +1,165 @@
+"""Many worlds by many workers: the same bits from any of them, and from a run that was killed."""
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import costate
+import costate.cluster as cluster
+
+import cluster_blocks
+
+
+def _sha(value, gradient):
+    digest = hashlib.sha256(np.float64(value).tobytes())
+    for name, array in gradient.items():
+        digest.update(name.encode() + np.asarray(array, dtype=float).tobytes())
+    return digest.hexdigest()
+
+
+def _hopper():
+    """Rigid bodies with contact, 50 worlds that start at different heights, in blocks of 8: the last has 2."""
+    hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+    sim = hopper.rollout(40, active=["geom/*/friction", "gravity"])
+    x0 = np.repeat(sim.simulate().final_state[None], 50, axis=0)
+    x0[:, 1] += np.linspace(0.0, 0.2, 50)
+    _, g = sim.value_and_grad(loss=costate.loss.final("q"))
+    friction = next(name for name in g.parameters if name.endswith("friction"))
+    theta = {friction: np.full_like(g.parameters[friction], 0.7), "gravity": np.array([0.0, 0.0, -9.0])}
+    return cluster.Job(sim, costate.loss.final("q"), worlds=50, block=8, x0=x0), theta
+
+
+def _pendulums():
+    """Equations, 37 worlds of different lengths."""
+    system = costate.equations({"q": 1, "v": 1}, "q_dot = v; v_dot = -k/l*sin(q)", parameters={"k": 4.0, "l": 1.0}, dt=0.01)
+    sim = system.rollout(100, active=["k"])
+    targets = np.sin(np.arange(37.0))[:, None]
+    return (cluster.Job(sim, costate.loss.final("q", targets), worlds=37, block=5, x0=np.array([1.0, 0.0]),
+                        p={"l": np.linspace(0.5, 2.0, 37)[:, None]}), {"k": 3.0})
+
+
+def test_a_job_is_one_large_rollout():
+    job, theta = _pendulums()
+    sim = job._system.rollout(100, active=["k"])
+    value, g = sim.value_and_grad(np.tile([1.0, 0.0], (37, 1)), None, {**job._p, **theta}, loss=job._loss)
+    with cluster.threads(2) as pool:
+        ours, gradient = pool.value_and_grad(job, theta)
+        assert ours == pytest.approx(value, rel=1e-13)
+        assert gradient["k"] == pytest.approx(np.ravel(g.parameters["k"])[0], rel=1e-12)
+        assert pool.value(job, theta) == pytest.approx(value, rel=1e-13)
+        assert pool.gradient_report.worlds == 37 and pool.report.blocks == 16
+        assert "16 blocks" in str(pool.report)
+
+
+@pytest.mark.parametrize("make", [_hopper, _pendulums])
+def test_threads_and_processes_have_the_same_sha256(make):
+    job, theta = make()
+    found = set()
+    for pool in (cluster.threads(1), cluster.threads(2), cluster.processes(1), cluster.processes(3)):
+        with pool:
+            found.add(_sha(*pool.value_and_grad(job, theta)))
+    assert len(found) == 1
+
+
+def test_a_worker_killed_in_every_block_changes_nothing(tmp_path):
+    job = cluster.FunctionJob(cluster_blocks.Killer(str(tmp_path)), worlds=8, block=2)
+    theta = {"a": np.array([1.0, 2.0])}
+    with cluster.processes(2, patience=np.inf) as pool:
+        harmed = _sha(*pool.value_and_grad(job, theta))
+        assert (pool.report.lost, pool.report.redone) == (4, 4)
+    with cluster.threads(1) as pool:
+        assert _sha(*pool.value_and_grad(cluster.FunctionJob(cluster_blocks.part, worlds=8, block=2), theta)) == harmed
+
+
+def test_a_driver_that_was_killed_goes_on_from_its_log(tmp_path):
+    program = textwrap.dedent("""
+        import os, signal, sys
+        import costate, costate.cluster as cluster, cluster_blocks
+        log, dies = sys.argv[1] or None, int(sys.argv[2])
+        job = cluster.FunctionJob(cluster_blocks.part, worlds=12, block=2)
+        def look(progress):
+            if progress.iteration == dies:
+                os.kill(os.getpid(), signal.SIGKILL)
+        with cluster.threads(2, log=log) as pool:
+            best = costate.minimize(pool.objective(job), {"a": [3.0, 3.0]}, "adam", rate=0.1, iterations=20, callback=look)
+            print(best.x["a"].tobytes().hex(), pool.report.resumed)
+    """)
+
+    def run(log, dies):
+        here = os.path.dirname(os.path.abspath(__file__))
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
+        return subprocess.run([sys.executable, "-c", program, log, str(dies)], capture_output=True, text=True, env=environment)
+
+    whole = run("", -1)
+    assert whole.returncode == 0, whole.stderr
+    log = str(tmp_path / "fit.log")
+    assert run(log, 7).returncode == -signal.SIGKILL
+    resumed = run(log, -1)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.split()[0] == whole.stdout.split()[0]
+    assert int(resumed.stdout.split()[1]) >= 7 * 6
+
+
+def test_a_generation_has_the_same_best_point_with_any_number_of_workers():
+    job, theta = _pendulums()
+    found = []
+    for workers in (1, 2, 3):
+        with cluster.threads(workers) as pool:
+            best = costate.minimize(pool.values(job, theta), [3.0], "cma_es", batched=True, population=24, iterations=3)
+            found.append(best.x.tobytes())
+    assert len(set(found)) == 1
+
+
+def test_least_squares_over_blocks_is_least_squares():
+    with cluster.threads(2) as pool:
+        fit = pool.least_squares(cluster.ResidualJob(cluster_blocks.line, worlds=30, block=4), {"a": [0.0, 0.0]})
+    whole = costate.least_squares(lambda a: cluster_blocks.line({"a": a}, 0, 30), [0.0, 0.0])
+    np.testing.assert_allclose(fit.x["a"], whole.x, rtol=1e-9)
+    np.testing.assert_allclose(fit.covariance, whole.covariance, rtol=1e-6)
+    np.testing.assert_allclose(fit.standard_deviation["a"], whole.standard_deviation, rtol=1e-6)
+
+
+def test_a_world_that_diverges_is_named_or_masked():
+    system = costate.equations({"x": 1}, "x_dot = k*x*x*x", parameters={"k": 1.0}, dt=0.1)
+    x0 = np.full((20, 1), 0.01)
+    x0[13] = 1e80
+    job = cluster.Job(system.rollout(10), costate.loss.final("x"), worlds=20, block=6, x0=x0)
+    with cluster.threads(2) as pool:
+        with pytest.raises(costate.Error, match=r"block 2 \(worlds 12 to 17\).*world 13"):
+            pool.value_and_grad(job, {"k": 1.0})
+        assert np.isinf(pool.population(job, [{"k": 1.0}])[0])
+    masks = cluster.Job(system.rollout(10, on_divergence="mask_world"), costate.loss.final("x"), worlds=20, block=1, x0=x0)
+    with cluster.threads(2) as pool:
+        value, _ = pool.value_and_grad(masks, {"k": 1.0})
+        assert np.isfinite(value) and list(pool.gradient_report.masked_worlds) == [13]
+
+
+def test_mistakes_are_named():
+    job, theta = _pendulums()
+    with pytest.raises(costate.Error, match="a job of 0 worlds"):
+        cluster.FunctionJob(cluster_blocks.part, worlds=0)
+    with pytest.raises(costate.Error, match="at least one worker"):
+        cluster.processes(0)
+    with cluster.threads(1) as pool, pytest.raises(costate.Error, match="'kk'"):
+        pool.value_and_grad(job, {"kk": 1.0})
+    with cluster.processes(1) as pool, pytest.raises(costate.Error, match="define its functions in a module"):
+        pool.value(cluster.FunctionJob(lambda theta, first, count: (0.0, {}), worlds=2), theta)
+    with cluster.threads(1) as pool, pytest.raises(costate.Error, match="ResidualJob"):
+        pool.least_squares(job, theta)
+    with pytest.raises(costate.Error, match="version is 0.0.9 and the driver's is 0.1"):
+        costate._core._require_equal(["0.1", "AVX2", ""], ["0.0.9", "AVX2", ""], "a worker")
+
+
+def test_ray_has_the_same_bits():
+    pytest.importorskip("ray")
+    job, theta = _pendulums()
+    with cluster.threads(1) as pool:
+        wanted = _sha(*pool.value_and_grad(job, theta))
+    for workers in (1, 2):
+        with cluster.ray(workers=workers) as pool:
+            assert _sha(*pool.value_and_grad(job, theta)) == wanted

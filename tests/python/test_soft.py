@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+import costate
+
+
+def hanging(**given):
+    vertices, triangles = costate.soft.cloth_mesh([0.3, 0.3], [3, 3])
+    return costate.soft.bodies(
+        vertices, [{"name": "cloth", "cells": "triangles", "vertices": triangles}],
+        [{"name": "cotton", "law": "stvk", "E": 1e5, "nu": 0.3, "density": 0.2, "thickness": 1e-3, "bending": 1e-5}],
+        holds=[{"name": "corners", "vertices": [12, 15], "driven": True}], **given)
+
+
+def test_a_cloth_on_two_moving_corners_has_a_right_gradient():
+    # Checks move numbers in proportion to themselves, and those that are zero by as much as one: not those of damping.
+    sim = hanging(tolerance=1e-13).rollout(10, active=["rest", "gravity", "dt", "material/cotton/E", "material/cotton/bending"])
+    loss = costate.loss.final("x", np.zeros(48))
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    assert value > 0
+    assert gradient.parameters["rest"].shape == (48,)
+    for result in sim.check({}, loss=loss):
+        assert result.passed, result
+
+
+# The shape depends on density gravity / E alone.
+def test_a_state_of_rest_depends_on_the_ratio_of_stiffness_to_weight():
+    vertices, cells = costate.soft.block_mesh([1.0, 0.1, 0.1], [6, 1, 1], cells="quadratic_tetrahedra")
+    held = [i for i, v in enumerate(vertices) if v[0] == 0]
+    system = costate.soft.bodies(vertices, [{"cells": "quadratic_tetrahedra", "vertices": cells}],
+                                 [{"name": "m", "E": 1e6, "density": 1000.0}],
+                                 holds=[{"vertices": held}], integrator="still", tolerance=1e-12)
+    sim = system.rollout(1)
+    _, gradient = sim.value_and_grad({}, loss=costate.loss.final("x", np.zeros(3 * len(vertices))))
+    p = gradient.parameters
+    assert 1e6 * p["material/m/E"] == pytest.approx(-1000 * p["material/m/density"], rel=1e-9)
+    assert p["material/m/density"] * 1000 == pytest.approx(-9.81 * p["gravity"][2], rel=1e-9)
+
+
+def test_soft_bodies_say_what_is_wrong():
+    with pytest.raises(costate.Error, match="no law 'stvkk' of a membrane"):
+        vertices, triangles = costate.soft.cloth_mesh([1, 1], [1, 1])
+        costate.soft.bodies(vertices, [{"cells": "triangles", "vertices": triangles}], [{"law": "stvkk"}])
+    with pytest.raises(costate.Error, match="integrator = 'eulr'"):
+        hanging(integrator="eulr")
+    with pytest.raises(costate.Error, match="not known"):
+        costate.soft.bodies([[0, 0, 0]], [{"cell": "triangles"}], [])
