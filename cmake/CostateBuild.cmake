@@ -60,7 +60,7 @@ endif()
 # the bits of the library's. Its warnings about uninitialised variables and about bounds see ghosts below -O2.)
 add_library(costate_quickly_compiled INTERFACE)
 target_compile_options(costate_quickly_compiled INTERFACE $<$<CONFIG:Release>:-O1>
-  "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fexpensive-optimizations;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
+  "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fexpensive-optimizations;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 
 set_property(GLOBAL PROPERTY COSTATE_LAYERS "")
 set_property(GLOBAL PROPERTY COSTATE_PACKAGES "")
@@ -69,7 +69,7 @@ set_property(GLOBAL PROPERTY COSTATE_PACKAGES "")
 # takes std::string for our own code and warns of copies in it that cannot happen.)
 function(costate_cache_precompiled target)
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow>")
+    "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
 # What nearly every source reads first, read once: the first layer precompiles it, the others take it from there. Half of
