@@ -208,7 +208,7 @@ TriangleMesh obj(const std::string& text, const std::string& path) {
         const double index = lines.number(words[w].substr(0, words[w].find('/')));
         const double from_start =
             index < 0 ? double(number.size()) + index : index - 1;  // -1 is the last vertex
-        if (!(from_start >= 0 && from_start < double(number.size())))
+        if (!(from_start >= 0 && from_start < double(number.size())) || from_start != std::floor(from_start))
           lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
         corners.push_back(number[from_start]);
       }
