@@ -2,9 +2,11 @@
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["block_mesh", "bodies", "cloth_mesh", "mass_spring"]
+__all__ = ["block_mesh", "bodies", "cloth_mesh", "contact_friction", "contact_pair", "mass_spring"]
 
 mass_spring = remembered(_core.soft.mass_spring, "costate.soft")
 bodies = remembered(_core.soft.bodies, "costate.soft")
 cloth_mesh = _core.soft.cloth_mesh
 block_mesh = _core.soft.block_mesh
+contact_pair = _core.soft.contact_pair
+contact_friction = _core.soft.contact_friction

@@ -9,6 +9,7 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
@@ -156,6 +157,53 @@ std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> row
   return r;
 }
 
+struct GivenPair {
+  soft::TouchingPair pair;
+  soft::Four x;
+  soft::PairNumbers<double> numbers;
+};
+soft::Four four(const ArrayLike& points, const char* what) {
+  const std::vector<double> given = to_vector<double>(points, what);
+  if (given.size() != 12) throw Error(std::string(what) + " of a pair are four points of three numbers");
+  return soft::four({{0, 1, 2, 3}, false, soft::Closest::face}, given.data());
+}
+GivenPair given_pair(const ArrayLike& points, bool edges, double distance, double stiffness,
+                     double parallel) {
+  GivenPair r{{{0, 1, 2, 3}, edges, soft::Closest::face},
+              four(points, "points"),
+              {stiffness, distance, parallel}};
+  r.pair.kind = soft::closest_of(edges, r.x.x);
+  return r;
+}
+nb::dict contact_pair(const ArrayLike& points, bool edges, double distance, double stiffness,
+                      double parallel) {
+  const GivenPair at = given_pair(points, edges, distance, stiffness, parallel);
+  const auto state = soft::pair_state(edges, at.pair.kind, at.x.x, parallel);
+  Vec3<double> g[4];
+  soft::pair_gradient(edges, at.pair.kind, at.x.x, at.numbers, g);
+  std::vector<double> gradient, H(144);
+  for (const auto& v : g) gradient.insert(gradient.end(), {v.x, v.y, v.z});
+  soft::pair_matrix(at.pair, at.x, at.numbers, false, H.data());
+  nb::dict found;
+  found["distance"] = state.d;
+  found["weights"] = to_numpy(std::vector<double>(state.w, state.w + 4));
+  found["energy"] = soft::pair_energy(edges, at.pair.kind, at.x.x, at.numbers);
+  found["gradient"] = to_numpy(std::move(gradient), {4, 3});
+  found["hessian"] = to_numpy(std::move(H), {12, 12});
+  found["normal_force"] = soft::pair_lag(edges, at.pair.kind, at.x.x, at.numbers).force;
+  return found;
+}
+Array contact_friction(const ArrayLike& points, const ArrayLike& moved, double friction, double slip,
+                       bool edges, double distance, double stiffness, double parallel) {
+  const GivenPair at = given_pair(points, edges, distance, stiffness, parallel);
+  const auto lag = soft::pair_lag(edges, at.pair.kind, at.x.x, at.numbers);
+  const Vec3<double> u = soft::pair_slip(lag, four(moved, "displacements").x);
+  const double k = -friction * lag.force * soft::slip(norm(u), slip).over;
+  std::vector<double> force;
+  for (const double w : lag.w) force.insert(force.end(), {k * w * u.x, k * w * u.y, k * w * u.z});
+  return to_numpy(std::move(force), {4, 3});
+}
+
 }  // namespace
 
 void bind_soft(nb::module_& m) {
@@ -208,6 +256,19 @@ void bind_soft(nb::module_& m) {
       },
       "size"_a, "count"_a, "cells"_a = "tetrahedra",
       "Vertices and cells of a block with a corner at the origin.");
+  s.def(
+      "contact_pair", &contact_pair, "points"_a, nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3,
+      "stiffness"_a = 1.0, "parallel"_a = 0.0,
+      "The barrier between a point and a triangle (points: the point, three corners), or between two edges\n"
+      "(points: the ends of one, the ends of the other), as contact uses it: {'distance', 'weights',\n"
+      "'energy', 'gradient' (4, 3), 'hessian' (12, 12), 'normal_force'}.\n\n"
+      "distance    where the barrier begins, m; stiffness: J/m^2\n"
+      "parallel    of edges: below this |a x b|^2 the barrier is taken away, m^4; contact takes\n"
+      "            1e-3 |a|^2 |b|^2 of the rest shape");
+  s.def("contact_friction", &contact_friction, "points"_a, "displacements"_a, "friction"_a, "slip"_a,
+        nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3, "stiffness"_a = 1.0, "parallel"_a = 0.0,
+        "Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began "
+        "at\n`points`. Below a length `slip` (slip_speed dt) friction sticks.");
 }
 
 }  // namespace costate::python

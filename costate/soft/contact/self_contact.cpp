@@ -5,11 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "costate/ad/dual.h"
-#include "costate/ad/dual_functions.h"
 #include "costate/core/error.h"
 #include "costate/core/text.h"
-#include "costate/soft/elements/small_matrix.h"
+#include "costate/soft/contact/pair_derivatives.h"
 
 namespace costate::soft {
 namespace {
@@ -17,20 +15,8 @@ namespace {
 using V = Vec3<double>;
 using M = Mat3<double>;
 
-struct Four {
-  V x[4];
-};
-Four four(const TouchingPair& pair, const double* y) {
-  Four r;
-  for (int i = 0; i < 4; ++i) {
-    const double* at = y + 3 * pair.v[i];
-    r.x[i] = {at[0], at[1], at[2]};
-  }
-  return r;
-}
-Closest kind_of(bool edges, const V (&x)[4]) { return edges ? closest_edges(x) : closest_point_triangle(x); }
 double distance(bool edges, const V (&x)[4]) {
-  const PairState<double> s = pair_state(edges, kind_of(edges, x), x, 0.0);
+  const PairState<double> s = pair_state(edges, closest_of(edges, x), x, 0.0);
   return s.d;
 }
 void add(const V& v, double* y, int vertex) {
@@ -40,52 +26,6 @@ std::string in_words(const TouchingPair& pair) {
   const auto n = [&](int i) { return std::to_string(pair.v[i]); };
   return pair.edges ? "the edges of vertices " + n(0) + ", " + n(1) + " and " + n(2) + ", " + n(3)
                     : "vertex " + n(0) + " and the triangle of vertices " + n(1) + ", " + n(2) + ", " + n(3);
-}
-template <class S>
-Vec3<S> constant(const V& v) {
-  return {S(v.x), S(v.y), S(v.z)};
-}
-template <class S>
-Vec3<S> variable(const V& v, int i) {
-  return {S::variable(v.x, i), S::variable(v.y, i + 1), S::variable(v.z, i + 2)};
-}
-
-// Second derivative of the barrier of a pair.
-void pair_matrix(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, bool convex,
-                 double* H) {
-  using D12 = Dual<double, 12>;
-  Vec3<D12> x[4], g[4];
-  for (int i = 0; i < 4; ++i) x[i] = variable<D12>(z.x[i], 3 * i);
-  pair_gradient(pair.edges, pair.kind, x, PairNumbers<D12>{p.stiffness, p.reach, p.parallel}, g);
-  for (int i = 0; i < 12; ++i)
-    for (int j = 0; j < 12; ++j) H[12 * i + j] = 0.5 * (g[i / 3][i % 3].d[j] + g[j / 3][j % 3].d[i]);
-  if (convex) make_positive<12>(H);
-}
-
-// Residual of a touching pair as a function of (stiffness, reach, parallel).
-using D3 = Dual<double, 3>;
-void numbers_of_touch(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p,
-                      Vec3<D3> (&g)[4]) {
-  Vec3<D3> x[4];
-  for (int i = 0; i < 4; ++i) x[i] = constant<D3>(z.x[i]);
-  pair_gradient(pair.edges, pair.kind, x,
-                {D3::variable(p.stiffness, 0), D3::variable(p.reach, 1), D3::variable(p.parallel, 2)}, g);
-}
-// Friction as a function of x (12), (stiffness, reach, parallel), friction and e = slip speed dt.
-using D17 = Dual<double, 17>;
-void numbers_of_friction(const TouchingPair& pair, const Four& z, const Four& x, const PairNumbers<double>& p,
-                         double friction, double e, Vec3<D17> (&r)[4]) {
-  Vec3<D17> start[4], moved[4];
-  for (int i = 0; i < 4; ++i) {
-    start[i] = variable<D17>(x.x[i], 3 * i);
-    moved[i] = constant<D17>(z.x[i]) - start[i];
-  }
-  const PairLag<D17> lag =
-      pair_lag(pair.edges, pair.kind, start,
-               {D17::variable(p.stiffness, 12), D17::variable(p.reach, 13), D17::variable(p.parallel, 14)});
-  const Vec3<D17> u = pair_slip(lag, moved);
-  const D17 k = D17::variable(friction, 15) * lag.force * slip(norm(u), D17::variable(e, 16)).over;
-  for (int i = 0; i < 4; ++i) r[i] = (k * lag.w[i]) * u;
 }
 
 }  // namespace
@@ -213,7 +153,7 @@ void SelfContact::touch(const At& at, Scratch& s) const {
   const double reach = at.p[at_.reach];
   for (TouchingPair pair : s.candidates) {
     const Four z = four(pair, at.z);
-    pair.kind = kind_of(pair.edges, z.x);
+    pair.kind = closest_of(pair.edges, z.x);
     const PairState<double> state = pair_state(pair.edges, pair.kind, z.x, 0.0);
     if (state.d < reach) s.touching.push_back(pair);
   }
