@@ -2,7 +2,8 @@
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["block_mesh", "bodies", "cloth_mesh", "contact_friction", "contact_pair", "mass_spring"]
+__all__ = ["block_mesh", "bodies", "cloth_mesh", "contact_friction", "contact_pair", "mass_spring", "read_mesh",
+           "write_mesh"]
 
 mass_spring = remembered(_core.soft.mass_spring, "costate.soft")
 bodies = remembered(_core.soft.bodies, "costate.soft")
@@ -10,3 +11,5 @@ cloth_mesh = _core.soft.cloth_mesh
 block_mesh = _core.soft.block_mesh
 contact_pair = _core.soft.contact_pair
 contact_friction = _core.soft.contact_friction
+read_mesh = _core.soft.read_mesh
+write_mesh = _core.soft.write_mesh

@@ -9,6 +9,8 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/core/text.h"
+#include "costate/io/text/cell_mesh.h"
 #include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/mesh/procedural.h"
@@ -157,6 +159,45 @@ std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> row
   return r;
 }
 
+constexpr std::pair<const char*, std::vector<int> io::CellMesh::*> kFileCells[] = {
+    {"triangles", &io::CellMesh::triangles},
+    {"tetrahedra", &io::CellMesh::tetrahedra},
+    {"quadratic_tetrahedra", &io::CellMesh::quadratic_tetrahedra},
+    {"hexahedra", &io::CellMesh::hexahedra}};
+constexpr std::size_t kFileNodes[] = {3, 4, 10, 8};
+
+nb::dict read_mesh(const std::string& path) {
+  const io::CellMesh mesh = io::read_cells(path);
+  std::vector<double> vertices;
+  for (const auto& p : mesh.vertices) vertices.insert(vertices.end(), {p.x, p.y, p.z});
+  nb::dict found;
+  found["vertices"] = to_numpy(std::move(vertices), {mesh.vertices.size(), 3});
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::vector<int>& cells = mesh.*kFileCells[k].second;
+    if (cells.empty()) continue;
+    std::vector<std::int64_t> all(cells.begin(), cells.end());
+    found[kFileCells[k].first] = to_numpy(std::move(all), {cells.size() / kFileNodes[k], kFileNodes[k]});
+  }
+  return found;
+}
+void write_mesh(const std::string& path, const ArrayLike& vertices, const ArrayLike& cells,
+                const std::string& kind) {
+  io::CellMesh mesh;
+  const std::vector<double> x = to_vector<double>(vertices, "vertices"), v = to_vector<double>(cells, "cells");
+  for (std::size_t i = 0; i + 2 < x.size(); i += 3) mesh.vertices.push_back({x[i], x[i + 1], x[i + 2]});
+  constexpr const char* kKinds[] = {"triangles", "tetrahedra", "quadratic_tetrahedra", "hexahedra"};
+  const int k = choice(kind, "kind", kKinds);
+  if (v.size() % kFileNodes[k] != 0)
+    throw Error(kind + " have " + std::to_string(kFileNodes[k]) + " vertices each, and there are " +
+                std::to_string(v.size()) + " in all");
+  for (const double i : v) {
+    if (!(i >= 0 && i < double(mesh.vertices.size())))
+      throw Error("a cell names vertex " + number(i) + ", but there are " + std::to_string(mesh.vertices.size()));
+    (mesh.*kFileCells[k].second).push_back(int(i));
+  }
+  io::write_cells(mesh, path);
+}
+
 struct GivenPair {
   soft::TouchingPair pair;
   soft::Four x;
@@ -256,6 +297,11 @@ void bind_soft(nb::module_& m) {
       },
       "size"_a, "count"_a, "cells"_a = "tetrahedra",
       "Vertices and cells of a block with a corner at the origin.");
+  s.def("read_mesh", &read_mesh, "path"_a,
+        "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
+        "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");
+  s.def("write_mesh", &write_mesh, "path"_a, "vertices"_a, "cells"_a, "kind"_a = "triangles",
+        "Cells of one kind to a file: .obj, .ply, .stl (triangles), or .msh of Gmsh (all kinds).");
   s.def(
       "contact_pair", &contact_pair, "points"_a, nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3,
       "stiffness"_a = 1.0, "parallel"_a = 0.0,

@@ -8,6 +8,7 @@
 #include "costate/core/text.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/meshes_picture.h"
+#include "costate/io/text/cell_mesh.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/mesh/surface.h"
@@ -114,37 +115,63 @@ struct SoftReader {
     file.fail(value->place, "plane = \"" + word + "\"", "name two axes, such as \"xz\"");
   }
 
+  // The cells of a file beside the scene, scaled.
+  soft::SoftMesh from_file(const TomlValue& part, soft::Cells& kind) const {
+    const TomlValue& given = file.required(part, "file", "this part", "add file = \"shirt.obj\"");
+    const CellMesh found =
+        file.told_at(given.place, [&] { return read_cells(file.beside(file.string(given, "file"))); });
+    const double scale = file.positive_or(part, "scale", 1);
+    soft::SoftMesh mesh;
+    for (const auto& p : found.vertices)
+      mesh.vertices.insert(mesh.vertices.end(), {scale * p.x, scale * p.y, scale * p.z});
+    const std::vector<int>* all[] = {&found.tetrahedra, &found.quadratic_tetrahedra, &found.hexahedra,
+                                     &found.triangles};
+    int kinds = 0;
+    for (int k = 0; k < 4; ++k)
+      if (!all[k]->empty()) kind = soft::Cells(k), mesh.cells = *all[k], ++kinds;
+    if (kinds > 1) file.fail(given.place, "this file has cells of several kinds", "give each kind a file");
+    return mesh;
+  }
+
+  // A cloth or a block from numbers.
+  soft::SoftMesh procedural(const TomlValue& p, bool cloth, soft::Cells& kind) const {
+    const int sides = cloth ? 2 : 3;
+    const auto size =
+        file.vector(file.required(p, "size", "this part", "add size = [1.0, 1.0]"), "size", sides, true);
+    std::array<int, 3> count = {1, 1, 1};
+    const TomlValue& counts =
+        file.required(p, "count", "this part", "add count = [10, 10]: cells along each side");
+    if (!counts.is(TomlValue::Kind::array) || counts.items.size() != std::size_t(sides))
+      file.fail(counts.place, "count has a number of cells for each side");
+    for (int d = 0; d < sides; ++d)
+      count[std::size_t(d)] = int(file.count(counts.items[std::size_t(d)], "count", kMostCells));
+    if (!cloth) {
+      kind = soft::Cells(choice(p, "cells", std::span(soft::kCellNames, 3), 0));
+      return soft::block_mesh(kind, size, count);
+    }
+    kind = soft::Cells::triangles;
+    soft::SoftMesh mesh = soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]});
+    const auto axes = plane_of(p);
+    for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
+      double at[3] = {0, 0, 0};
+      for (std::size_t d = 0; d < 2; ++d) at[axes[d]] = mesh.vertices[i + d];
+      std::copy(at, at + 3, mesh.vertices.begin() + std::ptrdiff_t(i));
+    }
+    return mesh;
+  }
+
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block"};
+    constexpr const char* kShapes[] = {"cloth", "block", "file"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
-      file.require_known_keys(
-          p, {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color"},
-          "[[parts]]");
+      file.require_known_keys(p,
+                              {"name", "shape", "cells", "size", "count", "origin", "plane", "material",
+                               "velocity", "color", "file", "scale"},
+                              "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
-      const bool cloth = choice(p, "shape", kShapes, 0) == 0;
-      const int sides = cloth ? 2 : 3;
-      const auto size =
-          file.vector(file.required(p, "size", "this part", "add size = [1.0, 1.0]"), "size", sides, true);
-      std::array<int, 3> count = {1, 1, 1};
-      const TomlValue& counts =
-          file.required(p, "count", "this part", "add count = [10, 10]: cells along each side");
-      if (!counts.is(TomlValue::Kind::array) || counts.items.size() != std::size_t(sides))
-        file.fail(counts.place, "count has a number of cells for each side");
-      for (int d = 0; d < sides; ++d)
-        count[std::size_t(d)] = int(file.count(counts.items[std::size_t(d)], "count", kMostCells));
-      const auto kind =
-          cloth ? soft::Cells::triangles : soft::Cells(choice(p, "cells", std::span(soft::kCellNames, 3), 0));
-      soft::SoftMesh mesh = cloth ? soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]})
-                                  : soft::block_mesh(kind, size, count);
-      if (cloth) {
-        const auto axes = plane_of(p);
-        for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
-          double at[3] = {0, 0, 0};
-          for (std::size_t d = 0; d < 2; ++d) at[axes[d]] = mesh.vertices[i + d];
-          std::copy(at, at + 3, mesh.vertices.begin() + std::ptrdiff_t(i));
-        }
-      }
+      const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 2 : 0);
+      soft::Cells kind = soft::Cells::triangles;
+      const soft::SoftMesh mesh = shape == 2 ? from_file(p, kind) : procedural(p, shape == 0, kind);
       first.push_back(
           soft::add_part(model, name, kind, mesh, material_of(p), vector_or(p, "origin", {0, 0, 0})));
       const auto velocity = vector_or(p, "velocity", {0, 0, 0});
