@@ -29,6 +29,7 @@ struct Groups {
 struct At {
   const double *z, *x, *w, *p;
   double rate;          // 1/s
+  const double* kept;   // by Term::keep, of all terms
   bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
 };
 // Tangents with z held; null: zero.
@@ -57,6 +58,12 @@ class Term {
   virtual void residual_jvp(const At& at, const AtDot& dot, double* slots) const = 0;
   virtual void residual_vjp(const At& at, const double* mu, AtBar& bar) const = 0;
 
+  // Numbers of the rest shape that are dear to compute: once per step, kept() of them in all. `kept` is the
+  // array of all terms, where this one's begin at its own place.
+  virtual std::int64_t kept() const { return 0; }
+  virtual void keep(const double*, double*) const {}
+  void keep_at(std::int64_t place) { kept_at_ = place; }
+
   // Mass of each vertex of each group: one number per slot. False: the term has none.
   virtual bool mass(const double*, double*) const { return false; }
   virtual bool mass_jvp(const double*, const double*, double*) const { return false; }
@@ -71,6 +78,7 @@ class Term {
 
  protected:
   Groups groups_;
+  std::int64_t kept_at_ = 0;
 };
 
 }  // namespace costate::soft

@@ -102,7 +102,11 @@ class Compiler {
     holds();
     contact();
     std::vector<const Groups*> groups;
-    for (const auto& term : c_.terms) groups.push_back(&term->groups());
+    for (const auto& term : c_.terms) {
+      groups.push_back(&term->groups());
+      term->keep_at(c_.kept);
+      c_.kept += term->kept();
+    }
     c_.assembly = std::make_unique<Assembly>(c_.n, groups);
     c_.wind_assembly = std::make_unique<Assembly>(c_.n, std::vector<const Groups*>{&c_.windy.triangles});
     return std::move(c_);

@@ -23,6 +23,7 @@ struct Compiled {
   std::vector<int> control;        // per vertex: where the velocity of its hold is; -1: it stays
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
+  std::int64_t kept = 0;              // numbers that terms keep of the rest shape
   std::unique_ptr<SelfContact> self;  // null: surfaces do not touch each other
   bool contact = false;               // there are obstacles or self
   Wind windy;

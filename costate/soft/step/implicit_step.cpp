@@ -11,9 +11,11 @@ namespace costate::soft {
 
 StepScratch::StepScratch(const Compiled& c) {
   const auto n3 = std::size_t(3 * c.n);
-  for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &solve_work, &x_bar, &w_bar,
-                  &rest_bar, &y_bar, &coupling})
+  for (auto* v :
+       {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar, &coupling})
     v->assign(n3, 0.0);
+  solve_work.assign(2 * n3, 0.0);
+  kept.assign(std::size_t(c.kept), 0.0);
   mass.assign(std::size_t(c.n), 0), mass_bar = mass;
   std::int64_t most = 0;
   for (const auto& term : c.terms) most = std::max(most, term->groups().count());
@@ -22,7 +24,7 @@ StepScratch::StepScratch(const Compiled& c) {
   slots.resize(slot_count), slots_w.resize(slot_count), slots_rest.resize(slot_count);
   block_slots.resize(std::size_t(9 * c.assembly->block_slots()));
   blocks.resize(std::size_t(9 * c.assembly->blocks()));
-  cholesky.analyse(c.n, c.assembly->pairs(), c.model.rest, c.free);
+  cholesky.analyse(c.n, c.assembly->pairs(), c.model.rest, c.free, c.n >= kManyVertices);
 }
 
 ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
@@ -53,10 +55,11 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
     slot += term->groups().slots();
   }
   c_.assembly->add(s.slots.data(), 1, s.mass.data());
+  for (const auto& term : c_.terms) term->keep(p, s.kept.data());
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
-  m.at = {nullptr, m.x, s.w.data(), p, m.rate};
+  m.at = {nullptr, m.x, s.w.data(), p, m.rate, s.kept.data()};
   if (c_.self) c_.self->lag(m.at, s.contact);
   return m;
 }
@@ -144,13 +147,14 @@ void ImplicitStep::matrix(const Numbers& m, const double* z, bool convex, StepSc
     add(to, k);
   }
   for (int i = 0; i < c_.n; ++i) add(i, s.contact.pairs.size() + std::size_t(i));
-  // The order of elimination follows from what touches now, never from what touched before.
-  if (s.pairs.size() > c_.assembly->pairs().size())
-    s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
+  s.analysed = false;
 }
 
 bool ImplicitStep::factor(StepScratch& s, double shift) const {
   const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
+  // The order of elimination follows from what touches now, never from what touched before.
+  if (touching && !s.analysed) s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
+  s.analysed = true;
   return (touching ? s.contact_cholesky : s.cholesky).factor(s.blocks.data(), shift);
 }
 
@@ -280,25 +284,13 @@ void ImplicitStep::solve(const In& in, StepScratch& s) const {
   start(in, m, s);
   double forces = residual(m, s.z.data(), s), norm = norm_free(s.r), now = potential(m, s.z.data(), s);
   double largest = 0;
+  s.single_age = -1;
   for (const double z : s.z) largest = std::max(largest, std::abs(z));
   for (s.iterations = 0; norm > c_.model.tolerance * forces; ++s.iterations) {
     stop_if_interrupted();
     if (s.iterations >= c_.model.max_iterations || !std::isfinite(norm)) fail(m, s, norm, forces);
     matrix(m, s.z.data(), false, s);
-    double diagonal = 0;
-    for (int i = 0; i < 3 * c_.n; ++i)
-      diagonal += s.blocks[std::size_t(9 * (i / 3) + 4 * (i % 3))] / (3 * c_.n);
-    double shift = 0;
-    while (!factor(s, shift)) {
-      // First without the negative parts of cells and pairs, then with more and more on the diagonal.
-      if (shift == 0) matrix(m, s.z.data(), true, s);
-      shift = shift == 0 ? 1e-10 * std::abs(diagonal) : 10 * shift;
-      if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) fail(m, s, norm, forces);
-    }
-    for (int i = 0; i < c_.n; ++i)
-      for (int d = 0; d < 3; ++d)
-        s.d[std::size_t(3 * i + d)] = c_.free[std::size_t(i)] ? -s.r[std::size_t(3 * i + d)] : 0;
-    solve_with_factor(s.d.data(), s);
+    direction(m, norm, forces, s);
     double update = 0;
     for (const double d : s.d) update = std::max(update, std::abs(d));
     const bool found = search(m, now, norm, forces, s);

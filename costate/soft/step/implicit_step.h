@@ -3,10 +3,10 @@
 //   0 = r(z) = m (a (z - y) + drag rate (z - w) - g) - f_wind(x) + sum of terms            (scheme.h, term.h)
 //   H = dr/dz, symmetric: r is the gradient of an energy at fixed (x, w)
 //
-// Newton: H d = -r, then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as it is; where
-// it is not positive definite, the negative parts of cells and pairs are left out, and if that is not enough
-// multiples of the identity are added. Stops at |r| <= tolerance
-// times the forces that r is the sum of, or where z no longer changes.
+// Newton: H d = -r (direction.cpp), then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as
+// it is; where it is not positive definite, the negative parts of cells and pairs are left out, and if that
+// is not enough multiples of the identity are added. Stops at |r| <= tolerance times the forces that r is the
+// sum of, or where z no longer changes.
 //
 // Tangent: H z_dot = -(dr with z held). Transpose: mu = -H^-1 z_bar, then every input receives its derivative
 // of mu . r. Both use H at the solution, not shifted, factored once, with one step of refinement.
@@ -20,13 +20,18 @@
 
 namespace costate::soft {
 
+// From so many vertices on a step makes one factorisation, not one per iteration.
+inline constexpr int kManyVertices = 400;
+
 struct StepScratch {
   explicit StepScratch(const Compiled& c);
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
-  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks;
+  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks, kept;
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   SelfContact::Scratch contact;
+  bool analysed = false;  // contact_cholesky knows what touches
+  int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
   double residual = 0, adjoint_residual = 0;  // relative
   int iterations = 0;
@@ -73,6 +78,10 @@ class ImplicitStep {
   // How much of s.d can be taken from z without passing through something.
   double longest(const Numbers& num, const double* z, const double* step, StepScratch& s) const;
   void leave_room(const Numbers& num, StepScratch& s) const;
+  void direction(const Numbers& num, double norm, double forces, StepScratch& s) const;
+  void exact_direction(const Numbers& num, double norm, double forces, StepScratch& s) const;
+  bool approximate_direction(double accuracy, StepScratch& s) const;
+  bool conjugate_gradients(double accuracy, StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
