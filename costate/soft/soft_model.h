@@ -4,8 +4,9 @@
 //               triangles stretch as membranes and bend at the edges that two of them share
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
 //   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
-//               each other
-//   holds       vertices that are moved instead of free: each hold may have a velocity as a control
+//               each other. A surface of any shape, at rest or moving, is a part of no material whose vertices
+//               are held
+//   holds       vertices that are moved instead of free: each hold may have a velocity and a spin as controls
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.
 #pragma once
@@ -40,13 +41,14 @@ struct Part {
   std::string name = "part";
   Cells cells = Cells::tetrahedra;
   std::vector<int> vertices = {};  // kCellVertices per cell
-  int material = 0;
+  int material = 0;                // -1: an obstacle, which has a surface but no forces: its vertices are held
 };
 
 struct Hold {
   std::string name = "hold";
   std::vector<int> vertices = {};
   bool driven = false;  // control "hold/<name>/velocity", 3 numbers; otherwise the vertices stay
+  bool turns = false;   // control "hold/<name>/spin", 3 numbers: about the mean of the vertices
 };
 
 // What vertices cannot enter. It stays where it is.

@@ -119,6 +119,7 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
     reader.read("name", hold.name);
     reader.read("vertices", vertices);
     reader.read("driven", hold.driven);
+    reader.read("turns", hold.turns);
     reader.finish();
     for (const double i : vertices) hold.vertices.push_back(int(i));
     m.holds.push_back(hold);
@@ -269,9 +270,9 @@ void bind_soft(nb::module_& m) {
       "triangles: "
       "stvk,\n"
       "            neo_hookean, arap. density is per volume, of triangles per area\n"
-      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a "
-      "velocity as a "
-      "control\n"
+      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones "
+      "have a velocity\n            as a control, turning ones a spin. A part with 'material': -1 is an obstacle: "
+      "all its vertices are held\n"
       "obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': "
       "0.3}, "
       "...]; or\n"
@@ -297,6 +298,9 @@ void bind_soft(nb::module_& m) {
       },
       "size"_a, "count"_a, "cells"_a = "tetrahedra",
       "Vertices and cells of a block with a corner at the origin.");
+  s.def(
+      "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); }, "radius"_a,
+      "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
   s.def("read_mesh", &read_mesh, "path"_a,
         "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
         "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");

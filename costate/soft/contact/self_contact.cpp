@@ -30,9 +30,9 @@ std::string in_words(const TouchingPair& pair) {
 
 }  // namespace
 
-SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<const double> rest, double reach,
-                         const SelfContactPlaces& places)
-    : vertices_(vertices), triangles_(std::move(triangles)), at_(places) {
+SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest,
+                         double reach, const SelfContactPlaces& places)
+    : vertices_(int(free.size())), free_(std::move(free)), triangles_(std::move(triangles)), at_(places) {
   points_ = triangles_;
   std::sort(points_.begin(), points_.end());
   points_.erase(std::unique(points_.begin(), points_.end()), points_.end());
@@ -43,7 +43,7 @@ SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<con
       if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
     }
   Scratch s;
-  std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices, at_.stiffness + 1, at_.reach + 1})),
+  std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices_, at_.stiffness + 1, at_.reach + 1})),
                         0.0);
   p[std::size_t(at_.reach)] = reach;
   find(rest.data(), nullptr, p.data(), s);
@@ -104,7 +104,9 @@ void SelfContact::find(const double* z, const double* step, const double* p, Scr
   const auto pair = [&](bool edges, std::array<int, 4> v) {
     const bool shared = edges ? v[0] == v[2] || v[0] == v[3] || v[1] == v[2] || v[1] == v[3]
                               : v[0] == v[1] || v[0] == v[2] || v[0] == v[3];
-    if (!shared) s.candidates.push_back({{v[0], v[1], v[2], v[3]}, edges, Closest::face});
+    bool moves = false;
+    for (const int i : v) moves = moves || free_[std::size_t(i)];
+    if (!shared && moves) s.candidates.push_back({{v[0], v[1], v[2], v[3]}, edges, Closest::face});
   };
   const auto point_triangle = [&](const Scratch::Box& u, const Scratch::Box& v) {
     if (!meet(u, v)) return;

@@ -40,8 +40,9 @@ class SelfContact {
     std::vector<double> blocks;                     // 9 numbers for each of them, then for each vertex
   };
 
-  // Error where a pair that shares no vertex is closer than the reach at rest.
-  SelfContact(int vertices, std::vector<int> triangles, std::span<const double> rest, double reach,
+  // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex are
+  // none.
+  SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest, double reach,
               const SelfContactPlaces& places);
 
   // Pairs that come within reach anywhere between z and z + step (null: at z).
@@ -72,6 +73,7 @@ class SelfContact {
   static void sort_boxes(std::vector<Scratch::Box>& boxes, int axis);
 
   int vertices_;
+  std::vector<char> free_;  // per vertex
   std::vector<int> points_, triangles_, edges_;
   SelfContactPlaces at_;
 };

@@ -100,6 +100,7 @@ class Compiler {
     for (std::size_t k = 0; k < m_.materials.size(); ++k) material(k);
     vertices_of_cells();
     holds();
+    obstacle_parts();
     contact();
     std::vector<const Groups*> groups;
     for (const auto& term : c_.terms) {
@@ -125,7 +126,7 @@ class Compiler {
     if (!(m_.tolerance > 0))
       throw Error({"tolerance = " + number(m_.tolerance), {}, "use a positive number, such as 1e-9"});
     for (const Part& part : m_.parts) {
-      if (part.material < 0 || std::size_t(part.material) >= m_.materials.size())
+      if (part.material < -1 || part.material >= int(m_.materials.size()))
         throw Error("part '" + part.name + "' has material " + std::to_string(part.material) +
                     ", but there are " + std::to_string(m_.materials.size()));
       check_cells(m_, part);
@@ -217,6 +218,22 @@ class Compiler {
                      "it has no mass: remove it from the mesh"});
   }
 
+  void obstacle_parts() const {
+    for (const Part& part : m_.parts) {
+      if (part.material >= 0) continue;
+      for (const int v : part.vertices)
+        if (c_.free[std::size_t(v)])
+          throw Error({"part '" + part.name + "' has no material, and its vertex " + std::to_string(v) +
+                           " is free",
+                       {},
+                       "an obstacle goes where its vertices are held: hold all of them, or name a material"});
+      if (!m_.contact.self)
+        throw Error({"part '" + part.name + "' is an obstacle, but surfaces do not touch each other",
+                     {},
+                     "set self = true in contact"});
+    }
+  }
+
   void contact() {
     const SoftContact& k = m_.contact;
     c_.contact = k.self || !m_.obstacles.empty();
@@ -259,17 +276,23 @@ class Compiler {
       triangles.insert(triangles.end(), own.begin(), own.end());
     }
     c_.self = std::make_unique<SelfContact>(
-        c_.n, std::move(triangles), m_.rest, k.distance,
+        c_.free, std::move(triangles), m_.rest, k.distance,
         SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
                           c_.dt});
   }
 
   void holds() {
     c_.free.assign(std::size_t(c_.n), 1);
-    c_.control.assign(std::size_t(c_.n), -1);
     for (const Hold& hold : m_.holds) {
-      const std::int64_t at = c_.signature.controls();
-      if (hold.driven) c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
+      HeldGroup group{hold.vertices};
+      if (hold.driven) {
+        group.velocity = int(c_.signature.controls());
+        c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
+      }
+      if (hold.turns) {
+        group.spin = int(c_.signature.controls());
+        c_.signature.control("hold/" + hold.name + "/spin", 3, "rad/s");
+      }
       for (const int v : hold.vertices) {
         if (v < 0 || v >= c_.n)
           throw Error("hold '" + hold.name + "' names vertex " + std::to_string(v) + ", but there are " +
@@ -280,8 +303,8 @@ class Compiler {
                {},
                "name it in one hold"});
         c_.free[std::size_t(v)] = 0;
-        if (hold.driven) c_.control[std::size_t(v)] = int(at);
       }
+      if (!hold.vertices.empty()) c_.held.groups.push_back(group);
     }
     if (m_.wind_driven) {
       c_.wind_control = c_.signature.controls();

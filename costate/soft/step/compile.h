@@ -8,6 +8,7 @@
 #include "costate/soft/elements/wind.h"
 #include "costate/soft/soft_model.h"
 #include "costate/soft/step/assembly.h"
+#include "costate/soft/step/hold_motion.h"
 #include "costate/system/signature.h"
 
 namespace costate::soft {
@@ -20,7 +21,7 @@ struct Compiled {
   std::int64_t rest = 0, gravity = 0, drag = 0, wind = 0, wind_drag = 0, dt = 0;  // among the parameters
   std::int64_t wind_control = -1;
   std::vector<char> free;          // per vertex
-  std::vector<int> control;        // per vertex: where the velocity of its hold is; -1: it stays
+  HoldMotion held;
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
   std::int64_t kept = 0;              // numbers that terms keep of the rest shape

@@ -33,18 +33,17 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-void ImplicitStep::direction(const Numbers& m, double norm, double forces, StepScratch& s) const {
+bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s) const {
   for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
   if (c_.n >= kManyVertices) {
-    const double accuracy = std::clamp(0.3 * c_.model.tolerance * forces / norm, 1e-10, 1e-2);
-    if (approximate_direction(accuracy, s)) return;
+    if (approximate_direction(std::clamp(0.3 * tolerance * s.forces / s.norm, 1e-10, 1e-2), s)) return true;
     for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
   }
-  exact_direction(m, norm, forces, s);
+  return exact_direction(m, s);
 }
 
-// s.d <- H^-1 s.d, or of something near H that is positive definite.
-void ImplicitStep::exact_direction(const Numbers& m, double norm, double forces, StepScratch& s) const {
+// s.d <- H^-1 s.d, or of something near H that is positive definite. False where nothing near it is.
+bool ImplicitStep::exact_direction(const Numbers& m, StepScratch& s) const {
   double diagonal = 0;
   for (int i = 0; i < 3 * c_.n; ++i)
     diagonal += s.blocks[std::size_t(9 * (i / 3) + 4 * (i % 3))] / (3 * c_.n);
@@ -53,9 +52,10 @@ void ImplicitStep::exact_direction(const Numbers& m, double norm, double forces,
     // First without the negative parts of cells and pairs, then with more and more on the diagonal.
     if (shift == 0) matrix(m, s.z.data(), true, s);
     shift = shift == 0 ? 1e-10 * std::abs(diagonal) : 10 * shift;
-    if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) fail(m, s, norm, forces);
+    if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) return false;
   }
   solve_with_factor(s.d.data(), s);
+  return true;
 }
 
 bool ImplicitStep::approximate_direction(double accuracy, StepScratch& s) const {

@@ -27,12 +27,14 @@ struct StepScratch {
   explicit StepScratch(const Compiled& c);
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks, kept;
+  std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   SelfContact::Scratch contact;
   bool analysed = false;  // contact_cholesky knows what touches
   int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
+  double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
   double residual = 0, adjoint_residual = 0;  // relative
   int iterations = 0;
 };
@@ -70,26 +72,29 @@ class ImplicitStep {
     At at;
   };
   Numbers prepare(const In& in, StepScratch& s) const;
-  void set_held(const In& in, const Numbers& num, double* z) const;
+  // Where held vertices are at z; s.held_x and s.held_v at the end of the step.
+  void set_held(const In& in, const Numbers& num, double* z, StepScratch& s) const;
   double potential(const Numbers& num, const double* z, StepScratch& s) const;
   // Returns the norm of the forces that s.r is the sum of.
   double residual(const Numbers& num, const double* z, StepScratch& s) const;
   void matrix(const Numbers& num, const double* z, bool convex, StepScratch& s) const;
   // How much of s.d can be taken from z without passing through something.
   double longest(const Numbers& num, const double* z, const double* step, StepScratch& s) const;
-  void leave_room(const Numbers& num, StepScratch& s) const;
-  void direction(const Numbers& num, double norm, double forces, StepScratch& s) const;
-  void exact_direction(const Numbers& num, double norm, double forces, StepScratch& s) const;
+  void push(const In& in, const Numbers& num, StepScratch& s) const;
+  // Newton's iteration from s.z; whether it came to the tolerance.
+  bool iterate(const Numbers& num, double tolerance, int most, StepScratch& s) const;
+  bool direction(const Numbers& num, double tolerance, StepScratch& s) const;
+  bool exact_direction(const Numbers& num, StepScratch& s) const;
   bool approximate_direction(double accuracy, StepScratch& s) const;
   bool conjugate_gradients(double accuracy, StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
-  bool search(const Numbers& num, double& potential_now, double& norm, double& forces, StepScratch& s) const;
+  bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;
   void solve_refined(double* b, StepScratch& s) const;
-  [[noreturn]] void fail(const Numbers& num, const StepScratch& s, double norm, double forces) const;
+  [[noreturn]] void fail(const Numbers& num, const StepScratch& s) const;
   std::string undefined_cell(const At& at) const;
   double norm_free(const std::vector<double>& r) const;
 

@@ -106,37 +106,22 @@ void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_do
 
   // What held vertices do to their neighbours, then the solve.
   factor_at_solution(m, s);
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      double held = 0;
-      if (!c_.free[std::size_t(i)]) {
-        held = x_dot(3 * i + d);
-        if (u >= 0) held += h.hold * (dt_dot * in.u[u + d] + (dot.u ? m.dt * dot.u[u + d] : 0));
-      }
-      s.trial[std::size_t(3 * i + d)] = held;
-    }
-  }
+  c_.held.move_jvp(m.x, in.u, m.dt, dot.x, dot.u, dt_dot, s.held_x.data(), s.held_v.data());
+  for (std::ptrdiff_t k = 0; k < n3; ++k)
+    s.trial[std::size_t(k)] =
+        c_.free[std::size_t(k / 3)] ? 0 : (1 - h.hold) * x_dot(k) + h.hold * s.held_x[std::size_t(k)];
   multiply(s.trial.data(), s.coupling.data(), s);
   for (std::size_t k = 0; k < zd.size(); ++k) zd[k] = -(zd[k] + s.coupling[k]);
   solve_refined(zd.data(), s);
 
   // The state after the step.
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const std::ptrdiff_t k = 3 * i + d;
-      const auto j = std::size_t(k);
-      if (c_.free[std::size_t(i)]) {
-        y_dot[k] = h.X1 * zd[j] + h.X2 * x_dot(k);
-        y_dot[n3 + k] =
-            h.V1 / m.dt * (zd[j] - wd[j] - dt_dot / m.dt * (s.z[j] - s.w[j])) + h.V2 * x_dot(n3 + k);
-      } else {
-        const double u_dot = u >= 0 && dot.u ? dot.u[u + d] : 0;
-        y_dot[k] = x_dot(k) + m.dt * u_dot + (u >= 0 ? dt_dot * in.u[u + d] : 0);
-        y_dot[n3 + k] = u_dot;
-      }
-    }
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    const auto j = std::size_t(k);
+    const bool free = c_.free[j / 3];
+    y_dot[k] = free ? h.X1 * zd[j] + h.X2 * x_dot(k) : s.held_x[j];
+    y_dot[n3 + k] =
+        free ? h.V1 / m.dt * (zd[j] - wd[j] - dt_dot / m.dt * (s.z[j] - s.w[j])) + h.V2 * x_dot(n3 + k)
+             : s.held_v[j];
   }
   if (c_.copies == 4)
     for (std::ptrdiff_t k = 0; k < 2 * n3; ++k) y_dot[2 * n3 + k] = x_dot(k);
@@ -151,26 +136,18 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
 
   // The state after the step.
   std::fill(bar.x, bar.x + c_.copies * n3, 0.0);
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const std::ptrdiff_t k = 3 * i + d;
-      const auto j = std::size_t(k);
-      const double xb = out_bar[k], vb = out_bar[n3 + k];
-      w_bar[j] = mu[j] = 0;
-      if (c_.free[std::size_t(i)]) {
-        mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
-        bar.x[k] += h.X2 * xb;
-        bar.x[n3 + k] += h.V2 * vb;
-        w_bar[j] = -h.V1 / m.dt * vb;
-        dt_bar -= h.V1 / (m.dt * m.dt) * vb * (s.z[j] - s.w[j]);
-      } else {
-        bar.x[k] += xb;
-        if (u >= 0) {
-          bar.u[u + d] += m.dt * xb + vb;
-          dt_bar += in.u[u + d] * xb;
-        }
-      }
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    const auto j = std::size_t(k);
+    const double xb = out_bar[k], vb = out_bar[n3 + k];
+    w_bar[j] = mu[j] = s.held_x[j] = s.held_v[j] = 0;
+    if (c_.free[j / 3]) {
+      mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
+      bar.x[k] += h.X2 * xb;
+      bar.x[n3 + k] += h.V2 * vb;
+      w_bar[j] = -h.V1 / m.dt * vb;
+      dt_bar -= h.V1 / (m.dt * m.dt) * vb * (s.z[j] - s.w[j]);
+    } else {
+      s.held_x[j] = xb, s.held_v[j] = vb;
     }
   }
   if (c_.copies == 4)
@@ -180,17 +157,13 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   factor_at_solution(m, s);
   solve_refined(mu.data(), s);
   multiply(mu.data(), s.coupling.data(), s);
-  for (int i = 0; i < c_.n; ++i) {
-    if (c_.free[std::size_t(i)]) continue;
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const double c = s.coupling[std::size_t(3 * i + d)];
-      bar.x[3 * i + d] += c;
-      if (u < 0) continue;
-      bar.u[u + d] += h.hold * m.dt * c;
-      dt_bar += h.hold * in.u[u + d] * c;
-    }
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    const auto j = std::size_t(k);
+    if (c_.free[j / 3]) continue;
+    bar.x[k] += (1 - h.hold) * s.coupling[j];
+    s.held_x[j] += h.hold * s.coupling[j];
   }
+  c_.held.move_vjp(m.x, in.u, m.dt, s.held_x.data(), s.held_v.data(), bar.x, bar.u, dt_bar);
 
   // mu . r: vertices.
   for (int i = 0; i < c_.n; ++i) {

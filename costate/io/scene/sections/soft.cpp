@@ -1,6 +1,7 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
 // [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
-// controls NAME_x, NAME_y, NAME_z, its velocity; a driven wind has wind_x, wind_y, wind_z.
+// controls NAME_x, NAME_y, NAME_z, its velocity, and one that turns NAME_spin_x, ...; a driven wind has
+// wind_x, wind_y, wind_z.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -133,6 +134,12 @@ struct SoftReader {
     return mesh;
   }
 
+  soft::SoftMesh ball(const TomlValue& p) const {
+    const TomlValue& radius = file.required(p, "radius", "this part", "add radius = 0.1");
+    const TomlValue& count = file.required(p, "count", "this part", "add count = 8: cells along an edge");
+    return soft::ball_mesh(file.number(radius, "radius"), int(file.count(count, "count", kMostCells)));
+  }
+
   // A cloth or a block from numbers.
   soft::SoftMesh procedural(const TomlValue& p, bool cloth, soft::Cells& kind) const {
     const int sides = cloth ? 2 : 3;
@@ -161,19 +168,30 @@ struct SoftReader {
   }
 
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block", "file"};
+    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
       file.require_known_keys(p,
                               {"name", "shape", "cells", "size", "count", "origin", "plane", "material",
-                               "velocity", "color", "file", "scale"},
+                               "velocity", "color", "file", "scale", "radius", "obstacle", "driven",
+                               "turns"},
                               "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
-      const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 2 : 0);
+      const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 3 : 0);
       soft::Cells kind = soft::Cells::triangles;
-      const soft::SoftMesh mesh = shape == 2 ? from_file(p, kind) : procedural(p, shape == 0, kind);
-      first.push_back(
-          soft::add_part(model, name, kind, mesh, material_of(p), vector_or(p, "origin", {0, 0, 0})));
+      const soft::SoftMesh mesh = shape == 3   ? from_file(p, kind)
+                                  : shape == 2 ? ball(p)
+                                               : procedural(p, shape == 0, kind);
+      const bool obstacle = flag(p, "obstacle");
+      first.push_back(soft::add_part(model, name, kind, mesh, obstacle ? -1 : material_of(p),
+                                     vector_or(p, "origin", {0, 0, 0})));
+      if (obstacle) {
+        soft::Hold hold{name, {}, flag(p, "driven"), flag(p, "turns")};
+        for (int i = first.back(); i < model.vertices(); ++i) hold.vertices.push_back(i);
+        hold_at_last(hold);
+      } else if (p.find("driven") || p.find("turns")) {
+        file.fail(p.place, "driven and turns are keys of obstacles", "add obstacle = true, or a table [[holds]]");
+      }
       const auto velocity = vector_or(p, "velocity", {0, 0, 0});
       for (std::size_t i = 0; i < mesh.vertices.size(); ++i) v.push_back(velocity[i % 3]);
       const Color color = p.find("color") ? file.color(*p.find("color")) : kColors[surfaces.size() % 5];
@@ -186,8 +204,8 @@ struct SoftReader {
   // Vertices inside a box of rest positions, or given by number.
   void holds() {
     for (const TomlValue& h : file.tables("holds", kMost)) {
-      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven"}, "[[holds]]");
-      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven")};
+      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven", "turns"}, "[[holds]]");
+      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven"), flag(h, "turns")};
       int begin = 0, end = model.vertices();
       if (const TomlValue* name = h.find("part")) {
         std::size_t k = 0;
@@ -218,10 +236,14 @@ struct SoftReader {
       if (hold.vertices.empty())
         file.fail(h.place, "this hold has no vertices",
                   "give vertices = [0, 5], or low and high of a box that some are in");
-      if (hold.driven) drive(hold.name);
-      model.holds.push_back(hold);
+      hold_at_last(hold);
     }
     if (model.wind_driven) drive("wind");
+  }
+  void hold_at_last(const soft::Hold& hold) {
+    if (hold.driven) drive(hold.name);
+    if (hold.turns) drive(hold.name + "_spin");
+    model.holds.push_back(hold);
   }
   void contact() {
     constexpr const char* kShapes[] = {"plane", "ball"};
