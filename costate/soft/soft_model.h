@@ -24,7 +24,8 @@ struct SoftMaterial {
   std::map<std::string, double> numbers =
       {};                    // of the law: {"E", 1e5}, {"nu", 0.3}; others keep their default
   bool per_element = false;  // the numbers of the law are one per element
-  double density = 1000;     // kg/m^3; of triangles kg/m^2
+  std::string driven = {};   // a number of the law: control "material/<name>/<number>" is added to it
+  double density = 1000;     // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
   double viscosity = 0;      // Pa s: stress per rate of strain
   // Of triangles:
   double thickness = 1e-3;       // m: multiplies the stress of the membrane
@@ -42,6 +43,8 @@ struct Part {
   Cells cells = Cells::tetrahedra;
   std::vector<int> vertices = {};  // kCellVertices per cell
   int material = 0;                // -1: an obstacle, which has a surface but no forces: its vertices are held
+  double pressure = 0;           // Pa, inside of a closed surface. With neither it is not a parameter
+  bool pressure_driven = false;  // control "part/<name>/pressure" is added to it
 };
 
 struct Hold {

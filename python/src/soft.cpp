@@ -58,6 +58,7 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
     m.numbers[n.name] = value;
   }
   reader.read("per_element", m.per_element);
+  reader.read("driven", m.driven);
   reader.read("density", m.density);
   reader.read("viscosity", m.viscosity);
   reader.read("thickness", m.thickness);
@@ -76,6 +77,8 @@ soft::Part part_of(nb::handle given, std::size_t index) {
   reader.read("cells", cells);
   reader.read("vertices", vertices);
   reader.read("material", part.material);
+  reader.read("pressure", part.pressure);
+  reader.read("pressure_driven", part.pressure_driven);
   reader.finish();
   part.cells = soft::Cells(choice(cells, "cells", soft::kCellNames));
   for (const double v : vertices) part.vertices.push_back(int(v));
@@ -269,7 +272,9 @@ void bind_soft(nb::module_& m) {
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
       "triangles: "
       "stvk,\n"
-      "            neo_hookean, arap. density is per volume, of triangles per area\n"
+      "            neo_hookean, arap. fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), "
+      "in cells that\n            another part has too. density is per volume, of triangles per area; 'driven': "
+      "'contraction' makes a number\n            a control as well\n"
       "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones "
       "have a velocity\n            as a control, turning ones a spin. A part with 'material': -1 is an obstacle: "
       "all its vertices are held\n"

@@ -44,7 +44,7 @@ TEST(Hinge, EnergyHasThePublishedDigits) {
   ASSERT_EQ(term->groups().vertex, (std::vector<int>{0, 1, 2, 3}));
   std::vector<double> kept(std::size_t(term->kept()));
   term->keep(p.data(), kept.data());
-  const At at{x.data(), x.data(), x.data(), p.data(), 1, kept.data()};
+  const At at{x.data(), x.data(), x.data(), p.data(), nullptr, 1, kept.data()};
   double W = 0, slots[12], blocks[90];
   term->energy(at, &W);
   term->residual(at, slots);

@@ -3,7 +3,7 @@
 //
 //   r(z; x, w, X, p)     force residual of the term: gradient of its energy at z, and its damping
 //   z unknown, x positions at the start of the step, w what velocities are counted from: v = rate (z - w),
-//   X rest positions, p parameters
+//   X rest positions, p parameters, u controls
 //
 // Nothing is scattered: a term writes one slot per vertex of each of its groups, and one per pair of these,
 // and whoever owns a vertex adds its slots up in order (assembly.h). So the number of threads does not show.
@@ -27,20 +27,20 @@ struct Groups {
 
 // Where a residual is looked at; arrays of 3 numbers per vertex.
 struct At {
-  const double *z, *x, *w, *p;
+  const double *z, *x, *w, *p, *u;
   double rate;          // 1/s
   const double* kept;   // by Term::keep, of all terms
   bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
 };
 // Tangents with z held; null: zero.
 struct AtDot {
-  const double *x, *w, *p;
+  const double *x, *w, *p, *u;
   double rate;
 };
 // Cotangents of (mu . r): slots of 3 numbers for x, w and X, and what is shared by many groups.
 struct AtBar {
   double *x, *w, *rest;  // slots: written
-  double* p;             // added to
+  double *p, *u;         // added to
   double rate;           // added to
   const double* mass;    // cotangent of the mass of each vertex; terms with a mass go on from there
 };

@@ -48,7 +48,9 @@ const std::vector<const SolidLaw*>& solid_laws() {
                                                    &stvk(),
                                                    &hencky(),
                                                    &mooney_rivlin(),
-                                                   &fung()};
+                                                   &fung(),
+                                                   &fibre(),
+                                                   &muscle()};
   return all;
 }
 const std::vector<const MembraneLaw*>& membrane_laws() {

@@ -7,6 +7,7 @@
 #include "costate/soft/contact/obstacle_term.h"
 #include "costate/soft/elements/cell_term.h"
 #include "costate/soft/elements/hinge_term.h"
+#include "costate/soft/elements/pressure_term.h"
 #include "costate/soft/elements/shape.h"
 #include "costate/soft/elements/small_matrix.h"
 #include "costate/soft/mesh/surface.h"
@@ -80,8 +81,8 @@ void check_numbers(const SoftMaterial& material, const std::vector<LawNumber>& n
            number(found->low) + " < " + name +
                (std::isfinite(found->high) ? " < " + number(found->high) : ""));
   }
-  if (!(material.density > 0) || !std::isfinite(material.density))
-    fail("density", material.density, "to be positive");
+  if (!(material.density >= 0) || !std::isfinite(material.density))
+    fail("density", material.density, "to be 0 or more");
   if (!(material.thickness > 0)) fail("thickness", material.thickness, "to be positive");
   if (!(material.viscosity >= 0)) fail("viscosity", material.viscosity, "to be 0 or more");
   if (!(material.bending >= 0)) fail("bending", material.bending, "to be 0 or more");
@@ -99,6 +100,7 @@ class Compiler {
     fields();
     for (std::size_t k = 0; k < m_.materials.size(); ++k) material(k);
     vertices_of_cells();
+    pressures();
     holds();
     obstacle_parts();
     contact();
@@ -180,6 +182,7 @@ class Compiler {
       at.numbers.push_back(add(
           path + n.name, std::vector<double>(std::size_t(material.per_element ? cells : 1), value), n.unit));
     }
+    drive(material, path, numbers, at);
     at.density = add(path + "density", {material.density}, membrane ? "kg/m^2" : "kg/m^3");
     at.viscosity = add(path + "viscosity", {material.viscosity}, "Pa s");
     HingePlaces hinge{.rest = c_.rest};
@@ -201,6 +204,35 @@ class Compiler {
       if (bends) term(part, hinge_term(part, hinge));
     }
   }
+  void drive(const SoftMaterial& material, const std::string& path, const std::vector<LawNumber>& numbers,
+             CellPlaces& at) {
+    if (material.driven.empty()) return;
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (numbers[k].name != material.driven) continue;
+      at.driven = int(k);
+      at.control = c_.signature.controls();
+      c_.signature.control(path + material.driven, 1, numbers[k].unit);
+      return;
+    }
+    throw Error({"material '" + material.name + "': law '" + material.law + "' has no number '" +
+                     material.driven + "' that could be driven",
+                 {},
+                 "name one of its numbers"});
+  }
+  void pressures() {
+    for (const Part& part : m_.parts) {
+      if (part.pressure == 0 && !part.pressure_driven) continue;
+      if (!std::isfinite(part.pressure))
+        throw Error("part '" + part.name + "': pressure = " + number(part.pressure));
+      const std::string name = "part/" + part.name + "/pressure";
+      PressurePlaces at{.pressure = add(name, {part.pressure}, "Pa")};
+      if (part.pressure_driven) {
+        at.control = c_.signature.controls();
+        c_.signature.control(name, 1, "Pa");
+      }
+      term(part, pressure_term(part, at));
+    }
+  }
   void term(const Part& part, std::unique_ptr<Term> t) {
     if (t->groups().count() == 0) return;
     c_.names.push_back(part.name);
@@ -208,14 +240,22 @@ class Compiler {
   }
 
   void vertices_of_cells() const {
-    std::vector<char> used(std::size_t(c_.n), 0);
+    std::vector<char> used(std::size_t(c_.n), 0), heavy = used;
     for (const Part& part : m_.parts)
-      for (const int v : part.vertices) used[std::size_t(v)] = 1;
-    for (std::size_t i = 0; i < used.size(); ++i)
+      for (const int v : part.vertices) {
+        used[std::size_t(v)] = 1;
+        if (part.material < 0 || m_.materials[std::size_t(part.material)].density > 0) heavy[std::size_t(v)] = 1;
+      }
+    for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i])
         throw Error({"vertex " + std::to_string(i) + " belongs to no cell",
                      {},
                      "it has no mass: remove it from the mesh"});
+      if (!heavy[i])
+        throw Error({"vertex " + std::to_string(i) + " has no mass: all of its cells have density 0",
+                     {},
+                     "a density of 0 is for parts that lie over another one, such as muscles"});
+    }
   }
 
   void obstacle_parts() const {

@@ -60,7 +60,7 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
-  m.at = {nullptr, m.x, s.w.data(), p, m.rate, s.kept.data()};
+  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
   if (c_.self) c_.self->lag(m.at, s.contact);
   return m;
 }

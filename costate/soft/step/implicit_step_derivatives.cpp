@@ -73,7 +73,7 @@ void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_do
   // dr with z of free vertices held.
   At at = m.at;
   at.z = s.z.data();
-  const AtDot at_dot{dot.x, wd.data(), p_dot, rate_dot};
+  const AtDot at_dot{dot.x, wd.data(), p_dot, dot.u, rate_dot};
   double* slot = s.slots.data();
   for (const auto& term : c_.terms) {
     term->residual_jvp(at, at_dot, slot);
@@ -198,7 +198,7 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   at.z = s.z.data();
   std::int64_t slot = 0;
   for (const auto& term : c_.terms) {
-    AtBar to{s.slots.data() + slot, s.slots_w.data() + slot, s.slots_rest.data() + slot, bar.p, 0,
+    AtBar to{s.slots.data() + slot, s.slots_w.data() + slot, s.slots_rest.data() + slot, bar.p, bar.u, 0,
              s.mass_bar.data()};
     term->residual_vjp(at, mu.data(), to);
     rate_bar += to.rate;
