@@ -4,9 +4,9 @@
 //               triangles stretch as membranes and bend at the edges that two of them share
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
 //   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
-//               each other. A surface of any shape, at rest or moving, is a part of no material whose vertices
-//               are held
-//   holds       vertices that are moved instead of free: each hold may have a velocity and a spin as controls
+//               each other. A surface of any shape, at rest or moving, is a part of no material whose
+//               vertices are held
+//   holds       vertices that are moved instead of free: a hold may have a velocity and a spin as controls
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.
 #pragma once
@@ -25,8 +25,8 @@ struct SoftMaterial {
       {};                    // of the law: {"E", 1e5}, {"nu", 0.3}; others keep their default
   bool per_element = false;  // the numbers of the law are one per element
   std::string driven = {};   // a number of the law: control "material/<name>/<number>" is added to it
-  double density = 1000;     // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
-  double viscosity = 0;      // Pa s: stress per rate of strain
+  double density = 1000;  // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
+  double viscosity = 0;   // Pa s: stress per rate of strain
   // Of triangles:
   double thickness = 1e-3;       // m: multiplies the stress of the membrane
   double bending = 0;            // J: W = bending 3 |e|^2/(A0 + A1) (theta - theta_rest)^2 per inner edge
@@ -42,7 +42,7 @@ struct Part {
   std::string name = "part";
   Cells cells = Cells::tetrahedra;
   std::vector<int> vertices = {};  // kCellVertices per cell
-  int material = 0;                // -1: an obstacle, which has a surface but no forces: its vertices are held
+  int material = 0;              // -1: an obstacle, which has a surface but no forces: its vertices are held
   double pressure = 0;           // Pa, inside of a closed surface. With neither it is not a parameter
   bool pressure_driven = false;  // control "part/<name>/pressure" is added to it
 };

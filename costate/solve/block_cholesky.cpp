@@ -9,8 +9,8 @@
 namespace costate::solve {
 namespace {
 
-constexpr int kForks = 2;                // levels of the tree whose branches are parallel
-constexpr double kWorthATask = 2e6;      // multiply-adds
+constexpr int kForks = 2;            // levels of the tree whose branches are parallel
+constexpr double kWorthATask = 2e6;  // multiply-adds
 
 // sum over rows of a . b in a fixed number of lanes, which the compiler turns into registers.
 template <class Real>
@@ -289,8 +289,9 @@ void BlockCholesky::substitute(const std::vector<Real>& values, double* x, doubl
     each_below(node, [](double& here, double& there) { here = there; });
     for (int c = a; c-- > 0;) {
       const Real* column = values.data() + node.values + std::int64_t(c) * (a + b);
-      own[c] = (own[c] - dot_lanes(column + c + 1, own + c + 1, a - c - 1) - dot_lanes(column + a, below, b)) /
-               double(column[c]);
+      own[c] =
+          (own[c] - dot_lanes(column + c + 1, own + c + 1, a - c - 1) - dot_lanes(column + a, below, b)) /
+          double(column[c]);
     }
   }
   each([](double& inner, double& outer) { outer = inner; });

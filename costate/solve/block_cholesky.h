@@ -56,9 +56,9 @@ class BlockCholesky {
     int row_begin = 0;                    // into rows_
     int entry_begin = 0, entry_end = 0;
     int children[2] = {-1, -1};
-    int map_begin[2] = {0, 0};   // into map_: where the child's rows lie in this front
-    std::int64_t values = 0;     // where its columns of L begin
-    std::int64_t update = 0;     // where what it leaves to its parent begins
+    int map_begin[2] = {0, 0};  // into map_: where the child's rows lie in this front
+    std::int64_t values = 0;    // where its columns of L begin
+    std::int64_t update = 0;    // where what it leaves to its parent begins
     std::int64_t stride() const;
   };
   // Nodes [begin, end), one after the other, after the branches, which do not wait for each other.

@@ -187,7 +187,8 @@ nb::dict read_mesh(const std::string& path) {
 void write_mesh(const std::string& path, const ArrayLike& vertices, const ArrayLike& cells,
                 const std::string& kind) {
   io::CellMesh mesh;
-  const std::vector<double> x = to_vector<double>(vertices, "vertices"), v = to_vector<double>(cells, "cells");
+  const std::vector<double> x = to_vector<double>(vertices, "vertices"),
+                            v = to_vector<double>(cells, "cells");
   for (std::size_t i = 0; i + 2 < x.size(); i += 3) mesh.vertices.push_back({x[i], x[i + 1], x[i + 2]});
   constexpr const char* kKinds[] = {"triangles", "tetrahedra", "quadratic_tetrahedra", "hexahedra"};
   const int k = choice(kind, "kind", kKinds);
@@ -196,7 +197,8 @@ void write_mesh(const std::string& path, const ArrayLike& vertices, const ArrayL
                 std::to_string(v.size()) + " in all");
   for (const double i : v) {
     if (!(i >= 0 && i < double(mesh.vertices.size())))
-      throw Error("a cell names vertex " + number(i) + ", but there are " + std::to_string(mesh.vertices.size()));
+      throw Error("a cell names vertex " + number(i) + ", but there are " +
+                  std::to_string(mesh.vertices.size()));
     (mesh.*kFileCells[k].second).push_back(int(i));
   }
   io::write_cells(mesh, path);
@@ -214,9 +216,8 @@ soft::Four four(const ArrayLike& points, const char* what) {
 }
 GivenPair given_pair(const ArrayLike& points, bool edges, double distance, double stiffness,
                      double parallel) {
-  GivenPair r{{{0, 1, 2, 3}, edges, soft::Closest::face},
-              four(points, "points"),
-              {stiffness, distance, parallel}};
+  GivenPair r{
+      {{0, 1, 2, 3}, edges, soft::Closest::face}, four(points, "points"), {stiffness, distance, parallel}};
   r.pair.kind = soft::closest_of(edges, r.x.x);
   return r;
 }
@@ -272,11 +273,14 @@ void bind_soft(nb::module_& m) {
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
       "triangles: "
       "stvk,\n"
-      "            neo_hookean, arap. fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), "
-      "in cells that\n            another part has too. density is per volume, of triangles per area; 'driven': "
+      "            neo_hookean, arap, limited (limit, stiffness). fibre (k1, k2) and muscle (stiffness, "
+      "contraction) lie along (ax, ay, az), "
+      "in cells that\n            another part has too. density is per volume, of triangles per area; "
+      "'driven': "
       "'contraction' makes a number\n            a control as well\n"
       "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones "
-      "have a velocity\n            as a control, turning ones a spin. A part with 'material': -1 is an obstacle: "
+      "have a velocity\n            as a control, turning ones a spin. A part with 'material': -1 is an "
+      "obstacle: "
       "all its vertices are held\n"
       "obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': "
       "0.3}, "
@@ -304,8 +308,8 @@ void bind_soft(nb::module_& m) {
       "size"_a, "count"_a, "cells"_a = "tetrahedra",
       "Vertices and cells of a block with a corner at the origin.");
   s.def(
-      "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); }, "radius"_a,
-      "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
+      "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); },
+      "radius"_a, "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
   s.def("read_mesh", &read_mesh, "path"_a,
         "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
         "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");
@@ -320,10 +324,11 @@ void bind_soft(nb::module_& m) {
       "distance    where the barrier begins, m; stiffness: J/m^2\n"
       "parallel    of edges: below this |a x b|^2 the barrier is taken away, m^4; contact takes\n"
       "            1e-3 |a|^2 |b|^2 of the rest shape");
-  s.def("contact_friction", &contact_friction, "points"_a, "displacements"_a, "friction"_a, "slip"_a,
-        nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3, "stiffness"_a = 1.0, "parallel"_a = 0.0,
-        "Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began "
-        "at\n`points`. Below a length `slip` (slip_speed dt) friction sticks.");
+  s.def(
+      "contact_friction", &contact_friction, "points"_a, "displacements"_a, "friction"_a, "slip"_a,
+      nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3, "stiffness"_a = 1.0, "parallel"_a = 0.0,
+      "Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began "
+      "at\n`points`. Below a length `slip` (slip_speed dt) friction sticks.");
 }
 
 }  // namespace costate::python

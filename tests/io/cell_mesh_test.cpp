@@ -46,9 +46,9 @@ TEST(CellMesh, WhatIsWrittenIsReadAgain) {
   ASSERT_EQ(stl.triangles.size(), cloth.triangles.size());
   EXPECT_EQ(stl.vertices.size(), cloth.vertices.size());
   for (std::size_t k = 0; k < stl.triangles.size(); ++k)
-    EXPECT_LT(norm(stl.vertices[std::size_t(stl.triangles[k])] -
-                   cloth.vertices[std::size_t(cloth.triangles[k])]),
-              1e-7);
+    EXPECT_LT(
+        norm(stl.vertices[std::size_t(stl.triangles[k])] - cloth.vertices[std::size_t(cloth.triangles[k])]),
+        1e-7);
   using soft::Cells;
   for (const auto& [kind, cells] : {std::pair{Cells::tetrahedra, &CellMesh::tetrahedra},
                                     {Cells::quadratic_tetrahedra, &CellMesh::quadratic_tetrahedra},
@@ -80,7 +80,10 @@ TEST(CellMesh, EveryKindOfFileIsRead) {
 
 TEST(CellMesh, WhatIsWrongIsNamed) {
   const auto check = [](const std::string& text, const std::string& path = "m.obj") {
-    return [=] { check_cells(parse_cells(text, path), path); return 0; };
+    return [=] {
+      check_cells(parse_cells(text, path), path);
+      return 0;
+    };
   };
   const std::string corner = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
   expect_error(check(corner + "v 2 2 2\nf 1 2 3\n"), "m.obj: vertex 3 belongs to no cell", "remove vertices");
@@ -95,12 +98,13 @@ TEST(CellMesh, WhatIsWrongIsNamed) {
   expect_error(check("ply\nformat ascii 1.0\nelement vertex 40\nproperty float x\nend_header\n0\n", "m.ply"),
                "the header speaks of 40 times 'vertex', more than the file can hold");
   expect_error(check("ply\nformat ascii 1.0\n", "m.ply"), "there is no line 'end_header'");
-  expect_error(check("$MeshFormat\n4.1 1 8\n", "m.msh"), "m.msh:2: this Gmsh file is not text",
-               "");
+  expect_error(check("$MeshFormat\n4.1 1 8\n", "m.msh"), "m.msh:2: this Gmsh file is not text", "");
   expect_error(check("$MeshFormat\n3.0 0 8\n", "m.msh"), "save it as version 2.2 or 4.1");
-  expect_error(check("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n1\n1 2 0 1 2 3\n",
-                     "m.msh"),
-               "m.msh:10: there is no node 2");
+  expect_error(
+      check(
+          "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n1\n1 2 0 1 2 3\n",
+          "m.msh"),
+      "m.msh:10: there is no node 2");
   expect_error(check("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n"
                      "$EndNodes\n$Elements\n1\n1 4 0 1 2 3 4\n",
                      "m.msh"),
@@ -113,7 +117,8 @@ TEST(CellMesh, WhatIsWrongIsNamed) {
 
 TEST(CellMesh, AFileIsWrittenAndRead) {
   const std::string path = ::testing::TempDir() + "costate_cell_mesh.msh";
-  const CellMesh block = of(soft::block_mesh(soft::Cells::tetrahedra, {1, 1, 1}, {1, 1, 1}), &CellMesh::tetrahedra);
+  const CellMesh block =
+      of(soft::block_mesh(soft::Cells::tetrahedra, {1, 1, 1}, {1, 1, 1}), &CellMesh::tetrahedra);
   write_cells(block, path);
   expect_same(read_cells(path), block, 0);
   std::filesystem::remove(path);

@@ -8,10 +8,10 @@
 namespace costate::soft::test {
 
 // Whether the segment p, q passes through the triangle, by signs of volumes: nothing of the engine's own.
-inline bool pierces(const Vec3<double>& p, const Vec3<double>& q, const Vec3<double>& a, const Vec3<double>& b, const Vec3<double>& c) {
-  const auto volume = [](const Vec3<double>& u, const Vec3<double>& v, const Vec3<double>& w, const Vec3<double>& x) {
-    return dot(u - x, cross(v - x, w - x));
-  };
+inline bool pierces(const Vec3<double>& p, const Vec3<double>& q, const Vec3<double>& a,
+                    const Vec3<double>& b, const Vec3<double>& c) {
+  const auto volume = [](const Vec3<double>& u, const Vec3<double>& v, const Vec3<double>& w,
+                         const Vec3<double>& x) { return dot(u - x, cross(v - x, w - x)); };
   if ((volume(a, b, c, p) > 0) == (volume(a, b, c, q) > 0)) return false;
   const bool s = volume(p, q, a, b) > 0;
   return s == (volume(p, q, b, c) > 0) && s == (volume(p, q, c, a) > 0);

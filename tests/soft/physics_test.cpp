@@ -80,7 +80,8 @@ Bent bend(double load, int cells) {
   Arguments<double> at = rollout.arguments();
   at.x0 = soft_state(m);
   const std::string tip = std::to_string(3 * (cells + 1)), height = std::to_string(3 * (cells + 1) + 2);
-  const auto run = rollout.value_and_gradient(at, *loss::expression<double>(system->signature(), "-x[" + height + "]"));
+  const auto run =
+      rollout.value_and_gradient(at, *loss::expression<double>(system->signature(), "-x[" + height + "]"));
   const auto end = rollout.forward(at).final_state;
   return {end[std::size_t(3 * (cells + 1))] + h / 2, run.value,
           -run.parameters["material/m/bending"][0] * bending / load};

@@ -174,7 +174,8 @@ void expect_factor(int n, int columns) {
   const double gate = (sizeof(Real) == 8 ? 1e-13 : 1e-5) * n;
   for (int c = 0; c < n; ++c)
     for (int r = c; r < n; ++r)
-      EXPECT_NEAR(A[std::size_t(c * stride + r)], B[std::size_t(c * stride + r)], gate) << n << ' ' << columns;
+      EXPECT_NEAR(A[std::size_t(c * stride + r)], B[std::size_t(c * stride + r)], gate)
+          << n << ' ' << columns;
 }
 TEST(DensePanel, FactorsAsTheTextbookDoes) {
   for (const int n : {1, 4, 7, 30, 61, 100})

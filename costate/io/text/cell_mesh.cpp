@@ -74,7 +74,8 @@ class Checker {
     const auto at = [&](std::size_t a) { return m_.vertices[std::size_t(v[a])]; };
     const Vec3<double> a = at(1) - at(0), b = at(2) - at(0), n = cross(a, b);
     const double scale = std::max({norm(a), norm(b), norm(at(2) - at(1))});
-    if (!(norm(n) > 1e-12 * scale * scale)) fail(which + " has no area", "remove it, or move its vertices apart");
+    if (!(norm(n) > 1e-12 * scale * scale))
+      fail(which + " has no area", "remove it, or move its vertices apart");
     if (nodes != 4) return;
     const Vec3<double> c = at(3) - at(0);
     if (!(std::abs(dot(c, n)) > 1e-12 * norm(n) * std::max(scale, norm(c))))
@@ -106,7 +107,9 @@ class Checker {
 
 // --- to a file ---------------------------------------------------------------------------------------------
 
-std::string spaced(const Vec3<double>& p) { return shortest(p.x) + ' ' + shortest(p.y) + ' ' + shortest(p.z); }
+std::string spaced(const Vec3<double>& p) {
+  return shortest(p.x) + ' ' + shortest(p.y) + ' ' + shortest(p.z);
+}
 
 std::string format_obj(const CellMesh& mesh) {
   std::string out;
@@ -164,7 +167,8 @@ CellMesh parse_cells(const std::string& content, const std::string& path) {
   else if (ending == ".stl" || ending == ".msh")
     mesh = welded(parse_mesh(content, path));
   else
-    throw Error({"meshes of kind '" + ending + "' cannot be read", path, "convert it to OBJ, PLY, STL or MSH"});
+    throw Error(
+        {"meshes of kind '" + ending + "' cannot be read", path, "convert it to OBJ, PLY, STL or MSH"});
   // Gmsh writes the surface of a body beside its inside.
   if (!mesh.tetrahedra.empty() || !mesh.quadratic_tetrahedra.empty() || !mesh.hexahedra.empty())
     mesh.triangles.clear();
@@ -193,7 +197,8 @@ std::string format_cells(const CellMesh& mesh, const std::string& path) {
   if (ending != ".obj" && ending != ".ply" && ending != ".stl")
     throw Error({"meshes of kind '" + ending + "' cannot be written", path, "use .obj, .ply, .stl or .msh"});
   if (mesh.triangles.empty())
-    throw Error({"a file of kind '" + ending + "' holds triangles, and there are none", path, "write a .msh file"});
+    throw Error(
+        {"a file of kind '" + ending + "' holds triangles, and there are none", path, "write a .msh file"});
   return ending == ".obj" ? format_obj(mesh) : ending == ".ply" ? format_ply(mesh) : format_stl(mesh);
 }
 

@@ -25,7 +25,8 @@ const Kind kKinds[] = {{2, &CellMesh::triangles, {0, 1, 2}, 3},
 
 class Gmsh {
  public:
-  Gmsh(const std::string& content, const std::string& path) : size_(std::int64_t(content.size())), lines_(content, path) {}
+  Gmsh(const std::string& content, const std::string& path)
+      : size_(std::int64_t(content.size())), lines_(content, path) {}
 
   CellMesh read() {
     Words words;
@@ -67,7 +68,8 @@ class Gmsh {
     lines_.fail("the section $" + section.substr(0, 40) + " has no end");
   }
   void vertex(std::string_view tag, const Vec3<double>& p) {
-    if (!number_.try_emplace(lines_.index(tag, std::int64_t(1) << 40, "node"), int(mesh_.vertices.size())).second)
+    if (!number_.try_emplace(lines_.index(tag, std::int64_t(1) << 40, "node"), int(mesh_.vertices.size()))
+             .second)
       lines_.fail("node " + std::string(tag.substr(0, 20)) + " is there twice");
     mesh_.vertices.push_back(p);
   }
@@ -110,7 +112,8 @@ class Gmsh {
       const std::int64_t n = count(words[3]);
       std::vector<std::string_view> tags;
       for (std::int64_t i = 0; i < n; ++i) tags.push_back(line("its last node")[0]);
-      for (std::int64_t i = 0; i < n; ++i) vertex(tags[std::size_t(i)], lines_.point(line("its last node"), 0));
+      for (std::int64_t i = 0; i < n; ++i)
+        vertex(tags[std::size_t(i)], lines_.point(line("its last node"), 0));
     }
   }
   void elements_4() {
@@ -136,10 +139,13 @@ class Gmsh {
 
 bool is_gmsh(const std::string& content) { return content.starts_with("$MeshFormat"); }
 
-CellMesh parse_gmsh(const std::string& content, const std::string& path) { return Gmsh(content, path).read(); }
+CellMesh parse_gmsh(const std::string& content, const std::string& path) {
+  return Gmsh(content, path).read();
+}
 
 std::string format_gmsh(const CellMesh& mesh) {
-  std::string out = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" + std::to_string(mesh.vertices.size()) + "\n";
+  std::string out =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" + std::to_string(mesh.vertices.size()) + "\n";
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
     const Vec3<double>& p = mesh.vertices[i];
     out += std::to_string(i + 1) + ' ' + shortest(p.x) + ' ' + shortest(p.y) + ' ' + shortest(p.z) + '\n';

@@ -16,7 +16,9 @@ namespace costate::io {
 
 inline constexpr double kLargestCoordinate = 1e30;
 inline bool reasonable(double x) { return std::isfinite(x) && std::abs(x) <= kLargestCoordinate; }
-inline bool reasonable(const Vec3<double>& p) { return reasonable(p.x) && reasonable(p.y) && reasonable(p.z); }
+inline bool reasonable(const Vec3<double>& p) {
+  return reasonable(p.x) && reasonable(p.y) && reasonable(p.z);
+}
 
 // With as many digits as it takes to read the same number again.
 inline std::string shortest(double value) {

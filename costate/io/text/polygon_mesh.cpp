@@ -11,10 +11,10 @@ namespace {
 enum class Kind { i8, u8, i16, u16, i32, u32, f32, f64 };
 constexpr std::size_t kSize[] = {1, 1, 2, 2, 4, 4, 4, 8};
 constexpr std::pair<const char*, Kind> kNames[] = {
-    {"char", Kind::i8},    {"int8", Kind::i8},      {"uchar", Kind::u8},   {"uint8", Kind::u8},
-    {"short", Kind::i16},  {"int16", Kind::i16},    {"ushort", Kind::u16}, {"uint16", Kind::u16},
-    {"int", Kind::i32},    {"int32", Kind::i32},    {"uint", Kind::u32},   {"uint32", Kind::u32},
-    {"float", Kind::f32},  {"float32", Kind::f32},  {"double", Kind::f64}, {"float64", Kind::f64}};
+    {"char", Kind::i8},   {"int8", Kind::i8},     {"uchar", Kind::u8},   {"uint8", Kind::u8},
+    {"short", Kind::i16}, {"int16", Kind::i16},   {"ushort", Kind::u16}, {"uint16", Kind::u16},
+    {"int", Kind::i32},   {"int32", Kind::i32},   {"uint", Kind::u32},   {"uint32", Kind::u32},
+    {"float", Kind::f32}, {"float32", Kind::f32}, {"double", Kind::f64}, {"float64", Kind::f64}};
 
 struct Property {
   std::string name;
@@ -108,7 +108,8 @@ struct Header {
 Header header_of(const std::string& content, const std::string& path) {
   MeshLines lines(content, path);
   std::vector<std::string_view> words;
-  if (!lines.next(words) || words[0] != "ply") throw Error({"a PLY file begins with the line 'ply'", path, {}});
+  if (!lines.next(words) || words[0] != "ply")
+    throw Error({"a PLY file begins with the line 'ply'", path, {}});
   Header h;
   while (true) {
     if (!lines.next(words)) lines.fail("the header has no end: there is no line 'end_header'");
@@ -184,7 +185,8 @@ PolygonMesh parse_obj(const std::string& text, const std::string& path) {
       if (words.size() < 4) lines.fail("a face needs three vertices");
       for (std::size_t w = 1; w < words.size(); ++w) {
         const double index = lines.number(words[w].substr(0, words[w].find('/')));
-        const double n = double(mesh.vertices.size()), at = index < 0 ? n + index : index - 1;  // -1: the last
+        const double n = double(mesh.vertices.size()),
+                     at = index < 0 ? n + index : index - 1;  // -1: the last
         if (!(at >= 0 && at < n)) lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
         mesh.corners.push_back(int(at));
       }

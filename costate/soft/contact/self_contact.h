@@ -40,8 +40,8 @@ class SelfContact {
     std::vector<double> blocks;                     // 9 numbers for each of them, then for each vertex
   };
 
-  // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex are
-  // none.
+  // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex
+  // are none.
   SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest, double reach,
               const SelfContactPlaces& places);
 

@@ -29,7 +29,8 @@ class CellTerm final : public Term {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         values[e] = 0;
-        for (int q = 0; q < shape_.points(); ++q) values[e] += point_energy(e, point_of(e, q, at.p, at.u), at);
+        for (int q = 0; q < shape_.points(); ++q)
+          values[e] += point_energy(e, point_of(e, q, at.p, at.u), at);
       }
     });
   }
@@ -109,8 +110,8 @@ class CellTerm final : public Term {
       double m_dot = 0;
       for (int q = 0; q < shape_.points(); ++q) {
         const Point point = point_of(e, q, p, nullptr);
-        m_dot += point.bare * (p_dot[at_.density] +
-                               p[at_.density] * trace(point_dot(e, point, p_dot, nullptr).turn));
+        m_dot += point.bare *
+                 (p_dot[at_.density] + p[at_.density] * trace(point_dot(e, point, p_dot, nullptr).turn));
       }
       for (int a = 0; a < shape_.vertices; ++a)
         slots[e * shape_.vertices + a] = shape_.share[std::size_t(a)] * m_dot;
@@ -121,8 +122,13 @@ class CellTerm final : public Term {
   std::int64_t undefined(const At& at) const override {
     for (std::int64_t e = 0; e < groups_.count(); ++e)
       for (int q = 0; q < shape_.points(); ++q)
-        if (!law_.defined(gradient(e, point_of(e, q, at.p, at.u), at.z).e)) return e;
+        if (const Point point = point_of(e, q, at.p, at.u);
+            !law_.defined(gradient(e, point, at.z).e, point.c))
+          return e;
     return -1;
+  }
+  std::string complaint(std::int64_t e) const override {
+    return "cell " + std::to_string(e) + " " + law_.complaint();
   }
 
  private:
@@ -204,7 +210,7 @@ class CellTerm final : public Term {
   }
   double point_energy(std::int64_t e, const Point& point, const At& at) const {
     const Matrix F = gradient(e, point, at.z);
-    if (!law_.defined(F.e)) return std::numeric_limits<double>::infinity();
+    if (!law_.defined(F.e, point.c)) return std::numeric_limits<double>::infinity();
     double w = law_.energy(F.e, point.c);
     if (point.eta != 0) {
       const Square rate = symmetric(gradient(e, point, at.x), difference(e, point, at));

@@ -30,11 +30,11 @@ namespace costate::soft {
 // Where the numbers of a part lie among the parameters.
 struct CellPlaces {
   std::int64_t rest = 0;
-  std::vector<std::int64_t> numbers = {  int driven = -1;            // number of the law that a control adds to; -1: none
-  std::int64_t control = -1;  // which control that is
-};  // of the law: that of the first cell
+  std::vector<std::int64_t> numbers = {};  // of the law: that of the first cell
   std::int64_t stride = 0;                 // to that of the next cell; 0: all share one
   std::int64_t density = 0, viscosity = 0, thickness = -1;
+  int driven = -1;            // number of the law that a control adds to; -1: none
+  std::int64_t control = -1;  // which control that is
 };
 
 std::unique_ptr<Term> solid_term(const Part& part, const SolidLaw& law, const CellPlaces& places);

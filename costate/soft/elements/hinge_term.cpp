@@ -88,8 +88,7 @@ class HingeTerm final : public Term {
         const Four z = four(e, at.z);
         const HingeAngle now = hinge_angle(z.x);
         const HingeCurvature curved = hinge_curvature(z.x);
-        const double k = 2 * at.p[at_.bending] * rest.c,
-                     f = at.convex ? 0 : k * (now.theta - rest.theta);
+        const double k = 2 * at.p[at_.bending] * rest.c, f = at.convex ? 0 : k * (now.theta - rest.theta);
         const double eta = at.p[at_.viscosity] * at.rate * rest.c;
         const HingeAngle start = eta == 0 ? HingeAngle{} : hinge_angle(four(e, at.x).x);
         double* to = blocks + 90 * e;

@@ -22,7 +22,8 @@ void check_closed(const Part& part, const std::vector<int>& triangles) {
     }
   for (const auto& [edge, sum] : passed)
     if (sum != 0)
-      throw Error({"part '" + part.name + "' has a pressure, but its surface is open at the edge of vertices " +
+      throw Error({"part '" + part.name +
+                       "' has a pressure, but its surface is open at the edge of vertices " +
                        std::to_string(edge.first) + " and " + std::to_string(edge.second),
                    {},
                    "close the surface, with all triangles the same way round, or set pressure = 0"});

@@ -1,6 +1,6 @@
 // Fibres along a direction a of the rest shape: s = |F a|^2 with a unit vector, W = w(s).
 //
-//   fibre    w = k1/(2 k2) (exp(k2 (s - 1)^2) - 1)          Holzapfel, Gasser, Ogden: stiffens as it is stretched
+//   fibre    w = k1/(2 k2) (exp(k2 (s - 1)^2) - 1)            stiffens as it is stretched [1]
 //   muscle   w = stiffness/2 (sqrt(s) - (1 - contraction))^2  pulls itself to 1 - contraction of its length
 //
 //   P = 2 w' f a',  f = F a;       dP = 2 w'' ds f a' + 2 w' dF a a',  ds = 2 f . dF a
@@ -24,10 +24,8 @@ struct Along {
   static constexpr const char* kName = S::kName;
   static constexpr bool kInverts = true;
   static const std::vector<LawNumber>& numbers() {
-    static const std::vector<LawNumber> all = {S::kFirst, S::kSecond,
-                                               {"ax", "", 1, -1e300},
-                                               {"ay", "", 0, -1e300},
-                                               {"az", "", 0, -1e300}};
+    static const std::vector<LawNumber> all = {
+        S::kFirst, S::kSecond, {"ax", "", 1, -1e300}, {"ay", "", 0, -1e300}, {"az", "", 0, -1e300}};
     return all;
   }
   M3 F;

@@ -21,5 +21,6 @@ const SolidLaw& muscle();              //
 const MembraneLaw& membrane_stvk();    // membrane.cpp
 const MembraneLaw& membrane_neo_hookean();
 const MembraneLaw& membrane_arap();
+const MembraneLaw& membrane_limited();  // limited.cpp
 
 }  // namespace costate::soft

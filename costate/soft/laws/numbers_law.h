@@ -16,7 +16,9 @@ class NumbersLaw final : public SolidLaw {
  public:
   const char* name() const override { return K::kName; }
   const std::vector<LawNumber>& numbers() const override { return K::numbers(); }
-  bool defined(const double* F) const override { return K::kInverts || determinant(read(F)) > 0; }
+  bool defined(const double* F, const double*) const override {
+    return K::kInverts || determinant(read(F)) > 0;
+  }
   double energy(const double* F, const double* c) const override { return K(read(F), c).energy(); }
   void stress(const double* F, const double* c, double* P) const override {
     write(K(read(F), c).stress(), P);

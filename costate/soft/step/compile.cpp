@@ -244,7 +244,8 @@ class Compiler {
     for (const Part& part : m_.parts)
       for (const int v : part.vertices) {
         used[std::size_t(v)] = 1;
-        if (part.material < 0 || m_.materials[std::size_t(part.material)].density > 0) heavy[std::size_t(v)] = 1;
+        if (part.material < 0 || m_.materials[std::size_t(part.material)].density > 0)
+          heavy[std::size_t(v)] = 1;
       }
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i])
@@ -263,10 +264,10 @@ class Compiler {
       if (part.material >= 0) continue;
       for (const int v : part.vertices)
         if (c_.free[std::size_t(v)])
-          throw Error({"part '" + part.name + "' has no material, and its vertex " + std::to_string(v) +
-                           " is free",
-                       {},
-                       "an obstacle goes where its vertices are held: hold all of them, or name a material"});
+          throw Error(
+              {"part '" + part.name + "' has no material, and its vertex " + std::to_string(v) + " is free",
+               {},
+               "an obstacle goes where its vertices are held: hold all of them, or name a material"});
       if (!m_.contact.self)
         throw Error({"part '" + part.name + "' is an obstacle, but surfaces do not touch each other",
                      {},

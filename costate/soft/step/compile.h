@@ -20,7 +20,7 @@ struct Compiled {
   int copies = 2;  // arrays of 3n numbers in a state: x, v, and for bdf2 x_old, v_old
   std::int64_t rest = 0, gravity = 0, drag = 0, wind = 0, wind_drag = 0, dt = 0;  // among the parameters
   std::int64_t wind_control = -1;
-  std::vector<char> free;          // per vertex
+  std::vector<char> free;  // per vertex
   HoldMotion held;
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;

@@ -1,9 +1,9 @@
 // Where Newton's iteration goes from z: H d = -r.
 //
 //   few vertices    a factorisation of H per iteration
-//   many            conjugate gradients on H, to what the tolerance of the step can see. The preconditioner is
-//                   a factor in single precision of the first H of the step [1], over the pairs of the mesh
-//                   (of contact it has the blocks on the diagonal and those that the mesh has too)
+//   many            conjugate gradients on H, to what the tolerance of the step can see [1]. The
+//                   preconditioner is a factor in single precision of the first H of the step, over the pairs
+//                   of the mesh (of contact it has the blocks on the diagonal and those of these pairs)
 //
 // The second way needs one factorisation per step in half of the time, where the first one needs two or more.
 // The factor is never older than the step: a step is a function of its inputs. Where H is not positive

@@ -11,7 +11,9 @@ using V = Vec3<double>;
 using D = Dual<double, 3>;
 
 V read(const double* a, int vertex) { return {a[3 * vertex], a[3 * vertex + 1], a[3 * vertex + 2]}; }
-V read_or_zero(const double* a, int place) { return a && place >= 0 ? V{a[place], a[place + 1], a[place + 2]} : V::zero(); }
+V read_or_zero(const double* a, int place) {
+  return a && place >= 0 ? V{a[place], a[place + 1], a[place + 2]} : V::zero();
+}
 void put(const V& v, double* a, int vertex) {
   for (int d = 0; d < 3; ++d) a[3 * vertex + d] = v[d];
 }
@@ -47,8 +49,8 @@ struct Turned {
   V y, by_t[3];
 };
 Turned turned(const V& t, const V& q) {
-  const Vec3<D> y = turn<D>({D::variable(t.x, 0), D::variable(t.y, 1), D::variable(t.z, 2)},
-                            {D(q.x), D(q.y), D(q.z)});
+  const Vec3<D> y =
+      turn<D>({D::variable(t.x, 0), D::variable(t.y, 1), D::variable(t.z, 2)}, {D(q.x), D(q.y), D(q.z)});
   Turned r{{y.x.v, y.y.v, y.z.v}, {}};
   for (int k = 0; k < 3; ++k) r.by_t[k] = {y.x.d[k], y.y.d[k], y.z.d[k]};
   return r;
@@ -77,7 +79,8 @@ void HoldMotion::move_jvp(const double* x, const double* u, double dt, const dou
   for (const HeldGroup& g : groups) {
     const V speed = read_or_zero(u, g.velocity), spin = read_or_zero(u, g.spin),
             speed_dot = read_or_zero(u_dot, g.velocity), spin_dot = read_or_zero(u_dot, g.spin);
-    const V c = g.spin >= 0 ? mean(g, x) : V::zero(), c_dot = g.spin >= 0 && x_dot ? mean(g, x_dot) : V::zero();
+    const V c = g.spin >= 0 ? mean(g, x) : V::zero(),
+            c_dot = g.spin >= 0 && x_dot ? mean(g, x_dot) : V::zero();
     const V moved = dt * speed_dot + dt_dot * speed, t_dot = dt * spin_dot + dt_dot * spin;
     for (const int i : g.vertices) {
       const V own = x_dot ? read(x_dot, i) : V::zero();
@@ -86,7 +89,8 @@ void HoldMotion::move_jvp(const double* x, const double* u, double dt, const dou
         continue;
       }
       const Turned r = turned(dt * spin, read(x, i) - c);
-      const V y_dot = turn(dt * spin, own - c_dot) + t_dot.x * r.by_t[0] + t_dot.y * r.by_t[1] + t_dot.z * r.by_t[2];
+      const V y_dot =
+          turn(dt * spin, own - c_dot) + t_dot.x * r.by_t[0] + t_dot.y * r.by_t[1] + t_dot.z * r.by_t[2];
       put(c_dot + moved + y_dot, x_end_dot, i);
       put(speed_dot + cross(spin_dot, r.y) + cross(spin, y_dot), v_end_dot, i);
     }

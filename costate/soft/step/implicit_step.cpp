@@ -11,12 +11,12 @@ namespace costate::soft {
 
 StepScratch::StepScratch(const Compiled& c) {
   const auto n3 = std::size_t(3 * c.n);
-  for (auto* v :
-       {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar, &coupling,
-        &held_x, &held_v})
+  for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
+                  &coupling, &held_x, &held_v})
     v->assign(n3, 0.0);
   solve_work.assign(2 * n3, 0.0);
   kept.assign(std::size_t(c.kept), 0.0);
+  exact.assign(n3, 0.0L);
   mass.assign(std::size_t(c.n), 0), mass_bar = mass;
   std::int64_t most = 0;
   for (const auto& term : c.terms) most = std::max(most, term->groups().count());

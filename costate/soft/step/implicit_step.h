@@ -3,13 +3,14 @@
 //   0 = r(z) = m (a (z - y) + drag rate (z - w) - g) - f_wind(x) + sum of terms            (scheme.h, term.h)
 //   H = dr/dz, symmetric: r is the gradient of an energy at fixed (x, w)
 //
-// Newton: H d = -r (direction.cpp), then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as
-// it is; where it is not positive definite, the negative parts of cells and pairs are left out, and if that
-// is not enough multiples of the identity are added. Stops at |r| <= tolerance times the forces that r is the
-// sum of, or where z no longer changes.
+// Newton: H d = -r (direction.cpp), then the longest of d, d/2, d/4, ... that lowers the energy. H is tried
+// as it is; where it is not positive definite, the negative parts of cells and pairs are left out, and if
+// that is not enough multiples of the identity are added. Stops at |r| <= tolerance times the forces that r
+// is the sum of, or where z no longer changes.
 //
 // Tangent: H z_dot = -(dr with z held). Transpose: mu = -H^-1 z_bar, then every input receives its derivative
-// of mu . r. Both use H at the solution, not shifted, factored once, with one step of refinement.
+// of mu . r. Both use H at the solution, not shifted, factored once, and refine what they solve for with
+// residuals in extended precision.
 // Held vertices are inputs: z there is known, and the rows of H between free and held ones carry their part.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 11.1.
 // Tests: tests/soft/soft_test.cpp (closed forms, published digits), tests/contract/list.cpp.
@@ -30,6 +31,7 @@ struct StepScratch {
   std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
+  std::vector<long double> exact;
   SelfContact::Scratch contact;
   bool analysed = false;  // contact_cholesky knows what touches
   int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
@@ -93,6 +95,22 @@ class ImplicitStep {
   void start(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;
+  // Stages of the tangent and of the transpose. Rates: tangents or cotangents of dt, a and rate.
+  struct Rates {
+    double dt = 0, a = 0, rate = 0;
+  };
+  void predict_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void residual_jvp(const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void solve_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void finish_jvp(const In& dot, const Numbers& num, const Rates& rates, const StepScratch& s,
+                  double* y_dot) const;
+  void finish_vjp(const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
+                  StepScratch& s) const;
+  void solve_vjp(const In& in, const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void inertia_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void forces_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void predict_vjp(const Numbers& num, const Bar& bar, const Rates& rates_bar, const StepScratch& s) const;
+  void exact_residual(const double* x, StepScratch& s) const;
   void solve_refined(double* b, StepScratch& s) const;
   [[noreturn]] void fail(const Numbers& num, const StepScratch& s) const;
   std::string undefined_cell(const At& at) const;

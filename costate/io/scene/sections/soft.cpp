@@ -69,7 +69,8 @@ struct SoftReader {
       soft::SoftMaterial to;
       to.name = file.name_of(m, "material", "rubber");
       to.law = file.string_or(m, "law", to.law);
-      std::vector<std::string> known = {"name",      "law",     "per_element",       "driven", "density", "viscosity",
+      std::vector<std::string> known = {"name",      "law",     "per_element",
+                                        "driven",    "density", "viscosity",
                                         "thickness", "bending", "bending_viscosity"};
       // Numbers of the law, of a solid or of a membrane: which one it is, the parts say.
       std::vector<soft::LawNumber> numbers;
@@ -167,8 +168,9 @@ struct SoftReader {
       return file.told_at(p.place, [&] { return soft::block_mesh(kind, size, count); });
     }
     kind = soft::Cells::triangles;
-    soft::SoftMesh mesh =
-        file.told_at(p.place, [&] { return soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]}); });
+    soft::SoftMesh mesh = file.told_at(p.place, [&] {
+      return soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]});
+    });
     const auto axes = plane_of(p);
     for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
       double at[3] = {0, 0, 0};
@@ -200,11 +202,11 @@ struct SoftReader {
     constexpr const char* kShapes[] = {"cloth", "block", "ball", "file"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
-      file.require_known_keys(p,
-                              {"name", "shape", "cells", "size", "count", "origin", "plane", "material",
-                               "velocity", "color", "file", "scale", "radius", "obstacle", "driven",
-                               "turns", "over", "pressure", "pressure_driven"},
-                              "[[parts]]");
+      file.require_known_keys(
+          p,
+          {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color",
+           "file", "scale", "radius", "obstacle", "driven", "turns", "over", "pressure", "pressure_driven"},
+          "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
       if (p.find("over")) {
         over(p, name);
@@ -223,7 +225,8 @@ struct SoftReader {
         for (int i = first.back(); i < model.vertices(); ++i) hold.vertices.push_back(i);
         model.holds.push_back(hold);
       } else if (p.find("driven") || p.find("turns")) {
-        file.fail(p.place, "driven and turns are keys of obstacles", "add obstacle = true, or a table [[holds]]");
+        file.fail(p.place, "driven and turns are keys of obstacles",
+                  "add obstacle = true, or a table [[holds]]");
       }
       model.parts.back().pressure = file.number_or(p, "pressure", 0);
       model.parts.back().pressure_driven = flag(p, "pressure_driven");
