@@ -24,7 +24,7 @@ struct SoftMaterial {
   std::map<std::string, double> numbers =
       {};                    // of the law: {"E", 1e5}, {"nu", 0.3}; others keep their default
   bool per_element = false;  // the numbers of the law are one per element
-  std::string driven = {};   // a number of the law: control "material/<name>/<number>" is added to it
+  std::string driven = {};   // a number of the law: control "drive/<name>/<number>" is added to it
   double density = 1000;  // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
   double viscosity = 0;   // Pa s: stress per rate of strain
   // Of triangles:
@@ -44,7 +44,7 @@ struct Part {
   std::vector<int> vertices = {};  // kCellVertices per cell
   int material = 0;              // -1: an obstacle, which has a surface but no forces: its vertices are held
   double pressure = 0;           // Pa, inside of a closed surface. With neither it is not a parameter
-  bool pressure_driven = false;  // control "part/<name>/pressure" is added to it
+  bool pressure_driven = false;  // control "drive/<name>/pressure" is added to it
 };
 
 struct Hold {
@@ -91,7 +91,7 @@ struct SoftModel {
   double drag = 0;                                // 1/s: force -drag m v
   std::array<double, 3> wind = {0, 0, 0};         // m/s
   double wind_drag = 0;      // kg/(m^2 s): pressure on triangles per normal speed of the wind
-  bool wind_driven = false;  // control "wind" [m/s] is added to the wind
+  bool wind_driven = false;  // control "drive/wind" [m/s] is added to the wind
   std::vector<Obstacle> obstacles = {};
   SoftContact contact = {};
   double dt = 0.01;  // s

@@ -2,7 +2,7 @@
 //
 //   state      "x" [m], "v" [m/s]: 3 numbers per vertex; with bdf2 also "x_old", "v_old" of the step before
 //   control    "hold/<name>/velocity" [m/s] of driven holds, "hold/<name>/spin" [rad/s] of those that turn,
-//              "material/<name>/<number>" and "part/<name>/pressure" [Pa] of driven ones, "wind" [m/s]
+//              "drive/<material>/<number>", "drive/<part>/pressure" [Pa], "drive/wind" [m/s] of driven ones
 //   parameter  "rest" [m], "gravity", "drag", "wind", "wind_drag", "dt", and of each material
 //              "material/<name>/..." the numbers of its law, density, viscosity, thickness, bending
 //

@@ -289,7 +289,7 @@ void bind_soft(nb::module_& m) {
       "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
       "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
       "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
-      "state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', "
+      "state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', "
       "'material/<name>/E', "
       "...");
   s.def(

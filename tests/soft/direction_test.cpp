@@ -1,6 +1,6 @@
-// Steps of large bodies, which are solved with conjugate gradients on a factor of the step's first matrix: the
-// same answers as with a factorisation per iteration, to the tolerance; the same bits however often and with
-// however many threads; the right gradient.
+// Steps of large bodies, which are solved with conjugate gradients on a factor of the first matrix of the
+// step: the tolerance is kept; the bits are the same however often and with however many threads; the gradient
+// is right.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -85,6 +85,7 @@ TEST(Hinge, EnergyHasThePublishedDigits) {
         moved[std::size_t(i)] += side * k * h;
         At there = at;
         there.p = moved.data();
+        term->keep(moved.data(), kept.data());
         term->energy(there, &W);
         slope += side * (k == 1 ? 45 : k == 2 ? -9 : 1) / (60 * h) * W;
       }

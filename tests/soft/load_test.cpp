@@ -55,8 +55,8 @@ TEST(SoftLoad, ABalloonGrowsAsItsLawSays) {
   EXPECT_NEAR(mean / R, l, 5e-3);
 }
 
-// A muscle along x in a block. With nu = 0 the block pulls with E (s - 1), linear because it is corotated, and
-// the muscle with k (s - 1 + c): s = 1 - c k/(E + k).
+// A muscle along x in a block. With nu = 0 the block pulls with E (s - 1), linear because it is corotated,
+// and the muscle with k (s - 1 + c): s = 1 - c k/(E + k).
 TEST(SoftLoad, AMuscleShortensABar) {
   const double E = 1e4, k = 5e3, c = .2;
   SoftModel m{.materials = {{.name = "flesh", .law = "corotated", .numbers = {{"E", E}, {"nu", 0}}},

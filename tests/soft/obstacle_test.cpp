@@ -106,7 +106,7 @@ TEST(SoftObstacle, BadObstaclesAreErrorsThatSayWhatToDo) {
         m.holds.pop_back();
         return soft_bodies<double>(m);
       },
-      "part 'ball' has no material, and its vertex 16 is free", "hold all of them");
+      "part 'ball' has no material, and its vertex 18 is free", "hold all of them");
   expect_error(
       [] {
         SoftModel m = cloth_above_a_ball(0);

@@ -182,7 +182,7 @@ class Compiler {
       at.numbers.push_back(add(
           path + n.name, std::vector<double>(std::size_t(material.per_element ? cells : 1), value), n.unit));
     }
-    drive(material, path, numbers, at);
+    drive(material, numbers, at);
     at.density = add(path + "density", {material.density}, membrane ? "kg/m^2" : "kg/m^3");
     at.viscosity = add(path + "viscosity", {material.viscosity}, "Pa s");
     HingePlaces hinge{.rest = c_.rest};
@@ -204,14 +204,13 @@ class Compiler {
       if (bends) term(part, hinge_term(part, hinge));
     }
   }
-  void drive(const SoftMaterial& material, const std::string& path, const std::vector<LawNumber>& numbers,
-             CellPlaces& at) {
+  void drive(const SoftMaterial& material, const std::vector<LawNumber>& numbers, CellPlaces& at) {
     if (material.driven.empty()) return;
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       if (numbers[k].name != material.driven) continue;
       at.driven = int(k);
       at.control = c_.signature.controls();
-      c_.signature.control(path + material.driven, 1, numbers[k].unit);
+      c_.signature.control("drive/" + material.name + "/" + material.driven, 1, numbers[k].unit);
       return;
     }
     throw Error({"material '" + material.name + "': law '" + material.law + "' has no number '" +
@@ -228,7 +227,7 @@ class Compiler {
       PressurePlaces at{.pressure = add(name, {part.pressure}, "Pa")};
       if (part.pressure_driven) {
         at.control = c_.signature.controls();
-        c_.signature.control(name, 1, "Pa");
+        c_.signature.control("drive/" + part.name + "/pressure", 1, "Pa");
       }
       term(part, pressure_term(part, at));
     }
@@ -349,7 +348,7 @@ class Compiler {
     }
     if (m_.wind_driven) {
       c_.wind_control = c_.signature.controls();
-      c_.signature.control("wind", 3, "m/s");
+      c_.signature.control("drive/wind", 3, "m/s");
     }
   }
 

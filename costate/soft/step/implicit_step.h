@@ -34,6 +34,7 @@ struct StepScratch {
   std::vector<long double> exact;
   SelfContact::Scratch contact;
   bool analysed = false;  // contact_cholesky knows what touches
+  bool single = false;    // the factor at the solution is in single precision
   int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
   double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
@@ -110,6 +111,7 @@ class ImplicitStep {
   void inertia_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
   void forces_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
   void predict_vjp(const Numbers& num, const Bar& bar, const Rates& rates_bar, const StepScratch& s) const;
+  void factor_exactly(StepScratch& s) const;
   void exact_residual(const double* x, StepScratch& s) const;
   void solve_refined(double* b, StepScratch& s) const;
   [[noreturn]] void fail(const Numbers& num, const StepScratch& s) const;

@@ -10,6 +10,14 @@ namespace costate::soft {
 void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
   if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
   matrix(m, s.z.data(), false, s);
+  // Large bodies: half of the time, and refinement makes up for the digits.
+  const bool only_mesh = !c_.self || s.pairs.size() == c_.assembly->pairs().size();
+  s.single = c_.n >= kManyVertices && only_mesh && s.cholesky.factor_single(s.blocks.data());
+  if (!s.single) factor_exactly(s);
+}
+
+void ImplicitStep::factor_exactly(StepScratch& s) const {
+  s.single = false;
   if (!factor(s, 0))
     throw Error(
         {"the state after this step is not a minimum of its energy (the matrix of second derivatives is not "
@@ -39,29 +47,36 @@ void ImplicitStep::exact_residual(const double* x, StepScratch& s) const {
   for (std::size_t k = 0; k < sum.size(); ++k) s.refine[k] = c_.free[k / 3] ? double(sum[k]) : 0;
 }
 
-// b <- H^-1 b over free vertices, refined until its digits are right: tangent and transpose then agree to
-// rounding however stiff the barriers are.
+// b <- H^-1 b over free vertices, refined until corrections are rounding: tangent and transpose then agree to
+// their digits however stiff the barriers are.
 void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
-  constexpr int kRounds = 3;
   const auto n3 = std::size_t(3 * c_.n);
   for (std::size_t k = 0; k < n3; ++k)
     if (!c_.free[k / 3]) b[k] = 0;
   std::copy(b, b + n3, s.d.begin());
-  solve_with_factor(b, s);
-  const auto square = [](const std::vector<double>& v) {
-    double sum = 0;
-    for (const double x : v) sum += x * x;
-    return sum;
+  const auto solve = [&](double* x) {
+    s.single ? s.cholesky.solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
   };
-  const double given = square(s.d);
-  for (int round = 0;; ++round) {
+  const auto norm = [&](const double* v) {
+    double sum = 0;
+    for (std::size_t k = 0; k < n3; ++k) sum += v[k] * v[k];
+    return std::sqrt(sum);
+  };
+  solve(b);
+  const double given = norm(s.d.data());
+  double change = 1;
+  for (int round = 0; round < (s.single ? 8 : 3) && change > 1e-16; ++round) {
     exact_residual(b, s);
-    const double left = square(s.refine);
-    s.adjoint_residual = given > 0 ? std::sqrt(left / given) : 0;
-    if (round == kRounds || s.adjoint_residual < 1e-18) break;
-    solve_with_factor(s.refine.data(), s);
+    s.adjoint_residual = given > 0 ? norm(s.refine.data()) / given : 0;
+    solve(s.refine.data());
+    const double size = norm(b);
+    change = size > 0 ? norm(s.refine.data()) / size : 0;
     for (std::size_t k = 0; k < n3; ++k) b[k] += s.refine[k];
   }
+  if (!s.single || change < 1e-14) return;
+  factor_exactly(s);  // too stiff for single precision
+  std::copy(s.d.begin(), s.d.end(), b);
+  solve_refined(b, s);
 }
 
 void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_dot) const {
