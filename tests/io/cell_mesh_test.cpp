@@ -94,7 +94,8 @@ TEST(CellMesh, WhatIsWrongIsNamed) {
                "cut the mesh");
   expect_error(check(corner), "there are no triangles, tetrahedra or hexahedra");
   expect_error(check("v 0 0 nan\n"), "m.obj:1: a vertex is not finite");
-  expect_error(check(corpus("huge_counts.ply"), "m.ply"), "m.ply:4: the count 1000000000");
+  expect_error(check(corpus("huge_counts.ply"), "m.ply"),
+               "m.ply:3: a count of 1000000000: more than a file of 77 bytes can hold");
   expect_error(check("ply\nformat ascii 1.0\nelement vertex 40\nproperty float x\nend_header\n0\n", "m.ply"),
                "the header speaks of 40 times 'vertex', more than the file can hold");
   expect_error(check("ply\nformat ascii 1.0\n", "m.ply"), "there is no line 'end_header'");

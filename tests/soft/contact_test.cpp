@@ -139,9 +139,13 @@ TEST(SoftContactTest, ClothOnClothMeetsTheContract) {
     a.x0 = soft_state(m, x, v);
     return a;
   };
-  costate::test::expect_contract(
-      soft_bodies<double>(m),
-      {.states = states, .steps = 3, .long_steps = 8, .seeds = 1, .stencil_step = 1e-5});
+  // Some derivatives are of size 1 beside others of size 2000, whose rounding they have.
+  costate::test::expect_contract(soft_bodies<double>(m), {.states = states,
+                                                          .steps = 3,
+                                                          .long_steps = 8,
+                                                          .seeds = 1,
+                                                          .transpose_gate = 1e-11,
+                                                          .stencil_step = 1e-5});
 }
 
 TEST(SoftContactTest, ClothOnABallMeetsTheContract) {

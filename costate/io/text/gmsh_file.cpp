@@ -25,8 +25,7 @@ const Kind kKinds[] = {{2, &CellMesh::triangles, {0, 1, 2}, 3},
 
 class Gmsh {
  public:
-  Gmsh(const std::string& content, const std::string& path)
-      : size_(std::int64_t(content.size())), lines_(content, path) {}
+  Gmsh(const std::string& content, const std::string& path) : size_(content.size()), lines_(content, path) {}
 
   CellMesh read() {
     Words words;
@@ -57,7 +56,7 @@ class Gmsh {
     if (!lines_.next(words)) lines_.fail(std::string("the file ends before ") + what);
     return words;
   }
-  std::int64_t count(std::string_view word) { return lines_.index(word, size_, "the count"); }
+  std::int64_t count(std::string_view word) { return lines_.count(word, size_); }
   void need(const Words& words, std::size_t count) {
     if (words.size() < count) lines_.fail("this line needs " + std::to_string(count) + " numbers");
   }
@@ -129,7 +128,7 @@ class Gmsh {
     }
   }
 
-  std::int64_t size_;
+  std::size_t size_;
   MeshLines lines_;
   CellMesh mesh_;
   std::map<std::int64_t, int> number_;  // of the file's nodes among ours

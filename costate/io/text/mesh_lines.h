@@ -62,12 +62,22 @@ class MeshLines {
       fail("'" + std::string(word.substr(0, 40)) + "' is not a number");
     return value;
   }
-  // A number that counts or names something, from 0 to `most`.
+  // A number that names something, from 0 to `most`.
   std::int64_t index(std::string_view word, std::int64_t most, const char* what) const {
     const double value = number(word);
     if (!(value >= 0 && value <= double(most) && value == std::floor(value)))
-      fail(std::string(what) + " " + std::string(word.substr(0, 40)) + ": " +
-           (most < 0 ? "there are none" : "it is a whole number from 0 to " + std::to_string(most)));
+      fail(std::string(what) + " " + std::string(word.substr(0, 40)) + ": it is a whole number from 0 to " +
+           std::to_string(most));
+    return std::int64_t(value);
+  }
+  // How many of something follow: never more than the file has bytes.
+  std::int64_t count(std::string_view word, std::size_t bytes) const {
+    const double value = number(word);
+    if (!(value >= 0 && value == std::floor(value)))
+      fail("'" + std::string(word.substr(0, 40)) + "' is not a count");
+    if (value > double(bytes))
+      fail("a count of " + std::string(word.substr(0, 40)) + ": more than a file of " +
+           std::to_string(bytes) + " bytes can hold");
     return std::int64_t(value);
   }
   Vec3<double> point(const std::vector<std::string_view>& words, std::size_t first) const {

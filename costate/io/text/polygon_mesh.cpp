@@ -119,9 +119,7 @@ Header header_of(const std::string& content, const std::string& path) {
         lines.fail("unknown format '" + std::string(words[1].substr(0, 40)) + "'");
       h.order = words[1] == "ascii" ? 0 : words[1] == "binary_little_endian" ? 1 : -1;
     } else if (words[0] == "element" && words.size() >= 3) {
-      h.elements.push_back({std::string(words[1]),
-                            std::size_t(lines.index(words[2], std::int64_t(content.size()), "the count")),
-                            {}});
+      h.elements.push_back({std::string(words[1]), std::size_t(lines.count(words[2], content.size())), {}});
     } else if (words[0] == "property" && words.size() >= 3) {
       if (h.elements.empty()) lines.fail("a property before the first element");
       Property p{std::string(words.back()), Kind::f32};

@@ -42,6 +42,10 @@ SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std
       const auto edge = std::minmax(triangles_[t + k], triangles_[t + (k + 1) % 3]);
       if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
     }
+  for (std::size_t e = 0; e < edges_.size(); e += 2) {
+    const double *a = rest.data() + 3 * edges_[e], *b = rest.data() + 3 * edges_[e + 1];
+    edge_ += 2 * norm(V{a[0] - b[0], a[1] - b[1], a[2] - b[2]}) / double(edges_.size());
+  }
   Scratch s;
   std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices_, at_.stiffness + 1, at_.reach + 1})),
                         0.0);
@@ -58,91 +62,6 @@ SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std
   }
 }
 
-void SelfContact::sweep(const double* z, const double* step, double grow, std::span<const int> members,
-                        int nodes, std::vector<Scratch::Box>& boxes) const {
-  boxes.resize(members.size() / std::size_t(nodes));
-  for (std::size_t k = 0; k < boxes.size(); ++k) {
-    Scratch::Box& box = boxes[k];
-    box.id = int(k);
-    for (int d = 0; d < 3; ++d) {
-      box.low[d] = std::numeric_limits<double>::infinity(), box.high[d] = -box.low[d];
-      for (int a = 0; a < nodes; ++a) {
-        const int i = 3 * members[k * std::size_t(nodes) + std::size_t(a)] + d;
-        const double here = z[i], there = step ? z[i] + step[i] : z[i];
-        box.low[d] = std::min({box.low[d], here, there}), box.high[d] = std::max({box.high[d], here, there});
-      }
-      box.low[d] -= grow, box.high[d] += grow;
-    }
-  }
-}
-
-void SelfContact::sort_boxes(std::vector<Scratch::Box>& boxes, int axis) {
-  std::sort(boxes.begin(), boxes.end(), [axis](const Scratch::Box& a, const Scratch::Box& b) {
-    return a.low[axis] != b.low[axis] ? a.low[axis] < b.low[axis] : a.id < b.id;
-  });
-}
-
-void SelfContact::find(const double* z, const double* step, const double* p, Scratch& s) const {
-  const double grow = 0.5 * p[at_.reach];
-  sweep(z, step, grow, points_, 1, s.points);
-  sweep(z, step, grow, triangles_, 3, s.triangles);
-  sweep(z, step, grow, edges_, 2, s.edges);
-  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
-  for (const Scratch::Box& box : s.points)
-    for (int d = 0; d < 3; ++d)
-      low[d] = std::min(low[d], box.low[d]), high[d] = std::max(high[d], box.high[d]);
-  int axis = 0;
-  for (int d = 1; d < 3; ++d)
-    if (high[d] - low[d] > high[axis] - low[axis]) axis = d;
-  for (auto* boxes : {&s.points, &s.triangles, &s.edges}) sort_boxes(*boxes, axis);
-
-  s.candidates.clear();
-  const int b = (axis + 1) % 3, c = (axis + 2) % 3;
-  const auto meet = [&](const Scratch::Box& u, const Scratch::Box& v) {
-    return u.low[b] <= v.high[b] && v.low[b] <= u.high[b] && u.low[c] <= v.high[c] && v.low[c] <= u.high[c];
-  };
-  const auto pair = [&](bool edges, std::array<int, 4> v) {
-    const bool shared = edges ? v[0] == v[2] || v[0] == v[3] || v[1] == v[2] || v[1] == v[3]
-                              : v[0] == v[1] || v[0] == v[2] || v[0] == v[3];
-    bool moves = false;
-    for (const int i : v) moves = moves || free_[std::size_t(i)];
-    if (!shared && moves) s.candidates.push_back({{v[0], v[1], v[2], v[3]}, edges, Closest::face});
-  };
-  const auto point_triangle = [&](const Scratch::Box& u, const Scratch::Box& v) {
-    if (!meet(u, v)) return;
-    const int* t = triangles_.data() + 3 * v.id;
-    pair(false, {points_[std::size_t(u.id)], t[0], t[1], t[2]});
-  };
-  // Each point from the first triangle that reaches it on, and each triangle from the first point.
-  for (std::size_t i = 0, j = 0; i < s.points.size() || j < s.triangles.size();) {
-    const bool point =
-        j == s.triangles.size() || (i < s.points.size() && s.points[i].low[axis] <= s.triangles[j].low[axis]);
-    if (point) {
-      for (std::size_t k = j; k < s.triangles.size() && s.triangles[k].low[axis] <= s.points[i].high[axis];
-           ++k)
-        point_triangle(s.points[i], s.triangles[k]);
-      ++i;
-    } else {
-      for (std::size_t k = i; k < s.points.size() && s.points[k].low[axis] <= s.triangles[j].high[axis]; ++k)
-        point_triangle(s.points[k], s.triangles[j]);
-      ++j;
-    }
-  }
-  for (std::size_t i = 0; i < s.edges.size(); ++i)
-    for (std::size_t k = i + 1; k < s.edges.size() && s.edges[k].low[axis] <= s.edges[i].high[axis]; ++k) {
-      if (!meet(s.edges[i], s.edges[k])) continue;
-      const int first = 2 * std::min(s.edges[i].id, s.edges[k].id),
-                second = 2 * std::max(s.edges[i].id, s.edges[k].id);
-      pair(true, {edges_[std::size_t(first)], edges_[std::size_t(first) + 1], edges_[std::size_t(second)],
-                  edges_[std::size_t(second) + 1]});
-    }
-  // One order, whatever the axis and the step.
-  std::sort(s.candidates.begin(), s.candidates.end(), [](const TouchingPair& u, const TouchingPair& v) {
-    if (u.edges != v.edges) return u.edges < v.edges;
-    return std::lexicographical_compare(u.v, u.v + 4, v.v, v.v + 4);
-  });
-}
-
 double SelfContact::parallel(const TouchingPair& pair, const double* rest) const {
   if (!pair.edges) return 0;
   const Four X = four(pair, rest);
@@ -155,6 +74,7 @@ void SelfContact::touch(const At& at, Scratch& s) const {
   const double reach = at.p[at_.reach];
   for (TouchingPair pair : s.candidates) {
     const Four z = four(pair, at.z);
+    if (far_apart(pair.edges, z, reach)) continue;
     pair.kind = closest_of(pair.edges, z.x);
     const PairState<double> state = pair_state(pair.edges, pair.kind, z.x, 0.0);
     if (state.d < reach) s.touching.push_back(pair);
@@ -289,6 +209,7 @@ double SelfContact::longest(const At& at, const double* step, const Scratch& s) 
     const double speed = pair.edges
                              ? std::max(norm(p.x[0]), norm(p.x[1])) + std::max(norm(p.x[2]), norm(p.x[3]))
                              : norm(p.x[0]) + std::max({norm(p.x[1]), norm(p.x[2]), norm(p.x[3])});
+    if (far_apart(pair.edges, x, longest * speed / (1 - kKeep))) continue;
     const double start = distance(pair.edges, x.x);
     if (longest * speed <= (1 - kKeep) * start) continue;
     double t = 0, d = start;
