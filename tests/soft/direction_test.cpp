@@ -1,6 +1,6 @@
 // Steps of large bodies, which are solved with conjugate gradients on a factor of the first matrix of the
-// step: the tolerance is kept; the bits are the same however often and with however many threads; the gradient
-// is right.
+// step: the tolerance is kept; the bits are the same however often and with however many threads; the
+// gradient is right.
 #include <gtest/gtest.h>
 
 #include <cmath>

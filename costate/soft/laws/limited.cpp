@@ -4,8 +4,8 @@
 //   phi(y) = -(1 - y)^2 ln y  for y < 1, else 0
 //
 // y is (L^2 - c1)(L^2 - c2)/(L^2 - 1)^2 with the squares c of the two stretches: 1 at rest, 0 where the
-// larger stretch is L = limit. phi is twice continuously differentiable at y = 1 and without bound at y = 0, so a
-// state beyond the limit has no energy, and the line search never takes a step there.
+// larger stretch is L = limit. phi is twice continuously differentiable at y = 1 and without bound at y = 0,
+// so a state beyond the limit has no energy, and the line search never takes a step there.
 // det(L^2 I - C) = L^4 - L^2 tr C + det C;  its slope with respect to C is A = adj(C) - L^2 I.
 // [1] Li, Kaufman, Jiang: Codimensional Incremental Potential Contact, ACM TOG 40 (2021), section 5 (with a
 // barrier on each stretch). Tests: tests/soft/law_test.cpp.
