@@ -69,7 +69,7 @@ std::string fault(const ParameterRange& range, const Field& field, std::span<con
            number(double(values[at + 1]));
   const std::string index = row > 1 ? "[" + std::to_string(at % row) + "]" : std::string();
   return "'" + field.name + index + "' is " + number(double(values[at])) + world + ", and must " +
-         wanted(range);
+         (std::isnan(values[at]) ? "be a number" : wanted(range));
 }
 
 template <class Real>
@@ -78,6 +78,11 @@ std::string fault(const Ranges& ranges, const Parameters<Real>& parameters) {
   for (const Ranges::One& one : ranges.list()) {
     std::string found = fault(one.range, fields[one.field], parameters.values(one.field));
     if (!found.empty()) return found;
+  }
+  for (std::size_t f = 0; f < fields.size() && !ranges.list().empty(); ++f) {
+    bool numbers = true;
+    for (const Real value : parameters.values(f)) numbers &= !std::isnan(value);
+    if (!numbers) return "'" + fields[f].name + "' is nan, and must be a number";
   }
   return {};
 }

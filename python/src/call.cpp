@@ -86,7 +86,7 @@ template <class Real>
 void Call<Real>::look_at_parameters(nb::handle p) {
   if (p.is_none()) return;
   const auto values = as_dict(p);
-  if (!values) throw Error("p is no dict of parameters: {name or glob: value}");
+  if (!values) throw Error("p is not a dict of parameters: {name or glob: value}");
   for (auto [key, value] : *values) {
     const auto name = nb::cast<std::string>(key);
     if (name.find_first_of("*?") == std::string::npos) {

@@ -46,7 +46,7 @@ TEST(Ranges, WhatMayBeIsNotAFault) {
 
 TEST(Ranges, WhatIsNotANumberIsOutside) {
   EXPECT_EQ(said(kPositive, {std::numeric_limits<double>::quiet_NaN()}),
-            "'body/pole/mass' is nan, and must be positive");
+            "'body/pole/mass' is nan, and must be a number");
   EXPECT_EQ(said(kPositive, {std::numeric_limits<double>::infinity()}),
             "'body/pole/mass' is inf, and must be positive");
 }
@@ -59,6 +59,14 @@ TEST(Ranges, AreOfANameOrAPattern) {
             "'b/mass' is 0, and must be positive");
   expect_error([&] { return Ranges(s).limit("drug", kPositive).list(); }, "no parameter is named 'drug'",
                "drag");
+}
+
+TEST(Ranges, OfASystemThatHasThemEveryParameterIsANumber) {
+  Signature s;
+  s.parameter("mass", 1.0).parameter("wind", std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(fault(Ranges(s).limit("mass", kPositive), Parameters<double>(s)),
+            "'wind' is nan, and must be a number");
+  EXPECT_EQ(fault(Ranges(), Parameters<double>(s)), "");
 }
 
 // v' = -drag v / mass
