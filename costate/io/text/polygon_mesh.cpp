@@ -1,6 +1,7 @@
 #include "costate/io/text/polygon_mesh.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "costate/io/text/mesh_lines.h"
