@@ -79,11 +79,6 @@ std::string fault(const Ranges& ranges, const Parameters<Real>& parameters) {
     std::string found = fault(one.range, fields[one.field], parameters.values(one.field));
     if (!found.empty()) return found;
   }
-  for (std::size_t f = 0; f < fields.size() && !ranges.list().empty(); ++f) {
-    bool numbers = true;
-    for (const Real value : parameters.values(f)) numbers &= !std::isnan(value);
-    if (!numbers) return "'" + fields[f].name + "' is nan, and must be a number";
-  }
   return {};
 }
 

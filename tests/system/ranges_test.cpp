@@ -61,14 +61,6 @@ TEST(Ranges, AreOfANameOrAPattern) {
                "drag");
 }
 
-TEST(Ranges, OfASystemThatHasThemEveryParameterIsANumber) {
-  Signature s;
-  s.parameter("mass", 1.0).parameter("wind", std::numeric_limits<double>::quiet_NaN());
-  EXPECT_EQ(fault(Ranges(s).limit("mass", kPositive), Parameters<double>(s)),
-            "'wind' is nan, and must be a number");
-  EXPECT_EQ(fault(Ranges(), Parameters<double>(s)), "");
-}
-
 // v' = -drag v / mass
 std::shared_ptr<const System<double>> sled() {
   Signature s;
