@@ -5,7 +5,8 @@
 //   0.05,          an empty cell, or nan: nothing was measured
 //
 // Cells are separated by commas, semicolons or tabs; lines that start with # are left out, except that the
-// names may stand in one of them, right above the numbers. Every mistake is told with its line. Tests: tests/io/table_file_test.cpp.
+// names may stand in one of them, right above the numbers. Every mistake is told with its line.
+// Tests: tests/io/table_file_test.cpp.
 #pragma once
 
 #include <string>
