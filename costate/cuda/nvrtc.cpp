@@ -107,12 +107,20 @@ void write(const fs::path& path, const std::vector<char>& code) {
   fs::rename(draft, path, trouble);
 }
 
-std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const std::string& arch) {
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> all;
+  for (const std::string& text : texts) all.push_back(text.c_str());
+  return all;
+}
+
+std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const std::vector<Header>& headers,
+                               const std::vector<std::string>& options) {
   Nvrtc::Handle handle = nullptr;
-  const std::string option = "--gpu-architecture=" + arch;
-  const char* const options[] = {option.c_str(), "--std=c++20"};
-  n.create(&handle, source.c_str(), "physics.cu", 0, nullptr, nullptr);
-  const int status = n.compile(handle, 2, options);
+  std::vector<std::string> names, texts;
+  for (const Header& header : headers) names.push_back(header.name), texts.push_back(header.text);
+  n.create(&handle, source.c_str(), "physics.cu", int(headers.size()), pointers(texts).data(),
+           pointers(names).data());
+  const int status = n.compile(handle, int(options.size()), pointers(options).data());
   std::size_t size = 0;
   std::vector<char> result;
   if (status == 0) {
@@ -126,7 +134,7 @@ std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const 
   std::string log(size, '\0');
   n.log(handle, log.data());
   n.destroy(&handle);
-  throw Error({"NVRTC cannot compile this physics for " + arch + ": " + log.substr(0, 2000),
+  throw Error({"NVRTC cannot compile this physics with " + options.front() + ": " + log.substr(0, 2000),
                {},
                "use device = \"cpu\", and report the message: it is a mistake of this library"});
 }
@@ -150,9 +158,17 @@ std::vector<char> compile(const std::string& source, int major, int minor) {
          {},
          "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
          "device = \"cpu\""});
-  std::vector<char> code = run_compiler(*n, source, arch);
+  std::vector<char> code = run_compiler(*n, source, {}, {"--gpu-architecture=" + arch, "--std=c++20"});
   if (!folder.empty()) write(kept, code);
   return code;
+}
+
+std::vector<char> compile(const std::string& source, const std::vector<Header>& headers,
+                          std::vector<std::string> options) {
+  const Nvrtc* const n = nvrtc();
+  if (n == nullptr) throw Error("NVRTC was not found: set COSTATE_NVRTC to /path/to/libnvrtc.so");
+  options.emplace_back("--std=c++20");
+  return run_compiler(*n, source, headers, options);
 }
 
 }  // namespace costate::cuda
