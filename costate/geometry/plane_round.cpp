@@ -46,6 +46,5 @@ void plane_capsule_vjp(const Shape<S>& plane, const Shape<S>& capsule, const S&,
   COSTATE_GEOMETRY_INSTANTIATE(plane_sphere, S); \
   COSTATE_GEOMETRY_INSTANTIATE(plane_capsule, S)
 COSTATE_GEOMETRY_SCALARS(COSTATE_INSTANTIATE);
-#undef COSTATE_INSTANTIATE
 
 }  // namespace costate::geometry

@@ -159,6 +159,5 @@ void capsule_capsule_vjp(const Shape<S>& first, const Shape<S>& second, const S&
   COSTATE_GEOMETRY_INSTANTIATE(sphere_capsule, S); \
   COSTATE_GEOMETRY_INSTANTIATE(capsule_capsule, S)
 COSTATE_GEOMETRY_SCALARS(COSTATE_INSTANTIATE);
-#undef COSTATE_INSTANTIATE
 
 }  // namespace costate::geometry

@@ -3,9 +3,6 @@
 
 #include "costate/ad/dual.h"
 
-#if defined(COSTATE_ON_DEVICE)
-#define COSTATE_GEOMETRY_SCALARS(macro) static_assert(true)  // whoever uses them has them compiled
-#else
 #define COSTATE_GEOMETRY_SCALARS(macro) \
   macro(double);                        \
   macro(float);                         \
@@ -14,7 +11,6 @@
   macro(Dual<double>);                  \
   macro(Dual<NativePack<double>>);      \
   macro(Dual<NativePack<float>>)
-#endif
 
 // Every pair of shapes is a function `name` and its transpose `name_vjp` of the same arguments as collide and
 // collide_vjp.

@@ -3,8 +3,15 @@
 #pragma once
 
 #include "costate/geometry/collide.h"
+#include "costate/geometry/scalars.h"
+
+// Whoever uses a pair has it compiled; nothing is compiled for other scalars.
+#undef COSTATE_GEOMETRY_SCALARS
+#define COSTATE_GEOMETRY_SCALARS(macro) static_assert(true)
 #include "costate/geometry/plane_round.cpp"
+#undef COSTATE_INSTANTIATE
 #include "costate/geometry/round_pairs.cpp"
+#undef COSTATE_INSTANTIATE
 
 namespace costate::geometry {
 

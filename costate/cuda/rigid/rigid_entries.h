@@ -2,6 +2,8 @@
 // included on the host.
 #pragma once
 
+#include "costate/cuda/rigid/device_stages.h"
+
 #include "costate/cuda/rigid/device_collide.h"
 #include "costate/cuda/rigid/rigid_thread.h"
 #include "costate/rigid/contact/contact_adjoint.cpp"
