@@ -57,8 +57,8 @@ struct DeviceRun {
   std::int64_t hold;                      // steps that share a knot of controls
 };
 
-// States of steps tape_begin, tape_begin + kSegment, ..., each with the `extra` numbers per world that the physics
-// leaves for its transposes.
+// States of steps tape_begin, tape_begin + kSegment, ..., each with the `extra` numbers per world that the
+// physics leaves for its transposes.
 template <class S>
 struct DeviceTape {
   S* base;

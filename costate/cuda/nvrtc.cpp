@@ -139,36 +139,50 @@ std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const 
                "use device = \"cpu\", and report the message: it is a mistake of this library"});
 }
 
+// What make() returns, kept on disk under the fingerprint of `key`, which says all that it depends on.
+template <class Make>
+std::vector<char> kept(const std::string& key, const Make& make) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const fs::path folder = cache_folder(), file = folder / (fingerprint(key) + ".cubin");
+  if (!folder.empty()) {
+    if (std::vector<char> code = read(file); !code.empty()) return code;
+  }
+  std::vector<char> code = make();
+  if (!folder.empty()) write(file, code);
+  return code;
+}
+
 }  // namespace
 
 bool has_nvrtc() { return nvrtc() != nullptr; }
 
 std::vector<char> compile(const std::string& source, int major, int minor) {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
   const std::string arch = "sm_" + std::to_string(major) + std::to_string(minor);
-  const fs::path folder = cache_folder(), kept = folder / (fingerprint(arch + "\n" + source) + ".cubin");
-  if (!folder.empty()) {
-    if (std::vector<char> code = read(kept); !code.empty()) return code;
-  }
-  const Nvrtc* const n = nvrtc();
-  if (n == nullptr)
-    throw Error(
-        {"physics given as equations is compiled for a GPU by NVRTC, which was not found",
-         {},
-         "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
-         "device = \"cpu\""});
-  std::vector<char> code = run_compiler(*n, source, {}, {"--gpu-architecture=" + arch, "--std=c++20"});
-  if (!folder.empty()) write(kept, code);
-  return code;
+  return kept(arch + "\n" + source, [&] {
+    const Nvrtc* const n = nvrtc();
+    if (n == nullptr)
+      throw Error(
+          {"physics given as equations is compiled for a GPU by NVRTC, which was not found",
+           {},
+           "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
+           "device = \"cpu\""});
+    return run_compiler(*n, source, {}, {"--gpu-architecture=" + arch, "--std=c++20"});
+  });
 }
 
 std::vector<char> compile(const std::string& source, const std::vector<Header>& headers,
-                          std::vector<std::string> options) {
+                          std::vector<std::string> options, const std::string& depends_on) {
   const Nvrtc* const n = nvrtc();
   if (n == nullptr) throw Error("NVRTC was not found: set COSTATE_NVRTC to /path/to/libnvrtc.so");
   options.emplace_back("--std=c++20");
-  return run_compiler(*n, source, headers, options);
+  int major = 0, minor = 0;
+  n->version(&major, &minor);
+  std::string key = source + depends_on + std::to_string(major) + "." + std::to_string(minor);
+  for (const Header& header : headers) key += "\n" + header.name + "\n" + header.text;
+  for (const std::string& option : options)
+    if (!option.starts_with("-I")) key += "\n" + option;
+  return kept(key, [&] { return run_compiler(*n, source, headers, options); });
 }
 
 }  // namespace costate::cuda

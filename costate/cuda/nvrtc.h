@@ -22,9 +22,9 @@ bool has_nvrtc();
 struct Header {
   std::string name, text;
 };
-// The same without a cache, with headers that are taken instead of files on disk, and with options of NVRTC's:
-// for code that is compiled when the library is built.
+// The same with headers that are taken instead of files on disk, and with options of NVRTC's, for code that
+// is compiled when the library is built. depends_on: the text of all files that it includes from disk.
 std::vector<char> compile(const std::string& source, const std::vector<Header>& headers,
-                          std::vector<std::string> options);
+                          std::vector<std::string> options, const std::string& depends_on);
 
 }  // namespace costate::cuda

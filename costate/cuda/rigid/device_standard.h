@@ -181,9 +181,10 @@ class vector {
     begin_ = reinterpret_cast<T*>(arena.next);
     end_ = limit_ = begin_ + n;
     arena.next += (n * sizeof(T) + 15) / 16 * 16;
+    if (!arena.measures) fill(T());  // zeros, as on the host
   }
   vector(size_t n, const T& value) : vector(n) {
-    if (!costate::cuda::arena().measures) costate_fill(value);
+    if (!costate::cuda::arena().measures) fill(value);
   }
   vector(const vector& other) = default;  // of the same numbers
   vector& operator=(const vector&) = default;
@@ -214,7 +215,7 @@ class vector {
   T& back() { return end_[-1]; }
 
  private:
-  void costate_fill(const T& value) {
+  void fill(const T& value) {
     for (T& t : *this) t = value;
   }
   T *begin_ = nullptr, *end_ = nullptr, *limit_ = nullptr;

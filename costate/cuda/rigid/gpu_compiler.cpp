@@ -3,10 +3,13 @@
 //   costate_gpu_compiler <root of the tree> <architecture, sm_90> <float or double> <output> [options]
 //
 // The kernels are the CPU's own sources (rigid_entries.h). NVRTC can take every function as one of the device
-// (--device-as-default-execution-space), which nvcc cannot. It has no standard library: the headers listed here
-// stand in for it and for the few of ours that belong to the host.
+// (--device-as-default-execution-space), which nvcc cannot. It has no standard library: the headers listed
+// here stand in for it and for the few of ours that belong to the host.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <set>
 
 #include "costate/core/error.h"
 #include "costate/cuda/nvrtc.h"
@@ -47,6 +50,25 @@ struct StepContext {
   return all;
 }
 
+// The text of every file that the kernels may include.
+std::string sources(const std::filesystem::path& root) {
+  std::set<std::filesystem::path> files = {root / "costate/cuda/lane_thread.h",
+                                           root / "costate/system/activity.h"};
+  for (const char* layer : {"ad", "core", "geometry", "rigid", "cuda/rigid"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "costate" / layer))
+      if (entry.path().extension() == ".h") files.insert(entry.path());
+  for (const char* body : {"contact_adjoint.cpp", "contact_penalty.cpp", "contact_rows.cpp"})
+    files.insert(root / "costate/rigid/contact" / body);
+  for (const char* body : {"plane_round.cpp", "round_pairs.cpp"})
+    files.insert(root / "costate/geometry" / body);
+  std::string text;
+  for (const auto& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    text += std::string(std::istreambuf_iterator<char>(in), {}) + "\n";
+  }
+  return text;
+}
+
 int run(int argc, char** argv) {
   if (argc < 5)
     throw Error("costate_gpu_compiler <root> <architecture> <float or double> <output> [options of NVRTC]");
@@ -56,7 +78,7 @@ int run(int argc, char** argv) {
   options.insert(options.end(), argv + 5, argv + argc);
   options.push_back(std::string("-I") + argv[1]);
   const std::vector<char> code =
-      compile("#include \"costate/cuda/rigid/rigid_entries.h\"\n", headers(), options);
+      compile("#include \"costate/cuda/rigid/rigid_entries.h\"\n", headers(), options, sources(argv[1]));
   std::ofstream(argv[4], std::ios::binary).write(code.data(), std::streamsize(code.size()));
   return 0;
 }

@@ -5,8 +5,8 @@
 //
 // The step is the CPU's (rigid/step/step.h) with S = float or double instead of a pack of worlds. Its scratch
 // lies in the thread's own memory, which a GPU interleaves, so that neighbouring threads touch neighbouring
-// addresses. The tape of a rollout holds the state of every step and, where memory allows, what the step leaves
-// for its transpose: a kilobyte or two per world. Without it a transpose takes the step again.
+// addresses. The tape of a rollout holds the state of every step and, where memory allows, what the step
+// leaves for its transpose: a kilobyte or two per world. Without it a transpose takes the step again.
 //
 // Nothing here needs a GPU: tests run the same functions on the host. Who calls them: rigid_kernels.h on the
 // host, rigid_entries.h on a GPU. Tests: tests/cuda/device_rigid_test.cpp.
@@ -23,11 +23,11 @@ struct RigidModel {
   const rigid::Stepper* stepper;
   const Activity* active;
   bool frames;  // a frame or an inertia is among them
-  const void*
-      p;  // where all worlds have the same: the parameters, with their unit vectors made unit; else null
+  const void* p;  // parameters that all worlds share, with unit vectors made unit; or null
 };
 
-// Threads of a warp go together: one that has no world of its own goes along with another's and writes nothing.
+// Threads of a warp go together: one that has no world of its own goes along with another's and writes
+// nothing.
 struct WorldOfThread {
   std::int64_t index;
   bool writes;
@@ -51,7 +51,8 @@ class RigidThread {
 
   void load_state(const S* from) { load(from, w_.x.data(), stepper_.states()); }
   void store_state(S* to) const { store(w_.x.data(), to, stepper_.states()); }
-  // Where the tape keeps the state before step k, and what the step leaves behind it: null if it leaves nothing.
+  // Where the tape keeps the state before step k, and behind it what the step leaves: null if it leaves
+  // nothing.
   S* state_of(const DeviceTape<S>& tape, int k) const {
     return tape.base + (k - tape.begin) * (stepper_.states() + tape.extra) * run_.worlds;
   }
