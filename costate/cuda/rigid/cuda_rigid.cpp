@@ -9,8 +9,9 @@
 #include "costate/cuda/rigid/rigid_model.h"
 #include "costate/rigid/rigid_stepper.h"
 
-// Written by the build: rigid_code.cpp.
-extern "C" const char costate_rigid_float[], costate_rigid_double[];
+#if defined(COSTATE_RIGID_KERNELS)
+extern "C" const char costate_rigid_float[], costate_rigid_double[];  // by the build: rigid_code.cpp
+#endif
 
 namespace costate::cuda {
 namespace {
@@ -31,6 +32,18 @@ struct Entries {
   cudaKernel_t advance, reverse, measure;
 };
 
+// The machine code, or an Error where the library was built without it.
+template <class Real>
+const char* machine_code() {
+#if defined(COSTATE_RIGID_KERNELS)
+  return sizeof(Real) == 8 ? costate_rigid_double : costate_rigid_float;
+#else
+  throw Error({"this library was built without the kernels of rigid bodies, which take minutes to compile",
+               {},
+               "configure it with -D COSTATE_CUDA=ON (cmake --preset cuda), or use device = \"cpu\""});
+#endif
+}
+
 // Loaded once per process and device; never unloaded, because kernels may still be running at exit.
 template <class Real>
 Entries entries_of(int device) {
@@ -39,8 +52,7 @@ Entries entries_of(int device) {
   const std::lock_guard lock(mutex);
   if (const auto found = loaded.find(device); found != loaded.end()) return found->second;
   cudaLibrary_t library = nullptr;
-  check(cudaLibraryLoadData(&library, sizeof(Real) == 8 ? costate_rigid_double : costate_rigid_float, nullptr,
-                            nullptr, 0, nullptr, nullptr, 0),
+  check(cudaLibraryLoadData(&library, machine_code<Real>(), nullptr, nullptr, 0, nullptr, nullptr, 0),
         "load the kernels of rigid bodies");
   const auto entry = [&](const char* name) {
     cudaKernel_t kernel = nullptr;
