@@ -168,9 +168,9 @@ struct Trace {
       if (!std::isfinite(wanted)) {
         p.t[a] = shift;  // which is not a number either
       } else if (shape.periodic[a]) {
-        const Real floor = std::floor(wanted);
+        const Real floor = std::floor(wanted), rest = floor - n * std::floor(floor / n);
         p.t[a] = shift + One(Real(x[a]) - floor);
-        low = Index(floor - n * std::floor(floor / n));
+        low = rest >= 0 && rest < n ? Index(rest) : 0;  // 0: too far for the digits of a number
       } else if (wanted >= n || wanted < Real(-1)) {
         p.moves[a] = false;
         p.t[a] = One(Real(wanted < 0 ? 0 : 1));

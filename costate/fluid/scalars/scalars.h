@@ -9,7 +9,8 @@
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+// `Traced`: the speeds are traced back (carry/trace.h), and scalars may be.
+template <class S, int Dim, bool Traced>
 struct Scalars {
   using Real = value_t<S>;
   using One = Single<S>;
@@ -78,7 +79,9 @@ struct Scalars {
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
       const Transport<S, Dim> of = transport(s, u, stage);
-      if (!of.moves) trace(s, u, dt);
+      if constexpr (Traced) {
+        if (!of.moves) trace(s, u, dt);
+      }
       const Plane<Real>& from = of.moves ? of.c : made(s, stage);
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
         S c = Real(w.share) * load<S>(from, at) + step * (of.rate(at) + load<S>(f.source, at));
@@ -118,9 +121,7 @@ struct Scalars {
   // After it: star_bar of the speeds is wrapped, and zero where they are not free.
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt, bool sums,
                  One& dt_bar) const {
-    const bool traced = model.scheme == Scheme::semi_lagrangian;
-    const Trace<S, Dim> points = tracing(u, dt);
-    if (traced) points.clear_shifts();
+    if constexpr (Traced) tracing(u, dt).clear_shifts();
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
       const Transport<S, Dim> of = transport(s, u, stage);
@@ -128,18 +129,19 @@ struct Scalars {
       if (sums) add_sums(s, of, w, dt, dt_bar);
       each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index lanes) {
         const S bar = of.carried_bar(f.rate_bar, at);
-        store<S>(f.out_bar, at, traced ? bar : pushed(bar, push, at), lanes);
+        store<S>(f.out_bar, at, Traced ? bar : pushed(bar, push, at), lanes);
       });
       if (of.moves)
         each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
           store<S>(f.out_bar, at, load<S>(f.out_bar, at) + Real(w.share) * load<S>(f.star_bar, at), lanes);
         });
-      else
-        trace_vjp(s, points);
+      else if constexpr (Traced)
+        trace_vjp(s, u, dt);
     }
-    if (!traced) return;
-    if (sums) dt_bar = dt_bar + points.dt_bar(Trace<S, Dim>::kCells, shape.all_cells());
-    points.shifts_vjp(Trace<S, Dim>::kCells, work.out_bar);
+    if constexpr (Traced) {
+      if (sums) dt_bar = dt_bar + tracing(u, dt).dt_bar(Trace<S, Dim>::kCells, shape.all_cells());
+      tracing(u, dt).shifts_vjp(Trace<S, Dim>::kCells, work.out_bar);
+    }
   }
 
  private:
@@ -173,8 +175,9 @@ struct Scalars {
     else
       points.traced(Trace<S, Dim>::kCells, shape.all_cells(), f.x, beyond(s, f.side), f.star);
   }
-  void trace_vjp(std::size_t s, const Trace<S, Dim>& points) const {
+  void trace_vjp(std::size_t s, const Speeds<Real>& u, const One& dt) const {
     const Fields& f = work.scalars[s];
+    const Trace<S, Dim> points = tracing(u, dt);
     const auto given = beyond(s, f.side), given_bar = beyond(s, f.side_bar);
     if (model.scalars[s].carried == Scalar::Carried::mac_cormack)
       points.mac_cormack_vjp(f.x, given, f.star_bar, f.out_bar, given_bar);
@@ -193,7 +196,7 @@ struct Scalars {
     });
     dt_bar = dt_bar + share * rates[0];
     Transport<S, Dim> pushing = of;
-    if (model.scheme == Scheme::semi_lagrangian) pushing.c = f.star;
+    if (Traced) pushing.c = f.star;
     One* const bars = work.template numbers_bar<One>(s);
     for (std::size_t a = 0; a < Dim; ++a) {
       const auto faces = sum_packs<S, 2>(shape, shape.faces(int(a)), work.sums, [&](Index at, Index) {

@@ -80,7 +80,7 @@ class FlowSystem final : public System<Real> {
     auto& w = static_cast<Scratch&>(work);
     w.run_p = nullptr;
     read_parameters<S>({p}, w);
-    Scalars<S, Dim>{model_, w, {p}}.read_parameters();
+    Scalars<S, Dim, Traced>{model_, w, {p}}.read_parameters();
     w.run_p = p;
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
@@ -154,7 +154,7 @@ class FlowSystem final : public System<Real> {
     if (!model_.obstacles.empty()) Obstacles<T, Dim>{model_, w}.read_motion(in.p, in.u);
     read_speeds<T>(model_, in.x, w.x);
     model_.sides.template set_sides<Single<T>>(w.x, w.side);
-    const Scalars<T, Dim> scalars{model_, w, in.p};
+    const Scalars<T, Dim, Traced> scalars{model_, w, in.p};
     if (kIsDual<T> || in.p.value != w.run_p) scalars.read_parameters();
     scalars.read_state(in.x);
     Momentum<T, Dim, Traced> momentum{model_, w, read_number<T>(in.p, model_.dt_at()), {}, scalars};
@@ -311,7 +311,7 @@ class FlowSystem final : public System<Real> {
     const bool viscosity = is_active(FlowModel::kViscosity),
                sums = is_active(FlowModel::kForce) || is_active(FlowModel::kDt);
     const bool of_scalars = wants_scalars(bar, active);
-    const Scalars<T, Dim>& scalars = momentum.scalars;
+    const Scalars<T, Dim, Traced>& scalars = momentum.scalars;
     const bool bodies = !model_.obstacles.empty() && (viscosity || sums || wants_bodies(bar, active));
     if (Traced && (bodies || sums || of_scalars)) {
       scalars.apply(model_.weights(0), 0, w.x, momentum.dt);

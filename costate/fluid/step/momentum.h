@@ -28,7 +28,7 @@ struct Momentum {
   FlowScratch<Real>& work;
   One dt;
   std::array<One, 3> force;
-  Scalars<S, Dim> scalars;
+  Scalars<S, Dim, Traced> scalars;
   const Shape& shape = model.sides.shape;
 
   Flux stress(const Speeds<Real>& u) const {
