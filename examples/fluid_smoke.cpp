@@ -1,6 +1,6 @@
-// Smoke to a target: three plumes rise from three places and are to end where a fourth one does. The velocities
-// that the air begins with are found by gradients through 20 steps of a closed box (the example of Thuerey et
-// al., Physics-based Deep Learning, 2021, "Differentiable fluid simulations").
+// Smoke to a target: three plumes rise from three places and are to end where a fourth one does. The
+// velocities that the air begins with are found by gradients through 20 steps of a closed box (the example of
+// Thuerey et al., Physics-based Deep Learning, 2021, "Differentiable fluid simulations").
 //
 //   fluid_smoke
 #include <algorithm>
@@ -63,8 +63,8 @@ int main() {
     return sum;
   };
 
-  // 3. The book's descent: 80 steps down the gradient, with a rate of 0.001. Then Adam, which suits a loss with
-  //    corners better than methods that build on its curvature.
+  // 3. The book's descent: 80 steps down the gradient, with a rate of 0.001. Then Adam, which suits a loss
+  //    with corners better than methods that build on its curvature.
   std::vector<double> speeds(3 * faces, 0.0), gradient(speeds.size());
   double descended = 1e9;
   for (int iteration = 0; iteration < 80; ++iteration) {

@@ -1,6 +1,6 @@
 // A cylinder that calms its wake: at Re 100 vortices leave it in turn and shake it (the geometry of the
-// benchmark 2D-2 of Schaefer and Turek). It turns so that the lift goes away. How it must turn is found over two
-// periods of the vortices ahead by gradients; one period of that is done, and then it looks ahead again.
+// benchmark 2D-2 of Schaefer and Turek). It turns so that the lift goes away. How it must turn is found over
+// two periods of the vortices ahead by gradients; one period of that is done, and then it looks ahead again.
 //
 //   fluid_wake
 #include <cmath>

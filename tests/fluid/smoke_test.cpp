@@ -28,8 +28,8 @@ FlowOptions plume(double x, double y) {
 }
 
 // The example of Thuerey et al., Physics-based Deep Learning (2021), chapter "Differentiable fluid
-// simulations", as PhiFlow 3.4 computes it in double precision with exact projections; its third of the inflow
-// is in single precision.
+// simulations", as PhiFlow 3.4 computes it in double precision with exact projections; its inflow of a third
+// is rounded to single precision.
 TEST(Smoke, ThePlumesOfABookAreAsFarApartAsAnotherProgramSays) {
   const double places[4][2] = {{12, 4}, {13, 6}, {14, 5}, {16, 5}};
   std::vector<std::vector<double>> smoke;
@@ -47,8 +47,8 @@ TEST(Smoke, ThePlumesOfABookAreAsFarApartAsAnotherProgramSays) {
   }
 }
 
-// In a flow of one velocity that passes 2.25 cells per step, a number is 3/4 of the one two cells upstream and
-// 1/4 of the one behind that, and with dt it moves along the slope between them.
+// In a flow of one velocity that passes 2.25 cells per step, a number is 3/4 of the one two cells upstream
+// and 1/4 of the one behind that, and with dt it moves along the slope between them.
 TEST(Smoke, InAUniformFlowNumbersComeFromUpstream) {
   for (const Index far : {4, 15}) {  // a cell that gets its numbers from within, and from across the sides
     FlowOptions o{.cells = {16, 8}, .dt = 0.5, .viscosity = 0.01, .scheme = Scheme::semi_lagrangian};

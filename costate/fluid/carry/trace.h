@@ -1,15 +1,15 @@
-// Numbers that the flow carries along, traced back to where they were (semi-Lagrangian [1]), and the correction
-// of MacCormack [2]; with their transposes.
+// Numbers that the flow carries along, traced back to where they were (semi-Lagrangian [1]), and corrected
+// as MacCormack does [2]; with their transposes.
 //
 //   traced        y_i = f(x_i - shift_i)                     shift = dt u(x_i), f linear between its points
 //   MacCormack    once = traced f     twice_i = once(x_i + shift_i)
 //                 y = once + (f - twice) / 2, held between the least and the largest of the 2^d numbers of f
 //                 around x_i - shift_i
 //
-// f is a component on its faces, or a scalar in cells (component -1). Beyond a side that wraps lies the other
-// end, beyond one with a given value that value, and beyond any other (and of `once`) what lies on it. There
-// is no limit to dt. The result has a corner where a point is traced across the middle of cells, or begins to be held:
-// derivatives are exact between those.
+// f is a component on its faces, or a scalar in cells (component -1). Beyond a side that wraps lies the
+// other end, beyond one with a given value that value, and beyond any other (and of `once`) what lies on
+// it. dt has no limit. There is a corner where a point is traced across the middle of cells, or begins to be
+// held: derivatives are exact between those.
 //
 //   traced, transposed        f_bar(corner) += weight y_bar        shift_bar = -slope y_bar
 //   MacCormack, transposed    the stages in reverse; a number that is held passes y_bar on to what holds it

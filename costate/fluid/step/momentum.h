@@ -1,8 +1,8 @@
 // One stage before its projection, and its transpose:
 //
 //   star = kept x + share (u + dt (F(u) + f))             on free faces; f: force and push
-//   where speeds are traced back (`Traced`, carry/trace.h) that is star = traced u + dt (F(u) + f); F is viscosity
-//   alone, and scalars push with what they have become
+//   `Traced` (carry/trace.h): star = traced u + dt (F(u) + f); F is viscosity alone, and scalars push with
+//   what they have become
 //   with obstacles (resistance.h) that over 1 + s kappa, after adding s kappa u_body; s = share dt
 //
 //   x_bar += kept star_bar      u_bar = share (star_bar + dt F'(u) star_bar)

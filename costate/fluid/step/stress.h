@@ -13,8 +13,8 @@
 //   T_aa_bar = -d_a F_a_bar     T_ab_bar = -(d_b F_a_bar + d_a F_b_bar)       (differences the other way)
 //   u_a_bar  = sum over the two cells and the edges that read u_a of T_bar dT/du_a
 //
-// every number gathers what it caused. Where speeds are traced back instead (carry/trace.h), `Inertia` is false
-// and T has no products of speeds. Tests: tests/fluid/flow_test.cpp, tests/contract.
+// every number gathers what it caused. Where speeds are traced back (carry/trace.h), `Inertia` is false and
+// T has no products of speeds. Tests: tests/fluid/flow_test.cpp, tests/contract.
 #pragma once
 
 #include "costate/fluid/grid/sides.h"
