@@ -82,13 +82,15 @@ int main() {
 
   // 4. Look ahead, turn for one period, look ahead again: twelve periods, of which the last ten count.
   std::vector<double> spin(std::size_t(knots), 0.0);
+  const std::vector<double> lowest(spin.size(), -30), highest(spin.size(), 30);  // [rad/s]
   Forces without, with;
   for (int period = -2; period < 12; ++period) {
     at.x0 = state;
     if (period >= 0)
-      spin = optim::minimize(objective, spin,
-                             optim::LbfgsOptions{
-                                 .first_step = 1, .stopping = {.max_iterations = 8}, .bounds = {{-30}, {30}}})
+      spin = optim::minimize(
+                 objective, spin,
+                 optim::LbfgsOptions{
+                     .first_step = 1, .stopping = {.max_iterations = 4}, .bounds = {lowest, highest}})
                  .x;
     for (std::int64_t k = 0; k < knots; ++k) at.controls[std::size_t(3 * k + 2)] = spin[std::size_t(k)];
     const auto trajectory = rollout.simulate(at);
