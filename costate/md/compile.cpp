@@ -111,13 +111,29 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
   return tuples;
 }
 
+// A potential of all atoms at once.
+void check_whole(const Potential& potential, const PotentialKind& kind, const Model& model,
+                 const std::string& name) {
+  if (!potential.atoms.empty()) refuse(name + " acts on all atoms", "leave out `atoms`");
+  if (kind.periodic && model.box.empty()) refuse(name + " needs a periodic box", "give the model a box");
+  if (potential.exclude.size() % 2 != 0) refuse(name + ": exclude lists pairs of atoms");
+  for (const int a : potential.exclude)
+    if (a < 0 || a >= model.atoms())
+      refuse(
+          name + " excludes atom " + std::to_string(a) + ", and there are " + std::to_string(model.atoms()),
+          "atoms are counted from 0");
+}
+
 // Adds a potential's numbers to the signature, and returns where every instance finds them.
 Sites place_numbers(const Potential& potential, const PotentialKind& kind, const std::string& name,
                     const Model& model, Signature& signature) {
   using Per = ParameterKind::Per;
   Sites sites{.dimensions = model.dimensions, .atoms = model.atoms(), .exclude = potential.exclude};
-  sites.every_pair = kind.lists && potential.atoms.empty() && model.atoms() > kMostInLanes;
-  if (!sites.every_pair) sites.tuples = tuples_of(potential, kind, model.atoms(), name);
+  sites.every_pair = (kind.lists || kind.whole) && potential.atoms.empty() && model.atoms() > kMostInLanes;
+  if (kind.whole)
+    check_whole(potential, kind, model, name);
+  else if (!sites.every_pair)
+    sites.tuples = tuples_of(potential, kind, model.atoms(), name);
   const int instances = int(sites.tuples.size()) / kind.atoms;
   std::vector<std::vector<int>> slots(static_cast<std::size_t>(instances));
   std::vector<std::string> known;
@@ -139,9 +155,10 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
                  (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
     const int offset = int(signature.parameters());
     signature.parameter(name + "/" + number_of.name, values, number_of.unit);
-    if (sites.every_pair) {
+    if (sites.every_pair || kind.whole) {
       const bool own = number_of.per == Per::atom;
-      for (int a = 0; a < (own ? kind.atoms : 1); ++a) sites.numbers.push_back({offset, own && !shared, a});
+      const int atoms = own && !kind.whole ? kind.atoms : 1;
+      for (int a = 0; a < atoms; ++a) sites.numbers.push_back({offset, own && !shared, a});
     }
     for (int i = 0; i < instances; ++i) {
       auto& to = slots[std::size_t(i)];
@@ -164,6 +181,8 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     known.push_back(option.name);
     const auto given = potential.options.find(option.name);
     sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
+    if (std::isnan(sites.options.back()))
+      refuse(name + " has no " + option.name, "give options " + option.name);
   }
   if (sites.every_pair) {
     sites.skin = sites.options.back();
@@ -188,8 +207,8 @@ std::shared_ptr<const PotentialKind> kind_of(const Potential& potential) {
   return std::make_shared<PotentialKind>(with_parameters(kind, names));
 }
 
-void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites,
-                  const Model& model) {
+void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites, const Model& model,
+                  const Signature& signature) {
   const auto option = [&](const char* key) {
     for (std::size_t i = 0; i < kind.options.size(); ++i)
       if (kind.options[i].name == key) return sites.options[i];
@@ -204,9 +223,12 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
+  double reach = kind.reach.empty() ? cutoff : 1;
+  for (const std::string& factor : kind.reach)
+    reach *= signature.find(Role::parameter, name + "/" + factor).defaults[0];
   for (const double edge : model.box)
-    if (2 * cutoff > edge)
-      refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
+    if (2 * reach > edge)
+      refuse(name + ": the cutoff " + number(reach) + " is more than half of the box's edge " + number(edge),
              "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
 }
 
@@ -255,7 +277,7 @@ Compiled compile(const Model& model) {
       sites.formula = potential.formula;
       for (const ParameterKind& number_of : kind.parameters) sites.names.push_back(number_of.name);
     }
-    check_cutoff(name, kind, out.potentials.back().sites, model);
+    check_cutoff(name, kind, out.potentials.back().sites, model, s);
   }
   at.mass = parameter("mass", model.masses, "mass");
   if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
@@ -269,7 +291,8 @@ Compiled compile(const Model& model) {
   at.dt = parameter("dt", {model.dt}, "time");
   at.parameters = int(s.parameters());
   at.yoshida = yoshida_weights(model.suzuki_yoshida);
-  for (Compiled::One& one : out.potentials) one.sites.box = at.box;
+  for (Compiled::One& one : out.potentials)
+    one.sites.box = at.box, one.sites.edges = model.box, one.sites.parameters = at.parameters;
   out.word = spell(letters, at);
   return out;
 }
