@@ -57,6 +57,56 @@ void check_model(const Model& m, const std::string& word) {
   }
 }
 
+// Rigid bonds in groups that share atoms, each in the order in which it is given.
+void group_bonds(const Model& m, const std::string& word, Layout& at) {
+  const int bonds = int(m.rigid_bonds.size()) / 2;
+  at.freedom = at.dof - bonds;
+  if (m.rigid_bonds.empty()) {
+    if (!m.rigid_lengths.empty()) refuse("there are lengths of rigid bonds, and no rigid bonds");
+    return;
+  }
+  if (m.rigid_bonds.size() % 2 != 0) refuse("rigid_bonds lists pairs of atoms");
+  if (word.find_first_not_of("ABON") != std::string::npos)
+    refuse("integrator '" + word + "' has letters that do not keep rigid bonds", "use A, B, O and N alone");
+  if (m.rigid_lengths.size() != 1 && int(m.rigid_lengths.size()) != bonds)
+    refuse("there are " + std::to_string(m.rigid_lengths.size()) + " lengths of " + std::to_string(bonds) +
+               " rigid bonds",
+           "give one for all, or one per bond");
+  for (const double length : m.rigid_lengths) require_positive(length, "the length of a rigid bond");
+  std::set<std::pair<int, int>> seen;
+  std::vector<int> group_of(m.masses.size(), -1);  // of every atom
+  for (int i = 0; i < bonds; ++i) {
+    const int a = m.rigid_bonds[std::size_t(2 * i)], b = m.rigid_bonds[std::size_t(2 * i + 1)];
+    for (const int atom : {a, b})
+      if (atom < 0 || atom >= m.atoms())
+        refuse("a rigid bond names atom " + std::to_string(atom) + ", and there are " +
+                   std::to_string(m.atoms()),
+               "atoms are counted from 0");
+    if (a == b) refuse("a rigid bond joins atom " + std::to_string(a) + " to itself");
+    if (!seen.insert(std::minmax(a, b)).second)
+      refuse("atoms " + std::to_string(a) + " and " + std::to_string(b) + " have two rigid bonds");
+    int &one = group_of[std::size_t(a)], &two = group_of[std::size_t(b)];
+    if (one < 0 && two < 0) at.groups.emplace_back();
+    const int group = one >= 0 ? one : two >= 0 ? two : int(at.groups.size()) - 1;
+    const int other = one >= 0 && two >= 0 && one != two ? two : -1;
+    one = two = group;
+    auto& to = at.groups[std::size_t(group)];
+    if (other >= 0) {
+      auto& from = at.groups[std::size_t(other)];
+      to.insert(to.end(), from.begin(), from.end());
+      from.clear();
+      for (int& g : group_of)
+        if (g == other) g = group;
+    }
+    to.push_back({a, b, i});
+    if (int(to.size()) > kMostBonds)
+      refuse("more than " + std::to_string(kMostBonds) + " rigid bonds hang together at atom " +
+                 std::to_string(a),
+             "make some of them springs: harmonic_bond");
+  }
+  std::erase_if(at.groups, [](const Layout::Bonds& group) { return group.empty(); });
+}
+
 // Weights whose parts make a step of order 2, 4, 6 [Yoshida, Phys. Lett. A 150 (1990)].
 std::vector<double> yoshida_weights(int parts) {
   if (parts == 1) return {1};
@@ -279,6 +329,7 @@ Compiled compile(const Model& model) {
     }
     check_cutoff(name, kind, out.potentials.back().sites, model, s);
   }
+  group_bonds(model, letters, at);
   at.mass = parameter("mass", model.masses, "mass");
   if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
   if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
@@ -288,6 +339,10 @@ Compiled compile(const Model& model) {
     at.memory_time = parameter("memory/time", model.memory_time, "time");
   }
   if (!model.box.empty()) at.box = parameter("box", model.box, "length");
+  if (!at.groups.empty()) {
+    at.lengths = int(model.rigid_lengths.size());
+    at.length = parameter("rigid/length", model.rigid_lengths, "length");
+  }
   at.dt = parameter("dt", {model.dt}, "time");
   at.parameters = int(s.parameters());
   at.yoshida = yoshida_weights(model.suzuki_yoshida);

@@ -15,7 +15,7 @@ namespace {
 
 struct Answer {
   double energy = 0;
-  std::vector<double> force, charge_bar, box_bar;
+  std::vector<double> force = {}, charge_bar = {}, box_bar = {};
 };
 Answer ask(const Model& model, const std::vector<double>& x) {
   const Compiled c = compile(model);
@@ -106,10 +106,13 @@ TEST(Ewald, AndTheReactionFieldAgreeWithOpenMM) {
   expect_digits(ask(model, x), -711.850670126966,
                 {-225.09110903126407, 250.11220107152505, -113.94644104390734},
                 {125.15814495829281, -90.41995662241773, -177.65651010999187});
-  model.potentials[0].exclude = {0, 1, 3, 7};
-  expect_digits(ask(model, x), -720.0438302019492,
-                {-228.02614905154033, 246.66760549217304, -117.00377439836178},
-                {123.5349328750329, -96.57463577144503, -173.71120296317957});
+  // Pairs that lie in one box: OpenMM takes excluded pairs as they are, not their nearest images.
+  model.potentials[0].exclude = {1, 2, 3, 5};
+  EXPECT_NEAR(ask(model, x).energy, -778.6078211684286, 1e-7 * 778);
+  model.potentials[0].exclude = {7, 1};
+  expect_digits(ask(model, x), -740.0774041890194,
+                {-225.09110903126407, 250.11220107152505, -113.94644104390734},
+                {112.78835396315128, -103.18243939518335, -172.13428198716082});
   model.potentials[0].kind = "coulomb";
   model.potentials[0].exclude = {};
   model.potentials[0].options = {{"cutoff", 1.1}, {"dielectric", 78.3}};
@@ -241,9 +244,10 @@ TEST(ManyBody, LargeWorldsHaveTheirTranspose) {
     for (std::size_t i = 0; i < s.x.size(); ++i) s.x[i] += 0.05 * normal<double>(5, std::uint32_t(i), 0);
     const auto system = make_system<double>(s.model);
     EXPECT_EQ(system->lanes(), 1);
-    const Rollout<double> rollout(system, {.steps = 2});
+    Rollout<double> rollout(system, {.steps = 2});
     const auto at = test::start(s, rollout, 1, 0);
-    for (const auto& result : {check::dot_product(rollout, at)}) EXPECT_TRUE(result.passed()) << result.name;
+    const auto result = check::dot_product(rollout, at);
+    EXPECT_TRUE(result.passed()) << result.name;
   }
 }
 

@@ -24,7 +24,7 @@ struct StillingerWeber {
   // Numbers, in the order of the kind's parameters.
   enum { epsilon, sigma, A, B, a, lambda, gamma, cosine, kNumbers };
 
-  explicit StillingerWeber(const Sites& sites) : sites(sites) {}
+  explicit StillingerWeber(const Sites& where) : sites(where) {}
 
   // One bond of an atom: to j, with its displacement and what that receives.
   template <class T>
@@ -109,7 +109,8 @@ struct StillingerWeber {
     b.near = s < edge * edge;
     if (!any(b.near)) return;
     b.r = sqrt(s);
-    b.h = select(b.near, exp(q[gamma] * q[sigma] / (b.r - edge)), T(0));
+    const T gap = select(b.near, b.r - edge, T(-1));
+    b.h = select(b.near, exp(q[gamma] * q[sigma] / gap), T(0));
     b.h_bar = b.r_bar = T(0);
     room.bonds.push_back(b);
   }
