@@ -1,6 +1,6 @@
-// Tune the barrier of a double well until half as many walkers again cross it: a chance of 0.35 instead of
-// 0.25 to be on the right after three units of time. The chance jumps with every path, so its derivative along
-// paths is zero and pathwise gradients go nowhere; the path score knows it.
+// Tune the barrier of a double well until more walkers cross it: a chance of 0.35 instead of 0.25 to be on
+// the right after three units of time. The chance jumps with every path, so its derivative along paths is
+// zero and pathwise gradients go nowhere; the path score knows it.
 //
 //   md_tune_barrier                                     prints both descents
 //   md_tune_barrier docs/images/md_tune_barrier.svg     and draws them

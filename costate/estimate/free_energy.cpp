@@ -30,7 +30,8 @@ std::vector<std::pair<double, double>> gauss_legendre(int n) {
   return rule;
 }
 
-// Of every sample of one point: the energies at both ends, dU/ds, and dU/dp at the point and at the second end.
+// Of every sample of one point: the energies at both ends, dU/ds, and dU/dp at the point and at the second
+// end.
 struct Drawn {
   std::vector<double> from = {}, to = {}, along = {}, slope = {}, slope_to = {};
   std::size_t per_world = 1;

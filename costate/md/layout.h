@@ -47,8 +47,8 @@ struct Word {
   int forces = 0;   // evaluations of the force per step
   bool invertible = true;
   bool conserves = true;  // only drifts and kicks: the energy is conserved
-  // Only drifts, kicks and friction: transposes that do not ask for mass, kT, friction and dt need nothing but
-  // the places where forces were found.
+  // Only drifts, kicks and friction: transposes that do not ask for mass, kT, friction and dt need nothing
+  // but the places where forces were found.
   bool places_suffice = true;
 };
 

@@ -17,7 +17,11 @@ test::Sample triangle(const std::string& word, bool periodic) {
   test::Sample s = test::sample("harmonic_bond", word);
   s.model.potentials[0].atoms = {2, 3, 0, 3};
   s.model.rigid_bonds = {0, 1, 1, 2, 2, 0};
-  s.model.rigid_lengths = {1.18, 1.25, 1.3};
+  for (std::size_t b = 0; b < 3; ++b) {  // as long as they are
+    double square = 0;
+    for (std::size_t k = 0; k < 3; ++k) square += std::pow(s.x[3 * b + k] - s.x[3 * ((b + 1) % 3) + k], 2);
+    s.model.rigid_lengths.push_back(std::sqrt(square));
+  }
   if (!periodic) s.model.box = {};
   if (periodic) s.x[0] += s.model.box[0], s.x[4] -= s.model.box[1];  // other images of the same atoms
   return s;
@@ -39,7 +43,8 @@ TEST(RigidBonds, TransposeMatchesDual) {
 TEST(RigidBonds, KeepTheContract) {
   for (const char* word : {"BAB", "BAOAB", "NBABN"}) {
     SCOPED_TRACE(word);
-    const test::Sample s = triangle(word, true);
+    test::Sample s = triangle(word, true);
+    s.model.dt = 0.02;
     const auto states = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed); };
     expect_contract(make_system<double>(s.model), {.states = states,
                                                    .steps = 20,
@@ -47,11 +52,13 @@ TEST(RigidBonds, KeepTheContract) {
                                                    .stencil_step = 1e-4,
                                                    .taylor_step = 3e-4,
                                                    .second_order_step = 1e-4});
-    expect_contract(make_system<float>(s.model), {.states = states, .steps = 20, .long_steps = 50});
+    // In float bonds must be kept at the start: what closes them is a velocity of its error over dt.
+    const auto kept = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed, 0); };
+    expect_contract(make_system<float>(s.model), {.states = kept, .steps = 20, .long_steps = 50});
   }
 }
 
-// Two atoms without forces turn about their centre by the angle asin(dt v / l) per step, v the relative speed.
+// Two atoms without forces turn about their centre by the angle asin(dt v / l) per step (v: relative speed).
 TEST(RigidBonds, OfAFreeRotorHaveItsAngleAndDerivatives) {
   const double l = 1.4, v = 0.9, dt = 0.05;
   const std::int64_t steps = 200;

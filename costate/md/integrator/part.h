@@ -20,7 +20,8 @@ namespace costate::md {
 // The sum of all terms.
 //
 // The last kick of a step and the first one of the step after it are at the same place, and a kick does not
-// change the cotangent of the velocity: their transposes ask for the same product. A large world remembers it.
+// change the cotangent of the velocity: their transposes ask for the same product. A large world remembers
+// it.
 template <class S>
 struct Forces {
   struct Product {

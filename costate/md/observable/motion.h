@@ -3,9 +3,10 @@
 //   displacement   |x_k - x_0|^2 / atoms    the mean square displacement; in the long run 2 dimensions D t
 //   velocity       v_k . v_0 / atoms        the autocorrelation; D = int_0^inf <v(t).v(0)> dt / dimensions
 //
-// A loss is sum_k weight_k quantity_k over its steps. With the weights of `green_kubo` the quantity `velocity`
-// is the diffusion coefficient D itself. The start x_0, v_0 is a constant: its own gradient leaves out what the
-// loss has of it directly. Positions are not wrapped into the box, so displacements are true ones.
+// A loss is sum_k weight_k quantity_k over its steps. With the weights of `green_kubo` the quantity
+// `velocity` is the diffusion coefficient D itself. The start x_0, v_0 is a constant: its own gradient leaves
+// out what the loss has of it directly. Positions are not wrapped into the box, so displacements are true
+// ones.
 // [Allen, Tildesley: Computer Simulation of Liquids, section 2.7]
 // Tests: tests/md/motion_test.cpp.
 #pragma once

@@ -9,10 +9,11 @@
 //
 // Both sums leave out about `tolerance` of the energy: alpha = sqrt(-log(2 tolerance)) / cutoff, and
 // |n_j| <= alpha box_j / pi sqrt(-log tolerance) in an ellipsoid. Which waves there are is settled by the box
-// that the model is made with; where they lie moves with the box. Per wave: 2 pi / V k-th term = w (C^2 + S^2):
+// that the model is made with; where they lie moves with the box. A wave's part of U is w (C^2 + S^2):
 //
 //   dU/dx_i = sum_k k 2 w q_i (S cos - C sin),   dU/dq_i = sum_k 2 w (C cos + S sin)
-//   dU/dbox_j = sum_k w (C^2 + S^2) (2 k_j^2 (1/k^2 + 1/(4 alpha^2)) - 1) / box_j - sum_i x_ij dU/dx_ij / box_j
+//   dU/dbox_j = sum_k w (C^2 + S^2) (2 k_j^2 (1/k^2 + 1/(4 alpha^2)) - 1) / box_j
+//             - sum_i x_ij dU/dx_ij / box_j
 //
 // e^(i k.x) is a product of three powers, which are tables. Of a large world the near part goes by neighbour
 // lists, and waves and atoms are shared out among threads.

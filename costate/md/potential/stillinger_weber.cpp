@@ -7,7 +7,7 @@
 // The defaults are those of [1] in units of epsilon and sigma: the well of a pair is at r = 2^(1/6) sigma and
 // epsilon deep, and the diamond lattice has -2 epsilon per atom.
 //
-// Of two displacements u = x_j - x_i, v = x_k - x_i with c = u.v / (|u| |v|): dc/du = (v/|v| - c u/|u|) / |u|.
+// Of displacements u = x_j - x_i, v = x_k - x_i with c = u.v / (|u| |v|): dc/du = (v/|v| - c u/|u|) / |u|.
 // [1] Stillinger, Weber: Computer simulation of local order in condensed phases of silicon, Phys. Rev. B 31
 //     (1985), equations 2.3 to 2.7.
 // Tests: tests/md/many_body_test.cpp (diamond, and the sum written out).
