@@ -1,4 +1,4 @@
-// The difference of free energy F = -kT log int e^(-U / kT) between two sets of parameters, with its gradient.
+// The difference of free energy F = -kT log int e^(-U / kT) between two sets of parameters, and its gradient.
 //
 //   integration    F_1 - F_0 = int_0^1 <dU/ds>_s ds over parameters p(s) on the line between the ends, by
 //                  Gauss-Legendre points [Kirkwood, J. Chem. Phys. 3 (1935)]

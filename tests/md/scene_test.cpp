@@ -75,7 +75,8 @@ TEST(MoleculesInFiles, MayHaveRigidBonds) {
   text.replace(text.find("parameters.harmonic_bond/k"), 26, "parameters.rigid/length");
   const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
   for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
-  text.replace(text.find("[[\"a\", \"b\"]]"), 14, "[\"a\", \"b\", \"a\"]");
+  const std::string pair = "[[\"a\", \"b\"]]";
+  text.replace(text.find(pair), pair.size(), "[\"a\", \"b\", \"a\"]");
   expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "rigid bonds are pairs of atoms");
 }
 
