@@ -6,6 +6,7 @@
 //   md_tune_barrier docs/images/md_tune_barrier.svg     and draws them
 #include <costate/costate.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
