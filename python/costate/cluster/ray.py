@@ -40,6 +40,17 @@ class _Ray(Executor):
         self.events.append(("joined", self.next))
         self.next += 1
 
+    def resize(self, workers):
+        self.wanted = workers
+        for worker in sorted(self.slots)[:max(0, len(self.slots) - workers)]:
+            self.slots.discard(worker)
+            self.events.append(("lost", worker, "resize"))
+            for answer in [a for a, (who, *_) in self.outstanding.items() if who == worker]:
+                del self.outstanding[answer]
+                self.ray.cancel(answer, force=True)
+        while len(self.slots) < workers:
+            self.join()
+
     def send(self, worker, call, point, block, theta, gradient):
         if (call, point) not in self.thetas:
             self.thetas[call, point] = self.ray.put(theta)
