@@ -20,6 +20,8 @@ function(costate_install)
   file(WRITE ${PROJECT_BINARY_DIR}/package/contract.h "#pragma once\n#include \"tests/system/contract.h\"\n")
   install(FILES ${PROJECT_BINARY_DIR}/package/contract.h DESTINATION ${contract}/costate/contract)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/costate)
+  file(GLOB studies ${PROJECT_SOURCE_DIR}/examples/*.toml)
+  install(FILES ${studies} DESTINATION ${CMAKE_INSTALL_DATADIR}/costate/examples)
 
   # For those who set include paths by hand: platform.h looks for this file beside itself.
   file(WRITE ${PROJECT_BINARY_DIR}/package/built_for.h

@@ -5,11 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 
 #include "commands.h"
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 #include "costate/study/equations.h"
 #include "progress_bar.h"
 #include "train.h"
@@ -90,14 +92,29 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return fmt::format("there is no command '{}'\n  {}", word, io::suggestion(word, names));
 }
 
-// A file that is not here, but comes with the program, is meant by its name alone: costate run coffee.toml.
+// A file that is not here, but comes with the program, is meant by its name: costate run coffee.toml, and as
+// in a checkout costate run scenes/coffee.toml.
 std::string existing(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code trouble;
-  if (file.empty() || file.find('/') != std::string::npos || fs::exists(file, trouble)) return file;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", trouble).parent_path();
-  const fs::path there = bin / "../share/costate/scenes" / file;
-  return fs::is_regular_file(there, trouble) ? there.lexically_normal().string() : file;
+  const std::string folder = fs::path(file).parent_path(), name = fs::path(file).filename();
+  const bool ours = folder.empty() || folder == "scenes" || folder == "examples";
+  if (name.empty() || !ours || fs::exists(file, trouble)) return file;
+  const char* given = std::getenv("COSTATE_SHARE");  // set where the program is a part of Python
+  const fs::path beside = fs::read_symlink("/proc/self/exe", trouble).parent_path() / "../share/costate";
+  const fs::path share = given ? fs::path(given) : beside;
+  std::vector<std::string> names;
+  for (const char* part : {"scenes", "examples"}) {
+    if (const fs::path there = share / part / name; fs::is_regular_file(there, trouble))
+      return there.lexically_normal().string();
+    for (const auto& entry : fs::directory_iterator(share / part, trouble))
+      if (const fs::path kind = entry.path().extension();
+          kind == ".toml" || kind == ".xml" || kind == ".urdf")
+        names.push_back(entry.path().filename());
+  }
+  const std::string near = nearest_name(name, names);
+  if (const fs::path kind = fs::path(name).extension(); near.empty() || kind == ".rec") return file;
+  throw Error({"there is no such file", file, "did you mean " + near + ", which comes with costate?"});
 }
 
 }  // namespace
@@ -109,8 +126,10 @@ int run(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   app.footer(
       "Exit codes: 0 all is well, 1 a check failed, 2 a mistake in the input, 3 the numerics failed.\n\n"
-      "  costate grad examples/bouncing_ball.toml\n"
-      "  costate COMMAND --help");
+      "  costate grad bouncing_ball.toml\n"
+      "  costate run pour_2d.toml\n"
+      "  costate COMMAND --help\n\n"
+      "Files that are not in this folder are looked for among those that come with costate.");
   Arguments a;
 
   const auto command = [&](const char* name, const char* description, const char* examples) {
@@ -132,15 +151,15 @@ int run(int argc, char** argv) {
   CLI::App* run =
       command("run", "Simulate; write a recording and its replay, or print the solution of equations.",
               "  costate run coffee.toml\n"
-              "  costate run ball.toml --dense 100 --csv ball.csv\n"
-              "  costate run scenes/double_pendulum.xml --set run.duration=10");
+              "  costate run bouncing_ball.toml --dense 100 --csv ball.csv\n"
+              "  costate run double_pendulum.xml --set run.duration=10");
   run->add_option("--dense", a.dense, "of equations: the solution at this many equally spaced times")
       ->check(CLI::Range(2, 10'000'000));
   run->add_option("--csv", a.csv, "of equations: write the solution to this file");
   CLI::App* grad = command("grad", "Print the loss and its derivative with respect to every input.",
-                           "  costate grad ball.toml\n"
-                           "  costate grad ball.toml --json\n"
-                           "  costate grad ball.toml --adjoint forward --set start.h=20");
+                           "  costate grad bouncing_ball.toml\n"
+                           "  costate grad bouncing_ball.toml --json\n"
+                           "  costate grad bouncing_ball.toml --adjoint forward --set start.h=20");
   grad->add_option("--adjoint", a.adjoint,
                    "of equations: discrete (default), interpolating, backsolve, forward, cvodes")
       ->check(CLI::IsMember(study::adjoint_names()));
@@ -148,13 +167,13 @@ int run(int argc, char** argv) {
                    "keep every N-th state and recompute the others: less memory, same gradient")
       ->check(CLI::Range(1, 1'000'000));
   CLI::App* check = command("check", "Check the gradient: dot product, stencil, Taylor, other adjoints.",
-                            "  costate check ball.toml\n"
+                            "  costate check bouncing_ball.toml\n"
                             "  costate check coffee.toml --steps 50 --seed 7");
   check->add_option("--seed", a.seed, "of the random directions");
   check->add_option("--steps", a.steps, "check the first steps (default: 200; equations: all)")
       ->check(CLI::Range(1, 10'000'000));
   CLI::App* info = command("info", "Print what was understood of the file.",
-                           "  costate info ball.toml\n  costate info scenes/humanoid.xml\n"
+                           "  costate info bouncing_ball.toml\n  costate info humanoid.xml\n"
                            "  costate info --devices");
   info->get_option("FILE")->required(false);
   info->add_flag("--devices", a.devices, "list where rollouts can run");
@@ -172,25 +191,24 @@ int run(int argc, char** argv) {
                        "who computes a generation of cma_es: threads:2, processes:4 or, under mpirun, mpi");
   CLI::App* identify =
       command("identify", "Find the variables of [fit] from measurements, with error bars.",
-              "  costate identify scenes/double_pendulum_identify.toml\n"
-              "  costate identify scenes/double_pendulum_identify.toml --set fit.robust=huber --json");
+              "  costate identify double_pendulum_identify.toml\n"
+              "  costate identify double_pendulum_identify.toml --set fit.robust=huber --json");
   identify->add_option("--iterations", a.iterations, "instead of the file's")
       ->check(CLI::Range(1, 1'000'000));
   identify->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
   CLI::App* plan = command("plan", "Plan the controls of every step until the loss is smallest.",
-                           "  costate plan scenes/swing_up.toml\n"
-                           "  costate plan scenes/swing_up.toml --method ddp --output swing");
+                           "  costate plan swing_up.toml\n"
+                           "  costate plan swing_up.toml --method ddp --output swing");
   plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
   plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
-  CLI::App* train =
-      command("train", "Learn the policy of [task]; write it, its learning curve and a replay.",
-              "  costate train scenes/hopper_train.toml\n"
-              "  costate train scenes/hopper_train.toml --set train.seed=2 --output second --resume");
+  CLI::App* train = command("train", "Learn the policy of [task]; write it, its learning curve and a replay.",
+                            "  costate train hopper_train.toml\n"
+                            "  costate train hopper_train.toml --set train.seed=2 --output second --resume");
   train->add_flag("--resume", a.resume, "continue from PREFIX.train.json");
   CLI::App* estimators = command(
       "estimators", "Estimate the gradient of an average in several ways; a table and a page of plots.",
-      "  costate estimators scenes/double_well.toml\n"
-      "  costate estimators scenes/double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
+      "  costate estimators double_well.toml\n"
+      "  costate estimators double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
   estimators->add_option("--methods", a.methods,
                          "pathwise, forward, girsanov, reinforce, implicit, differences, automatic");
   estimators->add_option("--horizons", a.horizons, "numbers of steps (default: the file's)")
@@ -230,9 +248,9 @@ int run(int argc, char** argv) {
     return asked ? 0 : kInput;
   }
   if (*work) return run_work();
-  a.file = *view ? a.files[0] : existing(a.file);
   watch_progress();
   try {
+    a.file = *view ? a.files[0] : existing(a.file);
     if (*view) return run_view(a);
     if (*run) return run_run(a);
     if (*grad) return run_grad(a);

@@ -26,11 +26,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string small(std::string_view text) {
+  std::string letters(text.substr(0, kLongest));
+  for (char& c : letters) c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  return letters;
+}
+
+// A letter in the other case is nearer than any other letter: Q means q, not e.
+std::size_t twice_distance(std::string_view a, std::string_view b) {
+  return distance(a, b) + distance(small(a), small(b));
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& candidates) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : candidates) ranked.emplace_back(distance(name, candidate), candidate);
+  for (const std::string& candidate : candidates)
+    ranked.emplace_back(twice_distance(name, candidate), candidate);
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> best;
@@ -42,7 +54,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   const std::vector<std::string> best = nearest_names(name, candidates);
   // A third of the letters may be wrong, and one always.
   const std::size_t allowed = std::max<std::size_t>(1, name.size() / 3);
-  return !best.empty() && distance(name, best[0]) <= allowed ? best[0] : "";
+  return !best.empty() && distance(small(name), small(best[0])) <= allowed ? best[0] : "";
 }
 
 std::string counted(std::int64_t n, std::string_view one, std::string_view many) {

@@ -1,5 +1,7 @@
 #include "costate/rigid/parameter_range.h"
 
+#include <cmath>
+
 #include "costate/core/text.h"
 #include "costate/system/signature.h"
 
@@ -42,6 +44,8 @@ std::string fault(Rule rule, std::span<const double> values) {
 }  // namespace
 
 std::string parameter_fault(std::string_view name, std::span<const double> values) {
+  for (const double value : values)
+    if (std::isnan(value)) return "is nan, and must be a number";
   for (const Range& range : kRanges) {
     if (glob_match(range.name, name)) return fault(range.rule, values);
   }

@@ -11,7 +11,7 @@ from picture import arguments, figure
 def main(options):
     # [scene]
     settings = {"run.duration": 0.31} if options.quick else {}
-    scene = costate.load(costate.scene_file("coffee.toml"), settings)
+    scene = costate.load("coffee.toml", settings)
     print(scene)
     losses = []
 

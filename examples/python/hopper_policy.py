@@ -15,7 +15,7 @@ from picture import arguments, figure
 
 def main(options):
     # [policy]
-    hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+    hopper = costate.rigid.load("hopper.xml")
     policy = costate.closed_loop(hopper, observe=["q", "v"], hidden=16, waves=4, omega=4 * np.pi, seed=1)
     sim = policy.rollout(steps=600, active=["policy/w*", "policy/b*"], checkpoints=costate.segments())
     # As far as possible, upright (q[2] is the pitch) and no lower than a man's hip.

@@ -23,7 +23,7 @@ def fit_with_uncertainty():
 
 def linearise():
     # [linearise]
-    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    cart_pole = costate.rigid.load("cart_pole.xml")
     along = cart_pole.rollout(steps=1).linearize(np.zeros(4))      # upright, at rest: dx[k+1] = A dx[k] + B du[k]
     A, B = along.A[0], along.B[0]
 
@@ -42,7 +42,7 @@ def linearise():
 
 def domain_randomisation():
     # [randomise]
-    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    cart_pole = costate.rigid.load("cart_pole.xml")
     sim = cart_pole.rollout(steps=100, hold=10, active=[])
     rng = np.random.default_rng(0)
     worlds = 64
@@ -61,7 +61,7 @@ def domain_randomisation():
 
 def many_policies(steps=150, policies=32, iterations=40):
     # [policies]
-    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    cart_pole = costate.rigid.load("cart_pole.xml")
     policy = costate.closed_loop(cart_pole, hidden=16)
     sim = policy.rollout(steps, active=["policy/*"], checkpoints=costate.segments())
     near = np.array([0.0, 0.3, 0.0, 0.0])                          # leaning: the pole must be caught
@@ -88,7 +88,7 @@ def many_policies(steps=150, policies=32, iterations=40):
 
 def land_softly(iterations=40):
     # [land]
-    hopper = costate.rigid.load(costate.scene_file("hopper.xml"), onset="none")
+    hopper = costate.rigid.load("hopper.xml", onset="none")
     start = hopper.initial_state + [0, 0.05, *np.zeros(10)]                            # 5 cm above the floor
     sim = hopper.rollout(steps=150, keep=1)
     felt = {"load": "body/foot/contact", "knee": "actuator/knee", "torso": "body/torso/proper_acceleration"}
@@ -115,7 +115,7 @@ def policy_in_torch(iterations=15):
 
     import costate.torch
 
-    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    cart_pole = costate.rigid.load("cart_pole.xml")
     simulate = costate.torch.rollout(cart_pole.rollout(steps=5, hold=5, active=[]))    # five steps of physics per decision
     torch.manual_seed(0)
     policy = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1), torch.nn.Tanh()).double()
@@ -142,7 +142,7 @@ def policy_in_jax(iterations=15):
 
     import costate.jax
 
-    cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
+    cart_pole = costate.rigid.load("cart_pole.xml")
     simulate = costate.jax.rollout(cart_pole.rollout(steps=5, hold=5, active=[]))
 
     def policy(w, x):
@@ -169,7 +169,7 @@ def policy_in_jax(iterations=15):
 
 def which_onset():
     # [onset]
-    hopper = {onset: costate.rigid.load(costate.scene_file("hopper.xml"), onset=onset) for onset in ("automatic", "none")}
+    hopper = {onset: costate.rigid.load("hopper.xml", onset=onset) for onset in ("automatic", "none")}
     for onset, model in hopper.items():
         _, gradient = model.rollout(steps=400, active=[]).value_and_grad(loss=costate.loss.final("q"))
         print(f"{onset:10} |dL/du| {np.linalg.norm(gradient.controls):8.2e}  {gradient.report.label}")

@@ -46,6 +46,14 @@ def object_array(value):
     raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
 
 
+_WRITTEN_OUT = {"expit": "1 / (1 + np.exp(-x))", "logit": "np.log(x / (1 - x))", "xlogy": "x * np.log(y)", "log_expit": "-np.logaddexp(0, -x)"}
+
+
+def not_recorded(name):
+    out = _WRITTEN_OUT.get(name)
+    return f"{name} cannot be recorded; " + (f"write {out}" if out else "write it with functions that can: docs/python.md lists them")
+
+
 def wrap(values):
     if not isinstance(values, np.ndarray):
         values = object_array(values)
@@ -434,7 +442,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         elif method == "__call__" and ufunc in _UFUNCS:
             result = _UFUNCS[ufunc](*(a if isinstance(a, Array) else wrap(object_array(a)) for a in inputs))
         else:
-            raise Error(f"np.{name} cannot be recorded; see docs/python.md for what can")
+            raise Error(not_recorded(f"np.{name}" if hasattr(np, ufunc.__name__) else name))
         _refuse(name, options)
         return _written(result, None if out is None else out[0], where, name)
 

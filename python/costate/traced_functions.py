@@ -9,7 +9,7 @@ import inspect
 import numpy as np
 
 from .error import Error
-from .traced import Array, accumulate, matmul, object_array, product, reduce, values_at, where, wrap
+from .traced import Array, accumulate, matmul, not_recorded, object_array, product, reduce, values_at, where, wrap
 
 _FUNCTIONS: dict = {}  # NumPy's function -> (ours, its signature)
 
@@ -17,7 +17,7 @@ _FUNCTIONS: dict = {}  # NumPy's function -> (ours, its signature)
 def call(function, args, kwargs):
     name = f"{'np.linalg' if 'linalg' in function.__module__ else 'np'}.{function.__name__}"
     if function not in _FUNCTIONS:
-        raise Error(f"{name} cannot be recorded; see docs/python.md for what can")
+        raise Error(not_recorded(name))
     ours, signature = _FUNCTIONS[function]
     try:
         signature.bind(*args, **kwargs)

@@ -33,7 +33,9 @@ void refuse_impossible(const AnySystem& system, const std::string& name, std::ve
   if (!system.model()) return;
   const std::string fault = rigid::parameter_fault(name, values);
   if (!fault.empty())
-    throw Error({"the parameter '" + name + "' " + fault, {}, "bounds of an optimiser: lower="});
+    throw Error({"the parameter '" + name + "' " + fault,
+                 {},
+                 "an optimiser stays clear of such values if it is given bounds: lower=, upper="});
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ template <class Real>
 void Call<Real>::look_at_parameters(nb::handle p) {
   if (p.is_none()) return;
   const auto values = as_dict(p);
-  if (!values) throw Error("p is no dict of parameters: {name or glob: value}");
+  if (!values) throw Error("p is not a dict of parameters: {name or glob: value}");
   for (auto [key, value] : *values) {
     const auto name = nb::cast<std::string>(key);
     if (name.find_first_of("*?") == std::string::npos) {

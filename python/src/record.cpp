@@ -137,8 +137,8 @@ nb::int_ no_number() {
   throw Error(
       {"this value is not known yet: the function is being recorded, not run",
        {},
-       "compute with it (operators, NumPy's functions); to fill an array, collect values in a list or "
-       "start from np.zeros_like(x)"});
+       "use np.sin and the like instead of math.sin; to fill an array, collect values in a list or start "
+       "from np.zeros_like(x)"});
 }
 
 Array evaluate(const ad::Program& program, nb::args inputs) {

@@ -283,6 +283,12 @@ TEST_F(SceneTool, ASceneThatComesWithTheProgramIsMeantByItsName) {
   const Outcome o = run_tool("info swing_up.toml");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(run_tool("info no_such.toml").code, 2);
+  EXPECT_EQ(run_tool("info scenes/swing_up.toml").code, 0);  // as in a checkout
+  EXPECT_EQ(run_tool("info examples/lorenz.toml").code, 0);
+  const Outcome misspelt = run_tool("info swing_upp.toml");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("did you mean swing_up.toml, which comes with costate?"), std::string::npos)
+      << misspelt.err;
 }
 
 TEST_F(SceneTool, MistakesInARigidSceneAreToldWithTheirPlace) {

@@ -12,6 +12,11 @@ TEST(Names, TheNearestIsFoundIfItIsNear) {
   EXPECT_EQ(nearest_name("", {}), "");
 }
 
+TEST(Names, TheOtherCaseIsNearerThanAnotherLetter) {
+  EXPECT_EQ(nearest_name("Q", {"e", "q"}), "q");
+  EXPECT_EQ(nearest_name("GRAVITY", {"e", "gravity"}), "gravity");
+}
+
 TEST(Names, ThingsAreCounted) {
   EXPECT_EQ(counted(1, "world"), "1 world");
   EXPECT_EQ(counted(0, "world"), "0 worlds");

@@ -27,5 +27,10 @@ class Mentions(unittest.TestCase):
         self.assertEqual(missing, [])
 
 
+    def test_no_note_lies_at_the_top_that_should_not_be_there(self):
+        notes = [p.name for p in ROOT.iterdir() if p.is_file() and "do not commit" in p.read_text(errors="replace").lower()]
+        self.assertEqual(notes, [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/mpm/bodies/mesh_distance.h"
+#include "costate/mpm/bodies/reach.h"
 #include "costate/mpm/bodies/ridges.h"
 #include "costate/mpm/model.h"
 #include "tests/expect_error.h"
@@ -114,6 +115,18 @@ TEST(Ridges, NodesOnTheDiagonalOfABoxAreCounted) {
   EXPECT_EQ(nodes_on_ridges(m, m.colliders[0]), 9);  // 4 diagonals of 2 nodes, and the centre
   m.origin = {0.03, 0.05, 0};
   EXPECT_EQ(nodes_on_ridges(m, m.colliders[0]), 0);
+}
+
+TEST(Reach, AShapeOutsideTheGridMeetsNoNode) {
+  Model m;
+  m.dimension = 2;
+  m.nodes = {32, 32, 1};
+  m.dx = 0.125;  // nodes from 0 to 3.875
+  const Shape box = Shape::box(0.5, 0.1);
+  EXPECT_TRUE(meets_grid(m, box, {2, 2, 0}, {0, 0, 0}, 1));
+  EXPECT_TRUE(meets_grid(m, box, {4.4, 2, 0}, {0, 0, 0}, 1));  // its band
+  EXPECT_FALSE(meets_grid(m, box, {4.4, 2, 0}, {0, 0, 0}, 0));
+  EXPECT_FALSE(meets_grid(m, box, {4.4, 2, 0}, {0, 0, 1.5707963267948966}, 1));  // upright
 }
 
 }  // namespace

@@ -207,6 +207,22 @@ def test_a_world_that_diverges_is_named_or_masked():
         assert np.isfinite(value) and list(pool.gradient_report.masked_worlds) == [13]
 
 
+def test_rows_of_worlds_are_told_from_numbers_of_a_parameter():
+    """A block may have as many worlds as an array has rows, and a parameter as many numbers as there are worlds."""
+    job, theta = _pendulums()
+    sim = job._system.rollout(100, active=["k"])
+    start, loss = np.array([1.0, 0.0]), costate.loss.final("q")
+    hopper = costate.rigid.load(costate.scene_file("hopper.xml")).rollout(5, active=["dt"])
+    with cluster.threads(2) as pool:
+        with pytest.raises(costate.Error, match="2 rows for 4 worlds"):
+            pool.value(cluster.Job(sim, loss, worlds=4, block=2, x0=start, p={"l": [[1.0], [2.0]]}), {"k": 3.0})
+        with pytest.raises(costate.Error, match="shared by all worlds"):
+            pool.value_and_grad(cluster.Job(sim, loss, worlds=4, block=2, x0=start), {"k": [[3.0], [4.0]]})
+        gravity = {"gravity": np.array([0.0, 0.0, -5.0])}
+        values = [pool.value(cluster.Job(hopper, loss, worlds=3, block=block, p=gravity), {"dt": 0.002}) for block in (1, 2, 3)]
+        assert values == pytest.approx([3 * hopper.value(p=gravity | {"dt": 0.002}, loss=loss)] * 3, rel=1e-14)
+
+
 def test_mistakes_are_named():
     job, theta = _pendulums()
     with pytest.raises(costate.Error, match="a job of 0 worlds"):

@@ -230,6 +230,18 @@ def test_a_scene_says_where_an_impossible_number_is(tmp_path, scenes):
     assert "pole.toml:6" in str(caught.value)
 
 
+def test_a_parameter_that_is_not_a_number_is_said():
+    sim = costate.load("cart_pole.xml").rollout(3)
+    with pytest.raises(costate.Error, match="the parameter 'body/pole/mass' is nan, and must be a number"):
+        sim.simulate(p={"body/pole/mass": np.nan})
+
+
+def test_functions_of_scipy_are_written_out():
+    special = pytest.importorskip("scipy.special")
+    with pytest.raises(costate.Error, match=r"^expit cannot be recorded; write 1 / \(1 \+ np.exp\(-x\)\)"):
+        costate.system(states=["a"], dt=0.1)(lambda a: [special.expit(a)])
+
+
 def test_any_mapping_gives_fields_and_parameters():
     from types import MappingProxyType
 
@@ -237,7 +249,7 @@ def test_any_mapping_gives_fields_and_parameters():
     plain = sim.simulate({"q": [0.3], "v": [0.1]}, {"torque": np.ones((5, 1))}, {"l": 1.2}).final_state
     read_only = sim.simulate(MappingProxyType({"q": [0.3], "v": [0.1]}), MappingProxyType({"torque": np.ones((5, 1))}), MappingProxyType({"l": 1.2}))
     np.testing.assert_array_equal(plain, read_only.final_state)
-    with pytest.raises(costate.Error, match="p is no dict"):
+    with pytest.raises(costate.Error, match="p is not a dict"):
         sim.simulate(p=[1.0])
 
 

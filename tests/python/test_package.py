@@ -99,6 +99,25 @@ def test_scenes_come_with_the_package():
         costate.scene_file("no_such.xml")
 
 
+def test_files_that_come_with_the_package_are_meant_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("pendulum.xml", "scenes/pendulum.xml"):
+        assert costate.load(name).signature.state_size == costate.rigid.load(path=name).signature.state_size == 2
+    assert costate.load("examples/bouncing_ball.toml").gradient()[0] == costate.load("bouncing_ball.toml").gradient()[0]
+    for load in (costate.load, costate.rigid.load):
+        with pytest.raises(costate.Error, match=r"there is no file pendulun.xml in .*did you mean pendulum.xml"):
+            load("pendulun.xml")
+        with pytest.raises(costate.Error, match=r"there is no file elsewhere/pendulum.xml$"):
+            load("elsewhere/pendulum.xml")
+    assert "pole" in python("-m", "costate", "info", "cart_pole.xml")
+
+
+def test_load_hands_options_on_to_models():
+    assert costate.load("cart_pole.xml", keyframe="hanging").initial_state[1] == pytest.approx(np.pi)
+    with pytest.raises(costate.Error, match="onset is an option of models"):
+        costate.load("coffee.toml", onset="none")
+
+
 def test_a_notebook_shows_a_trajectory():
     sim = pendulum.system().rollout(50, keep=1)
     page = sim.simulate(np.zeros((3, 2)) + 0.2)._repr_html_()

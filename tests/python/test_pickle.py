@@ -36,6 +36,13 @@ SYSTEMS = {
     "closed loop": lambda: costate.closed_loop(_hopper(), hidden=5, seed=3),
     "springs": lambda: costate.soft.mass_spring([[0.0, 1.0], [1.0, 1.2]], 1.0, [{"a": 0, "b": 1, "rest_length": 1.0}]),
     "cloth": lambda: costate.soft.bodies(*_cloth()),
+    "cloth that touches": lambda: costate.soft.bodies(*_cloth(), contact={"self": True, "distance": 1e-2}, obstacles=[
+        {"name": "floor", "shape": "plane", "place": [0, 0, -0.02], "normal": [0, 0, 1], "friction": 0.3}]),
+    "flow": lambda: costate.fluid.flow((8, 8), width=0.1, sides={"west": {"velocity": [1.0, 0.0]}, "east": "outflow"}, obstacles=[
+        {"name": "ball", "shape": "ball", "center": [0.4, 0.4], "size": 0.2}], scalars=[{"name": "heat", "diffusivity": 0.01}]),
+    "molecules": lambda: costate.md.system([[0.0, 0, 0], [1.1, 0, 0]], 1.0, [{"kind": "lennard_jones", "cutoff": 2.0}], box=[5.0] * 3, integrator="verlet"),
+    "own potential": lambda: costate.md.system([[0.0, 0, 0], [1.1, 0, 0]], 1.0, [{"kind": "pair_formula", "formula": "k/r", "k": 2.0}], integrator="verlet"),
+    "heat": lambda: costate.grid.heat(6, 5, west=("temperature", 2.0)),
     "wave": lambda: costate.grid.wave(8, 8, sources=[9]),
     "particles": lambda: costate.mpm.particles(np.array([[0.4, 0.5], [0.5, 0.5]]), 0.01, [{"kind": "liquid"}], dx=0.1,
                                                nodes=[12, 12], dt=1e-4),
@@ -126,6 +133,38 @@ def test_joblib():
     expected = final(sim)
     for other in joblib.Parallel(n_jobs=2)(joblib.delayed(final)(sim) for _ in range(3)):
         np.testing.assert_array_equal(other, expected)
+
+
+def test_threads_run_every_physics_at_once():
+    """Each thread goes through all of them, in an order of its own, with rollouts that it shares and rollouts of its own."""
+    shared = {name: make().rollout(4, seed=2) for name, make in SYSTEMS.items()}
+    expected = {name: pulled_back(sim) for name, sim in shared.items()}
+    wrong = []
+
+    def work(i):
+        own = {name: copy.deepcopy(sim) for name, sim in shared.items()}
+        for name in np.random.default_rng(i).permutation(list(shared)):
+            for sims in (shared, own):
+                if not np.array_equal(pulled_back(sims[name]), expected[name]):
+                    wrong.append(name)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def pulled_back(sim):
+    return sim.pull_back(final_state=np.linspace(1.0, 2.0, sim.system.initial_state.size)).x0
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_every_physics_goes_to_other_processes(method):
+    sims = [make().rollout(4, seed=2) for make in SYSTEMS.values()]
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        for sim, found in zip(sims, pool.map(pulled_back, sims)):
+            np.testing.assert_array_equal(found, pulled_back(sim))
 
 
 def test_threads_share_one_rollout_and_use_their_own():

@@ -1,4 +1,6 @@
 """Every NumPy function that can be recorded, with every keyword, against plain NumPy; what cannot is an Error."""
+import math
+
 import numpy as np
 import pytest
 
@@ -220,6 +222,8 @@ def test_calls_are_numpys(name):
     (lambda x: x * 1j, "complex"),
     (lambda x: x[0][0], "of a single number"),
     (lambda x: np.mean([x[0], x[1]]), "not known yet"),
+    (lambda x: math.sin(x[0]), "use np.sin and the like instead of math.sin"),
+    (lambda x: np.linalg.solve(np.eye(6), x), "np.linalg.solve cannot be recorded; write it with functions that can"),
     (lambda x: x.nothing, "cannot be recorded, at line .*AttributeError"),
 ])
 def test_what_is_not_recorded_is_an_error(f, message):

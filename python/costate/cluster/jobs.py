@@ -107,17 +107,24 @@ class Job(_Blocks):
             made[count] = first, system.rollout(self._steps, worlds=count, **self._options), loss
         return made[count]
 
+    def _shared(self, name, value):
+        """Whether these are the numbers of one parameter, and not rows of several worlds: by its size, since a block may have as
+        many worlds as the parameter has numbers."""
+        fields = self._system.signature.parameters
+        names = set(self._system.signature.match([name]))
+        return value.size == 1 or any(f.size == value.size for f in fields if f.name in names)
+
     def _arguments(self, theta, first, count):
         def rows(array, by_world):
             if by_world and len(array) != self.worlds:
                 raise Error(f"an array of the job has {len(array)} rows for {self.worlds} worlds")
             return array[first:first + count] if by_world else array
 
-        p = {}
-        for name, value in self._p.items():
-            by_world = value.ndim > 0 and len(value) == self.worlds and self.worlds > 1
-            p[name] = rows(value, by_world)
+        p = {name: rows(value, not self._shared(name, value)) for name, value in self._p.items()}
         shared = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
+        for name, value in shared.items():
+            if name not in ("x0", "u") and not self._shared(name, value):
+                raise Error(f"theta['{name}'] has the shape {value.shape}, and its values are shared by all worlds; what differs is p of the job")
         x0 = shared.pop("x0", None) if "x0" in shared else rows(*self._x0)
         u = shared.pop("u", None) if "u" in shared else rows(*self._u)
         return x0, u, p | shared

@@ -191,6 +191,25 @@ TEST(ParticlesStudy, WallsThatAreThickEnoughDoNotLeak) {
   }
 }
 
+TEST(ParticlesStudy, WhatLiesOutsideTheDomainIsSaid) {
+  const std::string ball =
+      "[[bodies]]\nname = \"ball\"\nshape = {kind = \"sphere\", radius = 0.05}\ndensity = 400.0\nposition = "
+      "[0.2, -0.3]\n[[colliders]]\nname = \"bowl\"\nshape = {kind = \"sphere\", radius = 0.1}\nposition = "
+      "[1.5, 0.1]\n";
+  const auto study = parse_study(cup_scene("0.06", "slip", ball), "cup.toml");
+  const std::vector<std::string> notes = test::rollout_of<float>(*study).setup().notes;
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find("'ball' lies outside the domain"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("'bowl' lies outside the domain"), std::string::npos) << notes[1];
+}
+
+TEST(ParticlesStudy, ACupIsFilledToItsRimAtMost) {
+  std::string text = cup_scene("0.06", "slip");
+  text.replace(text.find("level = 0.1\n"), 12, "level = 0.5\n");
+  costate::test::expect_error([&] { return parse_study(text, "cup.toml"); },
+                              "the rim of 'cup' is only 0.15 high", "reduce level to 0.15");
+}
+
 TEST(ParticlesStudy, ParticlesThatPassAWallAreCounted) {
   const auto study = parse_study(cup_scene("0.016", "separate"), "cup.toml");
   const study::Run run = study->run(study->start());

@@ -7,6 +7,7 @@
 #include "costate/core/text.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/fill.h"
+#include "costate/mpm/bodies/reach.h"
 #include "costate/mpm/bodies/ridges.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
@@ -126,7 +127,14 @@ void ParticlesReader::describe() {
       rows.emplace_back("collider on " + a.body, a.collider.name);
   }
   setup.facts.insert(setup.facts.begin(), rows.begin(), rows.end());
+  const auto outside = [](const std::string& name) {
+    return "'" + name + "' lies outside the domain, where no particle can touch it: move it, or enlarge high";
+  };
+  for (const mpm::Body& b : m.bodies)
+    if (!mpm::meets_grid(m, b.shape, b.position, b.rotation, b.band)) setup.notes.push_back(outside(b.name));
   for (const mpm::Collider& c : m.colliders) {
+    if (!c.moves && !mpm::meets_grid(m, c.shape, c.position, c.rotation, c.band))
+      setup.notes.push_back(outside(c.name));
     if (const std::int64_t nodes = mpm::nodes_on_ridges(m, c); nodes > 0)
       setup.notes.push_back(
           std::to_string(nodes) + " nodes of the grid lie on a ridge of collider '" + c.name +
@@ -328,10 +336,14 @@ void ParticlesReader::read_fill(const TomlValue& v) {
 
   if (const TomlValue* name = v.find("inside")) {
     const Standing cup = standing(*name);
-    const double level =
-        file_.number(file_.required(v, "level", "this fill",
-                                    "add the height of the liquid above the cup's origin: level = 0.08"),
-                     "level");
+    const TomlValue& height = file_.required(
+        v, "level", "this fill", "add the height of the liquid above the cup's origin: level = 0.08");
+    const double level = file_.number(height, "level");
+    double rim = cup.shape.profile[0][1];
+    for (const auto& [radius, y] : cup.shape.profile) rim = std::max(rim, y);
+    if (level > rim + 1e-9 * model.dx)
+      file_.fail(height.place, "the rim of '" + name->text + "' is only " + number(rim) + " high",
+                 "reduce level to " + number(rim) + " or less");
     fill.inside = [cup, level, gap = fill.spacing / 2, in_domain](const mpm::Vector& x) {
       return in_domain(x) &&
              inside_cup(cup.shape, {x[0] - cup.position[0], x[1] - cup.position[1], x[2] - cup.position[2]},
