@@ -247,3 +247,16 @@ def test_ray_has_the_same_bits():
     for workers in (1, 2):
         with cluster.ray(workers=workers) as pool:
             assert _sha(*pool.value_and_grad(job, theta)) == wanted
+            assert _sha(*pool.value_and_grad(job, {"k": 2.0})) != wanted
+            assert pool.report.blocks == 16 and pool.report.lost == 0
+
+
+def test_a_worker_of_ray_that_is_killed_changes_nothing(tmp_path):
+    pytest.importorskip("ray")
+    theta = {"a": np.array([1.0, 2.0])}
+    with cluster.threads(1) as pool:
+        wanted = _sha(*pool.value_and_grad(cluster.FunctionJob(cluster_blocks.part, worlds=8, block=2), theta))
+    with cluster.ray(workers=2, patience=np.inf) as pool:
+        harmed = pool.value_and_grad(cluster.FunctionJob(cluster_blocks.Killer(str(tmp_path)), worlds=8, block=2), theta)
+        assert _sha(*harmed) == wanted
+        assert (pool.report.lost, pool.report.redone) == (4, 4)
