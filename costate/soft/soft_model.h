@@ -4,8 +4,9 @@
 //               triangles stretch as membranes and bend at the edges that two of them share
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
 //   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
-//               each other
-//   holds       vertices that are moved instead of free: each hold may have a velocity as a control
+//               each other. A surface of any shape, at rest or moving, is a part of no material whose
+//               vertices are held
+//   holds       vertices that are moved instead of free: a hold may have a velocity and a spin as controls
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.
 #pragma once
@@ -23,8 +24,9 @@ struct SoftMaterial {
   std::map<std::string, double> numbers =
       {};                    // of the law: {"E", 1e5}, {"nu", 0.3}; others keep their default
   bool per_element = false;  // the numbers of the law are one per element
-  double density = 1000;     // kg/m^3; of triangles kg/m^2
-  double viscosity = 0;      // Pa s: stress per rate of strain
+  std::string driven = {};   // a number of the law: control "drive/<name>/<number>" is added to it
+  double density = 1000;  // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
+  double viscosity = 0;   // Pa s: stress per rate of strain
   // Of triangles:
   double thickness = 1e-3;       // m: multiplies the stress of the membrane
   double bending = 0;            // J: W = bending 3 |e|^2/(A0 + A1) (theta - theta_rest)^2 per inner edge
@@ -40,13 +42,16 @@ struct Part {
   std::string name = "part";
   Cells cells = Cells::tetrahedra;
   std::vector<int> vertices = {};  // kCellVertices per cell
-  int material = 0;
+  int material = 0;              // -1: an obstacle, which has a surface but no forces: its vertices are held
+  double pressure = 0;           // Pa, inside of a closed surface. With neither it is not a parameter
+  bool pressure_driven = false;  // control "drive/<name>/pressure" is added to it
 };
 
 struct Hold {
   std::string name = "hold";
   std::vector<int> vertices = {};
   bool driven = false;  // control "hold/<name>/velocity", 3 numbers; otherwise the vertices stay
+  bool turns = false;   // control "hold/<name>/spin", 3 numbers: about the mean of the vertices
 };
 
 // What vertices cannot enter. It stays where it is.
@@ -86,7 +91,7 @@ struct SoftModel {
   double drag = 0;                                // 1/s: force -drag m v
   std::array<double, 3> wind = {0, 0, 0};         // m/s
   double wind_drag = 0;      // kg/(m^2 s): pressure on triangles per normal speed of the wind
-  bool wind_driven = false;  // control "wind" [m/s] is added to the wind
+  bool wind_driven = false;  // control "drive/wind" [m/s] is added to the wind
   std::vector<Obstacle> obstacles = {};
   SoftContact contact = {};
   double dt = 0.01;  // s

@@ -1,7 +1,8 @@
 // Soft bodies and cloth as a System: implicit steps with exact derivatives with respect to everything.
 //
 //   state      "x" [m], "v" [m/s]: 3 numbers per vertex; with bdf2 also "x_old", "v_old" of the step before
-//   control    "hold/<name>/velocity" [m/s] of each driven hold; "wind" [m/s] where it is driven
+//   control    "hold/<name>/velocity" [m/s] of driven holds, "hold/<name>/spin" [rad/s] of those that turn,
+//              "drive/<material>/<number>", "drive/<part>/pressure" [Pa], "drive/wind" [m/s] of driven ones
 //   parameter  "rest" [m], "gravity", "drag", "wind", "wind_drag", "dt", and of each material
 //              "material/<name>/..." the numbers of its law, density, viscosity, thickness, bending
 //

@@ -3,12 +3,33 @@
 #include <algorithm>
 #include <cstring>
 
+#include "costate/core/parallel.h"
 #include "costate/solve/dense_panel.h"
 
 namespace costate::solve {
+namespace {
+
+constexpr int kForks = 2;            // levels of the tree whose branches are parallel
+constexpr double kWorthATask = 2e6;  // multiply-adds
+
+// sum over rows of a . b in a fixed number of lanes, which the compiler turns into registers.
+template <class Real>
+double dot_lanes(const Real* a, const double* b, std::int64_t count) {
+  double lane[8] = {}, sum = 0;
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int l = 0; l < 8; ++l) lane[l] += double(a[i + l]) * b[i + l];
+  for (; i < count; ++i) sum += double(a[i]) * b[i];
+  for (const double part : lane) sum += part;
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t BlockCholesky::Node::stride() const { return 3LL * (pivots + rows) + kSpareRows; }
 
 void BlockCholesky::analyse(int n, std::span<const Pair> pairs, std::span<const double> places,
-                            std::span<const char> keep) {
+                            std::span<const char> keep, bool single) {
   n_ = n;
   graph_.begin.assign(std::size_t(n) + 1, 0);
   for (const Pair& p : pairs)
@@ -23,7 +44,17 @@ void BlockCholesky::analyse(int n, std::span<const Pair> pairs, std::span<const 
   position_.assign(std::size_t(n), -1);
   for (std::size_t k = 0; k < order_.order.size(); ++k) position_[std::size_t(order_.order[k])] = int(k);
   symbolic();
+  branches_.clear();
+  if (!nodes_.empty()) plant(int(nodes_.size()) - 1, 0);
+  place_updates();
   place_blocks(pairs, keep);
+  const auto make_room = [&](auto& numbers) {
+    numbers.values.resize(std::size_t(value_count_));
+    numbers.fronts.resize(std::size_t(front_count_));
+    numbers.updates.resize(std::size_t(update_count_));
+  };
+  make_room(double_);
+  if (single) make_room(single_);
 }
 
 // Which later vertices each front reaches, where children's rows lie in it, and how much memory all that is.
@@ -32,7 +63,7 @@ void BlockCholesky::symbolic() {
   node_of_.assign(order_.order.size(), 0);
   mark_.assign(order_.order.size(), -1);
   flops_ = 0;
-  std::int64_t values = 0, stack = 0, most = 0, front = 0;
+  value_count_ = 0;
   for (std::size_t k = 0; k < order_.nodes.size(); ++k) {
     const auto& given = order_.nodes[k];
     Node node{.first = given.first, .pivots = given.count, .row_begin = int(rows_.size())};
@@ -53,7 +84,6 @@ void BlockCholesky::symbolic() {
       if (given.children[s] < 0) continue;
       const Node child = nodes_[std::size_t(given.children[s])];
       for (int r = 0; r < child.rows; ++r) reach(rows_[std::size_t(child.row_begin + r)]);
-      stack -= 9LL * child.rows * child.rows;
     }
     std::sort(rows_.begin() + node.row_begin, rows_.end());
     node.rows = int(rows_.size()) - node.row_begin;
@@ -70,18 +100,57 @@ void BlockCholesky::symbolic() {
       }
     }
     const std::int64_t a = 3LL * node.pivots, d = a + 3LL * node.rows;
-    node.values = values;
-    values += a * d;
-    front = std::max(front, d * d);
-    // The front is built while the children's updates are still there.
-    stack += 9LL * node.rows * node.rows;
-    most = std::max(most, stack);
+    node.values = value_count_;
+    value_count_ += a * d;
     for (std::int64_t c = 0; c < a; ++c) flops_ += double((d - c) * (d - c));
     nodes_.push_back(node);
   }
-  values_.resize(std::size_t(values));
-  front_.resize(std::size_t(front));
-  stack_.resize(std::size_t(most));
+}
+
+// The branch of a node and of everything below it; returns its number.
+int BlockCholesky::plant(int k, int depth) {
+  const Node& node = nodes_[std::size_t(k)];
+  int first = k;
+  double work = 0;
+  while (nodes_[std::size_t(first)].children[0] >= 0 || nodes_[std::size_t(first)].children[1] >= 0) {
+    const int* child = nodes_[std::size_t(first)].children;
+    first = child[0] >= 0 ? child[0] : child[1];
+  }
+  for (int i = first; i <= k; ++i) {
+    const Node& n = nodes_[std::size_t(i)];
+    const double a = 3.0 * n.pivots, d = a + 3.0 * n.rows;
+    work += a * d * d;
+  }
+  Branch branch{first, k + 1, {-1, -1}, 0};
+  if (depth < kForks && work > kWorthATask && node.children[0] >= 0 && node.children[1] >= 0) {
+    branch.begin = k;
+    for (int s = 0; s < 2; ++s) branch.branches[s] = plant(nodes_[std::size_t(k)].children[s], depth + 1);
+  }
+  branches_.push_back(branch);
+  return int(branches_.size()) - 1;
+}
+
+// Within a branch updates are a stack: those of the children lie on its top, and are replaced by the node's
+// own. What a branch leaves is the only thing on its stack.
+void BlockCholesky::place_updates() {
+  front_count_ = update_count_ = 0;
+  for (Branch& branch : branches_) {
+    std::int64_t front = 0, top = 0, most = 0;
+    for (int k = branch.begin; k < branch.end; ++k) {
+      Node& node = nodes_[std::size_t(k)];
+      const bool forked = branch.branches[0] >= 0;
+      for (const int child : node.children)
+        if (child >= 0 && !forked)
+          top -= 9LL * nodes_[std::size_t(child)].rows * nodes_[std::size_t(child)].rows;
+      node.update = update_count_ + top;
+      top += 9LL * node.rows * node.rows;
+      most = std::max(most, top);
+      front = std::max(front, node.stride() * std::int64_t(3 * (node.pivots + node.rows) + kSpareColumns));
+    }
+    branch.front = front_count_;
+    front_count_ += front;
+    update_count_ += most;
+  }
 }
 
 void BlockCholesky::place_blocks(std::span<const Pair> pairs, std::span<const char> keep) {
@@ -116,96 +185,119 @@ void BlockCholesky::place_blocks(std::span<const Pair> pairs, std::span<const ch
   });
 }
 
-void BlockCholesky::assemble(const Node& node, const double* blocks, double shift,
-                             const double* const* updates) {
-  const std::ptrdiff_t d = 3 * (node.pivots + node.rows);
-  double* F = front_.data();
-  std::memset(F, 0, std::size_t(d * d) * sizeof(double));
+template <class Real>
+void BlockCholesky::assemble(const Node& node, const double* blocks, double shift, Real* F,
+                             const Real* updates) const {
+  const std::ptrdiff_t d = 3 * (node.pivots + node.rows), stride = node.stride();
+  for (std::ptrdiff_t c = 0; c < d; ++c) {
+    const std::ptrdiff_t top = std::max<std::ptrdiff_t>(0, c - kSpareColumns);
+    std::memset(F + c * stride + top, 0, std::size_t(stride - top) * sizeof(Real));
+  }
   for (int e = node.entry_begin; e < node.entry_end; ++e) {
     const Entry& entry = entries_[std::size_t(e)];
     const double* b = blocks + 9LL * entry.block;
-    double* to = F + 3 * entry.column * d + 3 * entry.row;
+    Real* to = F + 3 * entry.column * stride + 3 * entry.row;
     for (int c = 0; c < 3; ++c)
-      for (int r = 0; r < 3; ++r) to[c * d + r] += entry.transposed ? b[3 * c + r] : b[3 * r + c];
+      for (int r = 0; r < 3; ++r) to[c * stride + r] += Real(entry.transposed ? b[3 * c + r] : b[3 * r + c]);
     if (entry.row == entry.column)
-      for (int c = 0; c < 3; ++c) to[c * d + c] += shift;
+      for (int c = 0; c < 3; ++c) to[c * stride + c] += Real(shift);
   }
   for (int s = 0; s < 2; ++s) {
     if (node.children[s] < 0) continue;
-    const int rows = nodes_[std::size_t(node.children[s])].rows;
+    const Node& child = nodes_[std::size_t(node.children[s])];
     const int* map = map_.data() + node.map_begin[s];
-    for (int c = 0; c < rows; ++c)
+    for (int c = 0; c < child.rows; ++c)
       for (int i = 0; i < 3; ++i) {
-        double* column = F + (3 * map[c] + i) * d;
-        const double* from = updates[s] + (3LL * c + i) * 3 * rows;
-        for (int r = c; r < rows; ++r) {
-          double* to = column + 3 * map[r];
+        Real* column = F + (3 * map[c] + i) * stride;
+        const Real* from = updates + child.update + (3LL * c + i) * 3 * child.rows;
+        for (int r = c; r < child.rows; ++r) {
+          Real* to = column + 3 * map[r];
           to[0] += from[3 * r], to[1] += from[3 * r + 1], to[2] += from[3 * r + 2];
         }
       }
   }
 }
 
-bool BlockCholesky::factor(const double* blocks, double shift) {
-  std::int64_t top = 0;  // of the stack of updates: those of the children lie on it
-  for (const Node& node : nodes_) {
-    const double* updates[2] = {nullptr, nullptr};
-    for (int s = 1; s >= 0; --s) {
-      if (node.children[s] < 0) continue;
-      const std::int64_t rows = nodes_[std::size_t(node.children[s])].rows;
-      top -= 9 * rows * rows;
-      updates[s] = stack_.data() + top;
-    }
-    assemble(node, blocks, shift, updates);
-    const int a = 3 * node.pivots, b = 3 * node.rows, d = a + b;
-    if (!factor_columns(front_.data(), d, a, d)) return false;
-    std::memcpy(values_.data() + node.values, front_.data(),
-                std::size_t(a) * std::size_t(d) * sizeof(double));
-    for (int c = 0; c < b; ++c)
-      std::memcpy(stack_.data() + top + std::int64_t(c) * b + c,
-                  front_.data() + std::int64_t(a + c) * d + a + c, std::size_t(b - c) * sizeof(double));
-    top += std::int64_t(b) * b;
-  }
+template <class Real>
+bool BlockCholesky::eliminate(const Node& node, const double* blocks, double shift, Real* F,
+                              Numbers<Real>& to) const {
+  assemble(node, blocks, shift, F, to.updates.data());
+  const int a = 3 * node.pivots, b = 3 * node.rows, d = a + b;
+  const std::int64_t stride = node.stride();
+  if (!factor_columns(F, d, a, int(stride))) return false;
+  for (int c = 0; c < a; ++c)
+    std::memcpy(to.values.data() + node.values + std::int64_t(c) * d + c, F + c * stride + c,
+                std::size_t(d - c) * sizeof(Real));
+  for (int c = 0; c < b; ++c)
+    std::memcpy(to.updates.data() + node.update + std::int64_t(c) * b + c, F + (a + c) * stride + a + c,
+                std::size_t(b - c) * sizeof(Real));
   return true;
 }
 
-void BlockCholesky::solve(double* x, double* y) const {
+template <class Real>
+bool BlockCholesky::grow(int k, const double* blocks, double shift, Numbers<Real>& to) const {
+  const Branch& branch = branches_[std::size_t(k)];
+  if (branch.branches[0] >= 0) {
+    bool grown[2] = {false, false};
+    parallel_for(2, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t s = begin; s < end; ++s) grown[s] = grow(branch.branches[s], blocks, shift, to);
+    });
+    if (!grown[0] || !grown[1]) return false;
+  }
+  for (int i = branch.begin; i < branch.end; ++i)
+    if (!eliminate(nodes_[std::size_t(i)], blocks, shift, to.fronts.data() + branch.front, to)) return false;
+  return true;
+}
+
+bool BlockCholesky::factor(const double* blocks, double shift) {
+  return branches_.empty() || grow(int(branches_.size()) - 1, blocks, shift, double_);
+}
+bool BlockCholesky::factor_single(const double* blocks) {
+  return branches_.empty() || grow(int(branches_.size()) - 1, blocks, 0, single_);
+}
+
+// L y = x, then L' x = y. The rows below the pivots of a node are brought together before, so that each
+// column of L meets numbers that lie side by side.
+template <class Real>
+void BlockCholesky::substitute(const std::vector<Real>& values, double* x, double* y) const {
   const auto each = [&](const auto& visit) {
     for (std::size_t k = 0; k < order_.order.size(); ++k)
       for (int c = 0; c < 3; ++c) visit(y[3 * k + std::size_t(c)], x[3 * order_.order[k] + c]);
   };
+  double* below = y + 3 * n_;
+  const auto each_below = [&](const Node& node, const auto& visit) {
+    for (int r = 0; r < node.rows; ++r)
+      for (int c = 0; c < 3; ++c) visit(below[3 * r + c], y[3 * rows_[std::size_t(node.row_begin + r)] + c]);
+  };
   each([](double& inner, double& outer) { inner = outer; });
   for (const Node& node : nodes_) {
-    const int a = 3 * node.pivots, d = a + 3 * node.rows;
+    const int a = 3 * node.pivots, b = 3 * node.rows;
     double* own = y + 3 * node.first;
+    each_below(node, [](double& here, double& there) { here = there; });
     for (int c = 0; c < a; ++c) {
-      const double* column = values_.data() + node.values + std::int64_t(c) * d;
-      const double v = own[c] /= column[c];
-      for (int r = c + 1; r < a; ++r) own[r] -= v * column[r];
-      for (int r = 0; r < node.rows; ++r) {
-        double* to = y + 3 * rows_[std::size_t(node.row_begin + r)];
-        const double* from = column + a + 3 * r;
-        to[0] -= v * from[0], to[1] -= v * from[1], to[2] -= v * from[2];
-      }
+      const Real* column = values.data() + node.values + std::int64_t(c) * (a + b);
+      const double v = own[c] /= double(column[c]);
+      for (int r = c + 1; r < a; ++r) own[r] -= v * double(column[r]);
+      for (int r = 0; r < b; ++r) below[r] -= v * double(column[a + r]);
     }
+    each_below(node, [](double& here, double& there) { there = here; });
   }
   for (std::size_t k = nodes_.size(); k-- > 0;) {
     const Node& node = nodes_[k];
-    const int a = 3 * node.pivots, d = a + 3 * node.rows;
+    const int a = 3 * node.pivots, b = 3 * node.rows;
     double* own = y + 3 * node.first;
+    each_below(node, [](double& here, double& there) { here = there; });
     for (int c = a; c-- > 0;) {
-      const double* column = values_.data() + node.values + std::int64_t(c) * d;
-      double sum = own[c];
-      for (int r = c + 1; r < a; ++r) sum -= column[r] * own[r];
-      for (int r = 0; r < node.rows; ++r) {
-        const double* with = y + 3 * rows_[std::size_t(node.row_begin + r)];
-        const double* from = column + a + 3 * r;
-        sum -= with[0] * from[0] + with[1] * from[1] + with[2] * from[2];
-      }
-      own[c] = sum / column[c];
+      const Real* column = values.data() + node.values + std::int64_t(c) * (a + b);
+      own[c] =
+          (own[c] - dot_lanes(column + c + 1, own + c + 1, a - c - 1) - dot_lanes(column + a, below, b)) /
+          double(column[c]);
     }
   }
   each([](double& inner, double& outer) { outer = inner; });
 }
+
+void BlockCholesky::solve(double* x, double* work) const { substitute(double_.values, x, work); }
+void BlockCholesky::solve_single(double* x, double* work) const { substitute(single_.values, x, work); }
 
 }  // namespace costate::solve

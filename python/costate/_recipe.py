@@ -20,13 +20,15 @@ Made = TypeVar("Made", _core.System, _core.Loss)
 def remembered(make: Callable[P, Made], module: str, kept=lambda *a, **k: (a, k), found=None) -> Callable[P, Made]:
     """The same function; what it makes can be pickled. `module`: where the function is found by its name; `kept`: the arguments
     that are given to it in another process; `found`: the file that is meant by its first argument, a path."""
+    making: Callable = make
+
     @functools.wraps(make)
     def call(*arguments, **keywords):
         if found and arguments:
             arguments = (found(arguments[0]), *arguments[1:])
         elif found and "path" in keywords:
             keywords["path"] = found(keywords["path"])
-        made = make(*arguments, **keywords)
+        made = making(*arguments, **keywords)
         setattr(made, "_recipe", (call, *copy.deepcopy(kept(*arguments, **keywords))))  # the caller may write to its arrays later
         return made
 

@@ -1,5 +1,6 @@
 // Recordings and replays.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -86,6 +87,18 @@ Array poses(const Recording& r, const std::string& name) {
   throw Error("the recording has no body named '" + name + "'");
 }
 
+// (triangles (n, 3), positions of their vertices (frames, vertices, 3)) of a surface that changes its shape.
+std::pair<Array, Array> mesh(const Recording& r, const std::string& name) {
+  for (const io::Mesh& m : r.meshes) {
+    if (m.name != name) continue;
+    const auto frames = static_cast<std::size_t>(std::max<std::int64_t>(r.frames, 1));
+    std::vector<std::int64_t> triangles(m.triangles.begin(), m.triangles.end());
+    return {to_numpy(std::move(triangles), {m.triangles.size() / 3, 3}),
+            to_numpy(std::vector<float>(m.vertices), {frames, m.vertices.size() / 3 / frames, 3})};
+  }
+  throw Error("the recording has no mesh named '" + name + "'");
+}
+
 // What body number i looks like: kind, size (a mesh: of the ellipsoid with its extents), colour, poses.
 nb::dict shape(const Recording& r, std::size_t i) {
   if (i >= r.bodies.size()) throw Error("the recording has " + std::to_string(r.bodies.size()) + " bodies");
@@ -139,6 +152,14 @@ void bind_recordings(nb::module_& m) {
                      for (const auto& b : r.bodies) names.push_back(b.name);
                      return names;
                    })
+      .def_prop_ro("meshes",
+                   [](const Recording& r) {
+                     std::vector<std::string> names;
+                     for (const auto& one : r.meshes) names.push_back(one.name);
+                     return names;
+                   })
+      .def("mesh", &mesh, "name"_a,
+           "Of a surface: (triangles (n, 3), positions of its vertices (frames, vertices, 3)).")
       .def_prop_ro(
           "up", [](const Recording& r) { return std::string(1, r.up); },
           "The axis away from gravity: 'y' or 'z'.")

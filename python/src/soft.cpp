@@ -9,6 +9,9 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/core/text.h"
+#include "costate/io/text/cell_mesh.h"
+#include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
@@ -55,6 +58,7 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
     m.numbers[n.name] = value;
   }
   reader.read("per_element", m.per_element);
+  reader.read("driven", m.driven);
   reader.read("density", m.density);
   reader.read("viscosity", m.viscosity);
   reader.read("thickness", m.thickness);
@@ -73,6 +77,8 @@ soft::Part part_of(nb::handle given, std::size_t index) {
   reader.read("cells", cells);
   reader.read("vertices", vertices);
   reader.read("material", part.material);
+  reader.read("pressure", part.pressure);
+  reader.read("pressure_driven", part.pressure_driven);
   reader.finish();
   part.cells = soft::Cells(choice(cells, "cells", soft::kCellNames));
   for (const double v : vertices) part.vertices.push_back(int(v));
@@ -116,6 +122,7 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
     reader.read("name", hold.name);
     reader.read("vertices", vertices);
     reader.read("driven", hold.driven);
+    reader.read("turns", hold.turns);
     reader.finish();
     for (const double i : vertices) hold.vertices.push_back(int(i));
     m.holds.push_back(hold);
@@ -156,6 +163,93 @@ std::pair<std::vector<std::array<double, 3>>, std::vector<std::vector<int>>> row
   return r;
 }
 
+constexpr std::pair<const char*, std::vector<int> io::CellMesh::*> kFileCells[] = {
+    {"triangles", &io::CellMesh::triangles},
+    {"tetrahedra", &io::CellMesh::tetrahedra},
+    {"quadratic_tetrahedra", &io::CellMesh::quadratic_tetrahedra},
+    {"hexahedra", &io::CellMesh::hexahedra}};
+constexpr std::size_t kFileNodes[] = {3, 4, 10, 8};
+
+nb::dict read_mesh(const std::string& path) {
+  const io::CellMesh mesh = io::read_cells(path);
+  std::vector<double> vertices;
+  for (const auto& p : mesh.vertices) vertices.insert(vertices.end(), {p.x, p.y, p.z});
+  nb::dict found;
+  found["vertices"] = to_numpy(std::move(vertices), {mesh.vertices.size(), 3});
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::vector<int>& cells = mesh.*kFileCells[k].second;
+    if (cells.empty()) continue;
+    std::vector<std::int64_t> all(cells.begin(), cells.end());
+    found[kFileCells[k].first] = to_numpy(std::move(all), {cells.size() / kFileNodes[k], kFileNodes[k]});
+  }
+  return found;
+}
+void write_mesh(const std::string& path, const ArrayLike& vertices, const ArrayLike& cells,
+                const std::string& kind) {
+  io::CellMesh mesh;
+  const std::vector<double> x = to_vector<double>(vertices, "vertices"),
+                            v = to_vector<double>(cells, "cells");
+  for (std::size_t i = 0; i + 2 < x.size(); i += 3) mesh.vertices.push_back({x[i], x[i + 1], x[i + 2]});
+  constexpr const char* kKinds[] = {"triangles", "tetrahedra", "quadratic_tetrahedra", "hexahedra"};
+  const int k = choice(kind, "kind", kKinds);
+  if (v.size() % kFileNodes[k] != 0)
+    throw Error(kind + " have " + std::to_string(kFileNodes[k]) + " vertices each, and there are " +
+                std::to_string(v.size()) + " in all");
+  for (const double i : v) {
+    if (!(i >= 0 && i < double(mesh.vertices.size())))
+      throw Error("a cell names vertex " + number(i) + ", but there are " +
+                  std::to_string(mesh.vertices.size()));
+    (mesh.*kFileCells[k].second).push_back(int(i));
+  }
+  io::write_cells(mesh, path);
+}
+
+struct GivenPair {
+  soft::TouchingPair pair;
+  soft::Four x;
+  soft::PairNumbers<double> numbers;
+};
+soft::Four four(const ArrayLike& points, const char* what) {
+  const std::vector<double> given = to_vector<double>(points, what);
+  if (given.size() != 12) throw Error(std::string(what) + " of a pair are four points of three numbers");
+  return soft::four({{0, 1, 2, 3}, false, soft::Closest::face}, given.data());
+}
+GivenPair given_pair(const ArrayLike& points, bool edges, double distance, double stiffness,
+                     double parallel) {
+  GivenPair r{
+      {{0, 1, 2, 3}, edges, soft::Closest::face}, four(points, "points"), {stiffness, distance, parallel}};
+  r.pair.kind = soft::closest_of(edges, r.x.x);
+  return r;
+}
+nb::dict contact_pair(const ArrayLike& points, bool edges, double distance, double stiffness,
+                      double parallel) {
+  const GivenPair at = given_pair(points, edges, distance, stiffness, parallel);
+  const auto state = soft::pair_state(edges, at.pair.kind, at.x.x, parallel);
+  Vec3<double> g[4];
+  soft::pair_gradient(edges, at.pair.kind, at.x.x, at.numbers, g);
+  std::vector<double> gradient, H(144);
+  for (const auto& v : g) gradient.insert(gradient.end(), {v.x, v.y, v.z});
+  soft::pair_matrix(at.pair, at.x, at.numbers, false, H.data());
+  nb::dict found;
+  found["distance"] = state.d;
+  found["weights"] = to_numpy(std::vector<double>(state.w, state.w + 4));
+  found["energy"] = soft::pair_energy(edges, at.pair.kind, at.x.x, at.numbers);
+  found["gradient"] = to_numpy(std::move(gradient), {4, 3});
+  found["hessian"] = to_numpy(std::move(H), {12, 12});
+  found["normal_force"] = soft::pair_lag(edges, at.pair.kind, at.x.x, at.numbers).force;
+  return found;
+}
+Array contact_friction(const ArrayLike& points, const ArrayLike& moved, double friction, double slip,
+                       bool edges, double distance, double stiffness, double parallel) {
+  const GivenPair at = given_pair(points, edges, distance, stiffness, parallel);
+  const auto lag = soft::pair_lag(edges, at.pair.kind, at.x.x, at.numbers);
+  const Vec3<double> u = soft::pair_slip(lag, four(moved, "displacements").x);
+  const double k = -friction * lag.force * soft::slip(norm(u), slip).over;
+  std::vector<double> force;
+  for (const double w : lag.w) force.insert(force.end(), {k * w * u.x, k * w * u.y, k * w * u.z});
+  return to_numpy(std::move(force), {4, 3});
+}
+
 }  // namespace
 
 void bind_soft(nb::module_& m) {
@@ -179,10 +273,15 @@ void bind_soft(nb::module_& m) {
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
       "triangles: "
       "stvk,\n"
-      "            neo_hookean, arap. density is per volume, of triangles per area\n"
-      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a "
-      "velocity as a "
-      "control\n"
+      "            neo_hookean, arap, limited (limit, stiffness). fibre (k1, k2) and muscle (stiffness, "
+      "contraction) lie along (ax, ay, az), "
+      "in cells that\n            another part has too. density is per volume, of triangles per area; "
+      "'driven': "
+      "'contraction' makes a number\n            a control as well\n"
+      "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones "
+      "have a velocity\n            as a control, turning ones a spin. A part with 'material': -1 is an "
+      "obstacle: "
+      "all its vertices are held\n"
       "obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': "
       "0.3}, "
       "...]; or\n"
@@ -190,7 +289,7 @@ void bind_soft(nb::module_& m) {
       "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
       "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
       "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
-      "state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', "
+      "state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', "
       "'material/<name>/E', "
       "...");
   s.def(
@@ -208,6 +307,28 @@ void bind_soft(nb::module_& m) {
       },
       "size"_a, "count"_a, "cells"_a = "tetrahedra",
       "Vertices and cells of a block with a corner at the origin.");
+  s.def(
+      "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); },
+      "radius"_a, "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
+  s.def("read_mesh", &read_mesh, "path"_a,
+        "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
+        "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");
+  s.def("write_mesh", &write_mesh, "path"_a, "vertices"_a, "cells"_a, "kind"_a = "triangles",
+        "Cells of one kind to a file: .obj, .ply, .stl (triangles), or .msh of Gmsh (all kinds).");
+  s.def(
+      "contact_pair", &contact_pair, "points"_a, nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3,
+      "stiffness"_a = 1.0, "parallel"_a = 0.0,
+      "The barrier between a point and a triangle (points: the point, three corners), or between two edges\n"
+      "(points: the ends of one, the ends of the other), as contact uses it: {'distance', 'weights',\n"
+      "'energy', 'gradient' (4, 3), 'hessian' (12, 12), 'normal_force'}.\n\n"
+      "distance    where the barrier begins, m; stiffness: J/m^2\n"
+      "parallel    of edges: below this |a x b|^2 the barrier is taken away, m^4; contact takes\n"
+      "            1e-3 |a|^2 |b|^2 of the rest shape");
+  s.def(
+      "contact_friction", &contact_friction, "points"_a, "displacements"_a, "friction"_a, "slip"_a,
+      nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3, "stiffness"_a = 1.0, "parallel"_a = 0.0,
+      "Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began "
+      "at\n`points`. Below a length `slip` (slip_speed dt) friction sticks.");
 }
 
 }  // namespace costate::python

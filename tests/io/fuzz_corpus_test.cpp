@@ -1,4 +1,5 @@
-// Every input the fuzzers found worth keeping, read again: tests/fuzz/corpus, tests/fuzz/model_corpus.
+// Every input the fuzzers found worth keeping, read again: tests/fuzz/corpus, model_corpus,
+// mesh_corpus.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <iterator>
 
 #include "tests/float_traps.h"
+#include "tests/fuzz/fuzz_mesh.h"
 #include "tests/fuzz/fuzz_model.h"
 #include "tests/fuzz/fuzz_study.h"
 
@@ -38,6 +40,19 @@ TEST(FuzzCorpus, EveryModelIsCompiledOrAMessage) {
   }
   EXPECT_GE(files, 9);
   EXPECT_GE(compiled, 8);  // the corpus reaches the compiler, not only the parser
+}
+
+TEST(FuzzCorpus, EveryMeshIsReadOrAMessage) {
+  int files = 0, read = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_FUZZ_MESHES)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    SCOPED_TRACE(entry.path().filename());
+    read += fuzz::fuzz_mesh(text) == "read";
+    ++files;
+  }
+  EXPECT_GE(files, 10);
+  EXPECT_GE(read, 9);
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ TEST(MeshFile, MistakesNameFileAndLine) {
   EXPECT_EQ(message("solid\nfacet\nvertex 0 0 0\nendfacet\n", "m.stl"),
             "m.stl:4: a facet has 1 vertices instead of 3");
   EXPECT_EQ(message("hello\n", "m.stl"), "m.stl:1: 'hello' is not part of an STL file");
-  EXPECT_EQ(message("", "m.dae"), "m.dae: meshes of kind '.dae' cannot be read\n  convert it to STL or OBJ");
+  EXPECT_EQ(message("", "m.dae"),
+            "m.dae: meshes of kind '.dae' cannot be read\n  convert it to STL, OBJ or PLY");
   std::string cut = binary_stl();
   cut.pop_back();
   EXPECT_NE(message(cut, "m.stl").find("m.stl"), std::string::npos);

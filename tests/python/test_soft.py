@@ -45,3 +45,38 @@ def test_soft_bodies_say_what_is_wrong():
         hanging(integrator="eulr")
     with pytest.raises(costate.Error, match="not known"):
         costate.soft.bodies([[0, 0, 0]], [{"cell": "triangles"}], [])
+
+
+@pytest.mark.parametrize("ending", ["obj", "ply", "stl", "msh"])
+def test_a_mesh_is_written_and_read(tmp_path, ending):
+    vertices, triangles = costate.soft.cloth_mesh([0.5, 0.25], [2, 1])
+    path = str(tmp_path / f"cloth.{ending}")
+    costate.soft.write_mesh(path, vertices, triangles)
+    mesh = costate.soft.read_mesh(path)
+    np.testing.assert_array_equal(mesh["vertices"][mesh["triangles"]], np.array(vertices)[np.array(triangles)])
+    system = costate.soft.bodies(mesh["vertices"], [{"cells": "triangles", "vertices": mesh["triangles"]}], [{"law": "stvk"}])
+    assert system.initial_state.size == 6 * len(mesh["vertices"])
+
+
+def test_a_scene_takes_its_parts_from_files(tmp_path):
+    vertices, cells = costate.soft.block_mesh([1.0, 0.1, 0.1], [4, 1, 1])
+    costate.soft.write_mesh(str(tmp_path / "beam.msh"), vertices, cells, kind="tetrahedra")
+    scene = tmp_path / "beam.toml"
+    scene.write_text('''[soft]
+[[materials]]
+name = "rubber"
+[[parts]]
+name = "beam"
+file = "beam.msh"
+scale = 0.5
+[run]
+steps = 2
+[[loss]]
+kind = "position"
+of = "part/beam/4"
+target = [0.0, 0.0, 0.0]
+''')
+    assert ("vertices", "20") in costate.load(scene).facts
+    (tmp_path / "beam.msh").write_text("nothing")
+    with pytest.raises(costate.Error, match="beam.msh|header"):
+        costate.load(scene)

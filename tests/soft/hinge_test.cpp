@@ -42,7 +42,9 @@ TEST(Hinge, EnergyHasThePublishedDigits) {
   const Part part{"two", Cells::triangles, {0, 1, 2, 1, 0, 3}, 0};
   const auto term = hinge_term(part, {.rest = 0, .bending = 12, .viscosity = 13});
   ASSERT_EQ(term->groups().vertex, (std::vector<int>{0, 1, 2, 3}));
-  const At at{x.data(), x.data(), x.data(), p.data(), 1};
+  std::vector<double> kept(std::size_t(term->kept()));
+  term->keep(p.data(), kept.data());
+  const At at{x.data(), x.data(), x.data(), p.data(), nullptr, 1, kept.data()};
   double W = 0, slots[12], blocks[90];
   term->energy(at, &W);
   term->residual(at, slots);
@@ -83,6 +85,7 @@ TEST(Hinge, EnergyHasThePublishedDigits) {
         moved[std::size_t(i)] += side * k * h;
         At there = at;
         there.p = moved.data();
+        term->keep(moved.data(), kept.data());
         term->energy(there, &W);
         slope += side * (k == 1 ? 45 : k == 2 ? -9 : 1) / (60 * h) * W;
       }

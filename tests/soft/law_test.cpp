@@ -101,6 +101,21 @@ const std::vector<Case> kSolids = {
       0.2970851156863973, 0.11391869953073322, -0.24298919057650087, 2.407382189138078},
      {8.513902578831281, 0.8346845370536654, 0.13114826814724911, -1.1467338333621837, 9.13966923241613,
       0.44357815654917976, -0.1197000768239246, -0.5935966620088353, 7.9330441389190165}},
+    {"fibre",
+     {0.8, 1.3, 2.0 / 3, 1.0 / 3, 2.0 / 3},
+     0.049544777434399256,
+     {0.32176035533955595, 0.16088017766977798, 0.32176035533955595, 0.13989580666937215,
+      0.069947903334686076, 0.13989580666937215, 0.33574993600649317, 0.16787496800324658,
+      0.33574993600649317},
+     {0.61635167149358508, 0.30817583574679254, 0.61635167149358508, 0.24121631154741797, 0.12060815577370899,
+      0.24121631154741797, 0.48378999917863007, 0.24189499958931503, 0.48378999917863007}},
+    {"muscle",
+     {2, 0.2, 2, 1, 2},
+     0.12752302673317872,
+     {0.31547674787232455, 0.15773837393616227, 0.31547674787232455, 0.13716380342274975, 0.06858190171137488,
+      0.13716380342274975, 0.32919312821459945, 0.16459656410729973, 0.32919312821459945},
+     {0.22843285039054265, 0.11421642519527132, 0.22843285039054265, 0.07307859864544902, 0.03653929932272451,
+      0.07307859864544902, 0.08211725042160777, 0.04105862521080388, 0.08211725042160777}},
 };
 const std::vector<Case> kMembranes = {
     {"stvk",
@@ -124,6 +139,13 @@ const std::vector<Case> kMembranes = {
       0.009080389853788092, 0.007756779202632214},
      {0.1785019772917796, 0.1206145865831598, 0.07591580484157086, 0.2143058126057498, 0.006032320101552012,
       -0.04492327449495481}},
+    {"limited",
+     {100, 0.3, 1.25, 50},
+     0.0046630973314509732,
+     {0.20834451933885662, 0.019570300457410418, -0.0040387095617322855, 0.048112190984183824,
+      0.037506309857433792, -0.0054022212595476638},
+     {4.0846561537905888, 0.5650086074716248, -0.026945994675574895, 2.3541555256032597, 0.67088831639637962,
+      -0.30635927695801038}},
 };
 constexpr double kF[9] = {1.1, .2, -.05, -.1, .9, .15, .05, -.1, 1.2},
                  kDF[9] = {.3, -.1, .2, .1, .4, -.2, -.3, .2, .1};
@@ -220,7 +242,8 @@ const std::vector<double> kInverted = {.9, .1, .2, -.2, 1.1, .1, .1, .3, -.5};
 TEST(Law, DerivativesOfSolidsAreThoseOfTheEnergy) {
   for (const Case& k : kSolids)
     for (const auto& F : {std::vector<double>(kF, kF + 9), kTurned, kInverted})
-      if (solid_law(k.law).defined(F.data())) expect_consistent(solid_law(k.law), F, k.numbers);
+      if (solid_law(k.law).defined(F.data(), k.numbers.data()))
+        expect_consistent(solid_law(k.law), F, k.numbers);
 }
 TEST(Law, DerivativesOfMembranesAreThoseOfTheEnergy) {
   for (const Case& k : kMembranes)
@@ -234,7 +257,7 @@ TEST(Law, EnergiesOfInvertedCellsHaveThePublishedDigits) {
   EXPECT_NEAR(solid_law("fixed_corotated").energy(kInverted.data(), c.data()), 10.853515079928377, 1e-13);
   EXPECT_NEAR(solid_law("neo_hookean_simple").energy(kInverted.data(), lame(2, 3).data()), 8.7230625, 1e-14);
   for (const char* log : {"neo_hookean", "neo_hookean_j", "hencky", "mooney_rivlin"})
-    EXPECT_FALSE(solid_law(log).defined(kInverted.data())) << log;
+    EXPECT_FALSE(solid_law(log).defined(kInverted.data(), c.data())) << log;
 }
 
 // At the rest shape every law of E and nu is Hooke's law.
@@ -256,7 +279,10 @@ TEST(Law, SmallStrainsSeeYoungAndPoisson) {
 TEST(Law, MisspeltNamesAreErrors) {
   test::expect_error([] { return &solid_law("neo_hokean"); }, "no law 'neo_hokean' of a solid",
                      "did you mean 'neo_hookean'");
-  test::expect_error([] { return &membrane_law("hencky"); }, "of a membrane", "stvk, neo_hookean, arap");
+  test::expect_error([] { return &membrane_law("hencky"); }, "of a membrane",
+                     "stvk, neo_hookean, arap, limited");
+  const double stretched[6] = {1.3, 0, 0, 1.3, 0, 0}, limit[4] = {100, 0.3, 1.25, 50};
+  EXPECT_FALSE(membrane_law("limited").defined(stretched, limit));
 }
 
 }  // namespace

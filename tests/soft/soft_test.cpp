@@ -357,7 +357,9 @@ TEST(Soft, BadModelsAreErrorsThatSayWhatToDo) {
   expect_error(with([](SoftModel& m) { m.parts[0].vertices.pop_back(); }), "lists 3 vertices", "have 4 each");
   expect_error(with([](SoftModel& m) { m.materials[0].numbers["nu"] = .5; }), "nu = 0.5", "-1 < nu < 0.5");
   expect_error(with([](SoftModel& m) { m.materials[0].numbers["mu"] = 1; }), "has no number 'mu'", "E, nu");
-  expect_error(with([](SoftModel& m) { m.materials[0].density = 0; }), "density = 0", "positive");
+  expect_error(with([](SoftModel& m) { m.materials[0].density = -1; }), "density = -1", "0 or more");
+  expect_error(with([](SoftModel& m) { m.materials[0].density = 0; }), "vertex 0 has no mass",
+               "parts that lie over another one");
   expect_error(with([](SoftModel& m) { m.holds.push_back({"again", {0}}); }), "held twice", "one hold");
   expect_error(with([](SoftModel& m) { m.dt = 0; }), "dt = 0", "positive");
   expect_error(

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/solve/dense_panel.h"
 #include "tests/allocation_guard.h"
@@ -66,12 +67,46 @@ TEST(BlockCholesky, SolvesGridsOfAllSizes) {
     BlockCholesky factor;
     factor.analyse(p.n, p.pairs, p.places, p.keep);
     ASSERT_TRUE(factor.factor(p.blocks.data())) << n;
-    std::vector<double> x(std::size_t(3 * p.n)), work(x.size());
+    std::vector<double> x(std::size_t(3 * p.n)), work(2 * x.size());
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i));
     std::vector<double> b = times(p, x);
     factor.solve(b.data(), work.data());
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(b[i], x[i], 1e-13) << n << ' ' << i;
   }
+}
+
+// Large enough for parallel subtrees: 70 x 70 vertices.
+TEST(BlockCholesky, ThreadsDoNotShow) {
+  const Problem p = grid(70);
+  BlockCholesky factor;
+  factor.analyse(p.n, p.pairs, p.places, p.keep);
+  std::vector<double> first, x(std::size_t(3 * p.n)), work(2 * x.size());
+  for (const int threads : {1, 2, 3, 7}) {
+    set_thread_count(threads);
+    ASSERT_TRUE(factor.factor(p.blocks.data()));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i));
+    factor.solve(x.data(), work.data());
+    if (first.empty()) first = x;
+    EXPECT_EQ(x, first) << threads;
+  }
+  set_thread_count(0);
+  const std::vector<double> b = times(p, x);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(b[i], std::sin(double(i)), 1e-12) << i;
+}
+
+TEST(BlockCholesky, SinglePrecisionSolvesToItsDigits) {
+  const Problem p = grid(40);
+  BlockCholesky factor;
+  factor.analyse(p.n, p.pairs, p.places, p.keep, true);
+  ASSERT_TRUE(factor.factor_single(p.blocks.data()));
+  std::vector<double> x(std::size_t(3 * p.n)), work(2 * x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i));
+  std::vector<double> b = times(p, x);
+  factor.solve_single(b.data(), work.data());
+  double error = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) error = std::max(error, std::abs(b[i] - x[i]));
+  EXPECT_LT(error, 3e-6);
+  EXPECT_GT(error, 1e-9);
 }
 
 TEST(BlockCholesky, VerticesThatAreNotKeptAreNoUnknowns) {
@@ -80,7 +115,7 @@ TEST(BlockCholesky, VerticesThatAreNotKeptAreNoUnknowns) {
   BlockCholesky factor;
   factor.analyse(p.n, p.pairs, p.places, p.keep);
   ASSERT_TRUE(factor.factor(p.blocks.data()));
-  std::vector<double> x(std::size_t(3 * p.n), 0.0), work(x.size());
+  std::vector<double> x(std::size_t(3 * p.n), 0.0), work(2 * x.size());
   for (std::size_t i = 0; i < x.size(); ++i)
     if (p.keep[i / 3]) x[i] = std::cos(double(i));
   std::vector<double> b = times(p, x);
@@ -103,7 +138,7 @@ TEST(BlockCholesky, AllocatesNothingAfterTheAnalysis) {
   const Problem p = grid(12);
   BlockCholesky factor;
   factor.analyse(p.n, p.pairs, p.places, p.keep);
-  std::vector<double> x(std::size_t(3 * p.n), 1.0), work(x.size());
+  std::vector<double> x(std::size_t(3 * p.n), 1.0), work(2 * x.size());
   const test::AllocationGuard guard;
   factor.factor(p.blocks.data());
   factor.solve(x.data(), work.data());
@@ -119,26 +154,35 @@ TEST(BlockCholesky, TheOrderKeepsFillLow) {
   EXPECT_LT(double(factor.factor_size()), 0.65 * banded);
 }
 
+template <class Real>
+void expect_factor(int n, int columns) {
+  const int stride = n + kSpareRows;
+  std::vector<Real> A(std::size_t(stride * (n + kSpareColumns)));
+  std::vector<double> B(A.size());
+  for (int c = 0; c < n; ++c)
+    for (int r = c; r < n; ++r)
+      A[std::size_t(c * stride + r)] = Real(r == c ? n + 1.0 : noise(std::uint32_t(c * n + r)));
+  std::copy(A.begin(), A.end(), B.begin());
+  ASSERT_TRUE(factor_columns(A.data(), n, columns, stride));
+  for (int k = 0; k < columns; ++k) {
+    double* col = B.data() + k * stride;
+    col[k] = std::sqrt(col[k]);
+    for (int r = k + 1; r < n; ++r) col[r] /= col[k];
+    for (int c = k + 1; c < n; ++c)
+      for (int r = c; r < n; ++r) B[std::size_t(c * stride + r)] -= col[c] * col[r];
+  }
+  const double gate = (sizeof(Real) == 8 ? 1e-13 : 1e-5) * n;
+  for (int c = 0; c < n; ++c)
+    for (int r = c; r < n; ++r)
+      EXPECT_NEAR(A[std::size_t(c * stride + r)], B[std::size_t(c * stride + r)], gate)
+          << n << ' ' << columns;
+}
 TEST(DensePanel, FactorsAsTheTextbookDoes) {
   for (const int n : {1, 4, 7, 30, 61, 100})
     for (const int columns : {1, 3, n / 2, n}) {
       if (columns > n || columns < 1) continue;
-      std::vector<double> A(std::size_t(n * n)), B;
-      for (int c = 0; c < n; ++c)
-        for (int r = c; r < n; ++r)
-          A[std::size_t(c * n + r)] = r == c ? n + 1.0 : noise(std::uint32_t(c * n + r));
-      B = A;
-      ASSERT_TRUE(factor_columns(A.data(), n, columns, n));
-      for (int k = 0; k < columns; ++k) {
-        double* col = B.data() + k * n;
-        col[k] = std::sqrt(col[k]);
-        for (int r = k + 1; r < n; ++r) col[r] /= col[k];
-        for (int c = k + 1; c < n; ++c)
-          for (int r = c; r < n; ++r) B[std::size_t(c * n + r)] -= col[c] * col[r];
-      }
-      for (int c = 0; c < n; ++c)
-        for (int r = c; r < n; ++r)
-          EXPECT_NEAR(A[std::size_t(c * n + r)], B[std::size_t(c * n + r)], 1e-13 * n) << n << ' ' << columns;
+      expect_factor<double>(n, columns);
+      expect_factor<float>(n, columns);
     }
 }
 

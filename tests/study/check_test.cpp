@@ -151,8 +151,8 @@ TEST(StudyCheck, EverySceneOfTheRepositoryPasses) {
     if (entry.path().extension() != ".toml" || name.ends_with("_train.toml")) continue;  // tasks are learned
     ++scenes;
     // Particles in three dimensions and cloth that touches itself take their time.
-    const bool large =
-        name.ends_with("coffee.toml") || name.ends_with("barista.toml") || name.ends_with("drape.toml");
+    const bool large = name.ends_with("coffee.toml") || name.ends_with("barista.toml") ||
+                       name.ends_with("drape.toml") || name.ends_with("grip.toml");
     const auto study = io::load_study(name, {.for_check = true, .most_steps = large ? 8 : 200});
     for (const check::Result& r : check_gradient(*study))
       EXPECT_TRUE(r.passed()) << name << " " << r.name << " " << r.error << " " << r.detail;

@@ -1,18 +1,16 @@
 #include "costate/io/text/mesh_file.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
 
 #include "costate/core/error.h"
+#include "costate/io/text/mesh_lines.h"
+#include "costate/io/text/polygon_mesh.h"
 
 namespace costate::io {
 namespace {
-
-constexpr double kLargest = 1e30;
 
 // Vertices by their coordinates.
 class Welder {
@@ -29,62 +27,10 @@ class Welder {
   std::map<std::array<double, 3>, int> index_;
 };
 
-bool reasonable(double x) { return std::isfinite(x) && std::abs(x) <= kLargest; }
-bool reasonable(const Vec3<double>& p) { return reasonable(p.x) && reasonable(p.y) && reasonable(p.z); }
-
-// Words of a text, line by line.
-class Lines {
- public:
-  Lines(const std::string& text, const std::string& path) : text_(text), path_(path) {}
-
-  // The words of the next line that has any.
-  bool next(std::vector<std::string_view>& words) {
-    words.clear();
-    while (at_ < text_.size() && words.empty()) {
-      ++line_;
-      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      std::string_view rest = std::string_view(text_).substr(at_, end - at_);
-      rest = rest.substr(0, rest.find('#'));
-      at_ = end + 1;
-      while (true) {
-        const std::size_t begin = rest.find_first_not_of(" \t\r");
-        if (begin == std::string_view::npos) break;
-        const std::size_t length = std::min(rest.find_first_of(" \t\r", begin), rest.size()) - begin;
-        words.push_back(rest.substr(begin, length));
-        rest.remove_prefix(begin + length);
-      }
-    }
-    return !words.empty();
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error({what, path_ + ":" + std::to_string(line_), {}});
-  }
-  double number(std::string_view word) const {
-    if (word.starts_with('+')) word.remove_prefix(1);
-    double value = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size())
-      fail("'" + std::string(word.substr(0, 40)) + "' is not a number");
-    return value;
-  }
-  Vec3<double> point(const std::vector<std::string_view>& words, std::size_t first) const {
-    if (words.size() < first + 3) fail("a vertex needs three numbers");
-    const Vec3<double> p{number(words[first]), number(words[first + 1]), number(words[first + 2])};
-    if (!reasonable(p)) fail("a vertex is not finite");
-    return p;
-  }
-
- private:
-  const std::string& text_;
-  const std::string& path_;
-  std::size_t at_ = 0;
-  int line_ = 0;
-};
-
 TriangleMesh text_stl(const std::string& text, const std::string& path) {
   TriangleMesh mesh;
   Welder welder(mesh);
-  Lines lines(text, path);
+  MeshLines lines(text, path);
   std::vector<std::string_view> words;
   std::vector<int> corners;
   while (lines.next(words)) {
@@ -181,42 +127,13 @@ TriangleMesh msh(const std::string& content, const std::string& path) {
   return mesh;
 }
 
-// A polygon as triangles: a quadrilateral along its shorter diagonal, others as a fan.
-void cut(TriangleMesh& mesh, std::vector<int>& corners) {
-  const auto length = [&](std::size_t a, std::size_t b) {
-    return squared_norm(mesh.vertices[corners[a]] - mesh.vertices[corners[b]]);
-  };
-  if (corners.size() == 4 && length(1, 3) <= length(0, 2))
-    std::rotate(corners.begin(), corners.begin() + 1, corners.end());
-  for (std::size_t k = 2; k < corners.size(); ++k)
-    mesh.faces.push_back({corners[0], corners[k - 1], corners[k]});
-}
-
-TriangleMesh obj(const std::string& text, const std::string& path) {
+TriangleMesh welded(const PolygonMesh& file) {
   TriangleMesh mesh;
   Welder welder(mesh);
   std::vector<int> number;  // of the file's vertices among ours
-  Lines lines(text, path);
-  std::vector<std::string_view> words;
-  std::vector<int> corners;
-  while (lines.next(words)) {
-    if (words[0] == "v") {
-      number.push_back(welder.vertex(lines.point(words, 1)));
-    } else if (words[0] == "f") {
-      corners.clear();
-      for (std::size_t w = 1; w < words.size(); ++w) {
-        const double index = lines.number(words[w].substr(0, words[w].find('/')));
-        const double from_start =
-            index < 0 ? double(number.size()) + index : index - 1;  // -1 is the last vertex
-        if (!(from_start >= 0 && from_start < double(number.size())))
-          lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
-        corners.push_back(number[from_start]);
-      }
-      if (corners.size() < 3) lines.fail("a face needs three vertices");
-      cut(mesh, corners);
-    }
-    // Normals, texture, groups, materials and lines have no mass and no volume.
-  }
+  for (const Vec3<double>& v : file.vertices) number.push_back(welder.vertex(v));
+  for (const auto& t : triangles_of(file))
+    mesh.faces.push_back({number[std::size_t(t[0])], number[std::size_t(t[1])], number[std::size_t(t[2])]});
   return mesh;
 }
 
@@ -231,11 +148,13 @@ TriangleMesh parse_mesh(const std::string& content, const std::string& path) {
   if (ending == ".stl") {
     mesh = is_binary_stl(content) ? binary_stl(content, path) : text_stl(content, path);
   } else if (ending == ".obj") {
-    mesh = obj(content, path);
+    mesh = welded(parse_obj(content, path));
+  } else if (ending == ".ply") {
+    mesh = welded(parse_ply(content, path));
   } else if (ending == ".msh") {
     mesh = msh(content, path);
   } else {
-    throw Error({"meshes of kind '" + ending + "' cannot be read", path, "convert it to STL or OBJ"});
+    throw Error({"meshes of kind '" + ending + "' cannot be read", path, "convert it to STL, OBJ or PLY"});
   }
   // A face with two equal corners is a line: it bounds nothing.
   std::erase_if(mesh.faces, [](const auto& f) { return f[0] == f[1] || f[1] == f[2] || f[2] == f[0]; });

@@ -1,4 +1,4 @@
-// Triangles from a mesh file: STL (binary and text), Wavefront OBJ and MuJoCo's MSH.
+// Triangles from a mesh file: STL (binary and text), Wavefront OBJ, PLY and MuJoCo's MSH.
 //
 // Corners that are the same point become one vertex, so that a closed surface is closed. OBJ quadrilaterals
 // are cut along their shorter diagonal, larger polygons into fans. Files are treated as hostile: counts are

@@ -5,11 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "costate/ad/dual.h"
-#include "costate/ad/dual_functions.h"
 #include "costate/core/error.h"
 #include "costate/core/text.h"
-#include "costate/soft/elements/small_matrix.h"
+#include "costate/soft/contact/pair_derivatives.h"
 
 namespace costate::soft {
 namespace {
@@ -17,20 +15,8 @@ namespace {
 using V = Vec3<double>;
 using M = Mat3<double>;
 
-struct Four {
-  V x[4];
-};
-Four four(const TouchingPair& pair, const double* y) {
-  Four r;
-  for (int i = 0; i < 4; ++i) {
-    const double* at = y + 3 * pair.v[i];
-    r.x[i] = {at[0], at[1], at[2]};
-  }
-  return r;
-}
-Closest kind_of(bool edges, const V (&x)[4]) { return edges ? closest_edges(x) : closest_point_triangle(x); }
 double distance(bool edges, const V (&x)[4]) {
-  const PairState<double> s = pair_state(edges, kind_of(edges, x), x, 0.0);
+  const PairState<double> s = pair_state(edges, closest_of(edges, x), x, 0.0);
   return s.d;
 }
 void add(const V& v, double* y, int vertex) {
@@ -41,58 +27,12 @@ std::string in_words(const TouchingPair& pair) {
   return pair.edges ? "the edges of vertices " + n(0) + ", " + n(1) + " and " + n(2) + ", " + n(3)
                     : "vertex " + n(0) + " and the triangle of vertices " + n(1) + ", " + n(2) + ", " + n(3);
 }
-template <class S>
-Vec3<S> constant(const V& v) {
-  return {S(v.x), S(v.y), S(v.z)};
-}
-template <class S>
-Vec3<S> variable(const V& v, int i) {
-  return {S::variable(v.x, i), S::variable(v.y, i + 1), S::variable(v.z, i + 2)};
-}
-
-// Second derivative of the barrier of a pair.
-void pair_matrix(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, bool convex,
-                 double* H) {
-  using D12 = Dual<double, 12>;
-  Vec3<D12> x[4], g[4];
-  for (int i = 0; i < 4; ++i) x[i] = variable<D12>(z.x[i], 3 * i);
-  pair_gradient(pair.edges, pair.kind, x, PairNumbers<D12>{p.stiffness, p.reach, p.parallel}, g);
-  for (int i = 0; i < 12; ++i)
-    for (int j = 0; j < 12; ++j) H[12 * i + j] = 0.5 * (g[i / 3][i % 3].d[j] + g[j / 3][j % 3].d[i]);
-  if (convex) make_positive<12>(H);
-}
-
-// Residual of a touching pair as a function of (stiffness, reach, parallel).
-using D3 = Dual<double, 3>;
-void numbers_of_touch(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p,
-                      Vec3<D3> (&g)[4]) {
-  Vec3<D3> x[4];
-  for (int i = 0; i < 4; ++i) x[i] = constant<D3>(z.x[i]);
-  pair_gradient(pair.edges, pair.kind, x,
-                {D3::variable(p.stiffness, 0), D3::variable(p.reach, 1), D3::variable(p.parallel, 2)}, g);
-}
-// Friction as a function of x (12), (stiffness, reach, parallel), friction and e = slip speed dt.
-using D17 = Dual<double, 17>;
-void numbers_of_friction(const TouchingPair& pair, const Four& z, const Four& x, const PairNumbers<double>& p,
-                         double friction, double e, Vec3<D17> (&r)[4]) {
-  Vec3<D17> start[4], moved[4];
-  for (int i = 0; i < 4; ++i) {
-    start[i] = variable<D17>(x.x[i], 3 * i);
-    moved[i] = constant<D17>(z.x[i]) - start[i];
-  }
-  const PairLag<D17> lag =
-      pair_lag(pair.edges, pair.kind, start,
-               {D17::variable(p.stiffness, 12), D17::variable(p.reach, 13), D17::variable(p.parallel, 14)});
-  const Vec3<D17> u = pair_slip(lag, moved);
-  const D17 k = D17::variable(friction, 15) * lag.force * slip(norm(u), D17::variable(e, 16)).over;
-  for (int i = 0; i < 4; ++i) r[i] = (k * lag.w[i]) * u;
-}
 
 }  // namespace
 
-SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<const double> rest, double reach,
-                         const SelfContactPlaces& places)
-    : vertices_(vertices), triangles_(std::move(triangles)), at_(places) {
+SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest,
+                         double reach, const SelfContactPlaces& places)
+    : vertices_(int(free.size())), free_(std::move(free)), triangles_(std::move(triangles)), at_(places) {
   points_ = triangles_;
   std::sort(points_.begin(), points_.end());
   points_.erase(std::unique(points_.begin(), points_.end()), points_.end());
@@ -102,8 +42,12 @@ SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<con
       const auto edge = std::minmax(triangles_[t + k], triangles_[t + (k + 1) % 3]);
       if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
     }
+  for (std::size_t e = 0; e < edges_.size(); e += 2) {
+    const double *a = rest.data() + 3 * edges_[e], *b = rest.data() + 3 * edges_[e + 1];
+    edge_ += 2 * norm(V{a[0] - b[0], a[1] - b[1], a[2] - b[2]}) / double(edges_.size());
+  }
   Scratch s;
-  std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices, at_.stiffness + 1, at_.reach + 1})),
+  std::vector<double> p(std::size_t(std::max({at_.rest + 3 * vertices_, at_.stiffness + 1, at_.reach + 1})),
                         0.0);
   p[std::size_t(at_.reach)] = reach;
   find(rest.data(), nullptr, p.data(), s);
@@ -118,89 +62,6 @@ SelfContact::SelfContact(int vertices, std::vector<int> triangles, std::span<con
   }
 }
 
-void SelfContact::sweep(const double* z, const double* step, double grow, std::span<const int> members,
-                        int nodes, std::vector<Scratch::Box>& boxes) const {
-  boxes.resize(members.size() / std::size_t(nodes));
-  for (std::size_t k = 0; k < boxes.size(); ++k) {
-    Scratch::Box& box = boxes[k];
-    box.id = int(k);
-    for (int d = 0; d < 3; ++d) {
-      box.low[d] = std::numeric_limits<double>::infinity(), box.high[d] = -box.low[d];
-      for (int a = 0; a < nodes; ++a) {
-        const int i = 3 * members[k * std::size_t(nodes) + std::size_t(a)] + d;
-        const double here = z[i], there = step ? z[i] + step[i] : z[i];
-        box.low[d] = std::min({box.low[d], here, there}), box.high[d] = std::max({box.high[d], here, there});
-      }
-      box.low[d] -= grow, box.high[d] += grow;
-    }
-  }
-}
-
-void SelfContact::sort_boxes(std::vector<Scratch::Box>& boxes, int axis) {
-  std::sort(boxes.begin(), boxes.end(), [axis](const Scratch::Box& a, const Scratch::Box& b) {
-    return a.low[axis] != b.low[axis] ? a.low[axis] < b.low[axis] : a.id < b.id;
-  });
-}
-
-void SelfContact::find(const double* z, const double* step, const double* p, Scratch& s) const {
-  const double grow = 0.5 * p[at_.reach];
-  sweep(z, step, grow, points_, 1, s.points);
-  sweep(z, step, grow, triangles_, 3, s.triangles);
-  sweep(z, step, grow, edges_, 2, s.edges);
-  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
-  for (const Scratch::Box& box : s.points)
-    for (int d = 0; d < 3; ++d)
-      low[d] = std::min(low[d], box.low[d]), high[d] = std::max(high[d], box.high[d]);
-  int axis = 0;
-  for (int d = 1; d < 3; ++d)
-    if (high[d] - low[d] > high[axis] - low[axis]) axis = d;
-  for (auto* boxes : {&s.points, &s.triangles, &s.edges}) sort_boxes(*boxes, axis);
-
-  s.candidates.clear();
-  const int b = (axis + 1) % 3, c = (axis + 2) % 3;
-  const auto meet = [&](const Scratch::Box& u, const Scratch::Box& v) {
-    return u.low[b] <= v.high[b] && v.low[b] <= u.high[b] && u.low[c] <= v.high[c] && v.low[c] <= u.high[c];
-  };
-  const auto pair = [&](bool edges, std::array<int, 4> v) {
-    const bool shared = edges ? v[0] == v[2] || v[0] == v[3] || v[1] == v[2] || v[1] == v[3]
-                              : v[0] == v[1] || v[0] == v[2] || v[0] == v[3];
-    if (!shared) s.candidates.push_back({{v[0], v[1], v[2], v[3]}, edges, Closest::face});
-  };
-  const auto point_triangle = [&](const Scratch::Box& u, const Scratch::Box& v) {
-    if (!meet(u, v)) return;
-    const int* t = triangles_.data() + 3 * v.id;
-    pair(false, {points_[std::size_t(u.id)], t[0], t[1], t[2]});
-  };
-  // Each point from the first triangle that reaches it on, and each triangle from the first point.
-  for (std::size_t i = 0, j = 0; i < s.points.size() || j < s.triangles.size();) {
-    const bool point =
-        j == s.triangles.size() || (i < s.points.size() && s.points[i].low[axis] <= s.triangles[j].low[axis]);
-    if (point) {
-      for (std::size_t k = j; k < s.triangles.size() && s.triangles[k].low[axis] <= s.points[i].high[axis];
-           ++k)
-        point_triangle(s.points[i], s.triangles[k]);
-      ++i;
-    } else {
-      for (std::size_t k = i; k < s.points.size() && s.points[k].low[axis] <= s.triangles[j].high[axis]; ++k)
-        point_triangle(s.points[k], s.triangles[j]);
-      ++j;
-    }
-  }
-  for (std::size_t i = 0; i < s.edges.size(); ++i)
-    for (std::size_t k = i + 1; k < s.edges.size() && s.edges[k].low[axis] <= s.edges[i].high[axis]; ++k) {
-      if (!meet(s.edges[i], s.edges[k])) continue;
-      const int first = 2 * std::min(s.edges[i].id, s.edges[k].id),
-                second = 2 * std::max(s.edges[i].id, s.edges[k].id);
-      pair(true, {edges_[std::size_t(first)], edges_[std::size_t(first) + 1], edges_[std::size_t(second)],
-                  edges_[std::size_t(second) + 1]});
-    }
-  // One order, whatever the axis and the step.
-  std::sort(s.candidates.begin(), s.candidates.end(), [](const TouchingPair& u, const TouchingPair& v) {
-    if (u.edges != v.edges) return u.edges < v.edges;
-    return std::lexicographical_compare(u.v, u.v + 4, v.v, v.v + 4);
-  });
-}
-
 double SelfContact::parallel(const TouchingPair& pair, const double* rest) const {
   if (!pair.edges) return 0;
   const Four X = four(pair, rest);
@@ -213,7 +74,8 @@ void SelfContact::touch(const At& at, Scratch& s) const {
   const double reach = at.p[at_.reach];
   for (TouchingPair pair : s.candidates) {
     const Four z = four(pair, at.z);
-    pair.kind = kind_of(pair.edges, z.x);
+    if (far_apart(pair.edges, z, reach)) continue;
+    pair.kind = closest_of(pair.edges, z.x);
     const PairState<double> state = pair_state(pair.edges, pair.kind, z.x, 0.0);
     if (state.d < reach) s.touching.push_back(pair);
   }
@@ -347,6 +209,7 @@ double SelfContact::longest(const At& at, const double* step, const Scratch& s) 
     const double speed = pair.edges
                              ? std::max(norm(p.x[0]), norm(p.x[1])) + std::max(norm(p.x[2]), norm(p.x[3]))
                              : norm(p.x[0]) + std::max({norm(p.x[1]), norm(p.x[2]), norm(p.x[3])});
+    if (far_apart(pair.edges, x, longest * speed / (1 - kKeep))) continue;
     const double start = distance(pair.edges, x.x);
     if (longest * speed <= (1 - kKeep) * start) continue;
     double t = 0, d = start;

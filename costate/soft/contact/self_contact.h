@@ -5,9 +5,9 @@
 // them;
 //   but which pairs touch changes all the time, so its sums are made one pair after the other, sorted.
 //
-// Candidates are pairs whose boxes, swept along a step and grown by the reach of the barrier, meet (sorted
-// along the longest axis). The longest step is found by conservative advancement: as long as no pair of
-// points can have come closer than a tenth of its distance [2].
+// Candidates are pairs whose boxes, grown by the way they go and by the reach of the barrier, meet
+// (candidates.cpp). The longest step is found by conservative advancement: as long as no pair of points can
+// have come closer than a tenth of its distance [2].
 // [1] Li et al.: Incremental Potential Contact, ACM TOG 39 (2020). [2] Li, Kaufman, Jiang: Codimensional
 // Incremental Potential Contact, ACM TOG 40 (2021), algorithm 1. Tests: tests/soft/contact_test.cpp.
 #pragma once
@@ -30,6 +30,10 @@ class SelfContact {
  public:
   struct Scratch {
     std::vector<TouchingPair> candidates, touching, lagged;  // touching: at z; lagged: at x, with friction
+    std::vector<TouchingPair>
+        wide;  // those that can be candidates within `margin` of `base` (candidates.cpp)
+    std::vector<double> base;
+    double margin = 0, reach = 0;
     std::vector<PairLag<double>> lags;
     struct Box {
       double low[3], high[3];
@@ -40,8 +44,9 @@ class SelfContact {
     std::vector<double> blocks;                     // 9 numbers for each of them, then for each vertex
   };
 
-  // Error where a pair that shares no vertex is closer than the reach at rest.
-  SelfContact(int vertices, std::vector<int> triangles, std::span<const double> rest, double reach,
+  // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex
+  // are none.
+  SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest, double reach,
               const SelfContactPlaces& places);
 
   // Pairs that come within reach anywhere between z and z + step (null: at z).
@@ -67,12 +72,15 @@ class SelfContact {
   struct Inputs;
   double parallel(const TouchingPair& pair, const double* rest) const;
   void touch(const At& at, Scratch& s) const;
-  void sweep(const double* z, const double* step, double grow, std::span<const int> members, int nodes,
-             std::vector<Scratch::Box>& boxes) const;
+  void look_around(const double* z, const double* step, double grow, Scratch& s) const;
+  static void boxes(const double* z, const double* step, double grow, std::span<const int> members, int nodes,
+                    std::vector<Scratch::Box>& boxes);
   static void sort_boxes(std::vector<Scratch::Box>& boxes, int axis);
 
   int vertices_;
+  std::vector<char> free_;  // per vertex
   std::vector<int> points_, triangles_, edges_;
+  double edge_ = 0;  // mean length of an edge at rest, m
   SelfContactPlaces at_;
 };
 

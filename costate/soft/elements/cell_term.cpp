@@ -12,7 +12,7 @@ namespace costate::soft {
 namespace {
 
 constexpr std::int64_t kGrain = 64;
-constexpr int kMostVertices = 10, kMostNumbers = 4;
+constexpr int kMostVertices = 10, kMostNumbers = 5;
 
 template <int C>
 class CellTerm final : public Term {
@@ -29,13 +29,14 @@ class CellTerm final : public Term {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         values[e] = 0;
-        for (int q = 0; q < shape_.points(); ++q) values[e] += point_energy(e, point_of(e, q, at.p), at);
+        for (int q = 0; q < shape_.points(); ++q)
+          values[e] += point_energy(e, point_of(e, q, at.p, at.u), at);
       }
     });
   }
 
   void residual(const At& at, double* slots) const override {
-    each(at.p, slots, [&](std::int64_t e, const Point& point, double* r) {
+    each(at, slots, [&](std::int64_t e, const Point& point, double* r) {
       Matrix P = stress(e, point, at);
       P *= point.volume;
       for (int a = 0; a < shape_.vertices; ++a) add_product(P, point.g[a], r + 3 * a);
@@ -49,7 +50,7 @@ class CellTerm final : public Term {
         double* k = blocks + 9 * pairs * e;
         std::fill(k, k + 9 * pairs, 0.0);
         for (int q = 0; q < shape_.points(); ++q) {
-          const Point point = point_of(e, q, at.p);
+          const Point point = point_of(e, q, at.p, at.u);
           double A[9 * C * C];
           law_.stress_slope(gradient(e, point, at.z).e, point.c, A);
           if (at.convex) make_positive<3 * C>(A);
@@ -61,8 +62,8 @@ class CellTerm final : public Term {
   }
 
   void residual_jvp(const At& at, const AtDot& dot, double* slots) const override {
-    each(at.p, slots, [&](std::int64_t e, const Point& point, double* r) {
-      const PointDot d = point_dot(e, point, dot.p);
+    each(at, slots, [&](std::int64_t e, const Point& point, double* r) {
+      const PointDot d = point_dot(e, point, dot.p, dot.u);
       const Matrix F = gradient(e, point, at.z), Fn = gradient(e, point, at.x), B = difference(e, point, at);
       const Matrix F_dot = -1.0 * (F * d.turn);
       Matrix Fn_dot = -1.0 * (Fn * d.turn), B_dot = -1.0 * (B * d.turn);
@@ -89,7 +90,7 @@ class CellTerm final : public Term {
       double mass_bar = 0;  // of the whole mass of the cell
       for (int a = 0; a < nodes; ++a) mass_bar += shape_.share[std::size_t(a)] * bar.mass[vertex(e, a)];
       for (int q = 0; q < shape_.points(); ++q)
-        point_vjp(e, point_of(e, q, at.p), at, mu, mass_bar, x_bar, w_bar, X_bar, bar);
+        point_vjp(e, point_of(e, q, at.p, at.u), at, mu, mass_bar, x_bar, w_bar, X_bar, bar);
     }
   }
 
@@ -97,7 +98,7 @@ class CellTerm final : public Term {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         double volume = 0;
-        for (int q = 0; q < shape_.points(); ++q) volume += point_of(e, q, p).bare;
+        for (int q = 0; q < shape_.points(); ++q) volume += point_of(e, q, p, nullptr).bare;
         for (int a = 0; a < shape_.vertices; ++a)
           slots[e * shape_.vertices + a] = shape_.share[std::size_t(a)] * p[at_.density] * volume;
       }
@@ -108,8 +109,9 @@ class CellTerm final : public Term {
     for (std::int64_t e = 0; e < groups_.count(); ++e) {
       double m_dot = 0;
       for (int q = 0; q < shape_.points(); ++q) {
-        const Point point = point_of(e, q, p);
-        m_dot += point.bare * (p_dot[at_.density] + p[at_.density] * trace(point_dot(e, point, p_dot).turn));
+        const Point point = point_of(e, q, p, nullptr);
+        m_dot += point.bare *
+                 (p_dot[at_.density] + p[at_.density] * trace(point_dot(e, point, p_dot, nullptr).turn));
       }
       for (int a = 0; a < shape_.vertices; ++a)
         slots[e * shape_.vertices + a] = shape_.share[std::size_t(a)] * m_dot;
@@ -120,8 +122,13 @@ class CellTerm final : public Term {
   std::int64_t undefined(const At& at) const override {
     for (std::int64_t e = 0; e < groups_.count(); ++e)
       for (int q = 0; q < shape_.points(); ++q)
-        if (!law_.defined(gradient(e, point_of(e, q, at.p), at.z).e)) return e;
+        if (const Point point = point_of(e, q, at.p, at.u);
+            !law_.defined(gradient(e, point, at.z).e, point.c))
+          return e;
     return -1;
+  }
+  std::string complaint(std::int64_t e) const override {
+    return "cell " + std::to_string(e) + " " + law_.complaint();
   }
 
  private:
@@ -153,7 +160,7 @@ class CellTerm final : public Term {
     }
     return m;
   }
-  Point point_of(std::int64_t e, int q, const double* p) const {
+  Point point_of(std::int64_t e, int q, const double* p, const double* u) const {
     Point r;
     r.q = q;
     const Matrix E = raw(e, q, p + at_.rest);
@@ -165,6 +172,7 @@ class CellTerm final : public Term {
     r.volume = r.thickness * r.bare;
     r.eta = p[at_.viscosity];
     for (int k = 0; k < numbers_; ++k) r.c[k] = p[at_.numbers[std::size_t(k)] + e * at_.stride];
+    if (u && at_.driven >= 0) r.c[at_.driven] += u[at_.control];
     const double* slope = shape_.slopes(q);
     for (int a = 0; a < shape_.vertices; ++a)
       for (int j = 0; j < C; ++j) {
@@ -173,15 +181,16 @@ class CellTerm final : public Term {
       }
     return r;
   }
-  PointDot point_dot(std::int64_t e, const Point& point, const double* p_dot) const {
+  PointDot point_dot(std::int64_t e, const Point& point, const double* p_dot, const double* u_dot) const {
     PointDot d{};
+    if (u_dot && at_.driven >= 0) d.c[at_.driven] = u_dot[at_.control];
     if (!p_dot) return d;
     const Square J_dot = from_frame(point.frame, raw(e, point.q, p_dot + at_.rest));
     d.turn = J_dot * point.inverse;
     d.volume = point.volume * trace(d.turn);
     if (C == 2) d.volume += point.bare * p_dot[at_.thickness];
     d.eta = p_dot[at_.viscosity];
-    for (int k = 0; k < numbers_; ++k) d.c[k] = p_dot[at_.numbers[std::size_t(k)] + e * at_.stride];
+    for (int k = 0; k < numbers_; ++k) d.c[k] += p_dot[at_.numbers[std::size_t(k)] + e * at_.stride];
     return d;
   }
 
@@ -201,7 +210,7 @@ class CellTerm final : public Term {
   }
   double point_energy(std::int64_t e, const Point& point, const At& at) const {
     const Matrix F = gradient(e, point, at.z);
-    if (!law_.defined(F.e)) return std::numeric_limits<double>::infinity();
+    if (!law_.defined(F.e, point.c)) return std::numeric_limits<double>::infinity();
     double w = law_.energy(F.e, point.c);
     if (point.eta != 0) {
       const Square rate = symmetric(gradient(e, point, at.x), difference(e, point, at));
@@ -271,6 +280,7 @@ class CellTerm final : public Term {
     law_.numbers_vjp(F.e, point.c, G.e, c_bar);
     for (int k = 0; k < numbers_; ++k)
       bar.p[at_.numbers[std::size_t(k)] + e * at_.stride] += point.volume * c_bar[k];
+    if (at_.driven >= 0) bar.u[at_.control] += point.volume * c_bar[at_.driven];
     bar.p[at_.viscosity] += point.volume * at.rate * viscous;
     bar.p[at_.density] += point.bare * mass_bar;
     if (C == 2) bar.p[at_.thickness] += point.bare * work;
@@ -295,13 +305,13 @@ class CellTerm final : public Term {
   }
 
   template <class F>
-  void each(const double* p, double* slots, const F& visit) const {
+  void each(const At& at, double* slots, const F& visit) const {
     const int nodes = shape_.vertices;
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         double* r = slots + 3 * nodes * e;
         std::fill(r, r + 3 * nodes, 0.0);
-        for (int q = 0; q < shape_.points(); ++q) visit(e, point_of(e, q, p), r);
+        for (int q = 0; q < shape_.points(); ++q) visit(e, point_of(e, q, at.p, at.u), r);
       }
     });
   }

@@ -33,6 +33,8 @@ struct CellPlaces {
   std::vector<std::int64_t> numbers = {};  // of the law: that of the first cell
   std::int64_t stride = 0;                 // to that of the next cell; 0: all share one
   std::int64_t density = 0, viscosity = 0, thickness = -1;
+  int driven = -1;            // number of the law that a control adds to; -1: none
+  std::int64_t control = -1;  // which control that is
 };
 
 std::unique_ptr<Term> solid_term(const Part& part, const SolidLaw& law, const CellPlaces& places);

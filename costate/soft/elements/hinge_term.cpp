@@ -40,16 +40,27 @@ class HingeTerm final : public Term {
  public:
   HingeTerm(const Part& part, const HingePlaces& places) : at_(places) { groups_ = {4, hinges_of(part)}; }
 
+  std::int64_t kept() const override { return 2 * groups_.count(); }
+  void keep(const double* p, double* kept) const override {
+    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e) {
+        const Four X = four(e, p + at_.rest);
+        kept[kept_at_ + 2 * e] = weight_of(X.x).c;
+        kept[kept_at_ + 2 * e + 1] = hinge_angle(X.x).theta;
+      }
+    });
+  }
+
   void energy(const At& at, double* values) const override {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
-        const Rest rest = rest_of(e, at.p);
+        const Kept rest = kept_of(e, at);
         const double open = hinge_angle(four(e, at.z).x).theta - rest.theta;
-        values[e] = at.p[at_.bending] * rest.weight.c * open * open;
+        values[e] = at.p[at_.bending] * rest.c * open * open;
         const double eta = at.p[at_.viscosity];
         if (eta == 0) continue;
         const double speed = along(hinge_angle(four(e, at.x).x), moved(e, at));
-        values[e] += 0.5 * eta * at.rate * rest.weight.c * speed * speed;
+        values[e] += 0.5 * eta * at.rate * rest.c * speed * speed;
       }
     });
   }
@@ -57,14 +68,14 @@ class HingeTerm final : public Term {
   void residual(const At& at, double* slots) const override {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
-        const Rest rest = rest_of(e, at.p);
+        const Kept rest = kept_of(e, at);
         const HingeAngle now = hinge_angle(four(e, at.z).x);
-        const double k = 2 * at.p[at_.bending] * rest.weight.c * (now.theta - rest.theta);
+        const double k = 2 * at.p[at_.bending] * rest.c * (now.theta - rest.theta);
         for (int a = 0; a < 4; ++a) put(k * now.gradient[a], slots + 12 * e + 3 * a);
         const double eta = at.p[at_.viscosity];
         if (eta == 0) continue;
         const HingeAngle start = hinge_angle(four(e, at.x).x);
-        const double f = eta * at.rate * rest.weight.c * along(start, moved(e, at));
+        const double f = eta * at.rate * rest.c * along(start, moved(e, at));
         for (int a = 0; a < 4; ++a) add(f * start.gradient[a], slots + 12 * e + 3 * a);
       }
     });
@@ -73,13 +84,12 @@ class HingeTerm final : public Term {
   void matrix(const At& at, double* blocks) const override {
     parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
-        const Rest rest = rest_of(e, at.p);
+        const Kept rest = kept_of(e, at);
         const Four z = four(e, at.z);
         const HingeAngle now = hinge_angle(z.x);
         const HingeCurvature curved = hinge_curvature(z.x);
-        const double k = 2 * at.p[at_.bending] * rest.weight.c,
-                     f = at.convex ? 0 : k * (now.theta - rest.theta);
-        const double eta = at.p[at_.viscosity] * at.rate * rest.weight.c;
+        const double k = 2 * at.p[at_.bending] * rest.c, f = at.convex ? 0 : k * (now.theta - rest.theta);
+        const double eta = at.p[at_.viscosity] * at.rate * rest.c;
         const HingeAngle start = eta == 0 ? HingeAngle{} : hinge_angle(four(e, at.x).x);
         double* to = blocks + 90 * e;
         for (int a = 0; a < 4; ++a)
@@ -174,6 +184,12 @@ class HingeTerm final : public Term {
     HingeAngle angle;
     double theta;
   };
+  struct Kept {
+    double c, theta;
+  };
+  Kept kept_of(std::int64_t e, const At& at) const {
+    return {at.kept[kept_at_ + 2 * e], at.kept[kept_at_ + 2 * e + 1]};
+  }
   Four four(std::int64_t e, const double* y) const {
     Four r;
     for (int a = 0; a < 4; ++a) {

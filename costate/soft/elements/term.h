@@ -3,7 +3,7 @@
 //
 //   r(z; x, w, X, p)     force residual of the term: gradient of its energy at z, and its damping
 //   z unknown, x positions at the start of the step, w what velocities are counted from: v = rate (z - w),
-//   X rest positions, p parameters
+//   X rest positions, p parameters, u controls
 //
 // Nothing is scattered: a term writes one slot per vertex of each of its groups, and one per pair of these,
 // and whoever owns a vertex adds its slots up in order (assembly.h). So the number of threads does not show.
@@ -27,19 +27,20 @@ struct Groups {
 
 // Where a residual is looked at; arrays of 3 numbers per vertex.
 struct At {
-  const double *z, *x, *w, *p;
+  const double *z, *x, *w, *p, *u;
   double rate;          // 1/s
+  const double* kept;   // by Term::keep, of all terms
   bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
 };
 // Tangents with z held; null: zero.
 struct AtDot {
-  const double *x, *w, *p;
+  const double *x, *w, *p, *u;
   double rate;
 };
 // Cotangents of (mu . r): slots of 3 numbers for x, w and X, and what is shared by many groups.
 struct AtBar {
   double *x, *w, *rest;  // slots: written
-  double* p;             // added to
+  double *p, *u;         // added to
   double rate;           // added to
   const double* mass;    // cotangent of the mass of each vertex; terms with a mass go on from there
 };
@@ -57,6 +58,12 @@ class Term {
   virtual void residual_jvp(const At& at, const AtDot& dot, double* slots) const = 0;
   virtual void residual_vjp(const At& at, const double* mu, AtBar& bar) const = 0;
 
+  // Numbers of the rest shape that are dear to compute: once per step, kept() of them in all. `kept` is the
+  // array of all terms, where this one's begin at its own place.
+  virtual std::int64_t kept() const { return 0; }
+  virtual void keep(const double*, double*) const {}
+  void keep_at(std::int64_t place) { kept_at_ = place; }
+
   // Mass of each vertex of each group: one number per slot. False: the term has none.
   virtual bool mass(const double*, double*) const { return false; }
   virtual bool mass_jvp(const double*, const double*, double*) const { return false; }
@@ -71,6 +78,7 @@ class Term {
 
  protected:
   Groups groups_;
+  std::int64_t kept_at_ = 0;
 };
 
 }  // namespace costate::soft

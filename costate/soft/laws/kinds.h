@@ -16,8 +16,11 @@ const SolidLaw& stvk();                // strain.cpp
 const SolidLaw& hencky();              //
 const SolidLaw& mooney_rivlin();       // rubber.cpp
 const SolidLaw& fung();                //
+const SolidLaw& fibre();               // fibre.cpp
+const SolidLaw& muscle();              //
 const MembraneLaw& membrane_stvk();    // membrane.cpp
 const MembraneLaw& membrane_neo_hookean();
 const MembraneLaw& membrane_arap();
+const MembraneLaw& membrane_limited();  // limited.cpp
 
 }  // namespace costate::soft

@@ -40,7 +40,9 @@ class LameLaw final : public Law<C> {
   using F_t = typename Gradient<C>::Type;
   const char* name() const override { return K::kName; }
   const std::vector<LawNumber>& numbers() const override { return young_and_poisson(); }
-  bool defined(const double* F) const override { return K::kInverts || volume_ratio(read(F)) > 0; }
+  bool defined(const double* F, const double*) const override {
+    return K::kInverts || volume_ratio(read(F)) > 0;
+  }
 
   double energy(const double* F, const double* c) const override {
     const Lame l = Gradient<C>::lame(c);

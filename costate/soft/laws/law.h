@@ -35,7 +35,9 @@ class Law {
   virtual const char* name() const = 0;
   virtual const std::vector<LawNumber>& numbers() const = 0;
   // Whether W(F) has a value: laws with a logarithm have none where det F <= 0.
-  virtual bool defined(const double* F) const = 0;
+  virtual bool defined(const double* F, const double* c) const = 0;
+  // What a cell is where there is none.
+  virtual const char* complaint() const { return "is inside out"; }
 
   virtual double energy(const double* F, const double* c) const = 0;
   virtual void stress(const double* F, const double* c, double* P) const = 0;

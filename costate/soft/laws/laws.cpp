@@ -48,12 +48,14 @@ const std::vector<const SolidLaw*>& solid_laws() {
                                                    &stvk(),
                                                    &hencky(),
                                                    &mooney_rivlin(),
-                                                   &fung()};
+                                                   &fung(),
+                                                   &fibre(),
+                                                   &muscle()};
   return all;
 }
 const std::vector<const MembraneLaw*>& membrane_laws() {
   static const std::vector<const MembraneLaw*> all = {&membrane_stvk(), &membrane_neo_hookean(),
-                                                      &membrane_arap()};
+                                                      &membrane_arap(), &membrane_limited()};
   return all;
 }
 const SolidLaw& solid_law(const std::string& name) { return by_name(solid_laws(), name, "a solid"); }

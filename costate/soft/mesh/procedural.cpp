@@ -1,6 +1,7 @@
 #include "costate/soft/mesh/procedural.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -83,6 +84,34 @@ SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> c
             for (const int c : t) mesh.cells.push_back(v[c]);
       }
   if (kind == Cells::quadratic_tetrahedra) add_middles(mesh);
+  return mesh;
+}
+
+SoftMesh ball_mesh(double radius, int n) {
+  if (!(radius > 0)) throw Error("a ball has a positive radius, not " + std::to_string(radius));
+  check(4LL * n * n + 2, &n, 1);
+  SoftMesh mesh;
+  std::map<std::array<int, 3>, int> number;  // of the point (i, j, k) of the octahedron |i| + |j| + |k| = n
+  const auto vertex = [&](int i, int j, int k) {
+    const auto [at, fresh] = number.try_emplace({i, j, k}, int(mesh.vertices.size() / 3));
+    if (fresh) {
+      const double scale = radius / std::sqrt(double(i) * i + double(j) * j + double(k) * k);
+      mesh.vertices.insert(mesh.vertices.end(), {scale * i, scale * j, scale * k});
+    }
+    return at->second;
+  };
+  for (int octant = 0; octant < 8; ++octant) {
+    const int x = octant & 1 ? -1 : 1, y = octant & 2 ? -1 : 1, z = octant & 4 ? -1 : 1;
+    const auto at = [&](int a, int b) { return vertex(x * a, y * b, z * (n - a - b)); };
+    const auto triangle = [&](int p, int q, int r) {
+      mesh.cells.insert(mesh.cells.end(), {p, x * y * z > 0 ? q : r, x * y * z > 0 ? r : q});
+    };
+    for (int a = 0; a < n; ++a)
+      for (int b = 0; a + b < n; ++b) {
+        triangle(at(a, b), at(a + 1, b), at(a, b + 1));
+        if (a + b + 1 < n) triangle(at(a + 1, b), at(a + 1, b + 1), at(a, b + 1));
+      }
+  }
   return mesh;
 }
 

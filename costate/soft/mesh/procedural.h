@@ -1,4 +1,4 @@
-// Meshes from numbers: cloths and blocks. Cells are cut so that all of them are the right way round.
+// Meshes from numbers: cloths, blocks and balls. Cells are cut so that all of them are the right way round.
 #pragma once
 
 #include <array>
@@ -20,6 +20,9 @@ SoftMesh cloth_mesh(std::array<double, 2> size, std::array<int, 2> cells);
 // A block with a corner at the origin: vertex ((nx + 1)((ny + 1) k + j) + i) at (i, j, k). Tetrahedra: six
 // per box, around the diagonal; quadratic ones have the middles of edges after the corners.
 SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> cells);
+
+// A sphere around the origin, the octahedron's faces cut into n^2 triangles each: 4 n^2 + 2 vertices.
+SoftMesh ball_mesh(double radius, int n);
 
 // Appends a part with the vertices of the mesh, moved by `origin`; returns its first vertex.
 int add_part(SoftModel& model, const std::string& name, Cells kind, const SoftMesh& mesh, int material,

@@ -7,6 +7,7 @@
 #include "costate/soft/contact/obstacle_term.h"
 #include "costate/soft/elements/cell_term.h"
 #include "costate/soft/elements/hinge_term.h"
+#include "costate/soft/elements/pressure_term.h"
 #include "costate/soft/elements/shape.h"
 #include "costate/soft/elements/small_matrix.h"
 #include "costate/soft/mesh/surface.h"
@@ -80,8 +81,8 @@ void check_numbers(const SoftMaterial& material, const std::vector<LawNumber>& n
            number(found->low) + " < " + name +
                (std::isfinite(found->high) ? " < " + number(found->high) : ""));
   }
-  if (!(material.density > 0) || !std::isfinite(material.density))
-    fail("density", material.density, "to be positive");
+  if (!(material.density >= 0) || !std::isfinite(material.density))
+    fail("density", material.density, "to be 0 or more");
   if (!(material.thickness > 0)) fail("thickness", material.thickness, "to be positive");
   if (!(material.viscosity >= 0)) fail("viscosity", material.viscosity, "to be 0 or more");
   if (!(material.bending >= 0)) fail("bending", material.bending, "to be 0 or more");
@@ -99,10 +100,16 @@ class Compiler {
     fields();
     for (std::size_t k = 0; k < m_.materials.size(); ++k) material(k);
     vertices_of_cells();
+    pressures();
     holds();
+    obstacle_parts();
     contact();
     std::vector<const Groups*> groups;
-    for (const auto& term : c_.terms) groups.push_back(&term->groups());
+    for (const auto& term : c_.terms) {
+      groups.push_back(&term->groups());
+      term->keep_at(c_.kept);
+      c_.kept += term->kept();
+    }
     c_.assembly = std::make_unique<Assembly>(c_.n, groups);
     c_.wind_assembly = std::make_unique<Assembly>(c_.n, std::vector<const Groups*>{&c_.windy.triangles});
     return std::move(c_);
@@ -121,7 +128,7 @@ class Compiler {
     if (!(m_.tolerance > 0))
       throw Error({"tolerance = " + number(m_.tolerance), {}, "use a positive number, such as 1e-9"});
     for (const Part& part : m_.parts) {
-      if (part.material < 0 || std::size_t(part.material) >= m_.materials.size())
+      if (part.material < -1 || part.material >= int(m_.materials.size()))
         throw Error("part '" + part.name + "' has material " + std::to_string(part.material) +
                     ", but there are " + std::to_string(m_.materials.size()));
       check_cells(m_, part);
@@ -175,6 +182,7 @@ class Compiler {
       at.numbers.push_back(add(
           path + n.name, std::vector<double>(std::size_t(material.per_element ? cells : 1), value), n.unit));
     }
+    drive(material, numbers, at);
     at.density = add(path + "density", {material.density}, membrane ? "kg/m^2" : "kg/m^3");
     at.viscosity = add(path + "viscosity", {material.viscosity}, "Pa s");
     HingePlaces hinge{.rest = c_.rest};
@@ -196,6 +204,34 @@ class Compiler {
       if (bends) term(part, hinge_term(part, hinge));
     }
   }
+  void drive(const SoftMaterial& material, const std::vector<LawNumber>& numbers, CellPlaces& at) {
+    if (material.driven.empty()) return;
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (numbers[k].name != material.driven) continue;
+      at.driven = int(k);
+      at.control = c_.signature.controls();
+      c_.signature.control("drive/" + material.name + "/" + material.driven, 1, numbers[k].unit);
+      return;
+    }
+    throw Error({"material '" + material.name + "': law '" + material.law + "' has no number '" +
+                     material.driven + "' that could be driven",
+                 {},
+                 "name one of its numbers"});
+  }
+  void pressures() {
+    for (const Part& part : m_.parts) {
+      if (part.pressure == 0 && !part.pressure_driven) continue;
+      if (!std::isfinite(part.pressure))
+        throw Error("part '" + part.name + "': pressure = " + number(part.pressure));
+      const std::string name = "part/" + part.name + "/pressure";
+      PressurePlaces at{.pressure = add(name, {part.pressure}, "Pa")};
+      if (part.pressure_driven) {
+        at.control = c_.signature.controls();
+        c_.signature.control("drive/" + part.name + "/pressure", 1, "Pa");
+      }
+      term(part, pressure_term(part, at));
+    }
+  }
   void term(const Part& part, std::unique_ptr<Term> t) {
     if (t->groups().count() == 0) return;
     c_.names.push_back(part.name);
@@ -203,14 +239,39 @@ class Compiler {
   }
 
   void vertices_of_cells() const {
-    std::vector<char> used(std::size_t(c_.n), 0);
+    std::vector<char> used(std::size_t(c_.n), 0), heavy = used;
     for (const Part& part : m_.parts)
-      for (const int v : part.vertices) used[std::size_t(v)] = 1;
-    for (std::size_t i = 0; i < used.size(); ++i)
+      for (const int v : part.vertices) {
+        used[std::size_t(v)] = 1;
+        if (part.material < 0 || m_.materials[std::size_t(part.material)].density > 0)
+          heavy[std::size_t(v)] = 1;
+      }
+    for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i])
         throw Error({"vertex " + std::to_string(i) + " belongs to no cell",
                      {},
                      "it has no mass: remove it from the mesh"});
+      if (!heavy[i])
+        throw Error({"vertex " + std::to_string(i) + " has no mass: all of its cells have density 0",
+                     {},
+                     "a density of 0 is for parts that lie over another one, such as muscles"});
+    }
+  }
+
+  void obstacle_parts() const {
+    for (const Part& part : m_.parts) {
+      if (part.material >= 0) continue;
+      for (const int v : part.vertices)
+        if (c_.free[std::size_t(v)])
+          throw Error(
+              {"part '" + part.name + "' has no material, and its vertex " + std::to_string(v) + " is free",
+               {},
+               "an obstacle goes where its vertices are held: hold all of them, or name a material"});
+      if (!m_.contact.self)
+        throw Error({"part '" + part.name + "' is an obstacle, but surfaces do not touch each other",
+                     {},
+                     "set self = true in contact"});
+    }
   }
 
   void contact() {
@@ -255,17 +316,23 @@ class Compiler {
       triangles.insert(triangles.end(), own.begin(), own.end());
     }
     c_.self = std::make_unique<SelfContact>(
-        c_.n, std::move(triangles), m_.rest, k.distance,
+        c_.free, std::move(triangles), m_.rest, k.distance,
         SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
                           c_.dt});
   }
 
   void holds() {
     c_.free.assign(std::size_t(c_.n), 1);
-    c_.control.assign(std::size_t(c_.n), -1);
     for (const Hold& hold : m_.holds) {
-      const std::int64_t at = c_.signature.controls();
-      if (hold.driven) c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
+      HeldGroup group{hold.vertices};
+      if (hold.driven) {
+        group.velocity = int(c_.signature.controls());
+        c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
+      }
+      if (hold.turns) {
+        group.spin = int(c_.signature.controls());
+        c_.signature.control("hold/" + hold.name + "/spin", 3, "rad/s");
+      }
       for (const int v : hold.vertices) {
         if (v < 0 || v >= c_.n)
           throw Error("hold '" + hold.name + "' names vertex " + std::to_string(v) + ", but there are " +
@@ -276,12 +343,12 @@ class Compiler {
                {},
                "name it in one hold"});
         c_.free[std::size_t(v)] = 0;
-        if (hold.driven) c_.control[std::size_t(v)] = int(at);
       }
+      if (!hold.vertices.empty()) c_.held.groups.push_back(group);
     }
     if (m_.wind_driven) {
       c_.wind_control = c_.signature.controls();
-      c_.signature.control("wind", 3, "m/s");
+      c_.signature.control("drive/wind", 3, "m/s");
     }
   }
 

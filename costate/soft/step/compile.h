@@ -8,6 +8,7 @@
 #include "costate/soft/elements/wind.h"
 #include "costate/soft/soft_model.h"
 #include "costate/soft/step/assembly.h"
+#include "costate/soft/step/hold_motion.h"
 #include "costate/system/signature.h"
 
 namespace costate::soft {
@@ -19,10 +20,11 @@ struct Compiled {
   int copies = 2;  // arrays of 3n numbers in a state: x, v, and for bdf2 x_old, v_old
   std::int64_t rest = 0, gravity = 0, drag = 0, wind = 0, wind_drag = 0, dt = 0;  // among the parameters
   std::int64_t wind_control = -1;
-  std::vector<char> free;          // per vertex
-  std::vector<int> control;        // per vertex: where the velocity of its hold is; -1: it stays
+  std::vector<char> free;  // per vertex
+  HoldMotion held;
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
+  std::int64_t kept = 0;              // numbers that terms keep of the rest shape
   std::unique_ptr<SelfContact> self;  // null: surfaces do not touch each other
   bool contact = false;               // there are obstacles or self
   Wind windy;

@@ -11,9 +11,12 @@ namespace costate::soft {
 
 StepScratch::StepScratch(const Compiled& c) {
   const auto n3 = std::size_t(3 * c.n);
-  for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &solve_work, &x_bar, &w_bar,
-                  &rest_bar, &y_bar, &coupling})
+  for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
+                  &coupling, &held_x, &held_v})
     v->assign(n3, 0.0);
+  solve_work.assign(2 * n3, 0.0);
+  kept.assign(std::size_t(c.kept), 0.0);
+  exact.assign(n3, 0.0L);
   mass.assign(std::size_t(c.n), 0), mass_bar = mass;
   std::int64_t most = 0;
   for (const auto& term : c.terms) most = std::max(most, term->groups().count());
@@ -22,7 +25,7 @@ StepScratch::StepScratch(const Compiled& c) {
   slots.resize(slot_count), slots_w.resize(slot_count), slots_rest.resize(slot_count);
   block_slots.resize(std::size_t(9 * c.assembly->block_slots()));
   blocks.resize(std::size_t(9 * c.assembly->blocks()));
-  cholesky.analyse(c.n, c.assembly->pairs(), c.model.rest, c.free);
+  cholesky.analyse(c.n, c.assembly->pairs(), c.model.rest, c.free, c.n >= kManyVertices);
 }
 
 ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
@@ -53,20 +56,22 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
     slot += term->groups().slots();
   }
   c_.assembly->add(s.slots.data(), 1, s.mass.data());
+  for (const auto& term : c_.terms) term->keep(p, s.kept.data());
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
-  m.at = {nullptr, m.x, s.w.data(), p, m.rate};
+  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
   if (c_.self) c_.self->lag(m.at, s.contact);
   return m;
 }
 
-void ImplicitStep::set_held(const In& in, const Numbers& m, double* z) const {
-  for (int i = 0; i < c_.n; ++i) {
-    if (c_.free[std::size_t(i)]) continue;
-    const int at = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d)
-      z[3 * i + d] = m.x[3 * i + d] + (at < 0 ? 0 : m.scheme.hold * m.dt * in.u[at + d]);
+void ImplicitStep::set_held(const In& in, const Numbers& m, double* z, StepScratch& s) const {
+  c_.held.move(m.x, in.u, m.dt, s.held_x.data(), s.held_v.data());
+  const double hold = m.scheme.hold;
+  for (int k = 0; k < 3 * c_.n; ++k) {
+    if (c_.free[std::size_t(k / 3)]) continue;
+    const double end = s.held_x[std::size_t(k)];
+    z[k] = hold == 1 ? end : m.x[k] + hold * (end - m.x[k]);
   }
 }
 
@@ -144,13 +149,14 @@ void ImplicitStep::matrix(const Numbers& m, const double* z, bool convex, StepSc
     add(to, k);
   }
   for (int i = 0; i < c_.n; ++i) add(i, s.contact.pairs.size() + std::size_t(i));
-  // The order of elimination follows from what touches now, never from what touched before.
-  if (s.pairs.size() > c_.assembly->pairs().size())
-    s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
+  s.analysed = false;
 }
 
 bool ImplicitStep::factor(StepScratch& s, double shift) const {
   const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
+  // The order of elimination follows from what touches now, never from what touched before.
+  if (touching && !s.analysed) s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
+  s.analysed = true;
   return (touching ? s.contact_cholesky : s.cholesky).factor(s.blocks.data(), shift);
 }
 
@@ -193,17 +199,29 @@ std::string ImplicitStep::undefined_cell(const At& at) const {
   return {};
 }
 
-// Held vertices go where they are told; free ones stay, if there is room for that.
-void ImplicitStep::leave_room(const Numbers& m, StepScratch& s) const {
-  for (std::size_t k = 0; k < s.z.size(); ++k) {
-    if (c_.free[k / 3]) s.z[k] = m.x[k];
-    s.d[k] = s.z[k] - m.x[k];
+// Held vertices go where they are told, each time as far as nothing is in their way; in between, what they
+// push gives way. Where the step ends does not depend on how it was reached, so nothing of this is
+// differentiated.
+void ImplicitStep::push(const In& in, const Numbers& m, StepScratch& s) const {
+  constexpr int kPushes = 100, kIterations = 20;
+  constexpr double kRoughly = 1e-3;
+  std::copy(m.x, m.x + s.z.size(), s.z.begin());
+  for (int k = 0; k < kPushes; ++k) {
+    std::copy(s.z.begin(), s.z.end(), s.trial.begin());
+    set_held(in, m, s.trial.data(), s);
+    for (std::size_t i = 0; i < s.z.size(); ++i) s.d[i] = s.trial[i] - s.z[i];
+    const double step = longest(m, s.z.data(), s.d.data(), s);
+    if (step == 1) {
+      set_held(in, m, s.z.data(), s);
+      return;
+    }
+    for (std::size_t i = 0; i < s.z.size(); ++i) s.z[i] += step * s.d[i];
+    iterate(m, kRoughly, kIterations, s);
   }
-  if (longest(m, m.x, s.d.data(), s) < 1)
-    throw Error({"held vertices would pass through a surface in this step",
-                 {},
-                 "move them more slowly, or use a smaller dt"},
-                Error::Kind::numerics);
+  throw Error({"held vertices would pass through a surface in this step",
+               {},
+               "what they push does not give way: move them more slowly, or use a smaller dt"},
+              Error::Kind::numerics);
 }
 
 void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
@@ -215,19 +233,19 @@ void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
 void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
   for (std::size_t k = 0; k < s.z.size(); ++k)
     s.z[k] = m.x[k] + (m.a > 0 ? m.scheme.hold * m.dt * m.v[k] : 0);
-  set_held(in, m, s.z.data());
+  set_held(in, m, s.z.data(), s);
   At at = m.at;
   if (c_.contact) {  // as far along that way as nothing is met
     for (std::size_t k = 0; k < s.z.size(); ++k) s.d[k] = s.z[k] - m.x[k];
     const double step = longest(m, m.x, s.d.data(), s);
     for (std::size_t k = 0; k < s.z.size(); ++k)
       if (c_.free[k / 3]) s.z[k] = m.x[k] + step * s.d[k];
-    if (step < 1 && c_.self) leave_room(m, s);
+    if (step < 1 && c_.self) push(in, m, s);
   }
   at.z = s.z.data();
   if (undefined_cell(at).empty()) return;
   for (std::size_t k = 0; k < s.z.size(); ++k) s.z[k] = m.x[k];
-  set_held(in, m, s.z.data());
+  set_held(in, m, s.z.data(), s);
   const std::string cell = undefined_cell(at);
   if (cell.empty()) return;
   throw Error(
@@ -239,7 +257,7 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
 }
 
 // Along s.d, from s.z. On success z, the potential and the residual are those of the new place.
-bool ImplicitStep::search(const Numbers& m, double& now, double& norm, double& forces, StepScratch& s) const {
+bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
   double slope = 0;
   for (std::size_t k = 0; k < s.z.size(); ++k) slope += s.r[k] * s.d[k];
   // Where differences of the potential are rounding, the residual decides.
@@ -253,21 +271,21 @@ bool ImplicitStep::search(const Numbers& m, double& now, double& norm, double& f
     if (!lower && !fine) continue;
     const double trial_forces = residual(m, s.trial.data(), s);
     const double trial_norm = norm_free(s.r);
-    if (lower || trial_norm < norm) {
+    if (lower || trial_norm < s.norm) {
       s.z.swap(s.trial);
-      now = then, norm = trial_norm, forces = trial_forces;
+      now = then, s.norm = trial_norm, s.forces = trial_forces;
       return true;
     }
     if (fine) break;
   }
-  forces = residual(m, s.z.data(), s);
+  s.forces = residual(m, s.z.data(), s);
   return false;
 }
 
-void ImplicitStep::fail(const Numbers& m, const StepScratch& s, double norm, double forces) const {
+void ImplicitStep::fail(const Numbers& m, const StepScratch& s) const {
   throw Error(
       {"Newton's iteration stopped after " + std::to_string(s.iterations) + " iterations at a residual of " +
-           scientific(norm / forces) + " (tolerance " + scientific(c_.model.tolerance) + ")",
+           scientific(s.norm / s.forces) + " (tolerance " + scientific(c_.model.tolerance) + ")",
        {},
        m.a > 0 ? "reduce dt (now " + number(m.dt) + "), or raise tolerance or max_iterations"
                : "a body without a hold, or one that buckles, has no single state of rest: hold it, load it "
@@ -275,41 +293,31 @@ void ImplicitStep::fail(const Numbers& m, const StepScratch& s, double norm, dou
       Error::Kind::numerics);
 }
 
+bool ImplicitStep::iterate(const Numbers& m, double tolerance, int most, StepScratch& s) const {
+  s.forces = residual(m, s.z.data(), s), s.norm = norm_free(s.r);
+  s.single_age = -1;
+  double now = potential(m, s.z.data(), s), largest = 0;
+  for (const double z : s.z) largest = std::max(largest, std::abs(z));
+  for (s.iterations = 0; s.norm > tolerance * s.forces; ++s.iterations) {
+    stop_if_interrupted();
+    if (s.iterations >= most || !std::isfinite(s.norm)) return false;
+    matrix(m, s.z.data(), false, s);
+    if (!direction(m, tolerance, s)) return false;
+    double update = 0;
+    for (const double d : s.d) update = std::max(update, std::abs(d));
+    const bool found = search(m, now, s);
+    // The last bits of z are all that is left to change.
+    if (update <= 1e-14 * largest || (!found && update <= 1e-9 * largest)) break;
+    if (!found) return false;
+  }
+  s.residual = s.forces > 0 ? s.norm / s.forces : 0;
+  return true;
+}
+
 void ImplicitStep::solve(const In& in, StepScratch& s) const {
   const Numbers m = prepare(in, s);
   start(in, m, s);
-  double forces = residual(m, s.z.data(), s), norm = norm_free(s.r), now = potential(m, s.z.data(), s);
-  double largest = 0;
-  for (const double z : s.z) largest = std::max(largest, std::abs(z));
-  for (s.iterations = 0; norm > c_.model.tolerance * forces; ++s.iterations) {
-    stop_if_interrupted();
-    if (s.iterations >= c_.model.max_iterations || !std::isfinite(norm)) fail(m, s, norm, forces);
-    matrix(m, s.z.data(), false, s);
-    double diagonal = 0;
-    for (int i = 0; i < 3 * c_.n; ++i)
-      diagonal += s.blocks[std::size_t(9 * (i / 3) + 4 * (i % 3))] / (3 * c_.n);
-    double shift = 0;
-    while (!factor(s, shift)) {
-      // First without the negative parts of cells and pairs, then with more and more on the diagonal.
-      if (shift == 0) matrix(m, s.z.data(), true, s);
-      shift = shift == 0 ? 1e-10 * std::abs(diagonal) : 10 * shift;
-      if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) fail(m, s, norm, forces);
-    }
-    for (int i = 0; i < c_.n; ++i)
-      for (int d = 0; d < 3; ++d)
-        s.d[std::size_t(3 * i + d)] = c_.free[std::size_t(i)] ? -s.r[std::size_t(3 * i + d)] : 0;
-    solve_with_factor(s.d.data(), s);
-    double update = 0;
-    for (const double d : s.d) update = std::max(update, std::abs(d));
-    const bool found = search(m, now, norm, forces, s);
-    // The last bits of z are all that is left to change.
-    if (update <= 1e-14 * largest) break;
-    if (!found) {
-      if (update <= 1e-9 * largest) break;
-      fail(m, s, norm, forces);
-    }
-  }
-  s.residual = forces > 0 ? norm / forces : 0;
+  if (!iterate(m, c_.model.tolerance, c_.model.max_iterations, s)) fail(m, s);
 }
 
 void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
@@ -317,20 +325,12 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
   const double dt = in.p[c_.dt];
   const std::ptrdiff_t n3 = 3 * c_.n;
   const double *x = in.x, *v = in.x + n3;
-  for (int i = 0; i < c_.n; ++i) {
-    const int at = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const std::ptrdiff_t k = 3 * i + d;
-      if (c_.free[std::size_t(i)]) {
-        y[k] = h.X1 * s.z[std::size_t(k)] + h.X2 * x[k];
-        y[n3 + k] = h.V1 / dt * (s.z[std::size_t(k)] - s.w[std::size_t(k)]) + h.V2 * v[k];
-      } else {
-        const double u = at < 0 ? 0 : in.u[at + d];
-        y[k] = x[k] + dt * u;
-        y[n3 + k] = u;
-      }
-    }
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    if (!c_.free[std::size_t(k / 3)]) continue;
+    y[k] = h.X1 * s.z[std::size_t(k)] + h.X2 * x[k];
+    y[n3 + k] = h.V1 / dt * (s.z[std::size_t(k)] - s.w[std::size_t(k)]) + h.V2 * v[k];
   }
+  c_.held.move(x, in.u, dt, y, y + n3);
   if (c_.copies == 4) std::copy(in.x, in.x + 2 * n3, y + 2 * n3);
 }
 

@@ -3,13 +3,14 @@
 //   0 = r(z) = m (a (z - y) + drag rate (z - w) - g) - f_wind(x) + sum of terms            (scheme.h, term.h)
 //   H = dr/dz, symmetric: r is the gradient of an energy at fixed (x, w)
 //
-// Newton: H d = -r, then the longest of d, d/2, d/4, ... that lowers the energy. H is tried as it is; where
-// it is not positive definite, the negative parts of cells and pairs are left out, and if that is not enough
-// multiples of the identity are added. Stops at |r| <= tolerance
-// times the forces that r is the sum of, or where z no longer changes.
+// Newton: H d = -r (direction.cpp), then the longest of d, d/2, d/4, ... that lowers the energy. H is tried
+// as it is; where it is not positive definite, the negative parts of cells and pairs are left out, and if
+// that is not enough multiples of the identity are added. Stops at |r| <= tolerance times the forces that r
+// is the sum of, or where z no longer changes.
 //
 // Tangent: H z_dot = -(dr with z held). Transpose: mu = -H^-1 z_bar, then every input receives its derivative
-// of mu . r. Both use H at the solution, not shifted, factored once, with one step of refinement.
+// of mu . r. Both use H at the solution, not shifted, factored once, and refine what they solve for with
+// residuals in extended precision.
 // Held vertices are inputs: z there is known, and the rows of H between free and held ones carry their part.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 11.1.
 // Tests: tests/soft/soft_test.cpp (closed forms, published digits), tests/contract/list.cpp.
@@ -20,14 +21,23 @@
 
 namespace costate::soft {
 
+// From so many vertices on a step makes one factorisation, not one per iteration.
+inline constexpr int kManyVertices = 400;
+
 struct StepScratch {
   explicit StepScratch(const Compiled& c);
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
-  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks;
+  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks, kept;
+  std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
+  std::vector<long double> exact;
   SelfContact::Scratch contact;
+  bool analysed = false;  // contact_cholesky knows what touches
+  bool single = false;    // the factor at the solution is in single precision
+  int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
+  double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
   double residual = 0, adjoint_residual = 0;  // relative
   int iterations = 0;
 };
@@ -65,22 +75,46 @@ class ImplicitStep {
     At at;
   };
   Numbers prepare(const In& in, StepScratch& s) const;
-  void set_held(const In& in, const Numbers& num, double* z) const;
+  // Where held vertices are at z; s.held_x and s.held_v at the end of the step.
+  void set_held(const In& in, const Numbers& num, double* z, StepScratch& s) const;
   double potential(const Numbers& num, const double* z, StepScratch& s) const;
   // Returns the norm of the forces that s.r is the sum of.
   double residual(const Numbers& num, const double* z, StepScratch& s) const;
   void matrix(const Numbers& num, const double* z, bool convex, StepScratch& s) const;
   // How much of s.d can be taken from z without passing through something.
   double longest(const Numbers& num, const double* z, const double* step, StepScratch& s) const;
-  void leave_room(const Numbers& num, StepScratch& s) const;
+  void push(const In& in, const Numbers& num, StepScratch& s) const;
+  // Newton's iteration from s.z; whether it came to the tolerance.
+  bool iterate(const Numbers& num, double tolerance, int most, StepScratch& s) const;
+  bool direction(const Numbers& num, double tolerance, StepScratch& s) const;
+  bool exact_direction(const Numbers& num, StepScratch& s) const;
+  bool approximate_direction(double accuracy, StepScratch& s) const;
+  bool conjugate_gradients(double accuracy, StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
-  bool search(const Numbers& num, double& potential_now, double& norm, double& forces, StepScratch& s) const;
+  bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;
+  // Stages of the tangent and of the transpose. Rates: tangents or cotangents of dt, a and rate.
+  struct Rates {
+    double dt = 0, a = 0, rate = 0;
+  };
+  void predict_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void residual_jvp(const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void solve_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
+  void finish_jvp(const In& dot, const Numbers& num, const Rates& rates, const StepScratch& s,
+                  double* y_dot) const;
+  void finish_vjp(const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
+                  StepScratch& s) const;
+  void solve_vjp(const In& in, const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void inertia_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void forces_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void predict_vjp(const Numbers& num, const Bar& bar, const Rates& rates_bar, const StepScratch& s) const;
+  void factor_exactly(StepScratch& s) const;
+  void exact_residual(const double* x, StepScratch& s) const;
   void solve_refined(double* b, StepScratch& s) const;
-  [[noreturn]] void fail(const Numbers& num, const StepScratch& s, double norm, double forces) const;
+  [[noreturn]] void fail(const Numbers& num, const StepScratch& s) const;
   std::string undefined_cell(const At& at) const;
   double norm_free(const std::vector<double>& r) const;
 

@@ -10,6 +10,14 @@ namespace costate::soft {
 void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
   if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
   matrix(m, s.z.data(), false, s);
+  // Large bodies: half of the time, and refinement makes up for the digits.
+  const bool only_mesh = !c_.self || s.pairs.size() == c_.assembly->pairs().size();
+  s.single = c_.n >= kManyVertices && only_mesh && s.cholesky.factor_single(s.blocks.data());
+  if (!s.single) factor_exactly(s);
+}
+
+void ImplicitStep::factor_exactly(StepScratch& s) const {
+  s.single = false;
   if (!factor(s, 0))
     throw Error(
         {"the state after this step is not a minimum of its energy (the matrix of second derivatives is not "
@@ -19,203 +27,238 @@ void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
         Error::Kind::numerics);
 }
 
-// b <- H^-1 b over free vertices, with one step of refinement.
+// s.refine = s.d - H x, summed up in long double: what is left of a solution to double's last digit can only
+// be seen with more digits than that.
+void ImplicitStep::exact_residual(const double* x, StepScratch& s) const {
+  std::vector<long double>& sum = s.exact;
+  for (std::size_t k = 0; k < sum.size(); ++k) sum[k] = s.d[k];
+  const auto subtract = [&](const double* b, int i, int j, bool both) {
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c) {
+        const long double h = b[3 * r + c];
+        sum[std::size_t(3 * i + r)] -= h * x[3 * j + c];
+        if (both) sum[std::size_t(3 * j + c)] -= h * x[3 * i + r];
+      }
+  };
+  const double* block = s.blocks.data();
+  for (int i = 0; i < c_.n; ++i, block += 9) subtract(block, i, i, false);
+  const auto& pairs = c_.self ? s.pairs : c_.assembly->pairs();
+  for (const Assembly::Pair& p : pairs) subtract(block, p[0], p[1], true), block += 9;
+  for (std::size_t k = 0; k < sum.size(); ++k) s.refine[k] = c_.free[k / 3] ? double(sum[k]) : 0;
+}
+
+// b <- H^-1 b over free vertices, refined until corrections are rounding: tangent and transpose then agree to
+// their digits however stiff the barriers are.
 void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   const auto n3 = std::size_t(3 * c_.n);
   for (std::size_t k = 0; k < n3; ++k)
     if (!c_.free[k / 3]) b[k] = 0;
   std::copy(b, b + n3, s.d.begin());
-  solve_with_factor(b, s);
-  double residual = 0, given = 0;
-  for (int round = 0; round < 2; ++round) {
-    multiply(b, s.refine.data(), s);
-    residual = given = 0;
-    for (std::size_t k = 0; k < n3; ++k) {
-      s.refine[k] = c_.free[k / 3] ? s.d[k] - s.refine[k] : 0;
-      residual += s.refine[k] * s.refine[k];
-      given += s.d[k] * s.d[k];
-    }
-    if (round == 1) break;
-    solve_with_factor(s.refine.data(), s);
+  const auto solve = [&](double* x) {
+    s.single ? s.cholesky.solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
+  };
+  const auto norm = [&](const double* v) {
+    double sum = 0;
+    for (std::size_t k = 0; k < n3; ++k) sum += v[k] * v[k];
+    return std::sqrt(sum);
+  };
+  solve(b);
+  const double given = norm(s.d.data());
+  double change = 1;
+  for (int round = 0; round < (s.single ? 8 : 3) && change > 1e-16; ++round) {
+    exact_residual(b, s);
+    s.adjoint_residual = given > 0 ? norm(s.refine.data()) / given : 0;
+    solve(s.refine.data());
+    const double size = norm(b);
+    change = size > 0 ? norm(s.refine.data()) / size : 0;
     for (std::size_t k = 0; k < n3; ++k) b[k] += s.refine[k];
   }
-  s.adjoint_residual = given > 0 ? std::sqrt(residual / given) : 0;
+  if (!s.single || change < 1e-14) return;
+  factor_exactly(s);  // too stiff for single precision
+  std::copy(s.d.begin(), s.d.end(), b);
+  solve_refined(b, s);
 }
 
 void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_dot) const {
   const Numbers m = prepare(in, s);
-  const Scheme& h = m.scheme;
-  const std::ptrdiff_t n3 = 3 * c_.n;
-  const double* p_dot = dot.p;
-  const double dt_dot = p_dot ? p_dot[c_.dt] : 0, a_dot = -2 * m.a / m.dt * dt_dot,
-               rate_dot = -m.rate / m.dt * dt_dot, drag_dot = p_dot ? p_dot[c_.drag] : 0;
-  const auto x_dot = [&](std::ptrdiff_t k) { return dot.x ? dot.x[k] : 0; };
-  const std::ptrdiff_t old = c_.copies == 4 ? 2 * n3 : 0;
+  Rates rates{dot.p ? dot.p[c_.dt] : 0};
+  rates.a = -2 * m.a / m.dt * rates.dt;
+  rates.rate = -m.rate / m.dt * rates.dt;
+  predict_jvp(in, dot, m, rates, s);
+  residual_jvp(dot, m, rates, s);
+  solve_jvp(in, dot, m, rates, s);
+  finish_jvp(dot, m, rates, s, y_dot);
+}
 
-  // y, w and the mass.
-  std::vector<double>&yd = s.y_bar, &wd = s.w_bar, &zd = s.mu;
+// y, w and the mass: to s.y_bar, s.w_bar and s.mass_bar.
+void ImplicitStep::predict_jvp(const In& in, const In& dot, const Numbers& m, const Rates& rates,
+                               StepScratch& s) const {
+  const Scheme& h = m.scheme;
+  const std::ptrdiff_t n3 = 3 * c_.n, old = c_.copies == 4 ? 2 * n3 : 0;
+  const auto x_dot = [&](std::ptrdiff_t k) { return dot.x ? dot.x[k] : 0; };
   for (std::ptrdiff_t k = 0; k < n3; ++k) {
-    yd[std::size_t(k)] = h.y1 * x_dot(k) + h.y2 * x_dot(old + k) +
-                         m.dt * (h.y3 * x_dot(n3 + k) + h.y4 * x_dot(old + n3 + k)) +
-                         dt_dot * (h.y3 * m.v[k] + h.y4 * m.v_old[k]);
-    wd[std::size_t(k)] = h.w1 * x_dot(k) + h.w2 * x_dot(old + k);
+    s.y_bar[std::size_t(k)] = h.y1 * x_dot(k) + h.y2 * x_dot(old + k) +
+                              m.dt * (h.y3 * x_dot(n3 + k) + h.y4 * x_dot(old + n3 + k)) +
+                              rates.dt * (h.y3 * m.v[k] + h.y4 * m.v_old[k]);
+    s.w_bar[std::size_t(k)] = h.w1 * x_dot(k) + h.w2 * x_dot(old + k);
   }
   std::fill(s.mass_bar.begin(), s.mass_bar.end(), 0.0);
-  if (p_dot) {
-    double* slot = s.slots.data();
-    for (const auto& term : c_.terms) {
-      if (!term->mass_jvp(in.p, p_dot, slot)) std::fill(slot, slot + term->groups().slots(), 0.0);
-      slot += term->groups().slots();
-    }
-    c_.assembly->add(s.slots.data(), 1, s.mass_bar.data());
+  if (!dot.p) return;
+  double* slot = s.slots.data();
+  for (const auto& term : c_.terms) {
+    if (!term->mass_jvp(in.p, dot.p, slot)) std::fill(slot, slot + term->groups().slots(), 0.0);
+    slot += term->groups().slots();
   }
+  c_.assembly->add(s.slots.data(), 1, s.mass_bar.data());
+}
 
-  // dr with z of free vertices held.
+// dr with z held: to s.mu.
+void ImplicitStep::residual_jvp(const In& dot, const Numbers& m, const Rates& rates, StepScratch& s) const {
+  std::vector<double>& r_dot = s.mu;
   At at = m.at;
   at.z = s.z.data();
-  const AtDot at_dot{dot.x, wd.data(), p_dot, rate_dot};
+  const AtDot at_dot{dot.x, s.w_bar.data(), dot.p, dot.u, rates.rate};
   double* slot = s.slots.data();
   for (const auto& term : c_.terms) {
     term->residual_jvp(at, at_dot, slot);
     slot += 3 * term->groups().slots();
   }
-  std::fill(zd.begin(), zd.end(), 0.0);
-  c_.assembly->add(s.slots.data(), 3, zd.data());
+  std::fill(r_dot.begin(), r_dot.end(), 0.0);
+  c_.assembly->add(s.slots.data(), 3, r_dot.data());
   if (c_.self) {
     c_.self->find(at.z, nullptr, at.p, s.contact);
-    c_.self->residual_jvp(at, at_dot, zd.data(), s.contact);
+    c_.self->residual_jvp(at, at_dot, r_dot.data(), s.contact);
   }
   Vec3<double> wind_dot = Vec3<double>::zero();
   for (int d = 0; d < 3; ++d) {
-    if (p_dot) wind_dot[d] += p_dot[c_.wind + d];
+    if (dot.p) wind_dot[d] += dot.p[c_.wind + d];
     if (dot.u && c_.wind_control >= 0) wind_dot[d] += dot.u[c_.wind_control + d];
   }
-  c_.windy.force_jvp(m.x, dot.x, m.wind, wind_dot, m.wind_drag, p_dot ? p_dot[c_.wind_drag] : 0,
+  c_.windy.force_jvp(m.x, dot.x, m.wind, wind_dot, m.wind_drag, dot.p ? dot.p[c_.wind_drag] : 0,
                      s.slots.data());
   std::fill(s.coupling.begin(), s.coupling.end(), 0.0);
   c_.wind_assembly->add(s.slots.data(), 3, s.coupling.data());
+  const double drag_dot = dot.p ? dot.p[c_.drag] : 0;
   for (int i = 0; i < c_.n; ++i)
     for (int d = 0; d < 3; ++d) {
       const auto k = std::size_t(3 * i + d);
       const double q = s.z[k] - s.y[k], v = s.z[k] - s.w[k], mass = s.mass[std::size_t(i)];
-      zd[k] += s.mass_bar[std::size_t(i)] * (m.a * q + m.drag * m.rate * v - m.gravity[d]) +
-               mass * (a_dot * q - m.a * yd[k] + (drag_dot * m.rate + m.drag * rate_dot) * v -
-                       m.drag * m.rate * wd[k] - (p_dot ? p_dot[c_.gravity + d] : 0)) -
-               s.coupling[k];
+      r_dot[k] += s.mass_bar[std::size_t(i)] * (m.a * q + m.drag * m.rate * v - m.gravity[d]) +
+                  mass * (rates.a * q - m.a * s.y_bar[k] + (drag_dot * m.rate + m.drag * rates.rate) * v -
+                          m.drag * m.rate * s.w_bar[k] - (dot.p ? dot.p[c_.gravity + d] : 0)) -
+                  s.coupling[k];
     }
+}
 
-  // What held vertices do to their neighbours, then the solve.
+// What held vertices do to their neighbours, then the solve: s.mu becomes z_dot.
+void ImplicitStep::solve_jvp(const In& in, const In& dot, const Numbers& m, const Rates& rates,
+                             StepScratch& s) const {
+  const double hold = m.scheme.hold;
   factor_at_solution(m, s);
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      double held = 0;
-      if (!c_.free[std::size_t(i)]) {
-        held = x_dot(3 * i + d);
-        if (u >= 0) held += h.hold * (dt_dot * in.u[u + d] + (dot.u ? m.dt * dot.u[u + d] : 0));
-      }
-      s.trial[std::size_t(3 * i + d)] = held;
-    }
-  }
+  c_.held.move_jvp(m.x, in.u, m.dt, dot.x, dot.u, rates.dt, s.held_x.data(), s.held_v.data());
+  for (std::size_t k = 0; k < s.trial.size(); ++k)
+    s.trial[k] = c_.free[k / 3] ? 0 : (1 - hold) * (dot.x ? dot.x[k] : 0) + hold * s.held_x[k];
   multiply(s.trial.data(), s.coupling.data(), s);
-  for (std::size_t k = 0; k < zd.size(); ++k) zd[k] = -(zd[k] + s.coupling[k]);
-  solve_refined(zd.data(), s);
+  for (std::size_t k = 0; k < s.mu.size(); ++k) s.mu[k] = -(s.mu[k] + s.coupling[k]);
+  solve_refined(s.mu.data(), s);
+}
 
-  // The state after the step.
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const std::ptrdiff_t k = 3 * i + d;
-      const auto j = std::size_t(k);
-      if (c_.free[std::size_t(i)]) {
-        y_dot[k] = h.X1 * zd[j] + h.X2 * x_dot(k);
-        y_dot[n3 + k] =
-            h.V1 / m.dt * (zd[j] - wd[j] - dt_dot / m.dt * (s.z[j] - s.w[j])) + h.V2 * x_dot(n3 + k);
-      } else {
-        const double u_dot = u >= 0 && dot.u ? dot.u[u + d] : 0;
-        y_dot[k] = x_dot(k) + m.dt * u_dot + (u >= 0 ? dt_dot * in.u[u + d] : 0);
-        y_dot[n3 + k] = u_dot;
-      }
-    }
+// The state after the step.
+void ImplicitStep::finish_jvp(const In& dot, const Numbers& m, const Rates& rates, const StepScratch& s,
+                              double* y_dot) const {
+  const Scheme& h = m.scheme;
+  const std::ptrdiff_t n3 = 3 * c_.n;
+  const auto x_dot = [&](std::ptrdiff_t k) { return dot.x ? dot.x[k] : 0; };
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    const auto j = std::size_t(k);
+    const bool free = c_.free[j / 3];
+    y_dot[k] = free ? h.X1 * s.mu[j] + h.X2 * x_dot(k) : s.held_x[j];
+    y_dot[n3 + k] = free ? h.V1 / m.dt * (s.mu[j] - s.w_bar[j] - rates.dt / m.dt * (s.z[j] - s.w[j])) +
+                               h.V2 * x_dot(n3 + k)
+                         : s.held_v[j];
   }
   if (c_.copies == 4)
     for (std::ptrdiff_t k = 0; k < 2 * n3; ++k) y_dot[2 * n3 + k] = x_dot(k);
 }
 
+// --- the same stages, last one first -----------------------------------------------------------------------
+
 void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, StepScratch& s) const {
   const Numbers m = prepare(in, s);
-  const Scheme& h = m.scheme;
-  const std::ptrdiff_t n3 = 3 * c_.n, old = c_.copies == 4 ? 2 * n3 : 0;
-  double dt_bar = 0, a_bar = 0, rate_bar = 0;
-  std::vector<double>&mu = s.mu, &w_bar = s.w_bar, &y_bar = s.y_bar;
+  Rates rates_bar{};
+  finish_vjp(m, out_bar, bar, rates_bar, s);
+  solve_vjp(in, m, bar, rates_bar, s);
+  inertia_vjp(m, bar, rates_bar, s);
+  forces_vjp(m, bar, rates_bar, s);
+  predict_vjp(m, bar, rates_bar, s);
+}
 
-  // The state after the step.
+// To s.mu, with the sign of mu = -H^-1 z_bar, and to what held vertices do.
+void ImplicitStep::finish_vjp(const Numbers& m, const double* out_bar, const Bar& bar, Rates& rates_bar,
+                              StepScratch& s) const {
+  const Scheme& h = m.scheme;
+  const std::ptrdiff_t n3 = 3 * c_.n;
   std::fill(bar.x, bar.x + c_.copies * n3, 0.0);
-  for (int i = 0; i < c_.n; ++i) {
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const std::ptrdiff_t k = 3 * i + d;
-      const auto j = std::size_t(k);
-      const double xb = out_bar[k], vb = out_bar[n3 + k];
-      w_bar[j] = mu[j] = 0;
-      if (c_.free[std::size_t(i)]) {
-        mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
-        bar.x[k] += h.X2 * xb;
-        bar.x[n3 + k] += h.V2 * vb;
-        w_bar[j] = -h.V1 / m.dt * vb;
-        dt_bar -= h.V1 / (m.dt * m.dt) * vb * (s.z[j] - s.w[j]);
-      } else {
-        bar.x[k] += xb;
-        if (u >= 0) {
-          bar.u[u + d] += m.dt * xb + vb;
-          dt_bar += in.u[u + d] * xb;
-        }
-      }
+  for (std::ptrdiff_t k = 0; k < n3; ++k) {
+    const auto j = std::size_t(k);
+    const double xb = out_bar[k], vb = out_bar[n3 + k];
+    s.w_bar[j] = s.mu[j] = s.held_x[j] = s.held_v[j] = 0;
+    if (c_.free[j / 3]) {
+      s.mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
+      bar.x[k] += h.X2 * xb;
+      bar.x[n3 + k] += h.V2 * vb;
+      s.w_bar[j] = -h.V1 / m.dt * vb;
+      rates_bar.dt -= h.V1 / (m.dt * m.dt) * vb * (s.z[j] - s.w[j]);
+    } else {
+      s.held_x[j] = xb, s.held_v[j] = vb;
     }
   }
   if (c_.copies == 4)
     for (std::ptrdiff_t k = 0; k < 2 * n3; ++k) bar.x[k] += out_bar[2 * n3 + k];
+}
 
-  // The solve, and what it asks of held vertices.
+// The solve, and what it asks of held vertices.
+void ImplicitStep::solve_vjp(const In& in, const Numbers& m, const Bar& bar, Rates& rates_bar,
+                             StepScratch& s) const {
+  const double hold = m.scheme.hold;
   factor_at_solution(m, s);
-  solve_refined(mu.data(), s);
-  multiply(mu.data(), s.coupling.data(), s);
-  for (int i = 0; i < c_.n; ++i) {
-    if (c_.free[std::size_t(i)]) continue;
-    const int u = c_.control[std::size_t(i)];
-    for (int d = 0; d < 3; ++d) {
-      const double c = s.coupling[std::size_t(3 * i + d)];
-      bar.x[3 * i + d] += c;
-      if (u < 0) continue;
-      bar.u[u + d] += h.hold * m.dt * c;
-      dt_bar += h.hold * in.u[u + d] * c;
-    }
+  solve_refined(s.mu.data(), s);
+  multiply(s.mu.data(), s.coupling.data(), s);
+  for (std::size_t k = 0; k < s.mu.size(); ++k) {
+    if (c_.free[k / 3]) continue;
+    bar.x[k] += (1 - hold) * s.coupling[k];
+    s.held_x[k] += hold * s.coupling[k];
   }
+  c_.held.move_vjp(m.x, in.u, m.dt, s.held_x.data(), s.held_v.data(), bar.x, bar.u, rates_bar.dt);
+}
 
-  // mu . r: vertices.
+// mu . r: inertia, drag and weight.
+void ImplicitStep::inertia_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar, StepScratch& s) const {
   for (int i = 0; i < c_.n; ++i) {
     const double mass = s.mass[std::size_t(i)];
     double mass_bar = 0;
     for (int d = 0; d < 3; ++d) {
       const auto k = std::size_t(3 * i + d);
-      const double q = s.z[k] - s.y[k], v = s.z[k] - s.w[k];
-      mass_bar += mu[k] * (m.a * q + m.drag * m.rate * v - m.gravity[d]);
-      a_bar += mass * mu[k] * q;
-      y_bar[k] = -m.a * mass * mu[k];
-      bar.p[c_.drag] += m.rate * mass * mu[k] * v;
-      rate_bar += m.drag * mass * mu[k] * v;
-      w_bar[k] -= m.drag * m.rate * mass * mu[k];
-      bar.p[c_.gravity + d] -= mass * mu[k];
+      const double q = s.z[k] - s.y[k], v = s.z[k] - s.w[k], mu = s.mu[k];
+      mass_bar += mu * (m.a * q + m.drag * m.rate * v - m.gravity[d]);
+      rates_bar.a += mass * mu * q;
+      s.y_bar[k] = -m.a * mass * mu;
+      bar.p[c_.drag] += m.rate * mass * mu * v;
+      rates_bar.rate += m.drag * mass * mu * v;
+      s.w_bar[k] -= m.drag * m.rate * mass * mu;
+      bar.p[c_.gravity + d] -= mass * mu;
     }
     s.mass_bar[std::size_t(i)] = mass_bar;
   }
+}
 
-  // mu . r: wind and terms.
+// mu . r: wind, terms and contact.
+void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar, StepScratch& s) const {
   std::fill(s.x_bar.begin(), s.x_bar.end(), 0.0);
-  for (double& k : mu) k = -k;
+  for (double& k : s.mu) k = -k;
   Vec3<double> wind_bar = Vec3<double>::zero();
-  c_.windy.force_vjp(m.x, m.wind, m.wind_drag, mu.data(), s.slots.data(), wind_bar, bar.p[c_.wind_drag]);
-  for (double& k : mu) k = -k;
+  c_.windy.force_vjp(m.x, m.wind, m.wind_drag, s.mu.data(), s.slots.data(), wind_bar, bar.p[c_.wind_drag]);
+  for (double& k : s.mu) k = -k;
   c_.wind_assembly->add(s.slots.data(), 3, s.x_bar.data());
   for (int d = 0; d < 3; ++d) {
     bar.p[c_.wind + d] += wind_bar[d];
@@ -225,29 +268,34 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   at.z = s.z.data();
   std::int64_t slot = 0;
   for (const auto& term : c_.terms) {
-    AtBar to{s.slots.data() + slot, s.slots_w.data() + slot, s.slots_rest.data() + slot, bar.p, 0,
+    AtBar to{s.slots.data() + slot, s.slots_w.data() + slot, s.slots_rest.data() + slot, bar.p, bar.u, 0,
              s.mass_bar.data()};
-    term->residual_vjp(at, mu.data(), to);
-    rate_bar += to.rate;
+    term->residual_vjp(at, s.mu.data(), to);
+    rates_bar.rate += to.rate;
     slot += 3 * term->groups().slots();
   }
   std::fill(s.rest_bar.begin(), s.rest_bar.end(), 0.0);
   c_.assembly->add(s.slots.data(), 3, s.x_bar.data());
-  c_.assembly->add(s.slots_w.data(), 3, w_bar.data());
+  c_.assembly->add(s.slots_w.data(), 3, s.w_bar.data());
   c_.assembly->add(s.slots_rest.data(), 3, s.rest_bar.data());
+  if (c_.self) c_.self->residual_vjp(at, s.mu.data(), s.x_bar.data(), s.rest_bar.data(), bar.p, s.contact);
+}
 
-  if (c_.self) c_.self->residual_vjp(at, mu.data(), s.x_bar.data(), s.rest_bar.data(), bar.p, s.contact);
-
-  // Inputs.
-  dt_bar += -2 * m.a / m.dt * a_bar - m.rate / m.dt * rate_bar;
+// Inputs, through y, w and the time step.
+void ImplicitStep::predict_vjp(const Numbers& m, const Bar& bar, const Rates& rates_bar,
+                               const StepScratch& s) const {
+  const Scheme& h = m.scheme;
+  const std::ptrdiff_t n3 = 3 * c_.n, old = c_.copies == 4 ? 2 * n3 : 0;
+  double dt_bar = rates_bar.dt - 2 * m.a / m.dt * rates_bar.a - m.rate / m.dt * rates_bar.rate;
   for (std::ptrdiff_t k = 0; k < n3; ++k) {
     const auto j = std::size_t(k);
+    const double yb = s.y_bar[j], wb = s.w_bar[j];
     bar.p[c_.rest + k] += s.rest_bar[j];
-    bar.x[k] += s.x_bar[j] + h.y1 * y_bar[j] + h.w1 * w_bar[j];
-    bar.x[n3 + k] += m.dt * h.y3 * y_bar[j];
-    bar.x[old + k] += h.y2 * y_bar[j] + h.w2 * w_bar[j];
-    bar.x[old + n3 + k] += m.dt * h.y4 * y_bar[j];
-    dt_bar += y_bar[j] * (h.y3 * m.v[k] + h.y4 * m.v_old[k]);
+    bar.x[k] += s.x_bar[j] + h.y1 * yb + h.w1 * wb;
+    bar.x[n3 + k] += m.dt * h.y3 * yb;
+    bar.x[old + k] += h.y2 * yb + h.w2 * wb;
+    bar.x[old + n3 + k] += m.dt * h.y4 * yb;
+    dt_bar += yb * (h.y3 * m.v[k] + h.y4 * m.v_old[k]);
   }
   bar.p[c_.dt] += dt_bar;
 }

@@ -741,6 +741,14 @@ class Recording:
     def bodies(self) -> list[str]: ...
 
     @property
+    def meshes(self) -> list[str]: ...
+
+    def mesh(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """
+        Of a surface: (triangles (n, 3), positions of its vertices (frames, vertices, 3)).
+        """
+
+    @property
     def up(self) -> str:
         """The axis away from gravity: 'y' or 'z'."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy
 import numpy.typing
 
 import costate._core
@@ -29,15 +30,18 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
     materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': 1e-3, 'bending': 1e-5}, ...];
                 laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, fixed_corotated,
                 corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of triangles: stvk,
-                neo_hookean, arap. density is per volume, of triangles per area
-    holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True}, ...]: driven ones have a velocity as a control
+                neo_hookean, arap, limited (limit, stiffness). fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), in cells that
+                another part has too. density is per volume, of triangles per area; 'driven': 'contraction' makes a number
+                a control as well
+    holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones have a velocity
+                as a control, turning ones a spin. A part with 'material': -1 is an obstacle: all its vertices are held
     obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': 0.3}, ...]; or
                 'shape': 'ball' with a 'radius'
     contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}
     integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest
     tolerance   of the residual of a step, relative to the forces: about the error of a gradient
 
-    state 'x', 'v'; control 'hold/<name>/velocity', 'wind'; parameters 'rest', 'gravity', 'material/<name>/E', ...
+    state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', 'material/<name>/E', ...
     """
 
 def cloth_mesh(size: Sequence[float], count: Sequence[int]) -> tuple[list[list[float]], list[list[int]]]:
@@ -47,3 +51,36 @@ def cloth_mesh(size: Sequence[float], count: Sequence[int]) -> tuple[list[list[f
 
 def block_mesh(size: Sequence[float], count: Sequence[int], cells: str = 'tetrahedra') -> tuple[list[list[float]], list[list[int]]]:
     """Vertices and cells of a block with a corner at the origin."""
+
+def ball_mesh(radius: float, count: int) -> tuple[list[list[float]], list[list[int]]]:
+    """
+    Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.
+    """
+
+def read_mesh(path: str) -> dict:
+    """
+    Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',
+    'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).
+    """
+
+def write_mesh(path: str, vertices: numpy.typing.ArrayLike, cells: numpy.typing.ArrayLike, kind: str = 'triangles') -> None:
+    """
+    Cells of one kind to a file: .obj, .ply, .stl (triangles), or .msh of Gmsh (all kinds).
+    """
+
+def contact_pair(points: numpy.typing.ArrayLike, *, edges: bool = False, distance: float = 0.001, stiffness: float = 1.0, parallel: float = 0.0) -> dict:
+    """
+    The barrier between a point and a triangle (points: the point, three corners), or between two edges
+    (points: the ends of one, the ends of the other), as contact uses it: {'distance', 'weights',
+    'energy', 'gradient' (4, 3), 'hessian' (12, 12), 'normal_force'}.
+
+    distance    where the barrier begins, m; stiffness: J/m^2
+    parallel    of edges: below this |a x b|^2 the barrier is taken away, m^4; contact takes
+                1e-3 |a|^2 |b|^2 of the rest shape
+    """
+
+def contact_friction(points: numpy.typing.ArrayLike, displacements: numpy.typing.ArrayLike, friction: float, slip: float, *, edges: bool = False, distance: float = 0.001, stiffness: float = 1.0, parallel: float = 0.0) -> numpy.ndarray:
+    """
+    Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began at
+    `points`. Below a length `slip` (slip_speed dt) friction sticks.
+    """

@@ -1,6 +1,7 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
 // [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
-// controls NAME_x, NAME_y, NAME_z, its velocity; a driven wind has wind_x, wind_y, wind_z.
+// controls NAME_x, NAME_y, NAME_z, its velocity, and one that turns NAME_spin_x, ...; a driven number of a
+// material NAME_contraction, a driven pressure NAME_pressure, a driven wind wind_x, wind_y, wind_z.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -8,6 +9,7 @@
 #include "costate/core/text.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/meshes_picture.h"
+#include "costate/io/text/cell_mesh.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/mesh/surface.h"
@@ -67,8 +69,9 @@ struct SoftReader {
       soft::SoftMaterial to;
       to.name = file.name_of(m, "material", "rubber");
       to.law = file.string_or(m, "law", to.law);
-      std::vector<std::string> known = {"name",      "law",       "per_element", "density",
-                                        "viscosity", "thickness", "bending",     "bending_viscosity"};
+      std::vector<std::string> known = {"name",      "law",     "per_element",
+                                        "driven",    "density", "viscosity",
+                                        "thickness", "bending", "bending_viscosity"};
       // Numbers of the law, of a solid or of a membrane: which one it is, the parts say.
       std::vector<soft::LawNumber> numbers;
       for (const auto* law : soft::solid_laws())
@@ -81,7 +84,8 @@ struct SoftReader {
       }
       file.require_known_keys(m, known, "[[materials]]");
       to.per_element = flag(m, "per_element");
-      to.density = file.positive_or(m, "density", to.density);
+      to.density = file.not_negative_or(m, "density", to.density);
+      to.driven = file.string_or(m, "driven", "");
       to.viscosity = file.not_negative_or(m, "viscosity", 0);
       to.thickness = file.positive_or(m, "thickness", to.thickness);
       to.bending = file.not_negative_or(m, "bending", 0);
@@ -114,39 +118,118 @@ struct SoftReader {
     file.fail(value->place, "plane = \"" + word + "\"", "name two axes, such as \"xz\"");
   }
 
+  CellMesh cells_of(const TomlValue& path) const {
+    try {
+      return read_cells(file.beside(file.string(path, "file")));
+    } catch (const Error& error) {
+      const Error::Message& m = error.message();
+      file.fail(path.place, m.where.empty() ? m.what : m.where + ": " + m.what, m.advice);
+    }
+  }
+  // The cells of a file beside the scene, scaled.
+  soft::SoftMesh from_file(const TomlValue& part, soft::Cells& kind) const {
+    const TomlValue& given = file.required(part, "file", "this part", "add file = \"shirt.obj\"");
+    const CellMesh found = cells_of(given);
+    const double scale = file.positive_or(part, "scale", 1);
+    soft::SoftMesh mesh;
+    for (const auto& p : found.vertices)
+      mesh.vertices.insert(mesh.vertices.end(), {scale * p.x, scale * p.y, scale * p.z});
+    const std::vector<int>* all[] = {&found.tetrahedra, &found.quadratic_tetrahedra, &found.hexahedra,
+                                     &found.triangles};
+    int kinds = 0;
+    for (int k = 0; k < 4; ++k)
+      if (!all[k]->empty()) kind = soft::Cells(k), mesh.cells = *all[k], ++kinds;
+    if (kinds > 1) file.fail(given.place, "this file has cells of several kinds", "give each kind a file");
+    return mesh;
+  }
+
+  soft::SoftMesh ball(const TomlValue& p) const {
+    const TomlValue& radius = file.required(p, "radius", "this part", "add radius = 0.1");
+    const TomlValue& count = file.required(p, "count", "this part", "add count = 8: cells along an edge");
+    const double r = file.number(radius, "radius");
+    const int n = int(file.count(count, "count", kMostCells));
+    return file.told_at(p.place, [&] { return soft::ball_mesh(r, n); });
+  }
+
+  // A cloth or a block from numbers.
+  soft::SoftMesh procedural(const TomlValue& p, bool cloth, soft::Cells& kind) const {
+    const int sides = cloth ? 2 : 3;
+    const auto size =
+        file.vector(file.required(p, "size", "this part", "add size = [1.0, 1.0]"), "size", sides, true);
+    std::array<int, 3> count = {1, 1, 1};
+    const TomlValue& counts =
+        file.required(p, "count", "this part", "add count = [10, 10]: cells along each side");
+    if (!counts.is(TomlValue::Kind::array) || counts.items.size() != std::size_t(sides))
+      file.fail(counts.place, "count has a number of cells for each side");
+    for (int d = 0; d < sides; ++d)
+      count[std::size_t(d)] = int(file.count(counts.items[std::size_t(d)], "count", kMostCells));
+    if (!cloth) {
+      kind = soft::Cells(choice(p, "cells", std::span(soft::kCellNames, 3), 0));
+      return file.told_at(p.place, [&] { return soft::block_mesh(kind, size, count); });
+    }
+    kind = soft::Cells::triangles;
+    soft::SoftMesh mesh = file.told_at(p.place, [&] {
+      return soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]});
+    });
+    const auto axes = plane_of(p);
+    for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
+      double at[3] = {0, 0, 0};
+      for (std::size_t d = 0; d < 2; ++d) at[axes[d]] = mesh.vertices[i + d];
+      std::copy(at, at + 3, mesh.vertices.begin() + std::ptrdiff_t(i));
+    }
+    return mesh;
+  }
+
+  std::size_t part_of(const TomlValue& name) const {
+    std::vector<std::string> names;
+    for (const soft::Part& part : model.parts) names.push_back(part.name);
+    const auto at = std::find(names.begin(), names.end(), file.string(name, "part"));
+    if (at == names.end())
+      file.fail(name.place, "there is no part '" + name.text + "'", suggestion(name.text, names));
+    return std::size_t(at - names.begin());
+  }
+  // A second material in the cells of another part: fibres, muscles.
+  void over(const TomlValue& p, const std::string& name) {
+    file.require_known_keys(p, {"name", "over", "material"}, "[[parts]] that lies over another one");
+    soft::Part part = model.parts[part_of(*p.find("over"))];
+    part.name = name, part.material = material_of(p);
+    part.pressure = 0, part.pressure_driven = false;
+    first.push_back(model.vertices());
+    model.parts.push_back(part);
+  }
+
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block"};
+    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
       file.require_known_keys(
-          p, {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color"},
+          p,
+          {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color",
+           "file", "scale", "radius", "obstacle", "driven", "turns", "over", "pressure", "pressure_driven"},
           "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
-      const bool cloth = choice(p, "shape", kShapes, 0) == 0;
-      const int sides = cloth ? 2 : 3;
-      const auto size =
-          file.vector(file.required(p, "size", "this part", "add size = [1.0, 1.0]"), "size", sides, true);
-      std::array<int, 3> count = {1, 1, 1};
-      const TomlValue& counts =
-          file.required(p, "count", "this part", "add count = [10, 10]: cells along each side");
-      if (!counts.is(TomlValue::Kind::array) || counts.items.size() != std::size_t(sides))
-        file.fail(counts.place, "count has a number of cells for each side");
-      for (int d = 0; d < sides; ++d)
-        count[std::size_t(d)] = int(file.count(counts.items[std::size_t(d)], "count", kMostCells));
-      const auto kind =
-          cloth ? soft::Cells::triangles : soft::Cells(choice(p, "cells", std::span(soft::kCellNames, 3), 0));
-      soft::SoftMesh mesh = cloth ? soft::cloth_mesh({size[0], size[1]}, {count[0], count[1]})
-                                  : soft::block_mesh(kind, size, count);
-      if (cloth) {
-        const auto axes = plane_of(p);
-        for (std::size_t i = 0; i < mesh.vertices.size(); i += 3) {
-          double at[3] = {0, 0, 0};
-          for (std::size_t d = 0; d < 2; ++d) at[axes[d]] = mesh.vertices[i + d];
-          std::copy(at, at + 3, mesh.vertices.begin() + std::ptrdiff_t(i));
-        }
+      if (p.find("over")) {
+        over(p, name);
+        continue;
       }
-      first.push_back(
-          soft::add_part(model, name, kind, mesh, material_of(p), vector_or(p, "origin", {0, 0, 0})));
+      const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 3 : 0);
+      soft::Cells kind = soft::Cells::triangles;
+      const soft::SoftMesh mesh = shape == 3   ? from_file(p, kind)
+                                  : shape == 2 ? ball(p)
+                                               : procedural(p, shape == 0, kind);
+      const bool obstacle = flag(p, "obstacle");
+      first.push_back(soft::add_part(model, name, kind, mesh, obstacle ? -1 : material_of(p),
+                                     vector_or(p, "origin", {0, 0, 0})));
+      if (obstacle) {
+        soft::Hold hold{name, {}, flag(p, "driven"), flag(p, "turns")};
+        for (int i = first.back(); i < model.vertices(); ++i) hold.vertices.push_back(i);
+        model.holds.push_back(hold);
+      } else if (p.find("driven") || p.find("turns")) {
+        file.fail(p.place, "driven and turns are keys of obstacles",
+                  "add obstacle = true, or a table [[holds]]");
+      }
+      model.parts.back().pressure = file.number_or(p, "pressure", 0);
+      model.parts.back().pressure_driven = flag(p, "pressure_driven");
       const auto velocity = vector_or(p, "velocity", {0, 0, 0});
       for (std::size_t i = 0; i < mesh.vertices.size(); ++i) v.push_back(velocity[i % 3]);
       const Color color = p.find("color") ? file.color(*p.find("color")) : kColors[surfaces.size() % 5];
@@ -159,13 +242,11 @@ struct SoftReader {
   // Vertices inside a box of rest positions, or given by number.
   void holds() {
     for (const TomlValue& h : file.tables("holds", kMost)) {
-      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven"}, "[[holds]]");
-      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven")};
+      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven", "turns"}, "[[holds]]");
+      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven"), flag(h, "turns")};
       int begin = 0, end = model.vertices();
       if (const TomlValue* name = h.find("part")) {
-        std::size_t k = 0;
-        while (k < model.parts.size() && model.parts[k].name != file.string(*name, "part")) ++k;
-        if (k == model.parts.size()) file.fail(name->place, "there is no part '" + name->text + "'");
+        const std::size_t k = part_of(*name);
         begin = first[k], end = k + 1 < first.size() ? first[k + 1] : end;
       }
       if (const TomlValue* list = h.find("vertices")) {
@@ -191,10 +272,8 @@ struct SoftReader {
       if (hold.vertices.empty())
         file.fail(h.place, "this hold has no vertices",
                   "give vertices = [0, 5], or low and high of a box that some are in");
-      if (hold.driven) drive(hold.name);
       model.holds.push_back(hold);
     }
-    if (model.wind_driven) drive("wind");
   }
   void contact() {
     constexpr const char* kShapes[] = {"plane", "ball"};
@@ -217,9 +296,23 @@ struct SoftReader {
     model.contact.friction = file.not_negative_or(c, "friction", 0);
     model.contact.slip_speed = file.positive_or(c, "slip_speed", model.contact.slip_speed);
   }
-  void drive(const std::string& name) {
-    for (const char* axis : {"_x", "_y", "_z"})
-      drivable.push_back({.name = name + axis, .control = drivable.size()});
+  // In the order of the system's controls.
+  void controls() {
+    const auto drive = [&](const std::string& name, bool vector) {
+      for (const char* axis : {"_x", "_y", "_z"}) {
+        drivable.push_back({.name = vector ? name + axis : name, .control = drivable.size()});
+        if (!vector) break;
+      }
+    };
+    for (const soft::SoftMaterial& m : model.materials)
+      if (!m.driven.empty()) drive(m.name + "_" + m.driven, false);
+    for (const soft::Part& part : model.parts)
+      if (part.pressure_driven) drive(part.name + "_pressure", false);
+    for (const soft::Hold& hold : model.holds) {
+      if (hold.driven) drive(hold.name, true);
+      if (hold.turns) drive(hold.name + "_spin", true);
+    }
+    if (model.wind_driven) drive("wind", true);
   }
 
   std::vector<study::RowGroup> groups() const {
@@ -231,6 +324,7 @@ struct SoftReader {
       study::RowGroup group{.name = "part/" + model.parts[k].name, .dimension = 3};
       for (int i = first[k]; i < (k + 1 < first.size() ? first[k + 1] : model.vertices()); ++i)
         group.rows.push_back(i);
+      if (group.rows.empty()) continue;
       all.push_back(group);
       group.name += "/velocity", group.offset = speeds;
       all.push_back(group);
@@ -258,12 +352,10 @@ Draft read_soft(const SceneFile& file) {
   SoftReader reader{file, t};
   reader.world();
   reader.materials();
-  file.told_at(t.place, [&] {
-    reader.parts();
-    return 0;
-  });
+  reader.parts();
   reader.holds();
   reader.contact();
+  reader.controls();
   Draft draft;
   draft.drivable = reader.drivable;
   soft::SoftModel& m = reader.model;
