@@ -15,7 +15,7 @@
 using namespace costate;
 
 int main() {
-  // A beam of jelly, 3.2 m long, that is let go between its walls.
+  // A beam of jelly, 3.2 m long, that swings while it falls.
   mpm::Model model;
   model.dimension = 2;
   model.nodes = {80, 24, 1};
@@ -23,6 +23,8 @@ int main() {
   model.dt = 1e-3;
   model.materials = {{.name = "jelly", .kind = mpm::MaterialKind::neo_hookean, .E = 3e4}};
   fill(model, mpm::Shape::box(1.6, 0.2), {2, 0.6, 0}, 0.025, 0);
+  for (std::size_t p = 0; p < model.particles.v.size(); p += 2)
+    model.particles.v[p + 1] = std::sin(2 * model.particles.x[p]);
   const auto jelly = mpm::system<double>(model);
   const std::vector<double> state = mpm::initial_state<double>(model);
   const std::string file = std::filesystem::temp_directory_path() / "costate_cluster_world";
