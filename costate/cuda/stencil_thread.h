@@ -135,12 +135,13 @@ COSTATE_HD COSTATE_INLINE bool sees_no_side(const FieldAt<Kernel, S>& at) {
 
 // State x and y: plane after plane.
 template <class Kernel, class S>
-COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x, S* y) {
+COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, int i, int j, const S* x, S* y) {
+  const std::int64_t cell = std::int64_t(j) * field.nx + i;
   const auto put = [&](const auto& at) {
     const auto next = field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
     for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + cell] = next[f];
   };
-  const auto at = cell_at(field, cell, x, x);
+  const FieldAt<Kernel, S> at{field, i, j, x, x};
   if (sees_no_side(at))
     put(InnerAt<Kernel, S>{field, cell, x, x});
   else
@@ -174,9 +175,10 @@ COSTATE_HD inline void add_beyond(const FieldAt<Kernel, S>& inside, int gi, int 
 // Writes x_bar, adds to the cotangents of coefficients and constants, which lie in planes of their own: one
 // plane for each constant, to be summed over the cells. Null: not wanted.
 template <class Kernel, class S>
-COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x,
+COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, int i, int j, const S* x,
                                       const S* y_bar, S* x_bar, S* coefficients_bar, S* constants_bar) {
-  const auto at = cell_at(field, cell, x, y_bar);
+  const std::int64_t cell = std::int64_t(j) * field.nx + i;
+  const FieldAt<Kernel, S> at{field, i, j, x, y_bar};
   const bool inner = sees_no_side(at);
   const auto own = [&](const auto& seen) {
     return field.kernel.step_vjp(field.scale, seen, field.kernel.tape(field.scale, seen));
