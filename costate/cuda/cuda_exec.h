@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock) for_each_kernel(std::int64_t
 
 // Blocks of a grid are tiles, so that neighbours in both directions mostly find what they read in the cache
 // of their multiprocessor.
-inline constexpr int kTileX = 64, kTileY = 8;
+inline constexpr int kTileX = 64, kTileY = 4;
 
 template <class Body>
 __global__ void __launch_bounds__(kTileX* kTileY) for_each_cell_kernel(int nx, int ny, const Body body) {
