@@ -186,8 +186,9 @@ COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, int 
   auto bar = inner ? own(InnerAt<Kernel, S>{field, cell, x, y_bar}) : own(at);
   if constexpr (grid::stencil::HasOutside<Kernel>) {
     constexpr int kFar = -Kernel::halo - 1;  // no such image
-    const auto image = [](int i, int n, bool periodic) {
-      return periodic ? kFar : i < Kernel::halo ? -1 - i : n - 1 - i < Kernel::halo ? 2 * n - 1 - i : kFar;
+    const auto image = [](int of, int n, bool periodic) {
+      if (periodic) return kFar;
+      return of < Kernel::halo ? -1 - of : n - 1 - of < Kernel::halo ? 2 * n - 1 - of : kFar;
     };
     const int gi = inner ? kFar : image(at.i, field.nx, field.periodic_x),
               gj = inner ? kFar : image(at.j, field.ny, field.periodic_y);
