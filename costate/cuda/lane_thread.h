@@ -57,11 +57,13 @@ struct DeviceRun {
   std::int64_t hold;                      // steps that share a knot of controls
 };
 
-// States of steps tape_begin, tape_begin + kSegment, ...
+// States of steps tape_begin, tape_begin + kSegment, ..., each with the `extra` numbers per world that the
+// physics leaves for its transposes.
 template <class S>
 struct DeviceTape {
   S* base;
   std::int64_t begin;
+  std::int64_t extra = 0;
 };
 
 // x is replaced; u, as [knot][index][world], and the wanted parameters are added to. norms[sample][world] is

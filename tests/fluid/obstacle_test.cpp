@@ -19,7 +19,8 @@ struct Array {
   Array() {
     options.force = {1, 0, 0};
     options.scheme = Scheme::euler;
-    options.obstacles = {{.name = "disc", .center = {0.52, 0.47, 0}, .size = {0.2}}};
+    options.obstacles = {
+        {.name = "disc", .center = {0.52, 0.47, 0}, .size = {0.2}, .core = Obstacle::Core::soft}};
   }
 };
 
@@ -153,6 +154,7 @@ TEST(Obstacle, KeepsTheContract) {
   channel.scheme = Scheme::euler;
   channel.obstacles = {
       {.center = {4.2, 5.1, 0}, .size = {2}, .velocity = {0.1, 0.05, 0}, .spin = {0, 0, 0.2}}};
+  channel.obstacles[0].core = Obstacle::Core::soft;
   expect_contract(flow<double>(channel), gentle<double>("disc"));
   expect_contract(flow<float>(channel), gentle<float>("disc"));
   FlowOptions box{.cells = {5, 6, 5}, .dt = 0.2, .viscosity = 0.1};

@@ -84,6 +84,14 @@ class _Processes(Executor):
         threads = max(1, (os.cpu_count() or 1) // self.wanted)
         self.tell(worker, ("job", self.job_bytes, threads))
 
+    def resize(self, workers):
+        self.wanted = workers
+        for worker in sorted(self.workers)[:max(0, len(self.workers) - workers)]:
+            self.stop(worker)
+            self.events.append(("lost", worker, "resize"))
+        while self.job is not None and len(self.workers) < workers:
+            self.start()
+
     def tell(self, worker, message):
         try:
             _write(self.workers[worker].process.stdin, message)
