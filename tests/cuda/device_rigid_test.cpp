@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "costate/core/error.h"
 #include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
 #include "tests/cuda/device_cases.h"
@@ -157,6 +158,31 @@ TEST_P(DeviceRigid, EverySchedule) {
     const Rollout<double> rollout(system, options);
     expect_same<double>(system, rollout.arguments(), options, {1e-11, 1e-11});
   }
+}
+
+TEST_P(DeviceRigid, WithoutRoomForItsTapeAStepIsTakenAgain) {
+  if (on_gpu()) GTEST_SKIP() << "what a GPU has free is not ours to choose";
+  const rigid::Model model = walker("hopper");
+  const auto system = rigid::make_system<double>(model, {.onset = rigid::Onset::none});
+  const RolloutOptions options{.steps = 11, .worlds = 3, .device = GetParam()};
+  const auto loss = objective<double>(*system);
+  const auto gradient = [&] {
+    Rollout<double> rollout(system, options);
+    return rollout.value_and_gradient(rollout.arguments(), *loss);
+  };
+  const Gradient<double> kept = gradient();
+  // The least memory that will do.
+  for (std::int64_t bytes = 1000; bytes < 1'000'000'000; bytes += bytes / 10) {
+    const test::HostMemory little(bytes);
+    try {
+      const Gradient<double> again = gradient();
+      EXPECT_TRUE(test::same_bits(again, kept));
+      EXPECT_LT(again.report.memory_bytes, kept.report.memory_bytes);
+      return;
+    } catch (const Error&) {
+    }
+  }
+  FAIL() << "no memory will do";
 }
 
 TEST_P(DeviceRigid, RefusesWhatHasNoKernels) {
