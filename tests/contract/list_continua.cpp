@@ -174,7 +174,9 @@ void add_obstacles(std::vector<Listed>& list) {
 }  // namespace
 
 void add_grids_and_springs(std::vector<Listed>& list) {
-  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
+  // with_rows makes some rows of a larger grid, for a rank: tests/cluster/split_test.cpp compares its steps
+  // and transposes with those of the whole, bit by bit.
+  list.push_back({"heat", {"grid::heat", "grid::StencilSystem", "grid::with_rows"}, [] {
                     const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
                     expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::heat<float>(plate), {.steps = 30});
