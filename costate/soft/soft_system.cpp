@@ -110,9 +110,11 @@ Ranges ranges_of_bodies(const SoftModel& model, const Signature& signature) {
     const auto& numbers = solid ? solid_law(m.law).numbers() : membrane_law(m.law).numbers();
     for (const LawNumber& n : numbers)
       ranges.limit("material/" + m.name + "/" + n.name, {.low = n.low, .high = n.high});
+    // A part that lies in another one may have none.
+    ranges.limit("material/" + m.name + "/density", m.density > 0 ? kPositive : kNotNegative);
   }
-  for (const char* name : {"dt", "material/*/density", "material/*/thickness", "contact/stiffness*",
-                           "contact/distance*", "contact/slip_speed*", "obstacle/*/radius"})
+  for (const char* name : {"dt", "material/*/thickness", "contact/stiffness*", "contact/distance*",
+                           "contact/slip_speed*", "obstacle/*/radius"})
     ranges.limit(name, kPositive);
   for (const char* name : {"drag", "wind_drag", "material/*/viscosity", "material/*/bending*",
                            "contact/friction*", "obstacle/*/friction"})
