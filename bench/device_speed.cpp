@@ -1,4 +1,4 @@
-// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [lorenz | grids |
+// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | grids |
 // walkers]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
@@ -155,7 +155,32 @@ void walker(const std::string& device, const std::string& name, std::int64_t wor
                  loss::final<float>(system->signature(), "q", {}));
 }
 
+// What a new process waits for: the GPU's own start, then the first gradient of a humanoid.
+void first_gradient(const std::string& device) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto since = [&] {
+    return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto pendulum = ode::pendulum<float>(ode::Integrator::rk4);
+  Rollout<float> started(pendulum, {.steps = 1, .device = device});
+  started.simulate(started.arguments());
+  const double start = since();
+  const char* const folder = std::getenv("COSTATE_WALKERS");
+  rigid::Model model = rigid::load(std::string(folder ? folder : COSTATE_SCENES) + "/humanoid.xml");
+  model.options.integrator = rigid::Integrator::euler;
+  const auto system = rigid::make_system<float>(model, {.onset = rigid::Onset::none});
+  Rollout<float> rollout(system, {.steps = 32, .worlds = 1024, .device = device});
+  Arguments<float> at = rollout.arguments();
+  const auto x = rigid::initial_state(model);
+  at.x0.assign(x.begin(), x.end());
+  rollout.value_and_gradient(at, *loss::final<float>(system->signature(), "q", {}));
+  std::printf("\nfirst gradient of a humanoid: %.0f ms after %.0f ms in which CUDA starts\n", since() - start,
+              start);
+}
+
 int run(const std::string& device, const std::string& what) {
+  if (what.empty() || what == "first") first_gradient(device);
+  if (what == "first") return 0;
   for (const DeviceInfo& d : devices())
     if (d.device == device) std::printf("%s: %s\n\n", d.device.c_str(), d.description.c_str());
   std::printf(
@@ -171,7 +196,7 @@ int run(const std::string& device, const std::string& what) {
   }
   if (wants("grids")) grids<float>(device);
   if (wants("walkers"))
-    for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 16);
+    for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 18);
   return 0;
 }
 

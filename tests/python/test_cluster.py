@@ -107,8 +107,10 @@ def test_a_driver_that_was_killed_goes_on_from_its_log(tmp_path):
     assert int(resumed.stdout.split()[1]) >= 7 * 6
 
 
-@pytest.mark.parametrize("kind", [cluster.threads, cluster.processes])
+@pytest.mark.parametrize("kind", ["threads", "processes", "ray"])
 def test_workers_join_and_leave_in_the_middle_of_a_call(kind):
+    if kind == "ray":
+        pytest.importorskip("ray")
     job, theta = cluster.FunctionJob(cluster_blocks.slow_part, worlds=60, block=2), {"a": np.array([1.0, 2.0])}
     with cluster.threads(1) as pool:
         wanted = _sha(*pool.value_and_grad(job, theta))
@@ -118,7 +120,7 @@ def test_workers_join_and_leave_in_the_middle_of_a_call(kind):
         if done in sizes:
             pool.resize(sizes.pop(done))
 
-    with kind(1, progress=progress) as pool:
+    with getattr(cluster, kind)(workers=1, progress=progress) as pool:
         assert _sha(*pool.value_and_grad(job, theta)) == wanted
         assert not sizes and list(pool.report.blocks_of_worker) == [0, 1] and pool.report.workers == 1
         pool.resize(3)  # between calls

@@ -22,7 +22,7 @@ namespace costate::cuda {
 struct RigidModel {
   const rigid::Stepper* stepper;
   const Activity* active;
-  bool frames;  // a frame or an inertia is among them
+  bool frames;    // a frame or an inertia is among them
   const void* p;  // parameters that all worlds share, with unit vectors made unit; or null
 };
 

@@ -136,7 +136,8 @@ void SelfContact::find(const double* z, const double* step, const double* p, Scr
   if (!inside) {
     s.base.assign(z, z + n3);
     s.reach = reach;
-    s.margin = 2 * std::max({way, reach, std::min(ahead, edge_)});
+    // Wide enough for what is to come, but not so wide that everything is near everything.
+    s.margin = std::max(way, std::min(2 * std::max({way, reach, ahead}), 0.5 * edge_));
     look_around(z, nullptr, 0.5 * reach + s.margin, s);
   }
   select(s.wide, s.candidates, s.chosen, [&](TouchingPair& pair) {
