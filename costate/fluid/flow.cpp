@@ -5,6 +5,7 @@
 #include "costate/core/text.h"
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/make_flow_system.h"
+#include "costate/system/ranges.h"
 
 namespace costate::fluid {
 namespace {
@@ -256,11 +257,21 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
 template <class Real>
 std::shared_ptr<System<Real>> flow(const FlowOptions& options) {
   FlowModel model = make_model(options, kNativeLanes<Real>);
+  const bool flat = model.sides.shape.dim == 2;
+  std::shared_ptr<System<Real>> system;
   if (options.scheme == Scheme::semi_lagrangian)
-    return model.sides.shape.dim == 2 ? make_traced_flow<Real, 2>(std::move(model))
-                                      : make_traced_flow<Real, 3>(std::move(model));
-  if (model.sides.shape.dim == 2) return make_flow_system<Real, 2>(std::move(model));
-  return make_flow_system<Real, 3>(std::move(model));
+    system = flat ? make_traced_flow<Real, 2>(std::move(model)) : make_traced_flow<Real, 3>(std::move(model));
+  else
+    system = flat ? make_flow_system<Real, 2>(std::move(model)) : make_flow_system<Real, 3>(std::move(model));
+  Ranges ranges(system->signature());
+  ranges.limit("dt", kPositive).limit("viscosity", kNotNegative);
+  for (const Scalar& s : options.scalars) ranges.limit(s.name + "/diffusivity", kNotNegative);
+  for (const Obstacle& b : options.obstacles) {
+    ParameterRange thick = kPositive;  // of a fourier shape r_0 alone: its waves have any sign
+    thick.numbers = b.shape == Obstacle::Shape::fourier ? 1 : 0;
+    ranges.limit(b.name + "/size", thick);
+  }
+  return with_ranges(system, ranges);
 }
 template std::shared_ptr<System<float>> flow<float>(const FlowOptions&);
 template std::shared_ptr<System<double>> flow<double>(const FlowOptions&);

@@ -13,6 +13,7 @@
 #include "costate/md/compile.h"
 #include "costate/md/likelihood.h"
 #include "costate/md/splitting.h"
+#include "costate/system/ranges.h"
 #include "costate/system/scored_system.h"
 
 namespace costate::md {
@@ -327,5 +328,13 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   Splitting<S> splitting_;
   Splitting<Tangent> tangent_splitting_;
 };
+
+// The numbers of an integrator are positive; those of potentials have any sign.
+inline Ranges integrator_ranges(const Signature& signature) {
+  Ranges ranges(signature);
+  for (const char* name : {"mass", "kT*", "friction*", "thermostat/mass*", "memory/*", "box*", "dt"})
+    ranges.limit(name, kPositive);
+  return ranges;
+}
 
 }  // namespace costate::md

@@ -5,7 +5,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class Pool:
         pack = Pack(theta)
         call = self._run(job, [pack.arrays], True)
         value, sums, self.gradient_report = call.total(0, job.worlds)
-        return value, pack.point(sums)
+        return value, cast(dict[str, np.ndarray], pack.point(sums))
 
     def value(self, job, theta: Mapping[str, Any]) -> float:
         return self._run(job, [Pack(theta).arrays], False).total(0, job.worlds)[0]
@@ -164,13 +164,14 @@ class Pool:
     def values(self, job, like: Mapping[str, Any]) -> Callable:
         """For costate.minimize(..., "cma_es", batched=True): a generation, whose rows are the numbers of a theta like this one."""
         pack = Pack(like)
-        return lambda points: self.population(job, [pack.point(row) for row in np.asarray(points, dtype=float)])
+        return lambda points: self.population(job, [cast(dict[str, np.ndarray], pack.point(row)) for row in np.asarray(points, dtype=float)])
 
     def least_squares(self, job, theta0: Mapping[str, Any], *, lower: Point | None = None, upper: Point | None = None,
                       iterations: int = 100, tolerance: float = 1e-10) -> Fit:
         """The least 1/2 |r|^2 of a ResidualJob, by Levenberg-Marquardt on sums of J'r and J'J over blocks."""
         pack = Pack(theta0)
-        n, last = pack.size, {}
+        n = pack.size
+        last: dict[bytes, Any] = {}
 
         def normal(vector):
             key = vector.tobytes()
@@ -279,7 +280,7 @@ class Pool:
                 number, point, block, part, seconds = rest
                 if number != self._call or not call.finished(worker, point, block, part, seconds):
                     continue  # a straggler
-                if keys is not None:
+                if keys is not None and self._log is not None:
                     self._log.append(keys[point], block, part)
                 if self._progress is not None:
                     self._progress(call.done, call.blocks, len(self._idle) + len(self._busy))
