@@ -1,6 +1,7 @@
 // Soft bodies: a cloth that hangs on two corners in the wind, and the sparse factorisation alone. `t_shirt`
 // has about as many vertices and the stiffness of the T-shirt of DiffCloth (Li et al., ACM TOG 42, 2022), at
-// a residual of 1e-6; `cotton` is stiffer by 36. Items are steps.
+// a residual of 1e-6; `contact`: with contact of the cloth with itself; `cotton` is stiffer by 36. Items are
+// steps.
 #include "bench/measure.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
@@ -14,6 +15,7 @@ struct Case {
   int side;          // vertices along it
   double stiffness;  // E times thickness, N/m
   std::int64_t steps;
+  bool self = false;  // whether it touches itself
 };
 
 struct Cloth {
@@ -45,6 +47,7 @@ struct Cloth {
     const int n = c.side - 1;
     soft::add_part(m, "cloth", soft::Cells::triangles, soft::cloth_mesh({6, 6}, {n, n}), 0);
     m.holds = {{"corners", {n * c.side, n * c.side + n}}};
+    if (c.self) m.contact = {.self = true, .distance = .02, .stiffness = 500, .friction = .2};
     return m;
   }
 };
@@ -74,7 +77,7 @@ void factor(benchmark::State& state, int side) {
       for (const auto& [a, b] : {std::pair{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {1, -1}}) join(i, j, a, b);
   const int n = side * side;
   std::vector<double> blocks(9 * (std::size_t(n) + pairs.size()), -0.05), x(std::size_t(3 * n), 1.0),
-      work(x.size());
+      work(2 * x.size());
   for (int i = 0; i < n; ++i)
     for (int d = 0; d < 3; ++d) blocks[std::size_t(9 * i + 4 * d)] = 4;
   solve::BlockCholesky cholesky;
@@ -88,6 +91,7 @@ void factor(benchmark::State& state, int side) {
 
 const bool registered = [] {
   for (const auto& [name, c] : {std::pair<const char*, Case>{"soft/t_shirt", {38, 1000, 20}},
+                                {"soft/t_shirt_contact", {38, 1000, 20, true}},
                                 {"soft/cotton", {38, 36000, 20}},
                                 {"soft/10000", {100, 1000, 5}}}) {
     benchmark::RegisterBenchmark((std::string(name) + "/forward").c_str(), forward, c)->UseRealTime();

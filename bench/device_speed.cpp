@@ -1,16 +1,21 @@
-// How fast a device rolls out and differentiates: costate_device_bench [cuda:0]. Prints a table.
+// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | grids |
+// walkers]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
 // short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
 // everything in them: arguments copied up, gradients copied down.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <random>
 
 #include "costate/core/error.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/wave.h"
+#include "costate/io/model/load_model.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/rigid/rigid_system.h"
 #include "costate/system/devices.h"
 #include "costate/system/program/program_system.h"
 #include "costate/system/rollout.h"
@@ -124,18 +129,74 @@ void grids(const std::string& device) {
                 device, still, loss::final<Real>(heat->signature(), "T", {}));
 }
 
-int run(const std::string& device) {
+// A walker that 600 steps have left on the floor, then random controls in each world: bench_contact.cpp. The
+// models are those of $COSTATE_WALKERS, or the project's scenes.
+void walker(const std::string& device, const std::string& name, std::int64_t worlds) {
+  const char* const folder = std::getenv("COSTATE_WALKERS");
+  rigid::Model model = rigid::load(std::string(folder ? folder : COSTATE_SCENES) + "/" + name + ".xml");
+  model.options.integrator = rigid::Integrator::euler;
+  const auto system = rigid::make_system<float>(model, {.onset = rigid::Onset::none});
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Rollout<float> fall(system, {.steps = 600});
+  Arguments<float> start = fall.arguments();
+  const auto x = rigid::initial_state(model);
+  start.x0.assign(x.begin(), x.end());
+  for (float& u : start.controls) u = uniform(random);
+  const std::vector<float> state = fall.simulate(start).final_state;
+  const auto fill = [&](Arguments<float>& at) {
+    at.x0.clear();
+    for (std::int64_t w = 0; w < worlds; ++w) at.x0.insert(at.x0.end(), state.begin(), state.end());
+    at.controls.resize(at.controls.size() * std::size_t(worlds));
+    for (float& u : at.controls) u = uniform(random);
+  };
+  const std::string title = name + ", convex contact, " + std::to_string(worlds) + " worlds";
+  measure<float>({title.c_str(), worlds, 1, 32, 32, 32, {}}, system, device, fill,
+                 loss::final<float>(system->signature(), "q", {}));
+}
+
+// What a new process waits for: the GPU's own start, then the first gradient of a humanoid.
+void first_gradient(const std::string& device) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto since = [&] {
+    return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto pendulum = ode::pendulum<float>(ode::Integrator::rk4);
+  Rollout<float> started(pendulum, {.steps = 1, .device = device});
+  started.simulate(started.arguments());
+  const double start = since();
+  const char* const folder = std::getenv("COSTATE_WALKERS");
+  rigid::Model model = rigid::load(std::string(folder ? folder : COSTATE_SCENES) + "/humanoid.xml");
+  model.options.integrator = rigid::Integrator::euler;
+  const auto system = rigid::make_system<float>(model, {.onset = rigid::Onset::none});
+  Rollout<float> rollout(system, {.steps = 32, .worlds = 1024, .device = device});
+  Arguments<float> at = rollout.arguments();
+  const auto x = rigid::initial_state(model);
+  at.x0.assign(x.begin(), x.end());
+  rollout.value_and_gradient(at, *loss::final<float>(system->signature(), "q", {}));
+  std::printf("\nfirst gradient of a humanoid: %.0f ms after %.0f ms in which CUDA starts\n", since() - start,
+              start);
+}
+
+int run(const std::string& device, const std::string& what) {
+  if (what.empty() || what == "first") first_gradient(device);
+  if (what == "first") return 0;
   for (const DeviceInfo& d : devices())
     if (d.device == device) std::printf("%s: %s\n\n", d.device.c_str(), d.description.c_str());
   std::printf(
       "| | | steps/s forward | with gradient | value() of the short rollout | value_and_gradient() | traffic "
       "forward |\n"
       "|---|---|---|---|---|---|---|\n");
-  lorenz<float>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 30000);
-  lorenz<float>(device, {"**"}, "Lorenz RK4, 2^20 worlds, all parameters", 30000);
-  lorenz<double>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 12000);
-  lorenz_from_text(device);
-  grids<float>(device);
+  const auto wants = [&](const char* part) { return what.empty() || what == part; };
+  if (wants("lorenz")) {
+    lorenz<float>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 30000);
+    lorenz<float>(device, {"**"}, "Lorenz RK4, 2^20 worlds, all parameters", 30000);
+    lorenz<double>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 12000);
+    lorenz_from_text(device);
+  }
+  if (wants("grids")) grids<float>(device);
+  if (wants("walkers"))
+    for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 18);
   return 0;
 }
 
@@ -144,7 +205,7 @@ int run(const std::string& device) {
 
 int main(int argc, char** argv) {
   try {
-    return costate::run(argc > 1 ? argv[1] : "cuda:0");
+    return costate::run(argc > 1 ? argv[1] : "cuda:0", argc > 2 ? argv[2] : "");
   } catch (const costate::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

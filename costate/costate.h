@@ -9,6 +9,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 // systems, rollouts, losses, checks; physics of your own
+#include "costate/estimate/free_energy.h"
 #include "costate/estimate/gradient.h"
 #include "costate/system/checks.h"
 #include "costate/system/estimators.h"
@@ -38,6 +39,7 @@
 #include "costate/grid/wave.h"
 #include "costate/md/io/structure.h"
 #include "costate/md/model.h"
+#include "costate/md/observable/motion.h"
 #include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
 #include "costate/mpm/system.h"

@@ -124,7 +124,87 @@ class Ranks final : public Transport {
   std::deque<Event> events_;
 };
 
+// Messages of a split world. Sends are kept until they have arrived, so that they return at once.
+class RankChannel final : public Channel {
+ public:
+  RankChannel() : rank_(mpi_rank()), ranks_(cluster::ranks()) {}
+  ~RankChannel() override {
+    if (!failed_) finish(true);
+  }
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  void fail(const Error& error) override {
+    if (failed_) return;
+    failed_ = true;
+    const std::string words = Writer()
+                                  .text(error.message().what)
+                                  .text(error.message().where)
+                                  .text(error.message().advice)
+                                  .integer(error.kind() == Error::Kind::numerics)
+                                  .bytes();
+    for (int r = 0; r < ranks_; ++r)
+      if (r != rank_) put_tagged(r, kFailure, words);
+  }
+
+ protected:
+  void put(int to, std::string bytes) override { put_tagged(to, kPiece, std::move(bytes)); }
+  std::string get(int from) override {
+    for (int turn = 0;; ++turn) {
+      int there = 0;
+      MPI_Status status;
+      MPI_Iprobe(from, kPiece, MPI_COMM_WORLD, &there, &status);
+      if (there) return receive_bytes(status);
+      MPI_Iprobe(MPI_ANY_SOURCE, kFailure, MPI_COMM_WORLD, &there, &status);
+      if (there) throw_failure(receive_bytes(status));
+      if (turn % 64 == 0) finish(false);
+      if (turn > 20000) ::usleep(20);  // the other rank needs the core more than we do
+    }
+  }
+
+ private:
+  static constexpr int kPiece = 2, kFailure = 3;
+  struct Sent {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  void put_tagged(int to, int tag, std::string bytes) {
+    if (bytes.size() > std::size_t(std::numeric_limits<int>::max()))
+      throw Error({"a message to another rank has more than 2 GiB", {}, "use more ranks"});
+    finish(false);
+    Sent& sent = sent_.emplace_back();
+    sent.bytes = std::move(bytes);
+    MPI_Isend(sent.bytes.data(), int(sent.bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD, &sent.request);
+  }
+  // Forgets what has arrived; `all`: after it has.
+  void finish(bool all) {
+    while (!sent_.empty()) {
+      int done = 1;
+      if (all)
+        MPI_Wait(&sent_.front().request, MPI_STATUS_IGNORE);
+      else
+        MPI_Test(&sent_.front().request, &done, MPI_STATUS_IGNORE);
+      if (!done) return;
+      sent_.pop_front();
+    }
+  }
+  [[noreturn]] void throw_failure(const std::string& words) {
+    failed_ = true;
+    Reader from(words);
+    Error::Message message;
+    message.what = from.text(), message.where = from.text(), message.advice = from.text();
+    throw Error(message, from.integer() != 0 ? Error::Kind::numerics : Error::Kind::input);
+  }
+  int rank_, ranks_;
+  bool failed_ = false;
+  std::deque<Sent> sent_;  // stay where they are until they have arrived
+};
+
 }  // namespace
+
+std::unique_ptr<Channel> mpi_channel() {
+  start();
+  return std::make_unique<RankChannel>();
+}
 
 int mpi_rank() {
   start();

@@ -10,12 +10,15 @@
 #pragma once
 
 #include "costate/cluster/transport.h"
+#include "costate/system/channel.h"
 
 namespace costate::cluster {
 
 // These start MPI where nobody has, and end it with the process.
 int mpi_rank();
 std::unique_ptr<Transport> mpi();
+// How ranks that share one world talk to each other (world/split_rollout.h).
+std::unique_ptr<Channel> mpi_channel();
 // Until rank 0 goes on to another job, or ends.
 void mpi_serve(const Job& job);
 

@@ -11,6 +11,7 @@
 #include "costate/core/text.h"
 #include "costate/optim/levenberg_marquardt.h"
 #include "costate/system/block_memory.h"
+#include "costate/system/ranges.h"
 
 namespace costate::control {
 namespace {
@@ -123,6 +124,7 @@ void Fit::check() const {
   const Identification& p = problem_;
   if (!p.system || p.measured.empty() || p.recordings.empty() || p.unknowns.empty())
     throw Error("an identification needs a system, something measured, a recording and an unknown");
+  check_ranges(ranges_of(p.system), p.parameters);
   if (p.sigma.size() != p.measured.size())
     throw Error("sigma has " + std::to_string(p.sigma.size()) + " numbers instead of " +
                 std::to_string(p.measured.size()));
@@ -231,7 +233,12 @@ void Fit::evaluate(const double* z, double* r, double* J) {
   std::vector<std::int64_t> numbers;
   const auto& fields = problem_.system->signature().fields(Role::parameter);
   for (const Searched& s : searched_) numbers.push_back(fields[s.field].offset + s.index);
-  Sensitivity along(problem_.system, parameters_at(z), problem_.measured, numbers);
+  const Parameters<double> parameters = parameters_at(z);
+  if (!fault(ranges_of(problem_.system), parameters).empty()) {  // the search steps back
+    std::fill_n(r, residuals_, std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  Sensitivity along(problem_.system, parameters, problem_.measured, numbers);
   if (J) std::fill_n(J, std::size_t(residuals_) * std::size_t(variables_), 0.0);
   measures_.assign(std::size_t(residuals_), false);
   int row = 0;

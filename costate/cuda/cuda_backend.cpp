@@ -4,7 +4,9 @@
 #include "costate/cuda/cuda_kernels.h"
 #include "costate/cuda/lane_table.h"
 #include "costate/cuda/program_kernels.h"
+#include "costate/cuda/rigid/cuda_rigid.h"
 #include "costate/cuda/stencil_table.h"
+#include "costate/rigid/rigid_stepper.h"
 #include "costate/system/program/program_system.h"
 
 namespace costate::cuda {
@@ -23,6 +25,10 @@ std::shared_ptr<const Backend<Real>> backend(int index) {
   table.emplace_back(typeid(ProgramSystem<Real>),
                      KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
                                          return cuda_program_kernels<Real>(index, system, active);
+                                       }});
+  table.emplace_back(rigid::rigid_system_type<Real>(),
+                     KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
+                                         return cuda_rigid_kernels<Real>(index, system, active);
                                        }});
   return std::make_shared<DeviceBackend<Real>>(device, std::move(table), cuda_block_kernels<Real>);
 }

@@ -1,5 +1,5 @@
-// CudaExec: body(0), body(1), ... body(count - 1), one thread each, in the order of the default stream.
-// Needs nvcc.
+// CudaExec: body(0), body(1), ... body(count - 1), one thread each, in the order of the default stream; or
+// body(i, j) for the cells of a grid. Needs nvcc.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,30 @@ __global__ void __launch_bounds__(kThreadsPerBlock) for_each_kernel(std::int64_t
   if (index < count) body(index);
 }
 
+// Blocks of a grid are tiles, so that neighbours in both directions mostly find what they read in the cache
+// of their multiprocessor.
+inline constexpr int kTileX = 64, kTileY = 4;
+
+template <class Body>
+__global__ void __launch_bounds__(kTileX* kTileY) for_each_cell_kernel(int nx, int ny, const Body body) {
+  const int i = int(blockIdx.x) * kTileX + int(threadIdx.x);
+  if (i >= nx) return;
+  for (int j = int(blockIdx.y) * kTileY + int(threadIdx.y); j < ny; j += int(gridDim.y) * kTileY) body(i, j);
+}
+
 struct CudaExec {
   template <class Body>
   void launch(std::int64_t count, const Body& body) const {
     if (count == 0) return;
     const auto blocks = unsigned((count + kThreadsPerBlock - 1) / kThreadsPerBlock);
     for_each_kernel<<<blocks, kThreadsPerBlock>>>(count, body);
+  }
+  template <class Body>
+  void launch_cells(int nx, int ny, const Body& body) const {
+    constexpr int kMostRows = 65535;  // of blocks
+    const int rows = (ny + kTileY - 1) / kTileY;
+    const dim3 blocks(unsigned((nx + kTileX - 1) / kTileX), unsigned(rows < kMostRows ? rows : kMostRows));
+    for_each_cell_kernel<<<blocks, dim3(kTileX, kTileY)>>>(nx, ny, body);
   }
 };
 

@@ -57,13 +57,13 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
 
 // Of a gradient with that schedule: what dominates, and everything else within a few numbers.
 template <class Real>
-std::int64_t DeviceBlock<Real>::bytes_needed(const Checkpoints& checkpoints) const {
+std::int64_t DeviceBlock<Real>::bytes_needed(const Checkpoints& checkpoints, Index extra) const {
   const Schedule schedule(checkpoints, steps_);
   const Index state = n_ * worlds_, segment = parts_of_.physics->segment();
   Index numbers =
       parts_of_.physics->scratch_numbers() + 5 * state + 2 * np_ * worlds_ + 2 * knots_ * nu_ * worlds_;
   if (checkpoints.kind != Checkpoints::Kind::reversible)
-    numbers += ((schedule.tape_length() + segment - 1) / segment) * state;
+    numbers += ((schedule.tape_length() + segment - 1) / segment) * (n_ + extra) * worlds_;
   Index bytes =
       numbers * Index(sizeof(Real)) + adjoint_samples(steps_) * worlds_ * parts_ * Index(sizeof(double));
   const Index each = checkpoints.single_precision ? Index(sizeof(float)) : Index(sizeof(Real));
@@ -73,7 +73,7 @@ std::int64_t DeviceBlock<Real>::bytes_needed(const Checkpoints& checkpoints) con
 
 template <class Real>
 void DeviceBlock<Real>::require_memory() const {
-  const Index needed = bytes_needed(options_.checkpoints),
+  const Index needed = bytes_needed(options_.checkpoints, 0),
               there = device_.free_bytes() + this->results_.memory_bytes;
   if (needed <= there) return;
   const auto in_words = [](Index bytes) {
@@ -84,7 +84,7 @@ void DeviceBlock<Real>::require_memory() const {
   for (const auto& [schedule, name] : {std::pair{segments(), std::string("segments()")},
                                        std::pair{binomial(16), std::string("binomial(16)")},
                                        std::pair{binomial(4), std::string("binomial(4)")}}) {
-    const Index bytes = bytes_needed(schedule);
+    const Index bytes = bytes_needed(schedule, 0);
     if (bytes > there) continue;
     advice = "use checkpoints = " + name + ", which needs " + in_words(bytes) + ", or fewer worlds";
     break;
@@ -133,7 +133,9 @@ void DeviceBlock<Real>::load(const Arguments<Real>& arguments, Index first_world
   p_.reserve(np_ * worlds_);
   p_host_.clear();
   const auto& fields = signature.fields(Role::parameter);
+  bool differ = false;
   for (std::size_t f = 0; f < fields.size(); ++f) {
+    differ = differ || arguments.parameters.per_world(f);
     const std::span<const Real> values = arguments.parameters.values(f);
     const bool shared = Index(values.size()) == fields[f].size;
     staging_.upload(values.data() + (shared ? 0 : first_world * fields[f].size),
@@ -141,14 +143,14 @@ void DeviceBlock<Real>::load(const Arguments<Real>& arguments, Index first_world
     parts_of_.block->to_columns(staging_.data(), fields[f].size, shared, worlds_,
                                 p_.data() + fields[f].offset * worlds_);
   }
-  if (worlds_ == 1) {
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      const Real* const from = arguments.parameters.values(f).data() +
-                               (arguments.parameters.per_world(f) ? first_world * fields[f].size : 0);
-      p_host_.insert(p_host_.end(), from, from + fields[f].size);
-    }
-    parts_of_.physics->load(p_host_.data(), p_.data());
+  std::vector<Real> same;
+  for (std::size_t f = 0; (worlds_ == 1 || !differ) && f < fields.size(); ++f) {
+    const Real* const from = arguments.parameters.values(f).data() +
+                             (arguments.parameters.per_world(f) ? first_world * fields[f].size : 0);
+    same.insert(same.end(), from, from + fields[f].size);
   }
+  if (worlds_ == 1) p_host_ = same;
+  parts_of_.physics->load(same.empty() ? nullptr : same.data(), p_.data());
   state_.reserve(n_ * worlds_);
   state_.copy(x0_.data(), n_ * worlds_);
 }
@@ -207,7 +209,11 @@ void DeviceBlock<Real>::forward(const Objective<Real>* objective, Keeper<Real>* 
   }
   schedule_.emplace(options_.checkpoints, steps_);
   const Index segment = parts_of_.physics->segment();
-  tape_.reserve((schedule_->tape_length() + segment - 1) / segment * n_ * worlds_);
+  // Within half of the memory that is free: who else is on the device needs some, too.
+  extra_ = parts_of_.physics->tape_numbers();
+  if (bytes_needed(options_.checkpoints, extra_) > (device_.free_bytes() + this->results_.memory_bytes) / 2)
+    extra_ = 0;
+  tape_.reserve((schedule_->tape_length() + segment - 1) / segment * (n_ + extra_) * worlds_);
   if (options_.checkpoints.single_precision)
     snapshots_single_.reserve(schedule_->slots() * n_ * worlds_);
   else
@@ -241,7 +247,7 @@ void DeviceBlock<Real>::march(Index begin, Index end, Real* tape) {
     const Index stop = reached_ < end ? std::min(end, next_visit(std::max(k, reached_) + 1)) : end;
     Real* x = state_.data();
     if (tape)
-      parts_of_.physics->record(run(k, stop), x, x, {tape, begin}, diverged_.data());
+      parts_of_.physics->record(run(k, stop), x, x, {tape, begin, extra_}, diverged_.data());
     else
       parts_of_.physics->advance(run(k, stop), x, x, diverged_.data());
     k = stop;

@@ -55,7 +55,7 @@ class DeviceBlock final : public Block<Real> {
   void restore(Index slot);
 
   // Before anything is allocated.
-  Index bytes_needed(const Checkpoints& checkpoints) const;
+  Index bytes_needed(const Checkpoints& checkpoints, Index extra) const;
   void require_memory() const;
   void note_memory();
 
@@ -99,6 +99,7 @@ class DeviceBlock final : public Block<Real> {
   std::optional<Schedule> schedule_;
   Index reached_ = -1;  // the last state that was visited
   bool shared_controls_ = false;
+  Index extra_ = 0;  // numbers per step and world on the tape, besides the state
 
   DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, snapshots_, lambda_, u_bar_, p_bar_,
       target_, energy_begin_, energy_end_;

@@ -53,7 +53,7 @@ void DeviceBlock<Real>::inject(Index k, Index begin, Real* tape) {
     const Real* x = nullptr;
     if (!plain(k, terms) || needs_state(terms)) {
       const Index segment = parts_of_.physics->segment(), past = (k - begin) % segment;
-      x = tape + (k - begin) / segment * n_ * worlds_;
+      x = tape + (k - begin) / segment * (n_ + extra_) * worlds_;
       if (past > 0) {
         scratch_.reserve(n_ * worlds_);
         parts_of_.physics->advance(run(k - past, k), x, scratch_.data(), diverged_.data());
@@ -92,7 +92,7 @@ void DeviceBlock<Real>::reverse(Index begin, Index end, Real* tape) {
     const Index term = std::max(begin, previous_term(k - 1));
     while (k > term) {
       const Index stop = samples ? term : std::max(term, (k - 1) / spacing * spacing);
-      parts_of_.physics->reverse(run(stop, k), {tape, begin},
+      parts_of_.physics->reverse(run(stop, k), {tape, begin, extra_},
                                  {lambda_.data(), u_bar, p_bar, norms_.data(), spacing});
       Progress::advance(Progress::kBack * (k - stop));
       k = stop;

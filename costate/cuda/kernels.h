@@ -20,8 +20,11 @@ class DeviceKernels {
   virtual bool samples_norms() const { return false; }  // reverse() writes DeviceCotangents::norms
 
   virtual std::int64_t scratch_numbers() const { return 0; }  // memory of its own
+  // Per step and world, that record() can leave on the tape besides the state so that reverse() is faster.
+  virtual std::int64_t tape_numbers() const { return 0; }
 
-  // Parameters of a block of one world, before anything else is asked for: on the host and on the device.
+  // Parameters, before anything else is asked for: on the host, null if worlds differ in them, and on the
+  // device.
   virtual void load(const Real* /*p_host*/, const Real* /*p_device*/) {}
   // `to` may be `from`. Worlds whose state is not finite are marked in `diverged`.
   virtual void advance(const DeviceRun<Real>& run, const Real* from, Real* to, char* diverged) = 0;

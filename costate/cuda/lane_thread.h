@@ -34,9 +34,14 @@
 #else
 #define COSTATE_UNROLL_BY_4 COSTATE_PRAGMA(unroll 4)
 #endif
+// A step belongs into the loop around it.
+#define COSTATE_STEP COSTATE_INLINE
 #else
 #define COSTATE_UNROLL
 #define COSTATE_UNROLL_BY_4
+// One body for every loop: a compiler that may contract products and sums chooses once, and the bits do not
+// depend on how a schedule cuts the steps.
+#define COSTATE_STEP __attribute__((noinline))
 #endif
 
 namespace costate::cuda {
@@ -57,11 +62,13 @@ struct DeviceRun {
   std::int64_t hold;                      // steps that share a knot of controls
 };
 
-// States of steps tape_begin, tape_begin + kSegment, ...
+// States of steps tape_begin, tape_begin + kSegment, ..., each with the `extra` numbers per world that the
+// physics leaves for its transposes.
 template <class S>
 struct DeviceTape {
   S* base;
   std::int64_t begin;
+  std::int64_t extra = 0;
 };
 
 // x is replaced; u, as [knot][index][world], and the wanted parameters are added to. norms[sample][world] is
@@ -115,16 +122,16 @@ class LaneThread {
   COSTATE_HD COSTATE_INLINE void store(S* to, const X& x) const { store_vec(to + index_, run_.worlds, x); }
   COSTATE_HD COSTATE_INLINE std::int64_t stride() const { return kX * run_.worlds; }
 
-  COSTATE_HD COSTATE_INLINE X step(int k, const X& x) const {
+  COSTATE_HD COSTATE_STEP X step(int k, const X& x) const {
     return Kernel::template step<S>(context(k), x, controls(k), p_);
   }
-  COSTATE_HD COSTATE_INLINE X step_back(int k, const X& y) const {
+  COSTATE_HD COSTATE_STEP X step_back(int k, const X& y) const {
     return Kernel::template step_back<S>(context(k), y, controls(k), p_);
   }
   COSTATE_HD COSTATE_INLINE S energy(const X& x) const { return Kernel::template energy<S>(x, p_); }
 
   // Returns x_bar, adds to p_bar and to the knot's cotangent.
-  COSTATE_HD COSTATE_INLINE X step_vjp(int k, const X& x, const X& y_bar, S* u_bar, P& p_bar) const {
+  COSTATE_HD COSTATE_STEP X step_vjp(int k, const X& x, const X& y_bar, S* u_bar, P& p_bar) const {
     U knot_bar = U::zero();
     const X x_bar = Kernel::template step_vjp<S>(context(k), x, controls(k), p_, y_bar, knot_bar, p_bar);
     if constexpr (kU > 0) {

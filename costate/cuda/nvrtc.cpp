@@ -107,12 +107,20 @@ void write(const fs::path& path, const std::vector<char>& code) {
   fs::rename(draft, path, trouble);
 }
 
-std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const std::string& arch) {
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> all;
+  for (const std::string& text : texts) all.push_back(text.c_str());
+  return all;
+}
+
+std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const std::vector<Header>& headers,
+                               const std::vector<std::string>& options) {
   Nvrtc::Handle handle = nullptr;
-  const std::string option = "--gpu-architecture=" + arch;
-  const char* const options[] = {option.c_str(), "--std=c++20"};
-  n.create(&handle, source.c_str(), "physics.cu", 0, nullptr, nullptr);
-  const int status = n.compile(handle, 2, options);
+  std::vector<std::string> names, texts;
+  for (const Header& header : headers) names.push_back(header.name), texts.push_back(header.text);
+  n.create(&handle, source.c_str(), "physics.cu", int(headers.size()), pointers(texts).data(),
+           pointers(names).data());
+  const int status = n.compile(handle, int(options.size()), pointers(options).data());
   std::size_t size = 0;
   std::vector<char> result;
   if (status == 0) {
@@ -126,9 +134,23 @@ std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const 
   std::string log(size, '\0');
   n.log(handle, log.data());
   n.destroy(&handle);
-  throw Error({"NVRTC cannot compile this physics for " + arch + ": " + log.substr(0, 2000),
+  throw Error({"NVRTC cannot compile this physics with " + options.front() + ": " + log.substr(0, 2000),
                {},
                "use device = \"cpu\", and report the message: it is a mistake of this library"});
+}
+
+// What make() returns, kept on disk under the fingerprint of `key`, which says all that it depends on.
+template <class Make>
+std::vector<char> kept(const std::string& key, const Make& make) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const fs::path folder = cache_folder(), file = folder / (fingerprint(key) + ".cubin");
+  if (!folder.empty()) {
+    if (std::vector<char> code = read(file); !code.empty()) return code;
+  }
+  std::vector<char> code = make();
+  if (!folder.empty()) write(file, code);
+  return code;
 }
 
 }  // namespace
@@ -136,23 +158,31 @@ std::vector<char> run_compiler(const Nvrtc& n, const std::string& source, const 
 bool has_nvrtc() { return nvrtc() != nullptr; }
 
 std::vector<char> compile(const std::string& source, int major, int minor) {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
   const std::string arch = "sm_" + std::to_string(major) + std::to_string(minor);
-  const fs::path folder = cache_folder(), kept = folder / (fingerprint(arch + "\n" + source) + ".cubin");
-  if (!folder.empty()) {
-    if (std::vector<char> code = read(kept); !code.empty()) return code;
-  }
+  return kept(arch + "\n" + source, [&] {
+    const Nvrtc* const n = nvrtc();
+    if (n == nullptr)
+      throw Error(
+          {"physics given as equations is compiled for a GPU by NVRTC, which was not found",
+           {},
+           "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
+           "device = \"cpu\""});
+    return run_compiler(*n, source, {}, {"--gpu-architecture=" + arch, "--std=c++20"});
+  });
+}
+
+std::vector<char> compile(const std::string& source, const std::vector<Header>& headers,
+                          std::vector<std::string> options, const std::string& depends_on) {
   const Nvrtc* const n = nvrtc();
-  if (n == nullptr)
-    throw Error(
-        {"physics given as equations is compiled for a GPU by NVRTC, which was not found",
-         {},
-         "pip install nvidia-cuda-nvrtc, or name the library: COSTATE_NVRTC=/path/to/libnvrtc.so; or use "
-         "device = \"cpu\""});
-  std::vector<char> code = run_compiler(*n, source, arch);
-  if (!folder.empty()) write(kept, code);
-  return code;
+  if (n == nullptr) throw Error("NVRTC was not found: set COSTATE_NVRTC to /path/to/libnvrtc.so");
+  options.emplace_back("--std=c++20");
+  int major = 0, minor = 0;
+  n->version(&major, &minor);
+  std::string key = source + depends_on + std::to_string(major) + "." + std::to_string(minor);
+  for (const Header& header : headers) key += "\n" + header.name + "\n" + header.text;
+  for (const std::string& option : options)
+    if (!option.starts_with("-I")) key += "\n" + option;
+  return kept(key, [&] { return run_compiler(*n, source, headers, options); });
 }
 
 }  // namespace costate::cuda

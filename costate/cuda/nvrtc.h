@@ -18,4 +18,13 @@ std::vector<char> compile(const std::string& source, int major, int minor);
 
 bool has_nvrtc();
 
+// A file that sources include, by the name they include it with.
+struct Header {
+  std::string name, text;
+};
+// The same with headers that are taken instead of files on disk, and with options of NVRTC's, for code that
+// is compiled when the library is built. depends_on: the text of all files that it includes from disk.
+std::vector<char> compile(const std::string& source, const std::vector<Header>& headers,
+                          std::vector<std::string> options, const std::string& depends_on);
+
 }  // namespace costate::cuda

@@ -25,7 +25,7 @@ struct StepCell {
   StencilField<Kernel, S> field;
   const S* x;
   S* y;
-  COSTATE_HD void operator()(std::int64_t cell) const { step_cell(field, cell, x, y); }
+  COSTATE_HD void operator()(int i, int j) const { step_cell(field, i, j, x, y); }
 };
 template <class Kernel, class S>
 struct StepCellBack {
@@ -42,8 +42,8 @@ struct TransposeCell {
   StencilField<Kernel, S> field;
   const S *x, *y_bar;
   S *x_bar, *coefficients_bar, *constants_bar;
-  COSTATE_HD void operator()(std::int64_t cell) const {
-    transpose_cell(field, cell, x, y_bar, x_bar, coefficients_bar, constants_bar);
+  COSTATE_HD void operator()(int i, int j) const {
+    transpose_cell(field, i, j, x, y_bar, x_bar, coefficients_bar, constants_bar);
   }
 };
 template <class Kernel, class S>
@@ -202,8 +202,9 @@ class StencilKernels final : public DeviceKernels<Real> {
         exec_.launch(sources_.cells,
                      thread::TransposeSources<Kernel, Real>{field_, sources_, controls(run, run.u, k), after,
                                                             controls(run, bar.u, k), constants_bar});
-      exec_.launch(cells(), thread::TransposeCell<Kernel, Real>{field_, tape.base + (k - tape.begin) * n,
-                                                                after, before, bar.p, constants_bar});
+      exec_.launch_cells(field_.nx, field_.ny,
+                         thread::TransposeCell<Kernel, Real>{field_, tape.base + (k - tape.begin) * n, after,
+                                                             before, bar.p, constants_bar});
       std::swap(after, before);
     }
     if (after != bar.x) device_.copy(bar.x, after, n * Index(sizeof(Real)));
@@ -249,7 +250,7 @@ class StencilKernels final : public DeviceKernels<Real> {
     return knots ? knots + k / run.hold * run.u_knot : nullptr;
   }
   void step(const DeviceRun<Real>& run, Index k, const Real* x, Real* y) {
-    exec_.launch(cells(), thread::StepCell<Kernel, Real>{field_, x, y});
+    exec_.launch_cells(field_.nx, field_.ny, thread::StepCell<Kernel, Real>{field_, x, y});
     add_sources(run, k, y, false);
   }
   void add_sources(const DeviceRun<Real>& run, Index k, Real* y, bool back) {

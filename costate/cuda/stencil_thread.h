@@ -135,12 +135,13 @@ COSTATE_HD COSTATE_INLINE bool sees_no_side(const FieldAt<Kernel, S>& at) {
 
 // State x and y: plane after plane.
 template <class Kernel, class S>
-COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x, S* y) {
+COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, int i, int j, const S* x, S* y) {
+  const std::int64_t cell = std::int64_t(j) * field.nx + i;
   const auto put = [&](const auto& at) {
     const auto next = field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
     for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + cell] = next[f];
   };
-  const auto at = cell_at(field, cell, x, x);
+  const FieldAt<Kernel, S> at{field, i, j, x, x};
   if (sees_no_side(at))
     put(InnerAt<Kernel, S>{field, cell, x, x});
   else
@@ -174,9 +175,10 @@ COSTATE_HD inline void add_beyond(const FieldAt<Kernel, S>& inside, int gi, int 
 // Writes x_bar, adds to the cotangents of coefficients and constants, which lie in planes of their own: one
 // plane for each constant, to be summed over the cells. Null: not wanted.
 template <class Kernel, class S>
-COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, std::int64_t cell, const S* x,
+COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, int i, int j, const S* x,
                                       const S* y_bar, S* x_bar, S* coefficients_bar, S* constants_bar) {
-  const auto at = cell_at(field, cell, x, y_bar);
+  const std::int64_t cell = std::int64_t(j) * field.nx + i;
+  const FieldAt<Kernel, S> at{field, i, j, x, y_bar};
   const bool inner = sees_no_side(at);
   const auto own = [&](const auto& seen) {
     return field.kernel.step_vjp(field.scale, seen, field.kernel.tape(field.scale, seen));
@@ -184,8 +186,9 @@ COSTATE_HD inline void transpose_cell(const StencilField<Kernel, S>& field, std:
   auto bar = inner ? own(InnerAt<Kernel, S>{field, cell, x, y_bar}) : own(at);
   if constexpr (grid::stencil::HasOutside<Kernel>) {
     constexpr int kFar = -Kernel::halo - 1;  // no such image
-    const auto image = [](int i, int n, bool periodic) {
-      return periodic ? kFar : i < Kernel::halo ? -1 - i : n - 1 - i < Kernel::halo ? 2 * n - 1 - i : kFar;
+    const auto image = [](int of, int n, bool periodic) {
+      if (periodic) return kFar;
+      return of < Kernel::halo ? -1 - of : n - 1 - of < Kernel::halo ? 2 * n - 1 - of : kFar;
     };
     const int gi = inner ? kFar : image(at.i, field.nx, field.periodic_x),
               gj = inner ? kFar : image(at.j, field.ny, field.periodic_y);

@@ -2,6 +2,7 @@
 // same noise. The honest baseline: it needs no derivative, and its bias and variance are plain.
 #include "costate/core/text.h"
 #include "costate/estimate/samples.h"
+#include "costate/system/ranges.h"
 
 namespace costate::estimate {
 
@@ -17,6 +18,7 @@ Sampled differences(const Question<Real>& q) {
   const std::vector<double> values = rollout.values(q.at, q.objective);
   std::vector<double> rows(values.size() * width);
   std::size_t column = 0;
+  const AcrossRanges across;
   for (const std::size_t f : q.wanted.fields) {
     const std::size_t size = q.at.parameters.values(f).size();
     for (std::size_t i = 0; i < size; ++i, ++column) {

@@ -148,6 +148,9 @@ Sampled first_passage(std::shared_ptr<const System<Real>> system, RolloutOptions
   const Field& field = system->signature().find(Role::state, event.field);
   if (event.index < 0 || event.index >= field.size)
     refuse("there is no " + event.field + "[" + std::to_string(event.index) + "]");
+  if (event.before && (event.upwards ? *event.before >= event.level : *event.before <= event.level))
+    refuse("the levels of a committor lie on the wrong sides of each other",
+           "`before` lies below the level that is reached upwards, above the one that is reached downwards");
   const std::size_t width = wanted.size(), samples = std::size_t(sampling.samples);
   std::vector<double> values(samples), scores(samples * width);
   std::vector<char> missed(samples, 0);
@@ -160,11 +163,15 @@ Sampled first_passage(std::shared_ptr<const System<Real>> system, RolloutOptions
     const auto look = [&](bool last) {
       const Real* x = walk.in().x + (field.offset + event.index) * lanes;
       for (int l = 0; l < live; ++l) {
-        const bool there = event.upwards ? double(x[l]) >= event.level : double(x[l]) <= event.level;
-        if (done[std::size_t(l)] || (!there && !last)) continue;
+        const auto past = [&](double level, bool upwards) {
+          return upwards ? double(x[l]) >= level : double(x[l]) <= level;
+        };
+        const bool there = past(event.level, event.upwards);
+        const bool other = event.before && past(*event.before, !event.upwards);
+        if (done[std::size_t(l)] || (!there && !other && !last)) continue;
         const auto sample = std::size_t(walk.first() + l);
-        done[std::size_t(l)] = 1, missed[sample] = !there, --left;
-        values[sample] = dt * double(walk.k());
+        done[std::size_t(l)] = 1, missed[sample] = !there && !other, --left;
+        values[sample] = event.before ? double(there) : dt * double(walk.k());
         for (std::size_t i = 0; i < width; ++i)
           scores[sample * width + i] = double(score.data()[wanted.numbers[i] * lanes + l]);
       }
@@ -184,7 +191,8 @@ Sampled first_passage(std::shared_ptr<const System<Real>> system, RolloutOptions
   Sampled out{.method = Method::girsanov};
   fill(out, wanted, values, scores);
   const auto late = std::count(missed.begin(), missed.end(), 1);
-  out.label = late == 0 ? "mean first passage time; unbiased for the steps taken"
+  out.label = late == 0 ? std::string(event.before ? "committor" : "mean first passage time") +
+                              "; unbiased for the steps taken"
                         : "biased: " + number(100.0 * double(late) / double(samples), 3) +
                               " % of the samples had not arrived at the last step";
   if (late > 0) out.advice.push_back("take more steps: samples that had not arrived count as if they did");

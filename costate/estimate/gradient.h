@@ -23,6 +23,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,12 +81,15 @@ Sampled gradient(std::shared_ptr<const System<Real>> system, RolloutOptions opti
 template <class Real>
 std::vector<std::string> answered_parameters(const System<Real>& system, Method method);
 
-// The mean time until a number of the state first reaches a level, and its gradient by the path score.
+// The mean time until a number of the state first reaches a level, and its gradient by the path score. With
+// `before` instead the committor: the chance to reach the level before the other one, which lies on the other
+// side.
 struct FirstPassage {
   std::string field = "x";
   std::int64_t index = 0;
   double level = 0;
   bool upwards = true;
+  std::optional<double> before = {};
 };
 template <class Real>
 Sampled first_passage(std::shared_ptr<const System<Real>> system, RolloutOptions options,

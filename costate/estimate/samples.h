@@ -62,6 +62,15 @@ struct Blocked {
 };
 Blocked blocked_error(std::vector<double> series);
 
+// Standard error of sum_s z_s / n: by worlds, or blocked where there are few of them.
+inline Blocked error_of(const std::vector<double>& z, std::size_t per_world) {
+  const std::size_t worlds = z.size() / per_world;
+  if (worlds < 8) return blocked_error(z);
+  std::vector<double> means(worlds, 0.0);
+  for (std::size_t s = 0; s < z.size(); ++s) means[s / per_world] += z[s] / double(per_world);
+  return {mean_of(means).error, 0};
+}
+
 // Value and gradient of independent samples: one value and one row of derivatives each.
 inline void fill(Sampled& out, const Wanted& wanted, const std::vector<double>& values,
                  const std::vector<double>& rows) {

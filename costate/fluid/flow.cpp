@@ -5,6 +5,7 @@
 #include "costate/core/text.h"
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/make_flow_system.h"
+#include "costate/system/ranges.h"
 
 namespace costate::fluid {
 namespace {
@@ -126,6 +127,10 @@ void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
     throw Error({"the diffusivity of '" + s.name + "' is " + number(s.diffusivity),
                  {},
                  "it must be zero or positive"});
+  if (s.carried != Scalar::Carried::central && o.scheme != Scheme::semi_lagrangian)
+    throw Error({"the scalar '" + s.name + "' is to be traced back, and the scheme has stages of fluxes",
+                 {},
+                 "take the scheme semi_lagrangian, or let central fluxes carry the scalar"});
   if (m.scalars.size() == 8) throw Error({"a flow carries at most 8 scalars", {}, "run several flows"});
   FlowModel::ScalarModel one{m.signature.states(), m.signature.parameters(), 0, 0};
   m.signature.state(s.name, shape.cells());
@@ -144,6 +149,7 @@ void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
     one.given.push_back({int(side), m.signature.parameters(), shape.cells() / shape.n[side / 2]});
     s.sides[side]->add_to(m.signature, name.c_str(), one.given.back().count, "");
   }
+  one.carried = s.carried;
   m.scalars.push_back(one);
 }
 
@@ -191,7 +197,7 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
     throw Error({"the mask of '" + b.name + "' is " + number(b.mask) + " cells wide", {}, "take about 1"});
   const double width = b.mask * *std::max_element(o.width.begin(), o.width.begin() + std::ptrdiff_t(dim));
   FlowModel::ObstacleModel one{
-      b.shape, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
+      b.shape, b.core, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
   const auto some = [](const std::array<double, 3>& x, std::size_t from, std::size_t count) {
     return std::vector<double>(x.begin() + std::ptrdiff_t(from), x.begin() + std::ptrdiff_t(from + count));
   };
@@ -251,8 +257,21 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
 template <class Real>
 std::shared_ptr<System<Real>> flow(const FlowOptions& options) {
   FlowModel model = make_model(options, kNativeLanes<Real>);
-  if (model.sides.shape.dim == 2) return make_flow_system<Real, 2>(std::move(model));
-  return make_flow_system<Real, 3>(std::move(model));
+  const bool flat = model.sides.shape.dim == 2;
+  std::shared_ptr<System<Real>> system;
+  if (options.scheme == Scheme::semi_lagrangian)
+    system = flat ? make_traced_flow<Real, 2>(std::move(model)) : make_traced_flow<Real, 3>(std::move(model));
+  else
+    system = flat ? make_flow_system<Real, 2>(std::move(model)) : make_flow_system<Real, 3>(std::move(model));
+  Ranges ranges(system->signature());
+  ranges.limit("dt", kPositive).limit("viscosity", kNotNegative);
+  for (const Scalar& s : options.scalars) ranges.limit(s.name + "/diffusivity", kNotNegative);
+  for (const Obstacle& b : options.obstacles) {
+    ParameterRange thick = kPositive;  // of a fourier shape r_0 alone: its waves have any sign
+    thick.numbers = b.shape == Obstacle::Shape::fourier ? 1 : 0;
+    ranges.limit(b.name + "/size", thick);
+  }
+  return with_ranges(system, ranges);
 }
 template std::shared_ptr<System<float>> flow<float>(const FlowOptions&);
 template std::shared_ptr<System<double>> flow<double>(const FlowOptions&);

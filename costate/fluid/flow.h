@@ -8,6 +8,7 @@
 //   in time   SSP-RK3 [2], each stage projected exactly onto div u = 0:
 //               a = P(u + dt F(u))   b = P(3/4 u + 1/4 (a + dt F(a)))   u+ = P(1/3 u + 2/3 (b + dt F(b)))
 //             or forward Euler, u+ = P(u + dt F(u))
+//             or semi-Lagrangian, u+ = P(traced u + dt F(u)), F without div(u u): for smoke, any dt
 //
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
@@ -20,7 +21,7 @@
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.
 // Rooms: grid/ (fields, sides), pressure/ (the solver), obstacles/ (shapes, masks), scalars/ (what is
-// carried), step/ (the step and its transpose, side by side).
+// carried), carry/ (tracing back), step/ (the step and its transpose, side by side).
 // Tests: tests/fluid/.
 #pragma once
 
@@ -37,7 +38,7 @@ namespace costate::fluid {
 
 using grid::CellValues;
 
-enum class Scheme { rk3, euler };
+enum class Scheme { rk3, euler, semi_lagrangian };
 
 struct Side {
   enum class Kind {
@@ -68,6 +69,10 @@ struct Obstacle {
   std::array<double, 3> velocity = {};  // of its surface [m/s]
   std::array<double, 3> spin = {};      // [rad/s]; in 2-D the third number
   bool driven = false;                  // velocity and spin are controls instead of parameters
+  // Inside, resistance grows without limit (firm: closer to the sharp body), or it is the same everywhere
+  // (soft: the usual volume penalty).
+  enum class Core { firm, soft };
+  Core core = Core::firm;
   // Of its mask, in cells. Narrower is closer to the sharp body, and its shape derivative then depends on
   // where the body lies between the cells.
   double mask = 1;
@@ -79,6 +84,9 @@ struct Scalar {
   double diffusivity = 0.01;            // [m^2/s]
   CellValues source = 0.0;              // per cell, per second
   std::array<double, 3> buoyancy = {};  // acceleration of the flow per unit [m/s^2]
+  // By central fluxes, or traced back, which the scheme semi_lagrangian can: carry/trace.h.
+  enum class Carried { central, semi_lagrangian, mac_cormack };
+  Carried carried = Carried::central;
   // The value on a side that does not wrap: one number, or one per face. Without, nothing diffuses through.
   std::array<std::optional<CellValues>, 6> sides = {};
 };

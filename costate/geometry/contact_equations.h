@@ -7,7 +7,7 @@
 
 #include "costate/ad/dual.h"
 #include "costate/geometry/convex_feature.h"
-#include "costate/geometry/face_clip.h"
+#include "costate/geometry/face_pair.h"
 
 namespace costate::geometry {
 
@@ -49,11 +49,12 @@ struct Unknowns {
 };
 
 struct ConvexCase {
-  enum Kind { apart, smooth, clipped, held } kind = apart;
+  enum Kind { apart, smooth, clipped, faces, held } kind = apart;
   Feature f1, f2;
   Unknowns<double> z;
   Vec3<double> p1, p2;  // held: witnesses in the shapes' frames
   ClipCase clip;
+  FacePairCase pair;
   int unknowns() const { return 4 + f1.flats + f2.flats; }
 };
 

@@ -63,11 +63,30 @@ bool fit_features(ConvexBody& one, ConvexBody& two, const Closest& guess, double
   return false;
 }
 
+bool is_polyhedron(const ConvexBody& body) {
+  return body.type == ShapeType::box || body.type == ShapeType::mesh;
+}
+
+// The faces first, the one that looks along m most before the others.
+void nearest_face_first(const ConvexBody& body, const Vec3<double>& m, Feature* list, int count) {
+  const Vec3<double> u = transpose_times(body.shape.R, m);
+  const auto away = [&](const Feature& f) {
+    if (f.flats < 2) return 2.0;
+    const double a = dot(u, f.flat[0]), b = dot(u, f.flat[1]);
+    return a * a + b * b;
+  };
+  std::stable_sort(list, list + count, [&](const Feature& f, const Feature& g) { return away(f) < away(g); });
+}
+
 // Two faces that lie along each other near the contact, or a line of one along a face of the other; in
 // MuJoCo's order of preference.
 bool lies_along(ConvexBody& one, ConvexBody& two, const Vec3<double>& n, double margin, ClipCase& clip) {
   Feature list1[kMaxFeatures], list2[kMaxFeatures];
   const int count1 = features_towards(one, n, list1), count2 = features_towards(two, -n, list2);
+  if (is_polyhedron(one) && is_polyhedron(two)) {
+    nearest_face_first(one, n, list1, count1);
+    nearest_face_first(two, -n, list2, count2);
+  }
   for (bool face_wanted : {true, false}) {
     if (!face_wanted)
       for (int j = 0; j < count2; ++j)
@@ -96,7 +115,10 @@ ConvexCase convex_case(ConvexBody& one, ConvexBody& two, int slots, double margi
     if (!guess.found) return c;
     if (!fit_features(one, two, guess, scale, c)) continue;
     c.kind = c.z.d > reach ? ConvexCase::apart : ConvexCase::smooth;
-    if (c.kind == ConvexCase::smooth && slots > 1 && lies_along(one, two, c.z.n, margin, c.clip))
+    if (c.kind != ConvexCase::smooth || slots == 1) return c;
+    if (is_polyhedron(one) && is_polyhedron(two) && face_pair_case(one, two, c.z.n, margin, c.pair))
+      c.kind = ConvexCase::faces;
+    else if (lies_along(one, two, c.z.n, margin, c.clip))
       c.kind = ConvexCase::clipped;
     return c;
   }

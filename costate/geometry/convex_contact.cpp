@@ -38,6 +38,7 @@ template <class T>
 void touch(const ConvexCase& c, ShapeType first_type, ShapeType second_type, const Shape<T>& one,
            const Shape<T>& two, ContactPoint<T>* found) {
   if (c.kind == ConvexCase::apart) return;
+  if (c.kind == ConvexCase::faces) return face_pair_contacts(c.pair, one, two, found);
   const Radii<T> r = radii(first_type, second_type, one, two);
   if (c.kind == ConvexCase::clipped) {
     const bool first = c.clip.first_owns;
@@ -62,6 +63,7 @@ template <class T>
 void touch_vjp(const ConvexCase& c, ShapeType first_type, ShapeType second_type, const Shape<T>& one,
                const Shape<T>& two, const ContactPoint<T>* b, ShapeBar<T>& one_bar, ShapeBar<T>& two_bar) {
   if (c.kind == ConvexCase::apart) return;
+  if (c.kind == ConvexCase::faces) return face_pair_contacts_vjp(c.pair, one, two, b, one_bar, two_bar);
   const Radii<T> r = radii(first_type, second_type, one, two);
   if (c.kind == ConvexCase::clipped) {
     const bool first = c.clip.first_owns;

@@ -9,14 +9,6 @@ namespace costate::geometry {
 namespace {
 
 constexpr double kAlongLine = 0.089;  // cosine between a line and the normal
-constexpr double kAlongFace = 0.996;  // cosine between two faces' normals
-
-struct Outline {
-  int count = 0;
-  SizedPoint point[kMaxOutline];
-  Vec3<double> n;
-  bool round = false;
-};
 
 struct Polygon {
   struct Corner {
@@ -32,12 +24,6 @@ struct Polygon {
 template <class T>
 T offset_of(const SizedPlane& p, const T* size) {
   return p.fixed + p.multiple * size[p.which];
-}
-template <class T>
-Vec3<T> point_of(const SizedPoint& p, const T* size) {
-  Vec3<T> r;
-  for (int i = 0; i < 3; ++i) r[i] = p.fixed[i] + p.multiple[i] * size[p.which[i]];
-  return r;
 }
 
 SizedPoint box_corner(const Vec3<double>& signs) {
@@ -245,31 +231,39 @@ void clip(const Polygon& in, const SizedPlane* sides, int side, double offset, b
   }
 }
 
-// The four corners that span the largest area, in their order.
-int widest_four(const Vec3<double>* v, int count, int* chosen) {
-  if (count <= kClipSlots) {
-    for (int k = 0; k < count; ++k) chosen[k] = k;
-    return count;
-  }
-  double most = -1;
-  const int step = count > 12 ? 2 : 1;  // of a many-sided patch every second corner will do
-  for (int a = 0; a < count; a += step)
-    for (int b = a + 1; b < count; b += step)
-      for (int c = b + 1; c < count; c += step)
-        for (int d = c + 1; d < count; d += step) {
-          const double area = squared_norm(cross(v[c] - v[a], v[d] - v[b]));
-          if (area > most * (1 + 1e-9)) {
-            most = area;
-            chosen[0] = a;
-            chosen[1] = b;
-            chosen[2] = c;
-            chosen[3] = d;
-          }
-        }
-  return kClipSlots;
-}
-
 }  // namespace
+
+bool face_outline(const ConvexBody& body, const Vec3<double>& u, Outline& out) {
+  if (body.type == ShapeType::box) {
+    int most = 0;
+    for (int i = 1; i < 3; ++i)
+      if (std::abs(u[i]) > std::abs(u[most])) most = i;
+    const double sign = u[most] > 0 ? 1 : -1;
+    out.n = Vec3<double>::zero();
+    out.n[most] = sign;
+    for (int k = 0; k < 4; ++k) {
+      const double turned = sign * (k == 0 || k == 3 ? 1 : -1);
+      Vec3<double> corner = out.n;
+      corner[(most + 1) % 3] = turned;
+      corner[(most + 2) % 3] = k < 2 ? 1 : -1;
+      out.point[out.count++] = box_corner(corner);
+    }
+    return true;
+  }
+  if (body.type != ShapeType::mesh) return false;
+  const ConvexMesh& mesh = *body.shape.mesh;
+  const int v = farthest_vertex(mesh, u, body.last_vertex);
+  int face = mesh.vertex_faces[mesh.vertex_face_begin[v]];
+  for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
+    const int other = mesh.vertex_faces[k];
+    if (dot(u, mesh.face_normals[other]) > dot(u, mesh.face_normals[face])) face = other;
+  }
+  const int begin = mesh.face_begin[face], end = mesh.face_begin[face + 1];
+  if (end - begin > kMaxOutline) return false;
+  out.n = mesh.face_normals[face];
+  for (int i = begin; i < end; ++i) out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[i]);
+  return true;
+}
 
 bool clip_case(const ConvexBody& first, const ConvexBody& second, bool first_owns, const Feature& owner,
                bool face_wanted, double margin, ClipCase& out) {

@@ -1,5 +1,6 @@
 // Several contacts of two convex shapes whose contact is a face of one (the reference) against a face, an
-// edge or a side line of the other (the incident part) that lies along it, within 5 degrees.
+// edge or a side line of the other (the incident part) that lies along it, within 5 degrees. Two faces of
+// boxes and meshes have a rule of their own: face_pair.h.
 //
 // The incident polygon or segment is clipped by the sides of the reference face. In the reference's frame,
 // with the face n.p = o, its sides s_j.p <= o_j, and incident points P_k = c + Q (b_k + k(u)), u = -Q^T n (k:
@@ -17,16 +18,36 @@
 #pragma once
 
 #include "costate/geometry/convex_feature.h"
+#include "costate/geometry/widest_four.h"
 
 namespace costate::geometry {
 
-inline constexpr int kClipSlots = 4, kMaxOutline = 32;
+inline constexpr int kClipSlots = 4, kMaxOutline = 64;
+inline constexpr double kAlongFace = 0.996;  // cosine between two faces' normals
 
 // fixed + multiple * size[which], in each coordinate
 struct SizedPoint {
   Vec3<double> fixed = Vec3<double>::zero(), multiple = Vec3<double>::zero();
   int which[3] = {0, 1, 2};
 };
+template <class T>
+Vec3<T> point_of(const SizedPoint& p, const T* size) {
+  Vec3<T> r;
+  for (int i = 0; i < 3; ++i) r[i] = p.fixed[i] + p.multiple[i] * size[p.which[i]];
+  return r;
+}
+
+// A face, counterclockwise from outside, or a line of a shape, in its frame.
+struct Outline {
+  int count = 0;
+  SizedPoint point[kMaxOutline];
+  Vec3<double> n;
+  bool round = false;
+};
+// The face of a box or a mesh that looks along u most, of those at its farthest corner. False: none that can
+// be clipped.
+bool face_outline(const ConvexBody& body, const Vec3<double>& u, Outline& out);
+
 struct SizedPlane {
   Vec3<double> n;
   double fixed = 0, multiple = 0;

@@ -88,18 +88,34 @@ struct HeatKernel {
   // A temperature holds half a cell away, on the side itself: the mean of the cells inside and outside.
   template <class S>
   COSTATE_HD Outside<S> outside(const Scale<S>& k, Side side, int) const {
-    if (sides[side] == HeatSide::Kind::temperature) return {S(-1), S(2) * k.c[kSides + side]};
-    return {S(1), k.c[kSides + side] * k.c[kDx]};
+    Outside<S> r{S(1), S(0)};
+    at_side(side, [&](int n) {
+      const S given = k.c[kSides + n];
+      r = sides[n] == HeatSide::Kind::temperature ? Outside<S>{S(-1), S(2) * given}
+                                                  : Outside<S>{S(1), given * k.c[kDx]};
+    });
+    return r;
   }
   template <class S>
   COSTATE_HD void outside_vjp(const Scale<S>& k, Side side, int, const S& offset_bar,
                               Vec<S, constants>& bar) const {
-    if (sides[side] == HeatSide::Kind::temperature) {
-      bar[kSides + side] += S(2) * offset_bar;
-    } else {
-      bar[kSides + side] += k.c[kDx] * offset_bar;
-      bar[kDx] += k.c[kSides + side] * offset_bar;
-    }
+    at_side(side, [&](int n) {
+      if (sides[n] == HeatSide::Kind::temperature) {
+        bar[kSides + n] += S(2) * offset_bar;
+      } else {
+        bar[kSides + n] += k.c[kDx] * offset_bar;
+        bar[kDx] += k.c[kSides + n] * offset_bar;
+      }
+    });
+  }
+  // f(side) with the side as a constant: an index that a thread of a GPU has to compute would put all of the
+  // kernel's settings into its memory, in every cell.
+  template <class F>
+  static COSTATE_HD COSTATE_INLINE void at_side(Side side, const F& f) {
+    if (side == kWest) f(int(kWest));
+    if (side == kEast) f(int(kEast));
+    if (side == kSouth) f(int(kSouth));
+    if (side == kNorth) f(int(kNorth));
   }
 
   // Heat content of a cell per depth [J/m].

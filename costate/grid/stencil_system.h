@@ -21,13 +21,14 @@
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
+#include "costate/grid/split_rows.h"
 #include "costate/grid/stencil_sweep_adjoint.h"
 #include "costate/system/system.h"
 
 namespace costate::grid {
 
 template <class Kernel, class Real>
-class StencilSystem final : public System<Real> {
+class StencilSystem final : public System<Real>, public RowsSystem<Real> {
   using Index = std::int64_t;
   using In = stencil::In<Real>;
   using Out = stencil::Out<Real>;
@@ -194,6 +195,26 @@ class StencilSystem final : public System<Real> {
       done += task.levels;
       stop_if_interrupted();
     }
+  }
+
+  // --- a world that is split over ranks (split_rows.h) -----------------------------------------------------
+
+  std::unique_ptr<SplitSystem<Real>> split(Channel& channel) const override {
+    return split_rows<Real>(*this, signature_, channel);
+  }
+  RowsShape rows_shape() const override {
+    return {grid_.nx, grid_.ny, Kernel::halo, kFields, kCoefficients, kConstants, grid_.periodic_y};
+  }
+  std::vector<Index> row_sources() const override { return source_cells(); }
+  std::shared_ptr<const System<Real>> with_rows(Index rows,
+                                                const std::vector<Index>& sources) const override {
+    return std::make_shared<StencilSystem>(Signature(), kernel_, grid_.nx, rows, sources);
+  }
+  const double* row_sums(const Workspace& work) const override {
+    return static_cast<const Scratch&>(work).sums.data();
+  }
+  void check_parameters(const Real* p) const override {
+    if constexpr (stencil::HasCheck<Kernel>) kernel_.check(p, grid_.cells());
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/learn/controlled_system.h"
+#include "costate/system/ranges.h"
 
 namespace costate::learn {
 namespace {
@@ -174,9 +175,14 @@ Signature fields_without_controls(const Signature& plant) {
 template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant,
                                           const PolicyNetwork& network) {
+  // The plant's parameters come first, so its ranges are those of the loop.
+  const Ranges ranges = ranges_of(plant);
+  std::shared_ptr<System<Real>> loop;
   if (plant->lanes() % kNativeLanes<Real> == 0)
-    return std::make_shared<ClosedLoop<Real, NativePack<Real>>>(std::move(plant), network);
-  return std::make_shared<ClosedLoop<Real, Real>>(std::move(plant), network);
+    loop = std::make_shared<ClosedLoop<Real, NativePack<Real>>>(std::move(plant), network);
+  else
+    loop = std::make_shared<ClosedLoop<Real, Real>>(std::move(plant), network);
+  return with_ranges(loop, ranges);
 }
 template std::shared_ptr<System<float>> closed_loop<float>(std::shared_ptr<const System<float>>,
                                                            const PolicyNetwork&);

@@ -5,6 +5,7 @@
 #include "costate/core/error.h"
 #include "costate/learn/controlled_system.h"
 #include "costate/system/program/bind_program.h"
+#include "costate/system/ranges.h"
 
 namespace costate::learn {
 namespace {
@@ -175,15 +176,29 @@ Signature policy_signature(const Signature& plant, const Signature& weights) {
   return fields;
 }
 
+namespace {
+
+// The plant's parameters come first, so its ranges are those of the loop.
+template <class Real>
+std::shared_ptr<System<Real>> loop_of(std::shared_ptr<const System<Real>> plant, const Signature& weights,
+                                      const ad::Program& program, bool residual) {
+  const Ranges ranges = ranges_of(plant);
+  const std::shared_ptr<System<Real>> loop =
+      std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, program, residual);
+  return with_ranges(loop, ranges);
+}
+
+}  // namespace
+
 template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant, const Signature& weights,
                                           const ad::Program& policy) {
-  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, policy, false);
+  return loop_of(std::move(plant), weights, policy, false);
 }
 template <class Real>
 std::shared_ptr<System<Real>> hybrid(std::shared_ptr<const System<Real>> plant, const Signature& weights,
                                      const ad::Program& residual) {
-  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, residual, true);
+  return loop_of(std::move(plant), weights, residual, true);
 }
 template std::shared_ptr<System<float>> hybrid(std::shared_ptr<const System<float>>, const Signature&,
                                                const ad::Program&);

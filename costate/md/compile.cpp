@@ -57,6 +57,56 @@ void check_model(const Model& m, const std::string& word) {
   }
 }
 
+// Rigid bonds in groups that share atoms, each in the order in which it is given.
+void group_bonds(const Model& m, const std::string& word, Layout& at) {
+  const int bonds = int(m.rigid_bonds.size()) / 2;
+  at.freedom = at.dof - bonds;
+  if (m.rigid_bonds.empty()) {
+    if (!m.rigid_lengths.empty()) refuse("there are lengths of rigid bonds, and no rigid bonds");
+    return;
+  }
+  if (m.rigid_bonds.size() % 2 != 0) refuse("rigid_bonds lists pairs of atoms");
+  if (word.find_first_not_of("ABON") != std::string::npos)
+    refuse("integrator '" + word + "' has letters that do not keep rigid bonds", "use A, B, O and N alone");
+  if (m.rigid_lengths.size() != 1 && int(m.rigid_lengths.size()) != bonds)
+    refuse("there are " + std::to_string(m.rigid_lengths.size()) + " lengths of " + std::to_string(bonds) +
+               " rigid bonds",
+           "give one for all, or one per bond");
+  for (const double length : m.rigid_lengths) require_positive(length, "the length of a rigid bond");
+  std::set<std::pair<int, int>> seen;
+  std::vector<int> group_of(m.masses.size(), -1);  // of every atom
+  for (int i = 0; i < bonds; ++i) {
+    const int a = m.rigid_bonds[std::size_t(2 * i)], b = m.rigid_bonds[std::size_t(2 * i + 1)];
+    for (const int atom : {a, b})
+      if (atom < 0 || atom >= m.atoms())
+        refuse("a rigid bond names atom " + std::to_string(atom) + ", and there are " +
+                   std::to_string(m.atoms()),
+               "atoms are counted from 0");
+    if (a == b) refuse("a rigid bond joins atom " + std::to_string(a) + " to itself");
+    if (!seen.insert(std::minmax(a, b)).second)
+      refuse("atoms " + std::to_string(a) + " and " + std::to_string(b) + " have two rigid bonds");
+    int &one = group_of[std::size_t(a)], &two = group_of[std::size_t(b)];
+    if (one < 0 && two < 0) at.groups.emplace_back();
+    const int group = one >= 0 ? one : two >= 0 ? two : int(at.groups.size()) - 1;
+    const int other = one >= 0 && two >= 0 && one != two ? two : -1;
+    one = two = group;
+    auto& to = at.groups[std::size_t(group)];
+    if (other >= 0) {
+      auto& from = at.groups[std::size_t(other)];
+      to.insert(to.end(), from.begin(), from.end());
+      from.clear();
+      for (int& g : group_of)
+        if (g == other) g = group;
+    }
+    to.push_back({a, b, i});
+    if (int(to.size()) > kMostBonds)
+      refuse("more than " + std::to_string(kMostBonds) + " rigid bonds hang together at atom " +
+                 std::to_string(a),
+             "make some of them springs: harmonic_bond");
+  }
+  std::erase_if(at.groups, [](const Layout::Bonds& group) { return group.empty(); });
+}
+
 // Weights whose parts make a step of order 2, 4, 6 [Yoshida, Phys. Lett. A 150 (1990)].
 std::vector<double> yoshida_weights(int parts) {
   if (parts == 1) return {1};
@@ -111,13 +161,29 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
   return tuples;
 }
 
+// A potential of all atoms at once.
+void check_whole(const Potential& potential, const PotentialKind& kind, const Model& model,
+                 const std::string& name) {
+  if (!potential.atoms.empty()) refuse(name + " acts on all atoms", "leave out `atoms`");
+  if (kind.periodic && model.box.empty()) refuse(name + " needs a periodic box", "give the model a box");
+  if (potential.exclude.size() % 2 != 0) refuse(name + ": exclude lists pairs of atoms");
+  for (const int a : potential.exclude)
+    if (a < 0 || a >= model.atoms())
+      refuse(
+          name + " excludes atom " + std::to_string(a) + ", and there are " + std::to_string(model.atoms()),
+          "atoms are counted from 0");
+}
+
 // Adds a potential's numbers to the signature, and returns where every instance finds them.
 Sites place_numbers(const Potential& potential, const PotentialKind& kind, const std::string& name,
                     const Model& model, Signature& signature) {
   using Per = ParameterKind::Per;
   Sites sites{.dimensions = model.dimensions, .atoms = model.atoms(), .exclude = potential.exclude};
-  sites.every_pair = kind.lists && potential.atoms.empty() && model.atoms() > kMostInLanes;
-  if (!sites.every_pair) sites.tuples = tuples_of(potential, kind, model.atoms(), name);
+  sites.every_pair = (kind.lists || kind.whole) && potential.atoms.empty() && model.atoms() > kMostInLanes;
+  if (kind.whole)
+    check_whole(potential, kind, model, name);
+  else if (!sites.every_pair)
+    sites.tuples = tuples_of(potential, kind, model.atoms(), name);
   const int instances = int(sites.tuples.size()) / kind.atoms;
   std::vector<std::vector<int>> slots(static_cast<std::size_t>(instances));
   std::vector<std::string> known;
@@ -139,9 +205,10 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
                  (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
     const int offset = int(signature.parameters());
     signature.parameter(name + "/" + number_of.name, values, number_of.unit);
-    if (sites.every_pair) {
+    if (sites.every_pair || kind.whole) {
       const bool own = number_of.per == Per::atom;
-      for (int a = 0; a < (own ? kind.atoms : 1); ++a) sites.numbers.push_back({offset, own && !shared, a});
+      const int atoms = own && !kind.whole ? kind.atoms : 1;
+      for (int a = 0; a < atoms; ++a) sites.numbers.push_back({offset, own && !shared, a});
     }
     for (int i = 0; i < instances; ++i) {
       auto& to = slots[std::size_t(i)];
@@ -164,6 +231,8 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     known.push_back(option.name);
     const auto given = potential.options.find(option.name);
     sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
+    if (std::isnan(sites.options.back()))
+      refuse(name + " has no " + option.name, "give options " + option.name);
   }
   if (sites.every_pair) {
     sites.skin = sites.options.back();
@@ -188,8 +257,8 @@ std::shared_ptr<const PotentialKind> kind_of(const Potential& potential) {
   return std::make_shared<PotentialKind>(with_parameters(kind, names));
 }
 
-void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites,
-                  const Model& model) {
+void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites, const Model& model,
+                  const Signature& signature) {
   const auto option = [&](const char* key) {
     for (std::size_t i = 0; i < kind.options.size(); ++i)
       if (kind.options[i].name == key) return sites.options[i];
@@ -204,9 +273,12 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
+  double reach = kind.reach.empty() ? cutoff : 1;
+  for (const std::string& factor : kind.reach)
+    reach *= signature.find(Role::parameter, name + "/" + factor).defaults[0];
   for (const double edge : model.box)
-    if (2 * cutoff > edge)
-      refuse(name + ": the cutoff " + number(cutoff) + " is more than half of the box's edge " + number(edge),
+    if (2 * reach > edge)
+      refuse(name + ": the cutoff " + number(reach) + " is more than half of the box's edge " + number(edge),
              "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
 }
 
@@ -255,8 +327,9 @@ Compiled compile(const Model& model) {
       sites.formula = potential.formula;
       for (const ParameterKind& number_of : kind.parameters) sites.names.push_back(number_of.name);
     }
-    check_cutoff(name, kind, out.potentials.back().sites, model);
+    check_cutoff(name, kind, out.potentials.back().sites, model, s);
   }
+  group_bonds(model, letters, at);
   at.mass = parameter("mass", model.masses, "mass");
   if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
   if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
@@ -266,10 +339,15 @@ Compiled compile(const Model& model) {
     at.memory_time = parameter("memory/time", model.memory_time, "time");
   }
   if (!model.box.empty()) at.box = parameter("box", model.box, "length");
+  if (!at.groups.empty()) {
+    at.lengths = int(model.rigid_lengths.size());
+    at.length = parameter("rigid/length", model.rigid_lengths, "length");
+  }
   at.dt = parameter("dt", {model.dt}, "time");
   at.parameters = int(s.parameters());
   at.yoshida = yoshida_weights(model.suzuki_yoshida);
-  for (Compiled::One& one : out.potentials) one.sites.box = at.box;
+  for (Compiled::One& one : out.potentials)
+    one.sites.box = at.box, one.sites.edges = model.box, one.sites.parameters = at.parameters;
   out.word = spell(letters, at);
   return out;
 }

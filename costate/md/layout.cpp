@@ -33,8 +33,14 @@ Word spell(const std::string& letters, const Layout& layout) {
     word.invertible &=
         name != 'E' && name != 'G' && name != 'H' && name != 'K';  // K: on unit directions alone
     word.conserves &= name == 'A' || name == 'B';
+    word.places_suffice &= name == 'A' || name == 'B' || name == 'O';
+    if (!layout.groups.empty() && name == 'A') letter.name = kRigidDrift;
     word.letters.push_back(letter);
+    if (!layout.groups.empty() && (name == 'A' || name == 'B' || name == 'O'))
+      word.letters.push_back({kRigidProjection, letter.fraction, word.normals, -1});
   }
+  if (!layout.groups.empty())
+    word.invertible = word.conserves = word.places_suffice = false;  // only of states that keep the bonds
   return word;
 }
 

@@ -8,6 +8,8 @@
 
 namespace costate::md {
 
+inline constexpr int kMostBonds = 16;  // rigid bonds that share atoms
+
 struct Layout {
   int atoms = 0, dimensions = 3, dof = 0;  // dof = atoms * dimensions
   // States; -1: there are none.
@@ -19,7 +21,18 @@ struct Layout {
       memory_time = -1, box = -1;
   int parameters = 0;
   std::vector<double> yoshida = {1};  // weights of the parts of a thermostat's step
+  // Rigid bonds, in groups that share atoms (integrator/constraint.h), and the parameters with their lengths.
+  struct Bond {
+    int a, b, number;
+  };
+  using Bonds = std::vector<Bond>;
+  std::vector<Bonds> groups = {};
+  int length = -1, lengths = 0;
+  int freedom = 0;  // degrees of freedom: dof less the rigid bonds
 };
+
+// What rigid bonds make of a drift, and what they add to letters that change velocities.
+inline constexpr char kRigidDrift = 'a', kRigidProjection = 'v';
 
 // One letter of the integrator's word.
 struct Letter {
@@ -34,6 +47,9 @@ struct Word {
   int forces = 0;   // evaluations of the force per step
   bool invertible = true;
   bool conserves = true;  // only drifts and kicks: the energy is conserved
+  // Only drifts, kicks and friction: transposes that do not ask for mass, kT, friction and dt need nothing
+  // but the places where forces were found.
+  bool places_suffice = true;
 };
 
 Word spell(const std::string& letters, const Layout& layout);

@@ -3,8 +3,8 @@
 //   state      "x" [length], "v" [length/time]: `dimensions` numbers per atom; with a thermostat "thermostat"
 //              [1/time], with memory "memory" [length/time^2], with ESH "log_speed"
 //   parameter  those of every potential ("<name>/<parameter>"), "mass" per atom, "dt", and where the word
-//              needs them "kT", "friction", "thermostat/mass", "memory/friction", "memory/time", "box":
-//              all of them differentiable, to second order
+//              needs them "kT", "friction", "thermostat/mass", "memory/friction", "memory/time", "box",
+//              "rigid/length": all of them differentiable, to second order
 //
 // A model with few atoms runs as many worlds in SIMD lanes; one with many as a single world that is parallel
 // inside, with neighbour lists (neighbour/). Units are the user's: nothing here has a constant of nature.
@@ -52,6 +52,10 @@ struct Model {
   double friction = 1;                          // 1/time: letters O, E, G and H
   std::vector<double> thermostat_masses = {1};  // one per link of the chain: letter N
   int suzuki_yoshida = 1;                       // parts of a thermostat's step: 1, 3, 5 or 7
+  // Rigid bonds, pairs of atoms one after the other, kept by SHAKE and RATTLE; and their lengths, one for all
+  // or one per bond. Words of A, B, O and N.
+  std::vector<int> rigid_bonds = {};
+  std::vector<double> rigid_lengths = {};
   // Memory kernel sum_i friction_i / time_i e^(-t / time_i): letters C and M.
   std::vector<double> memory_friction = {1}, memory_time = {1};
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "costate/core/philox.h"
+#include "costate/md/integrator/constraint.h"
 #include "costate/md/integrator/esh.h"
 #include "costate/md/integrator/friction.h"
 #include "costate/md/integrator/memory.h"
@@ -40,11 +41,26 @@ void with_letter(char name, const F& f) {
       return f(Heun{});
     case 'K':
       return f(EshKick{});
+    case kRigidDrift:
+      return f(RigidDrift{});
+    case kRigidProjection:
+      return f(RigidProjection{});
     default:
       return;
   }
 }
-constexpr bool moves_atoms(char name) { return name == 'A' || name == 'E' || name == 'G' || name == 'H'; }
+// The same with the three letters of most words in place: a call of the function above, with all its letters,
+// costs more than one of these.
+template <class F>
+COSTATE_INLINE void with_short_letter(char name, const F& f) {
+  if (name == 'A') return f(Drift{});
+  if (name == 'B') return f(Kick{});
+  if (name == 'O') return f(Friction{});
+  with_letter(name, f);
+}
+constexpr bool moves_atoms(char name) {
+  return name == 'A' || name == 'E' || name == 'G' || name == 'H' || name == kRigidDrift;
+}
 
 // Numbers of one world (or pack of worlds) on its way through a step.
 template <class S>
@@ -53,6 +69,7 @@ struct Walk {
       : state(layout.states),
         trace(word.letters.size() * layout.states),
         forces(std::size_t(word.forces) * layout.dof),
+        places(forces.size()),
         normals(word.normals),
         work(3 * layout.dof),
         decay(word.letters.size()),
@@ -63,6 +80,7 @@ struct Walk {
   std::vector<S> state;    // now
   std::vector<S> trace;    // before every letter
   std::vector<S> forces;   // that every letter with one found
+  std::vector<S> places;   // where it was found, if that was asked for
   std::vector<S> normals;  // of the step
   std::vector<S> work;
   std::vector<Decay<S>> decay;  // of every letter O: what depends on the parameters alone
@@ -123,10 +141,15 @@ class Splitting {
     }
   }
 
-  // walk.state moves one step on; walk.forces holds what the letters found.
-  void step(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
+  // walk.state moves one step on; walk.forces holds what the letters found, and with `places` walk.places
+  // where.
+  void step(const Forces<S>& forces, const S* p, Walk<S>& walk, bool places = false) const {
     for (std::size_t l = 0; l < word_.letters.size(); ++l) {
-      find_force(word_.letters[l], forces, p, walk);
+      const Letter& letter = word_.letters[l];
+      find_force(letter, forces, p, walk);
+      if (places && letter.force >= 0)
+        for (int i = 0; i < at_.dof; ++i)
+          walk.places[std::size_t(letter.force * at_.dof + i)] = walk.state[std::size_t(at_.x + i)];
       apply(l, walk);
     }
   }
@@ -146,16 +169,11 @@ class Splitting {
   // `numbers`: whether mass, kT, friction and dt are asked for. After retrace(): bar goes from the cotangent
   // of the state after the step to that of the state before; adds to p_bar.
   void step_vjp(Walk<S>& walk, S* bar, S* p_bar, bool numbers = true) const {
-    for (std::size_t l = word_.letters.size(); l-- > 0;) {
-      const Letter& letter = word_.letters[l];
-      Part<S>& part = walk.parts[l];
-      part.p_bar = p_bar;
-      part.numbers = numbers;
-      part.h_bar = S(0);
-      const S* found = walk.trace.data() + std::ptrdiff_t(l) * at_.states;
-      with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
-      p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
-    }
+    transpose(walk, bar, p_bar, numbers, false);
+  }
+  // The same without numbers from walk.places alone: no retrace (Word::places_suffice).
+  void step_vjp_from_places(Walk<S>& walk, S* bar, S* p_bar) const {
+    transpose(walk, bar, p_bar, false, true);
   }
 
   // walk.state moves one step back.
@@ -174,6 +192,23 @@ class Splitting {
   }
 
  private:
+  void transpose(Walk<S>& walk, S* bar, S* p_bar, bool numbers, bool places) const {
+    for (std::size_t l = word_.letters.size(); l-- > 0;) {
+      const Letter& letter = word_.letters[l];
+      Part<S>& part = walk.parts[l];
+      part.p_bar = p_bar;
+      part.numbers = numbers;
+      part.h_bar = S(0);
+      // Of a place only the positions are read, which come first among the states.
+      const S* found = !places            ? walk.trace.data() + std::ptrdiff_t(l) * at_.states
+                       : letter.force < 0 ? nullptr
+                                          : walk.places.data() + std::ptrdiff_t(letter.force) * at_.dof;
+      with_short_letter(letter.name,
+                        [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
+      p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
+    }
+  }
+
   S* found_force(const Letter& letter, Walk<S>& walk) const {
     return letter.force < 0 ? nullptr : walk.forces.data() + std::ptrdiff_t(letter.force) * at_.dof;
   }
@@ -186,7 +221,7 @@ class Splitting {
       const int before = letter.force > 0 ? letter.force - 1 : word_.forces - 1;
       if (before != letter.force) {
         const S* from = walk.forces.data() + std::ptrdiff_t(before) * at_.dof;
-        std::copy(from, from + at_.dof, to);
+        for (int i = 0; i < at_.dof; ++i) to[i] = from[i];  // std::copy would call memmove for one pack
       }
     } else {
       forces.evaluate(walk.state.data() + at_.x, p, at_.dof, to);
@@ -196,7 +231,7 @@ class Splitting {
   void apply(std::size_t l, Walk<S>& walk) const {
     const char name = word_.letters[l].name;
     const Part<S>& part = walk.parts[l];
-    with_letter(name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
+    with_short_letter(name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
     if (moves_atoms(name)) walk.fresh = false;
   }
 

@@ -5,13 +5,15 @@
 // density that a thermostatted word samples.
 //
 //   tape   the forces that the letters of a step found, and its random numbers: with them the transpose
-//          evaluates no force and draws no noise
+//          evaluates no force and draws no noise. Where nothing but potentials is differentiated, the places
+//          where the forces were found instead: with them it does not go through the step again
 #pragma once
 
 #include "costate/core/interrupt.h"
 #include "costate/md/compile.h"
 #include "costate/md/likelihood.h"
 #include "costate/md/splitting.h"
+#include "costate/system/ranges.h"
 #include "costate/system/scored_system.h"
 
 namespace costate::md {
@@ -28,12 +30,18 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
         : walk(c.layout, c.word), p(c.layout.parameters), p_bar(c.layout.parameters), bar(c.layout.states) {
       for (const auto& term : terms) scratch.push_back(term->make_scratch());
       forces = {&terms, &scratch};
+      if constexpr (std::is_arithmetic_v<T>) {
+        for (auto* list : {&last.x, &last.f_bar, &last.x_bar}) list->resize(std::size_t(c.layout.dof));
+        last.p_bar.resize(std::size_t(c.layout.parameters));
+        forces.last = &last;
+      }
     }
     Walk<T> walk;
     Normals<T> normals;
     std::vector<T> p, p_bar, bar;
     std::vector<std::unique_ptr<TermScratch>> scratch;
     Forces<T> forces;
+    typename Forces<T>::Product last;
   };
   struct Scratch : Workspace {
     explicit Scratch(const MoleculeSystem& s)
@@ -43,6 +51,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     const Real* p = nullptr;  // of the run: they are in `values`
     Real* p_bar = nullptr;    // of the run: `values` goes there at its end
     bool numbers = true;      // of the run: beyond_forces
+    bool places = false;      // of the run: the tape has places
   };
 
  public:
@@ -77,7 +86,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     read(in.x, side.walk.state);
     if (in.p != s.p) use(in.p, side);
     side.walk.fresh = false;
-    forward(at, side, tape);
+    forward(at, side, tape, s.places);
     write(side.walk.state, y);
   }
 
@@ -93,10 +102,30 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     side.walk.fresh = false;
     for (std::int64_t j = 0; j < run.count; ++j) {
       slot = states.next(slot);
-      forward(run.context(run.first + j), side, tape.at(j));
+      forward(run.context(run.first + j), side, tape.at(j), s.places);
       write(side.walk.state, states.base + slot * size);
       stop_if_interrupted();
     }
+  }
+
+  // The cotangent stays where the next step needs it.
+  void reverse(const Run<Real>& run, const Real* states, const Tape<const Real>& tape,
+               const Ring<Real>& lambda, Real* u_bar, Real* p_bar, const Activity& active,
+               Workspace& work) const override {
+    auto& s = static_cast<Scratch&>(work);
+    Side<S>& side = s.values;
+    if (!p_bar || p_bar != s.p_bar)
+      return System<Real>::reverse(run, states, tape, lambda, u_bar, p_bar, active, work);
+    const std::int64_t size = this->state_size();
+    std::int64_t slot = lambda.start;
+    read(lambda.base + slot * size, side.bar);
+    for (std::int64_t j = run.count - 1; j >= 0; --j) {
+      read(states + j * size, side.walk.state);
+      backward(run.context(run.first + j), side, tape.at(j), s.numbers, s.places);
+      slot = lambda.next(slot);
+      stop_if_interrupted();
+    }
+    write(side.bar, lambda.base + slot * size);
   }
 
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
@@ -120,7 +149,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     if (in.p != s.p) use(in.p, side);
     read(y_bar, side.bar);
     if (!held_back) read(bar.p, side.p_bar);
-    backward(at, side, tape, s.p_bar && bar.p == s.p_bar ? s.numbers : !bar.p || beyond_forces(active));
+    backward(at, side, tape, held_back ? s.numbers : beyond_forces(active), s.places);
     write(side.bar, bar.x);
     if (!held_back) write(side.p_bar, bar.p);
   }
@@ -217,11 +246,13 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     use(p, s.values);
     if (p_bar) read(p_bar, s.values.p_bar);
     s.p = p, s.p_bar = p_bar, s.numbers = beyond_forces(active);
+    s.places = compiled_.word.places_suffice && !s.numbers;
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     write(s.values.p_bar, s.p_bar);
     s.p = s.p_bar = nullptr;
+    s.places = false;
   }
 
  private:
@@ -233,6 +264,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
 
   void use(const Real* p, Side<S>& side) const {
     read(p, side.p);
+    side.last.known = false;
     splitting_.prepare(side.forces, side.p.data(), side.walk);
   }
   // Whether a parameter is asked for that is not one of the forces.
@@ -244,16 +276,22 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   }
 
   // Not inlined: single steps and runs are the same machine code, so the same bits.
-  [[gnu::noinline]] void forward(const StepContext& at, Side<S>& side, Real* tape) const {
+  [[gnu::noinline]] void forward(const StepContext& at, Side<S>& side, Real* tape, bool places) const {
     side.normals.fill(at, side.walk.normals);
-    splitting_.step(side.forces, side.p.data(), side.walk);
-    if (tape) {
+    splitting_.step(side.forces, side.p.data(), side.walk, tape && places);
+    if (tape && places) {
+      write(side.walk.places, tape);
+    } else if (tape) {
       write(side.walk.forces, tape);
       write(side.walk.normals, tape + side.walk.forces.size() * kLanes);
     }
   }
-  [[gnu::noinline]] void backward(const StepContext& at, Side<S>& side, const Real* tape,
-                                  bool numbers) const {
+  [[gnu::noinline]] void backward(const StepContext& at, Side<S>& side, const Real* tape, bool numbers,
+                                  bool places) const {
+    if (tape && places) {
+      read(tape, side.walk.places);
+      return splitting_.step_vjp_from_places(side.walk, side.bar.data(), side.p_bar.data());
+    }
     if (tape) {
       read(tape, side.walk.forces);
       read(tape + side.walk.forces.size() * kLanes, side.walk.normals);
@@ -290,5 +328,13 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   Splitting<S> splitting_;
   Splitting<Tangent> tangent_splitting_;
 };
+
+// The numbers of an integrator are positive; those of potentials have any sign.
+inline Ranges integrator_ranges(const Signature& signature) {
+  Ranges ranges(signature);
+  for (const char* name : {"mass", "kT*", "friction*", "thermostat/mass*", "memory/*", "box*", "dt"})
+    ranges.limit(name, kPositive);
+  return ranges;
+}
 
 }  // namespace costate::md

@@ -3,6 +3,7 @@
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system_stages.h"
+#include "costate/system/ranges.h"
 
 namespace costate::mpm {
 
@@ -15,9 +16,10 @@ extern template class MaterialPoints<double, 2, 4>;
 extern template class MaterialPoints<double, 3, 3>;
 extern template class MaterialPoints<double, 3, 4>;
 
+namespace {
+
 template <class Real>
-std::shared_ptr<System<Real>> system(const Model& model) {
-  check(model);
+std::shared_ptr<System<Real>> material_points(const Model& model) {
   const bool cubic = model.kernel == Kernel::cubic;
   if (model.dimension == 2) {
     if (cubic) return std::make_shared<MaterialPoints<Real, 2, 4>>(model);
@@ -25,6 +27,32 @@ std::shared_ptr<System<Real>> system(const Model& model) {
   }
   if (cubic) return std::make_shared<MaterialPoints<Real, 3, 4>>(model);
   return std::make_shared<MaterialPoints<Real, 3, 3>>(model);
+}
+
+Ranges ranges_of_model(const Model& model, const Signature& signature) {
+  Ranges ranges(signature);
+  for (const Material& m : model.materials)
+    for (const Number& n : law_of(m.kind).numbers)
+      ranges.limit("material/" + m.name + "/" + n.name,
+                   {.low = n.range.low, .high = n.range.high, .open = n.range.open});
+  ranges.limit("dt", costate::kPositive);
+  for (const char* name :
+       {"wall/friction*", "collider/*/friction", "body/*/friction", "body/*/mass", "joint/*/armature"})
+    ranges.limit(name, costate::kNotNegative);
+  ranges.limit("body/*/inertia", {.low = 0, .open = false, .numbers = 3}).limit("**/*range", kIncreasing);
+  for (const Body& b : model.bodies)
+    ranges.limit("body/" + b.name + "/mass", costate::kPositive)
+        .limit("body/" + b.name + "/inertia", costate::kPositive);
+  return ranges;
+}
+
+}  // namespace
+
+template <class Real>
+std::shared_ptr<System<Real>> system(const Model& model) {
+  check(model);
+  const auto made = material_points<Real>(model);
+  return with_ranges(made, ranges_of_model(model, made->signature()));
 }
 
 template <class Real>

@@ -1,3 +1,4 @@
+#include "costate/mpm/split_points.h"
 #include "costate/mpm/system_setup.h"
 #include "costate/mpm/system_step.h"
 #include "costate/mpm/system_vjp.h"

@@ -43,13 +43,14 @@ void MaterialPoints<Real, D, kTaps>::read_grid_inputs(Slice<const Real> u, Slice
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s,
+void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, const GridSums* sums,
+                                                     const Pose<double>* poses, std::size_t count,
                                                      const Cotangents<Real>& bar) const {
-  const std::size_t count = s.order.node_pencils().size(), colliders = model_.colliders.size();
+  const std::size_t colliders = model_.colliders.size();
   GridSums total = {};
   for (std::size_t i = 0; i < count; ++i) {
-    for (int a = 0; a < D; ++a) total.velocity[a] += s.grid_sums[i].velocity[a];
-    for (int f = 0; f < 2 * D; ++f) total.wall_friction[f] += s.grid_sums[i].wall_friction[f];
+    for (int a = 0; a < D; ++a) total.velocity[a] += sums[i].velocity[a];
+    for (int f = 0; f < 2 * D; ++f) total.wall_friction[f] += sums[i].wall_friction[f];
   }
   if (bar.p) {
     for (int a = 0; a < D; ++a) {
@@ -63,7 +64,7 @@ void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, con
     Pose<double> pose{Mat3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(), Vec3<double>::zero(),
                       0.0};
     for (std::size_t i = 0; i < count; ++i) {
-      const Pose<double>& part = s.pose_bars[i * colliders + c];
+      const Pose<double>& part = poses[i * colliders + c];
       pose.R += part.R;
       pose.c += part.c;
       pose.V += part.V;
@@ -95,15 +96,12 @@ void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, con
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Scratch& s,
+template <class Each>
+void MaterialPoints<Real, D, kTaps>::particle_numbers_vjp(const Each& each,
                                                           const Cotangents<Real>& bar) const {
   const auto add = [&](Real* to, std::int64_t slot) {
     double total = 0;
-    for (int c = 0; c < ParticleOrder::kColours; ++c) {
-      for (const Pencil& p : s.order.pencils(c)) {
-        total += s.particle_sums[s.order.pencil_index(p) * particle_sum_count() + slot];
-      }
-    }
+    each([&](const double* sums) { total += sums[slot]; });
     *to += Real(total);
   };
   if (bar.u) {

@@ -62,9 +62,10 @@ MaterialPoints<Real, D, kTaps>::Scratch::Scratch(const MaterialPoints& system)
 }
 
 template <class Real, int D, int kTaps>
-void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::int64_t particle) const {
+void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::int64_t particle,
+                                                    std::int64_t name) const {
   const Material& m = model_.materials[layout_.material[particle]];
-  throw Error({"particle " + std::to_string(particle) + " (material \"" + m.name +
+  throw Error({"particle " + std::to_string(name) + " (material \"" + m.name +
                    "\") is inverted: the determinant of its deformation gradient is not positive",
                "step " + std::to_string(at.k),
                "reduce dt (now " + number(model_.dt, 4) + "), or make the material stiffer"},
@@ -73,13 +74,13 @@ void MaterialPoints<Real, D, kTaps>::throw_inverted(const StepContext& at, std::
 
 template <class Real, int D, int kTaps>
 void MaterialPoints<Real, D, kTaps>::throw_too_fast(const StepContext& at, std::int64_t particle,
-                                                    const Real* y, Real dt) const {
+                                                    std::int64_t name, const Real* y, Real dt) const {
   double way = 0;
   for (int a = 0; a < D; ++a) {
     const double v = std::abs(double(y[layout_.v + particle * D + a]));
     way = v > way || !(v == v) ? v : way;
   }
-  throw Error({"particle " + std::to_string(particle) + " moves " + number(way * double(dt) / model_.dx, 4) +
+  throw Error({"particle " + std::to_string(name) + " moves " + number(way * double(dt) / model_.dx, 4) +
                    " cells in one step; the largest allowed is " + number(model_.largest_courant, 4),
                "step " + std::to_string(at.k),
                "reduce dt (now " + number(double(dt), 4) + ") or raise largest_courant"},

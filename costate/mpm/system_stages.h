@@ -7,6 +7,7 @@
 //   system_vjp.h          its transpose
 //   system_bodies.h       the bodies that mechanisms move
 //   system_bodies_vjp.h   their transposes
+//   split_points.h        the same stages over ranks, each with a slab of the grid
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,17 @@
 #include "costate/mpm/transfer/grid_velocity.h"
 #include "costate/mpm/transfer/particle_stage.h"
 #include "costate/mpm/transfer/particle_transpose.h"
+#include "costate/system/split_system.h"
 
 namespace costate::mpm {
 
 template <class Real, int D, int kTaps>
-class MaterialPoints final : public System<Real> {
+class SplitPoints;
+
+template <class Real, int D, int kTaps>
+class MaterialPoints final : public System<Real>, public Splittable<Real> {
+  friend class SplitPoints<Real, D, kTaps>;
+
  public:
   explicit MaterialPoints(const Model& model);
 
@@ -46,6 +53,7 @@ class MaterialPoints final : public System<Real> {
   }
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
+  std::unique_ptr<SplitSystem<Real>> split(Channel& channel) const override;
 
  private:
   template <class S>
@@ -142,7 +150,11 @@ class MaterialPoints final : public System<Real> {
   // body(pencil) colour by colour: pencils of one colour share no node.
   template <class Body>
   void for_pencils_by_colour(const Scratch& s, const Body& body) const {
-    for (int colour = 0; colour < ParticleOrder::kColours; ++colour) {
+    for_pencils_of_colours(s, 0, ParticleOrder::kColours, body);
+  }
+  template <class Body>
+  void for_pencils_of_colours(const Scratch& s, int first, int end, const Body& body) const {
+    for (int colour = first; colour < end; ++colour) {
       const auto& pencils = s.order.pencils(colour);
       parallel_for(static_cast<std::int64_t>(pencils.size()), 1,
                    [&](std::int64_t i, std::int64_t) { body(pencils[i]); });
@@ -217,8 +229,12 @@ class MaterialPoints final : public System<Real> {
 
   template <class S>
   void read_grid_inputs(Slice<const Real> u, Slice<const Real> p, GridInputs<S>& out) const;
-  void grid_inputs_vjp(const Inputs<Real>& in, const Scratch& s, const Cotangents<Real>& bar) const;
-  void particle_numbers_vjp(const Scratch& s, const Cotangents<Real>& bar) const;
+  // `sums` and `poses` of `count` node pencils, in their order.
+  void grid_inputs_vjp(const Inputs<Real>& in, const GridSums* sums, const Pose<double>* poses,
+                       std::size_t count, const Cotangents<Real>& bar) const;
+  // each(body): body(particle_sums of a pencil) colour by colour, in the order of the pencils.
+  template <class Each>
+  void particle_numbers_vjp(const Each& each, const Cotangents<Real>& bar) const;
 
   // --- bodies ----------------------------------------------------------------------------------------------
   template <class S>
@@ -237,9 +253,9 @@ class MaterialPoints final : public System<Real> {
   void clear_body_bars(Scratch& s) const;
   Pose<double> body_bar(std::size_t body, const Scratch& s) const;
 
-  [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle) const;
-  [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, const Real* y,
-                                   Real dt) const;
+  [[noreturn]] void throw_inverted(const StepContext& at, std::int64_t particle, std::int64_t name) const;
+  [[noreturn]] void throw_too_fast(const StepContext& at, std::int64_t particle, std::int64_t name,
+                                   const Real* y, Real dt) const;
 
   std::int64_t particle_sum_count() const {
     return 1 + model_.actuators + std::int64_t(model_.materials.size()) * kLargestParameterCount;

@@ -44,7 +44,8 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
   for_pencils_by_colour(s, [&](const Pencil& pencil) {
     s.offender[s.order.pencil_index(pencil)] = particles.deform_and_scatter(pencil, next, grid);
   });
-  if (const std::int64_t particle = worst(s); particle != kNoParticle) throw_inverted(at, particle);
+  if (const std::int64_t particle = worst(s); particle != kNoParticle)
+    throw_inverted(at, particle, s.order.name(particle));
   if (tape) write_tape(grid.v, tape, s);
   read_grid_inputs(u, p, grid_inputs);
   const GridVelocity<Mode> on_grid(model_, grid_, floor_, grid_inputs);
@@ -61,7 +62,7 @@ void MaterialPoints<Real, D, kTaps>::forward(const StepContext& at, const Inputs
         particles.gather_and_move(pencil, {velocity.v, velocity.d}, next);
   });
   if (const std::int64_t particle = worst(s); particle != kNoParticle)
-    throw_too_fast(at, particle, y, in.p[layout_.dt]);
+    throw_too_fast(at, particle, s.order.name(particle), y, in.p[layout_.dt]);
 }
 
 }  // namespace costate::mpm

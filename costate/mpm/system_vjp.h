@@ -74,8 +74,14 @@ void MaterialPoints<Real, D, kTaps>::step_vjp(const StepContext& at, const Input
     particles.gather_cotangents(pencil, velocity.v, grid_bar.v, y_bar, bar.x, bar.p, to);
     sums[0] = to.dt;
   });
-  grid_inputs_vjp(in, s, bar);
-  particle_numbers_vjp(s, bar);
+  grid_inputs_vjp(in, s.grid_sums.data(), s.pose_bars.data(), s.order.node_pencils().size(), bar);
+  particle_numbers_vjp(
+      [&](const auto& body) {
+        for (int c = 0; c < ParticleOrder::kColours; ++c)
+          for (const Pencil& pencil : s.order.pencils(c))
+            body(s.particle_sums.data() + s.order.pencil_index(pencil) * particle_sum_count());
+      },
+      bar);
 }
 
 }  // namespace costate::mpm

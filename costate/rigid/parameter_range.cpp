@@ -1,55 +1,36 @@
 #include "costate/rigid/parameter_range.h"
 
-#include <cmath>
-
-#include "costate/core/text.h"
-#include "costate/system/signature.h"
+#include <utility>
 
 namespace costate::rigid {
 namespace {
 
-enum class Rule { positive, not_negative, increasing };
-struct Range {
-  const char* name;  // a glob
-  Rule rule;
+// By the last part of a name. Any damping is allowed: an unstable joint is a model, too.
+constexpr std::pair<std::string_view, ParameterRange> kRanges[] = {
+    {"dt", kPositive},
+    {"mass", kNotNegative},
+    {"inertia", {.low = 0, .open = false, .numbers = 3}},  // products of inertia have any sign
+    {"armature", kNotNegative},
+    {"range", kIncreasing},
+    {"actuator_force_range", kIncreasing},
+    {"control_range", kIncreasing},
+    {"force_range", kIncreasing},
+    {"activation_range", kIncreasing},
 };
-constexpr Range kRanges[] = {
-    {"dt", Rule::positive},
-    {"body/*/mass", Rule::not_negative},
-    {"body/*/inertia", Rule::not_negative},
-    {"joint/*/armature", Rule::not_negative},
-    {"joint/*/range", Rule::increasing},
-    {"joint/*/actuator_force_range", Rule::increasing},
-    {"tendon/*/range", Rule::increasing},
-    {"actuator/*/control_range", Rule::increasing},
-    {"actuator/*/force_range", Rule::increasing},
-    {"actuator/*/activation_range", Rule::increasing},
-};
-
-std::string fault(Rule rule, std::span<const double> values) {
-  if (rule == Rule::increasing) {
-    for (std::size_t i = 0; i + 1 < values.size(); i += 2)
-      if (values[i] > values[i + 1])
-        return "ends before it begins: " + number(values[i]) + " to " + number(values[i + 1]);
-    return {};
-  }
-  for (const double value : values) {
-    if (rule == Rule::positive ? value <= 0 : value < 0)
-      return "is " + number(value) + ", and must " +
-             (rule == Rule::positive ? "be positive" : "not be negative");
-  }
-  return {};
-}
 
 }  // namespace
 
-std::string parameter_fault(std::string_view name, std::span<const double> values) {
-  for (const double value : values)
-    if (std::isnan(value)) return "is nan, and must be a number";
-  for (const Range& range : kRanges) {
-    if (glob_match(range.name, name)) return fault(range.rule, values);
+Ranges parameter_ranges(const Signature& signature) {
+  Ranges ranges(signature);
+  const auto& fields = signature.fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::string_view name = fields[f].name;
+    const std::size_t slash = name.rfind('/');
+    const std::string_view last = slash == std::string_view::npos ? name : name.substr(slash + 1);
+    for (const auto& [of, range] : kRanges)
+      if (of == last) ranges.limit(f, range);
   }
-  return {};
+  return ranges;
 }
 
 }  // namespace costate::rigid

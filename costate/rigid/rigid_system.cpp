@@ -6,6 +6,8 @@
 
 #include "costate/ad/dual.h"
 #include "costate/rigid/contact/contact_pairs.h"
+#include "costate/rigid/parameter_range.h"
+#include "costate/rigid/rigid_stepper.h"
 #include "costate/rigid/step/split_step.h"
 #include "costate/rigid/step/step_fault.h"
 #include "costate/rigid/step/step_report.h"
@@ -63,6 +65,7 @@ class RigidSystem final : public System<Real> {
       geom_names_.push_back(name_of(model.geoms[g].name, g));
   }
 
+  const Stepper& stepper() const { return stepper_; }
   const Signature& signature() const override { return signature_; }
   int lanes() const override { return kLanes; }
   TapePlan tape(const Activity&, const TapeBudget&) const override { return {.size = stepper_.tape_size()}; }
@@ -315,9 +318,20 @@ std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOption
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const Model& model, const Stepper& stepper,
                                           const Signature& signature) {
-  return std::make_shared<RigidSystem<Real>>(model, stepper, signature);
+  const std::shared_ptr<System<Real>> system = std::make_shared<RigidSystem<Real>>(model, stepper, signature);
+  return with_ranges(system, parameter_ranges(signature));
+}
+template <class Real>
+const std::type_info& rigid_system_type() {
+  return typeid(RigidSystem<Real>);
+}
+template <class Real>
+const Stepper& stepper_of(const System<Real>& system) {
+  return static_cast<const RigidSystem<Real>&>(system).stepper();
 }
 #define COSTATE_INSTANTIATE(Real)                                                               \
+  template const std::type_info& rigid_system_type<Real>();                                     \
+  template const Stepper& stepper_of(const System<Real>&);                                      \
   template std::shared_ptr<System<Real>> make_system<Real>(const Model&, const SystemOptions&); \
   template std::shared_ptr<System<Real>> make_system<Real>(const Model&, const Stepper&, const Signature&);
 COSTATE_INSTANTIATE(float)

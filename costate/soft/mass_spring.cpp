@@ -7,6 +7,7 @@
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/soft/mass_spring_step.h"
+#include "costate/system/ranges.h"
 
 namespace costate::soft {
 namespace {
@@ -263,8 +264,14 @@ int MassSpringModel::muscles() const {
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const MassSpringModel& model) {
   check_model(model);
-  if (model.dimensions == 2) return std::make_shared<MassSpringSystem<Real, 2>>(model);
-  return std::make_shared<MassSpringSystem<Real, 3>>(model);
+  std::shared_ptr<System<Real>> system;
+  if (model.dimensions == 2)
+    system = std::make_shared<MassSpringSystem<Real, 2>>(model);
+  else
+    system = std::make_shared<MassSpringSystem<Real, 3>>(model);
+  Ranges ranges(system->signature());
+  ranges.limit("dt", kPositive).limit("mass", kPositive).limit("plane/friction*", kNotNegative);
+  return with_ranges(system, ranges);
 }
 template std::shared_ptr<System<float>> make_system<float>(const MassSpringModel&);
 template std::shared_ptr<System<double>> make_system<double>(const MassSpringModel&);

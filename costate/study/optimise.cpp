@@ -8,6 +8,7 @@
 #include "costate/core/error.h"
 #include "costate/study/fit.h"
 #include "costate/study/state_file.h"
+#include "costate/system/ranges.h"
 
 namespace costate::study {
 namespace {
@@ -20,6 +21,8 @@ bool simulated(const Evaluate& evaluate) {
   try {
     evaluate();
     return true;
+  } catch (const OutOfRange&) {  // where the optimiser stepped to
+    return false;
   } catch (const Error& error) {
     if (error.kind() != Error::Kind::numerics) throw;
     return false;

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/system/ranges.h"
 
 namespace costate::check {
 namespace {
@@ -108,6 +109,7 @@ std::string Kink::to_text() const {
 }
 
 double Line::value(double h) const {
+  const AcrossRanges across;
   try {
     return loss(h);
   } catch (const Error& error) {
@@ -127,6 +129,7 @@ double Line::side(double h) const {
 
 bool Line::same_pattern(double h) const {
   if (!same) return true;
+  const AcrossRanges across;
   try {
     return same(h);
   } catch (const Error& error) {

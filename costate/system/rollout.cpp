@@ -26,6 +26,7 @@ Rollout<Real>::Impl::Impl(std::shared_ptr<const System<Real>> s, RolloutOptions 
   lanes = backend->lanes(*system, options);
   blocks = (options.worlds + lanes - 1) / lanes;
   knots = (options.steps + options.hold - 1) / options.hold;
+  ranges = ranges_of(system);
 }
 
 template <class Real>
@@ -62,7 +63,7 @@ std::vector<double> Rollout<Real>::Impl::values(const Arguments<Real>& arguments
                                                 const Objective<Real>& objective,
                                                 const StateObserver<Real>& observer,
                                                 std::vector<char>& masked) {
-  check(arguments, "");
+  check_values(arguments);
   objective.check(options.steps, options.worlds);
   Keeper<Real> keeper(*system, options, lanes, nullptr, observer);
   std::vector<double> result(options.worlds, std::numeric_limits<double>::quiet_NaN());
@@ -123,7 +124,7 @@ void list_diverged(const BlockResults<Real>& block, std::mutex& mutex, std::vect
 template <class Real>
 Trajectory<Real> Rollout<Real>::simulate(const Arguments<Real>& arguments,
                                          const StateObserver<Real>& observer) {
-  impl_->check(arguments, "");
+  impl_->check_values(arguments);
   Trajectory<Real> out;
   Keeper<Real> keeper(*impl_->system, impl_->options, impl_->lanes, &out, observer);
   std::mutex mutex;
@@ -153,7 +154,7 @@ std::vector<double> Rollout<Real>::values(const Arguments<Real>& arguments,
 template <class Real>
 Trajectory<Real> Rollout<Real>::forward(const Arguments<Real>& arguments,
                                         const StateObserver<Real>& observer) {
-  impl_->check(arguments, "");
+  impl_->check_values(arguments);
   Trajectory<Real> out;
   Keeper<Real> keeper(*impl_->system, impl_->options, impl_->lanes, &out, observer);
   std::mutex mutex;
@@ -203,7 +204,7 @@ Gradient<Real> Rollout<Real>::backward(const Objective<Real>& objective) {
 template <class Real>
 Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& arguments,
                                                  const Objective<Real>& objective) {
-  impl_->check(arguments, "");
+  impl_->check_values(arguments);
   objective.check(impl_->options.steps, impl_->options.worlds);
   Gradient<Real> out;
   Collector<Real> collector(impl_->shape(), arguments, out, false);
@@ -226,8 +227,8 @@ Gradient<Real> Rollout<Real>::value_and_gradient(const Arguments<Real>& argument
 template <class Real>
 Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Arguments<Real>& direction,
                                  const Objective<Real>* objective) {
-  impl_->check(arguments, "");
-  impl_->check(direction, "direction: ");
+  impl_->check_values(arguments);
+  impl_->check_shapes(direction, "direction: ");
   if (objective) objective->check(impl_->options.steps, impl_->options.worlds);
   const std::int64_t n = impl_->system->signature().states();
   Tangent<Real> out;
@@ -259,8 +260,8 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
   if (!impl_->system->capabilities().second_order) {
     throw Error({"this physics has no second derivatives", {}, "take differences of gradients"});
   }
-  impl_->check(arguments, "");
-  impl_->check(direction, "direction: ");
+  impl_->check_values(arguments);
+  impl_->check_shapes(direction, "direction: ");
   objective.check(impl_->options.steps, impl_->options.worlds);
   HessianVector out;
   Collector<Real> gradient(impl_->shape(), arguments, out.gradient, false),

@@ -10,6 +10,7 @@
 #include "costate/system/backend.h"
 #include "costate/system/collector.h"
 #include "costate/system/pool.h"
+#include "costate/system/ranges.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -20,6 +21,7 @@ struct Rollout<Real>::Impl {
   RolloutOptions options;
   std::shared_ptr<const Backend<Real>> backend;
   Activity activity;
+  Ranges ranges;
   int lanes;
   std::int64_t blocks, knots;
   Pool<Block<Real>> pool;
@@ -31,7 +33,8 @@ struct Rollout<Real>::Impl {
        std::shared_ptr<const Backend<Real>> backend);
 
   void check_options() const;
-  void check(const Arguments<Real>& arguments, const char* what) const;
+  void check_shapes(const Arguments<Real>& arguments, const char* what) const;
+  void check_values(const Arguments<Real>& arguments) const;  // shapes and ranges
 
   RolloutShape<Real> shape() const { return {*system, options, activity, blocks, knots}; }
 

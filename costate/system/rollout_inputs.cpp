@@ -27,7 +27,7 @@ void Rollout<Real>::Impl::check_options() const {
 }
 
 template <class Real>
-void Rollout<Real>::Impl::check(const Arguments<Real>& a, const char* what) const {
+void Rollout<Real>::Impl::check_shapes(const Arguments<Real>& a, const char* what) const {
   const Signature& signature = system->signature();
   const auto expect = [&](const char* name, std::size_t have, std::int64_t row) {
     const auto size = static_cast<std::int64_t>(have);
@@ -49,9 +49,16 @@ void Rollout<Real>::Impl::check(const Arguments<Real>& a, const char* what) cons
   }
 }
 
-#define COSTATE_INSTANTIATE(Real)                           \
-  template void Rollout<Real>::Impl::check_options() const; \
-  template void Rollout<Real>::Impl::check(const Arguments<Real>&, const char*) const;
+template <class Real>
+void Rollout<Real>::Impl::check_values(const Arguments<Real>& arguments) const {
+  check_shapes(arguments, "");
+  check_ranges(ranges, arguments.parameters);
+}
+
+#define COSTATE_INSTANTIATE(Real)                                                             \
+  template void Rollout<Real>::Impl::check_options() const;                                   \
+  template void Rollout<Real>::Impl::check_shapes(const Arguments<Real>&, const char*) const; \
+  template void Rollout<Real>::Impl::check_values(const Arguments<Real>&) const;
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)
 #undef COSTATE_INSTANTIATE

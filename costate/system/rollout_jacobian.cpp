@@ -51,7 +51,7 @@ std::vector<std::int64_t> columns_of(const Signature& s, const Activity& activit
 
 template <class Real>
 std::vector<Real> Rollout<Real>::jacobian(const Arguments<Real>& arguments) {
-  impl_->check(arguments, "");
+  impl_->check_values(arguments);
   if (impl_->options.worlds != 1)
     throw Error("jacobian() is of a single world: make the rollout with worlds = 1");
   const System<Real>& system = *impl_->system;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "costate/system/checks.h"
+#include "costate/system/ranges.h"
 
 namespace costate {
 
@@ -41,6 +42,7 @@ template <class Real>
 double spot_check(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
                   const Gradient<Real>& gradient) {
   const Arguments<Real> direction = check::random_direction(rollout, at, 2026);
+  const AcrossRanges across;
   const double epsilon = std::numeric_limits<Real>::epsilon();
   double h = std::cbrt(epsilon), rounding = 1e3 * epsilon * std::abs(gradient.value);
   double best = error_over(rollout, at, objective, gradient, direction, h, rounding);

@@ -169,7 +169,7 @@ def policy_in_jax(iterations=15):
 
 def which_onset():
     # [onset]
-    hopper = {onset: costate.rigid.load("hopper.xml", onset=onset) for onset in ("automatic", "none")}
+    hopper = {onset: costate.rigid.load("hopper.xml", onset=onset) for onset in ("split", "none")}
     for onset, model in hopper.items():
         _, gradient = model.rollout(steps=400, active=[]).value_and_grad(loss=costate.loss.final("q"))
         print(f"{onset:10} |dL/du| {np.linalg.norm(gradient.controls):8.2e}  {gradient.report.label}")

@@ -5,6 +5,7 @@
 """
 from . import _core
 
-__all__ = ["gradient"]
+__all__ = ["free_energy", "gradient"]
 
 gradient = _core.estimate.gradient
+free_energy = _core.estimate.free_energy

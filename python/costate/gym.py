@@ -13,6 +13,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 
 from . import _core, loss, picture, rigid
@@ -224,12 +225,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
         if mask.dtype != bool or mask.shape != (self.num_envs,):
             raise Error(f"reset_mask is an array of {self.num_envs} truth values, not {mask.dtype} of shape {mask.shape}")
-        seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if seed is None or np.ndim(seed) == 0 else list(seed)
+        seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if seed is None or np.ndim(seed) == 0 else list(cast(Any, seed))
         if len(seeds) != self.num_envs:
             raise Error(f"{len(seeds)} seeds for {self.num_envs} worlds: give one number, or one per world")
         for i in np.flatnonzero(mask):
             if seeds[i] is not None or self.generators[i] is None:
-                self.generators[i] = gymnasium.utils.seeding.np_random(seeds[i])[0]
+                self.generators[i] = seeding.np_random(seeds[i])[0]
         self._start(mask)
         self.ended = self.ended & ~mask
         return self._observation(), {}

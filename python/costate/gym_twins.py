@@ -64,7 +64,8 @@ class Twin:
     """A task for a number of worlds. Below it, each task says what it sees, rewards and ends, of arrays (worlds, ...)."""
     file, frame_skip, steps = "", 1, 1000
     late = 0                     # numbers behind the state that a task reads and MuJoCo computed before the end of the step
-    forward, upright = 0, ()     # for gradients of rollouts: number of v that is the forward speed
+    forward = 0                  # for gradients of rollouts: number of v that is the forward speed
+    upright: tuple[int, ...] = ()
 
     def __init__(self, worlds=1, dtype="float64"):
         self.worlds, self.dtype, self.task = worlds, np.dtype(dtype), self
@@ -361,7 +362,7 @@ class Humanoid(Free):
         super().__init__(worlds, dtype)
         root = ElementTree.parse(model_file(self.file)).getroot()
         joints = [joint.get("name") for joint in root.iter("joint") if joint.get("name") not in (None, "root")]
-        self.gears = [(joints.index(motor.get("joint")), float(motor.get("gear"))) for motor in root.iter("motor") if motor.get("joint")]
+        self.gears = [(joints.index(motor.get("joint")), float(motor.attrib["gear"])) for motor in root.iter("motor") if motor.get("joint")]
 
     def at_rest(self, x):
         return np.concatenate([self.moving(x), np.zeros((len(x), 17 + 6 * len(self.bodies)))], axis=1)

@@ -131,9 +131,11 @@ class Learner:
             raise Error("not every control has limits: give lower and upper")
         spread = [np.broadcast_to(np.asarray(width, dtype=float), (count,)) for width in (task.uniform, task.normal)]
         start = task.plant.initial_state if task.start is None else task.start
-        self.task, self.options, self.history = task, dict(options), []
-        self._learner = _core._make_learner(task.plant, task.hold, task.decisions, *_programs(task), start, *spread, lower, upper,
-                                            {name: list(v) if isinstance(v, tuple) else v for name, v in options.items()})
+        self.task, self.options = task, dict(options)
+        self.history: list[Any] = []
+        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in options.items()}
+        self._learner = _core._make_learner(  # type: ignore[attr-defined]
+            task.plant, task.hold, task.decisions, *_programs(task), start, *spread, lower, upper, settings)
 
     @property
     def policy(self) -> Policy:
@@ -199,7 +201,7 @@ def twin(name: str) -> Task:
     'Swimmer-v5', 'InvertedPendulum-v5'."""
     from .gym import physics_of
 
-    twin = physics_of(name)
+    twin: Any = physics_of(name)
     functions = {
         "Hopper": lambda: _walker(twin, lambda q: np.minimum(q[1] - 0.7, 0.2 - np.abs(q[2]))),
         "Walker2d": lambda: _walker(twin, lambda q: np.minimum(np.minimum(q[1] - 0.8, 2.0 - q[1]), 1.0 - np.abs(q[2]))),

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "costate/rigid/parameter_range.h"
-
 namespace costate::python {
 namespace {
 
@@ -26,16 +24,6 @@ nb::object joined(const Signature& signature, Role role, const nb::dict& fields,
     signature.find(role, nb::cast<std::string>(key));  // throws for unknown names
   return nb::module_::import_("costate._fields")
       .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
-}
-
-// Numbers that no model of rigid bodies can have.
-void refuse_impossible(const AnySystem& system, const std::string& name, std::vector<double> values) {
-  if (!system.model()) return;
-  const std::string fault = rigid::parameter_fault(name, values);
-  if (!fault.empty())
-    throw Error({"the parameter '" + name + "' " + fault,
-                 {},
-                 "an optimiser stays clear of such values if it is given bounds: lower=, upper="});
 }
 
 }  // namespace
@@ -148,14 +136,6 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
 template <class Real>
 void Call<Real>::fill(Arguments<Real>& a, const Parameters<Real>& defaults,
                       std::vector<std::size_t>& changed) const {
-  // Of values alone: a tangent may point anywhere.
-  for (const Given& given : given_) {
-    const std::string& name = system_.signature().fields(Role::parameter)[given.field].name;
-    if (given.values.is_valid())
-      refuse_impossible(system_, name, {given.values.data(), given.values.data() + given.values.size()});
-    else
-      refuse_impossible(system_, name, {static_cast<double>(given.number)});
-  }
   if (x0_.is_valid())
     a.x0.assign(x0_.data(), x0_.data() + x0_.size());
   else

@@ -105,10 +105,14 @@ fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
       b.spin = vector_of(v, "spin", 3);
     else if (key == "driven")
       b.driven = nb::cast<bool>(v);
+    else if (key == "core")
+      b.core = one_of<fluid::Obstacle::Core>(
+          nb::cast<std::string>(v), "core",
+          {{"firm", fluid::Obstacle::Core::firm}, {"soft", fluid::Obstacle::Core::soft}});
     else if (key == "mask")
       b.mask = nb::cast<double>(nb::float_(v));
     else
-      unknown("an obstacle", key, "name, shape, center, size, angle, velocity, spin, driven, mask");
+      unknown("an obstacle", key, "name, shape, center, size, angle, velocity, spin, driven, mask, core");
   });
   if (nb::dict given; nb::try_cast(object, given) && !(given.contains("center") && given.contains("size")))
     throw Error({"an obstacle has no 'center' or no 'size'", {}, "give both"});
@@ -121,6 +125,12 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
       s.name = nb::cast<std::string>(v);
     else if (key == "diffusivity")
       s.diffusivity = nb::cast<double>(nb::float_(v));
+    else if (key == "carried")
+      s.carried =
+          one_of<fluid::Scalar::Carried>(nb::cast<std::string>(v), "carried",
+                                         {{"central", fluid::Scalar::Carried::central},
+                                          {"semi_lagrangian", fluid::Scalar::Carried::semi_lagrangian},
+                                          {"mac_cormack", fluid::Scalar::Carried::mac_cormack}});
     else if (key == "buoyancy")
       s.buoyancy = vector_of(v, "buoyancy", dim);
     else if (key == "source")
@@ -130,7 +140,7 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
         s.sides[side_number(side, dim)] = values_of(value, "the value on a side");
       });
     else
-      unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides");
+      unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides, carried");
   });
   return s;
 }
@@ -148,8 +158,10 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
   }
   o.viscosity = to_vector<double>(viscosity, "viscosity");
   o.push = push;
-  o.scheme =
-      one_of<fluid::Scheme>(scheme, "scheme", {{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}});
+  o.scheme = one_of<fluid::Scheme>(scheme, "scheme",
+                                   {{"rk3", fluid::Scheme::rk3},
+                                    {"euler", fluid::Scheme::euler},
+                                    {"semi_lagrangian", fluid::Scheme::semi_lagrangian}});
   if (dim == 2 || dim == 3) {
     const std::vector<double> h = to_vector<double>(width, "width");
     if (h.size() != 1 && h.size() != dim) throw Error("width is one number, or one per axis");
@@ -185,13 +197,16 @@ void bind_fluid(nb::module_& m) {
       "           others are periodic. A component is one number, or one per face. Driven: a control\n"
       "obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': "
       "[0, 0], 'spin': 0,\n"
-      "           'driven': False, 'mask': 1}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, "
+      "           'driven': False, 'mask': 1, 'core': 'firm'}]; shapes: ball (radius), ellipsoid "
+      "(semi-axes), fourier (r_0, "
       "a_1, "
       "b_1, ...)\n"
       "scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': "
-      "1}}]\n"
+      "1},\n"
+      "           'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme "
+      "'semi_lagrangian'\n"
       "push       a force on every face is a control\n"
-      "scheme     'rk3' or 'euler'\n\n"
+      "scheme     'rk3', 'euler', or for smoke 'semi_lagrangian'\n\n"
       "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
       "cells;\n"
       "           '<obstacle>/force', which the last step felt\n"

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <variant>
 
+#include "costate/estimate/free_energy.h"
 #include "costate/estimate/gradient.h"
 #include "costate/md/compile.h"
 #include "costate/md/io/structure.h"
@@ -75,7 +76,8 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
                                   const ArrayLike& v, const ArrayLike& box, const std::string& integrator,
                                   double dt, double kT, double friction, const ArrayLike& thermostat_masses,
                                   int suzuki_yoshida, const ArrayLike& memory_friction,
-                                  const ArrayLike& memory_time) {
+                                  const ArrayLike& memory_time, const ArrayLike& rigid_bonds,
+                                  const ArrayLike& rigid_lengths) {
   md::Model model = model_of(x, masses, potentials, box);
   model.integrator = integrator;
   model.dt = dt, model.kT = kT, model.friction = friction, model.suzuki_yoshida = suzuki_yoshida;
@@ -84,6 +86,14 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
   if (!memory_friction.is_none())
     model.memory_friction = to_vector<double>(memory_friction, "memory_friction");
   if (!memory_time.is_none()) model.memory_time = to_vector<double>(memory_time, "memory_time");
+  if (!rigid_bonds.is_none()) {
+    for (const double i : to_vector<double>(rigid_bonds, "rigid_bonds")) {
+      if (i != std::floor(i)) throw Error("rigid_bonds has a number that is not whole");
+      model.rigid_bonds.push_back(int(i));
+    }
+    if (rigid_lengths.is_none()) throw Error("rigid_bonds without rigid_lengths: one for all, or one each");
+    model.rigid_lengths = to_vector<double>(rigid_lengths, "rigid_lengths");
+  }
   const md::Compiled compiled = md::compile(model);
   if (!thermostat_masses.is_none() && compiled.layout.chain == 0)
     throw Error("integrator '" + integrator + "' has no thermostat: leave out thermostat_masses");
@@ -234,6 +244,39 @@ nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t s
   return out;
 }
 
+nb::dict free_energy(const AnySystem& physics, const estimate::FreeEnergy::Numbers& from,
+                     const estimate::FreeEnergy::Numbers& to, std::int64_t steps, const std::string& method,
+                     std::int64_t samples, std::int64_t every, int points,
+                     const std::vector<std::string>& parameters, std::uint64_t seed, const FieldsLike& x0,
+                     const Values& p) {
+  const Arguments<double> at = one_world(physics, steps, x0, nb::none(), p);
+  const auto typed = physics.make<double>(1);
+  const estimate::FreeEnergy question{.from = from,
+                                      .to = to,
+                                      .method = estimate::free_energy_method(method),
+                                      .samples = samples,
+                                      .every = every,
+                                      .points = points,
+                                      .parameters = parameters};
+  const estimate::FreeEnergyDifference f = without_gil(
+      [&] { return estimate::free_energy<double>(typed, {.steps = steps, .seed = seed}, at, question); });
+  nb::dict out, slopes, errors, first, second;
+  for (std::size_t i = 0; i < f.names.size(); ++i) {
+    slopes[f.names[i].c_str()] = f.gradient[i];
+    errors[f.names[i].c_str()] = f.standard_error[i];
+    first[f.names[i].c_str()] = f.at_from[i];
+    second[f.names[i].c_str()] = f.at_to[i];
+  }
+  out["value"] = f.value;
+  out["error"] = f.error;
+  out["gradient"] = slopes;
+  out["standard_error"] = errors;
+  out["at_from"] = first;
+  out["at_to"] = second;
+  out["overlap"] = f.overlap;
+  return out;
+}
+
 }  // namespace
 
 void bind_molecules(nb::module_& m) {
@@ -242,7 +285,7 @@ void bind_molecules(nb::module_& m) {
   d.def("system", &system, "x"_a, "masses"_a, "potentials"_a, nb::kw_only(), "v"_a = none(), "box"_a = none(),
         "integrator"_a = "langevin", "dt"_a = 0.01, "kT"_a = 1.0, "friction"_a = 1.0,
         "thermostat_masses"_a = none(), "suzuki_yoshida"_a = 1, "memory_friction"_a = none(),
-        "memory_time"_a = none(),
+        "memory_time"_a = none(), "rigid_bonds"_a = none(), "rigid_lengths"_a = none(),
         "Atoms and the potentials between them (docs/md.md).\n\n"
         "x           where they start, (atoms, dimensions); v: how fast\n"
         "masses      one number, or one per atom\n"
@@ -251,6 +294,7 @@ void bind_molecules(nb::module_& m) {
         "box         edges of a periodic box\n"
         "integrator  'verlet', 'leapfrog', 'langevin', 'nose_hoover', 'overdamped', 'heun', 'descent',\n"
         "            'generalized_langevin', 'esh', or a word of letters: 'BAOAB'\n"
+        "rigid_bonds pairs of atoms whose distance is kept, with rigid_lengths: one for all, or one each\n"
         "state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...");
   d.def("energy_and_forces", &energy_and_forces, "x"_a, "potentials"_a, "box"_a = none(),
         "The potential energy at x, (atoms, dimensions), and the force on every atom.");
@@ -287,6 +331,15 @@ void bind_molecules(nb::module_& m) {
         "samples     worlds, each with noise of its own\n"
         "parameters  with respect to which: a glob, or a list of globs\n"
         "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...");
+  e.def("free_energy", &free_energy, "system"_a, "from_parameters"_a, "to_parameters"_a, "steps"_a,
+        nb::kw_only(), "method"_a = "acceptance", "samples"_a = 4096, "every"_a = 0, "points"_a = 5,
+        "parameters"_a = std::vector<std::string>{}, "seed"_a = 0, "x0"_a = none(), "p"_a = none(),
+        "The difference of free energy between two sets of parameters, with its gradient "
+        "(docs/estimators.md).\n\n"
+        "from_parameters, to_parameters  [('double_well/b', [0.4])]: the numbers that differ\n"
+        "method      integration, perturbation, acceptance (Bennett)\n"
+        "samples     worlds at every point; every: also states on the way\n"
+        "Returns a dictionary: value, error, gradient, standard_error, at_from, at_to, overlap.");
 }
 
 }  // namespace costate::python

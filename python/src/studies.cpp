@@ -99,6 +99,21 @@ class PyStudy {
     for (const auto& d : study->further_derivatives()) named[d.name.c_str()] = d.derivative;
     return {value, named};
   }
+  // Of a fit.
+  std::pair<Array, Array> residuals(const ArrayLike& x) {
+    const Numbers at = scaled(x);
+    const std::size_t m = std::size_t(study_->residuals()), n = at.size();
+    if (m == 0)
+      throw Error({"there are no measurements to identify anything from", study_->file,
+                   "add [fit] with variables and data"});
+    Numbers r(m), J(m * n);
+    without_gil([&] {
+      study_->residuals(at, r.data(), J.data());
+      return true;
+    });
+    for (std::size_t k = 0; k < m * n; ++k) J[k] /= study_->variables()[k % n].scale;
+    return {to_numpy(std::move(r)), to_numpy(std::move(J), {m, n})};
+  }
   GradientReport report() const { return study_->report(); }
   nb::dict optimize(const std::string& state_file, bool resume, const nb::object& progress) {
     study::OptimiseOptions options{.state_file = state_file, .resume = resume};
@@ -220,6 +235,8 @@ void bind_studies(nb::module_& m) {
       .def("gradient", &PyStudy::gradient, "adjoint"_a = "discrete",
            "(loss, {input: derivative}) with respect to every input, by name.\n"
            "adjoint, of equations: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.")
+      .def("residuals", &PyStudy::residuals, "x"_a = nb::none(),
+           "Of [fit]: (residuals, d residuals / d x), in standard deviations of the measurements.")
       .def_prop_ro("report", &PyStudy::report, "Of the latest value_and_grad.")
       .def("optimize", &PyStudy::optimize, "state_file"_a = "", "resume"_a = false, "progress"_a = nb::none(),
            "As [optimize] or [fit] says: {'x', 'variables', 'loss', 'start_loss', 'losses', 'reason', ...}.\n"

@@ -1,8 +1,8 @@
-# cmake -D PROGRAM=... -D MPIRUN=mpirun -P mpi_test.cmake
+# cmake -D PROGRAM=... -D MPIRUN=mpirun -D "RANKS=1;2" -P mpi_test.cmake
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
-foreach(ranks 1 2 3 4 64)
+foreach(ranks ${RANKS})
   execute_process(COMMAND ${MPIRUN} -n ${ranks} ${PROGRAM} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0 OR NOT output MATCHES "the same bits")
     message(FATAL_ERROR "${ranks} ranks: ${code}\n${output}")

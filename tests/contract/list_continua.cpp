@@ -52,6 +52,46 @@ void add_flows(std::vector<Listed>& list) {
   }
 }
 
+// Slower still: no point is traced across the middle of a cell. One that is held (MacCormack) is at a corner.
+void add_traced_flows(std::vector<Listed>& list) {
+  list.push_back({"flow_semi_lagrangian",
+                  {"fluid::make_traced_flow", "fluid::Scheme::semi_lagrangian", "fluid::Carried::central",
+                   "fluid::Carried::semi_lagrangian", "fluid::Carried::mac_cormack"},
+                  [] {
+                    const auto drift = [](const auto& rollout, unsigned seed) {
+                      auto a = rollout.arguments();
+                      std::uint32_t drawn = 0;
+                      for (auto* numbers : {&a.x0, &a.controls})
+                        for (auto& x : *numbers)
+                          x = decltype(x + 0)(0.5 + 0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                      return a;
+                    };
+                    using Carried = fluid::Scalar::Carried;
+                    for (const bool held : {false, true}) {
+                      fluid::FlowOptions box{.cells = {5, 6}, .dt = 0.4, .viscosity = 0.1, .push = true};
+                      box.scheme = fluid::Scheme::semi_lagrangian;
+                      box.sides[2] = {fluid::Side::Kind::velocity, {0.3, 0.2, 0.0}, true};
+                      box.sides[3] = {fluid::Side::Kind::outflow};
+                      box.scalars = {
+                          {.name = "T", .diffusivity = 0.1, .source = 0.02, .buoyancy = {0.1, 0.2, 0}},
+                          {.name = "smoke", .buoyancy = {0, 0.1, 0}, .carried = Carried::semi_lagrangian}};
+                      if (held) box.scalars[1].carried = Carried::mac_cormack;
+                      box.scalars[1].sides[2] = 0.4;
+                      expect_contract(fluid::flow<double>(box),
+                                      {.states = drift, .steps = 4, .long_steps = 30, .smooth = false});
+                      expect_contract(fluid::flow<float>(box),
+                                      {.states = drift, .steps = 4, .long_steps = 20, .smooth = false});
+                      fluid::FlowOptions cube{.cells = {4, 3, 5}, .dt = 0.4, .viscosity = 0.1};
+                      cube.scheme = fluid::Scheme::semi_lagrangian;
+                      cube.sides[4] = fluid::wall({0.2, 0.1, 0}), cube.sides[5] = {fluid::Side::Kind::slip};
+                      cube.scalars = {box.scalars[1]};
+                      cube.scalars[0].sides = {};
+                      expect_contract(fluid::flow<double>(cube),
+                                      {.states = drift, .steps = 4, .long_steps = 30, .smooth = false});
+                    }
+                  }});
+}
+
 // A block on a driven hold and a cloth in a driven wind, in one world.
 soft::SoftModel soft_world(soft::Integrator integrator) {
   soft::SoftModel m{.materials = {{.name = "rubber",
@@ -134,7 +174,9 @@ void add_obstacles(std::vector<Listed>& list) {
 }  // namespace
 
 void add_grids_and_springs(std::vector<Listed>& list) {
-  list.push_back({"heat", {"grid::heat", "grid::StencilSystem"}, [] {
+  // with_rows makes some rows of a larger grid, for a rank: tests/cluster/split_test.cpp compares its steps
+  // and transposes with those of the whole, bit by bit.
+  list.push_back({"heat", {"grid::heat", "grid::StencilSystem", "grid::with_rows"}, [] {
                     const grid::HeatOptions plate{.nx = 7, .ny = 5, .heaters = {8, 20}};
                     expect_contract(grid::heat<double>(plate), {.steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::heat<float>(plate), {.steps = 30});
@@ -188,6 +230,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                                     {.states = waves_of(0.4, 0.2), .steps = 30});
                   }});
   add_flows(list);
+  add_traced_flows(list);
   add_obstacles(list);
   add_soft(list);
   for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},

@@ -96,6 +96,7 @@ TEST(TheList, HasEveryKind) {
                                      {"costate/soft/soft_model.h", "Integrator"},
                                      {"costate/fluid/flow.h", "Scheme"},
                                      {"costate/fluid/flow.h", "Shape"},
+                                     {"costate/fluid/flow.h", "Carried"},
                                      {"costate/ode/lanes/fixed_step_systems.h", "Integrator"}}) {
     for (const std::string& kind : kinds(header, name)) {
       EXPECT_NE(all.contains(kind), refused.contains(kind))

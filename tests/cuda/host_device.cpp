@@ -3,7 +3,9 @@
 #include "costate/cuda/block_kernels.h"
 #include "costate/cuda/lane_kernels.h"
 #include "costate/cuda/lane_table.h"
+#include "costate/cuda/rigid/rigid_kernels.h"
 #include "costate/cuda/stencil_table.h"
+#include "costate/rigid/rigid_stepper.h"
 #include "tests/cuda/device_cases.h"
 
 namespace costate::test {
@@ -28,6 +30,17 @@ std::shared_ptr<const Backend<Real>> backend(int) {
                                     return std::make_unique<cuda::StencilKernels<Kernel, Real, HostExec>>(
                                         *host(), HostExec{}, kernel, grid, constants);
                                   });
+  if constexpr (sizeof(Real) == 8)  // one precision, because compiling a step takes long
+    table.emplace_back(
+        rigid::rigid_system_type<Real>(),
+        cuda::KernelMaker<Real>{false,
+                                [](const System<Real>& system,
+                                   const Activity& active) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+                                  const rigid::Stepper& stepper = rigid::stepper_of(system);
+                                  cuda::refuse_on_device(stepper, host()->name());
+                                  return std::make_unique<cuda::RigidKernels<Real, HostExec>>(
+                                      *host(), HostExec{}, stepper, active);
+                                }});
   return std::make_shared<cuda::DeviceBackend<Real>>(
       host(), std::move(table), []() -> std::unique_ptr<cuda::BlockKernels<Real>> {
         return std::make_unique<cuda::BlockKernelsOn<Real, HostExec>>(HostExec{});

@@ -18,6 +18,13 @@ struct HostExec {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
   }
+  template <class Body>
+  void launch_cells(int nx, int ny, const Body& body) const {
+    parallel_for(ny, 8, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j)
+        for (int i = 0; i < nx; ++i) body(i, int(j));
+    });
+  }
 };
 
 class HostDevice final : public cuda::Device {

@@ -165,6 +165,38 @@ TEST(Girsanov, HasTheDerivativeOfAMeanFirstPassageTime) {
   EXPECT_NE(cut.label.find("had not arrived"), std::string::npos) << cut.label;
 }
 
+// From -0.2 to 1 before -1: what leaves the grid above, step by step.
+TEST(Girsanov, HasTheDerivativeOfACommittor) {
+  const test::Chain chain{.kT = 0.5, .dt = 0.05, .start = -0.2, .low = -1, .high = 1, .points = 201};
+  const int steps = 400;
+  const auto above = [&](const test::Chain& c) {
+    const auto leaves = [&](double x) {
+      return 0.5 * std::erfc((c.high - c.mean_step(x)) / std::sqrt(4 * c.kT * c.dt));
+    };
+    double sum = leaves(c.start);
+    c.walk(steps, [&](int, const std::vector<double>& p) { sum += c.integral(p, leaves); });
+    return sum;
+  };
+  const double truth = above(chain), slope = test::slope_in_a(chain, above);
+  const auto system = md::make_system<double>(well(chain.dt, "overdamped"));
+  Rollout<double> shape(system, {.steps = steps});
+  auto at = shape.arguments();
+  at.x0 = {chain.start};
+  const FirstPassage event{.level = 1, .before = -1};
+  const auto g = first_passage<double>(system, {.steps = steps, .seed = 8}, at, event, chain.dt,
+                                       {.samples = 1 << 17, .parameters = {"double_well/*"}});
+  EXPECT_NEAR(g.value, truth, 4 * g.value_error);
+  EXPECT_LT(g.value_error, 0.01 * truth);
+  expect_truth(g.gradient[0], g.standard_error[0], slope, "d committor / da");
+  EXPECT_NE(g.label.find("committor; unbiased"), std::string::npos) << g.label;
+  expect_error(
+      [&] {
+        return first_passage<double>(system, {.steps = 5}, at, {.level = 1, .before = 2}, chain.dt,
+                                     {.samples = 16, .parameters = {"double_well/a"}});
+      },
+      "wrong sides", "below the level");
+}
+
 TEST(Girsanov, RefusesWhatHasNoScore) {
   const auto system = md::make_system<double>(well(0.1, "overdamped"));
   const auto verlet = md::make_system<double>(well(0.1, "verlet"));

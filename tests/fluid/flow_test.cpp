@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/expect_error.h"
 #include "tests/float_traps.h"
 #include "tests/fluid/flows.h"
@@ -207,6 +209,14 @@ TEST(Flow, SaysWhatIsWrongWithItsOptions) {
   Rollout<double> rollout(flow<double>(o), {.steps = 2000});
   expect_error([&] { rollout.simulate(test::stirred(rollout, 1)); }, "too long for this flow",
                "take dt below");
+  o.scheme = Scheme::semi_lagrangian;  // which has no Courant number
+  Rollout<double> traced(flow<double>(o), {.steps = 2000});
+  expect_error([&] { traced.simulate(test::stirred(traced, 1)); }, "for this flow: 4 viscosity dt",
+               "take dt below");
+  Rollout<double> still(flow<double>({}), {.steps = 2});
+  auto broken = still.arguments();
+  broken.x0[5] = std::numeric_limits<double>::quiet_NaN();
+  expect_error([&] { still.simulate(broken); }, "the initial state is not finite: u");
   set_thread_count(0);
 }
 

@@ -104,6 +104,7 @@ TEST(MeshFile, ObjCutsPolygonsAndCountsFromBothEnds) {
 TEST(MeshFile, MistakesNameFileAndLine) {
   EXPECT_EQ(message("v 0 0\n", "m.obj"), "m.obj:1: a vertex needs three numbers");
   EXPECT_EQ(message("v 0 0 0\nv 1 0 0\nf 1 2 3\n", "m.obj"), "m.obj:3: there is no vertex 3");
+  EXPECT_EQ(message("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2.5 3\n", "m.obj"), "m.obj:4: there is no vertex 2.5");
   EXPECT_EQ(message("v 0 0 x\n", "m.obj"), "m.obj:1: 'x' is not a number");
   EXPECT_EQ(message("v 0 0 1e300\n", "m.obj"), "m.obj:1: a vertex is not finite");
   EXPECT_EQ(message("v 0 0 0\n", "m.obj"), "m.obj: there are no triangles in the file");

@@ -33,6 +33,21 @@ TEST_F(TableFile, ColumnsAreFoundByName) {
   EXPECT_TRUE(std::isnan(columns[1][1]));
 }
 
+TEST_F(TableFile, FilesOfSpreadsheetsAndOfNumpyAreRead) {
+  const std::vector<double> expected = {0.5, -2};
+  EXPECT_EQ(read_columns(file("\xEF\xBB\xBFt,a\n0,0.5\n1,-2\n"), {"a"})[0], expected);
+  EXPECT_EQ(read_columns(file("# made by hand\n# t,a\n0,0.5\n1,-2\n"), {"a"})[0], expected);
+  EXPECT_EQ(read_columns(file("t,a\n0,0.5,\n1,-2,\n"), {"a"})[0], expected);
+}
+
+TEST_F(TableFile, ADecimalCommaIsNotTakenForTwoCells) {
+  expect_error([&] { return read_columns(file("t;a\n0,0;0,5\n"), {"a"}); },
+               ".csv:2: this line has 4 cells, and there are names for 2", "a point instead of a comma");
+  expect_error([&] { return read_columns(file("a,t,a\n1,2,3\n"), {"a"}); },
+               ".csv:1: there are two columns 'a'");
+  expect_error([&] { return read_columns(file("0,1\n"), {"a"}); }, "there is no column 'a'");
+}
+
 TEST_F(TableFile, MistakesAreToldWithTheirLine) {
   expect_error(
       [&] {

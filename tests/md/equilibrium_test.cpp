@@ -69,6 +69,44 @@ TEST(Baoab, SamplesPositionsExactlyAndEnergiesOfUnequalMassesEqually) {
   expect_mean(means[3], (1 - dt * dt / 16) / 4, "<v^2> of the heavy atom");
 }
 
+// Of independent samples in 16 bins that a normal density of this variance fills evenly.
+double chi_square(const std::vector<double>& samples, double variance) {
+  std::vector<double> bins(16, 0.0);
+  for (const double x : samples) {
+    const double u = 0.5 * std::erfc(-x / std::sqrt(2 * variance));
+    bins[std::min<std::size_t>(15, std::size_t(16 * u))] += 1;
+  }
+  const double even = double(samples.size()) / 16;
+  double sum = 0;
+  for (const double n : bins) sum += (n - even) * (n - even) / even;
+  return sum;
+}
+
+// Whole distributions, not only variances: positions and velocities of two masses, one sample per world.
+TEST(Baoab, PassesChiSquareOfPositionsAndVelocities) {
+  const double dt = 0.4, k = 1.5, kT = 0.7;
+  const Model model{.dimensions = 1,
+                    .masses = {1, 5},
+                    .potentials = {{.kind = "harmonic", .parameters = {{"k", {k}}}}},
+                    .integrator = "BAOAB",
+                    .dt = dt,
+                    .kT = kT,
+                    .friction = 1};
+  const std::int64_t worlds = 1 << 14;
+  Rollout<double> rollout(make_system<double>(model),
+                          {.steps = 200, .worlds = worlds, .active = {}, .seed = 21});
+  const auto end = rollout.simulate(rollout.arguments()).final_state;
+  constexpr double kLimit = 37.7;  // 15 degrees of freedom pass it once in a thousand times
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::vector<double> samples;
+    for (std::size_t w = 0; w < std::size_t(worlds); ++w) samples.push_back(end[4 * w + i]);
+    const double mass = model.masses[i % 2];
+    const double variance = i < 2 ? kT / k : kT / mass * (1 - k / mass * dt * dt / 4);
+    EXPECT_LT(chi_square(samples, variance), kLimit) << i;
+    EXPECT_GT(chi_square(samples, 1.1 * variance), kLimit) << i << ": the samples do not tell";
+  }
+}
+
 TEST(DoubleWell, SamplesBoltzmann) {
   const Model model{.dimensions = 1,
                     .masses = {1},

@@ -108,6 +108,34 @@ TEST(Md, InvertibleWordsRunBackwardsToWhereTheyStarted) {
   }
 }
 
+// Where only potentials are differentiated, a tape of places takes the place of going through steps again.
+TEST(Md, GradientsOfPotentialsAloneAreThoseOfEverything) {
+  for (const std::string word : {"BAB", "ABA", "BAOAB", "ABOBA", "OBABO", "NBABN"}) {
+    SCOPED_TRACE(word);
+    const test::Sample s = test::sample("lennard_jones_mixture", word);
+    const auto system = make_system<double>(s.model);
+    const auto loss = loss::final<double>(system->signature(), "x", {});
+    const auto ask = [&](const std::vector<std::string>& active, const Checkpoints& checkpoints) {
+      Rollout<double> rollout(system,
+                              {.steps = 30, .worlds = 3, .checkpoints = checkpoints, .active = active});
+      return rollout.value_and_gradient(test::start(s, rollout, 1), *loss);
+    };
+    const std::vector<std::string> potentials = {"lennard_jones_mixture/*"};
+    const auto all = ask({"**"}, store_all()), few = ask(potentials, store_all());
+    const auto binomially = ask(potentials, binomial(3));
+    for (std::size_t i = 0; i < all.x0.size(); ++i) {
+      EXPECT_NEAR(few.x0[i], all.x0[i], 1e-12 * (1 + std::abs(all.x0[i])));
+      EXPECT_EQ(few.x0[i], binomially.x0[i]);
+    }
+    for (const char* name : {"lennard_jones_mixture/epsilon", "lennard_jones_mixture/sigma"})
+      for (std::size_t i = 0; i < 4; ++i) {
+        const double expected = all.parameters[name][i];
+        EXPECT_NEAR(few.parameters[name][i], expected, 1e-12 * (1 + std::abs(expected)));
+        EXPECT_EQ(few.parameters[name][i], binomially.parameters[name][i]);
+      }
+  }
+}
+
 // Velocity Verlet conserves the energy up to an oscillation of order dt^2.
 TEST(Verlet, ItsEnergyErrorIsOfOrderTwo) {
   std::vector<double> errors;

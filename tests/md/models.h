@@ -62,6 +62,12 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
     if (kind == "wca") p.parameters = {{"sigma", {1.2}}};
     if (kind == "coulomb") p.parameters = {{"charge", {0.5, -0.4, 0.3, -0.6}}, {"strength", {1.5}}};
     if (kind == "coulomb") p.options = {{"cutoff", 1.4}};
+    if (kind == "ewald") {
+      p.parameters = {{"charge", {0.5, -0.4, 0.3, -0.6}}, {"strength", {1.5}}};
+      p.options = {{"cutoff", 1.4}, {"tolerance", 0.01}};
+      p.exclude = {0, 2};
+    }
+    if (kind == "stillinger_weber") s.model.box = {3.9, 4.1, 4.0};
     if (kind.ends_with("_bond")) p.atoms = {0, 1, 2, 3};
     if (kind == "harmonic_bond") p.parameters = {{"k", {5, 7}}, {"r0", {1.1, 1.2}}};
     if (kind == "harmonic_angle") p.atoms = {0, 1, 2, 1, 2, 3};

@@ -17,20 +17,21 @@ TEST_P(EveryPotential, GradientIsThatOfTheEnergy) {
   const Compiled c = compile(s.model);
   const auto term = make_terms<double>(c);
   const auto tangent = make_terms<D>(c);
+  const auto scratch = term[0]->make_scratch(), tangent_scratch = tangent[0]->make_scratch();
   const std::size_t n = s.x.size(), np = std::size_t(c.layout.parameters);
   std::vector<double> p;
   for (const Field& field : c.signature.fields(Role::parameter))
     p.insert(p.end(), field.defaults.begin(), field.defaults.end());
   ASSERT_EQ(p.size(), np);
   std::vector<double> x_bar(n), p_bar(np), f(n);
-  term[0]->energy_vjp(s.x.data(), p.data(), 1.0, x_bar.data(), p_bar.data(), nullptr);
-  term[0]->force(s.x.data(), p.data(), f.data(), nullptr);
-  const double scale = 1e-13 * (1 + std::abs(term[0]->energy(s.x.data(), p.data(), nullptr)));
+  term[0]->energy_vjp(s.x.data(), p.data(), 1.0, x_bar.data(), p_bar.data(), scratch.get());
+  term[0]->force(s.x.data(), p.data(), f.data(), scratch.get());
+  const double scale = 1e-13 * (1 + std::abs(term[0]->energy(s.x.data(), p.data(), scratch.get())));
   int nonzero = 0;
   for (std::size_t i = 0; i < n + np; ++i) {
     std::vector<D> xd(s.x.begin(), s.x.end()), pd(p.begin(), p.end());
     (i < n ? xd[i] : pd[i - n]).d[0] = 1;
-    const double slope = tangent[0]->energy(xd.data(), pd.data(), nullptr).d[0];
+    const double slope = tangent[0]->energy(xd.data(), pd.data(), tangent_scratch.get()).d[0];
     const double by_hand = i < n ? x_bar[i] : p_bar[i - n];
     EXPECT_NEAR(by_hand, slope, scale + 1e-13 * std::abs(slope)) << GetParam() << " number " << i;
     if (i < n) {

@@ -68,6 +68,18 @@ TEST(MoleculesInFiles, MayHaveAFormulaOfTheirOwn) {
   expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "'d'");
 }
 
+TEST(MoleculesInFiles, MayHaveRigidBonds) {
+  std::string text = kChain;
+  const std::size_t spring = text.find("[[potentials]]"), next = text.find("[[potentials]]", spring + 1);
+  text.replace(spring, next - spring, "[[rigid_bonds]]\natoms = [[\"a\", \"b\"]]\n\n");
+  text.replace(text.find("parameters.harmonic_bond/k"), 26, "parameters.rigid/length");
+  const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+  const std::string pair = "[[\"a\", \"b\"]]";
+  text.replace(text.find(pair), pair.size(), "[\"a\", \"b\", \"a\"]");
+  expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "rigid bonds are pairs of atoms");
+}
+
 TEST(MoleculesInFiles, AreReadFromXyz) {
   const auto folder = std::filesystem::temp_directory_path() / "costate_molecules";
   std::filesystem::create_directories(folder);

@@ -53,6 +53,68 @@ TEST(Structure, SaysWhereAFileIsWrong) {
   expect_error([] { return element_mass("Xx"); }, "the mass of element 'Xx' is not known", "give the masses");
 }
 
+TEST(Structure, ColumnsOfAnotherWidthAreRefused) {
+  const auto with = [](const std::string& properties, const std::string& line) {
+    return [=] { return parse_xyz("1\nProperties=species:S:1:" + properties + "\n" + line + "\n", "a.xyz"); };
+  };
+  expect_error(with("pos:R:3:velo:R:2", "Ar 0 0 0 1 2"), "a.xyz:2: Properties has 2 columns of 'velo'",
+               "there are 3");
+  expect_error(with("pos:R:2", "Ar 0 0"), "2 columns of 'pos'");
+  expect_error(with("pos:R:3:mass:R:2", "Ar 0 0 0 1 1"), "2 columns of 'mass'");
+  expect_error(with("pos:R:3:velo:R:3:velo:R:3", "Ar 0 0 0 1 1 1 1 1 1"), "'velo' twice");
+  expect_error(with("pos:R:3:velo:R:1e9", "Ar 0 0 0 1"), "a column that is none: velo");
+  expect_error(with("pos:R:3:velo:R:3", "Ar 0 0 0 1 nan 1"), "'nan' is not a number");
+  expect_error(with("pos:R:3", "Ar 0 0 1.0D+00"), "'1.0D+00' is not a number");
+}
+
+TEST(Structure, PdbFilesAsTheyAreFound) {
+  const std::string atom = "ATOM      1 1HB  ALA A   1      11.104   6.134  -6.504  1.00  0.00\n";
+  // A box of one unit means none; without a column of elements the name has it.
+  const Structure s =
+      parse_pdb("CRYST1    1.000    1.000    1.000  90.00  90.00  90.00 P 1           1\n" + atom, "a.pdb");
+  EXPECT_TRUE(s.box.empty());
+  EXPECT_EQ(s.elements, std::vector<std::string>{"H"});
+  std::string second = atom;
+  second[16] = 'B';
+  expect_error([&] { return parse_pdb(atom + second, "a.pdb"); }, "a.pdb:2: an atom has a second place",
+               "keep one of them");
+  const std::string box = "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1\n";
+  expect_error([&] { return parse_pdb(box + box + atom, "a.pdb"); }, "a.pdb:2: there is a second box");
+  expect_error([&] { return parse_pdb(atom.substr(0, 40) + "\n", "a.pdb"); }, "a.pdb:1: ");
+  expect_error([] { return parse_pdb("ATOM  \n", "a.pdb"); }, "'' is not a number");
+}
+
+// Whatever is cut off or changed, a file is read or refused.
+TEST(Structure, WithAnyBytesChangedIsReadOrRefused) {
+  const std::string xyz =
+      "2\nLattice=\"10 0 0 0 11 0 0 0 12\" Properties=species:S:1:pos:R:3:velo:R:3\nAr 0 1 2 3 4 5\nNe 1 2 3 "
+      "4 5 6\n";
+  const std::string pdb =
+      "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1\n"
+      "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N\n";
+  const auto read = [](const std::string& text, bool is_pdb) {
+    try {
+      const Structure s = is_pdb ? parse_pdb(text, "f") : parse_xyz(text, "f");
+      EXPECT_EQ(s.x.size(), 3 * s.atoms());
+      EXPECT_TRUE(s.v.empty() || s.v.size() == s.x.size());
+      EXPECT_TRUE(s.masses.empty() || s.masses.size() == s.atoms());
+      EXPECT_TRUE(s.box.empty() || s.box.size() == 3);
+    } catch (const Error&) {
+    }
+  };
+  for (const bool is_pdb : {false, true}) {
+    const std::string& whole = is_pdb ? pdb : xyz;
+    for (std::size_t i = 0; i <= whole.size(); ++i) read(whole.substr(0, i), is_pdb);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      for (const char c : {'\0', '\n', ' ', '9', '-', ':', '=', '"', 'e', '\xff'}) {
+        std::string changed = whole;
+        changed[i] = c;
+        read(changed, is_pdb);
+      }
+    }
+  }
+}
+
 TEST(Structure, WritesDcdRecords) {
   const std::string bytes = to_dcd({{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}, {5, 6, 7}, 0.01);
   std::size_t at = 0;
@@ -73,6 +135,8 @@ TEST(Structure, WritesDcdRecords) {
   EXPECT_EQ(x[1], 3);
   std::memcpy(x, records[10].data(), 8);
   EXPECT_EQ(x[1], 11);
+  expect_error([] { return to_dcd({{0, 1, 2}, {0, 1}}, {}, 0.01); }, "all the same atoms");
+  expect_error([] { return to_dcd({{0, 1, 2}}, {1, 2}, 0.01); }, "three edges");
 }
 
 }  // namespace

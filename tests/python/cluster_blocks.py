@@ -2,7 +2,11 @@
 import os
 import signal
 
+import time
+
 import numpy as np
+
+import costate
 
 
 def part(theta, first, count):
@@ -35,3 +39,18 @@ def line(theta, first, count):
     t = np.arange(5 * first, 5 * (first + count)) * 0.01
     noise = 0.1 * np.sin(100 * t + t * t)
     return theta["a"][0] + theta["a"][1] * t - (2.0 - 3.0 * t + noise), np.stack([np.ones_like(t), t], axis=1)
+
+
+def slow_part(theta, first, count):
+    """The same as `part`, in blocks that take their time."""
+    time.sleep(0.03)
+    return part(theta, first, count)
+
+
+def standing():
+    """A pendulum that learns to stand, in seconds."""
+    plant = costate.system(states=["angle", "rate"], controls=["torque"], parameters={"drag": 0.1}, dt=0.05)(
+        lambda angle, rate, torque, drag: [rate, 4 * np.sin(angle) - drag * rate + torque])
+    return costate.learn.Task(plant=plant, observe=lambda angle, rate: [np.sin(angle), np.cos(angle), rate],
+                              reward=lambda angle, rate, torque, alive: np.cos(angle) - 0.05 * rate**2 - 0.01 * torque**2 + alive,
+                              alive=lambda angle: 2 - np.abs(angle), hold=2, decisions=60, start=[0, 0], uniform=[1, 0.5], lower=-6, upper=6)

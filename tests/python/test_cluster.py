@@ -1,6 +1,8 @@
 """Many worlds by many workers: the same bits from any of them, and from a run that was killed."""
 import hashlib
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -105,14 +107,56 @@ def test_a_driver_that_was_killed_goes_on_from_its_log(tmp_path):
     assert int(resumed.stdout.split()[1]) >= 7 * 6
 
 
+@pytest.mark.parametrize("kind", ["threads", "processes", "ray"])
+def test_workers_join_and_leave_in_the_middle_of_a_call(kind):
+    if kind == "ray":
+        pytest.importorskip("ray")
+    job, theta = cluster.FunctionJob(cluster_blocks.slow_part, worlds=60, block=2), {"a": np.array([1.0, 2.0])}
+    with cluster.threads(1) as pool:
+        wanted = _sha(*pool.value_and_grad(job, theta))
+    sizes = {5: 2, 12: 1}  # one more worker; then the first one leaves
+
+    def progress(done, blocks, workers):
+        if done in sizes:
+            pool.resize(sizes.pop(done))
+
+    with getattr(cluster, kind)(workers=1, progress=progress) as pool:
+        assert _sha(*pool.value_and_grad(job, theta)) == wanted
+        assert not sizes and list(pool.report.blocks_of_worker) == [0, 1] and pool.report.workers == 1
+        pool.resize(3)  # between calls
+        assert _sha(*pool.value_and_grad(job, theta)) == wanted
+        with pytest.raises(costate.Error, match="at least one worker"):
+            pool.resize(0)
+
+
 def test_a_generation_has_the_same_best_point_with_any_number_of_workers():
     job, theta = _pendulums()
-    found = []
-    for workers in (1, 2, 3):
-        with cluster.threads(workers) as pool:
+    found = set()
+    for make in (lambda: cluster.threads(1), lambda: cluster.threads(3), lambda: cluster.processes(1), lambda: cluster.processes(2)):
+        with make() as pool:
             best = costate.minimize(pool.values(job, theta), [3.0], "cma_es", batched=True, population=24, iterations=3)
-            found.append(best.x.tobytes())
-    assert len(set(found)) == 1
+            found.add(hashlib.sha256(best.x.tobytes()).hexdigest())
+    assert len(found) == 1
+
+
+def test_policies_are_trained_with_the_bits_that_they_have_at_home(tmp_path):
+    common = dict(steps=4000, worlds=16, horizon=12, hidden=[8], critic=[8], rate=1e-2, critic_passes=2, critic_batches=2)
+    runs = [dict(common, seed=1), dict(common, seed=2), dict(common, seed=3, method="ppo")]
+    with cluster.processes(2) as pool:
+        found = pool.train(cluster_blocks.standing, runs, folder=tmp_path, worlds=8)
+    assert sorted(os.listdir(tmp_path)) == ["run_0.npz", "run_1.npz", "run_2.npz"]
+    for run, trained in zip(runs, found):
+        home = costate.learn.Learner(cluster_blocks.standing(), **run)
+        policy = home.train(progress=False)
+        np.testing.assert_array_equal(trained.policy.parameters, policy.parameters)
+        np.testing.assert_array_equal(trained.policy([0.1, 0.9, -0.3]), policy([0.1, 0.9, -0.3]))
+        returns, lengths = home.evaluate(8)
+        assert (trained.mean_return, trained.mean_length) == (returns.mean(), lengths.mean()) and trained.options == run
+    with cluster.threads(2) as pool:  # a task of this process itself
+        again = pool.train(cluster_blocks.standing(), runs[:1], worlds=8)
+        np.testing.assert_array_equal(again[0].policy.parameters, found[0].policy.parameters)
+        with pytest.raises(costate.Error, match="a list of options"):
+            pool.train(cluster_blocks.standing(), dict(seed=1))
 
 
 def test_least_squares_over_blocks_is_least_squares():
@@ -122,6 +166,32 @@ def test_least_squares_over_blocks_is_least_squares():
     np.testing.assert_allclose(fit.x["a"], whole.x, rtol=1e-9)
     np.testing.assert_allclose(fit.covariance, whole.covariance, rtol=1e-6)
     np.testing.assert_allclose(fit.standard_deviation["a"], whole.standard_deviation, rtol=1e-6)
+
+
+def test_an_identification_is_dealt_out_by_scene_file(tmp_path):
+    """Ten measurements in one file, and in three files with some of them each: the same fit, error bars included."""
+    whole = pathlib.Path(__file__).parents[2] / "examples/pendulum_fit.toml"
+    times, values = (re.search(rf"^{name} = \[(.*)\]$", whole.read_text(), re.MULTILINE)[1].split(", ") for name in ("times", "values"))
+    files = []
+    for k, part in enumerate((slice(0, 4), slice(4, 5), slice(5, 10))):
+        files.append(tmp_path / f"{k}.toml")
+        text = whole.read_text().replace(", ".join(times), ", ".join(times[part])).replace(", ".join(values), ", ".join(values[part]))
+        files[-1].write_text(text)
+    job = cluster.SceneJob(files)
+    found = set()
+    for pool in (cluster.threads(1), cluster.threads(2), cluster.processes(2)):
+        with pool:
+            fit = pool.least_squares(job, job.start, lower={"parameters.length": 0.1, "parameters.damping": 0.0})
+            found.add(fit.covariance.tobytes() + b"".join(np.float64(value).tobytes() for value in fit.x.values()))
+    assert len(found) == 1 and fit.residuals == 10
+    alone = costate.load_study(str(whole)).optimize()
+    for name, value in alone["variables"].items():
+        assert fit.x[name] == pytest.approx(value, rel=1e-6)
+        assert fit.standard_deviation[name] == pytest.approx(alone["standard_deviation"][name], rel=1e-5)
+    with pytest.raises(costate.Error, match="a list of scene files"):
+        cluster.SceneJob("one.toml")
+    with pytest.raises(costate.Error, match="cannot be read"):
+        cluster.SceneJob([tmp_path / "none.toml"])
 
 
 def test_a_world_that_diverges_is_named_or_masked():
@@ -179,3 +249,16 @@ def test_ray_has_the_same_bits():
     for workers in (1, 2):
         with cluster.ray(workers=workers) as pool:
             assert _sha(*pool.value_and_grad(job, theta)) == wanted
+            assert _sha(*pool.value_and_grad(job, {"k": 2.0})) != wanted
+            assert pool.report.blocks == 16 and pool.report.lost == 0
+
+
+def test_a_worker_of_ray_that_is_killed_changes_nothing(tmp_path):
+    pytest.importorskip("ray")
+    theta = {"a": np.array([1.0, 2.0])}
+    with cluster.threads(1) as pool:
+        wanted = _sha(*pool.value_and_grad(cluster.FunctionJob(cluster_blocks.part, worlds=8, block=2), theta))
+    with cluster.ray(workers=2, patience=np.inf) as pool:
+        harmed = pool.value_and_grad(cluster.FunctionJob(cluster_blocks.Killer(str(tmp_path)), worlds=8, block=2), theta)
+        assert _sha(*harmed) == wanted
+        assert (pool.report.lost, pool.report.redone) == (4, 4)

@@ -34,6 +34,23 @@ def test_a_channel_with_a_body_and_heat_has_a_right_gradient():
     assert gradient.parameters["disc/size"].shape == () and gradient.parameters["west/u"].shape == (10,)
 
 
+def test_smoke_that_is_traced_back_has_a_right_gradient():
+    system = costate.fluid.flow(
+        (10, 12), dt=0.7, viscosity=0.05, scheme="semi_lagrangian",
+        sides=dict.fromkeys(["west", "east", "south", "north"], "wall"),
+        obstacles=[{"name": "disc", "center": [5.2, 7.1], "size": 2.0, "core": "soft"}],
+        scalars=[{"name": "smoke", "diffusivity": 0.0, "buoyancy": [0.0, 0.4], "source": np.linspace(0, 0.3, 120),
+                  "carried": "mac_cormack"}])
+    sim = system.rollout(6, active=["disc/size", "smoke/buoyancy"])
+    loss = costate.loss.final("smoke", np.full(120, 0.3))
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    h = 1e-4
+    moved = [sim.value({}, p={"smoke/buoyancy": [0.0, 0.4 + s * h]}, loss=loss) for s in (-1, 1)]
+    assert gradient.parameters["smoke/buoyancy"][1] == pytest.approx((moved[1] - moved[0]) / (2 * h), rel=1e-5)
+    with pytest.raises(costate.Error, match="is to be traced back"):
+        costate.fluid.flow((8, 8), scalars=[{"carried": "semi_lagrangian"}])
+
+
 def test_a_flow_says_what_is_wrong():
     with pytest.raises(costate.Error, match="west = 'wal'"):
         costate.fluid.flow((8, 8), sides={"west": "wal"})

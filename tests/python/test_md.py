@@ -48,6 +48,26 @@ def test_estimators_agree_where_they_apply():
         costate.estimate.gradient(system, smooth, 20, method="girsanov", parameters=["kT"])
 
 
+def test_rigid_bonds_are_kept():
+    x = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.5, 0.8, 0]])
+    system = costate.md.system(x, [1.0, 2.0, 1.5], [{"kind": "harmonic"}], integrator="langevin", dt=0.02,
+                               rigid_bonds=[[0, 1], [1, 2]], rigid_lengths=[1.0, np.hypot(0.5, 0.8)])
+    end = system.rollout(steps=50).simulate().final_state[:9].reshape(3, 3)
+    assert np.linalg.norm(end[1] - end[0]) == pytest.approx(1, abs=1e-12)
+    assert np.linalg.norm(end[2] - end[1]) == pytest.approx(np.hypot(0.5, 0.8), abs=1e-12)
+    with pytest.raises(costate.Error, match="without rigid_lengths"):
+        costate.md.system(x, 1.0, [{"kind": "harmonic"}], rigid_bonds=[[0, 1]])
+
+
+def test_free_energy_of_harmonic_wells():
+    system = costate.md.system([[0.0]], 1.0, [{"kind": "harmonic"}], integrator="langevin", dt=0.1, kT=0.7)
+    f = costate.estimate.free_energy(system, [("harmonic/k", [1.0])], [("harmonic/k", [3.0])], 100, parameters=["harmonic/k"])
+    assert abs(f["value"] - 0.35 * np.log(3)) < 4 * f["error"]
+    assert abs(f["at_to"]["harmonic/k"] - 0.35 / 3) < 5 * f["standard_error"]["harmonic/k"]
+    with pytest.raises(costate.Error, match="is not a way"):
+        costate.estimate.free_energy(system, [], [("harmonic/k", [3.0])], 10, method="bar")
+
+
 def test_structures_come_back_as_they_were_written(tmp_path):
     x = np.array([[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]])
     path = tmp_path / "two.xyz"

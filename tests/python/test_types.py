@@ -45,7 +45,8 @@ def mypy(*files, folder):
 
 
 def pyright(*files, folder):
-    tool = shutil.which("pyright") or shutil.which("basedpyright")
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    tool = shutil.which("basedpyright", path=places) or shutil.which("pyright", path=places)
     if tool is None:
         pytest.skip("pyright is not installed")
 

@@ -2,26 +2,31 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace costate::rigid {
 namespace {
 
-std::string fault(const char* name, std::vector<double> values) { return parameter_fault(name, values); }
+std::string said(const char* name, std::vector<double> values) {
+  Signature s;
+  s.parameter(name, std::move(values));
+  return fault(parameter_ranges(s), Parameters<double>(s));
+}
 
 TEST(ParameterRange, WhatNothingPhysicalHasIsSaid) {
-  EXPECT_EQ(fault("body/pole/mass", {0.5, -1}), "is -1, and must not be negative");
-  EXPECT_EQ(fault("body/pole/inertia", {1, 1, -2}), "is -2, and must not be negative");
-  EXPECT_EQ(fault("dt", {0}), "is 0, and must be positive");
-  EXPECT_EQ(fault("joint/hinge/range", {-1, 1, 2, 1}), "ends before it begins: 2 to 1");
-  EXPECT_EQ(fault("actuator/push/control_range", {1, -1}), "ends before it begins: 1 to -1");
+  EXPECT_EQ(said("body/pole/mass", {-1}), "'body/pole/mass' is -1, and must not be negative");
+  EXPECT_EQ(said("body/pole/inertia", {1, 1, -2, 0, 0, 0}),
+            "'body/pole/inertia[2]' is -2, and must not be negative");
+  EXPECT_EQ(said("dt", {0}), "'dt' is 0, and must be positive");
+  EXPECT_EQ(said("joint/hinge/range", {2, 1}), "'joint/hinge/range' ends before it begins: 2 to 1");
+  EXPECT_EQ(said("actuator/push/control_range", {1, -1}),
+            "'actuator/push/control_range' ends before it begins: 1 to -1");
 }
 
 TEST(ParameterRange, WhatMayBeIsNot) {
-  EXPECT_EQ(fault("body/pole/mass", {0}), "");
-  EXPECT_EQ(fault("joint/hinge/range", {1, 1}), "");
-  EXPECT_EQ(fault("gravity", {0, 0, -9.81}), "");
-  EXPECT_EQ(fault("joint/hinge/damping", {-1}), "");  // an unstable joint is a model, too
+  EXPECT_EQ(said("body/pole/mass", {0}), "");
+  EXPECT_EQ(said("body/pole/inertia", {1, 1, 1, -0.1, 0, 0.2}), "");  // products of inertia have any sign
+  EXPECT_EQ(said("joint/hinge/range", {1, 1}), "");
+  EXPECT_EQ(said("gravity", {0, 0, -9.81}), "");
+  EXPECT_EQ(said("joint/hinge/damping", {-1}), "");  // an unstable joint is a model, too
 }
 
 }  // namespace

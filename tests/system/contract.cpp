@@ -7,6 +7,8 @@
 
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
+#include "costate/system/ranges.h"
+#include "tests/expect_error.h"
 #include "tests/system/entry_points.h"
 
 namespace costate::test {
@@ -90,6 +92,8 @@ class Checks {
   }
 
   void run() {
+    expect_ranges();
+    const AcrossRanges across;  // numbers are moved to both sides of where they are
     expect_pure();
     expect_runs_are_steps();
     expect_nulls_mean_nothing();
@@ -116,6 +120,22 @@ class Checks {
     for (unsigned seed = 2; seed <= c_.seeds; ++seed)
       if (!same_bits(c_.states(one_run_, seed).x0, first)) result.push_back(seed);
     return result;
+  }
+
+  // A run refuses each number that a parameter must not have, and says so.
+  void expect_ranges() {
+    const Arguments<Real> at = c_.states(one_run_, 1);
+    for (const auto& [field, range] : ranges_of(system_).list()) {
+      Arguments<Real> wrong = at;
+      const std::span<Real> numbers = wrong.parameters.values(field);
+      if (numbers.empty()) continue;
+      if (range.pairs)
+        numbers[0] = numbers[1] + 1;
+      else
+        numbers[0] = Real(std::isfinite(range.low) ? range.low - (range.open ? 0 : 1) : range.high);
+      expect_error([&] { return one_run_.simulate(wrong); },
+                   "'" + system_->signature().fields(Role::parameter)[field].name);
+    }
   }
 
   // World number w: valid arguments, moved a little so that no two have the same numbers; world 0 is not

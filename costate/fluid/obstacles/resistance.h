@@ -1,8 +1,13 @@
 // Obstacles in a flow: a smooth mask and a resistance that is tied to it (volume penalisation [1]).
 //
-//   chi = (1 + tanh(d / w)) / 2          d depth inside the shape (shapes.h), w a cell wide, or `mask` cells
-//   kappa = chi nu / (c w)^2             c = 0.755222: a shear flow then stops where the shape says it does
+//   chi = 1 / (g + exp(-2 d / w))        d depth inside the shape (shapes.h), w a cell wide, or `mask` cells
+//   kappa = chi nu / (c w)^2             c: a shear flow then stops where the shape says it does
 //   du/dt = ... - kappa (u - u_body)     u_body = velocity + spin x (x - centre)
+//
+//   core   g      c
+//   firm   1e-6   e^gamma / 2 = 0.890536   resistance grows inwards, and nothing seeps through. Shear flow u
+//                 solves u'' = exp(2 d / w) / (c w)^2 u: u = K_0(exp(d / w) / c) [2, 10.25.3, 10.31.2]
+//   soft   1      0.755222                 chi = (1 + tanh(d / w)) / 2, flat inside
 //
 // taken implicitly in every stage: star = (pre + s sum kappa u_body) / (1 + s sum kappa), s = share dt. Mask
 // and resistance get sharper together with the grid. A mask that is sharper than its cells, or a resistance
@@ -11,22 +16,66 @@
 // per density, is what the resistance takes away:  force = sum_stages b_s h^d sum kappa (star - u_body).
 //
 // [1] Angot, Bruneau, Fabrie, Numer. Math. 81 (1999).
+// [2] NIST Digital Library of Mathematical Functions.
 // Tests: tests/fluid/obstacle_test.cpp.
 #pragma once
+
+#include <cmath>
 
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/flow_inputs.h"
 
 namespace costate::fluid {
 
-inline constexpr double kWallShift = 0.755222;
+// How chi depends on depth, and how much it resists.
+struct Mask {
+  double width, give, scale;  // w, g, 1 / (c w)^2
+  Mask(Obstacle::Core core, double w) : width(w) {
+    const bool firm = core == Obstacle::Core::firm;
+    const double shift = (firm ? 0.8905362089950989 : 0.755222) * w;
+    give = firm ? 1e-6 : 1;
+    scale = 1 / (shift * shift);
+  }
+  static constexpr double kFar = 20;  // chi is flat beyond so many widths
+
+  template <class T>
+  T chi(const T& d) const {
+    if (far_out(d)) return T(0);
+    return T(1) / (T(value_t<T>(give)) + fade(d));
+  }
+  template <class T>
+  T slope(const T& d) const {
+    const T e = fade(d), x = T(1) / (T(value_t<T>(give)) + e);
+    return T(value_t<T>(2 / width)) * e * x * x;
+  }
+  template <class T>
+  bool flat(const T& d) const {
+    return std::abs(depth(d)) > kFar * width;
+  }
+
+ private:
+  template <class T>
+  T fade(const T& d) const {
+    return exp(d * T(value_t<T>(-2 / width)));
+  }
+  template <class T>
+  bool far_out(const T& d) const {
+    return depth(d) < -kFar * width;
+  }
+  template <class T>
+  static double depth(const T& d) {
+    if constexpr (kIsDual<T>)
+      return double(d.v);
+    else
+      return double(d);
+  }
+};
 
 template <class S, int Dim>
 struct Obstacles {
   using Real = value_t<S>;
   using One = Single<S>;
   static constexpr std::size_t kMotion = Dim == 2 ? 3 : 6;  // velocity, spin
-  static constexpr double kFar = 20;                        // masks are flat beyond so many widths
   using Motion = std::array<One, 6>;
 
   const FlowModel& model;
@@ -39,10 +88,10 @@ struct Obstacles {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
       const ShapeNumbers<One> q = numbers(b, p);
       const Depth<One, Dim> depth = depth_of(b, q);
-      const double width = model.obstacles[b].width;
+      const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
       each_face([&](std::size_t a, Index at, const auto& x) {
         store<One>(work.mask[b][a], at,
-                   One(Real(scale(width))) * face_viscosity(a, at) * chi(depth.of(x), width));
+                   One(Real(mask.scale)) * face_viscosity(a, at) * mask.chi(depth.of(x)));
       });
     }
   }
@@ -53,18 +102,14 @@ struct Obstacles {
     const ShapeNumbers<One> q = numbers(b, p);
     const Depth<One, Dim> depth = depth_of(b, q);
     const std::size_t count = Dim + model.obstacles[b].sizes;
-    const double width = model.obstacles[b].width;
+    const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
     const auto total = row_sums(count, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-      const One d = depth.of(x), bar = One(Real(scale(width))) * mask_bar(a, at, x);
+      const One d = depth.of(x), bar = One(Real(mask.scale)) * mask_bar(a, at, x);
       if (viscosity) {
-        const One half = One(Real(0.5)) * bar * chi(d, width);
+        const One half = One(Real(0.5)) * bar * mask.chi(d);
         store<One>(work.face_bar[a], at, load<One>(work.face_bar[a], at) + half);
       }
-      const Real inside = Real(value(d) / width);
-      if (std::abs(inside) > kFar) return;
-      const One t = tanh(d * One(Real(1 / width)));
-      const One slope = One(Real(0.5 / width)) * (One(1) - t * t);
-      depth.of_vjp(x, bar * face_viscosity(a, at) * slope, sums);
+      if (!mask.flat(d)) depth.of_vjp(x, bar * face_viscosity(a, at) * mask.slope(d), sums);
     });
     for (std::size_t i = 0; i < count; ++i)
       add_number<S>(p_bar, model.obstacles[b].shape_at + Index(i), total[i]);
@@ -147,16 +192,12 @@ struct Obstacles {
   }
 
  private:
-  static double scale(double width) { return 1 / (kWallShift * width * kWallShift * width); }
   double volume() const { return shape.h[0] * shape.h[1] * (Dim == 3 ? shape.h[2] : 1.0); }
   static Real value(const One& x) {
     if constexpr (kIsDual<S>)
       return x.v;
     else
       return x;
-  }
-  static One chi(const One& d, double width) {
-    return One(Real(0.5)) * (One(1) + tanh(d * One(Real(1 / width))));
   }
   One face_viscosity(std::size_t a, Index at) const {
     return One(Real(0.5)) * (load<One>(work.viscosity, at) + load<One>(work.viscosity, at - shape.stride[a]));

@@ -2,13 +2,15 @@
 // the equations.
 #pragma once
 
+#include "costate/fluid/carry/trace.h"
 #include "costate/fluid/scalars/transport.h"
 #include "costate/fluid/step/flow_inputs.h"
 #include "costate/fluid/step/row_sums.h"
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+// `Traced`: the speeds are traced back (carry/trace.h), and scalars may be.
+template <class S, int Dim, bool Traced>
 struct Scalars {
   using Real = value_t<S>;
   using One = Single<S>;
@@ -66,7 +68,8 @@ struct Scalars {
   // --- a stage ---------------------------------------------------------------------------------------------
 
   Transport<S, Dim> transport(std::size_t s, const Speeds<Real>& u, int stage) const {
-    return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at))};
+    return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at)),
+            model.scalars[s].carried == Scalar::Carried::central};
   }
   One buoyancy(std::size_t s, std::size_t a) const {
     return read_number<S>(p, model.scalars[s].buoyancy_at + Index(a));
@@ -76,8 +79,12 @@ struct Scalars {
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
       const Transport<S, Dim> of = transport(s, u, stage);
+      if constexpr (Traced) {
+        if (!of.moves) trace(s, u, dt);
+      }
+      const Plane<Real>& from = of.moves ? of.c : made(s, stage);
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
-        S c = Real(w.share) * load<S>(of.c, at) + step * (of.rate(at) + load<S>(f.source, at));
+        S c = Real(w.share) * load<S>(from, at) + step * (of.rate(at) + load<S>(f.source, at));
         if (w.kept != 0) c = c + Real(w.kept) * load<S>(f.x, at);
         store<S>(made(s, stage), at, c, lanes);
       });
@@ -85,6 +92,16 @@ struct Scalars {
     }
   }
 
+  // Where speeds are traced back, scalars push with what they have become.
+  void transpose_buoyancy(const One& dt) const {
+    for (std::size_t s = 0; s < count(); ++s) {
+      const std::array<S, 3> push = buoyancy_shares(s, dt);
+      const Plane<Real>& bar = work.scalars[s].out_bar;
+      each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index lanes) {
+        store<S>(bar, at, pushed(load<S>(bar, at), push, at), lanes);
+      });
+    }
+  }
   // Before the speeds' own transpose: takes out_bar to star_bar, wrapped, and times step to rate_bar.
   void begin_transpose(FlowModel::Weights w, const One& dt) const {
     const S step = everywhere<S>(One(Real(w.share)) * dt);
@@ -104,28 +121,71 @@ struct Scalars {
   // After it: star_bar of the speeds is wrapped, and zero where they are not free.
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt, bool sums,
                  One& dt_bar) const {
-    const S step = everywhere<S>(One(Real(w.share)) * dt);
+    if constexpr (Traced) tracing(u, dt).clear_shifts();
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
       const Transport<S, Dim> of = transport(s, u, stage);
-      std::array<S, 3> push;
-      for (std::size_t a = 0; a < Dim; ++a) push[a] = Real(0.5) * step * everywhere<S>(buoyancy(s, a));
+      const std::array<S, 3> push = buoyancy_shares(s, One(Real(w.share)) * dt);
       if (sums) add_sums(s, of, w, dt, dt_bar);
-      Box box = shape.widened(shape.all_cells());
-      each_pack<S>(shape, box, [&](Index at, Index lanes) {
-        S bar = of.carried_bar(f.rate_bar, at);
-        for (std::size_t a = 0; a < Dim; ++a)
-          bar =
-              bar + push[a] * (load<S>(work.star_bar[a], at) + load<S>(work.star_bar[a], at + of.stride[a]));
-        store<S>(f.out_bar, at, bar, lanes);
+      each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index lanes) {
+        const S bar = of.carried_bar(f.rate_bar, at);
+        store<S>(f.out_bar, at, Traced ? bar : pushed(bar, push, at), lanes);
       });
-      each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
-        store<S>(f.out_bar, at, load<S>(f.out_bar, at) + Real(w.share) * load<S>(f.star_bar, at), lanes);
-      });
+      if (of.moves)
+        each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
+          store<S>(f.out_bar, at, load<S>(f.out_bar, at) + Real(w.share) * load<S>(f.star_bar, at), lanes);
+        });
+      else if constexpr (Traced)
+        trace_vjp(s, u, dt);
+    }
+    if constexpr (Traced) {
+      if (sums) dt_bar = dt_bar + tracing(u, dt).dt_bar(Trace<S, Dim>::kCells, shape.all_cells());
+      tracing(u, dt).shifts_vjp(Trace<S, Dim>::kCells, work.out_bar);
     }
   }
 
  private:
+  // What half of a face's f_bar a cell gets, times the step.
+  std::array<S, 3> buoyancy_shares(std::size_t s, const One& step) const {
+    std::array<S, 3> push;
+    for (std::size_t a = 0; a < Dim; ++a)
+      push[a] = Real(0.5) * everywhere<S>(step) * everywhere<S>(buoyancy(s, a));
+    return push;
+  }
+  COSTATE_INLINE S pushed(S bar, const std::array<S, 3>& push, Index at) const {
+    for (std::size_t a = 0; a < Dim; ++a)
+      bar = bar + push[a] * (load<S>(work.star_bar[a], at) + load<S>(work.star_bar[a], at + shape.stride[a]));
+    return bar;
+  }
+
+  // --- scalars that are traced back ------------------------------------------------------------------------
+
+  Trace<S, Dim> tracing(const Speeds<Real>& u, const One& dt) const { return {model.sides, work, u, dt}; }
+  typename Trace<S, Dim>::Beyond beyond(std::size_t s, const std::array<Plane<Real>, 6>& given) const {
+    typename Trace<S, Dim>::Beyond all{};
+    for (std::size_t side = 0; side < 6; ++side)
+      if (model.scalars[s].fixed[side]) all[side] = &given[side];
+    return all;
+  }
+  void trace(std::size_t s, const Speeds<Real>& u, const One& dt) const {
+    const Fields& f = work.scalars[s];
+    const Trace<S, Dim> points = tracing(u, dt);
+    if (model.scalars[s].carried == Scalar::Carried::mac_cormack)
+      points.mac_cormack(f.x, beyond(s, f.side), f.star);
+    else
+      points.traced(Trace<S, Dim>::kCells, shape.all_cells(), f.x, beyond(s, f.side), f.star);
+  }
+  void trace_vjp(std::size_t s, const Speeds<Real>& u, const One& dt) const {
+    const Fields& f = work.scalars[s];
+    const Trace<S, Dim> points = tracing(u, dt);
+    const auto given = beyond(s, f.side), given_bar = beyond(s, f.side_bar);
+    if (model.scalars[s].carried == Scalar::Carried::mac_cormack)
+      points.mac_cormack_vjp(f.x, given, f.star_bar, f.out_bar, given_bar);
+    else
+      points.traced_vjp(Trace<S, Dim>::kCells, shape.all_cells(), f.x, given, f.star_bar, f.out_bar,
+                        given_bar);
+  }
+
   // Diffusivity, buoyancy, and dt through the rate.
   void add_sums(std::size_t s, const Transport<S, Dim>& of, FlowModel::Weights w, const One& dt,
                 One& dt_bar) const {
@@ -135,11 +195,13 @@ struct Scalars {
       return std::array<S, 1>{load<S>(f.star_bar, at) * (of.rate(at) + load<S>(f.source, at))};
     });
     dt_bar = dt_bar + share * rates[0];
+    Transport<S, Dim> pushing = of;
+    if (Traced) pushing.c = f.star;
     One* const bars = work.template numbers_bar<One>(s);
     for (std::size_t a = 0; a < Dim; ++a) {
       const auto faces = sum_packs<S, 2>(shape, shape.faces(int(a)), work.sums, [&](Index at, Index) {
         return std::array<S, 2>{of.diffusivity_bar(f.rate_bar, a, at),
-                                load<S>(work.star_bar[a], at) * of.mean(a, at)};
+                                load<S>(work.star_bar[a], at) * pushing.mean(a, at)};
       });
       bars[0] = bars[0] + faces[0];
       bars[1 + a] = bars[1 + a] + share * dt * faces[1];

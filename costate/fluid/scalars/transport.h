@@ -28,9 +28,11 @@ struct Transport {
   Speeds<Real> u;
   Plane<Real> c;
   S diffusivity;
+  bool moves;  // false: it is traced back (carry/trace.h), and the flux is diffusion alone
 
-  Transport(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& carried, const S& d)
-      : stride(shape.stride), u(speeds), c(carried), diffusivity(d) {
+  Transport(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& carried, const S& d,
+            bool with_flow)
+      : stride(shape.stride), u(speeds), c(carried), diffusivity(d), moves(with_flow) {
     for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
   }
   COSTATE_INLINE S mean(std::size_t a, Index at) const {
@@ -40,6 +42,7 @@ struct Transport {
     return per_h[a] * (load<S>(c, at) - load<S>(c, at - stride[a]));
   }
   COSTATE_INLINE S flux(std::size_t a, Index at) const {
+    if (!moves) return diffusivity * slope(a, at);
     return diffusivity * slope(a, at) - load<S>(u[a], at) * mean(a, at);
   }
   COSTATE_INLINE S rate(Index at) const {
@@ -54,6 +57,7 @@ struct Transport {
     return per_h[a] * (load<S>(rate_bar, at - stride[a]) - load<S>(rate_bar, at));
   }
   COSTATE_INLINE S speed_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {
+    if (!moves) return S(Real(0));
     return -(mean(a, at) * flux_bar(rate_bar, a, at));
   }
   COSTATE_INLINE S carried_bar(const Plane<Real>& rate_bar, Index at) const {
@@ -61,8 +65,8 @@ struct Transport {
     for (std::size_t a = 0; a < Dim; ++a) {
       const Index next = at + stride[a];
       const S low = flux_bar(rate_bar, a, at), high = flux_bar(rate_bar, a, next);
-      sum = sum + diffusivity * per_h[a] * (low - high) -
-            Real(0.5) * (load<S>(u[a], at) * low + load<S>(u[a], next) * high);
+      sum = sum + diffusivity * per_h[a] * (low - high);
+      if (moves) sum = sum - Real(0.5) * (load<S>(u[a], at) * low + load<S>(u[a], next) * high);
     }
     return sum;
   }

@@ -5,7 +5,7 @@ namespace costate::fluid {
 
 template <>
 std::shared_ptr<System<double>> make_flow_system<double, 2>(FlowModel model) {
-  return std::make_shared<FlowSystem<double, 2>>(std::move(model));
+  return std::make_shared<FlowSystem<double, 2, false>>(std::move(model));
 }
 
 }  // namespace costate::fluid

@@ -5,7 +5,7 @@ namespace costate::fluid {
 
 template <>
 std::shared_ptr<System<float>> make_flow_system<float, 2>(FlowModel model) {
-  return std::make_shared<FlowSystem<float, 2>>(std::move(model));
+  return std::make_shared<FlowSystem<float, 2, false>>(std::move(model));
 }
 
 }  // namespace costate::fluid

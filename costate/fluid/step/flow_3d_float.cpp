@@ -5,7 +5,7 @@ namespace costate::fluid {
 
 template <>
 std::shared_ptr<System<float>> make_flow_system<float, 3>(FlowModel model) {
-  return std::make_shared<FlowSystem<float, 3>>(std::move(model));
+  return std::make_shared<FlowSystem<float, 3, false>>(std::move(model));
 }
 
 }  // namespace costate::fluid

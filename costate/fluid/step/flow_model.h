@@ -30,10 +30,12 @@ struct FlowModel {
     Index state_at, diffusivity_at, buoyancy_at, source_at;
     std::array<bool, 6> fixed = {};
     std::vector<Given> given = {};
+    Scalar::Carried carried = Scalar::Carried::central;
   };
   std::vector<ScalarModel> scalars;
   struct ObstacleModel {
     Obstacle::Shape shape;
+    Obstacle::Core core;
     double width;                         // of its mask [m]
     std::size_t sizes;                    // numbers of the shape behind its centre
     bool driven;                          // its motion is a control

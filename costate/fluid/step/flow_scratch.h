@@ -34,6 +34,13 @@ struct FlowScratch final : Workspace {
     else
       return scalars[s].dual_bar.data();
   }
+  // Of carry/trace.h: a field with what lies beyond its sides, the same traced once, their cotangents, and
+  // those of the shifts.
+  struct TraceFields {
+    Plane<Real> from, once, from_bar, once_bar;
+    Speeds<Real> shift_bar;
+  };
+  TraceFields trace;
   std::vector<Speeds<Real>> mask;  // resistance of each obstacle
   // Sum of resistance times body speed, and of a transpose: obstacles/resistance.h.
   Speeds<Real> carried, carried_bar, resist_bar, mean_star, face_bar;
@@ -62,6 +69,10 @@ struct FlowScratch final : Workspace {
       for (Plane<Real>* p : {&f.x, &f.stage[0], &f.stage[1], &f.star, &f.x_bar, &f.out_bar, &f.star_bar,
                              &f.rate_bar, &f.source, &f.source_bar})
         planes.push_back(p);
+    if (model.scheme == Scheme::semi_lagrangian) {
+      for (Plane<Real>* p : {&trace.from, &trace.once, &trace.from_bar, &trace.once_bar}) planes.push_back(p);
+      for (std::size_t a = 0; a < d; ++a) planes.push_back(&trace.shift_bar[a]);
+    }
     mask.resize(model.obstacles.size());
     force.resize(mask.size()), force_bar.resize(mask.size()), force_bar_dual.resize(mask.size());
     for (Speeds<Real>& s : mask)

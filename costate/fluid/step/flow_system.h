@@ -1,6 +1,8 @@
 // The step of a flow (flow.h has the equations) and its transpose: the same stages, in reverse order.
 //
-//   read inputs -> for every stage: momentum, sides, projection -> write the state
+//   read inputs -> for every stage: scalars, momentum, sides, projection -> write the state
+//
+// `Traced`: speeds are traced back instead of pushed by fluxes (carry/trace.h); there is one stage then.
 //
 // S = Pack gives values, S = Dual<Pack> tangents and, in the transpose, second order. The tape of a step has
 // its inner stages; without it the transpose computes them again, to the same bits.
@@ -19,7 +21,7 @@
 
 namespace costate::fluid {
 
-template <class Real, int Dim>
+template <class Real, int Dim, bool Traced>
 class FlowSystem final : public System<Real> {
   using S = NativePack<Real>;
   using Tangent = Dual<S>;
@@ -78,7 +80,7 @@ class FlowSystem final : public System<Real> {
     auto& w = static_cast<Scratch&>(work);
     w.run_p = nullptr;
     read_parameters<S>({p}, w);
-    Scalars<S, Dim>{model_, w, {p}}.read_parameters();
+    Scalars<S, Dim, Traced>{model_, w, {p}}.read_parameters();
     w.run_p = p;
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
@@ -93,7 +95,7 @@ class FlowSystem final : public System<Real> {
       const Real* u = in.x + model_.face_offset[std::size_t(a)];
       double fastest = 0;
       for (Index i = 0; i < shape.face_count(a); ++i) fastest = std::max(fastest, std::abs(double(u[i])));
-      courant += fastest * dt / shape.h[std::size_t(a)];
+      if (!Traced) courant += fastest * dt / shape.h[std::size_t(a)];  // tracing back has no such limit
       per_h2 += 1 / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
     }
     for (Index i = 0; i < shape.cells(); ++i) viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
@@ -101,10 +103,11 @@ class FlowSystem final : public System<Real> {
     const double most_courant = rk3 ? 1.7 : 1, most_viscous = rk3 ? 2.5 : 2;
     const double share = std::max(courant / most_courant, viscous / most_viscous);
     if (!(share > 0.7)) return {};
-    return {"dt = " + number(dt) + " is too long for this flow: the Courant number sum |u| dt / h is " +
-                number(courant) + " (about " + number(most_courant) +
-                " is stable), 4 viscosity dt sum 1/h^2 is " + number(viscous) + " (about " +
-                number(most_viscous) + " is stable)",
+    const std::string carried = "the Courant number sum |u| dt / h is " + number(courant) + " (about " +
+                                number(most_courant) + " is stable), ";
+    return {"dt = " + number(dt) + " is too long for this flow: " + (Traced ? "" : carried) +
+                "4 viscosity dt sum 1/h^2 is " + number(viscous) + " (about " + number(most_viscous) +
+                " is stable)",
             "take dt below " + number(0.5 * dt / share) + ", or larger cells"};
   }
 
@@ -143,7 +146,7 @@ class FlowSystem final : public System<Real> {
     }
   }
   template <class T>
-  Momentum<T, Dim> read_inputs(const PackedInputs& in, Scratch& w) const {
+  Momentum<T, Dim, Traced> read_inputs(const PackedInputs& in, Scratch& w) const {
     if constexpr (kIsDual<T>) w.use_tangents();
     if (kIsDual<T> || in.p.value != w.run_p) read_parameters<T>(in.p, w);
     if (in.u.value) read_given<T>(true, in.u, w);
@@ -151,10 +154,10 @@ class FlowSystem final : public System<Real> {
     if (!model_.obstacles.empty()) Obstacles<T, Dim>{model_, w}.read_motion(in.p, in.u);
     read_speeds<T>(model_, in.x, w.x);
     model_.sides.template set_sides<Single<T>>(w.x, w.side);
-    const Scalars<T, Dim> scalars{model_, w, in.p};
+    const Scalars<T, Dim, Traced> scalars{model_, w, in.p};
     if (kIsDual<T> || in.p.value != w.run_p) scalars.read_parameters();
     scalars.read_state(in.x);
-    Momentum<T, Dim> momentum{model_, w, read_number<T>(in.p, model_.dt_at()), {}, scalars};
+    Momentum<T, Dim, Traced> momentum{model_, w, read_number<T>(in.p, model_.dt_at()), {}, scalars};
     for (int a = 0; a < Dim; ++a)
       momentum.force[std::size_t(a)] = read_number<T>(in.p, model_.force_at() + a);
     return momentum;
@@ -180,14 +183,43 @@ class FlowSystem final : public System<Real> {
   }
   // `then` looks at `star`, before it is projected.
   template <class T, class Then>
-  void advance_stage(int stage, const Momentum<T, Dim>& momentum, const Speeds<Real>& out, Scratch& w,
+  void advance_stage(int stage, const Momentum<T, Dim, Traced>& momentum, const Speeds<Real>& out, Scratch& w,
                      const Then& then) const {
-    momentum.apply(model_.weights(stage), stage, current(w, stage));
     momentum.scalars.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
+    if constexpr (Traced) trace_speeds<T>(momentum.dt, w);
+    momentum.apply(model_.weights(stage), stage, current(w, stage));
     model_.sides.template set_faces<Single<T>>(w.star, w.side);
     then(stage);
     Projection<T, Dim>(model_.sides, solver_).apply(w.star, out, w);
     model_.sides.template set_sides<Single<T>>(out, w.side);
+  }
+  // Beyond a side with given speeds lie those along it.
+  typename Trace<S, Dim>::Beyond beyond(int c, const SideSpeeds<Real>& given) const {
+    typename Trace<S, Dim>::Beyond all{};
+    for (std::size_t side = 0; side < 2 * Dim; ++side)
+      if (int(side / 2) != c && model_.sides.kind[side / 2][side % 2] == Side::Kind::velocity)
+        all[side] = &given[side / 2][side % 2][std::size_t(c)];
+    return all;
+  }
+  template <class T>
+  void trace_speeds(const Single<T>& dt, Scratch& w) const {
+    const Trace<T, Dim> points{model_.sides, w, w.x, dt};
+    for (int c = 0; c < Dim; ++c)
+      points.traced(c, model_.sides.free_faces(c), w.x[std::size_t(c)], beyond(c, w.side),
+                    w.star[std::size_t(c)]);
+  }
+  template <class T>
+  void trace_speeds_vjp(const Single<T>& dt, bool sums, Single<T>& dt_bar, Scratch& w) const {
+    const Trace<T, Dim> points{model_.sides, w, w.x, dt};
+    for (int c = 0; c < Dim; ++c) {
+      const Box box = model_.sides.free_faces(c);
+      const auto a = std::size_t(c);
+      points.clear_shifts();
+      points.traced_vjp(c, box, w.x[a], beyond(c, w.side), w.star_bar[a], w.out_bar[a],
+                        beyond(c, w.side_bar));
+      if (sums) dt_bar = dt_bar + points.dt_bar(c, box);
+      points.shifts_vjp(c, w.out_bar);
+    }
   }
   // What each body feels in a stage, for the state.
   template <class T>
@@ -223,7 +255,7 @@ class FlowSystem final : public System<Real> {
   // --- its transpose ---------------------------------------------------------------------------------------
 
   template <class T>
-  void recall_stages(const Momentum<T, Dim>& momentum, const Real* tape, Scratch& w) const {
+  void recall_stages(const Momentum<T, Dim, Traced>& momentum, const Real* tape, Scratch& w) const {
     for (int stage = 0; stage + 1 < model_.stages(); ++stage) {
       if (tape) {
         const In from{tape + stage * model_.stage_size};
@@ -279,8 +311,12 @@ class FlowSystem final : public System<Real> {
     const bool viscosity = is_active(FlowModel::kViscosity),
                sums = is_active(FlowModel::kForce) || is_active(FlowModel::kDt);
     const bool of_scalars = wants_scalars(bar, active);
-    const Scalars<T, Dim>& scalars = momentum.scalars;
+    const Scalars<T, Dim, Traced>& scalars = momentum.scalars;
     const bool bodies = !model_.obstacles.empty() && (viscosity || sums || wants_bodies(bar, active));
+    if (Traced && (bodies || sums || of_scalars)) {
+      scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
+      trace_speeds<T>(momentum.dt, w);
+    }
     read_forces_bar<T>(y_bar, w);
     clear_cotangents<T>(viscosity, w);
     One dt_bar(0);
@@ -292,13 +328,15 @@ class FlowSystem final : public System<Real> {
       Projection<T, Dim>(sides, solver_).transpose(w.out_bar, w.star_bar, w);
       sides.template set_faces_vjp<One>(w.star_bar, w.side_bar);
       const auto weights = model_.weights(stage);
-      scalars.begin_transpose(weights, momentum.dt);
       if (!model_.obstacles.empty()) momentum.transpose_resistance(weights, forces_bar<T>(w));
       if (bodies) momentum.transpose_bodies(weights, stage, current(w, stage), dt_bar);
       for (int a = 0; a < Dim; ++a) sides.template wrap<One>(w.star_bar[std::size_t(a)], a);
+      if (Traced) scalars.transpose_buoyancy(momentum.dt);
+      scalars.begin_transpose(weights, momentum.dt);
       if (sums) momentum.transpose_sums(weights, stage, current(w, stage), dt_bar, force_bar);
       if (viscosity) momentum.transpose_viscosity(weights, current(w, stage));
       momentum.transpose(weights, stage, current(w, stage));
+      if constexpr (Traced) trace_speeds_vjp<T>(momentum.dt, sums, dt_bar, w);
       scalars.transpose(weights, stage, current(w, stage), momentum.dt, sums || of_scalars, dt_bar);
     }
     sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);

@@ -1,6 +1,8 @@
 // One stage before its projection, and its transpose:
 //
 //   star = kept x + share (u + dt (F(u) + f))             on free faces; f: force and push
+//   `Traced` (carry/trace.h): star = traced u + dt (F(u) + f); F is viscosity alone, and scalars push with
+//   what they have become
 //   with obstacles (resistance.h) that over 1 + s kappa, after adding s kappa u_body; s = share dt
 //
 //   x_bar += kept star_bar      u_bar = share (star_bar + dt F'(u) star_bar)
@@ -17,28 +19,29 @@
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+template <class S, int Dim, bool Traced>
 struct Momentum {
+  using Flux = Stress<S, Dim, !Traced>;
   using Real = value_t<S>;
   using One = Single<S>;
   const FlowModel& model;
   FlowScratch<Real>& work;
   One dt;
   std::array<One, 3> force;
-  Scalars<S, Dim> scalars;
+  Scalars<S, Dim, Traced> scalars;
   const Shape& shape = model.sides.shape;
 
-  Stress<S, Dim> stress(const Speeds<Real>& u) const {
+  Flux stress(const Speeds<Real>& u) const {
     return {shape, u, work.viscosity, work.edges, work.uniform_viscosity};
   }
 
   // F + f on a face, for the scalars of a stage.
-  COSTATE_INLINE S rate(const Stress<S, Dim>& of, int stage, int c, Index at) const {
+  COSTATE_INLINE S rate(const Flux& of, int stage, int c, Index at) const {
     const auto a = std::size_t(c);
     S sum = of.force(c, at) + everywhere<S>(force[a]);
     if (model.push >= 0) sum = sum + load<S>(work.push[a], at);
     for (std::size_t s = 0; s < work.scalars.size(); ++s) {
-      const Plane<Real>& carried = scalars.current(s, stage);
+      const Plane<Real>& carried = Traced ? scalars.made(s, stage) : scalars.current(s, stage);
       sum = sum + everywhere<S>(One(Real(0.5)) * scalars.buoyancy(s, a)) *
                       (load<S>(carried, at) + load<S>(carried, at - shape.stride[a]));
     }
@@ -46,11 +49,11 @@ struct Momentum {
   }
 
   void apply(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
-    const Stress<S, Dim> of = stress(u);
+    const Flux of = stress(u);
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
-      S star = Real(w.share) * load<S>(u[a], at) + step * rate(of, stage, c, at);
+      S star = Real(w.share) * load<S>(Traced ? work.star[a] : u[a], at) + step * rate(of, stage, c, at);
       if (w.kept != 0) star = star + Real(w.kept) * load<S>(work.x[a], at);
       if (!work.mask.empty())
         star = (star + step * load<S>(work.carried[a], at)) / (S(Real(1)) + step * resistance(a, at));
@@ -75,7 +78,7 @@ struct Momentum {
   }
   // What resistances and bodies get, and dt through them.
   void transpose_bodies(FlowModel::Weights w, int stage, const Speeds<Real>& u, One& dt_bar) const {
-    const Stress<S, Dim> of = stress(u);
+    const Flux of = stress(u);
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     for (int c = 0; c < Dim; ++c) {
       const auto a = std::size_t(c);
@@ -83,7 +86,8 @@ struct Momentum {
           sum_packs<S, 1>(shape, model.sides.free_faces(c), work.sums, [&](Index at, Index count) {
             const S bar = load<S>(work.star_bar[a], at), resist = resistance(a, at),
                     carried = load<S>(work.carried[a], at);
-            const S pre = Real(w.share) * load<S>(u[a], at) + Real(w.kept) * load<S>(work.x[a], at);
+            const S pre = Real(w.share) * load<S>(Traced ? work.star[a] : u[a], at) +
+                          Real(w.kept) * load<S>(work.x[a], at);
             const S star = (pre + step * (rate(of, stage, c, at) + carried)) / (S(Real(1)) + step * resist);
             const auto add = [&](const Speeds<Real>& to, const S& x) {
               store<S>(to[a], at, load<S>(to[a], at) + x, count);
@@ -98,15 +102,16 @@ struct Momentum {
   }
 
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
-    const Stress<S, Dim> of = stress(u);
-    const StressTranspose<S, Dim> back{of, work.star_bar};
+    const Flux of = stress(u);
+    const StressTranspose<S, Dim, !Traced> back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
       const S bar = load<S>(work.star_bar[a], at);
       if (w.kept != 0) store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
       if (model.push >= 0) store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
-      S out = Real(w.share) * bar + step * back.speed_bar(c, at);
+      S out = step * back.speed_bar(c, at);
+      if (!Traced) out = Real(w.share) * bar + out;
       for (std::size_t s = 0; s < work.scalars.size(); ++s)
         out = out + scalars.transport(s, u, stage).speed_bar(work.scalars[s].rate_bar, a, at);
       store<S>(work.out_bar[a], at, out, count);
@@ -117,7 +122,7 @@ struct Momentum {
   // dt_bar += share <F + f, star_bar> and force_bar += share dt <1, star_bar>.
   void transpose_sums(FlowModel::Weights w, int stage, const Speeds<Real>& u, One& dt_bar,
                       std::array<One, 3>& force_bar) const {
-    const Stress<S, Dim> of = stress(u);
+    const Flux of = stress(u);
     const One share(Real(w.share));
     for (int c = 0; c < Dim; ++c) {
       const auto a = std::size_t(c);
@@ -132,8 +137,8 @@ struct Momentum {
 
   // viscosity_bar and edges_bar += dt share T_bar dT/dnu.
   void transpose_viscosity(FlowModel::Weights w, const Speeds<Real>& u) const {
-    const Stress<S, Dim> of = stress(u);
-    const StressTranspose<S, Dim> back{of, work.star_bar};
+    const Flux of = stress(u);
+    const StressTranspose<S, Dim, !Traced> back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto add = [&](const Plane<Real>& to, Index at, const S& x, Index count) {
       store<S>(to, at, load<S>(to, at) + step * x, count);

@@ -13,7 +13,8 @@
 //   T_aa_bar = -d_a F_a_bar     T_ab_bar = -(d_b F_a_bar + d_a F_b_bar)       (differences the other way)
 //   u_a_bar  = sum over the two cells and the edges that read u_a of T_bar dT/du_a
 //
-// every number gathers what it caused. Tests: tests/fluid/flow_test.cpp, tests/contract.
+// every number gathers what it caused. Where speeds are traced back (carry/trace.h), `Inertia` is false and
+// T has no products of speeds. Tests: tests/fluid/flow_test.cpp, tests/contract.
 #pragma once
 
 #include "costate/fluid/grid/sides.h"
@@ -22,7 +23,7 @@ namespace costate::fluid {
 
 inline int edge(int a, int b) { return a + b - 1; }  // (0, 1), (0, 2), (1, 2) -> 0, 1, 2
 
-template <class S, int Dim>
+template <class S, int Dim, bool Inertia>
 struct Stress {
   using Real = value_t<S>;
   std::array<Index, 3> stride;
@@ -65,10 +66,12 @@ struct Stress {
   COSTATE_INLINE S viscosity(Index at) const { return uniform ? everywhere_nu : load<S>(nu, at); }
 
   COSTATE_INLINE S normal(int a, Index at) const {
+    if constexpr (!Inertia) return Real(2) * viscosity(at) * stretch(a, at);
     const S m = mean(a, at);
     return Real(2) * viscosity(at) * stretch(a, at) - m * m;
   }
   COSTATE_INLINE S tangential(int a, int b, Index at) const {
+    if constexpr (!Inertia) return viscosity(a, b, at) * shear(a, b, at);
     return viscosity(a, b, at) * shear(a, b, at) - mean(a, b, at) * mean(b, a, at);
   }
   COSTATE_INLINE S force(int a, Index at) const {
@@ -79,10 +82,10 @@ struct Stress {
   }
 };
 
-template <class S, int Dim>
+template <class S, int Dim, bool Inertia>
 struct StressTranspose {
   using Real = value_t<S>;
-  const Stress<S, Dim>& of;
+  const Stress<S, Dim, Inertia>& of;
   Speeds<Real> force_bar;
 
   COSTATE_INLINE S bar(int a, Index at) const { return load<S>(force_bar[std::size_t(a)], at); }
@@ -95,14 +98,14 @@ struct StressTranspose {
   }
   COSTATE_INLINE S speed_bar(int a, Index at) const {
     const S below = normal_bar(a, at - s(a)), above = normal_bar(a, at);
-    S sum = Real(2) * r(a) * (of.viscosity(at - s(a)) * below - of.viscosity(at) * above) -
-            (of.mean(a, at - s(a)) * below + of.mean(a, at) * above);
+    S sum = Real(2) * r(a) * (of.viscosity(at - s(a)) * below - of.viscosity(at) * above);
+    if constexpr (Inertia) sum = sum - (of.mean(a, at - s(a)) * below + of.mean(a, at) * above);
     for (int b = 0; b < Dim; ++b) {
       if (b == a) continue;
       const Index up = at + s(b);
       const S low = tangential_bar(a, b, at), high = tangential_bar(a, b, up);
-      sum = sum + r(b) * (of.viscosity(a, b, at) * low - of.viscosity(a, b, up) * high) -
-            Real(0.5) * (of.mean(b, a, at) * low + of.mean(b, a, up) * high);
+      sum = sum + r(b) * (of.viscosity(a, b, at) * low - of.viscosity(a, b, up) * high);
+      if constexpr (Inertia) sum = sum - Real(0.5) * (of.mean(b, a, at) * low + of.mean(b, a, up) * high);
     }
     return sum;
   }

@@ -107,7 +107,7 @@ const std::vector<Section>& sections() {
       {"grid", {}, open_rollout<read_grid>},
       {"flow", {"obstacles", "scalars"}, open_rollout<read_flow>},
       {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>},
-      {"molecules", {"atoms", "potentials"}, open_rollout<read_molecules>}};
+      {"molecules", {"atoms", "potentials", "rigid_bonds"}, open_rollout<read_molecules>}};
   return kSections;
 }
 

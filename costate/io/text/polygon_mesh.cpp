@@ -1,6 +1,7 @@
 #include "costate/io/text/polygon_mesh.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "costate/io/text/mesh_lines.h"
@@ -185,7 +186,8 @@ PolygonMesh parse_obj(const std::string& text, const std::string& path) {
         const double index = lines.number(words[w].substr(0, words[w].find('/')));
         const double n = double(mesh.vertices.size()),
                      at = index < 0 ? n + index : index - 1;  // -1: the last
-        if (!(at >= 0 && at < n)) lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
+        if (!(at >= 0 && at < n) || at != std::floor(at))
+          lines.fail("there is no vertex " + std::string(words[w].substr(0, 40)));
         mesh.corners.push_back(int(at));
       }
       mesh.begin.push_back(mesh.corners.size());

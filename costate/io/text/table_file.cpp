@@ -13,6 +13,8 @@
 namespace costate::io {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets begin files with it
+
 std::string_view trimmed(std::string_view cell) {
   const auto blank = [](char c) { return c == ' ' || c == '\r' || c == '"'; };
   while (!cell.empty() && blank(cell.front())) cell.remove_prefix(1);
@@ -30,6 +32,13 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   }
 }
 
+bool is_number(std::string_view cell) {
+  double number = 0;
+  if (!cell.empty() && cell.front() == '+') cell.remove_prefix(1);
+  const auto parsed = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == cell.data() + cell.size();
+}
+
 double number_of(std::string_view cell, const std::string& where) {
   if (cell.empty() || cell == "nan" || cell == "NaN") return std::numeric_limits<double>::quiet_NaN();
   double number = 0;
@@ -45,6 +54,8 @@ std::vector<std::size_t> places_of(const std::vector<std::string_view>& head,
                                    const std::vector<std::string>& names, const std::string& where) {
   std::vector<std::size_t> places;
   for (const std::string& name : names) {
+    if (std::count(head.begin(), head.end(), name) > 1)
+      throw Error({"there are two columns '" + name + "'", where, "give one of them another name"});
     const auto found = std::find(head.begin(), head.end(), name);
     if (found == head.end())
       throw Error({"there is no column '" + name + "'", where,
@@ -62,17 +73,31 @@ std::vector<std::vector<double>> read_columns(const std::string& path,
   if (!file) throw Error({"there is no such file, or it cannot be read", path, ""});
   std::vector<std::vector<double>> columns(names.size());
   std::vector<std::size_t> places;
-  std::string line;
-  std::size_t size = 0;
+  std::string line, comment;
+  std::size_t size = 0, width = 0;
   for (int number = 1; std::getline(file, line); ++number) {
     if ((size += line.size()) > kMaxTableSize) throw Error({"the file is larger than 256 MB", path, ""});
-    if (trimmed(line).empty() || line.front() == '#') continue;
-    const std::string where = path + ":" + std::to_string(number);
-    const std::vector<std::string_view> cells = cells_of(line);
-    if (places.empty()) {
-      places = places_of(cells, names, where);
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+    if (trimmed(line).empty()) continue;
+    if (line.front() == '#') {
+      if (places.empty()) comment = line.substr(1);
       continue;
     }
+    const std::string where = path + ":" + std::to_string(number);
+    std::vector<std::string_view> cells = cells_of(line);
+    if (places.empty()) {
+      // NumPy writes the names as a comment.
+      const bool named = !comment.empty() && std::all_of(cells.begin(), cells.end(), is_number);
+      const std::vector<std::string_view> head = named ? cells_of(comment) : cells;
+      places = places_of(head, names, where);
+      width = head.size();
+      if (!named) continue;
+    }
+    while (cells.size() > width && cells.back().empty()) cells.pop_back();
+    if (cells.size() > width)
+      throw Error({"this line has " + std::to_string(cells.size()) + " cells, and there are names for " +
+                       std::to_string(width),
+                   where, "write numbers with a point instead of a comma: a comma ends a cell"});
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (places[i] >= cells.size())
         throw Error(

@@ -4,8 +4,9 @@
 //   0.00,0.500
 //   0.05,          an empty cell, or nan: nothing was measured
 //
-// Cells are separated by commas, semicolons or tabs; lines that start with # are left out. Every mistake is
-// told with its line. Tests: tests/io/table_file_test.cpp.
+// Cells are separated by commas, semicolons or tabs; lines that start with # are left out, except that the
+// names may stand in one of them, right above the numbers. Every mistake is told with its line.
+// Tests: tests/io/table_file_test.cpp.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 // A letter that needs the force finds it in part.force, evaluated at the position before the letter.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -17,18 +18,37 @@
 namespace costate::md {
 
 // The sum of all terms.
+//
+// The last kick of a step and the first one of the step after it are at the same place, and a kick does not
+// change the cotangent of the velocity: their transposes ask for the same product. A large world remembers
+// it.
 template <class S>
 struct Forces {
+  struct Product {
+    std::vector<S> x, f_bar, x_bar, p_bar;
+    bool known = false;
+  };
   const std::vector<std::unique_ptr<Term<S>>>* terms = nullptr;
   std::vector<std::unique_ptr<TermScratch>>* scratch = nullptr;
+  Product* last = nullptr;  // null: nothing is remembered
 
   void evaluate(const S* x, const S* p, int dof, S* f) const {
     for (int i = 0; i < dof; ++i) f[i] = S(0);
     for (std::size_t t = 0; t < terms->size(); ++t) (*terms)[t]->force(x, p, f, (*scratch)[t].get());
   }
   void evaluate_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar) const {
-    for (std::size_t t = terms->size(); t-- > 0;)
-      (*terms)[t]->force_vjp(x, p, f_bar, x_bar, p_bar, (*scratch)[t].get());
+    if (!last) return product(x, p, f_bar, x_bar, p_bar);
+    const std::size_t n = last->x.size();
+    if (!last->known || !same(x, last->x) || !same(f_bar, last->f_bar)) {
+      std::copy(x, x + n, last->x.begin());
+      std::copy(f_bar, f_bar + n, last->f_bar.begin());
+      std::fill(last->x_bar.begin(), last->x_bar.end(), S(0));
+      std::fill(last->p_bar.begin(), last->p_bar.end(), S(0));
+      product(x, p, f_bar, last->x_bar.data(), last->p_bar.data());
+      last->known = true;
+    }
+    for (std::size_t i = 0; i < n; ++i) x_bar[i] += last->x_bar[i];
+    for (std::size_t i = 0; i < last->p_bar.size(); ++i) p_bar[i] += last->p_bar[i];
   }
   void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar) const {
     for (std::size_t t = 0; t < terms->size(); ++t)
@@ -38,6 +58,16 @@ struct Forces {
     S sum(0);
     for (std::size_t t = 0; t < terms->size(); ++t) sum += (*terms)[t]->energy(x, p, (*scratch)[t].get());
     return sum;
+  }
+
+ private:
+  void product(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = terms->size(); t-- > 0;)
+      (*terms)[t]->force_vjp(x, p, f_bar, x_bar, p_bar, (*scratch)[t].get());
+  }
+  // To the bit: what is remembered must not show.
+  static bool same(const S* a, const std::vector<S>& b) {
+    return std::memcmp(a, b.data(), b.size() * sizeof(S)) == 0;
   }
 };
 

@@ -82,7 +82,7 @@ struct Thermostat {
         if (link == 0) {
           z_bar += S(2) * k.z * twice_kinetic * drive_bar;
           kinetic_bar += k.z * k.z * drive_bar;
-          kT_bar -= S(value_t<S>(dof)) * drive_bar;
+          kT_bar -= S(value_t<S>(c.at.freedom)) * drive_bar;
         } else {
           a_bar[link - 1] += S(2) * Q[link - 1] * k.a[link - 1] * drive_bar;
           Q_bar[link - 1] += k.a[link - 1] * k.a[link - 1] * drive_bar;
@@ -114,7 +114,7 @@ struct Thermostat {
       using costate::exp;
       const S *Q = c.p + c.at.thermostat_mass, &kT = c.p[c.at.kT];
       if (j + 1 < c.at.chain) e = exp(S(-0.25) * d * k.a[std::size_t(j) + 1]);
-      const S drive = j == 0 ? k.z * k.z * twice_kinetic - S(value_t<S>(c.at.dof)) * kT
+      const S drive = j == 0 ? k.z * k.z * twice_kinetic - S(value_t<S>(c.at.freedom)) * kT
                              : Q[j - 1] * k.a[std::size_t(j) - 1] * k.a[std::size_t(j) - 1] - kT;
       g = drive / Q[j];
     }

@@ -1,5 +1,6 @@
 #include "costate/md/io/structure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +38,7 @@ class Lines {
     } catch (const std::exception&) {
       used = 0;
     }
-    while (used < word.size() && word[used] == ' ') ++used;
+    while (used < word.size() && (word[used] == ' ' || word[used] == '\t')) ++used;
     if (word.empty() || used != word.size() || !std::isfinite(value)) fail("'" + word + "' is not a number");
     return value;
   }
@@ -86,6 +87,11 @@ struct Column {
   char type;
   int count;
 };
+// Of the columns that are read; 0: others.
+int width_of(const std::string& name) {
+  if (name == "species" || name == "masses" || name == "mass") return 1;
+  return name == "pos" || name == "velo" || name == "vel" ? 3 : 0;
+}
 std::vector<Column> columns_of(const Lines& lines, const std::string& properties) {
   std::vector<Column> columns;
   std::istringstream in(properties);
@@ -94,6 +100,12 @@ std::vector<Column> columns_of(const Lines& lines, const std::string& properties
     const double n = lines.number(count);
     if (type.size() != 1 || n < 1 || n > 64 || n != std::floor(n))
       lines.fail("Properties has a column that is none: " + name);
+    const int due = width_of(name);
+    if (due > 0 && n != due)
+      lines.fail("Properties has " + number(n) + " columns of '" + name + "'",
+                 "there are " + std::to_string(due));
+    for (const Column& other : columns)
+      if (due > 0 && other.name == name) lines.fail("Properties has '" + name + "' twice");
     columns.push_back({name, type[0], int(n)});
   }
   return columns;
@@ -138,6 +150,7 @@ Structure parse_xyz(const std::string& text, const std::string& name) {
 Structure parse_pdb(const std::string& text, const std::string& name) {
   Lines lines(text, name);
   Structure out;
+  bool unit_box = false;  // the format's way to say that there is none
   const auto field = [](const std::string& line, std::size_t first, std::size_t length) {
     std::string word = line.size() > first ? line.substr(first, length) : "";
     word.erase(0, word.find_first_not_of(' '));
@@ -146,13 +159,22 @@ Structure parse_pdb(const std::string& text, const std::string& name) {
   };
   for (std::string line; lines.next(line);) {
     if (line.starts_with("CRYST1")) {
+      if (!out.box.empty()) lines.fail("there is a second box", "keep one CRYST1");
       for (const std::size_t at : {6, 15, 24}) out.box.push_back(lines.number(field(line, at, 9)));
       for (const std::size_t at : {33, 40, 47})
         if (lines.number(field(line, at, 7)) != 90) lines.fail("the box is not rectangular");
+      unit_box = out.box == std::vector<double>{1, 1, 1};
     } else if (line.starts_with("ATOM  ") || line.starts_with("HETATM")) {
       for (const std::size_t at : {30, 38, 46}) out.x.push_back(lines.number(field(line, at, 8)));
+      if (const std::string place = field(line, 16, 1); !place.empty() && place != "A")
+        lines.fail("an atom has a second place, the alternate location '" + place + "'",
+                   "keep one of them: the other would be an atom of its own");
       std::string element = field(line, 76, 2);
-      if (element.empty()) element = field(line, 12, 4).substr(0, 1);
+      if (element.empty()) {  // the name begins with it, or with a digit before it
+        const std::string atom = field(line, 12, 4);
+        element = atom.substr(std::min(atom.find_first_not_of("0123456789"), atom.size()), 1);
+      }
+      if (element.empty()) lines.fail("an atom has neither an element nor a name");
       if (element.size() == 2) element[1] = char(std::tolower(element[1]));
       out.elements.push_back(element);
       if (out.elements.size() > kMostAtoms) lines.fail("there are more than 10 million atoms");
@@ -161,6 +183,7 @@ Structure parse_pdb(const std::string& text, const std::string& name) {
     }
   }
   if (out.elements.empty()) lines.fail("there are no atoms");
+  if (unit_box) out.box.clear();
   return out;
 }
 
@@ -170,11 +193,12 @@ Structure load_structure(const std::string& path) {
     throw Error({"the ending of this file says nothing about atoms", path, "name it .xyz, .extxyz or .pdb"});
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) throw Error({"this is not a file", path, ""});
+  if (std::filesystem::file_size(path, none) > kMostBytes)
+    throw Error({"the file is larger than 2 GB", path, ""});
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error({"the file cannot be read", path, ""});
   std::stringstream text;
   text << in.rdbuf();
-  if (text.str().size() > kMostBytes) throw Error({"the file is larger than 2 GB", path, ""});
   return pdb ? parse_pdb(text.str(), path) : parse_xyz(text.str(), path);
 }
 
@@ -213,6 +237,10 @@ std::string to_xyz(const Structure& frame) {
 
 std::string to_dcd(const std::vector<std::vector<double>>& frames, const std::vector<double>& box,
                    double dt) {
+  for (const auto& frame : frames)
+    if (frame.size() != frames[0].size() || frame.size() % 3 != 0)
+      throw Error("the frames of a DCD file have three numbers per atom, and all the same atoms");
+  if (!box.empty() && box.size() != 3) throw Error("a box has three edges");
   std::string out;
   const auto raw = [](std::string& to, const auto& value) {
     to.append(reinterpret_cast<const char*>(&value), sizeof value);

@@ -85,7 +85,7 @@ class Thermodynamics final : public loss::AtSteps<Real> {
       case Quantity::kinetic_energy:
         return twice_kinetic(x, p, S(Real(0.5)) * q_bar, x_bar, p_bar) * S(Real(0.5));
       case Quantity::temperature: {
-        const S per(Real(1.0 / l.dof));
+        const S per(Real(1.0 / l.freedom));
         return per * twice_kinetic(x, p, per * q_bar, x_bar, p_bar);
       }
       default:

@@ -3,7 +3,7 @@
 //
 //   potential_energy   U(x, p)
 //   kinetic_energy     K = sum m v^2 / 2
-//   temperature        2 K / dof
+//   temperature        2 K / (dof less the rigid bonds)
 //   pressure           (2 K - d.dU/dd) / (dimensions volume), with d.dU/dd summed over all displacements: the
 //                      virial, which is the tangent of U when positions and box are scaled together
 //

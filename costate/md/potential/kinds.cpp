@@ -15,11 +15,13 @@ const std::vector<PotentialKind>& potential_kinds() {
                                                     lennard_jones_mixture_kind(),
                                                     wca_kind(),
                                                     coulomb_kind(),
+                                                    ewald_kind(),
                                                     harmonic_bond_kind(),
                                                     morse_bond_kind(),
                                                     dimer_bond_kind(),
                                                     harmonic_angle_kind(),
                                                     torsion_kind(),
+                                                    stillinger_weber_kind(),
                                                     pair_formula_kind(),
                                                     field_formula_kind()};
   return kKinds;

@@ -14,11 +14,13 @@ PotentialKind lennard_jones_kind();
 PotentialKind lennard_jones_mixture_kind();
 PotentialKind wca_kind();
 PotentialKind coulomb_kind();
+PotentialKind ewald_kind();
 PotentialKind harmonic_bond_kind();
 PotentialKind morse_bond_kind();
 PotentialKind dimer_bond_kind();
 PotentialKind harmonic_angle_kind();
 PotentialKind torsion_kind();
+PotentialKind stillinger_weber_kind();
 PotentialKind pair_formula_kind();
 PotentialKind field_formula_kind();
 

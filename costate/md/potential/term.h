@@ -58,11 +58,14 @@ struct Sites {
   std::vector<int> tuples = {};  // atoms of every instance, one after the other
   std::vector<int> slots = {};   // places among the parameters of every instance's numbers; -1: there is none
   int box = -1;                  // place of the box; -1: not periodic
+  std::vector<double> edges = {};       // of the box that the model is made with
+  int parameters = 0;                   // of the model
   std::vector<double> options = {};     // in the order of the kind's
   std::string formula = {};             // of the user's own, and ...
   std::vector<std::string> names = {};  // ... the numbers in it
-  // Of all pairs of a large world (list_term.h): no tuples and no slots, but these.
-  bool every_pair = false;
+  // Of all pairs of a large world (list_term.h) and of all atoms at once (whole_term.h): no tuples and no
+  // slots, but these.
+  bool every_pair = false;  // of a large world
   std::vector<int> exclude = {};
   std::vector<PairNumber> numbers = {};
   double skin = 0.3;
@@ -93,9 +96,12 @@ struct PotentialKind {
   int atoms = 1;  // per instance
   std::vector<ParameterKind> parameters;
   std::vector<OptionKind> options = {};
-  int dimensions = 0;        // that it needs; 0: any
-  bool lists = false;        // all pairs of a large world go by neighbour lists
-  bool own_formula = false;  // the user gives a formula and names its numbers (formula.cpp)
+  int dimensions = 0;                   // that it needs; 0: any
+  bool lists = false;                   // all pairs of a large world go by neighbour lists
+  bool own_formula = false;             // the user gives a formula and names its numbers (formula.cpp)
+  bool whole = false;                   // one law of all atoms (whole_term.h): it does not ask which
+  bool periodic = false;                // it needs a box
+  std::vector<std::string> reach = {};  // numbers whose product is how far it reaches; empty: its cutoff
   MakeTerm<Lanes<float>> lanes_float = nullptr;
   MakeTerm<Dual<Lanes<float>>> lanes_float_dual = nullptr;
   MakeTerm<Lanes<double>> lanes_double = nullptr;

@@ -22,6 +22,17 @@ ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, 
   blocks_c_ = blocks_along(nodes[dimension - 1]);
   pencil_count_ = std::int64_t(blocks_a_) * blocks_b_;
   keys_ = pencil_count_ * materials * blocks_c_;
+  resize(particles);
+  starts_.resize(keys_ + 1);
+  low_.resize(pencil_count_);
+  high_.resize(pencil_count_);
+  runs_.reserve(pencil_count_ * materials);
+  for (auto& list : pencils_) list.reserve(pencil_count_);
+  node_pencils_.reserve(pencil_count_);
+}
+
+void ParticleOrder::resize(std::int64_t particles) {
+  particles_ = particles;
   // At most 16 chunks: their histograms are as long as there are blocks.
   chunk_ = std::max<std::int64_t>(16384, (particles + 15) / 16);
   chunks_ = (particles + chunk_ - 1) / chunk_;
@@ -29,13 +40,12 @@ ParticleOrder::ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, 
   key_.resize(n);
   order_.resize(n);
   counts_.resize(chunks_ * keys_);
-  starts_.resize(keys_ + 1);
   outside_.resize(chunks_);
-  low_.resize(pencil_count_);
-  high_.resize(pencil_count_);
-  runs_.reserve(pencil_count_ * materials);
-  for (auto& list : pencils_) list.reserve(pencil_count_);
-  node_pencils_.reserve(pencil_count_);
+}
+
+void ParticleOrder::rename(const std::vector<std::int64_t>& names) {
+  names_ = names.data();
+  resize(std::int64_t(names.size()));
 }
 
 template <class Real>
@@ -46,6 +56,7 @@ void ParticleOrder::sort(const Real* x, const std::array<double, 3>& origin, dou
   else
     count<Real, 3>(x, origin, dx, material, step);
   place();
+  if (names_) sort_by_name();
   list_pencils();
 }
 
@@ -106,7 +117,7 @@ void ParticleOrder::count(const Real* x, const std::array<double, 3>& origin, do
     if (p < 0) continue;
     std::string position;
     for (int a = 0; a < D; ++a) position += (a ? ", " : "") + number(double(x[p * D + a]), 4);
-    throw Error({"particle " + std::to_string(p) + " at (" + position + ") is outside the grid",
+    throw Error({"particle " + std::to_string(name(p)) + " at (" + position + ") is outside the grid",
                  "step " + std::to_string(step),
                  "give that side of the grid a wall, enlarge `nodes`, or reduce dt if the motion diverges"},
                 Error::Kind::numerics);
@@ -130,6 +141,29 @@ void ParticleOrder::place() {
     std::int32_t* next = counts_.data() + begin / chunk_ * keys_;
     for (std::int64_t p = begin; p < end; ++p) order_[next[key_[p]]++] = static_cast<std::int32_t>(p);
   });
+}
+
+// Particles that came from other ranks stand at the end of the caller's order: back to the order that they
+// have in the whole world.
+void ParticleOrder::sort_by_name() {
+  const auto before = [&](std::int32_t p, std::int32_t q) { return names_[p] < names_[q]; };
+  parallel_for(keys_, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t key = begin; key < end; ++key) {
+      const auto first = order_.begin() + starts_[key], last = order_.begin() + starts_[key + 1];
+      if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
+    }
+  });
+}
+
+void ParticleOrder::enliven(std::int32_t a) {
+  const auto in_row = [&](const NodePencil& p) { return p.a == a; };
+  const auto first =
+      std::find_if(node_pencils_.begin(), node_pencils_.end(), [&](const NodePencil& p) { return p.a >= a; });
+  const auto place = first - node_pencils_.begin();
+  node_pencils_.erase(first, std::find_if_not(first, node_pencils_.end(), in_row));
+  std::vector<NodePencil> row;
+  for (std::int32_t b = 0; b < blocks_b_; ++b) row.push_back({a, b, 0, (blocks_c_ + 1) * kBlock});
+  node_pencils_.insert(node_pencils_.begin() + place, row.begin(), row.end());
 }
 
 void ParticleOrder::list_pencils() {

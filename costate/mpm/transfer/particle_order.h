@@ -42,6 +42,13 @@ class ParticleOrder {
 
   ParticleOrder(int dimension, std::array<int, 3> nodes, int taps, std::int64_t particles, int materials);
 
+  // From now on the particles are so many, and particle p is called names[p]: ties are broken by name, and
+  // errors tell it. Of a world that is split; otherwise a particle's name is its index.
+  void rename(const std::vector<std::int64_t>& names);
+  // After a sort: the node pencils of block row a are live over their whole length, because another rank
+  // scatters to them, too.
+  void enliven(std::int32_t a);
+
   // x in cells is (x - origin) / dx. Throws an Error that names the first particle whose stencil leaves the
   // grid.
   template <class Real>
@@ -52,6 +59,8 @@ class ParticleOrder {
   const std::vector<Run>& runs() const { return runs_; }
   const std::vector<Pencil>& pencils(int colour) const { return pencils_[colour]; }
   const std::vector<NodePencil>& node_pencils() const { return node_pencils_; }
+  std::int64_t name(std::int64_t p) const { return names_ ? names_[p] : p; }
+  std::int32_t block_rows() const { return blocks_a_; }
   std::int64_t pencil_count() const { return pencil_count_; }  // upper bound
   std::int64_t pencil_index(const Pencil& p) const { return p.a * blocks_b_ + p.b; }
 
@@ -59,12 +68,15 @@ class ParticleOrder {
   template <class Real, int D>
   void count(const Real* x, const std::array<double, 3>& origin, double dx, const std::int32_t* material,
              std::int64_t step);
+  void resize(std::int64_t particles);
   void place();
+  void sort_by_name();
   void list_pencils();
 
   int dimension_, taps_, materials_;
   std::array<int, 3> nodes_;
   std::int64_t particles_, chunk_, chunks_;
+  const std::int64_t* names_ = nullptr;
   std::int32_t blocks_a_, blocks_b_, blocks_c_;  // along the first, second (3-D) and last axis
   std::int64_t pencil_count_, keys_;
   std::vector<std::int32_t> key_;     // of each particle

@@ -2,6 +2,7 @@
 //
 //   impedance    d(e) = dmin + y(e / width) (dmax - dmin), e >= 0 the violation; y rises from 0 to 1:
 //                y = m (x/m)^p for x <= m, 1 - (1-m) ((1-x)/(1-m))^p for x <= 1, else 1   m midpoint, p power
+//                without a width: y = 1/2, whatever the violation
 //   stiffness    solref = (T, z) > 0: K = 1/(dmax T z)^2, B = 2/(dmax T); with refsafe T >= 2 dt
 //                solref <= 0:         K = -solref0 / dmax^2, B = -solref1 / dmax         friction rows: K = 0
 //   reference    aref = -B vel - K d r,           r = position - margin
@@ -36,7 +37,7 @@ COSTATE_INLINE S clip(const S& x, double low, double high) {
 template <class S>
 struct Impedance {
   S dmin, dmax, width, mid, power, x, base, pw, y, value;
-  mask_t<S> saturated, lower;
+  mask_t<S> flat, saturated, lower;  // flat: no width
 };
 
 template <class S>
@@ -45,16 +46,18 @@ COSTATE_INLINE Impedance<S> impedance(const S* solimp, const S& e) {
   Impedance<S> i;
   i.dmin = clip(solimp[0], kLowestImpedance, kHighestImpedance);
   i.dmax = clip(solimp[1], kLowestImpedance, kHighestImpedance);
-  i.width = select(solimp[2] < S(T(kTiny)), S(T(kTiny)), solimp[2]);
+  i.flat = solimp[2] <= S(T(kTiny));
+  i.width = select(i.flat, S(T(kTiny)), solimp[2]);
   i.mid = clip(solimp[3], kLowestImpedance, kHighestImpedance);
   i.power = select(solimp[4] < S(1), S(1), solimp[4]);
   const S raw = e / i.width;
-  i.saturated = raw >= S(1);
-  i.x = select(i.saturated, S(1), raw);
+  const mask_t<S> beyond = raw >= S(1);
+  i.saturated = beyond & !i.flat;
+  i.x = select(beyond, S(1), raw);
   i.lower = i.x <= i.mid;
   i.base = select(i.lower, i.x / i.mid, (S(1) - i.x) / (S(1) - i.mid));
   i.pw = pow(i.base, i.power);
-  i.y = select(i.lower, i.mid * i.pw, S(1) - (S(1) - i.mid) * i.pw);
+  i.y = select(i.flat, S(T(0.5)), select(i.lower, i.mid * i.pw, S(1) - (S(1) - i.mid) * i.pw));
   i.value = select(i.saturated, i.dmax, i.dmin + i.y * (i.dmax - i.dmin));
   return i;
 }
@@ -126,7 +129,7 @@ RowInput<S> row_reference_vjp(const S* p, const SoftnessParameters& at, const S&
   // The curve.
   dmax_bar += select(d.saturated, value_bar, d.y * value_bar);
   const S free_bar = select(d.saturated, S(0), value_bar);
-  const S y_bar = free_bar * (d.dmax - d.dmin);
+  const S y_bar = select(d.flat, S(0), free_bar * (d.dmax - d.dmin));
   const mask_t<S> at_zero = d.base <= S(0);
   const S safe = select(at_zero, S(1), d.base);
   const S slope = select(at_zero, select(d.power > S(1), S(0), S(1)), d.power * d.pw / safe);  // dy/dx

@@ -284,6 +284,7 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
               {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
 }
 
+#if !defined(COSTATE_ON_DEVICE)
 #define COSTATE_INSTANTIATE(S)                                                                              \
   template void contact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*,        \
                             const Wanted&, const ConstraintBar<S>&, Data<S>&, ConstraintData<S>&, S&);      \
@@ -297,5 +298,6 @@ COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)
 COSTATE_INSTANTIATE(Dual<NativePack<double>>)
 COSTATE_INSTANTIATE(Dual<NativePack<float>>)
+#endif
 
 }  // namespace costate::rigid

@@ -95,6 +95,7 @@ void penalty_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
   contact_points_vjp<S>(tree, cons, p, q, v, d.zeros.data(), nu, wanted, bar, d, c.contact);
 }
 
+#if !defined(COSTATE_ON_DEVICE)
 #define COSTATE_INSTANTIATE(S)                                                                       \
   template void penalty_forces(const Tree&, const Constraints&, const S*, const S*, const S*,        \
                                const Data<S>&, ConstraintData<S>&, S*);                              \
@@ -105,5 +106,6 @@ COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)
 COSTATE_INSTANTIATE(Dual<NativePack<double>>)
 COSTATE_INSTANTIATE(Dual<NativePack<float>>)
+#endif
 
 }  // namespace costate::rigid

@@ -238,6 +238,7 @@ void contact_gaps(const Tree& tree, const Constraints& cons, const S* p, const S
   }
 }
 
+#if !defined(COSTATE_ON_DEVICE)
 #define COSTATE_INSTANTIATE(S)                                                                              \
   template void contact_rows(const Tree&, const Constraints&, const S*, const S*, const S*, const Data<S>&, \
                              ConstraintData<S>&);                                                           \
@@ -254,5 +255,6 @@ COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)
 COSTATE_INSTANTIATE(Dual<NativePack<double>>)
 COSTATE_INSTANTIATE(Dual<NativePack<float>>)
+#endif
 
 }  // namespace costate::rigid

@@ -119,7 +119,10 @@ class StepReport {
              " begin at the time grid, not when they touch: the gradient through them is that of the grid; " +
              (split ? "use onset = split for boxes on planes, or spheres and capsules for other shapes, or "
                       "compare dt with dt/2"
-                    : "use onset = automatic or split"),
+              : stepper_.tree.nu > 0
+                  ? "models with actuators take whole steps unless onset = split is asked for: ask where one "
+                    "throws or hits"
+                  : "use onset = automatic or split"),
          "time grid"});
   }
 

@@ -9,10 +9,29 @@
 #include <cmath>
 #include <limits>
 
+#include "costate/core/parallel.h"
 #include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/contact/self_contact.h"
 
 namespace costate::soft {
+namespace {
+
+constexpr std::int64_t kGrain = 1024;
+
+// Those of `from` that `test` is true of, in their order. `test` may change a pair of its own.
+template <class F>
+void select(std::vector<TouchingPair>& from, std::vector<TouchingPair>& to, std::vector<char>& chosen,
+            const F& test) {
+  chosen.resize(from.size());
+  parallel_for(std::int64_t(from.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) chosen[std::size_t(k)] = test(from[std::size_t(k)]);
+  });
+  to.clear();
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (chosen[k]) to.push_back(from[k]);
+}
+
+}  // namespace
 
 void SelfContact::boxes(const double* z, const double* step, double grow, std::span<const int> members,
                         int nodes, std::vector<Scratch::Box>& boxes) {
@@ -98,7 +117,7 @@ void SelfContact::look_around(const double* z, const double* step, double grow, 
   });
 }
 
-void SelfContact::find(const double* z, const double* step, const double* p, Scratch& s) const {
+void SelfContact::find(const double* z, const double* step, const double* p, Scratch& s, double ahead) const {
   const double reach = p[at_.reach];
   const auto n3 = std::size_t(3 * vertices_);
   bool inside = s.base.size() == n3 && s.reach == reach;
@@ -117,23 +136,31 @@ void SelfContact::find(const double* z, const double* step, const double* p, Scr
   if (!inside) {
     s.base.assign(z, z + n3);
     s.reach = reach;
-    s.margin = 2 * std::max(way, reach);
+    // Wide enough for what is to come, but not so wide that everything is near everything.
+    s.margin = std::max(way, std::min(2 * std::max({way, reach, ahead}), 0.5 * edge_));
     look_around(z, nullptr, 0.5 * reach + s.margin, s);
   }
-  s.candidates.clear();
-  for (const TouchingPair& pair : s.wide) {
+  select(s.wide, s.candidates, s.chosen, [&](TouchingPair& pair) {
     const Four x = four(pair, z);
-    if (!step) {
-      if (!far_apart(pair.edges, x, reach)) s.candidates.push_back(pair);
-      continue;
-    }
+    if (!step) return !far_apart(pair.edges, x, reach);
     // On its way each side stays within a box of its own motion.
     const Four y = four(pair, step);
     double furthest = 0;
     for (const Vec3<double>& v : y.x)
       furthest = std::max({furthest, std::abs(v.x), std::abs(v.y), std::abs(v.z)});
-    if (!far_apart(pair.edges, x, reach + 2 * furthest)) s.candidates.push_back(pair);
-  }
+    return !far_apart(pair.edges, x, reach + 2 * furthest);
+  });
+}
+
+// The candidates within reach at z.
+void SelfContact::touch(const At& at, Scratch& s) const {
+  const double reach = at.p[at_.reach];
+  select(s.candidates, s.touching, s.chosen, [&](TouchingPair& pair) {
+    const Four z = four(pair, at.z);
+    if (far_apart(pair.edges, z, reach)) return false;
+    pair.kind = closest_of(pair.edges, z.x);
+    return pair_state(pair.edges, pair.kind, z.x, 0.0).d < reach;
+  });
 }
 
 }  // namespace costate::soft

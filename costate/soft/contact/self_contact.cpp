@@ -68,21 +68,8 @@ double SelfContact::parallel(const TouchingPair& pair, const double* rest) const
   return 1e-3 * squared_norm(X.x[1] - X.x[0]) * squared_norm(X.x[3] - X.x[2]);
 }
 
-// The candidates within reach at z.
-void SelfContact::touch(const At& at, Scratch& s) const {
-  s.touching.clear();
-  const double reach = at.p[at_.reach];
-  for (TouchingPair pair : s.candidates) {
-    const Four z = four(pair, at.z);
-    if (far_apart(pair.edges, z, reach)) continue;
-    pair.kind = closest_of(pair.edges, z.x);
-    const PairState<double> state = pair_state(pair.edges, pair.kind, z.x, 0.0);
-    if (state.d < reach) s.touching.push_back(pair);
-  }
-}
-
-void SelfContact::lag(const At& at, Scratch& s) const {
-  find(at.x, nullptr, at.p, s);
+void SelfContact::lag(const At& at, double ahead, Scratch& s) const {
+  find(at.x, nullptr, at.p, s, ahead);
   At there = at;
   there.z = at.x;
   touch(there, s);

@@ -33,6 +33,7 @@ class SelfContact {
     std::vector<TouchingPair>
         wide;  // those that can be candidates within `margin` of `base` (candidates.cpp)
     std::vector<double> base;
+    std::vector<char> chosen;
     double margin = 0, reach = 0;
     std::vector<PairLag<double>> lags;
     struct Box {
@@ -49,10 +50,11 @@ class SelfContact {
   SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest, double reach,
               const SelfContactPlaces& places);
 
-  // Pairs that come within reach anywhere between z and z + step (null: at z).
-  void find(const double* z, const double* step, const double* p, Scratch& s) const;
+  // Pairs that come within reach anywhere between z and z + step (null: at z). A guess how far vertices will
+  // go from z saves a second lookup.
+  void find(const double* z, const double* step, const double* p, Scratch& s, double ahead = 0) const;
   // The pairs that touch at x, for friction. Error where two of them meet.
-  void lag(const At& at, Scratch& s) const;
+  void lag(const At& at, double ahead, Scratch& s) const;
 
   double energy(const At& at, Scratch& s) const;
   // Adds to r; returns the sum of squares of what was added.

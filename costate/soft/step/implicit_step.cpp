@@ -61,7 +61,10 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
   m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
-  if (c_.self) c_.self->lag(m.at, s.contact);
+  if (!c_.self) return m;
+  double fastest = 0;
+  for (std::ptrdiff_t k = 0; k < n3; ++k) fastest = std::max(fastest, std::abs(m.v[k]));
+  c_.self->lag(m.at, m.dt * fastest, s.contact);
   return m;
 }
 

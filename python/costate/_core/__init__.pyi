@@ -864,6 +864,11 @@ class Study:
         adjoint, of equations: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.
         """
 
+    def residuals(self, x: numpy.typing.ArrayLike | None = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """
+        Of [fit]: (residuals, d residuals / d x), in standard deviations of the measurements.
+        """
+
     @property
     def report(self) -> GradientReport:
         """Of the latest value_and_grad."""

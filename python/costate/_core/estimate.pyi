@@ -16,3 +16,13 @@ def gradient(system: costate._core.System, loss: costate._core.Loss | Callable, 
     parameters  with respect to which: a glob, or a list of globs
     Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...
     """
+
+def free_energy(system: costate._core.System, from_parameters: Sequence[tuple[str, Sequence[float]]], to_parameters: Sequence[tuple[str, Sequence[float]]], steps: int, *, method: str = 'acceptance', samples: int = 4096, every: int = 0, points: int = 5, parameters: Sequence[str] = [], seed: int = 0, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None) -> dict:
+    """
+    The difference of free energy between two sets of parameters, with its gradient (docs/estimators.md).
+
+    from_parameters, to_parameters  [('double_well/b', [0.4])]: the numbers that differ
+    method      integration, perturbation, acceptance (Bennett)
+    samples     worlds at every point; every: also states on the way
+    Returns a dictionary: value, error, gradient, standard_error, at_from, at_to, overlap.
+    """

@@ -16,10 +16,11 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
     sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', 'north': 'slip'};
                others are periodic. A component is one number, or one per face. Driven: a control
     obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': [0, 0], 'spin': 0,
-               'driven': False, 'mask': 1}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
-    scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1}}]
+               'driven': False, 'mask': 1, 'core': 'firm'}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
+    scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1},
+               'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
     push       a force on every face is a control
-    scheme     'rk3' or 'euler'
+    scheme     'rk3', 'euler', or for smoke 'semi_lagrangian'
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
                '<obstacle>/force', which the last step felt

@@ -8,7 +8,7 @@ import numpy.typing
 import costate._core
 
 
-def system(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, potentials: list, *, v: numpy.typing.ArrayLike | None = None, box: numpy.typing.ArrayLike | None = None, integrator: str = 'langevin', dt: float = 0.01, kT: float = 1.0, friction: float = 1.0, thermostat_masses: numpy.typing.ArrayLike | None = None, suzuki_yoshida: int = 1, memory_friction: numpy.typing.ArrayLike | None = None, memory_time: numpy.typing.ArrayLike | None = None) -> costate._core.System:
+def system(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, potentials: list, *, v: numpy.typing.ArrayLike | None = None, box: numpy.typing.ArrayLike | None = None, integrator: str = 'langevin', dt: float = 0.01, kT: float = 1.0, friction: float = 1.0, thermostat_masses: numpy.typing.ArrayLike | None = None, suzuki_yoshida: int = 1, memory_friction: numpy.typing.ArrayLike | None = None, memory_time: numpy.typing.ArrayLike | None = None, rigid_bonds: numpy.typing.ArrayLike | None = None, rigid_lengths: numpy.typing.ArrayLike | None = None) -> costate._core.System:
     """
     Atoms and the potentials between them (docs/md.md).
 
@@ -18,6 +18,7 @@ def system(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, potentials
     box         edges of a periodic box
     integrator  'verlet', 'leapfrog', 'langevin', 'nose_hoover', 'overdamped', 'heun', 'descent',
                 'generalized_langevin', 'esh', or a word of letters: 'BAOAB'
+    rigid_bonds pairs of atoms whose distance is kept, with rigid_lengths: one for all, or one each
     state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...
     """
 

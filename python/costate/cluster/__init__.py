@@ -12,10 +12,10 @@ A block of worlds is a pure function of theta and of the numbers of its worlds, 
 computed again. Blocks are added in the order of a fixed binary tree, so who computed what, and when, does not show. With
 `log="fit.log"` a run that was killed goes on where it was when it is run again.
 """
-from .jobs import FunctionJob, Job, ResidualJob
-from .pool import Fit, Pool, Report
+from .jobs import FunctionJob, Job, ResidualJob, SceneJob
+from .pool import Fit, Pool, Report, Trained
 from .processes import processes
 from .ray import ray
 from .threads import threads
 
-__all__ = ["Fit", "FunctionJob", "Job", "Pool", "Report", "ResidualJob", "processes", "ray", "threads"]
+__all__ = ["Fit", "FunctionJob", "Job", "Pool", "Report", "ResidualJob", "SceneJob", "Trained", "processes", "ray", "threads"]

@@ -1,9 +1,11 @@
 """Jobs: sums over many worlds, cut into blocks that can be computed anywhere."""
 from __future__ import annotations
 
+import os
 import pickle
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -176,3 +178,66 @@ class ResidualJob(_Blocks):
         upper = np.triu_indices(J.shape[1])
         sums = np.concatenate([J.T @ r, (J.T @ J)[upper], [float(len(r))]])
         return _core._cluster_part(0.5 * float(r @ r), sums, None, [], first, count)  # type: ignore[attr-defined]
+
+
+class SceneJob(ResidualJob):
+    """Identification from scene files, one recording each: the same variables, found from all of them together. For pool.least_squares.
+
+    files      scenes with [fit]. They travel as text; recordings that they name are read where the workers are
+    settings   values beside the files, as of costate.load_study
+    block      files that a worker takes at a time
+
+    theta maps names of the files' variables to values. A file that has no such variable says nothing about it.
+    """
+
+    def __init__(self, files: Sequence[str | os.PathLike[str]], *, settings: Mapping[str, Any] | None = None, block: int = 1):
+        if isinstance(files, (str, os.PathLike)) or not len(files):
+            raise Error("a SceneJob needs a list of scene files")
+        super().__init__(_Scenes([os.path.abspath(file) for file in files], dict(settings or {})), worlds=len(files), block=block)
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The variables of the first file, with their values there: a theta to begin with."""
+        study = self.fun.study(0)
+        return dict(zip(study.variables, study.start.tolist()))
+
+
+class _Scenes:
+    """Residuals of some of the files."""
+
+    def __init__(self, files, settings):
+        self.files, self.settings, self._open = files, settings, threading.local()
+        self.texts = []
+        for file in files:
+            try:
+                with open(file, encoding="utf-8") as scene:
+                    self.texts.append(scene.read())  # what travels
+            except OSError as error:
+                raise Error(f"{file} cannot be read: {error.strerror}") from None
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_open"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._open = threading.local()
+
+    def study(self, number):
+        known = self._open.__dict__.setdefault("studies", {})
+        if number not in known:
+            known[number] = _core.parse_study(self.texts[number], self.files[number], self.settings or None)
+        return known[number]
+
+    def __call__(self, theta, first, count):
+        residuals, rows = [], []
+        for number in range(first, first + count):
+            study = self.study(number)
+            names = list(study.variables)
+            x = np.array(study.start)
+            for name in theta.keys() & set(names):
+                x[names.index(name)] = float(theta[name])
+            r, J = study.residuals(x)
+            nothing = np.zeros(len(r))
+            residuals.append(r)
+            rows.append(np.stack([J[:, names.index(name)] if name in names else nothing for name in theta], axis=1))
+        return np.concatenate(residuals), np.concatenate(rows)

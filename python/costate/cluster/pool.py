@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .. import _core
 from ..error import Error
+from ..learn import Policy
 from ..optimise import Pack, Point, least_squares as _least_squares
 
 
@@ -57,6 +59,15 @@ class Fit:
     converged: bool
 
 
+@dataclasses.dataclass
+class Trained:
+    """What one run of pool.train came to."""
+    options: dict[str, Any]  #: Of the run.
+    policy: Policy
+    mean_return: float  #: Of episodes without noise.
+    mean_length: float
+
+
 class Executor:
     """What a pool asks of its workers. Events are ('joined', worker), ('lost', worker, why) and
     ('finished', worker, call, point, block, part, seconds)."""
@@ -74,6 +85,10 @@ class Executor:
 
     def end(self) -> None:
         """No more work of this call is of interest."""
+
+    def resize(self, workers: int) -> None:
+        """More workers, or fewer: those that came first leave."""
+        raise NotImplementedError
 
     def close(self) -> None:
         pass
@@ -102,6 +117,13 @@ class Pool:
         """Ends the workers."""
         self._executor.close()
 
+    def resize(self, workers: int) -> None:
+        """More workers, or fewer: those that came first leave, and what they were computing is computed again. At any time, also from
+        `progress` in the middle of a call. The result does not depend on it."""
+        if workers < 1:
+            raise Error(f"resize({workers}): a pool has at least one worker")
+        self._executor.resize(int(workers))
+
     # ----------------------------------------------------------------------------------------------------------------
 
     def value_and_grad(self, job, theta: Mapping[str, Any]) -> tuple[float, dict[str, np.ndarray]]:
@@ -109,7 +131,7 @@ class Pool:
         pack = Pack(theta)
         call = self._run(job, [pack.arrays], True)
         value, sums, self.gradient_report = call.total(0, job.worlds)
-        return value, pack.point(sums)
+        return value, cast(dict[str, np.ndarray], pack.point(sums))
 
     def value(self, job, theta: Mapping[str, Any]) -> float:
         return self._run(job, [Pack(theta).arrays], False).total(0, job.worlds)[0]
@@ -142,13 +164,14 @@ class Pool:
     def values(self, job, like: Mapping[str, Any]) -> Callable:
         """For costate.minimize(..., "cma_es", batched=True): a generation, whose rows are the numbers of a theta like this one."""
         pack = Pack(like)
-        return lambda points: self.population(job, [pack.point(row) for row in np.asarray(points, dtype=float)])
+        return lambda points: self.population(job, [cast(dict[str, np.ndarray], pack.point(row)) for row in np.asarray(points, dtype=float)])
 
     def least_squares(self, job, theta0: Mapping[str, Any], *, lower: Point | None = None, upper: Point | None = None,
                       iterations: int = 100, tolerance: float = 1e-10) -> Fit:
         """The least 1/2 |r|^2 of a ResidualJob, by Levenberg-Marquardt on sums of J'r and J'J over blocks."""
         pack = Pack(theta0)
-        n, last = pack.size, {}
+        n = pack.size
+        last: dict[bytes, Any] = {}
 
         def normal(vector):
             key = vector.tobytes()
@@ -181,6 +204,21 @@ class Pool:
             covariance = np.linalg.inv(H / np.outer(scale, scale)) / np.outer(scale, scale) * (2 * value / (count - n))
         return Fit(pack.point(found.x), value, count, covariance, pack.point(np.sqrt(np.diag(covariance))), found.iterations,
                    found.reason, found.converged)
+
+    def train(self, task, runs: Sequence[Mapping[str, Any]], *, folder: str | os.PathLike[str] | None = None,
+              worlds: int = 100) -> list[Trained]:
+        """One policy for each of `runs`, which are options of costate.learn.Learner: seeds, or settings to compare. A worker trains one of
+        them at a time, with the bits that it would have at home.
+
+        task     a costate.learn.Task, or a function without arguments that returns one (for other processes, one of a module)
+        folder   where each run saves itself every few seconds, to go on when its worker dies; None: it begins anew
+        worlds   episodes that the return is averaged over
+        """
+        from .training import TrainJob, trained
+
+        job = TrainJob(task, runs, folder, worlds)
+        call = self._run(job, [{"run": np.array(float(k))} for k in range(len(job.runs))], True)
+        return [trained(job.runs[k], *call.total(k, job.worlds)[:2]) for k in range(len(job.runs))]
 
     # ----------------------------------------------------------------------------------------------------------------
 
@@ -242,7 +280,7 @@ class Pool:
                 number, point, block, part, seconds = rest
                 if number != self._call or not call.finished(worker, point, block, part, seconds):
                     continue  # a straggler
-                if keys is not None:
+                if keys is not None and self._log is not None:
                     self._log.append(keys[point], block, part)
                 if self._progress is not None:
                     self._progress(call.done, call.blocks, len(self._idle) + len(self._busy))

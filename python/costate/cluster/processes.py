@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+from typing import Any
 
 from .. import _core
 from ..error import Error
@@ -29,7 +30,8 @@ class _Worker:
     def __init__(self, environment):
         self.process = subprocess.Popen([sys.executable, "-m", "costate.cluster.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment)
-        os.set_blocking(self.process.stdout.fileno(), False)
+        self.output: Any = self.process.stdout
+        os.set_blocking(self.output.fileno(), False)
         self.arrived, self.ready, self.theta = bytearray(), False, None
 
     def messages(self):
@@ -37,7 +39,7 @@ class _Worker:
         ended = False
         while not ended:
             try:
-                chunk = os.read(self.process.stdout.fileno(), 1 << 20)
+                chunk = os.read(self.output.fileno(), 1 << 20)
             except BlockingIOError:
                 break
             ended = not chunk
@@ -80,9 +82,17 @@ class _Processes(Executor):
         worker, made = self.next, _Worker(environment)
         self.next += 1
         self.workers[worker] = made
-        self.selector.register(made.process.stdout, selectors.EVENT_READ, worker)
+        self.selector.register(made.output, selectors.EVENT_READ, worker)
         threads = max(1, (os.cpu_count() or 1) // self.wanted)
         self.tell(worker, ("job", self.job_bytes, threads))
+
+    def resize(self, workers):
+        self.wanted = workers
+        for worker in sorted(self.workers)[:max(0, len(self.workers) - workers)]:
+            self.stop(worker)
+            self.events.append(("lost", worker, "resize"))
+        while self.job is not None and len(self.workers) < workers:
+            self.start()
 
     def tell(self, worker, message):
         try:
@@ -92,10 +102,10 @@ class _Processes(Executor):
 
     def stop(self, worker):
         made = self.workers.pop(worker)
-        self.selector.unregister(made.process.stdout)
+        self.selector.unregister(made.output)
         made.process.kill()
         code = made.process.wait()
-        made.process.stdout.close()
+        made.output.close()
         try:
             made.process.stdin.close()
         except BrokenPipeError:

@@ -1,6 +1,8 @@
-"""Workers of a Ray cluster: pip install costate[ray]. Ray moves the tasks; what is computed and added is as everywhere."""
+"""Workers of a Ray cluster: pip install costate[ray]. A worker is an actor of Ray, which keeps the job and computes one block at a
+time; what is computed and added is as everywhere."""
 from __future__ import annotations
 
+import pickle
 import time
 
 from .. import _core
@@ -9,10 +11,16 @@ from .pool import Executor, Pool
 from .processes import _identity
 
 
-def _compute(job, theta, block, gradient, driver):
-    _core._require_equal(driver, _identity(job), "a worker of Ray")  # type: ignore[attr-defined]
-    began = time.monotonic()
-    return job.part(theta, block, gradient), time.monotonic() - began
+class _Actor:
+    def __init__(self, job):
+        self.job = job
+
+    def ready(self, driver):
+        _core._require_equal(driver, _identity(self.job), "a worker of Ray")  # type: ignore[attr-defined]
+
+    def compute(self, theta, block, gradient):
+        began = time.monotonic()
+        return self.job.part(theta, block, gradient), time.monotonic() - began
 
 
 class _Ray(Executor):
@@ -26,25 +34,44 @@ class _Ray(Executor):
         self.ray = module
         if not module.is_initialized():
             module.init(address=address, log_to_driver=False)
-        self.compute = module.remote(max_retries=0)(_compute)  # what is lost is dealt again here
+        self.actor = module.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)  # what is lost is dealt again here
         self.wanted = workers or max(1, int(module.cluster_resources().get("CPU", 1)))
-        self.next, self.slots, self.outstanding, self.thetas, self.events = 0, set(), {}, {}, []
+        self.next, self.workers, self.outstanding, self.thetas, self.events = 0, {}, {}, {}, []
+        self.job, self.job_bytes = None, None
 
     def begin(self, job):
-        self.job, self.thetas, self.identity = self.ray.put(job), {}, _identity(job)
-        while len(self.slots) < self.wanted:
-            self.join()
+        data = pickle.dumps(job)
+        if data != self.job_bytes:
+            for worker in list(self.workers):
+                self.stop(worker, "another job")
+            self.job, self.job_bytes, self.identity = self.ray.put(job), data, _identity(job)
+        self.thetas = {}
+        self.resize(self.wanted)
 
-    def join(self):
-        self.slots.add(self.next)
-        self.events.append(("joined", self.next))
+    def resize(self, workers):
+        self.wanted = workers
+        for worker in sorted(self.workers)[:max(0, len(self.workers) - workers)]:
+            self.stop(worker, "resize")
+        while self.job is not None and len(self.workers) < workers:
+            self.start()
+
+    def start(self):
+        self.workers[self.next] = self.actor.remote(self.job)
+        self.outstanding[self.workers[self.next].ready.remote(self.identity)] = self.next, None
         self.next += 1
 
+    def stop(self, worker, why):
+        self.ray.kill(self.workers.pop(worker))
+        self.outstanding = {answer: task for answer, task in self.outstanding.items() if task[0] != worker}
+        self.events.append(("lost", worker, why))
+
     def send(self, worker, call, point, block, theta, gradient):
+        if worker not in self.workers:
+            return  # its loss is on the way
         if (call, point) not in self.thetas:
             self.thetas[call, point] = self.ray.put(theta)
-        answer = self.compute.remote(self.job, self.thetas[call, point], block, gradient, self.identity)
-        self.outstanding[answer] = worker, call, point, block
+        answer = self.workers[worker].compute.remote(self.thetas[call, point], block, gradient)
+        self.outstanding[answer] = worker, (call, point, block)
 
     def wait(self, seconds):
         events, self.events = self.events, []
@@ -52,21 +79,26 @@ class _Ray(Executor):
             return events
         ready, _ = self.ray.wait(list(self.outstanding), num_returns=1, timeout=max(seconds, 0.001))
         for answer in ready:
-            worker, call, point, block = self.outstanding.pop(answer)
+            worker, task = self.outstanding.pop(answer)
             try:
-                part, busy = self.ray.get(answer)
-                events.append(("finished", worker, call, point, block, part, busy))
-            except (self.ray.exceptions.WorkerCrashedError, self.ray.exceptions.NodeDiedError,
-                    self.ray.exceptions.ObjectLostError) as error:
-                self.slots.discard(worker)
+                found = self.ray.get(answer)
+                events.append(("joined", worker) if task is None else ("finished", worker, *task, *found))
+            except self.ray.exceptions.RayActorError as error:
+                self.workers.pop(worker, None)
+                self.outstanding = {a: t for a, t in self.outstanding.items() if t[0] != worker}
                 events.append(("lost", worker, type(error).__name__))
-                self.join()
+                self.start()
             except self.ray.exceptions.RayTaskError as error:
                 raise error.cause if isinstance(error.cause, Error) else error
         return events
 
+    def close(self):
+        for worker in list(self.workers):
+            self.stop(worker, "the end")
+
 
 def ray(address: str | None = None, workers: int | None = None, **options) -> Pool:
-    """A pool of Ray's workers. address: of a running cluster, "auto" for the one of this machine; None starts one here. workers: how
-    many blocks are computed at a time; None: one per CPU of the cluster. Options: log, patience, tries, progress."""
+    """A pool of Ray's workers, one CPU each. address: of a running cluster, "auto" for the one of this machine; None starts one here.
+    workers: how many; None: one per CPU of the cluster. Those for which there is no place yet join when there is. Options: log, patience,
+    tries, progress."""
     return Pool(_Ray(address, workers), **options)

@@ -16,13 +16,22 @@ class _Threads(Executor):
 
     def __init__(self, workers):
         self.events: queue.Queue = queue.Queue()
-        self.tasks = [queue.Queue() for _ in range(workers)]
-        for worker in range(workers):
-            threading.Thread(target=self.serve, args=(worker,), daemon=True).start()
-            self.events.put(("joined", worker))
+        self.tasks: dict[int, queue.Queue] = {}
+        self.next = 0
+        self.resize(workers)
 
-    def serve(self, worker):
-        while (task := self.tasks[worker].get()) is not None:
+    def resize(self, workers):
+        for worker in sorted(self.tasks)[:max(0, len(self.tasks) - workers)]:
+            self.tasks.pop(worker).put(None)
+            self.events.put(("lost", worker, "resize"))
+        while len(self.tasks) < workers:
+            self.tasks[self.next] = queue.Queue()
+            threading.Thread(target=self.serve, args=(self.next, self.tasks[self.next]), daemon=True).start()
+            self.events.put(("joined", self.next))
+            self.next += 1
+
+    def serve(self, worker, tasks):
+        while (task := tasks.get()) is not None:
             job, call, point, block, theta, gradient = task
             began = time.monotonic()
             part = job.part(theta, block, gradient)
@@ -32,7 +41,8 @@ class _Threads(Executor):
         self.job = job
 
     def send(self, worker, call, point, block, theta, gradient):
-        self.tasks[worker].put((self.job, call, point, block, theta, gradient))
+        if worker in self.tasks:  # otherwise its loss is on the way
+            self.tasks[worker].put((self.job, call, point, block, theta, gradient))
 
     def wait(self, seconds):
         try:
@@ -41,10 +51,11 @@ class _Threads(Executor):
             return []
         while not self.events.empty():
             events.append(self.events.get_nowait())
-        return events
+        # A thread cannot be stopped: what one that has left still answers is dropped, and was dealt again.
+        return [event for event in events if event[0] == "lost" or event[1] in self.tasks]
 
     def close(self):
-        for tasks in self.tasks:
+        for tasks in self.tasks.values():
             tasks.put(None)
 
 

@@ -211,11 +211,27 @@ TEST(ParticlesStudy, ACupIsFilledToItsRimAtMost) {
 }
 
 TEST(ParticlesStudy, ParticlesThatPassAWallAreCounted) {
-  const auto study = parse_study(cup_scene("0.016", "separate"), "cup.toml");
+  const auto study = parse_study(cup_scene("0.016", "separate\"\nleaks = \"allow"), "cup.toml");
   const study::Run run = study->run(study->start());
   ASSERT_EQ(run.notes.size(), 2U);
   EXPECT_NE(run.notes[0].find("the wall of 'cup' is 1.6 cells thick"), std::string::npos) << run.notes[0];
   EXPECT_NE(run.notes[1].find("particles have passed through the wall of 'cup'"), std::string::npos);
+}
+
+TEST(ParticlesStudy, AWallThatLeaksIsRefusedUnlessItMay) {
+  const auto read = [](const char* thickness, const std::string& contact) {
+    return [=] { return parse_study(cup_scene(thickness, contact), "cup.toml"); };
+  };
+  for (const char* contact : {"separate", "coulomb"})
+    costate::test::expect_error(read("0.059", contact),
+                                "cup.toml:14:9: the wall of 'cup' is 5.9 cells thick, and particles creep "
+                                "through one thinner than 6",
+                                "make it 0.06 thick, reduce dx, use contact = \"slip\", or say leaks");
+  for (const char* contact : {"slip", "sticky"})
+    costate::test::expect_error(read("0.02", contact), "thinner than 3",
+                                "make it 0.03 thick, reduce dx, or say");
+  costate::test::expect_error(read("0.059", "separate\"\nleaks = \"no"), "leaks");
+  EXPECT_NO_THROW(read("0.02", "none")());
 }
 
 // Half extents, position and the width of a cell are round numbers.

@@ -170,7 +170,8 @@ TEST(Particles, FillsCups) {
   EXPECT_FALSE(inside_cup(cup, {0.05, -0.1, 0}, 0.15, 0.005));  // below
   EXPECT_FALSE(inside_cup(cup, {0.088, 0.1, 0}, 0.15, 0.005));  // too close to the wall
   std::string text = with(test::paddle_scene(), "shape = {kind = \"sphere\", radius = 0.15}",
-                          "shape = {kind = \"cup\", radius = 0.2, height = 0.2, thickness = 0.16}");
+                          "shape = {kind = \"cup\", radius = 0.2, height = 0.2, thickness = 0.16}\n"
+                          "leaks = \"allow\"");
   text = with(text, "shape = {kind = \"sphere\", radius = 0.2}\nposition = [0.5, 0.3, 0.4]",
               "inside = \"paddle\"\nlevel = 0.19");
   text = with(text, "particles_per_cell = 8", "particles_per_cell = 64");

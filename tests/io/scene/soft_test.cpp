@@ -34,6 +34,35 @@ TEST(SoftSection, ADrivenClothHasARightGradientAndAPicture) {
   EXPECT_EQ(film.meshes[0].vertices.size(), std::size_t(film.frames) * 12 * 3);
 }
 
+TEST(SoftSection, MusclesPressuresAndObstaclesAreDriven) {
+  const auto study = parse_study(
+      "[soft]\ntolerance = 1e-12\n"
+      "[[materials]]\nname = \"flesh\"\nE = 2e4\n"
+      "[[materials]]\nname = \"muscle\"\nlaw = \"muscle\"\nstiffness = 1e4\ndriven = \"contraction\"\n"
+      "density = 0.0\n"
+      "[[materials]]\nname = \"skin\"\nlaw = \"stvk\"\nE = 1e5\ndensity = 0.3\nbending = 1e-4\n"
+      "[[parts]]\nname = \"block\"\nshape = \"block\"\nsize = [0.1, 0.1, 0.1]\ncount = [1, 1, 1]\n"
+      "material = \"flesh\"\n"
+      "[[parts]]\nname = \"pull\"\nover = \"block\"\nmaterial = \"muscle\"\n"
+      "[[parts]]\nname = \"balloon\"\nshape = \"ball\"\nradius = 0.05\ncount = 1\n"
+      "origin = [0.05, 0.05, 0.155]\nmaterial = \"skin\"\npressure = 50.0\npressure_driven = true\n"
+      "[[parts]]\nname = \"wall\"\nobstacle = true\ndriven = true\nturns = true\nplane = \"yz\"\n"
+      "size = [0.2, 0.2]\ncount = [1, 1]\norigin = [0.104, -0.05, 0.0]\n"
+      "[[holds]]\nname = \"feet\"\npart = \"block\"\nhigh = [1.0, 1.0, 0.0]\n"
+      "[contact]\nself = true\ndistance = 0.003\nstiffness = 1e4\nfriction = 0.3\n"
+      "[controls]\nmuscle_contraction = {count = 2, value = 0.1}\nballoon_pressure = {count = 2, value = "
+      "9.0}\n"
+      "wall_x = {count = 2, value = -0.03}\nwall_spin_z = {count = 2, value = 0.1}\n"
+      "[run]\nsteps = 6\ndt = 0.01\n"
+      "[[loss]]\nkind = \"position\"\nof = \"part/balloon/0\"\ntarget = [0.1, 0.1, 0.1]\n"
+      "[[loss]]\nkind = \"position\"\nof = \"part/block/7\"\ntarget = [0.1, 0.1, 0.1]\n"
+      "[optimize]\nvariables = [\"controls.muscle_contraction\", \"controls.balloon_pressure\", "
+      "\"controls.wall_x\", \"controls.wall_spin_z\", \"parameters.part/balloon/pressure\"]\n",
+      "f.toml", {.for_check = true});
+  for (const check::Result& r : study::check_gradient(*study))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+}
+
 TEST(SoftSection, MistakesAreToldAtTheirPlace) {
   const auto open = [](const std::string& text) { return [text] { return parse_study(text, "f.toml"); }; };
   expect_error(open("[soft]\n"), "there are no materials", "[[materials]]");
@@ -42,6 +71,12 @@ TEST(SoftSection, MistakesAreToldAtTheirPlace) {
   expect_error(open(kCloth + "[[holds]]\nname = \"h\"\nvertices = [99]\n"), "no vertex 99", "from 0 to 11");
   expect_error(open(kCloth + "[[obstacles]]\nname = \"o\"\nshape = \"bal\"\n"), "unknown shape 'bal'",
                "ball");
+  expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nover = \"flg\"\nmaterial = \"cotton\"\n"),
+               "there is no part 'flg'", "flag");
+  expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nsize = [1.0, 1.0]\ncount = [1, 1]\ndriven = true\n"),
+               "driven and turns are keys of obstacles", "obstacle = true");
+  expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nfile = \"none.obj\"\n"),
+               "none.obj: there is no such file");
   expect_error(open(kCloth + "[contact]\nself = true\ndistance = 0.2\n"), "apart at rest",
                "contact distance below");
 }

@@ -24,6 +24,7 @@ const Row kRows[] = {
     {-300, -20, 0.9, 0.95, 0.001, 0.5, 2, 0.002, -0.0004, 0.0004, 0.5,
      2},  // stiffness and damping themselves
     {0.02, 1.0, 0.9, 0.95, 0.001, 0.5, 1, 0.002, -0.0004, 0.0004, 0.5, 2},  // linear
+    {0.02, 1.0, 0.9, 0.95, 0, 0.5, 2, 0.002, -0.0004, 0.0004, 0.5, 2},      // without a width
 };
 
 TEST(Impedance, FollowsItsCurve) {
@@ -31,6 +32,13 @@ TEST(Impedance, FollowsItsCurve) {
   EXPECT_DOUBLE_EQ(impedance(solimp, 0.0).value, 0.8);
   EXPECT_DOUBLE_EQ(impedance(solimp, 0.004).value, 0.8 + 0.4 * 0.17);  // y(midpoint) = midpoint
   EXPECT_DOUBLE_EQ(impedance(solimp, 0.02).value, 0.97);
+}
+
+// As MuJoCo's: halfway, at every violation.
+TEST(Impedance, WithoutAWidthItIsHalfway) {
+  const double solimp[] = {0.99, 0.9999, 0, 0.5, 2};
+  for (const double violation : {0.0, 1e-16, 0.006})
+    EXPECT_DOUBLE_EQ(impedance(solimp, violation).value, 0.99495);
 }
 
 TEST(Impedance, CriticallyDampedRowHasItsTimeConstant) {

@@ -53,6 +53,21 @@ TEST(ContactReport, SpringsThatBeginAtTheTimeGridAreNamed) {
   EXPECT_EQ(report_of(kBallOnFloor, {.contact = ContactModel::penalty}, {0, 0, -1}, 40).label, "exact");
 }
 
+// Robots take MuJoCo's steps, and their gradients say so.
+TEST(ContactReport, ModelsWithActuatorsAreLeftToTheTimeGridUnlessSplitIsAskedFor) {
+  const std::string hammer =
+      "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 0.12'><joint name='z' type='slide' "
+      "axis='0 0 1'/>"
+      "<geom name='head' type='sphere' size='0.1'/></body></worldbody><actuator><motor joint='z'/></actuator>"
+      "<worldbody>";
+  const auto left = report_of(hammer, {}, {-1}, 40);
+  EXPECT_EQ(left.label, "time grid") << left.to_text();
+  EXPECT_TRUE(says(left, "\"floor\" and \"head\"") && says(left, "models with actuators") &&
+              says(left, "onset = split"))
+      << left.to_text();
+  EXPECT_EQ(report_of(hammer, {.onset = Onset::split}, {-1}, 40).label, "exact");
+}
+
 TEST(ContactReport, SlowImpactsDoNotCount) {
   const char* const afloat = "gravity='0 0 0'";
   EXPECT_EQ(report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -0.009}, 600, afloat).label, "exact");

@@ -113,7 +113,7 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
   using Shape = fluid::Obstacle::Shape;
   for (const TomlValue& table : file.tables("obstacles", 100)) {
     file.require_known_keys(
-        table, {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "mask"},
+        table, {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "mask", "core"},
         "[[obstacles]]");
     fluid::Obstacle b;
     b.name = file.name_of(table, "an obstacle", "disc");
@@ -126,6 +126,9 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
     b.size =
         file.one_or_more(file.required(table, "size", "[[obstacles]]", "add size = 0.1, a radius"), "size");
     b.angle = file.number_or(table, "angle", 0);
+    using Core = fluid::Obstacle::Core;
+    if (const TomlValue* v = table.find("core"))
+      b.core = chosen<Core>(file, *v, "core", {{"firm", Core::firm}, {"soft", Core::soft}});
     b.mask = file.positive_or(table, "mask", 1);
     if (const TomlValue* v = table.find("velocity")) b.velocity = file.vector(*v, "velocity", dim);
     if (const TomlValue* v = table.find("spin")) {
@@ -148,10 +151,17 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
 
 void read_scalars(const SceneFile& file, fluid::FlowOptions& o) {
   for (const TomlValue& table : file.tables("scalars", 8)) {
-    file.require_known_keys(table, {"name", "diffusivity", "buoyancy", "source", "sides"}, "[[scalars]]");
+    file.require_known_keys(table, {"name", "diffusivity", "buoyancy", "source", "sides", "carried"},
+                            "[[scalars]]");
     fluid::Scalar s;
     s.name = file.name_of(table, "a scalar", "smoke");
     s.diffusivity = file.not_negative_or(table, "diffusivity", s.diffusivity);
+    using Carried = fluid::Scalar::Carried;
+    if (const TomlValue* v = table.find("carried"))
+      s.carried = chosen<Carried>(file, *v, "way to carry a scalar",
+                                  {{"central", Carried::central},
+                                   {"semi_lagrangian", Carried::semi_lagrangian},
+                                   {"mac_cormack", Carried::mac_cormack}});
     if (const TomlValue* v = table.find("buoyancy"))
       s.buoyancy = file.vector(*v, "buoyancy", int(o.cells.size()));
     if (const TomlValue* v = table.find("source"))
@@ -199,7 +209,9 @@ Draft read_flow(const SceneFile& file) {
   if (const TomlValue* v = table.find("force")) o.force = file.vector(*v, "force", int(o.cells.size()));
   if (const TomlValue* v = table.find("scheme"))
     o.scheme = chosen<fluid::Scheme>(file, *v, "scheme",
-                                     {{"rk3", fluid::Scheme::rk3}, {"euler", fluid::Scheme::euler}});
+                                     {{"rk3", fluid::Scheme::rk3},
+                                      {"euler", fluid::Scheme::euler},
+                                      {"semi_lagrangian", fluid::Scheme::semi_lagrangian}});
   std::size_t controls = 0;
   read_obstacles(file, o, draft, controls);
   read_scalars(file, o);

@@ -1,5 +1,5 @@
 // The section of molecules (costate/md/model.h): [molecules] for the integrator, the temperature and the box,
-// [[atoms]] or a file with them, [[potentials]] with their numbers.
+// [[atoms]] or a file with them, [[potentials]] with their numbers, [[rigid_bonds]].
 #include <algorithm>
 #include <cmath>
 
@@ -180,6 +180,29 @@ struct MoleculesReader {
       file.fail(t.place, "there are no potentials", "add [[potentials]] with a kind");
   }
 
+  // [[rigid_bonds]]: pairs of atoms, with one length for all of the table or as far apart as they start.
+  void rigid_bonds() {
+    const int n = model.dimensions;
+    for (const TomlValue& r : file.tables("rigid_bonds", 1000)) {
+      file.require_known_keys(r, {"atoms", "length"}, "[[rigid_bonds]]");
+      const std::vector<int> list = atoms_in(file.required(r, "atoms", "this table of rigid bonds",
+                                                           "add atoms = [[\"a\", \"b\"], [\"b\", \"c\"]]"));
+      if (list.size() % 2 != 0) file.fail(r.place, "rigid bonds are pairs of atoms");
+      const TomlValue* length = r.find("length");
+      for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+        double square = 0;
+        for (int k = 0; k < n; ++k) {
+          double d = x[std::size_t(list[i] * n + k)] - x[std::size_t(list[i + 1] * n + k)];
+          if (!model.box.empty()) d -= model.box[std::size_t(k)] * std::round(d / model.box[std::size_t(k)]);
+          square += d * d;
+        }
+        model.rigid_lengths.push_back(length ? file.number(*length, "length") : std::sqrt(square));
+        bonds.emplace_back(list[i], list[i + 1]);
+      }
+      model.rigid_bonds.insert(model.rigid_bonds.end(), list.begin(), list.end());
+    }
+  }
+
   std::vector<study::RowGroup> groups(bool velocities) const {
     const int n = model.dimensions;
     const auto offset = std::int64_t(x.size());
@@ -214,6 +237,7 @@ Draft read_molecules(const SceneFile& file) {
   reader.atoms();
   reader.warm();
   reader.potentials();
+  reader.rigid_bonds();
   Draft draft;
   md::Model& m = reader.model;
   study::Setup& setup = draft.setup;

@@ -21,9 +21,7 @@ using Kind = TomlValue::Kind;
 constexpr std::int64_t kMostParticles = 20'000'000, kMostNodes = std::int64_t{1} << 26,
                        kMostSteps = 10'000'000;
 constexpr double kShortestDuration = 1e-30;  // the rates of motions divide by it
-// Walls of cups that did not leak in runs of 0.6 s, in cells: of contact that lets go, and that does not.
-constexpr double kSafeWall = 6, kSafeHoldingWall = 3;
-constexpr int kWallNodes = 3;  // the third lies on the wall
+constexpr int kWallNodes = 3;                // the third lies on the wall
 // Of a cell, by which the grid begins outside `low`. Sizes and positions in files are round numbers: nodes
 // that lie on the axis of a cup or on the diagonal of a box have no normal. No two differ, or add up, to a
 // whole.
@@ -140,12 +138,6 @@ void ParticlesReader::describe() {
           std::to_string(nodes) + " nodes of the grid lie on a ridge of collider '" + c.name +
           "', where it has no normal: the gradient is that of one side; move it by a fraction "
           "of dx");
-    const bool lets_go = c.contact == mpm::Contact::separate || c.contact == mpm::Contact::coulomb;
-    const double cells = lets_go ? kSafeWall : kSafeHoldingWall;
-    if (c.shape.kind == mpm::ShapeKind::revolution && c.shape.size[0] < (cells - 1e-6) * m.dx)
-      setup.notes.push_back("the wall of '" + c.name + "' is " + number(c.shape.size[0] / m.dx, 2) +
-                            " cells thick: particles may creep through; " + number(cells * m.dx, 3) +
-                            " is thick enough, or reduce dx");
   }
   setup.headline = std::to_string(mpm::particle_count(m)) + " particles, " + std::to_string(setup.steps) +
                    " steps of " + number(m.dt) + " s";

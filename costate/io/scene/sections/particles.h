@@ -34,6 +34,7 @@ class ParticlesReader {
   // particles_colliders.cpp
   void read_colliders();
   void read_collider(const TomlValue& v);
+  void check_thickness(const TomlValue& v, const mpm::Collider& c);
   float opacity_of(const TomlValue& v, const mpm::Shape& shape) const;
   void read_bodies();
   void read_body(const TomlValue& v);

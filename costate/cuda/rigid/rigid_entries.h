@@ -1,0 +1,55 @@
+// The kernels of rigid bodies as NVRTC compiles them, with the library's own sources: gpu_compiler.cpp. Never
+// included on the host.
+#pragma once
+
+#include "costate/cuda/rigid/device_stages.h"
+
+#include "costate/cuda/rigid/device_collide.h"
+#include "costate/cuda/rigid/rigid_thread.h"
+#include "costate/rigid/contact/contact_adjoint.cpp"
+#include "costate/rigid/contact/contact_penalty.cpp"
+#include "costate/rigid/contact/contact_rows.cpp"
+
+namespace costate::cuda {
+
+using Scalar = COSTATE_REAL;
+
+// Memory on the stack of the thread, which a GPU interleaves with those of its neighbours.
+#define COSTATE_ALLOCATE(to, bytes)                                                       \
+  asm volatile("{ .reg .u64 local; alloca.u64 local, %1, 16; cvta.local.u64 %0, local; }" \
+               : "=l"(to)                                                                 \
+               : "l"(bytes))
+
+#define COSTATE_ENTRY extern "C" __global__ void __launch_bounds__(128)
+
+// A warp takes its branches together (device_pack.h): all of its threads go on if one of them has a world.
+#define COSTATE_WORLD                                                                           \
+  const std::int64_t thread = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;              \
+  if (thread / 32 * 32 >= run.worlds) return;                                                   \
+  const WorldOfThread world =                                                                   \
+      thread < run.worlds ? WorldOfThread{thread, true} : WorldOfThread{run.worlds - 1, false}; \
+  char* memory;                                                                                 \
+  COSTATE_ALLOCATE(memory, scratch);                                                            \
+  arena() = {memory, false};
+
+COSTATE_ENTRY advance(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from, Scalar* to,
+                      DeviceTape<Scalar> tape, char* diverged) {
+  COSTATE_WORLD
+  advance_rigid(model, run, world, from, to, tape, diverged);
+}
+
+COSTATE_ENTRY reverse(RigidModel model, size_t scratch, DeviceRun<Scalar> run, DeviceTape<Scalar> tape,
+                      DeviceCotangents<Scalar> bar) {
+  COSTATE_WORLD
+  reverse_rigid(model, run, world, tape, bar);
+}
+
+// Bytes of scratch that a thread needs, and whether host and device lay out a model in the same way.
+COSTATE_ENTRY measure(RigidModel model, size_t* bytes) {
+  arena() = {nullptr, true};
+  const rigid::StepWork<Scalar> work(*model.stepper);
+  bytes[0] = reinterpret_cast<size_t>(arena().next);
+  bytes[1] = sizeof(rigid::Stepper);
+}
+
+}  // namespace costate::cuda

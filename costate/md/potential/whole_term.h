@@ -1,0 +1,129 @@
+// WholeTerm: a Term that is one law of all atoms at once: a sum over waves, over triples of atoms.
+//
+//   struct Law {
+//     explicit Law(const Sites&);                          // its constants
+//     template <class T> struct Room { explicit Room(const Law&); };   // what it works in
+//     template <class T> T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>&) const;
+//   };                                                     // returns U, adds dU/dx and dU/dp
+//
+// The transpose of the force is the tangent of the law along f_bar (term.h).
+//
+// SumTerm: several terms as one.
+// Tests: tests/md/many_body_test.cpp.
+#pragma once
+
+#include "costate/md/potential/term.h"
+
+namespace costate::md {
+
+template <class Law, class S>
+class WholeTerm final : public Term<S> {
+  using T = Dual<S>;
+
+  template <class N>
+  struct Numbers {
+    Numbers(const Law& law, const Sites& sites)
+        : room(law),
+          x(std::size_t(sites.atoms * sites.dimensions)),
+          x_bar(x.size()),
+          p(std::size_t(sites.parameters)),
+          p_bar(p.size()) {}
+    void clear() {
+      std::fill(x_bar.begin(), x_bar.end(), N(0));
+      std::fill(p_bar.begin(), p_bar.end(), N(0));
+    }
+    typename Law::template Room<N> room;
+    std::vector<N> x, x_bar, p, p_bar;
+  };
+  struct Scratch final : TermScratch {
+    Scratch(const Law& law, const Sites& sites) : values(law, sites), tangents(law, sites) {}
+    Numbers<S> values;
+    Numbers<T> tangents;
+  };
+
+ public:
+  explicit WholeTerm(const Sites& sites) : sites_(sites), law_(sites) {}
+
+  std::unique_ptr<TermScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(law_, sites_);
+  }
+
+  S energy(const S* x, const S* p, TermScratch* scratch) const override {
+    return gradient(x, p, static_cast<Scratch*>(scratch)->values);
+  }
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
+    gradient(x, p, at);
+    for (std::size_t i = 0; i < at.x_bar.size(); ++i) x_bar[i] += u_bar * at.x_bar[i];
+    for (std::size_t i = 0; i < at.p_bar.size(); ++i) p_bar[i] += u_bar * at.p_bar[i];
+  }
+  void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
+    Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
+    gradient(x, p, at);
+    for (std::size_t i = 0; i < at.x_bar.size(); ++i) f[i] -= at.x_bar[i];
+  }
+  void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
+                 TermScratch* scratch) const override {
+    Numbers<T>& at = static_cast<Scratch*>(scratch)->tangents;
+    for (std::size_t i = 0; i < at.x.size(); ++i) at.x[i] = T(x[i], f_bar[i]);
+    for (std::size_t i = 0; i < at.p.size(); ++i) at.p[i] = T(p[i]);
+    at.clear();
+    law_(at.x.data(), at.p.data(), at.x_bar.data(), at.p_bar.data(), at.room);
+    for (std::size_t i = 0; i < at.x.size(); ++i) x_bar[i] -= at.x_bar[i].d[0];
+    for (std::size_t i = 0; i < at.p.size(); ++i) p_bar[i] -= at.p_bar[i].d[0];
+  }
+
+ private:
+  S gradient(const S* x, const S* p, Numbers<S>& at) const {
+    at.clear();
+    return law_(x, p, at.x_bar.data(), at.p_bar.data(), at.room);
+  }
+
+  Sites sites_;
+  Law law_;
+};
+
+template <class S>
+class SumTerm final : public Term<S> {
+  struct Scratch final : TermScratch {
+    std::vector<std::unique_ptr<TermScratch>> of;
+  };
+
+ public:
+  explicit SumTerm(std::vector<std::unique_ptr<Term<S>>> parts) : parts_(std::move(parts)) {}
+
+  std::unique_ptr<TermScratch> make_scratch() const override {
+    auto scratch = std::make_unique<Scratch>();
+    for (const auto& part : parts_) scratch->of.push_back(part->make_scratch());
+    return scratch;
+  }
+  S energy(const S* x, const S* p, TermScratch* scratch) const override {
+    S sum(0);
+    each(scratch, [&](const Term<S>& part, TermScratch* own) { sum += part.energy(x, p, own); });
+    return sum;
+  }
+  void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    each(scratch,
+         [&](const Term<S>& part, TermScratch* own) { part.energy_vjp(x, p, u_bar, x_bar, p_bar, own); });
+  }
+  void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
+    each(scratch, [&](const Term<S>& part, TermScratch* own) { part.force(x, p, f, own); });
+  }
+  void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
+                 TermScratch* scratch) const override {
+    each(scratch,
+         [&](const Term<S>& part, TermScratch* own) { part.force_vjp(x, p, f_bar, x_bar, p_bar, own); });
+  }
+
+ private:
+  template <class F>
+  void each(TermScratch* scratch, const F& f) const {
+    auto& of = static_cast<Scratch*>(scratch)->of;
+    for (std::size_t i = 0; i < parts_.size(); ++i) f(*parts_[i], of[i].get());
+  }
+  std::vector<std::unique_ptr<Term<S>>> parts_;
+};
+
+}  // namespace costate::md

@@ -1,0 +1,211 @@
+// Rigid bodies on a device against the CPU: the host in the role of a GPU always (in double), a GPU where
+// there is one.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "costate/core/error.h"
+#include "costate/io/model/load_model.h"
+#include "costate/rigid/rigid_system.h"
+#include "tests/cuda/device_cases.h"
+#include "tests/expect_error.h"
+#include "tests/float_traps.h"
+#include "tests/rigid/models.h"
+
+namespace costate {
+namespace {
+
+using rigid::ContactModel;
+using rigid::Integrator;
+using test::difference;
+using test::expect_error;
+
+rigid::Model walker(const std::string& name, Integrator integrator = Integrator::euler) {
+  rigid::Model model = rigid::load(std::string(COSTATE_SCENES) + "/" + name + ".xml");
+  model.options.integrator = integrator;
+  return model;
+}
+
+// Of values, x0, controls and norms: the largest difference, relative to the largest number of its kind.
+template <class Real>
+double difference_of_inputs(const Gradient<Real>& a, const Gradient<Real>& b) {
+  return std::max({difference(a.values, b.values), difference(a.x0, b.x0), difference(a.controls, b.controls),
+                   difference(a.report.adjoint_norm, b.report.adjoint_norm)});
+}
+
+// The same of parameters, relative to a parameter's own largest number or to a thousandth of all parameters'
+// largest: some are zero, and what is left of them is rounding.
+template <class Real>
+double difference_of_parameters(const Gradient<Real>& a, const Gradient<Real>& b) {
+  const std::size_t fields = b.parameters.signature().fields(Role::parameter).size();
+  double worst = 0, largest = 0;
+  for (std::size_t f = 0; f < fields; ++f)
+    for (const Real x : b.parameters.values(f)) largest = std::max(largest, std::abs(double(x)));
+  for (std::size_t f = 0; f < fields; ++f) {
+    double off = 0, size = 1e-3 * largest;
+    for (std::size_t i = 0; i < b.parameters.values(f).size(); ++i) {
+      off = std::max(off, std::abs(double(a.parameters.values(f)[i]) - double(b.parameters.values(f)[i])));
+      size = std::max(size, std::abs(double(b.parameters.values(f)[i])));
+    }
+    worst = std::max(worst, std::isfinite(off) ? off / size : HUGE_VAL);
+  }
+  return worst;
+}
+
+struct Gates {
+  double inputs, parameters;
+};
+
+class DeviceRigid : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (on_gpu()) traps_.emplace();
+    test::register_host_device();
+    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
+  }
+  bool on_gpu() const { return GetParam().starts_with("cuda"); }
+
+  template <class Real>
+  static ObjectivePtr<Real> objective(const System<Real>& system) {
+    const Signature& s = system.signature();
+    return loss::sum<Real>(
+        {loss::final<Real>(s, "q", {}), loss::final<Real>(s, "v", {}, 0.1),
+         loss::track<Real>(s, "v", {2, 5},
+                           std::vector<Real>(std::size_t(2 * s.find(Role::state, "v").size)))});
+  }
+
+  // Value and gradient of both, with respect to everything, from the same inputs.
+  template <class Real>
+  void expect_same(const test::SystemPtr<Real>& system, const Arguments<Real>& at, RolloutOptions options,
+                   const Gates& gate) {
+    options.device = "cpu";
+    Rollout<Real> cpu(system, options);
+    options.device = GetParam();
+    Rollout<Real> device(system, options);
+    const auto loss = objective<Real>(*system);
+    const Gradient<Real> a = device.value_and_gradient(at, *loss), b = cpu.value_and_gradient(at, *loss);
+    EXPECT_LT(difference_of_inputs(a, b), gate.inputs);
+    EXPECT_LT(difference_of_parameters(a, b), gate.parameters);
+    EXPECT_LT(difference(device.simulate(at).final_state, cpu.simulate(at).final_state), gate.inputs);
+    EXPECT_TRUE(test::same_bits(device.value_and_gradient(at, *loss), a));
+  }
+
+  // Every joint, actuator and force that there is, without contact.
+  template <class Real>
+  void everything(const Gates& gate) {
+    for (const Integrator integrator : {Integrator::euler, Integrator::implicitfast, Integrator::rk4}) {
+      SCOPED_TRACE(int(integrator));
+      const rigid::Model model = rigid::test::zoo(integrator);
+      const auto system = rigid::make_system<Real>(model, {.applied_forces = true});
+      const RolloutOptions options{.steps = 6, .worlds = 5, .hold = 2};
+      const Rollout<Real> rollout(system, options);
+      expect_same<Real>(system, rigid::test::random_arguments(model, rollout, 3), options, gate);
+    }
+  }
+
+  // A walker that has come to lie on the floor, with different controls in each world.
+  template <class Real>
+  void on_the_floor(const std::string& name, ContactModel contact, Integrator integrator, const Gates& gate) {
+    SCOPED_TRACE(name);
+    const rigid::Model model = walker(name, integrator);
+    const auto system = rigid::make_system<Real>(model, {.onset = rigid::Onset::none, .contact = contact});
+    Rollout<Real> fall(system, {.steps = 200, .hold = 200});
+    Arguments<Real> start = fall.arguments();
+    const auto x = rigid::initial_state(model);
+    start.x0.assign(x.begin(), x.end());
+    for (Real& u : start.controls) u = Real(0.3);
+    const std::vector<Real> lying = fall.simulate(start).final_state;
+
+    const RolloutOptions options{.steps = 8, .worlds = 6, .hold = 4};
+    const Rollout<Real> rollout(system, options);
+    Arguments<Real> at = rollout.arguments();
+    at.x0.clear();
+    for (int world = 0; world < 6; ++world) at.x0.insert(at.x0.end(), lying.begin(), lying.end());
+    at.controls.resize(6 * at.controls.size());
+    std::mt19937_64 random(7);
+    for (Real& u : at.controls) u = Real(std::uniform_real_distribution<double>(-1, 1)(random));
+    expect_same<Real>(system, at, options, gate);
+  }
+
+  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
+};
+
+TEST_P(DeviceRigid, EveryJointActuatorAndForceInDouble) { everything<double>({1e-11, 1e-11}); }
+TEST_P(DeviceRigid, EveryJointActuatorAndForceInFloat) {
+  if (!on_gpu()) GTEST_SKIP() << "the host runs rigid bodies in double";
+  everything<float>({1e-5, 1e-5});
+}
+
+TEST_P(DeviceRigid, WalkersOnTheFloorInDouble) {
+  for (const char* name : {"half_cheetah", "ant", "humanoid"})
+    on_the_floor<double>(name, ContactModel::convex, Integrator::euler, {1e-11, 1e-11});
+  on_the_floor<double>("ant", ContactModel::convex, Integrator::rk4, {1e-11, 1e-11});
+  on_the_floor<double>("ant", ContactModel::convex, Integrator::implicitfast, {1e-11, 1e-11});
+  on_the_floor<double>("ant", ContactModel::penalty, Integrator::euler, {1e-11, 1e-11});
+}
+TEST_P(DeviceRigid, WalkersOnTheFloorInFloat) {
+  if (!on_gpu()) GTEST_SKIP() << "the host runs rigid bodies in double";
+  for (const char* name : {"half_cheetah", "ant", "humanoid"})
+    on_the_floor<float>(name, ContactModel::convex, Integrator::euler, {1e-4, 1e-3});
+}
+
+TEST_P(DeviceRigid, EverySchedule) {
+  const rigid::Model model = walker("hopper");
+  const auto system = rigid::make_system<double>(model, {.onset = rigid::Onset::none});
+  for (const Checkpoints& schedule : {segments(3), binomial(2), truncated(4)}) {
+    SCOPED_TRACE(schedule.name());
+    const RolloutOptions options{.steps = 11, .worlds = 3, .checkpoints = schedule};
+    const Rollout<double> rollout(system, options);
+    expect_same<double>(system, rollout.arguments(), options, {1e-11, 1e-11});
+  }
+}
+
+TEST_P(DeviceRigid, WithoutRoomForItsTapeAStepIsTakenAgain) {
+  if (on_gpu()) GTEST_SKIP() << "what a GPU has free is not ours to choose";
+  const rigid::Model model = walker("hopper");
+  const auto system = rigid::make_system<double>(model, {.onset = rigid::Onset::none});
+  const RolloutOptions options{.steps = 11, .worlds = 3, .device = GetParam()};
+  const auto loss = objective<double>(*system);
+  const auto gradient = [&] {
+    Rollout<double> rollout(system, options);
+    return rollout.value_and_gradient(rollout.arguments(), *loss);
+  };
+  const Gradient<double> kept = gradient();
+  // The least memory that will do.
+  for (std::int64_t bytes = 1000; bytes < 1'000'000'000; bytes += bytes / 10) {
+    const test::HostMemory little(bytes);
+    try {
+      const Gradient<double> again = gradient();
+      EXPECT_TRUE(test::same_bits(again, kept));
+      EXPECT_LT(again.report.memory_bytes, kept.report.memory_bytes);
+      return;
+    } catch (const Error&) {
+    }
+  }
+  FAIL() << "no memory will do";
+}
+
+TEST_P(DeviceRigid, RefusesWhatHasNoKernels) {
+  const auto refused = [&](const rigid::Model& model, const rigid::SystemOptions& how, const char* what,
+                           const char* advice) {
+    const auto system = rigid::make_system<double>(model, how);
+    expect_error(
+        [&] {
+          Rollout<double> rollout(system, {.steps = 2, .device = GetParam()});
+          return rollout.simulate(rollout.arguments());
+        },
+        what, advice);
+  };
+  const rigid::Model ant = walker("ant");
+  refused(ant, {.onset = rigid::Onset::split}, "cut where contacts begin", "onset = \"none\"");
+  refused(ant, {.contact = ContactModel::event}, "contact = \"event\"", "convex or penalty");
+  refused(ant, {.contact = ContactModel::hard}, "contact = \"hard\"", "convex or penalty");
+  refused(rigid::load(std::string(COSTATE_SCENES) + "/box_stack.xml"), {.onset = rigid::Onset::none},
+          "contact of a plane with a box", "spheres, capsules and planes");
+}
+
+INSTANTIATE_TEST_SUITE_P(On, DeviceRigid, testing::Values("host:0", "cuda:0"),
+                         [](const auto& test) { return test.param.substr(0, 4); });
+
+}  // namespace
+}  // namespace costate
