@@ -5,6 +5,7 @@
 #include "costate/system/devices.h"
 #include "json.h"
 #include "table.h"
+#include "train.h"
 
 namespace costate::app {
 
@@ -40,6 +41,7 @@ int run_info(const Arguments& arguments) {
   if (arguments.file.empty())
     throw Error({"there is no file", "info", "name one: costate info FILE, or list devices: --devices"});
   if (io::is_model_file(arguments.file)) return run_model_info(arguments);
+  if (is_task_file(arguments.file)) return run_task_info(arguments);
   const auto study = open_study(arguments);
   if (arguments.json) {
     Json facts = Json::array();

@@ -49,6 +49,15 @@ void with_letter(char name, const F& f) {
       return;
   }
 }
+// The same with the three letters of most words in place: a call of the function above, with all its letters,
+// costs more than one of these.
+template <class F>
+COSTATE_INLINE void with_short_letter(char name, const F& f) {
+  if (name == 'A') return f(Drift{});
+  if (name == 'B') return f(Kick{});
+  if (name == 'O') return f(Friction{});
+  with_letter(name, f);
+}
 constexpr bool moves_atoms(char name) {
   return name == 'A' || name == 'E' || name == 'G' || name == 'H' || name == kRigidDrift;
 }
@@ -194,7 +203,8 @@ class Splitting {
       const S* found = !places            ? walk.trace.data() + std::ptrdiff_t(l) * at_.states
                        : letter.force < 0 ? nullptr
                                           : walk.places.data() + std::ptrdiff_t(letter.force) * at_.dof;
-      with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
+      with_short_letter(letter.name,
+                        [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
       p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
     }
   }
@@ -211,7 +221,7 @@ class Splitting {
       const int before = letter.force > 0 ? letter.force - 1 : word_.forces - 1;
       if (before != letter.force) {
         const S* from = walk.forces.data() + std::ptrdiff_t(before) * at_.dof;
-        std::copy(from, from + at_.dof, to);
+        for (int i = 0; i < at_.dof; ++i) to[i] = from[i];  // std::copy would call memmove for one pack
       }
     } else {
       forces.evaluate(walk.state.data() + at_.x, p, at_.dof, to);
@@ -221,7 +231,7 @@ class Splitting {
   void apply(std::size_t l, Walk<S>& walk) const {
     const char name = word_.letters[l].name;
     const Part<S>& part = walk.parts[l];
-    with_letter(name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
+    with_short_letter(name, [&](auto kind) { decltype(kind)::template apply<S>(part, walk.state.data()); });
     if (moves_atoms(name)) walk.fresh = false;
   }
 

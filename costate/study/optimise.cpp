@@ -152,22 +152,26 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
       optim::minimize(objective, options.values ? options.values : values, start, settings, session.state));
 }
 
-// What the data say about the best point. Deviations are sqrt(diag((J'J)^-1) 2 f / (residuals - variables)),
-// the usual estimate.
+// What the data say about the best point. Residuals in standard deviations have the covariance (J'J)^-1.
+// Without any sigma it is multiplied by sum r^2 / (residuals - variables), the variance that the fit leaves.
+// A prior is a statement in units of its own, weighed against data of sigma = 1 where none is given: then
+// nothing is multiplied.
 void judge(Study& study, FitResiduals& residuals, Optimum& optimum) {
   const int n = int(optimum.best.size()), m = residuals.count();
   std::vector<double> r(std::size_t(m), 0.0), J(std::size_t(m * n), 0.0), scales;
   std::vector<std::string> names;
   for (const Variable& v : study.variables()) names.push_back(v.name), scales.push_back(v.scale);
   residuals.evaluate(optimum.best, r.data(), J.data());
-  double squares = 0, measured = 0;
-  for (int k = 0; k < m; ++k) squares += r[k] * r[k], measured += k < study.residuals() ? r[k] * r[k] : 0;
-  optimum.residual_rms = std::sqrt(measured / std::max(1, study.residuals()));
+  double squares = 0;  // of the measurements, which come first
+  for (int k = 0; k < study.residuals(); ++k) squares += r[k] * r[k];
+  optimum.residual_rms = std::sqrt(squares / std::max(1, study.residuals()));
   const auto seen = control::identifiability(J.data(), m, n, names, scales);
   optimum.unseen = seen.unseen;
-  if (m <= n) return;
+  const bool read_off = !study.optimize()->sigma_given && m == study.residuals();
+  if (read_off ? m <= n : m < n) return;
+  const double spread = read_off ? std::sqrt(squares / (m - n)) : 1;
   for (int i = 0; i < n; ++i) {
-    optimum.standard_deviation.push_back(seen.deviations[i] * std::sqrt(squares / (m - n)));
+    optimum.standard_deviation.push_back(seen.deviations[i] * spread);
     for (int j = 0; j < n; ++j) {
       const double both = seen.deviations[i] * seen.deviations[j];
       optimum.correlation.push_back(std::isfinite(both) && both > 0 ? seen.covariance[i * n + j] / both : 0);

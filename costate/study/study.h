@@ -42,6 +42,7 @@ struct Optimize {
   double gradient_limit = 0;      // > 0: longer gradients are scaled down to this length
   // Of a fit (fit.h):
   control::Robust robust = control::Robust::none;
+  bool sigma_given = false;  // of the measurements; without, how exact they are is read off the residuals
   double robust_width = 2;   // in standard deviations of a measurement
   std::int64_t segment = 0;  // > 0: begin with pieces of so many steps ...
   double gap = 0.1;          // ... between which a state may jump by about this much

@@ -135,6 +135,15 @@ class VariableReader {
   const study::Inputs& inputs_;
 };
 
+// One sigma is enough: data without one have sigma = 1 then.
+bool gives_sigma(const TomlValue& fit) {
+  const TomlValue* data = fit.find("data");
+  if (!data) return false;
+  if (!data->is(TomlValue::Kind::array)) return data->find("sigma") != nullptr;
+  return std::any_of(data->items.begin(), data->items.end(),
+                     [](const TomlValue& series) { return series.find("sigma") != nullptr; });
+}
+
 // Keys of [fit] alone.
 void read_fit(const SceneFile& file, const TomlValue& o, double dt, study::Optimize& r) {
   using control::Robust;
@@ -145,6 +154,7 @@ void read_fit(const SceneFile& file, const TomlValue& o, double dt, study::Optim
     const std::string kind = file.choice(*v, "robust loss", {"none", "huber", "cauchy"});
     r.robust = kind == "huber" ? Robust::huber : kind == "cauchy" ? Robust::cauchy : Robust::none;
   }
+  r.sigma_given = gives_sigma(o);
   r.robust_width = file.positive_or(o, "robust_width", r.robust_width);
   if (const TomlValue* v = o.find("segment")) {
     if (!(dt > 0)) file.fail(v->place, "equations are not cut into segments", "leave segment out");

@@ -139,21 +139,16 @@ TEST(Fit, RecoversTheParametersThatMadeTheData) {
 }
 
 // A straight line through noisy points has a closed form, and so has its uncertainty.
+Optimum line_through_points(const std::string& prior, const std::string& sigma) {
+  return optimised(
+      equations("[start]\nx = 0.0\n[parameters]\nslope = 0.0\n[equations]\nx = \"slope\"\n[run]\nt1 = 4.0\n"
+                "[fit]\nvariables = [{name = \"parameters.slope\"" +
+                prior + "}]\ndata = {times = [1, 2, 3, 4], formula = \"x\", values = [1.1, 1.9, 3.2, 3.8]" +
+                sigma + "}\n"));
+}
+
 TEST(Fit, UncertaintyIsThatOfLinearRegression) {
-  const Equations p = equations(R"(
-[start]
-x = 0.0
-[parameters]
-slope = 0.0
-[equations]
-x = "slope"
-[run]
-t1 = 4.0
-[fit]
-variables = ["parameters.slope"]
-data = {times = [1, 2, 3, 4], formula = "x", values = [1.1, 1.9, 3.2, 3.8], sigma = 0.5}
-)");
-  const Optimum o = optimised(p);
+  const Optimum o = line_through_points("", "");
   const double slope = (1 * 1.1 + 2 * 1.9 + 3 * 3.2 + 4 * 3.8) / 30;
   EXPECT_NEAR(o.best[0], slope, 1e-9);
   double squares = 0;
@@ -161,6 +156,22 @@ data = {times = [1, 2, 3, 4], formula = "x", values = [1.1, 1.9, 3.2, 3.8], sigm
   for (int k = 0; k < 4; ++k) squares += std::pow(slope * (k + 1) - measured[k], 2);
   ASSERT_EQ(o.standard_deviation.size(), 1u);
   EXPECT_NEAR(o.standard_deviation[0], std::sqrt(squares / 3 / 30), 1e-8);
+}
+
+TEST(Fit, UncertaintyIsThatOfSigmaWhereItIsGiven) {
+  const Optimum o = line_through_points("", ", sigma = 0.5");
+  ASSERT_EQ(o.standard_deviation.size(), 1u);
+  EXPECT_NEAR(o.standard_deviation[0], 0.5 / std::sqrt(30), 1e-8);
+}
+
+// Information adds up: 1 / variance = sum t^2 / sigma^2 + 1 / deviation^2.
+TEST(Fit, APriorCountsInItsOwnUnits) {
+  const std::string prior = ", prior = {mean = 1.5, deviation = 0.2}";
+  const Optimum given = line_through_points(prior, ", sigma = 0.5"), one = line_through_points(prior, "");
+  ASSERT_EQ(given.standard_deviation.size(), 1u);
+  ASSERT_EQ(one.standard_deviation.size(), 1u);
+  EXPECT_NEAR(given.standard_deviation[0], 1 / std::sqrt(30 / 0.25 + 25), 1e-8);
+  EXPECT_NEAR(one.standard_deviation[0], 1 / std::sqrt(30 + 25.0), 1e-8);
 }
 
 TEST(Optimize, AFileWithoutVariablesIsAMistake) {
