@@ -1,4 +1,5 @@
 """Numbers by the names of their fields."""
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +9,11 @@ from .error import Error
 
 class Defaults(dict):
     """Defaults of a system by name, to be read: what a call is to use instead is given to the call."""
+
+    def __init__(self, values: Mapping[str, np.ndarray]):
+        super().__init__(values)
+        for array in self.values():
+            array.setflags(write=False)  # a copy: writing to it would change nothing
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise Error("the defaults of a system do not change: give other values to a call, p={name: value}")

@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import _core, control
@@ -219,7 +220,7 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
     """
     signature = sim.system.signature
     dtype = torch.float32 if sim.dtype == "float32" else torch.float64
-    start = torch.as_tensor(sim.system.initial_state, dtype=dtype)
+    start = torch.as_tensor(sim.system.initial_state.copy(), dtype=dtype)
     zero = torch.zeros((sim.knots, signature.control_size), dtype=dtype)
     active = set(sim.active)
 
@@ -230,7 +231,7 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
         for name in names:
             value = p[name]
             if not isinstance(value, torch.Tensor):
-                value = torch.as_tensor(value, dtype=dtype)
+                value = torch.as_tensor(value.copy() if isinstance(value, np.ndarray) else value, dtype=dtype)  # of arrays that are only read it warns
             elif value.requires_grad and name not in active:
                 raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
@@ -258,7 +259,7 @@ class Module(torch.nn.Module):
         self.names = list(learn)
         self.values = torch.nn.ParameterList()
         for name, value in learn.items():
-            value = torch.as_tensor(value, dtype=dtype)
+            value = torch.as_tensor(value.copy() if isinstance(value, np.ndarray) else value, dtype=dtype)
             self.values.append(torch.nn.Parameter(value.log() if name in self.positive else value.clone()))
 
     @property

@@ -335,3 +335,12 @@ class TestTheNewestPhysics:
     def test_a_library_without_a_name(self):
         with pytest.raises(costate.Error, match="empty"):
             costate.load_plugin("")
+
+
+def test_a_write_to_a_default_that_would_change_nothing_is_refused():
+    hopper = costate.load("hopper.xml")
+    for parameters in (hopper.parameters, pickle.loads(pickle.dumps(hopper.parameters))):
+        with pytest.raises(ValueError, match="read-only"):
+            parameters["gravity"][2] = -1.6
+    falling = hopper.rollout(1).simulate(p={"gravity": [0, 0, -1.6]}).final_state
+    assert not np.array_equal(falling, hopper.rollout(1).simulate().final_state)
