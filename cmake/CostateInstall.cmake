@@ -14,6 +14,7 @@ function(costate_install)
   # What every System is held to, as sources: whoever tests a physics of their own compiles it with their GoogleTest.
   set(contract ${CMAKE_INSTALL_DATADIR}/costate/contract)
   install(FILES ${PROJECT_SOURCE_DIR}/tests/allocation_guard.h ${PROJECT_SOURCE_DIR}/tests/allocation_guard.cpp
+                ${PROJECT_SOURCE_DIR}/tests/expect_error.h
           DESTINATION ${contract}/tests)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/system/ DESTINATION ${contract}/tests/system
           FILES_MATCHING REGEX "/(contract|entry_points|transpose_check)[.](h|cpp)$" PATTERN program EXCLUDE)

@@ -237,7 +237,8 @@ TEST(Wave, AStepTooLongForTheSpeedsOfARunIsRefused) {
   expect_error([&] { return rollout.value_and_gradient(a, *objective); }, "the speed of cell 7 is 2",
                "reduce dt");
   a.parameters["speed"][7] = std::nan("");
-  expect_error([&] { return rollout.simulate(a); }, "the speed of cell 7 is nan", "give a finite number");
+  expect_error([&] { return rollout.simulate(a); }, "the parameter 'speed[7]' is nan, and must be a number",
+               "change it");
   a.parameters["speed"][7] = 1;
   a.parameters.set("damping", 5.0);
   expect_error([&] { return rollout.simulate(a); }, "damping dt = 2.5 exceeds 2", "reduce dt below 0.4");
