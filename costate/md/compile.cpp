@@ -231,7 +231,7 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     known.push_back(option.name);
     const auto given = potential.options.find(option.name);
     sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
-    if (std::isnan(sites.options.back()))
+    if (given == potential.options.end() && std::isnan(option.fallback))
       refuse(name + " has no " + option.name, "give options " + option.name);
   }
   if (sites.every_pair) {
