@@ -11,6 +11,7 @@
 #include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
 #include "tests/soft/crossed.h"
+#include "tests/soft/light_cloth.h"
 #include "tests/system/contract.h"
 
 namespace costate::soft {
@@ -81,20 +82,7 @@ TEST(SoftContactTest, ATetrahedronOnAPlaneHasThePublishedDigits) {
 
 // Two cloths: the lower one is held at its corners, the upper one, turned, falls on it and slides.
 SoftModel two_cloths(double friction) {
-  // Nothing is zero: the checks move every number in proportion to itself.
-  SoftModel m{.materials = {{.name = "m",
-                             .law = "stvk",
-                             .numbers = {{"E", 2e4}, {"nu", .3}},
-                             .density = .2,
-                             .viscosity = .5,
-                             .bending = 1e-5,
-                             .bending_viscosity = 1e-7}},
-              .drag = .1,
-              .wind = {.1, .2, .1},
-              .wind_drag = .01,
-              .contact = {.self = true, .distance = .01, .stiffness = 400, .friction = friction},
-              .dt = .01,
-              .tolerance = 1e-13};
+  SoftModel m = light_cloth(friction);
   add_part(m, "lower", Cells::triangles, cloth_mesh({.3, .3}, {3, 3}), 0);
   const int upper =
       add_part(m, "upper", Cells::triangles, cloth_mesh({.16, .16}, {2, 2}), 0, {.07, .06, .03});

@@ -9,6 +9,7 @@
 #include "costate/soft/soft_system.h"
 #include "tests/expect_error.h"
 #include "tests/soft/crossed.h"
+#include "tests/soft/light_cloth.h"
 #include "tests/system/contract.h"
 
 namespace costate::soft {
@@ -18,19 +19,7 @@ using costate::test::expect_error;
 
 // A cloth that lies just above a ball; the ball is an obstacle that can move and turn.
 SoftModel cloth_above_a_ball(double friction) {
-  SoftModel m{.materials = {{.name = "m",
-                             .law = "stvk",
-                             .numbers = {{"E", 2e4}, {"nu", .3}},
-                             .density = .2,
-                             .viscosity = .5,
-                             .bending = 1e-5,
-                             .bending_viscosity = 1e-7}},
-              .drag = .1,
-              .wind = {.1, .2, .1},
-              .wind_drag = .01,
-              .contact = {.self = true, .distance = .01, .stiffness = 400, .friction = friction},
-              .dt = .01,
-              .tolerance = 1e-13};
+  SoftModel m = light_cloth(friction);
   add_part(m, "cloth", Cells::triangles, cloth_mesh({.3, .3}, {3, 3}), 0, {-.16, -.13, .03});
   const int ball = add_part(m, "ball", Cells::triangles, ball_mesh(.1, 2), -1, {0, 0, -.1});
   Hold hold{.name = "ball", .driven = true, .turns = true};
