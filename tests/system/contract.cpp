@@ -125,7 +125,8 @@ class Checks {
   // A run refuses each number that a parameter must not have, and says so.
   void expect_ranges() {
     const Arguments<Real> at = c_.states(one_run_, 1);
-    for (const auto& [field, range] : ranges_of(system_).list()) {
+    const Ranges ranges = ranges_of(system_);
+    for (const auto& [field, range] : ranges.list()) {
       Arguments<Real> wrong = at;
       const std::span<Real> numbers = wrong.parameters.values(field);
       if (numbers.empty()) continue;
