@@ -114,6 +114,7 @@ class PyStudy {
     for (std::size_t k = 0; k < m * n; ++k) J[k] /= study_->variables()[k % n].scale;
     return {to_numpy(std::move(r)), to_numpy(std::move(J), {m, n})};
   }
+  bool sigma_given() const { return study_->optimize() && study_->optimize()->sigma_given; }
   GradientReport report() const { return study_->report(); }
   nb::dict optimize(const std::string& state_file, bool resume, const nb::object& progress) {
     study::OptimiseOptions options{.state_file = state_file, .resume = resume};
@@ -237,6 +238,8 @@ void bind_studies(nb::module_& m) {
            "adjoint, of equations: 'discrete', 'forward', 'interpolating', 'backsolve' or 'cvodes'.")
       .def("residuals", &PyStudy::residuals, "x"_a = nb::none(),
            "Of [fit]: (residuals, d residuals / d x), in standard deviations of the measurements.")
+      .def_prop_ro("sigma_given", &PyStudy::sigma_given,
+                   "Whether [fit] says how exact its measurements are: error bars take it at its word then.")
       .def_prop_ro("report", &PyStudy::report, "Of the latest value_and_grad.")
       .def("optimize", &PyStudy::optimize, "state_file"_a = "", "resume"_a = false, "progress"_a = nb::none(),
            "As [optimize] or [fit] says: {'x', 'variables', 'loss', 'start_loss', 'losses', 'reason', ...}.\n"

@@ -870,6 +870,12 @@ class Study:
         """
 
     @property
+    def sigma_given(self) -> bool:
+        """
+        Whether [fit] says how exact its measurements are: error bars take it at its word then.
+        """
+
+    @property
     def report(self) -> GradientReport:
         """Of the latest value_and_grad."""
 

@@ -163,11 +163,19 @@ class FunctionJob(_Blocks):
 
 class ResidualJob(_Blocks):
     """Least squares over worlds, of recordings for example: fun(theta, first, count) returns the residuals of these worlds and
-    their Jacobian, (residuals, numbers of theta) or a dict like theta. For pool.least_squares."""
+    their Jacobian, (residuals, numbers of theta) or a dict like theta. For pool.least_squares.
 
-    def __init__(self, fun: Callable, *, worlds: int, block: int = 1):
-        self.fun, self.worlds, self.block = fun, int(worlds), int(block)
+    sigma_given   the residuals are in standard deviations of the measurements. Otherwise how exact the measurements are is read off
+                  what the best fit leaves
+    """
+
+    def __init__(self, fun: Callable, *, worlds: int, block: int = 1, sigma_given: bool = False):
+        self.fun, self.worlds, self.block, self._sigma_given = fun, int(worlds), int(block), bool(sigma_given)
         self._check()
+
+    @property
+    def sigma_given(self) -> bool:
+        return self._sigma_given
 
     def _part(self, theta, first, count, gradient):
         r, jacobian = self.fun(theta, first, count)
@@ -194,6 +202,11 @@ class SceneJob(ResidualJob):
         if isinstance(files, (str, os.PathLike)) or not len(files):
             raise Error("a SceneJob needs a list of scene files")
         super().__init__(_Scenes([os.path.abspath(file) for file in files], dict(settings or {})), worlds=len(files), block=block)
+
+    @property
+    def sigma_given(self) -> bool:
+        """Whether a file says how exact its measurements are."""
+        return any(self.fun.study(number).sigma_given for number in range(self.worlds))
 
     @property
     def start(self) -> dict[str, float]:

@@ -200,8 +200,10 @@ class Pool:
         value, _, H, count = normal(found.x)
         covariance = np.full((n, n), np.inf)
         scale = np.sqrt(np.diag(H))
-        if count > n and np.all(scale > 0) and np.linalg.cond(H / np.outer(scale, scale)) < 1e14:
-            covariance = np.linalg.inv(H / np.outer(scale, scale)) / np.outer(scale, scale) * (2 * value / (count - n))
+        enough = count >= n if job.sigma_given else count > n
+        if enough and np.all(scale > 0) and np.linalg.cond(H / np.outer(scale, scale)) < 1e14:
+            spread = 1.0 if job.sigma_given else 2 * value / (count - n)
+            covariance = np.linalg.inv(H / np.outer(scale, scale)) / np.outer(scale, scale) * spread
         return Fit(pack.point(found.x), value, count, covariance, pack.point(np.sqrt(np.diag(covariance))), found.iterations,
                    found.reason, found.converged)
 
