@@ -21,3 +21,11 @@ class Error(RuntimeError):
 
 
 Error.__module__ = "costate"
+
+_WRITTEN_OUT = {"expit": "1 / (1 + np.exp(-x))", "logit": "np.log(x / (1 - x))", "xlogy": "x * np.log(y)", "log_expit": "-np.logaddexp(0, -x)"}
+
+
+def not_recorded(name):
+    """Of a function that a recording does not know."""
+    out = _WRITTEN_OUT.get(name)
+    return f"{name} cannot be recorded; " + (f"write {out}" if out else "write it with functions that can: docs/python.md lists them")

@@ -12,7 +12,7 @@ import threading
 import numpy as np
 
 from . import _core
-from .error import Error
+from .error import Error, not_recorded
 
 _op = _core.operations
 
@@ -44,14 +44,6 @@ def object_array(value):
     if getattr(value, "dtype", None) == np.complex128:
         raise Error("complex numbers cannot be recorded here: compute with real and imaginary parts")
     raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
-
-
-_WRITTEN_OUT = {"expit": "1 / (1 + np.exp(-x))", "logit": "np.log(x / (1 - x))", "xlogy": "x * np.log(y)", "log_expit": "-np.logaddexp(0, -x)"}
-
-
-def not_recorded(name):
-    out = _WRITTEN_OUT.get(name)
-    return f"{name} cannot be recorded; " + (f"write {out}" if out else "write it with functions that can: docs/python.md lists them")
 
 
 def wrap(values):

@@ -8,8 +8,8 @@ import inspect
 
 import numpy as np
 
-from .error import Error
-from .traced import Array, accumulate, matmul, not_recorded, object_array, product, reduce, values_at, where, wrap
+from .error import Error, not_recorded
+from .traced import Array, accumulate, matmul, object_array, product, reduce, values_at, where, wrap
 
 _FUNCTIONS: dict = {}  # NumPy's function -> (ours, its signature)
 
