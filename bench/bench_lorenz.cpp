@@ -5,6 +5,7 @@
 
 #include "bench/measure.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/ode/lanes/problems/lorenz.h"
 #include "costate/system/program/program_system.h"
 #include "costate/system/rollout.h"
 
@@ -18,12 +19,7 @@ constexpr double kFlops = 70;  // of one RK4 step, as usually counted
 template <class Real>
 std::shared_ptr<const System<Real>> interpreted() {
   Signature s;
-  s.state("x")
-      .state("y")
-      .state("z")
-      .parameter("sigma", 10.0)
-      .parameter("rho", 28.0)
-      .parameter("beta", 8.0 / 3);
+  ode::Lorenz::describe(s);
   return equations_system<Real>(s, "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z",
                                 rk4(0.01), kWorlds);
 }

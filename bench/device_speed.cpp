@@ -15,6 +15,7 @@
 #include "costate/grid/wave.h"
 #include "costate/io/model/load_model.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/ode/lanes/problems/lorenz.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/devices.h"
 #include "costate/system/program/program_system.h"
@@ -99,12 +100,7 @@ void lorenz(const std::string& device, std::vector<std::string> active, const ch
 void lorenz_from_text(const std::string& device) {
   const std::int64_t worlds = 1 << 20;
   Signature s;
-  s.state("x")
-      .state("y")
-      .state("z")
-      .parameter("sigma", 10.0)
-      .parameter("rho", 28.0)
-      .parameter("beta", 8.0 / 3);
+  ode::Lorenz::describe(s);
   const auto system = equations_system<float>(
       s, "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z", rk4(0.01), worlds);
   const auto fill = [&](Arguments<float>& at) {
@@ -122,10 +118,10 @@ void grids(const std::string& device) {
     for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
   };
   const auto wave = grid::wave<Real>({.nx = n, .ny = n});
-  measure<Real>({"wave, 8192 x 8192 cells", 1, n * n, 10, 200, 60, {"speed"}, 5 * sizeof(Real)}, wave, device,
-                still, loss::final<Real>(wave->signature(), "u", {}));
+  measure<Real>({"wave, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
+                device, still, loss::final<Real>(wave->signature(), "u", {}));
   const auto heat = grid::heat<Real>({.nx = n, .ny = n});
-  measure<Real>({"heat, 8192 x 8192 cells", 1, n * n, 10, 200, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
+  measure<Real>({"heat, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
                 device, still, loss::final<Real>(heat->signature(), "T", {}));
 }
 

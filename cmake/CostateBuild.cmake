@@ -41,6 +41,11 @@ target_compile_options(costate_warnings INTERFACE
 if(PROJECT_IS_TOP_LEVEL AND NOT COSTATE_FUZZ)  # inside another project a new compiler's warning must not stop the build
   target_compile_options(costate_warnings INTERFACE -Werror)
 endif()
+# g++ collects its own garbage seldom: a tenth of the time of a source with many templates, for 200 MB more of memory.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=500000>
+                      $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=300>)
+endif()
 if(COSTATE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

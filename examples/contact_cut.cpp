@@ -12,24 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "examples/elastic_ball.h"
 #include "examples/figure.h"
 
 using namespace costate;
 using rigid::Onset;
-
-// No gravity, no damping, a floor of 10,000 N/m per kilogram: the ball stays in contact for 31 ms.
-const char* const kBall = R"(
-  <mujoco>
-    <option gravity="0 0 0" integrator="RK4"/>
-    <default><geom solref="-10000 0" solimp="0.9 0.9 0.001" condim="1"/></default>
-    <worldbody>
-      <geom type="plane" size="1 1 1"/>
-      <body name="ball" pos="0 0 0.1">
-        <joint name="z" type="slide" axis="0 0 1"/>
-        <geom type="sphere" size="0.1" mass="1"/>
-      </body>
-    </worldbody>
-  </mujoco>)";
 
 struct Flight {
   std::vector<figure::Point> path;   // of the first start: time [s], gap [mm]
@@ -63,7 +50,7 @@ int main(int argc, char** argv) {
   constexpr double kStep = 0.004;
   std::vector<double> starts;
   for (int i = 0; i < kStarts; ++i) starts.push_back(0.502 + 1e-4 * i);
-  const Flight whole = fly(kStep, Onset::none, starts), cut = fly(kStep, Onset::split, starts);
+  const Flight whole = fly(kStep, Onset::none, starts), cut = fly(kStep, Onset::automatic, starts);
   const auto print = [](const char* name, const Flight& f) {
     const auto [least, most] = std::minmax_element(f.slopes.begin(), f.slopes.end());
     std::printf("%-12s dz(1)/dz0 from %6.2f to %6.2f\n", name, *least, *most);
@@ -80,7 +67,7 @@ int main(int argc, char** argv) {
     return path;
   };
   time.line({{0.488, 0.0}, {0.548, 0.0}}, figure::kGrey, "", 1, true);
-  time.line(near(fly(1e-4, Onset::split, {starts[0]}).path), figure::kGrey, "the physics");
+  time.line(near(fly(1e-4, Onset::automatic, {starts[0]}).path), figure::kGrey, "the physics");
   time.dots(near(whole.path), figure::kOrange, "whole steps", 6);
   time.dots(near(cut.path), figure::kBlue, "cut steps");
   figure::Panel& ends = picture.panel("z0 [m]", "z at 1 s [m]");

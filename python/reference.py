@@ -26,7 +26,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.estimate", PACKAGE / "_core/estimate.pyi", False),
            ("costate.control", PACKAGE / "_core/control.pyi", False),
            ("costate.learn", PACKAGE / "learn.py", False), ("costate.hybrid", PACKAGE / "hybrid.py", False),
-           ("costate.torch", PACKAGE / "torch.py", False),
+           ("costate.gpu", PACKAGE / "gpu.py", False), ("costate.torch", PACKAGE / "torch.py", False),
            ("costate.jax", PACKAGE / "jax.py", False), ("costate.gym", PACKAGE / "gym.py", False),
            ("costate.cluster", PACKAGE / "cluster/jobs.py", False), ("costate.cluster", PACKAGE / "cluster/pool.py", False),
            ("costate.cluster", PACKAGE / "cluster/threads.py", False), ("costate.cluster", PACKAGE / "cluster/processes.py", False),

@@ -188,7 +188,7 @@ def reference(path, states, steps, contact):
     if not contact:
         m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     m.opt.solver, m.opt.iterations, m.opt.ls_iterations = mujoco.mjtSolver.mjSOL_NEWTON, 200, 100
-    m.opt.tolerance, m.opt.ls_tolerance = 1e-16, 1e-6
+    m.opt.tolerance, m.opt.ls_tolerance, m.opt.noslip_tolerance = 1e-16, 1e-6, 0
     d, rng, out = mujoco.MjData(m), np.random.default_rng(7), []
     for s in range(states):
         if contact and s < m.nkey:  # keyframes first: poses in which something touches by intent

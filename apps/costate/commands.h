@@ -29,6 +29,7 @@ struct Arguments {
   int dense = 0;    // rows of a solution; 0: at the steps themselves
   std::string csv;  // file for the solution; empty: none
   unsigned seed = 1;
+  bool trust = false;  // grad measures how far its gradient can be followed
   int steps = 200;     // that are checked
   std::string output;  // prefix of the files that are written; empty: the name of the file
   bool resume = false;
@@ -37,6 +38,7 @@ struct Arguments {
   // of estimators
   std::vector<std::string> methods, parameters;
   std::vector<std::int64_t> horizons, samples;
+  std::vector<double> exact;  // derivatives that are known, one per horizon
   // of recordings
   std::vector<std::string> files;
   std::string title, png, mp4;
@@ -49,9 +51,12 @@ std::vector<io::Setting> all_settings_of(const Arguments& arguments);
 std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_check = false);
 
 // What a careful user should know before a run begins, to stderr: walls that leak, places without a gradient.
-std::vector<std::string> tell_notes(const study::Study& study);
+std::vector<std::string> tell_notes(const study::Study& study, const std::vector<std::string>& before = {});
 // Files of a run: PREFIX.html, PREFIX.rec, ...; from --output, or the file's own name without its folder.
 std::string output_prefix(const Arguments& arguments);
+// Before work that would be lost otherwise: throw where this file, or no file of this prefix, can be written.
+void expect_writable(const std::string& path, const std::string& option);
+void expect_writable_prefix(const std::string& prefix);
 // "93 % in the mug": what a recording is captioned with.
 std::string caption_of(const study::Run& run);
 

@@ -1,6 +1,9 @@
 // costate estimators: one study, several estimators of the gradient of its average loss, over horizons and
 // numbers of samples. Prints a table, and writes a page with plots. Every cell is kept in
 // PREFIX.estimators.json as soon as it is known: an interrupted run goes on with --resume.
+//
+// Answers are compared with the exact one (--exact), or else with the path score, which has no bias: how many
+// standard errors they are off, and from which horizon on pathwise gradients are of no use.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 #include "commands.h"
 #include "costate/core/error.h"
@@ -100,6 +104,79 @@ Json kept_cells(const std::string& path, const std::string& question) {
   return cells;
 }
 
+// JSON has no NaN: it is null there.
+double number_of(const Json& j) {
+  return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>();
+}
+
+// --- what the answers are compared with --------------------------------------------------------------------
+
+struct Answer {
+  double value = 0, error = 0;
+};
+
+// Of one parameter, where the cell has it.
+std::optional<Answer> answer_of(const Json& cell, const std::string& name) {
+  if (cell.contains("refused")) return {};
+  const auto at = std::find(cell["names"].begin(), cell["names"].end(), name);
+  if (at == cell["names"].end()) return {};
+  const auto i = std::size_t(at - cell["names"].begin());
+  return Answer{number_of(cell["gradient"][i]), number_of(cell["standard_error"][i])};
+}
+
+// The cell of a method at a horizon with the most samples.
+const Json* best_cell(const Json& cells, const std::string& method, std::int64_t steps) {
+  const Json* best = nullptr;
+  for (const Json& c : cells)
+    if (c["method"] == method && c["steps"] == steps && (!best || c["samples"] > (*best)["samples"]))
+      best = &c;
+  return best;
+}
+
+struct Truth {
+  std::vector<std::int64_t> horizons;
+  std::vector<double> exact;  // one per horizon; empty: not known
+  const Json& cells;
+
+  // The exact derivative, or the path score's with the most samples.
+  std::optional<Answer> at(std::int64_t steps, const std::string& name) const {
+    if (!exact.empty()) {
+      const auto where = std::find(horizons.begin(), horizons.end(), steps);
+      if (where == horizons.end()) return {};
+      return Answer{exact[std::size_t(where - horizons.begin())], 0};
+    }
+    const Json* score = best_cell(cells, "girsanov", steps);
+    return score ? answer_of(*score, name) : std::nullopt;
+  }
+  // How far an answer is from it, in standard errors.
+  std::optional<double> off(const Json& cell, const std::string& name) const {
+    const std::int64_t steps = cell["steps"];
+    const auto truth = at(steps, name), own = answer_of(cell, name);
+    if (!truth || !own || (exact.empty() && &cell == best_cell(cells, "girsanov", steps))) return {};
+    const double error = std::hypot(truth->error, own->error);
+    const double apart = own->value - truth->value;
+    return error > 0 ? apart / error : apart == 0 ? 0 : std::copysign(HUGE_VAL, apart);
+  }
+  // From which horizon on pathwise derivatives are of no use, and why; nothing where they are.
+  std::optional<std::string> end_of_pathwise(const std::string& name) const {
+    for (const std::int64_t steps : horizons) {
+      const Json* path = best_cell(cells, "pathwise", steps);
+      const auto own = path ? answer_of(*path, name) : std::nullopt, truth = at(steps, name);
+      if (!own || !truth) continue;
+      const auto far = off(*path, name);
+      std::string why;
+      if (far && std::abs(*far) > 4)
+        why = std::isinf(*far) ? "every path's derivative is the same wrong number"
+                               : fmt::format("they are off by {:.1f} standard errors", std::abs(*far));
+      else if (own->error > 0.5 * std::abs(truth->value))
+        why = fmt::format("their standard error is {:.2g} of the derivative",
+                          own->error / std::max(std::abs(truth->value), 1e-300));
+      if (!why.empty()) return fmt::format("{} steps on ({})", steps, why);
+    }
+    return {};
+  }
+};
+
 // --- the page ----------------------------------------------------------------------------------------------
 
 struct Curve {
@@ -160,18 +237,13 @@ std::string plot(const std::string& title, const std::string& x_name, const std:
   return svg + "</svg>";
 }
 
-// JSON has no NaN: it is null there.
-double number_of(const Json& j) {
-  return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>();
-}
-
 std::string html(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
   return out;
 }
 
-std::string page(const std::string& title, const Json& cells) {
+std::string page(const std::string& title, const Json& cells, const Truth& truth) {
   std::vector<std::string> names, methods;
   std::int64_t most = 0;
   for (const Json& c : cells) {
@@ -184,26 +256,50 @@ std::string page(const std::string& title, const Json& cells) {
   }
   std::string body;
   for (const std::string& name : names) {
-    std::vector<Curve> values, errors;
+    std::vector<Curve> values, errors, biases;
     for (const std::string& method : methods) {
-      Curve value{method, {}, {}, {}}, error{method, {}, {}, {}};
+      Curve value{method, {}, {}, {}}, error{method, {}, {}, {}}, off{method, {}, {}, {}};
       for (const Json& c : cells) {
-        if (c.contains("refused") || c["method"] != method || c["samples"] != most) continue;
-        const auto at = std::find(c["names"].begin(), c["names"].end(), name);
-        if (at == c["names"].end()) continue;  // this method has no answer for it
-        const auto i = std::size_t(at - c["names"].begin());
-        const double steps = c["steps"], g = number_of(c["gradient"][i]),
-                     e = number_of(c["standard_error"][i]);
-        value.x.push_back(steps), value.y.push_back(g), value.error.push_back(e);
-        error.x.push_back(steps), error.y.push_back(e), error.error.push_back(0);
+        if (c["method"] != method || c["samples"] != most) continue;
+        const auto answer = answer_of(c, name);
+        if (!answer) continue;  // this method has none for it
+        const double steps = c["steps"];
+        value.x.push_back(steps), value.y.push_back(answer->value), value.error.push_back(answer->error);
+        error.x.push_back(steps), error.y.push_back(answer->error), error.error.push_back(0);
+        if (const auto right = truth.at(c["steps"], name))
+          off.x.push_back(steps), off.y.push_back(std::abs(answer->value - right->value)),
+              off.error.push_back(0);
       }
       if (!value.x.empty()) values.push_back(value), errors.push_back(error);
+      if (!off.x.empty()) biases.push_back(off);
+    }
+    if (!truth.exact.empty()) {
+      Curve known{"exact", {}, {}, {}};
+      for (std::size_t i = 0; i < truth.exact.size(); ++i)
+        known.x.push_back(double(truth.horizons[i])), known.y.push_back(truth.exact[i]),
+            known.error.push_back(0);
+      values.push_back(known);
     }
     body += "<h2>with respect to " + html(name) + "</h2>" +
             plot(fmt::format("derivative, {} samples, one standard error", most), "steps", values, false) +
             plot("standard error", "steps", errors, true);
+    if (!biases.empty())
+      body +=
+          plot(truth.exact.empty() ? "distance from the path score" : "distance from the exact derivative",
+               "steps", biases, true);
+    if (const auto end = truth.end_of_pathwise(name))
+      body += "<p>Pathwise derivatives are of no use from " + html(*end) + ".</p>";
   }
-  body += "<h2>what each is</h2><table>";
+  body +=
+      "<h2>what each costs</h2><table><tr><td>steps</td><td>samples</td><td>estimator</td><td>seconds</td>"
+      "<td>memory that grows with the steps, MB</td></tr>";
+  for (const Json& c : cells)
+    if (!c.contains("refused"))
+      body += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{:.3g}</td></tr>",
+                          c["steps"].get<std::int64_t>(), c["samples"].get<std::int64_t>(),
+                          c["method"].get<std::string>(), c["seconds"].get<double>(),
+                          1e-6 * c["memory_bytes"].get<double>());
+  body += "</table><h2>what each is</h2><table>";
   for (const std::string& method : methods)
     for (const Json& c : cells)
       if (c["method"] == method && c.contains("label")) {
@@ -230,18 +326,29 @@ void write(const std::string& path, const std::string& text) {
   if (!out.flush()) throw Error({"the file cannot be written", path, ""});
 }
 
-void print_table(const Json& cells) {
-  Table table({"steps", "samples", "estimator", "number", "derivative", "standard error", "seconds"});
+void print_table(const Json& cells, const Truth& truth) {
+  Table table(
+      {"steps", "samples", "estimator", "number", "derivative", "standard error", "off by", "seconds", "MB"});
+  std::vector<std::string> names;
   for (const Json& c : cells) {
     const std::string steps = std::to_string(c["steps"].get<std::int64_t>()),
                       samples = std::to_string(c["samples"].get<std::int64_t>()), method = c["method"];
     if (c.contains("refused")) continue;
-    for (std::size_t i = 0; i < c["names"].size(); ++i)
+    for (std::size_t i = 0; i < c["names"].size(); ++i) {
+      const auto off = truth.off(c, c["names"][i]);
       table.row({steps, samples, method, c["names"][i], fmt::format("{:.6g}", number_of(c["gradient"][i])),
                  fmt::format("{:.2g}", number_of(c["standard_error"][i])),
-                 fmt::format("{:.2f}", c["seconds"].get<double>())});
+                 off ? fmt::format("{:.1f} errors", std::abs(*off)) : "",
+                 fmt::format("{:.2f}", c["seconds"].get<double>()),
+                 fmt::format("{:.3g}", 1e-6 * c["memory_bytes"].get<double>())});
+      if (std::find(names.begin(), names.end(), c["names"][i].get<std::string>()) == names.end())
+        names.push_back(c["names"][i]);
+    }
   }
   fmt::print("{}", table.text());
+  for (const std::string& name : names)
+    if (const auto end = truth.end_of_pathwise(name))
+      fmt::print("\nwith respect to {}: pathwise derivatives are of no use from {}", name, *end);
   std::vector<std::string> told;
   for (const Json& c : cells) {
     if (!c.contains("refused")) continue;
@@ -264,7 +371,13 @@ int run_estimators(const Arguments& arguments) {
   std::vector<std::int64_t> horizons = arguments.horizons, samples = arguments.samples;
   if (horizons.empty()) horizons = {study->steps()};
   if (samples.empty()) samples = {4096};
+  std::sort(horizons.begin(), horizons.end());
+  if (!arguments.exact.empty() &&
+      (arguments.exact.size() != horizons.size() || arguments.parameters.size() != 1))
+    throw Error({fmt::format("--exact has {} numbers", arguments.exact.size()), arguments.file,
+                 "give one per horizon, from the shortest to the longest, and name one of --parameters"});
   const std::string prefix = output_prefix(arguments) + ".estimators", kept = prefix + ".json";
+  expect_writable_prefix(prefix);
   const std::string question = question_of(arguments);
   Json cells = arguments.resume ? kept_cells(kept, question) : Json::array();
   ProgressBar bar;
@@ -292,11 +405,12 @@ int run_estimators(const Arguments& arguments) {
   if (std::all_of(cells.begin(), cells.end(), [](const Json& c) { return c.contains("refused"); }))
     throw Error({"no estimator has an answer: " + cells[0]["refused"].get<std::string>(), arguments.file,
                  "choose other --methods or --parameters"});
-  write(prefix + ".html", page(study->title.empty() ? arguments.file : study->title, cells));
+  const Truth truth{horizons, arguments.exact, cells};
+  write(prefix + ".html", page(study->title.empty() ? arguments.file : study->title, cells, truth));
   if (arguments.json) {
     print({{"estimates", cells}, {"page", prefix + ".html"}});
   } else {
-    print_table(cells);
+    print_table(cells, truth);
     fmt::print("\nplots: {}.html\n", prefix);
   }
   return 0;

@@ -54,13 +54,17 @@ int run_identify(const Arguments& arguments) {
   ProgressBar bar;
   const std::string prefix = output_prefix(arguments);
   const bool files = arguments.resume || !arguments.output.empty();
-  const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar);
+  if (files) expect_writable_prefix(prefix);
+  std::string pool;
+  const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar, &pool);
   bar.finish();
   const std::vector<study::Variable>& variables = study->variables();
   std::vector<double> values;
   for (std::size_t i = 0; i < variables.size(); ++i) values.push_back(o.best[i] * variables[i].scale);
   if (arguments.json) {
-    print(report_of(o, variables, values));
+    Json json = report_of(o, variables, values);
+    if (!pool.empty()) json["pool"] = pool;
+    print(json);
     return 0;
   }
   const bool sure = !o.standard_deviation.empty();
@@ -78,7 +82,7 @@ int run_identify(const Arguments& arguments) {
   for (const std::string& words : o.unseen) fmt::print("{}\n", words);
   for (const std::string& pair : entangled(o, variables)) fmt::print("{}\n", pair);
   if (!sure) fmt::print("there are not more measurements than variables: no error bars\n");
-  fmt::print("{} iterations; {}\n", o.iterations, o.reason);
+  fmt::print("{} iterations; {}\n{}", o.iterations, o.reason, pool);
   return 0;
 }
 

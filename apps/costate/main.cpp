@@ -1,6 +1,7 @@
 // costate: what a file describes (equations, particles, rigid bodies), simulated, differentiated, checked and
 // optimised from the command line. Guide: docs/command_line.md; the files: docs/studies.md, docs/models.md.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,20 +9,22 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 
 #include "commands.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 #include "costate/study/equations.h"
+#include "pooled.h"
 #include "progress_bar.h"
 #include "train.h"
 
 namespace costate::app {
 
-std::vector<std::string> tell_notes(const study::Study& study) {
-  std::vector<std::string> told;
+std::vector<std::string> tell_notes(const study::Study& study, const std::vector<std::string>& before) {
+  std::vector<std::string> told = before;
   for (const auto& [what, value] : study.facts()) {
-    if (what != "note") continue;
+    if (what != "note" || std::find(told.begin(), told.end(), value) != told.end()) continue;
     fmt::print(stderr, "note: {}\n", value);
     told.push_back(value);
   }
@@ -39,14 +42,27 @@ std::vector<io::Setting> settings_of(const Arguments& arguments) {
   return settings;
 }
 
+// Where a study says how its variables are changed: [fit], or [optimize].
+std::string table_of_variables(const std::string& file) {
+  std::ifstream text(file);
+  for (std::string line; std::getline(text, line);)
+    if (const std::size_t first = line.find_first_not_of(" \t");
+        first != std::string::npos && line.compare(first, 5, "[fit]") == 0)
+      return "fit";
+  return "optimize";
+}
+
 std::vector<io::Setting> all_settings_of(const Arguments& arguments) {
   std::vector<io::Setting> settings = settings_of(arguments);
-  const auto also = [&](const char* key, const std::string& value) { settings.emplace_back(key, value); };
+  const auto also = [&](const std::string& key, const std::string& value) {
+    settings.emplace_back(key, value);
+  };
   if (!arguments.solver.empty()) also("run.solver", arguments.solver);
-  if (!arguments.method.empty()) also("optimize.method", arguments.method);
+  if (!arguments.method.empty()) also(table_of_variables(arguments.file) + ".method", arguments.method);
   if (arguments.checkpoints > 0) also("run.checkpoints", std::to_string(arguments.checkpoints));
   if (!arguments.device.empty()) also("run.device", arguments.device);
-  if (arguments.iterations > 0) also("optimize.iterations", std::to_string(arguments.iterations));
+  if (arguments.iterations > 0)
+    also(table_of_variables(arguments.file) + ".iterations", std::to_string(arguments.iterations));
   return settings;
 }
 
@@ -54,7 +70,10 @@ std::unique_ptr<study::Study> open_study(const Arguments& arguments, bool for_ch
   io::Opening opening{.from = arguments.from, .for_check = for_check};
   if (for_check) opening.most_steps = arguments.steps;
   opening.settings = all_settings_of(arguments);
-  return io::load_study(arguments.file, opening);
+  auto study = io::load_study(arguments.file, opening);
+  follow_if_split(*study);
+  serve_if_pooled(*study, arguments);
+  return study;
 }
 
 std::string output_prefix(const Arguments& arguments) {
@@ -70,16 +89,37 @@ std::string output_prefix(const Arguments& arguments) {
   return (std::filesystem::path(arguments.output) / stem).string();
 }
 
+void expect_writable(const std::string& path, const std::string& option) {
+  std::error_code ignored;
+  const bool there = std::filesystem::exists(path, ignored);
+  if (!std::ofstream(path, std::ios::app))
+    throw Error({"the file cannot be written", option + " " + path,
+                 "does the folder exist, and may you write there? choose another with " + option});
+  if (!there) std::filesystem::remove(path, ignored);
+}
+
+void expect_writable_prefix(const std::string& prefix) {
+  try {
+    expect_writable(prefix + "." + std::to_string(getpid()) + ".new", "--output");
+  } catch (const Error&) {
+    throw Error({"the files cannot be written", "--output " + prefix,
+                 "does the folder exist, and may you write there? choose another with --output"});
+  }
+}
+
 namespace {
 
 constexpr int kInput = 2, kNumerics = 3;
 
 // Numerical failures are told with the file they belong to; mistakes in a file name it already.
-int report(const Error& error, const std::string& file) {
+int report(const Error& error, const Arguments& arguments) {
+  const std::string& file = arguments.file;
+  const int code = error.kind() == Error::Kind::numerics ? kNumerics : kInput;
+  if (leaves_words_to_the_first(error, arguments.pool, arguments.device)) return code;
   const std::string& where = error.message().where;
   const bool named = where.starts_with(file) || where.starts_with("--");
   fmt::print(stderr, "{}{}\n", named ? "" : file + ": ", error.what());
-  return error.kind() == Error::Kind::numerics ? kNumerics : kInput;
+  return code;
 }
 
 // What to say of a first word that is no command; nothing where it is one, or an option.
@@ -117,21 +157,14 @@ std::string existing(const std::string& file) {
   throw Error({"there is no such file", file, "did you mean " + near + ", which comes with costate?"});
 }
 
-}  // namespace
+// A command of the command line and what it does.
+struct Command {
+  CLI::App* parser;
+  int (*run)(const Arguments&);
+};
 
-int run(int argc, char** argv) {
-  CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.");
-  app.set_version_flag("--version", std::string("costate ") + COSTATE_VERSION);
-  app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
-  app.footer(
-      "Exit codes: 0 all is well, 1 a check failed, 2 a mistake in the input, 3 the numerics failed.\n\n"
-      "  costate grad bouncing_ball.toml\n"
-      "  costate run pour_2d.toml\n"
-      "  costate COMMAND --help\n\n"
-      "Files that are not in this folder are looked for among those that come with costate.");
-  Arguments a;
-
+// The table of all commands and their options.
+std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
   const auto command = [&](const char* name, const char* description, const char* examples) {
     CLI::App* sub = app.add_subcommand(name, description);
     sub->footer(std::string("Examples:\n") + examples);
@@ -143,8 +176,10 @@ int run(int argc, char** argv) {
         ->take_all()
         ->allow_extra_args(false);
     sub->add_option("--solver", a.solver, "of equations, instead of the file's");
-    sub->add_option("--device", a.device,
-                    "where it runs: cpu, cuda:0, ... (costate info --devices lists them)");
+    sub->add_option(
+        "--device", a.device,
+        "where it runs: cpu, cuda:0, ... (costate info --devices lists them); one large world over "
+        "ranks:2 or, under mpirun, mpi");
     sub->add_flag("--json", a.json, "print one JSON object");
     return sub;
   };
@@ -163,6 +198,9 @@ int run(int argc, char** argv) {
   grad->add_option("--adjoint", a.adjoint,
                    "of equations: discrete (default), interpolating, backsolve, forward, cvodes")
       ->check(CLI::IsMember(study::adjoint_names()));
+  grad->add_flag("--trust", a.trust,
+                 "measure over how large a change of the variables the gradient predicts the loss");
+  grad->add_option("--seed", a.seed, "of the random directions of --trust");
   grad->add_option("--checkpoints", a.checkpoints,
                    "keep every N-th state and recompute the others: less memory, same gradient")
       ->check(CLI::Range(1, 1'000'000));
@@ -184,18 +222,11 @@ int run(int argc, char** argv) {
               "  costate optimize coffee.toml --output pour --resume\n"
               "  costate optimize coffee.toml --method cma_es --pool processes:4");
   optimize->add_option("--method", a.method, "of optimisation, instead of the file's");
-  optimize->add_option("--iterations", a.iterations, "instead of the file's")
-      ->check(CLI::Range(1, 1'000'000));
-  optimize->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
-  optimize->add_option("--pool", a.pool,
-                       "who computes a generation of cma_es: threads:2, processes:4 or, under mpirun, mpi");
   CLI::App* identify =
       command("identify", "Find the variables of [fit] from measurements, with error bars.",
               "  costate identify double_pendulum_identify.toml\n"
-              "  costate identify double_pendulum_identify.toml --set fit.robust=huber --json");
-  identify->add_option("--iterations", a.iterations, "instead of the file's")
-      ->check(CLI::Range(1, 1'000'000));
-  identify->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+              "  costate identify double_pendulum_identify.toml --set fit.robust=huber --json\n"
+              "  costate identify double_pendulum_identify.toml --pool processes:4");
   CLI::App* plan = command("plan", "Plan the controls of every step until the loss is smallest.",
                            "  costate plan swing_up.toml\n"
                            "  costate plan swing_up.toml --method ddp --output swing");
@@ -209,16 +240,27 @@ int run(int argc, char** argv) {
       "estimators", "Estimate the gradient of an average in several ways; a table and a page of plots.",
       "  costate estimators double_well.toml\n"
       "  costate estimators double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
-  estimators->add_option("--methods", a.methods,
-                         "pathwise, forward, girsanov, reinforce, implicit, differences, automatic");
+  estimators->add_option(
+      "--methods", a.methods,
+      "pathwise, forward, girsanov, reinforce, implicit, differences, continuous, automatic");
   estimators->add_option("--horizons", a.horizons, "numbers of steps (default: the file's)")
       ->check(CLI::Range(1, 10'000'000));
   estimators->add_option("--samples", a.samples, "numbers of samples (default: 4096)")
       ->check(CLI::Range(2, 100'000'000));
   estimators->add_option("--parameters", a.parameters,
                          "with respect to which (default: all that a method has an answer for)");
+  estimators->add_option("--exact", a.exact,
+                         "the derivative where it is known, one per horizon, of the one parameter");
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
+  for (CLI::App* sub : {optimize, identify}) {
+    sub->add_option("--iterations", a.iterations, "instead of the file's")->check(CLI::Range(1, 1'000'000));
+    sub->add_flag("--resume", a.resume, "continue from PREFIX.state.json");
+    sub->add_option(
+        "--pool", a.pool,
+        "who computes a generation of cma_es, or the measurements of a fit: threads:2, processes:4 "
+        "or, under mpirun, mpi");
+  }
   for (CLI::App* sub : {run, optimize, identify, plan, train, estimators})
     sub->add_option("--output", a.output, "prefix of the files that are written");
   for (CLI::App* sub : {run, grad, optimize, identify, plan})
@@ -233,7 +275,28 @@ int run(int argc, char** argv) {
   view->add_option("--png", a.png, "a picture instead of a page (drawn by Chromium)");
   view->add_option("--time", a.time, "of the picture (default: the end)")->check(CLI::NonNegativeNumber);
   view->add_option("--mp4", a.mp4, "a film instead of a page (drawn by Chromium, packed by ffmpeg)");
+  return {{view, run_view},         {run, run_run},
+          {grad, run_grad},         {check, run_check},
+          {info, run_info},         {optimize, run_optimize},
+          {identify, run_identify}, {plan, run_plan},
+          {train, run_train},       {estimators, run_estimators}};
+}
 
+}  // namespace
+
+int run(int argc, char** argv) {
+  CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.");
+  app.set_version_flag("--version", std::string("costate ") + COSTATE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  app.footer(
+      "Exit codes: 0 all is well, 1 a check failed, 2 a mistake in the input, 3 the numerics failed.\n\n"
+      "  costate grad bouncing_ball.toml\n"
+      "  costate run pour_2d.toml\n"
+      "  costate COMMAND --help\n\n"
+      "Files that are not in this folder are looked for among those that come with costate.");
+  Arguments a;
+  const std::vector<Command> commands = add_commands(app, a);
   CLI::App* work = app.add_subcommand("work", "Compute for a driver: what --pool processes starts.");
 
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
@@ -250,25 +313,16 @@ int run(int argc, char** argv) {
   if (*work) return run_work();
   watch_progress();
   try {
-    a.file = *view ? a.files[0] : existing(a.file);
-    if (*view) return run_view(a);
-    if (*run) return run_run(a);
-    if (*grad) return run_grad(a);
-    if (*check) return run_check(a);
-    if (*info) return run_info(a);
-    if (*optimize) return run_optimize(a);
-    if (*identify) return run_identify(a);
-    if (*plan) return run_plan(a);
-    if (*train) return run_train(a);
-    if (*estimators) return run_estimators(a);
+    a.file = a.files.empty() ? existing(a.file) : a.files[0];  // only `view` has several
+    for (const Command& command : commands)
+      if (*command.parser) return command.run(a);
   } catch (const Error& error) {
-    return report(error, a.file);
+    return report(error, a);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: not enough memory\n  keep fewer states: --checkpoints 100\n", a.file);
-    return kNumerics;
+    return report(
+        Error({"not enough memory", "", "keep fewer states: --checkpoints 100"}, Error::Kind::numerics), a);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: internal error: {}\n", a.file, error.what());
-    return kNumerics;
+    return report(Error({std::string("internal error: ") + error.what(), "", ""}, Error::Kind::numerics), a);
   }
   return 0;
 }

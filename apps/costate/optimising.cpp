@@ -19,10 +19,12 @@ study::Optimum optimised(study::Study& study, const Arguments& arguments, const 
                     bar.show(p.iteration, p.iterations,
                              fmt::format("loss {:.4g}  best {:.4g}  gradient {:.2g}  {} left", p.value,
                                          p.best, p.gradient_norm, clock_time(p.seconds_left)) +
+                                 (pooled ? pooled->state() : "") +
                                  (StopOnInterrupt::stopped() ? "  stopping" : ""));
                     return !StopOnInterrupt::stopped();
                   },
-              .values = pooled ? pooled->values() : nullptr});
+              .values = pooled ? pooled->values() : nullptr,
+              .residuals = pooled ? pooled->residuals() : nullptr});
   if (pooled && pool != nullptr) *pool = pooled->report();
   return optimum;
 }

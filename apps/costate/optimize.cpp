@@ -39,7 +39,8 @@ int run_optimize(const Arguments& arguments) {
   const bool files = study->has_picture() || arguments.resume || !arguments.output.empty();
   if (arguments.resume && !std::filesystem::exists(prefix + ".state.json"))
     fmt::print(stderr, "there is no {}.state.json to continue from: starting where the file does\n", prefix);
-  tell_notes(*study);
+  if (files) expect_writable_prefix(prefix);
+  const std::vector<std::string> told = tell_notes(*study);
   ProgressBar bar;
   std::string pool;
   const study::Optimum o = optimised(*study, arguments, files ? prefix + ".state.json" : "", bar, &pool);
@@ -53,6 +54,7 @@ int run_optimize(const Arguments& arguments) {
     write_recordings(prefix, *study, o, learned, first, last);
   }
   bar.finish();
+  tell_notes(*study, told);  // what the first gradient showed
 
   const std::vector<study::Variable>& variables = study->variables();
   std::vector<double> start, best;

@@ -42,6 +42,7 @@ int run_plan(const Arguments& arguments) {
   opening.method.clear(), opening.iterations = 0;
   const auto study = open_study(opening);
   const std::string prefix = output_prefix(arguments);
+  expect_writable_prefix(prefix);
   ProgressBar bar;
   const int iterations = arguments.iterations > 0 ? arguments.iterations : 200;
   const study::Planned planned =

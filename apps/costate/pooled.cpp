@@ -9,68 +9,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "costate/cluster/bytes.h"
 #include "costate/cluster/processes.h"
 #include "costate/cluster/threads.h"
 #include "costate/cluster/worker.h"
 #include "costate/core/error.h"
-#include "costate/system/pool.h"
+#include "study_job.h"
 
 namespace costate::app {
 namespace {
-
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-// The loss of a study at a point: one world, one block. It travels as the text of its file.
-class StudyJob final : public cluster::Job {
- public:
-  StudyJob(std::string text, std::string name, Settings settings)
-      : text_(std::move(text)), name_(std::move(name)), settings_(std::move(settings)), studies_([this] {
-          io::Opening opening;
-          for (const auto& [key, value] : settings_) opening.settings.emplace_back(key, value);
-          return io::parse_study(text_, name_, opening);
-        }) {
-    auto study = studies_.take();
-    identity_ = study->identity();
-    for (const study::Variable& v : study->variables())
-      identity_ += " " + v.name + "/" + std::to_string(v.scale);
-    studies_.give_back(std::move(study));
-  }
-
-  cluster::Partition partition() const override { return {1, 1}; }
-  std::string identity() const override { return identity_; }
-  std::string description() const override {
-    cluster::Writer to;
-    to.text("study").text(name_).text(text_).integer(std::int64_t(settings_.size()));
-    for (const auto& [key, value] : settings_) to.text(key).text(value);
-    return to.bytes();
-  }
-  cluster::Part part(const std::vector<double>& theta, const cluster::Block&, cluster::Want) const override {
-    cluster::Part part;
-    auto study = studies_.take();
-    part.value = study->value(theta);
-    studies_.give_back(std::move(study));
-    return part;
-  }
-
- private:
-  std::string text_, name_, identity_;
-  Settings settings_;
-  mutable costate::Pool<study::Study> studies_;
-};
-
-std::unique_ptr<cluster::Job> job_of(const std::string& description) {
-  cluster::Reader from(description);
-  if (from.text() != "study") throw Error("a worker of the command line computes studies, and this is none");
-  const std::string name = from.text();
-  std::string text = from.text();
-  Settings settings;
-  for (std::int64_t left = from.integer(); left > 0; --left) {
-    std::string key = from.text();
-    settings.emplace_back(std::move(key), from.text());
-  }
-  return std::make_unique<StudyJob>(std::move(text), name, std::move(settings));
-}
 
 std::string text_of(const std::string& file) {
   std::ostringstream text;
@@ -101,40 +47,83 @@ std::unique_ptr<cluster::Transport> transport_of(const std::string& words) {
   throw Error({"there is no such pool", "--pool " + words, "use threads:2, processes:4 or mpi"});
 }
 
+std::string method_of(const study::Study& study) {
+  return study.optimize() ? study.optimize()->method : "run";
+}
+
+// Whether there is anything to deal out.
+bool is_dealt(const study::Study& study, const Arguments& arguments) {
+  if (device_of(study) == "mpi")
+    throw Error({"the ranks of MPI cannot split one world and compute for a pool at once",
+                 "--pool " + arguments.pool, "keep one of --pool and --device mpi"});
+  const std::string method = method_of(study);
+  return method == "cma_es" || (method == "levenberg_marquardt" && has_rows(study));
+}
+
+std::unique_ptr<cluster::Job> job_of(const Arguments& arguments) {
+  return std::make_unique<StudyJob>(text_of(arguments.file),
+                                    std::filesystem::absolute(arguments.file).string(),
+                                    all_settings_of(arguments));
+}
+
 }  // namespace
 
-Ranks& ranks_of_mpi() {
-  static Ranks ranks;
-  return ranks;
+void serve_if_pooled(const study::Study& study, const Arguments& arguments) {
+  const Ranks& ranks = ranks_of_mpi();
+  if (arguments.pool != "mpi" || !ranks.rank) return;
+  const bool dealt = is_dealt(study, arguments);
+  if (ranks.rank() > 0) {
+    if (dealt) ranks.serve(*job_of(arguments));
+    std::exit(0);
+  }
+  if (dealt) ranks.deal();
 }
 
 Pooled::Pooled(const study::Study& study, const Arguments& arguments)
-    : variables_(study.variables().size()),
-      generations_(study.optimize() != nullptr && study.optimize()->method == "cma_es") {
-  if (generations_)
-    job_ = std::make_unique<StudyJob>(text_of(arguments.file),
-                                      std::filesystem::absolute(arguments.file).string(),
-                                      all_settings_of(arguments));
-  if (arguments.pool == "mpi" && ranks_of_mpi().rank && ranks_of_mpi().rank() > 0) {
-    if (job_) ranks_of_mpi().serve(*job_);
-    std::exit(0);
-  }
-  if (generations_) {
+    : variables_(study.variables().size()), data_(study.residuals()) {
+  if (is_dealt(study, arguments)) job_ = job_of(arguments);
+  if (job_) {
     pool_ = std::make_unique<cluster::Pool>(transport_of(arguments.pool));
     return;
   }
   // Ranks of MPI that have gone already are not told to.
   if (arguments.pool != "mpi") transport_of(arguments.pool);
-  const std::string method = study.optimize() ? study.optimize()->method : "run";
   fmt::print(stderr,
              "--pool {}: {} asks for one point of one world at a time, which is one block: there is nothing "
-             "to deal out, and this process computes it. A pool computes the generations of cma_es.\n",
-             arguments.pool, method);
+             "to deal out, and this process computes it. A pool computes the generations of cma_es, and the "
+             "measurements of a [fit] to a simulation in steps.\n",
+             arguments.pool, method_of(study));
 }
 
 std::function<void(const double*, int, double*)> Pooled::values() {
-  if (!pool_) return nullptr;
+  if (!pool_ || data_ > 0) return nullptr;
   return pool_->values(*job_, variables_);
+}
+
+std::function<void(const std::vector<double>&, double*, double*)> Pooled::residuals() {
+  if (!pool_ || data_ == 0) return nullptr;
+  return [this](const std::vector<double>& z, double* residual, double* jacobian) {
+    std::vector<std::vector<double>> blocks;
+    for (int first = 0; first < data_; first += rows_per_block(data_))
+      blocks.push_back(point_of_rows(z, first, std::min(rows_per_block(data_), data_ - first)));
+    const auto found =
+        pool_->population(*job_, blocks, jacobian ? cluster::Want::gradient : cluster::Want::value);
+    for (const cluster::Evaluation& e : found) {
+      if (e.failure) throw Error(e.failure->message, e.failure->kind);
+      const std::size_t rows = e.gradient.size() / (jacobian ? 1 + z.size() : 1);
+      residual = std::copy_n(e.gradient.begin(), rows, residual);
+      if (jacobian)
+        jacobian = std::copy(e.gradient.begin() + std::ptrdiff_t(rows), e.gradient.end(), jacobian);
+    }
+  };
+}
+
+std::string Pooled::state() const {
+  if (!pool_) return "";
+  const cluster::PoolReport report = pool_->report();
+  if (report.workers == 0) return "";
+  return fmt::format("  {} workers", report.workers) +
+         (report.counts.lost > 0 ? fmt::format(" ({} lost)", report.counts.lost) : "");
 }
 
 std::string Pooled::report() const { return pool_ ? pool_->report().to_text() : ""; }
@@ -145,7 +134,7 @@ int run_work() {
   // Whatever prints must not get between the messages.
   const int answers = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  return cluster::serve(STDIN_FILENO, answers, job_of);
+  return cluster::serve(STDIN_FILENO, answers, study_job_of);
 }
 
 }  // namespace costate::app

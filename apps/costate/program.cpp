@@ -5,13 +5,22 @@
 #include "commands.h"
 #if defined(COSTATE_MPI)
 #include "costate/cluster/mpi.h"
-#include "pooled.h"
+#include "ranks.h"
 #endif
 
 int main(int argc, char** argv) {
 #if defined(COSTATE_MPI)
-  costate::app::ranks_of_mpi() = {costate::cluster::mpi, costate::cluster::mpi_rank,
-                                  costate::cluster::mpi_serve};
+  namespace cluster = costate::cluster;
+  cluster::register_mpi();
+  costate::app::ranks_of_mpi() = {.rank = cluster::mpi_rank,
+                                  .transport = cluster::mpi,
+                                  .serve = cluster::mpi_serve,
+                                  .deal = cluster::mpi_deal,
+                                  .refuse = cluster::mpi_refuse,
+                                  .lead = cluster::mpi_lead,
+                                  .follow_in_float = cluster::mpi_follow<float>,
+                                  .follow_in_double = cluster::mpi_follow<double>,
+                                  .fail = cluster::mpi_fail};
 #endif
   const int code = costate::app::run(argc, argv);
   // A full disk shows when what is left is written.

@@ -21,7 +21,6 @@ constexpr std::size_t kShownRows = 24;  // of a solution, at a terminal
 
 void write_csv(const std::string& path, const study::Run& run) {
   std::ofstream file(path);
-  if (!file) throw Error({"the file cannot be written", "--csv " + path, ""});
   std::string line;
   for (const std::string& name : run.columns) line += (line.empty() ? "" : ",") + name;
   file << line << "\n";
@@ -80,6 +79,9 @@ std::string caption_of(const study::Run& run) {
 
 int run_run(const Arguments& arguments) {
   const auto study = open_study(arguments);
+  const std::string prefix = output_prefix(arguments);
+  if (study->has_picture()) expect_writable_prefix(prefix);
+  if (!arguments.csv.empty()) expect_writable(arguments.csv, "--csv");
   const std::vector<std::string> told = tell_notes(*study);
   ProgressBar bar;
   const auto begin = std::chrono::steady_clock::now();
@@ -95,7 +97,6 @@ int run_run(const Arguments& arguments) {
       throw Error({"the part '" + name + "' of the loss is not finite", arguments.file,
                    "look for a division by zero, a root or a logarithm of a negative number in it"},
                   Error::Kind::numerics);
-  const std::string prefix = output_prefix(arguments);
   const bool recorded = run.recording.frames > 0;
   if (recorded) {
     run.recording.caption = caption_of(run);

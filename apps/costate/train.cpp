@@ -118,6 +118,7 @@ int run_train(const Arguments& arguments) {
   const auto learner = learn::make_learner(file.task, file.options);
   const std::string prefix = output_prefix(arguments), state = prefix + ".train.json",
                     identity = identity_of(file.options, file.title);
+  expect_writable_prefix(prefix);
   std::vector<learn::Learned> history;
   if (arguments.resume) history = restore(state, identity, *learner);
   const StopOnInterrupt stop;

@@ -23,6 +23,8 @@ int run_view(const Arguments& arguments) {
   const std::string page = arguments.output.empty()
                                ? std::filesystem::path(arguments.files[0]).stem().string() + ".html"
                                : arguments.output;
+  if (!arguments.png.empty()) expect_writable(arguments.png, "--png");
+  if (!arguments.mp4.empty()) expect_writable(arguments.mp4, "--mp4");
   const view::ReplayOptions options{.title = arguments.title.empty() ? title : arguments.title};
   if (!arguments.png.empty() || !arguments.mp4.empty()) {
     double end = 0;

@@ -3,8 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#include "costate/core/error.h"
-
 namespace costate::cluster {
 
 static_assert(std::endian::native == std::endian::little);
@@ -83,6 +81,22 @@ std::vector<std::int64_t> Reader::integers() {
 void Reader::end() const {
   if (!left_.empty())
     throw Error("a message is longer than it says, by " + std::to_string(left_.size()) + " bytes");
+}
+
+std::string to_bytes(const Error& error) {
+  const Error::Message& m = error.message();
+  const bool numerics = error.kind() == Error::Kind::numerics;
+  return Writer().text(m.what).text(m.where).text(m.advice).integer(numerics).bytes();
+}
+Error error_of(Reader& from) {
+  Error::Message m;
+  for (std::string* words : {&m.what, &m.where, &m.advice}) {
+    *words = from.text();
+    for (char& c : *words)  // a terminal obeys some characters
+      if (c != '\n' && (std::uint8_t(c) < ' ' || c == '\x7f')) c = '?';
+  }
+  if (m.what.empty()) m.what = "something failed, and did not say what";
+  return Error(m, from.integer() != 0 ? Error::Kind::numerics : Error::Kind::input);
 }
 
 std::string fingerprint(std::string_view bytes) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "costate/core/error.h"
+
 namespace costate::cluster {
 
 class Writer {
@@ -41,6 +43,9 @@ class Reader {
   std::size_t length(std::size_t each);
   std::string_view left_;
 };
+
+std::string to_bytes(const Error& error);
+Error error_of(Reader& from);
 
 // 16 hexadecimal digits: FNV-1a of 64 bits [1]. It tells mistakes apart, not forgeries.
 // [1] Fowler, Noll, Vo: the FNV hash, draft-eastlake-fnv.

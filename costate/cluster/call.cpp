@@ -33,6 +33,7 @@ void Call::settle(const Task& task, Part part) {
 }
 
 void Call::resume(const Task& task, Part part) {
+  if (task.node.index > (blocks_ - 1) >> task.node.level) return;  // there is no such block
   // Free nodes are split on the way down to this one.
   const auto holds = [&](const Task& t) {
     return t.point == task.point && t.node.level >= task.node.level &&

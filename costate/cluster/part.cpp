@@ -125,11 +125,8 @@ std::string to_bytes(const Part& part) {
   to.number(part.value).numbers(part.sums);
   write(to, part.report);
   to.integer(part.failure.has_value());
-  if (part.failure) {
-    const Error::Message& m = part.failure->message;
-    to.text(m.what).text(m.where).text(m.advice).integer(part.failure->kind == Error::Kind::numerics);
-  }
-  return to.bytes();
+  if (!part.failure) return to.bytes();
+  return to.bytes() + to_bytes(Error(part.failure->message, part.failure->kind));
 }
 
 Part part_of(std::string_view bytes) {
@@ -138,11 +135,8 @@ Part part_of(std::string_view bytes) {
   part.value = from.number(), part.sums = from.numbers();
   read(from, part.report);
   if (from.integer() != 0) {
-    Part::Failure failure;
-    failure.message.what = from.text(), failure.message.where = from.text();
-    failure.message.advice = from.text();
-    failure.kind = from.integer() != 0 ? Error::Kind::numerics : Error::Kind::input;
-    part.failure = failure;
+    const Error failure = error_of(from);
+    part.failure = {failure.message(), failure.kind()};
   }
   from.end();
   return part;

@@ -13,7 +13,7 @@ namespace costate::cluster {
 double PoolReport::efficiency() const {
   double busy = 0;
   for (const auto& [worker, did] : counts.workers) busy += did.seconds;
-  return seconds > 0 && workers > 0 ? busy / (seconds * workers) : 0;
+  return worker_seconds > 0 ? busy / worker_seconds : 0;
 }
 
 std::string PoolReport::to_text() const {
@@ -38,7 +38,7 @@ Pool::Pool(std::unique_ptr<Transport> transport, PoolOptions options)
 PoolReport Pool::report() const {
   PoolReport report = report_;
   report.executor = transport_->name();
-  report.workers = int(idle_.size() + busy_.size());
+  report.workers = workers();
   return report;
 }
 
@@ -53,9 +53,16 @@ void Pool::take(const Event& event, Call& call, const std::vector<std::string>& 
       idle_.erase(event.worker), busy_.erase(event.worker);
       return call.lost(event.worker, event.why);
     case Event::Kind::finished:
-      break;
+      return accept(event, call, keys);
   }
-  busy_.erase(event.worker);
+}
+
+void Pool::accept(const Event& event, Call& call, const std::vector<std::string>& keys) {
+  const auto asked = busy_.find(event.worker);
+  if (asked == busy_.end() || asked->second != std::pair(event.call, event.task))
+    throw Error({"a worker has answered what it was not asked for", "worker " + std::to_string(event.worker),
+                 "is it the program that this driver started?"});
+  busy_.erase(asked);
   idle_.insert(event.worker);
   if (event.call != call_) return;  // a straggler of an earlier call
   const std::int64_t before = call.done();
@@ -64,16 +71,16 @@ void Pool::take(const Event& event, Call& call, const std::vector<std::string>& 
   if (log_ && !event.part.failure)
     log_->append(keys[std::size_t(event.task.point)], event.task.node, event.part);
   Progress::advance(call.done() - before);
-  if (options_.progress) options_.progress(call.done(), call.blocks(), int(idle_.size() + busy_.size()));
+  if (options_.progress) options_.progress(call.done(), call.blocks(), workers());
 }
 
 void Pool::deal(Call& call, const std::vector<std::vector<double>>& points, Want want) {
-  const int workers = int(idle_.size() + busy_.size());
+  const int all = workers();
   for (auto worker = idle_.begin(); worker != idle_.end();) {
-    const auto task = call.next(*worker, workers, transport_->now());
+    const auto task = call.next(*worker, all, transport_->now());
     if (!task) return;
     transport_->send(*worker, {call_, *task, want, &points[std::size_t(task->point)]});
-    busy_.insert(*worker);
+    busy_[*worker] = {call_, *task};
     worker = idle_.erase(worker);
   }
 }
@@ -109,16 +116,23 @@ std::vector<Part> Pool::run(const Job& job, const std::vector<std::vector<double
     for (Event event = transport_->wait(0); event.kind != Event::Kind::nothing; event = transport_->wait(0))
       take(event, call, keys);
   }
+  double last = began, worker_seconds = 0;
   while (!call.complete()) {
     deal(call, points, want);
     const double now = transport_->now();
+    const int there = workers();
     // Now and then somebody may want to stop, or to see how far it is.
     const double until = idle_.empty() ? now + 0.1 : std::min(call.next_look(now), now + 0.1);
-    take(transport_->wait(until - now), call, keys);
+    const Event event = transport_->wait(until - now);
+    const double later = transport_->now();
+    worker_seconds += (later - last) * there;
+    last = later;
+    take(event, call, keys);
     stop_if_interrupted();
   }
   ++report_.calls;
   report_.seconds += transport_->now() - began;
+  report_.worker_seconds += worker_seconds;
   report_.counts.add(call.counts());
   std::vector<Part> parts;
   for (std::size_t p = 0; p < points.size(); ++p) parts.push_back(call.total(std::int64_t(p)));

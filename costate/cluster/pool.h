@@ -32,8 +32,9 @@ struct PoolOptions {
 struct PoolReport {
   std::string executor;
   std::int64_t calls = 0;
-  double seconds = 0;  // of the calls
-  int workers = 0;     // at the end
+  double seconds = 0;         // of the calls
+  double worker_seconds = 0;  // the same, each as often as there were workers
+  int workers = 0;            // at the end
   Counts counts;
   // Time that workers computed, as a part of the time that they were there for.
   double efficiency() const;
@@ -78,6 +79,8 @@ class Pool {
 
  private:
   std::vector<Part> run(const Job& job, const std::vector<std::vector<double>>& points, Want want);
+  void accept(const Event& event, Call& call, const std::vector<std::string>& keys);
+  int workers() const { return int(idle_.size() + busy_.size()); }
   void take(const Event& event, Call& call, const std::vector<std::string>& keys);
   void deal(Call& call, const std::vector<std::vector<double>>& points, Want want);
   Evaluation conclude(const Job& job, Part part) const;
@@ -86,7 +89,8 @@ class Pool {
   PoolOptions options_;
   std::unique_ptr<Log> log_;
   std::string log_identity_;
-  std::set<int> idle_, busy_;
+  std::set<int> idle_;
+  std::map<int, std::pair<std::int64_t, Task>> busy_;  // with what: the call and its task
   std::int64_t call_ = 0;
   PoolReport report_;
 };

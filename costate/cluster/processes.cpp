@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -42,11 +43,22 @@ std::string how_it_ended(int status) {
   throw Error({what + ": " + std::strerror(errno), "processes", "start fewer workers"});
 }
 
-int threads_of_this_process() {
+int threads_now() {
   std::error_code trouble;
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", trouble))
     (void)entry, ++count;
+  return count;
+}
+
+// A thread that was joined may be listed for a moment longer: Linux wakes whoever joins it first and takes it
+// off the list afterwards, on a busy machine much later. So threads count only if they stay.
+int threads_of_this_process() {
+  int count = threads_now();
+  for (int tries = 0; count > 1 && tries < 100; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    count = threads_now();
+  }
   return count;
 }
 

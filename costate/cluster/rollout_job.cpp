@@ -1,5 +1,6 @@
 #include "costate/cluster/rollout_job.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -47,6 +48,8 @@ class RolloutJob final : public Job {
     to.integer(options_.worlds).integer(how_.block).integer(std::int64_t(options_.seed));
     to.integer(options_.on_divergence == OnDivergence::mask_world).text(options_.checkpoints.name());
     to.numbers(arguments_.x0).numbers(arguments_.controls);
+    for (const Role role : {Role::state, Role::control})
+      for (const Field& field : system_->signature().fields(role)) to.text(field.name).integer(field.size);
     const auto& fields = system_->signature().fields(Role::parameter);
     for (std::size_t f = 0; f < fields.size(); ++f) {
       const auto values = arguments_.parameters.values(f);
@@ -142,8 +145,12 @@ class RolloutJob final : public Job {
              const Block& block) const {
     Part part;
     const std::vector<double> values = run.rollout.values(arguments, objective);
+    // Not a number: a world that is masked, or a loss that is not a number in a world that did not diverge.
+    std::vector<std::int64_t> masked;
+    if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+      masked = run.rollout.simulate(arguments).diverged;
     for (std::size_t w = 0; w < values.size(); ++w) {
-      if (std::isnan(values[w]))
+      if (std::binary_search(masked.begin(), masked.end(), std::int64_t(w)))
         part.report.masked_worlds.push_back(block.first + std::int64_t(w));
       else
         part.value += values[w];

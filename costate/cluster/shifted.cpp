@@ -1,7 +1,5 @@
 #include "costate/cluster/shifted.h"
 
-#include "costate/system/ranges.h"
-
 namespace costate::cluster {
 namespace {
 
@@ -104,10 +102,7 @@ class ShiftedObjective final : public Objective<Real> {
 template <class Real>
 std::shared_ptr<const System<Real>> shifted(std::shared_ptr<const System<Real>> system,
                                             std::shared_ptr<const std::int64_t> first) {
-  const Ranges ranges = ranges_of(system);
-  const std::shared_ptr<const System<Real>> shifted =
-      std::make_shared<ShiftedSystem<Real>>(std::move(system), std::move(first));
-  return with_ranges(shifted, ranges);
+  return std::make_shared<ShiftedSystem<Real>>(std::move(system), std::move(first));
 }
 template <class Real>
 ObjectivePtr<Real> shifted(ObjectivePtr<Real> objective, std::shared_ptr<const std::int64_t> first,

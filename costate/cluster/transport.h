@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "costate/cluster/bytes.h"
 #include "costate/cluster/call.h"
 
 namespace costate::cluster {
@@ -56,10 +57,15 @@ class Transport {
 
 // Who a worker is. Bits are promised among equals only.
 struct Identity {
-  std::string version, instruction_set, job;
+  std::string version, instruction_set;
+  std::string
+      mathematics;  // fingerprint of what sin, exp, ... return: other C libraries have other last bits
+  std::string job;
 };
 Identity identity_of_machine();  // without a job
 Identity identity_of(const Job& job);
+std::string to_bytes(const Identity& identity);
+Identity identity_of(Reader& from);
 // Error that names both, where they differ.
 void require_equal(const Identity& driver, const Identity& worker, const std::string& name);
 

@@ -35,26 +35,12 @@ bool read_frame(int from, std::string& buffer, Frame& kind, std::string& payload
   return true;
 }
 
-std::string error_payload(const Error& error) {
-  const Error::Message& m = error.message();
-  return Writer()
-      .text(m.what)
-      .text(m.where)
-      .text(m.advice)
-      .integer(error.kind() == Error::Kind::numerics)
-      .bytes();
-}
-
-std::string identity_payload(const Identity& identity) {
-  return Writer().text(identity.version).text(identity.instruction_set).text(identity.job).bytes();
-}
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Answers tasks until the input ends.
-int compute(int in, int out, const Job& job, std::string& buffer) {
+int answer_all(int in, int out, const Job& job, std::string& buffer) {
   Frame kind;
   std::string payload;
   std::vector<double> theta;
@@ -71,6 +57,14 @@ int compute(int in, int out, const Job& job, std::string& buffer) {
     if (!write_all(out, frame(Frame::part, answer))) return 0;  // the driver has gone
   }
   return 0;
+}
+int compute(int in, int out, const Job& job, std::string& buffer) {
+  try {
+    return answer_all(in, out, job, buffer);
+  } catch (const Error& error) {  // of the conversation: one of a block is an answer
+    write_all(out, frame(Frame::error, to_bytes(error)));
+    return 2;
+  }
 }
 
 }  // namespace
@@ -97,7 +91,7 @@ bool take_frame(std::string& buffer, Frame& kind, std::string& payload) {
 }
 
 std::string job_payload(const Identity& identity, const std::string& description) {
-  return identity_payload(identity) + Writer().text(description).bytes();
+  return to_bytes(identity) + Writer().text(description).bytes();
 }
 std::string theta_payload(const Work& work) {
   return Writer().integer(work.want == Want::gradient).numbers(*work.theta).bytes();
@@ -112,6 +106,10 @@ std::string answer_to_task(const Job& job, const std::vector<double>& theta, Wan
   Reader from(task);
   const std::int64_t call = from.integer(), point = from.integer(), level = from.integer(),
                      index = from.integer();
+  from.end();
+  const std::int64_t blocks = job.partition().blocks();
+  if (level < 0 || level > root(blocks).level || index < 0 || index > (blocks - 1) >> level)
+    throw Error("a driver asks for blocks that the job has not");
   const double began = seconds_now();
   const Part part = part_of_node(job, theta, want, {int(level), index});
   Writer to;
@@ -121,14 +119,10 @@ std::string answer_to_task(const Job& job, const std::vector<double>& theta, Wan
 
 Event event_of(int worker, Frame kind, const std::string& payload, const Identity& driver) {
   Reader from(payload);
-  if (kind == Frame::error) {
-    Error::Message m;
-    m.what = from.text(), m.where = from.text(), m.advice = from.text();
-    throw Error(m, from.integer() != 0 ? Error::Kind::numerics : Error::Kind::input);
-  }
+  if (kind == Frame::error) throw error_of(from);
   if (kind == Frame::hello) {
-    Identity theirs;
-    theirs.version = from.text(), theirs.instruction_set = from.text(), theirs.job = from.text();
+    const Identity theirs = identity_of(from);
+    from.end();
     require_equal(driver, theirs, "worker " + std::to_string(worker));
     return {.kind = Event::Kind::joined, .worker = worker};
   }
@@ -151,21 +145,23 @@ int serve(int in, int out, const std::function<std::unique_ptr<Job>(const std::s
   std::unique_ptr<Job> job;
   try {
     Reader from(payload);
-    Identity driver;
-    driver.version = from.text(), driver.instruction_set = from.text(), driver.job = from.text();
-    // A job of another version may not even be read.
-    require_equal({driver.version, "", ""}, {identity_of_machine().version, "", ""}, "a worker");
+    // A job of another version may not even be read. What is compared after it may be new, too.
+    Identity driver = identity_of_machine();
+    driver.version = from.text();
+    require_equal(driver, identity_of_machine(), "a worker");
+    identity_of(from = Reader(payload));
     job = make(from.text());
+    from.end();
   } catch (const Error& error) {
-    write_all(out, frame(Frame::error, error_payload(error)));
+    write_all(out, frame(Frame::error, to_bytes(error)));
     return 2;
   }
-  if (!write_all(out, frame(Frame::hello, identity_payload(identity_of(*job))))) return 0;
+  if (!write_all(out, frame(Frame::hello, to_bytes(identity_of(*job))))) return 0;
   return compute(in, out, *job, buffer);
 }
 
 int serve(int in, int out, const Job& job) {
-  if (!write_all(out, frame(Frame::hello, identity_payload(identity_of(job))))) return 0;
+  if (!write_all(out, frame(Frame::hello, to_bytes(identity_of(job))))) return 0;
   std::string buffer;
   return compute(in, out, job, buffer);
 }

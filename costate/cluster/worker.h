@@ -2,8 +2,8 @@
 //
 //   length of what follows (8 bytes), kind (1 byte), payload (bytes.h)
 //
-//   driver   job    version, instruction set, identity, description
-//   worker   hello  version, instruction set, identity;  or  error  what, where, advice, numerics
+//   driver   job    identity (version, instruction set, mathematics, job), description
+//   worker   hello  identity;  or  error  what, where, advice, numerics
 //   driver   theta  want, numbers                            once for all tasks of a point
 //            task   call, point, level, index
 //   worker   part   call, point, level, index, seconds, Part
@@ -30,7 +30,7 @@ bool take_frame(std::string& buffer, Frame& kind, std::string& payload);
 std::string job_payload(const Identity& identity, const std::string& description);
 std::string theta_payload(const Work& work);
 std::string task_payload(const Work& work);
-// Computes a task: the payload of the answer.
+// Computes a task: the payload of the answer. Error where the job has no such blocks.
 std::string answer_to_task(const Job& job, const std::vector<double>& theta, Want want,
                            const std::string& task);
 // Reads what serve() answers. Error: what the worker says that is wrong, or a refusal.

@@ -17,6 +17,14 @@ using VectorOut = Eigen::Map<Vector>;
 
 inline std::vector<double> numbers_of(const Matrix& m) { return {m.data(), m.data() + m.size()}; }
 inline std::vector<double> numbers_of(const Vector& v) { return {v.data(), v.data() + v.size()}; }
-inline Matrix symmetric(const Matrix& m) { return 0.5 * (m + m.transpose()); }
+Matrix symmetric(const Matrix& m);  // its symmetric part
+
+// Compiled once: every other form of a product costs each source that writes it a second.
+Matrix times(const Matrix& X, const Matrix& Y);
+Matrix times(const Matrix& X, const Matrix& Y, const Matrix& Z);   // from the left
+Matrix transposed_times(const Matrix& X, const Matrix& Y);         // X'Y
+Matrix times_transposed(const Matrix& X, const Matrix& Y);         // XY'
+Matrix congruent(const Matrix& X, const Matrix& P);                // X P X'
+Matrix solved(const Eigen::LLT<Matrix>& factor, const Matrix& Y);  // (LL')^-1 Y
 
 }  // namespace costate::control

@@ -111,10 +111,10 @@ class Filtering {
                   Error::Kind::numerics);
     p.innovation = VectorIn(&y_[k * std::size_t(rows_)], rows_) - p.measured.mean;
     p.weighted = S.solve(p.innovation);
-    p.gain = S.solve(p.measured.cross.transpose()).transpose();
+    p.gain = solved(S, p.measured.cross.transpose()).transpose();
     const Vector shift = p.gain * p.innovation;
     space_.move(p.predicted.x.data(), shift.data(), p.filtered.x.data());
-    p.filtered.P = symmetric(p.predicted.P - p.gain * p.measured.cross.transpose());
+    p.filtered.P = symmetric(p.predicted.P - times_transposed(p.gain, p.measured.cross));
     const double log_det = 2 * Matrix(S.matrixL()).diagonal().array().log().sum();
     return -0.5 * (p.innovation.dot(p.weighted) + log_det + double(rows_) * std::log(2 * std::numbers::pi));
   }
@@ -148,15 +148,15 @@ Estimate estimate_of(const std::vector<Pass>& passes, double log_likelihood) {
 Normal update_vjp(Transform& transform, const Pass& p, const Normal& bar, Matrix& noise_bar, double* p_bar) {
   Normal in = bar;
   if (!p.seen) return in;
-  const Matrix inverse = Eigen::LLT<Matrix>(symmetric(p.measured.covariance))
-                             .solve(Matrix::Identity(p.innovation.size(), p.innovation.size()));
+  const Matrix inverse = solved(Eigen::LLT<Matrix>(symmetric(p.measured.covariance)),
+                                Matrix::Identity(p.innovation.size(), p.innovation.size()));
   const Vector &v = p.weighted, w = inverse * (p.measured.cross.transpose() * bar.x);
   const Matrix P_bar = symmetric(bar.P);
   Moments m;
   m.mean = v - w;
   m.covariance = symmetric(-w * v.transpose() + 0.5 * v * v.transpose() - 0.5 * inverse +
-                           p.gain.transpose() * P_bar * p.gain);
-  m.cross = bar.x * v.transpose() - 2 * P_bar * p.gain;
+                           times(transposed_times(p.gain, P_bar), p.gain));
+  m.cross = bar.x * v.transpose() - 2 * times(P_bar, p.gain);
   noise_bar += m.covariance;
   transform.measure_vjp(p.predicted, m, in, p_bar);
   return in;
@@ -179,14 +179,14 @@ Estimate smooth(const Estimation& problem, const std::vector<double>& y) {
   for (std::size_t k = passes.size() - 1; k-- > 0;) {
     stop_if_interrupted();
     const Normal &later = passes[k + 1].filtered, &predicted = passes[k + 1].predicted;
-    const Matrix D = Eigen::LLT<Matrix>(predicted.P).solve(passes[k].cross.transpose()).transpose();
+    const Matrix D = solved(Eigen::LLT<Matrix>(predicted.P), passes[k].cross.transpose()).transpose();
     Vector ahead(space.tangents()), moved(space.states());
     space.difference(later.x.data(), predicted.x.data(), ahead.data());
     const Vector shift = D * ahead;
     Normal& now = passes[k].filtered;
     space.move(now.x.data(), shift.data(), moved.data());
     now.x = moved;
-    now.P = symmetric(now.P + D * (later.P - predicted.P) * D.transpose());
+    now.P = symmetric(now.P + congruent(D, later.P - predicted.P));
   }
   return estimate_of(passes, log_likelihood);
 }

@@ -20,12 +20,12 @@ class Extended final : public Transform {
 
   Moments predict(std::int64_t k, const Normal& in, const double* u) override {
     const Matrix A = jacobian(k, in, u);
-    return {lanes_.step(k, in.x, u).col(0), A * in.P * A.transpose(), in.P * A.transpose()};
+    return {lanes_.step(k, in.x, u).col(0), congruent(A, in.P), times_transposed(in.P, A)};
   }
 
   Moments measure(const Normal& in) override {
     const Matrix H = measured_jacobian(in);
-    Moments m{Vector(Eigen::Index(rows_)), H * in.P * H.transpose(), in.P * H.transpose()};
+    Moments m{Vector(Eigen::Index(rows_)), congruent(H, in.P), times_transposed(in.P, H)};
     Vector z(1);
     for (std::size_t i = 0; i < rows_; ++i) {
       lanes_.measure(i, in.x, z);
@@ -39,12 +39,12 @@ class Extended final : public Transform {
     const Matrix A = jacobian(k, in, u), A_bar = 2 * symmetric(bar.covariance) * A * in.P;
     in_bar.x += lanes_.step_vjp(k, in.x, u, bar.mean, p_bar).col(0);
     lanes_.step_hvp(k, in.x, u, Matrix::Identity(in.x.size(), in.x.size()), A_bar, in_bar.x, p_bar);
-    in_bar.P += A.transpose() * symmetric(bar.covariance) * A;
+    in_bar.P += times(transposed_times(A, symmetric(bar.covariance)), A);
   }
 
   void measure_vjp(const Normal& in, const Moments& bar, Normal& in_bar, double* p_bar) override {
     const Matrix H = measured_jacobian(in), c = symmetric(bar.covariance);
-    const Matrix H_bar = 2 * c * H * in.P + bar.cross.transpose() * in.P;
+    const Matrix H_bar = times(2 * times(c, H) + bar.cross.transpose(), in.P);
     Matrix x_bar = Matrix::Zero(in.x.size(), 1);
     for (std::size_t i = 0; i < rows_; ++i) {
       const auto row = Eigen::Index(i);
@@ -52,7 +52,7 @@ class Extended final : public Transform {
       lanes_.measure_hvp(i, in.x, H_bar.row(row).transpose(), in_bar.x, p_bar);
     }
     in_bar.x += x_bar.col(0);
-    in_bar.P += H.transpose() * c * H + symmetric(bar.cross * H);
+    in_bar.P += times(transposed_times(H, c), H) + symmetric(times(bar.cross, H));
   }
 
  private:

@@ -124,7 +124,7 @@ void Fit::check() const {
   const Identification& p = problem_;
   if (!p.system || p.measured.empty() || p.recordings.empty() || p.unknowns.empty())
     throw Error("an identification needs a system, something measured, a recording and an unknown");
-  check_ranges(ranges_of(p.system), p.parameters);
+  check_ranges(p.system->signature(), p.parameters);
   if (p.sigma.size() != p.measured.size())
     throw Error("sigma has " + std::to_string(p.sigma.size()) + " numbers instead of " +
                 std::to_string(p.measured.size()));
@@ -234,7 +234,7 @@ void Fit::evaluate(const double* z, double* r, double* J) {
   const auto& fields = problem_.system->signature().fields(Role::parameter);
   for (const Searched& s : searched_) numbers.push_back(fields[s.field].offset + s.index);
   const Parameters<double> parameters = parameters_at(z);
-  if (!fault(ranges_of(problem_.system), parameters).empty()) {  // the search steps back
+  if (!fault(problem_.system->signature(), parameters).empty()) {  // the search steps back
     std::fill_n(r, residuals_, std::numeric_limits<double>::quiet_NaN());
     return;
   }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/core/interrupt.h"
 
 namespace costate::control {
 
@@ -17,6 +18,7 @@ void LqPass::factorise(const char* held) {
   const int n = problem_.states, m = problem_.controls;
   if (!problem_.Qf.empty()) P_.back() = MatrixIn(problem_.Qf.data(), n, n);
   for (int k = problem_.steps - 1; k >= 0; --k) {
+    stop_if_interrupted();
     const auto at = std::size_t(k);
     stage_.expand(stage(problem_, k), P_[at + 1].data(), p_.data());
     if (!stage_.gains(held ? held + k * m : nullptr, 0, gains_[at]))

@@ -63,7 +63,7 @@ Plant::Plant(std::shared_ptr<const System<double>> system, const Parameters<doub
     throw Error({"the system has no tangents, which linearise a step", {}, "use sampling"});
   if (!same_fields(s, parameters.signature(), Role::parameter) || parameters.worlds() != 1)
     throw Error("these are not the parameters of one world of the system");
-  check_ranges(ranges_of(system_), parameters);
+  check_ranges(s, parameters);
   controls_ = int(s.controls()), lanes_ = system_->lanes(), copies_ = lanes_;
   p_.reserve(std::max<std::int64_t>(1, system_->parameter_size()));
   const auto& fields = s.fields(Role::parameter);

@@ -231,7 +231,7 @@ void Twin::step(const std::vector<double>& u, const std::vector<double>& y) {
   Matrix F;
   next.prior = model_->step(last.k, last.posterior, u, F);
   next.at = next.posterior = next.prior;
-  next.P_prior = symmetric(F * last.P * F.transpose() + model_->noise());
+  next.P_prior = symmetric(congruent(F, last.P) + model_->noise());
   next.P = next.P_prior;
   last.F = F;
   window_.push_back(std::move(next));
@@ -250,7 +250,7 @@ void Twin::estimate() {
         Knot& before = window_[k - 1];
         const Point reached = model_->step(before.k, before.at, before.u, before.F);
         knot.prior = model_->moved(reached, before.F * model_->difference(before.posterior, before.at));
-        knot.P_prior = symmetric(before.F * before.P * before.F.transpose() + model_->noise());
+        knot.P_prior = symmetric(congruent(before.F, before.P) + model_->noise());
       }
       Vector d = model_->difference(knot.prior, knot.at);
       knot.P = knot.P_prior;

@@ -101,7 +101,7 @@ class Unscented final : public Transform {
   }
   static Moments moments(const Vector& mean, const Matrix& d, const Matrix& E) {
     const double count = double(d.cols());
-    return {mean, d * d.transpose() / count, E * d.transpose() / count};
+    return {mean, times_transposed(d, d) / count, times_transposed(E, d) / count};
   }
   Matrix measurements(const Matrix& X) {
     Matrix Z(rows_, X.cols());
@@ -115,7 +115,7 @@ class Unscented final : public Transform {
     const double count = double(Y.cols());
     const Matrix d = Y.colwise() - Vector(Y.rowwise().mean());
     Matrix d_bar = 2 * symmetric(bar.covariance) * d / count;
-    if (bar.cross.size() > 0) d_bar += bar.cross.transpose() * E / count;
+    if (bar.cross.size() > 0) d_bar += transposed_times(bar.cross, E) / count;
     d_bar.colwise() -= Vector(d_bar.rowwise().mean());
     return d_bar.colwise() + Vector(bar.mean / count);
   }
@@ -126,7 +126,7 @@ class Unscented final : public Transform {
     Matrix spread = X_bar;
     if (E_bar) spread += *E_bar;
     const Matrix L_bar = std::sqrt(double(n)) * (spread.leftCols(n) - spread.rightCols(n));
-    Matrix phi = (p.L.transpose() * L_bar).triangularView<Eigen::Lower>();
+    Matrix phi = transposed_times(p.L, L_bar).triangularView<Eigen::Lower>();
     phi.diagonal() *= 0.5;
     const auto factor = p.L.transpose().triangularView<Eigen::Upper>();
     const Matrix half = factor.solve(phi);                              // L^-T phi

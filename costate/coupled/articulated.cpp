@@ -163,17 +163,13 @@ Articulated::Articulated(const Articulation& from) {
     throw Error("the model has " + std::to_string(rigid_signature_.states()) + " states, and its start " +
                 std::to_string(initial_.size()) + " numbers");
 
-  for (const Field& f : rigid_signature_.fields(Role::state)) signature_.state(f.name, f.size, f.unit);
+  signature_.add(Role::state, rigid_signature_.fields(Role::state));
   for (const Field& f : rigid_signature_.fields(Role::control))
-    if (f.name != "qfrc") signature_.control(f.name, f.size, f.unit);
+    if (f.name != "qfrc") signature_.add(Role::control, f);
   for (const Field& f : rigid_signature_.fields(Role::parameter)) {
     const bool shared = f.name == "gravity" || f.name == "dt";
     for (std::int64_t i = 0; i < f.size; ++i) own_.push_back(shared ? -1 : int(signature_.parameters() + i));
-    if (shared) continue;
-    if (f.defaults.size() == 1)
-      signature_.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-    else
-      signature_.parameter(f.name, f.defaults, f.unit);
+    if (!shared) signature_.add(Role::parameter, f);
   }
   first_ = signature_.parameters();
   std::vector<std::string> names;

@@ -106,6 +106,25 @@ struct Sum {
   }
 };
 template <class S>
+struct AddUp {
+  const double* partials;
+  S* to;
+  COSTATE_HD void operator()(std::int64_t row) const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < kPartials; ++i) sum += partials[row * kPartials + i];
+    to[row] = S(sum);
+  }
+};
+template <class S>
+struct Forget {
+  S* columns;
+  std::int64_t worlds;
+  const char* diverged;
+  COSTATE_HD void operator()(std::int64_t at) const {
+    if (diverged[at % worlds]) columns[at] = S(0);
+  }
+};
+template <class S>
 struct Drift {
   const S *before, *after;
   std::int64_t worlds;
@@ -160,6 +179,12 @@ class BlockKernelsOn final : public BlockKernels<Real> {
   void sums(const Real* columns, std::int64_t rows, std::int64_t worlds, const char* diverged,
             double* partials) override {
     exec_.launch(rows * kPartials, thread::Sum<Real>{columns, worlds, diverged, partials});
+  }
+  void add_up(const double* partials, std::int64_t rows, Real* to) override {
+    exec_.launch(rows, thread::AddUp<Real>{partials, to});
+  }
+  void forget(Real* columns, std::int64_t row, std::int64_t worlds, const char* diverged) override {
+    exec_.launch(row * worlds, thread::Forget<Real>{columns, worlds, diverged});
   }
   void sums_of_norms(const double* norms, std::int64_t rows, std::int64_t worlds, const char* diverged,
                      double* partials) override {

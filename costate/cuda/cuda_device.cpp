@@ -70,6 +70,20 @@ void CudaDevice::finish(const std::string& doing) const {
   check(cudaStreamSynchronize(nullptr), doing);
 }
 
+// `later` waits for what `earlier` holds now.
+static void put_in_order(cudaStream_t earlier, cudaStream_t later) {
+  if (earlier == later) return;
+  cudaEvent_t reached = nullptr;
+  const std::string doing = "wait for a stream";
+  check(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming), doing);
+  const cudaError_t recorded = cudaEventRecord(reached, earlier),
+                    waits = recorded == cudaSuccess ? cudaStreamWaitEvent(later, reached) : recorded;
+  cudaEventDestroy(reached);  // when it has been reached
+  check(waits, doing);
+}
+void CudaDevice::wait_for(void* stream) const { put_in_order(cudaStream_t(stream), nullptr); }
+void CudaDevice::hold_back(void* stream) const { put_in_order(nullptr, cudaStream_t(stream)); }
+
 std::shared_ptr<const CudaDevice> device_of(int index) {
   static std::mutex mutex;
   static std::map<int, std::shared_ptr<const CudaDevice>> made;

@@ -31,6 +31,8 @@ class CudaDevice final : public Device {
   void copy(void* to, const void* from, std::int64_t bytes) const override;
   void zero(void* to, std::int64_t bytes) const override;
   void finish(const std::string& doing) const override;
+  void wait_for(void* stream) const override;
+  void hold_back(void* stream) const override;
 
  private:
   int index_;

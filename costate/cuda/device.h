@@ -28,6 +28,10 @@ class Device {
   virtual void zero(void* to, std::int64_t bytes) const = 0;
   // Waits for everything launched so far. `doing` completes "cannot ...".
   virtual void finish(const std::string& doing) const = 0;
+  // What is launched next waits for what `stream` of another library holds; and the other way round. The host
+  // does not wait.
+  virtual void wait_for(void* /*stream*/) const {}
+  virtual void hold_back(void* /*stream*/) const {}
 };
 
 // Numbers on a device: not initialised, kept for reuse. Growing drops the content.

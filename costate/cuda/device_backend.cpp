@@ -52,6 +52,13 @@ template <class Real>
 std::unique_ptr<Block<Real>> DeviceBackend<Real>::make_block(const System<Real>& system,
                                                              const RolloutOptions& options,
                                                              const Activity& activity) const {
+  return make_device_block(system, options, activity);
+}
+
+template <class Real>
+std::unique_ptr<DeviceBlock<Real>> DeviceBackend<Real>::make_device_block(const System<Real>& system,
+                                                                          const RolloutOptions& options,
+                                                                          const Activity& activity) const {
   device_->enter();
   return std::make_unique<DeviceBlock<Real>>(
       system, options, activity, lanes(system, options),

@@ -34,6 +34,10 @@ class DeviceBackend final : public Backend<Real> {
   int lanes(const System<Real>& system, const RolloutOptions& options) const override;
   std::unique_ptr<Block<Real>> make_block(const System<Real>& system, const RolloutOptions& options,
                                           const Activity& activity) const override;
+  const std::shared_ptr<const Device>& device() const { return device_; }
+  std::unique_ptr<DeviceBlock<Real>> make_device_block(const System<Real>& system,
+                                                       const RolloutOptions& options,
+                                                       const Activity& activity) const;
 
  private:
   const KernelMaker<Real>& find(const System<Real>& system) const;

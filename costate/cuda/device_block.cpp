@@ -43,6 +43,7 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
       target_(device_),
       energy_begin_(device_),
       energy_end_(device_),
+      defaults_(device_),
       snapshots_single_(device_),
       loss_(device_),
       norms_(device_),
@@ -124,6 +125,8 @@ template <class Real>
 void DeviceBlock<Real>::load(const Arguments<Real>& arguments, Index first_world) {
   device_.enter();
   arguments_ = &arguments;
+  resident_ = nullptr;
+  defaults_loaded_ = false;
   this->results_.first_world = first_world;
   this->results_.live_lanes = int(std::min(worlds_, options_.worlds - first_world));
   const Signature& signature = system_.signature();
@@ -185,7 +188,7 @@ void DeviceBlock<Real>::begin(const Objective<Real>* objective, Keeper<Real>* ke
   results.energy_drift.reset();
   loss_.zero(worlds_ * parts_);
   diverged_.zero(worlds_);
-  if (system_.capabilities().energy) {
+  if (system_.capabilities().energy && !resident_) {
     energy_begin_.reserve(worlds_);
     parts_of_.physics->energy(run(0, 0), state_.data(), energy_begin_.data());
   }
@@ -262,6 +265,7 @@ std::int64_t DeviceBlock<Real>::next_visit(Index k) const {
   Index stop = steps_;
   if (objective_) stop = std::min(stop, objective_->next(k, steps_));
   if (keeper_) stop = std::min(stop, keeper_->next(k));
+  if (resident_states_) stop = std::min(stop, (k + options_.keep - 1) / options_.keep * options_.keep);
   return stop;
 }
 
@@ -272,6 +276,7 @@ void DeviceBlock<Real>::visit(Index k) {
   reached_ = k;
   if (objective_ && objective_->next(k, steps_) == k) add_values(k);
   if (keeper_ && keeper_->next(k) == k) keep(k);
+  keep_there(k);
 }
 
 template <class Real>
@@ -284,7 +289,8 @@ void DeviceBlock<Real>::keep(Index k) {
 
 template <class Real>
 void DeviceBlock<Real>::finish_forward() {
-  watch();
+  if (waits()) watch();
+  if (resident_) return;
   BlockResults<Real>& results = this->results_;
   if (objective_) {
     const std::vector<double> loss = loss_.download(worlds_ * parts_);

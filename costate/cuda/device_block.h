@@ -5,6 +5,7 @@
 //   device_block.cpp           inputs in, steps, snapshots, memory
 //   device_block_reverse.cpp   cotangents
 //   device_block_terms.cpp     the objective: as numbers on the device, or as code on the host
+//   device_block_resident.cpp  arguments and results that stay on the device
 //
 // Tests: tests/cuda/device_rollout_test.cpp.
 #pragma once
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "costate/cuda/kernels.h"
+#include "costate/cuda/resident.h"
 #include "costate/system/block.h"
 #include "costate/system/checkpoints.h"
 
@@ -34,6 +36,12 @@ class DeviceBlock final : public Block<Real> {
   void simulate(const Objective<Real>* objective, Keeper<Real>* keeper) override;
   void forward(const Objective<Real>* objective, Keeper<Real>* keeper) override;
   void backward(const Objective<Real>& objective) override;
+
+  // The same with arrays of the device's, in the order of the caller's stream: resident.h.
+  std::int64_t worlds() const { return worlds_; }
+  void load(const ResidentArguments<Real>& at, void* stream);
+  void simulate_there(Real* final_state, Real* states, void* stream);
+  void pull_back_there(const Objective<Real>& bars, const ResidentCotangents<Real>& to, void* stream);
 
  private:
   using Index = std::int64_t;
@@ -72,8 +80,15 @@ class DeviceBlock final : public Block<Real> {
   void gather(HostChunk& chunk, Index first, const std::vector<Real>& x, Index k) const;
   const std::vector<Real>& parameters_on_host();
 
+  // device_block_resident.cpp
+  void load_parameters(const ResidentArguments<Real>& at);
+  void keep_there(Index k);
+  // Nobody is told of worlds that have diverged, so nobody waits to hear of them.
+  bool waits() const { return resident_ == nullptr || options_.on_divergence == OnDivergence::stop; }
+
   // device_block_reverse.cpp
   void begin_reverse(const Objective<Real>& objective);
+  void reverse_all();
   void reverse(Index begin, Index end, Real* tape);
   void reverse_by_inverse_steps();
   void inject(Index k, Index begin, Real* tape);
@@ -96,13 +111,16 @@ class DeviceBlock final : public Block<Real> {
   const Arguments<Real>* arguments_ = nullptr;
   const Objective<Real>* objective_ = nullptr;
   Keeper<Real>* keeper_ = nullptr;
+  const ResidentArguments<Real>* resident_ = nullptr;  // null: arguments and results are the host's
+  Real* resident_states_ = nullptr;                    // where states go that are kept
+  bool defaults_loaded_ = false;                       // the parameters are those of the signature
   std::optional<Schedule> schedule_;
   Index reached_ = -1;  // the last state that was visited
   bool shared_controls_ = false;
   Index extra_ = 0;  // numbers per step and world on the tape, besides the state
 
   DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, snapshots_, lambda_, u_bar_, p_bar_,
-      target_, energy_begin_, energy_end_;
+      target_, energy_begin_, energy_end_, defaults_;
   DeviceArray<float> snapshots_single_;
   DeviceArray<double> loss_, norms_, partials_;
   DeviceArray<char> diverged_;

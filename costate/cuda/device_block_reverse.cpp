@@ -33,13 +33,18 @@ void DeviceBlock<Real>::begin_reverse(const Objective<Real>& objective) {
 template <class Real>
 void DeviceBlock<Real>::backward(const Objective<Real>& objective) {
   begin_reverse(objective);
+  reverse_all();
+  collect_norms();
+  collect_cotangents();
+}
+
+template <class Real>
+void DeviceBlock<Real>::reverse_all() {
   if (steps_ > 0 && options_.checkpoints.kind == Checkpoints::Kind::reversible) {
     reverse_by_inverse_steps();
   } else if (steps_ > 0) {
     while (const auto action = schedule_->next()) execute(*action);
   }
-  collect_norms();
-  collect_cotangents();
 }
 
 // The cotangent at step k is complete except for the objective's own term there. The state x_k follows from

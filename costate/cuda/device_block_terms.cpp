@@ -14,7 +14,7 @@ bool DeviceBlock<Real>::plain(Index k, std::vector<PlainTerm<Real>>& terms) {
 
 template <class Real>
 PlainTerm<Real> DeviceBlock<Real>::on_device(PlainTerm<Real> term, DeviceArray<Real>& memory) {
-  if (!term.target) return term;
+  if (!term.target || resident_) return term;
   const Index worlds = term.world_stride == 0 ? 1 : worlds_, stride = term.size;
   const Real* from = term.target + this->results_.first_world * term.world_stride;
   if (worlds == 1 || term.world_stride == stride) {

@@ -64,6 +64,10 @@ class BlockKernels {
   // rows x kPartials numbers: of the worlds that have not diverged.
   virtual void sums(const Real* columns, std::int64_t rows, std::int64_t worlds, const char* diverged,
                     double* partials) = 0;
+  // to[row]: the sum of its kPartials numbers.
+  virtual void add_up(const double* partials, std::int64_t rows, Real* to) = 0;
+  // Zeros for the worlds that have diverged.
+  virtual void forget(Real* columns, std::int64_t row, std::int64_t worlds, const char* diverged) = 0;
   virtual void sums_of_norms(const double* norms, std::int64_t rows, std::int64_t worlds,
                              const char* diverged, double* partials) = 0;
   // Largest |after - before| / |before| of the worlds that have not diverged.

@@ -48,6 +48,7 @@ class Ends {
     if (!density_) refuse("this physics has no equilibrium density: it has no free energy");
     if (const std::string why = density_->no_density(""); !why.empty()) refuse(why);
     if (question.samples < 2) refuse("a free energy needs at least two samples");
+    if (question.every < 0) refuse("every is negative", "give a number of steps, or 0");
     if (question.from.empty() && question.to.empty())
       refuse("the two ends are the same", "name the parameters that differ: from, to");
     set(question.from, from_);

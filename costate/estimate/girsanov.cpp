@@ -148,6 +148,12 @@ Sampled first_passage(std::shared_ptr<const System<Real>> system, RolloutOptions
   const Field& field = system->signature().find(Role::state, event.field);
   if (event.index < 0 || event.index >= field.size)
     refuse("there is no " + event.field + "[" + std::to_string(event.index) + "]");
+  if (sampling.samples < 2) refuse("a first passage needs at least 2 samples");
+  if (sampling.samples > kMostSamples)
+    refuse(std::to_string(sampling.samples) + " samples do not fit into memory",
+           "take at most " + std::to_string(kMostSamples) + ", several times with other seeds");
+  if (!std::isfinite(event.level) || (event.before && !std::isfinite(*event.before)))
+    refuse("a level of a first passage is not finite", "give the number that is reached");
   if (event.before && (event.upwards ? *event.before >= event.level : *event.before <= event.level))
     refuse("the levels of a committor lie on the wrong sides of each other",
            "`before` lies below the level that is reached upwards, above the one that is reached downwards");

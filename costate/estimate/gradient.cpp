@@ -7,11 +7,10 @@
 
 namespace costate::estimate {
 
-constexpr std::int64_t kMostSamples = 100'000'000;
-
 const std::vector<std::string>& method_names() {
-  static const std::vector<std::string> kNames = {"automatic", "pathwise",    "forward",  "girsanov",
-                                                  "reinforce", "reweighting", "implicit", "differences"};
+  static const std::vector<std::string> kNames = {"automatic", "pathwise",    "forward",
+                                                  "girsanov",  "reinforce",   "reweighting",
+                                                  "implicit",  "differences", "continuous"};
   return kNames;
 }
 const std::string& to_string(Method method) { return method_names()[std::size_t(method)]; }
@@ -73,6 +72,8 @@ Sampled by_method(const Question<Real>& q, Method method) {
       return equilibrium(q);
     case Method::implicit:
       return fixed_point(q);
+    case Method::continuous:
+      return continuous(q);
     default:
       return differences(q);
   }

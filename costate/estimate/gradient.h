@@ -9,6 +9,7 @@
 //                 at other parameters
 //   implicit      a fixed point                 no noise, a contraction        none      none
 //   differences   finite horizon                nothing                        O(h^2)    O(1/h) where L jumps
+//   continuous    finite horizon                a loss without jumps           O(dt)     grows with chaos
 //
 // All return value, gradient and the standard errors of both, from samples that are worlds of their own
 // noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose.
@@ -17,7 +18,7 @@
 // score of the steps before k alone; b is the mean of l_k, or the one that makes the variance least, both
 // from an independent pilot run, so that the estimate stays unbiased.
 //
-// Methods: pathwise.cpp, girsanov.cpp, equilibrium.cpp, fixed_point.cpp, differences.cpp.
+// Methods: pathwise.cpp, girsanov.cpp, equilibrium.cpp, fixed_point.cpp, differences.cpp, continuous.cpp.
 // Smoothed losses of systems without noise: costate/system/estimators.h.
 // Tests: tests/estimate/.
 #pragma once
@@ -31,7 +32,17 @@
 
 namespace costate::estimate {
 
-enum class Method { automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences };
+enum class Method {
+  automatic,
+  pathwise,
+  forward,
+  girsanov,
+  reinforce,
+  reweighting,
+  implicit,
+  differences,
+  continuous
+};
 const std::vector<std::string>& method_names();
 const std::string& to_string(Method method);
 Method method_by_name(const std::string& name);  // throws Error

@@ -13,6 +13,8 @@
 
 namespace costate::estimate {
 
+inline constexpr std::int64_t kMostSamples = 100'000'000;
+
 [[noreturn]] inline void refuse(std::string what, std::string advice = {}) {
   throw Error({std::move(what), "estimate::gradient", std::move(advice)});
 }
@@ -138,6 +140,11 @@ class BlockWalk {
     std::swap(x_, y_);
     ++k_;
   }
+  // To step k, whose state is x.
+  void back_to(std::int64_t k, const Real* x) {
+    std::copy_n(x, system_.state_size(), x_.data());
+    k_ = k;
+  }
   std::int64_t k() const { return k_; }
   int lanes() const { return lanes_; }
   int live() const { return int(std::min<std::int64_t>(lanes_, samples_ - first_)); }
@@ -207,5 +214,7 @@ template <class Real>
 Sampled fixed_point(const Question<Real>& question);
 template <class Real>
 Sampled differences(const Question<Real>& question);
+template <class Real>
+Sampled continuous(const Question<Real>& question);
 
 }  // namespace costate::estimate

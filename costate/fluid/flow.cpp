@@ -1,11 +1,11 @@
 #include "costate/fluid/flow.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "costate/core/text.h"
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/make_flow_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::fluid {
 namespace {
@@ -32,6 +32,8 @@ void check_grid(const FlowOptions& o) {
   if (cells > kMostCells)
     throw Error(
         {"a flow of " + std::to_string(cells) + " cells does not fit into memory", {}, "take fewer cells"});
+  if (!(o.smagorinsky >= 0) || !std::isfinite(o.smagorinsky))
+    throw Error({"Smagorinsky's constant is " + number(o.smagorinsky), {}, "take about 0.1, or 0 for none"});
   if (!(o.dt > 0) || !std::isfinite(o.dt)) throw Error("a flow needs dt > 0, not " + number(o.dt));
   for (const double nu : o.viscosity.values)
     if (!(nu >= 0) || !std::isfinite(nu))
@@ -168,8 +170,10 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
                  "waves, up to 17"});
   if (b.name.empty() || b.name.find_first_of("/*[]") != std::string::npos)
     throw Error({who + " needs another name", {}, "a name is not empty and has none of / * [ ]"});
-  if (b.angle != 0 && (dim == 3 || b.shape != Kind::ellipsoid))
-    throw Error({who + " has an angle, which turns nothing", {}, "only an ellipse has one: leave it out"});
+  if (b.angle != 0 && (dim == 3 || b.shape == Kind::ball))
+    throw Error({who + " has an angle, which turns nothing",
+                 {},
+                 "only an ellipse and a fourier shape have one: leave it out"});
   for (std::size_t a = 0; a < dim; ++a) {
     const double length = double(o.cells[a]) * o.width[a];
     if (!(b.center[a] >= 0 && b.center[a] <= length))
@@ -189,6 +193,45 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
                    "make it at least three cells thick, or the cells smaller"});
 }
 
+// Directions from the middle to points on the surface, about 1.2 cells apart.
+std::vector<std::array<double, 2>> surface_points(const FlowOptions& o, const Obstacle& b) {
+  if (o.cells.size() == 3 || b.moves || o.pressure)
+    throw Error({"the surface of '" + b.name +
+                     "' holds flows in two dimensions, without moving and without "
+                     "the pressure in the state",
+                 {},
+                 "take the core firm"});
+  const auto point = [&](double t) {
+    const double c = std::cos(t), s = std::sin(t);
+    if (b.shape == Obstacle::Shape::ellipsoid) return std::array<double, 2>{b.size[0] * c, b.size[1] * s};
+    double r = b.size[0];
+    for (std::size_t k = 1; b.shape == Obstacle::Shape::fourier && 2 * k < b.size.size(); ++k)
+      r += b.size[2 * k - 1] * std::cos(double(k) * t) + b.size[2 * k] * std::sin(double(k) * t);
+    return std::array<double, 2>{r * c, r * s};
+  };
+  constexpr int kParts = 4096;
+  std::vector<double> length = {0};
+  for (int i = 0; i < kParts; ++i) {
+    const auto p = point(2 * std::numbers::pi * i / kParts),
+               q = point(2 * std::numbers::pi * (i + 1) / kParts);
+    length.push_back(length.back() + std::hypot(q[0] - p[0], q[1] - p[1]));
+  }
+  const auto count = std::size_t(std::ceil(length.back() / (1.2 * std::max(o.width[0], o.width[1]))));
+  if (count > 1000)
+    throw Error({"the surface of '" + b.name + "' has " + std::to_string(count) + " points",
+                 {},
+                 "at most 1000 are held together: take the core firm"});
+  std::vector<std::array<double, 2>> points;
+  for (std::size_t k = 0, i = 0; k < count; ++k) {
+    const double aim = length.back() * double(k) / double(count);
+    while (length[i + 1] < aim) ++i;
+    const double t =
+        2 * std::numbers::pi * (double(i) + (aim - length[i]) / (length[i + 1] - length[i])) / kParts;
+    points.push_back({std::cos(t), std::sin(t)});
+  }
+  return points;
+}
+
 // "body/center", "body/size", "body/angle", "body/velocity", "body/spin"; the force on it is in the state.
 void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   check_obstacle(o, b);
@@ -198,15 +241,23 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   const double width = b.mask * *std::max_element(o.width.begin(), o.width.begin() + std::ptrdiff_t(dim));
   FlowModel::ObstacleModel one{
       b.shape, b.core, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
+  one.first_point = m.points();
+  if (b.core == Obstacle::Core::surface) one.points = surface_points(o, b);
   const auto some = [](const std::array<double, 3>& x, std::size_t from, std::size_t count) {
     return std::vector<double>(x.begin() + std::ptrdiff_t(from), x.begin() + std::ptrdiff_t(from + count));
   };
   m.signature.state(b.name + "/force", Index(dim), dim == 2 ? "m^3/s^2" : "m^4/s^2");
   m.signature.parameter(b.name + "/center", some(b.center, 0, dim), "m");
   m.signature.parameter(b.name + "/size", b.size, "m");
-  if (b.shape == Obstacle::Shape::ellipsoid && dim == 2) {
+  one.turns = b.shape != Obstacle::Shape::ball && dim == 2;
+  if (one.turns) {
     m.signature.parameter(b.name + "/angle", b.angle, "rad");
     ++one.sizes;
+  }
+  if (b.moves) {
+    one.moved_at = m.signature.states();
+    m.signature.state(b.name + "/moved", Index(dim), "m");
+    if (dim == 2) m.signature.state(b.name + "/turned", 1, "rad");
   }
   one.motion_at = b.driven ? m.signature.controls() : m.signature.parameters();
   if (b.driven) {
@@ -225,6 +276,44 @@ Side wall(std::array<double, 3> velocity) {
   return {Side::Kind::velocity, {velocity[0], velocity[1], velocity[2]}};
 }
 
+void limit_parameters(const FlowOptions& o, Signature& signature) {
+  signature.limit("dt", kPositive).limit("viscosity", kNotNegative);
+  for (const Scalar& s : o.scalars) signature.limit(s.name + "/diffusivity", kNotNegative);
+  for (const Obstacle& b : o.obstacles) {
+    ParameterRange thick = kPositive;  // of a fourier shape r_0 alone: its waves have any sign
+    thick.numbers = b.shape == Obstacle::Shape::fourier ? 1 : 0;
+    signature.limit(b.name + "/size", thick);
+  }
+}
+
+// What the scheme stokes has besides speeds: "dissipation" and "resisted", powers over density.
+void complete_stokes(const FlowOptions& o, FlowModel& m) {
+  const Shape& shape = m.sides.shape;
+  if (!o.obstacles.empty() || !o.scalars.empty() || o.push || o.smagorinsky != 0 || o.implicit)
+    throw Error(
+        {"the scheme stokes knows neither obstacles nor scalars, pushes, eddies and implicit viscosity",
+         {},
+         "make a body of cells with a high `resistance`, or take the scheme rk3"});
+  if (o.viscosity.values.size() != 1)
+    throw Error({"the scheme stokes has one viscosity, not one per cell", {}, "give one number"});
+  for (const double alpha : o.resistance.values)
+    if (!(alpha >= 0) || !std::isfinite(alpha))
+      throw Error({"the resistance is " + number(alpha), {}, "it must be zero or positive"});
+  if (o.pressure) {
+    m.pressure = m.signature.states();
+    m.signature.state("p", shape.cells(), "m^2/s^2");
+  }
+  m.powers = m.signature.states();
+  const char* const unit = shape.dim == 2 ? "m^4/s^3" : "m^5/s^3";
+  m.signature.state("dissipation", 1, unit).state("resisted", 1, unit);
+  m.signature.parameter("viscosity", o.viscosity.values[0], "m^2/s");
+  o.resistance.add_to(m.signature, "resistance", shape.cells(), "1/s");
+  m.signature.parameter("force", std::vector<double>(o.force.begin(), o.force.begin() + shape.dim), "m/s^2");
+  for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) add_side(o, side, m);
+  check_net_inflow(o, m.sides);
+  m.signature.limit("viscosity", kNotNegative).limit("resistance", kNotNegative);
+}
+
 FlowModel make_model(const FlowOptions& o, Index lanes) {
   check_grid(o);
   check_sides(o);
@@ -236,9 +325,18 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
     m.face_offset[std::size_t(a)] = m.signature.states();
     m.signature.state(kComponents[a], shape.face_count(a), "m/s");
   }
+  if (o.scheme == Scheme::stokes) {
+    complete_stokes(o, m);
+    return m;
+  }
+  if (o.resistance.values != std::vector<double>{0.0})
+    throw Error({"a resistance of cells is for the scheme stokes", {}, "take that scheme, or obstacles"});
   o.viscosity.add_to(m.signature, "viscosity", shape.cells(), "m^2/s");
   m.signature.parameter("force", std::vector<double>(o.force.begin(), o.force.begin() + shape.dim), "m/s^2");
   m.signature.parameter("dt", o.dt, "s");
+  m.implicit = o.implicit;
+  m.eddies = o.smagorinsky != 0;
+  if (m.eddies) m.signature.parameter("smagorinsky", o.smagorinsky).limit("smagorinsky", kNotNegative);
   for (std::size_t side = 0; side < 2 * o.cells.size(); ++side) add_side(o, side, m);
   check_net_inflow(o, m.sides);
   if (o.push) {
@@ -251,6 +349,11 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
   m.stage_size = m.signature.states();
   m.obstacle_fields = m.signature.fields(Role::parameter).size();
   for (const Obstacle& b : o.obstacles) add_obstacle(o, b, m);
+  if (o.pressure) {
+    m.pressure = m.signature.states();
+    m.signature.state("p", shape.cells(), "m^2/s^2");
+  }
+  limit_parameters(o, m.signature);
   return m;
 }
 
@@ -258,20 +361,12 @@ template <class Real>
 std::shared_ptr<System<Real>> flow(const FlowOptions& options) {
   FlowModel model = make_model(options, kNativeLanes<Real>);
   const bool flat = model.sides.shape.dim == 2;
-  std::shared_ptr<System<Real>> system;
+  if (options.scheme == Scheme::stokes) return make_stokes_system<Real>(std::move(model));
   if (options.scheme == Scheme::semi_lagrangian)
-    system = flat ? make_traced_flow<Real, 2>(std::move(model)) : make_traced_flow<Real, 3>(std::move(model));
-  else
-    system = flat ? make_flow_system<Real, 2>(std::move(model)) : make_flow_system<Real, 3>(std::move(model));
-  Ranges ranges(system->signature());
-  ranges.limit("dt", kPositive).limit("viscosity", kNotNegative);
-  for (const Scalar& s : options.scalars) ranges.limit(s.name + "/diffusivity", kNotNegative);
-  for (const Obstacle& b : options.obstacles) {
-    ParameterRange thick = kPositive;  // of a fourier shape r_0 alone: its waves have any sign
-    thick.numbers = b.shape == Obstacle::Shape::fourier ? 1 : 0;
-    ranges.limit(b.name + "/size", thick);
-  }
-  return with_ranges(system, ranges);
+    return flat ? make_flow_system<Real, 2, true>(std::move(model))
+                : make_flow_system<Real, 3, true>(std::move(model));
+  return flat ? make_flow_system<Real, 2, false>(std::move(model))
+              : make_flow_system<Real, 3, false>(std::move(model));
 }
 template std::shared_ptr<System<float>> flow<float>(const FlowOptions&);
 template std::shared_ptr<System<double>> flow<double>(const FlowOptions&);

@@ -9,19 +9,21 @@
 //               a = P(u + dt F(u))   b = P(3/4 u + 1/4 (a + dt F(a)))   u+ = P(1/3 u + 2/3 (b + dt F(b)))
 //             or forward Euler, u+ = P(u + dt F(u))
 //             or semi-Lagrangian, u+ = P(traced u + dt F(u)), F without div(u u): for smoke, any dt
+//             or stokes: a step leads to the steady creeping flow, resistance u - nu lap u + grad p = f
+//             (Brinkman; without viscosity Darcy), and to the powers that it takes (steady/stokes_system.h)
 //
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
 // dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
-// spin. The force on each obstacle during the last step is part of the state, which nothing reads back, so
-// that every loss can look at drag and lift. Fields have x fastest; component u lies on the faces across x,
-// with both ends where x does not wrap: nx + 1 numbers per row. What a state says on a face whose speed a
-// side prescribes is not read.
+// spin. The force on each obstacle during the last step, and the pressure if it is asked for, are part of the
+// state, which nothing reads back, so that every loss can look at them. Fields have x fastest; component u
+// lies on the faces across x, with both ends where x does not wrap: nx + 1 numbers per row. What a state says
+// on a face whose speed a side prescribes is not read.
 //
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.
 // Rooms: grid/ (fields, sides), pressure/ (the solver), obstacles/ (shapes, masks), scalars/ (what is
-// carried), carry/ (tracing back), step/ (the step and its transpose, side by side).
+// carried), carry/ (tracing back), step/ (the step and its transpose, side by side), steady/ (creeping flow).
 // Tests: tests/fluid/.
 #pragma once
 
@@ -38,7 +40,7 @@ namespace costate::fluid {
 
 using grid::CellValues;
 
-enum class Scheme { rk3, euler, semi_lagrangian };
+enum class Scheme { rk3, euler, semi_lagrangian, stokes };
 
 struct Side {
   enum class Kind {
@@ -57,7 +59,8 @@ Side wall(std::array<double, 3> velocity = {});
 inline constexpr const char* kSideNames[6] = {"west", "east", "south", "north", "bottom", "top"};
 inline constexpr const char* kComponents[3] = {"u", "v", "w"};
 
-// A body in the flow. It stays where it is; its surface may move (a rotating cylinder, a belt).
+// A body in the flow. Its surface may move (a rotating cylinder, a belt), and where it `moves` so does the
+// body: how far it has come and turned is part of the state.
 struct Obstacle {
   enum class Shape { ball, ellipsoid, fourier };  // obstacles/shapes.h
   std::string name = "body";
@@ -65,13 +68,15 @@ struct Obstacle {
   std::array<double, 3> center = {};  // [m]
   // ball: radius; ellipsoid: semi-axes; fourier (2-D): r_0, a_1, b_1, a_2, b_2, ... [m]
   std::vector<double> size = {0.1};
-  double angle = 0;                     // of an ellipse [rad]
+  double angle = 0;                     // of an ellipse or a fourier shape [rad]
   std::array<double, 3> velocity = {};  // of its surface [m/s]
   std::array<double, 3> spin = {};      // [rad/s]; in 2-D the third number
   bool driven = false;                  // velocity and spin are controls instead of parameters
+  bool moves = false;                   // with velocity and spin; in 3-D a shape does not turn
   // Inside, resistance grows without limit (firm: closer to the sharp body), or it is the same everywhere
-  // (soft: the usual volume penalty).
-  enum class Core { firm, soft };
+  // (soft: the usual volume penalty). Or points on the surface hold the flow, exactly without slip (surface:
+  // in 2-D, of bodies that do not move; obstacles/surface.h).
+  enum class Core { firm, soft, surface };
   Core core = Core::firm;
   // Of its mask, in cells. Narrower is closer to the sharp body, and its shape derivative then depends on
   // where the body lies between the cells.
@@ -102,6 +107,13 @@ struct FlowOptions {
   std::vector<Obstacle> obstacles = {};
   std::vector<Scalar> scalars = {};  // at most 8
   Scheme scheme = Scheme::rk3;
+  // Viscosity does not limit dt: one linear system more per component and stage (step/implicit.h). Not of
+  // stokes, which has no dt.
+  bool implicit = false;
+  CellValues resistance = 0.0;  // of the scheme stokes alone: of a porous medium [1/s]
+  // Eddies that the grid does not resolve, as viscosity: Smagorinsky's constant, about 0.1; 0: none.
+  double smagorinsky = 0;
+  bool pressure = false;  // the state has "p", over density, of every cell: of the last stage of a step
 };
 
 // Error for what makes no sense: sides that do not match, net inflow that cannot leave, too few cells.

@@ -116,7 +116,9 @@ ConvexCase convex_case(ConvexBody& one, ConvexBody& two, int slots, double margi
     if (!fit_features(one, two, guess, scale, c)) continue;
     c.kind = c.z.d > reach ? ConvexCase::apart : ConvexCase::smooth;
     if (c.kind != ConvexCase::smooth || slots == 1) return c;
-    if (is_polyhedron(one) && is_polyhedron(two) && face_pair_case(one, two, c.z.n, margin, c.pair))
+    const Vec3<double> w1 = place(c.f1, one.shape, c.z.t1, c.z.n),
+                       w2 = place(c.f2, two.shape, c.z.t2, -c.z.n);
+    if (is_polyhedron(one) && is_polyhedron(two) && face_pair_case(one, two, c.z.n, w1, w2, margin, c.pair))
       c.kind = ConvexCase::faces;
     else if (lies_along(one, two, c.z.n, margin, c.clip))
       c.kind = ConvexCase::clipped;

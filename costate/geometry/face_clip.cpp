@@ -233,34 +233,49 @@ void clip(const Polygon& in, const SizedPlane* sides, int side, double offset, b
 
 }  // namespace
 
-bool face_outline(const ConvexBody& body, const Vec3<double>& u, Outline& out) {
+int faces_at(const ConvexBody& body, const Vec3<double>& u, const Vec3<double>& p, BodyFace* out) {
+  int count = 0;
   if (body.type == ShapeType::box) {
-    int most = 0;
-    for (int i = 1; i < 3; ++i)
-      if (std::abs(u[i]) > std::abs(u[most])) most = i;
-    const double sign = u[most] > 0 ? 1 : -1;
-    out.n = Vec3<double>::zero();
-    out.n[most] = sign;
+    const double* size = body.shape.size;
+    const double slack = 1e-9 * (size[0] + size[1] + size[2]);
+    for (int i = 0; i < 3; ++i)
+      for (int side : {0, 1}) {
+        const double sign = side == 0 ? 1 : -1;
+        if (sign * p[i] < size[i] - slack) continue;
+        out[count] = {2 * i + side, Vec3<double>::zero()};
+        out[count++].n[i] = sign;
+      }
+    return count;
+  }
+  if (body.type != ShapeType::mesh) return 0;
+  const ConvexMesh& mesh = *body.shape.mesh;
+  const double slack = 1e-9 * mesh.bounding_radius;
+  const int v = farthest_vertex(mesh, u, body.last_vertex);
+  for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1] && count < kMostFaces; ++k) {
+    const int face = mesh.vertex_faces[k];
+    const Vec3<double>& n = mesh.face_normals[face];
+    if (dot(n, p - mesh.vertices[v]) > -slack) out[count++] = {face, n};
+  }
+  return count;
+}
+
+bool face_outline(const ConvexBody& body, const BodyFace& face, Outline& out) {
+  out.n = face.n;
+  if (body.type == ShapeType::box) {
+    const int axis = face.index / 2;
+    const double sign = face.index % 2 == 0 ? 1 : -1;
     for (int k = 0; k < 4; ++k) {
       const double turned = sign * (k == 0 || k == 3 ? 1 : -1);
       Vec3<double> corner = out.n;
-      corner[(most + 1) % 3] = turned;
-      corner[(most + 2) % 3] = k < 2 ? 1 : -1;
+      corner[(axis + 1) % 3] = turned;
+      corner[(axis + 2) % 3] = k < 2 ? 1 : -1;
       out.point[out.count++] = box_corner(corner);
     }
     return true;
   }
-  if (body.type != ShapeType::mesh) return false;
   const ConvexMesh& mesh = *body.shape.mesh;
-  const int v = farthest_vertex(mesh, u, body.last_vertex);
-  int face = mesh.vertex_faces[mesh.vertex_face_begin[v]];
-  for (int k = mesh.vertex_face_begin[v]; k < mesh.vertex_face_begin[v + 1]; ++k) {
-    const int other = mesh.vertex_faces[k];
-    if (dot(u, mesh.face_normals[other]) > dot(u, mesh.face_normals[face])) face = other;
-  }
-  const int begin = mesh.face_begin[face], end = mesh.face_begin[face + 1];
+  const int begin = mesh.face_begin[face.index], end = mesh.face_begin[face.index + 1];
   if (end - begin > kMaxOutline) return false;
-  out.n = mesh.face_normals[face];
   for (int i = begin; i < end; ++i) out.point[out.count++] = mesh_point(mesh, mesh.face_vertices[i]);
   return true;
 }

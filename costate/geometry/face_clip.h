@@ -44,9 +44,17 @@ struct Outline {
   Vec3<double> n;
   bool round = false;
 };
-// The face of a box or a mesh that looks along u most, of those at its farthest corner. False: none that can
-// be clipped.
-bool face_outline(const ConvexBody& body, const Vec3<double>& u, Outline& out);
+// A face of a box (2 axis, + 1 on the negative side) or of a mesh.
+struct BodyFace {
+  int index;
+  Vec3<double> n;  // outward, in the shape's frame
+};
+inline constexpr int kMostFaces = 64;
+// The faces of a box or a mesh that hold its place p, which is farthest along u: one, the two of an edge, all
+// of a corner. Both are in the shape's frame.
+int faces_at(const ConvexBody& body, const Vec3<double>& u, const Vec3<double>& p, BodyFace* out);
+// False: it has too many corners to be clipped.
+bool face_outline(const ConvexBody& body, const BodyFace& face, Outline& out);
 
 struct SizedPlane {
   Vec3<double> n;

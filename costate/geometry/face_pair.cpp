@@ -51,15 +51,26 @@ FirstFrame<T> frame_of(const Shape<T>& first, const Shape<T>& second) {
 
 }  // namespace
 
-bool face_pair_case(const ConvexBody& first, const ConvexBody& second, const Vec3<double>& n, double margin,
-                    FacePairCase& out) {
-  Outline one, two;
-  if (!face_outline(first, transpose_times(first.shape.R, n), one) ||
-      !face_outline(second, -transpose_times(second.shape.R, n), two))
-    return false;
+bool face_pair_case(const ConvexBody& first, const ConvexBody& second, const Vec3<double>& n,
+                    const Vec3<double>& w1, const Vec3<double>& w2, double margin, FacePairCase& out) {
   const FirstFrame<double> f = frame_of(first.shape, second.shape);
+  BodyFace faces1[kMostFaces], faces2[kMostFaces];
+  const auto list = [](const ConvexBody& body, const Vec3<double>& m, const Vec3<double>& w, BodyFace* to) {
+    return faces_at(body, transpose_times(body.shape.R, m), transpose_times(body.shape.R, w - body.shape.x),
+                    to);
+  };
+  const int count1 = list(first, n, w1, faces1), count2 = list(second, -n, w2, faces2);
+  int best1 = -1, best2 = -1;
+  double most = -kAlongFace;
+  for (int i = 0; i < count1; ++i)
+    for (int j = 0; j < count2; ++j) {
+      const double along = dot(f.q * faces1[i].n, faces2[j].n);
+      if (along < most) most = along, best1 = i, best2 = j;
+    }
+  Outline one, two;
+  if (best1 < 0 || !face_outline(first, faces1[best1], one) || !face_outline(second, faces2[best2], two))
+    return false;
   const Vec3<double> m = f.q * one.n;
-  if (!(dot(m, two.n) < -kAlongFace)) return false;
   out.first_origin = one.point[0];
   out.second_origin = two.point[0];
   out.first_n = one.n;

@@ -1,7 +1,8 @@
 // Several contacts of two polyhedra (boxes, meshes) that lie on each other with a face each.
 //
-// The faces are those that look along the contact's normal most; they count as lying on each other where
-// their normals are within 5 degrees of opposite. Where they overlap, seen along the first face's normal, is
+// Of the faces that hold the contact's places w1 and w2 on the two shapes (all faces of a corner, the two of
+// an edge) the pair counts whose normals are nearest to opposite, if they are so within 5 degrees. Where the
+// two overlap, seen along the first face's normal, is
 // a polygon in the first face's plane; its corners, carried to the second face's plane along the second
 // face's normal, are the contacts. In the second shape's frame, with faces m.(p - P) = 0 and n.(p - O) = 0
 // (outward m of the first, n of the second), first face's corners P_k, second face's corners A_j,
@@ -32,9 +33,10 @@ struct FacePairCase {
   } vertex[kClipSlots];
 };
 
-// n: the contact's normal, from the first to the second. False: no two faces lie on each other there.
-bool face_pair_case(const ConvexBody& first, const ConvexBody& second, const Vec3<double>& n, double margin,
-                    FacePairCase& out);
+// n: the contact's normal, from the first to the second; w1, w2: its places on them, in the world. False: no
+// two faces lie on each other there.
+bool face_pair_case(const ConvexBody& first, const ConvexBody& second, const Vec3<double>& n,
+                    const Vec3<double>& w1, const Vec3<double>& w2, double margin, FacePairCase& out);
 
 template <class T>
 void face_pair_contacts(const FacePairCase& c, const Shape<T>& first, const Shape<T>& second,

@@ -2,7 +2,6 @@
 
 #include "costate/grid/burgers_kernel.h"
 #include "costate/grid/stencil_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::grid {
 
@@ -18,10 +17,8 @@ std::shared_ptr<System<Real>> burgers(const BurgersOptions& o) {
       .parameter("dt", o.dt, "s");
   const std::vector<double> given = {0, o.viscosity, o.dx, o.dt};
   BurgersKernel{}.check(given.data(), 1);
-  const std::shared_ptr<System<Real>> system =
-      std::make_shared<StencilSystem<BurgersKernel, Real>>(signature, BurgersKernel{}, o.nx, o.ny);
-  return with_ranges(system,
-                     Ranges(system->signature()).limit("viscosity", kNotNegative).limit("d?", kPositive));
+  signature.limit("viscosity", kNotNegative).limit("d?", kPositive);
+  return std::make_shared<StencilSystem<BurgersKernel, Real>>(signature, BurgersKernel{}, o.nx, o.ny);
 }
 template std::shared_ptr<System<float>> burgers<float>(const BurgersOptions&);
 template std::shared_ptr<System<double>> burgers<double>(const BurgersOptions&);

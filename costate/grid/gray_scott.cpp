@@ -2,7 +2,6 @@
 
 #include "costate/grid/gray_scott_kernel.h"
 #include "costate/grid/stencil_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::grid {
 
@@ -20,10 +19,9 @@ std::shared_ptr<System<Real>> gray_scott(const GrayScottOptions& o) {
   if (!o.sources.empty()) signature.control("drop", std::int64_t(o.sources.size()), "1/s");
   const std::vector<double> given = {0, o.kill, o.diffusivity_u, o.diffusivity_v, o.dx, o.dt};
   GrayScottKernel{}.check(given.data(), 1);
-  const std::shared_ptr<System<Real>> system = std::make_shared<StencilSystem<GrayScottKernel, Real>>(
-      signature, GrayScottKernel{}, o.nx, o.ny, o.sources);
-  return with_ranges(system,
-                     Ranges(system->signature()).limit("diffusivity_*", kNotNegative).limit("d?", kPositive));
+  signature.limit("diffusivity_*", kNotNegative).limit("d?", kPositive);
+  return std::make_shared<StencilSystem<GrayScottKernel, Real>>(signature, GrayScottKernel{}, o.nx, o.ny,
+                                                                o.sources);
 }
 template std::shared_ptr<System<float>> gray_scott<float>(const GrayScottOptions&);
 template std::shared_ptr<System<double>> gray_scott<double>(const GrayScottOptions&);

@@ -5,7 +5,6 @@
 
 #include "costate/grid/heat_kernel.h"
 #include "costate/grid/stencil_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::grid {
 namespace {
@@ -54,12 +53,8 @@ std::shared_ptr<System<Real>> heat(const HeatOptions& o) {
   given.resize(2 * given.size());
   given.insert(given.end(), {o.capacity, 0, 0, 0, 0, o.dx, o.dt});
   kernel.check(given.data(), count);
-  const std::shared_ptr<System<Real>> system =
-      std::make_shared<StencilSystem<HeatKernel, Real>>(signature, kernel, o.nx, o.ny, o.heaters);
-  return with_ranges(system, Ranges(system->signature())
-                                 .limit("conductivity", kPositive)
-                                 .limit("capacity", kPositive)
-                                 .limit("d?", kPositive));
+  signature.limit("conductivity", kPositive).limit("capacity", kPositive).limit("d?", kPositive);
+  return std::make_shared<StencilSystem<HeatKernel, Real>>(signature, kernel, o.nx, o.ny, o.heaters);
 }
 template std::shared_ptr<System<float>> heat<float>(const HeatOptions&);
 template std::shared_ptr<System<double>> heat<double>(const HeatOptions&);

@@ -2,7 +2,6 @@
 
 #include "costate/grid/shallow_water_kernel.h"
 #include "costate/grid/stencil_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::grid {
 
@@ -23,13 +22,11 @@ std::shared_ptr<System<Real>> shallow_water(const ShallowWaterOptions& o) {
   std::vector<double> given = o.depth.values;
   given.insert(given.end(), {o.gravity, o.drag, o.dx, o.dt});
   kernel.check(given.data(), std::int64_t(o.depth.values.size()));
-  const std::shared_ptr<System<Real>> system =
-      std::make_shared<StencilSystem<ShallowWaterKernel, Real>>(signature, kernel, o.nx, o.ny, o.sources);
-  return with_ranges(system, Ranges(system->signature())
-                                 .limit("depth", kPositive)
-                                 .limit("gravity", kPositive)
-                                 .limit("drag", kNotNegative)
-                                 .limit("d?", kPositive));
+  signature.limit("depth", kPositive)
+      .limit("gravity", kPositive)
+      .limit("drag", kNotNegative)
+      .limit("d?", kPositive);
+  return std::make_shared<StencilSystem<ShallowWaterKernel, Real>>(signature, kernel, o.nx, o.ny, o.sources);
 }
 template std::shared_ptr<System<float>> shallow_water<float>(const ShallowWaterOptions&);
 template std::shared_ptr<System<double>> shallow_water<double>(const ShallowWaterOptions&);

@@ -13,7 +13,7 @@
 // g comes from the same kernel, evaluated in the cells beyond the sides, where y_bar = 0: columns first in
 // the row, rows beyond south and north into rows of their own. They are added in the reverse of the order in
 // which the values were made.
-// Tests: tests/grid/stencil_system_test.cpp.
+// Tests: tests/grid/stencil_sweep_adjoint_test.cpp, stencil_system_test.cpp.
 #pragma once
 
 #include "costate/grid/stencil_sweep.h"

@@ -4,7 +4,6 @@
 
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave_kernel.h"
-#include "costate/system/ranges.h"
 
 namespace costate::grid {
 namespace {
@@ -33,12 +32,8 @@ std::shared_ptr<System<Real>> wave(const WaveOptions& o) {
   std::vector<double> given = o.speed.values;
   given.insert(given.end(), {o.damping, o.dx, o.dt});
   WaveKernel{}.check(given.data(), std::int64_t(o.speed.values.size()));
-  const std::shared_ptr<System<Real>> system =
-      std::make_shared<StencilSystem<WaveKernel, Real>>(signature, WaveKernel{}, o.nx, o.ny, o.sources);
-  return with_ranges(system, Ranges(system->signature())
-                                 .limit("speed", kNotNegative)
-                                 .limit("damping", kNotNegative)
-                                 .limit("d?", kPositive));
+  signature.limit("speed", kNotNegative).limit("damping", kNotNegative).limit("d?", kPositive);
+  return std::make_shared<StencilSystem<WaveKernel, Real>>(signature, WaveKernel{}, o.nx, o.ny, o.sources);
 }
 template std::shared_ptr<System<float>> wave<float>(const WaveOptions&);
 template std::shared_ptr<System<double>> wave<double>(const WaveOptions&);

@@ -99,6 +99,13 @@ void check_recording(const Recording& r, const std::string& where) {
     check.triangles(m.triangles, m.vertices.size() / (3 * frames), "mesh " + m.name);
     check.that(m.opacity >= 0 && m.opacity <= 1, "mesh " + m.name + ": opacity must be between 0 and 1");
   }
+  for (const Image& i : r.images) {
+    check.that(i.columns > 0 && i.rows > 0, "image " + i.name + ": there are no cells");
+    check.that(i.values.size() == check.times(frames, std::uint64_t(i.columns) * i.rows, "image " + i.name),
+               "image " + i.name + ": there must be frames x rows x columns values");
+    check.finite(i.values, "image " + i.name);
+    for (const auto& v : {i.corner, i.along, i.across}) check.finite(v, "image " + i.name);
+  }
   for (const Curve& c : r.curves) {
     check.that(c.x.size() == c.y.size(), "curve " + c.name + ": x and y differ in length");
     check.finite(c.x, "curve " + c.name);

@@ -4,6 +4,7 @@
 //   particles   positions and speeds, a material for each
 //   bodies      a rigid shape each, with one pose for the whole run or one per frame
 //   meshes      triangles whose vertices move: soft bodies, cloth, height fields
+//   images      a number per cell of a rectangle, as colours: smoke, pressure, a slice of a volume
 //   curves      numbers worth a chart, such as the loss of every iteration
 //
 // On disk (write_recording, read_recording) a recording is
@@ -64,6 +65,15 @@ struct Mesh {
   std::vector<float> vertices = {};  // frames x vertices x 3
 };
 
+// Images of one name are shown together: the slices of a volume. Of several names one is shown at a time.
+struct Image {
+  std::string name, unit;
+  std::uint32_t columns = 0, rows = 0;
+  std::array<float, 3> corner = {}, along = {1, 0, 0}, across = {0, 1, 0};  // the edges of the rectangle
+  bool about_zero = false;         // colours tell positive from negative
+  std::vector<float> values = {};  // frames x rows x columns; the first row lies at the corner
+};
+
 struct Particles {
   float radius = 0.01F;
   std::vector<std::uint8_t> material = {};  // index into materials, one per particle
@@ -93,6 +103,7 @@ struct Recording {
   Particles particles = {};
   std::vector<Body> bodies = {};
   std::vector<Mesh> meshes = {};
+  std::vector<Image> images = {};
   std::vector<Curve> curves = {};
 };
 

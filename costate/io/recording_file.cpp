@@ -140,6 +140,20 @@ Shape read_shape(const Reader& in, const Json& j) {
           .triangles = in.array<std::uint32_t>(j, "triangles")};
 }
 
+Image read_image(const Reader& in, const Json& j) {
+  const Json& about_zero = in.at(j, "about_zero");
+  if (!about_zero.is_boolean()) in.fail("\"about_zero\" is neither true nor false");
+  return {.name = in.text(j, "name"),
+          .unit = in.text(j, "unit"),
+          .columns = std::uint32_t(in.whole(j, "columns", UINT32_MAX)),
+          .rows = std::uint32_t(in.whole(j, "rows", UINT32_MAX)),
+          .corner = triple(in, j, "corner"),
+          .along = triple(in, j, "along"),
+          .across = triple(in, j, "across"),
+          .about_zero = about_zero.get<bool>(),
+          .values = in.array<float>(j, "values")};
+}
+
 Json header_of(const Recording& r, Writer& out) {
   Json j = {{"title", r.title},
             {"caption", r.caption},
@@ -157,6 +171,7 @@ Json header_of(const Recording& r, Writer& out) {
               {"speeds", out.array(r.particles.speeds)}}},
             {"bodies", Json::array()},
             {"meshes", Json::array()},
+            {"images", Json::array()},
             {"curves", Json::array()}};
   for (const Material& m : r.materials) j["materials"].push_back({{"name", m.name}, {"color", m.color}});
   for (const Body& b : r.bodies) {
@@ -178,6 +193,16 @@ Json header_of(const Recording& r, Writer& out) {
                            {"opacity", m.opacity},
                            {"triangles", out.array(m.triangles)},
                            {"vertices", out.array(m.vertices)}});
+  for (const Image& i : r.images)
+    j["images"].push_back({{"name", i.name},
+                           {"unit", i.unit},
+                           {"columns", i.columns},
+                           {"rows", i.rows},
+                           {"corner", i.corner},
+                           {"along", i.along},
+                           {"across", i.across},
+                           {"about_zero", i.about_zero},
+                           {"values", out.array(i.values)}});
   for (const Curve& c : r.curves)
     j["curves"].push_back(
         {{"name", c.name}, {"x_name", c.x_name}, {"x", out.array(c.x)}, {"y", out.array(c.y)}});
@@ -214,6 +239,8 @@ Recording recording_of(const Reader& in, const Json& j) {
                         .opacity = float(in.number(m, "opacity")),
                         .triangles = in.array<std::uint32_t>(m, "triangles"),
                         .vertices = in.array<float>(m, "vertices")});
+  if (j.contains("images"))  // recordings that are older have none
+    for (const Json& i : in.list(j, "images")) r.images.push_back(read_image(in, i));
   for (const Json& c : in.list(j, "curves"))
     r.curves.push_back({.name = in.text(c, "name"),
                         .x_name = in.text(c, "x_name"),

@@ -8,7 +8,6 @@
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/learn/controlled_system.h"
-#include "costate/system/ranges.h"
 
 namespace costate::learn {
 namespace {
@@ -162,27 +161,16 @@ class ClosedLoop final : public ControlledSystem<Real> {
 
 Signature fields_without_controls(const Signature& plant) {
   Signature s;
-  for (const Field& f : plant.fields(Role::state)) s.state(f.name, f.size, f.unit);
-  for (const Field& f : plant.fields(Role::parameter)) {
-    if (f.defaults.size() == 1)
-      s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-    else
-      s.parameter(f.name, f.defaults, f.unit);
-  }
+  for (const Role role : {Role::state, Role::parameter}) s.add(role, plant.fields(role));
   return s;
 }
 
 template <class Real>
 std::shared_ptr<System<Real>> closed_loop(std::shared_ptr<const System<Real>> plant,
                                           const PolicyNetwork& network) {
-  // The plant's parameters come first, so its ranges are those of the loop.
-  const Ranges ranges = ranges_of(plant);
-  std::shared_ptr<System<Real>> loop;
   if (plant->lanes() % kNativeLanes<Real> == 0)
-    loop = std::make_shared<ClosedLoop<Real, NativePack<Real>>>(std::move(plant), network);
-  else
-    loop = std::make_shared<ClosedLoop<Real, Real>>(std::move(plant), network);
-  return with_ranges(loop, ranges);
+    return std::make_shared<ClosedLoop<Real, NativePack<Real>>>(std::move(plant), network);
+  return std::make_shared<ClosedLoop<Real, Real>>(std::move(plant), network);
 }
 template std::shared_ptr<System<float>> closed_loop<float>(std::shared_ptr<const System<float>>,
                                                            const PolicyNetwork&);

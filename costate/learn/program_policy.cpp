@@ -5,7 +5,6 @@
 #include "costate/core/error.h"
 #include "costate/learn/controlled_system.h"
 #include "costate/system/program/bind_program.h"
-#include "costate/system/ranges.h"
 
 namespace costate::learn {
 namespace {
@@ -56,8 +55,7 @@ class ProgramLoop final : public ControlledSystem<Real> {
     this->signature_ = policy_signature(own, weights);
     const ad::Program policy = bind_policy(this->signature_, source, own.controls());
     find_slots(policy);
-    if (keeps_controls)
-      for (const Field& f : own.fields(Role::control)) this->signature_.control(f.name, f.size, f.unit);
+    if (keeps_controls) this->signature_.add(Role::control, own.fields(Role::control));
     ad::DerivativeOptions moving;
     for (std::size_t f = 0; f < slots_.size(); ++f) moving.active.push_back(policy.input_fields()[f].name);
     value_ = ad::Executable(policy);
@@ -166,26 +164,15 @@ class ProgramLoop final : public ControlledSystem<Real> {
 }  // namespace
 
 Signature policy_signature(const Signature& plant, const Signature& weights) {
-  Signature fields = fields_without_controls(plant);
-  for (const Field& f : weights.fields(Role::parameter)) {
-    if (f.defaults.size() == 1)
-      fields.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-    else
-      fields.parameter(f.name, f.defaults, f.unit);
-  }
-  return fields;
+  return fields_without_controls(plant).add(Role::parameter, weights.fields(Role::parameter));
 }
 
 namespace {
 
-// The plant's parameters come first, so its ranges are those of the loop.
 template <class Real>
 std::shared_ptr<System<Real>> loop_of(std::shared_ptr<const System<Real>> plant, const Signature& weights,
                                       const ad::Program& program, bool residual) {
-  const Ranges ranges = ranges_of(plant);
-  const std::shared_ptr<System<Real>> loop =
-      std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, program, residual);
-  return with_ranges(loop, ranges);
+  return std::make_shared<ProgramLoop<Real>>(std::move(plant), weights, program, residual);
 }
 
 }  // namespace

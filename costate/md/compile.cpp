@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "costate/core/error.h"
@@ -20,6 +21,33 @@ void require_positive(double value, const std::string& what) {
     refuse(what + " must be greater than 0 (it is " + number(value) + ")");
 }
 
+void check_piston(const Model& m, const std::string& word) {
+  const auto has = [&](char letter) { return word.find(letter) != std::string::npos; };
+  if (!has('P') || !has('D')) refuse("a barostat needs both letters, P and D", "\"PBADOQDABP\" has them");
+  if (has('C') || has('M'))
+    refuse("integrator '" + word + "' has a barostat and memory", "use A, B, O and N with P, D and Q");
+  if (m.box.empty()) refuse("a barostat needs a box", "give the model a box");
+  if (!std::isfinite(m.pressure)) refuse("the pressure is not finite");
+  if (m.piston_mass == 0)
+    refuse("integrator '" + word + "' needs a piston_mass",
+           "(dof + dimensions) kT t^2 answers within about the time t");
+  require_positive(m.piston_mass, "piston_mass");
+  if (has('Q')) require_positive(m.piston_friction, "piston_friction");
+}
+
+void check_preconditioner(const Model& m, bool used) {
+  const std::size_t dof = m.masses.size() * std::size_t(m.dimensions);
+  if (!used && !m.preconditioner.empty())
+    refuse("integrator '" + m.integrator + "' has no preconditioner",
+           "use \"preconditioned\", or leave it out");
+  if (used && m.preconditioner.size() != dof * dof)
+    refuse(
+        "the preconditioner has " + std::to_string(m.preconditioner.size()) + " numbers",
+        "give the matrix R of the mobility R R', " + std::to_string(dof) + " rows of " + std::to_string(dof));
+  for (const double r : m.preconditioner)
+    if (!std::isfinite(r)) refuse("the preconditioner has a number that is not finite");
+}
+
 void check_model(const Model& m, const std::string& word) {
   if (m.dimensions < 1 || m.dimensions > 3) refuse("atoms live in 1, 2 or 3 dimensions");
   if (m.masses.empty()) refuse("there are no atoms", "give masses, one per atom");
@@ -27,7 +55,7 @@ void check_model(const Model& m, const std::string& word) {
     require_positive(m.masses[i], "the mass of atom " + std::to_string(i));
   require_positive(m.dt, "dt");
   const auto has = [&](const char* letters) { return word.find_first_of(letters) != std::string::npos; };
-  if (has("OEHNM")) require_positive(m.kT, "kT");
+  if (has("OEHRNMQ")) require_positive(m.kT, "kT");
   if (has("OEGH")) require_positive(m.friction, "friction");
   if (has("N")) {
     if (m.thermostat_masses.empty() || int(m.thermostat_masses.size()) > kMostLinks)
@@ -44,12 +72,14 @@ void check_model(const Model& m, const std::string& word) {
     for (const double t : m.memory_time) require_positive(t, "memory_time");
     if (!has("C") || !has("M")) refuse("memory needs both letters, C and M", "\"BACMCAB\" has them");
   }
-  if (has("EGH") && has("ABONCMK"))
+  if (has("PDQ")) check_piston(m, word);
+  if (has("EGHR") && has("ABONCMKPDQ"))
     refuse("integrator '" + word + "' mixes overdamped letters with letters that have velocities",
-           "use E, G or H alone");
-  if (has("K") && has("BONCM"))
+           "use E, G, H or R alone");
+  check_preconditioner(m, has("R"));
+  if (has("K") && has("BONCMPDQ"))
     refuse("integrator '" + word + "' mixes ESH with velocities: its v is a direction", "\"KAK\" is ESH");
-  if (has("ABONCMK") && !has("A"))
+  if (has("ABONCMKPDQ") && !has("A"))
     refuse("integrator '" + word + "' has no drift: no atom would move", "add A");
   if (!m.box.empty()) {
     if (int(m.box.size()) != m.dimensions) refuse("the box needs one edge per dimension");
@@ -195,6 +225,9 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     const int width = int(values.size());
     if (const auto given = potential.parameters.find(number_of.name); given != potential.parameters.end())
       values = given->second;
+    for (const double value : values)
+      if (!std::isfinite(value))
+        refuse(name + "/" + number_of.name + " is " + number(value), "give a finite number");
     const int places = number_of.per == Per::atom    ? model.atoms()
                        : number_of.per == Per::model ? 1
                                                      : instances;
@@ -205,6 +238,11 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
                  (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
     const int offset = int(signature.parameters());
     signature.parameter(name + "/" + number_of.name, values, number_of.unit);
+    if (kind.name == "lennard_jones_mixture" && number_of.name == "epsilon") {  // a root of two of them
+      for (const double value : values)
+        if (value < 0) refuse(name + "/" + number_of.name + " is negative (it is " + number(value) + ")");
+      signature.limit(name + "/" + number_of.name, kNotNegative);
+    }
     if (sites.every_pair || kind.whole) {
       const bool own = number_of.per == Per::atom;
       const int atoms = own && !kind.whole ? kind.atoms : 1;
@@ -234,7 +272,7 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     if (given == potential.options.end() && std::isnan(option.fallback))
       refuse(name + " has no " + option.name, "give options " + option.name);
   }
-  if (sites.every_pair) {
+  if (sites.every_pair && !sites.options.empty()) {
     sites.skin = sites.options.back();
     if (!(sites.skin >= 0)) refuse(name + ": the skin is negative");
   }
@@ -247,18 +285,19 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
 // The kind of a potential. Where the formula is the user's, so are the names of its numbers.
 std::shared_ptr<const PotentialKind> kind_of(const Potential& potential) {
   const PotentialKind& kind = find_potential(potential.kind);
-  if (kind.own_formula == potential.formula.empty()) {
-    if (kind.own_formula) refuse("a " + kind.name + " has no formula", "give one: \"k * (r - r0)^2 / 2\"");
-    refuse("potential '" + kind.name + "' has a formula of its own", "use pair_formula or field_formula");
-  }
-  if (!kind.own_formula) return {std::shared_ptr<void>(), &kind};  // one of the list, which lives for ever
-  std::vector<std::string> names;
-  for (const auto& [name, values] : potential.parameters) names.push_back(name);
-  return std::make_shared<PotentialKind>(with_parameters(kind, names));
+  const bool given = !potential.formula.empty() || potential.program;
+  if (kind.own_formula && !given)
+    refuse("a " + kind.name + " has no formula", "give one: \"k * (r - r0)^2 / 2\"");
+  if (!kind.own_formula && given)
+    refuse("potential '" + kind.name + "' has a formula of its own",
+           "use pair_formula, field_formula or energy_formula");
+  if (!kind.sized) return {std::shared_ptr<void>(), &kind};  // one of the list, which lives for ever
+  return std::make_shared<PotentialKind>(kind.sized(kind, potential));
 }
 
-void check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites, const Model& model,
-                  const Signature& signature) {
+// Returns how far the potential reaches: 0 where that has no end.
+double check_cutoff(const std::string& name, const PotentialKind& kind, const Sites& sites,
+                    const Model& model, const Signature& signature) {
   const auto option = [&](const char* key) {
     for (std::size_t i = 0; i < kind.options.size(); ++i)
       if (kind.options[i].name == key) return sites.options[i];
@@ -269,9 +308,12 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
   if (sites.every_pair && has_cutoff && cutoff == 0)
     refuse(name + " has no cutoff, and there are more than " + std::to_string(kMostInLanes) + " atoms",
            "give options cutoff");
+  if (kind.name == "coulomb" && !(option("dielectric") > 0))
+    refuse(name + ": the dielectric is " + number(option("dielectric")), "give a positive number");
   if (!(cutoff >= 0)) refuse(name + ": the cutoff is " + number(cutoff), "give a length, or 0 for none");
   if ((option("shifted") != 0 || from > 0) && cutoff == 0)
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
+  if (!(from >= 0)) refuse(name + ": switch_from is " + number(from), "give a length, or 0 for none");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
   double reach = kind.reach.empty() ? cutoff : 1;
   for (const std::string& factor : kind.reach)
@@ -280,6 +322,64 @@ void check_cutoff(const std::string& name, const PotentialKind& kind, const Site
     if (2 * reach > edge)
       refuse(name + ": the cutoff " + number(reach) + " is more than half of the box's edge " + number(edge),
              "an atom would meet two images of its neighbour: take a larger box or a shorter cutoff");
+  return reach;
+}
+
+// Whether the integrator has one of these letters.
+using Has = std::function<bool(const char*)>;
+
+void place_states(const Model& model, const Has& has, Signature& s, Layout& at) {
+  const auto state = [&](const char* name, int size, const char* unit) {
+    s.state(name, size, unit);
+    return std::exchange(at.states, at.states + size);
+  };
+  at.x = state("x", at.dof, "length");
+  if (has("ABONCMKPDQ")) at.v = state("v", at.dof, has("K") ? "" : "length/time");
+  if (has("N"))
+    at.chain = int(model.thermostat_masses.size()), at.thermostat = state("thermostat", at.chain, "1/time");
+  if (has("CM")) {
+    at.modes = int(model.memory_time.size());
+    at.memory = state("memory", at.modes * at.dof, "length/time^2");
+  }
+  if (has("K")) at.log_speed = state("log_speed", 1, "");
+  if (has("D")) at.strain = state("strain", 1, ""), at.piston = state("piston", 1, "1/time");
+}
+
+// All but the numbers of potentials, which come before.
+void place_parameters(const Model& model, const Has& has, Signature& s, Layout& at) {
+  const auto parameter = [&](const char* name, const std::vector<double>& values, const char* unit) {
+    const int offset = int(s.parameters());
+    s.parameter(name, values, unit);
+    return offset;
+  };
+  at.mass = parameter("mass", model.masses, "mass");
+  if (has("OEHRNMQ")) at.kT = parameter("kT", {model.kT}, "energy");
+  if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
+  if (has("N")) at.thermostat_mass = parameter("thermostat/mass", model.thermostat_masses, "energy time^2");
+  if (has("CM")) {
+    at.memory_friction = parameter("memory/friction", model.memory_friction, "1/time");
+    at.memory_time = parameter("memory/time", model.memory_time, "time");
+  }
+  if (!model.box.empty()) at.box = parameter("box", model.box, "length");
+  if (has("D")) {
+    at.pressure = parameter("pressure", {model.pressure}, "energy/length^n");
+    at.piston_mass = parameter("piston/mass", {model.piston_mass}, "energy time^2");
+    if (has("Q")) at.piston_friction = parameter("piston/friction", {model.piston_friction}, "1/time");
+  }
+  if (has("R")) at.preconditioner = parameter("preconditioner", model.preconditioner, "sqrt(time/mass)");
+  if (!at.groups.empty()) {
+    at.lengths = int(model.rigid_lengths.size());
+    at.length = parameter("rigid/length", model.rigid_lengths, "length");
+  }
+  at.dt = parameter("dt", {model.dt}, "time");
+  // The numbers of an integrator are positive; those of potentials have any sign.
+  for (const char* name : {"mass", "kT*", "friction*", "thermostat/mass*", "memory/*", "piston/*", "dt"})
+    s.limit(name, kPositive);
+  // Two cutoffs fit into a box, but for a rounding. (A barostat looks at the box of the moment.)
+  if (at.least_edge > 0 && at.strain < 0)
+    s.limit("box*", {.low = (1 - 1e-6) * at.least_edge, .open = false});
+  else
+    s.limit("box*", kPositive);
 }
 
 }  // namespace
@@ -293,25 +393,7 @@ Compiled compile(const Model& model) {
   Signature& s = out.signature;
   at.atoms = model.atoms(), at.dimensions = model.dimensions, at.dof = at.atoms * at.dimensions;
 
-  const auto state = [&](const char* name, int size, const char* unit) {
-    s.state(name, size, unit);
-    return std::exchange(at.states, at.states + size);
-  };
-  at.x = state("x", at.dof, "length");
-  if (has("ABONCMK")) at.v = state("v", at.dof, has("K") ? "" : "length/time");
-  if (has("N"))
-    at.chain = int(model.thermostat_masses.size()), at.thermostat = state("thermostat", at.chain, "1/time");
-  if (has("CM")) {
-    at.modes = int(model.memory_time.size());
-    at.memory = state("memory", at.modes * at.dof, "length/time^2");
-  }
-  if (has("K")) at.log_speed = state("log_speed", 1, "");
-
-  const auto parameter = [&](const char* name, const std::vector<double>& values, const char* unit) {
-    const int offset = int(s.parameters());
-    s.parameter(name, values, unit);
-    return offset;
-  };
+  place_states(model, has, s, at);
   std::set<std::string> names;
   for (const Potential& potential : model.potentials) {
     const auto found = kind_of(potential);
@@ -324,26 +406,17 @@ Compiled compile(const Model& model) {
     out.potentials.push_back({found, place_numbers(potential, kind, name, model, s)});
     if (kind.own_formula) {
       Sites& sites = out.potentials.back().sites;
-      sites.formula = potential.formula;
-      for (const ParameterKind& number_of : kind.parameters) sites.names.push_back(number_of.name);
+      sites.formula = potential.formula, sites.program = potential.program;
+      for (const ParameterKind& number_of : kind.parameters) {
+        sites.names.push_back(number_of.name);
+        sites.sizes.push_back(int(number_of.defaults.size()));
+      }
     }
-    check_cutoff(name, kind, out.potentials.back().sites, model, s);
+    const double reach = check_cutoff(name, kind, out.potentials.back().sites, model, s);
+    at.least_edge = std::max(at.least_edge, 2 * reach);
   }
   group_bonds(model, letters, at);
-  at.mass = parameter("mass", model.masses, "mass");
-  if (has("OEHNM")) at.kT = parameter("kT", {model.kT}, "energy");
-  if (has("OEGH")) at.friction = parameter("friction", {model.friction}, "1/time");
-  if (has("N")) at.thermostat_mass = parameter("thermostat/mass", model.thermostat_masses, "energy time^2");
-  if (has("CM")) {
-    at.memory_friction = parameter("memory/friction", model.memory_friction, "1/time");
-    at.memory_time = parameter("memory/time", model.memory_time, "time");
-  }
-  if (!model.box.empty()) at.box = parameter("box", model.box, "length");
-  if (!at.groups.empty()) {
-    at.lengths = int(model.rigid_lengths.size());
-    at.length = parameter("rigid/length", model.rigid_lengths, "length");
-  }
-  at.dt = parameter("dt", {model.dt}, "time");
+  place_parameters(model, has, s, at);
   at.parameters = int(s.parameters());
   at.yoshida = yoshida_weights(model.suzuki_yoshida);
   for (Compiled::One& one : out.potentials)

@@ -1,11 +1,12 @@
 // The density of a step, and the density that a model samples: what costate/estimate asks of molecules.
 //
 //   E       y = x + h b F(x) + a xi                d log p / dp = sum_i xi_i / a_i  h b_i dF_i/dp
+//   R       y = x + h R R' F(x) + sqrt(2 kT h) R xi   f_bar = sqrt(h / (2 kT)) R xi
 //   ABOBA   z = x + dt/2 v,  v' = c v + (1 + c) dt/2 F(z) / m + a xi,  x' = z + dt/2 v':
 //           d log p / dp = sum_i xi_i / a_i  (1 + c) dt / (2 m_i) dF_i/dp
 //
 // Other words drift between a kick and the noise, so that the density of a step is not that of its noise.
-// Both are (dF/dp)' f_bar, with xi held. Tests: tests/estimate/girsanov_test.cpp.
+// All are (dF/dp)' f_bar, with xi held. Tests: tests/estimate/girsanov_test.cpp.
 #pragma once
 
 #include "costate/md/integrator/friction.h"
@@ -13,12 +14,13 @@
 
 namespace costate::md {
 
-enum class Likelihood { none, overdamped, langevin };
+enum class Likelihood { none, overdamped, preconditioned, langevin };
 
 inline Likelihood likelihood_of(const Word& word) {
   std::string letters;
   for (const Letter& letter : word.letters) letters += letter.name;
   return letters == "E"       ? Likelihood::overdamped
+         : letters == "R"     ? Likelihood::preconditioned
          : letters == "ABOBA" ? Likelihood::langevin
                               : Likelihood::none;
 }
@@ -30,6 +32,7 @@ void noise_covector(Likelihood likelihood, Part<S> part, S* state, S* f_bar) {
   const int n = at.dimensions;
   const S dt = part.p[at.dt], half = S(0.5) * dt;
   part.h = dt;
+  if (likelihood == Likelihood::preconditioned) return Preconditioned::score(part, f_bar);
   for (int atom = 0; atom < at.atoms; ++atom) {
     S factor;
     if (likelihood == Likelihood::overdamped) {

@@ -1,10 +1,12 @@
 // Molecules: atoms in one to three dimensions, potentials between them, and an integrator that is a word.
 //
 //   state      "x" [length], "v" [length/time]: `dimensions` numbers per atom; with a thermostat "thermostat"
-//              [1/time], with memory "memory" [length/time^2], with ESH "log_speed"
+//              [1/time], with memory "memory" [length/time^2], with ESH "log_speed", with a barostat "strain"
+//              and "piston" [1/time]
 //   parameter  those of every potential ("<name>/<parameter>"), "mass" per atom, "dt", and where the word
 //              needs them "kT", "friction", "thermostat/mass", "memory/friction", "memory/time", "box",
-//              "rigid/length": all of them differentiable, to second order
+//              "pressure", "piston/mass", "piston/friction", "rigid/length", "preconditioner": all of them
+//              differentiable, to second order
 //
 // A model with few atoms runs as many worlds in SIMD lanes; one with many as a single world that is parallel
 // inside, with neighbour lists (neighbour/). Units are the user's: nothing here has a constant of nature.
@@ -21,6 +23,10 @@
 
 #include "costate/system/system.h"
 
+namespace costate::ad {
+class Program;
+}
+
 namespace costate::md {
 
 // One potential energy: a kind, the atoms that it acts on, and its numbers.
@@ -32,7 +38,8 @@ struct Potential {
   // What differs from the defaults. One number for all, or one per atom, bond, ...
   std::map<std::string, std::vector<double>> parameters = {};
   std::map<std::string, double> options = {};  // constants: "cutoff"
-  std::string formula = {};                    // of pair_formula and field_formula
+  std::string formula = {};                    // of pair_formula, field_formula and energy_formula, or ...
+  std::shared_ptr<const ad::Program> program = {};  // ... recorded from a function (own_potential.h)
 };
 
 struct Model {
@@ -43,15 +50,23 @@ struct Model {
 
   // Letters, one per part of the step; each part takes dt divided by the number of times that it occurs.
   //   A drift   B kick   O friction and noise   N Nose-Hoover chain   C, M coupling and decay of memory
-  //   E Euler-Maruyama (overdamped)   H Heun (overdamped)   G descent (overdamped, no noise)   K kick of ESH
+  //   E Euler-Maruyama (overdamped)   H Heun (overdamped)   G descent (overdamped, no noise)
+  //   R Euler-Maruyama with a preconditioner (overdamped)   K kick of ESH
+  //   P kick of the piston   D dilation   Q friction and noise of the piston
   // "BAB" is velocity Verlet, "BAOAB" Langevin's equation, "NBABN" Nose-Hoover, "BACMCAB" generalised
-  // Langevin, "KAK" ESH.
+  // Langevin, "KAK" ESH, "PBADOQDABP" Langevin's equation at constant pressure.
   std::string integrator = "BAOAB";
   double dt = 0.01;
   double kT = 1;
   double friction = 1;                          // 1/time: letters O, E, G and H
   std::vector<double> thermostat_masses = {1};  // one per link of the chain: letter N
   int suzuki_yoshida = 1;                       // parts of a thermostat's step: 1, 3, 5 or 7
+  // Letters P, D and Q. A piston of mass (dof + dimensions) kT t^2 answers within about the time t.
+  double pressure = 1;
+  double piston_mass = 0;  // energy time^2: must be given
+  double piston_friction = 1;
+  // Letter R: the matrix R of the mobility R R', dof rows of dof numbers, dof = atoms x dimensions.
+  std::vector<double> preconditioner = {};
   // Rigid bonds, pairs of atoms one after the other, kept by SHAKE and RATTLE; and their lengths, one for all
   // or one per bond. Words of A, B, O and N.
   std::vector<int> rigid_bonds = {};
@@ -63,8 +78,8 @@ struct Model {
 };
 
 // A word for people who know the name: "verlet", "leapfrog", "langevin", "nose_hoover", "overdamped", "heun",
-// "descent", "generalized_langevin", "esh" and words of letters stand for themselves. Throws Error on
-// anything else.
+// "preconditioned", "descent", "generalized_langevin", "esh", "barostat" and words of letters stand for
+// themselves. Throws Error on anything else.
 std::string integrator_word(const std::string& name);
 
 // Throws Error where the model is no model.

@@ -1,12 +1,17 @@
 // One step of a model: the letters of its integrator's word, one after the other; its transpose: the letters
 // backwards, each with the state that it found. (integrator/part.h says what a letter is.)
 //
+// With a barostat the box is a state: letters read the box of the moment, box_0 e^strain, and what it
+// receives is handed on to both.
+//
 // The force is evaluated where a letter needs it and the position has moved since the last time; over a run
 // of steps that begin and end with a kick it is handed on from step to step.
 // Tests: tests/md/integrator_test.cpp.
 #pragma once
 
+#include "costate/core/error.h"
 #include "costate/core/philox.h"
+#include "costate/md/integrator/barostat.h"
 #include "costate/md/integrator/constraint.h"
 #include "costate/md/integrator/esh.h"
 #include "costate/md/integrator/friction.h"
@@ -39,8 +44,16 @@ void with_letter(char name, const F& f) {
       return f(Descent{});
     case 'H':
       return f(Heun{});
+    case 'R':
+      return f(Preconditioned{});
     case 'K':
       return f(EshKick{});
+    case 'P':
+      return f(PistonKick{});
+    case 'D':
+      return f(Dilation{});
+    case 'Q':
+      return f(PistonFriction{});
     case kRigidDrift:
       return f(RigidDrift{});
     case kRigidProjection:
@@ -59,7 +72,8 @@ COSTATE_INLINE void with_short_letter(char name, const F& f) {
   with_letter(name, f);
 }
 constexpr bool moves_atoms(char name) {
-  return name == 'A' || name == 'E' || name == 'G' || name == 'H' || name == kRigidDrift;
+  return name == 'A' || name == 'E' || name == 'G' || name == 'H' || name == 'R' || name == 'D' ||
+         name == kRigidDrift;
 }
 
 // Numbers of one world (or pack of worlds) on its way through a step.
@@ -74,7 +88,10 @@ struct Walk {
         work(3 * layout.dof),
         decay(word.letters.size()),
         kick(word.letters.size() * std::size_t(layout.atoms)),
-        thermal(layout.kT >= 0 ? layout.atoms : 0) {
+        thermal(layout.kT >= 0 ? layout.atoms : 0),
+        here(layout.strain >= 0 ? layout.parameters : 0),
+        box(layout.strain >= 0 ? layout.dimensions : 0),
+        virials(layout.strain >= 0 ? word.letters.size() : 0) {
     parts.reserve(word.letters.size());
   }
   std::vector<S> state;    // now
@@ -86,8 +103,13 @@ struct Walk {
   std::vector<Decay<S>> decay;  // of every letter O: what depends on the parameters alone
   std::vector<S> kick;          // h / m of every letter and atom
   std::vector<S> thermal;       // sqrt(kT / m) of every atom
-  std::vector<Part<S>> parts;   // what every letter is given
-  bool fresh = false;           // nothing has moved since the last force was found
+  // With a barostat: the parameters with the box of the moment, the box itself where strain is 0, and the
+  // virials that the letters P found.
+  std::vector<S> here, box, virials;
+  S virial = S(0);
+  std::vector<Part<S>> parts;  // what every letter is given
+  bool fresh = false;          // nothing has moved since the last force was found
+  bool virial_fresh = false;   // nothing has moved since the last virial was found
 };
 
 // The random numbers of step k of a world: the (k R + i)-th, i < R, of its standard normals, two from each
@@ -127,6 +149,11 @@ class Splitting {
   void prepare(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
     for (std::size_t i = 0; i < walk.thermal.size(); ++i)
       walk.thermal[i] = costate::sqrt(p[at_.kT] / p[at_.mass + int(i)]);
+    if (at_.strain >= 0) {
+      std::copy(p, p + at_.parameters, walk.here.begin());
+      std::copy(p + at_.box, p + at_.box + at_.dimensions, walk.box.begin());
+      p = walk.here.data();
+    }
     walk.parts.clear();
     walk.parts.reserve(word_.letters.size());
     for (std::size_t l = 0; l < word_.letters.size(); ++l) {
@@ -137,13 +164,14 @@ class Splitting {
       if (letter.name == 'O') walk.decay[l] = Decay<S>(p[at_.friction], h);
       walk.parts.push_back({at_, forces, p, h, walk.normals.data() + letter.first_normal,
                             found_force(letter, walk), walk.work.data(), &walk.decay[l], walk.thermal.data(),
-                            kick});
+                            kick, at_.strain >= 0 ? &walk.virials[l] : nullptr});
     }
   }
 
   // walk.state moves one step on; walk.forces holds what the letters found, and with `places` walk.places
   // where.
   void step(const Forces<S>& forces, const S* p, Walk<S>& walk, bool places = false) const {
+    if (at_.strain >= 0) return step_in_box(forces, walk);
     for (std::size_t l = 0; l < word_.letters.size(); ++l) {
       const Letter& letter = word_.letters[l];
       find_force(letter, forces, p, walk);
@@ -157,12 +185,16 @@ class Splitting {
   // The step again, up to what its last letter finds: fills walk.trace. With `known` the forces that the
   // letters found lie in walk.forces already.
   void retrace(const Forces<S>& forces, const S* p, Walk<S>& walk, bool known) const {
-    walk.fresh = false;
+    walk.fresh = walk.virial_fresh = false;
+    p = find_box(p, walk, walk.state.data());
     for (std::size_t l = 0; l < word_.letters.size(); ++l) {
       const Letter& letter = word_.letters[l];
       std::copy(walk.state.begin(), walk.state.end(), walk.trace.begin() + std::ptrdiff_t(l) * at_.states);
       if (!known) find_force(letter, forces, p, walk);
+      if (letter.name == 'P') find_virial(l, forces, p, walk);
       if (l + 1 < word_.letters.size()) apply(l, walk);
+      if (moves_atoms(letter.name)) walk.virial_fresh = false;
+      if (letter.name == 'D') find_box(p, walk, walk.state.data());
     }
   }
 
@@ -180,8 +212,10 @@ class Splitting {
   void step_back(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
     for (std::size_t l = word_.letters.size(); l-- > 0;) {
       const Letter& letter = word_.letters[l];
-      walk.fresh = false;  // the letter before this one is the one after it here
+      walk.fresh = walk.virial_fresh = false;  // the letter before this one is the one after it here
+      p = find_box(p, walk, walk.state.data());
       find_force(letter, forces, p, walk);
+      if (letter.name == 'P') find_virial(l, forces, p, walk);
       const Part<S>& part = walk.parts[l];
       with_letter(letter.name, [&](auto kind) {
         if constexpr (requires { decltype(kind)::template undo<S>(part, walk.state.data()); })
@@ -191,8 +225,14 @@ class Splitting {
     walk.fresh = false;
   }
 
+  // The parameters with the box of a state; without a barostat those that are given.
+  const S* find_box(const S* p, Walk<S>& walk, const S* state) const {
+    return at_.strain < 0 ? p : moved_box(walk, state);
+  }
+
  private:
   void transpose(Walk<S>& walk, S* bar, S* p_bar, bool numbers, bool places) const {
+    if (at_.strain >= 0) return transpose_in_box(walk, bar, p_bar, numbers);
     for (std::size_t l = word_.letters.size(); l-- > 0;) {
       const Letter& letter = word_.letters[l];
       Part<S>& part = walk.parts[l];
@@ -207,6 +247,60 @@ class Splitting {
                         [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
       p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
     }
+  }
+
+  // What follows is a barostat's, and not inlined: other words would pay for it.
+  [[gnu::noinline]] const S* moved_box(Walk<S>& walk, const S* state) const {
+    using costate::exp;
+    const S grow = exp(state[at_.strain]);
+    for (int k = 0; k < at_.dimensions; ++k) {
+      S& edge = walk.here[std::size_t(at_.box + k)];
+      edge = walk.box[std::size_t(k)] * grow;
+      if (any(edge < S(value_t<S>(at_.least_edge))))
+        throw Error({"the box has become shorter than two cutoffs", "barostat",
+                     "take more atoms, a lower pressure or a heavier piston"},
+                    Error::Kind::numerics);
+    }
+    return walk.here.data();
+  }
+  [[gnu::noinline]] void step_in_box(const Forces<S>& forces, Walk<S>& walk) const {
+    const S* p = moved_box(walk, walk.state.data());
+    walk.virial_fresh &= walk.fresh;
+    for (std::size_t l = 0; l < word_.letters.size(); ++l) {
+      const Letter& letter = word_.letters[l];
+      find_force(letter, forces, p, walk);
+      if (letter.name == 'P') find_virial(l, forces, p, walk);
+      apply(l, walk);
+      if (moves_atoms(letter.name)) walk.virial_fresh = false;
+      if (letter.name == 'D') moved_box(walk, walk.state.data());
+    }
+  }
+  // What the box of the moment receives from one letter: box_0_bar += e^strain b, strain_bar += box.b.
+  [[gnu::noinline]] void transpose_in_box(Walk<S>& walk, S* bar, S* p_bar, bool numbers) const {
+    for (std::size_t l = word_.letters.size(); l-- > 0;) {
+      const Letter& letter = word_.letters[l];
+      Part<S>& part = walk.parts[l];
+      part.p_bar = p_bar;
+      part.numbers = numbers;
+      part.h_bar = S(0);
+      const S* found = walk.trace.data() + std::ptrdiff_t(l) * at_.states;
+      moved_box(walk, found);
+      std::array<S, 3> held;
+      for (int k = 0; k < at_.dimensions; ++k) held[std::size_t(k)] = std::exchange(p_bar[at_.box + k], S(0));
+      with_letter(letter.name, [&](auto kind) { decltype(kind)::template apply_vjp<S>(part, found, bar); });
+      for (int k = 0; k < at_.dimensions; ++k) {
+        const S received = p_bar[at_.box + k], edge = walk.here[std::size_t(at_.box + k)];
+        bar[at_.strain] += edge * received;
+        p_bar[at_.box + k] = held[std::size_t(k)] + edge / walk.box[std::size_t(k)] * received;
+      }
+      p_bar[at_.dt] += S(value_t<S>(letter.fraction)) * part.h_bar;
+    }
+  }
+  [[gnu::noinline]] void find_virial(std::size_t l, const Forces<S>& forces, const S* p,
+                                     Walk<S>& walk) const {
+    if (!walk.virial_fresh) walk.virial = forces.virial(walk.state.data() + at_.x, p);
+    walk.virial_fresh = true;
+    walk.virials[l] = walk.virial;
   }
 
   S* found_force(const Letter& letter, Walk<S>& walk) const {

@@ -13,7 +13,6 @@
 #include "costate/md/compile.h"
 #include "costate/md/likelihood.h"
 #include "costate/md/splitting.h"
-#include "costate/system/ranges.h"
 #include "costate/system/scored_system.h"
 
 namespace costate::md {
@@ -181,14 +180,21 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     write(side.walk.state, x);
   }
 
-  // Kinetic and potential.
+  // Kinetic and potential; with a barostat also that of the piston and pressure times volume.
   void energy(const Inputs<Real>& in, Real* value, Workspace& work) const override {
     if (!compiled_.word.conserves) return System<Real>::energy(in, value, work);
     Side<S>& side = static_cast<Scratch&>(work).values;
     const Layout& at = compiled_.layout;
     read(in.x, side.walk.state);
     if (in.p != static_cast<Scratch&>(work).p) use(in.p, side);
-    S sum = side.forces.energy(side.walk.state.data(), side.p.data());
+    const S* p = splitting_.find_box(side.p.data(), side.walk, side.walk.state.data());
+    S sum = side.forces.energy(side.walk.state.data(), p);
+    if (at.strain >= 0) {
+      const S rate = side.walk.state[at.piston];
+      S pressed = p[at.pressure];
+      for (int k = 0; k < at.dimensions; ++k) pressed = pressed * p[at.box + k];
+      sum += pressed + S(Real(0.5)) * p[at.piston_mass] * rate * rate;
+    }
     for (int i = 0; i < at.dof; ++i) {
       const S v = side.walk.state[at.v + i];
       sum += S(Real(0.5)) * side.p[at.mass + i / at.dimensions] * v * v;
@@ -215,7 +221,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   std::string no_score(std::string_view parameter) const override {
     if (parameter.empty())
       return likelihood_of(compiled_.word) == Likelihood::none
-                 ? "steps of this integrator have no score: only those of E and ABOBA have"
+                 ? "steps of this integrator have no score: only those of E, R and ABOBA have"
                  : "";
     return of_the_force(parameter) ? "" : "it changes the noise or the time of a step, not the force alone";
   }
@@ -234,7 +240,10 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   }
   std::string no_density(std::string_view parameter) const override {
     if (parameter.empty())
-      return compiled_.layout.kT < 0 ? "this integrator has no temperature: it samples no equilibrium" : "";
+      return compiled_.layout.kT < 0 ? "this integrator has no temperature: it samples no equilibrium"
+             : compiled_.layout.strain >= 0
+                 ? "the box is a state of this integrator: only densities in a fixed box are known"
+                 : "";
     return of_the_force(parameter) || parameter == "kT"
                ? ""
                : "the equilibrium of positions does not depend on it";
@@ -328,13 +337,5 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   Splitting<S> splitting_;
   Splitting<Tangent> tangent_splitting_;
 };
-
-// The numbers of an integrator are positive; those of potentials have any sign.
-inline Ranges integrator_ranges(const Signature& signature) {
-  Ranges ranges(signature);
-  for (const char* name : {"mass", "kT*", "friction*", "thermostat/mass*", "memory/*", "box*", "dt"})
-    ranges.limit(name, kPositive);
-  return ranges;
-}
 
 }  // namespace costate::md

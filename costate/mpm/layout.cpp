@@ -33,6 +33,8 @@ Layout::Layout(const Model& model) {
   place_colliders(model);
   actuation = model.actuators > 0 ? control("actuation", model.actuators, "") : -1;
   if (model.mechanism) place_mechanism(model.mechanism);
+  for (const char* rough : {"wall/friction*", "collider/*/friction", "body/*/friction"})
+    signature.limit(rough, kNotNegative);
 }
 
 std::int64_t Layout::state(const std::string& name, std::int64_t size, const char* unit) {
@@ -72,6 +74,7 @@ void Layout::place_particles(const Model& model) {
 void Layout::place_gravity_and_dt(const Model& model) {
   gravity = parameter("gravity", first(model.gravity, model.dimension), "m/s^2");
   dt = parameter("dt", {model.dt}, "s");
+  signature.limit("dt", kPositive);
 }
 
 void Layout::place_materials(const Model& model) {
@@ -87,8 +90,9 @@ void Layout::place_materials(const Model& model) {
     for (const Number& n : law.numbers) {
       const bool per_particle = std::find(each.begin(), each.end(), n.name) != each.end();
       numbers.numbers.push_back({signature.parameters(), per_particle});
-      signature.parameter_field("material/" + source.name + "/" + n.name, per_particle ? count[m] : 1,
-                                source.*n.value, n.unit);
+      const std::string name = "material/" + source.name + "/" + n.name;
+      signature.parameter_field(name, per_particle ? count[m] : 1, source.*n.value, n.unit)
+          .limit(name, n.range);
     }
     materials.push_back(numbers);
   }
@@ -127,14 +131,8 @@ void Layout::place_mechanism(std::shared_ptr<const Mechanism> mechanism) {
   const std::size_t shape = moved.empty() ? 0 : moved.back().shape + moved.back().by->shapes().size();
   moved.push_back({mechanism, signature.states(), signature.controls(), signature.parameters(), shape});
   const Signature& more = mechanism->signature();
-  for (const Field& f : more.fields(Role::state)) signature.state(f.name, f.size, f.unit);
-  for (const Field& f : more.fields(Role::control)) signature.control(f.name, f.size, f.unit);
-  for (const Field& f : more.fields(Role::parameter)) {
-    if (f.defaults.size() == 1)
-      signature.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-    else
-      signature.parameter(f.name, f.defaults, f.unit);
-  }
+  for (const Role role : {Role::state, Role::control, Role::parameter})
+    signature.add(role, more.fields(role));
 }
 
 }  // namespace costate::mpm

@@ -38,8 +38,11 @@ std::vector<std::int32_t> split_cuts(const std::vector<std::int64_t>& particles_
 }
 
 void check_split(const Model& model) {
-  if (!model.bodies.empty() || model.mechanism)
-    throw Error({"a world with bodies that the material pushes cannot be split over ranks",
+  std::string pushed;
+  for (const Body& body : model.bodies) pushed += (pushed.empty() ? "" : ", ") + body.name;
+  if (model.mechanism) pushed += std::string(pushed.empty() ? "" : ", ") + "the bodies of the model";
+  if (!pushed.empty())
+    throw Error({"a world with bodies that the material pushes cannot be split over ranks: " + pushed,
                  {},
                  "use one rank, or colliders whose motion is given"});
   if (model.largest_courant > ParticleOrder::kBlock)

@@ -3,7 +3,6 @@
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system_stages.h"
-#include "costate/system/ranges.h"
 
 namespace costate::mpm {
 
@@ -29,30 +28,12 @@ std::shared_ptr<System<Real>> material_points(const Model& model) {
   return std::make_shared<MaterialPoints<Real, 3, 3>>(model);
 }
 
-Ranges ranges_of_model(const Model& model, const Signature& signature) {
-  Ranges ranges(signature);
-  for (const Material& m : model.materials)
-    for (const Number& n : law_of(m.kind).numbers)
-      ranges.limit("material/" + m.name + "/" + n.name,
-                   {.low = n.range.low, .high = n.range.high, .open = n.range.open});
-  ranges.limit("dt", costate::kPositive);
-  for (const char* name :
-       {"wall/friction*", "collider/*/friction", "body/*/friction", "body/*/mass", "joint/*/armature"})
-    ranges.limit(name, costate::kNotNegative);
-  ranges.limit("body/*/inertia", {.low = 0, .open = false, .numbers = 3}).limit("**/*range", kIncreasing);
-  for (const Body& b : model.bodies)
-    ranges.limit("body/" + b.name + "/mass", costate::kPositive)
-        .limit("body/" + b.name + "/inertia", costate::kPositive);
-  return ranges;
-}
-
 }  // namespace
 
 template <class Real>
 std::shared_ptr<System<Real>> system(const Model& model) {
   check(model);
-  const auto made = material_points<Real>(model);
-  return with_ranges(made, ranges_of_model(model, made->signature()));
+  return material_points<Real>(model);
 }
 
 template <class Real>

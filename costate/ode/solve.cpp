@@ -25,6 +25,32 @@ void check_input(bool ok, const std::string& what, const std::string& advice) {
   if (!ok) throw Error({what, "ode::solve", advice});
 }
 
+void check_options(const Options& options, const TimeSpan& span, const std::vector<double>& y0, int states) {
+  check_input(int(y0.size()) == states,
+              "y0 has " + std::to_string(y0.size()) + " values for " + std::to_string(states) + " states",
+              "give one initial value per state");
+  check_input(std::isfinite(span.t0) && !std::isnan(span.t1), "the time span is not finite",
+              "only t1 may be infinite, where an event ends the solution");
+  check_input(std::isfinite(span.t1) || (!(options.dt > 0) && options.controls.values.empty()),
+              "a time span without end has neither steps of fixed length nor controls", "set a finite t1");
+  check_input(options.rtol_per_state.empty() || int(options.rtol_per_state.size()) == states,
+              "rtol_per_state has " + std::to_string(options.rtol_per_state.size()) + " values",
+              "give one per state");
+  check_input(options.atol.size() == 1 || int(options.atol.size()) == states,
+              "atol has " + std::to_string(options.atol.size()) + " values",
+              "give one for all states, or one per state");
+  check_input(options.rtol >= 0 && options.keep_every >= 1 && options.dt >= 0,
+              "rtol and dt must not be negative, keep_every at least 1", "");
+  const double sign = span.t1 >= span.t0 ? 1 : -1;
+  for (std::size_t i = 0; i < options.t_eval.size(); ++i) {
+    const double t = options.t_eval[i];
+    check_input(sign * t >= sign * span.t0 && sign * t <= sign * span.t1,
+                "t_eval[" + std::to_string(i) + "] = " + number(t) + " is outside the time span", "");
+    check_input(i == 0 || sign * options.t_eval[i - 1] <= sign * t,
+                "t_eval is not sorted in the direction of time", "");
+  }
+}
+
 }  // namespace
 
 // One run of solve(): the state of the march, and the trajectory it leaves behind.
@@ -94,32 +120,10 @@ Integration::Integration(const VectorField& field, TimeSpan span, const std::vec
       t_(span.t0),
       segment_start_(span.t0) {
   const int states = field.states();
-  check_input(int(y0.size()) == states,
-              "y0 has " + std::to_string(y0.size()) + " values for " + std::to_string(states) + " states",
-              "give one initial value per state");
-  check_input(std::isfinite(t0_) && !std::isnan(t1_), "the time span is not finite",
-              "only t1 may be infinite, where an event ends the solution");
-  check_input(std::isfinite(t1_) || (!fixed_ && options.controls.values.empty()),
-              "a time span without end has neither steps of fixed length nor controls", "set a finite t1");
-  check_input(options.rtol_per_state.empty() || int(options.rtol_per_state.size()) == states,
-              "rtol_per_state has " + std::to_string(options.rtol_per_state.size()) + " values",
-              "give one per state");
+  check_options(options, span, y0, states);
   Trajectory& tr = *trajectory_;
   tr.parameters = ParameterRows(p, options.controls, field.parameters(), t0_, t1_);
   interval_end_ = tr.parameters.end(0);
-  check_input(options.atol.size() == 1 || int(options.atol.size()) == states,
-              "atol has " + std::to_string(options.atol.size()) + " values",
-              "give one for all states, or one per state");
-  check_input(options.rtol >= 0 && options.keep_every >= 1 && options.dt >= 0,
-              "rtol and dt must not be negative, keep_every at least 1", "");
-  for (std::size_t i = 0; i < options.t_eval.size(); ++i) {
-    const double t = options.t_eval[i];
-    check_input(sign_ * t >= sign_ * t0_ && sign_ * t <= sign_ * t1_,
-                "t_eval[" + std::to_string(i) + "] = " + number(t) + " is outside the time span", "");
-    check_input(i == 0 || sign_ * options.t_eval[i - 1] <= sign_ * t,
-                "t_eval is not sorted in the direction of time", "");
-  }
-
   tr.guards = options.events;
   happened_.assign(options.events.size(), 0);
   std::shared_ptr<const Function> running = options.running;

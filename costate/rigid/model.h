@@ -194,9 +194,16 @@ struct Tendon {
 };
 
 enum class TransmissionType { joint, joint_in_parent, tendon, site };
-enum class DynType { none, integrator, filter, filterexact };
-enum class GainType { fixed, affine };
-enum class BiasType { none, affine };
+enum class DynType { none, integrator, filter, filterexact, muscle };
+enum class GainType { fixed, affine, muscle };
+enum class BiasType { none, affine, muscle };
+
+// Force over length and velocity of a muscle (muscle.h); its gain and its bias have one each.
+struct MuscleCurve {
+  Double2 range = {0.75, 1.05};    // lengths of the actuator's length range, in units of the best length
+  double force = -1, scale = 200;  // peak force, N; negative: scale / (acceleration of a unit force at qpos0)
+  double lmin = 0.5, lmax = 1.6, vmax = 1.5, fpmax = 1.3, fvmax = 1.2;
+};
 
 struct Actuator {
   std::string name;
@@ -212,6 +219,9 @@ struct Actuator {
   bool control_limited = false, force_limited = false, activation_limited = false;
   Double2 control_range = {0, 0}, force_range = {0, 0}, activation_range = {0, 0};
   bool act_early = false;
+  MuscleCurve gain_muscle, bias_muscle;
+  Double2 length_range = {0, 0};             // of a muscle
+  Double3 time_constants = {0.01, 0.04, 0};  // of a muscle: activation, deactivation, smoothing width
 
   // Derived by the compiler.
   int activation = -1;  // address in `act`
@@ -305,7 +315,7 @@ struct Options {
   SolverType solver = SolverType::newton;
   ConeType cone = ConeType::pyramidal;
   double impratio = 1;
-  int iterations = 100, ls_iterations = 50;
+  int iterations = 100, ls_iterations = 50, noslip_iterations = 0;
   double tolerance = 1e-8, ls_tolerance = 0.01;
 
   // Flags of the same names; false switches a part of the physics off.

@@ -181,12 +181,7 @@ ObserverPlan make_observer_plan(const Model& model, const Signature& system,
     throw Error("an observer's system must begin with the parameters of its model");
   plan->defaults = defaults_of(own);
   plan->all.parameters.assign(own.fields(Role::parameter).size(), true);
-  for (const Field& f : system.fields(Role::state)) plan->signature.state(f.name, f.size, f.unit);
-  for (const Field& f : system.fields(Role::control)) plan->signature.control(f.name, f.size, f.unit);
-  for (const Field& f : system.fields(Role::parameter)) {
-    f.defaults.size() == 1 ? plan->signature.parameter_field(f.name, f.size, f.defaults[0], f.unit)
-                           : plan->signature.parameter(f.name, f.defaults, f.unit);
-  }
+  plan->signature = system;
   plan->states = system.states();
   for (std::size_t i = 0; i < quantities.size(); ++i) {
     Observed& o = plan->list[i];

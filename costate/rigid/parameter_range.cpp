@@ -16,21 +16,20 @@ constexpr std::pair<std::string_view, ParameterRange> kRanges[] = {
     {"control_range", kIncreasing},
     {"force_range", kIncreasing},
     {"activation_range", kIncreasing},
+    {"length_range", kIncreasing},
 };
 
 }  // namespace
 
-Ranges parameter_ranges(const Signature& signature) {
-  Ranges ranges(signature);
+void limit_parameters(Signature& signature) {
   const auto& fields = signature.fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::string_view name = fields[f].name;
     const std::size_t slash = name.rfind('/');
     const std::string_view last = slash == std::string_view::npos ? name : name.substr(slash + 1);
     for (const auto& [of, range] : kRanges)
-      if (of == last) ranges.limit(f, range);
+      if (of == last) signature.limit(f, range);
   }
-  return ranges;
 }
 
 }  // namespace costate::rigid

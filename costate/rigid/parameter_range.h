@@ -3,10 +3,10 @@
 // Tests: tests/rigid/parameter_range_test.cpp.
 #pragma once
 
-#include "costate/system/ranges.h"
+#include "costate/system/signature.h"
 
 namespace costate::rigid {
 
-Ranges parameter_ranges(const Signature& signature);
+void limit_parameters(Signature& signature);
 
 }  // namespace costate::rigid

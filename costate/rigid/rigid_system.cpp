@@ -6,7 +6,6 @@
 
 #include "costate/ad/dual.h"
 #include "costate/rigid/contact/contact_pairs.h"
-#include "costate/rigid/parameter_range.h"
 #include "costate/rigid/rigid_stepper.h"
 #include "costate/rigid/step/split_step.h"
 #include "costate/rigid/step/step_fault.h"
@@ -318,8 +317,7 @@ std::shared_ptr<System<Real>> make_system(const Model& model, const SystemOption
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const Model& model, const Stepper& stepper,
                                           const Signature& signature) {
-  const std::shared_ptr<System<Real>> system = std::make_shared<RigidSystem<Real>>(model, stepper, signature);
-  return with_ranges(system, parameter_ranges(signature));
+  return std::make_shared<RigidSystem<Real>>(model, stepper, signature);
 }
 template <class Real>
 const std::type_info& rigid_system_type() {

@@ -24,8 +24,8 @@ namespace costate::rigid {
 // What happens inside a step in which a contact begins or ends.
 //   none        the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
 //   split       the step is cut there, and gradients are those of the physics (split_step.h)
-//   automatic   split, except that models with actuators and corners of boxes are left to the time grid; the
-//               report says so (docs/contact.md)
+//   automatic   split, except that models with actuators are left to the time grid; the report says so
+//               (docs/contact.md)
 enum class Onset { automatic, none, split };
 
 struct SystemOptions {

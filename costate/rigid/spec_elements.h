@@ -155,6 +155,9 @@ struct ActuatorSpec {
   double time_constant = 1;  // of a filter
   Double3 gainprm{1, 0, 0};
   Double3 biasprm{0, 0, 0};
+  MuscleCurve gain_muscle{}, bias_muscle{};
+  Range length_range{0, 0};
+  Double3 time_constants{0.01, 0.04, 0};  // of a muscle
   std::optional<bool> ctrl_limited = {}, force_limited = {}, act_limited = {};
   Range ctrl_range{0, 0}, force_range{0, 0}, act_range{0, 0};
   double inherit_range = 0;  // > 0: the control range is this much of the target's range

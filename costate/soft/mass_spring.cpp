@@ -7,7 +7,6 @@
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/soft/mass_spring_step.h"
-#include "costate/system/ranges.h"
 
 namespace costate::soft {
 namespace {
@@ -75,7 +74,8 @@ Signature make_signature(const MassSpringModel& m) {
     s.parameter("plane/friction", friction);
     if (m.contact == Contact::split) s.parameter("plane/offset", offset, "m");
   }
-  return s.parameter("dt", m.dt, "s");
+  s.parameter("dt", m.dt, "s");
+  return s.limit("dt", kPositive).limit("mass", kPositive).limit("plane/friction*", kNotNegative);
 }
 
 Topology make_topology(const MassSpringModel& m, const Signature& signature) {
@@ -264,14 +264,8 @@ int MassSpringModel::muscles() const {
 template <class Real>
 std::shared_ptr<System<Real>> make_system(const MassSpringModel& model) {
   check_model(model);
-  std::shared_ptr<System<Real>> system;
-  if (model.dimensions == 2)
-    system = std::make_shared<MassSpringSystem<Real, 2>>(model);
-  else
-    system = std::make_shared<MassSpringSystem<Real, 3>>(model);
-  Ranges ranges(system->signature());
-  ranges.limit("dt", kPositive).limit("mass", kPositive).limit("plane/friction*", kNotNegative);
-  return with_ranges(system, ranges);
+  if (model.dimensions == 2) return std::make_shared<MassSpringSystem<Real, 2>>(model);
+  return std::make_shared<MassSpringSystem<Real, 3>>(model);
 }
 template std::shared_ptr<System<float>> make_system<float>(const MassSpringModel&);
 template std::shared_ptr<System<double>> make_system<double>(const MassSpringModel&);

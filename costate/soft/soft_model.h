@@ -1,7 +1,8 @@
 // Soft bodies and cloth: what a model is made of.
 //
-//   parts       tetrahedra (linear, quadratic), hexahedra, or triangles that share the vertices of one mesh;
-//               triangles stretch as membranes and bend at the edges that two of them share
+//   parts       tetrahedra (linear, quadratic), hexahedra, triangles or rods that share the vertices of one
+//               mesh; triangles stretch as membranes and bend at the edges that two of them share; rods
+//               stretch, bend and twist. A segment of a rod has a frame point beside it (elements/rod.h)
 //   materials   a law (laws/), its numbers, density, viscosity; of triangles thickness and bending too
 //   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
 //               each other. A surface of any shape, at rest or moving, is a part of no material whose
@@ -25,18 +26,20 @@ struct SoftMaterial {
       {};                    // of the law: {"E", 1e5}, {"nu", 0.3}; others keep their default
   bool per_element = false;  // the numbers of the law are one per element
   std::string driven = {};   // a number of the law: control "drive/<name>/<number>" is added to it
-  double density = 1000;  // kg/m^3; of triangles kg/m^2; 0 where other parts of the same vertices have mass
-  double viscosity = 0;   // Pa s: stress per rate of strain
+  // kg/m^3; of triangles kg/m^2, of rods kg/m; 0 where other parts of the same vertices have mass
+  double density = 1000;
+  double viscosity = 0;  // Pa s: stress per rate of strain; of rods s: the time in which strains give way
   // Of triangles:
   double thickness = 1e-3;       // m: multiplies the stress of the membrane
   double bending = 0;            // J: W = bending 3 |e|^2/(A0 + A1) (theta - theta_rest)^2 per inner edge
   double bending_viscosity = 0;  // J s. With both zero edges are free, and neither is a parameter
 };
 
-enum class Cells { tetrahedra, quadratic_tetrahedra, hexahedra, triangles };
-inline constexpr const char* kCellNames[] = {"tetrahedra", "quadratic_tetrahedra", "hexahedra", "triangles"};
-// Vertices of a cell, in the order of elements/shape.cpp.
-inline constexpr int kCellVertices[] = {4, 10, 8, 3};
+enum class Cells { tetrahedra, quadratic_tetrahedra, hexahedra, triangles, rods };
+inline constexpr const char* kCellNames[] = {"tetrahedra", "quadratic_tetrahedra", "hexahedra", "triangles",
+                                             "rods"};
+// Vertices of a cell, in the order of elements/shape.cpp; of a rod's segment its ends and its frame point.
+inline constexpr int kCellVertices[] = {4, 10, 8, 3, 3};
 
 struct Part {
   std::string name = "part";

@@ -5,7 +5,6 @@
 #include "costate/core/error.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/step/implicit_step.h"
-#include "costate/system/ranges.h"
 
 namespace costate::soft {
 namespace {
@@ -101,33 +100,11 @@ class SoftSystem final : public System<Real> {
   ImplicitStep step_;
 };
 
-Ranges ranges_of_bodies(const SoftModel& model, const Signature& signature) {
-  Ranges ranges(signature);
-  for (const SoftMaterial& m : model.materials) {
-    bool solid = false;
-    for (const Part& part : model.parts)
-      solid |= part.cells != Cells::triangles && &model.materials[std::size_t(part.material)] == &m;
-    const auto& numbers = solid ? solid_law(m.law).numbers() : membrane_law(m.law).numbers();
-    for (const LawNumber& n : numbers)
-      ranges.limit("material/" + m.name + "/" + n.name, {.low = n.low, .high = n.high});
-    // A part that lies in another one may have none.
-    ranges.limit("material/" + m.name + "/density", m.density > 0 ? kPositive : kNotNegative);
-  }
-  for (const char* name : {"dt", "material/*/thickness", "contact/stiffness*", "contact/distance*",
-                           "contact/slip_speed*", "obstacle/*/radius"})
-    ranges.limit(name, kPositive);
-  for (const char* name : {"drag", "wind_drag", "material/*/viscosity", "material/*/bending*",
-                           "contact/friction*", "obstacle/*/friction"})
-    ranges.limit(name, kNotNegative);
-  return ranges;
-}
-
 }  // namespace
 
 template <class Real>
 std::shared_ptr<System<Real>> soft_bodies(const SoftModel& model) {
-  const std::shared_ptr<System<Real>> system = std::make_shared<SoftSystem<Real>>(model);
-  return with_ranges(system, ranges_of_bodies(model, system->signature()));
+  return std::make_shared<SoftSystem<Real>>(model);
 }
 template std::shared_ptr<System<float>> soft_bodies<float>(const SoftModel&);
 template std::shared_ptr<System<double>> soft_bodies<double>(const SoftModel&);

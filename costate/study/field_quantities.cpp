@@ -75,11 +75,8 @@ FieldQuantities::FieldQuantities(const Signature& system, std::vector<RowGroup> 
     std::iota(group.rows.begin(), group.rows.end(), 0);
     groups_.push_back(std::move(group));
   }
-  for (const Field& f : system.fields(Role::control)) observed_->signature.control(f.name, f.size, f.unit);
-  for (const Field& f : system.fields(Role::parameter)) {
-    f.defaults.size() == 1 ? observed_->signature.parameter_field(f.name, f.size, f.defaults[0], f.unit)
-                           : observed_->signature.parameter(f.name, f.defaults, f.unit);
-  }
+  for (const Role role : {Role::control, Role::parameter})
+    observed_->signature.add(role, system.fields(role));
 }
 
 std::string FieldQuantities::all_points() const {

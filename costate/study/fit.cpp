@@ -49,14 +49,18 @@ control::Unknown unknown_of(const Simulation& study, const Variable& v) {
 
 }  // namespace
 
-FitResiduals::FitResiduals(Study& study) : study_(study), count_(study.residuals()) {
+FitResiduals::FitResiduals(Study& study, Data data)
+    : study_(study), data_(std::move(data)), count_(study.residuals()) {
   for (const Variable& v : study.variables()) count_ += v.deviation > 0;
 }
 
 void FitResiduals::evaluate(const std::vector<double>& z, double* residual, double* jacobian) {
   const Optimize& o = *study_.optimize();
   const int n = int(z.size()), data = study_.residuals();
-  study_.residuals(z, residual, jacobian);
+  if (data_)
+    data_(z, residual, jacobian);
+  else
+    study_.residuals(z, residual, jacobian);
   for (int k = 0; k < data; ++k) {
     double slope;
     residual[k] = control::softened(o.robust, o.robust_width, residual[k], slope);

@@ -15,7 +15,9 @@ namespace costate::study {
 
 class FitResiduals {
  public:
-  explicit FitResiduals(Study& study);
+  // data: Study::residuals(), computed by others; empty: here.
+  using Data = std::function<void(const std::vector<double>& z, double* residual, double* jacobian)>;
+  explicit FitResiduals(Study& study, Data data = {});
 
   // Those of the measurements first, then one per prior.
   int count() const { return count_; }
@@ -24,6 +26,7 @@ class FitResiduals {
 
  private:
   Study& study_;
+  Data data_;
   int count_;
 };
 

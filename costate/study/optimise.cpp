@@ -181,7 +181,7 @@ void judge(Study& study, FitResiduals& residuals, Optimum& optimum) {
 
 Optimum fit(Study& study, const OptimiseOptions& options) {
   Session session(study, options);
-  FitResiduals residuals(study);
+  FitResiduals residuals(study, options.residuals);
   const int count = residuals.count();
   std::vector<double> start = study.start(), first(std::size_t(count), 0.0);
   residuals.evaluate(start, first.data(), nullptr);

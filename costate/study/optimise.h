@@ -48,6 +48,8 @@ struct OptimiseOptions {
   // Losses of a generation of cma_es, where others compute them (cluster/); infinite for a point that cannot
   // be simulated. Empty: one after the other, here.
   std::function<void(const double* points, int count, double* values)> values = {};
+  // Study::residuals() of a fit, where others compute it. Empty: here.
+  std::function<void(const std::vector<double>& z, double* residual, double* jacobian)> residuals = {};
 };
 
 // Error if the file has neither [optimize] nor [fit], if it cannot be simulated as it stands, or if the state

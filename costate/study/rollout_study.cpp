@@ -120,6 +120,7 @@ RolloutStudy<Real>::RolloutStudy(Setup setup) : setup_(std::move(setup)) {
   system_ = setup_.system.make<Real>();
   loss_ = loss_of(setup_.terms);
   window_is_due_ = setup_.optimize && setup_.optimize->automatic_window;
+  note_blind_steps();
 }
 
 template <class Real>
@@ -249,9 +250,29 @@ void RolloutStudy<Real>::choose_window() {
   if (window >= setup_.steps) return;
   setup_.checkpoints = setup_.checkpoints.truncated(window);
   rollout_.reset();
-  setup_.notes.push_back("gradient_window = \"auto\" is " + number(setup_.dt * double(window), 3) + " s, " +
-                         std::to_string(window) + " steps: over longer ones the adjoint grows more than " +
-                         number(kSignalGrowth, 3) + " times");
+  add_note("gradient_window = \"auto\" is " + number(setup_.dt * double(window), 3) + " s, " +
+           std::to_string(window) + " steps: over longer ones the adjoint grows more than " +
+           number(kSignalGrowth, 3) + " times");
+  note_blind_steps();
+}
+
+template <class Real>
+void RolloutStudy<Real>::add_note(const std::string& note) {
+  setup_.notes.push_back(note);
+  setup_.facts.emplace_back("note", note);
+}
+
+template <class Real>
+void RolloutStudy<Real>::note_blind_steps() {
+  const std::int64_t window = setup_.checkpoints.window;
+  if (window <= 0 || setup_.terms.empty()) return;
+  std::vector<std::int64_t> losses;
+  for (const Term& term : setup_.terms) losses.insert(losses.end(), term.steps.begin(), term.steps.end());
+  const std::int64_t blind = blind_steps(losses, window, setup_.steps);
+  if (2 * blind <= setup_.steps) return;
+  add_note("the gradient does not see " + number(100.0 * double(blind) / double(setup_.steps), 2) +
+           " % of the time: no loss is taken within the window of " + number(setup_.dt * double(window), 3) +
+           " s after it; take a loss `every` so often, such as spilled, or a longer gradient_window");
 }
 
 template <class Real>
@@ -376,7 +397,7 @@ Run RolloutStudy<Real>::run(const std::vector<double>& z, const RunOptions& opti
       if (options.progress && k > 0) options.progress(k, setup_.steps);
     };
   }
-  Rollout<Real> forward(system_, {.steps = setup_.steps, .active = {}});
+  Rollout<Real> forward(system_, {.steps = setup_.steps, .active = {}, .device = setup_.device});
   forward.value(arguments_of(in), ledger, film);
 
   Run run;

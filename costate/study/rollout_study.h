@@ -142,6 +142,8 @@ class RolloutStudy final : public Study {
   double prices_of(const Inputs& inputs) const;
   // Of [optimize] gradient_window = "auto": from the whole gradient where the file starts, once.
   void choose_window();
+  void add_note(const std::string& note);
+  void note_blind_steps();
 
   class Ledger;
   Setup setup_;

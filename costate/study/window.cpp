@@ -21,4 +21,16 @@ std::int64_t signal_window(const GradientReport& report) {
   return n < 2 ? report.steps : std::max<std::int64_t>(1, report.sampled_steps[1] - report.sampled_steps[0]);
 }
 
+std::int64_t blind_steps(const std::vector<std::int64_t>& losses, std::int64_t window, std::int64_t steps) {
+  std::int64_t felt = 0;
+  for (std::int64_t end = steps; end > 0; end -= window) {
+    const std::int64_t begin = std::max<std::int64_t>(0, end - window);
+    std::int64_t last = begin;
+    for (const std::int64_t k : losses)
+      if (k <= end) last = std::max(last, k);
+    felt += last - begin;
+  }
+  return steps - felt;
+}
+
 }  // namespace costate::study

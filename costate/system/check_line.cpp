@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/system/check_jumps.h"
 #include "costate/system/ranges.h"
 
 namespace costate::check {
@@ -22,6 +23,7 @@ struct Compared {
   double error = 0, difference = 0, step = 0;
   bool like_h = false;  // differences converge like h
   std::optional<Kink> kink = {};
+  std::string jumps = {};  // of the loss, as far as which differences agree with the gradient
 };
 
 // What an error is relative to. Where a loss hardly depends on anything, rounding is all there is to see in a
@@ -51,7 +53,7 @@ Compared compare(const Line& line, const Stencil& how, double h, double size) {
   Compared best{std::numeric_limits<double>::infinity(), 0, h};
   const auto attempt = [&](double step) {
     const double difference = line.difference(step), error = std::abs(line.slope - difference) / size;
-    if (error < best.error) best = {error, difference, step, best.like_h, {}};
+    if (error < best.error) best = {error, difference, step, best.like_h, {}, {}};
     return error;
   };
   const double first = attempt(h);
@@ -64,10 +66,15 @@ Compared compare(const Line& line, const Stencil& how, double h, double size) {
     const double limit = 2 * line.difference(h / 4) - line.difference(h / 2);
     const double error = std::abs(line.slope - limit) / size;
     best.like_h = true;
-    if (error < best.error) best = {error, limit, h / 4, true, {}};
+    if (error < best.error) best = {error, limit, h / 4, true, {}, {}};
   }
+  const double longest = h;
   for (int k = 0; k < kRetries && best.error > how.gate; ++k) attempt(h /= 10);
-  if (best.error > how.gate) best.kink = find_kink(line, how, h * 10, size, 2);
+  if (best.error <= how.gate) return best;
+  if (const auto among = agrees_among_jumps(line, longest, size))
+    best.jumps = among->to_text(size);
+  else
+    best.kink = find_kink(line, how, h * 10, size, 2);
   return best;
 }
 
@@ -150,10 +157,10 @@ double Line::comparable(double h) const {
 StencilOutcome compare_stencil(const std::vector<Line>& lines, const Stencil& how, const std::string& over) {
   StencilOutcome outcome{{.name = "stencil", .gate = how.gate, .detail = ""}, {}};
   Result& result = outcome.result;
-  std::size_t compared = 0;
+  std::size_t compared = 0, among_jumps = 0;
   double shortest = how.step;
   bool like_h = false;
-  std::string worst;
+  std::string worst, jumps;
   for (const Line& line : lines) {
     const double h = line.comparable(how.step);
     if (h == 0) continue;
@@ -163,6 +170,11 @@ StencilOutcome compare_stencil(const std::vector<Line>& lines, const Stencil& ho
     const Compared found = compare(line, how, h, size);
     like_h = like_h || found.like_h;
     if (found.kink) outcome.kink = found.kink;
+    if (!found.jumps.empty()) {
+      ++among_jumps;
+      jumps = found.jumps;
+      continue;
+    }
     if (found.error <= result.error) continue;
     result.error = found.error;
     worst = "; worst: " + line.name + ", gradient " + scientific(line.slope, 3) + ", difference " +
@@ -185,6 +197,8 @@ StencilOutcome compare_stencil(const std::vector<Line>& lines, const Stencil& ho
   if (like_h)
     result.detail +=
         "; differences converge like h: two inputs tie here (geoms of equal softness or friction, a clamp)";
+  if (among_jumps > 0) result.detail += "; " + jumps;
+  result.skipped = among_jumps == compared;
   if (!result.passed()) result.detail += worst;
   return outcome;
 }
@@ -216,6 +230,14 @@ Result compare_taylor(const Line& line, const Stencil& how, double gate) {
     else
       result.detail += ", from " + scientific(top, 1) + " on";
     return result;
+  }
+  if (!result.passed()) {
+    const double size = size_of(line, line.norm, how);
+    if (const auto among = agrees_among_jumps(line, top * std::pow(4.0, kRetries), size)) {
+      result.skipped = true;
+      result.detail = "not comparable: " + among->to_text(size);
+      return result;
+    }
   }
   if (shortenings > 0) result.detail += ", from " + scientific(top, 1) + " on, since contacts change nearby";
   return result;

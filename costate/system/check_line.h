@@ -11,7 +11,8 @@
 // Differences are shortened where they disagree: too long a step meets other branches, too short a step meets
 // rounding. The best of several steps counts, since no step makes a wrong gradient right. Where contacts
 // change in other steps of the simulation than at the point, steps are shortened until they do not; a line
-// along which they always do is not comparable, and the result says so instead of failing.
+// along which they always do is not comparable, and the result says so instead of failing. So does one of a
+// loss that jumps within every difference (check_jumps.h).
 // Tests: tests/system/checks_test.cpp, tests/study/check_test.cpp.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include "costate/core/parallel.h"
 #include "costate/system/block_memory.h"
 #include "costate/system/cpu_block.h"
+#include "costate/system/ranges.h"
 
 namespace costate {
 namespace {
@@ -49,6 +50,8 @@ void CpuBlock<Real>::locate_divergence() {
         throw Error({"the initial state is not finite: " + name + " is " + (std::isnan(x[j]) ? "nan" : "inf"),
                      step,
                      {}});
+      const std::string input = not_a_number(arguments_->parameters);
+      if (!input.empty()) throw Error({"the parameter " + input, step, {}});
       // The physics may know why: from the state before, which is finite.
       const Real* before = states.base + states.slot(1) * n_;
       const auto fault = system_.fault(at(k - 1, before).in, static_cast<int>(j % lanes_));

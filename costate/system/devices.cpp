@@ -14,9 +14,13 @@ std::vector<DeviceKind>& kinds() {
   return all;
 }
 
+std::string example_of(const DeviceKind& kind) {
+  return "\"" + (kind.example.empty() ? kind.name + ":0" : kind.example) + "\"";
+}
+
 std::string known() {
   std::string names = "\"cpu\"";
-  for (const DeviceKind& kind : kinds()) names += ", \"" + kind.name + ":0\"";
+  for (const DeviceKind& kind : kinds()) names += ", " + example_of(kind);
   return names;
 }
 
@@ -26,13 +30,13 @@ std::string known() {
 }
 
 // The index in "cuda:1"; "cuda" alone is the first.
-int index_of(const std::string& device, const std::string& kind) {
-  if (device == kind) return 0;
+int index_of(const std::string& device, const DeviceKind& kind) {
+  if (device == kind.name) return 0;
   int index = 0;
-  const char *first = device.data() + kind.size() + 1, *last = device.data() + device.size();
+  const char *first = device.data() + kind.name.size() + 1, *last = device.data() + device.size();
   const auto [end, status] = std::from_chars(first, last, index);
   if (first == last || status != std::errc{} || end != last || index < 0)
-    refuse(device, "a " + kind + " device is written \"" + kind + ":0\", \"" + kind + ":1\", ...");
+    refuse(device, "a " + kind.name + " device is written " + example_of(kind));
   return index;
 }
 
@@ -58,13 +62,14 @@ std::shared_ptr<const Backend<Real>> backend_of(const std::string& device) {
   if (device == "cpu") return cpu_backend<Real>();
   for (const DeviceKind& kind : kinds()) {
     if (device != kind.name && !device.starts_with(kind.name + ":")) continue;
-    const int index = index_of(device, kind.name);
+    const int index = index_of(device, kind);
     if constexpr (sizeof(Real) == 4)
       return kind.in_float(index);
     else
       return kind.in_double(index);
   }
   if (device.starts_with("cuda")) refuse(device, "this program was built without CUDA");
+  if (device == "mpi") refuse(device, "this program was built without MPI");
   refuse(device, "there is no such device");
 }
 

@@ -1,5 +1,6 @@
 // Devices: the places that RolloutOptions::device can name. "cpu" is always there. Others come with a library
-// that registers their kind when the program starts: costate/cuda registers "cuda" for cuda:0, cuda:1, ...
+// that registers their kind when the program starts: costate/cuda registers "cuda" for cuda:0, cuda:1, ...;
+// costate/cluster registers "ranks" for one large world over ranks:2, ranks:3, ...
 //
 // Tests: tests/system/devices_test.cpp.
 #pragma once
@@ -26,6 +27,7 @@ struct DeviceKind {
   std::function<std::shared_ptr<const Backend<float>>(int index)> in_float;
   std::function<std::shared_ptr<const Backend<double>>(int index)> in_double;
   std::function<std::vector<DeviceInfo>()> list;  // none: an empty list
+  std::string example = {};                       // how one is written, for messages; empty: "cuda:0"
 };
 
 // Before any rollout is made: from the initialisation of a static variable. A kind that is there is replaced.

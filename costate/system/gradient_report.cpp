@@ -12,6 +12,44 @@ namespace {
 // A gradient that shrinks by more than this from the end to the start says nothing about the start.
 constexpr double kVanishing = 1e-12;
 
+// What a run has found apart from the growth of its gradient.
+void advise(GradientReport& r, double epsilon) {
+  if (!r.mode_switches.empty()) {
+    r.advice.push_back(std::to_string(r.mode_switches.size()) +
+                       " steps changed their contact or branch pattern (first: step " +
+                       std::to_string(r.mode_switches.front()) +
+                       "): the gradient is that of this pattern; compare dt with dt/2");
+  }
+  if (r.adjoint_residual > 1e-8) {
+    r.advice.push_back(
+        "an adjoint solve ended with residual " + number(r.adjoint_residual, 3) +
+        ": tighten the solver's tolerance; where that does not help, a constraint is too stiff for "
+        "its bodies: soften it (solref, solimp, invweight)");
+  }
+  // Beyond half of the digits, what was solved for is not known well enough for its derivative to be exact.
+  if (r.adjoint_residual > std::sqrt(epsilon) && r.label.starts_with("exact"))
+    r.label = "exact up to a residual of " + number(r.adjoint_residual, 2);
+  if (r.spot_check && *r.spot_check > 1e-4) {
+    r.advice.push_back("a finite difference along a random direction disagrees by " +
+                       number(*r.spot_check, 3) +
+                       ": the loss is rough at this scale (contact, chaos), or the physics has a wrong "
+                       "derivative; run the checks");
+  }
+  if (r.discretisation_dominated()) {
+    r.label = "discretisation-dominated";
+    r.advice.push_back(
+        "from dt to dt/2 the gradient changes by " + number(*r.gradient_by_time_step, 3) +
+        " of itself and the loss by " + number(*r.loss_by_time_step, 3) +
+        ": it is the gradient of the time grid, not of the physics; split steps at contact onset "
+        "(onset = split), reduce dt, or smooth over the phase of the impact");
+  }
+  if (!r.masked_worlds.empty()) {
+    r.advice.push_back(std::to_string(r.masked_worlds.size()) +
+                       " worlds diverged and were left out of value and gradient (first: world " +
+                       std::to_string(r.masked_worlds.front()) + ")");
+  }
+}
+
 }  // namespace
 
 bool GradientReport::discretisation_dominated() const {
@@ -74,34 +112,7 @@ void GradientReport::conclude(double epsilon) {
         "the gradient of the state is zero at every sampled step: the loss does not depend on the state "
         "along this trajectory");
   }
-  if (!mode_switches.empty()) {
-    advice.push_back(std::to_string(mode_switches.size()) +
-                     " steps changed their contact or branch pattern (first: step " +
-                     std::to_string(mode_switches.front()) +
-                     "): the gradient is that of this pattern; compare dt with dt/2");
-  }
-  if (adjoint_residual > 1e-8) {
-    advice.push_back("an adjoint solve ended with residual " + number(adjoint_residual, 3) +
-                     ": tighten the solver's tolerance");
-  }
-  if (spot_check && *spot_check > 1e-4) {
-    advice.push_back("a finite difference along a random direction disagrees by " + number(*spot_check, 3) +
-                     ": the loss is rough at this scale (contact, chaos), or the physics has a wrong "
-                     "derivative; run the checks");
-  }
-  if (discretisation_dominated()) {
-    label = "discretisation-dominated";
-    advice.push_back(
-        "from dt to dt/2 the gradient changes by " + number(*gradient_by_time_step, 3) +
-        " of itself and the loss by " + number(*loss_by_time_step, 3) +
-        ": it is the gradient of the time grid, not of the physics; split steps at contact onset "
-        "(onset = split), reduce dt, or smooth over the phase of the impact");
-  }
-  if (!masked_worlds.empty()) {
-    advice.push_back(std::to_string(masked_worlds.size()) +
-                     " worlds diverged and were left out of value and gradient (first: world " +
-                     std::to_string(masked_worlds.front()) + ")");
-  }
+  advise(*this, epsilon);
 }
 
 std::string GradientReport::growth_text(int digits) const {

@@ -37,64 +37,84 @@ std::size_t first_outside(const ParameterRange& range, std::size_t size, std::sp
   return values.size();
 }
 
+// One number may stand for the whole field.
+std::size_t row_of(const Field& field, std::size_t values) {
+  return values == 1 ? 1 : std::size_t(field.size);
+}
+std::string world_of(std::size_t row, std::size_t values, std::size_t at) {
+  return values > row ? " in world " + std::to_string(at / row) : std::string();
+}
+// "[1]' is -1 in world 3", of number `at` of all worlds.
+std::string place(const Field& field, std::size_t values, std::size_t at, double value) {
+  const std::size_t row = row_of(field, values);
+  return (row > 1 ? "[" + std::to_string(at % row) + "]' is " : "' is ") + number(value) +
+         world_of(row, values, at);
+}
+
+// What is wrong by one of the ranges of the field.
+template <class Real>
+std::string fault(const ParameterRange& range, const Field& field, std::span<const Real> values) {
+  const std::size_t row = row_of(field, values.size());
+  const std::size_t at = first_outside(range, row, values);
+  if (at == values.size()) return {};
+  if (range.pairs)
+    return "'" + field.name + "' ends before it begins" + world_of(row, values.size(), at) + ": " +
+           number(double(values[at])) + " to " + number(double(values[at + 1]));
+  return "'" + field.name + place(field, values.size(), at, double(values[at])) + ", and must " +
+         (std::isnan(values[at]) ? "be a number" : wanted(range));
+}
+
 }  // namespace
-
-Ranges& Ranges::limit(std::size_t field, const ParameterRange& range) {
-  list_.push_back({field, range});
-  return *this;
-}
-
-Ranges& Ranges::limit(std::string_view name, const ParameterRange& range) {
-  const auto& fields = signature_->fields(Role::parameter);
-  if (name.find_first_of("*?") == std::string_view::npos)
-    return limit(std::size_t(&signature_->find(Role::parameter, name) - fields.data()), range);
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    if (glob_match(name, fields[f].name)) limit(f, range);
-  return *this;
-}
 
 AcrossRanges::AcrossRanges() { ++across; }
 AcrossRanges::~AcrossRanges() { --across; }
 
 template <class Real>
-std::string fault(const ParameterRange& range, const Field& field, std::span<const Real> values) {
+std::string fault(const Field& field, std::span<const Real> values) {
   if (values.empty()) return {};
-  // One number may stand for the whole field.
-  const std::size_t row = values.size() == 1 ? 1 : std::size_t(field.size);
-  const std::size_t at = first_outside(range, row, values);
-  if (at == values.size()) return {};
-  const std::string world = values.size() > row ? " in world " + std::to_string(at / row) : std::string();
-  if (range.pairs)
-    return "'" + field.name + "' ends before it begins" + world + ": " + number(double(values[at])) + " to " +
-           number(double(values[at + 1]));
-  const std::string index = row > 1 ? "[" + std::to_string(at % row) + "]" : std::string();
-  return "'" + field.name + index + "' is " + number(double(values[at])) + world + ", and must " +
-         (std::isnan(values[at]) ? "be a number" : wanted(range));
-}
-
-template <class Real>
-std::string fault(const Ranges& ranges, const Parameters<Real>& parameters) {
-  const auto& fields = parameters.signature().fields(Role::parameter);
-  for (const Ranges::One& one : ranges.list()) {
-    std::string found = fault(one.range, fields[one.field], parameters.values(one.field));
+  for (const ParameterRange& range : field.ranges) {
+    std::string found = fault(range, field, values);
     if (!found.empty()) return found;
   }
   return {};
 }
 
 template <class Real>
-void check_ranges(const Ranges& ranges, const Parameters<Real>& parameters) {
+std::string fault(const Signature& signature, const Parameters<Real>& parameters) {
+  for (const std::size_t f : signature.limited()) {
+    std::string found = fault(signature.fields(Role::parameter)[f], parameters.values(f));
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+template <class Real>
+std::string not_a_number(const Parameters<Real>& parameters) {
+  const auto& fields = parameters.signature().fields(Role::parameter);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::span<const Real> values = parameters.values(f);
+    const auto at = std::ranges::find_if(values, [](Real value) { return std::isnan(value); });
+    if (at != values.end())
+      return "'" + fields[f].name +
+             place(fields[f], values.size(), std::size_t(at - values.begin()), double(*at));
+  }
+  return {};
+}
+
+template <class Real>
+void check_ranges(const Signature& signature, const Parameters<Real>& parameters) {
   if (across > 0) return;
-  const std::string found = fault(ranges, parameters);
+  const std::string found = fault(signature, parameters);
   if (!found.empty())
     throw OutOfRange(
         {"the parameter " + found, {}, "change it; an optimiser stays inside by bounds: lower, upper"});
 }
 
-#define COSTATE_INSTANTIATE(Real)                                                         \
-  template std::string fault(const ParameterRange&, const Field&, std::span<const Real>); \
-  template std::string fault(const Ranges&, const Parameters<Real>&);                     \
-  template void check_ranges(const Ranges&, const Parameters<Real>&);
+#define COSTATE_INSTANTIATE(Real)                                        \
+  template std::string fault(const Field&, std::span<const Real>);       \
+  template std::string fault(const Signature&, const Parameters<Real>&); \
+  template std::string not_a_number(const Parameters<Real>&);            \
+  template void check_ranges(const Signature&, const Parameters<Real>&);
 COSTATE_INSTANTIATE(float)
 COSTATE_INSTANTIATE(double)
 #undef COSTATE_INSTANTIATE

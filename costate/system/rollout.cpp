@@ -26,7 +26,6 @@ Rollout<Real>::Impl::Impl(std::shared_ptr<const System<Real>> s, RolloutOptions 
   lanes = backend->lanes(*system, options);
   blocks = (options.worlds + lanes - 1) / lanes;
   knots = (options.steps + options.hold - 1) / options.hold;
-  ranges = ranges_of(system);
 }
 
 template <class Real>

@@ -10,7 +10,6 @@
 #include "costate/system/backend.h"
 #include "costate/system/collector.h"
 #include "costate/system/pool.h"
-#include "costate/system/ranges.h"
 #include "costate/system/rollout.h"
 
 namespace costate {
@@ -21,7 +20,6 @@ struct Rollout<Real>::Impl {
   RolloutOptions options;
   std::shared_ptr<const Backend<Real>> backend;
   Activity activity;
-  Ranges ranges;
   int lanes;
   std::int64_t blocks, knots;
   Pool<Block<Real>> pool;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/system/ranges.h"
 #include "costate/system/rollout_impl.h"
 
 namespace costate {
@@ -52,7 +53,7 @@ void Rollout<Real>::Impl::check_shapes(const Arguments<Real>& a, const char* wha
 template <class Real>
 void Rollout<Real>::Impl::check_values(const Arguments<Real>& arguments) const {
   check_shapes(arguments, "");
-  check_ranges(ranges, arguments.parameters);
+  check_ranges(system->signature(), arguments.parameters);
 }
 
 #define COSTATE_INSTANTIATE(Real)                                                             \

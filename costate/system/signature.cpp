@@ -44,8 +44,30 @@ Signature& Signature::add(Role role, Field field) {
     throw Error(std::string("two ") + to_string(role) + " fields are named '" + field.name + "'");
   field.offset = total(role);
   auto& list = fields_[static_cast<int>(role)];
+  if (!field.ranges.empty()) limited_.push_back(list.size());
   position_[static_cast<int>(role)].emplace(field.name, list.size());
   list.push_back(std::move(field));
+  return *this;
+}
+
+Signature& Signature::add(Role role, const std::vector<Field>& fields) {
+  for (const Field& field : fields) add(role, field);
+  return *this;
+}
+
+Signature& Signature::limit(std::size_t field, const ParameterRange& range) {
+  Field& limited = fields_[static_cast<int>(Role::parameter)][field];
+  if (limited.ranges.empty()) limited_.push_back(field);
+  limited.ranges.push_back(range);
+  return *this;
+}
+
+Signature& Signature::limit(std::string_view name, const ParameterRange& range) {
+  const auto& all = fields(Role::parameter);
+  if (name.find_first_of("*?") == std::string_view::npos)
+    return limit(std::size_t(&find(Role::parameter, name) - all.data()), range);
+  for (std::size_t f = 0; f < all.size(); ++f)
+    if (glob_match(name, all[f].name)) limit(f, range);
   return *this;
 }
 

@@ -1,14 +1,18 @@
-// Signature: the names of everything a step reads and writes.
+// Signature: the names of everything a step reads and writes, and which numbers its parameters may have.
 //
 // A physics lists its fields once: state ("q", "v", "particle/x"), control ("torque"), parameter
 // ("body/torso/mass", "gravity", "dt"). Names are paths; users choose fields with globs ("geom/*/friction").
 // Errors, reports, scene files, Python dictionaries and the choice of what to differentiate all go through
-// this one registry.
+// this one registry. So do ranges: a mass is positive, a range ends after it begins; a run, a planner and a
+// scene refuse other numbers before anything is computed (ranges.h). Equations of a user's own have none: any
+// number may be meant.
 // Tests: tests/system/signature_test.cpp.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,12 +23,27 @@ namespace costate {
 enum class Role { state, control, parameter };
 const char* to_string(Role role);
 
+struct ParameterRange {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool open = true;          // low itself is outside; high always is
+  bool pairs = false;        // the numbers are pairs, and none ends before it begins
+  std::int64_t numbers = 0;  // of the field, from its first on; 0: all
+
+  // What is not a number is outside.
+  bool holds(double value) const {
+    return (open ? std::isgreater(value, low) : std::isgreaterequal(value, low)) && std::isless(value, high);
+  }
+};
+inline constexpr ParameterRange kPositive = {.low = 0}, kNotNegative = {.low = 0, .open = false},
+                                kIncreasing = {.pairs = true};
+
 struct Field {
   std::string name;
   std::int64_t size = 1;
-  std::int64_t offset = 0;       // of its first number among those of its role
-  std::string unit;              // "m/s"; empty: none or user-defined
-  std::vector<double> defaults;  // parameters only; one value stands for all
+  std::int64_t offset = 0;                  // of its first number among those of its role
+  std::string unit;                         // "m/s"; empty: none or user-defined
+  std::vector<double> defaults;             // parameters only; one value stands for all
+  std::vector<ParameterRange> ranges = {};  // parameters only
 };
 
 class Signature {
@@ -34,6 +53,16 @@ class Signature {
   Signature& parameter(std::string name, double value, std::string unit = {});
   Signature& parameter(std::string name, std::vector<double> values, std::string unit = {});
   Signature& parameter_field(std::string name, std::int64_t size, double value, std::string unit = {});
+
+  // Fields of another signature, after those that are there.
+  Signature& add(Role role, Field field);
+  Signature& add(Role role, const std::vector<Field>& fields);
+
+  // The range of the parameter of that name, which must be there, or of those that match a pattern.
+  Signature& limit(std::string_view name, const ParameterRange& range);
+  Signature& limit(std::size_t field, const ParameterRange& range);  // of fields(Role::parameter)
+  // Which of fields(Role::parameter) have a range.
+  const std::vector<std::size_t>& limited() const { return limited_; }
 
   std::int64_t states() const { return total(Role::state); }
   std::int64_t controls() const { return total(Role::control); }
@@ -61,10 +90,10 @@ class Signature {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
   };
-  Signature& add(Role role, Field field);
   std::vector<Field> fields_[3];
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>
       position_[3];  // of each name in fields_
+  std::vector<std::size_t> limited_;
 };
 
 // Same names and sizes in the same order.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "costate/core/error.h"
@@ -69,7 +70,64 @@ Json particles_json(const io::Recording& r, std::size_t stride, Blobs& blobs) {
   return j;
 }
 
-Json recording_json(const io::Recording& r, std::size_t stride, Blobs& blobs) {
+// The numbers between which the colours of images lie, the same in all recordings. The outermost
+// two-hundredths would leave everything else in one colour: next to a body vorticity has no bounds.
+struct Range {
+  float low = 0, high = 0;
+  bool about_zero = false;
+};
+using Ranges = std::map<std::string, Range>;
+Ranges image_ranges(const std::vector<io::Recording>& recordings) {
+  std::map<std::string, std::vector<float>> all;
+  Ranges ranges;
+  for (const io::Recording& r : recordings) {
+    for (const io::Image& image : r.images) {
+      std::vector<float>& values = all[image.name];
+      values.insert(values.end(), image.values.begin(), image.values.end());
+      ranges[image.name].about_zero = image.about_zero;
+    }
+  }
+  for (auto& [name, values] : all) {
+    Range& range = ranges[name];
+    const auto quantile = [&, &sorted = values](double share) {
+      const auto at = sorted.begin() + std::ptrdiff_t(share * double(sorted.size() - 1));
+      std::nth_element(sorted.begin(), at, sorted.end());
+      return *at;
+    };
+    range.low = quantile(0.005), range.high = quantile(0.995);
+    if (std::abs(range.low) < 0.02F * range.high) range.low = 0;  // a bar that begins at 0 is easier to read
+    if (range.about_zero) range.high = std::max(std::abs(range.low), std::abs(range.high));
+    if (range.about_zero) range.low = -range.high;
+    if (!(range.high > range.low)) range.high = range.low + std::max(1e-6F, 1e-6F * std::abs(range.low));
+  }
+  return ranges;
+}
+
+// Every step-th cell of every row and column.
+Json image_json(const io::Image& image, const Range& range, std::uint32_t step, Blobs& blobs) {
+  const std::uint32_t columns = (image.columns + step - 1) / step, rows = (image.rows + step - 1) / step;
+  const std::size_t cells = std::size_t(image.columns) * image.rows;
+  std::vector<float> shares;
+  for (std::size_t frame = 0; frame * cells < image.values.size(); ++frame)
+    for (std::uint32_t j = 0; j < image.rows; j += step)
+      for (std::uint32_t i = 0; i < image.columns; i += step)
+        shares.push_back((image.values[frame * cells + std::size_t(j) * image.columns + i] - range.low) /
+                         (range.high - range.low));
+  return {{"name", image.name},
+          {"unit", image.unit},
+          {"columns", columns},
+          {"rows", rows},
+          {"corner", image.corner},
+          {"along", image.along},
+          {"across", image.across},
+          {"about_zero", image.about_zero},
+          {"low", range.low},
+          {"high", range.high},
+          {"values", blobs.add(quantise(shares, 1.0F))}};
+}
+
+Json recording_json(const io::Recording& r, std::size_t stride, const Ranges& ranges, std::uint32_t step,
+                    Blobs& blobs) {
   Json j = {{"title", r.title},
             {"caption", r.caption},
             {"up", std::string(1, r.up)},
@@ -79,7 +137,8 @@ Json recording_json(const io::Recording& r, std::size_t stride, Blobs& blobs) {
             {"camera", {{"eye", r.camera.eye}, {"target", r.camera.target}, {"fov", r.camera.field_of_view}}},
             {"materials", Json::array()},
             {"bodies", Json::array()},
-            {"meshes", Json::array()}};
+            {"meshes", Json::array()},
+            {"images", Json::array()}};
   for (const io::Material& m : r.materials) j["materials"].push_back({{"name", m.name}, {"color", m.color}});
   if (!r.particles.material.empty()) j["particles"] = particles_json(r, stride, blobs);
   for (const io::Body& b : r.bodies) {
@@ -105,6 +164,8 @@ Json recording_json(const io::Recording& r, std::size_t stride, Blobs& blobs) {
                            {"triangles", blobs.add(m.triangles)},
                            {"vertices", blobs.add(quantise(m.vertices, box))}});
   }
+  for (const io::Image& image : r.images)
+    j["images"].push_back(image_json(image, ranges.at(image.name), step, blobs));
   return j;
 }
 
@@ -125,20 +186,25 @@ std::string in_html(const std::string& text) {
 
 std::string replay_page(const std::vector<io::Recording>& recordings, const ReplayOptions& options) {
   if (recordings.empty()) throw Error("a replay needs at least one recording");
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, pixels = 0;
   for (const io::Recording& r : recordings) {
     io::check_recording(r, r.title.empty() ? "recording" : "recording " + r.title);
     bytes += 2 * r.particles.positions.size() + r.particles.speeds.size();
+    for (const io::Image& image : r.images) pixels += image.values.size();
   }
   const std::size_t stride =
       std::max<std::size_t>(1, (bytes + options.max_bytes - 1) / std::max<std::size_t>(1, options.max_bytes));
+
+  const auto step = std::uint32_t(
+      std::ceil(std::sqrt(double(pixels) / double(std::max<std::size_t>(1, options.max_bytes)))));
+  const Ranges ranges = image_ranges(recordings);
 
   Blobs blobs;
   const std::string title = options.title.empty() ? recordings[0].title : options.title;
   Json replay = {
       {"title", title}, {"notes", options.notes}, {"recordings", Json::array()}, {"curves", Json::array()}};
   for (const io::Recording& r : recordings) {
-    replay["recordings"].push_back(recording_json(r, stride, blobs));
+    replay["recordings"].push_back(recording_json(r, stride, ranges, std::max(1U, step), blobs));
     for (const io::Curve& c : r.curves) {
       const Json curve = {{"name", c.name}, {"x_name", c.x_name}, {"x", c.x}, {"y", c.y}};
       Json& all = replay["curves"];  // recordings of one optimisation bring the same curve

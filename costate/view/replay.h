@@ -20,7 +20,7 @@ namespace costate::view {
 struct ReplayOptions {
   std::string title = {};                         // of the page; empty: that of the first recording
   std::vector<std::string> notes = {};            // sentences under the title
-  std::size_t max_bytes = std::size_t{24} << 20;  // of packed particles, before base64
+  std::size_t max_bytes = std::size_t{24} << 20;  // of packed particles, and of images, before base64
 };
 
 // The page as text. Error where a recording is invalid, or there is none.

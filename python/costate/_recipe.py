@@ -1,14 +1,15 @@
-"""Systems and losses in other processes: what is pickled is the call that made them.
+"""Systems, losses and studies in other processes: what is pickled is the call that made them.
 
 A model travels as the name of its file and what load() was told; a recorded function as its program. The other process
 makes it again, and notices if it comes out different. Copies share the original, which never changes.
 """
 import copy
 import functools
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from . import _core
 from .error import Error
@@ -29,18 +30,26 @@ def remembered(make: Callable[P, Made], module: str, kept=lambda *a, **k: (a, k)
         elif found and "path" in keywords:
             keywords["path"] = found(keywords["path"])
         made = making(*arguments, **keywords)
-        setattr(made, "_recipe", (call, *copy.deepcopy(kept(*arguments, **keywords))))  # the caller may write to its arrays later
+        recipe: tuple[Any, ...] = (call, *copy.deepcopy(kept(*arguments, **keywords)))  # the caller may write to its arrays later
+        setattr(made, "_recipe", (*recipe, _digest(os.fspath(recipe[1][0]))) if found else recipe)
         return made
 
     call.__module__, call.__qualname__ = module, make.__name__
     return call
 
 
-def _system_again(recipe, fingerprint):
-    make, arguments, keywords = recipe
+def _model_of(system):
+    """The text of its file, and the numbers that were read from it, in a few digits each."""
+    file = (system._recipe or ())[3:4]
+    return "/".join([*(str(digest)[:16] for digest in file), f"{system._fingerprint:016x}"])
+
+
+def _system_again(recipe, model):
+    make, arguments, keywords = recipe[:3]
     system = make(*arguments, **keywords)
-    if system._fingerprint != fingerprint:
-        raise Error(f"'{system.name}' is not the system that was pickled: has its file changed since?")
+    if _model_of(system) != model:
+        raise Error(f"'{system.name}' is not the system that was pickled: its model is {_model_of(system)} here and was {model} there; "
+                    "has its file changed since?")
     return system
 
 
@@ -52,13 +61,42 @@ def _loss_again(recipe):
 def reduce_system(system):
     if system._recipe is None:
         raise Error(f"'{system.name}' cannot be pickled: it was not made by a function of costate")
-    return _system_again, (system._recipe, system._fingerprint)
+    return _system_again, (system._recipe, _model_of(system))
 
 
 def reduce_loss(loss):
     if loss._recipe is None:
         raise Error(f"{loss!r} cannot be pickled: it was not made by a function of costate.loss")
     return _loss_again, (loss._recipe,)
+
+
+def _digest(path: str) -> str | None:
+    """Of the text of a file; None of a pipe, which is read only once."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def study(path: str, settings=None) -> _core.Study:
+    """The Study of a file, which can be pickled."""
+    digest = _digest(path)
+    made = _core.load_study(path, settings)
+    setattr(made, "_recipe", (os.path.abspath(path), copy.deepcopy(settings), digest))
+    return made
+
+
+def _study_again(path, settings, digest):
+    made = study(path, settings)
+    if digest is None or getattr(made, "_recipe")[2] != digest:
+        raise Error(f"{path} is not the file whose study was pickled: has it changed since?")
+    return made
+
+
+def reduce_study(study):
+    if study._recipe is None:
+        raise Error(f"{study!r} cannot be pickled: it was not made by costate.load")
+    return _study_again, study._recipe
 
 
 def rollout(system, steps, options):
@@ -76,6 +114,8 @@ def _recording_again(data):
 
 
 def reduce_recording(recording):
+    if recording.frames == 0 and not recording.bodies and not recording.meshes:  # of what has no picture: a file needs a frame
+        return _core.Recording, ()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "pickled.rec")
         recording.write(path)

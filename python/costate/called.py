@@ -86,7 +86,11 @@ class Called:
         self.constant_jacobian = False
 
     def value(self, t, x, p):
-        result = np.asarray(self._function(t, x, *self._shapes.apart(p, _plain)), dtype=np.float64).ravel()
+        result = np.asarray(self._function(t, x, *self._shapes.apart(p, _plain))).ravel()
+        if np.iscomplexobj(result) and np.any(result.imag):
+            raise Error(f"{getattr(self._function, '__name__', 'the function')} returns complex numbers, and y0 is real: "
+                        "start from complex numbers, np.asarray(y0, dtype=complex)")
+        result = np.asarray(np.real(result), dtype=np.float64)
         if result.size != self._outputs:
             raise Error(f"{getattr(self._function, '__name__', 'the function')} returns {result.size} numbers instead of {self._outputs}")
         return result
@@ -175,7 +179,7 @@ class SplitComplex:
 
     def __call__(self, t, z, *args):
         n = z.shape[0] // 2
-        result = self._function(t, _joined(z[:n], z[n:]), *args)
+        result = self._function(t, complex_of(z[:n], z[n:]), *args)
         if not self._outputs_complex:
             return result
         if isinstance(z, Array):
@@ -184,7 +188,7 @@ class SplitComplex:
         return np.concatenate([result.real, result.imag])
 
 
-def _joined(real, imaginary):
+def complex_of(real, imaginary):
     return ComplexArray(real, imaginary) if isinstance(real, Array) else real + 1j * imaginary
 
 

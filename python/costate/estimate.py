@@ -5,7 +5,8 @@
 """
 from . import _core
 
-__all__ = ["free_energy", "gradient"]
+__all__ = ["first_passage", "free_energy", "gradient"]
 
 gradient = _core.estimate.gradient
 free_energy = _core.estimate.free_energy
+first_passage = _core.estimate.first_passage

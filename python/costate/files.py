@@ -4,13 +4,19 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 from . import _core, rigid
-from ._recipe import remembered
+from ._recipe import remembered, study
 from ._scenes import existing, found, meant
 from .error import Error
 
 AnyPath = str | os.PathLike[str]
 
-load_plugin = remembered(_core.load_plugin, "costate", lambda path: ((os.path.abspath(path),), {}))
+
+
+def _absolute(path: AnyPath) -> AnyPath:
+    return os.path.abspath(path) if os.fspath(path) else path  # nothing is no folder
+
+
+load_plugin = remembered(_core.load_plugin, "costate", lambda path: ((_absolute(path),), {}), _absolute)
 
 
 @overload
@@ -42,7 +48,7 @@ def load(path, settings=None, **options):
         raise Error(f"{path}: {next(iter(options))} is an option of models (.xml, .urdf); "
                     "values of a study are changed by settings: {'contact.onset': 'none'}")
     if path.endswith(".toml"):
-        return _core.load_study(path, settings)
+        return study(path, settings)
     if settings:
         raise Error("settings change values of a TOML file; a model's are parameters of its System")
     if path.endswith(".rec"):
@@ -54,7 +60,7 @@ def load(path, settings=None, **options):
 
 def load_study(path: AnyPath, settings: Mapping[str, Any] | None = None) -> _core.Study:
     """The Study of a .toml file."""
-    return _core.load_study(existing(path), settings)
+    return study(existing(path), settings)
 
 
 def read_recording(path: AnyPath) -> _core.Recording:

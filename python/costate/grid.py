@@ -4,9 +4,10 @@ import numpy.typing as npt
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["burgers", "gray_scott", "heat", "shallow_water", "system", "wave"]
+__all__ = ["burgers", "gray_scott", "heat", "own", "shallow_water", "system", "wave"]
 
 system = remembered(_core.grid.system, "costate.grid")
+own = remembered(_core.grid.own, "costate.grid")
 
 
 def wave(nx=64, ny=64, *, dx=1.0, dt=0.5, speed: npt.ArrayLike = 1.0, damping=0.0, sources=()):

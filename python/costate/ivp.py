@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from . import _core
-from .called import Called, SplitComplex, program, split_jacobian
+from .called import Called, SplitComplex, complex_of, program, split_jacobian
 from .error import Error
 from .ivp_arguments import (arguments_of, check_steps, event_settings, method_of, start_of, times_of, tolerances_of,
                             warn_without_effect)
@@ -27,17 +27,20 @@ _KEPT = 64
 
 
 class _Shapes:
-    """args as one array of numbers, and back."""
+    """args as one array of numbers, and back. A complex one is its real parts, then its imaginary parts."""
 
-    def __init__(self, shapes):
-        self.shapes = shapes
-        self.sizes = [math.prod(shape) for shape in self.shapes]
-        self.scalars = not any(self.shapes)
+    def __init__(self, shapes, complex_ones):
+        self.shapes, self.complex_ones = shapes, complex_ones
+        self.sizes = [math.prod(shape) * (2 if is_complex else 1) for shape, is_complex in zip(shapes, complex_ones)]
+        self.scalars = not any(self.shapes) and not any(complex_ones)
 
     def flat(self, args):
         if self.scalars:
             return np.array(args, dtype=np.float64)
-        parts = [np.asarray(a, dtype=np.float64).ravel() for a in args]
+        parts = []
+        for a, is_complex in zip(args, self.complex_ones):
+            a = np.asarray(a, dtype=np.complex128 if is_complex else np.float64).ravel()
+            parts += [a.real, a.imag] if is_complex else [a]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def apart(self, flat, make=lambda a: a):
@@ -45,8 +48,9 @@ class _Shapes:
         if self.scalars:
             return tuple([make(flat[i, ...]) for i in range(len(flat))])
         parts, start = [], 0
-        for shape, size in zip(self.shapes, self.sizes):
-            parts.append(make(flat[start:start + size].reshape(shape + flat.shape[1:])))
+        for shape, size, is_complex in zip(self.shapes, self.sizes, self.complex_ones):
+            part = flat[start:start + size].reshape(((2,) if is_complex else ()) + shape + flat.shape[1:])
+            parts.append(complex_of(make(part[0, ...]), make(part[1, ...])) if is_complex else make(part))
             start += size
         return tuple(parts)
 
@@ -55,7 +59,8 @@ _known_shapes = functools.lru_cache(maxsize=256)(_Shapes)
 
 
 def _shapes_of(args):
-    return _known_shapes(tuple([() if type(a) is float else np.shape(a) for a in args]))
+    return _known_shapes(tuple([() if type(a) is float else np.shape(a) for a in args]),
+                         tuple([type(a) is not float and np.iscomplexobj(a) for a in args]))
 
 
 def _made(kind, recorded, make):
@@ -131,7 +136,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
 
     fun      NumPy's operators and functions; costate.where instead of `if` is faster
     y0       (states,); complex numbers are solved as real and imaginary parts
-    args     numbers and arrays; each has a gradient
+    args     numbers and arrays, real or complex; each has a gradient
     method   'RK23', 'RK45', 'DOP853', 'Radau', 'BDF', 'LSODA', SciPy's classes of these names, or a name from costate.ode_methods().
              'LSODA' switches between 'RK45' and 'BDF'
     events   functions of (t, y, *args) with the attributes terminal and direction

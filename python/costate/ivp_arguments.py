@@ -36,7 +36,7 @@ def arguments_of(args):
         raise TypeError("Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=(1,)`)") from error
     for i, a in enumerate(args):
         a = np.asarray(a)
-        if a.dtype.kind == "f" and not np.all(np.isfinite(a)):
+        if a.dtype.kind in "fc" and not np.all(np.isfinite(a)):
             raise Error(f"args[{i}] is not finite")
     return args
 

@@ -92,7 +92,8 @@ def _exactly(result):
 def gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint="discrete", rtol=1e-8, atol=1e-8):
     """Gradient of L, given how L depends on what was returned.
 
-    y          dL/dy, the shape of .y: (states, times). Of complex states: dL/dRe(y) + i dL/dIm(y)
+    y          dL/dy, the shape of .y: (states, times). Of complex states: dL/dRe(y) + i dL/dIm(y); so is what comes back for a complex
+               y0 and for complex args
     final      dL/dy at the end of t_span, (states,)
     end_time   dL/dt at the end: of t_span, or of the time of a terminal event
     t_events   dL/dt_events, the shapes of .t_events

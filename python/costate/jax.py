@@ -1,10 +1,13 @@
-"""Rollouts as JAX functions: jit, vmap, grad, jvp and scan, on the CPU, by a custom call of XLA without Python in between.
+"""Rollouts as JAX functions: jit, vmap, grad, jvp and scan, by a custom call of XLA without Python in between.
 
     simulate = costate.jax.rollout(system.rollout(steps=100))
     final = simulate(x0, u, {"geom/foot/friction": 0.8})
     jax.jit(jax.grad(lambda p: loss(simulate(x0, u, p))))({"geom/foot/friction": 0.8})
 
 Reverse mode runs the rollout again and then backwards: nothing is kept between the two passes but the inputs.
+
+Where JAX has its arrays on a GPU, so must the rollout: system.rollout(steps, device="cuda:0"). Arrays stay there, and calls go in the order
+of XLA's stream; forward mode and kept states are the CPU's alone.
 """
 import functools
 from collections.abc import Callable
@@ -25,6 +28,8 @@ if not hasattr(_core, "xla"):
 
 for _name in ("forward", "tangent", "backward"):
     jax.ffi.register_ffi_target(f"costate_rollout_{_name}", getattr(_core.xla, _name)(), platform="cpu")
+for _name in ("forward", "backward"):
+    jax.ffi.register_ffi_target(f"costate_rollout_{_name}", getattr(_core.xla, f"{_name}_there")(), platform="CUDA")
 
 
 class _Calls:

@@ -5,12 +5,67 @@
 
 `Calculator` gives the same potentials to ASE: atoms.calc = costate.md.Calculator(potentials).
 """
+import inspect
+
+import numpy as np
+
 from . import _core
+from .called import what_failed
+from .error import Error
 from ._recipe import remembered
+from .traced import Array, object_array
 
-__all__ = ["Calculator", "dcd", "energy_and_forces", "load_structure", "pair_distribution", "potential_kinds", "system", "xyz"]
+__all__ = ["Calculator", "dcd", "energy_and_forces", "green_kubo", "load_structure", "observe", "observe_distribution",
+           "observe_motion", "pair_distribution", "potential_kinds", "system", "xyz"]
 
-system = remembered(_core.md.system, "costate.md")
+
+def _recorded(potentials, x):
+    """The potentials, with Programs in the place of functions."""
+    return [_with_program(p, np.shape(x)) if isinstance(p, dict) and callable(p.get("formula"))
+            and not isinstance(p["formula"], _core.Program) else p for p in potentials]
+
+
+def _with_program(potential, shape):
+    """The same potential, its function of numbers by name recorded: r of a pair, x, y, z of one atom, or x (atoms, dimensions) of all."""
+    function, kind = potential["formula"], potential.get("kind")
+    variables = {"pair_formula": {"r": ()}, "energy_formula": {"x": shape},
+                 "field_formula": {axis: () for axis in "xyz"[:shape[-1]]}}.get(kind)
+    if variables is None:
+        raise Error(f"a potential of kind '{kind}' takes no function: use pair_formula, field_formula or energy_formula")
+    names = list(inspect.signature(function).parameters)
+    numbers = sorted(name for name in names if name not in variables)
+    missing = [name for name in numbers if name not in potential]
+    if missing:
+        raise Error(f"{function.__name__} of {kind} takes '{missing[0]}': give the potential a number of that name "
+                    f"(it is a function of {', '.join(variables)} and of such numbers)")
+    shapes = variables | {name: np.shape(potential[name]) if kind == "energy_formula" else () for name in numbers}
+    recording = _core.Tracer()
+    values = {name: object_array(recording.input(name, int(np.prod(s, dtype=int)))).reshape(s) for name, s in shapes.items()}
+    with what_failed(function):
+        result = function(**{name: Array(values[name]) for name in names})
+    single = object_array(result).ravel()
+    if single.size != 1:
+        raise Error(f"{function.__name__} returns {single.size} numbers; an energy is one number")
+    recording.output("value", [single[0]])
+    return potential | {"formula": recording.finish().expand()}
+
+
+system = remembered(_core.md.system, "costate.md",
+                    kept=lambda x, masses, potentials, **more: ((x, masses, _recorded(potentials, x)), more))
+
+
+def _model(of):
+    """What the system was made of."""
+    recipe = getattr(of, "_recipe", None)
+    if recipe is None or recipe[0] is not system:
+        raise Error("this needs a system of costate.md.system")
+    return _core.md._given(*recipe[1], **recipe[2])  # type: ignore[attr-defined]
+
+
+observe = remembered(_core.md.observe, "costate.md")
+observe_motion = remembered(_core.md.observe_motion, "costate.md")
+observe_distribution = remembered(_core.md.observe_distribution, "costate.md")
+green_kubo = _core.md.green_kubo
 energy_and_forces = _core.md.energy_and_forces
 potential_kinds = _core.md.potential_kinds
 pair_distribution = _core.md.pair_distribution
@@ -38,8 +93,6 @@ class Calculator:
         if all(atoms.pbc):
             cell = atoms.get_cell()
             if any(abs(cell[i][j]) > 0 for i in range(3) for j in range(3) if i != j):
-                from .error import Error
-
                 raise Error("the cell is not rectangular: only edges along x, y and z are supported")
             box = [float(cell[i][i]) for i in range(3)]
         positions = atoms.get_positions()

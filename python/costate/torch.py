@@ -8,6 +8,7 @@ Batches are leading axes, as everywhere in costate. torch.func (PyTorch 2: vmap,
 a vmap of it is one call for all worlds. Second derivatives exist where the system has them (system.second_order).
 torch.compile works around a rollout: it is one call between the graphs before and after it.
 """
+import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -15,16 +16,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _core, control
+from . import _core, control, gpu
 from .error import Error
 
 
 _TRANSFORMS = hasattr(torch.autograd.Function, "setup_context")  # torch.func came with PyTorch 2
 
 
+def _not_traced(function):
+    """torch.compile goes around it: some versions of PyTorch fail over the properties of our classes (2.4 does). What
+    torch.compiler.disable would do, without its second and a half for an import."""
+    with contextlib.suppress(AttributeError):  # PyTorch 1
+        torch._C._dynamo.eval_frame.skip_code(function.__code__)  # type: ignore[attr-defined]
+    return function
+
+
 def _operation(cls):
     """cls.run(sim, names, *tensors) and cls.remember(ctx, inputs, output) as PyTorch wants them: as two methods since 2.0, before
     that as one. Under torch.func.vmap, all tensors get the new axis in front and become a batch of one call."""
+    _not_traced(cls.run)
     if not _TRANSFORMS:
         def forward(ctx, *inputs):
             output = cls.run(*inputs)
@@ -75,6 +85,9 @@ class _Forward(torch.autograd.Function):
 
     @staticmethod
     def run(sim, names, x0, u, *values):
+        if x0.is_cuda:
+            final, states = gpu.simulate(sim, *_there(x0, u, names, values), **_around(sim, x0))
+            return (final, states) if sim.keep else final
         result = sim.simulate(_numbers(x0), _numbers(u), _dict(names, values))
         if sim.keep:
             return torch.from_numpy(result.final_state), torch.from_numpy(result.states)
@@ -191,6 +204,10 @@ class _Second(torch.autograd.Function):
 
 
 def _pull_back(sim, names, final_bar, states_bar, x0, u, *values):
+    if x0.is_cuda:
+        bars = {"final_state": final_bar.contiguous(), "states": None if states_bar is None else states_bar.contiguous()}
+        found = gpu.pull_back(sim, *_there(x0, u, names, values), **bars, **_around(sim, x0))
+        return found.x0, found.controls, *(found.parameters.get(name) for name in names)
     gradient = sim.pull_back(_numbers(x0), _numbers(u), _dict(names, values), final_state=_numbers(final_bar),
                              states=_given(states_bar))
     found = gradient.parameters
@@ -198,7 +215,23 @@ def _pull_back(sim, names, final_bar, states_bar, x0, u, *values):
             *(torch.from_numpy(found[name]) for name in names))
 
 
+def _there(x0, u, names, values):
+    """Tensors of a GPU as costate.gpu reads them."""
+    return x0.detach().contiguous(), u.detach().contiguous(), {n: v.detach().contiguous() for n, v in zip(names, values)}
+
+
+def _around(sim, x0):
+    """In which order, and where, a call on tensors of a GPU puts its results."""
+    if sim.device != f"cuda:{x0.device.index}":
+        raise Error(f"the tensors are on {x0.device}, the rollout on {sim.device}: make it with device='{x0.device}'")
+    return {"stream": torch.cuda.current_stream(x0.device).cuda_stream,
+            "make": lambda shape: torch.empty(shape, dtype=x0.dtype, device=x0.device)}
+
+
 def _numbers(tensor):
+    if tensor.is_cuda:
+        raise Error("forward mode and second derivatives are not available on a GPU: move the tensors to the CPU, and make the rollout with "
+                    "device='cpu'")
     return tensor.detach().numpy()
 
 
@@ -216,29 +249,37 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
     x0   (*batch, states)            None: the system's initial state
     u    (*batch, knots, controls)   None: zero
     p    {name: tensor or number}; None: defaults
-    Tensors have the rollout's precision and live on the CPU. Differentiable by all of them.
+    Tensors have the rollout's precision. They live on the CPU, or all on the GPU of the rollout (device="cuda:0"): then nothing leaves it,
+    and with on_divergence="mask_world" nothing waits. Differentiable by all of them.
     """
     signature = sim.system.signature
     dtype = torch.float32 if sim.dtype == "float32" else torch.float64
     start = torch.as_tensor(sim.system.initial_state.copy(), dtype=dtype)
     zero = torch.zeros((sim.knots, signature.control_size), dtype=dtype)
     active = set(sim.active)
+    sizes = {f.name: f.size for f in signature.parameters}
 
     def simulate(x0=None, u=None, p=None):
         p = p or {}
         names = tuple(p)
         values = []
+        place = next((t.device for t in (x0, u, *p.values()) if isinstance(t, torch.Tensor) and t.is_cuda), torch.device("cpu"))
         for name in names:
             value = p[name]
             if not isinstance(value, torch.Tensor):
-                value = torch.as_tensor(value.copy() if isinstance(value, np.ndarray) else value, dtype=dtype)  # of arrays that are only read it warns
+                value = torch.as_tensor(value.copy() if isinstance(value, np.ndarray) else value, dtype=dtype, device=place)  # of arrays that are only read it warns
             elif value.requires_grad and name not in active:
                 raise Error(f"'{name}' needs a gradient but is not active in this rollout: make it with active=['{name}', ...]"
                                   if name in sim.system.parameters else f"no parameter is named '{name}'")
+            if value.is_cuda and value.ndim == 0 and sizes.get(name, 1) > 1:
+                value = value.expand(sizes[name])  # one number for the whole field
             values.append(value)
-        return _Forward.apply(sim, names, start if x0 is None else x0, zero if u is None else u, *values)
+        inputs = [start.to(place) if x0 is None else x0, zero.to(place) if u is None else u, *values]
+        if any(t.device != place for t in inputs):
+            raise Error(f"some tensors are on {place}, others are not: move all of them there")
+        return _Forward.apply(sim, names, *inputs)
 
-    return simulate
+    return _not_traced(simulate)
 
 
 class Module(torch.nn.Module):

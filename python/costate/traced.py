@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _core
 from .error import Error, not_recorded
+from .traced_truth import alike, is_truth, number, on_truth, refuse_numbers, refuse_truth, truth
 
 _op = _core.operations
 
@@ -38,9 +39,7 @@ def object_array(value):
         return object_array(value[()])
     if isinstance(value, (list, tuple, np.ndarray)):
         parts = [object_array(part) for part in value]
-        if not parts:
-            return np.empty(0, dtype=object)
-        return np.stack(parts)
+        return alike(np.stack(parts)) if parts else np.empty(0, dtype=object)
     if getattr(value, "dtype", None) == np.complex128:
         raise Error("complex numbers cannot be recorded here: compute with real and imaginary parts")
     raise Error(f"{type(value).__name__} cannot be recorded: use numbers and arrays of numbers")
@@ -62,10 +61,6 @@ def values_at(array, name):
     return numbers
 
 
-def is_truth(value):
-    return isinstance(value, bool) or (isinstance(value, _core.Traced) and value.truth)
-
-
 # --- ufuncs, number by number -----------------------------------------------------------------------------------------
 
 def elementwise(function, count):
@@ -81,28 +76,6 @@ def elementwise(function, count):
     return apply
 
 
-def _refuse_truth(function, name, advice):
-    """NumPy has no such operation on truth values."""
-    def apply(*values):
-        if all(is_truth(v) for v in values):
-            raise Error(f"np.{name} of truth values: {advice}")
-        return function(*values)
-    return apply
-
-
-def _refuse_numbers(function, name):
-    def apply(*values):
-        if not all(is_truth(v) for v in values):
-            raise Error(f"np.{name} of numbers that are not truth values: compare them first, or use np.logical_{name.split('_')[-1]}")
-        return function(*values)
-    return apply
-
-
-def _on_truth(numbers, truths):
-    """Another operation where all operands are truth values: True + True is True in NumPy."""
-    return lambda a, b: truths(a, b) if is_truth(a) and is_truth(b) else numbers(a, b)
-
-
 def _known(value):
     return not isinstance(value, _core.Traced)
 
@@ -110,7 +83,8 @@ def _known(value):
 def select(condition, a, b):
     if _known(condition):
         return a if condition else b
-    return _op["select"](condition, a, b)
+    chosen = _op["select"](condition, a, b)
+    return _op["ne"](chosen, 0.0) if is_truth(a) and is_truth(b) and not is_truth(chosen) else chosen
 
 
 def _xor(a, b):
@@ -141,26 +115,31 @@ def _hypot(a, b):
 
 _UNARY = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p",
           "cbrt": "cbrt", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-          "absolute": "abs", "fabs": "abs", "sign": "sign", "floor": "floor", "logical_not": "not"}
-_BINARY = {"divide": "div", "arctan2": "atan2", "power": "pow", "float_power": "pow", "minimum": "min", "maximum": "max",
-           "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+          "fabs": "abs", "sign": "sign", "floor": "floor", "logical_not": "not"}
+_BINARY = {"divide": "div", "arctan2": "atan2", "power": "pow", "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
            "logical_and": "and", "logical_or": "or"}
 
 # ufunc -> what it records
 _UFUNCS = {getattr(np, name): elementwise(_op[op], 1) for name, op in _UNARY.items()}
 _UFUNCS.update({getattr(np, name): elementwise(_op[op], 2) for name, op in _BINARY.items()})
+_add, _multiply = on_truth(_op["add"], _op["or"]), on_truth(_op["mul"], _op["and"])
+_min, _max = on_truth(_op["min"], _op["and"]), on_truth(_op["max"], _op["or"])
+_subtract = refuse_truth(_op["sub"], "subtract", "use np.logical_xor, or 1.0 * a - b")
 _UFUNCS.update({
-    np.add: elementwise(_on_truth(_op["add"], _op["or"]), 2),
-    np.multiply: elementwise(_on_truth(_op["mul"], _op["and"]), 2),
-    np.subtract: elementwise(_refuse_truth(_op["sub"], "subtract", "use np.logical_xor, or 1.0 * a - b"), 2),
-    np.negative: elementwise(_refuse_truth(_op["neg"], "negative", "use ~a or np.logical_not"), 1),
-    np.invert: elementwise(_refuse_numbers(_op["not"], "invert_not"), 1),
-    np.bitwise_and: elementwise(_refuse_numbers(_op["and"], "bitwise_and"), 2),
-    np.bitwise_or: elementwise(_refuse_numbers(_op["or"], "bitwise_or"), 2),
-    np.bitwise_xor: elementwise(_refuse_numbers(_xor, "bitwise_xor"), 2),
+    np.add: elementwise(_add, 2),
+    np.multiply: elementwise(_multiply, 2),
+    np.subtract: elementwise(_subtract, 2),
+    np.negative: elementwise(refuse_truth(_op["neg"], "negative", "use ~a or np.logical_not"), 1),
+    np.invert: elementwise(refuse_numbers(_op["not"], "invert_not"), 1),
+    np.bitwise_and: elementwise(refuse_numbers(_op["and"], "bitwise_and"), 2),
+    np.bitwise_or: elementwise(refuse_numbers(_op["or"], "bitwise_or"), 2),
+    np.bitwise_xor: elementwise(refuse_numbers(_xor, "bitwise_xor"), 2),
     np.logical_xor: elementwise(_xor, 2),
-    np.fmin: elementwise(_ignoring_nan(_op["min"]), 2),
-    np.fmax: elementwise(_ignoring_nan(_op["max"]), 2),
+    np.minimum: elementwise(_min, 2),
+    np.maximum: elementwise(_max, 2),
+    np.fmin: elementwise(on_truth(_ignoring_nan(_op["min"]), _op["and"]), 2),
+    np.fmax: elementwise(on_truth(_ignoring_nan(_op["max"]), _op["or"]), 2),
+    np.absolute: elementwise(lambda a: a if is_truth(a) else _op["abs"](a), 1),
     np.floor_divide: elementwise(lambda a, b: _divmod(a, b)[0], 2),
     np.remainder: elementwise(lambda a, b: _divmod(a, b)[1], 2),
     np.hypot: elementwise(_hypot, 2),
@@ -168,7 +147,7 @@ _UFUNCS.update({
     np.isfinite: elementwise(lambda a: _op["lt"](_op["abs"](a), np.inf), 1),
     np.isinf: elementwise(lambda a: _op["eq"](_op["abs"](a), np.inf), 1),
     np.positive: lambda a: a.copy(),
-    np.square: lambda a: a * a,
+    np.square: elementwise(lambda a: _op["mul"](a, a), 1),
     np.reciprocal: lambda a: 1.0 / a,
     np.exp2: lambda a: np.exp(a * np.log(2.0)),
     np.log2: lambda a: np.log(a) * (1 / np.log(2.0)),
@@ -177,7 +156,7 @@ _UFUNCS.update({
     np.trunc: lambda a: where(a < 0, -np.floor(-a), np.floor(a)),
     np.deg2rad: lambda a: a * (np.pi / 180), np.radians: lambda a: a * (np.pi / 180),
     np.rad2deg: lambda a: a * (180 / np.pi), np.degrees: lambda a: a * (180 / np.pi),
-    np.copysign: lambda a, b: where((b < 0) | (1.0 / b < 0), -np.abs(a), np.abs(a)),
+    np.copysign: lambda a, b: where((b < 0) | (1.0 / b < 0), -np.fabs(a), np.fabs(a)),
     np.heaviside: lambda a, b: where(a < 0, 0.0, where(a > 0, 1.0, b)),
     np.logaddexp: lambda a, b: np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b))),
     np.matmul: lambda a, b: matmul(np.matmul, a, b),
@@ -217,13 +196,13 @@ class _Element:
         self.v = v
 
     def __add__(self, other):
-        return _Element(_op["add"](self.v, other.v))
+        return _Element(_add(self.v, other.v))
 
     def __sub__(self, other):
-        return _Element(_op["sub"](self.v, other.v))
+        return _Element(_subtract(self.v, other.v))
 
     def __mul__(self, other):
-        return _Element(_op["mul"](self.v, other.v))
+        return _Element(_multiply(self.v, other.v))
 
 
 _box = np.frompyfunc(_Element, 1, 1)
@@ -297,7 +276,9 @@ def reduce(ufunc, array, axis, keepdims=False, initial=None, mask=True):
             raise Error(f"np.{ufunc.__name__}.reduce with where= needs initial=")
         values = object_array(where(wrap(mask), wrap(values), neutral))
     rows, shape = _rows(values, axes)
-    result = None if initial is None else wrap(np.full(shape, float(initial)).astype(object)) if _known_number(initial) else wrap(
+    if ufunc not in _COUNTED and _known_number(initial) and all(is_truth(v) for v in values.flat):
+        initial = bool(initial)  # NumPy compares it as one of them
+    result = None if initial is None else wrap(np.full(shape, initial if isinstance(initial, bool) else float(initial)).astype(object)) if _known_number(initial) else wrap(
         np.broadcast_to(object_array(initial), shape))
     for row in rows:
         result = row if result is None else step(result, row)
@@ -322,7 +303,7 @@ def accumulate(ufunc, array, axis):
     (axis,) = _axes(axis, values.ndim)
     step = _COUNTED.get(ufunc, _UFUNCS[ufunc])
     rows, _ = _rows(values, (axis,))
-    sums = rows[:1]
+    sums = [step(row, _REDUCTIONS[ufunc]) if ufunc in _COUNTED else row for row in rows[:1]]
     for row in rows[1:]:
         sums.append(step(sums[-1], row))
     if not sums:
@@ -384,7 +365,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return wrap(self._values[_known_index(index)])
 
     def __setitem__(self, index, value):
-        value = object_array(value)
+        kind = truth if self.size and all(is_truth(v) for v in self._values.flat) else number  # NumPy's arrays have one
+        value = kind(object_array(value))
         self._values[_known_index(index)] = value[()] if value.ndim == 0 else value
 
     def _only(self, what):
@@ -453,7 +435,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype):
         if np.dtype(dtype) != np.float64:
             raise Error(f"numbers are recorded in float64, not in {np.dtype(dtype).name}")
-        return self.copy()
+        return Array(number(self._values).copy())
 
     def tolist(self):
         return [part.tolist() if part.ndim else part for part in self] if self.ndim else self
@@ -488,7 +470,7 @@ def _written(result, out, mask, name):
     return out
 
 
-_select = elementwise(select, 3)
+_choose = elementwise(select, 3)
 
 
 def where(condition, a, b):
@@ -496,4 +478,4 @@ def where(condition, a, b):
     contributes to a gradient."""
     if not any(isinstance(v, (Array, _core.Traced)) for v in (condition, a, b)):
         return np.where(condition, a, b)
-    return _select(condition, a, b)
+    return Array(alike(_choose(condition, a, b)._values))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .error import Error, not_recorded
 from .traced import Array, accumulate, matmul, object_array, product, reduce, values_at, where, wrap
+from .traced_truth import alike, is_truth, number, truth
 
 _FUNCTIONS: dict = {}  # NumPy's function -> (ours, its signature)
 
@@ -156,7 +157,10 @@ def _einsum(subscripts, *operands):
         values = values.transpose([term.index(c) for c in there])
         part = wrap(values.reshape([values.shape[there.index(c)] if c in there else 1 for c in letters]))
         result = part if result is None else result * part
-    return reduce(np.add, result, tuple(range(len(output), len(letters)))) if len(letters) > len(output) else result
+    if len(letters) == len(output):
+        return result
+    added = np.logical_or if all(is_truth(v) for v in object_array(result).flat) else np.add
+    return reduce(added, result, tuple(range(len(output), len(letters))))
 
 
 @_records(np.trace)
@@ -211,7 +215,7 @@ def _interp(x, xp, fp, left=None, right=None):
     """Straight lines between known places; the values there may be recorded."""
     if isinstance(xp, Array):
         raise Error("np.interp is recorded for known places xp: give an array of plain numbers")
-    xp, fp, x = np.asarray(xp, dtype=float), wrap(object_array(fp)), wrap(object_array(x))
+    xp, fp, x = np.asarray(xp, dtype=float), wrap(number(object_array(fp))), wrap(object_array(x))
     if xp.ndim != 1 or xp.size == 0 or fp.shape != xp.shape or np.any(np.diff(xp) <= 0):
         raise Error("np.interp needs increasing places xp, and one value of fp for each")
     result = fp[-1] if right is None else wrap(right)
@@ -228,7 +232,9 @@ def _filled(a, value, shape, dtype):
     if dtype is not None and np.dtype(dtype) != np.float64:
         raise Error(f"numbers are recorded in float64, not in {np.dtype(dtype).name}")
     values = np.empty(np.shape(a) if shape is None else shape, dtype=object)
-    values[...] = object_array(value)[()] if np.ndim(value) == 0 else object_array(value)
+    of_truths = dtype is None and all(is_truth(v) for v in object_array(a).flat)
+    filled = (truth if of_truths and np.size(a) else number)(object_array(value))
+    values[...] = filled[()] if filled.ndim == 0 else filled
     return wrap(values)
 
 
@@ -277,12 +283,12 @@ def _diff(a, n=1, axis=-1):
 
 @_records(np.concatenate)
 def _concatenate(arrays, axis=0):
-    return wrap(np.concatenate([object_array(a) for a in arrays], axis=axis))
+    return wrap(alike(np.concatenate([object_array(a) for a in arrays], axis=axis)))
 
 
 @_records(np.stack)
 def _stack(arrays, axis=0):
-    return wrap(np.stack([object_array(a) for a in arrays], axis=axis))
+    return wrap(alike(np.stack([object_array(a) for a in arrays], axis=axis)))
 
 
 @_records(np.append)
@@ -302,17 +308,17 @@ def _select(condlist, choicelist, default=0):
 
 @_records(np.hstack)
 def _hstack(tup):
-    return wrap(np.hstack([object_array(a) for a in tup]))
+    return wrap(alike(np.hstack([object_array(a) for a in tup])))
 
 
 @_records(np.vstack)
 def _vstack(tup):
-    return wrap(np.vstack([object_array(a) for a in tup]))
+    return wrap(alike(np.vstack([object_array(a) for a in tup])))
 
 
 @_records(np.column_stack)
 def _column_stack(tup):
-    return wrap(np.column_stack([object_array(a) for a in tup]))
+    return wrap(alike(np.column_stack([object_array(a) for a in tup])))
 
 
 def _moves_numbers(function, ours):
@@ -389,7 +395,7 @@ def _diag(v, k=0):
     made = np.full((values.size + abs(k),) * 2, 0.0, dtype=object)
     for i, value in enumerate(values):
         made[(i, i + k) if k >= 0 else (i - k, i)] = value
-    return wrap(made)
+    return wrap(truth(made) if values.size and all(is_truth(v) for v in values) else made)
 
 
 # --- what depends on values: only where a function is recorded at given inputs -----------------------------------------

@@ -14,6 +14,7 @@
 #include "costate/cluster/log.h"
 #include "costate/cluster/shifted.h"
 #include "costate/cluster/transport.h"
+#include "costate/cluster/world/ranks.h"
 
 namespace costate::python {
 namespace {
@@ -131,6 +132,7 @@ void bind_call(nb::module_& m) {
 }  // namespace
 
 void bind_cluster(nb::module_& m) {
+  cluster::register_ranks();
   nb::class_<FirstWorld>(m, "_FirstWorld")
       .def(nb::init<>())
       .def_prop_rw(
@@ -146,21 +148,25 @@ void bind_cluster(nb::module_& m) {
              const Part known = cluster::part_of(view(bytes));
              if (!known.failure) log.append(key, {0, block}, known);
            });
-  m.def("_cluster_key", [](const ArrayLike& theta, bool gradient) {
-    return cluster::Log::key_of(to_vector<double>(theta, "theta"), gradient);
+  m.def("_cluster_key", [](const std::string& names, const ArrayLike& theta, bool gradient) {
+    const std::string numbers = cluster::Log::key_of(to_vector<double>(theta, "theta"), gradient);
+    return cluster::fingerprint(cluster::Writer().text(names).text(numbers).bytes());
   });
   m.def("_cluster_part", &part, "value"_a, "sums"_a, "report"_a.none(), "masked"_a, "first"_a, "worlds"_a);
   m.def("_cluster_failure", &failed_part);
   m.def("_fingerprint", [](const nb::bytes& bytes) { return cluster::fingerprint(view(bytes)); });
   m.def("_cluster_machine", [] {
     const cluster::Identity machine = cluster::identity_of_machine();
-    return std::pair(machine.version, machine.instruction_set);
+    return std::vector{machine.version, machine.instruction_set, machine.mathematics};
   });
-  // Error that names both, where two workers are not equals.
+  // Error that names both, where two workers are not equals: (version, instruction set, mathematics, job).
   m.def("_require_equal", [](const std::vector<std::string>& driver, const std::vector<std::string>& worker,
                              const std::string& name) {
-    cluster::require_equal({driver.at(0), driver.at(1), driver.at(2)},
-                           {worker.at(0), worker.at(1), worker.at(2)}, name);
+    const auto identity = [](std::vector<std::string> of) {
+      of.resize(4);  // an older worker says less
+      return cluster::Identity{of[0], of[1], of[2], of[3]};
+    };
+    cluster::require_equal(identity(driver), identity(worker), name);
   });
 }
 

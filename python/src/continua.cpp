@@ -13,6 +13,7 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/grid/cell_equation.h"
 #include "costate/grid/equations.h"
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
@@ -69,6 +70,28 @@ SystemHandle grid_system(const std::string& equation, std::int64_t nx, std::int6
   }
   spec = grid::complete(std::move(spec));
   return any_system(equation, {}, [spec]<class Real>() { return grid::make_system<Real>(spec); });
+}
+
+// An equation as text.
+SystemHandle own_grid(const nb::dict& rates, std::int64_t nx, std::int64_t ny, double dx, double dt,
+                      const nb::dict& parameters, const std::vector<std::string>& controls,
+                      const nb::dict& sides) {
+  grid::CellEquation o{.nx = nx, .ny = ny, .dx = dx, .dt = dt, .fields = {}, .controls = controls};
+  for (const auto& [name, rate] : rates)
+    o.fields.push_back({nb::cast<std::string>(name), nb::cast<std::string>(rate)});
+  for (const auto& [name, values] : parameters) {
+    const std::string key = nb::cast<std::string>(name);
+    if (const Shape shape = shape_of(as_array<double>(values, key.c_str()));
+        shape.size() > 1 && shape != Shape{std::size_t(ny), std::size_t(nx)})
+      wrong_shape(key, shape, "(ny, nx) = " + text_of(Shape{std::size_t(ny), std::size_t(nx)}));
+    o.parameters.push_back({key, to_vector<double>(nb::borrow<ArrayLike>(values), key.c_str())});
+  }
+  for (const auto& [name, kind] : sides)
+    o.sides[choice(nb::cast<std::string>(name), "a side", {"west", "east", "south", "north"})] =
+        static_cast<grid::CellEquation::Side>(
+            choice(nb::cast<std::string>(kind), "kind of side", {"periodic", "closed", "zero"}));
+  (void)grid::cell_equation<double>(o);  // says what is wrong now, not at the first rollout
+  return any_system("own equation", {}, [o]<class Real>() { return grid::cell_equation<Real>(o); });
 }
 
 SystemHandle mass_spring(const ArrayLike& x, const ArrayLike& masses, const nb::list& springs,
@@ -201,6 +224,21 @@ void bind_continua(nb::module_& m) {
         "choice\n"
         "sources     cells (j * nx + i), each driven by a number of the control\n"
         "dt          0: half of the longest stable step");
+  g.def("own", &own_grid, "rates"_a, "nx"_a = 64, "ny"_a = 64, nb::kw_only(), "dx"_a = 1.0, "dt"_a = 0.1,
+        "parameters"_a = nb::dict(), "controls"_a = std::vector<std::string>{}, "sides"_a = nb::dict(),
+        "An equation of your own on nx x ny cells of width dx, as text, in three stages of SSP-RK3 per "
+        "step.\n\n"
+        "rates       {'c': 'D*lap_c - w*c_x + r*c*(1 - c)'}: the rate of every field, of c, c_x, c_y, c_xx, "
+        "c_yy "
+        "and lap_c\n"
+        "            of every field c, of parameters, controls, and x and y, the middle of a cell\n"
+        "parameters  by name: one number, or one per cell, x fastest\n"
+        "controls    names of numbers that are given for every step\n"
+        "sides       {'west': 'closed', 'east': 'zero'}; others are periodic. Closed: as inside; zero: 0 on "
+        "the "
+        "side\n\n"
+        "state       every field, (ny * nx,), x fastest\n"
+        "parameter   those given, 'dx', 'dt'");
   auto s = m.def_submodule("soft", "Masses and springs; soft bodies and cloth.");
   s.def("mass_spring", &mass_spring, "x"_a, "masses"_a, "springs"_a, nb::kw_only(), "v"_a = none(),
         "gravity"_a = none(), "drag"_a = 0.0, "planes"_a = nb::list(), "contact"_a = "split",

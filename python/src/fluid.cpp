@@ -105,14 +105,18 @@ fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
       b.spin = vector_of(v, "spin", 3);
     else if (key == "driven")
       b.driven = nb::cast<bool>(v);
+    else if (key == "moves")
+      b.moves = nb::cast<bool>(v);
     else if (key == "core")
-      b.core = one_of<fluid::Obstacle::Core>(
-          nb::cast<std::string>(v), "core",
-          {{"firm", fluid::Obstacle::Core::firm}, {"soft", fluid::Obstacle::Core::soft}});
+      b.core = one_of<fluid::Obstacle::Core>(nb::cast<std::string>(v), "core",
+                                             {{"firm", fluid::Obstacle::Core::firm},
+                                              {"soft", fluid::Obstacle::Core::soft},
+                                              {"surface", fluid::Obstacle::Core::surface}});
     else if (key == "mask")
       b.mask = nb::cast<double>(nb::float_(v));
     else
-      unknown("an obstacle", key, "name, shape, center, size, angle, velocity, spin, driven, mask, core");
+      unknown("an obstacle", key,
+              "name, shape, center, size, angle, velocity, spin, driven, moves, mask, core");
   });
   if (nb::dict given; nb::try_cast(object, given) && !(given.contains("center") && given.contains("size")))
     throw Error({"an obstacle has no 'center' or no 'size'", {}, "give both"});
@@ -147,21 +151,29 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
 
 SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width, double dt,
                   const ArrayLike& viscosity, const nb::object& force, const nb::dict& sides,
-                  const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme) {
+                  const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme,
+                  bool pressure, const ArrayLike& resistance, double smagorinsky, bool implicit) {
   fluid::FlowOptions o;
   const std::size_t dim = cells.size();
   o.cells = cells;
   o.dt = dt;
-  if (const Shape shape = shape_of(as_array<double>(viscosity, "viscosity")); shape.size() > 1) {
+  const auto per_cell = [&](const ArrayLike& values, const char* what) {
     const Shape want(cells.rbegin(), cells.rend());
-    if (shape != want) wrong_shape("viscosity", shape, "x last: " + text_of(want));
-  }
-  o.viscosity = to_vector<double>(viscosity, "viscosity");
+    const Shape shape = shape_of(as_array<double>(values, what));
+    if (shape.size() > 1 && shape != want) wrong_shape(what, shape, "x last: " + text_of(want));
+    return to_vector<double>(values, what);
+  };
+  o.viscosity = per_cell(viscosity, "viscosity");
+  o.resistance = per_cell(resistance, "resistance");
   o.push = push;
+  o.pressure = pressure;
+  o.smagorinsky = smagorinsky;
+  o.implicit = implicit;
   o.scheme = one_of<fluid::Scheme>(scheme, "scheme",
                                    {{"rk3", fluid::Scheme::rk3},
                                     {"euler", fluid::Scheme::euler},
-                                    {"semi_lagrangian", fluid::Scheme::semi_lagrangian}});
+                                    {"semi_lagrangian", fluid::Scheme::semi_lagrangian},
+                                    {"stokes", fluid::Scheme::stokes}});
   if (dim == 2 || dim == 3) {
     const std::vector<double> h = to_vector<double>(width, "width");
     if (h.size() != 1 && h.size() != dim) throw Error("width is one number, or one per axis");
@@ -187,7 +199,8 @@ void bind_fluid(nb::module_& m) {
   f.def(
       "flow", &flow, "cells"_a, nb::kw_only(), "width"_a = 1.0, "dt"_a = 0.01, "viscosity"_a = 0.01,
       "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
-      "push"_a = false, "scheme"_a = "rk3",
+      "push"_a = false, "scheme"_a = "rk3", "pressure"_a = false, "resistance"_a = 0.0, "smagorinsky"_a = 0.0,
+      "implicit"_a = false,
       "Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.\n\n"
       "width      of a cell: one number, or one per axis\n"
       "viscosity  one number, or one per cell; force: one number per axis\n"
@@ -197,7 +210,9 @@ void bind_fluid(nb::module_& m) {
       "           others are periodic. A component is one number, or one per face. Driven: a control\n"
       "obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': "
       "[0, 0], 'spin': 0,\n"
-      "           'driven': False, 'mask': 1, 'core': 'firm'}]; shapes: ball (radius), ellipsoid "
+      "           'driven': False, 'moves': False, 'mask': 1, 'core': 'firm'}]; core: firm, soft, surface; "
+      "shapes: ball (radius), "
+      "ellipsoid "
       "(semi-axes), fourier (r_0, "
       "a_1, "
       "b_1, ...)\n"
@@ -206,10 +221,17 @@ void bind_fluid(nb::module_& m) {
       "           'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme "
       "'semi_lagrangian'\n"
       "push       a force on every face is a control\n"
-      "scheme     'rk3', 'euler', or for smoke 'semi_lagrangian'\n\n"
+      "scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping "
+      "flow\n"
+      "pressure   the state has 'p' of every cell, over density\n"
+      "resistance of 'stokes', one number or one per cell: of a porous medium\n"
+      "smagorinsky  constant of the viscosity of eddies that the grid does not resolve, about 0.1; 0: "
+      "none\n"
+      "implicit   viscosity does not limit dt\n\n"
       "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
       "cells;\n"
-      "           '<obstacle>/force', which the last step felt\n"
+      "           '<obstacle>/force', which the last step felt; '<obstacle>/moved', '<obstacle>/turned' of "
+      "one that moves\n"
       "parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', "
       "'<obstacle>/center', ...");
 }

@@ -18,6 +18,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "costate/cuda/resident.h"
 #include "module.h"
 #include "typed_rollout.h"
 
@@ -72,6 +73,29 @@ struct JaxRollout {
       fields;  // parameters that a call gives, in this order; the others have their defaults
   Pool<float> in_single;
   Pool<double> in_double;
+
+  // With arrays that stay on a GPU, by number of worlds.
+  std::mutex resident_mutex;
+  std::map<std::int64_t, std::unique_ptr<cuda::ResidentRollout<float>>> resident_single;
+  std::map<std::int64_t, std::unique_ptr<cuda::ResidentRollout<double>>> resident_double;
+
+  template <class Real>
+  cuda::ResidentRollout<Real>& resident(std::int64_t worlds) {
+    const auto find = [&](auto& among) -> auto& {
+      const std::lock_guard lock(resident_mutex);
+      auto& made = among[worlds];
+      if (!made) {
+        RolloutOptions o = options;
+        o.worlds = worlds;
+        made = std::make_unique<cuda::ResidentRollout<Real>>(system->make<Real>(worlds), o);
+      }
+      return *made;
+    };
+    if constexpr (sizeof(Real) == 8)
+      return find(resident_double);
+    else
+      return find(resident_single);
+  }
 
   template <class Real>
   Pool<Real>& pool() {
@@ -207,6 +231,35 @@ void backward(JaxRollout& rollout, const Buffers& buffers) {
   }
 }
 
+// The same with arrays of a GPU, in the order of XLA's stream.
+template <class Real>
+cuda::ResidentArguments<Real> there(const JaxRollout& rollout, const Buffers& buffers) {
+  if (rollout.options.keep > 0)
+    throw Error({"kept states are not available where JAX has its arrays on a GPU",
+                 {},
+                 "make the rollout with keep=0, or jit with backend='cpu'"});
+  cuda::ResidentArguments<Real> at{{buffers.in<Real>(0).data, false}, {buffers.in<Real>(1).data, false}, {}};
+  at.parameters.resize(rollout.system->signature().fields(Role::parameter).size());
+  for (std::size_t i = 0; i < rollout.fields.size(); ++i)
+    at.parameters[rollout.fields[i]] = {buffers.in<Real>(2 + i).data, false};
+  return at;
+}
+template <class Real>
+void forward_there(JaxRollout& rollout, const Buffers& buffers, void* stream) {
+  rollout.resident<Real>(buffers.worlds())
+      .simulate(there<Real>(rollout, buffers), buffers.out<Real>(0).data, nullptr, stream);
+}
+template <class Real>
+void backward_there(JaxRollout& rollout, const Buffers& buffers, void* stream) {
+  cuda::ResidentCotangents<Real> to{buffers.out<Real>(0).data, buffers.out<Real>(1).data, {}};
+  to.parameters.resize(rollout.system->signature().fields(Role::parameter).size());
+  for (std::size_t i = 0; i < rollout.fields.size(); ++i)
+    to.parameters[rollout.fields[i]] = buffers.out<Real>(2 + i).data;
+  rollout.resident<Real>(buffers.worlds())
+      .pull_back(there<Real>(rollout, buffers), buffers.in<Real>(2 + rollout.fields.size()).data, nullptr, to,
+                 stream);
+}
+
 template <class InSingle, class InDouble>
 ffi::Error call(std::int64_t handle, const ffi::RemainingArgs& in, const ffi::RemainingRets& out,
                 const InSingle& in_single, const InDouble& in_double) {
@@ -233,6 +286,31 @@ ffi::Error backward_call(std::int64_t handle, ffi::RemainingArgs in, ffi::Remain
   return call(handle, in, out, backward<float>, backward<double>);
 }
 
+ffi::Error forward_there_call(void* stream, std::int64_t handle, ffi::RemainingArgs in,
+                              ffi::RemainingRets out) {
+  return call(
+      handle, in, out, [&](auto& rollout, auto& buffers) { forward_there<float>(rollout, buffers, stream); },
+      [&](auto& rollout, auto& buffers) { forward_there<double>(rollout, buffers, stream); });
+}
+ffi::Error backward_there_call(void* stream, std::int64_t handle, ffi::RemainingArgs in,
+                               ffi::RemainingRets out) {
+  return call(
+      handle, in, out, [&](auto& rollout, auto& buffers) { backward_there<float>(rollout, buffers, stream); },
+      [&](auto& rollout, auto& buffers) { backward_there<double>(rollout, buffers, stream); });
+}
+
+XLA_FFI_DEFINE_HANDLER(kForwardThere, forward_there_call,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::PlatformStream<void*>>()
+                           .Attr<std::int64_t>("handle")
+                           .RemainingArgs()
+                           .RemainingRets());
+XLA_FFI_DEFINE_HANDLER(kBackwardThere, backward_there_call,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::PlatformStream<void*>>()
+                           .Attr<std::int64_t>("handle")
+                           .RemainingArgs()
+                           .RemainingRets());
 XLA_FFI_DEFINE_HANDLER(kForward, forward_call,
                        ffi::Ffi::Bind().Attr<std::int64_t>("handle").RemainingArgs().RemainingRets());
 XLA_FFI_DEFINE_HANDLER(kTangent, tangent_call,
@@ -262,6 +340,8 @@ void bind_jax(nb::module_& m) {
   j.def("forward", [capsule] { return capsule(kForward); });
   j.def("tangent", [capsule] { return capsule(kTangent); });
   j.def("backward", [capsule] { return capsule(kBackward); });
+  j.def("forward_there", [capsule] { return capsule(kForwardThere); });
+  j.def("backward_there", [capsule] { return capsule(kBackwardThere); });
   j.def("register_rollout", &register_rollout, "rollout"_a, "parameters"_a,
         "The number under which calls find a rollout. It stays: compiled functions may use it at any time.");
 }

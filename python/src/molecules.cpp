@@ -1,23 +1,22 @@
-// costate.md: molecules from numbers instead of files. costate.estimate: gradients of averages.
-#include <nanobind/stl/map.h>
+// costate.md: molecules from numbers instead of files, and losses of them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
-#include <variant>
 
-#include "costate/estimate/free_energy.h"
-#include "costate/estimate/gradient.h"
+#include "any_system.h"
+#include "averages.h"
+#include "costate/ad/program.h"
+#include "costate/core/interrupt.h"
 #include "costate/md/compile.h"
 #include "costate/md/io/structure.h"
+#include "costate/md/observable/motion.h"
 #include "costate/md/observable/pair_distribution.h"
-#include "loss_like.h"
+#include "costate/md/observable/thermodynamics.h"
 #include "module.h"
-#include "one_world.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -38,6 +37,8 @@ md::Potential potential_of(nb::handle given) {
     if (name == "kind") continue;
     if (name == "name") {
       p.name = nb::cast<std::string>(value);
+    } else if (name == "formula" && nb::isinstance<ad::Program>(value)) {
+      p.program = std::make_shared<ad::Program>(nb::cast<ad::Program>(value));
     } else if (name == "formula") {
       p.formula = nb::cast<std::string>(nb::str(value));
     } else if (name == "atoms" || name == "exclude") {
@@ -67,17 +68,24 @@ md::Model model_of(const ArrayLike& x, const ArrayLike& masses, const nb::list& 
   if (model.masses.size() != positions.shape(0))
     throw Error("there are " + std::to_string(positions.shape(0)) + " positions and " +
                 std::to_string(model.masses.size()) + " masses");
-  for (nb::handle given : potentials) model.potentials.push_back(potential_of(given));
+  // Functions of Python become Programs.
+  const nb::object recorded = nb::module_::import_("costate.md").attr("_recorded")(potentials, x);
+  for (nb::handle given : nb::cast<nb::list>(recorded)) model.potentials.push_back(potential_of(given));
   if (!box.is_none()) model.box = to_vector<double>(box, "box");
   return model;
 }
 
-std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, const nb::list& potentials,
-                                  const ArrayLike& v, const ArrayLike& box, const std::string& integrator,
-                                  double dt, double kT, double friction, const ArrayLike& thermostat_masses,
-                                  int suzuki_yoshida, const ArrayLike& memory_friction,
-                                  const ArrayLike& memory_time, const ArrayLike& rigid_bonds,
-                                  const ArrayLike& rigid_lengths) {
+// A model and where it starts.
+struct Given {
+  md::Model model;
+  std::vector<double> initial;
+};
+Given given(const ArrayLike& x, const ArrayLike& masses, const nb::list& potentials, const ArrayLike& v,
+            const ArrayLike& box, const std::string& integrator, double dt, double kT, double friction,
+            const ArrayLike& thermostat_masses, int suzuki_yoshida, const ArrayLike& memory_friction,
+            const ArrayLike& memory_time, const ArrayLike& rigid_bonds, const ArrayLike& rigid_lengths,
+            std::optional<double> pressure, std::optional<double> piston_mass,
+            std::optional<double> piston_friction, const ArrayLike& preconditioner) {
   md::Model model = model_of(x, masses, potentials, box);
   model.integrator = integrator;
   model.dt = dt, model.kT = kT, model.friction = friction, model.suzuki_yoshida = suzuki_yoshida;
@@ -94,7 +102,14 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
     if (rigid_lengths.is_none()) throw Error("rigid_bonds without rigid_lengths: one for all, or one each");
     model.rigid_lengths = to_vector<double>(rigid_lengths, "rigid_lengths");
   }
+  if (!preconditioner.is_none()) model.preconditioner = to_vector<double>(preconditioner, "preconditioner");
+  model.pressure = pressure.value_or(model.pressure);
+  model.piston_mass = piston_mass.value_or(model.piston_mass);
+  model.piston_friction = piston_friction.value_or(model.piston_friction);
   const md::Compiled compiled = md::compile(model);
+  if ((pressure || piston_mass || piston_friction) && compiled.layout.strain < 0)
+    throw Error("integrator '" + integrator +
+                "' has no barostat: leave out pressure, piston_mass and piston_friction");
   if (!thermostat_masses.is_none() && compiled.layout.chain == 0)
     throw Error("integrator '" + integrator + "' has no thermostat: leave out thermostat_masses");
   if (!(memory_friction.is_none() && memory_time.is_none()) && compiled.layout.modes == 0)
@@ -107,9 +122,54 @@ std::shared_ptr<AnySystem> system(const ArrayLike& x, const ArrayLike& masses, c
     initial.insert(initial.end(), speeds.begin(), speeds.end());
   }
   initial.resize(std::size_t(compiled.layout.states), 0.0);
+  return {std::move(model), std::move(initial)};
+}
+
+std::shared_ptr<AnySystem> system_of(Given made) {
+  const md::Model model = std::move(made.model);
   return std::make_shared<AnySystem>(
       "molecules", [model](std::int64_t) { return SystemPtr<double>(md::make_system<double>(model)); },
-      [model](std::int64_t) { return SystemPtr<float>(md::make_system<float>(model)); }, std::move(initial));
+      [model](std::int64_t) { return SystemPtr<float>(md::make_system<float>(model)); },
+      std::move(made.initial));
+}
+// then(f(...)), with the arguments of f.
+template <class Made, class... Arguments, class Then>
+auto after(Made (*f)(Arguments...), Then then) {
+  return [f, then](Arguments... arguments) { return then(f(arguments...)); };
+}
+
+// The model that a system of costate.md.system was made of: the call that made it, once more.
+md::Model model_behind(const nb::object& system) {
+  const nb::object model = nb::module_::import_("costate.md").attr("_model")(system);
+  return nb::cast<Given&>(model).model;
+}
+
+using Steps = std::vector<std::int64_t>;
+
+std::shared_ptr<AnyLoss> observe(const nb::object& system, const std::string& quantity, const Steps& steps,
+                                 double weight, std::optional<double> target) {
+  const md::Observe what{md::quantity_by_name(quantity), steps, weight, target};
+  const md::Model model = model_behind(system);
+  md::observe<double>(model, what);  // says what it needs
+  return any_loss("observe('" + quantity + "')",
+                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
+}
+
+std::shared_ptr<AnyLoss> observe_motion(const nb::object& system, const std::string& of,
+                                        const ArrayLike& start, const Steps& steps, const ArrayLike& weights,
+                                        const std::vector<int>& atoms) {
+  if (of != "displacement" && of != "velocity")
+    throw Error({"of = '" + of + "'", {}, "use 'displacement' or 'velocity'"});
+  md::ObserveMotion what{.of = of == "velocity" ? md::Motion::velocity : md::Motion::displacement,
+                         .steps = steps,
+                         .atoms = atoms};
+  what.start = to_vector<double>(
+      start.is_none() ? nb::object(system.attr("initial_state")) : nb::object(start), "start");
+  if (!weights.is_none()) what.weights = to_vector<double>(weights, "weights");
+  const md::Model model = model_behind(system);
+  md::observe<double>(model, what);
+  return any_loss("observe_motion('" + of + "')",
+                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
 }
 
 std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& potentials,
@@ -122,14 +182,42 @@ std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& p
   std::vector<double> p, forces(positions.size(), 0.0);
   for (const Field& field : compiled.signature.fields(Role::parameter))
     p.insert(p.end(), field.defaults.begin(), field.defaults.end());
-  double energy = 0;
-  for (const auto& term : md::make_terms<double>(compiled)) {
-    const auto scratch = term->make_scratch();
-    energy += term->energy(positions.data(), p.data(), scratch.get());
-    term->force(positions.data(), p.data(), forces.data(), scratch.get());
-  }
+  const double energy = without_gil([&] {
+    double sum = 0;
+    for (const auto& term : md::make_terms<double>(compiled)) {
+      const auto scratch = term->make_scratch();
+      stop_if_interrupted();
+      sum += term->energy(positions.data(), p.data(), scratch.get());
+      stop_if_interrupted();
+      term->force(positions.data(), p.data(), forces.data(), scratch.get());
+    }
+    return sum;
+  });
+  if (!std::isfinite(energy))
+    throw Error({"the energy is " + std::to_string(energy), {}, "do two atoms lie in the same place?"});
   const Shape shape = {std::size_t(compiled.layout.atoms), std::size_t(compiled.layout.dimensions)};
   return {energy, to_numpy(std::move(forces), shape)};
+}
+
+md::PairDistribution distribution_of(const ArrayLike& radii, double width, const ArrayLike& waves,
+                                     const std::vector<int>& from, const std::vector<int>& to,
+                                     int dimensions) {
+  md::PairDistribution what{.width = width, .from = from, .to = to};
+  if (!radii.is_none()) what.radii = to_vector<double>(radii, "radii");
+  if (waves.is_none()) return what;
+  const auto given = as_array<double>(waves, "waves");
+  if (given.ndim() != 2 || given.shape(1) != std::size_t(dimensions))
+    throw Error("waves is (waves, dimensions)");
+  for (std::size_t w = 0; w < given.shape(0); ++w) {
+    std::array<int, 3> n = {0, 0, 0};
+    for (std::size_t k = 0; k < given.shape(1); ++k) {
+      const double number = given.data()[w * given.shape(1) + k];
+      if (number != std::round(number)) throw Error("waves are whole numbers: q = 2 pi n / box");
+      n[k] = int(number);
+    }
+    what.waves.push_back(n);
+  }
+  return what;
 }
 
 // g, and with weights the gradient of weights . g.
@@ -137,31 +225,34 @@ nb::object pair_distribution(const ArrayLike& x, const ArrayLike& box, const Arr
                              const ArrayLike& waves, const std::vector<int>& from, const std::vector<int>& to,
                              const ArrayLike& weights) {
   const md::Model model = model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), {}, box);
-  md::PairDistribution what{.width = width, .from = from, .to = to};
-  if (!radii.is_none()) what.radii = to_vector<double>(radii, "radii");
-  if (!waves.is_none()) {
-    const auto given = as_array<double>(waves, "waves");
-    if (given.ndim() != 2 || given.shape(1) != std::size_t(model.dimensions))
-      throw Error("waves is (waves, dimensions)");
-    for (std::size_t w = 0; w < given.shape(0); ++w) {
-      std::array<int, 3> n = {0, 0, 0};
-      for (std::size_t k = 0; k < given.shape(1); ++k) {
-        const double number = given.data()[w * given.shape(1) + k];
-        if (number != std::round(number)) throw Error("waves are whole numbers: q = 2 pi n / box");
-        n[k] = int(number);
-      }
-      what.waves.push_back(n);
-    }
-  }
+  const md::PairDistribution what = distribution_of(radii, width, waves, from, to, model.dimensions);
   const std::vector<double> positions = to_vector<double>(x, "x");
-  std::vector<double> g = md::pair_distribution(model, what, positions, model.box);
+  std::vector<double> g =
+      without_gil([&] { return md::pair_distribution(model, what, positions, model.box); });
   if (weights.is_none()) return nb::cast(to_numpy(std::move(g)));
   std::vector<double> x_bar(positions.size(), 0.0), box_bar(model.box.size(), 0.0);
-  md::pair_distribution_vjp(model, what, positions, model.box, to_vector<double>(weights, "weights"),
-                            x_bar.data(), box_bar.data());
+  const std::vector<double> g_bar = to_vector<double>(weights, "weights");
+  without_gil([&] {
+    md::pair_distribution_vjp(model, what, positions, model.box, g_bar, x_bar.data(), box_bar.data());
+    return true;
+  });
   const Shape shape = {std::size_t(model.atoms()), std::size_t(model.dimensions)};
   return nb::make_tuple(to_numpy(std::move(g)), to_numpy(std::move(x_bar), shape),
                         to_numpy(std::move(box_bar)));
+}
+
+std::shared_ptr<AnyLoss> observe_distribution(const nb::object& system, const ArrayLike& radii, double width,
+                                              const ArrayLike& waves, const std::vector<int>& from,
+                                              const std::vector<int>& to, const ArrayLike& weights,
+                                              const ArrayLike& target, const Steps& steps) {
+  const md::Model model = model_behind(system);
+  md::ObserveDistribution what{.of = distribution_of(radii, width, waves, from, to, model.dimensions),
+                               .steps = steps};
+  if (!weights.is_none()) what.weights = to_vector<double>(weights, "weights");
+  if (!target.is_none()) what.target = to_vector<double>(target, "target");
+  md::observe<double>(model, what);
+  return any_loss("observe_distribution()",
+                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
 }
 
 nb::dict load_structure(const std::string& path) {
@@ -200,102 +291,60 @@ nb::bytes dcd(const ArrayLike& frames, const ArrayLike& box, double dt) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t steps,
-                  const std::string& method, std::int64_t samples,
-                  const std::variant<std::string, std::vector<std::string>>& parameters, std::uint64_t seed,
-                  const FieldsLike& x0, const FieldsLike& u, const Values& p, const std::string& baseline,
-                  std::int64_t every, double difference,
-                  const std::vector<std::pair<std::string, std::vector<double>>>& reference) {
-  const Arguments<double> at = one_world(physics, steps, x0, u, p);
-  const auto typed = physics.make<double>(1);
-  const auto objective = loss_of(loss)->bind<double>(typed->signature());
-  estimate::Sampling sampling{
-      .method = estimate::method_by_name(method), .samples = samples, .parameters = {}};
-  if (const auto* one = std::get_if<std::string>(&parameters))
-    sampling.parameters = {*one};
-  else
-    sampling.parameters = std::get<std::vector<std::string>>(parameters);
-  if (baseline == "none")
-    sampling.baseline = estimate::Baseline::none;
-  else if (baseline == "optimal")
-    sampling.baseline = estimate::Baseline::optimal;
-  else if (baseline != "mean")
-    throw Error({"baseline = '" + baseline + "'", {}, "use one of: none, mean, optimal"});
-  sampling.every = every, sampling.difference = difference, sampling.reference = reference;
-  const estimate::Sampled s = without_gil([&] {
-    return estimate::gradient<double>(typed, {.steps = steps, .seed = seed}, at, *objective, sampling);
-  });
-  nb::dict slopes, errors, out;
-  for (std::size_t i = 0; i < s.names.size(); ++i) {
-    slopes[s.names[i].c_str()] = s.gradient[i];
-    errors[s.names[i].c_str()] = s.standard_error[i];
-  }
-  out["method"] = estimate::to_string(s.method);
-  out["label"] = s.label;
-  out["reason"] = s.reason;
-  out["value"] = s.value;
-  out["value_error"] = s.value_error;
-  out["gradient"] = slopes;
-  out["standard_error"] = errors;
-  out["samples"] = s.samples;
-  out["effective_samples"] = s.effective_samples;
-  out["correlation_time"] = s.correlation_time;
-  out["advice"] = s.advice;
-  return out;
-}
-
-nb::dict free_energy(const AnySystem& physics, const estimate::FreeEnergy::Numbers& from,
-                     const estimate::FreeEnergy::Numbers& to, std::int64_t steps, const std::string& method,
-                     std::int64_t samples, std::int64_t every, int points,
-                     const std::vector<std::string>& parameters, std::uint64_t seed, const FieldsLike& x0,
-                     const Values& p) {
-  const Arguments<double> at = one_world(physics, steps, x0, nb::none(), p);
-  const auto typed = physics.make<double>(1);
-  const estimate::FreeEnergy question{.from = from,
-                                      .to = to,
-                                      .method = estimate::free_energy_method(method),
-                                      .samples = samples,
-                                      .every = every,
-                                      .points = points,
-                                      .parameters = parameters};
-  const estimate::FreeEnergyDifference f = without_gil(
-      [&] { return estimate::free_energy<double>(typed, {.steps = steps, .seed = seed}, at, question); });
-  nb::dict out, slopes, errors, first, second;
-  for (std::size_t i = 0; i < f.names.size(); ++i) {
-    slopes[f.names[i].c_str()] = f.gradient[i];
-    errors[f.names[i].c_str()] = f.standard_error[i];
-    first[f.names[i].c_str()] = f.at_from[i];
-    second[f.names[i].c_str()] = f.at_to[i];
-  }
-  out["value"] = f.value;
-  out["error"] = f.error;
-  out["gradient"] = slopes;
-  out["standard_error"] = errors;
-  out["at_from"] = first;
-  out["at_to"] = second;
-  out["overlap"] = f.overlap;
-  return out;
-}
-
 }  // namespace
 
 void bind_molecules(nb::module_& m) {
   const auto none = [] { return nb::none(); };
   auto d = m.def_submodule("md", "Molecules.");
-  d.def("system", &system, "x"_a, "masses"_a, "potentials"_a, nb::kw_only(), "v"_a = none(), "box"_a = none(),
-        "integrator"_a = "langevin", "dt"_a = 0.01, "kT"_a = 1.0, "friction"_a = 1.0,
-        "thermostat_masses"_a = none(), "suzuki_yoshida"_a = 1, "memory_friction"_a = none(),
-        "memory_time"_a = none(), "rigid_bonds"_a = none(), "rigid_lengths"_a = none(),
-        "Atoms and the potentials between them (docs/md.md).\n\n"
-        "x           where they start, (atoms, dimensions); v: how fast\n"
-        "masses      one number, or one per atom\n"
-        "potentials  [{'kind': 'lennard_jones', 'epsilon': 1.0, 'cutoff': 2.5}, {'kind': 'harmonic_bond', "
-        "'atoms': [[0, 1]], 'k': 50.0}, ...]\n"
-        "box         edges of a periodic box\n"
-        "integrator  'verlet', 'leapfrog', 'langevin', 'nose_hoover', 'overdamped', 'heun', 'descent',\n"
-        "            'generalized_langevin', 'esh', or a word of letters: 'BAOAB'\n"
-        "rigid_bonds pairs of atoms whose distance is kept, with rigid_lengths: one for all, or one each\n"
-        "state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...");
+  nb::class_<Given>(d, "_Given");
+  const auto define = [&](const char* name, auto f, const char* text) {
+    d.def(name, f, "x"_a, "masses"_a, "potentials"_a, nb::kw_only(), "v"_a = none(), "box"_a = none(),
+          "integrator"_a = "langevin", "dt"_a = 0.01, "kT"_a = 1.0, "friction"_a = 1.0,
+          "thermostat_masses"_a = none(), "suzuki_yoshida"_a = 1, "memory_friction"_a = none(),
+          "memory_time"_a = none(), "rigid_bonds"_a = none(), "rigid_lengths"_a = none(),
+          "pressure"_a = none(), "piston_mass"_a = none(), "piston_friction"_a = none(),
+          "preconditioner"_a = none(), text);
+  };
+  const char* about =
+      "Atoms and the potentials between them (docs/md.md).\n\n"
+      "x           where they start, (atoms, dimensions); v: how fast\n"
+      "masses      one number, or one per atom\n"
+      "potentials  [{'kind': 'lennard_jones', 'epsilon': 1.0, 'cutoff': 2.5}, {'kind': 'harmonic_bond', "
+      "'atoms': [[0, 1]], 'k': 50.0}, ...]\n"
+      "box         edges of a periodic box\n"
+      "integrator  'verlet', 'leapfrog', 'langevin', 'nose_hoover', 'overdamped', 'heun', 'preconditioned',\n"
+      "            'descent', 'generalized_langevin', 'esh', 'barostat', or a word of letters: 'BAOAB'\n"
+      "pressure    of 'barostat', with piston_mass and piston_friction\n"
+      "preconditioner  of 'preconditioned': R of the mobility R R', (dof, dof) with dof = atoms x "
+      "dimensions\n"
+      "rigid_bonds pairs of atoms whose distance is kept, with rigid_lengths: one for all, or one each\n"
+      "state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...";
+  define("system", after(&given, system_of), about);
+  define("_given", &given, "What a system is made of.");
+  d.def("observe", &observe, "system"_a, "quantity"_a, nb::kw_only(), "steps"_a = Steps{}, "weight"_a = 1.0,
+        "target"_a = none(),
+        "A loss: weight times a quantity of the atoms, summed over `steps` (none given: of the final "
+        "state).\n\n"
+        "quantity    'potential_energy', 'kinetic_energy', 'temperature' or 'pressure'\n"
+        "target      then weight / 2 (quantity - target)^2 instead");
+  d.def("observe_motion", &observe_motion, "system"_a, "of"_a = "displacement", nb::kw_only(),
+        "start"_a = none(), "steps"_a = Steps{}, "weights"_a = none(), "atoms"_a = std::vector<int>{},
+        "A loss: the mean square displacement since the start, or the autocorrelation of velocities.\n\n"
+        "of          'displacement': |x_k - x_0|^2 per atom; 'velocity': v_k . v_0 per atom\n"
+        "start       (states,) or (worlds, states): what the worlds start from; None: the system's own\n"
+        "steps       none given: the final state; weights: one, or one per step\n"
+        "With steps=range(T + 1) and weights=costate.md.green_kubo(T, dt, dimensions) the autocorrelation "
+        "gives\n"
+        "the diffusion coefficient.");
+  d.def("green_kubo", &md::green_kubo, "steps"_a, "dt"_a, "dimensions"_a = 3,
+        "Weights of steps 0 ... steps with which the autocorrelation of velocities sums to the diffusion "
+        "coefficient.");
+  d.def("observe_distribution", &observe_distribution, "system"_a, nb::kw_only(), "radii"_a = none(),
+        "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
+        "to_atoms"_a = std::vector<int>{}, "weights"_a = none(), "target"_a = none(), "steps"_a = Steps{},
+        "A loss: weights . g of the radial distribution and structure factor g (see pair_distribution), or "
+        "with "
+        "a target the sum of weights / 2 (g - target)^2.");
   d.def("energy_and_forces", &energy_and_forces, "x"_a, "potentials"_a, "box"_a = none(),
         "The potential energy at x, (atoms, dimensions), and the force on every atom.");
   d.def(
@@ -320,26 +369,7 @@ void bind_molecules(nb::module_& m) {
         "One frame of an extended XYZ file as text; frames follow each other.");
   d.def("dcd", &dcd, "frames"_a, "box"_a = none(), "dt"_a = 1.0,
         "A DCD file as bytes, from frames of shape (frames, atoms, 3).");
-  auto e = m.def_submodule("estimate", "Gradients of averages over noise.");
-  e.def("gradient", &gradient, "system"_a, "loss"_a, "steps"_a, nb::kw_only(), "method"_a = "automatic",
-        "samples"_a = 4096, "parameters"_a = "**", "seed"_a = 0, "x0"_a = none(), "u"_a = none(),
-        "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3,
-        "reference"_a = std::vector<std::pair<std::string, std::vector<double>>>{},
-        "The derivative of the average loss of one world with respect to its parameters "
-        "(docs/estimators.md).\n\n"
-        "method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences\n"
-        "samples     worlds, each with noise of its own\n"
-        "parameters  with respect to which: a glob, or a list of globs\n"
-        "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...");
-  e.def("free_energy", &free_energy, "system"_a, "from_parameters"_a, "to_parameters"_a, "steps"_a,
-        nb::kw_only(), "method"_a = "acceptance", "samples"_a = 4096, "every"_a = 0, "points"_a = 5,
-        "parameters"_a = std::vector<std::string>{}, "seed"_a = 0, "x0"_a = none(), "p"_a = none(),
-        "The difference of free energy between two sets of parameters, with its gradient "
-        "(docs/estimators.md).\n\n"
-        "from_parameters, to_parameters  [('double_well/b', [0.4])]: the numbers that differ\n"
-        "method      integration, perturbation, acceptance (Bennett)\n"
-        "samples     worlds at every point; every: also states on the way\n"
-        "Returns a dictionary: value, error, gradient, standard_error, at_from, at_to, overlap.");
+  bind_averages(m);
 }
 
 }  // namespace costate::python

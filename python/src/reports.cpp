@@ -5,6 +5,7 @@
 
 #include "costate/system/checks.h"
 #include "costate/system/gradient_report.h"
+#include "costate/system/trust.h"
 #include "module.h"
 #include "pickles.h"
 
@@ -67,6 +68,15 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro("passed", &check::Result::passed)
       .def("__bool__", &check::Result::passed)
       .def("__repr__", &check::Result::to_text);
+  nb::class_<check::Trust> trust(m, "Trust", "How far the gradient of one group of inputs can be followed.");
+  using T = check::Trust;
+  pickle_members(trust, &T::inputs, &T::along_gradient, &T::random, &T::longest);
+  trust.def_ro("inputs", &T::inputs, "'initial state', 'controls', 'parameters' or 'variables'.")
+      .def_ro("along_gradient", &T::along_gradient,
+              "The radius downhill; 0: over no change that can be told from rounding.")
+      .def_ro("random", &T::random, "The smallest radius over the random directions.")
+      .def_ro("longest", &T::longest, "That was tried: a radius that is as large may be larger.")
+      .def("__repr__", &T::to_text);
 }
 
 }  // namespace costate::python

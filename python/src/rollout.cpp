@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "costate/core/names.h"
 #include "loss_like.h"
 #include "module.h"
 #include "typed_rollout.h"
@@ -74,6 +75,18 @@ std::pair<PyGradient, nb::dict> smoothed_gradient(PyRollout& r, const FieldsLike
   return r.smoothed_gradient(x0, u, p, loss_of(loss), smoothing, static_cast<estimate::Order>(kind));
 }
 
+nb::object by_parameter(const PyGradient& g, const std::string& name) {
+  if (g.parameters.contains(name.c_str())) return g.parameters[name.c_str()];
+  std::vector<std::string> active;
+  for (const auto& [key, value] : g.parameters) active.push_back(nb::cast<std::string>(key));
+  const std::string near = nearest_name(name, active);
+  throw Error({"this gradient has no parameter '" + name + "'",
+               {},
+               (near.empty() ? "" : "did you mean '" + near + "'? ") +
+                   "only active parameters have a gradient: make the rollout with active=['" + name +
+                   "', ...]"});
+}
+
 void bind_results(nb::module_& m) {
   nb::class_<Simulation> trajectory(m, "Trajectory",
                                     "The states of a rollout; trajectory['q'] is the field q of them.");
@@ -130,6 +143,7 @@ void bind_results(nb::module_& m) {
       .def_ro("controls", &PyGradient::controls)
       .def_ro("parameters", &PyGradient::parameters, "By name, of the active parameters.")
       .def_ro("report", &PyGradient::report)
+      .def("__getitem__", &by_parameter, "name"_a, "With respect to one of the active parameters.")
       .def("__repr__", [](const PyGradient& g) {
         return "Gradient: x0 " + shape_text(g.x0) + ", controls " + shape_text(g.controls) + ", " +
                std::to_string(nb::len(g.parameters)) + " parameters\n" + g.report.to_text();
@@ -141,12 +155,15 @@ void bind_results(nb::module_& m) {
 void bind_rollout(nb::module_& m) {
   bind_results(m);
   const auto none = [] { return nb::none(); };
-  nb::class_<PyRollout>(m, "Rollout",
-                        "Steps of a system, forward and back. Made by system.rollout(steps, ...).\n\n"
-                        "x0 (*batch, states), or a dict by field; None: the system's initial state.\n"
-                        "u  (*batch, knots, controls), or a dict by field; None: zero.\n"
-                        "p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.\n"
-                        "What has no batch axes is shared by all worlds; its gradient is the sum over them.")
+  nb::class_<PyRollout> rollout(
+      m, "Rollout",
+      "Steps of a system, forward and back. Made by system.rollout(steps, ...).\n\n"
+      "x0 (*batch, states), or a dict by field; None: the system's initial state.\n"
+      "u  (*batch, knots, controls), or a dict by field; None: zero.\n"
+      "p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.\n"
+      "What has no batch axes is shared by all worlds; its gradient is the sum over them.");
+  bind_resident(m, rollout);
+  rollout
       .def("forward", &PyRollout::forward, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
            "Runs, keeping what backward() needs. Returns a Trajectory.")
       .def("simulate", &PyRollout::simulate, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
@@ -229,6 +246,20 @@ void bind_rollout(nb::module_& m) {
            "step: the longest of the stencil, in units of each input's scale; it is shortened where "
            "differences of "
            "several lengths disagree, or where contacts change within it. A failure names the worst field.")
+      .def(
+          "trust",
+          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss,
+             double tolerance, double longest, int directions, std::uint64_t seed) {
+            return r.trust(x0, u, p, loss_of(loss), {tolerance, longest, directions, seed});
+          },
+          "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(), "loss"_a, "tolerance"_a = 0.1,
+          "longest"_a = 1.0, "directions"_a = 4, "seed"_a = 1,
+          "How far can this gradient be followed? A list of Trust, for the initial state, the controls and "
+          "the "
+          "active parameters: the largest change over which the loss keeps to the gradient's straight line, "
+          "within `tolerance` of the predicted change. Of one world.\n\n"
+          "longest     the largest change that is tried, in units of max(1, |value|) of each number\n"
+          "directions  how many random directions are tried beside the gradient's own")
       .def("smoothed_gradient", &smoothed_gradient, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
            nb::kw_only(), "loss"_a, "sigma"_a = 0.01, "samples"_a = 256, "order"_a = "mixed",
            "perturb"_a = "controls", "parameters"_a = std::vector<std::string>{}, "seed"_a = 0,
@@ -237,6 +268,7 @@ void bind_rollout(nb::module_& m) {
            "variance)\n"
            "perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb\n"
            "statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)")
+      .def_prop_ro("device", [](const PyRollout& r) { return r.options.device; })
       .def_prop_ro("steps", [](const PyRollout& r) { return r.options.steps; })
       .def_prop_ro("hold", [](const PyRollout& r) { return r.options.hold; })
       .def_prop_ro("keep", [](const PyRollout& r) { return r.options.keep; })

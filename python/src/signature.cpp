@@ -54,14 +54,9 @@ void bind_signature(nb::module_& m) {
            [](Signature& s, const nb::tuple& state) {
              new (&s) Signature();
              using Fields = std::vector<Field>;
-             for (const Field& f : nb::cast<Fields>(state[0])) s.state(f.name, f.size, f.unit);
-             for (const Field& f : nb::cast<Fields>(state[1])) s.control(f.name, f.size, f.unit);
-             for (const Field& f : nb::cast<Fields>(state[2])) {
-               if (f.defaults.size() == 1)
-                 s.parameter_field(f.name, f.size, f.defaults[0], f.unit);
-               else
-                 s.parameter(f.name, f.defaults, f.unit);
-             }
+             s.add(Role::state, nb::cast<Fields>(state[0]));
+             s.add(Role::control, nb::cast<Fields>(state[1]));
+             s.add(Role::parameter, nb::cast<Fields>(state[2]));
            })
       .def("__repr__", &Signature::to_text);
 }

@@ -13,6 +13,7 @@
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/laws/law.h"
+#include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
 #include "dictionary_reader.h"
@@ -51,6 +52,8 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
   for (const auto* law : soft::solid_laws())
     if (law->name() == m.law) numbers = law->numbers();
   for (const auto* law : soft::membrane_laws())
+    if (law->name() == m.law) numbers = law->numbers();
+  for (const auto* law : soft::rod_laws())
     if (law->name() == m.law) numbers = law->numbers();
   for (const soft::LawNumber& n : numbers) {
     double value = n.value;
@@ -264,7 +267,7 @@ void bind_soft(nb::module_& m) {
       "parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; "
       "cells: "
       "tetrahedra,\n"
-      "            quadratic_tetrahedra, hexahedra, triangles\n"
+      "            quadratic_tetrahedra, hexahedra, triangles, rods\n"
       "materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': "
       "1e-3, "
       "'bending': 1e-5}, ...];\n"
@@ -273,9 +276,11 @@ void bind_soft(nb::module_& m) {
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
       "triangles: "
       "stvk,\n"
-      "            neo_hookean, arap, limited (limit, stiffness). fibre (k1, k2) and muscle (stiffness, "
+      "            neo_hookean, arap, limited (limit, stiffness); of rods: rod (E, nu, a, b), rod_stiffness. "
+      "fibre (k1, k2) and muscle (stiffness, "
       "contraction) lie along (ax, ay, az), "
-      "in cells that\n            another part has too. density is per volume, of triangles per area; "
+      "in cells that\n            another part has too. density is per volume, of triangles per area, of "
+      "rods per length; "
       "'driven': "
       "'contraction' makes a number\n            a control as well\n"
       "holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones "
@@ -310,6 +315,15 @@ void bind_soft(nb::module_& m) {
   s.def(
       "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); },
       "radius"_a, "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
+  s.def(
+      "rod_mesh",
+      [](const ArrayLike& points, std::array<double, 3> towards, double beside, bool closed) {
+        return rows(soft::rod_mesh(to_vector<double>(points, "points"), towards, beside, closed), 3);
+      },
+      "points"_a, "towards"_a, "beside"_a, "closed"_a = false,
+      "Vertices and segments of a rod through points (n, 3): the points first, then a frame point per "
+      "segment,\n`beside` from its middle; a segment is (end, end, frame point). The first frame point lies "
+      "`towards` that\ndirection, the others follow without a twist.");
   s.def("read_mesh", &read_mesh, "path"_a,
         "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
         "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");

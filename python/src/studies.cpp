@@ -12,7 +12,9 @@
 #include "costate/io/scene/load_study.h"
 #include "costate/study/check.h"
 #include "costate/study/optimise.h"
+#include "costate/study/trust.h"
 #include "module.h"
+#include "pickles.h"
 #include "progress.h"
 #include "without_gil.h"
 
@@ -57,6 +59,8 @@ class PyStudy {
   using Open = std::function<std::unique_ptr<study::Study>(const io::Opening&)>;
   PyStudy(Open open, io::Opening opening)
       : open_(std::move(open)), opening_(std::move(opening)), study_(open_(opening_)) {}
+
+  Kept recipe;  // of a study that came from a file (python/costate/_recipe.py)
 
   const study::Study& study() const { return *study_; }
   std::vector<std::string> names() const {
@@ -164,6 +168,14 @@ class PyStudy {
     opening.most_steps = steps;
     return without_gil([&] { return study::check_gradient(*open_(opening), seed); });
   }
+  check::Trust trust(const ArrayLike& x, const check::TrustOptions& options) {
+    const Numbers z = scaled(x);
+    return without_gil([&] {
+      Numbers gradient(z.size());
+      const double loss = study_->value_and_gradient(z, gradient.data());
+      return study::trust(*study_, z, loss, gradient, options);
+    });
+  }
 
  private:
   // In units of the scales.
@@ -183,8 +195,35 @@ class PyStudy {
   std::unique_ptr<study::Study> study_;
 };
 
+// Events pickle as tuples; everything else as it is.
+nb::tuple state_of(const study::Run& r) {
+  nb::list events;
+  for (const auto& e : r.events) events.append(nb::make_tuple(e.name, e.t, e.before, e.after));
+  return nb::make_tuple(r.loss, r.terms, r.fractions, r.recording, r.columns, r.rows, events, r.message,
+                        r.notes);
+}
+void set_state(study::Run& to, const nb::tuple& state) {
+  study::Run run;
+  run.loss = nb::cast<double>(state[0]);
+  run.terms = nb::cast<study::NamedNumbers>(state[1]);
+  run.fractions = nb::cast<study::NamedNumbers>(state[2]);
+  run.recording = nb::cast<io::Recording>(state[3]);
+  run.columns = nb::cast<std::vector<std::string>>(state[4]);
+  run.rows = nb::cast<std::vector<Numbers>>(state[5]);
+  for (const nb::handle given : nb::cast<nb::list>(state[6])) {
+    const auto e = nb::cast<nb::tuple>(given);
+    run.events.push_back({nb::cast<std::string>(e[0]), nb::cast<double>(e[1]), nb::cast<Numbers>(e[2]),
+                          nb::cast<Numbers>(e[3])});
+  }
+  run.message = nb::cast<std::string>(state[7]);
+  run.notes = nb::cast<std::vector<std::string>>(state[8]);
+  new (&to) study::Run(std::move(run));
+}
+
 void bind_run(nb::module_& m) {
   nb::class_<study::Run>(m, "Run", "What a run came to. run['h'] is the state h of equations over time.")
+      .def("__getstate__", &state_of)
+      .def("__setstate__", &set_state)
       .def_ro("loss", &study::Run::loss)
       .def_prop_ro(
           "terms", [](const study::Run& r) { return table(r.terms); }, "Every part of the loss.")
@@ -218,7 +257,13 @@ void bind_run(nb::module_& m) {
 
 void bind_studies(nb::module_& m) {
   bind_run(m);
-  nb::class_<PyStudy>(m, "Study", "A physics, what should happen in it, and what may be changed: one file.")
+  nb::class_<PyStudy> study(m, "Study",
+                            "A physics, what should happen in it, and what may be changed: one file.");
+  pickle_by(study, "reduce_study");
+  study
+      .def_prop_rw(
+          "_recipe", [](const PyStudy& s) { return s.recipe.get(); },
+          [](PyStudy& s, const nb::object& recipe) { s.recipe = recipe.ptr(); })
       .def_prop_ro("title", [](const PyStudy& s) { return s.study().title; })
       .def_prop_ro(
           "steps", [](const PyStudy& s) { return s.study().steps(); }, "0: chosen by a solver.")
@@ -246,6 +291,16 @@ void bind_studies(nb::module_& m) {
            "progress(iteration, value, best): False stops. With a state file a run can be resumed.")
       .def("check", &PyStudy::check, "steps"_a = 200, "seed"_a = 1,
            "Is the gradient right? A list of checks.")
+      .def(
+          "trust",
+          [](PyStudy& s, const ArrayLike& x, double tolerance, double longest, int directions,
+             std::uint64_t seed) {
+            return s.trust(x, {tolerance, longest, directions, seed});
+          },
+          "x"_a = nb::none(), nb::kw_only(), "tolerance"_a = 0.1, "longest"_a = 1.0, "directions"_a = 4,
+          "seed"_a = 1,
+          "How far can the gradient at x be followed? The largest change of the variables, in units of their "
+          "scales, over which it predicts the loss.")
       .def("__repr__", [](const PyStudy& s) {
         return "Study '" + (s.study().title.empty() ? s.study().file : s.study().title) +
                "': " + s.study().headline() + ", " + std::to_string(s.names().size()) + " variables";

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "build_signature.h"
@@ -20,6 +21,11 @@ namespace costate::python {
 namespace {
 
 using namespace nb::literals;
+
+// An int in signatures and type stubs; what it really is, whole() finds out.
+class Whole : public nb::object {
+  NB_OBJECT_DEFAULT(Whole, nb::object, "int", anything)
+};
 
 Checkpoints checkpoints_of(nb::handle object) {
   Checkpoints given;
@@ -42,24 +48,40 @@ bool is_single(nb::handle dtype) {
   throw Error({"dtype = " + name, {}, "use float32 or float64"});
 }
 
+// A whole number, also one that was computed as a float: 2.0 / 0.01. nanobind's own conversion would cut
+// NumPy's 10.5 down to 10.
+std::int64_t whole(nb::handle given, const char* name) {
+  const nb::object index = nb::steal(PyIndex_Check(given.ptr()) ? PyNumber_Index(given.ptr()) : nullptr);
+  PyErr_Clear();
+  std::int64_t number = 0;
+  double real = 0;
+  if (index.is_valid() && nb::try_cast(index, number)) return number;
+  if (nb::try_cast(given, real) && std::nearbyint(real) == real && std::abs(real) < 0x1p53)
+    return static_cast<std::int64_t>(real);
+  throw Error({std::string(name) + " = " + nb::cast<std::string>(nb::repr(given)),
+               {},
+               std::string(name) + " must be a whole number"});
+}
+
 using Globs = std::variant<std::string, std::vector<std::string>>;
 
-std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, std::int64_t steps,
-                                   std::optional<std::int64_t> worlds, const Globs& active,
-                                   nb::handle checkpoints, std::int64_t hold, std::int64_t keep,
+std::unique_ptr<PyRollout> rollout(std::shared_ptr<AnySystem> system, const Whole& wanted,
+                                   const std::optional<Whole>& worlds, const Globs& active,
+                                   nb::handle checkpoints, const Whole& hold, const Whole& keep,
                                    nb::handle dtype, std::uint64_t seed, const std::string& on_divergence,
                                    bool spot_check, const std::string& device) {
+  const std::int64_t steps = whole(wanted, "steps");
   if (steps < 1) throw Error({"steps = " + std::to_string(steps), {}, "a rollout has at least one step"});
   RolloutOptions options;
   options.steps = steps;
-  options.worlds = worlds.value_or(1);
+  options.worlds = worlds ? whole(*worlds, "worlds") : 1;
   if (const auto* glob = std::get_if<std::string>(&active))
     options.active = {*glob};
   else
     options.active = std::get<std::vector<std::string>>(active);
   options.checkpoints = checkpoints_of(checkpoints);
-  options.hold = hold;
-  options.keep = keep;
+  options.hold = whole(hold, "hold");
+  options.keep = whole(keep, "keep");
   options.seed = seed;
   options.on_divergence = on_divergence_of(on_divergence);
   options.spot_check = spot_check;
@@ -186,10 +208,17 @@ void bind_systems(nb::module_& m) {
   system.def_prop_ro("name", &AnySystem::name)
       .def_prop_ro("signature", &AnySystem::signature, nb::rv_policy::reference_internal)
       .def_prop_ro(
-          "initial_state", [](const AnySystem& s) { return to_numpy(std::vector<double>(s.initial())); },
-          "Where a rollout starts unless told otherwise, (states,).")
+          "initial_state",
+          [](const AnySystem& s) {
+            const Array start = to_numpy(std::vector<double>(s.initial()));
+            start.attr("setflags")("write"_a = false);  // it is a copy: writing to it would change nothing
+            return start;
+          },
+          "Where a rollout starts unless told otherwise, (states,), to be read. Another start is given to a "
+          "call: x0 = system.initial_state.copy(); x0[0] = 3; sim.simulate(x0).")
       .def_prop_ro("parameters", &defaults_of,
-                   "Default of every parameter, by name. Other values are given to a call: p={name: value}.")
+                   "Default of every parameter, by name, to be read. Other values are given to a call: "
+                   "p={name: value}.")
       .def_prop_rw(
           "_recipe", [](const AnySystem& s) { return s.recipe.get(); },
           [](AnySystem& s, const nb::object& recipe) { s.recipe = recipe.ptr(); })
@@ -209,7 +238,8 @@ void bind_systems(nb::module_& m) {
            "dtype         float64 or float32\n"
            "on_divergence 'stop' or 'mask_world'\n"
            "spot_check    compare each gradient with one directional difference\n"
-           "device        'cpu', 'cuda:0', ...: costate.devices() lists them")
+           "device        'cpu', 'cuda:0', ...: costate.devices() lists them; 'ranks:2' "
+           "splits one large world")
       .def(
           "split",
           [](const AnySystem& s, const ArrayLike& x) { return split(s.signature(), Role::state, x); }, "x"_a,

@@ -1,5 +1,6 @@
 #include "typed_rollout.h"
 
+#include "costate/cuda/resident.h"
 #include "costate/system/linearize.h"
 #include "without_gil.h"
 
@@ -126,6 +127,16 @@ class TypedRollout final : public PyRollout {
     });
   }
 
+  std::vector<check::Trust> trust(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                  const AnyLossPtr& loss, const check::TrustOptions& settings) override {
+    Session session(*this, x0, u, p);
+    const auto objective = session.plan.bind(*this, loss);
+    return without_gil([&] {
+      return check::trust<Real>(system->make<Real>(1), session.plan.rollout.options(), *session.arguments,
+                                *objective, settings);
+    });
+  }
+
   std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
                                                     const Values& p, const AnyLossPtr& loss,
                                                     const estimate::Smoothing& smoothing,
@@ -146,7 +157,45 @@ class TypedRollout final : public PyRollout {
     return {packed(session, std::move(estimate.gradient)), told};
   }
 
+  void simulate_there(const ResidentCall& call, const ResidentStates& to) override {
+    resident(call.worlds)
+        .simulate(there(call), at<Real>(to.final_state), at<Real>(to.states),
+                  reinterpret_cast<void*>(call.stream));
+  }
+  void pull_back_there(const ResidentCall& call, const ResidentStates& bars,
+                       const ResidentBars& to) override {
+    cuda::ResidentCotangents<Real> out{at<Real>(to.x0), at<Real>(to.u), {}};
+    out.parameters.resize(system->signature().fields(Role::parameter).size());
+    for (const auto& [field, address] : to.parameters) out.parameters[field] = at<Real>(address);
+    resident(call.worlds)
+        .pull_back(there(call), at<Real>(bars.final_state), at<Real>(bars.states), out,
+                   reinterpret_cast<void*>(call.stream));
+  }
+
  private:
+  template <class T>
+  static T* at(std::uintptr_t address) {
+    return reinterpret_cast<T*>(address);
+  }
+  cuda::ResidentArguments<Real> there(const ResidentCall& call) const {
+    cuda::ResidentArguments<Real> arguments{
+        {at<Real>(call.x0.at), call.x0.shared}, {at<Real>(call.u.at), call.u.shared}, {}};
+    arguments.parameters.resize(system->signature().fields(Role::parameter).size());
+    for (const auto& [field, given] : call.parameters)
+      arguments.parameters[field] = {at<Real>(given.at), given.shared};
+    return arguments;
+  }
+  cuda::ResidentRollout<Real>& resident(std::int64_t worlds) {
+    const std::lock_guard lock(resident_mutex_);
+    auto& made = residents_[worlds];
+    if (!made) {
+      RolloutOptions o = options;
+      o.worlds = worlds;
+      made = std::make_unique<cuda::ResidentRollout<Real>>(system->make<Real>(worlds), o);
+    }
+    return *made;
+  }
+
   // Arguments are kept from call to call: most parameters do not change.
   struct Filled {
     Arguments<Real> arguments;
@@ -340,6 +389,8 @@ class TypedRollout final : public PyRollout {
   }
 
   std::map<std::int64_t, std::unique_ptr<Plan>> plans_;
+  std::mutex resident_mutex_;
+  std::map<std::int64_t, std::unique_ptr<cuda::ResidentRollout<Real>>> residents_;
   std::unique_ptr<Session> waiting_;  // between forward and backward
 };
 

@@ -9,6 +9,8 @@
 #include "call.h"
 #include "costate/system/checks.h"
 #include "costate/system/estimators.h"
+#include "costate/system/trust.h"
+#include "resident.h"
 #include "results.h"
 
 namespace costate::python {
@@ -41,11 +43,17 @@ struct PyRollout {
   virtual nb::tuple linearize(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
   virtual std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                            const AnyLossPtr& loss, std::uint64_t seed, double step) = 0;
-
+  virtual std::vector<check::Trust> trust(const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                                          const AnyLossPtr& loss, const check::TrustOptions& options) = 0;
   virtual std::pair<PyGradient, nb::dict> smoothed_gradient(const FieldsLike& x0, const FieldsLike& u,
                                                             const Values& p, const AnyLossPtr& loss,
                                                             const estimate::Smoothing& smoothing,
                                                             estimate::Order order) = 0;
+
+  // With arrays of a GPU. Without Python's lock.
+  virtual void simulate_there(const ResidentCall& call, const ResidentStates& to) = 0;
+  virtual void pull_back_there(const ResidentCall& call, const ResidentStates& bars,
+                               const ResidentBars& to) = 0;
 
   std::shared_ptr<const AnySystem> system;
   RolloutOptions options;
@@ -55,5 +63,8 @@ struct PyRollout {
 
 std::unique_ptr<PyRollout> make_rollout(std::shared_ptr<const AnySystem> system, RolloutOptions options,
                                         bool fixed_worlds, bool single);
+
+// Adds the methods for arrays of a GPU. (resident.cpp)
+void bind_resident(nb::module_& m, nb::class_<PyRollout>& rollout);
 
 }  // namespace costate::python

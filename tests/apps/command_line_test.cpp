@@ -49,6 +49,18 @@ TEST(CommandLine, EveryAdjointCanBeChosen) {
   EXPECT_NE(wrong.err.find("magic"), std::string::npos);
 }
 
+TEST(CommandLine, GradSaysHowFarItCanBeFollowed) {
+  const auto radius = [](const std::string& t1) {
+    const Json g = json_of("grad " + problem("lorenz") + " --trust --set run.t1=" + t1);
+    return g["trust"]["along_gradient"].get<double>();
+  };
+  const double soon = radius("0.5"), late = radius("30");
+  EXPECT_GT(soon, 4 * late);  // it is not linear for long
+  EXPECT_GT(late, 0);
+  EXPECT_NE(run_tool("grad " + problem("drag") + " --trust").out.find("\ntrust:    variables: "),
+            std::string::npos);
+}
+
 TEST(CommandLine, CheckpointsChangeNoBitOfTheGradient) {
   const Json all = json_of("grad " + problem("lotka_volterra_final")),
              few = json_of("grad " + problem("lotka_volterra_final") + " --checkpoints 7");

@@ -181,6 +181,12 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(Json::parse(again.out)["estimates"], cells);
   EXPECT_NE(run_tool(compare + " --parameters mass").out.find("girsanov refused"), std::string::npos);
+  const std::string one = compare + " --parameters double_well/a --horizons 60 10 --exact ";
+  const Outcome known = run_tool(one + "-0.0347 -0.187");
+  EXPECT_NE(known.out.find("pathwise derivatives are of no use from 10 steps on"), std::string::npos)
+      << known.out;
+  EXPECT_NE(known.out.find("errors"), std::string::npos);
+  EXPECT_NE(run_tool(one + "1").err.find("--exact has 1 numbers"), std::string::npos);
 }
 
 // What was estimated with another seed or of another file is not taken for the answer.
@@ -311,6 +317,22 @@ TEST_F(SceneTool, MistakesInARigidSceneAreToldWithTheirPlace) {
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.err.find(path("wrong.toml") + ":5:6: the model has no site 'top'"), 0U) << o.err;
   EXPECT_NE(o.err.find("did you mean 'tip'?"), std::string::npos);
+}
+
+TEST_F(SceneTool, WhatCannotBeWrittenIsSaidBeforeTheWork) {
+  const std::string scenes = COSTATE_SCENES "/";
+  for (const std::string& command :
+       {"run " + scene(), "optimize " + scene(), "plan " + scenes + "swing_up.toml ",
+        "identify " + scenes + "double_pendulum_identify.toml ", "train " + scenes + "cart_pole_train.toml ",
+        "estimators " + scenes + "double_well.toml "}) {
+    for (const std::string place : {"/proc/x", "/nonexistent/folder/x"}) {
+      const Outcome o = run_tool(command + "--output " + place);
+      EXPECT_EQ(o.code, 2) << command;
+      EXPECT_EQ(o.out, "") << command;
+      EXPECT_NE(o.err.find("--output " + place), std::string::npos) << command << o.err;
+      EXPECT_NE(o.err.find("the files cannot be written"), std::string::npos) << command << o.err;
+    }
+  }
 }
 
 }  // namespace

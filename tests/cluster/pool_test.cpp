@@ -180,6 +180,10 @@ TEST(Pool, WrongNumbersAreRefused) {
                "older machine");
   there = here, there.version = "0.0.9";
   expect_error([&] { require_equal(here, there, "worker 3"); }, "its version is 0.0.9", "same version");
+  there = here, there.mathematics = "feed";
+  expect_error([&] { require_equal(here, there, "worker 3"); },
+               "its table of sines and exponentials is feed and the driver's is " + here.mathematics,
+               "the same C library");
 }
 
 }  // namespace

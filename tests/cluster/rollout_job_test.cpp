@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "costate/cluster/processes.h"
 #include "costate/cluster/simulated.h"
 #include "costate/cluster/threads.h"
 #include "costate/core/parallel.h"
-#include "tests/cluster/toy_job.h"
+#include "costate/optim/adam.h"
+#include "tests/cluster/problems.h"
 #include "tests/expect_error.h"
 #include "tests/float_traps.h"
 
@@ -41,7 +43,7 @@ class Noisy final : public System<double> {
   Signature fields_;
 };
 
-struct Problem {
+struct Noisies {
   std::int64_t worlds = 50;
   std::shared_ptr<const System<double>> system = std::make_shared<Noisy>();
   RolloutOptions options{.steps = 8, .worlds = 50, .active = {"k", "s"}, .seed = 11};
@@ -49,7 +51,7 @@ struct Problem {
   ObjectivePtr<double> loss;
   std::vector<double> theta{0.7, 0.2};
 
-  Problem() {
+  Noisies() {
     std::vector<double> targets, decay;
     for (int w = 0; w < worlds; ++w) {
       arguments.x0.push_back(1 + 0.02 * w);
@@ -65,24 +67,39 @@ struct Problem {
   }
 };
 
-// Processes come first: the other tests simulate in this process, which starts threads.
-TEST(RolloutJob, ProcessesAndThreadsHaveTheSameBits) {
-  const Problem p;
-  const auto job = p.job(8);
-  std::vector<std::string> all;
-  for (const int workers : {1, 3}) {
+// Processes come first: the others simulate in this process, which starts threads.
+TEST(RolloutJob, EveryExecutorHasTheSameBits) {
+  const costate::test::AllowFloatExceptions allow;  // of masked worlds, also in workers, which inherit it
+  const Noisies noisy;
+  std::vector<Problem> all = problems(std::string(COSTATE_SCENES) + "/hopper.xml");
+  all.push_back({"noise", noisy.job(8), noisy.theta});
+  std::map<std::string, std::string> wanted;
+  const auto expect_same = [&](Pool& pool, const std::string& who) {
+    for (const Problem& p : all) {
+      const std::string found = all_bits(pool, p);
+      EXPECT_EQ(found, wanted.emplace(p.name, found).first->second) << p.name << ", " << who;
+    }
+  };
+  for (const int workers : {1, 2, 3, 4}) {
     Pool pool(processes(workers));
-    all.push_back(bits(pool.value_and_grad(*job, p.theta)));
+    expect_same(pool, std::to_string(workers) + " processes");
   }
   for (const int workers : {1, 2}) {
     Pool pool(threads(workers));
-    all.push_back(bits(pool.value_and_grad(*job, p.theta)));
+    expect_same(pool, std::to_string(workers) + " threads");
+    const Evaluation masks = pool.value_and_grad(*all[2].job, all[2].theta);
+    EXPECT_EQ(masks.report.masked_worlds, (std::vector<std::int64_t>{4, 9, 10, 11}));
+    EXPECT_TRUE(std::isfinite(masks.value));
   }
-  for (const std::string& one : all) EXPECT_EQ(one, all[0]);
+  for (const std::uint64_t seed : {1, 2}) {  // blocks in another order, by workers that die
+    Pool pool(simulated({.workers = 5, .seed = seed, .noise = 2, .chance_of_death = 0.1}),
+              {.most_tries = 99});
+    expect_same(pool, "shuffled");
+  }
 }
 
 TEST(RolloutJob, IsOneLargeRolloutNoiseTargetsAndAll) {
-  const Problem p;
+  const Noisies p;
   Rollout<double> rollout(p.system, p.options);
   Arguments<double> at = p.arguments;
   at.parameters.set("k", p.theta[0]).set("s", p.theta[1]);
@@ -106,7 +123,7 @@ TEST(RolloutJob, IsOneLargeRolloutNoiseTargetsAndAll) {
 TEST(RolloutJob, AWorldThatDivergesIsNamedOrMasked) {
   set_thread_count(1);
   const costate::test::AllowFloatExceptions allow;  // of this thread, in which simulated workers compute
-  Problem p;
+  Noisies p;
   p.arguments.x0[37] = 1e60;
   {
     Pool pool(simulated({.workers = 3}));
@@ -129,8 +146,28 @@ TEST(RolloutJob, AWorldThatDivergesIsNamedOrMasked) {
   set_thread_count(0);
 }
 
+// A loss of its own that is not a number is not a world that diverged: nothing hides it.
+TEST(RolloutJob, ALossThatIsNotANumberStaysOne) {
+  const costate::test::AllowFloatExceptions allow;
+  set_thread_count(1);
+  Noisies p;
+  std::vector<double> targets(50, 0.0);
+  targets[20] = std::nan("");
+  p.loss = loss::final<double>(p.system->signature(), "x", targets);
+  Pool pool(simulated({.workers = 2}));
+  const auto job = p.job(8);
+  EXPECT_TRUE(std::isnan(pool.value(*job, p.theta)));
+  expect_error([&] { return pool.value_and_grad(*job, p.theta); }, "block 2 (worlds 16 to 23), step 8 of 8",
+               "");
+  p.options.on_divergence = OnDivergence::mask_world;  // no world diverges
+  EXPECT_TRUE(std::isnan(pool.value(*p.job(8), p.theta)));
+  const optim::Result r = optim::minimize(pool.objective(*job, 2), p.theta, optim::AdamOptions{});
+  EXPECT_EQ(r.stop, optim::Stop::not_finite) << r.reason;
+  set_thread_count(0);
+}
+
 TEST(RolloutJob, WrongInputIsRefused) {
-  Problem p;
+  Noisies p;
   expect_error([&] { return p.job(0); }, "50 worlds in blocks of 0", "at least 1");
   expect_error([&] { return rollout_job(p.system, p.options, p.arguments, p.loss, {.variables = {"dt"}}); },
                "dt is different in every world", "one value");

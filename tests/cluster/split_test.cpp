@@ -114,7 +114,7 @@ TEST(SplitWorld, RefusesWhatCannotBeSplit) {
   model.bodies = {{.name = "log", .shape = mpm::Shape::sphere(0.1), .position = {1, 1.5, 1}}};
   expect_error([&] { make(mpm::system<double>(model), 2); }, "bodies", "colliders");
   expect_error([&] { make(grid::wave<double>({.nx = 9, .ny = 7}), 4); }, "too few for 4 ranks", "at most 3");
-  expect_error([&] { make(wave<double>().system, 2, truncated(3)); }, "reversed exactly", "binomial");
+  expect_error([&] { make(wave<double>().system, 2, reversible()); }, "exact states", "binomial");
   expect_error([&] { on_ranks(0, [](Channel&) {}); }, "at least one rank");
 }
 

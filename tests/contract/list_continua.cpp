@@ -4,6 +4,7 @@
 #include "costate/core/philox.h"
 #include "costate/fluid/flow.h"
 #include "costate/grid/burgers.h"
+#include "costate/grid/cell_equation.h"
 #include "costate/grid/equations.h"
 #include "costate/grid/gray_scott.h"
 #include "costate/grid/heat.h"
@@ -52,18 +53,34 @@ void add_flows(std::vector<Listed>& list) {
   }
 }
 
+void add_creeping_flow(std::vector<Listed>& list) {
+  list.push_back(
+      {"flow_stokes", {"fluid::make_stokes_system", "fluid::StokesSystem", "fluid::Scheme::stokes"}, [] {
+         fluid::FlowOptions channel{.cells = {6, 5}, .viscosity = 0.3, .pressure = true};
+         channel.scheme = fluid::Scheme::stokes;
+         channel.resistance = 0.7;
+         channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
+         channel.sides[1] = {fluid::Side::Kind::outflow};
+         channel.sides[2] = channel.sides[3] = fluid::wall({0.1, 0, 0});
+         expect_contract(fluid::flow<double>(channel), {.steps = 2, .hold = 1, .long_steps = 3});
+         expect_contract(fluid::flow<float>(channel), {.steps = 2, .hold = 1, .long_steps = 3});
+       }});
+}
+
 // Slower still: no point is traced across the middle of a cell. One that is held (MacCormack) is at a corner.
 void add_traced_flows(std::vector<Listed>& list) {
   list.push_back({"flow_semi_lagrangian",
-                  {"fluid::make_traced_flow", "fluid::Scheme::semi_lagrangian", "fluid::Carried::central",
+                  {"fluid::make_flow_system", "fluid::Scheme::semi_lagrangian", "fluid::Carried::central",
                    "fluid::Carried::semi_lagrangian", "fluid::Carried::mac_cormack"},
                   [] {
                     const auto drift = [](const auto& rollout, unsigned seed) {
                       auto a = rollout.arguments();
                       std::uint32_t drawn = 0;
-                      for (auto* numbers : {&a.x0, &a.controls})
-                        for (auto& x : *numbers)
-                          x = decltype(x + 0)(0.5 + 0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                      const auto draw = [&](auto& numbers, double scale) {
+                        for (auto& x : numbers)
+                          x = decltype(x + 0)(scale * (0.5 + 0.3 * (2 * uniform(seed, 5, drawn++) - 1)));
+                      };
+                      draw(a.x0, 1), draw(a.controls, 0.1);
                       return a;
                     };
                     using Carried = fluid::Scalar::Carried;
@@ -222,6 +239,16 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                     expect_contract(grid::burgers<float>(line),
                                     {.states = waves_of(0, 1.3), .steps = 10, .long_steps = 60});
                   }});
+  list.push_back({"cell_equation", {"grid::cell_equation"}, [waves_of] {
+                    const grid::CellEquation fronts{.nx = 5,
+                                                    .ny = 4,
+                                                    .fields = {{"c", "D*lap_c + r*c*(1 - c) - w*c_x"}},
+                                                    .parameters = {{"D", 0.4}, {"r", 0.5, true}, {"w", 0.3}}};
+                    expect_contract(grid::cell_equation<double>(fronts),
+                                    {.states = waves_of(0.4, 0.2), .steps = 20, .long_steps = 60});
+                    expect_contract(grid::cell_equation<float>(fronts),
+                                    {.states = waves_of(0.4, 0.2), .steps = 20, .long_steps = 60});
+                  }});
   list.push_back({"gray_scott", {"grid::gray_scott"}, [waves_of] {
                     const grid::GrayScottOptions dish{.nx = 7, .ny = 5, .sources = {8, 20}};
                     expect_contract(grid::gray_scott<double>(dish),
@@ -231,6 +258,7 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                   }});
   add_flows(list);
   add_traced_flows(list);
+  add_creeping_flow(list);
   add_obstacles(list);
   add_soft(list);
   for (const auto& [name, contact] : {std::pair<const char*, soft::Contact>{"split", soft::Contact::split},

@@ -27,11 +27,13 @@ std::vector<std::smatch> matches(const std::string& text, const std::regex& patt
   return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
 }
 
-// "rigid::" for a header of namespace costate::rigid.
-std::string scope_of(const std::string& text) {
-  std::smatch found;
-  if (!std::regex_search(text, found, std::regex(R"(namespace costate::([\w:]+) \{)"))) return "";
-  return found.str(1) + "::";
+// "rigid::" for what stands in namespace costate::rigid: the last one that begins before `at`.
+std::string scope_of(const std::string& text, std::ptrdiff_t at) {
+  static const std::regex begins(R"(namespace costate(?:::([\w:]+))? \{)");
+  std::string scope;
+  for (std::sregex_iterator it(text.begin(), text.begin() + at, begins), end; it != end; ++it)
+    scope = (*it)[1].matched ? it->str(1) + "::" : "";
+  return scope;
 }
 
 // Functions that return a pointer to a System or to a mechanism of one, and classes that are one, with their
@@ -39,19 +41,20 @@ std::string scope_of(const std::string& text) {
 std::map<std::string, std::string> declared() {
   const std::regex function(
       R"((extern template )?std::(?:shared|unique)_ptr<(?:const )?(?:costate::)?(?:System<\w+>|mpm::Mechanism)>\s+(\w+)(?:<\w+>)?\()");
-  // LaneForward is the part that its two heirs share.
+  // LaneForward and StepProgramSystem are the parts that their two heirs share.
   const std::regex type(
-      R"(class (?!LaneForward\b)(\w+)(?: final)? : public (?:costate::)?(?:System|LaneForward)<)");
+      R"(class (?!(?:LaneForward|StepProgramSystem)\b)(\w+)(?: final)? : public (?:costate::)?(?:System|LaneForward|StepProgramSystem)<)");
   std::map<std::string, std::string> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "costate")) {
     if (entry.path().extension() != ".h") continue;
-    const std::string text = text_of(entry.path()), scope = scope_of(text);
-    // study/ makes nothing of its own: it holds the factories of others until a precision is chosen.
-    if (scope != "study::") {
-      for (const auto& match : matches(text, function))
-        if (!match[1].matched) found[scope + match.str(2)] = entry.path().string();
+    const std::string text = text_of(entry.path());
+    for (const auto& match : matches(text, function)) {
+      const std::string scope = scope_of(text, match.position());
+      // study/ makes nothing of its own: it holds the factories of others until a precision is chosen.
+      if (scope != "study::" && !match[1].matched) found[scope + match.str(2)] = entry.path().string();
     }
-    for (const auto& match : matches(text, type)) found[scope + match.str(1)] = entry.path().string();
+    for (const auto& match : matches(text, type))
+      found[scope_of(text, match.position()) + match.str(1)] = entry.path().string();
   }
   return found;
 }
@@ -66,7 +69,7 @@ std::set<std::string> kinds(const std::string& header, const std::string& name) 
   std::set<std::string> result;
   const std::string body = found.str(1);
   for (const auto& match : matches(body, std::regex(R"(\w+)")))
-    result.insert(scope_of(text) + name + "::" + match.str(0));
+    result.insert(scope_of(text, found.position()) + name + "::" + match.str(0));
   return result;
 }
 

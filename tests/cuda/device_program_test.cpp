@@ -7,6 +7,7 @@
 #include "costate/cuda/nvrtc.h"
 #include "costate/cuda/program_source.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/ode/lanes/problems/lorenz.h"
 #include "costate/system/program/program_system.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
@@ -17,12 +18,7 @@ namespace {
 
 Signature lorenz_fields() {
   Signature s;
-  s.state("x")
-      .state("y")
-      .state("z")
-      .parameter("sigma", 10.0)
-      .parameter("rho", 28.0)
-      .parameter("beta", 8.0 / 3);
+  ode::Lorenz::describe(s);
   return s;
 }
 constexpr const char* kLorenz = "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z";

@@ -3,6 +3,7 @@
 #include "costate/core/philox.h"
 #include "costate/estimate/samples.h"
 #include "costate/md/model.h"
+#include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
 
 namespace costate::estimate {
@@ -33,14 +34,24 @@ void expect_truth(double estimate, double error, double truth, const char* what)
 }
 
 TEST(Reinforce, HasTheDerivativesOfEquilibriumAverages) {
-  const Well well(0.5);
-  const auto x = loss::final_value<double>(well.system->signature(), "x");
-  const auto g =
-      gradient<double>(well.system, {.steps = 1200, .seed = 1}, well.at, *x,
-                       {.method = Method::reinforce, .samples = 1 << 14, .parameters = {"double_well/b"}});
-  EXPECT_NEAR(g.value, -.69873558162, 4 * g.value_error);
-  expect_truth(g.gradient[0], g.standard_error[0], -.92661389973, "d<x>/db");
-  EXPECT_NE(g.label.find("equilibrium"), std::string::npos);
+  struct Truth {
+    double b;
+    const char* of;
+    double value, slope;
+  };
+  for (const Truth& t : {Truth{0, "x", 0, -1.7042723043566637},
+                         {0, "0.5 + 0.5*sign(x)", 0.5, -.8680900885825935},
+                         {0.5, "x", -.69873558162, -.92661389973},
+                         {0.5, "0.5 + 0.5*sign(x)", .15058411995, -.43947519633}}) {
+    const Well well(t.b);
+    const auto loss = loss::expression<double>(well.system->signature(), t.of);
+    const auto g = gradient<double>(
+        well.system, {.steps = 1200, .seed = 1}, well.at, *loss,
+        {.method = Method::reinforce, .samples = 1 << 13, .parameters = {"double_well/b"}, .every = 100});
+    EXPECT_NEAR(g.value, t.value, 4 * g.value_error) << t.of;
+    expect_truth(g.gradient[0], g.standard_error[0], t.slope, t.of);
+    EXPECT_NE(g.label.find("equilibrium"), std::string::npos);
+  }
 }
 
 // One long run instead of many: correlated samples, so the error is blocked.

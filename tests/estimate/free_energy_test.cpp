@@ -109,6 +109,9 @@ TEST(FreeEnergy, SaysWhatIsWrong) {
   bad.parameters = {"mass"};
   expect_error(ask("BAOAB", bad), "no free energy with respect to mass", "leave it out");
   bad = good;
+  bad.every = -1;
+  expect_error(ask("BAOAB", bad), "every is negative", "or 0");
+  bad = good;
   bad.method = Method::integration;
   bad.points = 20;
   expect_error(ask("BAOAB", bad), "1 to 8 points", "");

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "costate/ad/dual.h"
 #include "costate/core/philox.h"
@@ -140,17 +141,18 @@ TEST(Girsanov, HasTheScoreOfLangevinSteps) {
 }
 
 // Passage from -1 to 0: the mean time is dt times the sum of the chances not to have arrived.
+double mean_time(const test::Chain& c, int steps) {
+  double sum = c.dt;  // it has not arrived at step 0
+  c.walk(steps - 1,
+         [&](int, const std::vector<double>& p) { sum += c.dt * c.integral(p, [](double) { return 1.0; }); });
+  return sum;
+}
+
 TEST(Girsanov, HasTheDerivativeOfAMeanFirstPassageTime) {
   test::Chain chain{.kT = 0.5, .dt = 0.05, .low = -3.2, .high = 0, .points = 321};
   const int steps = 1200;
-  const auto mean_time = [&](const test::Chain& c) {
-    double sum = c.dt;  // it has not arrived at step 0
-    c.walk(steps - 1, [&](int, const std::vector<double>& p) {
-      sum += c.dt * c.integral(p, [](double) { return 1.0; });
-    });
-    return sum;
-  };
-  const double truth = mean_time(chain), slope = test::slope_in_a(chain, mean_time);
+  const double truth = mean_time(chain, steps);
+  const double slope = test::slope_in_a(chain, [&](const test::Chain& c) { return mean_time(c, steps); });
   const auto system = md::make_system<double>(well(chain.dt, "overdamped"));
   Rollout<double> shape(system, {.steps = steps});
   auto at = shape.arguments();
@@ -195,6 +197,119 @@ TEST(Girsanov, HasTheDerivativeOfACommittor) {
                                      {.samples = 16, .parameters = {"double_well/a"}});
       },
       "wrong sides", "below the level");
+  for (const std::int64_t samples : {-5, 1})
+    expect_error(
+        [&] {
+          return first_passage<double>(system, {.steps = 5}, at, {}, chain.dt,
+                                       {.samples = samples, .parameters = {"double_well/a"}});
+        },
+        "at least 2 samples");
+  expect_error(
+      [&] {
+        return first_passage<double>(system, {.steps = 5}, at,
+                                     {.level = std::numeric_limits<double>::quiet_NaN()}, chain.dt,
+                                     {.parameters = {"double_well/a"}});
+      },
+      "a level of a first passage is not finite", "that is reached");
+}
+
+// From equilibrium the score of a path has the variance T / (2 k), but for what dt does to <x^2>. Of a loss
+// that is one everywhere it is the whole estimate, and its mean is nothing.
+TEST(Girsanov, ItsScoreHasTheVarianceOfItsTime) {
+  const double dt = 0.01;
+  const std::int64_t samples = 1 << 15, steps = 200;
+  const auto system = md::make_system<double>({.dimensions = 1,
+                                               .masses = {1},
+                                               .potentials = {{.kind = "harmonic"}},
+                                               .integrator = "overdamped",
+                                               .dt = dt});
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0.clear();
+  for (std::int64_t s = 0; s < samples; ++s) at.x0.push_back(normal<double>(98, std::uint32_t(s), 0));
+  const auto one = loss::expression<double>(system->signature(), "1 + 0*x");
+  const auto g = gradient<double>(system, {.steps = steps, .seed = 6}, at, *one,
+                                  {.method = Method::girsanov,
+                                   .samples = samples,
+                                   .parameters = {"harmonic/k"},
+                                   .baseline = Baseline::none});
+  const double variance = double(samples) * g.standard_error[0] * g.standard_error[0];
+  EXPECT_NEAR(g.gradient[0], 0, 4 * g.standard_error[0]);
+  EXPECT_NEAR(variance, 0.5 * dt * double(steps), 0.05);
+}
+
+// With a preconditioner two coordinates share their noise: the score is that of both.
+TEST(Girsanov, HasTheScoreOfPreconditionedSteps) {
+  const auto system = md::make_system<double>({.dimensions = 2,
+                                               .masses = {1},
+                                               .potentials = {{.kind = "double_well_2d"}},
+                                               .integrator = "preconditioned",
+                                               .dt = 0.05,
+                                               .kT = 0.5,
+                                               .preconditioner = {0.9, 0.4, -0.3, 0.8}});
+  const auto loss = loss::expression<double>(system->signature(), "(x[0] + 0.3*x[1])^2");
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {-0.7, 0.4};
+  const auto by = [&](Method method) {
+    return gradient<double>(system, {.steps = 16, .seed = 3}, at, *loss,
+                            {.method = method, .samples = 1 << 16, .parameters = {"double_well_2d/*"}});
+  };
+  const auto score = by(Method::girsanov), path = by(Method::pathwise);
+  for (std::size_t i = 0; i < path.gradient.size(); ++i) {
+    EXPECT_NEAR(score.gradient[i], path.gradient[i],
+                4 * std::hypot(score.standard_error[i], path.standard_error[i]))
+        << path.names[i];
+    EXPECT_LT(score.standard_error[i], std::abs(path.gradient[i]) / 4) << path.names[i];
+  }
+}
+
+// Three standard errors, of which twice the truth is many away.
+void expect_truth_of_a_million(const Sampled& g, double truth, double slope, const char* what) {
+  EXPECT_NEAR(g.value, truth, 3 * g.value_error) << what;
+  EXPECT_NEAR(g.gradient[0], slope, 3 * g.standard_error[0]) << what;
+  EXPECT_LT(g.standard_error[0], std::abs(slope) / 20) << what << ": not told from twice the truth";
+}
+
+TEST(Girsanov, OfAMillionWalkersIsWithinThreeStandardErrors) {
+  const std::int64_t million = 1'000'000;
+  {
+    const double dt = 0.1;
+    const int steps = 20;
+    const auto system = md::make_system<float>({.dimensions = 1,
+                                                .masses = {1},
+                                                .potentials = {{.kind = "harmonic"}},
+                                                .integrator = "overdamped",
+                                                .dt = dt});
+    auto at = Rollout<float>(system, {.steps = 1}).arguments();
+    at.x0.clear();
+    for (std::int64_t s = 0; s < million; ++s) at.x0.push_back(normal<float>(99, std::uint32_t(s), 0));
+    std::vector<std::int64_t> window;
+    for (int j = 1; j <= steps; ++j) window.push_back(j);
+    const auto mean = loss::track<float>(system->signature(), "x", window,
+                                         std::vector<float>(window.size(), 0.0F), 2.0 / steps);
+    const auto exact = window_of_a_linear_chain(Dual<double>(1, 1), Dual<double>(1), dt, steps);
+    expect_truth_of_a_million(
+        gradient<float>(system, {.steps = steps, .seed = 5}, at, *mean,
+                        {.method = Method::girsanov, .samples = million, .parameters = {"harmonic/k"}}),
+        exact.v, exact.d[0], "average over a window");
+  }
+  const auto system = md::make_system<float>(well(0.05, "overdamped"));
+  auto at = Rollout<float>(system, {.steps = 1}).arguments();
+  at.x0 = {-1};
+  const Sampling sampling{.method = Method::girsanov, .samples = million, .parameters = {"double_well/a"}};
+  {
+    const int steps = 60;
+    const test::Chain chain;
+    const auto right = loss::expression<float>(system->signature(), "0.5 + 0.5*sign(x)");
+    expect_truth_of_a_million(
+        gradient<float>(system, {.steps = steps, .seed = 11}, at, *right, sampling), chance(chain, steps),
+        test::slope_in_a(chain, [&](const test::Chain& c) { return chance(c, steps); }), "P(x_T > 0)");
+  }
+  const test::Chain chain{.low = -3.2, .high = 0, .points = 321};
+  const int steps = 1200;
+  expect_truth_of_a_million(
+      first_passage<float>(system, {.steps = steps, .seed = 2}, at, {}, chain.dt, sampling),
+      mean_time(chain, steps),
+      test::slope_in_a(chain, [&](const test::Chain& c) { return mean_time(c, steps); }), "first passage");
 }
 
 TEST(Girsanov, RefusesWhatHasNoScore) {
@@ -209,7 +324,7 @@ TEST(Girsanov, RefusesWhatHasNoScore) {
     };
   };
   expect_error(ask(system, shape, "kT"), "no path score with respect to kT", "parameters of the force alone");
-  expect_error(ask(verlet, other, "double_well/a"), "only those of E and ABOBA have", "use pathwise");
+  expect_error(ask(verlet, other, "double_well/a"), "only those of E, R and ABOBA have", "use pathwise");
 }
 
 }  // namespace

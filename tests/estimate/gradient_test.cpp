@@ -69,6 +69,40 @@ TEST(Implicit, MovesWithTheMinimum) {
   expect_error([&] { return ask(3); }, "it is not a fixed point", "take more steps");
 }
 
+// Nose-Hoover in a harmonic well: the discrete adjoint has the digits of its scheme (integrator_test.cpp),
+// the continuous one is off by O(dt), most where the derivative is small.
+TEST(Continuous, IsOffByTheOrderOfTheStep) {
+  const auto ask = [](double dt, Method method) {
+    const auto system = md::make_system<double>({.dimensions = 2,
+                                                 .masses = {1},
+                                                 .potentials = {{.kind = "harmonic"}},
+                                                 .integrator = "nose_hoover",
+                                                 .dt = dt,
+                                                 .kT = 1,
+                                                 .thermostat_masses = {1}});
+    auto at = Rollout<double>(system, {.steps = 1}).arguments();
+    at.x0 = {1, 0.5, 0, 0.5, 0};
+    const auto square = loss::final<double>(system->signature(), "x", {}, 2);
+    return gradient<double>(system, {.steps = std::int64_t(std::lround(0.5 / dt))}, at, *square,
+                            {.method = method, .samples = 2, .parameters = {"kT", "mass"}});
+  };
+  for (const std::size_t i : {std::size_t(0), std::size_t(1)}) {
+    std::vector<double> errors;
+    for (const double dt : {0.02, 0.01, 0.005}) {
+      const auto wrong = ask(dt, Method::continuous), right = ask(dt, Method::pathwise);
+      ASSERT_EQ(wrong.names, right.names);
+      EXPECT_NEAR(wrong.value, right.value, 1e-14);
+      errors.push_back(std::abs(wrong.gradient[i] / right.gradient[i] - 1));
+      EXPECT_NE(wrong.label.find("biased O(dt)"), std::string::npos);
+    }
+    const bool kT = ask(0.01, Method::pathwise).names[i] == "kT";
+    EXPECT_NEAR(errors[1], kT ? 0.2995 : 0.00454,
+                kT ? 1e-4 : 1e-5);  // by automatic differentiation elsewhere
+    for (std::size_t k = 0; k + 1 < errors.size(); ++k)
+      EXPECT_NEAR(std::log2(errors[k] / errors[k + 1]), 1, 0.05);
+  }
+}
+
 TEST(Estimators, SayWhatIsWrongWithTheQuestion) {
   const auto system = md::make_system<double>(
       {.dimensions = 1, .masses = {1}, .potentials = {{.kind = "double_well"}}, .integrator = "overdamped"});

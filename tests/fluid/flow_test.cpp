@@ -116,6 +116,37 @@ TEST(Poiseuille, StartsUpAsTheSchemeMustWithAllDerivatives) {
 }
 
 // Without viscosity and walls the fluxes keep the energy of a divergence-free field, up to the error in time.
+// Vortices of Taylor and Green: u = A sin x cos y, v = -A cos x sin y has p = A^2 (cos 2x + cos 2y) / 4. The
+// last stage of RK3 starts from the middle of the step.
+TEST(TaylorGreen, PressureIsThatOfTheMiddleOfTheStep) {
+  double error[2];
+  for (const int level : {0, 1}) {
+    const Index n = level == 0 ? 16 : 32;
+    const double h = 2 * std::numbers::pi / double(n), nu = 0.1, dt = 0.02;
+    const auto system =
+        flow<double>({.cells = {n, n}, .width = {h, h, 1}, .dt = dt, .viscosity = nu, .pressure = true});
+    Rollout<double> rollout(system, {.steps = 10});
+    auto at = rollout.arguments();
+    for (Index j = 0; j < n; ++j) {
+      for (Index i = 0; i < n; ++i) {
+        at.x0[std::size_t(j * n + i)] = std::sin(double(i) * h) * std::cos((double(j) + 0.5) * h);
+        at.x0[std::size_t(n * n + j * n + i)] = -std::cos((double(i) + 0.5) * h) * std::sin(double(j) * h);
+      }
+    }
+    const auto end = rollout.simulate(at).final_state;
+    const double decay = std::exp(-4 * nu * 9.5 * dt);
+    error[level] = 0;
+    for (Index j = 0; j < n; ++j)
+      for (Index i = 0; i < n; ++i)
+        error[level] = std::max(
+            error[level],
+            std::abs(end[std::size_t(2 * n * n + j * n + i)] -
+                     decay / 4 * (std::cos(double(2 * i + 1) * h) + std::cos(double(2 * j + 1) * h))));
+  }
+  EXPECT_LT(error[1], 0.01);
+  EXPECT_NEAR(error[0] / error[1], 4, 0.4);
+}
+
 TEST(Flow, KeepsTheEnergyWithoutViscosity) {
   double before = 0;
   for (const double dt : {0.04, 0.02, 0.01}) {

@@ -18,6 +18,7 @@ struct Reference {
   Quat<double> turn;
   Vec3<double> normal;
   std::vector<std::array<double, 4>> contact;  // distance and point
+  bool roofs = false;                          // both are roofs, which touch with their ridges
 };
 // From the PyPI package mujoco 4.0, with a ccd_tolerance of 1e-14; both shapes are 0.6 x 0.4 x 0.2. The faces
 // overlap in four corners at most: of more, MuJoCo keeps others than the widest.
@@ -50,16 +51,54 @@ const Reference kReferences[] = {
      {0.0336326174751, 0.051756025712, 0.998093262598},
      {{-0.0107315585287, 0.06912796479, -0.0860291231021, 0.0946444518677},
       {-0.025856805613, 0.0788606354562, 0.199330877252, 0.0870962482627},
-      {-0.0131001067833, -0.30022029544, 0.199660995268, 0.0934624358401}}}};
+      {-0.0131001067833, -0.30022029544, 0.199660995268, 0.0934624358401}}},
+    // Of the four pairs of faces at two ridges the one that is nearest to parallel counts, though others are
+    // nearer to the contact's normal.
+    {mesh,
+     {0.0273, 0.0468, 0.1865},
+     {0.43389535389263734, 0.007666463765484437, -0.016712989602027342, 0.9007756231061529},
+     {-0.039739246687, -0.067823010282, 0.996905628206},
+     {{-0.012701265228393618, 0.21462719008279219, -0.18415648255765027, 0.08443966207834017},
+      {-0.008071711613723833, 0.30016039379043286, -0.11606947047180889, 0.09015947570377936},
+      {-0.005980123913250938, 0.3001188347306344, 0.00020279500282695677, 0.09701919189687157},
+      {-0.015238300402062034, 0.06732966613588773, 0.0005167537024218986, 0.09240442777256087}},
+     true},
+    {mesh,
+     {-0.0908, -0.0636, 0.1903},
+     {0.9175638347912196, -0.006067048964491666, 0.002237339916891456, 0.3975359031712611},
+     {-0.037149333562, 0.047046715676, 0.998201649748},
+     {{-0.00028836043507104666, 0.24410876995923217, -6.783205700438451e-06, 0.0998560805591115},
+      {-0.004663467924968316, 0.11453454403589236, 0.15408268319990637, 0.08996284334399156},
+      {-0.010485339938647842, -0.03018802728061843, -0.0002466504034276941, 0.09476675967765205}},
+     true}};
+
+// A slab with a flat roof on both sides, ridges along x.
+ConvexMesh roof_mesh() {
+  const double outline[6][2] = {{-0.2, -0.09}, {0, -0.1}, {0.2, -0.09}, {0.2, 0.09}, {0, 0.1}, {-0.2, 0.09}};
+  std::vector<Vec3<double>> points;
+  std::vector<std::array<int, 3>> triangles;
+  for (const double x : {-0.3, 0.3})
+    for (const auto& p : outline) points.push_back({x, p[0], p[1]});
+  for (int k = 0; k < 6; ++k) {
+    const int next = (k + 1) % 6;
+    triangles.push_back({k, next, k + 6});
+    triangles.push_back({k + 6, next, next + 6});
+  }
+  for (int k = 1; k < 5; ++k) {
+    triangles.push_back({0, k + 1, k});
+    triangles.push_back({6, k + 6, k + 7});
+  }
+  return convex_mesh(points, triangles);
+}
 
 TEST(FacePair, ContactsAreMuJoCos) {
-  const ConvexMesh slab = box_mesh(0.3, 0.2, 0.1);
+  const ConvexMesh slab = box_mesh(0.3, 0.2, 0.1), roof = roof_mesh();
   for (const Reference& r : kReferences) {
     Scene scene{{r.first, mesh}, {}, 0};
     for (Shape<double>& s : scene.shapes) {
       s.x = Vec3<double>::zero();
       s.R = Mat3<double>::identity();
-      s.mesh = &slab;
+      s.mesh = r.roofs ? &roof : &slab;
       s.size[0] = 0.3;
       s.size[1] = 0.2;
       s.size[2] = 0.1;

@@ -75,6 +75,36 @@ TEST(ShallowWater, SmallWavesHaveTheDispersionOfTheScheme) {
   }
 }
 
+// A standing wave of the box (2 pi/10)(3, 1), 32 x 32 cells, depth 2, steps of 0.02: its frequency and the
+// derivatives with respect to depth and gravity, by the phase after 50 steps.
+TEST(ShallowWater, FrequencyAndItsDerivativesAreThoseOfTheScheme) {
+  const std::int64_t n = 32, steps = 50;
+  const double dx = 10.0 / double(n), dt = 0.02, small = 1e-9;
+  const double omega = 8.696537142840915, by_depth = 2.179631892633020, by_gravity = by_depth * 2 / 9.81;
+  const auto system = grid::shallow_water<double>(
+      {.nx = n, .ny = n, .dx = dx, .dt = dt, .depth = 2.0, .periodic_x = true, .periodic_y = true});
+  Rollout<double> rollout(system, {.steps = steps});
+  Arguments<double> at = rollout.arguments();
+  std::vector<double> weights(at.x0.size(), 0.0);
+  const double k = 2 * std::numbers::pi / 10;
+  for (std::int64_t c = 0; c < n * n; ++c) {
+    const double wave = std::cos(3 * k * dx * double(c % n) + k * dx * double(c / n));
+    at.x0[std::size_t(c)] = small * wave;
+    weights[std::size_t(c)] = wave * 2 / (small * double(n * n));
+  }
+  const auto g =
+      rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {steps}, {weights}));
+  // cos(w (m + 1/2) dt) / cos(w dt / 2), as above, and its derivative with respect to w.
+  const double late = (double(steps) + 0.5) * dt, half = dt / 2;
+  const double value = std::cos(omega * late) / std::cos(omega * half),
+               slope = value * (half * std::tan(omega * half) - late * std::tan(omega * late));
+  EXPECT_NEAR(g.value, value, 1e-7);
+  double by_depths = 0;
+  for (const double d : g.parameters["depth"]) by_depths += d;
+  EXPECT_NEAR(by_depths, slope * by_depth, 1e-6 * std::abs(slope * by_depth));
+  EXPECT_NEAR(g.parameters["gravity"][0], slope * by_gravity, 1e-6 * std::abs(slope * by_gravity));
+}
+
 TEST(ShallowWater, StillWaterStaysStillOverAnyBottom) {
   const ShallowWaterOptions o{.nx = 13, .ny = 9};
   const auto system = grid::shallow_water<double>(o);

@@ -134,22 +134,28 @@ TEST(Mjcf, SensorsThatAreNotMeasuredAreLeftOutWithAWarning) {
 }
 
 // Hands come with a <muscle> in a default class of which they use the rest.
-TEST(Mjcf, AMuscleInADefaultClassIsRefusedOnlyWhereAnActuatorTakesItsGains) {
-  const auto with = [](const std::string& actuator) {
+TEST(Mjcf, AnActuatorInADefaultClassCountsOnlyWhereAnotherTakesItsGains) {
+  const auto with = [](const std::string& kind, const std::string& actuator) {
     return parse_mjcf(
-        "<mujoco><default><default class='a'><muscle ctrlrange='0 2' ctrllimited='true' "
-        "scale='300'/></default>"
+        "<mujoco><default><default class='a'><" + kind +
+        " ctrlrange='0 2' ctrllimited='true'/></default>"
         "</default><worldbody><body><joint name='j' type='hinge'/><geom size='1'/></body></worldbody>"
         "<actuator>" +
         actuator + "</actuator></mujoco>");
   };
-  const Spec spec = with("<motor class='a' joint='j' gear='3'/>");
-  ASSERT_EQ(spec.actuators.size(), 1u);
-  EXPECT_EQ(spec.actuators[0].ctrl_range[1], 2);
-  EXPECT_EQ(spec.actuators[0].gainprm[0], 1);
-  expect_error([&] { return with("<general class='a' joint='j'/>"); }, "gains from a <muscle> default",
-               "a class without one");
-  expect_error([&] { return with("<muscle joint='j'/>"); }, "muscle");
+  for (const std::string kind : {"muscle scale='300'", "adhesion gain='3'"}) {
+    const Spec spec = with(kind, "<motor class='a' joint='j' gear='3'/>");
+    ASSERT_EQ(spec.actuators.size(), 1u);
+    EXPECT_EQ(spec.actuators[0].ctrl_range[1], 2);
+    EXPECT_EQ(spec.actuators[0].gainprm[0], 1);
+    EXPECT_EQ(spec.actuators[0].gain, rigid::GainType::fixed);
+  }
+  const Spec taken = with("muscle scale='300'", "<general class='a' joint='j'/>");
+  EXPECT_EQ(taken.actuators[0].gain, rigid::GainType::muscle);
+  EXPECT_EQ(taken.actuators[0].gain_muscle.scale, 300);
+  expect_error([&] { return with("adhesion gain='3'", "<general class='a' joint='j'/>"); },
+               "gains from a <adhesion> default", "a class without one");
+  expect_error([&] { return with("adhesion gain='3'", "<adhesion body='b'/>"); }, "adhesion");
 }
 
 TEST(Mjcf, SizesOfTheInputAreBounded) {

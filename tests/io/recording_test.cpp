@@ -50,8 +50,8 @@ std::string with(std::string text, const std::string& old, const std::string& fr
 }
 
 TEST_F(RecordingFile, ComesBackAsItWas) {
-  for (Recording r :
-       {view::test::fountain("before \"quoted\" \xc3\xa9", 0.5, 50, 7), view::test::tumble(5)}) {
+  for (Recording r : {view::test::fountain("before \"quoted\" \xc3\xa9", 0.5, 50, 7), view::test::tumble(5),
+                      view::test::puff(3)}) {
     write_recording(path_, r);
     const Recording back = read_recording(path_);
     EXPECT_EQ(back.title, r.title);
@@ -70,6 +70,12 @@ TEST_F(RecordingFile, ComesBackAsItWas) {
     ASSERT_EQ(back.meshes.size(), r.meshes.size());
     for (std::size_t i = 0; i < r.meshes.size(); ++i)
       EXPECT_EQ(back.meshes[i].vertices, r.meshes[i].vertices);
+    ASSERT_EQ(back.images.size(), r.images.size());
+    for (std::size_t i = 0; i < r.images.size(); ++i) {
+      EXPECT_EQ(back.images[i].values, r.images[i].values);
+      EXPECT_EQ(back.images[i].along, r.images[i].along);
+      EXPECT_EQ(back.images[i].about_zero, r.images[i].about_zero);
+    }
     ASSERT_EQ(back.curves.size(), r.curves.size());
     for (std::size_t i = 0; i < r.curves.size(); ++i) EXPECT_EQ(back.curves[i].y, r.curves[i].y);
   }

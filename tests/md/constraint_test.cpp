@@ -3,13 +3,11 @@
 
 #include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
-#include "tests/md/models.h"
-#include "tests/system/contract.h"
+#include "tests/md/cases.h"
 
 namespace costate::md {
 namespace {
 
-using costate::test::expect_contract;
 using costate::test::expect_transpose_matches_dual;
 
 // Four atoms: a triangle of unequal masses, and one that a spring holds to it.
@@ -45,16 +43,8 @@ TEST(RigidBonds, KeepTheContract) {
     SCOPED_TRACE(word);
     test::Sample s = triangle(word, true);
     s.model.dt = 0.02;
-    const auto states = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed); };
-    expect_contract(make_system<double>(s.model), {.states = states,
-                                                   .steps = 20,
-                                                   .long_steps = 200,
-                                                   .stencil_step = 1e-4,
-                                                   .taylor_step = 3e-4,
-                                                   .second_order_step = 1e-4});
     // In float bonds must be kept at the start: what closes them is a velocity of its error over dt.
-    const auto kept = [&](const auto& rollout, unsigned seed) { return test::start(s, rollout, seed, 0); };
-    expect_contract(make_system<float>(s.model), {.states = kept, .steps = 20, .long_steps = 50});
+    test::expect_both_contracts(s, 0);
   }
 }
 

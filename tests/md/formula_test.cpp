@@ -2,6 +2,7 @@
 // integrator in integrator_test.cpp.)
 #include <cmath>
 
+#include "costate/md/own_potential.h"
 #include "costate/system/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
@@ -63,6 +64,48 @@ TEST(Formula, OfAPositionIsTheBuiltInDoubleWell) {
   costate::test::expect_error([&] { return make_system<double>(model); }, "formula", "");
 }
 
+// The same potentials as functions.
+TEST(Formula, OfAFunctionIsTheBuiltInOne) {
+  Model model{.masses = {1, 1, 1, 1}, .box = {3.1, 3.3, 3.5}, .dt = 0.005};
+  model.potentials = {{.kind = "lennard_jones", .options = {{"cutoff", 1.5}, {"switch_from", 1.1}}}};
+  // Named in another order than that of the alphabet.
+  Potential pair = pair_potential("mine", {{"sig", {1}}, {"eps", {1}}}, [](auto r, auto p) {
+    const auto q = pow(p[0] / r, 6);
+    return 4 * p[1] * (q * q - q);
+  });
+  pair.options = {{"cutoff", 1.5}, {"switch_from", 1.1}};
+  const std::vector<std::array<std::string, 2>> names = {
+      {"lennard_jones/epsilon", "mine/eps"}, {"lennard_jones/sigma", "mine/sig"}, {"box", "box"}};
+  expect_same<double>(model, pair, names, test::four_atoms(), 1e-11);
+
+  model = {.dimensions = 1, .masses = {1}, .integrator = "E", .dt = 0.02};
+  model.potentials = {{.kind = "double_well", .parameters = {{"a", {1.3}}, {"b", {0.2}}}}};
+  const Potential well = field_potential("mine", 1, {{"a", {1.3}}, {"b", {0.2}}}, [](auto x, auto p) {
+    return p[0] * pow(x[0] * x[0] - 1, 2) + p[1] * x[0];
+  });
+  expect_same<double>(model, well, {{"double_well/a", "mine/a"}, {"double_well/b", "mine/b"}}, {-0.7}, 1e-12);
+}
+
+// Of all atoms: springs, with one name for both stiffnesses.
+TEST(Formula, OfAllAtomsIsTheBuiltInOne) {
+  Model model{.masses = {1, 2, 1.5, 1}, .dt = 0.005};
+  model.potentials = {
+      {.kind = "harmonic_bond", .atoms = {0, 1, 1, 2}, .parameters = {{"k", {3, 5}}, {"r0", {1.1}}}}};
+  const Potential springs = energy_potential("mine", 12, {{"k", {3, 5}}, {"r0", {1.1}}}, [](auto x, auto p) {
+    auto u = 0 * p[0];
+    for (std::size_t b = 0; b < 2; ++b) {
+      auto s = 0 * p[0];
+      for (std::size_t i = 0; i < 3; ++i) s += pow(x[3 * b + i] - x[3 * b + 3 + i], 2);
+      u += 0.5 * p[b] * pow(sqrt(s) - p[2], 2);
+    }
+    return u;
+  });
+  const std::vector<std::array<std::string, 2>> names = {{"harmonic_bond/k", "mine/k"},
+                                                         {"harmonic_bond/r0", "mine/r0"}};
+  expect_same<double>(model, springs, names, test::four_atoms(), 1e-11);
+  expect_same<float>(model, springs, names, test::four_atoms(), 2e-4);
+}
+
 TEST(Formula, SaysWhatIsWrong) {
   Model model{.masses = {1, 1}, .box = {5, 5, 5}};
   const auto refuse = [&](const Potential& potential, const char* why, const char* advice) {
@@ -72,6 +115,11 @@ TEST(Formula, SaysWhatIsWrong) {
   refuse({.kind = "pair_formula"}, "has no formula", "give one");
   refuse({.kind = "wca", .formula = "r"}, "has a formula of its own", "use pair_formula");
   refuse({.kind = "pair_formula", .formula = "k*r"}, "'k'", "");
+  Potential other = pair_potential("mine", {{"k", {1}}}, [](auto r, auto p) { return p[0] * r; });
+  other.parameters = {{"q", {1}}};
+  refuse(other, "has the arguments r, k, and the potential has r, q", "must be the same");
+  other.kind = "wca";
+  refuse(other, "has a formula of its own", "energy_formula");
   refuse({.kind = "pair_formula", .formula = "1/r +"}, "formula", "");
   Potential many{.kind = "pair_formula", .formula = "r"};
   for (char name = 'a'; name < 'j'; ++name) many.parameters[std::string(1, name)] = {1};

@@ -94,6 +94,11 @@ TEST_P(EveryListedPotential, IsTheSumOverAllPairs) {
   compare([&](const Term<double>& t, double* x, double* p,
               TermScratch* w) { t.energy_vjp(s.x.data(), listed.p.data(), 1.5, x, p, w); },
           "energy_vjp");
+  compare([&](const Term<double>& t, double* x, double* p,
+              TermScratch* w) { t.virial_vjp(s.x.data(), listed.p.data(), 1.5, x, p, w); },
+          "virial_vjp");
+  const double w = a[0]->virial(s.x.data(), listed.p.data(), scratch.get());
+  EXPECT_NEAR(w, b[0]->virial(s.x.data(), listed.p.data(), nullptr), 1e-12 * std::abs(u));
 }
 INSTANTIATE_TEST_SUITE_P(Md, EveryListedPotential,
                          testing::Values("lennard_jones", "lennard_jones_mixture", "wca", "coulomb"),

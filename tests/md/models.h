@@ -42,6 +42,10 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
     s.x = {-0.7, 0.5, 0.35, 0.9};
     if (kind == "mueller_brown") s.model.dt = 1e-3;
     if (kind == "harmonic") p.parameters = {{"k", {1.4}}, {"centre", {0.1, -0.2}}};
+    if (kind == "energy_formula") {
+      p.formula = "k*((x[0] - x[2])^2 + (x[1] - x[3])^2 - d[0])^2 + d[1]*exp(x[1]*x[2])";
+      p.parameters = {{"k", {0.6}}, {"d", {1.2, 0.3}}};
+    }
     if (kind == "uniform_field") p.parameters = {{"force", {0.3, -0.4}}};
     if (kind == "field_formula") {
       p.formula = "a*(x^2 - 1)^2 + b*x*y + exp(-c*y)";
@@ -68,6 +72,11 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
       p.exclude = {0, 2};
     }
     if (kind == "stillinger_weber") s.model.box = {3.9, 4.1, 4.0};
+    if (kind == "neural") {
+      s.model.box = {3.9, 4.1, 4.0};
+      p.options = {{"cutoff", 1.9}, {"radial", 2}, {"angular", 3}, {"hidden", 3}, {"layers", 2}};
+      p.parameters = {{"species", {1, 0.7, 1.2, 0.9}}, {"eta", {1.5}}};
+    }
     if (kind.ends_with("_bond")) p.atoms = {0, 1, 2, 3};
     if (kind == "harmonic_bond") p.parameters = {{"k", {5, 7}}, {"r0", {1.1, 1.2}}};
     if (kind == "harmonic_angle") p.atoms = {0, 1, 2, 1, 2, 3};
@@ -76,6 +85,11 @@ inline Sample sample(const std::string& kind, const std::string& integrator = "B
   for (std::size_t i = 0; i < s.x.size() / std::size_t(s.model.dimensions); ++i)
     s.model.masses.push_back(1.0 + 0.3 * double(i));
   s.model.potentials = {p};
+  if (integrator == "R") {
+    const std::size_t dof = s.x.size();  // near to diagonal, and not symmetric
+    for (std::size_t i = 0; i < dof * dof; ++i)
+      s.model.preconditioner.push_back((i % (dof + 1) == 0 ? 0.5 : 0.0) + 0.03 * std::sin(1.7 * double(i)));
+  }
   return s;
 }
 
@@ -103,7 +117,7 @@ Arguments<Real> start(const Sample& sample, const Rollout<Real>& rollout, unsign
 
 inline const std::vector<std::string>& every_word() {
   static const std::vector<std::string> kWords = {"BAB", "ABA",     "BAOAB", "ABOBA", "OBABO", "NBABN",
-                                                  "E",   "BACMCAB", "H",     "KAK",   "G"};
+                                                  "E",   "BACMCAB", "H",     "KAK",   "G",     "R"};
   return kWords;
 }
 

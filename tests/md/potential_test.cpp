@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "costate/core/text.h"
 #include "costate/md/compile.h"
@@ -40,6 +41,15 @@ TEST_P(EveryPotential, GradientIsThatOfTheEnergy) {
     nonzero += slope != 0;
   }
   EXPECT_GE(nonzero, 4);
+  // The virial: all positions and the box are scaled together.
+  std::vector<D> xd, pd(p.begin(), p.end());
+  for (const double x : s.x) xd.push_back(D(x, x));
+  for (int k = 0; c.layout.box >= 0 && k < c.layout.dimensions; ++k) {
+    D& edge = pd[std::size_t(c.layout.box + k)];
+    edge.d[0] = edge.v;
+  }
+  const double virial = tangent[0]->energy(xd.data(), pd.data(), tangent_scratch.get()).d[0];
+  EXPECT_NEAR(term[0]->virial(s.x.data(), p.data(), scratch.get()), virial, scale + 1e-12 * std::abs(virial));
 }
 INSTANTIATE_TEST_SUITE_P(Md, EveryPotential, testing::ValuesIn([] {
                            std::vector<std::string> names;
@@ -134,12 +144,40 @@ TEST(MdModel, SaysWhatIsWrongWithIt) {
   m.potentials[0].options["cutoff"] = 2;
   costate::test::expect_error(make(m), "more than half of the box's edge 3.1",
                               "a larger box or a shorter cutoff");
+  // The same where a run brings its own box.
+  costate::test::expect_error(
+      [&] {
+        Rollout<double> rollout(make_system<double>(good), {.steps = 1});
+        auto at = rollout.arguments();
+        at.parameters.set("box", std::vector<double>{2.7, 3.3, 3.5});
+        return rollout.simulate(at);
+      },
+      "'box[0]' is 2.7, and must be at least 2.8", "change it");
   m = good;
   m.integrator = "verlett";
   costate::test::expect_error(make(m), "'verlett' is not an integrator", "did you mean 'verlet'?");
   m = good;
   m.integrator = "EA";
-  costate::test::expect_error(make(m), "mixes overdamped letters", "use E, G or H alone");
+  costate::test::expect_error(make(m), "mixes overdamped letters", "use E, G, H or R alone");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  m = good;
+  m.potentials[0].parameters["epsilon"] = {nan};
+  costate::test::expect_error(make(m), "lennard_jones/epsilon is nan", "a finite number");
+  m = good;
+  m.potentials[0].options["switch_from"] = -1;
+  costate::test::expect_error(make(m), "switch_from is -1", "0 for none");
+  m = test::sample("coulomb").model;
+  m.potentials[0].options["dielectric"] = -0.5;
+  costate::test::expect_error(make(m), "the dielectric is -0.5", "a positive number");
+  m = test::sample("lennard_jones_mixture").model;
+  m.potentials[0].parameters["epsilon"][1] = -1;
+  costate::test::expect_error(make(m), "lennard_jones_mixture/epsilon is negative", "");
+  m = good;
+  m.integrator = "preconditioned";
+  costate::test::expect_error(make(m), "the preconditioner has 0 numbers", "12 rows of 12");
+  m = good;
+  m.preconditioner = {1};
+  costate::test::expect_error(make(m), "has no preconditioner", "leave it out");
   m = good;
   m.potentials[0].atoms = {0, 1, 2};
   costate::test::expect_error(make(m), "acts on 2 atoms at a time, and 3 are listed", "");

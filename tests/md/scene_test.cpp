@@ -80,6 +80,16 @@ TEST(MoleculesInFiles, MayHaveRigidBonds) {
   expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "rigid bonds are pairs of atoms");
 }
 
+TEST(MoleculesInFiles, MayHaveAPiston) {
+  std::string text = kChain;
+  const std::string from = "integrator = \"verlet\"";
+  text.replace(text.find(from), from.size(),
+               "integrator = \"barostat\"\npressure = 0.1\npiston_mass = 20.0\npiston_friction = 2.0");
+  const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
+  EXPECT_NE(study->headline().find("PBADOQDABP"), std::string::npos) << study->headline();
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+}
+
 TEST(MoleculesInFiles, AreReadFromXyz) {
   const auto folder = std::filesystem::temp_directory_path() / "costate_molecules";
   std::filesystem::create_directories(folder);

@@ -47,6 +47,28 @@ def slow_part(theta, first, count):
     return part(theta, first, count)
 
 
+def bent(theta, first, count):
+    """With a valley that is not straight, so that optimisers take their time."""
+    value, found = part(theta, first, count)
+    a, b = theta["a"]
+    return value + 10 * (b - a * a) ** 2, {"a": found["a"] + np.array([-40 * a * (b - a * a), 20 * (b - a * a)])}
+
+
+def by_name(theta, first, count):
+    return 3 * theta["a"] + theta["b"] + first, {"a": 3.0 + first, "b": 1.0}
+
+
+def not_a_number(theta, first, count):
+    value, found = part(theta, first, count)
+    return np.nan if first <= 3 < first + count else value, found
+
+
+def unlucky(theta, first, count):
+    if first <= 2 < first + count:
+        raise costate.Error("out of luck")
+    return part(theta, first, count)
+
+
 def standing():
     """A pendulum that learns to stand, in seconds."""
     plant = costate.system(states=["angle", "rate"], controls=["torque"], parameters={"drag": 0.1}, dt=0.05)(

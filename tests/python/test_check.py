@@ -18,9 +18,14 @@ def checked(file, **options):
     return model.rollout(STEPS).check(x0, u, loss=costate.loss.final("q") + costate.loss.final("v"))
 
 
+# A stack that falls takes its steps in a number of parts that changes with the state. The map jumps there by its error, and
+# Taylor's remainder, not the stencil, still takes this for a wrong gradient: it is checked in whole steps.
+IN_WHOLE_STEPS = {"box_stack"}
+
+
 @pytest.mark.parametrize("file", SCENES, ids=lambda f: f.stem)
 def test_no_model_cries_wolf(file):
-    for check in checked(file):
+    for check in checked(file, **({"onset": "none"} if file.stem in IN_WHOLE_STEPS else {})):
         assert check or "kink at" in check.detail, check  # two slopes that were found are no false alarm
 
 
@@ -51,3 +56,31 @@ def test_a_tie_of_contacts_is_not_called_wrong(scenes):
     for steps in (5, 20):
         for check in stack.rollout(steps).check():
             assert check, check
+
+
+def test_how_far_a_gradient_can_be_followed():
+    logistic = costate.equations({"x": 1}, "x_next = 4*x*(1 - x)", method="next")
+    radii = [logistic.rollout(steps).trust([0.3], loss=costate.loss.final("x"))[0].along_gradient for steps in (4, 12)]
+    assert radii[0] > 20 * radii[1] > 0
+    far = logistic.rollout(1).trust([0.3], loss=costate.loss.final("x"), tolerance=0.5)
+    assert [t.inputs for t in far] == ["initial state"] and "along the gradient" in repr(far[0])
+    with pytest.raises(costate.Error, match="one world"):
+        logistic.rollout(2).trust([[0.3], [0.4]], loss=costate.loss.final("x"))
+
+
+def test_how_far_the_gradient_of_a_study_can_be_followed():
+    study = costate.load("projectile.toml")
+    assert 0 < study.trust(directions=2).along_gradient <= 1
+
+
+def test_a_constraint_that_cannot_be_solved_is_not_called_exact(tmp_path):
+    """Bodies that turn about their centres cannot give way where they are joined: their inverse weights are zero there."""
+    def label(off_centre):
+        ball = f'<joint type="ball"/><geom type="sphere" size="0.1" pos="0 0 {off_centre}"/>'
+        (tmp_path / "joined.xml").write_text(f"""<mujoco><worldbody><body name="a" pos="0 0 1">{ball}</body>
+            <body name="b" pos="0.5 0 1">{ball}</body></worldbody>
+            <equality><connect body1="a" body2="b" anchor="0.25 0 0.1"/></equality></mujoco>""")
+        joined = costate.rigid.load(tmp_path / "joined.xml")
+        x0 = np.concatenate([joined.initial_state[:8], [0.3, -0.2, 0.5, 0.1, 0.4, -0.3]])
+        return joined.rollout(5).pull_back(x0, final_state=np.ones(14)).report.label
+    assert label(0.0).startswith("exact up to a residual of 0.") and label(0.05) == "exact"

@@ -90,3 +90,52 @@ def test_gradients_are_differences_of_solutions(fun, method):
     assert float(grad.args[0]) == pytest.approx((loss(y0, w + h) - loss(y0, w - h)) / (2 * h), rel=1e-5)
     with pytest.raises(costate.Error, match="complex states"):
         solution.sensitivities()
+
+
+MATRIX = np.array([[-0.3 + 1j, 0.2], [0.5j, -0.1 - 2j]])
+
+
+def driven(t, y, matrix, detuning, force):
+    return matrix @ y + 1j * detuning * y + force * np.cos(2 * t)
+
+
+def driven_with_a_branch(t, y, *args):
+    return driven(t, y, *args) if t < 10 else 0 * y
+
+
+@pytest.mark.parametrize("fun", [driven, driven_with_a_branch])
+def test_complex_arguments_have_gradients(fun):
+    args = (MATRIX, 0.7 - 0.2j, np.array([1.0, -0.5]))
+    y0, weight = np.array([1.0 + 0.5j, 0.2j]), np.array([0.3 - 1j, 0.4j])
+    solve = lambda args: costate.solve_ivp(fun, (0, 1.5), y0, method="DOP853", args=args, rtol=1e-10, atol=1e-12)
+    solution = solve(args)
+    theirs = scipy.integrate.solve_ivp(fun, (0, 1.5), y0, method="DOP853", args=args, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(solution.y[:, -1], theirs.y[:, -1], rtol=1e-8)
+    grad = solution.gradient(final=weight)
+    assert [np.shape(g) for g in grad.args] == [(2, 2), (), (2,)] and not np.iscomplexobj(grad.args[2])
+    loss = lambda args: np.sum((np.conj(weight) * solve(args).y[:, -1]).real)
+    h = 1e-5
+    for which, index, direction in ((0, (0, 1), 1), (0, (1, 1), 1j), (1, (), 1), (1, (), 1j), (2, (1,), 1)):
+        def moved(by):
+            there = [np.array(a) for a in args]
+            there[which][index] += by * direction
+            return tuple(there)
+        slope = (loss(moved(h)) - loss(moved(-h))) / (2 * h)
+        found = np.asarray(grad.args[which])[index]
+        assert (found.imag if direction == 1j else found.real) == pytest.approx(slope, rel=1e-6)
+
+
+def test_a_complex_argument_of_real_states():
+    decays = lambda t, y, z: -np.abs(z) * y
+    solution = costate.solve_ivp(decays, (0, 1), [1.0], args=(3 + 4j,), rtol=1e-9, atol=1e-12)
+    assert solution.y[0, -1] == pytest.approx(np.exp(-5), rel=1e-7)
+    grad = solution.gradient(final=[1.0])
+    assert grad.args[0] == pytest.approx(-np.exp(-5) * (0.6 + 0.8j), rel=1e-6)
+    assert solution.sensitivities("final").args[0][0] == pytest.approx(grad.args[0], rel=1e-9)
+
+
+def test_complex_numbers_from_real_states_are_not_cut_off():
+    with pytest.raises(costate.Error, match="returns complex numbers, and y0 is real"):
+        costate.solve_ivp(lambda t, y, z: z * y, (0, 1), [1.0], args=(1j,))
+    with pytest.raises(costate.Error, match=r"args\[0\] is not finite"):
+        costate.solve_ivp(lambda t, y, z: z * y, (0, 1), [1j], args=(complex(0, np.inf),))

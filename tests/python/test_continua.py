@@ -89,3 +89,17 @@ def test_material_points_fall_as_bodies_do():
     assert all(active.check(thrown, loss=costate.loss.final("particle/x")))
     with pytest.raises(costate.Error, match="neo_hookean"):
         costate.mpm.particles(x, spacing**2, [{"kind": "jelly"}], dx=0.1, nodes=[11, 11], dt=1e-3)
+
+
+def test_an_equation_as_text_has_a_right_gradient():
+    front = costate.grid.own({"c": "D*lap_c - w*c_x + r*c*(1 - c)"}, 12, 8, dx=0.5, dt=0.05, controls=["push"],
+                             parameters={"D": 0.3, "r": 1.0, "w": np.full((8, 12), 0.4)}, sides={"west": "closed", "east": "zero"})
+    sim = front.rollout(12, active=["D", "r", "w"])
+    start = {"c": np.linspace(0.1, 0.9, 96)}
+    loss = costate.loss.final("c", np.zeros(96))
+    value, gradient = sim.value_and_grad(start, loss=loss)
+    assert value > 0 and gradient.parameters["w"].shape == (96,)
+    for result in sim.check(start, loss=loss):
+        assert result.passed, result
+    with pytest.raises(costate.Error, match="kind of side = 'open'"):
+        costate.grid.own({"c": "lap_c"}, sides={"west": "open"})

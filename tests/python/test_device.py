@@ -26,3 +26,39 @@ def test_a_gpu_agrees_with_the_cpu():
     expected, expected_grad = pendulum.system().rollout(40).value_and_grad(x0, loss=loss)
     assert value == pytest.approx(expected, rel=1e-11)
     np.testing.assert_allclose(grad.x0, expected_grad.x0, rtol=1e-10)
+
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_one_world_over_ranks_has_the_bits_of_one_machine(ranks):
+    wave = costate.grid.wave(24, 40, sources=[15, 400])
+    rng = np.random.default_rng(3)
+    x0, u = rng.normal(size=2 * 24 * 40), rng.normal(size=(6, 2))
+
+    def answer(device):
+        sim = wave.rollout(6, active=["speed", "damping"], device=device)
+        value, grad = sim.value_and_grad(x0, u, loss=costate.loss.final("u") + costate.loss.effort())
+        return [value, sim.simulate(x0, u).final_state, grad.x0, grad.controls, grad.parameters["speed"],
+                grad.parameters["damping"]]
+
+    for one, other in zip(answer("cpu"), answer(f"ranks:{ranks}")):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+@pytest.mark.parametrize("scene, seconds", [("plate.toml", 0.2), ("pour_2d.toml", 0.4)])
+def test_a_scene_is_split_by_its_device(scene, seconds):
+    def gradient(device):
+        return costate.load(scene, {"run.duration": seconds, "run.device": device}).value_and_grad()
+
+    (value, grad), (split_value, split_grad) = gradient("cpu"), gradient("ranks:2")
+    assert value == split_value
+    assert grad.any() and np.array_equal(grad, split_grad)
+
+
+def test_what_cannot_be_split_is_named():
+    with pytest.raises(costate.Error, match="this physics cannot be split over ranks"):
+        pendulum.system().rollout(3, device="ranks:2")
+    with pytest.raises(costate.Error, match="built without MPI"):
+        pendulum.system().rollout(3, device="mpi")
+    with pytest.raises(costate.Error, match="splits one large world"):
+        costate.grid.wave(8, 8).rollout(3, worlds=2, device="ranks:2")

@@ -44,6 +44,11 @@ def test_a_policy_learns_to_hop_through_contact(tmp_path, monkeypatch):
     assert min(losses) < losses[0] - 1 and further > 0.3
 
 
+def test_a_policy_for_the_ant_learns_in_torch(tmp_path, monkeypatch):
+    losses = run("ant_policy_torch", tmp_path, monkeypatch, "matplotlib", "torch")
+    assert losses[-1] < losses[0] - 0.1
+
+
 def test_the_gradient_of_a_liquid_goes_downhill(tmp_path, monkeypatch):
     losses = run("coffee_pour", tmp_path, monkeypatch, draws=False)
     assert len(losses) == 2 and losses[1] < losses[0]

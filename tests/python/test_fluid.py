@@ -60,3 +60,26 @@ def test_a_flow_says_what_is_wrong():
         costate.fluid.flow((8, 8), sides={"west": "wall"})
     with pytest.raises(costate.Error, match="there is no side 'up'"):
         costate.fluid.flow((8, 8), sides={"up": "wall"})
+
+
+def test_a_body_that_moves_has_a_gradient_with_respect_to_its_motion():
+    system = costate.fluid.flow((20, 14), dt=0.2, viscosity=0.1, pressure=True,
+                                obstacles=[{"name": "disc", "center": [10.0, 7.0], "size": 2.5, "velocity": [-0.4, 0.1], "moves": True}])
+    sim = system.rollout(10, active=["disc/*"])
+    loss = costate.loss.final("disc/force", [0.0, 0.0])
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    assert value > 0 and gradient.parameters["disc/velocity"].shape == (2,)
+    for result in sim.check({}, loss=loss):
+        assert result.passed, result
+
+
+def test_creeping_flow_has_a_gradient_with_respect_to_every_cell():
+    y = (np.arange(6) + 0.5) / 6
+    system = costate.fluid.flow((9, 6), width=1/6, viscosity=1.0, resistance=np.linspace(0, 5, 54), scheme="stokes",
+                                sides={"west": {"velocity": [y * (1 - y), 0.0]}, "east": "outflow", "south": "wall", "north": "wall"})
+    sim = system.rollout(1, active=["resistance"])
+    loss = costate.loss.final("dissipation", [0.0])
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    assert value > 0 and gradient.parameters["resistance"].shape == (54,)
+    for result in sim.check({}, loss=loss):
+        assert result.passed, result

@@ -105,3 +105,40 @@ def test_other_threads_run_while_a_rollout_does():
         time.sleep(1e-3)
     worker.join()
     assert ticks > 5  # a loop that held the lock would have let us tick once
+
+
+def test_a_long_linear_quadratic_problem_is_interrupted(pressed_soon):
+    rng = np.random.default_rng(1)
+    n, m, steps = 250, 120, 300  # minutes
+    parts = dict(A=rng.normal(size=(n, n)) / n**0.5, B=rng.normal(size=(n, m)), Q=np.eye(n), R=0.1 * np.eye(m), x0=np.ones(n),
+                 q=rng.normal(size=(steps, n)), lower=-0.1 * np.ones(m), upper=0.1 * np.ones(m))
+    with pytest.raises(KeyboardInterrupt):
+        costate.control.linear_quadratic(steps, **parts)
+
+
+def test_other_threads_run_while_forces_are_computed():
+    """No thread is made to give up Python's lock here, so another one runs only where the call gives it up."""
+    x = np.random.default_rng(1).uniform(0, 60, size=(20000, 3))
+    ticks, over = [0], threading.Event()
+
+    def tick():
+        while not over.is_set():
+            ticks[0] += 1
+            time.sleep(0)
+
+    interval, thread = sys.getswitchinterval(), threading.Thread(target=tick)
+    thread.start()
+    try:
+        sys.setswitchinterval(1000)
+        seen = False
+        for _ in range(100):
+            before = ticks[0]
+            costate.md.energy_and_forces(x, [{"kind": "lennard_jones", "cutoff": 8.0}])
+            seen = ticks[0] > before
+            if seen:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+        over.set()
+        thread.join()
+    assert seen

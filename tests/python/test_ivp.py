@@ -43,6 +43,16 @@ def ground(t, y, g):
     return y[0]
 
 
+def test_an_event_that_is_zero_at_the_start_is_found_at_its_next_zero():
+    """SciPy lists the start as well; here an event is where its function passes through zero."""
+    ours, theirs = both(falls, (0, 2), [0.0, 5.0], args=(9.81,), events=lambda t, y, g: y[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.t_events[0], [2 * 5 / 9.81], rtol=1e-9)
+    np.testing.assert_allclose(theirs.t_events[0], [0.0, 2 * 5 / 9.81], rtol=1e-6, atol=1e-9)
+    (by,) = ours.sensitivities("t_events")
+    np.testing.assert_allclose(by.y0, [[1 / 5.0, 2 / 9.81]], rtol=1e-8)
+    np.testing.assert_allclose(by.args[0], [-2 * 5 / 9.81**2], rtol=1e-8)
+
+
 ground.terminal, ground.direction = True, -1
 
 

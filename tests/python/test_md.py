@@ -1,4 +1,6 @@
 """Molecules and estimators from Python."""
+import pickle
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,18 @@ def test_energy_and_forces_of_a_pair():
     r = 2 ** (1 / 6)
     energy, forces = costate.md.energy_and_forces([[0.0, 0, 0], [r, 0, 0]], [{"kind": "lennard_jones", "epsilon": 0.7}])
     assert np.isclose(energy, -0.7) and np.allclose(forces, 0, atol=1e-12)
+
+
+def test_atoms_in_the_same_place_have_no_energy():
+    with pytest.raises(costate.Error, match="do two atoms lie in the same place"):
+        costate.md.energy_and_forces(np.zeros((2, 3)), [{"kind": "wca"}])
+
+
+def test_preconditioned_steps():
+    system = costate.md.system([[0.5, -0.2]], 1.0, [{"kind": "harmonic"}], integrator="preconditioned", dt=0.1,
+                               preconditioner=[[1.0, 0.3], [-0.2, 0.8]])
+    value, grad = system.rollout(steps=5).value_and_grad(loss=costate.loss.final("x"))
+    assert grad.parameters["preconditioner"].size == 4 and np.all(grad.parameters["preconditioner"] != 0)
 
 
 def test_mistakes_are_named():
@@ -172,3 +186,108 @@ def test_a_formula_is_a_potential():
     np.testing.assert_allclose(forces, pulls, rtol=1e-10, atol=1e-10)
     with pytest.raises(costate.Error, match="'sigma'"):
         costate.md.energy_and_forces(x, [{"kind": "pair_formula", "formula": "sigma/r"}])
+
+
+def test_a_function_is_a_potential():
+    x = np.array([[0.0, 0, 0], [1.1, 0, 0], [0.4, 1.0, 0.2]])
+    own = {"kind": "pair_formula", "formula": lambda r, sig, eps: 4 * eps * ((sig / r) ** 12 - (sig / r) ** 6), "eps": 0.8,
+           "sig": 1.0}
+    energy, forces = costate.md.energy_and_forces(x, [own])
+    expected, pulls = costate.md.energy_and_forces(x, [{"kind": "lennard_jones", "epsilon": 0.8}])
+    assert energy == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(forces, pulls, rtol=1e-10, atol=1e-10)
+
+    def springs(x, k, length):  # of all atoms at once, with numbers in an array
+        d = x[1:] - x[:-1]
+        return 0.5 * np.sum(k * (np.sqrt(np.sum(d**2, axis=1)) - length) ** 2)
+
+    own = {"kind": "energy_formula", "name": "chain", "formula": springs, "k": [3.0, 5.0], "length": 1.05}
+    bonds = {"kind": "harmonic_bond", "atoms": [[0, 1], [1, 2]], "k": [3.0, 5.0], "r0": 1.05}
+    answers = []
+    for potential, name in ((own, "chain/k"), (bonds, "harmonic_bond/k")):
+        system = costate.md.system(x, 1.0, [potential], v=0.1 * x, integrator="verlet", dt=0.01)
+        value, grad = pickle.loads(pickle.dumps(system)).rollout(steps=20).value_and_grad(loss=costate.loss.final("x"))
+        answers.append([value, *np.ravel(grad.parameters[name])])
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-10)
+
+    with pytest.raises(costate.Error, match="takes 'sig'"):
+        costate.md.energy_and_forces(x, [{"kind": "pair_formula", "formula": lambda r, sig: sig / r}])
+    with pytest.raises(costate.Error, match="takes no function"):
+        costate.md.energy_and_forces(x, [{"kind": "wca", "formula": lambda r: r}])
+    with pytest.raises(costate.Error, match="the arguments r, and the potential has r, c"):
+        costate.md.energy_and_forces(x, [{"kind": "pair_formula", "formula": lambda r: 1 / r, "c": 2.0}])
+
+
+def test_observed_quantities_are_losses():
+    x = 1.3 * np.array([[i, j, k] for i in range(2) for j in range(2) for k in range(2)], float)
+    rng = np.random.default_rng(2)
+    v = rng.normal(size=x.shape)
+    system = costate.md.system(x, 1.0, [{"kind": "lennard_jones", "epsilon": 0.8}], v=v, box=[4.0, 4.0, 4.0], integrator="verlet",
+                               dt=0.005)
+    sim = system.rollout(steps=10)
+    end = np.asarray(sim.simulate().final_state)
+    value = lambda loss: sim.value_and_grad(loss=loss)[0]
+    energy = costate.md.energy_and_forces(end[:24].reshape(8, 3), [{"kind": "lennard_jones", "epsilon": 0.8}], box=[4.0, 4.0, 4.0])[0]
+    assert value(costate.md.observe(system, "potential_energy")) == pytest.approx(energy, rel=1e-12)
+    assert value(costate.md.observe(system, "temperature")) == pytest.approx(np.mean(end[24:] ** 2), rel=1e-12)
+    assert value(costate.md.observe_motion(system)) == pytest.approx(np.sum((end[:24] - x.ravel()) ** 2) / 8, rel=1e-10)
+    velocity = costate.md.observe_motion(system, "velocity", steps=[0, 10], weights=[0.0, 2.0])
+    assert value(velocity) == pytest.approx(2 * np.sum(end[24:] * v.ravel()) / 8, rel=1e-12)
+    radii = [1.0, 1.3, 1.8]
+    g = costate.md.pair_distribution(end[:24].reshape(8, 3), [4.0, 4.0, 4.0], radii=radii, width=0.1)
+    loss = costate.md.observe_distribution(system, radii=radii, width=0.1, weights=[1.0, -2.0, 0.5])
+    assert value(loss) == pytest.approx(g @ [1.0, -2.0, 0.5], rel=1e-10)
+    assert value(pickle.loads(pickle.dumps(loss))) == value(loss)
+    np.testing.assert_allclose(costate.md.green_kubo(4, 0.1, 3), np.array([0.5, 1, 1, 1, 0.5]) * 0.1 / 3)
+    with pytest.raises(costate.Error, match="a system of costate.md.system"):
+        costate.md.observe(costate.system(lambda x: -x, states=["x"]), "pressure")
+    with pytest.raises(costate.Error, match="'displacement' or 'velocity'"):
+        costate.md.observe_motion(system, "speed")
+
+
+def test_first_passage_and_committor():
+    system = well()
+    g = costate.estimate.first_passage(system, 2000, level=0.0, samples=20000, parameters="double_well/a")
+    # In continuous time it is 4.6065; steps of 0.05 miss crossings between them and see it late.
+    assert 4.6065 < g["value"] < 5.5 and g["label"].startswith("mean first passage")
+    more, less = (costate.estimate.first_passage(system, 2000, samples=20000, parameters="double_well/a", seed=3,
+                                                 p={"double_well/a": 1.0 + h})["value"] for h in (0.2, -0.2))
+    assert g["gradient"]["double_well/a"] == pytest.approx((more - less) / 0.4, abs=5 * g["standard_error"]["double_well/a"] + 0.5)
+    half = costate.estimate.first_passage(system, 2000, level=1.0, before=-1.0, samples=20000, x0=[0.0],
+                                          parameters="double_well/b")
+    assert abs(half["value"] - 0.5) < 4 * half["value_error"]
+    assert half["gradient"]["double_well/b"] < -8 * half["standard_error"]["double_well/b"]
+    with pytest.raises(costate.Error, match="wrong sides"):
+        costate.estimate.first_passage(system, 10, level=1.0, before=2.0, parameters="double_well/a")
+
+
+def test_weights_of_a_neural_potential_are_fitted():
+    """Energies of clusters, by least squares on the weights: the Jacobian comes from one gradient per cluster."""
+    rng = np.random.default_rng(4)
+    clusters = [1.15 * np.array([[i, j, 0] for i in range(2) for j in range(2)]) + 0.1 * rng.normal(size=(4, 3)) for _ in range(12)]
+    wanted = [costate.md.energy_and_forces(c, [{"kind": "lennard_jones"}])[0] for c in clusters]
+    network = {"kind": "neural", "cutoff": 2.5, "radial": 4, "angular": 2, "hidden": 6, "layers": 1}
+    system = costate.md.system(clusters[0], 1.0, [network], integrator="verlet", dt=1e-6)
+    sim = system.rollout(steps=1)
+    energy = costate.md.observe(system, "potential_energy", steps=[0])
+    weights = np.array([f for f in system.signature.parameters if f.name == "neural/weights"][0].defaults)
+    errors = []
+    for k in range(40):  # Levenberg-Marquardt, bolder from step to step
+        answers = [sim.value_and_grad(x0={"x": c.ravel()}, p={"neural/weights": weights}, loss=energy) for c in clusters]
+        off = np.array([value for value, _ in answers]) - wanted
+        J = np.array([np.ravel(grad.parameters["neural/weights"]) for _, grad in answers])
+        errors.append(off @ off)
+        weights = weights - J.T @ np.linalg.solve(J @ J.T + 10.0 * 0.75**k * np.eye(len(off)), off)
+    assert errors[-1] < 1e-3 * errors[0]
+
+
+def test_a_barostat_has_its_state_and_its_numbers():
+    x = 1.2 * np.array([[i, j, k] for i in range(2) for j in range(2) for k in range(2)], float)
+    make = lambda **more: costate.md.system(x, 1.0, [{"kind": "wca"}], box=[3.0, 3.0, 3.0], integrator="barostat", dt=0.005, **more)
+    system = make(pressure=0.5, piston_mass=20.0)
+    value, grad = system.rollout(steps=50).value_and_grad(loss=costate.loss.final("strain", [0.0]))
+    assert value > 0 and float(np.squeeze(grad.parameters["pressure"])) != 0
+    with pytest.raises(costate.Error, match="needs a piston_mass"):
+        make()
+    with pytest.raises(costate.Error, match="has no barostat"):
+        costate.md.system(x, 1.0, [{"kind": "wca"}], pressure=1.0)

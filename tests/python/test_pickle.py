@@ -184,3 +184,28 @@ def test_threads_share_one_rollout_and_use_their_own():
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not wrong
+
+
+@pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
+def test_studies_and_their_runs_arrive(again, tmp_path):
+    ball = costate.load("examples/bouncing_ball.toml", {"parameters.g": 1.6})
+    other = again(ball)
+    assert other.facts == ball.facts and other.gradient() == ball.gradient()
+    run, arrived = ball.run(), again(ball.run())
+    assert run.columns == arrived.columns and run.events == arrived.events != [] and repr(run) == repr(arrived)
+    assert (run.terms, run.fractions, run.notes, run.message) == (arrived.terms, arrived.fractions, arrived.notes, arrived.message)
+    np.testing.assert_array_equal(run["h"], arrived["h"])
+    thrown = costate.load("scenes/sphere_drop.toml").run()
+    np.testing.assert_array_equal(again(thrown).recording.poses("ball"), thrown.recording.poses("ball"))
+
+
+def test_a_study_whose_file_has_changed_is_noticed(tmp_path):
+    file = tmp_path / "ball.toml"
+    with open(costate.scene_file("bouncing_ball.toml"), encoding="utf-8") as original:
+        text = original.read()
+    file.write_text(text, encoding="utf-8")
+    sent = pickle.dumps(costate.load_study(file))
+    assert pickle.loads(sent).variables == costate.load_study(file).variables
+    file.write_text(text.replace("50.0", "40.0"), encoding="utf-8")
+    with pytest.raises(costate.Error, match="ball.toml is not the file whose study was pickled"):
+        pickle.loads(sent)

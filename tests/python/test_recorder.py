@@ -64,6 +64,17 @@ def test_extreme_numbers(f, size):
     np.testing.assert_allclose(recorded(f, size * X), f(size * X), rtol=4e-15)
 
 
+def twice(values):
+    """Tells truth values from numbers: True + True is True."""
+    return (values + values) * 1.0
+
+
+def _filled_with(array, values):
+    array[1:] = values[1:]
+    array[0] = values[0]
+    return array
+
+
 CALLS = {
     # ufuncs with their keywords
     "divide where": lambda x: np.divide(1.0, x, out=np.zeros_like(x), where=x > 0),
@@ -94,6 +105,21 @@ CALLS = {
     "xor of numbers": lambda x: np.logical_xor(x, 2 * x) + np.logical_xor(x, 0.0),
     "bitwise": lambda x: x * (~(x > 0) & (x < 1) | (x == 3) ^ (x > -1)),
     "any, all": lambda x: np.stack([np.any(x > 1), np.all(x > -9), np.all(M(x) > -1, axis=1)[0], np.any(x)]) * 1.0,
+    "products of bools": lambda x: x * np.stack([np.dot(x > 0, x < 9), np.inner(x > 0, x > -9), np.vdot(M(x) > 0, M(x) < 9),
+                                                 np.einsum("i,i", x > 0, x < 9), np.tensordot(x > 0, x < 9, 1), (x > 0) @ MASK]),
+    "products of bools and numbers": lambda x: np.stack([np.dot(x > 0, x), np.einsum("i,i", x > 0, x), np.vdot(x > 0, 2 * (x < 9))]),
+    "min, max of bools": lambda x: x * (np.min(x > -9, initial=0.1) + 2 * np.max(x > 9, initial=0.1) + np.max(x > 9, initial=0)),
+    "bools as numbers": lambda x: (x > 0).astype(float) + (x > 1).astype(float) + np.copysign(x > 0, x) + np.square(x > 0),
+    "bools into numbers": lambda x: twice(_filled_with(x.copy(), x > 0)) + twice(np.greater(x, 0, out=np.zeros_like(x))),
+    "numbers into bools": lambda x: twice(_filled_with(x > 0, 2 * x)),
+    "bools beside numbers": lambda x: twice(np.concatenate([x > 0, x, np.stack([x[0] > 0, x[1]]), np.hstack([x > 0, x]),
+                                                            np.append(x > 0, x), np.vstack([x > 0, x])[0],
+                                                            np.column_stack([x > 0, x])[:, 0], np.where(MASK, x > 0, x)])),
+    "like bools": lambda x: np.stack([twice(np.ones_like(x > 0)), (x > 0) + np.zeros_like(x > 0) + 0.0, twice(np.full_like(x > 0, 3.0)),
+                                      twice(np.full_like(x, True)), np.diag(twice(np.diag(x > 0)))]),
+    "extremes of bools": lambda x: twice(np.minimum(x > 0, x < 1)) + twice(np.fmax(x > 0, MASK)) + twice(np.max(x > 0)) + twice(
+        np.abs(x > 0)) + twice(np.max(x > 0, where=x > 0, initial=False)) + twice(np.where(x > 0, x > 1, True)),
+    "running sums of bools": lambda x: twice(np.cumsum(x > -1)) + twice(np.cumprod(x > -1)) + np.add.accumulate(x > -1),
     # sums and the like
     "sum": lambda x: np.sum(M(x), axis=0),
     "sum initial": lambda x: np.sum(x, initial=2.0),

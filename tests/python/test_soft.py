@@ -37,6 +37,22 @@ def test_a_state_of_rest_depends_on_the_ratio_of_stiffness_to_weight():
     assert p["material/m/density"] * 1000 == pytest.approx(-9.81 * p["gravity"][2], rel=1e-9)
 
 
+def test_a_rod_bends_as_a_beam_does():
+    n = 20
+    h = 1 / (n - 0.5)  # the clamp is in the middle of the first segment
+    points = [[h * (k - 0.5), 0, 0] for k in range(n + 1)]
+    vertices, segments = costate.soft.rod_mesh(points, towards=[0, 0, 1], beside=h / 2)
+    rod = costate.soft.bodies(
+        vertices, [{"cells": "rods", "vertices": segments}],
+        [{"name": "m", "law": "rod_stiffness", "stretch": 1e5, "bend_1": 1.0, "bend_2": 1.0, "twist": 1.0, "gyration": 1e-9,
+          "density": 1.0}],
+        holds=[{"name": "clamp", "vertices": [0, 1, n + 1]}], gravity=[0, 0, -0.01], integrator="still")
+    sim = rod.rollout(1, active=["material/m/bend_1"])
+    value, gradient = sim.value_and_grad({}, loss=costate.loss.expression(f"-x[{3 * n + 2}]"))
+    assert value == pytest.approx(0.01 / 8, rel=2e-3)  # weight L^4/(8 EI)
+    assert gradient.parameters["material/m/bend_1"] == pytest.approx(-0.01 / 8, rel=2e-3)
+
+
 def test_soft_bodies_say_what_is_wrong():
     with pytest.raises(costate.Error, match="no law 'stvkk' of a membrane"):
         vertices, triangles = costate.soft.cloth_mesh([1, 1], [1, 1])

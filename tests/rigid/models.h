@@ -151,21 +151,32 @@ inline Model zoo(Integrator integrator) {
   return m;
 }
 
-// A state with every number away from zero; quaternions unit.
-inline std::vector<double> random_state(const Model& m, unsigned seed, double spread = 0.6) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> x(static_cast<std::size_t>(m.nq + m.nv + m.na));
-  for (double& value : x) value = spread * uniform(random);
+// f(q) for the quaternion of every joint that has one.
+template <class F>
+void each_quaternion(const Model& m, std::vector<double>& x, const F& f) {
   for (const Joint& joint : m.joints) {
     if (joint.type != JointType::free && joint.type != JointType::ball) continue;
-    double* q = x.data() + joint.qpos + (joint.type == JointType::free ? 3 : 0);
-    q[0] += 0.8;
+    f(x.data() + joint.qpos + (joint.type == JointType::free ? 3 : 0));
+  }
+}
+// `centre` and numbers of up to `spread`; quaternions unit.
+inline std::vector<double> random_state_around(std::vector<double> centre, const Model& m, unsigned seed,
+                                               double spread) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (double& value : centre) value += spread * uniform(random);
+  each_quaternion(m, centre, [](double* q) {
     double norm = 0;
     for (int k = 0; k < 4; ++k) norm += q[k] * q[k];
     for (int k = 0; k < 4; ++k) q[k] /= std::sqrt(norm);
-  }
-  return x;
+  });
+  return centre;
+}
+// A state with every number away from zero.
+inline std::vector<double> random_state(const Model& m, unsigned seed, double spread = 0.6) {
+  std::vector<double> centre(static_cast<std::size_t>(m.nq + m.nv + m.na), 0.0);
+  each_quaternion(m, centre, [](double* q) { q[0] = 0.8; });
+  return random_state_around(std::move(centre), m, seed, spread);
 }
 
 template <class Real>

@@ -29,8 +29,10 @@ struct OneWorld {
   // J' f
   std::vector<double> constraint_forces() const {
     std::vector<double> force(tree.dofs.size());
+    std::vector<double> rows = c.force;
+    for (int k = 0; k < c.noslip.rows(); ++k) rows[c.noslip.row[k]] = c.noslip.force[k];
     if (c.in_play && constraints.rows > 0)
-      add_transposed<double>(constraints, c, c.force.data(), 1.0, force.data());
+      add_transposed<double>(constraints, c, rows.data(), 1.0, force.data());
     return force;
   }
 

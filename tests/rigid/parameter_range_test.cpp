@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "costate/system/ranges.h"
+
 namespace costate::rigid {
 namespace {
 
 std::string said(const char* name, std::vector<double> values) {
   Signature s;
   s.parameter(name, std::move(values));
-  return fault(parameter_ranges(s), Parameters<double>(s));
+  limit_parameters(s);
+  return fault(s, Parameters<double>(s));
 }
 
 TEST(ParameterRange, WhatNothingPhysicalHasIsSaid) {

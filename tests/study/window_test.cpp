@@ -38,5 +38,19 @@ TEST(Window, StepsThatNothingDependsOnDoNotCount) {
   EXPECT_EQ(signal_window(r), 200);
 }
 
+TEST(Window, ALossAtTheEndSeesOneWindow) {
+  EXPECT_EQ(blind_steps({1000}, 100, 1000), 900);
+  EXPECT_EQ(blind_steps({1000}, 1000, 1000), 0);
+  EXPECT_EQ(blind_steps({1000}, 300, 1000), 700);
+}
+
+// Windows end at 1000, 700, 400 and 100: each feels what lies before its last loss.
+TEST(Window, LossesOnTheWayFeelTheirOwnWindows) {
+  EXPECT_EQ(blind_steps({100, 400, 700, 1000}, 300, 1000), 0);
+  EXPECT_EQ(blind_steps({50, 350, 650, 950}, 300, 1000), 4 * 50);
+  EXPECT_EQ(blind_steps({650, 1000}, 300, 1000), 100 + 300 + 50);
+  EXPECT_EQ(blind_steps({0}, 300, 1000), 1000);
+}
+
 }  // namespace
 }  // namespace costate::study

@@ -147,6 +147,29 @@ TEST(Checks, StepsShrinkUntilTheyFit) {
   EXPECT_NE(on.detail.find("no derivative here: kink"), std::string::npos) << on.to_text();
 }
 
+// A loss that moves by the error of a method wherever the method takes another number of parts. No derivative
+// sees the jumps; it is right between them.
+TEST(Checks, SmallJumpsNearbyAreNoAlarmAndHideNoWrongGradient) {
+  const auto among = [](double jump, double apart, double factor) {
+    check::Line line{"x", 1.0, 3 * factor, 3.0};
+    line.loss = [=](double h) { return 1 + std::sin(3 * h) + h * h + jump * std::floor(h / apart + 0.3); };
+    const check::Stencil how{.step = 1e-3, .gate = 1e-9, .noise = 1e-14};
+    return std::pair{check::compare_stencil({line}, how).result,
+                     check::compare_taylor(line, {.step = 1e-3 / 64, .noise = 1e-14}, 0.05)};
+  };
+  const auto [stencil, taylor] = among(1e-9, 2.7e-7, 1);
+  EXPECT_TRUE(stencil.passed()) << stencil.to_text();
+  EXPECT_TRUE(taylor.passed()) << taylor.to_text();
+  EXPECT_NE(stencil.detail.find("the loss jumps by 1.0e-09 within"), std::string::npos) << stencil.to_text();
+  EXPECT_TRUE(stencil.skipped);
+  const auto [wrong_stencil, wrong_taylor] = among(1e-9, 2.7e-7, 1 + 1e-4);
+  EXPECT_FALSE(wrong_stencil.passed()) << wrong_stencil.to_text();
+  EXPECT_FALSE(wrong_taylor.passed()) << wrong_taylor.to_text();
+  // Stairs: what the gradient leaves out is as much as it has.
+  const auto stairs = among(3e-6, 1e-6, 1).first;
+  EXPECT_FALSE(stairs.passed()) << stairs.to_text();
+}
+
 // A linear loss has no remainder: that is not a slope of 2.
 TEST(Checks, TaylorSaysWhereThereIsNothingToMeasure) {
   Signature s;

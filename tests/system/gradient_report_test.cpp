@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace costate {
 namespace {
@@ -112,6 +113,22 @@ TEST(GradientReport, WhatWasNoticedIsSaid) {
   const std::string text = r.to_text();
   EXPECT_NE(text.find("solver:   adjoint residual 1e-05"), std::string::npos) << text;
   EXPECT_NE(text.find("check:    directional difference agrees to 0.3"), std::string::npos) << text;
+}
+
+// Half of the digits are what a solver may leave: more, and the gradient is not called exact.
+TEST(GradientReport, WhatWasNotSolvedIsNotExact) {
+  const auto label = [](double residual, double epsilon, const char* before = "exact") {
+    GradientReport r = growing(0);
+    r.label = before;
+    r.adjoint_residual = residual;
+    r.conclude(epsilon);
+    return r.label;
+  };
+  EXPECT_EQ(label(1e-9, kEpsilon), "exact");
+  EXPECT_EQ(label(0.93, kEpsilon), "exact up to a residual of 0.93");
+  EXPECT_EQ(label(1e-5, kEpsilon), "exact up to a residual of 1e-05");
+  EXPECT_EQ(label(1e-5, std::numeric_limits<float>::epsilon()), "exact");
+  EXPECT_EQ(label(0.93, kEpsilon, "grazing"), "grazing");
 }
 
 // A gradient that changes with dt is the time grid's only if the loss stays: an unresolved problem changes

@@ -14,7 +14,7 @@ namespace {
 using costate::test::expect_error;
 
 std::string said(const ParameterRange& range, std::vector<double> values, std::int64_t size = 1) {
-  return fault<double>(range, {"body/pole/mass", size, 0, "kg", {1}}, values);
+  return fault<double>({"body/pole/mass", size, 0, "kg", {1}, {range}}, values);
 }
 
 TEST(Ranges, WhatIsOutsideIsNamedWithItsValueAndTheRange) {
@@ -54,21 +54,25 @@ TEST(Ranges, WhatIsNotANumberIsOutside) {
 TEST(Ranges, AreOfANameOrAPattern) {
   Signature s;
   s.parameter("a/mass", 1.0).parameter("b/mass", 0.0).parameter("drag", 0.0);
-  EXPECT_EQ(fault(Ranges(s).limit("drag", kNotNegative).limit("c/*", kPositive), Parameters<double>(s)), "");
-  EXPECT_EQ(fault(Ranges(s).limit("*/mass", kPositive), Parameters<double>(s)),
-            "'b/mass' is 0, and must be positive");
-  expect_error([&] { return Ranges(s).limit("drug", kPositive).list(); }, "no parameter is named 'drug'",
-               "drag");
+  const Parameters<double> numbers(s);
+  EXPECT_EQ(fault(s.limit("drag", kNotNegative).limit("c/*", kPositive), numbers), "");
+  EXPECT_EQ(fault(s.limit("*/mass", kPositive), numbers), "'b/mass' is 0, and must be positive");
+  expect_error([&] { return s.limit("drug", kPositive).limited(); }, "no parameter is named 'drug'", "drag");
+}
+
+TEST(Ranges, GoWithTheFieldsIntoAnotherSignature) {
+  Signature s, loop;
+  s.parameter("mass", 0.0).parameter("drag", 0.0).limit("mass", kPositive);
+  loop.parameter("weight", 1.0).add(Role::parameter, s.fields(Role::parameter));
+  EXPECT_EQ(fault(loop, Parameters<double>(loop)), "'mass' is 0, and must be positive");
 }
 
 // v' = -drag v / mass
 std::shared_ptr<const System<double>> sled() {
   Signature s;
-  s.state("v").parameter("mass", 2.0).parameter("drag", 0.0);
-  const std::shared_ptr<const System<double>> system =
-      equations_system<double>(s, "v_dot = -drag*v/mass", rk4(0.1));
-  return with_ranges(system,
-                     Ranges(system->signature()).limit("mass", kPositive).limit("drag", kNotNegative));
+  s.state("v").parameter("mass", 2.0).parameter("drag", 0.0).parameter("push", 0.0);
+  s.limit("mass", kPositive).limit("drag", kNotNegative);
+  return equations_system<double>(s, "v_dot = push - drag*v/mass", rk4(0.1));
 }
 
 class Sled : public ::testing::Test {
@@ -95,6 +99,11 @@ TEST_F(Sled, EveryRunRefusesIt) {
   expect_error([&] { return rollout.jvp(heavy, fine); }, what);
   expect_error([&] { return rollout.hessian_vector(heavy, fine, *loss); }, what);
   EXPECT_NO_THROW(rollout.jvp(fine, heavy));  // a tangent may point anywhere
+}
+
+TEST_F(Sled, AParameterThatIsNotANumberIsNamedAlthoughItHasNoRange) {
+  const Arguments<double> wrong = with("push", std::numeric_limits<double>::quiet_NaN());
+  expect_error([&] { return rollout.simulate(wrong); }, "the parameter 'push' is nan");
 }
 
 TEST_F(Sled, ChecksReachAcrossTheEndOfARange) {

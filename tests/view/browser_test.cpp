@@ -134,5 +134,17 @@ TEST(ReplayInABrowser, DrawsBodiesAndMeshesWithoutAComplaint) {
   EXPECT_NE(seen.dom.find("trouble none"), std::string::npos);
 }
 
+TEST(ReplayInABrowser, DrawsImagesWithAColourBarAndAChoice) {
+  if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine: apt-get install chromium";
+  const Seen seen = open(replay_page({test::puff()}));
+  EXPECT_EQ(console(seen.log), "");
+  EXPECT_GT(seen.number("drawn"), 0.05);
+  EXPECT_GT(seen.number("moved"), 0.002);
+  EXPECT_EQ(seen.number("gl"), 0);
+  EXPECT_NE(seen.dom.find("trouble none"), std::string::npos);
+  EXPECT_NE(seen.dom.find("puff 0 to "), std::string::npos);
+  EXPECT_NE(seen.dom.find("<option value=\"slope\">slope</option>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace costate::view

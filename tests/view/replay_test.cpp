@@ -71,11 +71,29 @@ TEST(Replay, StaysBelowItsSizeByShowingEveryNthParticle) {
   EXPECT_NE(small.find("\"count\":1250,\"of\":5000"), std::string::npos);
 }
 
+TEST(Replay, StaysBelowItsSizeByShowingEveryNthCell) {
+  const std::string small = replay_page({test::puff(20)}, {.max_bytes = 2 * 48 * 24 * 20 / 4});
+  EXPECT_EQ(count(small, "\"columns\":24,\"rows\":12"), 2U);
+}
+
+TEST(Replay, ImagesOfOneNameShareTheirColours) {
+  io::Recording faint = test::puff(3), strong = faint;
+  for (float& v : strong.images[0].values) v *= 5;
+  const std::string page = replay_page({faint, strong});
+  const std::size_t at = page.find("\"low\":");
+  const std::string range = page.substr(at, page.find(",\"values\"", at) - at);
+  EXPECT_EQ(count(page, range), 2U) << range;
+}
+
 TEST(Replay, RefusesRecordingsThatDoNotFitTogether) {
   io::Recording r = test::fountain("f", 1, 10, 2);
   r.particles.positions.pop_back();
   expect_error([&] { return replay_page({r}); },
                "recording f: particles: there must be frames x particles x 3 positions");
+  r = test::puff(2);
+  r.images[1].values.pop_back();
+  expect_error([&] { return replay_page({r}); },
+               "recording A puff: image slope: there must be frames x rows x columns values");
   expect_error([&] { return replay_page({}); }, "a replay needs at least one recording");
   expect_error([&] { return write_replay("/no/such/folder/page.html", {test::tumble(2)}); },
                "/no/such/folder/page.html: the file cannot be written", "does its folder exist?");

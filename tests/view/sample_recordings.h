@@ -88,4 +88,32 @@ inline io::Recording tumble(int frames = 40) {
   return r;
 }
 
+// A puff that drifts past a disc and its slope, in two dimensions.
+inline io::Recording puff(int frames = 20) {
+  io::Recording r;
+  r.title = "A puff";
+  r.frames = frames;
+  r.up = 'y';
+  for (const bool slope : {false, true}) {
+    io::Image image{.name = slope ? "slope" : "puff", .unit = "kg", .columns = 48, .rows = 24};
+    image.along = {2, 0, 0}, image.across = {0, 1, 0};
+    image.about_zero = slope;
+    for (int f = 0; f < frames; ++f) {
+      for (int j = 0; j < 24; ++j) {
+        for (int i = 0; i < 48; ++i) {
+          const double x = (i + 0.5) / 24 - 0.4 - 0.9 * f / frames, y = (j + 0.5) / 24 - 0.4;
+          const double c = std::exp(-20 * (x * x + y * y));
+          image.values.push_back(float(slope ? -40 * x * c : c));
+        }
+      }
+    }
+    r.images.push_back(image);
+  }
+  io::Body disc{
+      .name = "disc", .shape = {.kind = io::Shape::Kind::sphere, .size = {0.12F}}, .color = 0x6f6a62};
+  disc.poses = {{1.2F, 0.6F, 0.004F, 1, 0, 0, 0}};
+  r.bodies.push_back(disc);
+  return r;
+}
+
 }  // namespace costate::view::test

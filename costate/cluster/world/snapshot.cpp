@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "costate/cluster/bytes.h"
@@ -42,6 +43,34 @@ std::string head_of(const SplitSystem<Real>& world) {
   return text.str();
 }
 
+// Files that a manifest names, in its folder.
+std::set<std::string> files_of(const std::string& manifest) {
+  std::set<std::string> files;
+  if (!manifest.starts_with(kTitle)) return files;
+  std::istringstream lines(manifest);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, name;
+    if (words >> word >> name && word == "file" && name.find('/') == std::string::npos) files.insert(name);
+  }
+  return files;
+}
+
+void replace_manifest(const std::string& path, const std::string& manifest) {
+  std::error_code trouble;
+  const std::set<std::string> before =
+      std::filesystem::exists(path, trouble) ? files_of(read_file(path)) : std::set<std::string>();
+  write_file(path + ".new", manifest);
+  std::filesystem::rename(path + ".new", path, trouble);
+  if (trouble)
+    throw Error({"this file cannot be replaced: " + trouble.message(), path, "choose another place"});
+  const std::set<std::string> now = files_of(manifest);
+  const std::filesystem::path at(path);
+  for (const std::string& name : before)
+    if (now.count(name) == 0 && name.starts_with(at.filename().string() + "."))
+      std::filesystem::remove(at.parent_path() / name, trouble);
+}
+
 }  // namespace
 
 template <class Real>
@@ -54,15 +83,16 @@ void write_snapshot(const std::string& path, const SplitSystem<Real>& world, con
     world.fields.read(x, x.first + s, row.data());
     bytes += message_of(row.data(), world.fields.total);
   }
-  const std::string mine = path + "." + std::to_string(world.channel().rank());
+  const std::string mark = fingerprint(bytes),
+                    mine = path + "." + std::to_string(world.channel().rank()) + "." + mark;
   std::string trouble;
   try {
     write_file(mine, bytes);
   } catch (const Error& error) {
     trouble = error.what();
   }
-  const std::string line = std::filesystem::path(mine).filename().string() + " " + std::to_string(x.count()) +
-                           " " + fingerprint(bytes);
+  const std::string line =
+      std::filesystem::path(mine).filename().string() + " " + std::to_string(x.count()) + " " + mark;
   // Every rank learns who could not write, so that all stop.
   const auto said = world.channel().gather(trouble.empty() ? "file " + line + "\n" : "! " + trouble);
   std::string manifest = head_of(world) + "step " + std::to_string(step) + "\n";
@@ -70,11 +100,16 @@ void write_snapshot(const std::string& path, const SplitSystem<Real>& world, con
     if (words.starts_with("! ")) throw Error(words.substr(2));
     manifest += words;
   }
+  trouble.clear();
   if (world.channel().rank() == 0) {
-    write_file(path + ".new", manifest);
-    std::filesystem::rename(path + ".new", path);
+    try {
+      replace_manifest(path, manifest);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
   }
-  world.channel().gather("");  // nobody goes on before the manifest is there
+  const std::string end = world.channel().gather(trouble)[0];  // nobody goes on before the manifest is there
+  if (!end.empty()) throw Error(end);
 }
 
 template <class Real>
@@ -89,6 +124,7 @@ Snapshot<Real> read_snapshot(const std::string& path, const SplitSystem<Real>& w
   const std::size_t total = std::size_t(world.fields.total), each = sizeof(Index) + total * sizeof(Real);
   std::vector<Index> elements;
   std::vector<Real> rows, row(total);
+  std::vector<bool> seen(std::size_t(world.elements()), false);
   Index found = 0;
   std::string name, mark;
   for (std::size_t count = 0; lines >> word >> name >> count >> mark;) {
@@ -103,6 +139,8 @@ Snapshot<Real> read_snapshot(const std::string& path, const SplitSystem<Real>& w
       std::memcpy(row.data(), bytes.data() + count * sizeof element + i * total * sizeof(Real),
                   total * sizeof(Real));
       if (element < 0 || element >= world.elements()) damaged(file, "there is no such element");
+      if (seen[std::size_t(element)]) damaged(file, "an element is there twice");
+      seen[std::size_t(element)] = true;
       if (!world.owns(element, row.data())) continue;
       elements.push_back(element);
       rows.insert(rows.end(), row.begin(), row.end());

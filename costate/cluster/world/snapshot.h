@@ -1,9 +1,13 @@
 // Snapshots: the state of a split world in files, written by all ranks at once and read by any number of
 // ranks.
 //
-//   <path>.<rank>   what this rank owns: the numbers of its elements, then their rows of numbers
-//   <path>          the manifest, a text: the step, the fields, and each file with the count of its elements
-//                   and a fingerprint. It is written last, so a snapshot that has one is complete
+//   <path>.<rank>.<fingerprint>   what this rank owns: the numbers of its elements, then their rows
+//   <path>                        the manifest, a text: the step, the fields, and each file with the count of
+//                                 its elements and the fingerprint
+//
+// The manifest is written last, and replaces the one before at once. So there is a whole snapshot at every
+// moment, and a run that is killed while it writes one goes on from the one before. Files of that one are
+// deleted after it.
 //
 // A rank reads every file and keeps what it owns. Files may be hostile: sizes are checked before anything is
 // allocated.

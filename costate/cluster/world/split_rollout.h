@@ -15,19 +15,9 @@
 #include <functional>
 
 #include "costate/cluster/world/split_terms.h"
-#include "costate/system/checkpoints.h"
 #include "costate/system/rollout.h"
 
 namespace costate::cluster {
-
-struct SplitOptions {
-  std::int64_t steps = 1;
-  Checkpoints checkpoints = store_all();  // each rank keeps its own pieces
-  std::int64_t hold = 1;
-  std::vector<std::string> active = {"**"};
-  std::uint64_t seed = 0;
-  std::int64_t first_step = 0;  // where a world that was read from files goes on
-};
 
 template <class Real>
 struct SplitGradient {
@@ -59,12 +49,7 @@ class SplitRollout {
                                          const Objective<Real>& objective);
 
  private:
-  struct Reversal;
-  const Real* knot(const Arguments<Real>& arguments, std::int64_t k) const;
-  void step(std::int64_t k, const Arguments<Real>& arguments, const Piece<Real>& x, Piece<Real>& y,
-            std::vector<Real>* tape = nullptr);
-  std::vector<Real> begin(const Arguments<Real>& arguments);
-  double total(ExactSum sum) const;
+  SplitPass<Real> pass(const Arguments<Real>& arguments, SplitLoss<Real>& loss);
   // What one rank throws, all ranks throw.
   template <class Body>
   auto together(const Body& body) -> decltype(body());
@@ -72,10 +57,20 @@ class SplitRollout {
   std::shared_ptr<const System<Real>> system_;
   SplitOptions options_;
   std::unique_ptr<SplitSystem<Real>> split_;
-  std::int64_t knots_;
   Activity active_;
 };
 
+// Error where this physics cannot be split over ranks at all.
+template <class Real>
+const Splittable<Real>& splittable(const System<Real>& system);
+// The parameters of one world as one row of numbers.
+template <class Real>
+std::vector<Real> row_of(const Parameters<Real>& parameters);
+
+extern template const Splittable<float>& splittable(const System<float>&);
+extern template const Splittable<double>& splittable(const System<double>&);
+extern template std::vector<float> row_of(const Parameters<float>&);
+extern template std::vector<double> row_of(const Parameters<double>&);
 extern template class SplitRollout<float>;
 extern template class SplitRollout<double>;
 

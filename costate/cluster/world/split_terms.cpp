@@ -1,6 +1,7 @@
 #include "costate/cluster/world/split_terms.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace costate::cluster {
 
@@ -45,11 +46,11 @@ void SplitTerms<Real>::each(const PlainTerm<Real>& term, const Piece<Real>& x, c
 }
 
 template <class Real>
-void SplitTerms<Real>::value(Index k, const Piece<Real>& x, const Real* u, ExactSum& sum) const {
+void SplitTerms<Real>::see(Index k, const Piece<Real>& x, const Real* u) {
   for (const PlainTerm<Real>& term : terms(k)) {
     if (term.kind == PlainTerm<Real>::Kind::effort) {
       for (Index i = 0; u && system_.channel().rank() == 0 && i < term.size; ++i)
-        sum.add(0.5 * term.weight * double(u[i]) * double(u[i]));
+        sum_.add(0.5 * term.weight * double(u[i]) * double(u[i]));
       continue;
     }
     const bool distance = term.kind == PlainTerm<Real>::Kind::distance;
@@ -57,17 +58,16 @@ void SplitTerms<Real>::value(Index k, const Piece<Real>& x, const Real* u, Exact
       const double z = double(x.numbers[std::size_t(at)]);
       if (distance) {
         const double r = term.target ? z - double(term.target[i]) : z;
-        sum.add(0.5 * term.weight * (r * r));
+        sum_.add(0.5 * term.weight * (r * r));
       } else {
-        sum.add(term.weight * (term.target ? double(term.target[i]) * z : z));
+        sum_.add(term.weight * (term.target ? double(term.target[i]) * z : z));
       }
     });
   }
 }
 
 template <class Real>
-void SplitTerms<Real>::vjp(Index k, const Piece<Real>& x, const Real* u, Piece<Real>& x_bar,
-                           Real* u_bar) const {
+void SplitTerms<Real>::vjp(Index k, const Piece<Real>& x, const Real* u, Piece<Real>& x_bar, Real* u_bar) {
   for (const PlainTerm<Real>& term : terms(k)) {
     const Real w = Real(term.weight);
     if (term.kind == PlainTerm<Real>::Kind::effort) {
@@ -85,6 +85,21 @@ void SplitTerms<Real>::vjp(Index k, const Piece<Real>& x, const Real* u, Piece<R
       }
     });
   }
+}
+
+template <class Real>
+double SplitTerms<Real>::value() const {
+  ExactSum mine = sum_, all;
+  for (const std::string& message :
+       system_.channel().gather(message_of(mine.limbs().data(), Index(mine.limbs().size())))) {
+    ExactSum::Limbs limbs;
+    read_message(message, limbs.data(), Index(limbs.size()));
+    all.add(limbs);
+  }
+  const double value = all.value();
+  if (!std::isfinite(value))
+    throw Error({"the loss is not finite: a state has diverged", {}, "reduce dt"}, Error::Kind::numerics);
+  return value;
 }
 
 template class SplitTerms<float>;

@@ -5,22 +5,22 @@
 // Tests: tests/cluster/split_test.cpp.
 #pragma once
 
+#include "costate/cluster/world/split_pass.h"
 #include "costate/core/exact_sum.h"
 #include "costate/system/objective.h"
-#include "costate/system/split_system.h"
 
 namespace costate::cluster {
 
 template <class Real>
-class SplitTerms {
+class SplitTerms final : public SplitLoss<Real> {
  public:
   // Error where the objective is more than squared distances, linear terms and efforts.
   SplitTerms(const SplitSystem<Real>& system, const Objective<Real>& objective, std::int64_t steps);
 
-  // Adds the term of step k. u: the controls of this step; null at the end.
-  void value(std::int64_t k, const Piece<Real>& x, const Real* u, ExactSum& sum) const;
-  // Adds its cotangents. Null: not wanted.
-  void vjp(std::int64_t k, const Piece<Real>& x, const Real* u, Piece<Real>& x_bar, Real* u_bar) const;
+  void see(std::int64_t k, const Piece<Real>& x, const Real* u) override;
+  void vjp(std::int64_t k, const Piece<Real>& x, const Real* u, Piece<Real>& x_bar, Real* u_bar) override;
+  // Of all ranks together, which call it together. Error where it is not finite.
+  double value() const;
 
  private:
   std::vector<PlainTerm<Real>> terms(std::int64_t k) const;
@@ -31,6 +31,7 @@ class SplitTerms {
   const SplitSystem<Real>& system_;
   const Objective<Real>& objective_;
   std::int64_t steps_;
+  ExactSum sum_;  // of this rank
 };
 
 extern template class SplitTerms<float>;

@@ -9,7 +9,10 @@
 // f is a component on its faces, or a scalar in cells (component -1). Beyond a side that wraps lies the
 // other end, beyond one with a given value that value, and beyond any other (and of `once`) what lies on
 // it. dt has no limit. There is a corner where a point is traced across the middle of cells, or begins to be
-// held: derivatives are exact between those.
+// held: derivatives are exact between those. Still air lies on a corner everywhere, and so does the axis of
+// whatever is symmetric. Rounding must not choose their side: a point that is less than kNoise of a cell
+// below a number of f counts as above it, and numbers that differ by less than kNoise of themselves count as
+// equal.
 //
 //   traced, transposed        f_bar(corner) += weight y_bar        shift_bar = -slope y_bar
 //   MacCormack, transposed    the stages in reverse; a number that is held passes y_bar on to what holds it
@@ -35,6 +38,7 @@ struct Trace {
   // Given numbers beyond a side, or null; [2 axis + end].
   using Beyond = std::array<const Plane<Real>*, 6>;
   static constexpr int kCells = -1;
+  static constexpr Real kNoise = Real(sizeof(Real) == 8 ? 1e-9 : 1e-5);
 
   const Sides& sides;
   FlowScratch<Real>& work;
@@ -168,7 +172,7 @@ struct Trace {
       if (!std::isfinite(wanted)) {
         p.t[a] = shift;  // which is not a number either
       } else if (shape.periodic[a]) {
-        const Real floor = std::floor(wanted), rest = floor - n * std::floor(floor / n);
+        const Real floor = std::floor(wanted + kNoise), rest = floor - n * std::floor(floor / n);
         p.t[a] = shift + One(Real(x[a]) - floor);
         low = rest >= 0 && rest < n ? Index(rest) : 0;  // 0: too far for the digits of a number
       } else if (wanted >= n || wanted < Real(-1)) {
@@ -176,7 +180,7 @@ struct Trace {
         p.t[a] = One(Real(wanted < 0 ? 0 : 1));
         low = wanted < 0 ? -1 : box.hi[a] - 1;
       } else {
-        low = Index(std::floor(wanted));
+        low = std::min(Index(std::floor(wanted + kNoise)), box.hi[a] - 1);
         p.t[a] = shift + One(Real(x[a] - low));
       }
       p.at += low * shape.stride[a];
@@ -229,6 +233,7 @@ struct Trace {
     trace(kCells, shape.all_cells(), work.trace.from, work.trace.once);
     extend(kCells, {}, work.trace.once);
   }
+  static bool is_below(Real a, Real b) { return b - a > kNoise * (std::abs(a) + std::abs(b)); }
   struct Corrected {
     One y;
     Index held;  // at: by the number at this index; -1: it is not
@@ -241,11 +246,11 @@ struct Trace {
     Index least = corner(back, 0), most = least;
     for (int k = 1; k < kCorners; ++k) {
       const Index here = corner(back, k);
-      if (from.value[here] < from.value[least]) least = here;
-      if (from.value[here] > from.value[most]) most = here;
+      if (is_below(from.value[here], from.value[least])) least = here;
+      if (is_below(from.value[most], from.value[here])) most = here;
     }
-    if (value(y) < from.value[least]) return {load<One>(from, least), least};
-    if (value(y) > from.value[most]) return {load<One>(from, most), most};
+    if (is_below(value(y), from.value[least])) return {load<One>(from, least), least};
+    if (is_below(from.value[most], value(y))) return {load<One>(from, most), most};
     return {y, -1};
   }
 

@@ -114,6 +114,21 @@ struct Sides {
       for (int end = 0; end < 2; ++end) set_across_vjp<S>(a, end, u_bar[std::size_t(a)], side_bar);
   }
 
+  // One component with homogeneous sides: zero on walls, as inside beyond the others.
+  template <class S>
+  void set_still(const Plane<value_t<S>>& u, int c) const {
+    each_crossing(c, [&](Index at, Index outside, Index inside, Beyond side) {
+      const S within = load<S>(u, at + inside);
+      store<S>(u, at + outside, side == Beyond::zero ? S(0) : side == Beyond::odd ? -within : within);
+    });
+    wrap<S>(u, c);
+  }
+  // Nothing on faces that are not free, nor beyond.
+  template <class S>
+  void set_nothing_beyond(const Plane<value_t<S>>& u, int c) const {
+    each_crossing(c, [&](Index at, Index outside, Index, Beyond) { store<S>(u, at + outside, S(0)); });
+  }
+
   // --- pressure -------------------------------------------------------------------------------------------
 
   template <class S>
@@ -183,6 +198,25 @@ struct Sides {
       if (!still) store<S>(bar, face, load<S>(bar, face) + load<S>(u_bar, at + offset));
       store<S>(u_bar, at + offset, S(0));
     });
+  }
+
+  // f(at, outside, inside, kind) for the lines of component c across the sides that do not wrap; across a
+  // given side `outside` is the face on it.
+  enum class Beyond { zero, odd, even };
+  template <class F>
+  void each_crossing(int c, const F& f) const {
+    for (int a = 0; a < shape.dim; ++a) {
+      if (shape.periodic[std::size_t(a)]) continue;
+      for (int end = 0; end < 2; ++end) {
+        const bool across = a == c && given(a, end);
+        const auto [out, inside] = crossing(a, end, c);
+        const Index outside = across ? inside : out;
+        const Beyond beyond = across                                                           ? Beyond::zero
+                              : kind[std::size_t(a)][std::size_t(end)] == Side::Kind::velocity ? Beyond::odd
+                                                                                               : Beyond::even;
+        each_line(shape.faces(c), a, [&, in = inside](Index at, Index) { f(at, outside, in, beyond); });
+      }
+    }
   }
 
   // The line across a side: where it leaves the box, and the nearest number inside.

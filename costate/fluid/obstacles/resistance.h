@@ -15,12 +15,21 @@
 // useless although exact; with these two, both converge with second order. The force of the flow on a body,
 // per density, is what the resistance takes away:  force = sum_stages b_s h^d sum kappa (star - u_body).
 //
+// A body that moves carries its pose in the state, and during a step it is where it is in the middle of it:
+//
+//   moved+ = moved + dt velocity     turned+ = turned + dt spin (2-D)
+//   centre = center + moved + dt / 2 velocity,  angle + turned + dt / 2 spin
+//
+//   transpose: moved_bar = moved+_bar + centre_bar         velocity_bar += dt (moved+_bar + centre_bar / 2)
+//              dt_bar += <velocity, moved+_bar + centre_bar / 2>
+//
 // [1] Angot, Bruneau, Fabrie, Numer. Math. 81 (1999).
 // [2] NIST Digital Library of Mathematical Functions.
 // Tests: tests/fluid/obstacle_test.cpp.
 #pragma once
 
 #include <cmath>
+#include <optional>
 
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/flow_inputs.h"
@@ -82,11 +91,18 @@ struct Obstacles {
   FlowScratch<Real>& work;
   const Shape& shape = model.sides.shape;
 
-  // --- masks: functions of parameters alone --------------------------------------------------------------
+  // What a step reads.
+  struct From {
+    Packed<Real> x, u, p;
+    One dt;
+  };
 
-  void read_masks(Packed<Real> p) const {
+  // --- masks: functions of parameters alone, unless a body moves -------------------------------------------
+
+  void read_masks(bool moving, const From& in) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      const ShapeNumbers<One> q = numbers(b, p);
+      if ((model.obstacles[b].moved_at >= 0) != moving || !model.obstacles[b].points.empty()) continue;
+      const ShapeNumbers<One> q = numbers(b, in);
       const Depth<One, Dim> depth = depth_of(b, q);
       const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
       each_face([&](std::size_t a, Index at, const auto& x) {
@@ -95,15 +111,14 @@ struct Obstacles {
       });
     }
   }
-  // mask_bar is a function of the face: the cotangents of kappa.
+  // mask_bar is a function of the face: the cotangents of kappa. Returns those of the shape.
   template <class MaskBar>
-  void read_masks_vjp(std::size_t b, Packed<Real> p, const MaskBar& mask_bar, bool viscosity,
-                      PackedOut<Real> p_bar) const {
-    const ShapeNumbers<One> q = numbers(b, p);
+  ShapeNumbers<One> read_masks_vjp(std::size_t b, const ShapeNumbers<One>& q, const MaskBar& mask_bar,
+                                   bool viscosity) const {
     const Depth<One, Dim> depth = depth_of(b, q);
     const std::size_t count = Dim + model.obstacles[b].sizes;
     const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
-    const auto total = row_sums(count, [&](std::size_t a, Index at, const auto& x, auto& sums) {
+    return row_sums(count, [&](std::size_t a, Index at, const auto& x, auto& sums) {
       const One d = depth.of(x), bar = One(Real(mask.scale)) * mask_bar(a, at, x);
       if (viscosity) {
         const One half = One(Real(0.5)) * bar * mask.chi(d);
@@ -111,8 +126,6 @@ struct Obstacles {
       }
       if (!mask.flat(d)) depth.of_vjp(x, bar * face_viscosity(a, at) * mask.slope(d), sums);
     });
-    for (std::size_t i = 0; i < count; ++i)
-      add_number<S>(p_bar, model.obstacles[b].shape_at + Index(i), total[i]);
   }
   // What faces got goes to the two cells that they lie between (beyond the sides too: sides.h folds them).
   void face_viscosity_vjp() const {
@@ -130,25 +143,42 @@ struct Obstacles {
   // --- motion ----------------------------------------------------------------------------------------------
 
   // carried = sum kappa u_body.
-  void read_motion(Packed<Real> p, Packed<Real> u) const {
+  void read_motion(const From& in) const {
+    bool first = true;
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      const Motion m = motion(b, p, u);
-      const ShapeNumbers<One> q = numbers(b, p);
+      if (!model.obstacles[b].points.empty()) continue;
+      const Motion m = motion(b, in);
+      const ShapeNumbers<One> q = numbers(b, in);
       each_face([&](std::size_t a, Index at, const auto& x) {
-        const One before = b == 0 ? One(0) : load<One>(work.carried[a], at);
+        const One before = first ? One(0) : load<One>(work.carried[a], at);
         store<One>(work.carried[a], at, before + load<One>(work.mask[b][a], at) * speed(a, x, q, m));
       });
+      first = false;
+    }
+  }
+
+  // moved+ and turned+.
+  void move(const From& in, PackedOut<Real> y) const {
+    for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
+      const Index at = model.obstacles[b].moved_at;
+      if (at < 0) continue;
+      const Motion m = motion(b, in);
+      for (std::size_t i = 0; i < kPose; ++i) {
+        const One next = read_number<S>(in.x, at + Index(i)) + in.dt * m[i];
+        y.value[at + Index(i)] = value(next);
+        if constexpr (kIsDual<S>) y.tangent[at + Index(i)] = next.d[0];
+      }
     }
   }
 
   // --- the force on a body ---------------------------------------------------------------------------------
 
   // Adds b_s h^d sum kappa (star - u_body) to force[b].
-  void add_forces(double share, Packed<Real> p, Packed<Real> u,
-                  std::vector<std::array<double, 6>>& force) const {
+  void add_forces(double share, const From& in, std::vector<std::array<double, 6>>& force) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      const Motion m = motion(b, p, u);
-      const ShapeNumbers<One> q = numbers(b, p);
+      if (!model.obstacles[b].points.empty()) continue;
+      const Motion m = motion(b, in);
+      const ShapeNumbers<One> q = numbers(b, in);
       const auto total = row_sums(Dim, [&](std::size_t a, Index at, const auto& x, auto& sums) {
         sums[a] =
             sums[a] + load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
@@ -162,36 +192,71 @@ struct Obstacles {
 
   // Everything that a step's transpose left on the faces goes to masks, motions and centres.
   //   resist_bar: of sum kappa; carried_bar: of sum kappa u_body; mean_star: sum_s b_s star;
-  //   force_bar: of the force on each body, times the volume of a cell
-  void transpose(Packed<Real> p, Packed<Real> u, const std::vector<std::array<One, 3>>& force_bar,
-                 bool viscosity, PackedOut<Real> p_bar, PackedOut<Real> u_bar) const {
+  //   force_bar: of the force on each body, times the volume of a cell; y_bar: of the poses
+  struct To {
+    PackedOut<Real> x, u, p;
+    One& dt;
+  };
+  void transpose(const From& in, const std::vector<std::array<One, 3>>& force_bar, bool viscosity,
+                 Packed<Real> y_bar, const To& bar) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      const Motion m = motion(b, p, u);
-      const ShapeNumbers<One> q = numbers(b, p);
+      const FlowModel::ObstacleModel& o = model.obstacles[b];
+      if (!o.points.empty()) continue;
+      const bool moves = o.moved_at >= 0;
+      const Motion m = motion(b, in);
+      const ShapeNumbers<One> q = numbers(b, in);
       const auto speed_bar = [&](std::size_t a, Index at) {
         return load<One>(work.mask[b][a], at) * (load<One>(work.carried_bar[a], at) - force_bar[b][a]);
       };
-      const auto of_motion = row_sums(kMotion, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-        add_speed_vjp(a, x, q, speed_bar(a, at), sums);
-      });
-      const FlowModel::ObstacleModel& o = model.obstacles[b];
-      const PackedOut<Real> to = o.driven ? u_bar : p_bar;
+      ShapeNumbers<One> motion_bar =
+          row_sums(kMotion, [&](std::size_t a, Index at, const auto& x, auto& sums) {
+            add_speed_vjp(a, x, q, speed_bar(a, at), sums);
+          });
+      if (bar.p.value || moves) {
+        ShapeNumbers<One> q_bar = read_masks_vjp(
+            b, q,
+            [&](std::size_t a, Index at, const auto& x) {
+              const One body = speed(a, x, q, m);
+              return load<One>(work.resist_bar[a], at) + body * load<One>(work.carried_bar[a], at) +
+                     force_bar[b][a] * (load<One>(work.mean_star[a], at) - body);
+            },
+            viscosity);
+        speed_centre_vjp(m, motion_bar, q_bar);
+        for (std::size_t i = 0; bar.p.value && i < Dim + o.sizes; ++i)
+          add_number<S>(bar.p, o.shape_at + Index(i), q_bar[i]);
+        if (moves) move_vjp(b, in, m, q_bar, y_bar, motion_bar, bar);
+      }
+      const PackedOut<Real> to = o.driven ? bar.u : bar.p;
       if (to.value)
-        for (std::size_t i = 0; i < kMotion; ++i) add_number<S>(to, o.motion_at + Index(i), of_motion[i]);
-      if (!p_bar.value) continue;
-      move_centre(b, m, of_motion, p_bar);
-      read_masks_vjp(
-          b, p,
-          [&](std::size_t a, Index at, const auto& x) {
-            const One body = speed(a, x, q, m);
-            return load<One>(work.resist_bar[a], at) + body * load<One>(work.carried_bar[a], at) +
-                   force_bar[b][a] * (load<One>(work.mean_star[a], at) - body);
-          },
-          viscosity, p_bar);
+        for (std::size_t i = 0; i < kMotion; ++i) add_number<S>(to, o.motion_at + Index(i), motion_bar[i]);
     }
   }
 
  private:
+  static constexpr std::size_t kPose = 3;  // numbers of a pose: a place, and in 2-D an angle
+
+  // What number of the shape a number of the pose is added to; none: a disc that turns looks the same.
+  std::optional<std::size_t> shape_number(std::size_t b, std::size_t i) const {
+    if (i < Dim) return i;
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
+    return o.turns ? std::optional<std::size_t>(Dim + o.sizes - 1) : std::nullopt;
+  }
+  // The transpose of `move`, and of the pose in the middle of the step.
+  void move_vjp(std::size_t b, const From& in, const Motion& m, const ShapeNumbers<One>& q_bar,
+                Packed<Real> y_bar, ShapeNumbers<One>& motion_bar, const To& bar) const {
+    const Index at = model.obstacles[b].moved_at;
+    for (std::size_t i = 0; i < kPose; ++i) {
+      const One next_bar = read_number<S>(y_bar, at + Index(i));
+      const auto number = shape_number(b, i);
+      const One pose_bar = number ? q_bar[*number] : One(0);
+      const One over_time = next_bar + One(Real(0.5)) * pose_bar, x_bar = next_bar + pose_bar;
+      motion_bar[i] = motion_bar[i] + in.dt * over_time;
+      bar.dt = bar.dt + m[i] * over_time;
+      bar.x.value[at + Index(i)] = value(x_bar);
+      if constexpr (kIsDual<S>)
+        if (bar.x.tangent) bar.x.tangent[at + Index(i)] = x_bar.d[0];
+    }
+  }
   double volume() const { return shape.h[0] * shape.h[1] * (Dim == 3 ? shape.h[2] : 1.0); }
   static Real value(const One& x) {
     if constexpr (kIsDual<S>)
@@ -203,16 +268,23 @@ struct Obstacles {
     return One(Real(0.5)) * (load<One>(work.viscosity, at) + load<One>(work.viscosity, at - shape.stride[a]));
   }
 
-  ShapeNumbers<One> numbers(std::size_t b, Packed<Real> p) const {
+  // In the middle of the step.
+  ShapeNumbers<One> numbers(std::size_t b, const From& in) const {
     ShapeNumbers<One> q{};
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    for (std::size_t i = 0; i < Dim + o.sizes; ++i) q[i] = read_number<S>(p, o.shape_at + Index(i));
+    for (std::size_t i = 0; i < Dim + o.sizes; ++i) q[i] = read_number<S>(in.p, o.shape_at + Index(i));
+    if (o.moved_at < 0) return q;
+    const Motion m = motion(b, in);
+    for (std::size_t i = 0; i < kPose; ++i)
+      if (const auto number = shape_number(b, i))
+        q[*number] = q[*number] + read_number<S>(in.x, o.moved_at + Index(i)) + One(Real(0.5)) * in.dt * m[i];
     return q;
   }
-  Motion motion(std::size_t b, Packed<Real> p, Packed<Real> u) const {
+  Motion motion(std::size_t b, const From& in) const {
     Motion m{};
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    for (std::size_t i = 0; i < kMotion; ++i) m[i] = read_number<S>(o.driven ? u : p, o.motion_at + Index(i));
+    for (std::size_t i = 0; i < kMotion; ++i)
+      m[i] = read_number<S>(o.driven ? in.u : in.p, o.motion_at + Index(i));
     return m;
   }
   Depth<One, Dim> depth_of(std::size_t b, const ShapeNumbers<One>& q) const {
@@ -241,16 +313,14 @@ struct Obstacles {
     }
   }
   // The centre in spin x (x - centre), given the sums of speed_bar.
-  void move_centre(std::size_t b, const Motion& m, const ShapeNumbers<One>& sums,
-                   PackedOut<Real> p_bar) const {
-    const Index at = model.obstacles[b].shape_at;
+  void speed_centre_vjp(const Motion& m, const ShapeNumbers<One>& sums, ShapeNumbers<One>& q_bar) const {
     if constexpr (Dim == 2) {
-      add_number<S>(p_bar, at, -m[2] * sums[1]);
-      add_number<S>(p_bar, at + 1, m[2] * sums[0]);
+      q_bar[0] = q_bar[0] - m[2] * sums[1];
+      q_bar[1] = q_bar[1] + m[2] * sums[0];
     } else {
       for (std::size_t a = 0; a < 3; ++a) {
         const std::size_t i = (a + 1) % 3, j = (a + 2) % 3;
-        add_number<S>(p_bar, at + Index(a), m[3 + i] * sums[j] - m[3 + j] * sums[i]);
+        q_bar[a] = q_bar[a] + (m[3 + i] * sums[j] - m[3 + j] * sums[i]);
       }
     }
   }

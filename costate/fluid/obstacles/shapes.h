@@ -4,7 +4,7 @@
 //   ellipsoid   d = k (1 - k) / m                        k^2 = sum (z_i / a_i)^2, m^2 = sum (z_i / a_i^2)^2,
 //                                                        z = y turned back (2-D); numbers: a, angle
 //   fourier     d = r_0 + sum_k (a_k cos k t + b_k sin k t) - rho       t the direction of y (2-D);
-//                                                        numbers: r_0, a_1, b_1, a_2, b_2, ...
+//                                                        numbers: r_0, a_1, b_1, a_2, b_2, ..., angle
 //
 // d is positive inside. That of an ellipsoid is a distance near its surface, which is where it matters: the
 // mask of an obstacle (resistance.h) is flat elsewhere. In the centre, where d has a corner, its slope is 0.
@@ -88,12 +88,23 @@ struct Depth {
     move_centre(y_bar, q_bar);
   }
 
+  // Back by the angle, which is the last number; only in 2-D.
   V turned(const V& y) const {
     if constexpr (Dim == 2) {
-      const T c = cos(q[4]), s = sin(q[4]);
+      const T c = cos(q[Dim + sizes - 1]), s = sin(q[Dim + sizes - 1]);
       return {c * y[0] + s * y[1], c * y[1] - s * y[0]};
     } else {
       return y;
+    }
+  }
+  void turned_vjp(const V& z, const V& z_bar, ShapeNumbers<T>& q_bar) const {
+    if constexpr (Dim == 2) {
+      const std::size_t angle = Dim + sizes - 1;
+      const T c = cos(q[angle]), s = sin(q[angle]);
+      q_bar[angle] = q_bar[angle] + z_bar[0] * z[1] - z_bar[1] * z[0];
+      move_centre({c * z_bar[0] - s * z_bar[1], s * z_bar[0] + c * z_bar[1]}, q_bar);
+    } else {
+      move_centre(z_bar, q_bar);
     }
   }
   struct Norms {
@@ -131,27 +142,22 @@ struct Depth {
       z_bar[a] = k_bar * s + m_bar * t;
       q_bar[Dim + a] = q_bar[Dim + a] - n.z[a] / size * (k_bar * s + T(2) * m_bar * t);
     }
-    if constexpr (Dim == 2) {
-      const T c = cos(q[4]), s = sin(q[4]);
-      q_bar[4] = q_bar[4] + z_bar[0] * n.z[1] - z_bar[1] * n.z[0];
-      move_centre({c * z_bar[0] - s * z_bar[1], s * z_bar[0] + c * z_bar[1]}, q_bar);
-    } else {
-      move_centre(z_bar, q_bar);
-    }
+    turned_vjp(n.z, z_bar, q_bar);
   }
 
   // f(k, cos k t, sin k t) for k = 1, 2, ...
   template <class F>
   void waves(const T& c, const T& s, const F& f) const {
     T ck = c, sk = s;
-    for (std::size_t k = 1; 2 * k < sizes; ++k) {
+    for (std::size_t k = 1; 2 * k + 1 < sizes; ++k) {
       f(k, ck, sk);
       const T next = ck * c - sk * s;
       sk = sk * c + ck * s;
       ck = next;
     }
   }
-  T fourier(const V& y) const {
+  T fourier(const V& from) const {
+    const V y = turned(from);
     const T squared = square(y);
     if (central(squared)) return q[Dim];
     const T rho = sqrt(squared);
@@ -161,7 +167,8 @@ struct Depth {
     });
     return r - rho;
   }
-  void fourier_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+  void fourier_vjp(const V& from, const T& bar, ShapeNumbers<T>& q_bar) const {
+    const V y = turned(from);
     q_bar[Dim] = q_bar[Dim] + bar;
     const T squared = square(y);
     if (central(squared)) return;
@@ -176,7 +183,7 @@ struct Depth {
     V y_bar{};
     y_bar[0] = -bar * cos_t - along * sin_t;
     y_bar[1] = -bar * sin_t + along * cos_t;
-    move_centre(y_bar, q_bar);
+    turned_vjp(y, y_bar, q_bar);
   }
 };
 

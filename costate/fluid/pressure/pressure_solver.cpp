@@ -1,9 +1,5 @@
 #include "costate/fluid/pressure/pressure_solver.h"
 
-#include <cmath>
-
-#include "costate/fluid/pressure/lane_transpose.h"
-
 namespace costate::fluid {
 
 template <class Real>
@@ -13,17 +9,14 @@ PressureSolver<Real>::PressureSolver(const Shape& shape, const std::array<Ends, 
   columns_ = row_ * (last_ == 2 ? shape.n[1] : 1);
   wraps_ = ends[std::size_t(last_)] == Ends::periodic;
   singular_ = true;
-  double gain = 1;
   for (int a = 0; a < shape.dim; ++a) {
     const Ends e = ends[std::size_t(a)];
     singular_ = singular_ && (e == Ends::periodic || e == Ends::even_even);
-    if (a == last_) break;
-    transform_[std::size_t(a)] = Transform<Real>(e, shape.n[std::size_t(a)]);
-    gain *= transform_[std::size_t(a)].gain();
   }
+  transform_ = BoxTransform<Real>(shape, shape.all_cells(), ends, last_);
   const double h = shape.h[std::size_t(last_)];
   coupling_ = Real(1 / (h * h));
-  scale_ = Real(1 / gain);
+  scale_ = Real(1 / transform_.gain());
   factorise(ends[std::size_t(last_)], 1 / (h * h));
 }
 
@@ -37,8 +30,8 @@ void PressureSolver<Real>::factorise(Ends ends, double c) {
   for (Index column = 0; column < columns_; ++column) {
     const Index i = column % row_, j = column / row_;
     if (i >= shape_.n[0]) continue;
-    double lambda = transform_[0].lambda()[std::size_t(i)] / (shape_.h[0] * shape_.h[0]);
-    if (last_ == 2) lambda += transform_[1].lambda()[std::size_t(j)] / (shape_.h[1] * shape_.h[1]);
+    double lambda = transform_.lambda(0)[std::size_t(i)] / (shape_.h[0] * shape_.h[0]);
+    if (last_ == 2) lambda += transform_.lambda(1)[std::size_t(j)] / (shape_.h[1] * shape_.h[1]);
     const bool flat = singular_ && column == 0;
     const Index begin = wraps_ ? 1 : 0;
     double before = 0;
@@ -69,69 +62,10 @@ void PressureSolver<Real>::factorise(Ends ends, double c) {
 }
 
 template <class Real>
-Index PressureSolver<Real>::scratch_numbers() const {
-  const Index longest = std::max(shape_.n[0], last_ == 2 ? shape_.n[1] : Index(0));
-  return kChunks * 2 * (longest + P::lanes) * P::lanes;
-}
-
-template <class Real>
 void PressureSolver<Real>::solve(Real* field, Real* scratch) const {
-  along_x(field, scratch, false);
-  if (last_ == 2) along_y(field, scratch, false);
+  transform_.forward(field, scale_, scratch);
   along_last(field);
-  if (last_ == 2) along_y(field, scratch, true);
-  along_x(field, scratch, true);
-}
-
-// P::lanes rows at a time: lane l is row l.
-template <class Real>
-void PressureSolver<Real>::along_x(Real* field, Real* scratch, bool inverse) const {
-  constexpr Index W = P::lanes;
-  const Index n = shape_.n[0], rows = shape_.n[1] * shape_.n[2], blocks = (rows + W - 1) / W;
-  const Index grain = (blocks + kChunks - 1) / kChunks, buffer = (n + W) * W;
-  const auto row_at = [&](Index row) {
-    row = std::min(row, rows - 1);
-    return field + shape_.at(0, row % shape_.n[1], row / shape_.n[1]);
-  };
-  parallel_for(blocks, grain, [&](Index begin, Index end) {
-    P* const x = reinterpret_cast<P*>(scratch + begin / grain * 2 * buffer);
-    P* const y = x + (n + W);
-    for (Index block = begin; block < end; ++block) {
-      std::array<Real*, std::size_t(W)> row;
-      for (Index l = 0; l < W; ++l) row[std::size_t(l)] = row_at(block * W + l);
-      for (Index i = 0; i < n; i += W) {
-        for (Index l = 0; l < W; ++l) x[i + l] = P::load_unaligned(row[std::size_t(l)] + i);
-        transpose_lanes(x + i);
-        if (!inverse)
-          for (Index l = 0; l < W; ++l) x[i + l] *= P(scale_);
-      }
-      P* const done = inverse ? transform_[0].inverse(x, y) : transform_[0].forward(x, y);
-      for (Index l = n; l < (n + W - 1) / W * W; ++l) done[l] = P(0);
-      for (Index i = 0; i < n; i += W) {
-        transpose_lanes(done + i);
-        for (Index l = 0; l < std::min(W, rows - block * W); ++l)
-          store_lanes(row[std::size_t(l)] + i, done[i + l], n - i);
-      }
-    }
-  });
-}
-
-template <class Real>
-void PressureSolver<Real>::along_y(Real* field, Real* scratch, bool inverse) const {
-  constexpr Index W = P::lanes;
-  const Index n = shape_.n[1], strips = row_ / W, jobs = strips * shape_.n[2];
-  const Index grain = (jobs + kChunks - 1) / kChunks, buffer = (n + W) * W;
-  parallel_for(jobs, grain, [&](Index begin, Index end) {
-    P* const x = reinterpret_cast<P*>(scratch + begin / grain * 2 * buffer);
-    P* const y = x + (n + W);
-    for (Index job = begin; job < end; ++job) {
-      const Index i = job % strips * W;
-      Real* const column = field + shape_.at(i, 0, job / strips);
-      for (Index j = 0; j < n; ++j) x[j] = P::load_unaligned(column + j * shape_.stride[1]);
-      const P* const done = inverse ? transform_[1].inverse(x, y) : transform_[1].forward(x, y);
-      for (Index j = 0; j < n; ++j) store_lanes(column + j * shape_.stride[1], done[j], shape_.n[0] - i);
-    }
-  });
+  transform_.inverse(field, scratch);
 }
 
 template <class Real>

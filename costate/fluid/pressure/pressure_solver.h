@@ -26,7 +26,7 @@
 
 #include "costate/core/aligned_buffer.h"
 #include "costate/fluid/grid/field.h"
-#include "costate/fluid/pressure/transform.h"
+#include "costate/fluid/pressure/box_transform.h"
 
 namespace costate::fluid {
 
@@ -39,17 +39,14 @@ class PressureSolver {
   PressureSolver(const Shape& shape, const std::array<Ends, 3>& ends);
 
   // Numbers of scratch that a solution needs.
-  Index scratch_numbers() const;
+  Index scratch_numbers() const { return transform_.scratch_numbers(); }
   // r becomes p. A field of the shape; the numbers outside of its cells are left alone.
   void solve(Real* field, Real* scratch) const;
   bool singular() const { return singular_; }
 
  private:
-  static constexpr Index kChunks = 16;  // of parallel work, each with scratch of its own
-  static constexpr Index kStrip = 64;   // columns that are eliminated together
+  static constexpr Index kStrip = 64;  // columns that are eliminated together
 
-  void along_x(Real* field, Real* scratch, bool inverse) const;
-  void along_y(Real* field, Real* scratch, bool inverse) const;
   void along_last(Real* field) const;
   void eliminate(Real* column, Index width, const Real* pivots, const Real* answers) const;
   void level(Real* column) const;
@@ -58,9 +55,9 @@ class PressureSolver {
   Shape shape_;
   int last_ = 1;
   bool singular_ = false, wraps_ = false;
-  std::array<Transform<Real>, 2> transform_;
-  Index columns_ = 0;  // modes: packed rows of round-up(n[0]) numbers
-  Index row_ = 0;      // length of a packed row
+  BoxTransform<Real> transform_;  // along all axes except the last one
+  Index columns_ = 0;             // modes: packed rows of round-up(n[0]) numbers
+  Index row_ = 0;                 // length of a packed row
   Real coupling_ = 1, scale_ = 1;
   std::vector<Real> pivot_;   // inverse pivots, [cell along the last axis][column]
   std::vector<Real> answer_;  // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)

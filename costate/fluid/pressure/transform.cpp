@@ -38,10 +38,12 @@ Transform<Real>::Transform(Ends ends, std::int64_t n) : ends_(ends), n_(n) {
     const double angle = ends == Ends::periodic    ? pi * wave / m
                          : ends == Ends::even_even ? pi * double(k) / (2 * m)
                          : ends == Ends::odd_odd   ? pi * double(n - k) / (2 * m)
+                         : ends == Ends::wall_wall ? pi * double(k + 1) / (2 * m + 2)
+                         : walled()                ? pi * double(2 * k + 1) / (4 * m + 2)
                                                    : pi * double(2 * k + 1) / (4 * m);
     lambda_.push_back(4 * std::sin(angle) * std::sin(angle));
   }
-  if (n % 2 != 0 || Fft<Real>::factors(n / 2).empty() ||
+  if (walled() || n % 2 != 0 || Fft<Real>::factors(n / 2).empty() ||
       Fft<Real>::factors(n / 2).back() > Fft<Real>::kLargestFactor) {
     fill_modes();
     return;
@@ -78,6 +80,14 @@ double Transform<Real>::mode(std::int64_t k, std::int64_t i) const {
       return wave * std::cos(pi * double(2 * k + 1) * x / (4 * m));
     case Ends::odd_even:
       return wave * std::sin(pi * double(2 * k + 1) * x / (4 * m));
+    case Ends::wall_wall:
+      return std::sqrt(2 / (m + 1)) * std::sin(pi * double((k + 1) * (i + 1) % (2 * n_ + 2)) / (m + 1));
+    case Ends::wall_even:
+    case Ends::even_wall: {
+      const std::int64_t from_wall = ends_ == Ends::wall_even ? i + 1 : n_ - i;
+      return 2 / std::sqrt(2 * m + 1) *
+             std::sin(pi * double((2 * k + 1) * from_wall % (4 * n_ + 2)) / (2 * m + 1));
+    }
   }
   return 0;
 }
@@ -120,8 +130,9 @@ auto Transform<Real>::forward(P* x, P* y) const -> P* {
     case Ends::odd_even:
       reverse(x);
       return fourth(x, y, false);
+    default:
+      return multiply(false, x, y);
   }
-  return x;
 }
 
 template <class Real>
@@ -138,8 +149,9 @@ auto Transform<Real>::inverse(P* x, P* y) const -> P* {
       return fourth(x, y, false);
     case Ends::odd_even:
       return fourth(x, y, true);
+    default:
+      return multiply(true, x, y);
   }
-  return x;
 }
 
 // Twice X_k = sum_i x_i e^(-2 pi i k i / n): the FFT of z_i = x_2i + i x_(2i+1), taken apart. X_0 and X_(n/2)

@@ -42,6 +42,19 @@ struct Scalars {
           store<One>(work.scalars[s].side[std::size_t(g.side)], i, read_number<S>(p, g.offset + i));
     }
   }
+  // The cotangents of what read_parameters reads, and of diffusivity and buoyancy.
+  void write_parameters(PackedOut<Real> p_bar) const {
+    for (std::size_t s = 0; s < count(); ++s) {
+      const FlowModel::ScalarModel& m = model.scalars[s];
+      const One* bars = work.template numbers_bar<One>(s);
+      add_number<S>(p_bar, m.diffusivity_at, bars[0]);
+      for (Index a = 0; a < Dim; ++a) add_number<S>(p_bar, m.buoyancy_at + a, bars[1 + a]);
+      write_field<S>(shape, shape.all_cells(), work.scalars[s].source_bar, p_bar + m.source_at, true);
+      for (const auto& g : m.given)
+        for (Index i = 0; i < g.count; ++i)
+          add_number<S>(p_bar, g.offset + i, load<One>(work.scalars[s].side_bar[std::size_t(g.side)], i));
+    }
+  }
   void read_state(Packed<Real> x) const {
     for (std::size_t s = 0; s < count(); ++s) {
       read_field<S>(shape, shape.all_cells(), x + model.scalars[s].state_at, work.scalars[s].x);

@@ -2,6 +2,7 @@
 // numbers of every input lie.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "costate/fluid/grid/sides.h"
@@ -40,12 +41,32 @@ struct FlowModel {
     std::size_t sizes;                    // numbers of the shape behind its centre
     bool driven;                          // its motion is a control
     Index shape_at, motion_at, force_at;  // in parameters, in parameters or controls, in the state
+    Index moved_at = -1;                  // in the state: how far it has come and, in 2-D, turned
+    bool turns = false;                   // the last number of its shape is an angle
+    // Of a body whose surface holds the flow (obstacles/surface.h): directions of its points, from its
+    // middle.
+    std::vector<std::array<double, 2>> points = {};
+    std::size_t first_point = 0;  // among those of all bodies
   };
   std::vector<ObstacleModel> obstacles;
   std::size_t scalar_fields = 0;    // the first parameter field of scalars
   std::size_t obstacle_fields = 0;  // the first one of obstacles; none comes behind them
   Index stage_size = 0;             // numbers of a stage: all faces and scalars, the first ones of a state
   Index push = -1;                  // offset in the control; -1: there is none
+  bool implicit = false;            // viscosity (implicit.h)
+  bool eddies = false;              // Smagorinsky's viscosity; its constant is the parameter behind dt
+  Index pressure = -1;              // offset in the state; -1: it is not there
+  Index powers = -1;                // of the scheme stokes: offset of its two powers in the state
+
+  bool moving() const {
+    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.moved_at >= 0; });
+  }
+
+  std::size_t points() const {
+    std::size_t sum = 0;
+    for (const ObstacleModel& o : obstacles) sum += o.points.size();
+    return sum;
+  }
 
   // The first parameter fields, in this order.
   enum Parameter { kViscosity, kForce, kDt };
@@ -53,13 +74,14 @@ struct FlowModel {
   Index dt_at() const { return sides.shape.cells() + sides.shape.dim; }
 
   int stages() const { return scheme == Scheme::rk3 ? 3 : 1; }
-  // out = P(kept x + share (current + dt F(current))); `mean` is the weight of its forces in the whole step.
+  // out = P(kept x + share (current + dt F(current))); `mean` is the weight of its forces in the whole step,
+  // theta says how much of its viscosity is implicit (implicit.h).
   struct Weights {
-    double kept, share, mean;
+    double kept, share, mean, theta;
   };
   Weights weights(int stage) const {
-    if (stage == 0) return {0, 1, scheme == Scheme::rk3 ? 1.0 / 6 : 1};
-    return stage == 1 ? Weights{0.75, 0.25, 1.0 / 6} : Weights{1.0 / 3, 2.0 / 3, 2.0 / 3};
+    if (stage == 0) return {0, 1, scheme == Scheme::rk3 ? 1.0 / 6 : 1, 1};
+    return stage == 1 ? Weights{0.75, 0.25, 1.0 / 6, 4} : Weights{1.0 / 3, 2.0 / 3, 2.0 / 3, 0.5};
   }
 };
 

@@ -17,8 +17,10 @@ struct FlowScratch final : Workspace {
   Speeds<Real> x, stage[2], star;         // the state, the stages, and one before its projection
   Speeds<Real> x_bar, out_bar, star_bar;  // cotangents: of the state, after and before a projection
   Speeds<Real> push, push_bar;
-  Plane<Real> pressure, viscosity, viscosity_bar;
-  std::array<Plane<Real>, 3> edges, edges_bar;  // viscosity on edges
+  Plane<Real> pressure, pressure_bar, viscosity, viscosity_bar;  // pressure_bar: where the state has it
+  std::array<Plane<Real>, 3> edges, edges_bar;                   // viscosity on edges
+  Plane<Real> eddy, eddy_bar, strain_bar;  // of eddies.h: all of the viscosity that a stage feels
+  std::array<Plane<Real>, 3> eddy_edges, eddy_edges_bar;
   struct ScalarFields {
     Plane<Real> x, stage[2], star, x_bar, out_bar, star_bar, rate_bar, source, source_bar;
     std::array<Plane<Real>, 6> side, side_bar;  // values on the sides
@@ -44,14 +46,20 @@ struct FlowScratch final : Workspace {
   std::vector<Speeds<Real>> mask;  // resistance of each obstacle
   // Sum of resistance times body speed, and of a transpose: obstacles/resistance.h.
   Speeds<Real> carried, carried_bar, resist_bar, mean_star, face_bar;
+  Speeds<Real> held;  // of obstacles/surface.h: forces on faces; its vectors have values, then tangents
+  std::vector<Real> surface_rhs, surface_force, surface_back, surface_kept;
+  std::vector<double> surface_factor, surface_temporary;
+  Speeds<Real> delta, extra;         // of implicit.h
+  Plane<Real> found, search, image;  // of its conjugate gradients
   SideSpeeds<Real> side, side_bar;
   Real* solver = nullptr;
   std::vector<double> sums;
   std::vector<std::array<double, 6>> force;  // on each body: value and tangent of every component
   std::vector<std::array<Real, 3>> force_bar;
   std::vector<std::array<Dual<Real>, 3>> force_bar_dual;
-  bool uniform_viscosity = false;
-  const Real* run_p = nullptr;  // parameters of the run: they have been read
+  bool uniform_viscosity = false;  // of values that have no tangents
+  bool same_viscosity = false;     // all values are the same
+  const Real* run_p = nullptr;     // parameters of the run: they have been read
 
   FlowScratch(const FlowModel& model, Index solver_numbers) {
     const Shape& shape = model.sides.shape;
@@ -79,10 +87,23 @@ struct FlowScratch final : Workspace {
       for (std::size_t a = 0; a < d; ++a) planes.push_back(&s[a]);
     for (Speeds<Real>* s : {&carried, &carried_bar, &resist_bar, &mean_star, &face_bar})
       for (std::size_t a = 0; !mask.empty() && a < d; ++a) planes.push_back(&(*s)[a]);
+    const std::size_t points = model.points();
+    for (std::size_t a = 0; points > 0 && a < d; ++a) planes.push_back(&held[a]);
+    for (std::vector<Real>* v : {&surface_rhs, &surface_force, &surface_back, &surface_kept})
+      v->resize(4 * points);
+    surface_factor.resize(4 * points * points), surface_temporary.resize(2 * points);
+    for (Speeds<Real>* s : {&delta, &extra})
+      for (std::size_t a = 0; model.implicit && a < d; ++a) planes.push_back(&(*s)[a]);
+    for (Plane<Real>* p : {&found, &search, &image})
+      if (model.implicit) planes.push_back(p);
     for (Plane<Real>* p : {&pressure, &viscosity, &viscosity_bar}) planes.push_back(p);
+    if (model.pressure >= 0) planes.push_back(&pressure_bar);
+    for (Plane<Real>* p : {&eddy, &eddy_bar, &strain_bar})
+      if (model.eddies) planes.push_back(p);
     for (std::size_t e = 0; e < (d == 2 ? 1 : 3); ++e) {
       planes.push_back(&edges[e]);
       planes.push_back(&edges_bar[e]);
+      if (model.eddies) planes.push_back(&eddy_edges[e]), planes.push_back(&eddy_edges_bar[e]);
     }
     Index given = 0;
     for (const FlowModel::GivenSpeed& g : model.given) given += g.count;

@@ -15,7 +15,11 @@
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/fluid/obstacles/resistance.h"
+#include "costate/fluid/obstacles/surface.h"
+#include "costate/fluid/step/flow_fault.h"
 #include "costate/fluid/step/flow_inputs.h"
+#include "costate/fluid/step/implicit.h"
+#include "costate/fluid/step/make_flow_system.h"
 #include "costate/fluid/step/momentum.h"
 #include "costate/fluid/step/projection.h"
 
@@ -40,6 +44,7 @@ class FlowSystem final : public System<Real> {
     std::array<Ends, 3> ends{};
     for (int a = 0; a < Dim; ++a) ends[std::size_t(a)] = model_.sides.ends(a);
     solver_ = PressureSolver<Real>(model_.sides.shape, ends);
+    if (model_.implicit) viscous_ = ViscousSolver<Real>(model_.sides);
   }
 
   const Signature& signature() const override { return model_.signature; }
@@ -47,7 +52,7 @@ class FlowSystem final : public System<Real> {
     return {.jvp = true, .vjp = true, .second_order = true};
   }
   std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Scratch>(model_, solver_.scratch_numbers());
+    return std::make_unique<Scratch>(model_, std::max(solver_.scratch_numbers(), viscous_.scratch_numbers()));
   }
   TapePlan tape(const Activity&, const TapeBudget& budget) const override {
     const Index size = Index(model_.stages() - 1) * model_.stage_size;
@@ -88,27 +93,7 @@ class FlowSystem final : public System<Real> {
   }
 
   typename System<Real>::Fault fault(const Inputs<Real>& in, int) const override {
-    const Shape& shape = model_.sides.shape;
-    const double dt = double(in.p[model_.dt_at()]);
-    double courant = 0, viscous = 0, per_h2 = 0;
-    for (int a = 0; a < Dim; ++a) {
-      const Real* u = in.x + model_.face_offset[std::size_t(a)];
-      double fastest = 0;
-      for (Index i = 0; i < shape.face_count(a); ++i) fastest = std::max(fastest, std::abs(double(u[i])));
-      if (!Traced) courant += fastest * dt / shape.h[std::size_t(a)];  // tracing back has no such limit
-      per_h2 += 1 / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
-    }
-    for (Index i = 0; i < shape.cells(); ++i) viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
-    const bool rk3 = model_.scheme == Scheme::rk3;
-    const double most_courant = rk3 ? 1.7 : 1, most_viscous = rk3 ? 2.5 : 2;
-    const double share = std::max(courant / most_courant, viscous / most_viscous);
-    if (!(share > 0.7)) return {};
-    const std::string carried = "the Courant number sum |u| dt / h is " + number(courant) + " (about " +
-                                number(most_courant) + " is stable), ";
-    return {"dt = " + number(dt) + " is too long for this flow: " + (Traced ? "" : carried) +
-                "4 viscosity dt sum 1/h^2 is " + number(viscous) + " (about " + number(most_viscous) +
-                " is stable)",
-            "take dt below " + number(0.5 * dt / share) + ", or larger cells"};
+    return flow_fault<Real, Traced>(model_, in);
   }
 
  private:
@@ -118,24 +103,15 @@ class FlowSystem final : public System<Real> {
   void read_parameters(In p, Scratch& w) const {
     const Sides& sides = model_.sides;
     const Index cells = sides.shape.cells();
-    w.uniform_viscosity =
-        !kIsDual<T> && std::all_of(p.value, p.value + cells, [&](Real nu) { return nu == p.value[0]; });
+    w.same_viscosity = std::all_of(p.value, p.value + cells, [&](Real nu) { return nu == p.value[0]; });
+    w.uniform_viscosity = !kIsDual<T> && w.same_viscosity;
     read_field<T>(sides.shape, sides.shape.all_cells(), p, w.viscosity);
     sides.template extend<Single<T>>(w.viscosity);
-    Box box = sides.shape.all_cells();
-    for (int a = 0; a < Dim; ++a) ++box.hi[std::size_t(a)];
-    for (int a = 0; a < Dim; ++a) {
-      for (int b = a + 1; b < Dim; ++b) {
-        const Index i = sides.shape.stride[std::size_t(a)], j = sides.shape.stride[std::size_t(b)];
-        each_pack<T>(sides.shape, box, [&](Index at, Index count) {
-          const auto nu = [&](Index from) { return load<T>(w.viscosity, from); };
-          store<T>(w.edges[std::size_t(edge(a, b))], at,
-                   Real(0.25) * ((nu(at) + nu(at - i)) + (nu(at - j) + nu(at - i - j))), count);
-        });
-      }
-    }
+    mean_over_edges<T, Dim>(sides.shape, w.viscosity, w.edges);
     read_given<T>(false, p, w);
-    Obstacles<T, Dim>{model_, w}.read_masks(p);
+    Obstacles<T, Dim>{model_, w}.read_masks(false, {.x = {}, .u = {}, .p = p, .dt = {}});
+    if constexpr (Dim == 2)
+      if (model_.points() > 0) Surfaces<T>{model_, w, solver_, {}, p, {}}.factorise();
   }
   template <class T>
   void read_given(bool controls, In from, Scratch& w) const {
@@ -146,18 +122,29 @@ class FlowSystem final : public System<Real> {
     }
   }
   template <class T>
+  typename Obstacles<T, Dim>::From obstacles_from(const PackedInputs& in) const {
+    return {in.x, in.u, in.p, read_number<T>(in.p, model_.dt_at())};
+  }
+  template <class T>
   Momentum<T, Dim, Traced> read_inputs(const PackedInputs& in, Scratch& w) const {
     if constexpr (kIsDual<T>) w.use_tangents();
     if (kIsDual<T> || in.p.value != w.run_p) read_parameters<T>(in.p, w);
     if (in.u.value) read_given<T>(true, in.u, w);
     if (model_.push >= 0) read_speeds<T>(model_, in.u + model_.push, w.push);
-    if (!model_.obstacles.empty()) Obstacles<T, Dim>{model_, w}.read_motion(in.p, in.u);
+    if (!model_.obstacles.empty()) {
+      const Obstacles<T, Dim> obstacles{model_, w};
+      const auto from = obstacles_from<T>(in);
+      if (model_.moving()) obstacles.read_masks(true, from);
+      obstacles.read_motion(from);
+    }
     read_speeds<T>(model_, in.x, w.x);
     model_.sides.template set_sides<Single<T>>(w.x, w.side);
     const Scalars<T, Dim, Traced> scalars{model_, w, in.p};
     if (kIsDual<T> || in.p.value != w.run_p) scalars.read_parameters();
     scalars.read_state(in.x);
-    Momentum<T, Dim, Traced> momentum{model_, w, read_number<T>(in.p, model_.dt_at()), {}, scalars};
+    const Single<T> constant = model_.eddies ? read_number<T>(in.p, model_.dt_at() + 1) : Single<T>(0);
+    Momentum<T, Dim, Traced> momentum{model_, w,       read_number<T>(in.p, model_.dt_at()),
+                                      {},     scalars, {model_, w, constant}};
     for (int a = 0; a < Dim; ++a)
       momentum.force[std::size_t(a)] = read_number<T>(in.p, model_.force_at() + a);
     return momentum;
@@ -178,19 +165,31 @@ class FlowSystem final : public System<Real> {
 
   // --- the step --------------------------------------------------------------------------------------------
 
+  template <class T>
+  ImplicitViscosity<T, Dim> implicit(const Single<T>& dt, Scratch& w) const {
+    return {model_, w, viscous_, dt};
+  }
   const Speeds<Real>& current(const Scratch& w, int stage) const {
     return stage == 0 ? w.x : w.stage[stage - 1];
   }
+  template <class T>
+  Surfaces<T> surfaces(const PackedInputs& in, const Single<T>& dt, Scratch& w) const {
+    return {model_, w, solver_, in.u, in.p, dt};
+  }
   // `then` looks at `star`, before it is projected.
   template <class T, class Then>
-  void advance_stage(int stage, const Momentum<T, Dim, Traced>& momentum, const Speeds<Real>& out, Scratch& w,
-                     const Then& then) const {
+  void advance_stage(int stage, const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum,
+                     const Speeds<Real>& out, Scratch& w, const Then& then) const {
+    if (model_.eddies) momentum.eddies.read(current(w, stage));
     momentum.scalars.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
     if constexpr (Traced) trace_speeds<T>(momentum.dt, w);
     momentum.apply(model_.weights(stage), stage, current(w, stage));
+    if (model_.implicit) implicit<T>(momentum.dt, w).apply(model_.weights(stage), current(w, stage));
     model_.sides.template set_faces<Single<T>>(w.star, w.side);
     then(stage);
-    Projection<T, Dim>(model_.sides, solver_).apply(w.star, out, w);
+    Projection<T, Dim>(model_.sides, solver_).apply(w.star, out, {}, w);
+    if constexpr (Dim == 2)
+      if (model_.points() > 0) surfaces<T>(in, momentum.dt, w).apply(out);
     model_.sides.template set_sides<Single<T>>(out, w.side);
   }
   // Beyond a side with given speeds lie those along it.
@@ -223,10 +222,13 @@ class FlowSystem final : public System<Real> {
   }
   // What each body feels in a stage, for the state.
   template <class T>
-  void add_forces(int stage, const PackedInputs& in, Out y, Scratch& w) const {
+  void add_forces(int stage, const PackedInputs& in, Scratch& w) const {
     if (model_.obstacles.empty()) return;
     if (stage == 0) w.force.assign(model_.obstacles.size(), {});
-    Obstacles<T, Dim>{model_, w}.add_forces(model_.weights(stage).mean, in.p, in.u, w.force);
+    Obstacles<T, Dim>{model_, w}.add_forces(model_.weights(stage).mean, obstacles_from<T>(in), w.force);
+  }
+  template <class T>
+  void write_forces(Out y, const Scratch& w) const {
     for (std::size_t b = 0; b < w.force.size(); ++b) {
       for (Index a = 0; a < Dim; ++a) {
         y.value[model_.obstacles[b].force_at + a] = Real(w.force[b][std::size_t(2 * a)]);
@@ -239,23 +241,37 @@ class FlowSystem final : public System<Real> {
   void forward(const PackedInputs& in, Out y, Real* tape, Scratch& w) const {
     const auto momentum = read_inputs<T>(in, w);
     const int last = model_.stages() - 1;
-    const auto forces = [&](int stage) { add_forces<T>(stage, in, y, w); };
+    const auto forces = [&](int stage) { add_forces<T>(stage, in, w); };
+    const auto surface_forces = [&](int stage) {
+      if constexpr (Dim == 2)
+        if (model_.points() > 0) surfaces<T>(in, momentum.dt, w).add_forces(model_.weights(stage));
+    };
     for (int stage = 0; stage < last; ++stage) {
-      advance_stage<T>(stage, momentum, w.stage[stage], w, forces);
+      advance_stage<T>(stage, in, momentum, w.stage[stage], w, forces);
+      surface_forces(stage);
       if (!tape) continue;
       Real* const to = tape + stage * model_.stage_size;
       write_speeds<S>(model_, w.stage[stage], {to});
       write_scalars<S>({to}, w, [&](const auto& fields) { return fields.stage[stage]; });
     }
-    advance_stage<T>(last, momentum, w.star, w, forces);
+    advance_stage<T>(last, in, momentum, w.star, w, forces);
+    surface_forces(last);
+    write_forces<T>(y, w);
     write_speeds<T>(model_, w.star, y);
     write_scalars<T>(y, w, [](const auto& fields) { return fields.star; });
+    if (model_.moving()) Obstacles<T, Dim>{model_, w}.move(obstacles_from<T>(in), y);
+    if (model_.pressure >= 0) {
+      scale_pressure<T>(model_, momentum.dt, w.pressure);
+      write_field<T>(model_.sides.shape, model_.sides.shape.all_cells(), w.pressure, y + model_.pressure,
+                     false);
+    }
   }
 
   // --- its transpose ---------------------------------------------------------------------------------------
 
   template <class T>
-  void recall_stages(const Momentum<T, Dim, Traced>& momentum, const Real* tape, Scratch& w) const {
+  void recall_stages(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, const Real* tape,
+                     Scratch& w) const {
     for (int stage = 0; stage + 1 < model_.stages(); ++stage) {
       if (tape) {
         const In from{tape + stage * model_.stage_size};
@@ -265,7 +281,7 @@ class FlowSystem final : public System<Real> {
         for (std::size_t s = 0; s < w.scalars.size(); ++s)
           momentum.scalars.set_sides(s, w.scalars[s].stage[stage]);
       } else {
-        advance_stage<T>(stage, momentum, w.stage[stage], w, [](int) {});
+        advance_stage<T>(stage, in, momentum, w.stage[stage], w, [](int) {});
       }
     }
   }
@@ -300,42 +316,87 @@ class FlowSystem final : public System<Real> {
         bars[b][std::size_t(a)] =
             Single<T>(Real(volume())) * read_number<T>(y_bar, model_.obstacles[b].force_at + a);
   }
+  // Of what the last projection subtracts the gradient of. For dt that one is computed again.
+  template <class T>
+  void read_pressure_bar(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, In y_bar,
+                         bool sums, Single<T>& dt_bar, Scratch& w) const {
+    const Shape& shape = model_.sides.shape;
+    read_field<T>(shape, shape.all_cells(), y_bar + model_.pressure, w.pressure_bar);
+    scale_pressure<T>(model_, momentum.dt, w.pressure_bar);
+    if (!sums) return;
+    const int last = model_.stages() - 1;
+    advance_stage<T>(last, in, momentum, w.star, w, [](int) {});
+    const auto total = sum_packs<T, 1>(shape, shape.all_cells(), w.sums, [&](Index at, Index) {
+      return std::array<T, 1>{load<T>(w.pressure, at) * load<T>(w.pressure_bar, at)};
+    });
+    dt_bar = dt_bar - total[0] / momentum.dt;
+  }
+  // `bodies`: their points, too. For these the stage is computed again.
+  template <class T>
+  void transpose_surfaces(int stage, const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum,
+                          bool bodies, const PackedCotangents& bar, Single<T>& dt_bar, Scratch& w) const {
+    const Surfaces<T> surface = surfaces<T>(in, momentum.dt, w);
+    const auto weights = model_.weights(stage);
+    surface.transpose(weights, forces_bar<T>(w));
+    if (!bodies) return;
+    const Speeds<Real>& out = stage + 1 == model_.stages() ? w.star : w.stage[stage];
+    advance_stage<T>(stage, in, momentum, out, w, [](int) {});
+    surface.transpose_bodies(weights, forces_bar<T>(w), out, bar.u, bar.p, dt_bar);
+  }
   template <class T>
   void reverse(const PackedInputs& in, const Real* tape, In y_bar, const PackedCotangents& bar,
                const Activity& active, Scratch& w) const {
     using One = Single<T>;
     const Sides& sides = model_.sides;
     const auto momentum = read_inputs<T>(in, w);
-    recall_stages<T>(momentum, tape, w);
+    recall_stages<T>(in, momentum, tape, w);
+    One dt_bar(0);
     const auto is_active = [&](FlowModel::Parameter f) { return bar.p.value && active.parameters[f]; };
     const bool viscosity = is_active(FlowModel::kViscosity),
                sums = is_active(FlowModel::kForce) || is_active(FlowModel::kDt);
+    One eddies_bar(0);
     const bool of_scalars = wants_scalars(bar, active);
     const Scalars<T, Dim, Traced>& scalars = momentum.scalars;
-    const bool bodies = !model_.obstacles.empty() && (viscosity || sums || wants_bodies(bar, active));
+    const bool bodies =
+        !model_.obstacles.empty() && (viscosity || sums || model_.moving() || wants_bodies(bar, active));
+    if (model_.pressure >= 0) read_pressure_bar<T>(in, momentum, y_bar, sums, dt_bar, w);
     if (Traced && (bodies || sums || of_scalars)) {
       scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
       trace_speeds<T>(momentum.dt, w);
     }
     read_forces_bar<T>(y_bar, w);
     clear_cotangents<T>(viscosity, w);
-    One dt_bar(0);
     std::array<One, 3> force_bar{One(0), One(0), One(0)};
     read_speeds<T>(model_, y_bar, w.out_bar);
     read_scalars<T>(y_bar, w, [](const auto& fields) { return fields.out_bar; });
     for (int stage = model_.stages() - 1; stage >= 0; --stage) {
-      sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
-      Projection<T, Dim>(sides, solver_).transpose(w.out_bar, w.star_bar, w);
-      sides.template set_faces_vjp<One>(w.star_bar, w.side_bar);
       const auto weights = model_.weights(stage);
+      sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
+      Projection<T, Dim>(sides, solver_)
+          .transpose(w.out_bar, w.star_bar, stage + 1 == model_.stages() ? w.pressure_bar : Plane<Real>{}, w);
+      if constexpr (Dim == 2)
+        if (model_.points() > 0) transpose_surfaces<T>(stage, in, momentum, bodies, bar, dt_bar, w);
+      sides.template set_faces_vjp<One>(w.star_bar, w.side_bar);
+      if (model_.eddies) momentum.eddies.read(current(w, stage));
+      if (model_.implicit && (viscosity || sums || bodies)) {  // star and delta again
+        momentum.apply(weights, stage, current(w, stage));
+        implicit<T>(momentum.dt, w).apply(weights, current(w, stage));
+      }
       if (!model_.obstacles.empty()) momentum.transpose_resistance(weights, forces_bar<T>(w));
+      if (model_.implicit) implicit<T>(momentum.dt, w).transpose(weights);
       if (bodies) momentum.transpose_bodies(weights, stage, current(w, stage), dt_bar);
       for (int a = 0; a < Dim; ++a) sides.template wrap<One>(w.star_bar[std::size_t(a)], a);
       if (Traced) scalars.transpose_buoyancy(momentum.dt);
       scalars.begin_transpose(weights, momentum.dt);
       if (sums) momentum.transpose_sums(weights, stage, current(w, stage), dt_bar, force_bar);
-      if (viscosity) momentum.transpose_viscosity(weights, current(w, stage));
+      if (model_.implicit && sums) implicit<T>(momentum.dt, w).transpose_sums(weights, dt_bar);
+      if (model_.implicit && viscosity) implicit<T>(momentum.dt, w).transpose_viscosity(weights);
+      if (viscosity && !model_.eddies) momentum.transpose_viscosity(weights, current(w, stage));
       momentum.transpose(weights, stage, current(w, stage));
+      if (model_.implicit) implicit<T>(momentum.dt, w).add_extra(w.out_bar);
+      if (model_.eddies)
+        momentum.eddies.transpose(One(Real(weights.share)) * momentum.dt, current(w, stage), viscosity,
+                                  eddies_bar);
       if constexpr (Traced) trace_speeds_vjp<T>(momentum.dt, sums, dt_bar, w);
       scalars.transpose(weights, stage, current(w, stage), momentum.dt, sums || of_scalars, dt_bar);
     }
@@ -345,13 +406,15 @@ class FlowSystem final : public System<Real> {
     if (bar.u.value) write_given<T>(true, bar.u, w);
     if (bar.u.value && model_.push >= 0) write_speeds<T>(model_, w.push_bar, bar.u + model_.push, true);
     if (bodies) {
-      Obstacles<T, Dim>{model_, w}.transpose(in.p, in.u, forces_bar<T>(w), viscosity, bar.p, bar.u);
+      Obstacles<T, Dim>{model_, w}.transpose(obstacles_from<T>(in), forces_bar<T>(w), viscosity, y_bar,
+                                             {bar.x, bar.u, bar.p, dt_bar});
       if (viscosity) Obstacles<T, Dim>{model_, w}.face_viscosity_vjp();
     }
     if (!bar.p.value) return;
     write_given<T>(false, bar.p, w);
-    if (of_scalars) write_scalar_parameters<T>(bar.p, w);
+    if (of_scalars) scalars.write_parameters(bar.p);
     if (viscosity) write_viscosity<T>(bar.p, w);
+    if (model_.eddies) add_number<T>(bar.p, model_.dt_at() + 1, eddies_bar);
     if (sums) {
       add_number<T>(bar.p, model_.dt_at(), dt_bar);
       for (int a = 0; a < Dim; ++a) add_number<T>(bar.p, model_.force_at() + a, force_bar[std::size_t(a)]);
@@ -387,25 +450,23 @@ class FlowSystem final : public System<Real> {
   }
   template <class T>
   void write_state(Out x_bar, Scratch& w) const {
-    for (int a = 0; a < Dim; ++a) {
-      const Plane<Real>&kept = w.x_bar[std::size_t(a)], &moved = w.out_bar[std::size_t(a)];
-      each_pack<T>(model_.sides.shape, model_.sides.shape.faces(a), [&](Index at, Index count) {
-        store<T>(moved, at, load<T>(moved, at) + load<T>(kept, at), count);
-      });
-    }
-    write_speeds<T>(model_, w.out_bar, x_bar);
     const Shape& shape = model_.sides.shape;
-    for (std::size_t s = 0; s < w.scalars.size(); ++s) {
-      const Plane<Real>&kept = w.scalars[s].x_bar, &moved = w.scalars[s].out_bar;
-      each_pack<T>(shape, shape.all_cells(), [&](Index at, Index count) {
+    const auto add_kept = [&](const auto& range, const Plane<Real>& kept, const Plane<Real>& moved) {
+      each_pack<T>(shape, range, [&](Index at, Index count) {
         store<T>(moved, at, load<T>(moved, at) + load<T>(kept, at), count);
       });
-    }
+    };
+    for (int a = 0; a < Dim; ++a)
+      add_kept(shape.faces(a), w.x_bar[std::size_t(a)], w.out_bar[std::size_t(a)]);
+    write_speeds<T>(model_, w.out_bar, x_bar);
+    for (const auto& scalar : w.scalars) add_kept(shape.all_cells(), scalar.x_bar, scalar.out_bar);
     write_scalars<T>(x_bar, w, [](const auto& fields) { return fields.out_bar; });
-    for (const FlowModel::ObstacleModel& o : model_.obstacles) {  // nothing reads the forces
-      std::fill_n(x_bar.value + o.force_at, Dim, Real(0));
-      if (x_bar.tangent) std::fill_n(x_bar.tangent + o.force_at, Dim, Real(0));
-    }
+    const auto unread = [&](Index at, Index count) {
+      std::fill_n(x_bar.value + at, count, Real(0));
+      if (x_bar.tangent) std::fill_n(x_bar.tangent + at, count, Real(0));
+    };
+    for (const FlowModel::ObstacleModel& o : model_.obstacles) unread(o.force_at, Dim);
+    if (model_.pressure >= 0) unread(model_.pressure, shape.cells());
   }
   template <class T>
   void write_given(bool controls, Out to, Scratch& w) const {
@@ -415,44 +476,23 @@ class FlowSystem final : public System<Real> {
       for (Index i = 0; i < g.count; ++i) add_number<T>(to, g.offset + i, load<Single<T>>(from, i));
     }
   }
-  template <class T>
-  void write_scalar_parameters(Out p_bar, Scratch& w) const {
-    const Shape& shape = model_.sides.shape;
-    for (std::size_t s = 0; s < w.scalars.size(); ++s) {
-      const FlowModel::ScalarModel& m = model_.scalars[s];
-      const Single<T>* bars = w.template numbers_bar<Single<T>>(s);
-      add_number<T>(p_bar, m.diffusivity_at, bars[0]);
-      for (Index a = 0; a < Dim; ++a) add_number<T>(p_bar, m.buoyancy_at + a, bars[1 + a]);
-      write_field<T>(shape, shape.all_cells(), w.scalars[s].source_bar, p_bar + m.source_at, true);
-      for (const auto& g : m.given)
-        for (Index i = 0; i < g.count; ++i)
-          add_number<T>(p_bar, g.offset + i, load<Single<T>>(w.scalars[s].side_bar[std::size_t(g.side)], i));
-    }
-  }
   // What edges got goes to the cells around them, and what cells beyond the sides got to those inside.
   template <class T>
   void write_viscosity(Out p_bar, Scratch& w) const {
     const Sides& sides = model_.sides;
-    for (int a = 0; a < Dim; ++a) {
-      for (int b = a + 1; b < Dim; ++b) {
-        const Plane<Real>& edges = w.edges_bar[std::size_t(edge(a, b))];
-        sides.template wrap<Single<T>>(edges, -1);
-        const Index i = sides.shape.stride[std::size_t(a)], j = sides.shape.stride[std::size_t(b)];
-        each_pack<T>(sides.shape, sides.shape.widened(sides.shape.all_cells()), [&](Index at, Index count) {
-          const auto bar = [&](Index from) { return load<T>(edges, from); };
-          store<T>(w.viscosity_bar, at,
-                   load<T>(w.viscosity_bar, at) +
-                       Real(0.25) * ((bar(at) + bar(at + i)) + (bar(at + j) + bar(at + i + j))),
-                   count);
-        });
-      }
-    }
+    mean_over_edges_vjp<T, Dim>(sides, w.edges_bar, w.viscosity_bar);
     sides.template extend_vjp<Single<T>>(w.viscosity_bar);
     write_field<T>(sides.shape, sides.shape.all_cells(), w.viscosity_bar, p_bar, true);
   }
 
   FlowModel model_;
   PressureSolver<Real> solver_;
+  ViscousSolver<Real> viscous_;  // of implicit viscosity
 };
+
+template <class Real, int Dim, bool Traced>
+std::shared_ptr<System<Real>> make_flow_system(FlowModel model) {
+  return std::make_shared<FlowSystem<Real, Dim, Traced>>(std::move(model));
+}
 
 }  // namespace costate::fluid

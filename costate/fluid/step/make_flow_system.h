@@ -1,5 +1,5 @@
-// One translation unit per precision and dimension: flow_2d_float.cpp and its three siblings, and as many for
-// flows that are traced back.
+// The systems of flows, each instantiated in a translation unit of its own: flow_2d_float.cpp and its three
+// siblings, as many for flows that are traced back (traced_*.cpp), and steady/stokes_*.cpp for creeping flow.
 #pragma once
 
 #include <memory>
@@ -9,28 +9,10 @@
 
 namespace costate::fluid {
 
-template <class Real, int Dim>
+template <class Real, int Dim, bool Traced>
 std::shared_ptr<System<Real>> make_flow_system(FlowModel model);
 
-template <>
-std::shared_ptr<System<float>> make_flow_system<float, 2>(FlowModel model);
-template <>
-std::shared_ptr<System<float>> make_flow_system<float, 3>(FlowModel model);
-template <>
-std::shared_ptr<System<double>> make_flow_system<double, 2>(FlowModel model);
-template <>
-std::shared_ptr<System<double>> make_flow_system<double, 3>(FlowModel model);
-
-template <class Real, int Dim>
-std::shared_ptr<System<Real>> make_traced_flow(FlowModel model);
-
-template <>
-std::shared_ptr<System<float>> make_traced_flow<float, 2>(FlowModel model);
-template <>
-std::shared_ptr<System<float>> make_traced_flow<float, 3>(FlowModel model);
-template <>
-std::shared_ptr<System<double>> make_traced_flow<double, 2>(FlowModel model);
-template <>
-std::shared_ptr<System<double>> make_traced_flow<double, 3>(FlowModel model);
+template <class Real>
+std::shared_ptr<System<Real>> make_stokes_system(FlowModel model);
 
 }  // namespace costate::fluid

@@ -4,6 +4,7 @@
 //   `Traced` (carry/trace.h): star = traced u + dt (F(u) + f); F is viscosity alone, and scalars push with
 //   what they have become
 //   with obstacles (resistance.h) that over 1 + s kappa, after adding s kappa u_body; s = share dt
+//   with implicit viscosity (implicit.h) that without the division: the next stage of the step solves
 //
 //   x_bar += kept star_bar      u_bar = share (star_bar + dt F'(u) star_bar)
 //   f_bar += share dt star_bar  dt_bar += share <F(u) + f, star_bar>
@@ -13,6 +14,7 @@
 #pragma once
 
 #include "costate/fluid/scalars/scalars.h"
+#include "costate/fluid/step/eddies.h"
 #include "costate/fluid/step/flow_scratch.h"
 #include "costate/fluid/step/row_sums.h"
 #include "costate/fluid/step/stress.h"
@@ -29,9 +31,11 @@ struct Momentum {
   One dt;
   std::array<One, 3> force;
   Scalars<S, Dim, Traced> scalars;
+  Eddies<S, Dim, !Traced> eddies;
   const Shape& shape = model.sides.shape;
 
   Flux stress(const Speeds<Real>& u) const {
+    if (model.eddies) return {shape, u, work.eddy, work.eddy_edges, false};
     return {shape, u, work.viscosity, work.edges, work.uniform_viscosity};
   }
 
@@ -55,8 +59,10 @@ struct Momentum {
       const auto a = std::size_t(c);
       S star = Real(w.share) * load<S>(Traced ? work.star[a] : u[a], at) + step * rate(of, stage, c, at);
       if (w.kept != 0) star = star + Real(w.kept) * load<S>(work.x[a], at);
-      if (!work.mask.empty())
-        star = (star + step * load<S>(work.carried[a], at)) / (S(Real(1)) + step * resistance(a, at));
+      if (!work.mask.empty()) {
+        star = star + step * load<S>(work.carried[a], at);
+        if (!model.implicit) star = star / (S(Real(1)) + step * resistance(a, at));
+      }
       store<S>(work.star[a], at, star, count);
     };
     each_component([&](int a) { return model.sides.free_faces(a); }, update);
@@ -72,7 +78,8 @@ struct Momentum {
         S bar = load<S>(work.star_bar[a], at);
         for (std::size_t b = 0; b < work.mask.size(); ++b)
           bar = bar + everywhere<S>(One(Real(w.mean)) * force_bar[b][a]) * load<S>(work.mask[b][a], at);
-        store<S>(work.star_bar[a], at, bar / (S(Real(1)) + step * resistance(a, at)), count);
+        if (!model.implicit) bar = bar / (S(Real(1)) + step * resistance(a, at));
+        store<S>(work.star_bar[a], at, bar, count);
       });
     }
   }
@@ -88,7 +95,9 @@ struct Momentum {
                     carried = load<S>(work.carried[a], at);
             const S pre = Real(w.share) * load<S>(Traced ? work.star[a] : u[a], at) +
                           Real(w.kept) * load<S>(work.x[a], at);
-            const S star = (pre + step * (rate(of, stage, c, at) + carried)) / (S(Real(1)) + step * resist);
+            const S star = model.implicit ? load<S>(work.star[a], at)
+                                          : (pre + step * (rate(of, stage, c, at) + carried)) /
+                                                (S(Real(1)) + step * resist);
             const auto add = [&](const Speeds<Real>& to, const S& x) {
               store<S>(to[a], at, load<S>(to[a], at) + x, count);
             };

@@ -8,6 +8,8 @@
 // same. On closed and periodic sides D' = -G, and the projection is its own transpose. On a side with given
 // speeds -D' q is what the speeds there get: the pressure they cause. An open side has the pressure 0 half a
 // cell away: G is twice D' there.
+//
+// Where p itself is wanted, p_bar is added to D u_bar before the solution: no solution more.
 // Tests: tests/fluid/flow_test.cpp.
 #pragma once
 
@@ -25,16 +27,20 @@ class Projection {
   Projection(const Sides& sides, const PressureSolver<Real>& solver) : sides_(sides), solver_(solver) {}
 
   // From `star`, whose faces on the sides are set, to the free faces of `out` (which may be `star`).
-  void apply(const Speeds<Real>& star, const Speeds<Real>& out, FlowScratch<Real>& work) const {
-    solve(star, work);
+  // `Work` has the pressure and the scratch of the solver. What is `added` (or null) is added to D u*.
+  template <class Work>
+  void apply(const Speeds<Real>& star, const Speeds<Real>& out, const Plane<Real>& added, Work& work) const {
+    solve(star, added, work);
     sides_.template set_pressure<One>(work.pressure);
     each_component(true, [&](int a, Index at, Index count) { subtract(a, at, count, star, out, work); });
   }
 
-  // From out_bar, zero where a speed is given, to star_bar on all faces.
-  void transpose(const Speeds<Real>& out_bar, const Speeds<Real>& star_bar, FlowScratch<Real>& work) const {
+  // From out_bar, zero where a speed is given, and p_bar, if there is one, to star_bar on all faces.
+  template <class Work>
+  void transpose(const Speeds<Real>& out_bar, const Speeds<Real>& star_bar, const Plane<Real>& p_bar,
+                 Work& work) const {
     sides_.template scale_open_faces<One>(out_bar, 2);
-    solve(out_bar, work);
+    solve(out_bar, p_bar, work);
     sides_.template scale_open_faces<One>(out_bar, 0.5);
     sides_.template set_nothing<One>(work.pressure);
     each_component(false,
@@ -42,7 +48,9 @@ class Projection {
   }
 
  private:
-  void solve(const Speeds<Real>& u, FlowScratch<Real>& work) const {
+  // The pressure for the divergence of u and what is added to it.
+  template <class Work>
+  void solve(const Speeds<Real>& u, const Plane<Real>& added, Work& work) const {
     const Shape& shape = sides_.shape;
     for (int a = 0; a < Dim; ++a) {  // the face after the last one, where the axis wraps
       if (!shape.periodic[std::size_t(a)]) continue;
@@ -57,14 +65,16 @@ class Projection {
       S sum = per_h[0] * (load<S>(u[0], at + 1) - load<S>(u[0], at));
       for (std::size_t a = 1; a < Dim; ++a)
         sum = sum + per_h[a] * (load<S>(u[a], at + shape.stride[a]) - load<S>(u[a], at));
+      if (added.value) sum = sum + load<S>(added, at);
       store<S>(work.pressure, at, sum, count);
     });
     solver_.solve(work.pressure.value, work.solver);
     if constexpr (kIsDual<S>) solver_.solve(work.pressure.tangent, work.solver);
   }
 
+  template <class Work>
   COSTATE_INLINE void subtract(int a, Index at, Index count, const Speeds<Real>& from, const Speeds<Real>& to,
-                               const FlowScratch<Real>& work) const {
+                               const Work& work) const {
     const Shape& shape = sides_.shape;
     const S slope = Real(1 / shape.h[std::size_t(a)]) *
                     (load<S>(work.pressure, at) - load<S>(work.pressure, at - shape.stride[std::size_t(a)]));
@@ -81,5 +91,15 @@ class Projection {
   const Sides& sides_;
   const PressureSolver<Real>& solver_;
 };
+
+// From what the last projection of a step subtracts the gradient of to the pressure, and the transpose: over
+// share dt.
+template <class S>
+void scale_pressure(const FlowModel& model, const Single<S>& dt, const Plane<value_t<S>>& p) {
+  using Real = value_t<S>;
+  const S scale = everywhere<S>(Single<S>(Real(1 / model.weights(model.stages() - 1).share)) / dt);
+  each_pack<S>(model.sides.shape, model.sides.shape.all_cells(),
+               [&](Index at, Index count) { store<S>(p, at, scale * load<S>(p, at), count); });
+}
 
 }  // namespace costate::fluid

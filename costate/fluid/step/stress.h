@@ -17,11 +17,9 @@
 // T has no products of speeds. Tests: tests/fluid/flow_test.cpp, tests/contract.
 #pragma once
 
-#include "costate/fluid/grid/sides.h"
+#include "costate/fluid/grid/edges.h"
 
 namespace costate::fluid {
-
-inline int edge(int a, int b) { return a + b - 1; }  // (0, 1), (0, 2), (1, 2) -> 0, 1, 2
 
 template <class S, int Dim, bool Inertia>
 struct Stress {

@@ -6,6 +6,8 @@
 //   intvelocity  as position, of the integral of the control
 //   damper       gain -kv velocity
 //   cylinder     gain area, bias affine, a filter
+//   muscle       gain, bias and activation of one
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -41,22 +43,62 @@ double velocity_gain(XmlAttributes& a) {
   return kv;
 }
 
+// The nine numbers of a muscle's curve in gainprm or biasprm.
+void read_curve(XmlAttributes& a, const char* name, rigid::MuscleCurve& c) {
+  const std::vector<double> v = a.numbers_then_zeros(name, 9, 10);
+  double* const to[] = {&c.range[0], &c.range[1], &c.force, &c.scale, &c.lmin,
+                        &c.lmax,     &c.vmax,     &c.fpmax, &c.fvmax};
+  for (std::size_t i = 0; i < std::min<std::size_t>(9, v.size()); ++i) *to[i] = v[i];
+}
+
+void muscle(XmlAttributes& a, rigid::ActuatorSpec& u) {
+  u.dynamics = DynType::muscle;
+  u.gain = GainType::muscle;
+  u.bias = BiasType::muscle;
+  a.read_some("timeconst", u.time_constants);
+  a.read("tausmooth", u.time_constants[2]);
+  rigid::MuscleCurve& c = u.gain_muscle;
+  a.read("range", c.range);
+  a.read("force", c.force);
+  a.read("scale", c.scale);
+  a.read("lmin", c.lmin);
+  a.read("lmax", c.lmax);
+  a.read("vmax", c.vmax);
+  a.read("fpmax", c.fpmax);
+  a.read("fvmax", c.fvmax);
+  u.bias_muscle = c;
+}
+
 void general(XmlAttributes& a, rigid::ActuatorSpec& u) {
   a.choose("dyntype", u.dynamics,
            {{"none", DynType::none},
             {"integrator", DynType::integrator},
             {"filter", DynType::filter},
-            {"filterexact", DynType::filterexact}});
-  a.choose("gaintype", u.gain, {{"fixed", GainType::fixed}, {"affine", GainType::affine}});
-  a.choose("biastype", u.bias, {{"none", BiasType::none}, {"affine", BiasType::affine}});
+            {"filterexact", DynType::filterexact},
+            {"muscle", DynType::muscle}});
+  a.choose("gaintype", u.gain,
+           {{"fixed", GainType::fixed}, {"affine", GainType::affine}, {"muscle", GainType::muscle}});
+  a.choose("biastype", u.bias,
+           {{"none", BiasType::none}, {"affine", BiasType::affine}, {"muscle", BiasType::muscle}});
   const auto few = [&](const char* name, auto& values) {
     const std::vector<double> v = a.numbers_then_zeros(name, 3, 10);
     for (std::size_t i = 0; i < v.size(); ++i) values[i] = v[i];
   };
-  few("gainprm", u.gainprm);
-  few("biasprm", u.biasprm);
-  const std::vector<double> dynamics = a.numbers_then_zeros("dynprm", 1, 10);
-  if (!dynamics.empty()) u.time_constant = dynamics[0];
+  if (u.gain == GainType::muscle)
+    read_curve(a, "gainprm", u.gain_muscle);
+  else
+    few("gainprm", u.gainprm);
+  if (u.bias == BiasType::muscle)
+    read_curve(a, "biasprm", u.bias_muscle);
+  else
+    few("biasprm", u.biasprm);
+  const std::vector<double> dynamics =
+      a.numbers_then_zeros("dynprm", u.dynamics == DynType::muscle ? 3 : 1, 10);
+  if (u.dynamics == DynType::muscle)
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, dynamics.size()); ++i)
+      u.time_constants[i] = dynamics[i];
+  else if (!dynamics.empty())
+    u.time_constant = dynamics[0];
   a.read("inheritrange", u.inherit_range);
   a.read("actearly", u.act_early);
   int activations = -1;
@@ -83,7 +125,8 @@ void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
       if (value != 0) a.fail_at(name, "is not supported for actuators");
     }
   }
-  a.ignore({"lengthrange", "user", "cranklength", "interp"});
+  a.read("lengthrange", u.length_range);
+  a.ignore({"user", "cranklength", "interp"});
 
   const std::string& kind = a.element().name;
   if (kind == "motor") {
@@ -123,6 +166,8 @@ void MjcfReader::actuator_attributes(XmlAttributes& a, rigid::ActuatorSpec& u) {
     u.dynamics = DynType::filter;
     u.bias = BiasType::affine;
     u.gainprm = {area, 0, 0};
+  } else if (kind == "muscle") {
+    muscle(a, u);
   } else {
     general(a, u);
   }
@@ -132,9 +177,10 @@ void MjcfReader::actuator(const XmlElement& e) {
   XmlAttributes(e).finish();
   for (const XmlElement& child : e.children) {
     if (!is_mjcf_actuator(child.name)) {
-      fail_unknown_element(child, "actuator",
-                           {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder"},
-                           {"muscle", "adhesion", "pid", "orientation", "dcmotor", "plugin"});
+      fail_unknown_element(
+          child, "actuator",
+          {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle"},
+          {"adhesion", "pid", "orientation", "dcmotor", "plugin"});
     }
     XmlAttributes a = with_defaults(child);
     rigid::ActuatorSpec u;

@@ -144,15 +144,9 @@ void MjcfReader::geom(XmlAttributes& a, rigid::GeomSpec& g) {
   a.read("pos", g.pos);
   orientation(a, g.quat);
   a.read("fromto", g.fromto);
-  a.read("mass", g.mass);
-  a.read("density", g.density);
-  a.read("mesh", g.mesh);
-  a.read("hfield", g.hfield);
-  a.read("fitscale", g.fit_scale);
-  a.read("contype", g.contype);
-  a.read("conaffinity", g.conaffinity);
-  a.read("condim", g.condim);
-  a.read("priority", g.priority);
+  a.read("mass", g.mass, "density", g.density);
+  a.read("mesh", g.mesh, "hfield", g.hfield, "fitscale", g.fit_scale);
+  a.read("contype", g.contype, "conaffinity", g.conaffinity, "condim", g.condim, "priority", g.priority);
   a.read("group", g.group);
   a.read_some("friction", g.friction);
   a.read("solmix", g.solmix);

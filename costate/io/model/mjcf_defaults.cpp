@@ -10,9 +10,9 @@ namespace costate::io {
 namespace {
 
 constexpr std::array kActuators{"general",     "motor",  "position", "velocity",
-                                "intvelocity", "damper", "cylinder"};
+                                "intvelocity", "damper", "cylinder", "muscle"};
 // Kinds that are not simulated may stand in a default class: what they share with others is everybody's.
-constexpr std::array kOtherActuators{"muscle", "adhesion", "pid", "orientation", "dcmotor"};
+constexpr std::array kOtherActuators{"adhesion", "pid", "orientation", "dcmotor"};
 // What these are for an actuator does not depend on its kind.
 constexpr std::array kSharedByActuators{"ctrllimited", "ctrlrange", "forcelimited", "forcerange",
                                         "actlimited",  "actrange",  "gear",         "group",

@@ -47,18 +47,14 @@ void MjcfReader::compiler(const XmlElement& e) {
 void MjcfReader::option(const XmlElement& e) {
   XmlAttributes a(e);
   rigid::Options& o = spec_.options;
-  a.read("timestep", o.timestep);
-  a.read("gravity", o.gravity);
-  a.read("wind", o.wind);
-  a.read("magnetic", o.magnetic);
-  a.read("density", o.density);
-  a.read("viscosity", o.viscosity);
-  a.read("impratio", o.impratio);
-  a.read("tolerance", o.tolerance);
-  a.read("ls_tolerance", o.ls_tolerance);
-  a.read("iterations", o.iterations);
-  a.read("ls_iterations", o.ls_iterations);
+  a.read("timestep", o.timestep, "gravity", o.gravity, "wind", o.wind, "magnetic", o.magnetic);
+  a.read("density", o.density, "viscosity", o.viscosity, "impratio", o.impratio);
+  a.read("tolerance", o.tolerance, "ls_tolerance", o.ls_tolerance);
+  a.read("iterations", o.iterations, "ls_iterations", o.ls_iterations, "noslip_iterations",
+         o.noslip_iterations);
   if (o.iterations < 1 || o.ls_iterations < 1) a.fail("needs at least one iteration");
+  if (o.noslip_iterations < 0 || o.noslip_iterations > 10000)
+    a.fail_at("noslip_iterations", "must lie between 0 and 10000");
   a.choose("integrator", o.integrator, rigid::kIntegrators);
   a.choose("cone", o.cone,
            {{"pyramidal", rigid::ConeType::pyramidal}, {"elliptic", rigid::ConeType::elliptic}});
@@ -71,11 +67,6 @@ void MjcfReader::option(const XmlElement& e) {
     spec_.warnings.push_back(e.where() +
                              ": solver PGS is replaced by Newton, which solves the same problem to its end");
   }
-  int noslip = 0;
-  a.read("noslip_iterations", noslip);
-  if (noslip > 0)
-    spec_.warnings.push_back(e.where() +
-                             ": noslip_iterations are not done: contacts creep as their softness says");
   a.refuse({"actuatorgroupdisable"});
   a.ignore({"jacobian", "noslip_tolerance", "ccd_tolerance", "ccd_iterations", "mpr_tolerance",
             "mpr_iterations", "sleep_tolerance", "sdf_iterations", "sdf_initpoints", "apirate", "collision",

@@ -4,20 +4,11 @@
 #include "costate/system/ranges.h"
 
 namespace costate::io {
-namespace {
-
-Ranges ranges_of(const study::Setup& setup) {
-  return setup.double_precision ? costate::ranges_of(setup.system.make<double>())
-                                : costate::ranges_of(setup.system.make<float>());
-}
-
-}  // namespace
 
 // "body/pole/mass" = 0.3, or a list for a field of several numbers.
 void read_parameters(const SceneFile& file, Draft& draft) {
   const TomlValue& values = file.table_or_empty("parameters");
   study::Setup& setup = draft.setup;
-  const Ranges ranges = values.keys.empty() ? Ranges() : ranges_of(setup);
   std::vector<std::string> names;
   for (const Field& f : setup.signature.fields(Role::parameter)) names.push_back(f.name);
   for (std::size_t i = 0; i < values.keys.size(); ++i) {
@@ -31,11 +22,8 @@ void read_parameters(const SceneFile& file, Draft& draft) {
     if (std::int64_t(list.size()) != field->size && list.size() != 1)
       file.fail(v.place, "'" + name + "' is " + std::to_string(field->size) + " numbers, not " +
                              std::to_string(list.size()));
-    for (const Ranges::One& one : ranges.list()) {
-      if (&setup.signature.fields(Role::parameter)[one.field] != field) continue;
-      const std::string wrong = fault<double>(one.range, *field, list);
-      if (!wrong.empty()) file.fail(v.place, wrong);
-    }
+    const std::string wrong = fault<double>(*field, list);
+    if (!wrong.empty()) file.fail(v.place, wrong);
     for (std::int64_t k = 0; k < field->size; ++k)
       setup.inputs.p[std::size_t(field->offset + k)] = list[list.size() == 1 ? 0 : std::size_t(k)];
     setup.parameters_given.push_back(name);

@@ -53,6 +53,12 @@ class XmlAttributes {
     read(name, numbers);
     value = numbers;
   }
+  // Several of them: names and values in turn.
+  template <class First, class Second, class... Rest>
+  void read(const char* name, First& value, const char* next, Second& second, Rest&&... rest) {
+    read(name, value);
+    read(next, second, rest...);
+  }
   // The first few of the numbers may be given.
   template <std::size_t N>
   void read_some(const char* name, std::array<double, N>& value) {

@@ -54,6 +54,15 @@ struct Forces {
     for (std::size_t t = 0; t < terms->size(); ++t)
       (*terms)[t]->energy_vjp(x, p, u_bar, x_bar, p_bar, (*scratch)[t].get());
   }
+  S virial(const S* x, const S* p) const {
+    S sum(0);
+    for (std::size_t t = 0; t < terms->size(); ++t) sum += (*terms)[t]->virial(x, p, (*scratch)[t].get());
+    return sum;
+  }
+  void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = 0; t < terms->size(); ++t)
+      (*terms)[t]->virial_vjp(x, p, w_bar, x_bar, p_bar, (*scratch)[t].get());
+  }
   S energy(const S* x, const S* p) const {
     S sum(0);
     for (std::size_t t = 0; t < terms->size(); ++t) sum += (*terms)[t]->energy(x, p, (*scratch)[t].get());
@@ -95,6 +104,7 @@ struct Part {
   const Decay<S>* decay = nullptr;  // of friction over h (letter O)
   const S* thermal = nullptr;       // sqrt(kT / m) of every atom (letter O)
   const S* kick = nullptr;          // h / m of every atom
+  const S* virial = nullptr;        // at the position before the letter (letter P)
   S* p_bar = nullptr;
   S h_bar = S(0);
   bool numbers = true;  // whether mass, kT, friction and dt are asked for, besides those of the forces

@@ -11,6 +11,7 @@
 // Tests: tests/md/large_test.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -34,8 +35,10 @@ class VerletList {
  private:
   struct Grid;
   bool is_old(const std::vector<double>& box, double reach, double skin) const;
+  bool is_old_in(const std::vector<double>& box) const;
   void build(const std::vector<double>& box, double reach, double skin);
-  bool fill_layer(const Grid& grid, int layer, double far2);
+  bool fill_layer(const Grid& grid, int layer, float far2);
+  bool add_stretch(const Grid& grid, int j, const std::array<float, 3>& x, int from, int to, float far2);
   bool is_excluded(int i, int j) const;
 
   int atoms_, dimensions_, capacity_ = 0;
@@ -46,7 +49,7 @@ class VerletList {
   std::vector<int> entries_, counts_;
   // Of the cells: first atom of each, atoms and positions cell by cell.
   std::vector<int> first_, next_, sorted_, cell_of_;
-  std::vector<double> sorted_x_;
+  std::vector<float> sorted_x_;
 };
 
 }  // namespace costate::md

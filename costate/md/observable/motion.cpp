@@ -25,6 +25,8 @@ class MotionLoss final : public loss::AtSteps<Real> {
     if (what.of == Motion::velocity && (layout_.v < 0 || layout_.log_speed >= 0))
       refuse("the autocorrelation of velocities needs velocities",
              "this integrator has none: choose one with A and B");
+    if (what.of == Motion::displacement && layout_.strain >= 0)
+      refuse("displacements need a fixed box", "with a barostat atoms move with the box: use BAOAB");
     if (what_.weights.empty()) what_.weights = {1};
     const std::size_t steps = this->steps_.size();
     if (what_.weights.size() != 1 && what_.weights.size() != steps)

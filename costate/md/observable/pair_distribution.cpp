@@ -188,6 +188,9 @@ class DistributionLoss final : public loss::AtSteps<Real> {
         weights_(what.weights),
         target_(what.target),
         layout_(compile(model).layout) {
+    if (layout_.strain >= 0)
+      throw Error({"a loss of a distribution needs a fixed box", "md::observe",
+                   "the box of a barostat is a state: use an integrator without P and D"});
     if (weights_.empty()) weights_.assign(pattern_.size(), 1.0);
     for (const auto* list : {&weights_, &target_})
       if (!list->empty() && list->size() != pattern_.size())

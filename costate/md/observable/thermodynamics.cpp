@@ -23,7 +23,6 @@ struct Evaluation {
 
 template <class Real, class S>
 class Thermodynamics final : public loss::AtSteps<Real> {
-  using T = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
 
  public:
@@ -31,8 +30,7 @@ class Thermodynamics final : public loss::AtSteps<Real> {
       : loss::AtSteps<Real>(what.steps.empty() ? std::vector<std::int64_t>{loss::kLast} : what.steps),
         what_(what),
         compiled_(compile(model)),
-        terms_(make_terms<S>(compiled_)),
-        tangents_(make_terms<T>(compiled_)) {
+        terms_(make_terms<S>(compiled_)) {
     const bool kinetic = what.quantity != Quantity::potential_energy;
     if (kinetic && (compiled_.layout.v < 0 || compiled_.layout.log_speed >= 0))
       throw Error({kNames[std::size_t(what.quantity)] + " needs velocities", "md::observe",
@@ -72,10 +70,25 @@ class Thermodynamics final : public loss::AtSteps<Real> {
 
   // The quantity; with x_bar also adds q_bar times its derivatives.
   S evaluate(const typename Objective<Real>::At& at, const S& q_bar, S* x_bar, S* p_bar) const {
+    using costate::exp;
     const Layout& l = compiled_.layout;
     std::vector<S> x(std::size_t(l.states)), p(std::size_t(l.parameters));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = load<S>(at.in.x + i * kLanes);
     for (std::size_t i = 0; i < p.size(); ++i) p[i] = load<S>(at.in.p + i * kLanes);
+    if (l.strain < 0) return quantity(x, p, q_bar, x_bar, p_bar);
+    // The box of the moment is box_0 e^strain.
+    const S grow = exp(x[std::size_t(l.strain)]);
+    for (int k = 0; k < l.dimensions; ++k) p[std::size_t(l.box + k)] = p[std::size_t(l.box + k)] * grow;
+    const S value = quantity(x, p, q_bar, x_bar, p_bar);
+    for (int k = 0; x_bar && k < l.dimensions; ++k) {
+      x_bar[l.strain] += p[std::size_t(l.box + k)] * p_bar[l.box + k];
+      p_bar[l.box + k] = grow * p_bar[l.box + k];
+    }
+    return value;
+  }
+
+  S quantity(const std::vector<S>& x, const std::vector<S>& p, const S& q_bar, S* x_bar, S* p_bar) const {
+    const Layout& l = compiled_.layout;
     switch (what_.quantity) {
       case Quantity::potential_energy: {
         const Evaluation<S> e(terms_);
@@ -110,35 +123,19 @@ class Thermodynamics final : public loss::AtSteps<Real> {
     const Layout& l = compiled_.layout;
     S volume(Real(l.dimensions));  // times the number of dimensions
     for (int k = 0; k < l.dimensions; ++k) volume = volume * p[std::size_t(l.box + k)];
-    // U and its gradient, with tangents along the scaling of positions and box.
-    std::vector<T> xs(std::size_t(l.dof)), ps(std::size_t(l.parameters)), gx(xs.size(), T(S(0))),
-        gp(ps.size(), T(S(0)));
-    for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = T(x[std::size_t(l.x) + i], x[std::size_t(l.x) + i]);
-    for (std::size_t i = 0; i < ps.size(); ++i) ps[i] = T(p[i]);
-    for (std::size_t k = 0; k < std::size_t(l.dimensions); ++k) {
-      T& edge = ps[std::size_t(l.box) + k];
-      edge.d[0] = edge.v;
-    }
-    const Evaluation<T> e(tangents_);
-    const S virial = e.forces.energy(xs.data(), ps.data()).d[0];
+    const Evaluation<S> e(terms_);
+    const S virial = e.forces.virial(x.data() + l.x, p.data());
     const S inverse = S(1) / volume, kinetic = twice_kinetic(x, p, inverse * bar, x_bar, p_bar);
     const S value = (kinetic - virial) * inverse;
     if (!x_bar) return value;
-    // virial = x.U_x + box.U_box: its derivative is U_x (U_box) and the tangent of the gradient.
-    e.forces.energy_vjp(xs.data(), ps.data(), T(S(1)), gx.data(), gp.data());
-    const S factor = -inverse * bar;
-    for (int i = 0; i < l.dof; ++i)
-      x_bar[l.x + i] += factor * (gx[std::size_t(i)].v + gx[std::size_t(i)].d[0]);
-    for (int i = 0; i < l.parameters; ++i) p_bar[i] += factor * gp[std::size_t(i)].d[0];
-    for (int k = 0; k < l.dimensions; ++k)
-      p_bar[l.box + k] += factor * gp[std::size_t(l.box + k)].v - value * bar / p[std::size_t(l.box + k)];
+    e.forces.virial_vjp(x.data() + l.x, p.data(), S(-inverse * bar), x_bar + l.x, p_bar);
+    for (int k = 0; k < l.dimensions; ++k) p_bar[l.box + k] -= value * bar / p[std::size_t(l.box + k)];
     return value;
   }
 
   Observe what_;
   Compiled compiled_;
   std::vector<std::unique_ptr<Term<S>>> terms_;
-  std::vector<std::unique_ptr<Term<T>>> tangents_;
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 //   pressure           (2 K - d.dU/dd) / (dimensions volume), with d.dU/dd summed over all displacements: the
 //                      virial, which is the tangent of U when positions and box are scaled together
 //
-// The gradient of the virial is the tangent of U's gradient along that scaling (potential/term.h).
+// With a barostat the box is that of the moment. The gradient of the virial is the tangent of U's gradient
+// along the scaling (potential/term.h).
 // Tests: tests/md/observable_test.cpp.
 #pragma once
 

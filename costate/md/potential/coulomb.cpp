@@ -29,12 +29,7 @@ struct Coulomb {
     const auto near = cut.within(s);
     const T shape = select(near, T(inverse + V(field) * s - V(offset)), T(0));
     const T slope = select(near, T(V(field) - T(0.5) * inverse / s), T(0));
-    const T charges = p[0] * p[1];
-    d_bar[0] = (2 * p[2] * charges * slope) * d[0];
-    p_bar[0] = p[2] * p[1] * shape;
-    p_bar[1] = p[2] * p[0] * shape;
-    p_bar[2] = charges * shape;
-    return p[2] * p_bar[2];
+    return charged_pair(shape, T(2 * slope), d[0], p, d_bar[0], p_bar);
   }
   template <class Number>
   double reach(const Number&) const {

@@ -64,12 +64,7 @@ struct Screened {
       shape = select(within, shape, T(0));
       slope = select(within, slope, T(0));
     }
-    const T charges = p[0] * p[1];
-    d_bar[0] = (-(p[2] * charges * slope)) * d[0];
-    p_bar[0] = p[2] * p[1] * shape;
-    p_bar[1] = p[2] * p[0] * shape;
-    p_bar[2] = charges * shape;
-    return p[2] * p_bar[2];
+    return charged_pair(shape, T(-slope), d[0], p, d_bar[0], p_bar);
   }
   template <class Number>
   double reach(const Number&) const {

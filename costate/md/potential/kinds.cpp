@@ -22,8 +22,10 @@ const std::vector<PotentialKind>& potential_kinds() {
                                                     harmonic_angle_kind(),
                                                     torsion_kind(),
                                                     stillinger_weber_kind(),
+                                                    neural_kind(),
                                                     pair_formula_kind(),
-                                                    field_formula_kind()};
+                                                    field_formula_kind(),
+                                                    energy_formula_kind()};
   return kKinds;
 }
 

@@ -1,6 +1,7 @@
 // The list of potentials: each function is defined in the file of its potential.
 #pragma once
 
+#include "costate/md/model.h"
 #include "costate/md/potential/term.h"
 
 namespace costate::md {
@@ -21,11 +22,9 @@ PotentialKind dimer_bond_kind();
 PotentialKind harmonic_angle_kind();
 PotentialKind torsion_kind();
 PotentialKind stillinger_weber_kind();
+PotentialKind neural_kind();
 PotentialKind pair_formula_kind();
 PotentialKind field_formula_kind();
-
-// Of a kind with a formula: the same with the numbers that the user has named. Throws Error where they are
-// too many.
-PotentialKind with_parameters(const PotentialKind& kind, const std::vector<std::string>& names);
+PotentialKind energy_formula_kind();
 
 }  // namespace costate::md

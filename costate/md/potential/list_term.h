@@ -38,18 +38,17 @@ class ListTerm final : public Term<S> {
     Scratch(const Sites& sites, std::size_t sums)
         : list(sites.atoms, sites.dimensions, sites.exclude),
           partial(sums * std::size_t((sites.atoms + kGrain - 1) / kGrain)) {
-      for (auto* axes : {&x, &f_bar})
-        for (auto& axis : *axes) axis.assign(std::size_t(sites.atoms), S(0));
+      for (auto* points : {&x, &f_bar}) points->assign(4 * std::size_t(sites.atoms), S(0));
     }
     VerletList list;
     std::vector<double> box;
-    std::vector<S> partial;                  // [chunk][sum]
-    std::array<std::vector<S>, 3> x, f_bar;  // axis by axis, so that neighbours are gathered by their number
+    std::vector<S> partial;   // [chunk][sum]
+    std::vector<S> x, f_bar;  // four numbers per atom: three axes and nothing (neighbour/lanes.h)
   };
 
   // The neighbours of one atom that are within reach, packed, with room for the last pack.
   struct Packed {
-    alignas(64) S x[kMost + kWidth], y[kMost + kWidth], z[kMost + kWidth];  // x_i - x_j as it is
+    alignas(64) S x[kMost + kWidth], y[kMost + kWidth], z[kMost + kWidth];
     int j[kMost + kWidth];
     int count = 0;
   };
@@ -67,9 +66,9 @@ class ListTerm final : public Term<S> {
     Scratch& work = ready(x, p, scratch);
     each_chunk(work, [&](int i, S* sum) {
       Packed near;
-      pack(i, p, work, near);
-      for_packs(i, near, p,
-                [&](const Pair<V>& pair, const V&, const V*, int) { sum[0] += add_lanes(pair.u); });
+      pack<Of::nearest>(i, p, work, near);
+      for_packs<Of::nearest>(
+          i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) { sum[0] += add_lanes(pair.u); });
     });
     return S(Real(0.5)) * total(work, 0);
   }
@@ -80,9 +79,9 @@ class ListTerm final : public Term<S> {
     const int n = sites_.dimensions;
     each_chunk(work, [&](int i, S* sum) {
       Packed near;
-      pack(i, p, work, near);
+      pack<Of::image>(i, p, work, near);
       Collected<S> bar;
-      for_packs(i, near, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
+      for_packs<Of::image>(i, near, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
         bar.add(pair.d_bar, pair.p_bar, images);
       });
       for (int k = 0; k < n; ++k) x_bar[i * n + k] += u_bar * add_lanes(bar.x[k]);
@@ -98,9 +97,9 @@ class ListTerm final : public Term<S> {
     parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
       Packed near;
       for (int i = int(begin); i < int(end); ++i) {
-        pack(i, p, work, near);
+        pack<Of::nearest>(i, p, work, near);
         V sum[3] = {V(0), V(0), V(0)};
-        for_packs(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+        for_packs<Of::nearest>(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
           for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
         });
         for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
@@ -112,13 +111,21 @@ class ListTerm final : public Term<S> {
                  TermScratch* scratch) const override {
     using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
-    split(f_bar, work.f_bar);
+    pad(f_bar, work.f_bar);
     const int n = sites_.dimensions;
     each_chunk(work, [&](int i, S* sum) {
       Packed near;
-      pack(i, p, work, near);
+      pack<Of::image>(i, p, work, near);
       Collected<S> bar;
-      for_packs_at<T>(i, near, p, work.f_bar, [&](const Pair<T>& pair, const V* images) {
+      // Tangents of the displacements: f_bar_i - f_bar_j.
+      const auto along = [&](const Point<V>&, int first) {
+        V there[3];
+        fetch_points(work.f_bar.data(), near.j + first, there);
+        Point<V> t;
+        for (int k = 0; k < 3; ++k) t[k] = V(work.f_bar[std::size_t(4 * i + k)]) - there[k];
+        return t;
+      };
+      for_packs_at<T>(i, near, p, along, [&](const Pair<T>& pair, const V* images) {
         Point<V> rate;
         V numbers[kRoom];
         for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
@@ -132,8 +139,47 @@ class ListTerm final : public Term<S> {
     shared_numbers(work, p_bar);
   }
 
+  S virial(const S* x, const S* p, TermScratch* scratch) const override {
+    Scratch& work = ready(x, p, scratch);
+    each_chunk(work, [&](int i, S* sum) {
+      Packed near;
+      pack<Of::nearest>(i, p, work, near);
+      for_packs<Of::nearest>(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+        sum[0] += add_lanes(V(dot(pair.d, pair.d_bar)));
+      });
+    });
+    return S(Real(0.5)) * total(work, 0);
+  }
+
+  void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    using T = Dual<V>;
+    Scratch& work = ready(x, p, scratch);
+    const int n = sites_.dimensions;
+    each_chunk(work, [&](int i, S* sum) {
+      Packed near;
+      pack<Of::image>(i, p, work, near);
+      Collected<S> bar;
+      const auto itself = [](const Point<V>& d, int) { return d; };
+      for_packs_at<T>(i, near, p, itself, [&](const Pair<T>& pair, const V* images) {
+        Point<V> rate;
+        V numbers[kRoom];
+        for (int k = 0; k < 3; ++k) rate[k] = pair.d_bar[k].v + pair.d_bar[k].d[0];
+        for (int k = 0; k < kParameters; ++k) numbers[k] = pair.p_bar[k].d[0];
+        bar.add(rate, numbers, images);
+      });
+      for (int k = 0; k < n; ++k) x_bar[i * n + k] += w_bar * add_lanes(bar.x[k]);
+      own_numbers(i, bar, w_bar, p_bar, sum);
+      for (int k = 0; k < n; ++k) sum[kBox + k] -= w_bar * add_lanes(bar.box[k]);
+    });
+    shared_numbers(work, p_bar);
+  }
+
  private:
   static constexpr int kBox = kRoom, kSums = kRoom + 3;
+  // What is packed: the displacement to the nearest image; or x_i - x_j as it is, where the box receives
+  // something and the number of the image is asked for.
+  enum class Of { nearest, image };
 
   template <class T>
   struct Pair {
@@ -160,13 +206,13 @@ class ListTerm final : public Term<S> {
     for (std::size_t k = 0; k < work.box.size(); ++k) work.box[k] = double(primal(p[sites_.box + int(k)]));
     work.list.update(reinterpret_cast<const Real*>(x), int(sizeof(S) / sizeof(Real)), work.box, reach(p),
                      sites_.skin);
-    split(x, work.x);
+    pad(x, work.x);
     return work;
   }
-  void split(const S* from, std::array<std::vector<S>, 3>& to) const {
+  void pad(const S* from, std::vector<S>& to) const {
     const int n = sites_.dimensions;
     for (int i = 0; i < sites_.atoms; ++i)
-      for (int k = 0; k < n; ++k) to[std::size_t(k)][std::size_t(i)] = from[i * n + k];
+      for (int k = 0; k < n; ++k) to[std::size_t(4 * i + k)] = from[i * n + k];
   }
   // The nearest whole number of a small one; ties do not matter to images.
   static COSTATE_INLINE V nearest_whole(const V& t) {
@@ -192,7 +238,9 @@ class ListTerm final : public Term<S> {
     }
   }
 
-  // The atoms of the list that are within reach of atom i. Rows are padded to whole packs.
+  // The atoms of the list that are within reach of atom i. Rows are padded to whole packs; what is packed is
+  // padded with atoms that are out of reach.
+  template <Of kOf>
   void pack(int i, const S* p, const Scratch& work, Packed& to) const {
     const int n = sites_.dimensions, size = work.list.size(i);
     const int* row = work.list.row(i);
@@ -201,17 +249,19 @@ class ListTerm final : public Term<S> {
     V here[3], edge[3], inverse[3];
     for (int k = 0; k < 3; ++k) {
       const bool periodic = k < n && sites_.box >= 0;
-      here[k] = V(work.x[std::size_t(k)][std::size_t(i)]);
+      here[k] = V(work.x[std::size_t(4 * i + k)]);
       edge[k] = periodic ? V(p[sites_.box + k]) : V(0);
       inverse[k] = periodic ? V(1) / edge[k] : V(0);
     }
     to.count = 0;
     for (int first = 0; first < size; first += kWidth) {
       V d[3], square(0);
-      for (std::size_t k = 0; k < 3; ++k) {
-        d[k] = here[k] - gather<V>(work.x[k].data(), row + first);
+      fetch_points(work.x.data(), row + first, d);
+      for (int k = 0; k < 3; ++k) {
+        d[k] = here[k] - d[k];
         const V nearest = d[k] - edge[k] * nearest_whole(d[k] * inverse[k]);
         square += nearest * nearest;
+        if constexpr (kOf == Of::nearest) d[k] = nearest;
       }
       auto chosen = square < far2;
       if constexpr (kWidth > 1) {
@@ -222,7 +272,8 @@ class ListTerm final : public Term<S> {
           keep<V>(chosen, d, row + first, to.x + to.count, to.y + to.count, to.z + to.count, to.j + to.count);
     }
     for (int l = 0; l < kWidth; ++l) {
-      to.x[to.count + l] = to.y[to.count + l] = to.z[to.count + l] = S(0);
+      to.x[to.count + l] = to.y[to.count + l] = to.z[to.count + l] =
+          S(Real(kOf == Of::nearest ? 10 * (1 + far) : 0.0));
       to.j[to.count + l] = i;
     }
   }
@@ -240,21 +291,23 @@ class ListTerm final : public Term<S> {
   }
 
   // Displacement and images of the neighbours [first, first + kWidth); lanes past the last are out of reach.
+  template <Of kOf>
   COSTATE_INLINE void displacement(const Packed& near, int first, const S* p, Point<V>& d, V* images) const {
     const S* from[3] = {near.x + first, near.y + first, near.z + first};
     for (int k = 0; k < 3; ++k) {
       if constexpr (kWidth == 1)
         d[k] = from[k][0];
       else
-        d[k] = V::load_unaligned(from[k]);
+        d[k] = V::load(from[k]);
       images[k] = V(0);
+      if constexpr (kOf == Of::nearest) continue;
       if (k < sites_.dimensions && sites_.box >= 0) {
         const V edge(p[sites_.box + k]), inverse = V(1) / edge;
         images[k] = nearest_whole(d[k] * inverse);
         d[k] = d[k] - images[k] * edge;
       }
     }
-    if constexpr (kWidth > 1) {
+    if constexpr (kWidth > 1 && kOf == Of::image) {
       if (first + kWidth > near.count) {
         const auto there = lane_numbers() < V(Real(near.count - first));
         for (int k = 0; k < 3; ++k) {
@@ -275,30 +328,28 @@ class ListTerm final : public Term<S> {
     }
   }
 
-  template <class Body>
+  template <Of kOf, class Body>
   COSTATE_INLINE void for_packs(int i, const Packed& near, const S* p, const Body& body) const {
     for (int first = 0; first < near.count; first += kWidth) {
       Pair<V> pair;
       V images[3];
-      displacement(near, first, p, pair.d, images);
+      displacement<kOf>(near, first, p, pair.d, images);
       for (int k = 0; k < kParameters; ++k) pair.p[k] = number_of(k, i, near, first, p);
       pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
       body(pair, pair.u, images, first);
     }
   }
-  // With tangents f_bar_i - f_bar_j of the displacements.
-  template <class T, class Body>
-  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const S* p,
-                                   const std::array<std::vector<S>, 3>& f_bar, const Body& body) const {
+  // With tangents of the displacements: tangent(displacements, first neighbour of the pack).
+  template <class T, class Tangent, class Body>
+  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const S* p, const Tangent& tangent,
+                                   const Body& body) const {
     for (int first = 0; first < near.count; first += kWidth) {
       Point<V> d;
       V images[3];
-      displacement(near, first, p, d, images);
+      displacement<Of::image>(near, first, p, d, images);
       Pair<T> pair;
-      for (int k = 0; k < 3; ++k) {
-        const std::vector<S>& axis = f_bar[std::size_t(k)];
-        pair.d[k] = T(d[k], V(axis[std::size_t(i)]) - gather<V>(axis.data(), near.j + first));
-      }
+      const Point<V> d_dot = tangent(d, first);
+      for (int k = 0; k < 3; ++k) pair.d[k] = T(d[k], d_dot[k]);
       for (int k = 0; k < kParameters; ++k) pair.p[k] = T(number_of(k, i, near, first, p));
       pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
       body(pair, images);

@@ -106,6 +106,42 @@ class LocalTerm final : public Term<S> {
     }
   }
 
+  // All displacements are scaled together: w = sum d.dU/dd.
+  S virial(const S* x, const S* p, TermScratch*) const override {
+    S sum(0);
+    for (int i = 0; i < count_; ++i) {
+      At<S> at;
+      Point<S> images[kLinks];
+      read(i, x, p, at, images);
+      law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) sum += dot(at.d[j], at.d_bar[j]);
+    }
+    return sum;
+  }
+
+  void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar, TermScratch*) const override {
+    using T = Dual<S>;
+    for (int i = 0; i < count_; ++i) {
+      At<S> value;
+      At<T> at;
+      Point<S> images[kLinks];
+      read(i, x, p, value, images);
+      for (int j = 0; j < kLinks; ++j)
+        for (int k = 0; k < 3; ++k) at.d[j][k] = T(value.d[j][k], value.d[j][k]);
+      for (int k = 0; k < kParameters; ++k) at.p[k] = T(value.p[k]);
+      law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) {
+        Point<S> bar;
+        for (int k = 0; k < 3; ++k) bar[k] = w_bar * (at.d_bar[j][k].v + at.d_bar[j][k].d[0]);
+        scatter(i, j, bar, x_bar);
+        if (sites_.box >= 0) add_box(j, S(-1), images[j], bar, p_bar);
+      }
+      for (int k = 0; k < kParameters; ++k) {
+        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += w_bar * at.p_bar[k].d[0];
+      }
+    }
+  }
+
  private:
   int atom(int i, int which) const { return sites_.tuples[std::size_t(i * kAtoms + which)]; }
   int slot(int i, int k) const { return sites_.slots[std::size_t(i * kParameters + k)]; }

@@ -48,4 +48,16 @@ COSTATE_INLINE Switched<T> switch_off(const Cutoff& cut, const T& s) {
   return {1 - tt * t * (10 - 15 * t + 6 * tt), -(30 * tt * (1 - 2 * t + tt)) / (2 * width * r)};
 }
 
+// U = strength q_a q_b shape(r) of numbers p = (q_a, q_b, strength), with slope = shape'(r) / r.
+template <class T>
+COSTATE_INLINE T charged_pair(const T& shape, const T& slope, const Point<T>& d, const T* p, Point<T>& d_bar,
+                              T* p_bar) {
+  const T charges = p[0] * p[1];
+  d_bar = (p[2] * charges * slope) * d;
+  p_bar[0] = p[2] * p[1] * shape;
+  p_bar[1] = p[2] * p[0] * shape;
+  p_bar[2] = charges * shape;
+  return p[2] * p_bar[2];
+}
+
 }  // namespace costate::md

@@ -11,10 +11,8 @@
 // [1] Stillinger, Weber: Computer simulation of local order in condensed phases of silicon, Phys. Rev. B 31
 //     (1985), equations 2.3 to 2.7.
 // Tests: tests/md/many_body_test.cpp (diamond, and the sum written out).
-#include "costate/md/neighbour/verlet_list.h"
 #include "costate/md/potential/kinds.h"
-#include "costate/md/potential/local_term.h"
-#include "costate/md/potential/radial.h"
+#include "costate/md/potential/surroundings.h"
 #include "costate/md/potential/whole_term.h"
 
 namespace costate::md {
@@ -26,38 +24,36 @@ struct StillingerWeber {
 
   explicit StillingerWeber(const Sites& where) : sites(where) {}
 
-  // One bond of an atom: to j, with its displacement and what that receives.
   template <class T>
-  struct Bond {
-    int j;
-    Point<T> d, images, d_bar;
-    T r, h, h_bar, r_bar;  // h(gamma, r)
-    mask_t<T> near;
+  struct OwnBond : Bond<T> {
+    T h, h_bar;  // h(gamma, r)
   };
   template <class T>
   struct Room {
-    explicit Room(const StillingerWeber& law)
-        : list(law.sites.atoms, law.sites.dimensions, {}), box(law.sites.box < 0 ? 0 : 3) {
-      bonds.reserve(std::size_t(law.sites.atoms));
-    }
-    VerletList list;  // of a large world
-    std::vector<double> box;
-    std::vector<Bond<T>> bonds;
+    explicit Room(const StillingerWeber& law) : about(law.sites) {}
+    Surroundings<T, OwnBond<T>> about;
   };
 
   template <class T>
   T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room) const {
+    using costate::exp;
     T q[kNumbers], q_bar[kNumbers], u(0);
     for (std::size_t k = 0; k < kNumbers; ++k) q[k] = p[sites.numbers[k].offset], q_bar[k] = T(0);
-    if (sites.every_pair) update(x, p, q, room);
+    room.about.update(x, p, q[a] * q[sigma]);
     for (int i = 0; i < sites.atoms; ++i) {
-      find_bonds(i, x, p, q, room);
-      for (std::size_t b = 0; b < room.bonds.size(); ++b) {
-        if (room.bonds[b].j > i) u += pair(room.bonds[b], q, q_bar);
-        for (std::size_t c = b + 1; c < room.bonds.size(); ++c)
-          u += triple(room.bonds[b], room.bonds[c], q, q_bar);
+      auto& bonds = room.about.of(i, x, p, [&](OwnBond<T>& b) {
+        const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1));
+        b.h = select(b.near, exp(q[gamma] * q[sigma] / gap), T(0));
+        b.h_bar = T(0);
+      });
+      for (std::size_t b = 0; b < bonds.size(); ++b) {
+        if (bonds[b].j > i) u += pair(bonds[b], q, q_bar);
+        for (std::size_t c = b + 1; c < bonds.size(); ++c) u += triple(bonds[b], bonds[c], q, q_bar);
       }
-      for (Bond<T>& bond : room.bonds) scatter(i, bond, q, q_bar, x_bar, p_bar);
+      for (OwnBond<T>& bond : bonds) {
+        distances(bond, q, q_bar);
+        room.about.scatter(i, bond, x_bar, p_bar);
+      }
     }
     for (std::size_t k = 0; k < kNumbers; ++k) p_bar[sites.numbers[k].offset] += q_bar[k];
     return u;
@@ -65,58 +61,7 @@ struct StillingerWeber {
 
  private:
   template <class T>
-  void update(const T* x, const T* p, const T* q, Room<T>& room) const {
-    using V = value_t<T>;
-    if constexpr (lanes_of<T> == 1) {
-      for (std::size_t k = 0; k < room.box.size(); ++k) room.box[k] = double(number(p[sites.box + int(k)]));
-      room.list.update(reinterpret_cast<const V*>(x), int(sizeof(T) / sizeof(V)), room.box,
-                       double(number(q[a])) * double(number(q[sigma])), sites.skin);
-    }
-  }
-  template <class T>
-  static value_t<T> number(const T& t) {
-    if constexpr (is_dual<T>)
-      return number(t.v);
-    else
-      return lane(t, 0);
-  }
-
-  template <class T>
-  void find_bonds(int i, const T* x, const T* p, const T* q, Room<T>& room) const {
-    room.bonds.clear();
-    if (sites.every_pair) {
-      const int* row = room.list.row(i);
-      for (int n = 0; n < room.list.size(i); ++n) add_bond(i, row[n], x, p, q, room);
-    } else {
-      for (int j = 0; j < sites.atoms; ++j)
-        if (j != i) add_bond(i, j, x, p, q, room);
-    }
-  }
-  template <class T>
-  void add_bond(int i, int j, const T* x, const T* p, const T* q, Room<T>& room) const {
-    using costate::exp, costate::round, costate::sqrt;
-    Bond<T> b;
-    b.j = j;
-    for (int k = 0; k < 3; ++k) {
-      b.d[k] = x[3 * j + k] - x[3 * i + k];
-      b.images[k] = b.d_bar[k] = T(0);
-      if (sites.box >= 0) {
-        b.images[k] = round(b.d[k] / p[sites.box + k]);
-        b.d[k] = b.d[k] - b.images[k] * p[sites.box + k];
-      }
-    }
-    const T s = square_of(b.d), edge = q[a] * q[sigma];
-    b.near = s < edge * edge;
-    if (!any(b.near)) return;
-    b.r = sqrt(s);
-    const T gap = select(b.near, b.r - edge, T(-1));
-    b.h = select(b.near, exp(q[gamma] * q[sigma] / gap), T(0));
-    b.h_bar = b.r_bar = T(0);
-    room.bonds.push_back(b);
-  }
-
-  template <class T>
-  static T pair(Bond<T>& b, const T* q, T* q_bar) {
+  static T pair(OwnBond<T>& b, const T* q, T* q_bar) {
     using costate::exp;
     const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1)), t = q[sigma] / gap;
     const T h = select(b.near, exp(t), T(0)), w = q[sigma] / b.r, w4 = w * w * w * w;
@@ -132,7 +77,7 @@ struct StillingerWeber {
     return u;
   }
   template <class T>
-  static T triple(Bond<T>& b, Bond<T>& c, const T* q, T* q_bar) {
+  static T triple(OwnBond<T>& b, OwnBond<T>& c, const T* q, T* q_bar) {
     if (!any(b.near & c.near)) return T(0);
     const T lengths = b.r * c.r, angle = dot(b.d, c.d) / lengths, off = angle - q[cosine];
     const T hh = b.h * c.h, front = q[lambda] * q[epsilon], u = front * off * off * hh;
@@ -149,31 +94,18 @@ struct StillingerWeber {
     c.r_bar -= angle_bar * angle / c.r;
     return u;
   }
-  // h = e^(gamma sigma / (r - a sigma)), r = |d|, d = x_j - x_i - images box
+  // h = e^(gamma sigma / (r - a sigma))
   template <class T>
-  void scatter(int i, Bond<T>& b, const T* q, T* q_bar, T* x_bar, T* p_bar) const {
+  static void distances(OwnBond<T>& b, const T* q, T* q_bar) {
     const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1));
     const T exponent_bar = b.h_bar * b.h, gap_bar = -(exponent_bar * q[gamma] * q[sigma] / (gap * gap));
     q_bar[gamma] += exponent_bar * q[sigma] / gap;
     q_bar[sigma] += exponent_bar * q[gamma] / gap - gap_bar * q[a];
     q_bar[a] -= gap_bar * q[sigma];
-    const T along = select(b.near, (b.r_bar + gap_bar) / b.r, T(0));
-    for (int k = 0; k < 3; ++k) {
-      const T bar = b.d_bar[k] + along * b.d[k];
-      x_bar[3 * b.j + k] += bar;
-      x_bar[3 * i + k] -= bar;
-      if (sites.box >= 0) p_bar[sites.box + k] -= b.images[k] * bar;
-    }
+    b.r_bar += gap_bar;
   }
 
   Sites sites;
-};
-
-struct MakeStillingerWeber {
-  template <class S>
-  static std::unique_ptr<Term<S>> make(const Sites& sites) {
-    return std::make_unique<WholeTerm<StillingerWeber, S>>(sites);
-  }
 };
 
 }  // namespace
@@ -195,7 +127,7 @@ PotentialKind stillinger_weber_kind() {
                      .dimensions = 3,
                      .whole = true,
                      .reach = {"a", "sigma"}};
-  set_makers<MakeStillingerWeber>(kind);
+  set_makers<MakeWholeTerm<StillingerWeber>>(kind);
   return kind;
 }
 

@@ -3,14 +3,16 @@
 //   force       f   += -dU/dx
 //   force_vjp   x_bar += (df/dx)' f_bar,   p_bar += (df/dp)' f_bar
 //   energy_vjp  x_bar += u_bar dU/dx,      p_bar += u_bar dU/dp
+//   virial      w = x.dU/dx + box.dU/dbox, the tangent of U when positions and box are scaled together
+//   virial_vjp  x_bar += w_bar dw/dx,      p_bar += w_bar dw/dp
 //
 // The Hessian is symmetric, so the transpose of the force's Jacobian is the Jacobian itself:
 //
 //   (df/dx)' f_bar = -d/de [dU/dx](x + e f_bar),    (df/dp)' f_bar = -d/de [dU/dp](x + e f_bar)
 //
 // A potential is therefore written as its energy and its gradient (dU/dx, dU/dp) for any scalar; the tangent
-// of that gradient along f_bar is the transpose of the force. (local_term.h does this for potentials of a few
-// atoms.)
+// of that gradient along f_bar is the transpose of the force, and its tangent along the scaling gives the
+// gradient of the virial. (local_term.h does this for potentials of a few atoms.)
 //
 // S is a pack of worlds, or the number of one large world, or a Dual of either. Positions lie atom by atom,
 // `dimensions` numbers each.
@@ -24,7 +26,13 @@
 #include "costate/ad/dual.h"
 #include "costate/core/vec.h"
 
+namespace costate::ad {
+class Program;
+}
+
 namespace costate::md {
+
+struct Potential;
 
 // What a term keeps between calls of one workspace: lists, partial sums. Never anything that shows.
 struct TermScratch {
@@ -42,6 +50,9 @@ class Term {
   virtual void force(const S* x, const S* p, S* f, TermScratch* scratch) const = 0;
   virtual void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
                          TermScratch* scratch) const = 0;
+  virtual S virial(const S* x, const S* p, TermScratch* scratch) const = 0;
+  virtual void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
+                          TermScratch* scratch) const = 0;
 };
 
 // One number of a pair's law: shared by all pairs, or that of the first or second atom.
@@ -58,11 +69,14 @@ struct Sites {
   std::vector<int> tuples = {};  // atoms of every instance, one after the other
   std::vector<int> slots = {};   // places among the parameters of every instance's numbers; -1: there is none
   int box = -1;                  // place of the box; -1: not periodic
-  std::vector<double> edges = {};       // of the box that the model is made with
-  int parameters = 0;                   // of the model
-  std::vector<double> options = {};     // in the order of the kind's
-  std::string formula = {};             // of the user's own, and ...
-  std::vector<std::string> names = {};  // ... the numbers in it
+  std::vector<double> edges = {};    // of the box that the model is made with
+  int parameters = 0;                // of the model
+  std::vector<double> options = {};  // in the order of the kind's
+  // Of the user's own: text or a Program, and the numbers in it.
+  std::string formula = {};
+  std::shared_ptr<const ad::Program> program = {};
+  std::vector<std::string> names = {};
+  std::vector<int> sizes = {};
   // Of all pairs of a large world (list_term.h) and of all atoms at once (whole_term.h): no tuples and no
   // slots, but these.
   bool every_pair = false;  // of a large world
@@ -102,6 +116,8 @@ struct PotentialKind {
   bool whole = false;                   // one law of all atoms (whole_term.h): it does not ask which
   bool periodic = false;                // it needs a box
   std::vector<std::string> reach = {};  // numbers whose product is how far it reaches; empty: its cutoff
+  // The same with the numbers of one potential, where what it is given says how many there are. Throws Error.
+  PotentialKind (*sized)(const PotentialKind&, const Potential&) = nullptr;
   MakeTerm<Lanes<float>> lanes_float = nullptr;
   MakeTerm<Dual<Lanes<float>>> lanes_float_dual = nullptr;
   MakeTerm<Lanes<double>> lanes_double = nullptr;

@@ -6,7 +6,8 @@
 //     template <class T> T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>&) const;
 //   };                                                     // returns U, adds dU/dx and dU/dp
 //
-// The transpose of the force is the tangent of the law along f_bar (term.h).
+// The transpose of the force is the tangent of the law along f_bar, and the gradient of the virial its
+// tangent along positions and box (term.h).
 //
 // SumTerm: several terms as one.
 // Tests: tests/md/many_body_test.cpp.
@@ -73,8 +74,33 @@ class WholeTerm final : public Term<S> {
     for (std::size_t i = 0; i < at.x.size(); ++i) x_bar[i] -= at.x_bar[i].d[0];
     for (std::size_t i = 0; i < at.p.size(); ++i) p_bar[i] -= at.p_bar[i].d[0];
   }
+  S virial(const S* x, const S* p, TermScratch* scratch) const override {
+    Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
+    gradient(x, p, at);
+    S sum(0);
+    for (std::size_t i = 0; i < at.x_bar.size(); ++i) sum += x[i] * at.x_bar[i];
+    each_edge([&](int slot) { sum += p[slot] * at.p_bar[std::size_t(slot)]; });
+    return sum;
+  }
+  void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    Numbers<T>& at = static_cast<Scratch*>(scratch)->tangents;
+    for (std::size_t i = 0; i < at.x.size(); ++i) at.x[i] = T(x[i], x[i]);
+    for (std::size_t i = 0; i < at.p.size(); ++i) at.p[i] = T(p[i]);
+    each_edge([&](int slot) { at.p[std::size_t(slot)].d[0] = p[slot]; });
+    at.clear();
+    law_(at.x.data(), at.p.data(), at.x_bar.data(), at.p_bar.data(), at.room);
+    for (std::size_t i = 0; i < at.x.size(); ++i) x_bar[i] += w_bar * (at.x_bar[i].v + at.x_bar[i].d[0]);
+    for (std::size_t i = 0; i < at.p.size(); ++i) p_bar[i] += w_bar * at.p_bar[i].d[0];
+    each_edge([&](int slot) { p_bar[slot] += w_bar * at.p_bar[std::size_t(slot)].v; });
+  }
 
  private:
+  // f(place among the parameters) for every edge of the box.
+  template <class F>
+  void each_edge(const F& f) const {
+    for (int k = 0; sites_.box >= 0 && k < sites_.dimensions; ++k) f(sites_.box + k);
+  }
   S gradient(const S* x, const S* p, Numbers<S>& at) const {
     at.clear();
     return law_(x, p, at.x_bar.data(), at.p_bar.data(), at.room);
@@ -82,6 +108,14 @@ class WholeTerm final : public Term<S> {
 
   Sites sites_;
   Law law_;
+};
+
+template <class Law>
+struct MakeWholeTerm {
+  template <class S>
+  static std::unique_ptr<Term<S>> make(const Sites& sites) {
+    return std::make_unique<WholeTerm<Law, S>>(sites);
+  }
 };
 
 template <class S>
@@ -115,6 +149,16 @@ class SumTerm final : public Term<S> {
                  TermScratch* scratch) const override {
     each(scratch,
          [&](const Term<S>& part, TermScratch* own) { part.force_vjp(x, p, f_bar, x_bar, p_bar, own); });
+  }
+  S virial(const S* x, const S* p, TermScratch* scratch) const override {
+    S sum(0);
+    each(scratch, [&](const Term<S>& part, TermScratch* own) { sum += part.virial(x, p, own); });
+    return sum;
+  }
+  void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
+                  TermScratch* scratch) const override {
+    each(scratch,
+         [&](const Term<S>& part, TermScratch* own) { part.virial_vjp(x, p, w_bar, x_bar, p_bar, own); });
   }
 
  private:

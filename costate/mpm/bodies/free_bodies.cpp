@@ -45,6 +45,7 @@ class FreeBodies final : public Mechanism {
       for (int i = 0; i < kTurns; ++i) inertia.push_back(b.inertia[axis(i)]);
       signature_.parameter(path + "mass", b.mass, "kg").parameter(path + "inertia", inertia, "kg m^2");
       signature_.parameter(path + "friction", b.friction, "");
+      signature_.limit(path + "mass", kPositive).limit(path + "inertia", kPositive);
     }
   }
 

@@ -24,9 +24,8 @@ const Number* Law::find(const std::string& number) const {
 std::string objection(const Material& material) {
   for (const Number& n : law_of(material.kind).numbers) {
     const double value = material.*n.value;
-    const Range& r = n.range;
-    const bool high_enough = r.open ? value > r.low : value >= r.low;
-    if (std::isfinite(value) && high_enough && value < r.high) continue;
+    const ParameterRange& r = n.range;
+    if (std::isfinite(value) && r.holds(value)) continue;
     std::string wanted = n.name;
     if (std::isfinite(r.low) && std::isfinite(r.high))
       wanted = number(r.low, 4) + (r.open ? " < " : " <= ") + n.name;

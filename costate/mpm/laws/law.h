@@ -8,26 +8,22 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "costate/mpm/model.h"
+#include "costate/system/signature.h"
 
 namespace costate::mpm {
 
-struct Range {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
-  bool open = true;  // low itself is outside; high always is
-};
-inline constexpr Range kPositive = {.low = 0}, kNotNegative = {.low = 0, .open = false}, kAny = {};
+inline constexpr ParameterRange kAny = {};
 
 // A differentiable number of a material: parameter "material/<material>/<name>", default as in Material.
 struct Number {
   const char *name, *unit;
   double Material::*value;
-  Range range;
+  ParameterRange range;
 };
 
 struct Responses;  // response.h

@@ -24,19 +24,13 @@ bool finite(const std::vector<double>& v) {
 }  // namespace
 
 Radau5::Radau5(const VectorField& field, RadauOptions options)
-    : field_(field),
+    : ImplicitStepper(field, 3),
       options_(options),
-      n_(field.states()),
-      mass_(field),
       real_(n_),
       complex_(n_),
       k_(3 * n_),
-      x_(n_),
-      p_(field.parameters()),
-      z_(3 * n_),
       w_(3 * n_),
       f_(3 * n_),
-      x_stage_(3 * n_),
       jacobian_(std::size_t(n_) * n_),
       right_(3 * n_),
       sum_(n_),
@@ -188,27 +182,6 @@ bool Radau5::estimate_error(const StepInput& in, double* error) {
   return std::all_of(error, error + n_, [](double e) { return std::isfinite(e); });
 }
 
-bool Radau5::holds(const StepInput& in) const {
-  return stages_known_ && in.t == t_ && in.h == h_ && std::equal(x_.begin(), x_.end(), in.x) &&
-         std::equal(p_.begin(), p_.end(), in.p);
-}
-
-void Radau5::hold(const StepInput& in) {
-  t_ = in.t, h_ = in.h;
-  std::copy_n(in.x, x_.size(), x_.begin());
-  std::copy_n(in.p, p_.size(), p_.begin());
-  stages_known_ = linearised_ = false;
-}
-
-void Radau5::save_stages(double* stages) const { std::copy(z_.begin(), z_.end(), stages); }
-
-void Radau5::load_stages(const StepInput& in, const double* stages) {
-  if (holds(in)) return;
-  hold(in);
-  std::copy_n(stages, z_.size(), z_.begin());
-  stages_known_ = true;
-}
-
 // With the matrices of an earlier step, as long as they lead anywhere.
 bool Radau5::carried_stages(const StepInput& in) {
   if (!jacobian_known_) evaluate_jacobian(in);
@@ -248,7 +221,8 @@ double Radau5::settle(double*, const double*, int, double err, double factor) {
 bool Radau5::step(const StepInput& in, double* y, double* error) {
   if (options_.carry) {
     // Does this step go on from the last one, or is it that one with another length?
-    const bool goes_on = stages_known_ && std::equal(previous_end_.begin(), previous_end_.end(), in.x);
+    const bool goes_on =
+        known_ != Known::nothing && std::equal(previous_end_.begin(), previous_end_.end(), in.x);
     again_ = in.t == t_ && h_ != 0 && std::equal(x_.begin(), x_.end(), in.x);
     if (goes_on) {
       previous_h_ = h_;
@@ -264,7 +238,7 @@ bool Radau5::step(const StepInput& in, double* y, double* error) {
     evaluate_jacobian(in);
     if (!factorise(in.h) || !converge_stages(in) || !finite(z_)) return false;
   }
-  stages_known_ = true;
+  known_ = Known::stages;
   const double* z3 = stage(z_, 2);
   for (int k = 0; k < n_; ++k) y[k] = in.x[k] + z3[k];
   if (options_.carry) std::copy_n(y, n_, previous_end_.begin());

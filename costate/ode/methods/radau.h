@@ -24,8 +24,7 @@
 // Derivatives: radau_adjoint.cpp. Tests: tests/ode/methods/radau_test.cpp, implicit_stepper_test.cpp.
 #pragma once
 
-#include "costate/ode/fields/mass_matrix.h"
-#include "costate/ode/methods/stepper.h"
+#include "costate/ode/methods/implicit_stepper.h"
 #include "costate/solve/dense_lu.h"
 
 namespace costate::ode {
@@ -41,7 +40,7 @@ struct RadauOptions {
   bool carry = false;
 };
 
-class Radau5 final : public Stepper {
+class Radau5 final : public ImplicitStepper {
  public:
   explicit Radau5(const VectorField& field, RadauOptions options = {});  // field must outlive it
 
@@ -49,19 +48,12 @@ class Radau5 final : public Stepper {
   int order() const override { return 5; }
   int error_order() const override { return 3; }
   int dense_order() const override { return 3; }
-  bool implicit() const override { return true; }
 
   bool step(const StepInput& in, double* y, double* error) override;
   double settle(double* y, const double* scale, int components, double err, double factor) override;
   void know_rate(double t, const double* x, const double* f) override;
-  bool holds(const StepInput& in) const override;
   bool needs_stages() const override { return options_.carry; }
-  std::size_t stage_size() const override { return z_.size(); }
-  void save_stages(double* stages) const override;
-  void load_stages(const StepInput& in, const double* stages) override;
   void interpolate(double theta, double* y) const override;
-  void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) override;
-  void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) override;
   void interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
                        double* y_dot) override;
   void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,
@@ -76,22 +68,13 @@ class Radau5 final : public Stepper {
   bool estimate_error(const StepInput& in, double* error);
   // Stages, f at them, and the factors of K.
   void linearise(const StepInput& in);
-  void hold(const StepInput& in);
-  double* stage(std::vector<double>& v, int i) { return v.data() + std::size_t(i) * n_; }
-  const double* stage(const std::vector<double>& v, int i) const { return v.data() + std::size_t(i) * n_; }
 
-  const VectorField& field_;
   RadauOptions options_;
-  int n_;
-  MassMatrix mass_;
   solve::DenseLu<double> real_;                   // gamma/h M - J
   solve::DenseLu<std::complex<double>> complex_;  // (alpha + i beta)/h M - J
   solve::DenseLu<double> k_;                      // 3n x 3n
-  double t_ = 0, h_ = 0;                          // the step taken last
-  std::vector<double> x_, p_;
-  // What is known of it: converged stages, and the factors of K.
-  bool stages_known_ = false, linearised_ = false;
-  std::vector<double> z_, w_, f_, x_stage_;  // stage by stage
+  std::vector<double>& z_ = stages_;              // Z
+  std::vector<double> w_, f_;                     // stage by stage
   std::vector<double> jacobian_, right_, sum_, x_bar_;
   std::vector<std::complex<double>> pair_;
   std::vector<double> z_dot_, mu_;

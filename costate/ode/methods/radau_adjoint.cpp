@@ -11,13 +11,13 @@ using namespace radau;
 
 void Radau5::linearise(const StepInput& in) {
   if (holds(in)) {
-    if (linearised_) return;
+    if (known_ == Known::all) return;
   } else {
     hold(in);
     evaluate_jacobian(in);
-    stages_known_ = factorise(in.h) && converge_stages(in);
+    if (factorise(in.h) && converge_stages(in)) known_ = Known::stages;
   }
-  if (!stages_known_) {
+  if (known_ == Known::nothing) {
     throw Error({"the stages of a Radau5 step that is to be differentiated did not converge",
                  "t = " + std::to_string(in.t) + ", h = " + std::to_string(in.h),
                  "differentiate accepted steps only"},
@@ -49,7 +49,7 @@ void Radau5::linearise(const StepInput& in) {
                  "the algebraic states"},
                 Error::Kind::numerics);
   }
-  linearised_ = true;
+  known_ = Known::all;
 }
 
 void Radau5::interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
@@ -93,14 +93,6 @@ void Radau5::interpolate_vjp(const StepInput& in, double theta, const double* y_
     *in_bar.t += t_bar;
     *in_bar.h += h_bar + kC[i] * t_bar;
   }
-}
-
-// At theta = 1 the interpolant is the step.
-void Radau5::step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) {
-  interpolate_jvp(in, in_dot, 1.0, 0.0, y_dot);
-}
-void Radau5::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
-  interpolate_vjp(in, 1.0, y_bar, in_bar, nullptr);
 }
 
 }  // namespace costate::ode

@@ -10,14 +10,8 @@ namespace costate::ode {
 using namespace rodas5p;
 
 Rosenbrock::Rosenbrock(const VectorField& field)
-    : field_(field),
-      n_(field.states()),
-      mass_(field),
+    : ImplicitStepper(field, kStages),
       g_(n_),
-      x_(n_),
-      p_(field.parameters()),
-      u_(kStages * n_),
-      x_stage_(kStages * n_),
       jacobian_(std::size_t(n_) * n_),
       f_t_(n_),
       right_(n_),
@@ -72,27 +66,6 @@ bool Rosenbrock::compute_stages(const StepInput& in) {
   }
   counts_.rhs += kStages;
   return std::all_of(u_.begin(), u_.end(), [](double e) { return std::isfinite(e); });
-}
-
-bool Rosenbrock::holds(const StepInput& in) const {
-  return known_ != Known::nothing && in.t == t_ && in.h == h_ && std::equal(x_.begin(), x_.end(), in.x) &&
-         std::equal(p_.begin(), p_.end(), in.p);
-}
-
-void Rosenbrock::hold(const StepInput& in) {
-  t_ = in.t, h_ = in.h;
-  std::copy_n(in.x, x_.size(), x_.begin());
-  std::copy_n(in.p, p_.size(), p_.begin());
-  known_ = Known::nothing;
-}
-
-void Rosenbrock::save_stages(double* stages) const { std::copy(u_.begin(), u_.end(), stages); }
-
-void Rosenbrock::load_stages(const StepInput& in, const double* stages) {
-  if (holds(in)) return;
-  hold(in);
-  std::copy_n(stages, u_.size(), u_.begin());
-  known_ = Known::stages;
 }
 
 bool Rosenbrock::step(const StepInput& in, double* y, double* error) {

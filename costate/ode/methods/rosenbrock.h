@@ -22,13 +22,12 @@
 // implicit_stepper_test.cpp.
 #pragma once
 
-#include "costate/ode/fields/mass_matrix.h"
-#include "costate/ode/methods/stepper.h"
+#include "costate/ode/methods/implicit_stepper.h"
 #include "costate/solve/dense_lu.h"
 
 namespace costate::ode {
 
-class Rosenbrock final : public Stepper {
+class Rosenbrock final : public ImplicitStepper {
  public:
   explicit Rosenbrock(const VectorField& field);  // field must outlive it
 
@@ -36,15 +35,9 @@ class Rosenbrock final : public Stepper {
   int order() const override { return 5; }
   int error_order() const override { return 4; }
   int dense_order() const override { return 4; }
-  bool implicit() const override { return true; }
 
   bool step(const StepInput& in, double* y, double* error) override;
-  std::size_t stage_size() const override { return u_.size(); }
-  void save_stages(double* stages) const override;
-  void load_stages(const StepInput& in, const double* stages) override;
   void interpolate(double theta, double* y) const override;
-  void step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) override;
-  void step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) override;
   void interpolate_jvp(const StepInput& in, const StepTangent& in_dot, double theta, double theta_dot,
                        double* y_dot) override;
   void interpolate_vjp(const StepInput& in, double theta, const double* y_bar, const StepCotangent& in_bar,
@@ -54,22 +47,12 @@ class Rosenbrock final : public Stepper {
   bool compute_stages(const StepInput& in);
   bool factorise(const StepInput& in);              // f_x, f_t and the factors of G
   void stage_argument(const StepInput& in, int i);  // x + sum_j<i a_ij U_j
-  bool holds(const StepInput& in) const override;
-  void hold(const StepInput& in);
   void stages_for_derivative(const StepInput& in);
   // f_x and f_t along (t_dot, x_dot, p_dot).
   void jacobian_rate(const StepInput& in, const StepTangent& in_dot);
-  double* stage(std::vector<double>& v, int i) { return v.data() + std::size_t(i) * n_; }
-  const double* stage(const std::vector<double>& v, int i) const { return v.data() + std::size_t(i) * n_; }
 
-  const VectorField& field_;
-  int n_;
-  MassMatrix mass_;
   solve::DenseLu<double> g_;
-  double t_ = 0, h_ = 0;  // the step taken last
-  std::vector<double> x_, p_;
-  enum class Known { nothing, stages, all } known_ = Known::nothing;  // of it; all: G and the arguments too
-  std::vector<double> u_, x_stage_;  // U_i and the arguments of f, stage by stage
+  std::vector<double>& u_ = stages_;  // U
   std::vector<double> jacobian_, f_t_, right_, sum_;
   std::vector<double> u_dot_, u_bar_, jacobian_dot_, f_t_dot_, zero_, row_, lambda_, x_bar_;
   std::vector<double> scratch_;

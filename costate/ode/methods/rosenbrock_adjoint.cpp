@@ -135,12 +135,4 @@ void Rosenbrock::interpolate_vjp(const StepInput& in, double theta, const double
   }
 }
 
-// At theta = 1 the interpolant is the step.
-void Rosenbrock::step_jvp(const StepInput& in, const StepTangent& in_dot, double* y_dot) {
-  interpolate_jvp(in, in_dot, 1.0, 0.0, y_dot);
-}
-void Rosenbrock::step_vjp(const StepInput& in, const double* y_bar, const StepCotangent& in_bar) {
-  interpolate_vjp(in, 1.0, y_bar, in_bar, nullptr);
-}
-
 }  // namespace costate::ode

@@ -19,6 +19,34 @@ Range inherited(const Compilation& c, const Actuator& a, const ActuatorSpec& s, 
   return {middle - radius, middle + radius};
 }
 
+void check_curve(const MuscleCurve& c, const ActuatorSpec& s, const std::string& who) {
+  if (!(c.range[0] < c.range[1])) fail(who, "the range of its muscle must increase", s.where);
+  if (!(c.lmin < 1 && 1 < c.lmax)) fail(who, "its muscle needs lmin < 1 < lmax", s.where);
+  if (!(c.vmax > 0)) fail(who, "vmax of its muscle must be positive", s.where);
+  if (!(c.fvmax > 1)) fail(who, "fvmax of its muscle must be more than 1", s.where);
+}
+
+void compile_muscle(const ActuatorSpec& s, const std::string& who, Actuator& a) {
+  if (s.dynamics == DynType::muscle) {
+    if (!(s.time_constants[0] > 0 && s.time_constants[1] > 0))
+      fail(who, "the time constants of its muscle must be positive", s.where);
+    if (!(s.time_constants[2] >= 0)) fail(who, "tausmooth must not be negative", s.where);
+    a.time_constants = s.time_constants;
+  }
+  const bool gain = s.gain == GainType::muscle, bias = s.bias == BiasType::muscle;
+  if (!gain && !bias) return;
+  if (s.transmission == TransmissionType::site)
+    fail(who, "a muscle acts on a joint or a tendon", s.where, "write joint or tendon instead of site");
+  if (gain) check_curve(s.gain_muscle, s, who);
+  if (bias) check_curve(s.bias_muscle, s, who);
+  if (!(s.length_range[0] < s.length_range[1]))
+    fail(who, "a muscle needs the range of its lengths, which is not searched for here", s.where,
+         "write lengthrange=\"SHORTEST LONGEST\" (MuJoCo prints what it finds as actuator_lengthrange)");
+  a.gain_muscle = s.gain_muscle;
+  a.bias_muscle = s.bias_muscle;
+  a.length_range = s.length_range;
+}
+
 }  // namespace
 
 void compile_actuators(Compilation& c) {
@@ -52,6 +80,8 @@ void compile_actuators(Compilation& c) {
     a.gainprm = s.gainprm;
     a.bias = s.bias;
     a.biasprm = s.biasprm;
+    if (s.gain == GainType::muscle || s.bias == BiasType::muscle || s.dynamics == DynType::muscle)
+      compile_muscle(s, who, a);
     a.control_range = s.ctrl_range;
     a.force_range = s.force_range;
     a.activation_range = s.act_range;

@@ -25,6 +25,9 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
   const S dt = p[tree.p.whole_dt];
   const S* nu = c.nu.data();
   multiply_rows(cons, c, nu, c.Jd.data());
+  const NoslipData<S>& sweeps = c.noslip;
+  if (sweeps.transposed)
+    for (std::size_t i = 0; i < sweeps.m.size(); ++i) c.Jd[i] += sweeps.m[i];
   S dt_bar(0);
   for (const int index : c.active) {
     const ConstraintGroup& g = cons.groups[index];
@@ -46,7 +49,10 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         std::fill(J_bar + i * n, J_bar + (i + 1) * n, S(0));
         continue;
       }
-      const S m = c.Jd[row], pull = c.slope[row] * m;  // slope is 0 outside the quadratic zone
+      const bool swept = sweeps.transposed && sweeps.place[row] >= 0;
+      const S m = c.Jd[row];
+      S pull = c.slope[row] * m;  // slope is 0 outside the quadratic zone
+      if (swept) pull += sweeps.pull[row];
       const mask_t<S> quadratic = c.slope[row] != S(0);
       const S D_bar = select(quadratic, -(c.y[row] * m), S(0));
       const WeightSource from = weight_source(tree, g, i);
@@ -66,13 +72,16 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
         if (wanted(at)) bar.p[at] += in_bar.weight;
       }
       if (friction && wanted(loss_parameter(tree, g))) {
-        bar.p[loss_parameter(tree, g)] += select(quadratic, S(0), select(c.force[row] > S(0), m, -m));
+        S& loss_bar = bar.p[loss_parameter(tree, g)];
+        loss_bar += select(quadratic, S(0), select(c.force[row] > S(0), m, -m));
+        if (swept) loss_bar += sweeps.friction[row];
       }
       for (int k = 0; k < n; ++k) {
         const int dof = g.dofs[k];
         bar.v[dof] += in_bar.vel * J[i * n + k];
         J_bar[i * n + k] = c.force[row] * nu[dof] + in_bar.vel * v[dof];
         if (!bodies) J_bar[i * n + k] -= pull * a[dof];
+        if (swept) J_bar[i * n + k] += sweeps.J_bar[sweeps.place[row] * tree.nv + dof];
       }
     }
     if (geometry.shared_e) {  // e = |r|
@@ -84,6 +93,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
     with_kind(g.kind, [&](auto kind) { kind.rows_vjp(group, rows_bar, d); });
   }
   if (soft_contacts(cons)) contact_vjp(tree, cons, p, q, v, a, wanted, bar, d, c, dt_bar);
+  c.noslip.transposed = false;
   if (wanted(tree.p.dt)) bar.p[tree.p.whole_dt] += dt_bar;
 }
 

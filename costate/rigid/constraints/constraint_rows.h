@@ -8,6 +8,7 @@
 
 #include "costate/rigid/constraints/impedance.h"
 #include "costate/rigid/constraints/kinds.h"
+#include "costate/rigid/constraints/noslip.h"
 #include "costate/rigid/contact/contact_rows.h"
 
 namespace costate::rigid {
@@ -50,6 +51,7 @@ struct ConstraintData {
       zone;  // of contacts: their slopes; of each row: which part of its force law acts, 0 none
   std::vector<S> preconditioned;  // conjugate gradients: P g of the last step
   ContactData<S> contact;
+  NoslipData<S> noslip;
   S residual2 = S(0);                   // of the last adjoint solve before refinement, relative, squared
   bool in_play = false;                 // some row of some world is
   mask_t<S> worlds = mask_t<S>(false);  // that have a row in play

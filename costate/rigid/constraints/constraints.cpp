@@ -214,6 +214,7 @@ Constraints make_constraints(const Model& model, const Tree& tree) {
   Constraints c;
   c.refsafe = model.options.refsafe;
   c.iterations = std::max(model.options.iterations, 100);  // gradients need the minimum itself
+  c.noslip = model.options.noslip_iterations;
   c.conjugate_gradients = model.options.solver == SolverType::cg;
   c.elliptic = model.options.cone == ConeType::elliptic;
   c.impratio = model.options.impratio;

@@ -89,6 +89,7 @@ struct Constraints {
 
   bool refsafe = true;
   int iterations = 100;
+  int noslip = 0;                    // iterations of noslip.h
   bool conjugate_gradients = false;  // constraint_solver.h
 };
 

@@ -17,6 +17,7 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
   const int rows = g.rows, n = int(g.dofs.size());
   const bool cone = rows > 1, edges = cone && !cons.elliptic;
   const S *m = c.Jd.data() + g.row, *force = c.force.data() + g.row, *block = c.block.data() + g.block;
+  const bool swept = c.noslip.transposed;
   const S* J = c.J.data() + g.jacobian;
   const S D = c.D[g.row];
   const mask_t<S> present = D > S(0);
@@ -25,10 +26,13 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
     out.f[i] = force[i];
     out.g[i] = S(0);
     for (int j = 0; j < rows; ++j) out.g[i] += block[i >= j ? block_at(i, j) : block_at(j, i)] * m[j];
+    if (swept) out.g[i] += c.noslip.pull[g.row + i];
     work += m[i] * force[i];
     vel[i] = S(0);
     for (int k = 0; k < n; ++k) vel[i] += J[i * n + k] * v[g.dofs[k]];
   }
+  if (swept) work += c.noslip.work[g.row];
+  if (swept && cone) out.tangents = c.noslip.J_bar.data() + c.noslip.place[g.row + 1] * tree.nv;
   const S mu = par.friction[cone ? 1 : 0];
   const S bodies = contact_weight(tree, pair, p), weight = edges ? bodies * (S(1) + mu * mu) : bodies;
   const S scale = edges ? S(T(cons.impratio * 0.5)) / (mu * mu) : S(1);
@@ -72,7 +76,10 @@ RowsBar<S> rows_vjp(const Tree& tree, const Constraints& cons, const TouchingPai
       mu_bar[1] += S(2) * (mu * bodies * in_bar.weight - work / mu);
     else
       mu_bar[1] += S(T(1 / std::sqrt(cons.impratio))) * mu_bar[0];
-    for (int i = 1; i < rows; ++i) par_bar.friction[i] += mu_bar[i];
+    for (int i = 1; i < rows; ++i) {
+      if (swept) mu_bar[i] += c.noslip.friction[g.row + i];
+      par_bar.friction[i] += mu_bar[i];
+    }
   }
   const S bodies_bar = edges ? in_bar.weight * (S(1) + mu * mu) : in_bar.weight;
   for (const int body : {pair.first_body, pair.second_body}) {
@@ -87,12 +94,35 @@ Vec3<S> at_point(const Motion<S>& m, const Vec3<S>& x) {
   return m.v + cross(m.w, x);
 }
 
+// The transpose of contact_jacobian's rows but the normal one, given J_bar of each with a number per dof.
+template <class S>
+void tangents_vjp(const Tree& tree, const ConstraintGroup& g, const S* J_bar, const Vec3<S>& x1,
+                  const Vec3<S>& x2, const Mat3<S>& frame, Mat3<S>& frame_bar, Vec3<S>& x_bar, Data<S>& d) {
+  for (std::size_t k = 0; k < g.dofs.size(); ++k) {
+    const int dof = g.dofs[k];
+    const bool second = g.sides[k] > 0;
+    const S sign = second ? S(1) : S(-1);
+    const Vec3<S>& x = second ? x2 : x1;
+    const Vec3<S> w = sign * d.axis[dof].w, u = sign * at_point(d.axis[dof], x);
+    Vec3<S> w_bar = Vec3<S>::zero(), u_bar = Vec3<S>::zero();
+    for (int i = 1; i < g.rows; ++i) {
+      const S bar = J_bar[(i - 1) * tree.nv + dof];
+      const int axis = i < 3 ? i : i - 3;
+      for (int j = 0; j < 3; ++j) frame_bar(axis, j) += bar * (i < 3 ? u : w)[j];
+      (i < 3 ? u_bar : w_bar) += bar * frame.row(axis);
+    }
+    x_bar += cross(u_bar, w);
+    d.axis_bar[dof] += {sign * (cross(x, u_bar) + w_bar), sign * u_bar};
+  }
+}
+
 // Cotangent of the contact point, given those of its rows; wrenches for the bodies' dofs.
 template <class S>
-geometry::ContactPoint<S> point_vjp(const Tree& tree, const TouchingPair& pair, int rows,
+geometry::ContactPoint<S> point_vjp(const Tree& tree, const TouchingPair& pair, const ConstraintGroup& g,
                                     const RowsBar<S>& rows_bar, const geometry::ContactPoint<S>& point,
-                                    const Mat3<S>& frame, const S* p, const S* q, const Data<S>& d,
+                                    const Mat3<S>& frame, const S* p, const S* q, Data<S>& d,
                                     ContactData<S>& c) {
+  const int rows = g.rows;
   const std::size_t one = pair.first_body, two = pair.second_body;
   const Vec3<S> x1 = point.point - root_origin(tree, p, q, tree.bodies[one].root),
                 x2 = point.point - root_origin(tree, p, q, tree.bodies[two].root);
@@ -117,6 +147,7 @@ geometry::ContactPoint<S> point_vjp(const Tree& tree, const TouchingPair& pair, 
   through(rows_bar.f, S(1), minus(d.w[one]), minus(d.w[two]), c.by_nu);
   through(rows_bar.g, S(-1), c.motion[one], c.motion[two], c.by_a);
   through(rows_bar.h, S(1), d.v[one], d.v[two], c.by_v);
+  if (rows_bar.tangents) tangents_vjp(tree, g, rows_bar.tangents, x1, x2, frame, frame_bar, x_bar, d);
 
   geometry::ContactPoint<S> bar = geometry::ContactPoint<S>::zero();
   bar.dist = rows_bar.r;
@@ -203,7 +234,7 @@ void pairs_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q
       RowsBar<S> rows;
       if (!rows_of(pair, slot, par, par_bar, rows)) continue;
       margin_bar -= rows.r;
-      point_bars[slot] = point_vjp(tree, pair, pair.geoms.condim, rows, contact.points[at],
+      point_bars[slot] = point_vjp(tree, pair, cons.groups[pair.group + slot], rows, contact.points[at],
                                    contact.frames[at], p, q, d, contact);
     }
     geometry::collide_vjp(tree.geoms[one].type, tree.geoms[two].type, contact.shapes[one],

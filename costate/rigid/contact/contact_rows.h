@@ -35,7 +35,8 @@ struct RowsBar {
   S f[kMostRows], g[kMostRows], h[kMostRows];
   S r;
   S friction[kMostRows];
-  bool any_world = false;  // has them
+  bool any_world = false;       // has them
+  const S* tangents = nullptr;  // a part of J_bar of the rows but the normal one, all dofs each; or null
   static RowsBar zero() {
     RowsBar out;
     for (auto* values : {out.f, out.g, out.h, out.friction}) std::fill(values, values + kMostRows, S(0));

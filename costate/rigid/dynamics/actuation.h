@@ -4,7 +4,7 @@
 //   activation   act' = u (integrator), (u - act)/T (filter, filterexact)
 //   transmission length l, its rate l' = <m, v>, moment arms m = dl/dq times gear
 //   force        f = gain(l, l') s + bias(l, l'), clamped to its range; s = act, or u where there is none
-//                gain, bias constant or affine: c0 + c1 l + c2 l'
+//                gain, bias constant or affine: c0 + c1 l + c2 l', or a muscle's (muscle.h)
 //   dofs         tau += m f
 //
 // joint    slide, hinge: l = gear q.  ball: l = <gear, log q>, m = gear in body axes.  free: l = 0, m = gear
@@ -15,6 +15,7 @@
 // Tests: tests/rigid/parity_test.cpp, rigid_system_test.cpp.
 #pragma once
 
+#include "costate/rigid/dynamics/muscle.h"
 #include "costate/rigid/dynamics/passive.h"
 #include "costate/rigid/dynamics/tendon.h"
 
@@ -80,6 +81,8 @@ COSTATE_INLINE S activation_rate(const TreeActuator& actuator, int index, const 
                                  const S* u) {
   const S control = clamped_control(actuator, index, p, u);
   if (actuator.dynamics == DynType::integrator) return control;
+  if (actuator.dynamics == DynType::muscle)
+    return muscle_rate(p + actuator.p.time_constant, control, act[actuator.activation]).value;
   return (control - act[actuator.activation]) / p[actuator.p.time_constant];
 }
 
@@ -126,12 +129,15 @@ ActuatorState<S> actuate(const Tree& tree, const TreeActuator& actuator, int ind
     s.input = actuator.act_early ? next_activation(actuator, p, p[tree.p.dt], a, s.act_dot) : a;
   }
   const S* g = p + actuator.p.gain;
-  s.gain = actuator.affine_gain ? g[0] + g[1] * s.length + g[2] * s.velocity : g[0];
+  s.gain = actuator.affine_gain   ? g[0] + g[1] * s.length + g[2] * s.velocity
+           : actuator.muscle_gain ? muscle_gain(g, p + actuator.p.length_range, s.length, s.velocity)
+                                  : g[0];
   s.raw = s.gain * s.input;
   if (actuator.affine_bias) {
     const S* b = p + actuator.p.bias;
     s.raw += b[0] + b[1] * s.length + b[2] * s.velocity;
   }
+  if (actuator.muscle_bias) s.raw += muscle_bias(p + actuator.p.bias, p + actuator.p.length_range, s.length);
   s.force = actuator.p.force_range >= 0 ? clamp_to(p + actuator.p.force_range, s.raw) : s.raw;
   return s;
 }

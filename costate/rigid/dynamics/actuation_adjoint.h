@@ -133,6 +133,16 @@ struct ActuatorVjp {
         if (wanted(actuator.p.gain)) bar.p[actuator.p.gain + 2] += s.input * slope;
       }
     }
+    S* const length_range_bar = wanted(actuator.p.length_range) ? bar.p + actuator.p.length_range : nullptr;
+    if (actuator.muscle_bias)
+      muscle_bias_vjp(p + actuator.p.bias, p + actuator.p.length_range, s.length, raw_bar, length_bar,
+                      wanted(actuator.p.bias) ? bar.p + actuator.p.bias : nullptr, length_range_bar);
+    if (actuator.muscle_gain) {
+      muscle_gain_vjp(p + actuator.p.gain, p + actuator.p.length_range, s.length, s.velocity, gain_bar,
+                      length_bar, velocity_bar, wanted(actuator.p.gain) ? bar.p + actuator.p.gain : nullptr,
+                      length_range_bar);
+      return;
+    }
     if (wanted(actuator.p.gain)) bar.p[actuator.p.gain] += gain_bar;
     if (actuator.affine_gain) {
       const S* g = p + actuator.p.gain;
@@ -161,6 +171,13 @@ struct ActuatorVjp {
       }
       if (actuator.dynamics == DynType::integrator) {
         control_bar += act_dot_bar;
+      } else if (actuator.dynamics == DynType::muscle) {
+        const MuscleRate<S> rate =
+            muscle_rate(p + actuator.p.time_constant, s.control, act[actuator.activation]);
+        control_bar += rate.control * act_dot_bar;
+        act_bar += rate.act * act_dot_bar;
+        if (wanted(actuator.p.time_constant))
+          for (int k = 0; k < 3; ++k) bar.p[actuator.p.time_constant + k] += rate.time[k] * act_dot_bar;
       } else {
         const S inverse = S(1) / p[actuator.p.time_constant];
         control_bar += inverse * act_dot_bar;

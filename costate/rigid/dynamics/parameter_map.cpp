@@ -294,6 +294,19 @@ void add_equalities(const Model& m, Writer& w, ParameterMap& map) {
   }
 }
 
+std::vector<double> gain_of(const Actuator& a) {
+  const MuscleCurve& c = a.gain_muscle;
+  switch (a.gain) {
+    case GainType::fixed:
+      return {a.gainprm[0]};
+    case GainType::affine:
+      return {a.gainprm.begin(), a.gainprm.end()};
+    case GainType::muscle:
+      return {c.range[0], c.range[1], c.force, c.lmin, c.lmax, c.vmax, c.fvmax};
+  }
+  return {};
+}
+
 void add_actuators(const Model& m, Writer& w, ParameterMap& map) {
   map.actuators.resize(m.actuators.size());
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
@@ -307,10 +320,15 @@ void add_actuators(const Model& m, Writer& w, ParameterMap& map) {
       at.gear_size = dof_size(m.joints[a.target].type);
     }
     at.gear = w.add("gear", std::vector<double>(a.gear.begin(), a.gear.begin() + at.gear_size));
-    at.gain =
-        w.add("gain", a.gain == GainType::fixed ? std::vector<double>{a.gainprm[0]}
-                                                : std::vector<double>(a.gainprm.begin(), a.gainprm.end()));
+    at.gain = w.add("gain", gain_of(a));
     if (a.bias == BiasType::affine) at.bias = w.add("bias", a.biasprm);
+    if (a.bias == BiasType::muscle) {
+      const MuscleCurve& c = a.bias_muscle;
+      at.bias = w.add("bias", std::vector<double>{c.range[0], c.range[1], c.force, c.lmax, c.fpmax});
+    }
+    if (a.gain == GainType::muscle || a.bias == BiasType::muscle)
+      at.length_range = w.add("length_range", a.length_range);
+    if (a.dynamics == DynType::muscle) at.time_constant = w.add("time_constants", a.time_constants, "s");
     if (a.dynamics == DynType::filter || a.dynamics == DynType::filterexact) {
       at.time_constant = w.add("time_constant", a.time_constant, "s");
     }

@@ -60,6 +60,7 @@ struct EqualityParameters {
 };
 struct ActuatorParameters {
   int gear = kAbsent, gear_size = 0, gain = kAbsent, bias = kAbsent, time_constant = kAbsent;
+  int length_range = kAbsent;  // of a muscle
   int control_range = kAbsent, force_range = kAbsent, activation_range = kAbsent;
 };
 

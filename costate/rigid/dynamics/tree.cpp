@@ -13,6 +13,8 @@ TreeActuator tree_actuator(const Model& model, const Actuator& a, const Actuator
   r.dynamics = a.dynamics;
   r.affine_gain = a.gain == GainType::affine;
   r.affine_bias = a.bias == BiasType::affine;
+  r.muscle_gain = a.gain == GainType::muscle;
+  r.muscle_bias = a.bias == BiasType::muscle;
   r.act_early = a.act_early;
   r.p = p;
   switch (a.transmission) {

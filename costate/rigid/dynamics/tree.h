@@ -46,6 +46,7 @@ struct TreeActuator {
   int activation = -1;
   DynType dynamics = DynType::none;
   bool affine_gain = false, affine_bias = false, act_early = false;
+  bool muscle_gain = false, muscle_bias = false;
   ActuatorParameters p;
 };
 

@@ -336,7 +336,13 @@ Observed resolve(const Model& m, const ParameterMap& map, const std::string& tex
   if (path.kind == "joint") return of_joint(m, text, path);
   if (path.kind == "tendon") return of_tendon(m, text, path);
   if (path.kind == "actuator") return of_actuator(m, text, path);
-  return of_frame(m, map, text, path);
+  const Observed o = of_frame(m, map, text, path);
+  const bool friction = o.kind == Kind::contact || o.kind == Kind::contact_torque || o.kind == Kind::force ||
+                        o.kind == Kind::torque;
+  if (friction && m.options.noslip_iterations > 0)
+    refuse(text, "forces of friction after noslip iterations are not observed",
+           "observe .../touch, the normal force, or set noslip_iterations = 0");
+  return o;
 }
 
 }  // namespace costate::rigid

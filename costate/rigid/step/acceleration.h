@@ -13,6 +13,8 @@
 //
 //   mu = (M + h B)^-1 a'_bar,   nu = mu - H^-1 J' S J mu = H^-1 M mu         (nu = H^-1 a_bar where B = 0)
 //
+// Noslip iterations (noslip.h) change a once more between the two equations.
+//
 // nu is the cotangent of tau and of J' f. The residuals of both equations add up to
 // -<nu, RNEA(a)> - <mu, M (a' - a)>: one sweep with nu, and a second one without velocities.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
@@ -66,7 +68,7 @@ void smooth_forces_vjp(const ForceInput<S>& in, const ForceBar<S>& bar, const S*
 inline bool springy(const Constraints& cons) { return parts_of(cons.contact).springs && !cons.pairs.empty(); }
 
 // d.qacc, with the factor of M + h B in d.M and d.inverse_D, and the acceleration of the constrained problem
-// in c.a. Needs smooth_forces.
+// in c.a, before noslip iterations. Needs smooth_forces.
 template <class S>
 void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit implicit, const S* p,
                         const StateIn<S>& in, Data<S>& d, ConstraintData<S>& c) {
@@ -88,11 +90,13 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   solve_constraints<S>(tree, cons, d.tau.data(), d.M.data(), d.inverse_D.data(), c);
   // A world of its own keeps its bits: where nothing is in play, nothing has been solved.
   for (std::size_t i = 0; i < c.a.size(); ++i) c.a[i] = select(c.worlds, c.a[i], d.qacc[i]);
+  if (cons.noslip > 0) noslip(tree, cons, false, c);
+  const std::vector<S>& a = cons.noslip > 0 ? c.noslip.a : c.a;
   if (implicit == Implicit::none) {
-    std::copy(c.a.begin(), c.a.end(), d.qacc.begin());
+    std::copy(a.begin(), a.end(), d.qacc.begin());
     return;
   }
-  multiply_mass(tree, c.mass.data(), c.a.data(), c.Ma.data());  // tau + J' f, without the forces' rounding
+  multiply_mass(tree, c.mass.data(), a.data(), c.Ma.data());  // tau + J' f, without the forces' rounding
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), c.Ma.data());
   add_gyroscopic<S>(tree, p, in.v, d, c.Ma.data());
   for (std::size_t i = 0; i < c.a.size(); ++i) d.qacc[i] = select(c.worlds, c.Ma[i], d.qacc[i]);
@@ -125,6 +129,17 @@ void factor_at_solution(const Tree& tree, const Constraints& cons, const S* p, D
   evaluate_rows(cons, static_cast<const S*>(c.a.data()), c);
   crba(tree, p, c.mass.data(), d);
   factor_newton_matrix(cons, c);
+  if (cons.noslip > 0) noslip(tree, cons, true, c);
+}
+
+// c.Ma, the cotangent of the accelerations, through the rows that the sweeps started from: y = J a - aref.
+template <class S>
+void add_noslip_pull(const Constraints& cons, ConstraintData<S>& c) {
+  if (!c.noslip.transposed) return;
+  std::copy(c.noslip.m.begin(), c.noslip.m.end(), c.Jd.begin());
+  multiply_slopes(cons, c, c.Jd.data());
+  for (std::size_t i = 0; i < c.Jd.size(); ++i) c.Jd[i] += c.noslip.pull[i];
+  add_transposed(cons, c, static_cast<const S*>(c.Jd.data()), S(-1), c.Ma.data());
 }
 
 // nu in c.nu and mu in d.lambda, given a'_bar there. Needs factor_at_solution.
@@ -134,6 +149,10 @@ void solve_adjoint(const Tree& tree, const Constraints& cons, Implicit implicit,
   if (implicit == Implicit::none) std::copy(d.lambda.begin(), d.lambda.end(), c.Ma.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   if (implicit != Implicit::none) multiply_mass(tree, c.mass.data(), d.lambda.data(), c.Ma.data());
+  if (cons.noslip > 0) {
+    noslip_vjp(tree, cons, static_cast<const S*>(d.lambda.data()), c);
+    add_noslip_pull(cons, c);
+  }
   solve_newton_refined(tree, cons, c);
   for (std::size_t i = 0; i < c.nu.size(); ++i) c.nu[i] = select(c.worlds, c.nu[i], d.lambda[i]);
 }
@@ -148,19 +167,39 @@ void armature_vjp(const Tree& tree, const S* lambda, const S* a, const Wanted& w
   }
 }
 
-// -<mu, M (a' - a)>: what the second equation of motion adds.
+// -<mu, M x>, x in d.difference: what the second equation of motion adds, with x = a' - a.
 template <class S>
-void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, const Wanted& wanted, S* q_bar,
-                       S* p_bar, Data<S>& d, const ConstraintData<S>& c) {
-  for (std::size_t i = 0; i < d.qacc.size(); ++i) {
-    d.difference[i] = d.qacc[i] - c.a[i];
-    d.minus_lambda[i] = -mu[i];
-  }
+void mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, const Wanted& wanted, S* q_bar, S* p_bar,
+              Data<S>& d) {
+  for (std::size_t i = 0; i < d.qacc.size(); ++i) d.minus_lambda[i] = -mu[i];
   armature_vjp(tree, mu, static_cast<const S*>(d.difference.data()), wanted, p_bar);
   rnea_forward<S>(tree, Vec3<S>::zero(), d.zeros.data(), d.difference.data(), d);
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
   rnea_vjp<S>(tree, p, q, d.zeros.data(), d.difference.data(), d.minus_lambda.data(), false, wanted,
               {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
+}
+
+template <class S>
+void implicit_mass_vjp(const Tree& tree, const S* p, const S* q, const S* mu, const Wanted& wanted, S* q_bar,
+                       S* p_bar, Data<S>& d, const ConstraintData<S>& c) {
+  for (std::size_t i = 0; i < d.qacc.size(); ++i) d.difference[i] = d.qacc[i] - c.a[i];
+  mass_vjp(tree, p, q, mu, wanted, q_bar, p_bar, d);
+}
+
+// -1/2 <W_k, M X_k> of each row of friction.
+template <class S>
+void noslip_mass_vjp(const Tree& tree, const S* p, const S* q, const Wanted& wanted, S* q_bar, S* p_bar,
+                     Data<S>& d, const ConstraintData<S>& c) {
+  const S half(value_t<S>(0.5));
+  for (int k = 0; k < c.noslip.rows(); ++k) {
+    const S *W = c.noslip.W.data() + k * tree.nv, *X = c.noslip.X.data() + k * tree.nv;
+    bool none = true;
+    for (int i = 0; i < tree.nv; ++i) {
+      d.difference[i] = half * X[i];
+      none &= !any(X[i] != S(0));
+    }
+    if (!none || is_dual<S>) mass_vjp(tree, p, q, W, wanted, q_bar, p_bar, d);
+  }
 }
 
 // What the transpose needs of the state, whatever the cotangents: poses, rows, and the factor of the Newton
@@ -221,8 +260,10 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   if (constrained) constraint_vjp<S>(tree, cons, p, x.q, x.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   if (springy(cons)) penalty_vjp<S>(tree, cons, p, x.q, x.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
   smooth_forces_vjp<S>(in, {lambda, act_dot_bar, d.slope_bar.data(), wanted, bar}, a, external, d);
-  if (constrained && (implicit != Implicit::none || parts_of(cons.contact).impulses))
+  const bool second = implicit != Implicit::none || parts_of(cons.contact).impulses || cons.noslip > 0;
+  if (constrained && second)
     implicit_mass_vjp(tree, p, x.q, static_cast<const S*>(d.lambda.data()), wanted, bar.q, bar.p, d, c);
+  if (constrained && cons.noslip > 0) noslip_mass_vjp(tree, p, x.q, wanted, bar.q, bar.p, d, c);
 }
 
 // Both at once.

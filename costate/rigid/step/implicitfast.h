@@ -40,6 +40,7 @@ struct ImplicitFast : Euler {
     for (const TreeActuator& a : stepper.tree.actuators) {
       const bool supported =
           a.kind == TreeActuator::Kind::scalar_joint || a.kind == TreeActuator::Kind::tendon;
+      if (a.muscle_gain) throw Error({"implicitfast does not support muscles", {}, "use Euler or RK4"});
       if (!supported && (a.affine_gain || a.affine_bias))
         throw Error(
             {"implicitfast supports velocity-dependent actuators on slide and hinge joints and tendons only",

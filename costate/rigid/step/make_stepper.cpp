@@ -3,6 +3,7 @@
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/rigid/contact/contact_pairs.h"
+#include "costate/rigid/parameter_range.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step/integrators.h"
 
@@ -67,6 +68,7 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   Stepper s;
   s.tree =
       make_tree(model, add_parameters(model, signature, {options.contact, options.impact, options.penalty}));
+  limit_parameters(signature);
   s.constraints = make_constraints(model, s.tree);
   s.integrator = model.options.integrator;
   s.applied_forces = options.applied_forces;
@@ -78,10 +80,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   const bool chosen = options.onset == Onset::automatic && model.nu() == 0;
   const bool cut = chosen || options.onset == Onset::split || parts_of(options.contact).impacts;
   s.split = cut && !s.hard() && s.constraints.points > 0;
-  // A box that slides rattles on its corners, and a gradient through every rattle carries no signal: they are
-  // cut where that is asked for. With `event` never: impacts of a box that falls flat are one, which a
-  // sequence of corners is not.
-  const bool corners = options.onset == Onset::split && !parts_of(options.contact).impacts;
+  // Not with `event`: impacts of a box that falls flat are one, which a sequence of corners is not.
+  const bool corners = !parts_of(options.contact).impacts;
   for (TouchingPair& pair : s.constraints.pairs)
     pair.splittable &=
         corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
@@ -89,6 +89,14 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
     s.evaluations = method.kEvaluations;
     method.set_up(model, s);
   });
+  if (s.graded() && s.integrator != Integrator::rk4) {
+    auto in_contact = std::make_shared<Stepper>(s);
+    in_contact->integrator = Integrator::rk4;
+    in_contact->evaluations = Rk4::kEvaluations;
+    in_contact->implicit = Implicit::none;
+    in_contact->tree.spinning.clear();
+    s.in_contact = std::move(in_contact);
+  }
   return s;
 }
 

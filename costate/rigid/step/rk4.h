@@ -124,16 +124,21 @@ struct Rk4 {
 
   // The stages always leave a tape: the dense output reads their rates there.
   template <class S>
-  static void step(const Stepper& stepper, StepWork<S>& w, bool) {
-    const Tree& t = stepper.tree;
-    const S* p = w.p.data();
-    for (int s = 0; s < 4; ++s) {
-      stage(stepper, w, s);
-      evaluate(stepper, p, state_in(stepper, w.stage.data() + s * stepper.states(), w.u.data()),
-               w.tape.data() + s * stepper.tape_per_evaluation(), w);
-      std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * t.na);
-    }
+  static void take_stage(const Stepper& stepper, StepWork<S>& w, int s) {
+    stage(stepper, w, s);
+    evaluate<S>(stepper, w.p.data(), state_in<S>(stepper, w.stage.data() + s * stepper.states(), w.u.data()),
+                w.tape.data() + s * stepper.tape_per_evaluation(), w);
+    std::copy(w.d.act_dot.begin(), w.d.act_dot.end(), w.act_dots.data() + s * stepper.tree.na);
+  }
+  template <class S>
+  static void other_stages(const Stepper& stepper, StepWork<S>& w) {
+    for (int s = 1; s < 4; ++s) take_stage(stepper, w, s);
     within(stepper, w, S(1), w.y.data());
+  }
+  template <class S>
+  static void step(const Stepper& stepper, StepWork<S>& w, bool) {
+    take_stage(stepper, w, 0);
+    other_stages(stepper, w);
   }
 
   // The stages again, from the tape.

@@ -8,9 +8,10 @@
 //
 //   x1 = Phi(x; h, s, contact as it was),   g(x1) = 0,   y = Phi(x1; (1 - s) h, 1, contact changed)
 //
-// where Phi(.; h, s) is the state after the part s of the model's own step of length h. So an impact costs
-// one more step, and a few positions of the bodies to find s. In a part every contact point keeps its mode:
-// all stages of rk4 see the same forces.
+// where Phi(.; h, s) is the state after the part s of a step of length h, and a few positions of the bodies
+// find s. In a part every contact point keeps its mode: all stages of rk4 see the same forces. While a
+// contact pushes, what is left of the step is taken in short parts that end by themselves, by rk4
+// (part_lengths.h).
 //
 // A contact of the convex problem can only push: where it does so until it ends, stages of rk4 beyond its end
 // see other forces than those before. So where one is found to end in a step of length h, another step of
@@ -30,19 +31,17 @@
 // before s_bar is taken: the same formula then has the full saltation term. The point has done its part in
 // this step; the others, whose velocities it changed, may meet again.
 //
-// Several events in a step are taken one after the other, at most kMostEvents; then, and for a contact
-// shorter than the rest of the step, it goes on as distances say. Of shapes with corners, boxes on planes are
-// cut; points of others have no identity from step to step, and are left to the time grid (`splittable`).
+// Several events in a step are taken one after the other, at most kMostEvents and kMostParts parts; then it
+// goes on as distances say. Of shapes with corners, boxes on planes are cut; points of others have no
+// identity from step to step, and are left to the time grid (`splittable`).
 //
 // Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its
 // own length, in the same evaluation, and in a run they may be at different steps. So a run costs as many
 // evaluations as an average world has parts.
 //
-// Semi-implicit Euler has a phase error of its own in stiff contact, with slope 1/dt: use rk4
-// (docs/contact.md).
 // [1] Kong, Payne, Zhu, Johnson: Saltation matrices: the essential tool for linearizing hybrid dynamical
 //     systems, Proc. IEEE 2024.
-// Tests: tests/rigid/contact/split_test.cpp.
+// Tests: tests/rigid/contact/split_test.cpp, resolved_test.cpp.
 #pragma once
 
 #include <limits>
@@ -85,7 +84,9 @@ struct SlowestEvent {
 // What a world's steps were like, for the report.
 struct CutCounts {
   std::int64_t ties = 0;       // contacts that change within rounding of another one
-  std::int64_t exhausted = 0;  // steps with kMostEvents events: others may have been left to the time grid
+  std::int64_t exhausted = 0;  // steps with kMostEvents events or kMostParts parts: the rest is left to the
+                               // time grid
+  std::int64_t slow = 0;       // impacts of corners slower than kSlowImpact, which are not cut
 };
 
 template <class S>
@@ -96,23 +97,31 @@ struct SplitWork {
     std::vector<S> x, modes;
     S left = S(0);            // of dt, where it begins
     S length = S(1);          // of the step that it is a part of, relative to what is left
-    S part = S(1);            // how much of that step
+    S part = S(1);            // how much of that step; 1 unless it ends with an event
     S event = S(-1);          // the contact point that changes at its end, or -1
+    S most = S(1);            // how far along that step an event may lie
+    S pushed = S(0);          // 1: by Stepper::in_contact
     std::vector<S> v_before;  // before the impact at its end
     S met = S(-1);            // the point of that impact, or -1
   };
 
   // Where each world is: in which part of its step (number).
   Part now;
-  S number;
+  S number, events, slow;  // how many events so far in this step, and slow impacts that are not cut
+  S shortened;             // 1: the part goes back for a shorter step, to the event that is known
   std::vector<S> gap, next_gap,
       cut_gap;             // of the contact points: where a part begins, where its step ends, and in between
-  std::vector<S> settled;  // points that have changed in this step (1)
+  std::vector<S> settled;  // points that have just changed (1)
+  // part_lengths.h: rates of the gaps, as the three of these; edges of cones where the part before began, and
+  // the length of that part, 0: none.
+  std::vector<S> rates, next_rates, cut_rates, edges;
+  S before;
   std::vector<S> record, tapes;  // of the step (step.h)
+  std::vector<S> scratch_tape;   // of a part that is taken again, or by Stepper::in_contact
   std::vector<S> end;            // of one step
 
   // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
-  std::vector<Part> parts;  // kMostEvents + 1
+  std::vector<Part> parts;  // kMostParts + 1
   S left_bar;
   std::vector<S> part_tape, lambda, gap_x, gap_bar, q_bar, gap_p;
   std::vector<S> y;
@@ -126,7 +135,7 @@ struct SplitWork {
   double residual = 0;
   S slowest;
   SlowestEvent slowest_event;
-  S ties, exhausted;              // in this step
+  S ties, exhausted, cuts;        // in this step
   std::vector<CutCounts> counts;  // of each world, since the caller has set them to zero
   OnsetWatch<S> watch;
 };

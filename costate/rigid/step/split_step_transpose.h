@@ -5,7 +5,14 @@
 
 namespace costate::rigid {
 
-static_assert(kTapesKept == kMostEvents + 1);
+// Worlds whose part `number` has left a tape: one of the first, by the integrator's own step.
+template <class S>
+mask_t<S> kept_tape(const SplitWork<S>& split) {
+  mask_t<S> out(false);
+  for (std::size_t n = 0; n < kTapesKept; ++n)
+    out = out | ((split.number == S(value_t<S>(n))) & (split.parts[n].pushed == S(0)));
+  return out;
+}
 
 // All parts of the steps that `worlds` begin, from the record; they start with the last.
 template <class S, class Steps>
@@ -16,29 +23,26 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
              split.parts[0].modes.data());
   set_where(worlds, S(T(1e30)), split.slowest);
   set_where(worlds, S(0), split.ties);
-  const S* last = record_of(stepper, split, kMostEvents - 1);
-  set_where(worlds, select(last[2] >= S(0), S(1), S(0)), split.exhausted);
+  const S count = recorded_parts(stepper, split), events = recorded_events(stepper, split);
+  const mask_t<S> all = (count >= S(T(kMostParts))) | (events >= S(T(kMostEvents)));
+  set_where(worlds, select(all, S(1), S(0)), split.exhausted);
+  set_where(worlds, events, split.cuts);
+  set_where(worlds, recorded_slow(stepper, split), split.slow);
   S left = whole;
   mask_t<S> here = worlds;
-  for (int n = 0; n <= kMostEvents; ++n) {
+  for (int n = 0; n <= kMostParts; ++n) {
     typename SplitWork<S>::Part& part = split.parts[n];
     set_where(here, S(T(n)), split.number);
     set_where(here, left, part.left);
-    set_where(here, S(1), part.length);
-    set_where(here, S(1), part.part);
-    set_where(here, S(-1), part.event);
     set_where(here, S(-1), part.met);
-    if (n == kMostEvents) break;
     const S* record = record_of(stepper, split, n);
-    const mask_t<S> cut = here & (record[2] >= S(0));
-    if (!any(cut)) break;
-    const mask_t<S> at_once = cut & (record[1] < S(T(sizeof(T) == 8 ? 1e-12 : 1e-6)));
+    each_number(part, [&](int i, S& number) { set_where(here, record[i], number); });
+    const mask_t<S> cut = here & (S(T(n)) < count);
+    if (n == kMostParts || !any(cut)) break;
+    const mask_t<S> at_once = cut & (part.event >= S(0)) & (part.part < S(T(sizeof(T) == 8 ? 1e-12 : 1e-6)));
     if (n > 0) set_where(at_once, split.ties + S(1), split.ties);
-    set_where(cut, record[0], part.length);
-    set_where(cut, record[1], part.part);
-    set_where(cut, record[2], part.event);
     typename SplitWork<S>::Part& next = split.parts[n + 1];
-    copy_where(cut, record + 3, next.x.size(), next.x.data());
+    copy_where(cut, record + Stepper::kPartNumbers, next.x.size(), next.x.data());
     mask_t<S> bounces(false);
     if (parts_of(stepper.constraints.contact).impacts)
       bounces = meet(stepper, cut, pick(part.modes, part.event), part, next.x.data(), w, split);
@@ -46,7 +50,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
     left = select(cut, rest<S>(part) * left, left);
     here = cut;
   }
-  steps.recall_tape(worlds);
+  steps.recall_tape(worlds & kept_tape(split));
 }
 
 // w.x, modes and length of part `number` of each world.
@@ -60,9 +64,12 @@ void load_parts(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split) {
     copy_where(here, static_cast<const S*>(part.x.data()), part.x.size(), w.x.data());
     copy_where(here, static_cast<const S*>(part.modes.data()), part.modes.size(), w.c.contact.modes.data());
     set_where(here, part.length * part.left, w.p[dt]);
-    set_where(here, part.length, split.now.length);
-    set_where(here, part.part, split.now.part);
-    set_where(here, part.event, split.now.event);
+    for (auto [number, to] : {std::pair{&part.length, &split.now.length},
+                              {&part.part, &split.now.part},
+                              {&part.event, &split.now.event},
+                              {&part.most, &split.now.most},
+                              {&part.pushed, &split.now.pushed}})
+      set_where(here, *number, *to);
   }
 }
 
@@ -85,8 +92,8 @@ void notice_rate(const Stepper& stepper, const mask_t<S>& cut, const S& rate, co
 // Adds to split.lambda, the cotangent of the state at the cut, what comes with the cut's time; w.tape is that
 // of the part. split.left_bar: of what is left after it.
 template <class S>
-void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& caller, const Wanted& wanted,
-               StepWork<S>& w, SplitWork<S>& split) {
+void saltation(const Stepper& stepper, const Stepper& method, const mask_t<S>& cut, const Wanted& caller,
+               const Wanted& wanted, StepWork<S>& w, SplitWork<S>& split) {
   std::copy(w.x.begin(), w.x.end(), split.y.begin());
   for (std::size_t n = 0; n + 1 < split.parts.size(); ++n)
     copy_where(cut & (split.number == S(value_t<S>(n))), static_cast<const S*>(split.parts[n + 1].x.data()),
@@ -94,9 +101,9 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
   gap_cotangent(stepper, select(cut, split.now.event, S(-1)),
                 caller.active ? wanted : Wanted{nullptr, nullptr, false}, w, split);
   const S length = w.p[stepper.tree.p.dt];
-  const S rate = rate_within(stepper, w, static_cast<const S*>(split.gap_x.data())),
+  const S rate = rate_within(method, w, static_cast<const S*>(split.gap_x.data())),
           part_bar =
-              rate_within(stepper, w, static_cast<const S*>(split.lambda.data())) - length * split.left_bar;
+              rate_within(method, w, static_cast<const S*>(split.lambda.data())) - length * split.left_bar;
   notice_rate(stepper, cut, rate, w, split);
   const mask_t<S> moves = cut & cut_moves(split.now, rate);
   const S k = select(moves, -(part_bar / select(moves, rate, S(1))), S(0));
@@ -105,27 +112,45 @@ void saltation(const Stepper& stepper, const mask_t<S>& cut, const Wanted& calle
     for (std::size_t i = 0; i < w.p_bar.size(); ++i) w.p_bar[i] += k * split.gap_p[i];
 }
 
-// One transpose, of part `number` of `worlds`. split.lambda: from the cotangent of its end to that of its
-// beginning; split.left_bar: from that of what is left after it to that of what was left before.
+// The tape of part `number` of `worlds`, by `method`: w.tape. Those that were not kept are made again.
 template <class S>
-void transpose_parts(const Stepper& stepper, const mask_t<S>& worlds, const Wanted& caller,
-                     const Wanted& wanted, StepWork<S>& w, SplitWork<S>& split) {
-  const std::size_t dt = stepper.tree.p.dt;
+void find_tape(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds, StepWork<S>& w,
+               SplitWork<S>& split) {
+  const bool own = &method == &stepper;
+  const mask_t<S> again = worlds & (mask_t<S>(!own) | (split.number >= S(value_t<S>(kTapesKept))));
+  w.tape.lie_at(split.scratch_tape.data());
+  if (any(again)) {
+    w.part = S(1);
+    step(method, w, true);
+  }
+  if (!own) return;
   w.tape.lie_at(split.part_tape.data());
+  if (any(again))
+    copy_where(again, static_cast<const S*>(split.scratch_tape.data()), split.part_tape.size(),
+               split.part_tape.data());
+}
+
+// One transpose, of part `number` of `worlds`, which `method` has taken. split.lambda: from the cotangent of
+// its end to that of its beginning; split.left_bar: from that of what is left after it to that of what was
+// left before.
+template <class S>
+void transpose_parts(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds,
+                     const Wanted& caller, const Wanted& wanted, StepWork<S>& w, SplitWork<S>& split) {
+  const std::size_t dt = stepper.tree.p.dt;
+  find_tape(stepper, method, worlds, w, split);
   w.part = split.now.part;
   const mask_t<S> cut = worlds & (split.now.event >= S(0));
-  if (any(cut)) saltation(stepper, cut, caller, wanted, w, split);
+  if (any(cut)) saltation(stepper, method, cut, caller, wanted, w, split);
   for (std::size_t i = 0; i < w.y_bar.size(); ++i) w.y_bar[i] = select(worlds, split.lambda[i], S(0));
   const S dt_bar = w.p_bar[dt];
   w.p_bar[dt] = S(0);
-  step_vjp(stepper, w, wanted);
+  step_vjp(method, w, wanted);
   const S length_bar = w.p_bar[dt];
   w.p_bar[dt] = dt_bar;
   w.part = S(1);
   w.tape.lie_here();
   copy_where(worlds, static_cast<const S*>(w.x_bar.data()), split.lambda.size(), split.lambda.data());
-  const S after = select(cut, rest<S>(split.now) * split.left_bar, S(0));
-  set_where(worlds, split.now.length * length_bar + after, split.left_bar);
+  set_where(worlds, split.now.length * length_bar + rest<S>(split.now) * split.left_bar, split.left_bar);
 }
 
 // Worlds that are done with part `number` go to the one before: through the impact that lies between. Returns
@@ -152,7 +177,7 @@ mask_t<S> part_before(const Stepper& stepper, const mask_t<S>& worlds, const Wan
                     met, wanted, split.lambda.data(), w.p_bar.data(), w.d, w.c, split.impact);
   }
   set_where(on, split.number - S(1), split.number);
-  steps.recall_tape(on);
+  steps.recall_tape(on & kept_tape(split));
   return worlds & !on;
 }
 
@@ -163,6 +188,7 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   const S whole = w.p[dt];
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);
+  split.now.pushed = S(0);
   see_corners(stepper, w);
   mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
@@ -171,11 +197,13 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   unfold(stepper, active, whole, steps, w, split);
   while (any(active)) {
     load_parts(stepper, w, split);
-    transpose_parts(stepper, active, caller, wanted, w, split);
+    const mask_t<S> pushed = active & (split.now.pushed != S(0)), own = active & !pushed;
+    if (any(own)) transpose_parts(stepper, stepper, own, caller, wanted, w, split);
+    if (any(pushed)) transpose_parts(stepper, *stepper.in_contact, pushed, caller, wanted, w, split);
     const mask_t<S> ended = part_before(stepper, active, wanted, steps, w, split);
     if (!any(ended)) continue;
     w.p_bar[dt] += select(ended, split.left_bar, S(0));
-    steps.end_transpose(ended, record_of(stepper, split, 0)[2] >= S(0));
+    steps.end_transpose(ended, split.cuts > S(0));
     const mask_t<S> next = steps.begin_transpose(ended);
     active = active & ((!ended) | next);
     if (any(next)) unfold(stepper, next, whole, steps, w, split);

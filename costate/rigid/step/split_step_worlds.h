@@ -25,6 +25,11 @@ S pick(const std::vector<S>& values, const S& index) {
   return out;
 }
 
+template <class S>
+S nonzero(const S& x) {
+  return select(x == S(0), S(1), x);
+}
+
 // One world's numbers of an array of packs, to or from an array of the same layout.
 template <class S>
 void copy_column(int l, const value_t<S>* from, std::size_t n, S* to) {
@@ -73,6 +78,7 @@ void note_transposed(int l, std::int64_t k, bool in_parts, const StepWork<S>& w,
   }
   split.counts[l].ties += std::int64_t(lane(split.ties, l));
   split.counts[l].exhausted += std::int64_t(lane(split.exhausted, l));
+  split.counts[l].slow += std::int64_t(lane(split.slow, l));
   split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
 }
 
@@ -91,7 +97,7 @@ struct OneStep {
     std::copy(w.x.begin(), w.x.end(), split.now.x.begin());
     return mask_t<S>(true);
   }
-  // The tape of part split.number.
+  // The tape of part split.number; of the first kTapesKept.
   void keep_tape(const mask_t<S>& worlds) {
     for (std::size_t n = 0; n < kTapesKept; ++n)
       copy_where(worlds & (split.number == S(value_t<S>(n))), static_cast<const S*>(w.tape.data()),
@@ -150,6 +156,7 @@ struct Columns {
     return tape(l, j) + std::int64_t(lane(split.number, l)) * stepper.tape_of_step();
   }
   std::size_t part_size() const { return stepper.tape_of_step(); }
+  bool has_tape(int l) const { return lane(split.number, l) < T(kTapesKept); }
 
   template <class F>
   void each(const mask_t<S>& worlds, F f) {
@@ -177,34 +184,47 @@ struct Columns {
   }
   void keep_tape(const mask_t<S>& worlds) {
     T* rows[lanes_of<S>] = {};
-    each(worlds, [&](int l, std::int64_t j) { rows[l] = tape_of_part(l, j); });
+    each(worlds, [&](int l, std::int64_t j) {
+      if (has_tape(l)) rows[l] = tape_of_part(l, j);
+    });
     copy_to_rows(static_cast<const S*>(w.tape.data()), part_size(), rows);
+  }
+  // How much of a record is in use.
+  std::size_t record_used(T parts) const {
+    return std::size_t(stepper.record_head()) + std::size_t(parts) * std::size_t(stepper.record_per_part()) +
+           Stepper::kPartNumbers;
   }
   void end(const mask_t<S>& worlds, bool with_tape) {
     T* rows[lanes_of<S>] = {};
+    std::size_t used = 0;
     each(worlds, [&](int l, std::int64_t j) {
       copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
       if (with_tape) rows[l] = tape(l, j) + split.tapes.size();
+      used = std::max(used, record_used(lane(split.number, l)));
       ++ended[l];
     });
-    if (with_tape) copy_to_rows(static_cast<const S*>(split.record.data()), split.record.size(), rows);
+    if (with_tape) copy_to_rows(static_cast<const S*>(split.record.data()), used, rows);
   }
 
   mask_t<S> begin_transpose(const mask_t<S>& idle) {
     const T* rows[lanes_of<S>] = {};
+    std::size_t used = 0;
     const mask_t<S> got = begin_each(idle, [&](int l, std::int64_t done) {
       const std::int64_t j = run.count - 1 - done;
       copy_column(l, run.states + j * state_size(), w.x.size(), split.parts[0].x.data());
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
       rows[l] = tape(l, j) + split.tapes.size();
+      used = std::max(used, record_used(rows[l][stepper.constraints.points]));
     });
-    copy_rows(rows, split.record.size(), split.record.data());
+    copy_rows(rows, used, split.record.data());
     return got;
   }
   void recall_tape(const mask_t<S>& worlds) {
     const T* rows[lanes_of<S>] = {};
-    each(worlds, [&](int l, std::int64_t done) { rows[l] = tape_of_part(l, run.count - 1 - done); });
+    each(worlds, [&](int l, std::int64_t done) {
+      if (has_tape(l)) rows[l] = tape_of_part(l, run.count - 1 - done);
+    });
     copy_rows(rows, part_size(), split.part_tape.data());
   }
   // `cut`: in several parts.

@@ -9,12 +9,15 @@
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp.
 #pragma once
 
+#include <memory>
+
 #include "costate/rigid/contact/hard_contact.h"
 
 namespace costate::rigid {
 
-inline constexpr int kMostEvents = 4;  // of a split step
-inline constexpr int kTapesKept = 5;   // of the parts of one: all
+// Of a split step: contacts that begin or end, parts that are not its last, and parts whose tapes are kept;
+// the others are taken again.
+inline constexpr int kMostEvents = 8, kMostParts = 48, kTapesKept = 2;
 
 struct Stepper {
   Tree tree;
@@ -24,6 +27,9 @@ struct Stepper {
   int evaluations = 1;          // of the accelerations in a step
   bool applied_forces = false;  // controls end with a force for each dof
   bool split = false;           // where contacts begin and end: split_step.h
+  // The same model with rk4, for the parts of a split step in which a contact pushes (part_lengths.h); null:
+  // this is it, or all parts are the integrator's own.
+  std::shared_ptr<const Stepper> in_contact = {};
 
   // The parts of the tape of an evaluation: accelerations, L and 1/D, poses, the constrained accelerations.
   int tape_of_factor() const { return tree.nv; }
@@ -32,10 +38,15 @@ struct Stepper {
   int tape_of_constrained() const { return tape_of_poses() + poses_size(tree); }
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
   int tape_of_step() const { return evaluations * tape_per_evaluation() + hard_tape_size(constraints); }
-  // A split step has several, and its record: the modes it begins with, and (length, how much of it, event,
-  // state) of the parts but the last.
-  int record_per_event() const { return 3 + states(); }
-  int record_size() const { return constraints.points + kMostEvents * record_per_event(); }
+  // A split step has several, and its record: the modes it begins with, how many parts but the last, how many
+  // events and how many slow impacts that were not cut, and of these parts kPartNumbers numbers and the state
+  // at their end (split_step_worlds.h).
+  static constexpr int kPartNumbers = 5;
+  int record_head() const { return constraints.points + 3; }
+  int record_per_part() const { return kPartNumbers + states(); }
+  int record_size() const { return record_head() + kMostParts * record_per_part() + kPartNumbers; }
+  // Lengths of parts follow the forces of contact.
+  bool graded() const { return split && constraints.contact == ContactModel::convex; }
   int tape_size() const { return split ? kTapesKept * tape_of_step() + record_size() : tape_of_step(); }
   bool hard() const { return hard_contacts(constraints); }
   int states() const { return tree.nq + tree.nv + tree.na; }
@@ -101,6 +112,13 @@ struct StepWork {
 // w.y = step(w.x, w.u, w.p); with_tape: w.tape too.
 template <class S>
 void step(const Stepper& stepper, StepWork<S>& w, bool with_tape);
+
+// The same with rk4 in two: the evaluation where the step begins, for which its length need not be known, and
+// the others.
+template <class S>
+void first_stage(const Stepper& stepper, StepWork<S>& w);
+template <class S>
+void other_stages(const Stepper& stepper, StepWork<S>& w);
 
 // Right after `step`: the state after the part s of it.
 template <class S>

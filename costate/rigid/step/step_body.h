@@ -12,6 +12,17 @@ void step(const Stepper& stepper, StepWork<S>& w, bool with_tape) {
 }
 
 template <class S>
+void first_stage(const Stepper& stepper, StepWork<S>& w) {
+  Rk4::take_stage(stepper, w, 0);
+  leave_tape(w.d);
+}
+template <class S>
+void other_stages(const Stepper& stepper, StepWork<S>& w) {
+  Rk4::other_stages(stepper, w);
+  leave_tape(w.d);
+}
+
+template <class S>
 void state_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
   with_integrator(stepper.integrator, [&](auto method) { method.within(stepper, w, s, out); });
 }

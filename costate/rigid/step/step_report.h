@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,15 @@ class StepReport {
     for (const CutCounts& of : counts) {
       most.ties = std::max(most.ties, of.ties);
       most.exhausted = std::max(most.exhausted, of.exhausted);
+      most.slow = std::max(most.slow, of.slow);
     }
+    if (most.slow > 0 && to.weightier("slow impacts", double(most.slow)))
+      to.add({"slow impacts", double(most.slow),
+              counted(most.slow, "impact") + " of a world slower than 1 cm/s " +
+                  (most.slow == 1 ? "was" : "were") +
+                  " not cut: there the gradient is that of the time grid, because through every rattle of a "
+                  "corner it would carry no signal; end the rollout before bodies rattle, or smooth",
+              "time grid"});
     if (most.ties > 0 && to.weightier("ties", double(most.ties)))
       to.add({"ties", double(most.ties),
               "contacts begin or end within rounding of each other, " + counted(most.ties, "time") +
@@ -92,33 +101,41 @@ class StepReport {
     if (most.exhausted > 0 && to.weightier("events", double(most.exhausted)))
       to.add({"events", double(most.exhausted),
               counted(most.exhausted, "step") + " of a world had " + std::to_string(kMostEvents) +
-                  " contacts that begin or end: more than that are left to the time grid; take a smaller dt",
+                  " contacts that begin or end, or " + std::to_string(kMostParts) +
+                  " parts: more than that are left to the time grid; take a smaller dt",
               "time grid"});
+  }
+
+  // The geoms of those pairs for which chosen(i) holds, three of them by name.
+  template <class F>
+  std::string names_of(const std::vector<int>& pairs, const F& chosen) const {
+    std::string names;
+    int named = 0, others = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!chosen(i)) continue;
+      if (++named > 3) {
+        ++others;
+        continue;
+      }
+      const GeomPair& geoms = stepper_.constraints.pairs[pairs[i]].geoms;
+      names += (names.empty() ? "\"" : ", \"") + geom_names_[geoms.first] + "\" and \"" +
+               geom_names_[geoms.second] + "\"";
+    }
+    if (others > 0) names += " and " + counted(others, "other pair");
+    return names;
   }
 
   void find_onsets(const OnsetWatch<S>& watch, bool split, Findings& to) const {
     std::int64_t total = 0;
     for (const std::int64_t onsets : watch.onsets()) total += onsets;
     if (total == 0 || !to.weightier("time grid", double(total))) return;
-    std::string names;
-    int named = 0, others = 0;
-    for (std::size_t i = 0; i < watch.pairs().size(); ++i) {
-      if (watch.onsets()[i] == 0) continue;
-      if (++named > 3) {
-        ++others;
-        continue;
-      }
-      const GeomPair& geoms = stepper_.constraints.pairs[watch.pairs()[i]].geoms;
-      names += (names.empty() ? "\"" : ", \"") + geom_names_[geoms.first] + "\" and \"" +
-               geom_names_[geoms.second] + "\"";
-    }
-    if (others > 0) names += " and " + counted(others, "other pair");
+    const std::string names = names_of(watch.pairs(), [&](std::size_t i) { return watch.onsets()[i] > 0; });
     to.add(
         {"time grid", double(total),
          "contacts of geoms " + names +
              " begin at the time grid, not when they touch: the gradient through them is that of the grid; " +
-             (split ? "use onset = split for boxes on planes, or spheres and capsules for other shapes, or "
-                      "compare dt with dt/2"
+             (split ? "use spheres, capsules, or boxes on planes in place of these shapes, or compare dt "
+                      "with dt/2"
               : stepper_.tree.nu > 0
                   ? "models with actuators take whole steps unless onset = split is asked for: ask where one "
                     "throws or hits"

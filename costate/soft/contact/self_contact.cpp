@@ -30,10 +30,11 @@ std::string in_words(const TouchingPair& pair) {
 
 }  // namespace
 
-SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest,
-                         double reach, const SelfContactPlaces& places)
+SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::vector<int> segments,
+                         std::span<const double> rest, double reach, const SelfContactPlaces& places)
     : vertices_(int(free.size())), free_(std::move(free)), triangles_(std::move(triangles)), at_(places) {
   points_ = triangles_;
+  points_.insert(points_.end(), segments.begin(), segments.end());
   std::sort(points_.begin(), points_.end());
   points_.erase(std::unique(points_.begin(), points_.end()), points_.end());
   std::set<std::pair<int, int>> seen;
@@ -42,6 +43,10 @@ SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std
       const auto edge = std::minmax(triangles_[t + k], triangles_[t + (k + 1) % 3]);
       if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
     }
+  for (std::size_t e = 0; e < segments.size(); e += 2) {
+    const auto edge = std::minmax(segments[e], segments[e + 1]);
+    if (seen.insert(edge).second) edges_.insert(edges_.end(), {edge.first, edge.second});
+  }
   for (std::size_t e = 0; e < edges_.size(); e += 2) {
     const double *a = rest.data() + 3 * edges_[e], *b = rest.data() + 3 * edges_[e + 1];
     edge_ += 2 * norm(V{a[0] - b[0], a[1] - b[1], a[2] - b[2]}) / double(edges_.size());

@@ -1,5 +1,5 @@
-// Contact of surfaces with themselves and with each other: all pairs of a point and a triangle, and of two
-// edges, that share no vertex.
+// Contact of surfaces and rods with themselves and with each other: all pairs of a point and a triangle, and
+// of two edges, that share no vertex. A segment of a rod is an edge, and its ends are points.
 //
 //   energy, residual, Newton matrix, longest step without a collision, tangent and transpose, as a Term has
 // them;
@@ -47,8 +47,8 @@ class SelfContact {
 
   // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex
   // are none.
-  SelfContact(std::vector<char> free, std::vector<int> triangles, std::span<const double> rest, double reach,
-              const SelfContactPlaces& places);
+  SelfContact(std::vector<char> free, std::vector<int> triangles, std::vector<int> segments,
+              std::span<const double> rest, double reach, const SelfContactPlaces& places);
 
   // Pairs that come within reach anywhere between z and z + step (null: at z). A guess how far vertices will
   // go from z saves a second lookup.

@@ -89,9 +89,28 @@ inline Small<3, 3> inverse(const Small<3, 3>& a) {
   return r;
 }
 
+// Whether a symmetric matrix has a Cholesky factor.
+template <int N>
+bool is_positive(const double* A) {
+  double L[N * N];
+  for (int j = 0; j < N; ++j) {
+    double pivot = A[N * j + j];
+    for (int k = 0; k < j; ++k) pivot -= L[N * j + k] * L[N * j + k];
+    if (!(pivot > 0)) return false;
+    L[N * j + j] = std::sqrt(pivot);
+    for (int i = j + 1; i < N; ++i) {
+      double sum = A[N * i + j];
+      for (int k = 0; k < j; ++k) sum -= L[N * i + k] * L[N * j + k];
+      L[N * i + j] = sum / L[N * j + j];
+    }
+  }
+  return true;
+}
+
 // A symmetric matrix without its negative eigenvalues, by Jacobi rotations.
 template <int N>
 void make_positive(double* A) {
+  if (is_positive<N>(A)) return;
   double V[N * N] = {}, B[N * N];
   for (int i = 0; i < N * N; ++i) B[i] = A[i];
   for (int i = 0; i < N; ++i) V[N * i + i] = 1;

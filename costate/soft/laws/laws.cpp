@@ -1,27 +1,7 @@
-#include "costate/core/error.h"
-#include "costate/core/names.h"
+#include "costate/soft/laws/by_name.h"
 #include "costate/soft/laws/kinds.h"
 
 namespace costate::soft {
-namespace {
-
-template <class L>
-const L& by_name(const std::vector<const L*>& laws, const std::string& name, const char* of) {
-  std::vector<std::string> names;
-  for (const L* law : laws) {
-    if (law->name() == name) return *law;
-    names.push_back(law->name());
-  }
-  std::string all;
-  for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-  const std::string near = nearest_name(name, names);
-  throw Error({std::string("there is no law '") + name + "' of " + of,
-               {},
-               (near.empty() ? "" : "did you mean '" + near + "'? ") + ("use one of: " + all)});
-}
-
-}  // namespace
-
 const std::vector<LawNumber>& young_and_poisson() {
   static const std::vector<LawNumber> numbers = {{"E", "Pa", 1e5, 0}, {"nu", "", 0.3, -1, 0.5}};
   return numbers;
@@ -58,9 +38,9 @@ const std::vector<const MembraneLaw*>& membrane_laws() {
                                                       &membrane_arap(), &membrane_limited()};
   return all;
 }
-const SolidLaw& solid_law(const std::string& name) { return by_name(solid_laws(), name, "a solid"); }
+const SolidLaw& solid_law(const std::string& name) { return law_by_name(solid_laws(), name, "a solid"); }
 const MembraneLaw& membrane_law(const std::string& name) {
-  return by_name(membrane_laws(), name, "a membrane");
+  return law_by_name(membrane_laws(), name, "a membrane");
 }
 
 }  // namespace costate::soft

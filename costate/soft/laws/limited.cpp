@@ -9,10 +9,10 @@
 // det(L^2 I - C) = L^4 - L^2 tr C + det C;  its slope with respect to C is A = adj(C) - L^2 I.
 // [1] Li, Kaufman, Jiang: Codimensional Incremental Potential Contact, ACM TOG 40 (2021), section 5 (with a
 // barrier on each stretch). Tests: tests/soft/law_test.cpp.
-#include <algorithm>
 #include <cmath>
 
 #include "costate/soft/laws/kinds.h"
+#include "costate/soft/laws/numbers_law.h"
 
 namespace costate::soft {
 namespace {
@@ -32,6 +32,18 @@ struct Phi {
 
 // Everything at one F.
 struct Limited {
+  static constexpr const char* kName = "limited";
+  static const std::vector<LawNumber>& numbers() {
+    static const std::vector<LawNumber> all = {
+        young_and_poisson()[0], young_and_poisson()[1], {"limit", "", 1.2, 1}, {"stiffness", "Pa", 1e4, 0}};
+    return all;
+  }
+  static bool defined(const Mat32& f, const double* c) {
+    const Sym2 C = symmetric_product(f, f);
+    // Both stretches beyond the limit make y positive again.
+    return room(C, c[2]) > 0 && trace(C) < 2 * c[2] * c[2];
+  }
+
   Mat32 F;
   Sym2 E, A;
   Lame lame;
@@ -81,50 +93,9 @@ struct Limited {
   }
 };
 
-class LimitedLaw final : public MembraneLaw {
+class LimitedLaw final : public NumbersLaw<Limited, MembraneLaw> {
  public:
-  const char* name() const override { return "limited"; }
-  const std::vector<LawNumber>& numbers() const override {
-    static const std::vector<LawNumber> all = {
-        young_and_poisson()[0], young_and_poisson()[1], {"limit", "", 1.2, 1}, {"stiffness", "Pa", 1e4, 0}};
-    return all;
-  }
-  bool defined(const double* F, const double* c) const override {
-    const Mat32 f = read(F);
-    const Sym2 C = symmetric_product(f, f);
-    // Both stretches beyond the limit make y positive again.
-    return Limited::room(C, c[2]) > 0 && trace(C) < 2 * c[2] * c[2];
-  }
   const char* complaint() const override { return "is stretched beyond its limit"; }
-  double energy(const double* F, const double* c) const override { return Limited(read(F), c).energy(); }
-  void stress(const double* F, const double* c, double* P) const override {
-    write(Limited(read(F), c).stress(), P);
-  }
-  void stress_slope(const double* F, const double* c, double* A) const override {
-    const Limited at(read(F), c);
-    double e[6] = {};
-    for (int i = 0; i < 6; ++i) {
-      e[i] = 1;
-      write(at.stress_dot(read(e)), A + 6 * i);
-      e[i] = 0;
-    }
-  }
-  void numbers_vjp(const double* F, const double* c, const double* G, double* c_bar) const override {
-    const Limited at(read(F), c);
-    for (int i = 0; i < 4; ++i) c_bar[i] += contract(at.by(i), read(G));
-  }
-  void numbers_jvp(const double* F, const double* c, const double* c_dot, double* P_dot) const override {
-    const Limited at(read(F), c);
-    for (int i = 0; i < 4; ++i) {
-      double P[6];
-      write(at.by(i), P);
-      for (int j = 0; j < 6; ++j) P_dot[j] += c_dot[i] * P[j];
-    }
-  }
-
- private:
-  static Mat32 read(const double* f) { return {{{f[0], f[1]}, {f[2], f[3]}, {f[4], f[5]}}}; }
-  static void write(const Mat32& m, double* to) { std::copy(&m.e[0][0], &m.e[0][0] + 6, to); }
 };
 
 }  // namespace

@@ -1,23 +1,32 @@
-// NumbersLaw<K>: a law of a solid with numbers of its own, from a kernel K.
+// NumbersLaw<K>: a law of a solid, or NumbersLaw<K, MembraneLaw>: of a membrane, with numbers of its own,
+// from a kernel K.
 //
-// K has kName, kInverts, numbers(), and is made of (F, numbers) once, with energy(), stress(), stress_dot(dF)
-// and by(i), the derivative of the stress with respect to number i.
+// K has kName, numbers(), and is made of (F, numbers) once, with energy(), stress(), stress_dot(dF) and
+// by(i), the derivative of the stress with respect to number i. It has kInverts, whether it is defined for
+// det F <= 0, or defined(F, numbers).
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "costate/soft/laws/law.h"
 #include "costate/soft/laws/polar.h"
 
 namespace costate::soft {
 
-template <class K>
-class NumbersLaw final : public SolidLaw {
+template <class K, class Law = SolidLaw>
+class NumbersLaw : public Law {
+  using Matrix = decltype(std::declval<const K&>().stress());
+  static constexpr int kSize = sizeof(Matrix) / sizeof(double);
+
  public:
   const char* name() const override { return K::kName; }
   const std::vector<LawNumber>& numbers() const override { return K::numbers(); }
-  bool defined(const double* F, const double*) const override {
-    return K::kInverts || determinant(read(F)) > 0;
+  bool defined(const double* F, const double* c) const override {
+    if constexpr (requires { K::kInverts; })
+      return K::kInverts || determinant(read(F)) > 0;
+    else
+      return K::defined(read(F), c);
   }
   double energy(const double* F, const double* c) const override { return K(read(F), c).energy(); }
   void stress(const double* F, const double* c, double* P) const override {
@@ -25,10 +34,10 @@ class NumbersLaw final : public SolidLaw {
   }
   void stress_slope(const double* F, const double* c, double* A) const override {
     const K at(read(F), c);
-    double e[9] = {};
-    for (int i = 0; i < 9; ++i) {
+    double e[kSize] = {};
+    for (int i = 0; i < kSize; ++i) {
       e[i] = 1;
-      write(at.stress_dot(read(e)), A + 9 * i);
+      write(at.stress_dot(read(e)), A + kSize * i);
       e[i] = 0;
     }
   }
@@ -39,15 +48,19 @@ class NumbersLaw final : public SolidLaw {
   void numbers_jvp(const double* F, const double* c, const double* c_dot, double* P_dot) const override {
     const K at(read(F), c);
     for (std::size_t i = 0; i < K::numbers().size(); ++i) {
-      double P[9];
+      double P[kSize];
       write(at.by(int(i)), P);
-      for (int j = 0; j < 9; ++j) P_dot[j] += c_dot[i] * P[j];
+      for (int j = 0; j < kSize; ++j) P_dot[j] += c_dot[i] * P[j];
     }
   }
 
  private:
-  static M3 read(const double* f) { return {{{f[0], f[1], f[2]}, {f[3], f[4], f[5]}, {f[6], f[7], f[8]}}}; }
-  static void write(const M3& m, double* to) { std::copy(&m.e[0][0], &m.e[0][0] + 9, to); }
+  static Matrix read(const double* from) {
+    Matrix m;
+    std::copy(from, from + kSize, &m.e[0][0]);
+    return m;
+  }
+  static void write(const Matrix& m, double* to) { std::copy(&m.e[0][0], &m.e[0][0] + kSize, to); }
 };
 
 }  // namespace costate::soft

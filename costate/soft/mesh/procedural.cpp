@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "costate/core/error.h"
+#include "costate/core/mat3.h"
 
 namespace costate::soft {
 namespace {
@@ -63,7 +64,10 @@ SoftMesh cloth_mesh(std::array<double, 2> size, std::array<int, 2> cells) {
 }
 
 SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> cells) {
-  if (kind == Cells::triangles) throw Error({"a block of triangles", {}, "use cloth_mesh for triangles"});
+  if (kind == Cells::triangles || kind == Cells::rods)
+    throw Error({std::string("a block of ") + kCellNames[int(kind)],
+                 {},
+                 kind == Cells::rods ? "use rod_mesh for rods" : "use cloth_mesh for triangles"});
   const auto [nx, ny, nz] = cells;
   check((nx + 1LL) * (ny + 1LL) * (nz + 1LL), cells.data(), 3);
   SoftMesh mesh;
@@ -108,9 +112,50 @@ SoftMesh ball_mesh(double radius, int n) {
     };
     for (int a = 0; a < n; ++a)
       for (int b = 0; a + b < n; ++b) {
-        triangle(at(a, b), at(a + 1, b), at(a, b + 1));
-        if (a + b + 1 < n) triangle(at(a + 1, b), at(a + 1, b + 1), at(a, b + 1));
+        // Vertices are numbered as they are met: in this order, whatever order a compiler gives to arguments.
+        const int third = at(a, b + 1), second = at(a + 1, b), first = at(a, b);
+        triangle(first, second, third);
+        if (a + b + 1 < n) triangle(second, at(a + 1, b + 1), third);
       }
+  }
+  return mesh;
+}
+
+SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towards, double beside,
+                  bool closed) {
+  using V = Vec3<double>;
+  const int count = int(points.size() / 3), segments = closed ? count : count - 1;
+  if (points.size() % 3 != 0 || count < (closed ? 3 : 2))
+    throw Error({"a rod of " + std::to_string(points.size()) + " coordinates",
+                 {},
+                 closed ? "a closed rod has three points or more, of three numbers each"
+                        : "a rod has two points or more, of three numbers each"});
+  if (!(beside > 0))
+    throw Error({"a frame point " + std::to_string(beside) + " beside its rod",
+                 {},
+                 "use a positive distance, such as half a segment"});
+  SoftMesh mesh{points, {}};
+  const auto point = [&](int i) {
+    const auto k = std::size_t(3 * (i % count));
+    return V{points[k], points[k + 1], points[k + 2]};
+  };
+  V m{towards[0], towards[1], towards[2]}, before = V::zero();
+  for (int i = 0; i < segments; ++i) {
+    const V e = point(i + 1) - point(i);
+    const double length = norm(e);
+    if (!(length > 0)) throw Error("points " + std::to_string(i) + " and the next one of a rod are one");
+    const V t = (1 / length) * e;
+    if (i > 0) m -= (dot(t, m) / (1 + dot(before, t))) * (before + t);
+    m -= dot(m, t) * t;
+    if (!(norm(m) > 1e-9))
+      throw Error({"the frame of a rod has no direction at segment " + std::to_string(i),
+                   {},
+                   "use a direction that is not along the rod, and points that do not turn back"});
+    m = (1 / norm(m)) * m;
+    const V g = point(i) + .5 * e + beside * m;
+    mesh.vertices.insert(mesh.vertices.end(), {g.x, g.y, g.z});
+    mesh.cells.insert(mesh.cells.end(), {i, (i + 1) % count, count + i});
+    before = t;
   }
   return mesh;
 }

@@ -1,4 +1,5 @@
-// Meshes from numbers: cloths, blocks and balls. Cells are cut so that all of them are the right way round.
+// Meshes from numbers: cloths, blocks, balls and rods. Cells are cut so that all of them are the right way
+// round.
 #pragma once
 
 #include <array>
@@ -23,6 +24,12 @@ SoftMesh block_mesh(Cells kind, std::array<double, 3> size, std::array<int, 3> c
 
 // A sphere around the origin, the octahedron's faces cut into n^2 triangles each: 4 n^2 + 2 vertices.
 SoftMesh ball_mesh(double radius, int n);
+
+// A rod through `points` (3 numbers each): the points first, then a frame point per segment, at `beside` from
+// the middle of the segment. The first one lies towards `towards`; the others follow without a twist. Closed:
+// a last segment leads back to the first point.
+SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towards, double beside,
+                  bool closed = false);
 
 // Appends a part with the vertices of the mesh, moved by `origin`; returns its first vertex.
 int add_part(SoftModel& model, const std::string& name, Cells kind, const SoftMesh& mesh, int material,

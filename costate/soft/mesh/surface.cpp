@@ -21,6 +21,7 @@ int middle_of(int a, int b) {
 
 std::vector<int> surface_of(const Part& part) {
   if (part.cells == Cells::triangles) return part.vertices;
+  if (part.cells == Cells::rods) return {};
   const bool hexahedra = part.cells == Cells::hexahedra;
   const auto nodes = std::size_t(kCellVertices[int(part.cells)]);
   const int faces = hexahedra ? 6 : 4, corners = hexahedra ? 4 : 3;

@@ -8,6 +8,7 @@
 #include "costate/soft/elements/cell_term.h"
 #include "costate/soft/elements/hinge_term.h"
 #include "costate/soft/elements/pressure_term.h"
+#include "costate/soft/elements/rod_term.h"
 #include "costate/soft/elements/shape.h"
 #include "costate/soft/elements/small_matrix.h"
 #include "costate/soft/mesh/surface.h"
@@ -28,9 +29,25 @@ double volume_of(const double* rest, const int* v, const Shape& shape, int q) {
   return determinant(in_frame(E, frame));
 }
 
+void check_rod(const SoftModel& m, const Part& part) {
+  const auto at = [&](int v) {
+    const double* x = m.rest.data() + 3 * v;
+    return Vec3<double>{x[0], x[1], x[2]};
+  };
+  for (std::size_t e = 0; 3 * e < part.vertices.size(); ++e) {
+    const int* v = part.vertices.data() + 3 * e;
+    const Vec3<double> along = at(v[1]) - at(v[0]), beside = at(v[2]) - at(v[0]);
+    const double length = norm(along);
+    if (length > 0 && norm(cross(along, beside)) > 1e-9 * length * (length + norm(beside))) continue;
+    throw Error(
+        {place(part, e) + (length > 0 ? " has its frame point on its axis" : " has no length at rest"),
+         {},
+         "a segment is (end, end, frame point), three points that are not on a line: see rod_mesh"});
+  }
+}
+
 void check_cells(const SoftModel& m, const Part& part) {
-  const Shape& shape = shape_of(part.cells);
-  const auto nodes = std::size_t(shape.vertices);
+  const auto nodes = std::size_t(kCellVertices[int(part.cells)]);
   if (part.vertices.empty() || part.vertices.size() % nodes != 0)
     throw Error({"part '" + part.name + "' lists " + std::to_string(part.vertices.size()) + " vertices",
                  {},
@@ -39,6 +56,8 @@ void check_cells(const SoftModel& m, const Part& part) {
     if (part.vertices[k] < 0 || part.vertices[k] >= m.vertices())
       throw Error(place(part, k / nodes) + " names vertex " + std::to_string(part.vertices[k]) +
                   ", but there are " + std::to_string(m.vertices()));
+  if (part.cells == Cells::rods) return check_rod(m, part);
+  const Shape& shape = shape_of(part.cells);
   for (std::size_t e = 0; e * nodes < part.vertices.size(); ++e) {
     const int* v = part.vertices.data() + e * nodes;
     double length = 0;
@@ -90,6 +109,18 @@ void check_numbers(const SoftMaterial& material, const std::vector<LawNumber>& n
     fail("bending_viscosity", material.bending_viscosity, "to be 0 or more");
 }
 
+enum class Kind { none, solid, membrane, rod };
+Kind kind_of(const Part& part) {
+  return part.cells == Cells::rods        ? Kind::rod
+         : part.cells == Cells::triangles ? Kind::membrane
+                                          : Kind::solid;
+}
+const std::vector<LawNumber>& numbers_of(Kind kind, const std::string& law) {
+  return kind == Kind::solid      ? solid_law(law).numbers()
+         : kind == Kind::membrane ? membrane_law(law).numbers()
+                                  : rod_law(law).numbers();
+}
+
 class Compiler {
  public:
   explicit Compiler(const SoftModel& model) : m_(model) { c_.model = model; }
@@ -104,6 +135,7 @@ class Compiler {
     holds();
     obstacle_parts();
     contact();
+    limit_parameters();
     std::vector<const Groups*> groups;
     for (const auto& term : c_.terms) {
       groups.push_back(&term->groups());
@@ -135,6 +167,25 @@ class Compiler {
     }
   }
 
+  void limit_parameters() {
+    Signature& s = c_.signature;
+    for (const SoftMaterial& m : m_.materials) {
+      Kind kind = Kind::none;
+      for (const Part& part : m_.parts)
+        if (part.material >= 0 && &m_.materials[std::size_t(part.material)] == &m) kind = kind_of(part);
+      for (const LawNumber& n : numbers_of(kind, m.law))
+        s.limit("material/" + m.name + "/" + n.name, {.low = n.low, .high = n.high});
+      // A part that lies in another one may have none.
+      s.limit("material/" + m.name + "/density", m.density > 0 ? kPositive : kNotNegative);
+    }
+    for (const char* name : {"dt", "material/*/thickness", "contact/stiffness*", "contact/distance*",
+                             "contact/slip_speed*", "obstacle/*/radius"})
+      s.limit(name, kPositive);
+    for (const char* name : {"drag", "wind_drag", "material/*/viscosity", "material/*/bending*",
+                             "contact/friction*", "obstacle/*/friction"})
+      s.limit(name, kNotNegative);
+  }
+
   void fields() {
     Signature& s = c_.signature;
     s.state("x", 3LL * c_.n, "m").state("v", 3LL * c_.n, "m/s");
@@ -159,20 +210,21 @@ class Compiler {
   void material(std::size_t k) {
     const SoftMaterial& material = m_.materials[k];
     std::int64_t cells = 0;
-    bool solid = false, membrane = false;
+    Kind kind = Kind::none;
     for (const Part& part : m_.parts) {
       if (part.material != int(k)) continue;
-      (part.cells == Cells::triangles ? membrane : solid) = true;
+      if (kind != Kind::none && kind != kind_of(part))
+        throw Error({"material '" + material.name + "' is one of cells of several kinds",
+                     {},
+                     "solids, triangles and rods have materials of their own"});
+      kind = kind_of(part);
       cells += std::int64_t(part.vertices.size()) / kCellVertices[int(part.cells)];
     }
-    if (solid && membrane)
-      throw Error({"material '" + material.name + "' is one of solids and of triangles",
-                   {},
-                   "give the triangles a material of their own"});
-    if (!solid && !membrane)
+    if (kind == Kind::none)
       throw Error(
           {"nothing is made of material '" + material.name + "'", {}, "name it in a part, or remove it"});
-    const auto& numbers = solid ? solid_law(material.law).numbers() : membrane_law(material.law).numbers();
+    const bool membrane = kind == Kind::membrane;
+    const auto& numbers = numbers_of(kind, material.law);
     check_numbers(material, numbers);
     CellPlaces at{.rest = c_.rest, .stride = material.per_element ? 1 : 0};
     const std::string path = "material/" + material.name + "/";
@@ -183,8 +235,11 @@ class Compiler {
           path + n.name, std::vector<double>(std::size_t(material.per_element ? cells : 1), value), n.unit));
     }
     drive(material, numbers, at);
-    at.density = add(path + "density", {material.density}, membrane ? "kg/m^2" : "kg/m^3");
-    at.viscosity = add(path + "viscosity", {material.viscosity}, "Pa s");
+    at.density = add(path + "density", {material.density},
+                     kind == Kind::rod ? "kg/m"
+                     : membrane        ? "kg/m^2"
+                                       : "kg/m^3");
+    at.viscosity = add(path + "viscosity", {material.viscosity}, kind == Kind::rod ? "s" : "Pa s");
     HingePlaces hinge{.rest = c_.rest};
     if (membrane) at.thickness = add(path + "thickness", {material.thickness}, "m");
     const bool bends = membrane && (material.bending > 0 || material.bending_viscosity > 0);
@@ -194,8 +249,13 @@ class Compiler {
     }
     for (const Part& part : m_.parts) {
       if (part.material != int(k)) continue;
-      term(part, solid ? solid_term(part, solid_law(material.law), at)
-                       : membrane_term(part, membrane_law(material.law), at));
+      if (kind == Kind::rod) {
+        term(part, rod_segment_term(part, rod_law(material.law), at));
+        term(part, rod_joint_term(part, rod_law(material.law), at));
+      } else {
+        term(part, kind == Kind::solid ? solid_term(part, solid_law(material.law), at)
+                                       : membrane_term(part, membrane_law(material.law), at));
+      }
       for (std::int64_t& n : at.numbers)
         n += at.stride * (std::int64_t(part.vertices.size()) / kCellVertices[int(part.cells)]);
       if (!membrane) continue;
@@ -289,9 +349,16 @@ class Compiler {
     const std::int64_t stiffness = add("contact/stiffness", {k.stiffness}, "J/m^2"),
                        reach = add("contact/distance", {k.distance}, "m"),
                        slip_speed = add("contact/slip_speed", {k.slip_speed}, "m/s");
-    std::vector<int> free;
+    // Frame points of rods are marks, not matter: nothing touches them.
+    std::vector<char> touches(std::size_t(c_.n), 1);
+    std::vector<int> free, segments;
+    for (const Part& part : m_.parts)
+      for (std::size_t e = 0; part.cells == Cells::rods && e < part.vertices.size(); e += 3) {
+        touches[std::size_t(part.vertices[e + 2])] = 0;
+        segments.insert(segments.end(), {part.vertices[e], part.vertices[e + 1]});
+      }
     for (int i = 0; i < c_.n; ++i)
-      if (c_.free[std::size_t(i)]) free.push_back(i);
+      if (c_.free[std::size_t(i)] && touches[std::size_t(i)]) free.push_back(i);
     for (const Obstacle& o : m_.obstacles) {
       if (!(o.friction >= 0))
         throw Error({"obstacle '" + o.name + "': friction = " + number(o.friction), {}, "use 0 or more"});
@@ -316,7 +383,7 @@ class Compiler {
       triangles.insert(triangles.end(), own.begin(), own.end());
     }
     c_.self = std::make_unique<SelfContact>(
-        c_.free, std::move(triangles), m_.rest, k.distance,
+        c_.free, std::move(triangles), std::move(segments), m_.rest, k.distance,
         SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
                           c_.dt});
   }

@@ -7,7 +7,8 @@
 //
 // The second way needs one factorisation per step in half of the time, where the first one needs two or more.
 // The factor is never older than the step: a step is a function of its inputs. Where H is not positive
-// definite, or where the preconditioner is not good enough, the first way is taken.
+// definite, the negative parts of cells are left out first; where that, or the preconditioner, is not good
+// enough, the first way is taken.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., section 7.1 (inexact Newton).
 // Tests: tests/soft/direction_test.cpp.
 #include <algorithm>
@@ -36,8 +37,18 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s) const {
   for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
   if (c_.n >= kManyVertices) {
-    if (approximate_direction(std::clamp(0.3 * tolerance * s.forces / s.norm, 1e-10, 1e-2), s)) return true;
-    for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
+    const double accuracy = std::clamp(0.3 * tolerance * s.forces / s.norm, 1e-10, 1e-2);
+    const auto restart = [&] {
+      for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
+    };
+    if (approximate_direction(accuracy, s)) return true;
+    restart();
+    if (!c_.self) {  // barriers are too stiff for single precision, and only then is more asked of a factor
+      matrix(m, s.z.data(), true, s);
+      s.single_age = -1;
+      if (approximate_direction(std::max(accuracy, 1e-3), s)) return true;
+      restart();
+    }
   }
   return exact_direction(m, s);
 }

@@ -48,7 +48,8 @@ void ImplicitStep::exact_residual(const double* x, StepScratch& s) const {
 }
 
 // b <- H^-1 b over free vertices, refined until corrections are rounding: tangent and transpose then agree to
-// their digits however stiff the barriers are.
+// their digits however stiff the barriers are. Where the step itself is solved to fewer digits, so is this:
+// to a ten-thousandth of its tolerance.
 void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   const auto n3 = std::size_t(3 * c_.n);
   for (std::size_t k = 0; k < n3; ++k)
@@ -65,7 +66,8 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   solve(b);
   const double given = norm(s.d.data());
   double change = 1;
-  for (int round = 0; round < (s.single ? 8 : 3) && change > 1e-16; ++round) {
+  const double enough = std::max(1e-16, 1e-4 * c_.model.tolerance);
+  for (int round = 0; round < (s.single ? 8 : 3) && change > enough; ++round) {
     if (change > 1e-9 && s.single) {  // double sees enough of what single precision leaves
       multiply(b, s.refine.data(), s);
       for (std::size_t k = 0; k < n3; ++k) s.refine[k] = c_.free[k / 3] ? s.d[k] - s.refine[k] : 0;
@@ -78,7 +80,7 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
     change = size > 0 ? norm(s.refine.data()) / size : 0;
     for (std::size_t k = 0; k < n3; ++k) b[k] += s.refine[k];
   }
-  if (!s.single || change < 1e-14) return;
+  if (!s.single || change < std::max(1e-14, enough)) return;
   factor_exactly(s);  // too stiff for single precision
   std::copy(s.d.begin(), s.d.end(), b);
   solve_refined(b, s);

@@ -41,7 +41,7 @@ void LayeredSystem<Real>::evaluate_vjp(const Inputs<Real>& in, int stage, int sl
                        : source.kind == Reads::control ? bar.u
                        : source.kind == Reads::product
                            ? d_bar(source.index)
-                           : bar.p + full_.fields(Role::parameter)[source.index].offset * lanes_;
+                           : bar.p + signature_.fields(Role::parameter)[source.index].offset * lanes_;
       s.outputs.push_back({to, lanes_, true});
     }
     t.code.template run<Real>(s.inputs, s.outputs, lanes_,
@@ -116,7 +116,7 @@ void LayeredSystem<Real>::step_vjp(const StepContext& at, const Inputs<Real>& in
                                    Workspace& work) const {
   Scratch& s = Scratch::of(work);
   hold(in.p, s);
-  const Variant& v = variant({full_.controls() > 0 && bar.u != nullptr, bar.p != nullptr, &active}, s);
+  const Variant& v = variant({signature_.controls() > 0 && bar.u != nullptr, bar.p != nullptr, &active}, s);
   const bool held_back = s.in_run && bar.p == s.held_p_bar;  // until the slots are full, or the run ends
   if (!held_back) s.filled = 0;
   pull_back(at, in, tape, y_bar, bar, v, s);

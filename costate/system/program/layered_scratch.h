@@ -16,7 +16,7 @@
 namespace costate {
 
 template <class Real>
-struct LayeredSystem<Real>::Scratch : Workspace {
+struct LayeredSystem<Real>::Scratch : Base::Scratch {
   const Variant* last = nullptr;
   const Real* held = nullptr;  // the parameters that `shared` and the weights are of
   Real* held_p_bar = nullptr;  // of the run: what slots will be added to
@@ -35,7 +35,6 @@ struct LayeredSystem<Real>::Scratch : Workspace {
   int filled = 0;
   const Real* first = nullptr;
   std::int64_t stride = 0;
-  std::unique_ptr<typename StepProgram<Real>::Scratch> written_out;
 
   static Scratch& of(Workspace& work) { return static_cast<Scratch&>(work); }
 };

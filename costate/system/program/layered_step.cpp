@@ -12,7 +12,7 @@ namespace costate {
 template <class Real>
 void LayeredSystem<Real>::hold(const Real* p, Scratch& s) const {
   if (s.held == p) return;
-  const auto& fields = full_.fields(Role::parameter);
+  const auto& fields = signature_.fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f)
     s.shared[f] = same_in_all_lanes(p + fields[f].offset * lanes_, fields[f].size, lanes_);
   Real* next = s.compact.data();
@@ -58,7 +58,7 @@ void LayeredSystem<Real>::add_sources(const std::vector<Source>& sources, const 
         s.inputs.push_back({in.u, lanes_, false});
         break;
       case Reads::parameter:
-        s.inputs.push_back({in.p + full_.fields(Role::parameter)[source.index].offset * lanes_, lanes_,
+        s.inputs.push_back({in.p + signature_.fields(Role::parameter)[source.index].offset * lanes_, lanes_,
                             s.shared[source.index] != 0});
         break;
       case Reads::step:

@@ -24,16 +24,15 @@ constexpr int kWorthwhile = 576;
 template <class Real>
 LayeredSystem<Real>::LayeredSystem(const Signature& signature, ad::LayeredProgram source,
                                    const Scheme& scheme, int lanes)
-    : source_(std::move(source)),
+    : Base(with_time_step(signature, scheme, reads_time(signature, source.program)), lanes),
+      source_(std::move(source)),
       user_(signature),
-      full_(with_time_step(signature, scheme, reads_time(signature, source_.program))),
       scheme_(scheme),
       method_(rows_of(scheme).rows),
-      lanes_(lanes),
       stages_(std::max(1, static_cast<int>(method_.c.size()))),
       slots_(std::max(1, kSlots / stages_) * stages_) {
   if (integrates()) {
-    dt_ = full_.find(Role::parameter, "dt").offset;
+    dt_ = signature_.find(Role::parameter, "dt").offset;
     dt_field_ = source_of("p/dt", "").index;
     columns_.resize(method_.c.size());
     for (int s = 0; s < stages_; ++s) {
@@ -50,7 +49,7 @@ LayeredSystem<Real>::LayeredSystem(const Signature& signature, ad::LayeredProgra
 template <class Real>
 void LayeredSystem<Real>::bind(const Signature& signature, const Scheme& scheme) {
   ad::Builder builder;
-  BoundInputs inputs = declare_inputs(builder, full_);
+  BoundInputs inputs = declare_inputs(builder, signature_);
   if (dt_ >= 0) {
     const ad::Id c = builder.input_field("c");
     const ad::Id shift = builder.binary(ad::Op::mul, c, inputs.p[dt_]);
@@ -64,11 +63,11 @@ void LayeredSystem<Real>::bind(const Signature& signature, const Scheme& scheme)
     for (int i = 0; i < rows; ++i) ids.push_back(first + i);
   }
   // With a user's own dt, `next` programs read it under its own name.
-  const Signature& known = std::holds_alternative<NextState>(scheme) ? full_ : signature;
+  const Signature& known = std::holds_alternative<NextState>(scheme) ? signature_ : signature;
   const std::vector<ad::Id> outputs = call(builder, source_.program, known, inputs);
-  if (source_.program.output_fields()[0].size != full_.states())
+  if (source_.program.output_fields()[0].size != signature_.states())
     throw Error("a layered program gives " + std::to_string(source_.program.output_fields()[0].size) +
-                " numbers for " + std::to_string(full_.states()) + " states");
+                " numbers for " + std::to_string(signature_.states()) + " states");
   for (std::size_t f = 0; f < source_.program.output_fields().size(); ++f) {
     const auto first = outputs.begin() + source_.program.output_offset(static_cast<int>(f));
     const ad::Field& field = source_.program.output_fields()[f];
@@ -91,7 +90,7 @@ void LayeredSystem<Real>::bind(const Signature& signature, const Scheme& scheme)
     parts_.push_back(std::move(part));
     if (last) break;
     const ad::DenseProduct& d = source_.products[k];
-    const auto& fields = full_.fields(Role::parameter);
+    const auto& fields = signature_.fields(Role::parameter);
     Layer layer{0, 0, d.rows, d.columns, d.row_stride, d.column_stride};
     while (layer.field < fields.size() && fields[layer.field].name != d.weights) ++layer.field;
     if (layer.field == fields.size()) throw Error("the weights '" + d.weights + "' are not a parameter");
@@ -111,7 +110,7 @@ auto LayeredSystem<Real>::source_of(const std::string& name, const std::string& 
   for (std::size_t k = 0; k < source_.products.size(); ++k) {
     if (name == ad::product_field(k)) return {Reads::product, k};
   }
-  const auto& fields = full_.fields(Role::parameter);
+  const auto& fields = signature_.fields(Role::parameter);
   const auto at = std::find_if(fields.begin(), fields.end(),
                                [&](const Field& field) { return "p/" + field.name == name; });
   return {Reads::parameter, static_cast<std::size_t>(at - fields.begin())};
@@ -142,7 +141,7 @@ auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optiona
       if (source.kind == Reads::parameter) here.field = source.index, bias = place_of[element];
     }
     if (bias < 0 || product != i) return {};
-    here.first = full_.fields(Role::parameter)[here.field].offset + bias - i;
+    here.first = signature_.fields(Role::parameter)[here.field].offset + bias - i;
     if (found && (found->product != here.product || found->field != here.field || found->first != here.first))
       return {};
     found = here;
@@ -156,7 +155,7 @@ auto LayeredSystem<Real>::biased_product(const Part& part) const -> std::optiona
 template <class Real>
 void LayeredSystem<Real>::lay_out_records() {
   std::vector<bool> read(layers_.size(), false);
-  const std::vector<bool> every(full_.fields(Role::parameter).size(), true);
+  const std::vector<bool> every(signature_.fields(Role::parameter).size(), true);
   for (const Part& part : parts_) {
     std::vector<Source> outputs;
     const ad::Program program = transposed(part, true, every, outputs);
@@ -171,14 +170,14 @@ void LayeredSystem<Real>::lay_out_records() {
   for (const Layer& layer : layers_) vector_at_.push_back(take(layer.columns));
   for (std::size_t k = 0; k < layers_.size(); ++k)
     result_at_.push_back(read[k] ? take(layers_[k].rows) : std::int64_t{-1});
-  rate_at_ = take(full_.states());
+  rate_at_ = take(signature_.states());
 }
 
 template <class Real>
 std::unique_ptr<Workspace> LayeredSystem<Real>::make_workspace() const {
   auto s = std::make_unique<Scratch>();
   const std::int64_t n = this->state_size();
-  s->shared.resize(full_.fields(Role::parameter).size());
+  s->shared.resize(signature_.fields(Role::parameter).size());
   s->weights.resize(layers_.size());
   s->states.reserve(stages_ * n);
   s->records.reserve(slots_ * record_size_);

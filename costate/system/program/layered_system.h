@@ -31,23 +31,20 @@
 #include "costate/ad/executable.h"
 #include "costate/ad/layered.h"
 #include "costate/system/program/explicit_step.h"
-#include "costate/system/program/step_program.h"
-#include "costate/system/system.h"
+#include "costate/system/program/step_program_system.h"
 
 namespace costate {
 
 template <class Real>
-class LayeredSystem final : public System<Real> {
+class LayeredSystem final : public StepProgramSystem<Real> {
+  using Base = StepProgramSystem<Real>;
+  using Base::lanes_, Base::signature_;
+
  public:
   // `signature`: the user's own fields; `source` gives all states in its first output field.
   LayeredSystem(const Signature& signature, ad::LayeredProgram source, const Scheme& scheme, int lanes);
 
-  const Signature& signature() const override { return full_; }
-  int lanes() const override { return lanes_; }
   std::unique_ptr<Workspace> make_workspace() const override;
-  typename System<Real>::Capabilities capabilities() const override {
-    return {.jvp = true, .vjp = true, .second_order = true, .reversible = false, .energy = false};
-  }
 
   // The records of all stages, where there is room.
   TapePlan tape(const Activity&, const TapeBudget& budget) const override {
@@ -57,13 +54,8 @@ class LayeredSystem final : public System<Real> {
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override;
-  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
-                Real* y_dot, Workspace& work) const override;
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
-  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
-                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
-                const Activity& active, Workspace& work) const override;
   void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
   void end_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
 
@@ -112,7 +104,7 @@ class LayeredSystem final : public System<Real> {
   ad::Program transposed(const Part& part, bool controls, const std::vector<bool>& parameters,
                          std::vector<Source>& outputs) const;
   Transpose transpose(const Part& part, bool controls, const std::vector<bool>& parameters) const;
-  const StepProgram<Real>& written_out() const;
+  const StepProgram<Real>& step_program() const override;  // written out, when first asked for
 
   void hold(const Real* p, Scratch& s) const;
   void take_step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape, Scratch& s) const;
@@ -137,12 +129,12 @@ class LayeredSystem final : public System<Real> {
   const Real* result_of(std::size_t layer, const Real* record, const Scratch& s) const;
 
   ad::LayeredProgram source_;
-  Signature user_, full_;
+  Signature user_;
   Scheme scheme_;
   runge_kutta::Rows method_;
   std::vector<runge_kutta::Row> columns_;  // of a
   std::vector<double> b_;
-  int lanes_, stages_, slots_;
+  int stages_, slots_;
   std::int64_t dt_ = -1;  // number among the parameters
   std::size_t dt_field_ = 0;
   std::vector<Part> parts_;

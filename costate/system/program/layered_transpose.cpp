@@ -63,33 +63,12 @@ auto LayeredSystem<Real>::variant(const FieldChoice& choice, Scratch& s) const -
 }
 
 template <class Real>
-const StepProgram<Real>& LayeredSystem<Real>::written_out() const {
+const StepProgram<Real>& LayeredSystem<Real>::step_program() const {
   const std::lock_guard lock(mutex_);
   if (!written_out_)
-    written_out_ = std::make_unique<StepProgram<Real>>(full_, bind_step(user_, ad::expand(source_), scheme_));
+    written_out_ =
+        std::make_unique<StepProgram<Real>>(signature_, bind_step(user_, ad::expand(source_), scheme_));
   return *written_out_;
-}
-
-// --- tangents and second derivatives -----------------------------------------------------------------------
-
-template <class Real>
-void LayeredSystem<Real>::step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
-                                   Real* y, Real* y_dot, Workspace& work) const {
-  Scratch& s = Scratch::of(work);
-  const StepProgram<Real>& program = written_out();
-  if (!s.written_out) s.written_out = program.make_scratch();
-  program.jvp(at.k, in, in_dot, y, y_dot, lanes_, *s.written_out);
-}
-
-template <class Real>
-void LayeredSystem<Real>::step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
-                                   const Real* y_bar, const Real* y_bar_dot, const Cotangents<Real>& bar,
-                                   const Cotangents<Real>& bar_dot, const Activity& active,
-                                   Workspace& work) const {
-  Scratch& s = Scratch::of(work);
-  const StepProgram<Real>& program = written_out();
-  if (!s.written_out) s.written_out = program.make_scratch();
-  program.hvp(at.k, in, in_dot, y_bar, y_bar_dot, bar, bar_dot, active, lanes_, *s.written_out);
 }
 
 template class LayeredSystem<float>;

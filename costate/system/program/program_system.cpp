@@ -20,57 +20,37 @@ template int strip_lanes<float>(std::int64_t);
 template int strip_lanes<double>(std::int64_t);
 
 template <class Real>
-struct ProgramSystem<Real>::Scratch : Workspace {
-  std::unique_ptr<typename StepProgram<Real>::Scratch> step;
-  static auto& of(Workspace& work) { return *static_cast<Scratch&>(work).step; }
-};
-
-template <class Real>
 ProgramSystem<Real>::ProgramSystem(Signature signature, ad::Program bound, int lanes)
-    : signature_(std::move(signature)), lanes_(lanes), step_(signature_, std::move(bound)) {}
+    : Base(std::move(signature), lanes), step_(this->signature_, std::move(bound)) {}
 
 template <class Real>
 std::unique_ptr<Workspace> ProgramSystem<Real>::make_workspace() const {
-  auto scratch = std::make_unique<Scratch>();
-  scratch->step = step_.make_scratch();
+  auto scratch = std::make_unique<typename Base::Scratch>();
+  scratch->program = step_.make_scratch();
   return scratch;
 }
 
 template <class Real>
 void ProgramSystem<Real>::step(const StepContext& at, const Inputs<Real>& in, Real* y, Real*,
                                Workspace& work) const {
-  step_.step(at.k, in, y, lanes_, Scratch::of(work));
-}
-
-template <class Real>
-void ProgramSystem<Real>::step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
-                                   Real* y, Real* y_dot, Workspace& work) const {
-  step_.jvp(at.k, in, in_dot, y, y_dot, lanes_, Scratch::of(work));
+  step_.step(at.k, in, y, lanes_, program_scratch(work));
 }
 
 template <class Real>
 void ProgramSystem<Real>::begin_run(const Real* p, Real*, const Activity&, Workspace& work) const {
-  step_.hold_parameters(p, lanes_, Scratch::of(work));
+  step_.hold_parameters(p, lanes_, program_scratch(work));
 }
 
 template <class Real>
 void ProgramSystem<Real>::end_run(const Real*, Real*, const Activity&, Workspace& work) const {
-  step_.release_parameters(Scratch::of(work));
+  step_.release_parameters(program_scratch(work));
 }
 
 template <class Real>
 void ProgramSystem<Real>::step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*,
                                    const Real* y_bar, const Cotangents<Real>& bar, const Activity& active,
                                    Workspace& work) const {
-  step_.vjp(at.k, in, y_bar, bar, active, lanes_, Scratch::of(work));
-}
-
-template <class Real>
-void ProgramSystem<Real>::step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot,
-                                   const Real* y_bar, const Real* y_bar_dot, const Cotangents<Real>& bar,
-                                   const Cotangents<Real>& bar_dot, const Activity& active,
-                                   Workspace& work) const {
-  step_.hvp(at.k, in, in_dot, y_bar, y_bar_dot, bar, bar_dot, active, lanes_, Scratch::of(work));
+  step_.vjp(at.k, in, y_bar, bar, active, lanes_, program_scratch(work));
 }
 
 template class ProgramSystem<float>;

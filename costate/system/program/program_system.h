@@ -16,8 +16,7 @@
 
 #include "costate/ad/program.h"
 #include "costate/system/program/explicit_step.h"
-#include "costate/system/program/step_program.h"
-#include "costate/system/system.h"
+#include "costate/system/program/step_program_system.h"
 
 namespace costate {
 
@@ -29,35 +28,27 @@ template <class Real>
 int strip_lanes(std::int64_t worlds);
 
 template <class Real>
-class ProgramSystem final : public System<Real> {
+class ProgramSystem final : public StepProgramSystem<Real> {
+  using Base = StepProgramSystem<Real>;
+  using Base::lanes_, Base::program_scratch;
+
  public:
   // `bound`: from bind_step.
   ProgramSystem(Signature signature, ad::Program bound, int lanes);
 
-  const Signature& signature() const override { return signature_; }
-  int lanes() const override { return lanes_; }
   std::unique_ptr<Workspace> make_workspace() const override;
-  typename System<Real>::Capabilities capabilities() const override {
-    return {.jvp = true, .vjp = true, .second_order = true, .reversible = false, .energy = false};
-  }
   const ad::Program& program() const { return step_.program(); }
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override;
-  void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
-                Real* y_dot, Workspace& work) const override;
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override;
-  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
-                const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
-                const Activity& active, Workspace& work) const override;
   void begin_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
   void end_run(const Real* p, Real* p_bar, const Activity& active, Workspace& work) const override;
 
  private:
-  struct Scratch;
-  Signature signature_;
-  int lanes_;
+  const StepProgram<Real>& step_program() const override { return step_; }
+
   StepProgram<Real> step_;
 };
 

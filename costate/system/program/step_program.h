@@ -9,7 +9,7 @@
 // it in their own Scratch without a lock. Every lane is computed by the same instructions, whatever the
 // lanes.
 //
-// Used by ProgramSystem, and by RecordedLaneSystem.
+// Used by ProgramSystem, LayeredSystem and RecordedLaneSystem.
 // Tests: tests/system/program/program_system_test.cpp.
 #pragma once
 

@@ -31,6 +31,7 @@ function loadReplay() {
       m.triangles = blob(m.triangles, Uint32Array);
       m.vertices = blob(m.vertices, Uint16Array);
     }
+    for (const i of r.images) i.values = blob(i.values, Uint8Array);
   }
   return replay;
 }

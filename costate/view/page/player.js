@@ -1,4 +1,4 @@
-// The player: clock, controls, keyboard, labels. Options in the address: #frame=30, #time=1.2, #speed=0.5, #paused, #pane=2, #colour=speed,
+// The player: clock, controls, keyboard, labels. Options in the address: #frame=30, #time=1.2, #speed=0.5, #paused, #pane=2, #colour=speed, #show=vorticity,
 // #still (the picture alone, without controls), #film=40 (every frame at 40 a second as a JPEG in the page, for costate view --mp4).
 
 class Player {
@@ -38,8 +38,11 @@ class Player {
     drawChart(this.element('chart'), this.replay.curves);
     for (const s of this.speeds) this.element('speed').add(new Option(s + ' ×', s, s === 1, s === 1));
     this.element('panes').hidden = this.replay.recordings.length < 2;
+    this.fields = [...new Set([].concat(...this.replay.recordings.map(r => r.images.map(i => i.name))))];
+    for (const name of this.fields) this.element('shown').add(new Option(name, name));
+    this.element('shown').hidden = this.fields.length < 2;
     this.element('colours').hidden = !this.replay.recordings.some(r => r.particles && r.particles.speeds);
-    this.legend();
+    this.setField(this.fields[0]);
     this.labels();
   }
 
@@ -53,6 +56,10 @@ class Player {
       mark.style.background = style;
       line.append(text);
     };
+    for (const image of [].concat(...this.replay.recordings.map(r => r.images)).filter(i => i.name === this.field).slice(0, 1)) {
+      const [low, high] = [image.low, image.high].map(v => +v.toPrecision(2));
+      row(colourBar(image.about_zero), 'scale', `${image.name} ${low} to ${high} ${image.unit}`);
+    }
     const seen = new Set();
     const with_particles = this.replay.recordings.filter(r => r.particles);
     if (this.bySpeed) {
@@ -105,6 +112,7 @@ class Player {
     on('speed', 'change', e => this.setSpeed(+e.target.value));
     on('panes', 'click', () => this.setPane(this.stage.alone + 1 < this.stage.panes.length ? this.stage.alone + 1 : -1));
     on('colours', 'click', () => this.setColour(!this.bySpeed));
+    on('shown', 'change', e => this.setField(e.target.value));
     on('reset', 'click', () => this.stage.orbit.reset());
     on('keys', 'click', () => this.toggleHelp());
     window.addEventListener('keydown', e => this.key(e));
@@ -118,6 +126,7 @@ class Player {
       ' ': () => this.setPlaying(!this.playing), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
       Home: () => this.setTime(0), End: () => { this.setPlaying(false); this.setTime(this.duration); },
       '+': () => faster(1), '=': () => faster(1), '-': () => faster(-1), c: () => this.setColour(!this.bySpeed),
+      v: () => this.setField(this.fields[(this.fields.indexOf(this.field) + 1) % Math.max(1, this.fields.length)]),
       r: () => this.stage.orbit.reset(), l: () => { this.loop = !this.loop; }, '?': () => this.toggleHelp(),
       h: () => this.toggleHelp(), Escape: () => { this.element('help').hidden = true; }, 0: () => this.setPane(-1),
     };
@@ -135,6 +144,7 @@ class Player {
     if (options.has('frame') || options.has('time') || options.has('paused')) this.playing = false;
     if (options.has('speed')) this.setSpeed(+options.get('speed'));
     if (options.has('pane')) this.setPane(Math.min(+options.get('pane'), this.stage.panes.length) - 1);
+    if (this.fields.includes(options.get('show'))) this.setField(options.get('show'));
     if (options.get('colour') === 'speed') this.setColour(true);
     if (options.has('still') || options.has('film')) document.body.className = 'still';
     if (options.has('film')) {
@@ -195,6 +205,13 @@ class Player {
     this.bySpeed = bySpeed;
     this.stage.colourBySpeed(bySpeed);
     this.element('colours').textContent = bySpeed ? 'speed' : 'colour';
+    this.legend();
+  }
+
+  setField(name) {
+    this.field = name;
+    this.stage.showField(name);
+    if (name !== undefined) this.element('shown').value = name;
     this.legend();
   }
 

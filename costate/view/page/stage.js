@@ -17,6 +17,8 @@ class Pane {
     }
     for (const b of recording.bodies) this.add(new RigidShape(b, this.sun, flat));
     for (const m of recording.meshes) this.add(new MovingMesh(m, recording.frames, this.sun));
+    this.pictures = recording.images.map(i => new FieldImage(i, recording.frames));
+    for (const picture of this.pictures) this.add(picture);
     this.addLight(extent);
     if (flat) {
       const sheet = makeGrid(extent.centre, extent.radius * 1.6, extent.cell, ['x', 'y']);
@@ -24,7 +26,8 @@ class Pane {
       const ground = new THREE.Mesh(new THREE.PlaneBufferGeometry(12 * extent.radius, 0.012 * extent.radius),
                                     new THREE.MeshBasicMaterial({color: linearColour(0x8b877f)}));
       ground.position.set(extent.centre.x, recording.ground - 0.006 * extent.radius, sheet.position.z);
-      this.scene.add(sheet, ground);
+      this.scene.add(sheet);
+      if (!recording.images.length) this.scene.add(ground);
       return;
     }
     const floor = makeFloor(extent.radius * 3.2);
@@ -68,6 +71,7 @@ function extentOf(recordings) {
     const include = v => box.expandByPoint(upright(v, r.up));
     if (r.particles) { include(r.particles.low); include(r.particles.high); }
     for (const m of r.meshes) { include(m.low); include(m.high); }
+    for (const i of r.images) for (const [a, b] of [[0, 0], [1, 0], [0, 1], [1, 1]]) include(i.corner.map((c, k) => c + a * i.along[k] + b * i.across[k]));
     for (const b of r.bodies) {
       if (b.shape.kind === 'plane') continue;
       const g = shapeGeometry(b.shape);
@@ -84,11 +88,13 @@ function extentOf(recordings) {
   }
   if (box.isEmpty()) box.set(new THREE.Vector3(-1, 0, -1), new THREE.Vector3(1, 1, 1));
   const ball = box.getBoundingSphere(new THREE.Sphere()), radius = Math.max(ball.radius, 1e-6);
-  return {centre: ball.center, radius, cell: roundLength(radius / 2)};
+  return {centre: ball.center, radius, cell: roundLength(radius / 2), half: box.getSize(new THREE.Vector3()).multiplyScalar(0.5)};
 }
 
-// Particles that all lie in one plane are a simulation in two dimensions.
-const isFlat = r => r.particles && r.particles.low[2] === 0 && r.particles.high[2] < 1e-5 && r.up === 'y';
+// Particles or images that all lie in one plane are a simulation in two dimensions.
+const isFlat = r => r.up === 'y' && (r.particles || r.images.length > 0) &&
+    (!r.particles || (r.particles.low[2] === 0 && r.particles.high[2] < 1e-5)) &&
+    r.images.every(i => i.corner[2] === 0 && i.along[2] === 0 && i.across[2] === 0);
 
 class Stage {
   constructor(canvas, replay) {
@@ -108,6 +114,7 @@ class Stage {
     this.panes = replay.recordings.map(r => new Pane(r, extent, this.flat));
     this.alone = -1;
     this.stale = true;
+    this.wide = 1;  // of what must be seen: width over height
     this.orbit = new Orbit(canvas, () => { this.stale = true; });
     const first = replay.recordings[0], c = first.camera;
     let eye = upright(c.eye, first.up), target = upright(c.target, first.up);
@@ -119,7 +126,12 @@ class Stage {
     if (this.flat) {  // straight on, from so far away that nothing has depth
       fov = 4;
       target = extent.centre.clone();
-      eye = target.clone().add(new THREE.Vector3(0, 0, 1.12 * extent.radius / Math.tan(fov * Math.PI / 360)));
+      let reach = 1.12 * extent.radius;
+      if (replay.recordings.every(r => r.images.length)) {  // a rectangle fills its pane
+        reach = 1.2 * extent.half.y;
+        this.wide = extent.half.x / extent.half.y;
+      }
+      eye = target.clone().add(new THREE.Vector3(0, 0, reach / Math.tan(fov * Math.PI / 360)));
       this.orbit.fixed = true;
     }
     this.orbit.start(eye, target, fov);
@@ -149,15 +161,20 @@ class Stage {
     this.stale = true;
   }
 
+  showField(name) {
+    for (const pane of this.panes) for (const picture of pane.pictures) picture.object.visible = picture.data.name === name;
+    this.stale = true;
+  }
+
   render() {
     if (!this.stale) return;
     this.stale = false;
     const shown = this.visible(), width = this.size().width / shown.length, height = this.size().height;
     const camera = this.orbit.camera;
     camera.aspect = width / height;
-    // In a narrow pane the height gives way, so that what fits the width of a square still does.
+    // In a narrow pane the height gives way, so that what fits the width of a square (of an image: its width) still does.
     const fov = this.orbit.home.fov * Math.PI / 360;
-    camera.fov = 360 / Math.PI * Math.atan(Math.tan(fov) * Math.max(1, 1 / camera.aspect));
+    camera.fov = 360 / Math.PI * Math.atan(Math.tan(fov) * Math.max(1, this.wide / camera.aspect));
     camera.updateProjectionMatrix();
     camera.updateMatrixWorld();
     const pixels = this.renderer.getPixelRatio() * height;

@@ -222,6 +222,31 @@ class Check:
 
     def __repr__(self) -> str: ...
 
+class Trust:
+    """How far the gradient of one group of inputs can be followed."""
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    @property
+    def inputs(self) -> str:
+        """'initial state', 'controls', 'parameters' or 'variables'."""
+
+    @property
+    def along_gradient(self) -> float:
+        """The radius downhill; 0: over no change that can be told from rounding."""
+
+    @property
+    def random(self) -> float:
+        """The smallest radius over the random directions."""
+
+    @property
+    def longest(self) -> float:
+        """That was tried: a radius that is as large may be larger."""
+
+    def __repr__(self) -> str: ...
+
 class Loss:
     """
     What is differentiated: a sum of terms of single states. Losses can be added.
@@ -281,12 +306,14 @@ class System:
 
     @property
     def initial_state(self) -> numpy.ndarray:
-        """Where a rollout starts unless told otherwise, (states,)."""
+        """
+        Where a rollout starts unless told otherwise, (states,), to be read. Another start is given to a call: x0 = system.initial_state.copy(); x0[0] = 3; sim.simulate(x0).
+        """
 
     @property
     def parameters(self) -> dict[str, numpy.ndarray]:
         """
-        Default of every parameter, by name. Other values are given to a call: p={name: value}.
+        Default of every parameter, by name, to be read. Other values are given to a call: p={name: value}.
         """
 
     @property
@@ -305,7 +332,7 @@ class System:
         dtype         float64 or float32
         on_divergence 'stop' or 'mask_world'
         spot_check    compare each gradient with one directional difference
-        device        'cpu', 'cuda:0', ...: costate.devices() lists them
+        device        'cpu', 'cuda:0', ...: costate.devices() lists them; 'ranks:2' splits one large world
         """
 
     def split(self, x: numpy.typing.ArrayLike) -> dict:
@@ -399,6 +426,9 @@ class Gradient:
     @property
     def report(self) -> GradientReport: ...
 
+    def __getitem__(self, name: str) -> object:
+        """With respect to one of the active parameters."""
+
     def __repr__(self) -> str: ...
 
 class Rollout:
@@ -473,6 +503,14 @@ class Rollout:
         step: the longest of the stencil, in units of each input's scale; it is shortened where differences of several lengths disagree, or where contacts change within it. A failure names the worst field.
         """
 
+    def trust(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, tolerance: float = 0.1, longest: float = 1.0, directions: int = 4, seed: int = 1) -> list[Trust]:
+        """
+        How far can this gradient be followed? A list of Trust, for the initial state, the controls and the active parameters: the largest change over which the loss keeps to the gradient's straight line, within `tolerance` of the predicted change. Of one world.
+
+        longest     the largest change that is tried, in units of max(1, |value|) of each number
+        directions  how many random directions are tried beside the gradient's own
+        """
+
     def smoothed_gradient(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss | Callable, sigma: float = 0.01, samples: int = 256, order: str = 'mixed', perturb: str = 'controls', parameters: Sequence[str] = [], seed: int = 0) -> tuple[Gradient, dict]:
         """
         (Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.
@@ -481,6 +519,9 @@ class Rollout:
         perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb
         statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)
         """
+
+    @property
+    def device(self) -> str: ...
 
     @property
     def steps(self) -> int: ...
@@ -508,6 +549,35 @@ class Rollout:
     def __reduce__(self) -> tuple: ...
 
     def __repr__(self) -> str: ...
+
+class GpuArray:
+    """
+    Numbers in the memory of a GPU. torch.as_tensor, cupy.asarray and whatever else reads __cuda_array_interface__ or DLPack shares them without a copy.
+    """
+
+    def __init__(self, device: str, shape: Sequence[int], dtype: str = 'float64') -> None:
+        """Not initialised."""
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]: ...
+
+    def __dlpack__(self, **kwargs: object) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+    def __repr__(self) -> str: ...
+
+def gpu_view(array: object) -> GpuArray:
+    """The same numbers as a GpuArray, from whatever has __dlpack__."""
 
 def load_plugin(path: str | os.PathLike) -> System:
     """
@@ -784,6 +854,10 @@ def write_replay(path: str, recordings: Sequence[Recording], title: str = '', no
 class Run:
     """What a run came to. run['h'] is the state h of equations over time."""
 
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
     @property
     def loss(self) -> float: ...
 
@@ -826,6 +900,8 @@ class Study:
     """
     A physics, what should happen in it, and what may be changed: one file.
     """
+
+    def __reduce__(self) -> tuple: ...
 
     @property
     def title(self) -> str: ...
@@ -887,6 +963,11 @@ class Study:
 
     def check(self, steps: int = 200, seed: int = 1) -> list[Check]:
         """Is the gradient right? A list of checks."""
+
+    def trust(self, x: numpy.typing.ArrayLike | None = None, *, tolerance: float = 0.1, longest: float = 1.0, directions: int = 4, seed: int = 1) -> Trust:
+        """
+        How far can the gradient at x be followed? The largest change of the variables, in units of their scales, over which it predicts the loss.
+        """
 
     def __repr__(self) -> str: ...
 

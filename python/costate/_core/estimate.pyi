@@ -11,7 +11,7 @@ def gradient(system: costate._core.System, loss: costate._core.Loss | Callable, 
     """
     The derivative of the average loss of one world with respect to its parameters (docs/estimators.md).
 
-    method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences
+    method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences, continuous
     samples     worlds, each with noise of its own
     parameters  with respect to which: a glob, or a list of globs
     Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...
@@ -25,4 +25,14 @@ def free_energy(system: costate._core.System, from_parameters: Sequence[tuple[st
     method      integration, perturbation, acceptance (Bennett)
     samples     worlds at every point; every: also states on the way
     Returns a dictionary: value, error, gradient, standard_error, at_from, at_to, overlap.
+    """
+
+def first_passage(system: costate._core.System, steps: int, *, level: float = 0.0, before: float | None = None, field: str = 'x', index: int = 0, upwards: bool = True, samples: int = 4096, parameters: str | Sequence[str], seed: int = 0, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None) -> dict:
+    """
+    The mean time until number `index` of the state `field` first reaches `level`, with its derivative by the path score (docs/estimators.md).
+
+    before      then instead the committor: the chance to reach `level` before this other level
+    upwards     from which side
+    steps       enough of them for nearly all samples to arrive; the advice says where they were not
+    Returns a dictionary as gradient does.
     """

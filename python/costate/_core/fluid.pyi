@@ -7,7 +7,7 @@ import numpy.typing
 import costate._core
 
 
-def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3') -> costate._core.System:
+def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False) -> costate._core.System:
     """
     Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.
 
@@ -16,13 +16,17 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
     sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', 'north': 'slip'};
                others are periodic. A component is one number, or one per face. Driven: a control
     obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': [0, 0], 'spin': 0,
-               'driven': False, 'mask': 1, 'core': 'firm'}]; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
+               'driven': False, 'moves': False, 'mask': 1, 'core': 'firm'}]; core: firm, soft, surface; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
     scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1},
                'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
     push       a force on every face is a control
-    scheme     'rk3', 'euler', or for smoke 'semi_lagrangian'
+    scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping flow
+    pressure   the state has 'p' of every cell, over density
+    resistance of 'stokes', one number or one per cell: of a porous medium
+    smagorinsky  constant of the viscosity of eddies that the grid does not resolve, about 0.1; 0: none
+    implicit   viscosity does not limit dt
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
-               '<obstacle>/force', which the last step felt
+               '<obstacle>/force', which the last step felt; '<obstacle>/moved', '<obstacle>/turned' of one that moves
     parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', '<obstacle>/center', ...
     """

@@ -19,7 +19,7 @@ def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces
     keyframe   where it starts; None: the reference configuration, at rest
     contact    'convex' (MuJoCo's), 'event' (impacts at their moment), 'penalty' (springs) or 'hard' (complementarity);
                False lets geoms pass through each other; None: convex where the file has contact
-    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not where the model has actuators or at corners of boxes
+    onset      'split' cuts a step where a contact begins or ends: gradients of the physics, not of the time grid; 'none' does not, as MuJoCo; 'automatic' splits, but not where the model has actuators
     restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts (0), and the m/s below which a body stays (0.05)
     stiffness, damping       of 'penalty': N/m (1e4) and s/m (0)
     aware      of 'hard': gradients that can leave a contact at rest (False)

@@ -26,12 +26,12 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
 
     rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast
     parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; cells: tetrahedra,
-                quadratic_tetrahedra, hexahedra, triangles
+                quadratic_tetrahedra, hexahedra, triangles, rods
     materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': 1e-3, 'bending': 1e-5}, ...];
                 laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, fixed_corotated,
                 corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of triangles: stvk,
-                neo_hookean, arap, limited (limit, stiffness). fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), in cells that
-                another part has too. density is per volume, of triangles per area; 'driven': 'contraction' makes a number
+                neo_hookean, arap, limited (limit, stiffness); of rods: rod (E, nu, a, b), rod_stiffness. fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), in cells that
+                another part has too. density is per volume, of triangles per area, of rods per length; 'driven': 'contraction' makes a number
                 a control as well
     holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones have a velocity
                 as a control, turning ones a spin. A part with 'material': -1 is an obstacle: all its vertices are held
@@ -55,6 +55,13 @@ def block_mesh(size: Sequence[float], count: Sequence[int], cells: str = 'tetrah
 def ball_mesh(radius: float, count: int) -> tuple[list[list[float]], list[list[int]]]:
     """
     Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.
+    """
+
+def rod_mesh(points: numpy.typing.ArrayLike, towards: Sequence[float], beside: float, closed: bool = False) -> tuple[list[list[float]], list[list[int]]]:
+    """
+    Vertices and segments of a rod through points (n, 3): the points first, then a frame point per segment,
+    `beside` from its middle; a segment is (end, end, frame point). The first frame point lies `towards` that
+    direction, the others follow without a twist.
     """
 
 def read_mesh(path: str) -> dict:

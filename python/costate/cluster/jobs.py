@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core, loss as _losses
+from .._recipe import _model_of
 from ..error import Error
 
 
@@ -80,7 +81,7 @@ class Job(_Blocks):
         self._loss = loss if isinstance(loss, _core.Loss) else _losses.function(loss)
         self._x0, self._u = self._rows(x0, 1), self._rows(u, 2)
         self._p = {name: np.array(value, dtype=float) for name, value in (p or {}).items()}
-        self.model = str(self._system._fingerprint)
+        self.model = _model_of(self._system)
         self._ready = threading.local()
 
     @staticmethod
@@ -135,7 +136,8 @@ class Job(_Blocks):
         x0, u, p = self._arguments(theta, first, count)
         if not gradient:
             values = np.atleast_1d(sim.values(x0, u, p, loss=loss))
-            masked = np.flatnonzero(np.isnan(values))
+            # Not a number: a world that is masked, or a loss that is not a number in a world that did not diverge.
+            masked = sim.simulate(x0, u, p).diverged if np.isnan(values).any() else np.array([], dtype=int)
             return _core._cluster_part(float(np.sum(np.delete(values, masked))), [], None, masked.tolist(), first, count)  # type: ignore[attr-defined]
         value, g = sim.value_and_grad(x0, u, p, loss=loss)
         found = {**g.parameters, "x0": g.x0, "u": g.controls}
@@ -201,17 +203,18 @@ class SceneJob(ResidualJob):
     def __init__(self, files: Sequence[str | os.PathLike[str]], *, settings: Mapping[str, Any] | None = None, block: int = 1):
         if isinstance(files, (str, os.PathLike)) or not len(files):
             raise Error("a SceneJob needs a list of scene files")
-        super().__init__(_Scenes([os.path.abspath(file) for file in files], dict(settings or {})), worlds=len(files), block=block)
+        self._scenes = _Scenes([os.path.abspath(file) for file in files], dict(settings or {}))
+        super().__init__(self._scenes, worlds=len(files), block=block)
 
     @property
     def sigma_given(self) -> bool:
         """Whether a file says how exact its measurements are."""
-        return any(self.fun.study(number).sigma_given for number in range(self.worlds))
+        return any(self._scenes.study(number).sigma_given for number in range(self.worlds))
 
     @property
     def start(self) -> dict[str, float]:
         """The variables of the first file, with their values there: a theta to begin with."""
-        study = self.fun.study(0)
+        study = self._scenes.study(0)
         return dict(zip(study.variables, study.start.tolist()))
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import _core
+from .. import _core, progress as _progress
 from ..error import Error
 from ..learn import Policy
 from ..optimise import Pack, Point, least_squares as _least_squares
@@ -22,6 +22,7 @@ class Report:
     workers: int = 0  #: At the end.
     calls: int = 0
     seconds: float = 0.0  #: Of the calls.
+    worker_seconds: float = 0.0  #: The same, each as often as there were workers.
     blocks: int = 0  #: That were needed.
     resumed: int = 0  #: Of them, read from the log.
     tasks: int = 0  #: Answers that counted.
@@ -34,8 +35,7 @@ class Report:
     @property
     def efficiency(self) -> float:
         """Time that workers computed, as a part of the time that they were there for."""
-        there = self.seconds * self.workers
-        return sum(self.seconds_of_worker.values()) / there if there > 0 else 0.0
+        return sum(self.seconds_of_worker.values()) / self.worker_seconds if self.worker_seconds > 0 else 0.0
 
     def __str__(self):
         lines = [f"{self.executor}: {self.blocks} blocks in {self.seconds:.3g} s by {self.workers} workers, "
@@ -66,6 +66,27 @@ class Trained:
     policy: Policy
     mean_return: float  #: Of episodes without noise.
     mean_length: float
+
+
+class _Bar:
+    """How far a long call is: one bar for all workers, for whoever watches."""
+
+    def __init__(self, began):
+        self._due = began + 1.0  # what ends sooner needs none
+        self._bar: Any = None
+
+    def show(self, now, part):
+        if now < self._due:
+            return
+        self._due = now + 0.1
+        if self._bar is None:
+            self._bar = _progress.of_one_call() or False
+        if self._bar:
+            self._bar.show(part)
+
+    def close(self):
+        if self._bar:
+            self._bar.close()
 
 
 class Executor:
@@ -102,8 +123,9 @@ class Pool:
         self._executor, self._log_file, self._patience, self._tries, self._progress = executor, log, patience, tries, progress
         self._log, self._log_job = None, ""
         self._idle: set[int] = set()
-        self._busy: set[int] = set()
-        self._call = 0
+        self._busy: dict[int, tuple[int, int, int]] = {}  # with what: call, point, block
+        self._events: list[tuple] = []
+        self._call, self._closed = 0, False
         self.report = Report(executor.name)  #: What was done so far.
         self.gradient_report: _core.GradientReport | None = None  #: Of the latest value_and_grad.
 
@@ -114,7 +136,8 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers. A pool that is closed computes nothing more."""
+        self._closed = True
         self._executor.close()
 
     def resize(self, workers: int) -> None:
@@ -225,23 +248,31 @@ class Pool:
     # ----------------------------------------------------------------------------------------------------------------
 
     def _run(self, job, points, gradient):
+        if self._closed:
+            raise Error("this pool is closed; make another one, and compute inside of its `with`")
         patience = self._patience if self._executor.copies_stragglers else np.inf
         call = _core._ClusterCall(len(points), job.worlds, job.block, self._tries, patience)  # type: ignore[attr-defined]
         keys = self._resume(job, points, gradient, call)
         self._call += 1
-        began = time.monotonic()
+        began = last = time.monotonic()
+        there, bar = 0.0, _Bar(began)
         try:
             if not call.complete:
                 self._executor.begin(job)
                 self._take(self._executor.wait(0.0), call, keys)
             while not call.complete:
                 self._deal(call, points, gradient)
-                now = time.monotonic()
+                now, workers = time.monotonic(), len(self._idle) + len(self._busy)
                 until = min(call.next_look(now), now + 0.1) if self._idle else now + 0.1
-                self._take(self._executor.wait(until - now), call, keys)
+                events = self._executor.wait(until - now)
+                now, last = time.monotonic(), now
+                there += (now - last) * workers
+                self._take(events, call, keys)
+                bar.show(now, call.done / call.blocks)
         finally:
+            bar.close()
             self._executor.end()
-        self._account(call, time.monotonic() - began)
+        self._account(call, time.monotonic() - began, there)
         return call
 
     def _resume(self, job, points, gradient, call):
@@ -252,8 +283,8 @@ class Pool:
             self._log, self._log_job = _core._ClusterLog(str(self._log_file), identity), identity  # type: ignore[attr-defined]
         if identity != self._log_job:
             raise Error(f"{self._log_file}: a pool with a log computes one job, and this is another; make a second pool")
-        keys = [_core._cluster_key(np.concatenate([a.ravel() for a in point.values()]), gradient)  # type: ignore[attr-defined]
-                for point in points]
+        keys = [_core._cluster_key(repr([(name, a.shape) for name, a in point.items()]),  # type: ignore[attr-defined]
+                                   np.concatenate([a.ravel() for a in point.values()]), gradient) for point in points]
         for point, key in enumerate(keys):
             call.resume(self._log, key, point)
         return keys
@@ -265,32 +296,39 @@ class Pool:
                 return
             point, block = task
             self._idle.discard(worker)
-            self._busy.add(worker)
+            self._busy[worker] = self._call, point, block
             self._executor.send(worker, self._call, point, block, points[point], gradient)
 
     def _take(self, events, call, keys):
-        for kind, worker, *rest in events:
+        self._events += events  # what an Error leaves here belongs to the next call
+        while self._events:
+            kind, worker, *rest = self._events.pop(0)
             if kind == "joined":
                 self._idle.add(worker)
             elif kind == "lost":
                 self._idle.discard(worker)
-                self._busy.discard(worker)
+                self._busy.pop(worker, None)
                 call.lost(worker, rest[0])
             else:
-                self._busy.discard(worker)
-                self._idle.add(worker)
-                number, point, block, part, seconds = rest
-                if number != self._call or not call.finished(worker, point, block, part, seconds):
-                    continue  # a straggler
-                if keys is not None and self._log is not None:
-                    self._log.append(keys[point], block, part)
-                if self._progress is not None:
-                    self._progress(call.done, call.blocks, len(self._idle) + len(self._busy))
+                self._accept(worker, rest, call, keys)
 
-    def _account(self, call, seconds):
+    def _accept(self, worker, answer, call, keys):
+        number, point, block, part, seconds = answer
+        if self._busy.pop(worker, None) != (number, point, block):
+            raise Error(f"worker {worker} has answered what it was not asked for")
+        self._idle.add(worker)
+        if number != self._call or not call.finished(worker, point, block, part, seconds):
+            return  # a straggler
+        if keys is not None and self._log is not None:
+            self._log.append(keys[point], block, part)
+        if self._progress is not None:
+            self._progress(call.done, call.blocks, len(self._idle) + len(self._busy))
+
+    def _account(self, call, seconds, worker_seconds):
         counts, report = call.counts(), self.report
         report.calls += 1
         report.seconds += seconds
+        report.worker_seconds += worker_seconds
         report.workers = len(self._idle) + len(self._busy)
         for name in ("blocks", "resumed", "tasks", "lost", "redone", "copied"):
             setattr(report, name, getattr(report, name) + counts[name])

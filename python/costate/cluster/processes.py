@@ -13,13 +13,8 @@ from typing import Any
 
 from .. import _core
 from ..error import Error
+from . import messages
 from .pool import Executor, Pool
-
-
-def _write(stream, message) -> None:
-    data = pickle.dumps(message)
-    stream.write(struct.pack("<Q", len(data)) + data)
-    stream.flush()
 
 
 def _identity(job) -> list[str]:
@@ -49,8 +44,13 @@ class _Worker:
             length = struct.unpack_from("<Q", self.arrived)[0]
             if len(self.arrived) < 8 + length:
                 break
-            whole.append(pickle.loads(bytes(self.arrived[8:8 + length])))
-            del self.arrived[:8 + length]
+            message, self.arrived = bytes(self.arrived[8:8 + length]), self.arrived[8 + length:]
+            try:
+                whole.append(messages.read(message))
+            except Error:
+                raise
+            except Exception as error:
+                raise Error(f"a worker has sent what is not a message: {type(error).__name__}: {error}") from None
         return whole, ended
 
 
@@ -96,7 +96,7 @@ class _Processes(Executor):
 
     def tell(self, worker, message):
         try:
-            _write(self.workers[worker].process.stdin, message)
+            messages.write(self.workers[worker].process.stdin, message)
         except BrokenPipeError:
             pass  # it has died: wait() will see it
 
@@ -121,29 +121,36 @@ class _Processes(Executor):
         self.tell(worker, ("task", call, point, block))
 
     def wait(self, seconds):
+        if not self.events:
+            for key, _ in self.selector.select(seconds):
+                self.hear(key.data)
         events, self.events = self.events, []
-        if events:
-            return events
-        for key, _ in self.selector.select(seconds):
-            worker = key.data
-            messages, ended = self.workers[worker].messages()
-            for kind, *rest in messages:
-                if kind == "error":
-                    raise Error(*rest)
-                if kind == "hello":
-                    _core._require_equal(_identity(self.job), rest[0], f"worker {worker}")  # type: ignore[attr-defined]
-                    self.workers[worker].ready = True
-                    events.append(("joined", worker))
-                else:
-                    events.append(("finished", worker, *rest))
-            if ended:
-                ready = self.workers[worker].ready
-                why = self.stop(worker)
-                if not ready:
-                    raise Error(f"a worker ended before it was ready, by {why}: what it printed says why")
-                events.append(("lost", worker, why))
-                self.start()
         return events
+
+    def hear(self, worker):
+        messages, ended = self.workers[worker].messages()
+        for kind, *rest in messages:
+            if kind == "error":
+                self.stop(worker)
+                raise Error(*rest)
+            if kind == "hello":
+                try:
+                    _core._require_equal(_identity(self.job), rest[0], f"worker {worker}")  # type: ignore[attr-defined]
+                except Error:
+                    self.stop(worker)
+                    raise
+                self.workers[worker].ready = True
+                self.events.append(("joined", worker))
+            else:
+                self.events.append(("finished", worker, *rest))
+        if not ended:
+            return
+        ready = self.workers[worker].ready
+        why = self.stop(worker)
+        if not ready:
+            raise Error(f"a worker ended before it was ready, by {why}: what it printed says why")
+        self.events.append(("lost", worker, why))
+        self.start()
 
     def close(self):
         for worker in list(self.workers):

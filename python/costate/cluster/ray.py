@@ -2,7 +2,9 @@
 time; what is computed and added is as everywhere."""
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 import time
 
 from .. import _core
@@ -11,11 +13,22 @@ from .pool import Executor, Pool
 from .processes import _identity
 
 
-class _Actor:
-    def __init__(self, job):
-        self.job = job
+def _alone():
+    """A cluster of this process listens on the loopback only, and finds the modules that this process finds."""
+    # Otherwise Ray replaces the loopback by an address that other machines reach. Its setting is named after the systems on which it
+    # does not; it is read when Ray is imported and by the processes that Ray starts.
+    from ray._private import ray_constants
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    paths = os.pathsep.join(filter(None, sys.path))
+    return {"_node_ip_address": "127.0.0.1", "include_dashboard": False, "runtime_env": {"env_vars": {"PYTHONPATH": paths}}}
 
-    def ready(self, driver):
+
+class _Actor:
+    def ready(self, driver, data):
+        """Takes the job. One of another version may not even be read."""
+        _core._require_equal(driver[:3], _core._cluster_machine(), "a worker of Ray")  # type: ignore[attr-defined]
+        self.job = pickle.loads(data)
         _core._require_equal(driver, _identity(self.job), "a worker of Ray")  # type: ignore[attr-defined]
 
     def compute(self, theta, block, gradient):
@@ -33,18 +46,18 @@ class _Ray(Executor):
             raise Error("cluster.ray needs Ray: pip install costate[ray]") from None
         self.ray = module
         if not module.is_initialized():
-            module.init(address=address, log_to_driver=False)
+            module.init(address=address, log_to_driver=False, **({} if address else _alone()))
         self.actor = module.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)  # what is lost is dealt again here
         self.wanted = workers or max(1, int(module.cluster_resources().get("CPU", 1)))
         self.next, self.workers, self.outstanding, self.thetas, self.events = 0, {}, {}, {}, []
-        self.job, self.job_bytes = None, None
+        self.job, self.job_bytes, self.failures = None, None, 0
 
     def begin(self, job):
         data = pickle.dumps(job)
         if data != self.job_bytes:
             for worker in list(self.workers):
                 self.stop(worker, "another job")
-            self.job, self.job_bytes, self.identity = self.ray.put(job), data, _identity(job)
+            self.job, self.job_bytes, self.identity = self.ray.put(data), data, _identity(job)
         self.thetas = {}
         self.resize(self.wanted)
 
@@ -56,8 +69,8 @@ class _Ray(Executor):
             self.start()
 
     def start(self):
-        self.workers[self.next] = self.actor.remote(self.job)
-        self.outstanding[self.workers[self.next].ready.remote(self.identity)] = self.next, None
+        self.workers[self.next] = self.actor.remote()
+        self.outstanding[self.workers[self.next].ready.remote(self.identity, self.job)] = self.next, None
         self.next += 1
 
     def stop(self, worker, why):
@@ -79,18 +92,31 @@ class _Ray(Executor):
             return events
         ready, _ = self.ray.wait(list(self.outstanding), num_returns=1, timeout=max(seconds, 0.001))
         for answer in ready:
-            worker, task = self.outstanding.pop(answer)
-            try:
-                found = self.ray.get(answer)
-                events.append(("joined", worker) if task is None else ("finished", worker, *task, *found))
-            except self.ray.exceptions.RayActorError as error:
-                self.workers.pop(worker, None)
-                self.outstanding = {a: t for a, t in self.outstanding.items() if t[0] != worker}
-                events.append(("lost", worker, type(error).__name__))
-                self.start()
-            except self.ray.exceptions.RayTaskError as error:
-                raise error.cause if isinstance(error.cause, Error) else error
+            self.hear(answer, *self.outstanding.pop(answer))
+        events, self.events = self.events, []
         return events
+
+    def hear(self, answer, worker, task):
+        try:
+            found = self.ray.get(answer)
+        except self.ray.exceptions.RayActorError as error:
+            self.workers.pop(worker, None)
+            self.outstanding = {a: t for a, t in self.outstanding.items() if t[0] != worker}
+            self.events.append(("lost", worker, type(error).__name__))
+            self.failures += task is None
+            if self.failures >= 4:  # one after the other, before any of them was ready
+                self.failures = 0
+                raise Error(f"workers of Ray cannot start: {error}") from None
+            self.start()
+        except self.ray.exceptions.RayTaskError as error:
+            self.stop(worker, "an error")
+            cause = error.cause
+            if not isinstance(cause, Error):
+                cause = Error(f"a worker of Ray cannot go on: {type(cause).__name__}: {cause}; is what the job needs installed there?")
+            raise cause from None
+        else:
+            self.failures = 0
+            self.events.append(("joined", worker) if task is None else ("finished", worker, *task, *found))
 
     def close(self):
         for worker in list(self.workers):

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ class TrainJob(_Blocks):
     """A run per point; its number is theta."""
     worlds = block = 1
 
-    def __init__(self, task, runs, folder, episodes):
+    def __init__(self, task: Task | Callable[[], Task], runs: Sequence[Mapping[str, Any]], folder, episodes):
         if isinstance(runs, Mapping) or not len(runs):
             raise Error("train needs a list of options, one dict for each run: [dict(seed=1), dict(seed=2)]")
         if not (isinstance(task, Task) or callable(task)):

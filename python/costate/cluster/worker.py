@@ -7,7 +7,8 @@ import sys
 import time
 
 import costate
-from costate.cluster.processes import _identity, _write
+from costate.cluster import messages
+from costate.cluster.processes import _identity
 from costate.error import Error
 
 
@@ -15,7 +16,7 @@ def read(stream):
     head = stream.read(8)
     if len(head) < 8:
         return None
-    return pickle.loads(stream.read(struct.unpack("<Q", head)[0]))
+    return messages.read(stream.read(struct.unpack("<Q", head)[0]))
 
 
 def main():
@@ -30,11 +31,11 @@ def main():
     try:
         job = pickle.loads(data)
     except Error as error:
-        return _write(answers, ("error", str(error), error.what, error.where, error.advice, error.kind))
+        return messages.write(answers, ("error", str(error), error.what, error.where, error.advice, error.kind))
     except Exception as error:
-        return _write(answers, ("error", f"a worker cannot read the job: {type(error).__name__}: {error}; define its functions in a "
+        return messages.write(answers, ("error", f"a worker cannot read the job: {type(error).__name__}: {error}; define its functions in a "
                                "module that can be imported, not in the program itself"))
-    _write(answers, ("hello", _identity(job)))
+    messages.write(answers, ("hello", _identity(job)))
     theta, gradient = {}, True
     while (message := read(questions)) is not None:
         if message[0] == "theta":
@@ -43,7 +44,7 @@ def main():
         _, call, point, block = message
         began = time.monotonic()
         part = job.part(theta, block, gradient)
-        _write(answers, ("part", call, point, block, part, time.monotonic() - began))
+        messages.write(answers, ("part", call, point, block, part, time.monotonic() - began))
 
 
 if __name__ == "__main__":

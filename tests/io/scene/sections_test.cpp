@@ -24,8 +24,25 @@ void expect_right(const std::string& text) {
   EXPECT_GT(largest, 1e-8);
 }
 
+TEST(Sections, AFlowIsDrawnAsImagesWithItsBodies) {
+  const auto study = load_study(kScenes + "tow.toml", {.settings = {{"run.duration", "10.0"}}});
+  const Recording r = study->run(study->start()).recording;
+  ASSERT_EQ(r.images.size(), 3U);
+  EXPECT_EQ(r.images[0].name, "vorticity");  // as the scene asks
+  EXPECT_EQ(r.images[2].name, "p");
+  EXPECT_EQ(r.images[0].columns, 60U);
+  EXPECT_EQ(r.up, 'y');
+  ASSERT_EQ(r.bodies.size(), 1U);
+  ASSERT_EQ(r.bodies[0].poses.size(), std::size_t(r.frames));
+  EXPECT_NEAR(r.bodies[0].poses.back()[0], 11.5 - 8, 1e-5);
+  // No slip: next to the hull, whose speed is 0.8 m/s, the water is nearly as fast.
+  float fastest = 0;
+  for (const float v : r.images[1].values) fastest = std::max(fastest, v);
+  EXPECT_GT(fastest, 0.7F);
+}
+
 TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
-  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder"}) {
+  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder", "front", "tow"}) {
     SCOPED_TRACE(name);
     const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
     for (const check::Result& r : study::check_gradient(*checked))

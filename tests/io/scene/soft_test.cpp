@@ -34,6 +34,36 @@ TEST(SoftSection, ADrivenClothHasARightGradientAndAPicture) {
   EXPECT_EQ(film.meshes[0].vertices.size(), std::size_t(film.frames) * 12 * 3);
 }
 
+TEST(SoftSection, ARodHasARightGradientAndAPicture) {
+  const std::string head =
+      "[soft]\ntolerance = 1e-12\n"
+      "[[materials]]\nname = \"wire\"\nlaw = \"rod\"\nE = 1e6\na = 0.004\nb = 0.002\ndensity = 0.05\n"
+      "[run]\nduration = 0.1\ndt = 0.02\n";
+  const auto study = parse_study(
+      head +
+          "[[parts]]\nname = \"wire\"\nshape = \"rod\"\nsize = 0.2\ncount = 4\nalong = [0.6, 0.8, 0.0]\n"
+          "[[holds]]\nname = \"wall\"\nvertices = [0, 1, 5]\nturns = true\n"
+          "[controls]\nwall_spin_y = {count = 2, value = 1.0}\n"
+          "[[loss]]\nkind = \"position\"\nof = \"part/wire/4\"\ntarget = [0.1, 0.1, 0.0]\n"
+          "[optimize]\nvariables = [\"controls.wall_spin_y\", \"parameters.material/wire/E\", "
+          "\"parameters.material/wire/a\"]\n",
+      "f.toml", {.for_check = true});
+  for (const check::Result& r : study::check_gradient(*study))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+  const Recording film = study->run(study->start()).recording;
+  ASSERT_EQ(film.meshes.size(), 1U);
+  EXPECT_EQ(film.meshes[0].triangles.size(), 3U * 4);  // a ribbon
+  expect_error([&] { return parse_study(head + "[[parts]]\nname = \"wire\"\nshape = \"rod\"\n", "f.toml"); },
+               "this rod", "add size");
+  expect_error(
+      [&] {
+        return parse_study(
+            head + "[[parts]]\nname = \"wire\"\nshape = \"rod\"\npoints = [[0, 0, 0], [0, 0, 1]]\n",
+            "f.toml");
+      },
+      "no direction", "not along the rod");
+}
+
 TEST(SoftSection, MusclesPressuresAndObstaclesAreDriven) {
   const auto study = parse_study(
       "[soft]\ntolerance = 1e-12\n"

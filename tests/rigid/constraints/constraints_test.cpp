@@ -51,6 +51,18 @@ TEST(Constraints, CotangentsMatchDualWhereTheSoftnessIsAtItsBounds) {
                                                        1e-10);
 }
 
+// Around the model's own start, where its pin and its weld nearly hold. Around zero the pin is torn wide
+// open. The derivative of one speed with respect to its time constant is then 150 times smaller than
+// another's, and moves by 1e-12 in the transpose when the state moves by a rounding: no state for a gate of
+// 1e-12. (Seeds from 3 on: no limit begins or ends within the differences.)
+template <class Real>
+Arguments<Real> near_the_start(const Model& model, const Rollout<Real>& rollout, unsigned seed) {
+  Arguments<Real> at = test::random_arguments(model, rollout, seed, 0.3);
+  const auto x = test::random_state_around(initial_state(model), model, seed, 0.3);
+  at.x0.assign(x.begin(), x.end());
+  return at;
+}
+
 template <class Real>
 void contract(Integrator integrator) {
   const Model model = constrained_zoo(integrator);
@@ -59,7 +71,7 @@ void contract(Integrator integrator) {
                                           loss::final<Real>(system->signature(), "v", {}, 0.1)});
   costate::test::expect_contract(
       system, {.states = [&](const auto& rollout,
-                             unsigned seed) { return test::random_arguments(model, rollout, seed + 1, 0.3); },
+                             unsigned seed) { return near_the_start<Real>(model, rollout, seed + 2); },
                .objective = objective,
                .steps = 6,
                .hold = 5,

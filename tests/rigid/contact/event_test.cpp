@@ -79,18 +79,8 @@ TEST(Event, AStickingImpactLeavesTheBallRolling) {
   EXPECT_NEAR(t.by_sliding_speed, 5.0 / 7, 1e-10);
 }
 
-// Ever smaller bounces end in a contact at rest.
 TEST(Event, ABallComesToRest) {
-  const Model model = ball(kUpAndDown, "integrator='RK4' timestep='0.002'");
-  const auto system = make_system<double>(model, rigid_contact(0.7));
-  Rollout<double> rollout(system, {.steps = 2000});
-  Arguments<double> at = rollout.arguments();
-  at.x0 = {0.3, 0};
-  const auto g = rollout.value_and_gradient(at, *loss::final_value<double>(system->signature(), "q"));
-  const auto x = rollout.simulate(at).final_state;
-  EXPECT_NEAR(x[0], 0, 1e-3);
-  EXPECT_NEAR(x[1], 0, 1e-9);
-  EXPECT_NEAR(g.x0[0], 0, 1e-6);  // it has forgotten where it came from
+  const auto g = test::expect_rest(rigid_contact(0.7), "integrator='RK4'", {1e-3, 1e-9, 1e-6});
   EXPECT_TRUE(std::isfinite(g.parameters["geom/ball/restitution"][0]));
 }
 

@@ -13,14 +13,7 @@ using test::arguments_of;
 using test::contact_reference;
 
 void transpose_matches_dual(const std::string& name, Integrator integrator, std::size_t states) {
-  test::Reference ref = contact_reference(name);
-  ref.model.options.integrator = integrator;
-  const auto system = make_system<double>(ref.model, {.onset = Onset::none});
-  Rollout<double> rollout(system, {.steps = 1});
-  for (std::size_t i = 0; i < states; ++i) {
-    SCOPED_TRACE(name + ", state " + std::to_string(i));
-    costate::test::expect_transpose_matches_dual<double>(*system, arguments_of(ref, rollout, i), 1e-11);
-  }
+  test::transpose_matches_dual(name, integrator, states, 1e-11);
 }
 
 TEST(ContactGradient, CotangentsMatchDualOnPyramids) { transpose_matches_dual("zoo", Integrator::euler, 6); }

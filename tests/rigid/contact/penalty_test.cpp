@@ -7,6 +7,7 @@
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
 #include "tests/rigid/contact/impact_probe.h"
+#include "tests/rigid/contact/rigid_impacts.h"
 #include "tests/system/contract.h"
 
 namespace costate::rigid {
@@ -198,11 +199,7 @@ TEST(Penalty, SeveralBodiesMeetTheContract) {
                                   .contact = ContactModel::penalty,
                                   .penalty = {.stiffness = 2000, .damping = 0.3, .slip_speed = 0.05}});
   Rollout<double> rollout(system, {.steps = 60, .hold = 60});
-  Arguments<double> at = rollout.arguments();
-  at.x0 = initial_state(model);
-  at.x0[std::size_t(model.nq)] = 1.1;      // towards the other
-  at.x0[std::size_t(model.nq) + 4] = 3.0;  // spin
-  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.05 * double(i % 3);
+  const Arguments<double> at = test::sideways_with_spin(rollout, model);
   const auto objective = loss::final<double>(system->signature(), "q", {});
   costate::test::expect_contract(system, {.states = costate::test::starting_at(at),
                                           .objective = objective,

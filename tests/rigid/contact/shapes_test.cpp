@@ -55,23 +55,28 @@ TEST(Shapes, TheHeapsTouchInEveryPairOfShapes) {
   EXPECT_EQ(pairs.size(), 21u);
 }
 
+// Bodies that overlap this much push in every one of the 48 parts of a step: one heap is enough to see them.
 TEST(Shapes, CotangentsOfAHeapMatchDual) {
   const Model m = shapes();
-  const auto system = make_system<double>(m);
-  Rollout<double> rollout(system, {.steps = 1});
-  for (unsigned seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    auto at = rollout.arguments();
-    at.x0 = heap(m, seed);
-    costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-9);
-  }
+  const auto match = [&](Onset onset, unsigned seeds) {
+    const auto system = make_system<double>(m, {.onset = onset});
+    Rollout<double> rollout(system, {.steps = 1});
+    for (unsigned seed = 0; seed < seeds; ++seed) {
+      SCOPED_TRACE(seed);
+      auto at = rollout.arguments();
+      at.x0 = heap(m, seed);
+      costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-9);
+    }
+  };
+  match(Onset::none, kSeeds);
+  match(Onset::split, 1);
 }
 
 // Each number of each geom alone: six-point differences of one step, of the states in which no point comes or
 // goes.
 TEST(Shapes, EveryGeomParameterOfAHeapMatchesDifferences) {
   const Model m = shapes();
-  const auto system = make_system<double>(m);
+  const auto system = make_system<double>(m, {.onset = Onset::none});
   Rollout<double> rollout(system, {.steps = 1});
   std::vector<double> weights(static_cast<std::size_t>(system->signature().states()));
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = std::sin(1.0 + double(i));
@@ -101,13 +106,13 @@ TEST(Shapes, EveryGeomParameterOfAHeapMatchesDifferences) {
   }
 }
 
-TEST(Shapes, AThousandHeapsHaveFiniteGradients) {
+void expect_finite_gradients(Onset onset, unsigned worlds) {
   const Model m = shapes();
-  const auto system = make_system<double>(m);
-  Rollout<double> rollout(system, {.steps = 3, .worlds = 1000});
+  const auto system = make_system<double>(m, {.onset = onset});
+  Rollout<double> rollout(system, {.steps = 3, .worlds = worlds});
   auto at = rollout.arguments();
   at.x0.clear();
-  for (unsigned w = 0; w < 1000; ++w) {
+  for (unsigned w = 0; w < worlds; ++w) {
     const auto x = heap(m, w);
     at.x0.insert(at.x0.end(), x.begin(), x.end());
   }
@@ -119,6 +124,11 @@ TEST(Shapes, AThousandHeapsHaveFiniteGradients) {
   EXPECT_TRUE(finite(g.x0));
   for (std::size_t f = 0; f < system->signature().fields(Role::parameter).size(); ++f)
     EXPECT_TRUE(finite(g.parameters.values(f))) << system->signature().fields(Role::parameter)[f].name;
+}
+
+TEST(Shapes, AThousandHeapsHaveFiniteGradients) {
+  expect_finite_gradients(Onset::none, 1000);
+  expect_finite_gradients(Onset::split, 24);
 }
 
 }  // namespace

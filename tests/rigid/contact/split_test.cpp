@@ -82,7 +82,7 @@ TEST(Split, IsTheDefaultWithEveryIntegrator) {
 // The ripple averages out over the phases of the impact: smoothing is the way where steps are not cut.
 TEST(Split, SmoothingOverThePhaseOfTheImpactFindsTheSlopeWithoutIt) {
   const auto system = make_system<double>(ball("-10000 0", "RK4"), {.onset = Onset::none});
-  const RolloutOptions options{.steps = 1000};
+  const RolloutOptions options{.steps = 300};
   Arguments<double> at = Rollout<double>(system, options).arguments();
   at.x0 = {0.5013, -1};
   const auto objective = loss::final_value<double>(system->signature(), "q");
@@ -91,7 +91,7 @@ TEST(Split, SmoothingOverThePhaseOfTheImpactFindsTheSlopeWithoutIt) {
   for (const auto order : {estimate::Order::first, estimate::Order::zeroth, estimate::Order::mixed}) {
     const auto e = estimate::smoothed_gradient<double>(system, options, at, *objective, smoothing, order);
     EXPECT_LT(e.standard_error, 0.1) << int(order);
-    // The error is that of both slopes together: dz/dz0 = -1, dz/dv0 = -1.5 or so.
+    // The error is that of both slopes together: dz/dz0 = -1, dz/dv0 = -0.6.
     EXPECT_NEAR(e.gradient.x0[0], -1, 4 * e.standard_error * 2) << int(order);
   }
 }
@@ -257,8 +257,9 @@ TEST(Split, SeveralImpactsWithFrictionHaveExactGradients) {
   Thrown t(3, "solref='0.01 0.5'");
   const auto dot = check::dot_product(t.rollout, t.at, {.directions = 20});
   EXPECT_LT(dot.error, 1e-12) << dot.to_text();
+  // Another number of parts is another map, 1e-10 away: differences stay on one side.
   const auto stencil = check::stencil(t.rollout, t.at, *loss::final<double>(t.system->signature(), "q", {}),
-                                      {.directions = 5, .step = 1e-6});
+                                      {.directions = 5, .step = 1e-8});
   EXPECT_LT(stencil.error, 1e-6) << stencil.to_text();
 }
 

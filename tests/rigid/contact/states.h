@@ -1,8 +1,10 @@
 // Models and states of tests/rigid/contact/reference, and random ones that touch.
 #pragma once
 
+#include "costate/rigid/rigid_system.h"
 #include "costate/system/rollout.h"
 #include "tests/rigid/reference_model.h"
+#include "tests/system/contract.h"
 
 namespace costate::rigid::test {
 
@@ -39,6 +41,19 @@ Arguments<Real> arguments_of(const Reference& ref, const Rollout<Real>& rollout,
   for (std::size_t i = 0; !u.empty() && i < at.controls.size(); ++i)
     at.controls[i] = static_cast<Real>(u[i % u.size()]);
   return at;
+}
+
+// Cotangents of every input and parameter in the first `states` states of a reference.
+inline void transpose_matches_dual(const std::string& name, Integrator integrator, std::size_t states,
+                                   double gate) {
+  Reference ref = contact_reference(name);
+  ref.model.options.integrator = integrator;
+  const auto system = make_system<double>(ref.model, {.onset = Onset::none});
+  Rollout<double> rollout(system, {.steps = 1});
+  for (std::size_t i = 0; i < states; ++i) {
+    SCOPED_TRACE(name + ", state " + std::to_string(i));
+    costate::test::expect_transpose_matches_dual<double>(*system, arguments_of(ref, rollout, i), gate);
+  }
 }
 
 }  // namespace costate::rigid::test

@@ -6,6 +6,7 @@
 
 #include "costate/ad/record.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
+#include "costate/ode/lanes/problems/lorenz.h"
 #include "tests/system/contract.h"
 
 namespace costate {
@@ -15,12 +16,7 @@ using ode::Integrator;
 
 Signature lorenz_fields() {
   Signature s;
-  s.state("x")
-      .state("y")
-      .state("z")
-      .parameter("sigma", 10.0)
-      .parameter("rho", 28.0)
-      .parameter("beta", 8.0 / 3);
+  ode::Lorenz::describe(s);
   return s;
 }
 constexpr const char* kLorenz = "x_dot = sigma*(y - x); y_dot = x*(rho - z) - y; z_dot = x*y - beta*z";

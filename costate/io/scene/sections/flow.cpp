@@ -113,7 +113,8 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
   using Shape = fluid::Obstacle::Shape;
   for (const TomlValue& table : file.tables("obstacles", 100)) {
     file.require_known_keys(
-        table, {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "mask", "core"},
+        table,
+        {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "moves", "mask", "core"},
         "[[obstacles]]");
     fluid::Obstacle b;
     b.name = file.name_of(table, "an obstacle", "disc");
@@ -128,7 +129,8 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
     b.angle = file.number_or(table, "angle", 0);
     using Core = fluid::Obstacle::Core;
     if (const TomlValue* v = table.find("core"))
-      b.core = chosen<Core>(file, *v, "core", {{"firm", Core::firm}, {"soft", Core::soft}});
+      b.core = chosen<Core>(file, *v, "core",
+                            {{"firm", Core::firm}, {"soft", Core::soft}, {"surface", Core::surface}});
     b.mask = file.positive_or(table, "mask", 1);
     if (const TomlValue* v = table.find("velocity")) b.velocity = file.vector(*v, "velocity", dim);
     if (const TomlValue* v = table.find("spin")) {
@@ -138,6 +140,7 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
         b.spin = file.vector(*v, "spin", 3);
     }
     if (const TomlValue* v = table.find("driven")) b.driven = file.boolean(*v, "driven");
+    if (const TomlValue* v = table.find("moves")) b.moves = file.boolean(*v, "moves");
     if (b.driven) {
       for (int a = 0; a < dim; ++a)
         draft.drivable.push_back({.name = b.name + "_" + fluid::kComponents[a], .control = controls++});
@@ -193,12 +196,20 @@ void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup
   }
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 }  // namespace
 
 Draft read_flow(const SceneFile& file) {
   const TomlValue& table = file.table(*file.root().find("flow"), "flow");
-  file.require_known_keys(
-      table, {"cells", "width", "viscosity", "force", "scheme", "sides", "show", "height"}, "[flow]");
+  file.require_known_keys(table,
+                          {"cells", "width", "viscosity", "implicit", "resistance", "smagorinsky", "force",
+                           "scheme", "sides", "pressure", "show"},
+                          "[flow]");
   fluid::FlowOptions o;
   Draft draft;
   study::Setup& setup = draft.setup;
@@ -211,7 +222,13 @@ Draft read_flow(const SceneFile& file) {
     o.scheme = chosen<fluid::Scheme>(file, *v, "scheme",
                                      {{"rk3", fluid::Scheme::rk3},
                                       {"euler", fluid::Scheme::euler},
-                                      {"semi_lagrangian", fluid::Scheme::semi_lagrangian}});
+                                      {"semi_lagrangian", fluid::Scheme::semi_lagrangian},
+                                      {"stokes", fluid::Scheme::stokes}});
+  if (const TomlValue* v = table.find("resistance"))
+    o.resistance = values_of(file, *v, "resistance", fluid::cell_places(o));
+  o.smagorinsky = file.not_negative_or(table, "smagorinsky", 0);
+  if (const TomlValue* v = table.find("implicit")) o.implicit = file.boolean(*v, "implicit");
+  if (const TomlValue* v = table.find("pressure")) o.pressure = file.boolean(*v, "pressure");
   std::size_t controls = 0;
   read_obstacles(file, o, draft, controls);
   read_scalars(file, o);
@@ -230,14 +247,12 @@ Draft read_flow(const SceneFile& file) {
   setup.identity = setup.headline;
   setup.quantities =
       std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
-  std::vector<std::string> shown = {"speed", "vorticity"};
-  for (const fluid::Scalar& s : o.scalars) shown.push_back(s.name);
-  const std::string show = file.string_or(table, "show", o.scalars.empty() ? "speed" : o.scalars[0].name);
+  const std::vector<std::string> shown = FlowPicture::names(o);
+  const std::string show = file.string_or(table, "show", shown[0]);
   if (std::ranges::find(shown, show) == shown.end())
     file.fail(table.find("show")->place, "there is no '" + show + "' to show",
-              "show speed, vorticity, or a scalar");
-  setup.picture =
-      std::make_shared<FlowPicture>(o, setup.signature, show, file.positive_or(table, "height", 1));
+              "show " + listed(shown) + (o.pressure ? "" : "; with pressure = true: p"));
+  setup.picture = std::make_shared<FlowPicture>(o, setup.signature, show);
   setup.stencil = {.step = 1e-3, .gate = 1e-7};
   draft.dimension = int(o.cells.size());
   return draft;

@@ -1,28 +1,46 @@
-// A flow over time as a surface: the speed, the vorticity or a scalar of every cell above its place; in three
-// dimensions of the slice in the middle.
+// A flow over time as coloured images: scalars, speed, vorticity, and the pressure where the state has it. In
+// three dimensions three slices through the middle, with the vorticity across each. Obstacles are drawn as
+// bodies.
 #pragma once
 
 #include "costate/fluid/flow.h"
-#include "costate/io/scene/sections/surface_picture.h"
+#include "costate/study/picture.h"
 
 namespace costate::io {
 
-class FlowPicture final : public SurfacePicture {
+class FlowPicture final : public study::Picture {
  public:
-  FlowPicture(const fluid::FlowOptions& options, const Signature& signature, const std::string& show,
-              double height);
+  // `show` is what the page shows first.
+  FlowPicture(const fluid::FlowOptions& options, const Signature& signature, const std::string& show);
+
+  // What can be shown.
+  static std::vector<std::string> names(const fluid::FlowOptions& options);
+
+  void begin(const study::Inputs& inputs) override;
+  void frame(double time, const std::vector<double>& state) override;
+  void mark(const std::array<double, 3>&) override {}
+  Recording finish() override;
 
  private:
+  using Cell = std::array<std::int64_t, 3>;
   struct Component {
-    std::int64_t offset, nx, ny;  // faces along x and y
+    std::int64_t offset;
+    Cell n;  // faces along each axis
   };
-  double shown(const std::vector<double>& state, std::int64_t i, std::int64_t j) const override;
-  double speed(const std::vector<double>& state, int c, std::int64_t i, std::int64_t j) const;
+  double speed(const std::vector<double>& state, std::size_t c, Cell at) const;
+  double speed(const std::vector<double>& state, Cell at) const;
+  double vorticity(const std::vector<double>& state, Cell at, std::size_t across) const;
+  void draw(Image& image, const std::vector<double>& state, std::size_t across) const;
+  void move(Body& body, const fluid::Obstacle& obstacle, const std::vector<double>& state) const;
+  Body body(const fluid::Obstacle& obstacle, const std::vector<double>& p) const;
 
-  std::int64_t slice_;
-  bool vorticity_;
-  std::array<Component, 2> components_;
-  std::int64_t scalar_ = -1;
+  fluid::FlowOptions options_;
+  Signature signature_;
+  std::size_t dim_;
+  Cell n_ = {1, 1, 1};
+  std::vector<Component> components_;
+  std::vector<std::string> names_;
+  Recording recording_;
 };
 
 }  // namespace costate::io

@@ -8,6 +8,8 @@
 #include "costate/core/text.h"
 #include "costate/grid/equations.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/field_picture.h"
+#include "costate/io/scene/sections/own_grid.h"
 #include "costate/io/scene/sections/surface_picture.h"
 #include "costate/study/field_quantities.h"
 
@@ -15,18 +17,6 @@ namespace costate::io {
 namespace {
 
 constexpr long kMostCells = 4096;  // along one side
-
-// The first field of the state as a surface over its plate.
-class FieldPicture final : public SurfacePicture {
- public:
-  FieldPicture(const grid::GridSpec& spec, const std::string& field, double height)
-      : SurfacePicture(spec.nx, spec.ny, {spec.dx, spec.dx}, field, height) {}
-
- private:
-  double shown(const std::vector<double>& state, std::int64_t i, std::int64_t j) const override {
-    return state[std::size_t(j * nx_ + i)];
-  }
-};
 
 // "0.2*exp(-500*((x - 0.3)^2 + (y - 0.5)^2))" in every cell.
 std::vector<double> in_every_cell(const SceneFile& file, const TomlValue& v, const grid::GridSpec& spec) {
@@ -107,6 +97,20 @@ void read_start(const SceneFile& file, const grid::GridSpec& spec, study::Setup&
   }
 }
 
+// [start], and what is said about the run.
+void describe(const SceneFile& file, const grid::GridSpec& spec, study::Setup& setup) {
+  read_start(file, spec, setup);
+  const std::string size = std::to_string(spec.nx) + " x " + std::to_string(spec.ny);
+  setup.headline = size + " cells, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
+  setup.facts = {{"equation", spec.equation},
+                 {"cells", size},
+                 {"dt", number(setup.dt)},
+                 {"steps", std::to_string(setup.steps)}};
+  setup.identity = setup.headline;
+  setup.quantities =
+      std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
+}
+
 }  // namespace
 
 Draft read_grid(const SceneFile& file) {
@@ -115,6 +119,14 @@ Draft read_grid(const SceneFile& file) {
   const TomlValue& name =
       file.required(table, "equation", "[grid]", "add which equation: equation = \"wave\"");
   spec.equation = file.string(name, "equation");
+  if (spec.equation == "own") {
+    read_cells(file, table, spec);
+    Draft draft = read_own_grid(file, table, {spec.nx, spec.ny, spec.dx, [&](const TomlValue& v) {
+                                                return in_every_cell(file, v, spec);
+                                              }});
+    describe(file, spec, draft.setup);
+    return draft;
+  }
   const grid::Equation& equation =
       file.told_at(name.place, [&]() -> const grid::Equation& { return grid::equation(spec.equation); });
   std::vector<std::string> known = {"equation", "cells", "dx", "sides", "sources", "height"};
@@ -137,18 +149,12 @@ Draft read_grid(const SceneFile& file) {
   setup.system = study::any_system([spec](auto real) {
     return std::shared_ptr<const System<decltype(real)>>(grid::make_system<decltype(real)>(spec));
   });
-  read_start(file, spec, setup);
-  const std::string size = std::to_string(spec.nx) + " x " + std::to_string(spec.ny);
-  setup.headline = size + " cells, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
-  setup.facts = {{"equation", spec.equation},
-                 {"cells", size},
-                 {"dt", number(setup.dt)},
-                 {"steps", std::to_string(setup.steps)}};
-  setup.identity = setup.headline;
-  setup.quantities =
-      std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
-  setup.picture =
-      std::make_shared<FieldPicture>(spec, setup.signature.fields(Role::state).front().name, height);
+  describe(file, spec, setup);
+  if (table.find("height"))
+    setup.picture = std::make_shared<SurfacePicture>(
+        spec.nx, spec.ny, spec.dx, setup.signature.fields(Role::state).front().name, height);
+  else
+    setup.picture = std::make_shared<FieldPicture>(spec.nx, spec.ny, spec.dx, setup.signature);
   setup.stencil = {.step = 1e-3, .gate = 1e-8};
   draft.dimension = 2;
   return draft;

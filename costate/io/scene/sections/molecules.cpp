@@ -40,6 +40,9 @@ struct MoleculesReader {
           file.told_at(value->place, [&] { return md::integrator_word(file.string(*value, "integrator")); });
     model.kT = file.positive_or(t, "kT", model.kT);
     model.friction = file.positive_or(t, "friction", model.friction);
+    if (const TomlValue* value = t.find("pressure")) model.pressure = file.number(*value, "pressure");
+    model.piston_mass = file.positive_or(t, "piston_mass", model.piston_mass);
+    model.piston_friction = file.positive_or(t, "piston_friction", model.piston_friction);
     const auto list = [&](const char* key, std::vector<double>& to) {
       if (const TomlValue* value = t.find(key)) to = file.one_or_more(*value, key);
     };
@@ -47,6 +50,7 @@ struct MoleculesReader {
     list("memory_friction", model.memory_friction);
     list("memory_time", model.memory_time);
     list("box", model.box);
+    list("preconditioner", model.preconditioner);
     if (const TomlValue* value = t.find("suzuki_yoshida"))
       model.suzuki_yoshida = int(file.count(*value, "suzuki_yoshida", 7));
   }
@@ -225,11 +229,11 @@ struct MoleculesReader {
 
 Draft read_molecules(const SceneFile& file) {
   const TomlValue& t = file.table(*file.root().find("molecules"), "molecules");
-  file.require_known_keys(
-      t,
-      {"dimension", "integrator", "kT", "friction", "thermostat_masses", "suzuki_yoshida", "memory_friction",
-       "memory_time", "box", "file", "mass", "size", "velocities_seed"},
-      "[molecules]");
+  file.require_known_keys(t,
+                          {"dimension", "integrator", "kT", "friction", "thermostat_masses", "suzuki_yoshida",
+                           "memory_friction", "memory_time", "preconditioner", "pressure", "piston_mass",
+                           "piston_friction", "box", "file", "mass", "size", "velocities_seed"},
+                          "[molecules]");
   file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
   MoleculesReader reader{file, t};
   reader.world();

@@ -11,6 +11,7 @@
 #include "costate/io/scene/sections/meshes_picture.h"
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/laws/law.h"
+#include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/mesh/surface.h"
 #include "costate/soft/soft_system.h"
@@ -72,11 +73,13 @@ struct SoftReader {
       std::vector<std::string> known = {"name",      "law",     "per_element",
                                         "driven",    "density", "viscosity",
                                         "thickness", "bending", "bending_viscosity"};
-      // Numbers of the law, of a solid or of a membrane: which one it is, the parts say.
+      // Numbers of the law, of a solid, a membrane or a rod: which one it is, the parts say.
       std::vector<soft::LawNumber> numbers;
       for (const auto* law : soft::solid_laws())
         if (law->name() == to.law) numbers = law->numbers();
       for (const auto* law : soft::membrane_laws())
+        if (law->name() == to.law) numbers = law->numbers();
+      for (const auto* law : soft::rod_laws())
         if (law->name() == to.law) numbers = law->numbers();
       for (const soft::LawNumber& n : numbers) {
         known.emplace_back(n.name);
@@ -151,6 +154,36 @@ struct SoftReader {
     return file.told_at(p.place, [&] { return soft::ball_mesh(r, n); });
   }
 
+  // A rod through points, or a straight one: size long, in count segments, along an axis.
+  soft::SoftMesh rod(const TomlValue& p, soft::Cells& kind) const {
+    kind = soft::Cells::rods;
+    std::vector<double> points;
+    if (const TomlValue* given = p.find("points")) {
+      if (!given->is(TomlValue::Kind::array)) file.fail(given->place, "points is a list of points");
+      for (const TomlValue& point : given->items)
+        for (const double x : file.vector(point, "points", 3)) points.push_back(x);
+    } else {
+      const TomlValue& size =
+          file.required(p, "size", "this rod", "add size = 1.0, or points = [[0, 0, 0], ...]");
+      const TomlValue& count = file.required(p, "count", "this rod", "add count = 20: segments");
+      const double length = file.number(size, "size");
+      const auto segments = file.count(count, "count", kMostCells);
+      const auto along = vector_or(p, "along", {1, 0, 0});
+      for (std::int64_t i = 0; i <= segments; ++i)
+        for (const double d : along) points.push_back(length * double(i) / double(segments) * d);
+    }
+    const double beside = file.positive_or(p, "beside", 0.5 * segment_of(points));
+    const auto towards = vector_or(p, "towards", {0, 0, 1});
+    return file.told_at(p.place, [&] { return soft::rod_mesh(points, towards, beside, flag(p, "closed")); });
+  }
+  static double segment_of(const std::vector<double>& points) {
+    double sum = 0;
+    for (int d = 0; d < 3 && points.size() >= 6; ++d)
+      sum += (points[std::size_t(3 + d)] - points[std::size_t(d)]) *
+             (points[std::size_t(3 + d)] - points[std::size_t(d)]);
+    return sum > 0 ? std::sqrt(sum) : 1;
+  }
+
   // A cloth or a block from numbers.
   soft::SoftMesh procedural(const TomlValue& p, bool cloth, soft::Cells& kind) const {
     const int sides = cloth ? 2 : 3;
@@ -180,6 +213,10 @@ struct SoftReader {
     return mesh;
   }
 
+  // A rod is drawn as a ribbon of triangles to its frame points, which shows how it is twisted.
+  static std::vector<int> drawn(const soft::Part& part) {
+    return part.cells == soft::Cells::rods ? part.vertices : soft::surface_of(part);
+  }
   std::size_t part_of(const TomlValue& name) const {
     std::vector<std::string> names;
     for (const soft::Part& part : model.parts) names.push_back(part.name);
@@ -199,13 +236,14 @@ struct SoftReader {
   }
 
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file"};
+    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
       file.require_known_keys(
-          p,
-          {"name", "shape", "cells", "size", "count", "origin", "plane", "material", "velocity", "color",
-           "file", "scale", "radius", "obstacle", "driven", "turns", "over", "pressure", "pressure_driven"},
+          p, {"name",     "shape",    "cells", "size",     "count",           "origin", "plane",
+              "material", "velocity", "color", "file",     "scale",           "radius", "obstacle",
+              "driven",   "turns",    "over",  "pressure", "pressure_driven", "points", "along",
+              "towards",  "beside",   "closed"},
           "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
       if (p.find("over")) {
@@ -214,7 +252,8 @@ struct SoftReader {
       }
       const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 3 : 0);
       soft::Cells kind = soft::Cells::triangles;
-      const soft::SoftMesh mesh = shape == 3   ? from_file(p, kind)
+      const soft::SoftMesh mesh = shape == 4   ? rod(p, kind)
+                                  : shape == 3 ? from_file(p, kind)
                                   : shape == 2 ? ball(p)
                                                : procedural(p, shape == 0, kind);
       const bool obstacle = flag(p, "obstacle");
@@ -233,7 +272,7 @@ struct SoftReader {
       const auto velocity = vector_or(p, "velocity", {0, 0, 0});
       for (std::size_t i = 0; i < mesh.vertices.size(); ++i) v.push_back(velocity[i % 3]);
       const Color color = p.find("color") ? file.color(*p.find("color")) : kColors[surfaces.size() % 5];
-      surfaces.push_back({name, color, soft::surface_of(model.parts.back())});
+      surfaces.push_back({name, color, drawn(model.parts.back())});
     }
     if (model.parts.empty())
       file.fail(t.place, "there are no parts", "add [[parts]] with a name, a shape, size and count");

@@ -20,14 +20,13 @@ void SurfacePicture::frame(double, const std::vector<double>& state) {
   for (std::int64_t j = 0; j < ny_; ++j)
     for (std::int64_t i = 0; i < nx_; ++i)
       surface_.vertices.insert(surface_.vertices.end(),
-                               {float((double(i) + 0.5) * width_[0]), float((double(j) + 0.5) * width_[1]),
-                                float(height_ * shown(state, i, j))});
+                               {float((double(i) + 0.5) * dx_), float((double(j) + 0.5) * dx_),
+                                float(height_ * state[std::size_t(j * nx_ + i)])});
   ++recording_.frames;
 }
 
 Recording SurfacePicture::finish() {
-  const auto x = float(0.5 * double(nx_) * width_[0]), y = float(0.5 * double(ny_) * width_[1]),
-             depth = 0.05F * (x + y);
+  const auto x = float(0.5 * double(nx_) * dx_), y = float(0.5 * double(ny_) * dx_), depth = 0.05F * (x + y);
   recording_.ground = -2 * depth;
   Body basin;
   basin.name = "basin";
