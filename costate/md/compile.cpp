@@ -177,7 +177,6 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
     for (int i = 0; i < atoms; ++i) tuples.push_back(i);
   } else if (kind.atoms == 2) {
     std::set<std::pair<int, int>> out;
-    if (potential.exclude.size() % 2 != 0) refuse(name + ": exclude lists pairs of atoms");
     for (std::size_t i = 0; i + 1 < potential.exclude.size(); i += 2)
       out.insert(std::minmax(potential.exclude[i], potential.exclude[i + 1]));
     for (int i = 0; i < atoms; ++i)
@@ -196,6 +195,13 @@ void check_whole(const Potential& potential, const PotentialKind& kind, const Mo
                  const std::string& name) {
   if (!potential.atoms.empty()) refuse(name + " acts on all atoms", "leave out `atoms`");
   if (kind.periodic && model.box.empty()) refuse(name + " needs a periodic box", "give the model a box");
+}
+
+void check_exclude(const Potential& potential, const PotentialKind& kind, const Model& model,
+                   const std::string& name) {
+  if (potential.exclude.empty()) return;
+  const bool of_all_pairs = kind.whole ? kind.name == "ewald" : kind.atoms == 2 && potential.atoms.empty();
+  if (!of_all_pairs) refuse(name + " is not a sum over all pairs: `exclude` has no effect", "leave it out");
   if (potential.exclude.size() % 2 != 0) refuse(name + ": exclude lists pairs of atoms");
   for (const int a : potential.exclude)
     if (a < 0 || a >= model.atoms())
@@ -209,6 +215,7 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
                     const Model& model, Signature& signature) {
   using Per = ParameterKind::Per;
   Sites sites{.dimensions = model.dimensions, .atoms = model.atoms(), .exclude = potential.exclude};
+  check_exclude(potential, kind, model, name);
   sites.every_pair = (kind.lists || kind.whole) && potential.atoms.empty() && model.atoms() > kMostInLanes;
   if (kind.whole)
     check_whole(potential, kind, model, name);
@@ -287,7 +294,7 @@ std::shared_ptr<const PotentialKind> kind_of(const Potential& potential) {
   const PotentialKind& kind = find_potential(potential.kind);
   const bool given = !potential.formula.empty() || potential.program;
   if (kind.own_formula && !given)
-    refuse("a " + kind.name + " has no formula", "give one: \"k * (r - r0)^2 / 2\"");
+    refuse("potential '" + kind.name + "' has no formula", "give one: \"k * (r - r0)^2 / 2\"");
   if (!kind.own_formula && given)
     refuse("potential '" + kind.name + "' has a formula of its own",
            "use pair_formula, field_formula or energy_formula");

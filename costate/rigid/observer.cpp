@@ -178,7 +178,10 @@ ObserverPlan make_observer_plan(const Model& model, const Signature& system,
   const std::vector<Field>&ours = own.fields(Role::parameter), &theirs = system.fields(Role::parameter);
   const auto same = [](const Field& a, const Field& b) { return a.name == b.name && a.size == b.size; };
   if (theirs.size() < ours.size() || !std::equal(ours.begin(), ours.end(), theirs.begin(), same))
-    throw Error("an observer's system must begin with the parameters of its model");
+    throw Error(
+        {"the system that is observed is not one of this model: it must begin with the model's parameters",
+         {},
+         "make the loss of the model that is simulated"});
   plan->defaults = defaults_of(own);
   plan->all.parameters.assign(own.fields(Role::parameter).size(), true);
   plan->signature = system;

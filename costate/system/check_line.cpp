@@ -56,7 +56,13 @@ Compared compare(const Line& line, const Stencil& how, double h, double size) {
     if (error < best.error) best = {error, difference, step, best.like_h, {}, {}};
     return error;
   };
-  const double first = attempt(h);
+  double first = attempt(h);
+  if (best.error > how.gate) {
+    // At its minimum a loss may be zero: what differences see there is the rounding of what it grows to.
+    const double level = std::max(std::abs(line.value(h)), std::abs(line.value(-h)));
+    const double rounding = how.noise * level / (h * how.gate);
+    if (rounding > size) size = rounding, first = attempt(h);
+  }
   if (best.error <= how.gate) return best;
   best.kink = find_kink(line, how, h, size, 1);
   if (best.kink) return best;

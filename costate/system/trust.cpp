@@ -110,7 +110,16 @@ class Group {
     for (std::size_t f = 0; f < fields.size(); ++f)
       if (!fields[f].empty())
         all.parameters.set(many.system().signature().fields(Role::parameter)[f].name, std::move(fields[f]));
-    std::vector<double> values = many.values(all, objective_);
+    std::vector<double> values;
+    try {
+      values = many.values(all, objective_);
+    } catch (const Error&) {
+      // One step that cannot be taken, with a cell inside out, ends the run of all worlds.
+      if (lengths.size() == 1) return {std::numeric_limits<double>::quiet_NaN()};
+      for (std::size_t w = 0; w < lengths.size(); ++w)
+        values.push_back(losses(many, d, lengths.subspan(w, 1)).front());
+      return values;
+    }
     for (std::size_t w = 0; w < outside.size(); ++w)
       if (outside[w]) values[w] = std::numeric_limits<double>::quiet_NaN();
     values.resize(lengths.size());
@@ -125,10 +134,19 @@ class Group {
   std::vector<double> scale_, slope_;
 };
 
+// Whether all worlds of a rollout have the same loss where their inputs are the same. Noise is drawn anew for
+// every world: with it, none of them but the first says what the world that is asked about would do.
+template <class Real>
+bool worlds_agree(Rollout<Real>& many, const Arguments<Real>& at, const Objective<Real>& objective) {
+  const std::vector<double> values = many.values(at, objective);
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
+}
+
 }  // namespace
 
 double trust_radius(double loss, double slope, double usual, double noise, int batch, const Losses& losses,
                     const TrustOptions& options) {
+  check_options(options);
   const double steep = std::max(std::abs(slope), usual);
   std::vector<double> lengths;
   for (int k = 0; k < kHalvings; ++k) lengths.push_back(std::ldexp(options.longest, -k));
@@ -167,21 +185,25 @@ std::vector<Trust> trust(std::shared_ptr<const System<Real>> system, RolloutOpti
     throw Error({"how far a gradient can be trusted is measured of one world", "check::trust",
                  "set worlds = 1; the lengths that are tried run side by side"});
   of.spot_check = of.time_step_check = false;
+  of.device = "cpu";  // the lengths that are tried are worlds beside each other, which not every device has
   Rollout<Real> one(system, of);
   const Gradient<Real> gradient = one.value_and_gradient(at, objective);
-  const int batch = std::max(4, system->lanes());
-  of.worlds = batch;
   of.on_divergence = OnDivergence::mask_world;
-  Rollout<Real> many(system, of);
+  of.worlds = std::max(4, system->lanes());
+  auto many = std::make_unique<Rollout<Real>>(system, of);
+  if (!worlds_agree(*many, at, objective)) {
+    of.worlds = 1;
+    many = std::make_unique<Rollout<Real>>(system, of);
+  }
   std::vector<Trust> result;
   const char* const names[] = {"initial state", "controls", "parameters"};
   for (int group = 0; group < 3; ++group) {
-    const Group<Real> inputs(one, at, objective, gradient, group, batch);
+    const Group<Real> inputs(one, at, objective, gradient, group, int(of.worlds));
     if (!(inputs.norm() > 0)) continue;
-    Trust t{names[group], inputs.radius(many, inputs.downhill(), options), options.longest, options.longest};
+    Trust t{names[group], inputs.radius(*many, inputs.downhill(), options), options.longest, options.longest};
     for (int k = 0; k < options.directions; ++k)
       t.random =
-          std::min(t.random, inputs.radius(many, inputs.random(options.seed + std::uint64_t(k)), options));
+          std::min(t.random, inputs.radius(*many, inputs.random(options.seed + std::uint64_t(k)), options));
     result.push_back(std::move(t));
   }
   return result;

@@ -104,6 +104,8 @@ template <class Real>
 void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   const Field& field = system_.signature().fields(Role::parameter)[f];
   const auto size = static_cast<std::size_t>(field.size);
+  // The later one counts: {"body/*/mass": 1, "body/torso/mass": 2}.
+  std::erase_if(given_, [&](const Given& earlier) { return earlier.field == f; });
   if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
     const auto number = nb::cast<double>(value);
     given_.push_back({f, static_cast<Real>(number), {}, size == 1 ? Shape{} : Shape{size}});

@@ -20,6 +20,7 @@
 #include "costate/soft/mass_spring.h"
 #include "dictionary_reader.h"
 #include "module.h"
+#include "rows.h"
 
 namespace costate::python {
 namespace {
@@ -135,8 +136,8 @@ SystemHandle mass_spring(const ArrayLike& x, const ArrayLike& masses, const nb::
   model.softening = softening;
   model.dt = dt;
   std::vector<double> initial(positions.data(), positions.data() + positions.size());
-  std::vector<double> speeds = v.is_none() ? std::vector<double>(initial.size()) : to_vector<double>(v, "v");
-  if (speeds.size() != initial.size()) throw Error("v has another size than x");
+  const std::vector<double> speeds =
+      v.is_none() ? std::vector<double>(initial.size()) : to_vector_of(v, "v", shape_of(positions));
   initial.insert(initial.end(), speeds.begin(), speeds.end());
   return any_system("mass_spring", std::move(initial),
                     [model]<class Real>() { return soft::make_system<Real>(model); });
@@ -186,13 +187,14 @@ SystemHandle particles(const ArrayLike& x, const ArrayLike& volume, const nb::li
   model.kernel = static_cast<mpm::Kernel>(choice(kernel, "kernel", {"quadratic", "cubic"}));
   for (nb::handle given : materials) model.materials.push_back(material_of(given, model.materials.size()));
   model.particles.x.assign(positions.data(), positions.data() + positions.size());
-  model.particles.v = v.is_none() ? std::vector<double>(positions.size()) : to_vector<double>(v, "v");
+  if (count == 0) throw Error({"there are no particles", {}, "x is (particles, 2) or (particles, 3)"});
+  model.particles.v =
+      v.is_none() ? std::vector<double>(positions.size()) : to_vector_of(v, "v", shape_of(positions));
   model.particles.volume = to_vector<double>(volume, "volume");
   const auto per_particle = [&](const auto& values, const char* what) {
     if (values.size() != 1 && values.size() != count)
       throw Error(std::string(what) + " has one number, or one for each particle");
   };
-  if (model.particles.v.size() != positions.size()) throw Error("v has another size than x");
   per_particle(model.particles.volume, "volume");
   per_particle(material, "material");
   per_particle(actuator, "actuator");

@@ -8,6 +8,7 @@
 #include "arrays.h"
 #include "costate/core/error.h"
 #include "module.h"
+#include "rows.h"
 
 namespace costate::python {
 
@@ -15,7 +16,7 @@ namespace costate::python {
 class DictionaryReader {
  public:
   DictionaryReader(nb::handle object, std::string what) : what_(std::move(what)) {
-    if (!nb::try_cast(object, dict_)) throw Error(what_ + " is no dictionary");
+    if (!nb::try_cast(object, dict_)) throw Error(what_ + " is not a dictionary");
   }
   template <class T>
   void read(const char* key, T& to) {
@@ -30,6 +31,13 @@ class DictionaryReader {
       if (!nb::try_cast(nb::object(dict_[key]), to))
         throw Error(what_ + ": '" + key + "' has the wrong type");
     }
+  }
+  // Whole numbers in rows of `width`.
+  void read_indices(const char* key, std::size_t width, std::vector<int>& to) {
+    known_ += (known_.empty() ? "" : ", ") + std::string(key);
+    if (!dict_.contains(key)) return;
+    ++found_;
+    to = to_indices(dict_[key], (what_ + ": '" + key + "'").c_str(), width);
   }
   void finish() const {
     if (found_ != dict_.size()) throw Error({what_ + " has a key that is not known", {}, "it has " + known_});

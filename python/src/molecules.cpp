@@ -17,6 +17,7 @@
 #include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
 #include "module.h"
+#include "rows.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -42,12 +43,8 @@ md::Potential potential_of(nb::handle given) {
     } else if (name == "formula") {
       p.formula = nb::cast<std::string>(nb::str(value));
     } else if (name == "atoms" || name == "exclude") {
-      std::vector<int>& to = name == "atoms" ? p.atoms : p.exclude;
-      for (const double i : to_vector<double>(value, name.c_str())) {
-        if (i != std::floor(i))
-          throw Error(name + " has a number that is not whole: atoms are counted from 0");
-        to.push_back(int(i));
-      }
+      (name == "atoms" ? p.atoms : p.exclude) =
+          to_indices(value, name.c_str(), name == "atoms" ? std::size_t(kind.atoms) : 2);
     } else if (std::any_of(kind.options.begin(), kind.options.end(), is)) {
       p.options[name] = nb::cast<double>(nb::float_(nb::object(value, nb::detail::borrow_t())));
     } else {
@@ -94,15 +91,15 @@ Given given(const ArrayLike& x, const ArrayLike& masses, const nb::list& potenti
   if (!memory_friction.is_none())
     model.memory_friction = to_vector<double>(memory_friction, "memory_friction");
   if (!memory_time.is_none()) model.memory_time = to_vector<double>(memory_time, "memory_time");
+  if (rigid_bonds.is_none() != rigid_lengths.is_none())
+    throw Error("rigid_bonds and rigid_lengths belong together: give one length for all, or one each");
   if (!rigid_bonds.is_none()) {
-    for (const double i : to_vector<double>(rigid_bonds, "rigid_bonds")) {
-      if (i != std::floor(i)) throw Error("rigid_bonds has a number that is not whole");
-      model.rigid_bonds.push_back(int(i));
-    }
-    if (rigid_lengths.is_none()) throw Error("rigid_bonds without rigid_lengths: one for all, or one each");
+    model.rigid_bonds = to_indices(rigid_bonds, "rigid_bonds", 2);
     model.rigid_lengths = to_vector<double>(rigid_lengths, "rigid_lengths");
   }
-  if (!preconditioner.is_none()) model.preconditioner = to_vector<double>(preconditioner, "preconditioner");
+  if (!preconditioner.is_none())
+    model.preconditioner =
+        to_rows(preconditioner, "preconditioner", model.masses.size() * std::size_t(model.dimensions));
   model.pressure = pressure.value_or(model.pressure);
   model.piston_mass = piston_mass.value_or(model.piston_mass);
   model.piston_friction = piston_friction.value_or(model.piston_friction);
@@ -116,9 +113,8 @@ Given given(const ArrayLike& x, const ArrayLike& masses, const nb::list& potenti
     throw Error("integrator '" + integrator + "' has no memory: leave out memory_friction and memory_time");
   std::vector<double> initial = to_vector<double>(x, "x");
   if (!v.is_none()) {
-    const std::vector<double> speeds = to_vector<double>(v, "v");
     if (compiled.layout.v < 0) throw Error("this integrator has no velocities: leave out v");
-    if (speeds.size() != initial.size()) throw Error("v has another size than x");
+    const std::vector<double> speeds = to_vector_of(v, "v", shape_of(as_array<double>(x, "x")));
     initial.insert(initial.end(), speeds.begin(), speeds.end());
   }
   initial.resize(std::size_t(compiled.layout.states), 0.0);
@@ -146,13 +142,25 @@ md::Model model_behind(const nb::object& system) {
 
 using Steps = std::vector<std::int64_t>;
 
+// A loss of the atoms of this model. It reads their numbers where they lie, so that it is of no other system.
+template <class What>
+std::shared_ptr<AnyLoss> loss_of_atoms(const std::string& text, const md::Model& model, const What& what) {
+  md::observe<double>(model, what);  // says what it needs
+  return any_loss(text,
+                  [text, model, what, own = md::compile(model).signature]<class Real>(const Signature& s) {
+                    for (const Role role : {Role::state, Role::control, Role::parameter})
+                      if (!same_fields(own, s, role))
+                        throw Error({text + " was made of another system, with other states or parameters",
+                                     {},
+                                     "make it of the system that is simulated"});
+                    return md::observe<Real>(model, what);
+                  });
+}
+
 std::shared_ptr<AnyLoss> observe(const nb::object& system, const std::string& quantity, const Steps& steps,
                                  double weight, std::optional<double> target) {
   const md::Observe what{md::quantity_by_name(quantity), steps, weight, target};
-  const md::Model model = model_behind(system);
-  md::observe<double>(model, what);  // says what it needs
-  return any_loss("observe('" + quantity + "')",
-                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
+  return loss_of_atoms("observe('" + quantity + "')", model_behind(system), what);
 }
 
 std::shared_ptr<AnyLoss> observe_motion(const nb::object& system, const std::string& of,
@@ -166,17 +174,19 @@ std::shared_ptr<AnyLoss> observe_motion(const nb::object& system, const std::str
   what.start = to_vector<double>(
       start.is_none() ? nb::object(system.attr("initial_state")) : nb::object(start), "start");
   if (!weights.is_none()) what.weights = to_vector<double>(weights, "weights");
-  const md::Model model = model_behind(system);
-  md::observe<double>(model, what);
-  return any_loss("observe_motion('" + of + "')",
-                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
+  return loss_of_atoms("observe_motion('" + of + "')", model_behind(system), what);
+}
+
+std::vector<double> finite_positions(const ArrayLike& x) {
+  std::vector<double> positions = to_vector<double>(x, "x");
+  for (const double number : positions)
+    if (!std::isfinite(number)) throw Error("x has a number that is not finite");
+  return positions;
 }
 
 std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& potentials,
                                            const ArrayLike& box) {
-  const std::vector<double> positions = to_vector<double>(x, "x");
-  for (const double number : positions)
-    if (!std::isfinite(number)) throw Error("x has a number that is not finite");
+  const std::vector<double> positions = finite_positions(x);
   const md::Compiled compiled =
       md::compile(model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), potentials, box));
   std::vector<double> p, forces(positions.size(), 0.0);
@@ -212,7 +222,8 @@ md::PairDistribution distribution_of(const ArrayLike& radii, double width, const
     std::array<int, 3> n = {0, 0, 0};
     for (std::size_t k = 0; k < given.shape(1); ++k) {
       const double number = given.data()[w * given.shape(1) + k];
-      if (number != std::round(number)) throw Error("waves are whole numbers: q = 2 pi n / box");
+      if (!(number == std::round(number) && std::abs(number) < 1e9))
+        throw Error("waves are whole numbers: q = 2 pi n / box");
       n[k] = int(number);
     }
     what.waves.push_back(n);
@@ -226,7 +237,7 @@ nb::object pair_distribution(const ArrayLike& x, const ArrayLike& box, const Arr
                              const ArrayLike& weights) {
   const md::Model model = model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), {}, box);
   const md::PairDistribution what = distribution_of(radii, width, waves, from, to, model.dimensions);
-  const std::vector<double> positions = to_vector<double>(x, "x");
+  const std::vector<double> positions = finite_positions(x);
   std::vector<double> g =
       without_gil([&] { return md::pair_distribution(model, what, positions, model.box); });
   if (weights.is_none()) return nb::cast(to_numpy(std::move(g)));
@@ -250,9 +261,7 @@ std::shared_ptr<AnyLoss> observe_distribution(const nb::object& system, const Ar
                                .steps = steps};
   if (!weights.is_none()) what.weights = to_vector<double>(weights, "weights");
   if (!target.is_none()) what.target = to_vector<double>(target, "target");
-  md::observe<double>(model, what);
-  return any_loss("observe_distribution()",
-                  [model, what]<class Real>(const Signature&) { return md::observe<Real>(model, what); });
+  return loss_of_atoms("observe_distribution()", model, what);
 }
 
 nb::dict load_structure(const std::string& path) {
@@ -269,12 +278,10 @@ nb::dict load_structure(const std::string& path) {
 
 std::string xyz(const std::vector<std::string>& elements, const ArrayLike& x, const ArrayLike& v,
                 const ArrayLike& box) {
-  md::Structure s{.elements = elements, .x = to_vector<double>(x, "x"), .v = {}, .masses = {}, .box = {}};
-  if (!v.is_none()) s.v = to_vector<double>(v, "v");
-  if (!box.is_none()) s.box = to_vector<double>(box, "box");
-  if (s.x.size() != 3 * elements.size() || (!s.v.empty() && s.v.size() != s.x.size()) ||
-      (!s.box.empty() && s.box.size() != 3))
-    throw Error("x and v are (atoms, 3), and a box has three edges");
+  const Shape shape = {elements.size(), 3};
+  md::Structure s{.elements = elements, .x = to_vector_of(x, "x", shape), .v = {}, .masses = {}, .box = {}};
+  if (!v.is_none()) s.v = to_vector_of(v, "v", shape);
+  if (!box.is_none()) s.box = to_vector_of(box, "box", {3});
   return md::to_xyz(s);
 }
 

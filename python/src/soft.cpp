@@ -18,6 +18,7 @@
 #include "costate/soft/soft_system.h"
 #include "dictionary_reader.h"
 #include "module.h"
+#include "rows.h"
 
 namespace costate::python {
 namespace {
@@ -74,17 +75,15 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
 soft::Part part_of(nb::handle given, std::size_t index) {
   soft::Part part{.name = "part" + std::to_string(index)};
   std::string cells = soft::kCellNames[0];
-  std::vector<double> vertices;  // of any shape
   DictionaryReader reader(given, "a part");
   reader.read("name", part.name);
   reader.read("cells", cells);
-  reader.read("vertices", vertices);
+  part.cells = soft::Cells(choice(cells, "cells", soft::kCellNames));
+  reader.read_indices("vertices", std::size_t(soft::kCellVertices[int(part.cells)]), part.vertices);
   reader.read("material", part.material);
   reader.read("pressure", part.pressure);
   reader.read("pressure_driven", part.pressure_driven);
   reader.finish();
-  part.cells = soft::Cells(choice(cells, "cells", soft::kCellNames));
-  for (const double v : vertices) part.vertices.push_back(int(v));
   return part;
 }
 
@@ -115,19 +114,17 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
                     const std::string& integrator, double tolerance, int max_iterations,
                     const nb::list& obstacles, const nb::object& contact) {
   soft::SoftModel m;
-  m.rest = to_vector<double>(rest, "rest");
+  m.rest = to_rows(rest, "rest", 3);
   for (nb::handle given : parts) m.parts.push_back(part_of(given, m.parts.size()));
   for (nb::handle given : materials) m.materials.push_back(material_of(given, m.materials.size()));
   for (nb::handle given : holds) {
     soft::Hold hold{.name = "hold" + std::to_string(m.holds.size())};
-    std::vector<double> vertices;
     DictionaryReader reader(given, "a hold");
     reader.read("name", hold.name);
-    reader.read("vertices", vertices);
+    reader.read_indices("vertices", 1, hold.vertices);
     reader.read("driven", hold.driven);
     reader.read("turns", hold.turns);
     reader.finish();
-    for (const double i : vertices) hold.vertices.push_back(int(i));
     m.holds.push_back(hold);
   }
   if (!gravity.is_none()) m.gravity = three(gravity, "gravity");
@@ -147,7 +144,7 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
   }
   (void)soft::soft_bodies<double>(m);  // says what is wrong now, not at the first rollout
   const auto given = [](const ArrayLike& a, const char* what) {
-    return a.is_none() ? std::vector<double>{} : to_vector<double>(a, what);
+    return a.is_none() ? std::vector<double>{} : to_rows(a, what, 3);
   };
   return std::make_shared<AnySystem>(
       "soft_bodies", [m](std::int64_t) { return SystemPtr<double>(soft::soft_bodies<double>(m)); },
@@ -190,20 +187,16 @@ nb::dict read_mesh(const std::string& path) {
 void write_mesh(const std::string& path, const ArrayLike& vertices, const ArrayLike& cells,
                 const std::string& kind) {
   io::CellMesh mesh;
-  const std::vector<double> x = to_vector<double>(vertices, "vertices"),
-                            v = to_vector<double>(cells, "cells");
+  const std::vector<double> x = to_rows(vertices, "vertices", 3);
   for (std::size_t i = 0; i + 2 < x.size(); i += 3) mesh.vertices.push_back({x[i], x[i + 1], x[i + 2]});
   constexpr const char* kKinds[] = {"triangles", "tetrahedra", "quadratic_tetrahedra", "hexahedra"};
   const int k = choice(kind, "kind", kKinds);
-  if (v.size() % kFileNodes[k] != 0)
-    throw Error(kind + " have " + std::to_string(kFileNodes[k]) + " vertices each, and there are " +
-                std::to_string(v.size()) + " in all");
-  for (const double i : v) {
-    if (!(i >= 0 && i < double(mesh.vertices.size())))
-      throw Error("a cell names vertex " + number(i) + ", but there are " +
+  const std::vector<int> all = to_indices(cells, kKinds[k], kFileNodes[k]);
+  for (const int i : all)
+    if (i < 0 || std::size_t(i) >= mesh.vertices.size())
+      throw Error("a cell names vertex " + std::to_string(i) + ", but there are " +
                   std::to_string(mesh.vertices.size()));
-    (mesh.*kFileCells[k].second).push_back(int(i));
-  }
+  mesh.*kFileCells[k].second = all;
   io::write_cells(mesh, path);
 }
 
@@ -318,7 +311,7 @@ void bind_soft(nb::module_& m) {
   s.def(
       "rod_mesh",
       [](const ArrayLike& points, std::array<double, 3> towards, double beside, bool closed) {
-        return rows(soft::rod_mesh(to_vector<double>(points, "points"), towards, beside, closed), 3);
+        return rows(soft::rod_mesh(to_rows(points, "points", 3), towards, beside, closed), 3);
       },
       "points"_a, "towards"_a, "beside"_a, "closed"_a = false,
       "Vertices and segments of a rod through points (n, 3): the points first, then a frame point per "

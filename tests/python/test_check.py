@@ -68,9 +68,23 @@ def test_how_far_a_gradient_can_be_followed():
         logistic.rollout(2).trust([[0.3], [0.4]], loss=costate.loss.final("x"))
 
 
+def test_noise_does_not_shorten_how_far_a_gradient_can_be_followed():
+    """Lengths that are tried as worlds of their own would each see another noise."""
+    well = costate.md.system([[0.3]], 1.0, [{"kind": "harmonic"}], integrator="overdamped", dt=0.1)
+    straight = well.rollout(5, active=["harmonic/centre"]).trust(loss=costate.loss.final_value("x"))
+    assert [(t.inputs, t.along_gradient, t.random) for t in straight] == [("initial state", 1, 1), ("parameters", 1, 1)]
+
+
+def test_a_loss_at_its_minimum_is_no_alarm():
+    fading = costate.equations(["x"], "x_dot = -x + 0.3*x^2", dt=0.1)
+    assert all(fading.rollout(3).check([0.0], loss=costate.loss.final("x")))
+
+
 def test_how_far_the_gradient_of_a_study_can_be_followed():
     study = costate.load("projectile.toml")
     assert 0 < study.trust(directions=2).along_gradient <= 1
+    with pytest.raises(costate.Error, match="tolerance"):
+        study.trust(tolerance=-1.0)
 
 
 def test_a_constraint_that_cannot_be_solved_is_not_called_exact(tmp_path):

@@ -69,7 +69,7 @@ def test_rigid_bonds_are_kept():
     end = system.rollout(steps=50).simulate().final_state[:9].reshape(3, 3)
     assert np.linalg.norm(end[1] - end[0]) == pytest.approx(1, abs=1e-12)
     assert np.linalg.norm(end[2] - end[1]) == pytest.approx(np.hypot(0.5, 0.8), abs=1e-12)
-    with pytest.raises(costate.Error, match="without rigid_lengths"):
+    with pytest.raises(costate.Error, match="belong together"):
         costate.md.system(x, 1.0, [{"kind": "harmonic"}], rigid_bonds=[[0, 1]])
 
 

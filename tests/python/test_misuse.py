@@ -253,6 +253,17 @@ def test_any_mapping_gives_fields_and_parameters():
         sim.simulate(p=[1.0])
 
 
+def test_a_later_name_counts_whatever_its_shape():
+    system = costate.equations(["x"], "x_dot = -ka*x - kb*x^2", parameters={"ka": 1.0, "kb": 0.1}, dt=0.1)
+    sim = system.rollout(3)
+    loss, three = costate.loss.final("x"), np.array([1.0, 2.0, 3.0])
+    for p, shape in [({"k?": three, "ka": 2.0}, ()), ({"k?": 2.0, "ka": three}, (3,))]:
+        _, gradient = sim.value_and_grad([1.0], p=p, loss=loss)
+        _, plain = sim.value_and_grad([1.0], p={"kb": p["k?"], "ka": p["ka"]}, loss=loss)
+        assert gradient.parameters["ka"].shape == shape
+        assert np.array_equal(gradient.parameters["ka"], plain.parameters["ka"])
+
+
 def test_tangents_of_masses_may_be_negative():
     cart_pole = costate.rigid.load(costate.scene_file("cart_pole.xml"))
     sim = cart_pole.rollout(5)
@@ -269,6 +280,8 @@ class TestTheNewestPhysics:
     """Each of these was accepted, or crashed, or gave another number."""
     PAIR = np.array([[0.0, 0, 0], [1.2, 0, 0]])
     LJ = [{"kind": "lennard_jones"}]
+    THREE = np.array([[0.0, 0, 0], [1.2, 0, 0], [0.0, 1.2, 0]])
+    TETRAHEDRON = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
     @pytest.mark.parametrize("call, message", [
         (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "lennard_jones", "cutoff": np.nan}]), "the cutoff is nan"),
@@ -282,6 +295,42 @@ class TestTheNewestPhysics:
     def test_molecules(self, call, message):
         with pytest.raises(costate.Error, match=message):
             call(self)
+
+    @pytest.mark.parametrize("call, message", [
+        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, v=np.zeros((3, 2))), "v has the shape"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, rigid_lengths=1.0), "belong together"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "neural", "cutoff": 0}]), "the cutoff is 0"),
+        (lambda s: costate.md.pair_distribution(s.PAIR * np.nan, [6, 6, 6], radii=[1.0]), "not finite"),
+        (lambda s: costate.md.system(s.THREE, 1.0, s.LJ, rigid_bonds=np.array([[0, 1], [0, 2], [1, 2]]).T, rigid_lengths=1.0),
+         r"rigid_bonds has the shape \(2, 3\)"),
+        (lambda s: costate.md.system(s.THREE, 1.0, [{"kind": "harmonic_angle", "atoms": [[0], [1], [2]]}]), "atoms has the shape"),
+        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, integrator="preconditioned", preconditioner=np.ones((9, 4))),
+         "preconditioner has the shape"),
+        (lambda s: costate.md.xyz(["Ar", "Ar"], s.PAIR.T), "x has the shape"),
+        (lambda s: costate.md.system(s.THREE, 1.0, [dict(s.LJ[0], exclude=[[0, 9]])]), "excludes atom 9"),
+        (lambda s: costate.md.system(s.THREE, 1.0, [dict(s.LJ[0], atoms=[[0, 1]], exclude=[[0, 2]])]), "no effect"),
+        (lambda s: costate.soft.mass_spring(s.PAIR, 1.0, [], v=np.zeros((3, 2))), "v has the shape"),
+        (lambda s: costate.soft.bodies(np.array(s.TETRAHEDRON).T, [{"cells": "tetrahedra", "vertices": [[0, 1, 2, 3]]}], [{}]),
+         "rest has the shape"),
+        (lambda s: costate.soft.bodies(s.TETRAHEDRON, [{"cells": "tetrahedra", "vertices": [[0], [1], [2], [3]]}], [{}]),
+         "has the shape"),
+        (lambda s: costate.soft.bodies(s.TETRAHEDRON, [{"cells": "tetrahedra", "vertices": [[0, 1, 2, 2.5]]}], [{}]), "not whole"),
+        (lambda s: costate.soft.rod_mesh(np.ones((3, 2)), [0, 0, 1], 0.1), "points has the shape"),
+        (lambda s: costate.mpm.particles(np.ones((3, 2)), 1.0, [{}], dx=0.1, nodes=[30, 30], dt=1e-4, v=np.zeros((2, 3))),
+         "v has the shape"),
+        (lambda s: costate.mpm.particles(np.ones((0, 2)), 1.0, [{}], dx=0.1, nodes=[30, 30], dt=1e-4, actuator=[]), "no particles"),
+    ])
+    def test_shapes_of_bodies(self, call, message):
+        with pytest.raises(costate.Error, match=message):
+            call(self)
+
+    def test_a_loss_of_atoms_is_of_their_system(self):
+        few, many = (costate.md.system(np.arange(3.0 * n).reshape(n, 3), 1.0, self.LJ, integrator="verlet") for n in (2, 40))
+        for loss in [costate.md.observe(many, "potential_energy"), costate.md.observe_motion(many),
+                     costate.md.observe(few, "kinetic_energy")]:
+            other = few if "potential" in repr(loss) or "motion" in repr(loss) else many
+            with pytest.raises(costate.Error, match="another system"):
+                other.rollout(1).value(loss=loss)
 
     @pytest.mark.parametrize("options, message", [
         (dict(viscosity=np.ones((16, 12))), "instead of"),

@@ -259,6 +259,8 @@ PotentialKind sized(const PotentialKind& kind, const Potential& potential) {
   }
   const auto cutoff = potential.options.find("cutoff");
   const double reach = cutoff == potential.options.end() ? 1 : cutoff->second;
+  if (!(reach > 0) || !std::isfinite(reach))
+    throw Error({"neural: the cutoff is " + number(reach), "md::Model", "give a positive length"});
   centre.clear();
   for (int k = 0; k < radial; ++k) centre.push_back(reach * (k + 0.5) / radial);
   own.parameters[Neural::eta].defaults = {radial * radial / (reach * reach)};
