@@ -114,15 +114,15 @@ void lorenz_from_text(const std::string& device) {
 
 template <class Real>
 void grids(const std::string& device) {
-  const std::int64_t n = 8192;
+  const std::int64_t n = 6144;
   const auto still = [](Arguments<Real>& at) {
     for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
   };
   const auto wave = grid::wave<Real>({.nx = n, .ny = n});
-  measure<Real>({"wave, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
+  measure<Real>({"wave, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
                 device, still, loss::final<Real>(wave->signature(), "u", {}));
   const auto heat = grid::heat<Real>({.nx = n, .ny = n});
-  measure<Real>({"heat, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
+  measure<Real>({"heat, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
                 device, still, loss::final<Real>(heat->signature(), "T", {}));
 }
 
@@ -134,7 +134,8 @@ void points(const std::string& device) {
   const int nodes = 128, count = 1'000'000;
   m.nodes = {nodes, nodes, nodes};
   m.dx = 1.0 / nodes, m.dt = 1e-4;
-  m.materials = {{.name = "block", .kind = mpm::MaterialKind::neo_hookean, .density = 1e3, .E = 1.04e4, .nu = 0.3}};
+  m.materials = {
+      {.name = "block", .kind = mpm::MaterialKind::neo_hookean, .density = 1e3, .E = 1.04e4, .nu = 0.3}};
   m.particles.volume = {m.dx * m.dx * m.dx / 8};
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-25, 25);
@@ -146,7 +147,8 @@ void points(const std::string& device) {
   const std::vector<Real> start = mpm::initial_state<Real>(m);
   const auto fill = [&](Arguments<Real>& at) { at.x0 = start; };
   const auto objective = loss::final<Real>(system->signature(), "particle/x", {});
-  measure<Real>({"10^6 particles on 128^3 nodes, x0", 1, count, 4, 200, 60, {}}, system, device, fill, objective);
+  measure<Real>({"10^6 particles on 128^3 nodes, x0", 1, count, 4, 200, 60, {}}, system, device, fill,
+                objective);
   measure<Real>({"the same, everything", 1, count, 4, 200, 60, {"**"}}, system, device, fill, objective);
   if (sizeof(Real) == 8) return;
   Rollout<Real> rollout(system, {.steps = 1000, .checkpoints = segments(), .active = {}, .device = device});

@@ -37,10 +37,10 @@ std::shared_ptr<const Backend<Real>> backend(int index) {
     return cuda_stencil_kernels<std::remove_cvref_t<decltype(kernel)>, Real>(*device, kernel, grid,
                                                                              constants);
   });
-  add_points_kernels<Real>(
-      table, device->name(), [device]<int D, int kTaps>(const mpm::Model& model, const Activity& active) {
-        return points_kernels<Real, D, kTaps>(*device, model, active);
-      });
+  add_points_kernels<Real>(table, device->name(),
+                           [device]<int D, int kTaps>(const mpm::Model& model, const Activity& active) {
+                             return points_kernels<Real, D, kTaps>(*device, model, active);
+                           });
   table.emplace_back(typeid(ProgramSystem<Real>),
                      KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
                                          return cuda_program_kernels<Real>(index, system, active);

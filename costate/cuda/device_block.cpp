@@ -99,9 +99,8 @@ void DeviceBlock<Real>::require_memory() const {
 
 template <class Real>
 void DeviceBlock<Real>::note_memory() {
-  Index& bytes = this->results_.memory_bytes =
-      snapshots_single_.bytes() + diverged_.bytes() +
-      parts_of_.physics->scratch_numbers() * Index(sizeof(Real));
+  Index& bytes = this->results_.memory_bytes = snapshots_single_.bytes() + diverged_.bytes() +
+                                               parts_of_.physics->scratch_numbers() * Index(sizeof(Real));
   for (const auto* array : {&staging_, &x0_, &u_, &p_, &state_, &scratch_, &tape_, &snapshots_, &lambda_,
                             &u_bar_, &p_bar_, &target_, &energy_begin_, &energy_end_})
     bytes += array->bytes();
@@ -374,12 +373,12 @@ void DeviceBlock<Real>::ask_the_cpu(Index k, const std::vector<Real>& before) {
   if (worlds_ != 1 || system_.lanes() != 1) return;
   constexpr std::size_t kBehind = 16;  // numbers that a pack may read past the end
   std::vector<Real> x = before, p = parameters_on_host(), y(before.size() + kBehind),
-      u(static_cast<std::size_t>(nu_));
+                    u(static_cast<std::size_t>(nu_));
   if (nu_ > 0) device_.download(u.data(), u_.data() + k / options_.hold * nu_, nu_ * Index(sizeof(Real)));
   for (std::vector<Real>* numbers : {&x, &p, &u}) numbers->resize(numbers->size() + kBehind);
   const auto work = system_.make_workspace();
-  system_.step({k, this->results_.first_world, options_.seed}, {x.data(), u.data(), p.data()}, y.data(), nullptr,
-               *work);
+  system_.step({k, this->results_.first_world, options_.seed}, {x.data(), u.data(), p.data()}, y.data(),
+               nullptr, *work);
 }
 
 // --- snapshots --------------------------------------------------------------------------------------------

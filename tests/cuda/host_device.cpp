@@ -32,12 +32,13 @@ std::shared_ptr<const Backend<Real>> backend(int) {
                                     return std::make_unique<cuda::StencilKernels<Kernel, Real, HostExec>>(
                                         *host(), HostExec{}, kernel, grid, constants);
                                   });
-  cuda::add_points_kernels<Real>(table, host()->name(),
-                                 []<int D, int kTaps>(const mpm::Model& model, const Activity& active)
-                                     -> std::unique_ptr<cuda::DeviceKernels<Real>> {
-                                   return std::make_unique<cuda::PointsKernels<Real, D, kTaps, HostExec>>(
-                                       *host(), HostExec{}, model, active);
-                                 });
+  cuda::add_points_kernels<Real>(
+      table, host()->name(),
+      []<int D, int kTaps>(const mpm::Model& model,
+                           const Activity& active) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+        return std::make_unique<cuda::PointsKernels<Real, D, kTaps, HostExec>>(*host(), HostExec{}, model,
+                                                                               active);
+      });
   if constexpr (sizeof(Real) == 8)  // one precision, because compiling a step takes long
     table.emplace_back(
         rigid::rigid_system_type<Real>(),

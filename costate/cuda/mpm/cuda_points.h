@@ -7,6 +7,8 @@
 
 namespace costate::cuda {
 
+static_assert(kBlockThreads == kThreadsPerBlock);
+
 template <class Real, int D, int kTaps>
 std::unique_ptr<DeviceKernels<Real>> cuda_points_kernels(const Device& device, const mpm::Model& model,
                                                          const Activity& activity) {

@@ -83,13 +83,12 @@ COSTATE_HD COSTATE_INLINE S weight_at(const S& d) {
     return a < S(0.5) ? S(0.75) - d * d : S(0.5) * beyond * beyond;
   } else {
     const S beyond = S(2) - a;
-    return S(1.0 / 6) *
-           (a < S(1) ? S(4) + d * d * (S(3) * a - S(6)) : beyond * beyond * beyond);
+    return S(1.0 / 6) * (a < S(1) ? S(4) + d * d * (S(3) * a - S(6)) : beyond * beyond * beyond);
   }
 }
 
 template <int D, int kTaps>
-inline constexpr int kStencil = D == 3 ? kTaps * kTaps * kTaps : kTaps* kTaps;
+inline constexpr int kStencil = D == 3 ? kTaps* kTaps* kTaps : kTaps* kTaps;
 
 // Node number n of a stencil, the last axis fastest.
 template <int D, int kTaps>
@@ -102,6 +101,11 @@ COSTATE_HD COSTATE_INLINE void offsets_of(int n, int (&o)[D]) {
 template <int D>
 struct SpreadRecord {
   static constexpr int f = 0, Q = D, A = 2 * D + 1, size = D == 3 ? 16 : 12;
+};
+// What the nodes answer a particle: row by row.
+template <int D>
+struct MovedRecord {
+  static constexpr int V = 0, B = D, size = D == 3 ? 12 : 8;
 };
 // What the transposes bring back: cotangents of Q and A, velocities, cotangents of positions in cells.
 template <int D>
@@ -125,6 +129,57 @@ COSTATE_HD COSTATE_INLINE void store_record(S* to, const S (&r)[kSize]) {
     for (int i = 0; i < 4; ++i) four.e[i] = r[4 * q + i];
     quads[q] = four;
   }
+}
+
+// N numbers of a particle. On a GPU the threads of a warp that hold neighbouring particles take or write all of
+// their numbers together, side by side, and change them over among themselves: a thread that writes its own
+// nine numbers one after the other touches nine sectors of memory as often as it has neighbours.
+inline constexpr int kBlockThreads = 128;
+
+#if defined(__CUDA_ARCH__)
+// The first particle of the warp; -1 where its particles are not neighbours, or where not all threads are here.
+__device__ __forceinline__ std::int64_t first_of_warp(std::int64_t particle) {
+  constexpr unsigned kAll = 0xffffffffu;
+  if (__activemask() != kAll) return -1;
+  const std::int64_t first = __shfl_sync(kAll, particle, 0);
+  return __all_sync(kAll, particle == first + threadIdx.x % 32) ? first : -1;
+}
+template <int N, class S>
+__device__ __forceinline__ S* place_of_warp() {
+  __shared__ S places[kBlockThreads * N];
+  return places + threadIdx.x / 32 * 32 * N;
+}
+#endif
+
+template <int N, class S>
+COSTATE_HD COSTATE_INLINE void load_numbers(const S* from, std::int64_t particle, S* to) {
+#if defined(__CUDA_ARCH__)
+  if (const std::int64_t first = first_of_warp(particle); first >= 0) {
+    S* const place = place_of_warp<N, S>();
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+    for (int i = 0; i < N; ++i) place[i * 32 + lane] = from[first * N + i * 32 + lane];
+    __syncwarp();
+    for (int i = 0; i < N; ++i) to[i] = place[lane * N + i];
+    return;
+  }
+#endif
+  for (int i = 0; i < N; ++i) to[i] = from[particle * N + i];
+}
+template <int N, class S>
+COSTATE_HD COSTATE_INLINE void store_numbers(S* to, std::int64_t particle, const S* from) {
+#if defined(__CUDA_ARCH__)
+  if (const std::int64_t first = first_of_warp(particle); first >= 0) {
+    S* const place = place_of_warp<N, S>();
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+    for (int i = 0; i < N; ++i) place[lane * N + i] = from[i];
+    __syncwarp();
+    for (int i = 0; i < N; ++i) to[first * N + i * 32 + lane] = place[i * 32 + lane];
+    return;
+  }
+#endif
+  for (int i = 0; i < N; ++i) to[particle * N + i] = from[i];
 }
 
 }  // namespace costate::cuda

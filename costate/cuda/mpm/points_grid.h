@@ -44,14 +44,12 @@ COSTATE_HD COSTATE_INLINE Vec3<S> wall_normal(int face) {
   n[face / 2] = S(face % 2 == 0 ? 1 : -1);
   return n;
 }
-// body(wall, collider) for each that may hold at a node; the other one is -1.
+// body(wall, -1) for each that holds a node.
 template <class S, int D, class Body>
-COSTATE_HD COSTATE_INLINE void for_conditions(const PointsField<S, D>& field,
-                                              const PointsColliders<S>& colliders, const int (&at)[D],
-                                              const Body& body) {
+COSTATE_HD COSTATE_INLINE void for_walls(const PointsField<S, D>& field, const int (&at)[D],
+                                         const Body& body) {
   for (int face = 0; face < 2 * D; ++face)
     if (in_wall(field, face, at)) body(face, -1);
-  for (int c = 0; c < colliders.count; ++c) body(-1, c);
 }
 template <class S, int D>
 COSTATE_HD COSTATE_INLINE S wall_friction(const PointsField<S, D>& field, const S* p, int face) {
@@ -66,6 +64,17 @@ COSTATE_HD inline Vec3<S> after_condition(const PointsField<S, D>& field, const 
                                  wall_friction(field, p, wall));
   const DeviceCollider& c = colliders.of[collider];
   return mpm::collide(c, S(c.band * field.spacing), D, colliders.poses[collider], field.position(at), v);
+}
+
+// body(number) for each number of a pose, or of its cotangent.
+template <class AnyPose, class Body>
+COSTATE_HD COSTATE_INLINE void for_pose_numbers(AnyPose& pose, const Body& body) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) body(pose.R.e[i][j]);
+  for (int i = 0; i < 3; ++i) body(pose.c[i]);
+  for (int i = 0; i < 3; ++i) body(pose.V[i]);
+  for (int i = 0; i < 3; ++i) body(pose.W[i]);
+  body(pose.mu);
 }
 
 namespace thread {
@@ -100,14 +109,17 @@ struct UpdateNode {
     const S inverse = S(1) / (state.e[3] + field.floor), dt = p[field.dt];
     Vec3<S> v = Vec3<S>::zero();
     for (int a = 0; a < D; ++a) v[a] = state.e[a] * inverse + dt * p[field.gravity + a];
-    for_conditions(field, colliders, at, [&](int wall, int collider) {
+    const auto condition = [&](int wall, int collider) {
       v = after_condition(field, colliders, p, at, wall, collider, v);
-    });
+    };
+    for_walls(field, at, condition);
+    for (int c = 0; c < colliders.count; ++c) condition(-1, c);
     velocity[node] = {{v.x, v.y, v.z, S(0)}};
   }
 };
 
-template <class S, int D, int kTaps>
+// kMost: colliders, at most.
+template <class S, int D, int kTaps, int kMost>
 struct PullNodes {
   PointsField<S, D> field;
   PointsOrder order;
@@ -115,6 +127,7 @@ struct PullNodes {
   const S* p;
   const Quad<S>*sums, *momentum;  // of cotangents; of the step
   Quad<S>* bar;                   // of momenta and masses
+  bool given;                     // bar holds those of velocities, and in the fourth numbers of masses
   double* planes;                 // null: not wanted
   std::int64_t threads;
 
@@ -126,13 +139,18 @@ struct PullNodes {
       int at[D];
       Quad<S> sum;
       field.coordinates(int(node), at);
-      if (!gather_node<kTaps>(field, order, sums, at, sum)) continue;
       const Quad<S> state = momentum[node];
+      if (given) {
+        if (!(state.e[3] > S(0))) continue;
+        sum = bar[node];
+      } else if (!gather_node<kTaps>(field, order, sums, at, sum)) {
+        continue;
+      }
       const S inverse = S(1) / (state.e[3] + field.floor);
       Vec3<S> free = Vec3<S>::zero(), v_bar = Vec3<S>::zero();
       for (int a = 0; a < D; ++a) free[a] = state.e[a] * inverse, v_bar[a] = sum.e[a];
       through_conditions(t, at, free, friction, v_bar);
-      Quad<S> out{{S(0), S(0), S(0), S(0)}};
+      Quad<S> out{{S(0), S(0), S(0), given ? sum.e[3] : S(0)}};
       for (int a = 0; a < D; ++a) {
         velocity[a] += double(v_bar[a]);
         out.e[a] = inverse * v_bar[a];
@@ -150,17 +168,22 @@ struct PullNodes {
   // v_bar from after the walls and colliders to before them.
   COSTATE_HD COSTATE_INLINE void through_conditions(std::int64_t t, const int (&at)[D], const Vec3<S>& free,
                                                     double (&friction)[2 * D], Vec3<S>& v_bar) const {
-    bool any = colliders.count > 0;
+    bool any = kMost > 0;
     for (int face = 0; face < 2 * D; ++face) any = any || in_wall(field, face, at);
     if (!any) return;
-    Vec3<S> before[2 * D + kMostColliders], v = free;
+    Vec3<S> before[2 * D + kMost], v = free;
     const S dt = p[field.dt];
     for (int a = 0; a < D; ++a) v[a] += dt * p[field.gravity + a];
-    for_conditions(field, colliders, at, [&](int wall, int collider) {
+    const auto condition = [&](int wall, int collider) {
       before[wall >= 0 ? wall : 2 * D + collider] = v;
       v = after_condition(field, colliders, p, at, wall, collider, v);
-    });
-    for (int c = colliders.count - 1; c >= 0; --c) v_bar = through_collider(t, c, at, before[2 * D + c], v_bar);
+    };
+    for_walls(field, at, condition);
+    if constexpr (kMost > 0) {
+      for (int c = 0; c < colliders.count; ++c) condition(-1, c);
+      for (int c = colliders.count - 1; c >= 0; --c)
+        v_bar = through_collider(t, c, at, before[2 * D + c], v_bar);
+    }
     for (int face = 2 * D - 1; face >= 0; --face) {
       if (!in_wall(field, face, at)) continue;
       const auto back = mpm::contact_velocity_vjp(field.walls[face].contact, before[face],
@@ -188,17 +211,6 @@ struct PullNodes {
     });
     return v_bar;
   }
-
- public:
-  template <class P, class Body>
-  static COSTATE_HD COSTATE_INLINE void for_pose_numbers(P& pose, const Body& body) {
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) body(pose.R.e[i][j]);
-    for (int i = 0; i < 3; ++i) body(pose.c[i]);
-    for (int i = 0; i < 3; ++i) body(pose.V[i]);
-    for (int i = 0; i < 3; ++i) body(pose.W[i]);
-    body(pose.mu);
-  }
 };
 
 // totals: of the planes.
@@ -215,7 +227,7 @@ struct FinishSums {
       const int c = int(index) - 1;
       const double* number = totals + G::poses + G::of_pose * c;
       mpm::Pose<double> pose;
-      PullNodes<S, D, 3>::for_pose_numbers(pose, [&](double& to) { to = *number++; });
+      for_pose_numbers(pose, [&](double& to) { to = *number++; });
       mpm::read_pose_vjp<D>(colliders.of[c].numbers, u, p, pose, u_bar, p_bar);
       return;
     }
@@ -224,7 +236,8 @@ struct FinishSums {
       p_bar[field.gravity + a] += S(double(p[field.dt]) * totals[G::velocity + a]);
       p_bar[field.dt] += S(double(p[field.gravity + a]) * totals[G::velocity + a]);
     }
-    for (int f = 0; field.friction >= 0 && f < 2 * D; ++f) p_bar[field.friction + f] += S(totals[G::friction + f]);
+    for (int f = 0; field.friction >= 0 && f < 2 * D; ++f)
+      p_bar[field.friction + f] += S(totals[G::friction + f]);
   }
 };
 

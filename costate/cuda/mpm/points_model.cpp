@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "costate/core/error.h"
+#include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/transfer/spline.h"
 
 namespace costate::cuda {
 
 void refuse_on_device(const mpm::Model& model, const std::string& device) {
-  if (model.mechanism || !model.bodies.empty())
-    throw Error({"material points with bodies that they push have no kernels for " + device,
-                 {},
-                 "make them colliders, whose motion is given, or use device = \"cpu\""});
   std::int64_t nodes = 1;
   for (int a = 0; a < model.dimension; ++a) nodes *= model.nodes[std::size_t(a)];
   if (nodes >= INT32_MAX || particle_count(model) >= INT32_MAX)
@@ -112,9 +109,12 @@ void PointsImage<Real, D>::list_actuators(const mpm::Model& model) {
 
 template <class Real, int D>
 void PointsImage<Real, D>::copy_colliders(const Device& device, const mpm::Model& model) {
+  std::vector<mpm::Collider> shapes = model.colliders;
+  for (const mpm::Layout::Moved& moved : layout_.moved)
+    shapes.insert(shapes.end(), moved.by->shapes().begin(), moved.by->shapes().end());
   std::vector<std::array<double, 2>> profiles;
   std::vector<DeviceLattice> lattices;
-  for (const mpm::Collider& c : model.colliders) {
+  for (const mpm::Collider& c : shapes) {
     profiles.insert(profiles.end(), c.shape.profile.begin(), c.shape.profile.end());
     if (!c.shape.lattice) continue;
     const mpm::DistanceLattice& from = *c.shape.lattice;
@@ -129,19 +129,21 @@ void PointsImage<Real, D>::copy_colliders(const Device& device, const mpm::Model
   std::vector<DeviceCollider> all;
   const std::array<double, 2>* profile = profiles_.data();
   const DeviceLattice* lattice = lattices_.data();
-  for (std::size_t i = 0; i < model.colliders.size(); ++i) {
-    const mpm::Collider& c = model.colliders[i];
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const mpm::Collider& c = shapes[i];
     DeviceCollider& to = all.emplace_back();
     to.shape.kind = c.shape.kind;
     std::ranges::copy(c.shape.size, to.shape.size);
     to.shape.profile = {profile, c.shape.profile.size()};
     profile += c.shape.profile.size();
     to.shape.lattice = c.shape.lattice ? lattice++ : nullptr;
-    to.contact = c.contact, to.band = c.band, to.numbers = layout_.colliders[i];
+    to.contact = c.contact, to.band = c.band;
+    if (i >= layout_.colliders.size()) continue;
+    to.numbers = layout_.colliders[i];
     moves_ = moves_ || c.moves;
   }
   colliders_.upload(all.data(), std::int64_t(all.size()));
-  collider_count_ = int(all.size());
+  collider_count_ = int(layout_.colliders.size());
 }
 
 template class PointsImage<float, 2>;

@@ -27,6 +27,8 @@ class PointsImage {
   mpm::MaterialKind kind(std::size_t material) const { return kinds_[material]; }
   const DeviceCollider* colliders() const { return colliders_.data(); }
   int collider_count() const { return collider_count_; }
+  // The shapes of the bodies that particles push follow the colliders.
+  const DeviceCollider* bodies() const { return colliders_.data() + collider_count_; }
   bool moves() const { return moves_; }  // some collider does
   // Particles of each actuator, one after the other: places begin[a] ... begin[a + 1] - 1.
   int actuators() const { return actuators_; }

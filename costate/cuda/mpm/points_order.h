@@ -15,16 +15,16 @@
 namespace costate::cuda {
 
 struct PointsOrder {
-  int *cell, *ticket, *slot;          // of each particle; cell and slot are -1 outside the grid
-  int *order, *slot_cell, *any_order;  // of each slot: particle, cell
-  int *count, *rank;                  // of each cell: particles; number among those that hold any, or -1
-  int *cells, *first;                 // of each rank: cell, first slot
-  int* live;                          // ranks
+  int *cell, *ticket, *slot;   // of each particle; cell and slot are -1 outside the grid
+  int *slot_cell, *any_order;  // of each slot: its cell; some particle of that cell
+  int *count, *begin, *rank;   // of each cell: particles, first slot, number among those that hold any, or -1
+  int* first;                  // of each rank: first slot
+  int* live;                   // ranks
 };
 
 // Particles in the lower half, cells that hold any in the upper.
 using CellSum = std::uint64_t;
-inline constexpr int kCellsEach = 32, kSumsEach = 128;
+inline constexpr int kCellsEach = 8, kSumsEach = 16;
 
 COSTATE_HD COSTATE_INLINE CellSum cell_sum(int count) {
   return CellSum(unsigned(count)) | CellSum(count > 0) << 32;
@@ -53,14 +53,15 @@ struct FindCells {
   }
 };
 
+// Arrays of cells are as long as the next multiple of kCellsEach, and hold zeros there.
 struct SumCounts {
   const int* count;
-  int cells;
   CellSum* sums;
   COSTATE_HD void operator()(std::int64_t t) const {
     CellSum sum = 0;
-    const int begin = int(t) * kCellsEach, end = begin + kCellsEach < cells ? begin + kCellsEach : cells;
-    for (int c = begin; c < end; ++c) sum += cell_sum(count[c]);
+    int each[kCellsEach];
+    load_record(count + t * kCellsEach, each);
+    for (const int c : each) sum += cell_sum(c);
     sums[t] = sum;
   }
 };
@@ -92,18 +93,23 @@ struct PlaceAbove {
 };
 struct PlaceCells {
   const CellSum* before;
-  int cells;
+  std::int64_t threads;
   PointsOrder to;
   COSTATE_HD void operator()(std::int64_t t) const {
     CellSum sum = before[t];
-    const int begin = int(t) * kCellsEach, end = begin + kCellsEach < cells ? begin + kCellsEach : cells;
-    for (int c = begin; c < end; ++c) {
-      const int count = to.count[c], rank = int(sum >> 32);
-      to.rank[c] = count > 0 ? rank : -1;
-      if (count > 0) to.cells[rank] = c, to.first[rank] = int(sum & 0xffffffffu);
-      sum += cell_sum(count);
+    int count[kCellsEach], begin[kCellsEach], rank[kCellsEach];
+    load_record(to.count + t * kCellsEach, count);
+    for (int c = 0; c < kCellsEach; ++c) {
+      begin[c] = int(sum & 0xffffffffu);
+      rank[c] = count[c] > 0 ? int(sum >> 32) : -1;
+      if (count[c] > 0) to.first[sum >> 32] = begin[c];
+      sum += cell_sum(count[c]);
     }
-    if (end == cells) *to.live = int(sum >> 32), to.first[sum >> 32] = int(sum & 0xffffffffu);
+    store_record(to.begin + t * kCellsEach, begin);
+    store_record(to.rank + t * kCellsEach, rank);
+    if (t + 1 < threads) return;
+    *to.live = int(sum >> 32);
+    to.first[sum >> 32] = to.begin[threads * kCellsEach] = int(sum & 0xffffffffu);
   }
 };
 
@@ -111,7 +117,7 @@ struct PlaceParticle {
   PointsOrder to;
   COSTATE_HD void operator()(std::int64_t p) const {
     const int cell = to.cell[p];
-    if (cell >= 0) to.any_order[to.first[to.rank[cell]] + to.ticket[p]] = int(p);
+    if (cell >= 0) to.any_order[to.begin[cell] + to.ticket[p]] = int(p);
   }
 };
 struct RankParticle {
@@ -119,10 +125,9 @@ struct RankParticle {
   COSTATE_HD void operator()(std::int64_t p) const {
     const int cell = to.cell[p];
     if (cell < 0) return;
-    const int rank = to.rank[cell], begin = to.first[rank], end = to.first[rank + 1];
+    const int begin = to.begin[cell], end = to.begin[cell + 1];
     int slot = begin;
     for (int s = begin; s < end; ++s) slot += to.any_order[s] < int(p) ? 1 : 0;
-    to.order[slot] = int(p);
     to.slot_cell[slot] = cell;
     to.slot[p] = slot;
   }

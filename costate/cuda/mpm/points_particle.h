@@ -44,14 +44,6 @@ template <class S, int D>
 COSTATE_HD COSTATE_INLINE S volume_of(const PointsField<S, D>& field, std::int64_t particle) {
   return field.volume[field.same_volume ? 0 : particle];
 }
-template <int N, class S>
-COSTATE_HD COSTATE_INLINE void load_numbers(const S* from, std::int64_t particle, S* to) {
-  for (int i = 0; i < N; ++i) to[i] = from[particle * N + i];
-}
-template <int N, class S>
-COSTATE_HD COSTATE_INLINE void store_numbers(S* to, std::int64_t particle, const S* from) {
-  for (int i = 0; i < N; ++i) to[particle * N + i] = from[i];
-}
 
 // i: the particle's place among those of its material.
 template <class S, int D>
@@ -86,24 +78,26 @@ struct DeformParticle {
     using R = SpreadRecord<D>;
     const std::int64_t particle = material.particle(i);
     const int to = slot[particle];
+    mpm::LawInput<S, D> in;
+    mpm::LawOutput<S, D> out;
+    S r[R::size], f[D], at[D], v[D];
+    for (S& number : r) number = S(0);
+    load_numbers<D>(x + field.x, particle, at);
+    load_numbers<D>(x + field.v, particle, v);
+    read_law(field, material, x, u, p, i, in);
     // A particle outside the grid, or one that is inverted, has no number any more: whoever looks finds its
     // step, and asks the CPU.
     if (to < 0) {
       for (int a = 0; y != nullptr && a < D; ++a) y[field.x + particle * D + a] = S(NAN);
       return;
     }
-    mpm::LawInput<S, D> in;
-    mpm::LawOutput<S, D> out;
-    read_law(field, material, x, u, p, i, in);
     Law::respond(in, out);
-    S r[R::size], f[D];
-    for (S& number : r) number = S(0);
-    cell_of(field, x + field.x + particle * D, f);
+    cell_of(field, at, f);
     const S volume = volume_of(field, particle), mass = in.p[0] * volume, inertia = field.dx * mass,
             stress = in.dt * (volume * (field.inverse_moment * field.inverse_dx));
     for (int a = 0; a < D; ++a) {
       r[R::f + a] = f[a];
-      r[R::Q + a] = mass * x[field.v + particle * D + a];
+      r[R::Q + a] = mass * v[a];
       for (int b = 0; b < D; ++b) r[R::A + a * D + b] = inertia * in.C(a, b) - stress * out.tau(a, b);
     }
     r[R::Q + D] = mass;
@@ -124,16 +118,17 @@ struct BarParticle {
   COSTATE_HD void operator()(std::int64_t particle) const {
     using R = SpreadRecord<D>;
     const int to = slot[particle];
-    if (to < 0) return;
-    S r[R::size], f[D];
+    S r[R::size], f[D], at[D], x_bar[D], v_bar[D], C_bar[D * D];
     for (S& number : r) number = S(0);
-    cell_of(field, x + field.x + particle * D, f);
+    load_numbers<D>(x + field.x, particle, at);
+    load_numbers<D>(y_bar + field.x, particle, x_bar);
+    load_numbers<D>(y_bar + field.v, particle, v_bar);
+    load_numbers<D * D>(y_bar + field.C, particle, C_bar);
+    if (to < 0) return;
+    cell_of(field, at, f);
     const S dt = p[field.dt], scale = field.inverse_moment * field.inverse_dx;
-    for (int a = 0; a < D; ++a) {
-      r[R::f + a] = f[a];
-      r[R::Q + a] = y_bar[field.v + particle * D + a] + dt * y_bar[field.x + particle * D + a];
-      for (int b = 0; b < D; ++b) r[R::A + a * D + b] = scale * y_bar[field.C + (particle * D + a) * D + b];
-    }
+    for (int a = 0; a < D; ++a) r[R::f + a] = f[a], r[R::Q + a] = v_bar[a] + dt * x_bar[a];
+    for (int i = 0; i < D * D; ++i) r[R::A + i] = scale * C_bar[i];
     store_record(bars + std::int64_t(to) * R::size, r);
   }
 };
@@ -150,19 +145,23 @@ struct PullLaw {
   COSTATE_HD void operator()(std::int64_t i) const {
     using P = PulledRecord<D>;
     const std::int64_t particle = material.particle(i);
-    if (slot[particle] < 0) return forget(particle);
-    S r[P::size];
-    load_record(pulled + std::int64_t(slot[particle]) * P::size, r);
+    const int from = slot[particle];
     mpm::LawInput<S, D> in, in_bar;
     mpm::LawOutput<S, D> out, out_bar;
+    S v[D], x_bar[D];
     read_law(field, material, x, u, p, i, in);
+    load_numbers<D>(x + field.v, particle, v);
+    load_numbers<D>(bar + field.x, particle, x_bar);
+    load_numbers<D * D>(bar + field.F, particle, &out_bar.F.e[0][0]);
+    if (from < 0) return forget(particle);
+    S r[P::size];
+    load_record(pulled + std::int64_t(from) * P::size, r);
     const S volume = volume_of(field, particle), mass = in.p[0] * volume,
             scale = volume * (field.inverse_moment * field.inverse_dx * field.inverse_dx);
     mpm::Matrix<S, D> A_bar;
     for (int a = 0; a < D; ++a)
       for (int b = 0; b < D; ++b) A_bar(a, b) = field.dx * r[P::A + a * D + b];
     out_bar.tau = (-in.dt * scale) * A_bar;
-    load_numbers<D * D>(bar + field.F, particle, &out_bar.F.e[0][0]);
     out_bar.plastic = field.plastic >= 0 ? bar[field.plastic + particle] : S(0);
     out_bar.J = S(0);
     Law::respond_vjp(in, out_bar, in_bar);
@@ -170,13 +169,14 @@ struct PullLaw {
     S mass_bar = r[P::Q + D] + contract(in.C, A_bar), dt_bar = in_bar.dt;
     in_bar.C += mass * A_bar;
     for (int a = 0; a < D; ++a) {
-      const S x_bar = bar[field.x + particle * D + a];
-      mass_bar += x[field.v + particle * D + a] * r[P::Q + a];
-      dt_bar += x_bar * r[P::v + a];
-      bar[field.v + particle * D + a] = mass * r[P::Q + a];
-      bar[field.x + particle * D + a] = x_bar + field.inverse_dx * r[P::X + a];
+      mass_bar += v[a] * r[P::Q + a];
+      dt_bar += x_bar[a] * r[P::v + a];
+      v[a] = mass * r[P::Q + a];
+      x_bar[a] += field.inverse_dx * r[P::X + a];
     }
     in_bar.p[0] = volume * mass_bar;
+    store_numbers<D>(bar + field.x, particle, x_bar);
+    store_numbers<D>(bar + field.v, particle, v);
     store_numbers<D * D>(bar + field.C, particle, &in_bar.C.e[0][0]);
     store_numbers<D * D>(bar + field.F, particle, &in_bar.F.e[0][0]);
     if (field.plastic >= 0) bar[field.plastic + particle] = in_bar.plastic;

@@ -2,7 +2,8 @@
 //
 //   SpreadCell     one node of one cell's stencil: the sum over the cell's particles of w (Q + A d)
 //   gather_node    one node: the sum over the cells around it, in their order
-//   MoveParticle   V = sum w v_i, B = sum w v_i d_i'; x+ = x + dt V, v+ = V, C+ = (D^-1/dx) B
+//   GatherSlot     V = sum w v_i, B = sum w v_i d_i' of a sorted particle, in the place of what it spread
+//   MoveParticle   x+ = x + dt V, v+ = V, C+ = (D^-1/dx) B, in the caller's order
 //   PullParticle   the transposes of both, with respect to Q, A and the position (mpm/transfer/transfer.h)
 //
 // A cell's sums go through memory instead of atomics: the result is the same on every run. Its 27 nodes are
@@ -14,11 +15,19 @@
 #include "costate/cuda/mpm/points_order.h"
 #include "costate/mpm/transfer/spline.h"
 
+#if defined(__CUDA_ARCH__)
+#define COSTATE_UNROLL_BY_2 COSTATE_PRAGMA(unroll 2)
+#else
+#define COSTATE_UNROLL_BY_2
+#endif
+
 namespace costate::cuda {
 
 // Threads that a cell's stencil takes: whole warps, or halves.
 template <int D, int kTaps>
-inline constexpr int kCellThreads = kStencil<D, kTaps> <= 16 ? 16 : kStencil<D, kTaps> <= 32 ? 32 : 64;
+inline constexpr int kCellThreads = kStencil<D, kTaps> <= 16   ? 16
+                                    : kStencil<D, kTaps> <= 32 ? 32
+                                                               : 64;
 
 // sums: kStencil quads per rank. False where no particle is near.
 template <int kTaps, class S, int D>
@@ -63,6 +72,7 @@ struct SpreadCell {
       S sum[D + 1];
       for (S& s : sum) s = S(0);
       const int end = order.first[rank + 1];
+      COSTATE_UNROLL_BY_2
       for (int slot = order.first[rank]; slot < end; ++slot) {
         S r[R::size], d[D], w(1);
         load_record(records + std::int64_t(slot) * R::size, r);
@@ -84,23 +94,23 @@ struct SpreadCell {
 };
 
 template <class S, int D, int kTaps>
-struct MoveParticle {
+struct GatherSlot {
   PointsField<S, D> field;
   PointsOrder order;
   const Quad<S>* velocity;
-  const S *p, *x;  // parameters; the state before
-  S* y;            // the state after; may be the one before
+  S* records;
   COSTATE_HD void operator()(std::int64_t slot) const {
     if (slot >= order.first[*order.live]) return;
-    const int particle = order.order[slot], cell = order.slot_cell[slot];
-    S f[D], at[D], w[D][4], d[D][4], V[D], B[D][D];
-    for (int a = 0; a < D; ++a) at[a] = x[field.x + std::int64_t(particle) * D + a];
-    cell_of(field, at, f);
+    using R = SpreadRecord<D>;
+    using M = MovedRecord<D>;
+    S* const record = records + slot * R::size;
+    const int cell = order.slot_cell[slot];
+    S w[D][4], d[D][4], out[M::size];
+    for (S& o : out) o = S(0);
+    const Quad<S> f = *reinterpret_cast<const Quad<S>*>(record);  // R::f is 0
     for (int a = 0; a < D; ++a) {
-      mpm::spline_weights<kTaps>(f[a], w[a]);
-      for (int k = 0; k < kTaps; ++k) d[a][k] = S(k) - f[a];
-      V[a] = S(0);
-      for (int b = 0; b < D; ++b) B[a][b] = S(0);
+      mpm::spline_weights<kTaps>(f.e[a], w[a]);
+      for (int k = 0; k < kTaps; ++k) d[a][k] = S(k) - f.e[a];
     }
     COSTATE_UNROLL
     for (int n = 0; n < kStencil<D, kTaps> / kTaps; ++n) {  // rows along the last axis
@@ -119,22 +129,40 @@ struct MoveParticle {
         }
       }
       for (int i = 0; i < D; ++i) {
-        V[i] += weight * sum[i];
-        for (int b = 0; b < D - 1; ++b) B[i][b] += weight * d[b][o[b]] * sum[i];
-        B[i][D - 1] += weight * moment[i];
+        out[M::V + i] += weight * sum[i];
+        for (int b = 0; b < D - 1; ++b) out[M::B + i * D + b] += weight * d[b][o[b]] * sum[i];
+        out[M::B + i * D + D - 1] += weight * moment[i];
       }
     }
+    store_record(record, out);
+  }
+};
+
+template <class S, int D>
+struct MoveParticle {
+  PointsField<S, D> field;
+  const int* slot;
+  const S *records, *p, *x;  // parameters; the state before
+  S* y;                      // the state after; may be the one before
+  COSTATE_HD void operator()(std::int64_t particle) const {
+    using M = MovedRecord<D>;
+    const int from = slot[particle];
+    S r[M::size], at[D], v[D], C[D * D];
+    load_numbers<D>(x + field.x, particle, at);
+    if (from < 0) return;
+    load_record(records + std::int64_t(from) * SpreadRecord<D>::size, r);
     const S dt = p[field.dt], scale = field.inverse_moment * field.inverse_dx;
     bool slow = true;
-    for (int a = 0; a < D; ++a) slow = slow && abs(V[a]) * dt * field.inverse_dx <= field.courant;
+    for (int a = 0; a < D; ++a) slow = slow && abs(r[M::V + a]) * dt * field.inverse_dx <= field.courant;
     // A particle that is too fast has no number any more: whoever looks finds its step, and asks the CPU.
     for (int a = 0; a < D; ++a) {
-      const S v = slow ? V[a] : S(NAN);
-      y[field.x + std::int64_t(particle) * D + a] = at[a] + dt * v;
-      y[field.v + std::int64_t(particle) * D + a] = v;
-      for (int b = 0; b < D; ++b)
-        y[field.C + (std::int64_t(particle) * D + a) * D + b] = scale * B[a][b];
+      v[a] = slow ? r[M::V + a] : S(NAN);
+      at[a] += dt * v[a];
     }
+    for (int i = 0; i < D * D; ++i) C[i] = scale * r[M::B + i];
+    store_numbers<D>(y + field.x, particle, at);
+    store_numbers<D>(y + field.v, particle, v);
+    store_numbers<D * D>(y + field.C, particle, C);
   }
 };
 

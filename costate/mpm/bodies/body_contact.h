@@ -51,7 +51,7 @@ COSTATE_HD bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
 // node shall see.
 template <class AnyCollider, class S>
 COSTATE_HD Vec3<S> push_body(const AnyCollider& shape, value_t<S> band, int dimension, const Pose<S>& pose,
-                  const Vec3<value_t<S>>& X, const S& m, const Vec3<S>& v, BodySums<S>& sums) {
+                             const Vec3<value_t<S>>& X, const S& m, const Vec3<S>& v, BodySums<S>& sums) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(shape.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(shape.shape, l, dimension);
@@ -75,9 +75,9 @@ struct NodeBar {
 
 // Returns the cotangents of the node's velocity (before) and mass; adds to pose_bar.
 template <class AnyCollider, class S>
-COSTATE_HD NodeBar<S> push_body_vjp(const AnyCollider& shape, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
-                         const S& m, const Vec3<S>& v, const Vec3<S>& out_bar,
-                         const BodySums<double>& sums_bar, Pose<double>& pose_bar) {
+COSTATE_HD NodeBar<S> push_body_vjp(const AnyCollider& shape, S band, int dimension, const Pose<S>& pose,
+                                    const Vec3<S>& X, const S& m, const Vec3<S>& v, const Vec3<S>& out_bar,
+                                    const BodySums<double>& sums_bar, Pose<double>& pose_bar) {
   const NodeBar<S> untouched{out_bar, S(0)};
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(shape.shape, l, dimension, band)) return untouched;

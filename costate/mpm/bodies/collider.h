@@ -83,7 +83,7 @@ COSTATE_HD Fade<S> fade(const S& phi, const value_t<S>& band) {
 // band [m]. AnyCollider: a Collider, or what a GPU has in its place.
 template <class AnyCollider, class S>
 COSTATE_HD Vec3<S> collide(const AnyCollider& collider, value_t<S> band, int dimension, const Pose<S>& pose,
-                const Vec3<value_t<S>>& X, const Vec3<S>& v) {
+                           const Vec3<value_t<S>>& X, const Vec3<S>& v) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(collider.shape, l, dimension);
@@ -94,8 +94,9 @@ COSTATE_HD Vec3<S> collide(const AnyCollider& collider, value_t<S> band, int dim
 
 // Returns v_bar, adds to pose_bar.
 template <class AnyCollider, class S>
-COSTATE_HD Vec3<S> collide_vjp(const AnyCollider& collider, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
-                    const Vec3<S>& v, const Vec3<S>& out_bar, Pose<double>& pose_bar) {
+COSTATE_HD Vec3<S> collide_vjp(const AnyCollider& collider, S band, int dimension, const Pose<S>& pose,
+                               const Vec3<S>& X, const Vec3<S>& v, const Vec3<S>& out_bar,
+                               Pose<double>& pose_bar) {
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return out_bar;
   using D = Dual<S, 3>;

@@ -37,8 +37,8 @@ COSTATE_HD Pose<S> read_pose(const ColliderNumbers& n, const Controls& u, const 
 
 // Adds to u_bar and p_bar. Null: not wanted.
 template <int D, class Real>
-COSTATE_HD void read_pose_vjp(const ColliderNumbers& n, const Real* u, const Real* p,
-                              const Pose<double>& bar, Real* u_bar, Real* p_bar) {
+COSTATE_HD void read_pose_vjp(const ColliderNumbers& n, const Real* u, const Real* p, const Pose<double>& bar,
+                              Real* u_bar, Real* p_bar) {
   if (p_bar) p_bar[n.friction] += Real(bar.mu);
   Real* const to = n.moves ? u_bar : p_bar;
   if (!to) return;

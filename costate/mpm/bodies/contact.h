@@ -35,8 +35,8 @@ struct ContactBar {
   S mu;
 };
 template <class S>
-COSTATE_HD ContactBar<S> contact_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu,
-                                   const Vec3<S>& out_bar) {
+COSTATE_HD ContactBar<S> contact_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3<S>& n,
+                                              const S& mu, const Vec3<S>& out_bar) {
   const S zero(0), normal = dot(r, n);
   const Vec3<S> none = Vec3<S>::zero();
   if (contact == Contact::none ||

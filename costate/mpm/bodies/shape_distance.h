@@ -31,7 +31,8 @@ COSTATE_HD S corner(const S& a, const S& b) {
   return length(larger(a, zero), larger(b, zero)) + smaller(larger(a, b), zero);
 }
 template <class S>
-COSTATE_HD S to_segment(const S& x, const S& y, const std::array<double, 2>& p, const std::array<double, 2>& q) {
+COSTATE_HD S to_segment(const S& x, const S& y, const std::array<double, 2>& p,
+                        const std::array<double, 2>& q) {
   using T = value_t<S>;
   const T ex = T(q[0] - p[0]), ey = T(q[1] - p[1]), square = ex * ex + ey * ey;
   const S dx = x - T(p[0]), dy = y - T(p[1]);

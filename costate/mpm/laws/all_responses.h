@@ -6,8 +6,8 @@
 // Tests: tests/cuda/device_points_test.cpp.
 #pragma once
 
-#include "costate/mpm/laws/principal_flow.h"
 #include "costate/mpm/laws/corotated_stress.h"
+#include "costate/mpm/laws/principal_flow.h"
 
 #define COSTATE_RESPONSES_ALONE
 #include "costate/mpm/laws/drucker_prager.cpp"
@@ -26,8 +26,8 @@ namespace costate::mpm {
 template <class Body>
 void with_response(MaterialKind kind, const Body& body) {
   switch (kind) {
-#define COSTATE_CASE(kind)  \
-  case MaterialKind::kind:  \
+#define COSTATE_CASE(kind) \
+  case MaterialKind::kind: \
     return body.template operator()<typename ResponseOf<MaterialKind::kind>::Type>();
     COSTATE_MPM_LAWS(COSTATE_CASE)
 #undef COSTATE_CASE

@@ -30,9 +30,9 @@ struct DruckerPrager {
     return r;
   }
   template <class S, int D>
-  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& v, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar, S& v_bar,
-                                     S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& v, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& v_bar, S* p_bar) {
     using T = value_t<S>;
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), all = tr + v, zero(0), one(1), share(T(1.0 / D));

@@ -15,7 +15,7 @@ struct FixedCorotated {
 
   template <class S, int D>
   COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+                                                    LawInput<S, D>& in_bar) {
     const Matrix<S, D> F = deform(in), T = out_bar.tau;
     Lame<S> l_bar;
     Matrix<S, D> F_bar = out_bar.F + fixed_corotated_stress_vjp(F, lame(in.p[1], in.p[2]), T, l_bar);

@@ -143,7 +143,7 @@ struct HenckyLaw {
 
   template <class S, int D>
   COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+                                                    LawInput<S, D>& in_bar) {
     const S half(value_t<S>(0.5));
     const Matrix<S, D> F = deform(in);
     const Spectrum<S, D> b = spectrum(times_transpose(F, F));
@@ -182,8 +182,8 @@ struct HenckyLaw {
   }
   // tau_slope * T + G_slope * H, the slopes along b_ij.
   template <class S, int D>
-  COSTATE_HD COSTATE_INLINE static S off_diagonal(const Spectrum<S, D>& b, const Principal<S, D>& m, int i, int j,
-                                       const S& T, const S& H) {
+  COSTATE_HD COSTATE_INLINE static S off_diagonal(const Spectrum<S, D>& b, const Principal<S, D>& m, int i,
+                                                  int j, const S& T, const S& H) {
     const S strain_slope = S(value_t<S>(0.5)) * divided_log(b.value[i], b.value[j]);
     return strain_slope * (m.stress_slope[pair_of(i, j)] * T +
                            m.flow_slope[pair_of(i, j)] * divided_exp(m.delta[i], m.delta[j]) * H);
@@ -192,7 +192,7 @@ struct HenckyLaw {
   // Values by the plain law; tangents by the formulas at the head, with the principal map's own tangents.
   template <class S, int D>
   COSTATE_HD COSTATE_INLINE static void respond_dual(const LawInput<S, D>& in, const Matrix<S, D>& F,
-                                          LawOutput<S, D>& out) {
+                                                     LawOutput<S, D>& out) {
     using V = typename S::Inner;
     Matrix<V, D> value, rate;
     for (int i = 0; i < D; ++i)

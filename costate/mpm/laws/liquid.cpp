@@ -34,7 +34,7 @@ struct Liquid {
 
   template <class S, int D>
   COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+                                                    LawInput<S, D>& in_bar) {
     const S one(1);
     const S growth = one + in.dt * trace(in.C), trial = in.F(0, 0) * growth;
     const S J = cut_off(trial, in.p[4]);

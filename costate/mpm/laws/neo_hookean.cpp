@@ -20,7 +20,7 @@ struct NeoHookean {
 
   template <class S, int D>
   COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+                                                    LawInput<S, D>& in_bar) {
     const Matrix<S, D> F = deform(in), T = out_bar.tau;
     const S J = determinant(F), trT = trace(T);
     const Lame<S> l = lame(in.p[1], in.p[2]);

@@ -34,8 +34,8 @@ COSTATE_HD COSTATE_INLINE S length(const Vec<S, D>& d) {
 // t = 2 mu s d + (2 mu + D lambda) mean,  delta = (s - 1) d + mean - tr/D: given s and
 // the mean strain after flow.
 template <class S, int D>
-COSTATE_HD COSTATE_INLINE Principal<S, D> scaled(const Lame<S>& l, const Vec<S, D>& d, const S& tr, const S& s,
-                                      const S& mean) {
+COSTATE_HD COSTATE_INLINE Principal<S, D> scaled(const Lame<S>& l, const Vec<S, D>& d, const S& tr,
+                                                 const S& s, const S& mean) {
   using T = value_t<S>;
   Principal<S, D> r;
   const S shear = S(2) * l.mu * s, flow = s - S(1);
@@ -54,8 +54,9 @@ struct ScaledBar {
   Lame<S> l;
 };
 template <class S, int D>
-COSTATE_HD COSTATE_INLINE ScaledBar<S, D> scaled_vjp(const Lame<S>& l, const Vec<S, D>& d, const S& s, const S& mean,
-                                          const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar) {
+COSTATE_HD COSTATE_INLINE ScaledBar<S, D> scaled_vjp(const Lame<S>& l, const Vec<S, D>& d, const S& s,
+                                                     const S& mean, const Vec<S, D>& t_bar,
+                                                     const Vec<S, D>& delta_bar) {
   using T = value_t<S>;
   const S two(2), t_sum = sum(t_bar), delta_sum = sum(delta_bar), t_d = dot(t_bar, d);
   ScaledBar<S, D> r;

@@ -95,7 +95,7 @@ COSTATE_HD COSTATE_INLINE Matrix<S, D> deform(const LawInput<S, D>& in) {
 }
 template <class S, int D>
 COSTATE_HD COSTATE_INLINE void deform_vjp(const LawInput<S, D>& in, const Matrix<S, D>& trial_bar,
-                               LawInput<S, D>& in_bar) {
+                                          LawInput<S, D>& in_bar) {
   const Matrix<S, D> rate_bar = times_transpose(trial_bar, in.F);
   in_bar.C = in.dt * rate_bar;
   in_bar.dt = contract(rate_bar, in.C);

@@ -60,9 +60,10 @@ struct Snow {
   }
 
   template <class S, int D>
-  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& plastic, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
-                                     S& plastic_bar, S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& plastic, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& plastic_bar,
+                                                S* p_bar) {
     const S zero(0), one(1), two(2), t_sum = sum(t_bar);
     const State<S, D> f = flow<S, D>(e, plastic, p);
     const S volumetric = (f.J - one) * f.J;

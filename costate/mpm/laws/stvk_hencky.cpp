@@ -13,9 +13,10 @@ struct Hencky {
     return r;
   }
   template <class S, int D>
-  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
-                                     S& plastic_bar, S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& plastic_bar,
+                                                S* p_bar) {
     const S tr = sum(e), share(value_t<S>(1.0 / D));
     const auto bar = scaled_vjp<S, D>(lame(p[1], p[2]), deviator(e, tr), S(1), tr * share, t_bar, delta_bar);
     e_bar = deviator_vjp(bar.d, bar.tr + share * bar.mean);

@@ -24,9 +24,10 @@ struct VonMises {
     return r;
   }
   template <class S, int D>
-  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
-                                     S& plastic_bar, S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& plastic_bar,
+                                                S* p_bar) {
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), share(value_t<S>(1.0 / D)), zero(0);
     const Vec<S, D> d = deviator(e, tr);
