@@ -1,5 +1,5 @@
-// What the threads of several physics do with planes of numbers, one number per cell, particle or node: sums in
-// a fixed order, and a look at whether they are finite. `Exec` launches: see lane_kernels.h.
+// What the threads of several physics do with planes of numbers, one number per cell, particle or node: sums
+// in a fixed order, and a look at whether they are finite. `Exec` launches: see lane_kernels.h.
 #pragma once
 
 #include "costate/cuda/kernels.h"

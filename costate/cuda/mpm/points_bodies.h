@@ -1,5 +1,5 @@
-// Shapes and colliders where the threads of a device can read them: mpm::Shape and mpm::Collider with pointers
-// instead of containers. shape_distance.h and collider.h take either. Made by points_model.h.
+// Shapes and colliders where the threads of a device can read them: mpm::Shape and mpm::Collider with
+// pointers instead of containers. shape_distance.h and collider.h take either. Made by points_model.h.
 #pragma once
 
 #include "costate/mpm/bodies/collider_inputs.h"

@@ -96,8 +96,8 @@ COSTATE_HD COSTATE_INLINE void offsets_of(int n, int (&o)[D]) {
   for (int a = D - 1; a >= 0; --a) o[a] = n % kTaps, n /= kTaps;
 }
 
-// What a particle spreads: w (Q + A d), in a row of its own. f first, then Q = (momentum, mass), then A row by
-// row.
+// What a particle spreads: w (Q + A d), in a row of its own. f first, then Q = (momentum, mass), then A row
+// by row.
 template <int D>
 struct SpreadRecord {
   static constexpr int f = 0, Q = D, A = 2 * D + 1, size = D == 3 ? 16 : 12;
@@ -131,13 +131,13 @@ COSTATE_HD COSTATE_INLINE void store_record(S* to, const S (&r)[kSize]) {
   }
 }
 
-// N numbers of a particle. On a GPU the threads of a warp that hold neighbouring particles take or write all of
-// their numbers together, side by side, and change them over among themselves: a thread that writes its own
-// nine numbers one after the other touches nine sectors of memory as often as it has neighbours.
+// N numbers of a particle. On a GPU the threads of a warp that hold neighbouring particles read or write all
+// of their numbers together, side by side, and exchange them among themselves: threads that write nine
+// numbers each, one after the other, touch every sector of memory nine times.
 inline constexpr int kBlockThreads = 128;
 
 #if defined(__CUDA_ARCH__)
-// The first particle of the warp; -1 where its particles are not neighbours, or where not all threads are here.
+// The first particle of the warp; -1 where its particles are not neighbours, or a thread is missing.
 __device__ __forceinline__ std::int64_t first_of_warp(std::int64_t particle) {
   constexpr unsigned kAll = 0xffffffffu;
   if (__activemask() != kAll) return -1;

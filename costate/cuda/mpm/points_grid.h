@@ -5,8 +5,8 @@
 //
 //   ReadPose       the pose of one collider
 //   UpdateNode     one node, from the sums of the cells around it
-//   PullNodes      the transpose, many nodes in turn. What all nodes add to (gravity, dt, friction, poses) each
-//                  thread adds up for itself, in planes of one number per thread
+//   PullNodes      the transpose, many nodes in turn. What all nodes add to (gravity, dt, friction, poses)
+//                  each thread adds up for itself, in planes of one number per thread
 //   FinishSums     one thread for gravity, dt and the walls, one for each collider
 //
 // Tests: tests/cuda/device_points_test.cpp.
@@ -25,11 +25,12 @@ struct PointsColliders {
   mpm::Pose<S>* poses;
 };
 inline constexpr int kMostColliders = 64;  // as on the CPU
+inline constexpr int kPoseNumbers = 19;
 
 // Planes of PullNodes: velocities, friction of the walls, poses.
 template <int D>
 struct GridPlanes {
-  static constexpr int velocity = 0, friction = D, poses = 3 * D, of_pose = 19;
+  static constexpr int velocity = 0, friction = D, poses = 3 * D;
 };
 
 template <class S, int D>
@@ -66,7 +67,7 @@ COSTATE_HD inline Vec3<S> after_condition(const PointsField<S, D>& field, const 
   return mpm::collide(c, S(c.band * field.spacing), D, colliders.poses[collider], field.position(at), v);
 }
 
-// body(number) for each number of a pose, or of its cotangent.
+// body(number) for each of the kPoseNumbers of a pose, or of its cotangent.
 template <class AnyPose, class Body>
 COSTATE_HD COSTATE_INLINE void for_pose_numbers(AnyPose& pose, const Body& body) {
   for (int i = 0; i < 3; ++i)
@@ -204,7 +205,7 @@ struct PullNodes {
     const Vec3<S> v_bar = mpm::collide_vjp(c, band, D, pose, X, v, out_bar, pose_bar);
     if (planes == nullptr) return v_bar;
     using G = GridPlanes<D>;
-    double* to = planes + (G::poses + G::of_pose * collider) * threads + t;
+    double* to = planes + (G::poses + kPoseNumbers * collider) * threads + t;
     for_pose_numbers(pose_bar, [&](double number) {
       *to += number;
       to += threads;
@@ -225,7 +226,7 @@ struct FinishSums {
     using G = GridPlanes<D>;
     if (index > 0) {
       const int c = int(index) - 1;
-      const double* number = totals + G::poses + G::of_pose * c;
+      const double* number = totals + G::poses + kPoseNumbers * c;
       mpm::Pose<double> pose;
       for_pose_numbers(pose, [&](double& to) { to = *number++; });
       mpm::read_pose_vjp<D>(colliders.of[c].numbers, u, p, pose, u_bar, p_bar);

@@ -114,9 +114,7 @@ class PointsKernels final : public DeviceKernels<Real> {
   Index nodes() const { return field().node_count; }
   Index ranks() const { return std::min(particles(), nodes()); }  // at most
   Index node_threads() const { return std::min(nodes(), kNodeThreads); }
-  Index plane_count() const {
-    return GridPlanes<D>::poses + GridPlanes<D>::of_pose * image_.collider_count();
-  }
+  Index plane_count() const { return GridPlanes<D>::poses + kPoseNumbers * image_.collider_count(); }
   Index body_planes() const { return Index(mechanisms_.shapes()) * kSumsOfBody; }
   PointsColliders<Real> colliders() { return {image_.colliders(), image_.collider_count(), poses_.data()}; }
   static const Real* controls(const DeviceRun<Real>& run, Index k) {
@@ -161,7 +159,7 @@ class PointsKernels final : public DeviceKernels<Real> {
     bars_.reserve(n * (Record::size + PulledRecord<D>::size));
   }
 
-  // --- a step ------------------------------------------------------------------------------------------------
+  // --- a step ----------------------------------------------------------------------------------------------
 
   void step(const DeviceRun<Real>& run, Index k, const Real* x, Real* y) {
     sort(x);
@@ -214,7 +212,7 @@ class PointsKernels final : public DeviceKernels<Real> {
                                                              sums_.data(), momentum, velocity_.data()});
   }
 
-  // --- bodies ------------------------------------------------------------------------------------------------
+  // --- bodies ----------------------------------------------------------------------------------------------
 
   PushedNodes<Real, D> pushed(Index numbers) {
     body_planes_.zero(Index(mechanisms_.shapes()) * numbers * node_threads());
@@ -251,7 +249,7 @@ class PointsKernels final : public DeviceKernels<Real> {
     mechanisms_.begin_vjp(body_totals(kPoseNumbers), bar, u_bar, p_bar);
   }
 
-  // --- its transpose -----------------------------------------------------------------------------------------
+  // --- its transpose ---------------------------------------------------------------------------------------
 
   void transpose(const DeviceRun<Real>& run, Index k, const Real* x, const Cotangents<Real>& to,
                  const PointsSums<Real>& sums, bool grid) {
@@ -300,7 +298,7 @@ class PointsKernels final : public DeviceKernels<Real> {
                      mechanisms_.shapes() > 0, grid ? grid_planes_.data() : nullptr, node_threads()});
   }
 
-  // --- sums --------------------------------------------------------------------------------------------------
+  // --- sums ------------------------------------------------------------------------------------------------
 
   PointsSums<Real> start_sums(const DeviceCotangents<Real>& bar) {
     const Index n = particles();

@@ -3,25 +3,9 @@
 #include <algorithm>
 
 #include "costate/cuda/mpm/points_push.h"
+#include "costate/mpm/bodies/body_precision.h"
 
 namespace costate::cuda {
-namespace {
-
-template <class To, class From>
-Vec3<To> vector_as(const Vec3<From>& v) {
-  return {To(v.x), To(v.y), To(v.z)};
-}
-template <class To>
-mpm::Pose<To> pose_as(const mpm::Pose<double>& from) {
-  mpm::Pose<To> to;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) to.R.e[i][j] = To(from.R.e[i][j]);
-  to.c = vector_as<To>(from.c), to.V = vector_as<To>(from.V), to.W = vector_as<To>(from.W);
-  to.mu = To(from.mu);
-  return to;
-}
-
-}  // namespace
 
 template <class Real, int D>
 PointsMechanisms<Real, D>::PointsMechanisms(const Device& device, const mpm::Layout& layout)
@@ -64,7 +48,7 @@ template <class Real, int D>
 void PointsMechanisms<Real, D>::show(const std::vector<mpm::Pose<double>> Work::*which) {
   for (const Each& e : each_)
     for (std::size_t i = 0; i < e.values.poses.size(); ++i)
-      poses_[e.moved.shape + i] = pose_as<Real>((e.values.*which)[i]);
+      poses_[e.moved.shape + i] = mpm::body_detail::pose_as<Real>((e.values.*which)[i]);
   poses_on_device_.upload(poses_.data(), shapes());
 }
 

@@ -1,5 +1,5 @@
-// Bodies that material points push, between the nodes' own velocities and the particles: what each thread does.
-// The equations are those of mpm/bodies/body_contact.h; what moves the bodies is asked on the host
+// Bodies that material points push, between the nodes' own velocities and the particles: what each thread
+// does. The equations are those of mpm/bodies/body_contact.h; what moves the bodies is asked on the host
 // (points_mechanisms.h).
 //
 //   LookNodes   what the nodes would give if a body kept its velocity
@@ -16,7 +16,6 @@
 namespace costate::cuda {
 
 inline constexpr int kSumsOfBody = 27;
-inline constexpr int kPoseNumbers = 19;
 
 // body(number) for each number of what the nodes add up to.
 template <class AnySums, class Body>
@@ -111,8 +110,8 @@ struct PushNodes {
   }
 };
 
-// before: velocities before the bodies. bar: cotangents of the velocities, from after the bodies to before them;
-// its fourth numbers collect those of the masses.
+// before: velocities before the bodies. bar: cotangents of the velocities, from after the bodies to before
+// them; its fourth numbers collect those of the masses.
 template <class S, int D>
 struct PushBack {
   PushedNodes<S, D> nodes;
