@@ -1,5 +1,5 @@
 // How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | grids |
-// walkers]]. Prints a table.
+// points | walkers]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
 // short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
@@ -14,6 +14,7 @@
 #include "costate/grid/heat.h"
 #include "costate/grid/wave.h"
 #include "costate/io/model/load_model.h"
+#include "costate/mpm/system.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/ode/lanes/problems/lorenz.h"
 #include "costate/rigid/rigid_system.h"
@@ -24,9 +25,9 @@
 namespace costate {
 namespace {
 
-double best_of_five(const std::function<void()>& f) {
+double best_of(int runs, const std::function<void()>& f) {
   double best = 1e300;
-  for (int run = 0; run < 6; ++run) {  // the first one allocates
+  for (int run = 0; run <= runs; ++run) {  // the first one allocates
     const auto begin = std::chrono::steady_clock::now();
     f();
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
@@ -54,7 +55,7 @@ double slope(const Case& c, const std::shared_ptr<System<Real>>& system, const s
         system, {.steps = c.steps + i * more, .worlds = c.worlds, .active = c.active, .device = device});
     Arguments<Real> at = rollout.arguments();
     fill(at);
-    seconds[i] = best_of_five([&] { call(rollout, at); });
+    seconds[i] = best_of(5, [&] { call(rollout, at); });
   }
   whole = seconds[0];
   return (seconds[1] - seconds[0]) / double(more);
@@ -113,16 +114,51 @@ void lorenz_from_text(const std::string& device) {
 
 template <class Real>
 void grids(const std::string& device) {
-  const std::int64_t n = 8192;
+  const std::int64_t n = 6144;
   const auto still = [](Arguments<Real>& at) {
     for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
   };
   const auto wave = grid::wave<Real>({.nx = n, .ny = n});
-  measure<Real>({"wave, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
+  measure<Real>({"wave, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
                 device, still, loss::final<Real>(wave->signature(), "u", {}));
   const auto heat = grid::heat<Real>({.nx = n, .ny = n});
-  measure<Real>({"heat, 8192 x 8192 cells", 1, n * n, 10, 2000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
+  measure<Real>({"heat, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
                 device, still, loss::final<Real>(heat->signature(), "T", {}));
+}
+
+// A million neo-Hookean particles, eight per cell of 128^3 nodes, in no order, fall: the scene of
+// peers/gpu_mpm_jax. The gradient is that of the initial state, or of everything.
+template <class Real>
+void points(const std::string& device) {
+  mpm::Model m;
+  const int nodes = 128, count = 1'000'000;
+  m.nodes = {nodes, nodes, nodes};
+  m.dx = 1.0 / nodes, m.dt = 1e-4;
+  m.materials = {
+      {.name = "block", .kind = mpm::MaterialKind::neo_hookean, .density = 1e3, .E = 1.04e4, .nu = 0.3}};
+  m.particles.volume = {m.dx * m.dx * m.dx / 8};
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(-25, 25);
+  for (int i = 0; i < 3 * count; ++i) {
+    m.particles.x.push_back(0.5 + uniform(random) * m.dx);
+    m.particles.v.push_back(i % 3 == 1 ? -3 : 0);
+  }
+  const auto system = mpm::system<Real>(m);
+  const std::vector<Real> start = mpm::initial_state<Real>(m);
+  const auto fill = [&](Arguments<Real>& at) { at.x0 = start; };
+  const auto objective = loss::final<Real>(system->signature(), "particle/x", {});
+  measure<Real>({"10^6 particles on 128^3 nodes, x0", 1, count, 4, 200, 60, {}}, system, device, fill,
+                objective);
+  measure<Real>({"the same, everything", 1, count, 4, 200, 60, {"**"}}, system, device, fill, objective);
+  if (sizeof(Real) == 8) return;
+  Rollout<Real> rollout(system, {.steps = 1000, .checkpoints = segments(), .active = {}, .device = device});
+  Arguments<Real> at = rollout.arguments();
+  fill(at);
+  std::int64_t bytes = 0;
+  const double seconds =
+      best_of(2, [&] { bytes = rollout.value_and_gradient(at, *objective).report.memory_bytes; });
+  std::printf("| 1000 steps of it with segments(), x0 | float | - | %.3g | %.2f s | %.2f GB |\n",
+              double(count) * 1000 / seconds, seconds, 1e-9 * double(bytes));
 }
 
 // A walker that 600 steps have left on the floor, then random controls in each world: bench_contact.cpp. The
@@ -191,6 +227,10 @@ int run(const std::string& device, const std::string& what) {
     lorenz_from_text(device);
   }
   if (wants("grids")) grids<float>(device);
+  if (wants("points")) {
+    points<float>(device);
+    points<double>(device);
+  }
   if (wants("walkers"))
     for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 18);
   return 0;

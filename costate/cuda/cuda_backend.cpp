@@ -1,8 +1,10 @@
 // Registers "cuda" as a kind of device. Whoever links this library links this file
 // (costate/cuda/CMakeLists.txt).
+#include "costate/core/error.h"
 #include "costate/cuda/cuda_device.h"
 #include "costate/cuda/cuda_kernels.h"
 #include "costate/cuda/lane_table.h"
+#include "costate/cuda/mpm/points_table.h"
 #include "costate/cuda/program_kernels.h"
 #include "costate/cuda/rigid/cuda_rigid.h"
 #include "costate/cuda/stencil_table.h"
@@ -11,6 +13,19 @@
 
 namespace costate::cuda {
 namespace {
+
+template <class Real, int D, int kTaps>
+std::unique_ptr<DeviceKernels<Real>> points_kernels([[maybe_unused]] const Device& device,
+                                                    [[maybe_unused]] const mpm::Model& model,
+                                                    [[maybe_unused]] const Activity& active) {
+#if defined(COSTATE_SLOW_KERNELS)
+  return cuda_points_kernels<Real, D, kTaps>(device, model, active);
+#else
+  throw Error({"this library was built without the kernels of material points, which take minutes to compile",
+               {},
+               "configure it with -D COSTATE_CUDA=ON (cmake --preset cuda), or use device = \"cpu\""});
+#endif
+}
 
 template <class Real>
 std::shared_ptr<const Backend<Real>> backend(int index) {
@@ -22,6 +37,10 @@ std::shared_ptr<const Backend<Real>> backend(int index) {
     return cuda_stencil_kernels<std::remove_cvref_t<decltype(kernel)>, Real>(*device, kernel, grid,
                                                                              constants);
   });
+  add_points_kernels<Real>(table, device->name(),
+                           [device]<int D, int kTaps>(const mpm::Model& model, const Activity& active) {
+                             return points_kernels<Real, D, kTaps>(*device, model, active);
+                           });
   table.emplace_back(typeid(ProgramSystem<Real>),
                      KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
                                          return cuda_program_kernels<Real>(index, system, active);

@@ -18,11 +18,13 @@ __global__ void __launch_bounds__(kThreadsPerBlock) for_each_kernel(std::int64_t
 // of their multiprocessor.
 inline constexpr int kTileX = 64, kTileY = 4;
 
+// No loop around the body: what it needs at the sides alone would be computed in front of the loop, by every
+// thread.
 template <class Body>
 __global__ void __launch_bounds__(kTileX* kTileY) for_each_cell_kernel(int nx, int ny, const Body body) {
-  const int i = int(blockIdx.x) * kTileX + int(threadIdx.x);
-  if (i >= nx) return;
-  for (int j = int(blockIdx.y) * kTileY + int(threadIdx.y); j < ny; j += int(gridDim.y) * kTileY) body(i, j);
+  const int i = int(blockIdx.x) * kTileX + int(threadIdx.x),
+            j = int(blockIdx.z * gridDim.y + blockIdx.y) * kTileY + int(threadIdx.y);
+  if (i < nx && j < ny) body(i, j);
 }
 
 struct CudaExec {
@@ -34,9 +36,10 @@ struct CudaExec {
   }
   template <class Body>
   void launch_cells(int nx, int ny, const Body& body) const {
-    constexpr int kMostRows = 65535;  // of blocks
-    const int rows = (ny + kTileY - 1) / kTileY;
-    const dim3 blocks(unsigned((nx + kTileX - 1) / kTileX), unsigned(rows < kMostRows ? rows : kMostRows));
+    constexpr int kMostRows = 65535;  // of blocks, along y
+    const int rows = (ny + kTileY - 1) / kTileY, columns = (nx + kTileX - 1) / kTileX;
+    const dim3 blocks(unsigned(columns), unsigned(rows < kMostRows ? rows : kMostRows),
+                      unsigned((rows + kMostRows - 1) / kMostRows));
     for_each_cell_kernel<<<blocks, dim3(kTileX, kTileY)>>>(nx, ny, body);
   }
 };

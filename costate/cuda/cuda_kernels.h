@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "costate/cuda/stencil_kernels.h"
+#include "costate/mpm/model.h"
+#include "costate/system/activity.h"
 
 namespace costate::cuda {
 
@@ -17,5 +19,10 @@ std::unique_ptr<DeviceKernels<Real>> cuda_lane_kernels(unsigned long wanted);
 template <class Kernel, class Real>
 std::unique_ptr<DeviceKernels<Real>> cuda_stencil_kernels(const Device& device, const Kernel& kernel,
                                                           const GridDescription& grid, bool wants_constants);
+
+// In mpm/cuda_points_*.cu.
+template <class Real, int D, int kTaps>
+std::unique_ptr<DeviceKernels<Real>> cuda_points_kernels(const Device& device, const mpm::Model& model,
+                                                         const Activity& activity);
 
 }  // namespace costate::cuda

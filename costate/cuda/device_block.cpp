@@ -99,7 +99,8 @@ void DeviceBlock<Real>::require_memory() const {
 
 template <class Real>
 void DeviceBlock<Real>::note_memory() {
-  Index& bytes = this->results_.memory_bytes = snapshots_single_.bytes() + diverged_.bytes();
+  Index& bytes = this->results_.memory_bytes = snapshots_single_.bytes() + diverged_.bytes() +
+                                               parts_of_.physics->scratch_numbers() * Index(sizeof(Real));
   for (const auto* array : {&staging_, &x0_, &u_, &p_, &state_, &scratch_, &tape_, &snapshots_, &lambda_,
                             &u_bar_, &p_bar_, &target_, &energy_begin_, &energy_end_})
     bytes += array->bytes();
@@ -347,6 +348,7 @@ void DeviceBlock<Real>::report_divergence(Index k, Index number, const std::vect
                     step = "step " + std::to_string(k) + " of " + std::to_string(steps_) + ", world " +
                            std::to_string(world);
   if (k == 0) throw Error({"the initial state is not finite: " + is, step, {}});
+  ask_the_cpu(k - 1, before);
   // The physics may know why: from the state before, which is finite.
   const int lanes = system_.lanes();
   const auto in_all_lanes = [&](const std::vector<Real>& columns, Index count) {
@@ -363,6 +365,20 @@ void DeviceBlock<Real>::report_divergence(Index k, Index number, const std::vect
        "reduce dt, check the inputs of that world, or set on_divergence = mask_world to go on without "
        "it"},
       Error::Kind::numerics);
+}
+
+// A physics of one large world has words of its own for a step that it cannot take.
+template <class Real>
+void DeviceBlock<Real>::ask_the_cpu(Index k, const std::vector<Real>& before) {
+  if (worlds_ != 1 || system_.lanes() != 1) return;
+  constexpr std::size_t kBehind = 16;  // numbers that a pack may read past the end
+  std::vector<Real> x = before, p = parameters_on_host(), y(before.size() + kBehind),
+                    u(static_cast<std::size_t>(nu_));
+  if (nu_ > 0) device_.download(u.data(), u_.data() + k / options_.hold * nu_, nu_ * Index(sizeof(Real)));
+  for (std::vector<Real>* numbers : {&x, &p, &u}) numbers->resize(numbers->size() + kBehind);
+  const auto work = system_.make_workspace();
+  system_.step({k, this->results_.first_world, options_.seed}, {x.data(), u.data(), p.data()}, y.data(),
+               nullptr, *work);
 }
 
 // --- snapshots --------------------------------------------------------------------------------------------

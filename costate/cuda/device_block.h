@@ -59,6 +59,7 @@ class DeviceBlock final : public Block<Real> {
   void watch();
   [[noreturn]] void locate_divergence();
   [[noreturn]] void report_divergence(Index k, Index number, const std::vector<Real>& before, Real value);
+  void ask_the_cpu(Index k, const std::vector<Real>& before);
   void snapshot(Index slot);
   void restore(Index slot);
 

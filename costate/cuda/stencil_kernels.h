@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "costate/cuda/kernels.h"
+#include "costate/cuda/plane_sums.h"
 #include "costate/cuda/stencil_thread.h"
 
 namespace costate::cuda {
@@ -83,7 +84,7 @@ struct TransposeSources {
       constants_bar[c * field.cells() + cell] += bar[c];
   }
 };
-// A sum over the cells in kPartials parts: of the energy, or of planes of numbers.
+// The energy of the cells in kPartials parts.
 template <class Kernel, class S>
 struct EnergyOfCells {
   StencilField<Kernel, S> field;
@@ -94,37 +95,6 @@ struct EnergyOfCells {
     for (std::int64_t cell = part; cell < field.cells(); cell += kPartials)
       sum += double(field.kernel.energy(field.scale, cell_at(field, cell, x, x)));
     partials[part] = sum;
-  }
-};
-template <class S>
-struct SumOfPlane {
-  const S* planes;
-  std::int64_t cells;
-  double* partials;
-  COSTATE_HD void operator()(std::int64_t index) const {
-    const S* plane = planes + index / kPartials * cells;
-    double sum = 0;
-    for (std::int64_t cell = index % kPartials; cell < cells; cell += kPartials) sum += double(plane[cell]);
-    partials[index] = sum;
-  }
-};
-template <class S>
-struct AddPartials {
-  const double* partials;
-  S* to;
-  bool replace;
-  COSTATE_HD void operator()(std::int64_t number) const {
-    double sum = 0;
-    for (std::int64_t i = 0; i < kPartials; ++i) sum += partials[number * kPartials + i];
-    to[number] = replace ? S(sum) : to[number] + S(sum);
-  }
-};
-template <class S>
-struct WatchNumbers {
-  const S* x;
-  char* diverged;
-  COSTATE_HD void operator()(std::int64_t i) const {
-    if (!is_finite(x[i])) *diverged = 1;
   }
 };
 

@@ -37,6 +37,14 @@ Layout::Layout(const Model& model) {
     signature.limit(rough, kNotNegative);
 }
 
+double Layout::mass_floor(const Model& model, bool in_double) const {
+  if (model.mass_floor > 0) return model.mass_floor;
+  double lightest = 1e300;
+  for (std::size_t i = 0; i < volume.size(); ++i)
+    lightest = std::min(lightest, volume[i] * model.materials[material[i]].density);
+  return (in_double ? 1e-16 : 1e-12) * lightest;
+}
+
 std::int64_t Layout::state(const std::string& name, std::int64_t size, const char* unit) {
   const std::int64_t at = signature.states();
   signature.state(name, size, unit);
@@ -112,7 +120,7 @@ void Layout::place_colliders(const Model& model) {
   const int D = model.dimension;
   for (const Collider& c : model.colliders) {
     const std::string path = "collider/" + c.name + "/";
-    ColliderNumbers n{-1, -1, -1, -1, -1};
+    ColliderNumbers n{-1, -1, -1, -1, -1, c.moves};
     n.friction = parameter(path + "friction", {c.friction}, "");
     if (c.moves) {
       n.position = control(path + "position", D, "m");

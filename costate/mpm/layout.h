@@ -2,6 +2,7 @@
 // particles.
 #pragma once
 
+#include "costate/mpm/bodies/collider_inputs.h"
 #include "costate/mpm/model.h"
 #include "costate/system/signature.h"
 
@@ -18,16 +19,14 @@ struct Layout {
     std::vector<Place> numbers;  // as Law::numbers
     bool contracts;              // reads the control "actuation"
   };
-  struct ColliderNumbers {  // offsets; in the controls where it moves, else in the parameters
-    std::int64_t position, rotation, velocity, angular_velocity;
-    std::int64_t friction;  // in the parameters
-  };
-
   struct Moved {  // bodies, and where the numbers of their mechanism and its shapes begin
     std::shared_ptr<const Mechanism> by;
     std::int64_t x, u, p;
     std::size_t shape;
   };
+
+  // Added to a node's mass: the model's own, or next to nothing beside the lightest particle.
+  double mass_floor(const Model& model, bool in_double) const;
 
   Signature signature;
   std::int64_t particles;

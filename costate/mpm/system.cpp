@@ -2,6 +2,7 @@
 
 #include "costate/mpm/bodies/mechanism.h"
 #include "costate/mpm/laws/law.h"
+#include "costate/mpm/model_of.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
@@ -29,6 +30,17 @@ std::shared_ptr<System<Real>> material_points(const Model& model) {
 }
 
 }  // namespace
+
+template <class Real>
+std::vector<std::type_index> system_types() {
+  return {typeid(MaterialPoints<Real, 2, 3>), typeid(MaterialPoints<Real, 2, 4>),
+          typeid(MaterialPoints<Real, 3, 3>), typeid(MaterialPoints<Real, 3, 4>)};
+}
+
+template <class Real>
+const Model& model_of(const System<Real>& system) {
+  return dynamic_cast<const OfModel&>(system).model();
+}
 
 template <class Real>
 std::shared_ptr<System<Real>> system(const Model& model) {
@@ -59,6 +71,10 @@ std::vector<Real> initial_state(const Model& model) {
   return state;
 }
 
+template std::vector<std::type_index> system_types<float>();
+template std::vector<std::type_index> system_types<double>();
+template const Model& model_of(const System<float>&);
+template const Model& model_of(const System<double>&);
 template std::shared_ptr<System<float>> system<float>(const Model&);
 template std::shared_ptr<System<double>> system<double>(const Model&);
 template std::vector<float> initial_state<float>(const Model&);

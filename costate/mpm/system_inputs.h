@@ -3,6 +3,7 @@
 // controls and parameters.
 #pragma once
 
+#include "costate/mpm/bodies/collider_inputs.h"
 #include "costate/mpm/system_stages.h"
 
 namespace costate::mpm {
@@ -12,33 +13,17 @@ template <class S>
 void MaterialPoints<Real, D, kTaps>::read_grid_inputs(Slice<const Real> u, Slice<const Real> p,
                                                       GridInputs<S>& out) const {
   using Mode = std::conditional_t<is_dual<S>, Tangents<Real>, Values<Real>>;
-  const auto vector = [](Slice<const Real> from, std::int64_t at) {
-    Vec3<S> r = Vec3<S>::zero();
-    for (int a = 0; a < D; ++a) r[a] = number_at<Mode>(from, at + a);
-    return r;
-  };
-  const auto turn = [&](Slice<const Real> from, std::int64_t at) {
-    if constexpr (D == 3)
-      return vector(from, at);
-    else
-      return Vec3<S>{S(0), S(0), number_at<Mode>(from, at)};
-  };
-  out.gravity = vector(p, layout_.gravity);
+  out.gravity = Vec3<S>::zero();
+  for (int a = 0; a < D; ++a) out.gravity[a] = number_at<Mode>(p, layout_.gravity + a);
   out.dt = number_at<Mode>(p, layout_.dt);
   for (int face = 0; face < 6; ++face) {
     out.wall_friction[face] =
         layout_.wall_friction >= 0 && face < 2 * D ? number_at<Mode>(p, layout_.wall_friction + face) : S(0);
   }
   for (std::size_t c = 0; c < model_.colliders.size(); ++c) {
-    const Layout::ColliderNumbers& n = layout_.colliders[c];
-    const bool moves = model_.colliders[c].moves;
-    const Slice<const Real> from = moves ? u : p;
-    Pose<S>& pose = out.poses[c];
-    pose.c = vector(from, n.position);
-    pose.R = rotation_matrix(turn(from, n.rotation));
-    pose.V = moves ? vector(u, n.velocity) : Vec3<S>::zero();
-    pose.W = moves ? turn(u, n.angular_velocity) : Vec3<S>::zero();
-    pose.mu = number_at<Mode>(p, n.friction);
+    out.poses[c] = read_pose<D, S>(
+        layout_.colliders[c], [&](std::int64_t i) { return number_at<Mode>(u, i); },
+        [&](std::int64_t i) { return number_at<Mode>(p, i); });
   }
 }
 
@@ -71,27 +56,7 @@ void MaterialPoints<Real, D, kTaps>::grid_inputs_vjp(const Inputs<Real>& in, con
       pose.W += part.W;
       pose.mu += part.mu;
     }
-    const Layout::ColliderNumbers& n = layout_.colliders[c];
-    const bool moves = model_.colliders[c].moves;
-    if (bar.p) bar.p[n.friction] += Real(pose.mu);
-    Real* to = moves ? bar.u : bar.p;
-    if (!to) continue;
-    const Real* from = moves ? in.u : in.p;
-    Vec3<double> phi = Vec3<double>::zero();
-    if constexpr (D == 3)
-      phi = {double(from[n.rotation]), double(from[n.rotation + 1]), double(from[n.rotation + 2])};
-    else
-      phi.z = double(from[n.rotation]);
-    const Vec3<double> phi_bar = rotation_matrix_vjp(phi, pose.R);
-    for (int a = 0; a < D; ++a) {
-      to[n.position + a] += Real(pose.c[a]);
-      if (moves) to[n.velocity + a] += Real(pose.V[a]);
-    }
-    for (int a = 0; a < (D == 3 ? 3 : 1); ++a) {
-      const int axis = D == 3 ? a : 2;
-      to[n.rotation + a] += Real(phi_bar[axis]);
-      if (moves) to[n.angular_velocity + a] += Real(pose.W[axis]);
-    }
+    read_pose_vjp<D>(layout_.colliders[c], in.u, in.p, pose, bar.u, bar.p);
   }
 }
 

@@ -29,11 +29,7 @@ MaterialPoints<Real, D, kTaps>::MaterialPoints(const Model& model)
   constants_.courant = Real(model_.largest_courant);
   for (std::size_t a = 0; a < 3; ++a)
     constants_.shift[a] = Real(model_.origin[a] / model_.dx + kFirstNodeShift<kTaps>);
-  double lightest = 1e300;
-  for (std::size_t i = 0; i < layout_.volume.size(); ++i) {
-    lightest = std::min(lightest, layout_.volume[i] * model_.materials[layout_.material[i]].density);
-  }
-  floor_ = Real(model_.mass_floor > 0 ? model_.mass_floor : (sizeof(Real) == 8 ? 1e-16 : 1e-12) * lightest);
+  floor_ = Real(layout_.mass_floor(model_, sizeof(Real) == 8));
 }
 
 template <class Real, int D, int kTaps>

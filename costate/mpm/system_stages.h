@@ -28,13 +28,21 @@ namespace costate::mpm {
 template <class Real, int D, int kTaps>
 class SplitPoints;
 
+// A System that knows its model, whatever its numbers and dimension (model_of.h).
+class OfModel {
+ public:
+  virtual ~OfModel() = default;
+  virtual const Model& model() const = 0;
+};
+
 template <class Real, int D, int kTaps>
-class MaterialPoints final : public System<Real>, public Splittable<Real> {
+class MaterialPoints final : public System<Real>, public Splittable<Real>, public OfModel {
   friend class SplitPoints<Real, D, kTaps>;
 
  public:
   explicit MaterialPoints(const Model& model);
 
+  const Model& model() const override { return model_; }
   const Signature& signature() const override { return layout_.signature; }
   typename System<Real>::Capabilities capabilities() const override { return {.jvp = true, .vjp = true}; }
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }

@@ -3,6 +3,8 @@
 #include "costate/cuda/block_kernels.h"
 #include "costate/cuda/lane_kernels.h"
 #include "costate/cuda/lane_table.h"
+#include "costate/cuda/mpm/points_kernels.h"
+#include "costate/cuda/mpm/points_table.h"
 #include "costate/cuda/rigid/rigid_kernels.h"
 #include "costate/cuda/stencil_table.h"
 #include "costate/rigid/rigid_stepper.h"
@@ -30,6 +32,13 @@ std::shared_ptr<const Backend<Real>> backend(int) {
                                     return std::make_unique<cuda::StencilKernels<Kernel, Real, HostExec>>(
                                         *host(), HostExec{}, kernel, grid, constants);
                                   });
+  cuda::add_points_kernels<Real>(
+      table, host()->name(),
+      []<int D, int kTaps>(const mpm::Model& model,
+                           const Activity& active) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+        return std::make_unique<cuda::PointsKernels<Real, D, kTaps, HostExec>>(*host(), HostExec{}, model,
+                                                                               active);
+      });
   if constexpr (sizeof(Real) == 8)  // one precision, because compiling a step takes long
     table.emplace_back(
         rigid::rigid_system_type<Real>(),

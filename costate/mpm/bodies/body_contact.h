@@ -19,13 +19,13 @@ namespace costate::mpm {
 namespace body_detail {
 
 template <class S>
-void add_outer(S (&k)[6], const S& scale, const Vec3<S>& n) {
+COSTATE_HD void add_outer(S (&k)[6], const S& scale, const Vec3<S>& n) {
   k[0] += scale * n.x * n.x, k[1] += scale * n.y * n.y, k[2] += scale * n.z * n.z;
   k[3] += scale * n.y * n.z, k[4] += scale * n.x * n.z, k[5] += scale * n.x * n.y;
 }
 // The gradient of <bar, n n'> with respect to n: 2 bar n, where bar holds each off-diagonal number once.
 template <class S>
-Vec3<S> outer_vjp(const double (&bar)[6], const Vec3<S>& n) {
+COSTATE_HD Vec3<S> outer_vjp(const double (&bar)[6], const Vec3<S>& n) {
   const S b[6] = {S(bar[0]), S(bar[1]), S(bar[2]), S(bar[3]), S(bar[4]), S(bar[5])};
   const S two(2);
   return {two * b[0] * n.x + b[5] * n.y + b[4] * n.z, two * b[1] * n.y + b[5] * n.x + b[3] * n.z,
@@ -33,7 +33,7 @@ Vec3<S> outer_vjp(const double (&bar)[6], const Vec3<S>& n) {
 }
 
 template <class S>
-void add_mixed(S (&k)[9], const S& scale, const Vec3<S>& n, const Vec3<S>& a) {
+COSTATE_HD void add_mixed(S (&k)[9], const S& scale, const Vec3<S>& n, const Vec3<S>& a) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) k[3 * i + j] += scale * n[i] * a[j];
 }
@@ -41,7 +41,7 @@ void add_mixed(S (&k)[9], const S& scale, const Vec3<S>& n, const Vec3<S>& a) {
 // Whether contact changes a velocity r relative to a surface of normal n. Bodies neither stick nor let
 // everything pass (check(model)).
 template <class S>
-bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
+COSTATE_HD bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
   return contact == Contact::slip || dot(r, n) < S(0);
 }
 
@@ -49,9 +49,9 @@ bool touches(Contact contact, const Vec3<S>& r, const Vec3<S>& n) {
 
 // Returns the node's new velocity; adds to the body's sums. pose: where the body is and the velocity that the
 // node shall see.
-template <class S>
-Vec3<S> push_body(const Collider& shape, value_t<S> band, int dimension, const Pose<S>& pose,
-                  const Vec3<value_t<S>>& X, const S& m, const Vec3<S>& v, BodySums<S>& sums) {
+template <class AnyCollider, class S>
+COSTATE_HD Vec3<S> push_body(const AnyCollider& shape, value_t<S> band, int dimension, const Pose<S>& pose,
+                             const Vec3<value_t<S>>& X, const S& m, const Vec3<S>& v, BodySums<S>& sums) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(shape.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(shape.shape, l, dimension);
@@ -74,10 +74,10 @@ struct NodeBar {
 };
 
 // Returns the cotangents of the node's velocity (before) and mass; adds to pose_bar.
-template <class S>
-NodeBar<S> push_body_vjp(const Collider& shape, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
-                         const S& m, const Vec3<S>& v, const Vec3<S>& out_bar,
-                         const BodySums<double>& sums_bar, Pose<double>& pose_bar) {
+template <class AnyCollider, class S>
+COSTATE_HD NodeBar<S> push_body_vjp(const AnyCollider& shape, S band, int dimension, const Pose<S>& pose,
+                                    const Vec3<S>& X, const S& m, const Vec3<S>& v, const Vec3<S>& out_bar,
+                                    const BodySums<double>& sums_bar, Pose<double>& pose_bar) {
   const NodeBar<S> untouched{out_bar, S(0)};
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(shape.shape, l, dimension, band)) return untouched;

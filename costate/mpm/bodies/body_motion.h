@@ -40,14 +40,14 @@ struct BodySums {
   S K[6], Kw[6];
   S Kvw[9];  // row by row
 
-  static BodySums zero() {
+  static COSTATE_HD BodySums zero() {
     BodySums r;
     r.J = r.L = Vec3<S>::zero();
     for (int i = 0; i < 6; ++i) r.K[i] = r.Kw[i] = S(0);
     for (S& k : r.Kvw) k = S(0);
     return r;
   }
-  void add(const BodySums& b) {
+  COSTATE_HD void add(const BodySums& b) {
     J += b.J;
     L += b.L;
     for (int i = 0; i < 6; ++i) K[i] += b.K[i], Kw[i] += b.Kw[i];

@@ -28,11 +28,11 @@ struct Pose {
 
 // exp([phi]x); in two dimensions phi = (0, 0, angle).
 template <class S>
-Mat3<S> rotation_matrix(const Vec3<S>& phi) {
+COSTATE_HD Mat3<S> rotation_matrix(const Vec3<S>& phi) {
   return to_matrix(exp_map(phi));
 }
 template <class S>
-Vec3<S> rotation_matrix_vjp(const Vec3<S>& phi, const Mat3<S>& R_bar) {
+COSTATE_HD Vec3<S> rotation_matrix_vjp(const Vec3<S>& phi, const Mat3<S>& R_bar) {
   using D = Dual<S, 3>;
   const Mat3<D> R =
       rotation_matrix(Vec3<D>{D::variable(phi.x, 0), D::variable(phi.y, 1), D::variable(phi.z, 2)});
@@ -49,8 +49,8 @@ struct DistanceAt {
   S phi;
   Vec3<S> gradient;
 };
-template <class S>
-DistanceAt<S> distance_at(const Shape& shape, const Vec3<S>& l, int dimension) {
+template <class AnyShape, class S>
+COSTATE_HD DistanceAt<S> distance_at(const AnyShape& shape, const Vec3<S>& l, int dimension) {
   using D = Dual<S, 3>;
   const D x[3] = {D::variable(l.x, 0), D::variable(l.y, 1), D::variable(l.z, 2)};
   const D phi = distance(shape, x, dimension);
@@ -59,8 +59,8 @@ DistanceAt<S> distance_at(const Shape& shape, const Vec3<S>& l, int dimension) {
 
 // Whether the condition holds at all, told by the plain distance: most nodes near a collider are outside its
 // band.
-template <class S>
-bool reaches(const Shape& shape, const Vec3<S>& l, int dimension, value_t<S> band) {
+template <class AnyShape, class S>
+COSTATE_HD bool reaches(const AnyShape& shape, const Vec3<S>& l, int dimension, value_t<S> band) {
   using T = value_t<S>;
   const T x[3] = {T(primal(l.x)), T(primal(l.y)), T(primal(l.z))};
   const T phi = distance(shape, x, dimension);
@@ -72,7 +72,7 @@ struct Fade {
   S value, slope;
 };
 template <class S>
-Fade<S> fade(const S& phi, const value_t<S>& band) {
+COSTATE_HD Fade<S> fade(const S& phi, const value_t<S>& band) {
   const S zero(0), one(1);
   if (phi <= zero) return {one, zero};
   if (phi >= S(band)) return {zero, zero};
@@ -80,10 +80,10 @@ Fade<S> fade(const S& phi, const value_t<S>& band) {
   return {t * t * (S(3) - S(2) * t), S(-6) * t * (one - t) / band};
 }
 
-// band [m].
-template <class S>
-Vec3<S> collide(const Collider& collider, value_t<S> band, int dimension, const Pose<S>& pose,
-                const Vec3<value_t<S>>& X, const Vec3<S>& v) {
+// band [m]. AnyCollider: a Collider, or what a GPU has in its place.
+template <class AnyCollider, class S>
+COSTATE_HD Vec3<S> collide(const AnyCollider& collider, value_t<S> band, int dimension, const Pose<S>& pose,
+                           const Vec3<value_t<S>>& X, const Vec3<S>& v) {
   const Vec3<S> y = Vec3<S>{S(X.x), S(X.y), S(X.z)} - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return v;
   const DistanceAt<S> at = distance_at(collider.shape, l, dimension);
@@ -93,9 +93,10 @@ Vec3<S> collide(const Collider& collider, value_t<S> band, int dimension, const 
 }
 
 // Returns v_bar, adds to pose_bar.
-template <class S>
-Vec3<S> collide_vjp(const Collider& collider, S band, int dimension, const Pose<S>& pose, const Vec3<S>& X,
-                    const Vec3<S>& v, const Vec3<S>& out_bar, Pose<double>& pose_bar) {
+template <class AnyCollider, class S>
+COSTATE_HD Vec3<S> collide_vjp(const AnyCollider& collider, S band, int dimension, const Pose<S>& pose,
+                               const Vec3<S>& X, const Vec3<S>& v, const Vec3<S>& out_bar,
+                               Pose<double>& pose_bar) {
   const Vec3<S> y = X - pose.c, l = transpose_times(pose.R, y);
   if (!reaches(collider.shape, l, dimension, band)) return out_bar;
   using D = Dual<S, 3>;

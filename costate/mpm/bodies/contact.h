@@ -16,7 +16,7 @@
 namespace costate::mpm {
 
 template <class S>
-Vec3<S> contact_velocity(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu) {
+COSTATE_HD Vec3<S> contact_velocity(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu) {
   const S zero(0), normal = dot(r, n);
   if (contact == Contact::none ||
       ((contact == Contact::separate || contact == Contact::coulomb) && !(normal < zero)))
@@ -35,8 +35,8 @@ struct ContactBar {
   S mu;
 };
 template <class S>
-ContactBar<S> contact_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3<S>& n, const S& mu,
-                                   const Vec3<S>& out_bar) {
+COSTATE_HD ContactBar<S> contact_velocity_vjp(Contact contact, const Vec3<S>& r, const Vec3<S>& n,
+                                              const S& mu, const Vec3<S>& out_bar) {
   const S zero(0), normal = dot(r, n);
   const Vec3<S> none = Vec3<S>::zero();
   if (contact == Contact::none ||

@@ -1,5 +1,6 @@
 // The signed distances of shape.h on any scalar of one point, so that Dual gives the normal and Dual of Dual
-// its derivative.
+// its derivative. AnyShape and AnyLattice are Shape and DistanceLattice, or what a GPU has in their places
+// (cuda/mpm/points_bodies.h).
 #pragma once
 
 #include "costate/ad/dual.h"
@@ -11,26 +12,27 @@ namespace shape_detail {
 
 // sqrt(a^2 + b^2) with derivative 0 at the origin.
 template <class S>
-S length(const S& a, const S& b) {
+COSTATE_HD S length(const S& a, const S& b) {
   const S square = a * a + b * b;
   return square > S(0) ? S(sqrt(square)) : S(0);
 }
 template <class S>
-S larger(const S& a, const S& b) {
+COSTATE_HD S larger(const S& a, const S& b) {
   return a < b ? b : a;
 }
 template <class S>
-S smaller(const S& a, const S& b) {
+COSTATE_HD S smaller(const S& a, const S& b) {
   return b < a ? b : a;
 }
 // Distance to a rectangle |a| < 0, |b| < 0 given how far a point is beyond each pair of sides.
 template <class S>
-S corner(const S& a, const S& b) {
+COSTATE_HD S corner(const S& a, const S& b) {
   const S zero(0);
   return length(larger(a, zero), larger(b, zero)) + smaller(larger(a, b), zero);
 }
 template <class S>
-S to_segment(const S& x, const S& y, const std::array<double, 2>& p, const std::array<double, 2>& q) {
+COSTATE_HD S to_segment(const S& x, const S& y, const std::array<double, 2>& p,
+                        const std::array<double, 2>& q) {
   using T = value_t<S>;
   const T ex = T(q[0] - p[0]), ey = T(q[1] - p[1]), square = ex * ex + ey * ey;
   const S dx = x - T(p[0]), dy = y - T(p[1]);
@@ -39,8 +41,8 @@ S to_segment(const S& x, const S& y, const std::array<double, 2>& p, const std::
   return length(S(dx - along * ex), S(dy - along * ey));
 }
 
-template <class S>
-S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
+template <class AnyLattice, class S>
+COSTATE_HD S sampled(const AnyLattice& lattice, const S (&x)[3]) {
   using T = value_t<S>;
   int cell[3];
   S part[3], outside(0);
@@ -75,8 +77,8 @@ S sampled(const DistanceLattice& lattice, const S (&x)[3]) {
 
 }  // namespace shape_detail
 
-template <class S>
-S distance(const Shape& shape, const S (&x)[3], int dimension) {
+template <class AnyShape, class S>
+COSTATE_HD S distance(const AnyShape& shape, const S (&x)[3], int dimension) {
   using namespace shape_detail;
   using T = value_t<S>;
   const T a = T(shape.size[0]), b = T(shape.size[1]), c = T(shape.size[2]);

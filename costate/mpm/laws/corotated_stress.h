@@ -14,7 +14,8 @@
 namespace costate::mpm {
 
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> fixed_corotated_stress(const Matrix<S, D>& F, const S& J, const Lame<S>& l) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> fixed_corotated_stress(const Matrix<S, D>& F, const S& J,
+                                                              const Lame<S>& l) {
   const Matrix<S, D> R = polar_rotation(F);
   Matrix<S, D> tau = (S(2) * l.mu) * times_transpose(F - R, F);
   const S pressure = l.lambda * (J - S(1)) * J;
@@ -23,8 +24,8 @@ COSTATE_INLINE Matrix<S, D> fixed_corotated_stress(const Matrix<S, D>& F, const 
 }
 // Returns F_bar, assigns l_bar.
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> fixed_corotated_stress_vjp(const Matrix<S, D>& F, const Lame<S>& l,
-                                                       const Matrix<S, D>& T, Lame<S>& l_bar) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> fixed_corotated_stress_vjp(const Matrix<S, D>& F, const Lame<S>& l,
+                                                                  const Matrix<S, D>& T, Lame<S>& l_bar) {
   const Matrix<S, D> R = polar_rotation(F), E = F - R, TF = T * F;
   const S J = determinant(F), trT = trace(T), one(1), two(2);
   l_bar = {two * contract(TF, E), trT * (J - one) * J};  // <T, E F'> = <T F, E>

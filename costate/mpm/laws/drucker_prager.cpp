@@ -15,11 +15,10 @@
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
-namespace {
 
 struct DruckerPrager {
   template <class S, int D>
-  COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& v, const S* p) {
+  COSTATE_HD COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& v, const S* p) {
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), all = tr + v, zero(0), one(1);
     const mask_t<S> apart = is_apart(all);
@@ -31,9 +30,9 @@ struct DruckerPrager {
     return r;
   }
   template <class S, int D>
-  COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& v, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar, S& v_bar,
-                                     S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& v, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& v_bar, S* p_bar) {
     using T = value_t<S>;
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), all = tr + v, zero(0), one(1), share(T(1.0 / D));
@@ -59,19 +58,27 @@ struct DruckerPrager {
 
  private:
   template <class S>
-  COSTATE_INLINE static mask_t<S> is_apart(const S& all) {
+  COSTATE_HD COSTATE_INLINE static mask_t<S> is_apart(const S& all) {
     return all >= S(value_t<S>(sizeof(value_t<S>) == 8 ? -1e-12 : -1e-6));
   }
   template <class S>
-  COSTATE_INLINE static S cone(const S& phi) {
+  COSTATE_HD COSTATE_INLINE static S cone(const S& phi) {
     const S sine = sin(phi);
     return S(value_t<S>(2 * 0.81649658092772603)) * sine / (S(3) - sine);
   }
   template <class S, int D>
-  COSTATE_INLINE static S pressure_share(const Lame<S>& l) {
+  COSTATE_HD COSTATE_INLINE static S pressure_share(const Lame<S>& l) {
     return S(1) + S(value_t<S>(D / 2.0)) * l.lambda / l.mu;
   }
 };
+
+template <>
+struct ResponseOf<MaterialKind::drucker_prager> {
+  using Type = HenckyLaw<DruckerPrager>;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
 
 constexpr Number kNumbers[] = {kDensity,
                                kYoungsModulus,
@@ -87,7 +94,9 @@ constexpr Number kNumbers[] = {kDensity,
 constinit const Law Law::drucker_prager = {.name = "drucker_prager",
                                            .numbers = listed(kNumbers),
                                            .wave_speed = pressure_wave_speed,
-                                           .responses = &kResponses<HenckyLaw<DruckerPrager>>,
+                                           .responses = &kResponses<MaterialKind::drucker_prager>,
                                            .plastic = 0.0};
+
+#endif
 
 }  // namespace costate::mpm

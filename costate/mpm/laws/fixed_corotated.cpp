@@ -3,11 +3,10 @@
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {
-namespace {
 
 struct FixedCorotated {
   template <class S, int D>
-  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
     out.F = deform(in);
     out.J = determinant(out.F);
     out.tau = fixed_corotated_stress(out.F, out.J, lame(in.p[1], in.p[2]));
@@ -15,8 +14,8 @@ struct FixedCorotated {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+  COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                                    LawInput<S, D>& in_bar) {
     const Matrix<S, D> F = deform(in), T = out_bar.tau;
     Lame<S> l_bar;
     Matrix<S, D> F_bar = out_bar.F + fixed_corotated_stress_vjp(F, lame(in.p[1], in.p[2]), T, l_bar);
@@ -27,6 +26,14 @@ struct FixedCorotated {
   }
 };
 
+template <>
+struct ResponseOf<MaterialKind::fixed_corotated> {
+  using Type = FixedCorotated;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
+
 constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
@@ -35,7 +42,9 @@ constinit const Law Law::fixed_corotated = {
     .name = "fixed_corotated",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<FixedCorotated>,
+    .responses = &kResponses<MaterialKind::fixed_corotated>,
 };
+
+#endif
 
 }  // namespace costate::mpm

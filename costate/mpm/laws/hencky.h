@@ -36,7 +36,7 @@ struct Spectrum {
 
 // Eigenvalues and eigenvectors of a symmetric matrix, on plain scalars.
 template <class S, int D>
-COSTATE_INLINE Spectrum<S, D> spectrum(Matrix<S, D> b) {
+COSTATE_HD COSTATE_INLINE Spectrum<S, D> spectrum(Matrix<S, D> b) {
   using T = value_t<S>;
   const S zero(0), one(1), two(2), tiny(T(1e-30));
   Matrix<S, D> Q = Matrix<S, D>::identity();
@@ -76,7 +76,7 @@ COSTATE_INLINE Spectrum<S, D> spectrum(Matrix<S, D> b) {
 
 // Q diag(y) Q'
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> assemble(const Matrix<S, D>& Q, const Vec<S, D>& y) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> assemble(const Matrix<S, D>& Q, const Vec<S, D>& y) {
   Matrix<S, D> scaled;
   for (int i = 0; i < D; ++i)
     for (int j = 0; j < D; ++j) scaled(i, j) = Q(i, j) * y[j];
@@ -85,7 +85,7 @@ COSTATE_INLINE Matrix<S, D> assemble(const Matrix<S, D>& Q, const Vec<S, D>& y) 
 
 // (log a - log b) / (a - b) and (exp a - exp b) / (a - b).
 template <class S>
-COSTATE_INLINE S divided_log(const S& a, const S& b) {
+COSTATE_HD COSTATE_INLINE S divided_log(const S& a, const S& b) {
   const S one(1), sum = a + b, r = (a - b) / sum, r2 = r * r;
   const mask_t<S> small = r2 < S(value_t<S>(1e-3));
   const S safe = select(small, S(value_t<S>(0.5)), r);
@@ -94,7 +94,7 @@ COSTATE_INLINE S divided_log(const S& a, const S& b) {
   return S(2) * select(small, series, quotient) / sum;
 }
 template <class S>
-COSTATE_INLINE S divided_exp(const S& a, const S& b) {
+COSTATE_HD COSTATE_INLINE S divided_exp(const S& a, const S& b) {
   const S half(value_t<S>(0.5)), h = half * (a - b), h2 = h * h;
   const mask_t<S> small = h2 < S(value_t<S>(1e-2));
   const S safe = select(small, S(1), h);
@@ -112,7 +112,7 @@ struct Principal {
   S plastic;
   S stress_slope[kPairs], flow_slope[kPairs];
 
-  COSTATE_INLINE void set_slopes(const S& stress, const S& flow) {
+  COSTATE_HD COSTATE_INLINE void set_slopes(const S& stress, const S& flow) {
     for (int n = 0; n < kPairs; ++n) stress_slope[n] = stress, flow_slope[n] = flow;
   }
 };
@@ -125,7 +125,7 @@ constexpr int pair_of(int i, int j) { return i + j - 1; }  // (0,1), (0,2), (1,2
 template <class Map>
 struct HenckyLaw {
   template <class S, int D>
-  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
     const Matrix<S, D> F = deform(in);
     out.J = determinant(F);
     if constexpr (is_dual<S>) {
@@ -142,8 +142,8 @@ struct HenckyLaw {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+  COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                                    LawInput<S, D>& in_bar) {
     const S half(value_t<S>(0.5));
     const Matrix<S, D> F = deform(in);
     const Spectrum<S, D> b = spectrum(times_transpose(F, F));
@@ -175,15 +175,15 @@ struct HenckyLaw {
 
  private:
   template <class S, int D>
-  COSTATE_INLINE static Vec<S, D> strains(const Spectrum<S, D>& b) {
+  COSTATE_HD COSTATE_INLINE static Vec<S, D> strains(const Spectrum<S, D>& b) {
     Vec<S, D> e;
     for (int i = 0; i < D; ++i) e[i] = S(value_t<S>(0.5)) * log(b.value[i]);
     return e;
   }
   // tau_slope * T + G_slope * H, the slopes along b_ij.
   template <class S, int D>
-  COSTATE_INLINE static S off_diagonal(const Spectrum<S, D>& b, const Principal<S, D>& m, int i, int j,
-                                       const S& T, const S& H) {
+  COSTATE_HD COSTATE_INLINE static S off_diagonal(const Spectrum<S, D>& b, const Principal<S, D>& m, int i,
+                                                  int j, const S& T, const S& H) {
     const S strain_slope = S(value_t<S>(0.5)) * divided_log(b.value[i], b.value[j]);
     return strain_slope * (m.stress_slope[pair_of(i, j)] * T +
                            m.flow_slope[pair_of(i, j)] * divided_exp(m.delta[i], m.delta[j]) * H);
@@ -191,8 +191,8 @@ struct HenckyLaw {
 
   // Values by the plain law; tangents by the formulas at the head, with the principal map's own tangents.
   template <class S, int D>
-  COSTATE_INLINE static void respond_dual(const LawInput<S, D>& in, const Matrix<S, D>& F,
-                                          LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond_dual(const LawInput<S, D>& in, const Matrix<S, D>& F,
+                                                     LawOutput<S, D>& out) {
     using V = typename S::Inner;
     Matrix<V, D> value, rate;
     for (int i = 0; i < D; ++i)

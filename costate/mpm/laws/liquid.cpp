@@ -17,11 +17,10 @@
 #include "costate/mpm/laws/response.h"
 
 namespace costate::mpm {
-namespace {
 
 struct Liquid {
   template <class S, int D>
-  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
     const S J = cut_off(in.F(0, 0) * (S(1) + in.dt * trace(in.C)), in.p[4]);
     out.J = J;
     out.F = in.F;
@@ -34,8 +33,8 @@ struct Liquid {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+  COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                                    LawInput<S, D>& in_bar) {
     const S one(1);
     const S growth = one + in.dt * trace(in.C), trial = in.F(0, 0) * growth;
     const S J = cut_off(trial, in.p[4]);
@@ -69,11 +68,19 @@ struct Liquid {
 
  private:
   template <class S>
-  COSTATE_INLINE static S cut_off(const S& trial, const S& w) {
+  COSTATE_HD COSTATE_INLINE static S cut_off(const S& trial, const S& w) {
     const S one(1), t = select(trial > one, trial - one, S(0));
     return trial - t + t / (one + t / w);
   }
 };
+
+template <>
+struct ResponseOf<MaterialKind::liquid> {
+  using Type = Liquid;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
 
 double sound_speed(const Material& m) { return std::sqrt(m.bulk_modulus / m.density); }
 
@@ -89,7 +96,9 @@ constinit const Law Law::liquid = {
     .name = "liquid",
     .numbers = listed(kNumbers),
     .wave_speed = sound_speed,
-    .responses = &kResponses<Liquid>,
+    .responses = &kResponses<MaterialKind::liquid>,
 };
+
+#endif
 
 }  // namespace costate::mpm

@@ -6,11 +6,10 @@
 #include "costate/mpm/laws/corotated_stress.h"
 
 namespace costate::mpm {
-namespace {
 
 struct Muscle {
   template <class S, int D>
-  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
     out.F = deform(in);
     out.J = determinant(out.F);
     out.tau = fixed_corotated_stress(out.F, out.J, lame(in.p[1], in.p[2]));
@@ -20,8 +19,8 @@ struct Muscle {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+  COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                                    LawInput<S, D>& in_bar) {
     const Matrix<S, D> F = deform(in), T = out_bar.tau;
     Lame<S> l_bar;
     Matrix<S, D> F_bar = out_bar.F + fixed_corotated_stress_vjp(F, lame(in.p[1], in.p[2]), T, l_bar);
@@ -37,12 +36,20 @@ struct Muscle {
 
  private:
   template <class S, int D>
-  COSTATE_INLINE static Vec<S, D> fibre(const LawInput<S, D>& in) {
+  COSTATE_HD COSTATE_INLINE static Vec<S, D> fibre(const LawInput<S, D>& in) {
     Vec<S, D> f;
     for (int i = 0; i < D; ++i) f[i] = S(in.fibre[i]);
     return f;
   }
 };
+
+template <>
+struct ResponseOf<MaterialKind::muscle> {
+  using Type = Muscle;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
 
 constexpr Number kNumbers[] = {
     kDensity, kYoungsModulus, kPoissonsRatio, {"strength", "Pa", &Material::strength, kAny}};
@@ -52,7 +59,9 @@ constexpr Number kNumbers[] = {
 constinit const Law Law::muscle = {.name = "muscle",
                                    .numbers = listed(kNumbers),
                                    .wave_speed = pressure_wave_speed,
-                                   .responses = &kResponses<Muscle>,
+                                   .responses = &kResponses<MaterialKind::muscle>,
                                    .contracts = true};
+
+#endif
 
 }  // namespace costate::mpm

@@ -5,11 +5,10 @@
 #include "costate/mpm/laws/response.h"
 
 namespace costate::mpm {
-namespace {
 
 struct NeoHookean {
   template <class S, int D>
-  COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+  COSTATE_HD COSTATE_INLINE static void respond(const LawInput<S, D>& in, LawOutput<S, D>& out) {
     out.F = deform(in);
     out.J = determinant(out.F);
     const Lame<S> l = lame(in.p[1], in.p[2]);
@@ -20,8 +19,8 @@ struct NeoHookean {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
-                                         LawInput<S, D>& in_bar) {
+  COSTATE_HD COSTATE_INLINE static void respond_vjp(const LawInput<S, D>& in, const LawOutput<S, D>& out_bar,
+                                                    LawInput<S, D>& in_bar) {
     const Matrix<S, D> F = deform(in), T = out_bar.tau;
     const S J = determinant(F), trT = trace(T);
     const Lame<S> l = lame(in.p[1], in.p[2]);
@@ -36,6 +35,14 @@ struct NeoHookean {
   }
 };
 
+template <>
+struct ResponseOf<MaterialKind::neo_hookean> {
+  using Type = NeoHookean;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
+
 constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
 
 }  // namespace
@@ -44,7 +51,9 @@ constinit const Law Law::neo_hookean = {
     .name = "neo_hookean",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<NeoHookean>,
+    .responses = &kResponses<MaterialKind::neo_hookean>,
 };
+
+#endif
 
 }  // namespace costate::mpm

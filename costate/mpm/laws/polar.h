@@ -23,7 +23,8 @@ namespace polar_detail {
 
 // omega from ax = (tr(S) 1 - S) omega, as the skew matrix [omega]x times R from the right: R [omega]x.
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> turn(const Matrix<S, D>& R, const Matrix<S, D>& stretch, const Matrix<S, D>& A) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> turn(const Matrix<S, D>& R, const Matrix<S, D>& stretch,
+                                            const Matrix<S, D>& A) {
   if constexpr (D == 2) {
     const S omega = (A(1, 0) - A(0, 1)) / trace(stretch);
     Matrix<S, 2> skew;
@@ -51,7 +52,7 @@ COSTATE_INLINE Matrix<S, D> turn(const Matrix<S, D>& R, const Matrix<S, D>& stre
 }  // namespace polar_detail
 
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> polar_rotation(const Matrix<S, D>& F) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> polar_rotation(const Matrix<S, D>& F) {
   if constexpr (is_dual<S>) {
     using V = typename S::Inner;
     Matrix<V, D> value, rate;
@@ -101,8 +102,8 @@ COSTATE_INLINE Matrix<S, D> polar_rotation(const Matrix<S, D>& F) {
 
 // F_bar from R_bar.
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> polar_rotation_vjp(const Matrix<S, D>& F, const Matrix<S, D>& R,
-                                               const Matrix<S, D>& R_bar) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> polar_rotation_vjp(const Matrix<S, D>& F, const Matrix<S, D>& R,
+                                                          const Matrix<S, D>& R_bar) {
   return polar_detail::turn(R, transpose_times(R, F), transpose_times(R, R_bar));
 }
 

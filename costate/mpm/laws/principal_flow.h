@@ -13,20 +13,20 @@
 namespace costate::mpm {
 
 template <class S, int D>
-COSTATE_INLINE S sum(const Vec<S, D>& v) {
+COSTATE_HD COSTATE_INLINE S sum(const Vec<S, D>& v) {
   S r = v[0];
   for (int i = 1; i < D; ++i) r += v[i];
   return r;
 }
 template <class S, int D>
-COSTATE_INLINE Vec<S, D> deviator(const Vec<S, D>& e, const S& tr) {
+COSTATE_HD COSTATE_INLINE Vec<S, D> deviator(const Vec<S, D>& e, const S& tr) {
   Vec<S, D> d;
   for (int i = 0; i < D; ++i) d[i] = e[i] - tr * S(value_t<S>(1.0 / D));
   return d;
 }
 // |d|, at least 1e-20: below that nothing flows.
 template <class S, int D>
-COSTATE_INLINE S length(const Vec<S, D>& d) {
+COSTATE_HD COSTATE_INLINE S length(const Vec<S, D>& d) {
   const S square = dot(d, d), least(value_t<S>(1e-30));
   return sqrt(select(square < least, least, square));
 }
@@ -34,8 +34,8 @@ COSTATE_INLINE S length(const Vec<S, D>& d) {
 // t = 2 mu s d + (2 mu + D lambda) mean,  delta = (s - 1) d + mean - tr/D: given s and
 // the mean strain after flow.
 template <class S, int D>
-COSTATE_INLINE Principal<S, D> scaled(const Lame<S>& l, const Vec<S, D>& d, const S& tr, const S& s,
-                                      const S& mean) {
+COSTATE_HD COSTATE_INLINE Principal<S, D> scaled(const Lame<S>& l, const Vec<S, D>& d, const S& tr,
+                                                 const S& s, const S& mean) {
   using T = value_t<S>;
   Principal<S, D> r;
   const S shear = S(2) * l.mu * s, flow = s - S(1);
@@ -54,8 +54,9 @@ struct ScaledBar {
   Lame<S> l;
 };
 template <class S, int D>
-COSTATE_INLINE ScaledBar<S, D> scaled_vjp(const Lame<S>& l, const Vec<S, D>& d, const S& s, const S& mean,
-                                          const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar) {
+COSTATE_HD COSTATE_INLINE ScaledBar<S, D> scaled_vjp(const Lame<S>& l, const Vec<S, D>& d, const S& s,
+                                                     const S& mean, const Vec<S, D>& t_bar,
+                                                     const Vec<S, D>& delta_bar) {
   using T = value_t<S>;
   const S two(2), t_sum = sum(t_bar), delta_sum = sum(delta_bar), t_d = dot(t_bar, d);
   ScaledBar<S, D> r;
@@ -69,7 +70,7 @@ COSTATE_INLINE ScaledBar<S, D> scaled_vjp(const Lame<S>& l, const Vec<S, D>& d, 
 }
 // e_bar from d_bar and tr_bar.
 template <class S, int D>
-COSTATE_INLINE Vec<S, D> deviator_vjp(const Vec<S, D>& d_bar, const S& tr_bar) {
+COSTATE_HD COSTATE_INLINE Vec<S, D> deviator_vjp(const Vec<S, D>& d_bar, const S& tr_bar) {
   const S mean = sum(d_bar) * S(value_t<S>(1.0 / D));
   Vec<S, D> e_bar;
   for (int i = 0; i < D; ++i) e_bar[i] = d_bar[i] - mean + tr_bar;

@@ -7,8 +7,10 @@
 // the law in their order (law.h); the first is the density, which the response does not read. J is there for
 // the check that no element is inverted.
 //
-// A law is a struct with respond and respond_vjp, and kResponses<Struct> is it in every scalar and
-// dimension. What several laws share: corotated_stress.h, hencky.h, principal_flow.h, and the stages below.
+// A law is a struct with respond and respond_vjp, ResponseOf names the struct of a kind, and kResponses<kind>
+// is it in every scalar and dimension. A GPU compiles the same structs for its own threads
+// (all_responses.h). What several laws share: corotated_stress.h, hencky.h, principal_flow.h, and the stages
+// below.
 // Tests: tests/mpm/law_test.cpp (each law: transpose against tangents, tangents against differences).
 #pragma once
 
@@ -73,9 +75,11 @@ struct Compiled {
       return {respond_with<L, S, D>, respond_vjp_with<L, S, D>};
   }
 };
-template <class L>
-inline constexpr Responses kResponses = {{Compiled<L>{}, Compiled<L>{}, Compiled<L>{}, Compiled<L>{},
-                                          Compiled<L>{}, Compiled<L>{}, Compiled<L>{}, Compiled<L>{}}};
+// ResponseOf<kind>::Type: the struct of a kind.
+template <MaterialKind kind>
+struct ResponseOf;
+template <MaterialKind kind, class L = Compiled<typename ResponseOf<kind>::Type>>
+inline constexpr Responses kResponses = {{L{}, L{}, L{}, L{}, L{}, L{}, L{}, L{}}};
 
 template <std::size_t kCount>
 constexpr std::span<const Number> listed(const Number (&numbers)[kCount]) {
@@ -86,12 +90,12 @@ constexpr std::span<const Number> listed(const Number (&numbers)[kCount]) {
 // The elastic part of a step, F_trial = (1 + dt C) F, and its transpose: adds to C_bar and dt_bar, assigns
 // F_bar.
 template <class S, int D>
-COSTATE_INLINE Matrix<S, D> deform(const LawInput<S, D>& in) {
+COSTATE_HD COSTATE_INLINE Matrix<S, D> deform(const LawInput<S, D>& in) {
   return in.F + in.dt * (in.C * in.F);
 }
 template <class S, int D>
-COSTATE_INLINE void deform_vjp(const LawInput<S, D>& in, const Matrix<S, D>& trial_bar,
-                               LawInput<S, D>& in_bar) {
+COSTATE_HD COSTATE_INLINE void deform_vjp(const LawInput<S, D>& in, const Matrix<S, D>& trial_bar,
+                                          LawInput<S, D>& in_bar) {
   const Matrix<S, D> rate_bar = times_transpose(trial_bar, in.F);
   in_bar.C = in.dt * rate_bar;
   in_bar.dt = contract(rate_bar, in.C);
@@ -104,12 +108,12 @@ struct Lame {
   S mu, lambda;
 };
 template <class S>
-COSTATE_INLINE Lame<S> lame(const S& E, const S& nu) {
+COSTATE_HD COSTATE_INLINE Lame<S> lame(const S& E, const S& nu) {
   const S one(1), two(2);
   return {E / (two * (one + nu)), E * nu / ((one + nu) * (one - two * nu))};
 }
 template <class S>
-COSTATE_INLINE void lame_vjp(const S& E, const S& nu, const Lame<S>& bar, S& E_bar, S& nu_bar) {
+COSTATE_HD COSTATE_INLINE void lame_vjp(const S& E, const S& nu, const Lame<S>& bar, S& E_bar, S& nu_bar) {
   const S one(1), two(2);
   const S a = one + nu, b = one - two * nu;
   const S mu_E = one / (two * a), lambda_E = nu / (a * b);
@@ -118,11 +122,11 @@ COSTATE_INLINE void lame_vjp(const S& E, const S& nu, const Lame<S>& bar, S& E_b
 }
 
 template <class S, int D>
-COSTATE_INLINE void no_plastic_flow(const LawInput<S, D>& in, LawOutput<S, D>& out) {
+COSTATE_HD COSTATE_INLINE void no_plastic_flow(const LawInput<S, D>& in, LawOutput<S, D>& out) {
   out.plastic = in.plastic;
 }
 template <class S, int D>
-COSTATE_INLINE void no_plastic_flow_vjp(const LawOutput<S, D>& out_bar, LawInput<S, D>& in_bar) {
+COSTATE_HD COSTATE_INLINE void no_plastic_flow_vjp(const LawOutput<S, D>& out_bar, LawInput<S, D>& in_bar) {
   in_bar.plastic = out_bar.plastic;
 }
 

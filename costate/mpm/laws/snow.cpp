@@ -13,7 +13,6 @@
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
-namespace {
 
 struct Snow {
   template <class S, int D>
@@ -23,7 +22,7 @@ struct Snow {
     Lame<S> l;
   };
   template <class S, int D>
-  COSTATE_INLINE static State<S, D> flow(const Vec<S, D>& e, const S& plastic, const S* p) {
+  COSTATE_HD COSTATE_INLINE static State<S, D> flow(const Vec<S, D>& e, const S& plastic, const S* p) {
     const S one(1);
     State<S, D> r;
     r.low = log(one - p[3]);
@@ -40,7 +39,7 @@ struct Snow {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p) {
+  COSTATE_HD COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p) {
     const S one(1), two(2);
     const State<S, D> f = flow<S, D>(e, plastic, p);
     Principal<S, D> r;
@@ -61,9 +60,10 @@ struct Snow {
   }
 
   template <class S, int D>
-  COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& plastic, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
-                                     S& plastic_bar, S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S& plastic, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& plastic_bar,
+                                                S* p_bar) {
     const S zero(0), one(1), two(2), t_sum = sum(t_bar);
     const State<S, D> f = flow<S, D>(e, plastic, p);
     const S volumetric = (f.J - one) * f.J;
@@ -90,6 +90,14 @@ struct Snow {
   }
 };
 
+template <>
+struct ResponseOf<MaterialKind::snow> {
+  using Type = HenckyLaw<Snow>;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
+
 constexpr Number kNumbers[] = {
     kDensity,
     kYoungsModulus,
@@ -104,7 +112,9 @@ constexpr Number kNumbers[] = {
 constinit const Law Law::snow = {.name = "snow",
                                  .numbers = listed(kNumbers),
                                  .wave_speed = pressure_wave_speed,
-                                 .responses = &kResponses<HenckyLaw<Snow>>,
+                                 .responses = &kResponses<MaterialKind::snow>,
                                  .plastic = 1.0};
+
+#endif
 
 }  // namespace costate::mpm

@@ -9,13 +9,12 @@
 #include "costate/mpm/laws/principal_flow.h"
 
 namespace costate::mpm {
-namespace {
 
 struct VonMises {
   static constexpr double kScale = 0.81649658092772603;  // sqrt(2/3)
 
   template <class S, int D>
-  COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p) {
+  COSTATE_HD COSTATE_INLINE static Principal<S, D> map(const Vec<S, D>& e, const S& plastic, const S* p) {
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e);
     const Vec<S, D> d = deviator(e, tr);
@@ -25,9 +24,10 @@ struct VonMises {
     return r;
   }
   template <class S, int D>
-  COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p, const Vec<S, D>& t_bar,
-                                     const Vec<S, D>& delta_bar, const S& out_bar, Vec<S, D>& e_bar,
-                                     S& plastic_bar, S* p_bar) {
+  COSTATE_HD COSTATE_INLINE static void map_vjp(const Vec<S, D>& e, const S&, const S* p,
+                                                const Vec<S, D>& t_bar, const Vec<S, D>& delta_bar,
+                                                const S& out_bar, Vec<S, D>& e_bar, S& plastic_bar,
+                                                S* p_bar) {
     const Lame<S> l = lame(p[1], p[2]);
     const S tr = sum(e), share(value_t<S>(1.0 / D)), zero(0);
     const Vec<S, D> d = deviator(e, tr);
@@ -45,6 +45,14 @@ struct VonMises {
   }
 };
 
+template <>
+struct ResponseOf<MaterialKind::von_mises> {
+  using Type = HenckyLaw<VonMises>;
+};
+
+#if !defined(COSTATE_RESPONSES_ALONE)
+namespace {
+
 constexpr Number kNumbers[] = {
     kDensity, kYoungsModulus, kPoissonsRatio, {"yield_stress", "Pa", &Material::yield_stress, kPositive}};
 
@@ -54,7 +62,9 @@ constinit const Law Law::von_mises = {
     .name = "von_mises",
     .numbers = listed(kNumbers),
     .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<HenckyLaw<VonMises>>,
+    .responses = &kResponses<MaterialKind::von_mises>,
 };
+
+#endif
 
 }  // namespace costate::mpm

@@ -22,7 +22,7 @@ template <int kTaps>
 inline constexpr double kInverseMoment = kTaps == 3 ? 4.0 : 3.0;
 
 template <int kTaps, class S>
-COSTATE_INLINE void spline_weights(const S& f, S (&w)[4]) {
+COSTATE_HD COSTATE_INLINE void spline_weights(const S& f, S (&w)[4]) {
   using T = value_t<S>;
   const S half(T(0.5)), one(1), t = f - one;
   if constexpr (kTaps == 3) {
@@ -40,7 +40,7 @@ COSTATE_INLINE void spline_weights(const S& f, S (&w)[4]) {
   }
 }
 template <int kTaps, class S>
-COSTATE_INLINE void spline_slopes(const S& f, S (&slope)[4]) {
+COSTATE_HD COSTATE_INLINE void spline_slopes(const S& f, S (&slope)[4]) {
   using T = value_t<S>;
   const S half(T(0.5)), one(1), t = f - one;
   if constexpr (kTaps == 3) {

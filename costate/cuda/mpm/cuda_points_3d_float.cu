@@ -1,0 +1,12 @@
+#include "costate/cuda/mpm/cuda_points.h"
+
+namespace costate::cuda {
+
+template std::unique_ptr<DeviceKernels<float>> cuda_points_kernels<float, 3, 3>(const Device&,
+                                                                                const mpm::Model&,
+                                                                                const Activity&);
+template std::unique_ptr<DeviceKernels<float>> cuda_points_kernels<float, 3, 4>(const Device&,
+                                                                                const mpm::Model&,
+                                                                                const Activity&);
+
+}  // namespace costate::cuda
