@@ -43,6 +43,7 @@
 #include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
 #include "costate/mpm/system.h"
+#include "costate/rigid/design.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step_jacobian.h"
@@ -56,6 +57,7 @@
 #include "costate/control/lq.h"
 #include "costate/control/lqr.h"
 #include "costate/control/mpc.h"
+#include "costate/control/reference.h"
 #include "costate/control/sampling.h"
 #include "costate/control/twin.h"
 // optimisers, networks

@@ -73,7 +73,7 @@ Plan plan(const Problem& problem, const std::vector<double>& controls, const Ddp
     solver.descend(options.gradient_tolerance, options.value_tolerance);
   else
     solve_constrained(solver);
-  if (solver.outcome != Outcome::budget) solver.finish_gains();
+  solver.finish_gains();
   return solver.result();
 }
 

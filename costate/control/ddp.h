@@ -49,8 +49,11 @@ struct DdpOptions {
   double gradient_tolerance = 1e-8;
   double value_tolerance = 0;  // stop where an iteration lowers the value by less than this; 0: off
   double constraint_tolerance = 1e-8;
-  double first_price = 1e-6;        // mu
-  double budget_s = 0;              // stop when an iteration more would not fit into this time; 0: none
+  double first_price = 1e-6;  // mu
+  double budget_s = 0;        // stop when an iteration more would not fit into this time; 0: none
+  // Gains about the plan that is returned, for one more linearisation. false: those that its last iteration
+  // used, about the plan before it; for controllers that plan again soon.
+  bool fresh_gains = true;
   std::vector<double> states = {};  // (steps + 1) x states to start from: multiple shooting. Empty: single
   std::function<bool(const PlanProgress&)> callback = {};  // false stops
 };

@@ -79,8 +79,24 @@ void DdpSolver::start(const std::vector<double>& x0, const std::vector<double>& 
       plant.space().difference(y.data(), &x[(k + 1) * n], &gaps[k * std::size_t(plant.tangents())]);
   }
   plant.give_back(std::move(block));
-  for (StageGains& g : gains_) g.k.setZero(plant.controls());
+  begin();
+}
+
+void DdpSolver::resume(std::vector<double> states, std::vector<double> controls) {
+  x = std::move(states), u = std::move(controls);
+  std::fill(gaps.begin(), gaps.end(), 0.0);
+  if (!std::all_of(x.begin(), x.end(), sane))
+    throw Error({"the trajectory to start from is not finite",
+                 {},
+                 "the state may be too far from the last plan: plan more often, or over a shorter time"},
+                Error::Kind::numerics);
+  begin();
+}
+
+void DdpSolver::begin() {
+  for (StageGains& g : gains_) g.k.setZero(expansion.plant().controls());
   price_ = options.first_price, growth_ = 1, gap_price_ = 0, outcome = Outcome::iterations, reason.clear();
+  passed_ = expanded_ = false;
   evaluate();
   if (!std::isfinite(merit))
     throw Error({"the loss of the trajectory to start from is not finite",
@@ -220,7 +236,7 @@ bool DdpSolver::backward() {
       raise_price();
     if (price_ > kLargestPrice) return false;
   }
-  return true;
+  return passed_ = true;
 }
 
 // The controls of every lane: u_k + a k_k + K_k (x (-) x_k), inside the bounds.
@@ -402,6 +418,7 @@ void DdpSolver::descend(double gradient_tolerance, double value_tolerance) {
 }
 
 void DdpSolver::finish_gains() {
+  if (outcome == Outcome::budget || (passed_ && !options.fresh_gains)) return;
   if (!expanded_) expand(), expanded_ = true;
   backward();
 }
@@ -409,7 +426,8 @@ void DdpSolver::finish_gains() {
 Plan DdpSolver::result() const {
   Plan plan;
   plan.u = u, plan.x = x;
-  for (const StageGains& g : gains_) plan.K.insert(plan.K.end(), g.K.data(), g.K.data() + g.K.size());
+  for (std::size_t k = 0; passed_ && k < gains_.size(); ++k)
+    plan.K.insert(plan.K.end(), gains_[k].K.data(), gains_[k].K.data() + gains_[k].K.size());
   plan.value = objective, plan.gradient_norm = gradient_norm_;
   plan.violation = problem.constraints.empty() ? 0 : violation();
   plan.iterations = iterations, plan.outcome = outcome, plan.reason = reason;

@@ -18,6 +18,9 @@ class DdpSolver {
   void start(const std::vector<double>& x0, const std::vector<double>& controls,
              const std::vector<double>& states);
 
+  // The same from a trajectory that the controls lead to.
+  void resume(std::vector<double> states, std::vector<double> controls);
+
   // Iterates until the gradient is below the tolerance. What stopped it is outcome().
   void descend(double gradient_tolerance, double value_tolerance);
   // One iteration: expand, backward, forward. False: there is nothing more to gain.
@@ -25,7 +28,8 @@ class DdpSolver {
 
   Plan result() const;
   double violation() const;
-  // Gains about the trajectory as it is.
+  // Gains about the trajectory as it is, where they are asked for and there is time; else those of the last
+  // iteration, where there was one.
   void finish_gains();
   // The problem has changed: its multipliers, or the trajectory.
   void forget_expansion() { expanded_ = false; }
@@ -47,6 +51,7 @@ class DdpSolver {
 
  private:
   struct Search;
+  void begin();
   void expand();
   bool backward();
   bool backward_pass();
@@ -68,6 +73,7 @@ class DdpSolver {
   double promised_ = 0, curvature_ = 0;  // J changes by promised a + curvature a^2 along a step of length a
   double price_ = 0, growth_ = 1, gap_price_ = 0, gradient_norm_ = 0, length_ = 0, gained_ = 0;
   bool expanded_ = false;  // about the trajectory as it is
+  bool passed_ = false;    // there are gains of this problem
   double share_ = 0;       // of the curvature of the steps that is in it
   bool gap_open_ = false;
 };

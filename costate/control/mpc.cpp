@@ -16,6 +16,13 @@ void expect_state(const Problem& problem, const std::vector<double>& x) {
                 std::to_string(problem.x0.size()));
 }
 
+void put_inside(const Problem& problem, double* u, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!problem.lower.empty()) u[i] = std::max(u[i], problem.lower[i]);
+    if (!problem.upper.empty()) u[i] = std::min(u[i], problem.upper[i]);
+  }
+}
+
 // Row `ahead` of a plan, corrected by its feedback.
 std::vector<double> act(const Problem& problem, const StateSpace& space, const Plan& plan,
                         const std::vector<double>& x, std::int64_t ahead) {
@@ -26,10 +33,7 @@ std::vector<double> act(const Problem& problem, const StateSpace& space, const P
     space.difference(x.data(), &plan.x[std::size_t(k * n)], dx.data());
     u += MatrixIn(&plan.K[std::size_t(k * m * nt)], m, nt) * dx;
   }
-  for (std::int64_t i = 0; i < m; ++i) {
-    if (!problem.lower.empty()) u[i] = std::max(u[i], problem.lower[std::size_t(i)]);
-    if (!problem.upper.empty()) u[i] = std::min(u[i], problem.upper[std::size_t(i)]);
-  }
+  put_inside(problem, u.data(), std::size_t(m));
   return numbers_of(u);
 }
 
@@ -63,31 +67,32 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
   // The controls that the last plan's feedback gives from here: without it an unstable system would fall
   // before the first iteration. The last control is held for the steps that are new.
   const Plant& plant = s.expansion.plant();
-  std::vector<double> u, at = x, y(x.size());
+  std::vector<double> u, states = x, at = x, y(x.size());
   auto block = plant.take();
   for (std::size_t k = 0; k < N; ++k) {
-    const std::vector<double> now =
+    std::vector<double> now =
         plan_.x.empty() || k + by >= N
             ? std::vector<double>(plan_.u.end() - std::ptrdiff_t((N - std::min(k + by, N - 1)) * m),
                                   plan_.u.end() - std::ptrdiff_t((N - std::min(k + by, N - 1) - 1) * m))
             : act(s.problem, plant.space(), plan_, at, std::int64_t(k + by));
+    put_inside(s.problem, now.data(), m);
     u.insert(u.end(), now.begin(), now.end());
     plant.step(std::int64_t(k), at.data(), now.data(), y.data(), *block);
     at = y;
+    states.insert(states.end(), at.begin(), at.end());
   }
   plant.give_back(std::move(block));
   for (auto& of : s.multipliers.y) {
     for (std::size_t k = 0; k + 1 < of.size(); ++k) of[k] = k + by + 1 < of.size() ? of[k + by] : 0.0;
   }
   s.iterations = 0;
-  s.forget_expansion();
   s.out_of_time = options_.ddp.budget_s > 0 ? deadline(options_.ddp.budget_s) : std::function<bool()>();
-  s.start(x, u, {});
+  s.resume(std::move(states), std::move(u));
   if (s.problem.constraints.empty())
     s.descend(options_.ddp.gradient_tolerance, options_.ddp.value_tolerance);
   else
     solve_constrained(s);
-  if (s.outcome != Outcome::budget) s.finish_gains();
+  s.finish_gains();
   plan_ = s.result();
   fresh_ = false;
   const double spent = std::chrono::duration<double>(Clock::now() - begin).count();

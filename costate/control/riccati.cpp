@@ -40,7 +40,6 @@ void RiccatiStage::load(const StageData& s, const double* P_next) {
     copy(P_.data() + i * across, P_next + i * n_, n_);
     copy(H_.data() + i * width_, s.Q + i * n_, n_);
   }
-  fill_zero(PF_.data(), std::int64_t(across) * width_);
   for (int i = 0; i < m_; ++i) {
     double* row = H_.data() + (n_ + i) * width_;
     if (s.S)
@@ -54,8 +53,8 @@ void RiccatiStage::load(const StageData& s, const double* P_next) {
 void RiccatiStage::expand(const StageData& s, const double* P_next, const double* p_next) {
   load(s, P_next);
   const int across = padded(n_);
-  add_product(n_, padded(n_, kBlockRows), width_, P_.data(), across, F_.data(), width_, PF_.data(), width_,
-              false);
+  add_product<Onto::zero>(n_, padded(n_, kBlockRows), width_, P_.data(), across, F_.data(), width_,
+                          PF_.data(), width_, false);
   add_product(n_, padded(n_ + m_, kBlockRows), width_, F_.data(), width_, PF_.data(), width_, H_.data(),
               width_, true);
   for (int i = 0; i < m_; ++i) {
@@ -156,14 +155,17 @@ bool RiccatiStage::bounded_gains(const double* lower, const double* upper, doubl
   if (k.size() != m_) k.setZero(m_);
   const auto clamp = [&](int i, double v) { return std::min(std::max(v, lower[i]), upper[i]); };
   for (int i = 0; i < m_; ++i) k[i] = clamp(i, k[i]);
-  const auto slope = [&](const Vector& at) { return Vector(Quu_ * at + mu * at + Qu_); };
-  const auto value = [&](const Vector& at) {
-    return 0.5 * at.dot(Quu_ * at) + 0.5 * mu * at.squaredNorm() + Qu_.dot(at);
+  Vector g(m_), trial_g(m_), trial(m_), d(m_);
+  // Writes the slope (Quu + mu I) at + Qu, and returns the value, which is 1/2 at'(slope + Qu).
+  const auto evaluate = [&](const Vector& at, Vector& slope) {
+    slope = Qu_ + mu * at;
+    slope.noalias() += Quu_ * at;
+    return 0.5 * at.dot(slope + Qu_);
   };
-  double now = value(k);
+  double now = evaluate(k, g);
   std::vector<int> before(1, -1);
+  bool exact = false;  // k is the minimum on the free controls
   for (int iteration = 0; iteration < kBoxIterations; ++iteration) {
-    const Vector g = slope(k);
     to.free.clear();
     for (int i = 0; i < m_; ++i) {
       held[i] = k[i] == lower[i] && g[i] > 0 ? -1 : k[i] == upper[i] && g[i] < 0 ? 1 : 0;
@@ -173,22 +175,29 @@ bool RiccatiStage::bounded_gains(const double* lower, const double* upper, doubl
     if (to.free != before) {
       if (!factorise(mu, to)) return false;
       before = to.free;
+    } else if (exact) {
+      break;
     }
     if (to.free.empty()) break;
-    Vector d(Eigen::Index(to.free.size()));
-    for (std::size_t i = 0; i < to.free.size(); ++i) d[Eigen::Index(i)] = -g[to.free[i]];
-    to.factor.solveInPlace(d);
+    const auto count = Eigen::Index(to.free.size());
+    for (Eigen::Index i = 0; i < count; ++i) d[i] = -g[to.free[std::size_t(i)]];
+    auto direction = d.head(count);
+    to.factor.solveInPlace(direction);
     double length = 1, next = now, moved = 0;
-    Vector trial = k;
     for (;; length /= 2) {
       trial = k;
-      for (std::size_t i = 0; i < to.free.size(); ++i)
-        trial[to.free[i]] = clamp(to.free[i], k[to.free[i]] + length * d[Eigen::Index(i)]);
-      next = value(trial), moved = (trial - k).lpNorm<Eigen::Infinity>();
+      exact = length == 1;
+      for (Eigen::Index i = 0; i < count; ++i) {
+        const int control = to.free[std::size_t(i)];
+        const double wanted = k[control] + length * d[i];
+        trial[control] = clamp(control, wanted);
+        exact = exact && trial[control] == wanted;
+      }
+      next = evaluate(trial, trial_g), moved = (trial - k).lpNorm<Eigen::Infinity>();
       if (next <= now + 1e-4 * g.dot(trial - k) || length < 1e-10) break;
     }
     if (!(next <= now)) break;  // rounding
-    k = trial, now = next;
+    k.swap(trial), g.swap(trial_g), now = next;
     if (length == 1 && moved <= 1e-14 * (1 + k.lpNorm<Eigen::Infinity>())) break;
   }
   feedback(to);
@@ -201,26 +210,19 @@ void RiccatiStage::close(const StageGains& g, double* P_out, double* p_out) {
   p = Qx_;
   p.noalias() += g.K.transpose() * (Quu_ * g.k + Qu_);
   p.noalias() += Qux_.transpose() * g.k;
-  // P = Qxx + K'M with M = Qux; where mu is not zero, K is not the minimiser, and M = Quu K + 2 Qux, of whose
-  // product the symmetric part counts. Rows of held controls are zero in K.
+  // On the free controls Quu K = -Qux - mu K, and K is zero on the others: P = Qxx + K'(Qux - mu K), which is
+  // symmetric.
   for (int i = 0; i < m_; ++i) {
-    copy(K_.data() + i * across, g.K.data() + i * n_, n_);
-    copy(M_.data() + i * across, Qux_.data() + i * n_, n_);
-  }
-  if (mu_ != 0) {
-    Eigen::Map<Matrix, 0, Eigen::OuterStride<>> M(M_.data(), m_, n_, Eigen::OuterStride<>(across));
-    M = 2 * Qux_;
-    M.noalias() += Quu_ * g.K;
+    double *K = K_.data() + i * across, *M = M_.data() + i * across;
+    copy(K, g.K.data() + i * n_, n_);
+    for (int j = 0; j < n_; ++j) M[j] = Qux_(i, j) - mu_ * K[j];
   }
   double* T = PF_.data();  // at least as wide as the states, padded
-  for (int i = 0; i < padded(n_, kBlockRows); ++i) fill_zero(T + i * across, across);
-  add_product(m_, padded(n_, kBlockRows), across, K_.data(), across, M_.data(), across, T, across, mu_ == 0);
+  add_product<Onto::zero>(m_, padded(n_, kBlockRows), across, K_.data(), across, M_.data(), across, T, across,
+                          true);
   for (int i = 0; i < n_; ++i) {
     const double *row = H_.data() + i * width_, *t = T + i * across;
-    for (int j = 0; j <= i; ++j) {
-      const double sum = row[j] + (mu_ == 0 ? t[j] : 0.5 * (t[j] + T[j * across + i]));
-      P_out[i * n_ + j] = P_out[j * n_ + i] = sum;
-    }
+    for (int j = 0; j <= i; ++j) P_out[i * n_ + j] = P_out[j * n_ + i] = row[j] + t[j];
   }
 }
 

@@ -5,7 +5,7 @@
 //   Qxx = Q + A'P+A    Qux = S + B'P+A    Quu = R + B'P+B
 //   Qx  = q + A'(p+ + P+c)                Qu  = r + B'(p+ + P+c)
 //   u = k + K x with (Quu + mu I) K = -Qux, (Quu + mu I) k = -Qu on the free controls; on held ones K = 0
-//   P = Qxx + K'Quu K + K'Qux + Qux'K,    p = Qx + K'(Quu k + Qu) + Qux'k
+//   P = Qxx + K'Quu K + K'Qux + Qux'K = Qxx + K'(Qux - mu K),    p = Qx + K'(Quu k + Qu) + Qux'k
 //
 // Held controls are given, or found by a QP in a box: projected Newton on the controls of this step [1].
 // Both products are with [A B] at once: P[A B], then [A B]'P[A B], of which the lower half is computed.

@@ -7,6 +7,7 @@
 #include "costate/core/parallel.h"
 #include "costate/rigid/step/step_body.h"
 #include "costate/system/block_memory.h"
+#include "costate/system/pool.h"
 
 namespace costate::rigid {
 namespace {
@@ -150,14 +151,25 @@ struct StepJacobian<Real>::Impl {
   Stepper stepper;
   std::int64_t rows = 0;
 
+  // Of one thread: scratch of a step, and the matrices of a pack of worlds.
+  struct Work {
+    explicit Work(const Impl& of)
+        : w(of.stepper),
+          A(static_cast<std::size_t>(of.rows * of.rows)),
+          B(static_cast<std::size_t>(of.rows * of.stepper.controls())) {}
+    StepWork<S> w;
+    std::vector<S> A, B;
+  };
+  Pool<Work> pool{[this] { return std::make_unique<Work>(*this); }};
+
   static std::span<const Real> rows_of(const Real* numbers, std::int64_t size, std::int64_t worlds) {
     return {numbers, static_cast<std::size_t>(size * worlds)};
   }
 
   // Lane l of a pack is world first + l; the last ones of the last pack repeat the last world.
   void pack_of_worlds(std::int64_t first, std::int64_t worlds, const Real* x, const Real* u,
-                      const Parameters<Real>& parameters, Real* A, Real* B, StepWork<S>& w,
-                      std::vector<S>& pack_A, std::vector<S>& pack_B) const {
+                      const Parameters<Real>& parameters, Real* A, Real* B, Work& work) const {
+    StepWork<S>& w = work.w;
     const auto gather = [&](std::span<const Real> from, std::int64_t size, S* to) {
       gather_lanes(from, size, first, 1, worlds, kLanes, reinterpret_cast<Real*>(to));
     };
@@ -168,11 +180,11 @@ struct StepJacobian<Real>::Impl {
       gather(parameters.values(f), fields[f].size, w.p.data() + fields[f].offset);
     prepare_units(stepper.tree.p, w.p.data());
     if (stepper.hard())
-      hard_step_jacobian(stepper, w, pack_A.data(), pack_B.data());
+      hard_step_jacobian(stepper, w, work.A.data(), work.B.data());
     else
-      step_jacobian(stepper, w, pack_A.data(), pack_B.data());
+      step_jacobian(stepper, w, work.A.data(), work.B.data());
     for (int l = 0; l < kLanes && first + l < worlds; ++l) {
-      for (const auto& [pack, to] : {std::pair{&pack_A, A}, std::pair{&pack_B, B}}) {
+      for (const auto& [pack, to] : {std::pair{&work.A, A}, std::pair{&work.B, B}}) {
         const auto size = std::int64_t(pack->size());
         take_lane(reinterpret_cast<const Real*>(pack->data()), size, kLanes, l, to + (first + l) * size);
       }
@@ -213,14 +225,12 @@ std::int64_t StepJacobian<Real>::controls() const {
 template <class Real>
 void StepJacobian<Real>::operator()(std::int64_t worlds, const Real* x, const Real* u,
                                     const Parameters<Real>& parameters, Real* A, Real* B) const {
-  using S = typename Impl::S;
   if (!same_fields(impl_->signature, parameters.signature(), Role::parameter))
     throw Error("these are not the parameters of this model");
-  parallel_for((worlds + Impl::kLanes - 1) / Impl::kLanes, 4, [&](std::int64_t begin, std::int64_t end) {
-    StepWork<S> w(impl_->stepper);
-    std::vector<S> pack_A(rows() * rows()), pack_B(static_cast<std::size_t>(rows() * controls()));
-    for (std::int64_t pack = begin; pack < end; ++pack)
-      impl_->pack_of_worlds(pack * Impl::kLanes, worlds, x, u, parameters, A, B, w, pack_A, pack_B);
+  parallel_for((worlds + Impl::kLanes - 1) / Impl::kLanes, 1, [&](std::int64_t pack, std::int64_t) {
+    auto work = impl_->pool.take();
+    impl_->pack_of_worlds(pack * Impl::kLanes, worlds, x, u, parameters, A, B, *work);
+    impl_->pool.give_back(std::move(work));
   });
 }
 
