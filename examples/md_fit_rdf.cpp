@@ -5,12 +5,17 @@
 //
 // <g> is an average over the equilibrium. Its derivative is a covariance with the energy's slope; a
 // derivative through the trajectories would grow with their chaos.
+//
+//   md_fit_rdf                                prints the iterations
+//   md_fit_rdf docs/images/md_fit_rdf.svg     and draws them
 #include <costate/costate.h>
 #include <costate/md/observable/pair_distribution.h>
 #include <costate/optim/adam.h>
 
 #include <cmath>
 #include <cstdio>
+
+#include "examples/figure.h"
 
 using namespace costate;
 
@@ -32,7 +37,7 @@ md::Model thin_fluid() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const md::Model model = thin_fluid();
   const auto system = md::make_system<double>(model);
   auto at = Rollout<double>(system, {.steps = 1}).arguments();
@@ -91,11 +96,35 @@ int main() {
     return loss;
   };
   // [/fit]
+  std::vector<figure::Point> epsilons, sigmas;  // over the iterations
+  const auto watched = [&](const double* z, double* gradient) {
+    epsilons.push_back({double(evaluations), z[0]});
+    sigmas.push_back({double(evaluations), z[1]});
+    return misfit(z, gradient);
+  };
   std::printf("iteration  epsilon  sigma   misfit\n");
   const auto result = optim::minimize(
-      misfit, {0.6, 0.92},
+      watched, {0.6, 0.92},
       optim::AdamOptions{
           .rate = 0.05, .decay = 0.92, .stopping = {.max_iterations = 30, .gradient_tolerance = 0}});
+  if (argc > 1) {
+    const auto curve = [&](double epsilon, double sigma) {
+      set(epsilon, sigma);
+      const std::vector<double> g = mean(at, 1);
+      std::vector<figure::Point> points;
+      for (std::size_t b = 0; b < g.size(); ++b) points.push_back({of.radii[b], g[b]});
+      return points;
+    };
+    figure::Figure picture;
+    figure::Panel& distributions = picture.panel("distance r", "g(r)");
+    distributions.line(curve(0.6, 0.92), figure::kOrange, "at the start");
+    distributions.line(curve(result.x[0], result.x[1]), figure::kBlue, "after the fit");
+    distributions.line(curve(1, 1), figure::kGrey, "data", 2, true);
+    figure::Panel& numbers = picture.panel("iteration", "epsilon, sigma").y_range(0.5, 1.1);
+    numbers.line(epsilons, figure::kBlue, "epsilon");
+    numbers.line(sigmas, figure::kGreen, "sigma");
+    picture.write(argv[1]);
+  }
   std::printf("found      %7.2f  %5.2f  %7.4f\n", result.x[0], result.x[1], result.value);
   return std::abs(result.x[0] - 1) < 0.1 && std::abs(result.x[1] - 1) < 0.02 ? 0 : 1;
 }

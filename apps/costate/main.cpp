@@ -242,7 +242,8 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
       "  costate estimators double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
   estimators->add_option(
       "--methods", a.methods,
-      "pathwise, forward, girsanov, reinforce, implicit, differences, continuous, automatic");
+      "pathwise, forward, girsanov, reinforce, implicit, differences, continuous, first_order, zeroth_order, "
+      "mixed_order, automatic");
   estimators->add_option("--horizons", a.horizons, "numbers of steps (default: the file's)")
       ->check(CLI::Range(1, 10'000'000));
   estimators->add_option("--samples", a.samples, "numbers of samples (default: 4096)")

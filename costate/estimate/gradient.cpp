@@ -8,9 +8,9 @@
 namespace costate::estimate {
 
 const std::vector<std::string>& method_names() {
-  static const std::vector<std::string> kNames = {"automatic", "pathwise",    "forward",
-                                                  "girsanov",  "reinforce",   "reweighting",
-                                                  "implicit",  "differences", "continuous"};
+  static const std::vector<std::string> kNames = {"automatic",  "pathwise",    "forward",      "girsanov",
+                                                  "reinforce",  "reweighting", "implicit",     "differences",
+                                                  "continuous", "first_order", "zeroth_order", "mixed_order"};
   return kNames;
 }
 const std::string& to_string(Method method) { return method_names()[std::size_t(method)]; }
@@ -74,6 +74,10 @@ Sampled by_method(const Question<Real>& q, Method method) {
       return fixed_point(q);
     case Method::continuous:
       return continuous(q);
+    case Method::first_order:
+    case Method::zeroth_order:
+    case Method::mixed_order:
+      return smoothed(q, method);
     default:
       return differences(q);
   }
@@ -86,6 +90,26 @@ double relative_error(const Sampled& s) {
     size += s.gradient[i] * s.gradient[i];
   }
   return size > 0 ? std::sqrt(error / size) : std::sqrt(error);
+}
+
+// Without a path score: pathwise, unless its derivatives say nothing.
+template <class Real>
+Sampled choose_without_score(const Question<Real>& q, const std::string& why) {
+  Sampled out = pathwise(q);
+  const bool zero = std::all_of(out.gradient.begin(), out.gradient.end(), [](double g) { return g == 0; });
+  const double grown = out.growth_rate * double(q.options.steps);
+  constexpr double kLost = 23;  // a factor of 1e10
+  const bool one_start = std::int64_t(q.at.x0.size()) == q.system->signature().states();
+  if (one_start && (zero || grown > kLost)) {
+    out = smoothed(q, Method::mixed_order);
+    out.reason = why + ", and " +
+                 (zero ? "the derivative of every path is zero: the loss moves by jumps alone"
+                       : "adjoints grow by a factor of 1e" + number(std::floor(grown / std::log(10.0))) +
+                             " over the horizon: the derivative of a path carries no signal");
+    return out;
+  }
+  out.reason = why;
+  return out;
 }
 
 // Pathwise and girsanov on a few samples: where they disagree the loss jumps, or the adjoints have outgrown
@@ -102,7 +126,7 @@ Sampled choose(const Question<Real>& q) {
   for (const std::size_t f : q.wanted.fields)
     if (scored && without.empty())
       without = scored->no_score(q.system->signature().fields(Role::parameter)[f].name);
-  if (!without.empty()) return answer(Method::pathwise, "there is no path score (" + without + ")");
+  if (!without.empty()) return choose_without_score(q, "there is no path score (" + without + ")");
   Sampling few = q.sampling;
   few.samples = std::min<std::int64_t>(q.sampling.samples, 1024);
   few.initial_score.resize(std::min(few.initial_score.size(), std::size_t(few.samples) * q.wanted.size()));

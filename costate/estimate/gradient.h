@@ -10,16 +10,20 @@
 //   implicit      a fixed point                 no noise, a contraction        none      none
 //   differences   finite horizon                nothing                        O(h^2)    O(1/h) where L jumps
 //   continuous    finite horizon                a loss without jumps           O(dt)     grows with chaos
+//   first_order   finite horizon, of the loss   a loss without jumps           O(s^2)    that of the slopes
+//   zeroth_order  smoothed by a normal density  nothing                        O(s^2)    1 / s^2, where L jumps 1 / s
+//   mixed_order   of the parameters, width s    nothing                        O(s^2)    the smaller of the two
 //
 // All return value, gradient and the standard errors of both, from samples that are worlds of their own
-// noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose.
+// noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose; where there is no path
+// score and pathwise has no signal (adjoints have outgrown it, or the loss jumps), it takes mixed_order.
 //
 // Score function: d E[L] = E[dL/dp + (L - b) d log p / dp]. A running loss sum_k l_k pairs every l_k with the
 // score of the steps before k alone; b is the mean of l_k, or the one that makes the variance least, both
 // from an independent pilot run, so that the estimate stays unbiased.
 //
-// Methods: pathwise.cpp, girsanov.cpp, equilibrium.cpp, fixed_point.cpp, differences.cpp, continuous.cpp.
-// Smoothed losses of systems without noise: costate/system/estimators.h.
+// Methods: pathwise.cpp, girsanov.cpp, equilibrium.cpp, fixed_point.cpp, differences.cpp, continuous.cpp,
+// smoothed.cpp.
 // Tests: tests/estimate/.
 #pragma once
 
@@ -41,7 +45,10 @@ enum class Method {
   reweighting,
   implicit,
   differences,
-  continuous
+  continuous,
+  first_order,
+  zeroth_order,
+  mixed_order
 };
 const std::vector<std::string>& method_names();
 const std::string& to_string(Method method);
@@ -59,6 +66,8 @@ struct Sampling {
   std::vector<double> initial_score = {};
   std::int64_t every = 0;    // reinforce, reweighting: also samples every so many steps after half of them
   double difference = 1e-3;  // relative step of differences
+  double sigma =
+      0.01;  // first_order, zeroth_order, mixed_order: width of the smoothing, relative to the numbers
   // reweighting: the parameters that the samples are drawn at; and the least share of effective samples.
   std::vector<std::pair<std::string, std::vector<double>>> reference = {};
   double least_effective_share = 0.05;

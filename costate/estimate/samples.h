@@ -216,5 +216,7 @@ template <class Real>
 Sampled differences(const Question<Real>& question);
 template <class Real>
 Sampled continuous(const Question<Real>& question);
+template <class Real>
+Sampled smoothed(const Question<Real>& question, Method method);
 
 }  // namespace costate::estimate

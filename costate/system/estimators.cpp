@@ -226,6 +226,18 @@ Estimate<Real> smoothed_gradient(std::shared_ptr<const System<Real>> system, Rol
   const double error = share * std::sqrt(v1) + (1 - share) * std::sqrt(v0);
   out.standard_error = norm(mean) > 0 ? error / norm(mean) : error;
 
+  std::size_t place = 0;
+  for (const Perturbed& p : inputs)
+    for (const double sigma : p.sigma) {
+      const double own =
+          share * std::sqrt(first.variance[place]) + (1 - share) * std::sqrt(zeroth.variance[place]);
+      out.errors.push_back(own / sigma);
+      ++place;
+    }
+  const Moments value(
+      1, pairs, [&](std::size_t j, std::size_t) { return 0.5 * (g.values[2 * j] + g.values[2 * j + 1]); });
+  out.value_error = std::sqrt(value.total_variance);
+
   out.gradient = gathered(g, inputs, mean, at);
   describe(smoothing, order, out);
   return out;

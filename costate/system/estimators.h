@@ -44,6 +44,9 @@ template <class Real>
 struct Estimate {
   Gradient<Real> gradient;    // value: the smoothed loss; arrays of what is not perturbed are empty or zero
   double standard_error = 0;  // of the gradient, relative to its size (both times s)
+  double value_error = 0;     // standard error of the smoothed loss
+  std::vector<double> errors =
+      {};                        // standard error of every number that is perturbed: x0, controls, parameters
   double first_order_share = 0;  // a
   double disagreement = 0;       // |first - zeroth| in standard errors of the difference; above 3: f jumps
 };

@@ -61,7 +61,7 @@ nb::dict to_dict(const estimate::Sampled& s) {
 nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t steps,
                   const std::string& method, std::int64_t samples, const Globs& parameters,
                   std::uint64_t seed, const FieldsLike& x0, const FieldsLike& u, const Values& p,
-                  const std::string& baseline, std::int64_t every, double difference,
+                  const std::string& baseline, std::int64_t every, double difference, double sigma,
                   const std::vector<std::pair<std::string, std::vector<double>>>& reference) {
   const Arguments<double> at = one_world(physics, steps, x0, u, p);
   const auto typed = physics.make<double>(1);
@@ -69,6 +69,7 @@ nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t s
   estimate::Sampling sampling = sampling_of(samples, parameters, baseline);
   sampling.method = estimate::method_by_name(method);
   sampling.every = every, sampling.difference = difference, sampling.reference = reference;
+  sampling.sigma = sigma;
   const estimate::Sampled s = without_gil([&] {
     return estimate::gradient<double>(typed, {.steps = steps, .seed = seed}, at, *objective, sampling);
   });
@@ -131,14 +132,15 @@ void bind_averages(nb::module_& m) {
   auto e = m.def_submodule("estimate", "Gradients of averages over noise.");
   e.def("gradient", &gradient, "system"_a, "loss"_a, "steps"_a, nb::kw_only(), "method"_a = "automatic",
         "samples"_a = 4096, "parameters"_a = "**", "seed"_a = 0, "x0"_a = none(), "u"_a = none(),
-        "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3,
+        "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3, "sigma"_a = 0.01,
         "reference"_a = std::vector<std::pair<std::string, std::vector<double>>>{},
         "The derivative of the average loss of one world with respect to its parameters "
         "(docs/estimators.md).\n\n"
         "method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences, "
-        "continuous\n"
+        "continuous, first_order, zeroth_order, mixed_order\n"
         "samples     worlds, each with noise of its own\n"
         "parameters  with respect to which: a glob, or a list of globs\n"
+        "sigma       of the last three methods: how far the parameters are smoothed, relative to their size\n"
         "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...");
   e.def("free_energy", &free_energy, "system"_a, "from_parameters"_a, "to_parameters"_a, "steps"_a,
         nb::kw_only(), "method"_a = "acceptance", "samples"_a = 4096, "every"_a = 0, "points"_a = 5,

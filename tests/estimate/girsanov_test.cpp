@@ -167,6 +167,22 @@ TEST(Girsanov, HasTheDerivativeOfAMeanFirstPassageTime) {
   EXPECT_NE(cut.label.find("had not arrived"), std::string::npos) << cut.label;
 }
 
+// Steps see a crossing late: as if the level were 0.5826 sigma farther, sigma = sqrt(2 kT dt) [Broadie, Glasserman,
+// Kou, Math. Finance 7 (1997)]. With the level that much nearer, the time and its slope are those of the continuous
+// process, up to dt; two steps are extrapolated to none.
+TEST(Girsanov, TheTimesOfItsChainsTendToTheContinuousOnes) {
+  double time[2], slope[2];
+  for (const int i : {0, 1}) {
+    test::Chain chain{.kT = 0.5, .dt = i == 0 ? 0.02 : 0.01, .low = -2.8, .points = 201};
+    chain.high = -0.5826 * std::sqrt(2 * chain.kT * chain.dt);
+    const int steps = int(std::lround(45 / chain.dt));
+    time[i] = mean_time(chain, steps);
+    slope[i] = test::slope_in_a(chain, [&](const test::Chain& c) { return mean_time(c, steps); });
+  }
+  EXPECT_NEAR(2 * time[1] - time[0], 4.606539613107094, 0.04);
+  EXPECT_NEAR(2 * slope[1] - slope[0], 5.093400612374095, 0.1);
+}
+
 // From -0.2 to 1 before -1: what leaves the grid above, step by step.
 TEST(Girsanov, HasTheDerivativeOfACommittor) {
   const test::Chain chain{.kT = 0.5, .dt = 0.05, .start = -0.2, .low = -1, .high = 1, .points = 201};

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "costate/md/model.h"
+#include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
 
 namespace costate::estimate {
@@ -103,6 +104,68 @@ TEST(Continuous, IsOffByTheOrderOfTheStep) {
   }
 }
 
+// One step of Verlet from rest: x = 1 - k h, h = dt^2 / 2, with k drawn from a normal density of width sigma k.
+TEST(Smoothed, HasTheDerivativesOfClosedForms) {
+  const double k = 1.5, h = 0.02, width = 0.05 * k;
+  const auto system =
+      md::make_system<double>({.dimensions = 1,
+                               .masses = {1},
+                               .potentials = {{.kind = "harmonic", .parameters = {{"k", {k}}}}},
+                               .integrator = "verlet",
+                               .dt = 0.2});
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {1, 0};
+  const auto ask = [&](const Objective<double>& loss, Method method) {
+    return gradient<double>(
+        system, {.steps = 1, .seed = 4}, at, loss,
+        {.method = method, .samples = 1 << 15, .parameters = {"harmonic/k"}, .sigma = width / k});
+  };
+  const auto cube = loss::expression<double>(system->signature(), "x^3");
+  const double x = 1 - k * h;
+  for (const Method method : {Method::first_order, Method::zeroth_order, Method::mixed_order}) {
+    const auto g = ask(*cube, method);
+    EXPECT_EQ(g.method, method);
+    EXPECT_NEAR(g.value, x * x * x + 3 * x * std::pow(h * width, 2), 4 * g.value_error + 1e-15);
+    EXPECT_NEAR(g.gradient[0], -3 * h * (x * x + std::pow(h * width, 2)), 4 * g.standard_error[0] + 1e-15);
+    EXPECT_LT(g.standard_error[0], 0.1 * std::abs(g.gradient[0])) << to_string(method);
+    EXPECT_NE(g.label.find("smoothed by sigma 0.05"), std::string::npos) << g.label;
+  }
+  // A jump at x = 1 - (k + width) h: the chance that k lies below k + width.
+  const auto jump = loss::expression<double>(system->signature(), "0.5 + 0.5*sign(x - 0.9685)");
+  const double density = std::exp(-0.5) / (width * std::sqrt(2 * M_PI));
+  for (const Method method : {Method::zeroth_order, Method::mixed_order, Method::automatic}) {
+    const auto g = ask(*jump, method);
+    EXPECT_NEAR(g.value, 0.5 * std::erfc(-1 / std::sqrt(2.0)), 4 * g.value_error);
+    EXPECT_NEAR(g.gradient[0], -density, 4 * g.standard_error[0]);
+    EXPECT_LT(g.standard_error[0], 0.05 * density) << to_string(method);
+    if (method != Method::automatic) continue;
+    EXPECT_EQ(g.method, Method::mixed_order);
+    EXPECT_NE(g.reason.find("jumps alone"), std::string::npos) << g.reason;
+  }
+  EXPECT_EQ(ask(*jump, Method::first_order).gradient[0], 0);
+}
+
+// On top of a hill: adjoints grow by e^t.
+TEST(Smoothed, IsChosenWhereAdjointsHaveOutgrownTheirSignal) {
+  const auto system =
+      md::make_system<double>({.dimensions = 1,
+                               .masses = {1},
+                               .potentials = {{.kind = "harmonic", .parameters = {{"k", {-1}}}}},
+                               .integrator = "verlet",
+                               .dt = 0.1});
+  const auto bounded = loss::expression<double>(system->signature(), "atan(x)");
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {1e-13, 0};
+  const auto ask = [&](std::int64_t steps) {
+    return gradient<double>(system, {.steps = steps}, at, *bounded,
+                            {.samples = 64, .parameters = {"harmonic/k"}});
+  };
+  EXPECT_EQ(ask(50).method, Method::pathwise);
+  const auto g = ask(300);
+  EXPECT_EQ(g.method, Method::mixed_order);
+  EXPECT_NE(g.reason.find("carries no signal"), std::string::npos) << g.reason;
+}
+
 TEST(Estimators, SayWhatIsWrongWithTheQuestion) {
   const auto system = md::make_system<double>(
       {.dimensions = 1, .masses = {1}, .potentials = {{.kind = "double_well"}}, .integrator = "overdamped"});
@@ -118,6 +181,8 @@ TEST(Estimators, SayWhatIsWrongWithTheQuestion) {
   expect_error(ask(1, {.method = Method::implicit}), "a system with noise never comes to rest",
                "use reinforce");
   expect_error(ask(1, {.method = Method::reweighting, .parameters = {"double_well/a"}}), "needs a reference");
+  expect_error(ask(1, {.method = Method::mixed_order, .parameters = {"double_well/a"}, .sigma = -1}),
+               "sigma is -1", "positive");
   expect_error([] { return method_by_name("girsanof"); }, "there is no estimator 'girsanof'", "girsanov");
 }
 

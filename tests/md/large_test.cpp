@@ -1,4 +1,5 @@
 // One large world with neighbour lists: against all pairs, to the bit against other lists, and the contract.
+#include <algorithm>
 #include <cmath>
 
 #include "costate/core/philox.h"
@@ -165,6 +166,67 @@ TEST(VerletList, IsMadeAgainWhenAnAtomHasMovedByHalfTheSkin) {
     }
   }
   EXPECT_EQ(pairs % 2, 0);
+}
+
+// Against all pairs: long and short boxes (of which some are shorter than three times the list's reach), open
+// space, two and one dimensions, atoms outside of the box.
+TEST(VerletList, HasEveryPairWithinReachAndSkin) {
+  struct Space {
+    int dimensions;
+    std::vector<double> box;
+    double spread;
+  };
+  const double reach = 1.3, skin = 0.2, far = reach + skin;
+  for (const Space& space : {Space{3, {21, 9, 13}, 12}, Space{3, {4, 25, 11}, 9},
+                             Space{3, {30, 3.1, 3.1}, 20}, Space{3, {6, 6, 6}, 5}, Space{3, {}, 8},
+                             Space{2, {14, 17}, 11}, Space{2, {}, 15}, Space{1, {160}, 100}}) {
+    const int n = 500;
+    const auto d = std::size_t(space.dimensions);
+    std::vector<double> x;
+    for (std::size_t i = 0; i < n * d; ++i)
+      x.push_back(space.spread * (1.4 * uniform<double>(5, std::uint32_t(i), 0) - 0.2));
+    VerletList list(n, space.dimensions, {3, 4});
+    list.update(x.data(), 1, space.box, reach, skin);
+    std::size_t pairs = 0;
+    for (int i = 0; i < n; ++i) {
+      std::vector<int> near;
+      for (int j = 0; j < n; ++j) {
+        double square = 0;
+        for (std::size_t k = 0; k < d; ++k) {
+          double apart = x[std::size_t(i) * d + k] - x[std::size_t(j) * d + k];
+          if (!space.box.empty()) apart -= space.box[k] * std::round(apart / space.box[k]);
+          square += apart * apart;
+        }
+        const bool excluded = std::minmax(i, j) == std::minmax(3, 4);
+        if (j != i && !excluded && square < far * far) near.push_back(j);
+      }
+      const std::vector<int> row(list.row(i), list.row(i) + list.size(i));
+      EXPECT_TRUE(std::is_sorted(row.begin(), row.end()));
+      EXPECT_EQ(std::adjacent_find(row.begin(), row.end()), row.end());
+      EXPECT_TRUE(std::includes(row.begin(), row.end(), near.begin(), near.end())) << i;
+      EXPECT_LE(row.size(), near.size() + 1) << i;  // one that is out of reach by a rounding
+      pairs += near.size();
+    }
+    EXPECT_GT(pairs, 1000u);
+  }
+}
+
+// Where no edge is short: cells along x are searched no farther than the list reaches.
+TEST(Large, ResultsInALongBoxDoNotDependOnTheListToTheBit) {
+  const auto run = [](double skin) {
+    test::Sample s = fluid(9, "ABA");
+    s.model.potentials[0].options = {{"cutoff", 1.9}, {"switch_from", 1.6}, {"skin", skin}};
+    const auto system = make_system<float>(s.model);
+    Rollout<float> rollout(system, {.steps = 12});
+    return rollout.value_and_gradient(test::start(s, rollout, 3, 1e-3),
+                                      *loss::final<float>(system->signature(), "x", {}));
+  };
+  const auto first = run(0.0);
+  for (const double skin : {0.1, 0.9}) {  // with the last one the box is short again
+    const auto other = run(skin);
+    EXPECT_TRUE(same_bits(other.x0, first.x0)) << skin;
+    EXPECT_TRUE(same_bits(other.parameters, first.parameters)) << skin;
+  }
 }
 
 }  // namespace

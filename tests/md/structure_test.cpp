@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tests/expect_error.h"
+#include "tests/fuzz/fuzz_structure.h"
 
 namespace costate::md {
 namespace {
@@ -81,6 +85,9 @@ TEST(Structure, PdbFilesAsTheyAreFound) {
   const std::string box = "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1\n";
   expect_error([&] { return parse_pdb(box + box + atom, "a.pdb"); }, "a.pdb:2: there is a second box");
   expect_error([&] { return parse_pdb(atom.substr(0, 40) + "\n", "a.pdb"); }, "a.pdb:1: ");
+  const std::string tail = atom.substr(0, atom.size() - 1) + std::string(76 - (atom.size() - 1), ' ');
+  expect_error([&] { return parse_pdb(tail + "\f1\n", "a.pdb"); }, "other signs than letters",
+               "columns 77 and 78");
   expect_error([] { return parse_pdb("ATOM  \n", "a.pdb"); }, "'' is not a number");
 }
 
@@ -113,6 +120,18 @@ TEST(Structure, WithAnyBytesChangedIsReadOrRefused) {
       }
     }
   }
+}
+
+TEST(Structure, OfTheFuzzersCorpusIsReadOrRefused) {
+  int files = 0, read = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(COSTATE_FUZZ_STRUCTURES)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    SCOPED_TRACE(entry.path().filename());
+    read += fuzz::fuzz_structure({std::istreambuf_iterator<char>(file), {}}) == "read";
+    ++files;
+  }
+  EXPECT_GE(files, 5);
+  EXPECT_GE(read, 5);
 }
 
 TEST(Structure, WritesDcdRecords) {

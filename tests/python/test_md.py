@@ -62,6 +62,15 @@ def test_estimators_agree_where_they_apply():
         costate.estimate.gradient(system, smooth, 20, method="girsanov", parameters=["kT"])
 
 
+def test_smoothed_estimators_need_no_noise():
+    system = costate.md.system([[1.0]], 1.0, [{"kind": "harmonic", "k": 1.5}], integrator="verlet", dt=0.2)
+    jump = costate.loss.expression("0.5 + 0.5*sign(x - 0.9685)")  # x = 1 - 0.02 k: it jumps at k = 1.575
+    g = costate.estimate.gradient(system, jump, 1, method="zeroth_order", samples=1 << 15, parameters=["harmonic/k"], sigma=0.05)
+    slope, error = g["gradient"]["harmonic/k"], g["standard_error"]["harmonic/k"]
+    assert abs(slope + np.exp(-0.5) / (0.075 * np.sqrt(2 * np.pi))) < 4 * error and error < 0.05 * abs(slope)
+    assert costate.estimate.gradient(system, jump, 1, parameters=["harmonic/k"], sigma=0.05)["method"] == "mixed_order"
+
+
 def test_rigid_bonds_are_kept():
     x = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.5, 0.8, 0]])
     system = costate.md.system(x, [1.0, 2.0, 1.5], [{"kind": "harmonic"}], integrator="langevin", dt=0.02,

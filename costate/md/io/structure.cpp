@@ -175,6 +175,9 @@ Structure parse_pdb(const std::string& text, const std::string& name) {
         element = atom.substr(std::min(atom.find_first_not_of("0123456789"), atom.size()), 1);
       }
       if (element.empty()) lines.fail("an atom has neither an element nor a name");
+      const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+      if (!std::all_of(element.begin(), element.end(), is_letter))
+        lines.fail("an element is written with other signs than letters", "it stands in columns 77 and 78");
       if (element.size() == 2) element[1] = char(std::tolower(element[1]));
       out.elements.push_back(element);
       if (out.elements.size() > kMostAtoms) lines.fail("there are more than 10 million atoms");
@@ -223,7 +226,7 @@ std::string to_xyz(const Structure& frame) {
   text += std::string("Properties=species:S:1:pos:R:3") + (frame.v.empty() ? "" : ":velo:R:3") + "\n";
   for (std::size_t i = 0; i < frame.atoms(); ++i) {
     const std::string& element = frame.elements[i];
-    if (element.empty() || element.find_first_of(" \t\r\n") != std::string::npos)
+    if (element.empty() || element.find_first_of(" \t\r\n\v\f") != std::string::npos)
       throw Error({"the element of atom " + std::to_string(i) + " is '" + element + "'",
                    {},
                    "XYZ files have columns: give a name without spaces"});

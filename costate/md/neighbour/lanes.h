@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstring>
 
 #include "costate/core/pack.h"
 
@@ -51,13 +52,13 @@ COSTATE_INLINE void fetch_points(const Real* base, const int* index, V (&to)[3])
 #if defined(__AVX512DQ__) && defined(COSTATE_X86_SIMD)
     // Shuffles by their positions: in the intrinsics for 512 bits g++ sees numbers that nobody set.
     if constexpr (sizeof(Real) == 4 && V::lanes == 16) {
-      using Point = float __attribute__((vector_size(16)));
-      const auto point = [&](int l) { return (Point)_mm_loadu_ps(of(l)); };
-      const auto two = [](auto a, auto b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); };
-      typename V::Vector r[4];  // points l, l + 4, l + 8, l + 12
-      for (int l = 0; l < 4; ++l)
-        r[l] = __builtin_shufflevector(two(point(l), point(l + 4)), two(point(l + 8), point(l + 12)), 0, 1, 2,
-                                       3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+      typename V::Vector r[4];  // points l, l + 4, l + 8, l + 12: each put in its place as it is loaded
+      for (int l = 0; l < 4; ++l) {
+        __m512 four = _mm512_maskz_broadcast_f32x4(0x000F, _mm_loadu_ps(of(l)));
+        four = _mm512_mask_broadcast_f32x4(four, 0x00F0, _mm_loadu_ps(of(l + 4)));
+        four = _mm512_mask_broadcast_f32x4(four, 0x0F00, _mm_loadu_ps(of(l + 8)));
+        r[l] = (typename V::Vector)_mm512_mask_broadcast_f32x4(four, 0xF000, _mm_loadu_ps(of(l + 12)));
+      }
       const auto low = [](auto a, auto b) {
         return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
       };
@@ -76,11 +77,10 @@ COSTATE_INLINE void fetch_points(const Real* base, const int* index, V (&to)[3])
       return;
     }
     if constexpr (sizeof(Real) == 8 && V::lanes == 8) {
-      using Point = double __attribute__((vector_size(32)));
-      const auto point = [&](int l) { return (Point)_mm256_loadu_pd(of(l)); };
       typename V::Vector r[4];  // points l, l + 4
       for (int l = 0; l < 4; ++l)
-        r[l] = __builtin_shufflevector(point(l), point(l + 4), 0, 1, 2, 3, 4, 5, 6, 7);
+        r[l] = (typename V::Vector)_mm512_mask_broadcast_f64x4(
+            _mm512_maskz_broadcast_f64x4(0x0F, _mm256_loadu_pd(of(l))), 0xF0, _mm256_loadu_pd(of(l + 4)));
       const auto low = [](auto a, auto b) {
         return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
       };
@@ -127,6 +127,30 @@ COSTATE_INLINE void fetch_points(const Real* base, const int* index, V (&to)[3])
   }
 }
 
+// 0, 1, 2, ... of the lanes.
+template <class V>
+COSTATE_INLINE V lane_numbers() {
+  V r;
+  for (int l = 0; l < lanes_of<V>; ++l) {
+    if constexpr (lanes_of < V >> 1) r.set(l, value_t<V>(l));
+  }
+  return r;
+}
+
+// The sum of all lanes, half to half: the same tree in every call.
+template <class V>
+COSTATE_INLINE value_t<V> sum_lanes(const V& v) {
+  if constexpr (lanes_of<V> == 1) {
+    return v;
+  } else if constexpr (lanes_of<V> == 2) {
+    return v[0] + v[1];
+  } else {
+    Pack<value_t<V>, lanes_of<V> / 2> half[2];
+    std::memcpy(half, &v.v, sizeof v.v);
+    return sum_lanes(half[0] + half[1]);
+  }
+}
+
 // Where the chosen of eight lanes come from, lane by lane, one byte each; the rest is anything.
 inline constexpr auto kChosenFirst = [] {
   std::array<std::array<unsigned char, 8>, 256> order{};
@@ -138,9 +162,9 @@ inline constexpr auto kChosenFirst = [] {
   return order;
 }();
 
-// Puts the chosen lanes of three packs and of the index behind each other; returns how many. May write a pack
-// beyond.
-template <class V, class Real>
+// Puts the chosen lanes of three packs and, with kIndex, of the index behind each other; returns how many. May
+// write a pack beyond.
+template <class V, bool kIndex, class Real>
 COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* index, Real* x, Real* y, Real* z,
                         int* to) {
 #if defined(__AVX512DQ__) && defined(__AVX512VL__) && defined(COSTATE_X86_SIMD)
@@ -149,7 +173,7 @@ COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* ind
     _mm512_storeu_ps(x, _mm512_maskz_compress_ps(m, (__m512)d[0].v));
     _mm512_storeu_ps(y, _mm512_maskz_compress_ps(m, (__m512)d[1].v));
     _mm512_storeu_ps(z, _mm512_maskz_compress_ps(m, (__m512)d[2].v));
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(index)));
+    if constexpr (kIndex) _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(index)));
     return __builtin_popcount(m);
   }
   if constexpr (sizeof(Real) == 8 && lanes_of<V> == 8) {
@@ -157,8 +181,9 @@ COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* ind
     _mm512_storeu_pd(x, _mm512_maskz_compress_pd(m, (__m512d)d[0].v));
     _mm512_storeu_pd(y, _mm512_maskz_compress_pd(m, (__m512d)d[1].v));
     _mm512_storeu_pd(z, _mm512_maskz_compress_pd(m, (__m512d)d[2].v));
-    _mm256_storeu_si256((__m256i*)to,
-                        _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i*)index)));
+    if constexpr (kIndex)
+      _mm256_storeu_si256((__m256i*)to,
+                          _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i*)index)));
     return __builtin_popcount(m);
   }
 #endif
@@ -169,8 +194,9 @@ COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* ind
     _mm256_storeu_ps(x, _mm256_permutevar8x32_ps((__m256)d[0].v, order));
     _mm256_storeu_ps(y, _mm256_permutevar8x32_ps((__m256)d[1].v, order));
     _mm256_storeu_ps(z, _mm256_permutevar8x32_ps((__m256)d[2].v, order));
-    _mm256_storeu_si256((__m256i*)to,
-                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i*)index), order));
+    if constexpr (kIndex)
+      _mm256_storeu_si256((__m256i*)to,
+                          _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i*)index), order));
     return __builtin_popcount(m);
   }
   if constexpr (sizeof(Real) == 8 && lanes_of<V> == 4) {
@@ -206,16 +232,14 @@ COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* ind
   }
 }
 
-// The numbers first + l of the lanes l that are chosen, behind each other; returns how many. May write a pack
+// The entries of an index whose lanes are chosen, behind each other; returns how many. May write a pack
 // beyond.
 template <int N>
-COSTATE_INLINE int keep_lanes(const Mask<float, N>& chosen, int first, int* to) {
+COSTATE_INLINE int keep_lanes(const Mask<float, N>& chosen, const int* index, int* to) {
 #if defined(__AVX512DQ__) && defined(COSTATE_X86_SIMD)
   if constexpr (N == 16) {
     const __mmask16 m = _mm512_movepi32_mask((__m512i)chosen.v);
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    _mm512_storeu_si512(to,
-                        _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lanes, _mm512_set1_epi32(first))));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(index)));
     return __builtin_popcount(m);
   }
 #endif
@@ -223,13 +247,14 @@ COSTATE_INLINE int keep_lanes(const Mask<float, N>& chosen, int first, int* to) 
   if constexpr (N == 8) {
     const auto m = unsigned(_mm256_movemask_ps((__m256)chosen.v));
     const __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)kChosenFirst[m].data()));
-    _mm256_storeu_si256((__m256i*)to, _mm256_add_epi32(order, _mm256_set1_epi32(first)));
+    _mm256_storeu_si256((__m256i*)to,
+                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i*)index), order));
     return __builtin_popcount(m);
   }
 #endif
   int kept = 0;
   for (int l = 0; l < N; ++l) {
-    to[kept] = first + l;
+    to[kept] = index[l];
     kept += chosen[l];
   }
   return kept;

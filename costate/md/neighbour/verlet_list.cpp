@@ -21,11 +21,18 @@ using Lanes = NativePack<float>;
 
 }  // namespace
 
-// Cells of a periodic box, or of the space that the atoms take.
+// Cells of a periodic box, or of the space that the atoms take. Along y and z they are as long as the list
+// reaches or longer; along x they are shorter, so that a row of them is searched no farther than the list
+// reaches.
 struct VerletList::Grid {
   std::array<int, 3> count = {1, 1, 1};
   std::array<double, 3> low = {0, 0, 0}, edge = {0, 0, 0};  // edge of the box; 0: open
   std::array<double, 3> size = {1, 1, 1};                   // of a cell
+  // Of a box that is less than three times as long as the list reaches: one cell may hold two images of an
+  // atom. All cells are searched there, and the nearest image is found atom by atom.
+  std::array<bool, 3> tight = {false, false, false};
+  double far2 = 0;  // of the list, with a margin for rounding
+  double per = 1;   // cells per length along x
 
   int cells() const { return count[0] * count[1] * count[2]; }
   // Place in the box, or in what the atoms take.
@@ -34,21 +41,22 @@ struct VerletList::Grid {
     return edge[k] > 0 ? t - edge[k] * std::floor(t / edge[k]) : t;
   }
   int along(std::size_t k, double place) const { return std::clamp(int(place / size[k]), 0, count[k] - 1); }
-  // A cell beside another one, and how far the atom in the other one is moved to be its nearest image. With
-  // fewer than three cells one of them holds two images: the nearest is then found atom by atom.
+  float inverse(std::size_t k) const { return tight[k] ? float(1 / edge[k]) : 0; }
+
+  // A cell beside another one, and how far the atom in the other one is moved to be its nearest image.
   struct Near {
     int cell;
     float shift;
   };
-  // Neighbours of cell c along k, each once.
+  // Neighbours of cell c along y or z, each once.
   int neighbours(std::size_t k, int c, Near* to) const {
     const int n = count[k];
     int found = 0;
     for (int d = -1; d <= 1; ++d) {
       Near other{c + d, 0};
       if (edge[k] > 0) {
-        other.cell = (c + d + n) % n;
-        if (n >= 3) other.shift = float(c + d < 0 ? edge[k] : c + d >= n ? -edge[k] : 0);
+        other.cell += other.cell < 0 ? n : other.cell >= n ? -n : 0;
+        if (!tight[k]) other.shift = float(c + d < 0 ? edge[k] : c + d >= n ? -edge[k] : 0);
       } else if (other.cell < 0 || other.cell >= n) {
         continue;
       }
@@ -57,8 +65,22 @@ struct VerletList::Grid {
     }
     return found;
   }
-  // Of axes that have so few cells; 0: of the others.
-  float inverse(std::size_t k) const { return edge[k] > 0 && count[k] < 3 ? float(1 / edge[k]) : 0; }
+  // Square of the distance along k between x and the nearest point of a cell.
+  double square_to(std::size_t k, int cell, double x) const {
+    if (tight[k]) return 0;
+    const double d = std::max({0.0, cell * size[k] - x, x - (cell + 1) * size[k]});
+    return d * d;
+  }
+  // body(first cell, last cell, shift of x) for the cells along x that are no farther from x than `half`.
+  template <class Body>
+  void each_stretch(double x, double half, const Body& body) const {
+    const int n = count[0];
+    if (tight[0]) return body(0, n - 1, 0.0F);
+    const int from = int(std::floor((x - half) * per)), to = int(std::floor((x + half) * per));
+    if (edge[0] > 0 && from < 0) body(from + n, std::min(to + n, n - 1), float(edge[0]));
+    if (from < n && to >= 0) body(std::max(from, 0), std::min(to, n - 1), 0.0F);
+    if (edge[0] > 0 && to >= n) body(std::max(from - n, 0), to - n, -float(edge[0]));
+  }
 };
 
 VerletList::VerletList(int atoms, int dimensions, const std::vector<int>& excluded)
@@ -67,8 +89,11 @@ VerletList::VerletList(int atoms, int dimensions, const std::vector<int>& exclud
       now_(std::size_t(atoms) * 3, 0.0),
       built_at_(now_.size(), 0.0),
       counts_(std::size_t(atoms), 0),
-      sorted_(std::size_t(atoms), 0),
+      sorted_(std::size_t(atoms) + Lanes::lanes, 0),
       cell_of_(std::size_t(atoms), 0),
+      layer_of_(std::size_t(atoms), 0),
+      row_of_(std::size_t(atoms), 0),
+      inside_(now_.size(), 0.0F),
       sorted_x_(now_.size() + Lanes::lanes, 0.0F) {
   for (std::size_t e = 0; e + 1 < excluded.size(); e += 2) {
     excluded_.push_back(std::int64_t(excluded[e]) * atoms + excluded[e + 1]);
@@ -133,42 +158,7 @@ void VerletList::build(const std::vector<double>& box, double reach, double skin
   const double far = reach + skin;
   if (!std::all_of(now_.begin(), now_.end(), [](double x) { return std::isfinite(x); }))
     throw Error({"a position is not finite", "neighbour list", "reduce dt"}, Error::Kind::numerics);
-  Grid grid;
-  double widest = far;
-  for (int k = 0; k < dimensions_; ++k) {
-    const auto K = std::size_t(k);
-    double span;
-    if (!box.empty()) {
-      span = grid.edge[K] = box[K];
-    } else {
-      double low = now_[K], high = now_[K];
-      for (std::size_t i = K; i < now_.size(); i += 3)
-        low = std::min(low, now_[i]), high = std::max(high, now_[i]);
-      grid.low[K] = low;
-      span = std::max(high - low, 1e-300);
-    }
-    grid.count[K] = int(std::clamp(span / far, 1.0, 128.0));
-    grid.size[K] = span / grid.count[K];
-    widest = std::max(widest, span);
-  }
-  const double far2 = std::pow(far + 2e-6 * widest, 2);
-  // Atoms cell by cell, each cell in order of their numbers.
-  first_.assign(std::size_t(grid.cells()) + 1, 0);
-  for (int i = 0; i < atoms_; ++i) {
-    std::array<int, 3> at;
-    for (std::size_t k = 0; k < 3; ++k) at[k] = grid.along(k, grid.inside(k, now_[std::size_t(3 * i) + k]));
-    const int cell = (at[2] * grid.count[1] + at[1]) * grid.count[0] + at[0];
-    cell_of_[std::size_t(i)] = cell;
-    ++first_[std::size_t(cell) + 1];
-  }
-  for (std::size_t c = 1; c < first_.size(); ++c) first_[c] += first_[c - 1];
-  next_.assign(first_.begin(), first_.end() - 1);
-  for (int i = 0; i < atoms_; ++i) {
-    const auto place = std::size_t(next_[std::size_t(cell_of_[std::size_t(i)])]++);
-    sorted_[place] = i;
-    for (std::size_t k = 0; k < 3; ++k)
-      sorted_x_[k * std::size_t(atoms_) + place] = float(grid.inside(k, now_[std::size_t(3 * i) + k]));
-  }
+  const Grid grid = sort_into_cells(far);
   if (capacity_ == 0) {
     double volume = 1;
     for (int k = 0; k < dimensions_; ++k) volume *= grid.size[std::size_t(k)] * grid.count[std::size_t(k)];
@@ -180,7 +170,7 @@ void VerletList::build(const std::vector<double>& box, double reach, double skin
     std::atomic<bool> fits = true;
     parallel_for(grid.count[2], 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t layer = begin; layer < end; ++layer)
-        if (!fill_layer(grid, int(layer), float(far2))) fits = false;
+        if (!fill_layer(grid, int(layer))) fits = false;
     });
     if (fits) break;
     capacity_ = padded(std::min(atoms_, 2 * capacity_));
@@ -188,70 +178,140 @@ void VerletList::build(const std::vector<double>& box, double reach, double skin
   }
 }
 
-// Rows of the atoms in one layer of cells; false: a row is full.
-bool VerletList::fill_layer(const Grid& grid, int layer, float far2) {
-  const int nx = grid.count[0], ny = grid.count[1];
-  const int begin = first_[std::size_t(layer * nx * ny)], end = first_[std::size_t((layer + 1) * nx * ny)];
-  for (int s = begin; s < end; ++s) counts_[std::size_t(sorted_[std::size_t(s)])] = 0;
-  bool fits = true;
-  for (int j = 0; j < atoms_; ++j) {
-    const int cell = cell_of_[std::size_t(j)];
-    Grid::Near layers[3], rows[3], columns[3];
-    const int near_layers = grid.neighbours(2, cell / (nx * ny), layers);
-    const auto* own =
-        std::find_if(layers, layers + near_layers, [&](const Grid::Near& one) { return one.cell == layer; });
-    if (own == layers + near_layers) continue;
-    const int near_columns = grid.neighbours(0, cell % nx, columns),
-              near_rows = grid.neighbours(1, cell / nx % ny, rows);
-    std::array<float, 3> x;
-    for (std::size_t k = 0; k < 3; ++k) x[k] = float(grid.inside(k, now_[std::size_t(3 * j) + k]));
-    for (int r = 0; r < near_rows; ++r) {
-      const auto line = std::size_t((layer * ny + rows[r].cell) * nx);
-      for (int c = 0; c < near_columns;) {
-        // Cells that follow each other, of one image, are one stretch.
-        int last = c;
-        while (last + 1 < near_columns && columns[last + 1].cell == columns[last].cell + 1 &&
-               columns[last + 1].shift == columns[c].shift)
-          ++last;
-        fits &= add_stretch(grid, j, {x[0] + columns[c].shift, x[1] + rows[r].shift, x[2] + own->shift},
-                            first_[line + std::size_t(columns[c].cell)],
-                            first_[line + std::size_t(columns[last].cell) + 1], far2);
-        c = last + 1;
-      }
+// Atoms cell by cell, each cell in order of their numbers.
+VerletList::Grid VerletList::sort_into_cells(double far) {
+  Grid grid;
+  double widest = far;
+  for (int k = 0; k < dimensions_; ++k) {
+    const auto K = std::size_t(k);
+    double span;
+    if (!box_.empty()) {
+      span = grid.edge[K] = box_[K];
+    } else {
+      double low = now_[K], high = now_[K];
+      for (std::size_t i = K; i < now_.size(); i += 3)
+        low = std::min(low, now_[i]), high = std::max(high, now_[i]);
+      grid.low[K] = low;
+      span = std::max(high - low, 1e-300);
     }
+    grid.count[K] = int(std::clamp(span / far, 1.0, 128.0));
+    grid.tight[K] = grid.edge[K] > 0 && grid.count[K] < 3;
+    grid.size[K] = span / grid.count[K];
+    widest = std::max(widest, span);
+  }
+  constexpr int kShorter = 4;
+  if (kShorter * grid.cells() <= 2 * atoms_) {
+    grid.count[0] *= kShorter;
+    grid.size[0] /= kShorter;
+  }
+  grid.per = 1 / grid.size[0];
+  grid.far2 = std::pow(far + 2e-6 * widest, 2);
+  first_.assign(std::size_t(grid.cells()) + 1, 0);
+  for (int i = 0; i < atoms_; ++i) {
+    std::array<int, 3> at;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double place = grid.inside(k, now_[std::size_t(3 * i) + k]);
+      at[k] = grid.along(k, place);
+      inside_[std::size_t(3 * i) + k] = float(place);
+    }
+    const int cell = (at[2] * grid.count[1] + at[1]) * grid.count[0] + at[0];
+    cell_of_[std::size_t(i)] = cell;
+    layer_of_[std::size_t(i)] = at[2];
+    row_of_[std::size_t(i)] = at[1];
+    ++first_[std::size_t(cell) + 1];
+  }
+  for (std::size_t c = 1; c < first_.size(); ++c) first_[c] += first_[c - 1];
+  next_.assign(first_.begin(), first_.end() - 1);
+  for (int i = 0; i < atoms_; ++i) {
+    const auto place = std::size_t(next_[std::size_t(cell_of_[std::size_t(i)])]++);
+    sorted_[place] = i;
+    for (std::size_t k = 0; k < 3; ++k)
+      sorted_x_[k * std::size_t(atoms_) + place] = inside_[std::size_t(3 * i) + k];
+  }
+  return grid;
+}
+
+// The atoms of sorted_[from] ... sorted_[to - 1] that are near to x, behind each other; returns how many.
+template <bool kImages>
+int VerletList::search(const Grid& grid, const std::array<float, 3>& x, int from, int to, int* hits) const {
+  const float* at[3];
+  Lanes here[3], edge[3], inverse[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    at[k] = sorted_x_.data() + k * std::size_t(atoms_);
+    here[k] = x[k], edge[k] = float(grid.edge[k]), inverse[k] = grid.inverse(k);
+  }
+  const Lanes far2(float(grid.far2));
+  int found = 0;
+  for (int s = from; s < to; s += Lanes::lanes) {
+    Lanes square(0.0F);
+    for (std::size_t k = 0; k < 3; ++k) {
+      Lanes d = Lanes::load_unaligned(at[k] + s) - here[k];
+      if constexpr (kImages) d = d - edge[k] * costate::round(d * inverse[k]);
+      square += d * d;
+    }
+    const auto near = (square < far2) & (lane_numbers<Lanes>() < Lanes(float(to - s)));
+    found += keep_lanes(near, sorted_.data() + s, hits + found);
+  }
+  return found;
+}
+
+// Adds j to the rows of the atoms that were found near to it; false: a row is full.
+bool VerletList::add_to_rows(int j, const int* hits, int found) {
+  const bool some_excluded = !excluded_.empty();
+  int *counts = counts_.data(), *entries = entries_.data();
+  const int capacity = capacity_;
+  bool fits = true;
+  for (int h = 0; h < found; ++h) {
+    const int i = hits[h], length = counts[i];
+    if (i == j || (some_excluded && is_excluded(i, j))) continue;
+    if (length == capacity) {
+      fits = false;
+      continue;
+    }
+    entries[std::ptrdiff_t(i) * capacity + length] = j;
+    counts[i] = length + 1;
   }
   return fits;
 }
 
-// Adds j to the rows of the atoms sorted_[from] ... that are near to x; false: a row is full.
-bool VerletList::add_stretch(const Grid& grid, int j, const std::array<float, 3>& x, int from, int to,
-                             float far2) {
-  const auto n = std::size_t(atoms_);
-  Lanes here[3], edge[3], inverse[3];
-  bool images = false;
-  for (std::size_t k = 0; k < 3; ++k) {
-    here[k] = x[k], edge[k] = float(grid.edge[k]), inverse[k] = grid.inverse(k);
-    images |= grid.inverse(k) > 0;
-  }
+// Rows of the atoms in one layer of cells; false: a row is full.
+bool VerletList::fill_layer(const Grid& grid, int layer) {
+  const int nx = grid.count[0], ny = grid.count[1];
+  const int begin = first_[std::size_t(layer * nx * ny)], end = first_[std::size_t((layer + 1) * nx * ny)];
+  for (int s = begin; s < end; ++s) counts_[std::size_t(sorted_[std::size_t(s)])] = 0;
+  const auto search_here = grid.tight[0] || grid.tight[1] || grid.tight[2] ? &VerletList::search<true>
+                                                                           : &VerletList::search<false>;
+  Grid::Near layers[3], rows[3];
+  const int near_layers = grid.neighbours(2, layer, layers);
+  constexpr int kRoom = 1024, kStretch = kRoom - 2 * Lanes::lanes;
+  int hits[kRoom], found = 0;
   bool fits = true;
-  int hits[2 * Lanes::lanes];
-  for (int s = from; s < to; s += Lanes::lanes) {
-    Lanes square(0.0F);
-    for (std::size_t k = 0; k < 3; ++k) {
-      Lanes d = Lanes::load_unaligned(sorted_x_.data() + k * n + std::size_t(s)) - here[k];
-      if (images) d = d - edge[k] * costate::round(d * inverse[k]);
-      square += d * d;
+  for (int j = 0; j < atoms_; ++j) {
+    const int its = layer_of_[std::size_t(j)];
+    int which = 0;
+    while (which < near_layers && layers[which].cell != its) ++which;
+    if (which == near_layers) continue;
+    const float* x = inside_.data() + std::ptrdiff_t(3) * j;
+    const float z = x[2] - layers[which].shift;  // the shift of this layer's atoms, the other way
+    const double left = grid.far2 - grid.square_to(2, layer, double(z));
+    if (left < 0) continue;
+    const int near_rows = grid.neighbours(1, row_of_[std::size_t(j)], rows);
+    for (int r = 0; r < near_rows; ++r) {
+      const float y = x[1] + rows[r].shift;
+      const double half2 = left - grid.square_to(1, rows[r].cell, double(y));
+      if (half2 < 0) continue;
+      const auto line = std::size_t((layer * ny + rows[r].cell) * nx);
+      grid.each_stretch(double(x[0]), std::sqrt(half2), [&](int first, int last, float shift) {
+        const int to = first_[line + std::size_t(last) + 1];
+        for (int from = first_[line + std::size_t(first)]; from < to; from += kStretch) {
+          const int until = std::min(to, from + kStretch);
+          if (found + until - from > kStretch) fits &= add_to_rows(j, hits, found), found = 0;
+          found += (this->*search_here)(grid, {x[0] + shift, y, z}, from, until, hits + found);
+        }
+      });
     }
-    const int found = keep_lanes(square < Lanes(far2), s, hits);
-    for (int h = 0; h < found && hits[h] < to; ++h) {
-      const int i = sorted_[std::size_t(hits[h])];
-      if (i == j || is_excluded(i, j)) continue;
-      int& length = counts_[std::size_t(i)];
-      if (length == capacity_)
-        fits = false;
-      else
-        entries_[std::size_t(i) * std::size_t(capacity_) + std::size_t(length++)] = j;
-    }
+    fits &= add_to_rows(j, hits, found);
+    found = 0;
   }
   return fits;
 }

@@ -6,7 +6,7 @@
 // adding anything up (list_term.h): sums then run over the same atoms in the same order whatever the skin and
 // the age of the list, and results do not depend on it to the bit.
 //
-// Cells are as large as the list's reach or larger. A layer of cells is filled by one thread, which takes the
+// A layer of cells is filled by one thread, which takes the
 // neighbours in order of their numbers: rows come out sorted, and no two threads write one row.
 // Tests: tests/md/large_test.cpp.
 #pragma once
@@ -37,8 +37,11 @@ class VerletList {
   bool is_old(const std::vector<double>& box, double reach, double skin) const;
   bool is_old_in(const std::vector<double>& box) const;
   void build(const std::vector<double>& box, double reach, double skin);
-  bool fill_layer(const Grid& grid, int layer, float far2);
-  bool add_stretch(const Grid& grid, int j, const std::array<float, 3>& x, int from, int to, float far2);
+  Grid sort_into_cells(double far);
+  bool fill_layer(const Grid& grid, int layer);
+  template <bool kImages>
+  int search(const Grid& grid, const std::array<float, 3>& x, int from, int to, int* hits) const;
+  bool add_to_rows(int j, const int* hits, int found);
   bool is_excluded(int i, int j) const;
 
   int atoms_, dimensions_, capacity_ = 0;
@@ -47,9 +50,10 @@ class VerletList {
   double reach_ = -1, skin_ = -1;
   std::int64_t builds_ = 0;
   std::vector<int> entries_, counts_;
-  // Of the cells: first atom of each, atoms and positions cell by cell.
-  std::vector<int> first_, next_, sorted_, cell_of_;
-  std::vector<float> sorted_x_;
+  // Of the cells: first atom of each, atoms and positions cell by cell; of the atoms: cell, layer and row of
+  // cells, place in the box.
+  std::vector<int> first_, next_, sorted_, cell_of_, layer_of_, row_of_;
+  std::vector<float> inside_, sorted_x_;
 };
 
 }  // namespace costate::md

@@ -13,6 +13,7 @@
 // Tests: tests/md/large_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "costate/core/error.h"
@@ -64,11 +65,12 @@ class ListTerm final : public Term<S> {
 
   S energy(const S* x, const S* p, TermScratch* scratch) const override {
     Scratch& work = ready(x, p, scratch);
-    each_chunk(work, [&](int i, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
-      pack<Of::nearest>(i, p, work, near);
-      for_packs<Of::nearest>(
-          i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) { sum[0] += add_lanes(pair.u); });
+      pack<Of::nearest>(i, space, work, near);
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+        sum[0] += add_lanes(pair.u);
+      });
     });
     return S(Real(0.5)) * total(work, 0);
   }
@@ -77,11 +79,11 @@ class ListTerm final : public Term<S> {
                   TermScratch* scratch) const override {
     Scratch& work = ready(x, p, scratch);
     const int n = sites_.dimensions;
-    each_chunk(work, [&](int i, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
-      pack<Of::image>(i, p, work, near);
+      pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      for_packs<Of::image>(i, near, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
+      for_packs<Of::image>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
         bar.add(pair.d_bar, pair.p_bar, images);
       });
       for (int k = 0; k < n; ++k) x_bar[i * n + k] += u_bar * add_lanes(bar.x[k]);
@@ -92,19 +94,11 @@ class ListTerm final : public Term<S> {
   }
 
   void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
-    Scratch& work = ready(x, p, scratch);
-    const int n = sites_.dimensions;
-    parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      Packed near;
-      for (int i = int(begin); i < int(end); ++i) {
-        pack<Of::nearest>(i, p, work, near);
-        V sum[3] = {V(0), V(0), V(0)};
-        for_packs<Of::nearest>(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
-          for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
-        });
-        for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
-      }
-    });
+    const auto of_the_other = [](const PairNumber& number) { return number.per_atom && number.which == 1; };
+    if (std::any_of(sites_.numbers.begin(), sites_.numbers.end(), of_the_other))
+      add_forces<true>(x, p, f, scratch);
+    else
+      add_forces<false>(x, p, f, scratch);
   }
 
   void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
@@ -113,9 +107,9 @@ class ListTerm final : public Term<S> {
     Scratch& work = ready(x, p, scratch);
     pad(f_bar, work.f_bar);
     const int n = sites_.dimensions;
-    each_chunk(work, [&](int i, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
-      pack<Of::image>(i, p, work, near);
+      pack<Of::image>(i, space, work, near);
       Collected<S> bar;
       // Tangents of the displacements: f_bar_i - f_bar_j.
       const auto along = [&](const Point<V>&, int first) {
@@ -125,7 +119,7 @@ class ListTerm final : public Term<S> {
         for (int k = 0; k < 3; ++k) t[k] = V(work.f_bar[std::size_t(4 * i + k)]) - there[k];
         return t;
       };
-      for_packs_at<T>(i, near, p, along, [&](const Pair<T>& pair, const V* images) {
+      for_packs_at<T>(i, near, space, p, along, [&](const Pair<T>& pair, const V* images) {
         Point<V> rate;
         V numbers[kRoom];
         for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
@@ -141,10 +135,10 @@ class ListTerm final : public Term<S> {
 
   S virial(const S* x, const S* p, TermScratch* scratch) const override {
     Scratch& work = ready(x, p, scratch);
-    each_chunk(work, [&](int i, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
-      pack<Of::nearest>(i, p, work, near);
-      for_packs<Of::nearest>(i, near, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+      pack<Of::nearest>(i, space, work, near);
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
         sum[0] += add_lanes(V(dot(pair.d, pair.d_bar)));
       });
     });
@@ -156,12 +150,12 @@ class ListTerm final : public Term<S> {
     using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
     const int n = sites_.dimensions;
-    each_chunk(work, [&](int i, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
-      pack<Of::image>(i, p, work, near);
+      pack<Of::image>(i, space, work, near);
       Collected<S> bar;
       const auto itself = [](const Point<V>& d, int) { return d; };
-      for_packs_at<T>(i, near, p, itself, [&](const Pair<T>& pair, const V* images) {
+      for_packs_at<T>(i, near, space, p, itself, [&](const Pair<T>& pair, const V* images) {
         Point<V> rate;
         V numbers[kRoom];
         for (int k = 0; k < 3; ++k) rate[k] = pair.d_bar[k].v + pair.d_bar[k].d[0];
@@ -201,6 +195,25 @@ class ListTerm final : public Term<S> {
     }
   };
 
+  // kIndex: whether a law asks which neighbour it is.
+  template <bool kIndex>
+  void add_forces(const S* x, const S* p, S* f, TermScratch* scratch) const {
+    Scratch& work = ready(x, p, scratch);
+    const int n = sites_.dimensions;
+    const Frame space = frame(p);
+    parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      Packed near;
+      for (int i = int(begin); i < int(end); ++i) {
+        pack<Of::nearest, kIndex>(i, space, work, near);
+        V sum[3] = {V(0), V(0), V(0)};
+        for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+          for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
+        });
+        for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
+      }
+    });
+  }
+
   Scratch& ready(const S* x, const S* p, TermScratch* scratch) const {
     Scratch& work = static_cast<Scratch&>(*scratch);
     for (std::size_t k = 0; k < work.box.size(); ++k) work.box[k] = double(primal(p[sites_.box + int(k)]));
@@ -229,60 +242,59 @@ class ListTerm final : public Term<S> {
   }
 
   static COSTATE_INLINE S add_lanes(const V& v) {
-    if constexpr (kWidth == 1) {
+    if constexpr (kWidth == 1)
       return v;
-    } else {
-      S sum(0);
-      for (int l = 0; l < kWidth; ++l) sum += v[l];
-      return sum;
+    else
+      return sum_lanes(v);
+  }
+
+  // How far the law reaches and the edges of the box, in every lane; 0 along axes that have none.
+  struct Frame {
+    V far2, edge[3], inverse[3];
+    S beyond;  // a displacement out of reach
+  };
+  Frame frame(const S* p) const {
+    const double far = reach(p);
+    Frame f{V(Real(far * far)), {}, {}, S(Real(10 * (1 + far)))};
+    for (int k = 0; k < 3; ++k) {
+      const bool periodic = k < sites_.dimensions && sites_.box >= 0;
+      f.edge[k] = periodic ? V(p[sites_.box + k]) : V(0);
+      f.inverse[k] = periodic ? V(1) / f.edge[k] : V(0);
     }
+    return f;
   }
 
   // The atoms of the list that are within reach of atom i. Rows are padded to whole packs; what is packed is
   // padded with atoms that are out of reach.
-  template <Of kOf>
-  void pack(int i, const S* p, const Scratch& work, Packed& to) const {
-    const int n = sites_.dimensions, size = work.list.size(i);
+  template <Of kOf, bool kIndex = true>
+  COSTATE_INLINE void pack(int i, const Frame& f, const Scratch& work, Packed& to) const {
+    const int size = work.list.size(i);
     const int* row = work.list.row(i);
-    const double far = reach(p);
-    const V far2(Real(far * far));
-    V here[3], edge[3], inverse[3];
-    for (int k = 0; k < 3; ++k) {
-      const bool periodic = k < n && sites_.box >= 0;
-      here[k] = V(work.x[std::size_t(4 * i + k)]);
-      edge[k] = periodic ? V(p[sites_.box + k]) : V(0);
-      inverse[k] = periodic ? V(1) / edge[k] : V(0);
-    }
-    to.count = 0;
+    V here[3];
+    for (int k = 0; k < 3; ++k) here[k] = V(work.x[std::size_t(4 * i + k)]);
+    int count = 0;
     for (int first = 0; first < size; first += kWidth) {
       V d[3], square(0);
       fetch_points(work.x.data(), row + first, d);
       for (int k = 0; k < 3; ++k) {
         d[k] = here[k] - d[k];
-        const V nearest = d[k] - edge[k] * nearest_whole(d[k] * inverse[k]);
+        const V nearest = d[k] - f.edge[k] * nearest_whole(d[k] * f.inverse[k]);
         square += nearest * nearest;
         if constexpr (kOf == Of::nearest) d[k] = nearest;
       }
-      auto chosen = square < far2;
+      auto chosen = square < f.far2;
       if constexpr (kWidth > 1) {
-        if (first + kWidth > size) chosen = chosen & (lane_numbers() < V(Real(size - first)));
+        if (first + kWidth > size) chosen = chosen & (lane_numbers<V>() < V(Real(size - first)));
       }
-      if (to.count > kMost - kWidth) too_many();
-      to.count +=
-          keep<V>(chosen, d, row + first, to.x + to.count, to.y + to.count, to.z + to.count, to.j + to.count);
+      if (count > kMost - kWidth) too_many();
+      count +=
+          keep<V, kIndex>(chosen, d, row + first, to.x + count, to.y + count, to.z + count, to.j + count);
     }
     for (int l = 0; l < kWidth; ++l) {
-      to.x[to.count + l] = to.y[to.count + l] = to.z[to.count + l] =
-          S(Real(kOf == Of::nearest ? 10 * (1 + far) : 0.0));
-      to.j[to.count + l] = i;
+      to.x[count + l] = to.y[count + l] = to.z[count + l] = kOf == Of::nearest ? f.beyond : S(0);
+      to.j[count + l] = i;
     }
-  }
-  static COSTATE_INLINE V lane_numbers() {
-    V r;
-    for (int l = 0; l < kWidth; ++l) {
-      if constexpr (kWidth > 1) r.set(l, Real(l));
-    }
-    return r;
+    to.count = count;
   }
   [[noreturn]] static void too_many() {
     throw Error(
@@ -292,7 +304,8 @@ class ListTerm final : public Term<S> {
 
   // Displacement and images of the neighbours [first, first + kWidth); lanes past the last are out of reach.
   template <Of kOf>
-  COSTATE_INLINE void displacement(const Packed& near, int first, const S* p, Point<V>& d, V* images) const {
+  COSTATE_INLINE void displacement(const Packed& near, int first, const Frame& f, Point<V>& d,
+                                   V* images) const {
     const S* from[3] = {near.x + first, near.y + first, near.z + first};
     for (int k = 0; k < 3; ++k) {
       if constexpr (kWidth == 1)
@@ -302,16 +315,15 @@ class ListTerm final : public Term<S> {
       images[k] = V(0);
       if constexpr (kOf == Of::nearest) continue;
       if (k < sites_.dimensions && sites_.box >= 0) {
-        const V edge(p[sites_.box + k]), inverse = V(1) / edge;
-        images[k] = nearest_whole(d[k] * inverse);
-        d[k] = d[k] - images[k] * edge;
+        images[k] = nearest_whole(d[k] * f.inverse[k]);
+        d[k] = d[k] - images[k] * f.edge[k];
       }
     }
     if constexpr (kWidth > 1 && kOf == Of::image) {
       if (first + kWidth > near.count) {
-        const auto there = lane_numbers() < V(Real(near.count - first));
+        const auto there = lane_numbers<V>() < V(Real(near.count - first));
         for (int k = 0; k < 3; ++k) {
-          d[k] = select(there, d[k], V(Real(10 * (1 + reach(p)))));
+          d[k] = select(there, d[k], V(f.beyond));
           images[k] = select(there, images[k], V(0));
         }
       }
@@ -329,11 +341,12 @@ class ListTerm final : public Term<S> {
   }
 
   template <Of kOf, class Body>
-  COSTATE_INLINE void for_packs(int i, const Packed& near, const S* p, const Body& body) const {
+  COSTATE_INLINE void for_packs(int i, const Packed& near, const Frame& f, const S* p,
+                                const Body& body) const {
     for (int first = 0; first < near.count; first += kWidth) {
       Pair<V> pair;
       V images[3];
-      displacement<kOf>(near, first, p, pair.d, images);
+      displacement<kOf>(near, first, f, pair.d, images);
       for (int k = 0; k < kParameters; ++k) pair.p[k] = number_of(k, i, near, first, p);
       pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
       body(pair, pair.u, images, first);
@@ -341,12 +354,12 @@ class ListTerm final : public Term<S> {
   }
   // With tangents of the displacements: tangent(displacements, first neighbour of the pack).
   template <class T, class Tangent, class Body>
-  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const S* p, const Tangent& tangent,
-                                   const Body& body) const {
+  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const Frame& f, const S* p,
+                                   const Tangent& tangent, const Body& body) const {
     for (int first = 0; first < near.count; first += kWidth) {
       Point<V> d;
       V images[3];
-      displacement<Of::image>(near, first, p, d, images);
+      displacement<Of::image>(near, first, f, d, images);
       Pair<T> pair;
       const Point<V> d_dot = tangent(d, first);
       for (int k = 0; k < 3; ++k) pair.d[k] = T(d[k], d_dot[k]);
@@ -356,13 +369,14 @@ class ListTerm final : public Term<S> {
     }
   }
 
-  // body(i, sums of the chunk) for all atoms, chunk by chunk.
+  // body(i, frame, sums of the chunk) for all atoms, chunk by chunk.
   template <class Body>
-  void each_chunk(Scratch& work, const Body& body) const {
+  void each_chunk(Scratch& work, const S* p, const Body& body) const {
+    const Frame space = frame(p);
     parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
       S* sum = work.partial.data() + begin / kGrain * kSums;
       for (int k = 0; k < kSums; ++k) sum[k] = S(0);
-      for (int i = int(begin); i < int(end); ++i) body(i, sum);
+      for (int i = int(begin); i < int(end); ++i) body(i, space, sum);
     });
   }
   S total(const Scratch& work, int k) const {
