@@ -18,6 +18,7 @@
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"
 #include "costate/system/rollout.h"
+#include "costate/system/tangents.h"
 // differential equations
 #include "costate/ode/adjoints/continuous_adjoint.h"
 #include "costate/ode/adjoints/discrete_adjoint.h"
@@ -49,6 +50,7 @@
 #include "costate/rigid/step_jacobian.h"
 #include "costate/soft/mass_spring.h"
 #include "costate/soft/mesh/procedural.h"
+#include "costate/soft/mesh/voxels.h"
 #include "costate/soft/soft_system.h"
 // planning, regulators, filters
 #include "costate/control/ddp.h"

@@ -30,7 +30,8 @@ struct SoftMaterial {
   double density = 1000;
   double viscosity = 0;  // Pa s: stress per rate of strain; of rods s: the time in which strains give way
   // Of triangles:
-  double thickness = 1e-3;       // m: multiplies the stress of the membrane
+  std::array<double, 3> warp = {1, 0, 0};  // of woven laws: along the rest shape; a constant
+  double thickness = 1e-3;                 // m: multiplies the stress of the membrane
   double bending = 0;            // J: W = bending 3 |e|^2/(A0 + A1) (theta - theta_rest)^2 per inner edge
   double bending_viscosity = 0;  // J s. With both zero edges are free, and neither is a parameter
 };

@@ -19,14 +19,18 @@ class SoftSystem final : public System<Real> {
     explicit Scratch(const Compiled& c) : step(c) {}
     StepScratch step;
     std::vector<double> x, u, p, x_dot, u_dot, p_dot, y, x_bar, u_bar, p_bar;
+    // What step.z and its factor are the solution of: many tangents of one step share them.
+    std::vector<double> solved_x, solved_u, solved_p;
+    std::int64_t solved_k = -1;
   };
 
   const Signature& signature() const override { return compiled_.signature; }
   std::unique_ptr<Workspace> make_workspace() const override {
     auto s = std::make_unique<Scratch>(compiled_);
-    for (auto* v : {&s->x, &s->x_dot, &s->y, &s->x_bar}) v->resize(std::size_t(compiled_.signature.states()));
-    for (auto* v : {&s->u, &s->u_dot, &s->u_bar}) v->resize(std::size_t(compiled_.signature.controls()));
-    for (auto* v : {&s->p, &s->p_dot, &s->p_bar}) v->resize(std::size_t(compiled_.signature.parameters()));
+    const Signature& sizes = compiled_.signature;
+    for (auto* v : {&s->x, &s->x_dot, &s->y, &s->x_bar, &s->solved_x}) v->resize(std::size_t(sizes.states()));
+    for (auto* v : {&s->u, &s->u_dot, &s->u_bar, &s->solved_u}) v->resize(std::size_t(sizes.controls()));
+    for (auto* v : {&s->p, &s->p_dot, &s->p_bar, &s->solved_p}) v->resize(std::size_t(sizes.parameters()));
     return s;
   }
   typename System<Real>::Capabilities capabilities() const override {
@@ -42,6 +46,7 @@ class SoftSystem final : public System<Real> {
             Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     const ImplicitStep::In given = read(at, in, s);
+    s.solved_k = -1;
     step_.solve(given, s.step);
     step_.finish(given, s.step, s.y.data());
     std::copy(s.y.begin(), s.y.end(), y);
@@ -52,7 +57,7 @@ class SoftSystem final : public System<Real> {
                 Real* y_dot, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     const ImplicitStep::In given = read(at, in, s);
-    step_.solve(given, s.step);
+    solve_once(given, s);
     step_.finish(given, s.step, s.y.data());
     std::copy(s.y.begin(), s.y.end(), y);
     const ImplicitStep::In dot{at.k, copy(in_dot.x, s.x_dot), copy(in_dot.u, s.u_dot),
@@ -62,17 +67,19 @@ class SoftSystem final : public System<Real> {
   }
 
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real* tape, const Real* y_bar,
-                const Cotangents<Real>& bar, const Activity&, Workspace& work) const override {
+                const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     const ImplicitStep::In given = read(at, in, s);
+    s.solved_k = -1;
     if (tape)
-      std::copy(tape, tape + s.step.z.size(), s.step.z.begin());
+      step_.restore(tape, s.step);
     else
       step_.solve(given, s.step);
     std::fill(s.u_bar.begin(), s.u_bar.end(), 0.0);
     std::fill(s.p_bar.begin(), s.p_bar.end(), 0.0);
     std::copy(y_bar, y_bar + s.y.size(), s.y.begin());
-    step_.vjp(given, s.y.data(), {s.x_bar.data(), s.u_bar.data(), s.p_bar.data()}, s.step);
+    const bool rest = bar.p && active.parameters.front();  // the first field
+    step_.vjp(given, s.y.data(), {s.x_bar.data(), s.u_bar.data(), s.p_bar.data(), rest}, s.step);
     work.diagnostics.solved(s.step.adjoint_residual);
     std::copy(s.x_bar.begin(), s.x_bar.end(), bar.x);
     for (std::size_t k = 0; bar.u && k < s.u_bar.size(); ++k) bar.u[k] += Real(s.u_bar[k]);
@@ -91,6 +98,12 @@ class SoftSystem final : public System<Real> {
     if (!from) return nullptr;
     std::copy(from, from + to.size(), to.begin());
     return to.data();
+  }
+  void solve_once(const ImplicitStep::In& given, Scratch& s) const {
+    if (given.k == s.solved_k && s.x == s.solved_x && s.u == s.solved_u && s.p == s.solved_p) return;
+    s.solved_k = -1;
+    step_.solve(given, s.step);
+    s.solved_k = given.k, s.solved_x = s.x, s.solved_u = s.u, s.solved_p = s.p;
   }
   static ImplicitStep::In read(const StepContext& at, const Inputs<Real>& in, Scratch& s) {
     return {at.k, copy(in.x, s.x), copy(in.u, s.u), copy(in.p, s.p)};

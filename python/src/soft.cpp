@@ -66,6 +66,7 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
   reader.read("density", m.density);
   reader.read("viscosity", m.viscosity);
   reader.read("thickness", m.thickness);
+  reader.read("warp", m.warp);
   reader.read("bending", m.bending);
   reader.read("bending_viscosity", m.bending_viscosity);
   reader.finish();
@@ -269,7 +270,9 @@ void bind_soft(nb::module_& m) {
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
       "triangles: "
       "stvk,\n"
-      "            neo_hookean, arap, limited (limit, stiffness); of rods: rod (E, nu, a, b), rod_stiffness. "
+      "            neo_hookean, arap, limited (limit, stiffness), orthotropic (E1, E2, nu, G) and "
+      "baraff_witkin "
+      "(stretch_u, stretch_v, shear) along\n            'warp'; of rods: rod (E, nu, a, b), rod_stiffness. "
       "fibre (k1, k2) and muscle (stiffness, "
       "contraction) lie along (ax, ay, az), "
       "in cells that\n            another part has too. density is per volume, of triangles per area, of "
@@ -308,6 +311,13 @@ void bind_soft(nb::module_& m) {
   s.def(
       "ball_mesh", [](double radius, int count) { return rows(soft::ball_mesh(radius, count), 3); },
       "radius"_a, "count"_a, "Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.");
+  s.def(
+      "shirt_mesh",
+      [](double width, int count, double depth) { return rows(soft::shirt_mesh(width, count, depth), 3); },
+      "width"_a, "count"_a, "depth"_a,
+      "Vertices and triangles of a shirt: two panels sewn at shoulders, sides and sleeves, upright, its hem "
+      "at "
+      "z = 0.\ncount: squares per fifth of the width (4: 1390 vertices); depth: how far each panel bulges.");
   s.def(
       "rod_mesh",
       [](const ArrayLike& points, std::array<double, 3> towards, double beside, bool closed) {

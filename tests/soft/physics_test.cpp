@@ -1,4 +1,5 @@
-// Soft bodies against theory: a block on a slope (the exact solution of the scheme), and the heavy elastica.
+// Soft bodies against theory: a block on a slope (the exact solution of the scheme), the heavy elastica, and
+// Hertz's contact.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -107,6 +108,76 @@ TEST(SoftPhysics, AHeavyStripBendsAsTheElasticaDoes) {
       EXPECT_NEAR(-at.drop_by_bending / load, slope, 5 * gate * slope) << load << ' ' << cells;
     }
   }
+}
+
+// A rigid ball is pressed into a block: F = 4/3 E/(1 - nu^2) sqrt(R) depth^(3/2) (Hertz). The barrier begins
+// at a hundredth of the depth. Cells are small under the ball and grow with the distance from it.
+struct Pressed {
+  double force, force_by_E;  // N, N/Pa
+  int touching;              // vertices
+};
+Pressed press(double depth, int cells) {
+  const double E = 1e6, nu = .3, R = .1, half = .2, kappa = 1e9, reach = 2e-5;
+  SoftModel m{.materials = {{.name = "m", .law = "neo_hookean", .numbers = {{"E", E}, {"nu", nu}}}},
+              .gravity = {0, 0, 0},
+              .obstacles =
+                  {{.name = "ball", .shape = Obstacle::Shape::ball, .place = {0, 0, R + reach}, .radius = R}},
+              .contact = {.distance = reach, .stiffness = kappa},
+              .integrator = Integrator::still,
+              .tolerance = 1e-9,
+              .max_iterations = 500};
+  SoftMesh block = block_mesh(Cells::hexahedra, {2, 2, 1}, {2 * cells, 2 * cells, cells});
+  const auto graded = [&](double s) { return half * s * (.06 + .94 * s * s * s); };  // s from 0 to 1
+  Hold ground{.name = "ground", .driven = true};
+  for (std::size_t i = 0; i < block.vertices.size(); i += 3) {
+    double* X = block.vertices.data() + i;
+    for (int d = 0; d < 2; ++d) X[d] = std::copysign(graded(std::abs(X[d] - 1)), X[d] - 1);
+    X[2] = -graded(1 - X[2]);
+    if (X[2] < -half + 1e-9 || std::abs(X[0]) > half - 1e-9 || std::abs(X[1]) > half - 1e-9)
+      ground.vertices.push_back(int(i / 3));
+  }
+  add_part(m, "block", Cells::hexahedra, block, 0);
+  m.holds = {ground};
+  const auto system = soft_bodies<double>(m);
+  // The block is lifted against the ball, in parts.
+  constexpr int kParts = 3;
+  Rollout<double> rollout(system, {.steps = kParts, .active = {"material/m/E"}});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = soft_state(m);
+  for (std::size_t k = 0; k < kParts; ++k) at.controls[3 * k + 2] = depth / kParts / m.dt;
+  const auto x = rollout.simulate(at).final_state;
+  const double z = R + reach;
+  std::vector<std::size_t> close;
+  for (std::size_t i = 0; i < m.rest.size(); i += 3)
+    if (std::hypot(x[i], x[i + 1], x[i + 2] - z) < R + reach) close.push_back(i);
+  // Upwards, of the forces of all barriers on the ball: -slope of stiffness b(d).
+  const auto force = loss::lambda<double>(system->signature(), [&](auto s, auto, auto) {
+    auto sum = 0 * s[0];
+    for (const std::size_t i : close) {
+      const auto up = z - s[i + 2], r = sqrt(s[i] * s[i] + s[i + 1] * s[i + 1] + up * up), d = r - R,
+                 q = d - reach;
+      sum = sum + kappa * (2 * q * log(d / reach) + q * q / d) * up / r;
+    }
+    return sum;
+  });
+  const auto g = rollout.value_and_gradient(at, *force);
+  return {g.value, g.parameters["material/m/E"][0], int(close.size())};
+}
+
+TEST(SoftPhysics, ABallIsPressedIntoABlockAsHertzSays) {
+  constexpr double kDepth = 3e-3;
+  const double exact = 4. / 3 * 1e6 / (1 - .09) * std::sqrt(.1) * std::pow(kDepth, 1.5);
+  const auto measured = [&](int cells) {
+    const Pressed at = press(kDepth, cells);
+    EXPECT_GT(at.touching, 20);
+    EXPECT_NEAR(1e6 * at.force_by_E / at.force, 1, 1e-3);  // barriers are much stiffer than the block
+    return at.force / exact;
+  };
+  // Cells that are too large are too stiff, by the square of their size. The block is not a half-space: it is
+  // held at twelve radii of the contact, which makes it a few percent stiffer.
+  const double coarse = measured(4), fine = measured(6);
+  EXPECT_LT(fine, coarse);
+  EXPECT_NEAR((36 * fine - 16 * coarse) / 20, 1, .09);
 }
 
 }  // namespace

@@ -333,6 +333,59 @@ TEST(Soft, DrivenDampedBodiesOfAllCellsMeetTheContract) {
   }
 }
 
+// Woven cloth whose rest shape is not flat: its warp leans out of the triangles, and turns with them.
+TEST(Soft, WovenClothMeetsTheContract) {
+  for (const char* law : {"orthotropic", "baraff_witkin"}) {
+    SCOPED_TRACE(law);
+    SoftModel model{.materials = {{.name = "m",
+                                   .law = law,
+                                   .density = .2,
+                                   .viscosity = 20,
+                                   .warp = {.8, .3, .5},
+                                   .bending = 1e-3,
+                                   .bending_viscosity = 1e-4}},
+                    .drag = .5,
+                    .wind = {1, 2, .5},
+                    .wind_drag = .1,
+                    .tolerance = 1e-14};
+    SoftMesh mesh = cloth_mesh({.2, .2}, {2, 2});
+    for (std::size_t i = 0; i < mesh.vertices.size(); i += 3)
+      mesh.vertices[i + 2] = .3 * mesh.vertices[i] + .02 * std::sin(double(i));
+    add_part(model, "cloth", Cells::triangles, mesh, 0);
+    model.holds = {{"corner", {0, 2}, true}};
+    const auto system = soft_bodies<double>(model);
+    Rollout<double> rollout(system, {.steps = 2});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = soft_state(model);
+    at.controls = {.1, .2, -.1, -.2, .1, .3};
+    costate::test::expect_contract(system,
+                                   {.states = costate::test::starting_at(at), .steps = 6, .long_steps = 40});
+  }
+}
+
+// A cloth of two stiffnesses is pulled along its warp, wherever that lies: only the first one counts.
+TEST(Soft, TheWarpIsWhereTheMaterialSays) {
+  for (const int axis : {0, 1}) {
+    SoftModel m{.materials = {{.name = "m",
+                               .law = "orthotropic",
+                               .numbers = {{"E1", 2e4}, {"E2", 5e3}, {"nu", 0}, {"G", 4e3}},
+                               .density = 1}},
+                .integrator = Integrator::still,
+                .tolerance = 1e-12};
+    m.materials[0].warp = {axis == 0 ? 1. : 0., axis == 1 ? 1. : 0., 0};
+    m.gravity = {0, -1e-3, 0};
+    add_part(m, "cloth", Cells::triangles, cloth_mesh({1, 1}, {4, 4}), 0);
+    m.holds = {{"top", {20, 21, 22, 23, 24}}};
+    const auto system = soft_bodies<double>(m);
+    Rollout<double> rollout(system, {.steps = 1});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = soft_state(m);
+    const auto end = rollout.simulate(at).final_state;
+    // Weight of 1e-3 N/m^2 on a cloth of E thickness: 1e-3 L^2/(2 E t).
+    EXPECT_NEAR(-end[7], 1e-3 / (2 * (axis == 1 ? 20 : 5)), 1e-3 * 1e-4) << axis;
+  }
+}
+
 // --- bad input ---------------------------------------------------------------------------------------------
 
 TEST(Soft, BadModelsAreErrorsThatSayWhatToDo) {
@@ -370,6 +423,14 @@ TEST(Soft, BadModelsAreErrorsThatSayWhatToDo) {
         return soft_bodies<double>(m);
       },
       "belongs to three triangles", "bending = 0");
+}
+
+TEST(Soft, AWarpAcrossItsClothIsAnError) {
+  SoftModel m{.materials = {{.name = "silk", .law = "orthotropic", .warp = {0, 0, 1}}}};
+  add_part(m, "cloth", Cells::triangles, cloth_mesh({1, 1}, {1, 1}), 0);
+  costate::test::expect_error([&] { return soft_bodies<double>(m); },
+                              "the warp of material 'silk' stands on cell 0 of part 'cloth'",
+                              "choose a direction along the cloth");
 }
 
 TEST(Soft, AnInvertedStartNamesItsCell) {

@@ -87,7 +87,8 @@ class ObstacleTerm final : public Term {
   }
   void residual_vjp(const At& at, const double* mu, AtBar& bar) const override {
     for (std::int64_t e = 0; e < groups_.count(); ++e) {
-      for (double* slots : {bar.x, bar.w, bar.rest}) std::fill(slots + 3 * e, slots + 3 * e + 3, 0.0);
+      for (double* slots : {bar.x, bar.w, bar.rest})
+        if (slots) std::fill(slots + 3 * e, slots + 3 * e + 3, 0.0);
       if (!touches(e, at)) continue;
       const Vec3<D> r = seeded(e, at);
       const V m = point(e, mu);

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "costate/core/parallel.h"
 #include "costate/soft/elements/shape.h"
 #include "costate/soft/elements/small_matrix.h"
 
 namespace costate::soft {
 namespace {
 
-constexpr std::int64_t kGrain = 64;
 constexpr int kMostVertices = 10, kMostNumbers = 5;
 
 template <int C>
@@ -26,7 +24,7 @@ class CellTerm final : public Term {
   }
 
   void energy(const At& at, double* values) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         values[e] = 0;
         for (int q = 0; q < shape_.points(); ++q)
@@ -45,7 +43,7 @@ class CellTerm final : public Term {
 
   void matrix(const At& at, double* blocks) const override {
     const int nodes = shape_.vertices, pairs = nodes * (nodes + 1) / 2;
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         double* k = blocks + 9 * pairs * e;
         std::fill(k, k + 9 * pairs, 0.0);
@@ -81,21 +79,28 @@ class CellTerm final : public Term {
   }
 
   void residual_vjp(const At& at, const double* mu, AtBar& bar) const override {
-    // One cell after the other where they share numbers: sums in one order.
     const int nodes = shape_.vertices;
-    for (std::int64_t e = 0; e < groups_.count(); ++e) {
-      double *x_bar = bar.x + 3 * nodes * e, *w_bar = bar.w + 3 * nodes * e,
-             *X_bar = bar.rest + 3 * nodes * e;
-      for (double* slots : {x_bar, w_bar, X_bar}) std::fill(slots, slots + 3 * nodes, 0.0);
+    double shared[kShared] = {};
+    sum_groups(groups_.count(), bar.sums, shared, [&](std::int64_t e, double(&sums)[kShared]) {
+      const auto slots = [&](double* all) { return all ? all + 3 * nodes * e : nullptr; };
+      const CellBar to{slots(bar.x), slots(bar.w), slots(bar.rest)};
+      for (double* begin : {to.x, to.w, to.rest})
+        if (begin) std::fill(begin, begin + 3 * nodes, 0.0);
       double mass_bar = 0;  // of the whole mass of the cell
       for (int a = 0; a < nodes; ++a) mass_bar += shape_.share[std::size_t(a)] * bar.mass[vertex(e, a)];
       for (int q = 0; q < shape_.points(); ++q)
-        point_vjp(e, point_of(e, q, at.p, at.u), at, mu, mass_bar, x_bar, w_bar, X_bar, bar);
-    }
+        point_vjp(e, point_of(e, q, at.p, at.u), at, mu, mass_bar, to, bar.p, sums);
+    });
+    for (int k = 0; k < numbers_; ++k) bar.p[at_.numbers[std::size_t(k)]] += shared[k];
+    if (at_.driven >= 0) bar.u[at_.control] += shared[kControl];
+    bar.p[at_.viscosity] += shared[kViscosity];
+    bar.p[at_.density] += shared[kDensity];
+    if (C == 2) bar.p[at_.thickness] += shared[kThickness];
+    bar.rate += shared[kRate];
   }
 
   bool mass(const double* p, double* slots) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         double volume = 0;
         for (int q = 0; q < shape_.points(); ++q) volume += point_of(e, q, p, nullptr).bare;
@@ -137,6 +142,7 @@ class CellTerm final : public Term {
     double g[kMostVertices][C];
     Square inverse;     // J^-1
     Small<3, C> frame;  // Q, of membranes
+    WarpFrame warp;     // of membranes whose law has directions
     double bare, volume, thickness, eta;
     double c[kMostNumbers];
     int q;
@@ -164,7 +170,9 @@ class CellTerm final : public Term {
     Point r;
     r.q = q;
     const Matrix E = raw(e, q, p + at_.rest);
-    const Square J = in_frame(E, r.frame);
+    Square J = in_frame(E, r.frame);
+    if constexpr (C == 2)
+      if (law_.directed()) r.warp = along_warp(at_.warp, J, r.frame);
     const double det = determinant(J);
     r.inverse = inverse(J);
     r.bare = shape_.weight[std::size_t(q)] * det;
@@ -187,11 +195,28 @@ class CellTerm final : public Term {
     if (!p_dot) return d;
     const Square J_dot = from_frame(point.frame, raw(e, point.q, p_dot + at_.rest));
     d.turn = J_dot * point.inverse;
+    if constexpr (C == 2)
+      if (law_.directed()) add_spin(point, raw(e, point.q, p_dot + at_.rest), d.turn);
     d.volume = point.volume * trace(d.turn);
     if (C == 2) d.volume += point.bare * p_dot[at_.thickness];
     d.eta = p_dot[at_.viscosity];
     for (int k = 0; k < numbers_; ++k) d.c[k] += p_dot[at_.numbers[std::size_t(k)] + e * at_.stride];
     return d;
+  }
+
+  // The frame turns in its plane where the rest shape leaves it: turn += spin [0 1; -1 0].
+  static void add_spin(const Point& point, const Small<3, 2>& E_dot, Small<2, 2>& turn) {
+    double spin = 0;
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < 3; ++i)
+        spin += point.warp.lean * point.warp.normal[i] * E_dot(i, j) * point.inverse(j, 1);
+    turn(0, 1) += spin, turn(1, 0) -= spin;
+  }
+  static void add_spin_vjp(const Point& point, const Small<2, 2>& turn_bar, Small<3, 2>& E_bar) {
+    const double spin_bar = turn_bar(0, 1) - turn_bar(1, 0);
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < 3; ++i)
+        E_bar(i, j) += spin_bar * point.warp.lean * point.warp.normal[i] * point.inverse(j, 1);
   }
 
   Matrix gradient(std::int64_t e, const Point& point, const double* y) const {
@@ -266,8 +291,14 @@ class CellTerm final : public Term {
     }
   }
 
+  // Cotangents of one cell: its slots (rest null: not wanted), and its share of what all cells have in common.
+  struct CellBar {
+    double *x, *w, *rest;
+  };
+  enum { kControl = kMostNumbers, kViscosity, kDensity, kThickness, kRate, kShared };
+
   void point_vjp(std::int64_t e, const Point& point, const At& at, const double* mu, double mass_bar,
-                 double* x_bar, double* w_bar, double* X_bar, AtBar& bar) const {
+                 const CellBar& to, double* p_bar, double (&shared)[kShared]) const {
     const Matrix F = gradient(e, point, at.z), Fn = gradient(e, point, at.x), B = difference(e, point, at),
                  G = gradient(e, point, mu);
     const double s = point.eta * at.rate;
@@ -279,35 +310,39 @@ class CellTerm final : public Term {
     double c_bar[kMostNumbers] = {};
     law_.numbers_vjp(F.e, point.c, G.e, c_bar);
     for (int k = 0; k < numbers_; ++k)
-      bar.p[at_.numbers[std::size_t(k)] + e * at_.stride] += point.volume * c_bar[k];
-    if (at_.driven >= 0) bar.u[at_.control] += point.volume * c_bar[at_.driven];
-    bar.p[at_.viscosity] += point.volume * at.rate * viscous;
-    bar.p[at_.density] += point.bare * mass_bar;
-    if (C == 2) bar.p[at_.thickness] += point.bare * work;
-    bar.rate += point.volume * point.eta * viscous;
+      (at_.stride ? p_bar[at_.numbers[std::size_t(k)] + e * at_.stride] : shared[k]) +=
+          point.volume * c_bar[k];
+    if (at_.driven >= 0) shared[kControl] += point.volume * c_bar[at_.driven];
+    shared[kViscosity] += point.volume * at.rate * viscous;
+    shared[kDensity] += point.bare * mass_bar;
+    shared[kThickness] += point.bare * work;
+    shared[kRate] += point.volume * point.eta * viscous;
 
     // Gradients and the rest shape.
-    const Matrix F_bar = point.volume * slope_times(F, point.c, G);
     const Matrix B_bar = (point.volume * s) * (Fn * SG);
     const Matrix Fn_bar = (point.volume * s) * (B * SG + G * SB);
+    for (int a = 0; s != 0 && a < shape_.vertices; ++a) {
+      add_product(Fn_bar, point.g[a], to.x + 3 * a);
+      add_product(-1.0 * B_bar, point.g[a], to.w + 3 * a);
+    }
+    if (!to.rest) return;
+    const Matrix F_bar = point.volume * slope_times(F, point.c, G);
     PV *= point.volume;
     Square J_bar = -1.0 * (transposed_product(F, F_bar) + transposed_product(B, B_bar) +
                            transposed_product(Fn, Fn_bar) + transposed_product(G, PV));
     const double mass = at.p[at_.density] * point.bare;
     for (int i = 0; i < C; ++i) J_bar(i, i) += point.volume * work + mass * mass_bar;
-    const Matrix E_bar = in_space(point.frame, J_bar * transpose(point.inverse));
+    Matrix E_bar = in_space(point.frame, J_bar * transpose(point.inverse));
+    if constexpr (C == 2)
+      if (law_.directed()) add_spin_vjp(point, J_bar, E_bar);
     const double* slope = shape_.slopes(point.q);
-    for (int a = 0; a < shape_.vertices; ++a) {
-      add_product(E_bar, slope + C * a, X_bar + 3 * a);
-      add_product(Fn_bar, point.g[a], x_bar + 3 * a);
-      add_product(-1.0 * B_bar, point.g[a], w_bar + 3 * a);
-    }
+    for (int a = 0; a < shape_.vertices; ++a) add_product(E_bar, slope + C * a, to.rest + 3 * a);
   }
 
   template <class F>
   void each(const At& at, double* slots, const F& visit) const {
     const int nodes = shape_.vertices;
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         double* r = slots + 3 * nodes * e;
         std::fill(r, r + 3 * nodes, 0.0);

@@ -19,6 +19,7 @@
 // Tests: tests/soft/soft_test.cpp, law_test.cpp.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "costate/soft/elements/term.h"
@@ -33,6 +34,7 @@ struct CellPlaces {
   std::vector<std::int64_t> numbers = {};  // of the law: that of the first cell
   std::int64_t stride = 0;                 // to that of the next cell; 0: all share one
   std::int64_t density = 0, viscosity = 0, thickness = -1;
+  std::array<double, 3> warp = {1, 0, 0};
   int driven = -1;            // number of the law that a control adds to; -1: none
   std::int64_t control = -1;  // which control that is
 };

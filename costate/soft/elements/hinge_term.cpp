@@ -4,7 +4,6 @@
 #include <map>
 
 #include "costate/core/error.h"
-#include "costate/core/parallel.h"
 #include "costate/soft/elements/hinge.h"
 
 namespace costate::soft {
@@ -12,7 +11,6 @@ namespace {
 
 using V = Vec3<double>;
 using M = Mat3<double>;
-constexpr std::int64_t kGrain = 64;
 
 // c = 3 |e|^2 / (A0 + A1) with its gradient.
 struct Weight {
@@ -42,7 +40,7 @@ class HingeTerm final : public Term {
 
   std::int64_t kept() const override { return 2 * groups_.count(); }
   void keep(const double* p, double* kept) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         const Four X = four(e, p + at_.rest);
         kept[kept_at_ + 2 * e] = weight_of(X.x).c;
@@ -52,7 +50,7 @@ class HingeTerm final : public Term {
   }
 
   void energy(const At& at, double* values) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         const Kept rest = kept_of(e, at);
         const double open = hinge_angle(four(e, at.z).x).theta - rest.theta;
@@ -66,7 +64,7 @@ class HingeTerm final : public Term {
   }
 
   void residual(const At& at, double* slots) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         const Kept rest = kept_of(e, at);
         const HingeAngle now = hinge_angle(four(e, at.z).x);
@@ -82,7 +80,7 @@ class HingeTerm final : public Term {
   }
 
   void matrix(const At& at, double* blocks) const override {
-    parallel_for(groups_.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(groups_.count(), kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
         const Kept rest = kept_of(e, at);
         const Four z = four(e, at.z);
@@ -141,13 +139,14 @@ class HingeTerm final : public Term {
   }
 
   void residual_vjp(const At& at, const double* mu, AtBar& bar) const override {
-    for (std::int64_t e = 0; e < groups_.count(); ++e) {
-      const Rest rest = rest_of(e, at.p);
+    double shared[3] = {};  // bending, viscosity, rate
+    sum_groups(groups_.count(), bar.sums, shared, [&](std::int64_t e, double(&sums)[3]) {
+      const Kept rest = kept_of(e, at);
       const HingeAngle now = hinge_angle(four(e, at.z).x);
       const Four m = four(e, mu);
-      const double bending = at.p[at_.bending], eta = at.p[at_.viscosity], c = rest.weight.c,
+      const double bending = at.p[at_.bending], eta = at.p[at_.viscosity], c = rest.c,
                    open = now.theta - rest.theta, s = along(now, m);
-      bar.p[at_.bending] += 2 * c * open * s;
+      sums[0] += 2 * c * open * s;
       double c_bar = 2 * bending * open * s;
       const double rest_bar = -2 * bending * c * s;
       V x_bar[4] = {V::zero(), V::zero(), V::zero(), V::zero()},
@@ -155,8 +154,8 @@ class HingeTerm final : public Term {
       const HingeAngle start = hinge_angle(four(e, at.x).x);
       const Four d = moved(e, at);
       const double to_mu = along(start, m), speed = along(start, d);
-      bar.p[at_.viscosity] += at.rate * c * to_mu * speed;
-      bar.rate += eta * c * to_mu * speed;
+      sums[1] += at.rate * c * to_mu * speed;
+      sums[2] += eta * c * to_mu * speed;
       c_bar += eta * at.rate * to_mu * speed;
       if (eta != 0) {
         const double k = eta * at.rate * c;
@@ -170,9 +169,15 @@ class HingeTerm final : public Term {
       for (int a = 0; a < 4; ++a) {
         put(x_bar[a], bar.x + 12 * e + 3 * a);
         put(w_bar[a], bar.w + 12 * e + 3 * a);
-        put(c_bar * rest.weight.gradient[a] + rest_bar * rest.angle.gradient[a], bar.rest + 12 * e + 3 * a);
       }
-    }
+      if (!bar.rest) return;
+      const Rest shape = rest_of(e, at.p);
+      for (int a = 0; a < 4; ++a)
+        put(c_bar * shape.weight.gradient[a] + rest_bar * shape.angle.gradient[a], bar.rest + 12 * e + 3 * a);
+    });
+    bar.p[at_.bending] += shared[0];
+    bar.p[at_.viscosity] += shared[1];
+    bar.rate += shared[2];
   }
 
  private:

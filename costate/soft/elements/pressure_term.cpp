@@ -54,7 +54,8 @@ class PressureTerm final : public Term {
     forces(at, (d.p ? d.p[at_.pressure] : 0) + (d.u && at_.control >= 0 ? d.u[at_.control] : 0), slots);
   }
   void residual_vjp(const At& at, const double* mu, AtBar& bar) const override {
-    for (double* slots : {bar.x, bar.w, bar.rest}) std::fill(slots, slots + 3 * groups_.slots(), 0.0);
+    for (double* slots : {bar.x, bar.w, bar.rest})
+      if (slots) std::fill(slots, slots + 3 * groups_.slots(), 0.0);
     double sum = 0;
     for (std::int64_t e = 0; e < groups_.count(); ++e)
       for (int a = 0; a < 3; ++a)

@@ -147,7 +147,8 @@ class RodTerm final : public Term, RodShape<K> {
       }
       stiffness_vjp(e, at, numbers_bar, bar);
       if constexpr (K::kMass) mass_vjp(e, at, bar, rest, X_bar);
-      put(x_bar, bar.x, e), put(w_bar, bar.w, e), put(spread(X_bar), bar.rest, e);
+      put(x_bar, bar.x, e), put(w_bar, bar.w, e);
+      if (bar.rest) put(spread(X_bar), bar.rest, e);
     }
   }
 

@@ -1,6 +1,7 @@
 // Small<R, C>: a small matrix of numbers, row by row, zero unless given, and the frame of a rest triangle.
 #pragma once
 
+#include <array>
 #include <cmath>
 
 namespace costate::soft {
@@ -107,7 +108,8 @@ bool is_positive(const double* A) {
   return true;
 }
 
-// A symmetric matrix without its negative eigenvalues, by Jacobi rotations.
+// A symmetric matrix without its negative eigenvalues, by Jacobi rotations, to six digits: it leads to a
+// direction of descent and nothing else.
 template <int N>
 void make_positive(double* A) {
   if (is_positive<N>(A)) return;
@@ -118,7 +120,7 @@ void make_positive(double* A) {
     double outside = 0, inside = 0;
     for (int p = 0; p < N; ++p)
       for (int q = 0; q < N; ++q) (p == q ? inside : outside) += B[N * p + q] * B[N * p + q];
-    if (outside <= 1e-24 * inside) break;
+    if (outside <= 1e-12 * inside) break;
     for (int p = 0; p < N; ++p)
       for (int q = p + 1; q < N; ++q) {
         if (B[N * p + q] == 0) continue;
@@ -167,6 +169,33 @@ inline Small<2, 2> in_frame(const Small<3, 2>& E, Small<3, 2>& Q) {
   height = std::sqrt(height);
   for (int i = 0; i < 3; ++i) Q(i, 1) = across[i] / height;
   return {{length, along, 0, height}};
+}
+// Turns the frame Q of a membrane in its plane until its first axis is the warp a, projected onto the plane:
+// q0 = (a - (a.n) n)/|...|. As the plane tilts by n_dot, q0 turns by q1.q0_dot = -lean (q1.n_dot).
+struct WarpFrame {
+  double lean = 0, normal[3] = {};  // (a.n)/|a - (a.n) n|, and n = Q0 x Q1
+};
+inline WarpFrame along_warp(const std::array<double, 3>& a, Small<2, 2>& J, Small<3, 2>& Q) {
+  WarpFrame w;
+  double along[2] = {};
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    w.normal[i] = Q(j, 0) * Q(k, 1) - Q(k, 0) * Q(j, 1);
+    for (int c = 0; c < 2; ++c) along[c] += a[std::size_t(i)] * Q(i, c);
+    w.lean += a[std::size_t(i)] * w.normal[i];
+  }
+  const double length = std::sqrt(along[0] * along[0] + along[1] * along[1]);
+  w.lean /= length;
+  const double c = along[0] / length, s = along[1] / length;
+  for (int i = 0; i < 3; ++i) {
+    const double p = Q(i, 0), q = Q(i, 1);
+    Q(i, 0) = c * p + s * q, Q(i, 1) = c * q - s * p;
+  }
+  for (int j = 0; j < 2; ++j) {
+    const double p = J(0, j), q = J(1, j);
+    J(0, j) = c * p + s * q, J(1, j) = c * q - s * p;
+  }
+  return w;
 }
 inline Small<3, 3> from_frame(const Small<3, 3>&, const Small<3, 3>& E) { return E; }
 inline Small<2, 2> from_frame(const Small<3, 2>& Q, const Small<3, 2>& E) { return transposed_product(Q, E); }

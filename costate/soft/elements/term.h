@@ -11,9 +11,12 @@
 // (a, b) of its vertices with a <= b, in the order (0,0), (0,1), ..., (1,1), ...
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "costate/core/parallel.h"
 
 namespace costate::soft {
 
@@ -39,11 +42,28 @@ struct AtDot {
 };
 // Cotangents of (mu . r): slots of 3 numbers for x, w and X, and what is shared by many groups.
 struct AtBar {
-  double *x, *w, *rest;  // slots: written
+  double *x, *w, *rest;  // slots: written; rest null: not wanted
   double *p, *u;         // added to
   double rate;           // added to
   const double* mass;    // cotangent of the mass of each vertex; terms with a mass go on from there
+  double* sums;          // room for sum_groups
 };
+
+// Groups in chunks of kGroupGrain, in parallel: visit(e, sums) adds to N numbers that all groups share. Chunks are
+// added up in their order, in `room`, so that the number of threads does not show.
+inline constexpr std::int64_t kGroupGrain = 64;
+inline constexpr int kMostSums = 10;
+template <int N, class Visit>
+void sum_groups(std::int64_t count, double* room, double (&total)[N], const Visit& visit) {
+  static_assert(N <= kMostSums);
+  parallel_for(count, kGroupGrain, [&](std::int64_t begin, std::int64_t end) {
+    double sums[N] = {};
+    for (std::int64_t e = begin; e < end; ++e) visit(e, sums);
+    std::copy(sums, sums + N, room + N * (begin / kGroupGrain));
+  });
+  for (std::int64_t c = 0; c * kGroupGrain < count; ++c)
+    for (int k = 0; k < N; ++k) total[k] += room[N * c + k];
+}
 
 class Term {
  public:

@@ -21,6 +21,8 @@ const SolidLaw& muscle();              //
 const MembraneLaw& membrane_stvk();    // membrane.cpp
 const MembraneLaw& membrane_neo_hookean();
 const MembraneLaw& membrane_arap();
-const MembraneLaw& membrane_limited();  // limited.cpp
+const MembraneLaw& membrane_limited();      // limited.cpp
+const MembraneLaw& membrane_orthotropic();  // woven.cpp
+const MembraneLaw& membrane_baraff_witkin();
 
 }  // namespace costate::soft

@@ -36,6 +36,8 @@ class Law {
   virtual const std::vector<LawNumber>& numbers() const = 0;
   // Whether W(F) has a value: laws with a logarithm have none where det F <= 0.
   virtual bool defined(const double* F, const double* c) const = 0;
+  // Whether the axes of F matter: a membrane whose first axis is the warp of its material.
+  virtual bool directed() const { return false; }
   // What a cell is where there is none.
   virtual const char* complaint() const { return "is inside out"; }
 

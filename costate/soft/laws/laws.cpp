@@ -34,8 +34,9 @@ const std::vector<const SolidLaw*>& solid_laws() {
   return all;
 }
 const std::vector<const MembraneLaw*>& membrane_laws() {
-  static const std::vector<const MembraneLaw*> all = {&membrane_stvk(), &membrane_neo_hookean(),
-                                                      &membrane_arap(), &membrane_limited()};
+  static const std::vector<const MembraneLaw*> all = {&membrane_stvk(),        &membrane_neo_hookean(),
+                                                      &membrane_arap(),        &membrane_limited(),
+                                                      &membrane_orthotropic(), &membrane_baraff_witkin()};
   return all;
 }
 const SolidLaw& solid_law(const std::string& name) { return law_by_name(solid_laws(), name, "a solid"); }

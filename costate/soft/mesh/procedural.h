@@ -1,4 +1,4 @@
-// Meshes from numbers: cloths, blocks, balls and rods. Cells are cut so that all of them are the right way
+// Meshes from numbers: cloths, blocks, balls, rods and a shirt. Cells are cut so that all of them are the right way
 // round.
 #pragma once
 
@@ -30,6 +30,11 @@ SoftMesh ball_mesh(double radius, int n);
 // a last segment leads back to the first point.
 SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towards, double beside,
                   bool closed = false);
+
+// A shirt: two panels of squares, a body of 5n x 7n with sleeves of 2n x 2n and a neck, sewn at shoulders,
+// sides and sleeves; hem, cuffs and neck are open. It stands upright, x across, its front towards -y, the hem
+// at z = 0. Panels bulge by `depth`. n = 4: 1390 vertices, 2688 triangles. (shirt.cpp)
+SoftMesh shirt_mesh(double width, int n, double depth);
 
 // Appends a part with the vertices of the mesh, moved by `origin`; returns its first vertex.
 int add_part(SoftModel& model, const std::string& name, Cells kind, const SoftMesh& mesh, int material,

@@ -226,7 +226,7 @@ class Compiler {
     const bool membrane = kind == Kind::membrane;
     const auto& numbers = numbers_of(kind, material.law);
     check_numbers(material, numbers);
-    CellPlaces at{.rest = c_.rest, .stride = material.per_element ? 1 : 0};
+    CellPlaces at{.rest = c_.rest, .stride = material.per_element ? 1 : 0, .warp = material.warp};
     const std::string path = "material/" + material.name + "/";
     for (const LawNumber& n : numbers) {
       const auto given = material.numbers.find(n.name);
@@ -253,6 +253,7 @@ class Compiler {
         term(part, rod_segment_term(part, rod_law(material.law), at));
         term(part, rod_joint_term(part, rod_law(material.law), at));
       } else {
+        if (membrane && membrane_law(material.law).directed()) check_warp(material, part);
         term(part, kind == Kind::solid ? solid_term(part, solid_law(material.law), at)
                                        : membrane_term(part, membrane_law(material.law), at));
       }
@@ -262,6 +263,22 @@ class Compiler {
       c_.windy.triangles.vertex.insert(c_.windy.triangles.vertex.end(), part.vertices.begin(),
                                        part.vertices.end());
       if (bends) term(part, hinge_term(part, hinge));
+    }
+  }
+  void check_warp(const SoftMaterial& material, const Part& part) const {
+    const Vec3<double> warp{material.warp[0], material.warp[1], material.warp[2]};
+    for (std::size_t t = 0; t < part.vertices.size(); t += 3) {
+      Vec3<double> X[3];
+      for (std::size_t a = 0; a < 3; ++a) {
+        const double* at = m_.rest.data() + 3 * part.vertices[t + a];
+        X[a] = {at[0], at[1], at[2]};
+      }
+      const Vec3<double> normal = cross(X[1] - X[0], X[2] - X[0]);
+      if (norm(cross(normal, warp)) > 1e-6 * norm(normal) * norm(warp)) continue;
+      throw Error({"the warp of material '" + material.name + "' stands on cell " + std::to_string(t / 3) +
+                       " of part '" + part.name + "'",
+                   {},
+                   "choose a direction along the cloth, such as warp = [1, 0, 0]"});
     }
   }
   void drive(const SoftMaterial& material, const std::vector<LawNumber>& numbers, CellPlaces& at) {

@@ -37,7 +37,9 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s) const {
   for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
   if (c_.n >= kManyVertices) {
-    const double accuracy = std::clamp(0.3 * tolerance * s.forces / s.norm, 1e-10, 1e-2);
+    // Far from the solution a direction need not be better than the matrix that it is one of.
+    const double rough = std::clamp(0.3 * s.norm / s.forces, 1e-2, 0.1);
+    const double accuracy = std::clamp(0.3 * tolerance * s.forces / s.norm, 1e-10, rough);
     const auto restart = [&] {
       for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
     };

@@ -21,6 +21,7 @@ StepScratch::StepScratch(const Compiled& c) {
   std::int64_t most = 0;
   for (const auto& term : c.terms) most = std::max(most, term->groups().count());
   values.resize(std::size_t(most));
+  sums.resize(std::size_t(kMostSums * (most / kGroupGrain + 1)));
   const auto slot_count = std::size_t(3 * std::max(c.assembly->slots(), c.wind_assembly->slots()));
   slots.resize(slot_count), slots_w.resize(slot_count), slots_rest.resize(slot_count);
   block_slots.resize(std::size_t(9 * c.assembly->block_slots()));
@@ -318,6 +319,7 @@ bool ImplicitStep::iterate(const Numbers& m, double tolerance, int most, StepScr
 }
 
 void ImplicitStep::solve(const In& in, StepScratch& s) const {
+  s.factored = false;
   const Numbers m = prepare(in, s);
   start(in, m, s);
   if (!iterate(m, c_.model.tolerance, c_.model.max_iterations, s)) fail(m, s);

@@ -16,6 +16,8 @@
 // Tests: tests/soft/soft_test.cpp (closed forms, published digits), tests/contract/list.cpp.
 #pragma once
 
+#include <algorithm>
+
 #include "costate/soft/step/compile.h"
 #include "costate/soft/step/scheme.h"
 
@@ -27,13 +29,14 @@ inline constexpr int kManyVertices = 400;
 struct StepScratch {
   explicit StepScratch(const Compiled& c);
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
-  std::vector<double> slots, slots_w, slots_rest, values, block_slots, blocks, kept;
+  std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
   std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   std::vector<long double> exact;
   SelfContact::Scratch contact;
   bool analysed = false;  // contact_cholesky knows what touches
+  bool factored = false;  // the matrix and its factor are those of the solution
   bool single = false;    // the factor at the solution is in single precision
   int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
@@ -52,9 +55,16 @@ class ImplicitStep {
   };
   struct Bar {
     double *x, *u, *p;
+    bool rest = true;  // whether the rest shape is asked for
   };
   // s.z of the step, by Newton's iteration. Error where it does not converge.
   void solve(const In& in, StepScratch& s) const;
+  // The same from z that a step has left.
+  template <class Real>
+  void restore(const Real* z, StepScratch& s) const {
+    std::copy(z, z + s.z.size(), s.z.begin());
+    s.factored = false;
+  }
   // The state after the step, from s.z.
   void finish(const In& in, const StepScratch& s, double* y) const;
   // Tangent of finish(solve()); null pointers are zero.

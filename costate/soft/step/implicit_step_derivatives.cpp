@@ -8,12 +8,14 @@
 namespace costate::soft {
 
 void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
+  if (s.factored) return;
   if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
   matrix(m, s.z.data(), false, s);
   // Large bodies: half of the time, and refinement makes up for the digits.
   const bool only_mesh = !c_.self || s.pairs.size() == c_.assembly->pairs().size();
   s.single = c_.n >= kManyVertices && only_mesh && s.cholesky.factor_single(s.blocks.data());
   if (!s.single) factor_exactly(s);
+  s.factored = true;
 }
 
 void ImplicitStep::factor_exactly(StepScratch& s) const {
@@ -65,9 +67,9 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   };
   solve(b);
   const double given = norm(s.d.data());
-  double change = 1;
+  double change = 1, left = 1;
   const double enough = std::max(1e-16, 1e-4 * c_.model.tolerance);
-  for (int round = 0; round < (s.single ? 8 : 3) && change > enough; ++round) {
+  for (int round = 0; round < (s.single ? 8 : 3) && left > enough; ++round) {
     if (change > 1e-9 && s.single) {  // double sees enough of what single precision leaves
       multiply(b, s.refine.data(), s);
       for (std::size_t k = 0; k < n3; ++k) s.refine[k] = c_.free[k / 3] ? s.d[k] - s.refine[k] : 0;
@@ -77,11 +79,14 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
     s.adjoint_residual = given > 0 ? norm(s.refine.data()) / given : 0;
     solve(s.refine.data());
     const double size = norm(b);
+    const double before = change;
     change = size > 0 ? norm(s.refine.data()) / size : 0;
+    left = change * std::min(1.0, 10 * change / before);  // errors shrink by as much once more
     for (std::size_t k = 0; k < n3; ++k) b[k] += s.refine[k];
   }
-  if (!s.single || change < std::max(1e-14, enough)) return;
+  if (!s.single || left < std::max(1e-14, enough)) return;
   factor_exactly(s);  // too stiff for single precision
+  s.factored = false;
   std::copy(s.d.begin(), s.d.end(), b);
   solve_refined(b, s);
 }
@@ -275,8 +280,14 @@ void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar
   at.z = s.z.data();
   std::int64_t slot = 0;
   for (const auto& term : c_.terms) {
-    AtBar to{s.slots.data() + slot, s.slots_w.data() + slot, s.slots_rest.data() + slot, bar.p, bar.u, 0,
-             s.mass_bar.data()};
+    AtBar to{s.slots.data() + slot,
+             s.slots_w.data() + slot,
+             bar.rest ? s.slots_rest.data() + slot : nullptr,
+             bar.p,
+             bar.u,
+             0,
+             s.mass_bar.data(),
+             s.sums.data()};
     term->residual_vjp(at, s.mu.data(), to);
     rates_bar.rate += to.rate;
     slot += 3 * term->groups().slots();
@@ -284,7 +295,7 @@ void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar
   std::fill(s.rest_bar.begin(), s.rest_bar.end(), 0.0);
   c_.assembly->add(s.slots.data(), 3, s.x_bar.data());
   c_.assembly->add(s.slots_w.data(), 3, s.w_bar.data());
-  c_.assembly->add(s.slots_rest.data(), 3, s.rest_bar.data());
+  if (bar.rest) c_.assembly->add(s.slots_rest.data(), 3, s.rest_bar.data());
   if (c_.self) c_.self->residual_vjp(at, s.mu.data(), s.x_bar.data(), s.rest_bar.data(), bar.p, s.contact);
 }
 

@@ -30,7 +30,8 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
     materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': 1e-3, 'bending': 1e-5}, ...];
                 laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, fixed_corotated,
                 corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of triangles: stvk,
-                neo_hookean, arap, limited (limit, stiffness); of rods: rod (E, nu, a, b), rod_stiffness. fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), in cells that
+                neo_hookean, arap, limited (limit, stiffness), orthotropic (E1, E2, nu, G) and baraff_witkin (stretch_u, stretch_v, shear) along
+                'warp'; of rods: rod (E, nu, a, b), rod_stiffness. fibre (k1, k2) and muscle (stiffness, contraction) lie along (ax, ay, az), in cells that
                 another part has too. density is per volume, of triangles per area, of rods per length; 'driven': 'contraction' makes a number
                 a control as well
     holds       [{'name': 'corner', 'vertices': [0, 5], 'driven': True, 'turns': True}, ...]: driven ones have a velocity
@@ -55,6 +56,12 @@ def block_mesh(size: Sequence[float], count: Sequence[int], cells: str = 'tetrah
 def ball_mesh(radius: float, count: int) -> tuple[list[list[float]], list[list[int]]]:
     """
     Vertices and triangles of a sphere around the origin: 4 count^2 + 2 vertices.
+    """
+
+def shirt_mesh(width: float, count: int, depth: float) -> tuple[list[list[float]], list[list[int]]]:
+    """
+    Vertices and triangles of a shirt: two panels sewn at shoulders, sides and sleeves, upright, its hem at z = 0.
+    count: squares per fifth of the width (4: 1390 vertices); depth: how far each panel bulges.
     """
 
 def rod_mesh(points: numpy.typing.ArrayLike, towards: Sequence[float], beside: float, closed: bool = False) -> tuple[list[list[float]], list[list[int]]]:

@@ -70,9 +70,9 @@ struct SoftReader {
       soft::SoftMaterial to;
       to.name = file.name_of(m, "material", "rubber");
       to.law = file.string_or(m, "law", to.law);
-      std::vector<std::string> known = {"name",      "law",     "per_element",
-                                        "driven",    "density", "viscosity",
-                                        "thickness", "bending", "bending_viscosity"};
+      std::vector<std::string> known = {
+          "name",      "law",     "per_element",       "driven", "density", "viscosity",
+          "thickness", "bending", "bending_viscosity", "warp"};
       // Numbers of the law, of a solid, a membrane or a rod: which one it is, the parts say.
       std::vector<soft::LawNumber> numbers;
       for (const auto* law : soft::solid_laws())
@@ -91,6 +91,7 @@ struct SoftReader {
       to.driven = file.string_or(m, "driven", "");
       to.viscosity = file.not_negative_or(m, "viscosity", 0);
       to.thickness = file.positive_or(m, "thickness", to.thickness);
+      to.warp = vector_or(m, "warp", to.warp);
       to.bending = file.not_negative_or(m, "bending", 0);
       to.bending_viscosity = file.not_negative_or(m, "bending_viscosity", 0);
       model.materials.push_back(to);
@@ -152,6 +153,15 @@ struct SoftReader {
     const double r = file.number(radius, "radius");
     const int n = int(file.count(count, "count", kMostCells));
     return file.told_at(p.place, [&] { return soft::ball_mesh(r, n); });
+  }
+
+  soft::SoftMesh shirt(const TomlValue& p) const {
+    const TomlValue& size = file.required(p, "size", "this shirt", "add size = 0.5: its width");
+    const TomlValue& count =
+        file.required(p, "count", "this shirt", "add count = 4: squares per fifth of its width");
+    const double width = file.number(size, "size"), depth = file.positive_or(p, "depth", 0.2 * width);
+    const int n = int(file.count(count, "count", kMostCells));
+    return file.told_at(p.place, [&] { return soft::shirt_mesh(width, n, depth); });
   }
 
   // A rod through points, or a straight one: size long, in count segments, along an axis.
@@ -236,14 +246,14 @@ struct SoftReader {
   }
 
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod"};
+    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod", "shirt"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
       file.require_known_keys(
-          p, {"name",     "shape",    "cells", "size",     "count",           "origin", "plane",
-              "material", "velocity", "color", "file",     "scale",           "radius", "obstacle",
-              "driven",   "turns",    "over",  "pressure", "pressure_driven", "points", "along",
-              "towards",  "beside",   "closed"},
+          p, {"name",     "shape",    "cells",  "size",     "count",           "origin", "plane",
+              "material", "velocity", "color",  "file",     "scale",           "radius", "obstacle",
+              "driven",   "turns",    "over",   "pressure", "pressure_driven", "points", "along",
+              "towards",  "beside",   "closed", "depth"},
           "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
       if (p.find("over")) {
@@ -252,7 +262,8 @@ struct SoftReader {
       }
       const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 3 : 0);
       soft::Cells kind = soft::Cells::triangles;
-      const soft::SoftMesh mesh = shape == 4   ? rod(p, kind)
+      const soft::SoftMesh mesh = shape == 5   ? shirt(p)
+                                  : shape == 4 ? rod(p, kind)
                                   : shape == 3 ? from_file(p, kind)
                                   : shape == 2 ? ball(p)
                                                : procedural(p, shape == 0, kind);

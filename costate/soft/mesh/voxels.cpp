@@ -1,0 +1,31 @@
+#include "costate/soft/mesh/voxels.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "costate/core/error.h"
+
+namespace costate::soft {
+
+SoftMesh voxel_mesh(double size, const std::vector<std::array<int, 3>>& cubes) {
+  if (!(size > 0) || cubes.empty()) throw Error("a body of cubes has one or more, of a positive size");
+  SoftMesh mesh;
+  std::map<std::array<int, 3>, int> number;
+  std::set<std::array<int, 3>> seen;
+  for (const auto& [i, j, k] : cubes) {
+    if (!seen.insert({i, j, k}).second)
+      throw Error("the cube at " + std::to_string(i) + ", " + std::to_string(j) + ", " + std::to_string(k) +
+                  " is there twice");
+    for (int c = 0; c < 8; ++c) {
+      const std::array<int, 3> at = {i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)};
+      const auto [vertex, fresh] = number.try_emplace(at, int(mesh.vertices.size() / 3));
+      if (fresh)
+        for (const int x : at) mesh.vertices.push_back(size * x);
+      mesh.cells.push_back(vertex->second);
+    }
+  }
+  return mesh;
+}
+
+}  // namespace costate::soft

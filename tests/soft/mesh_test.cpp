@@ -1,0 +1,64 @@
+// Meshes from numbers that are more than a grid: the shirt and bodies of cubes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "costate/soft/mesh/surface.h"
+#include "costate/soft/mesh/voxels.h"
+#include "costate/soft/soft_system.h"
+#include "tests/expect_error.h"
+
+namespace costate::soft {
+namespace {
+
+// Edges of a mesh of triangles by how many triangles they have.
+std::map<int, int> edges_by_triangles(const std::vector<int>& triangles) {
+  std::map<std::pair<int, int>, int> edges;
+  std::map<std::pair<int, int>, int> directed;
+  for (std::size_t t = 0; t < triangles.size(); t += 3)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int a = triangles[t + k], b = triangles[t + (k + 1) % 3];
+      ++edges[std::minmax(a, b)];
+      EXPECT_EQ(++directed[std::pair(a, b)], 1) << "two triangles are turned against each other";
+    }
+  std::map<int, int> count;
+  for (const auto& [edge, many] : edges) ++count[many];
+  return count;
+}
+
+TEST(SoftMeshTest, AShirtIsSewnAndOpenAtHemCuffsAndNeck) {
+  const SoftMesh shirt = shirt_mesh(0.5, 4, 0.07);
+  EXPECT_EQ(shirt.vertices.size(), 3U * 1390);
+  EXPECT_EQ(shirt.cells.size(), 3U * 2688);
+  auto edges = edges_by_triangles(shirt.cells);
+  // Open: two hems of 20 edges, four cuffs of 8, two necks of 8 + 2 + 2.
+  EXPECT_EQ(edges[1], 2 * (20 + 2 * 8 + 12));
+  EXPECT_EQ(edges.size(), 2U);
+  // It can be worn: a model with contact is one, so nothing of it is too close to itself.
+  SoftModel m{.materials = {{.name = "m", .law = "stvk", .density = .2}},
+              .contact = {.self = true, .distance = .005}};
+  add_part(m, "shirt", Cells::triangles, shirt_mesh(0.5, 2, 0.07), 0);
+  EXPECT_NO_THROW(soft_bodies<double>(m));
+}
+
+TEST(SoftMeshTest, CubesShareTheirCorners) {
+  const SoftMesh corner = voxel_mesh(0.1, {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}});
+  EXPECT_EQ(corner.vertices.size(), 3U * (8 + 4 + 4));
+  const Part part{.cells = Cells::hexahedra, .vertices = corner.cells};
+  const std::vector<int> surface = surface_of(part);
+  EXPECT_EQ(surface.size(), 3U * 2 * 14);  // three cubes of six faces, two of which are inside
+  auto edges = edges_by_triangles(surface);
+  EXPECT_EQ(edges.size(), 1U);  // closed
+}
+
+TEST(SoftMeshTest, BadNumbersAreErrors) {
+  test::expect_error([] { return shirt_mesh(0.5, 0, 0.1).cells; }, "a shirt of 0 squares",
+                     "4 makes 1390 vertices");
+  test::expect_error([] { return shirt_mesh(0.5, 2, 0).cells; }, "positive width and depth");
+  test::expect_error([] { return voxel_mesh(0.1, {}).cells; }, "one or more");
+  test::expect_error([] { return voxel_mesh(0.1, {{0, 1, 2}, {0, 1, 2}}).cells; }, "0, 1, 2 is there twice");
+}
+
+}  // namespace
+}  // namespace costate::soft
