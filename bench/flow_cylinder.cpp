@@ -4,11 +4,13 @@
 //   costate_bench_cylinder 2d2     Re 100: drag, lift, frequency and pressure drop of a cycle
 //   costate_bench_cylinder 2d3     an inflow that comes and goes within 8 s
 //
-// A second argument is the number of cells across the cylinder.
+// A second argument is the number of cells across the cylinder, and a third one `surface` for a cylinder whose
+// surface holds the flow instead of a mask.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -25,15 +27,17 @@ constexpr double kHeight = 0.41, kRadius = 0.05;
 struct Channel {
   std::int64_t nx, ny;
   fluid::FlowOptions options;
+  inline static bool surface = false;
   Channel(std::int64_t across, double dt, double shift_x, double shift_y)
       : nx(22 * across), ny(std::lround(kHeight / 0.1 * double(across))) {
     options = {.cells = {nx, ny}, .width = {2.2 / double(nx), kHeight / double(ny), 1}, .dt = dt};
     options.viscosity = 1e-3;
     options.sides[1] = {fluid::Side::Kind::outflow};
     options.sides[2] = options.sides[3] = fluid::wall();
-    options.pressure = true;
+    options.pressure = !surface;
     options.obstacles = {{.center = {0.2 + shift_x * options.width[0], 0.2 + shift_y * options.width[1], 0},
                           .size = {kRadius}}};
+    if (surface) options.obstacles[0].core = fluid::Obstacle::Core::surface;
   }
   // A parabola with this speed in the middle.
   std::vector<double> inflow(double fastest) const {
@@ -50,7 +54,9 @@ struct Channel {
       for (std::int64_t i = 0; i <= nx; ++i) x0[std::size_t(j * (nx + 1) + i)] = speeds[std::size_t(j)];
   }
   // Between the front and the back of the cylinder, from the cells around these points.
-  double pressure_drop(const std::vector<double>& state, std::int64_t offset) const {
+  double pressure_drop(const std::vector<double>& state, const Signature& signature) const {
+    if (surface) return std::numeric_limits<double>::quiet_NaN();  // its state has no pressure
+    const auto offset = signature.find(Role::state, "p").offset;
     const auto p = [&](double x, double y) {
       const double fx = x / options.width[0] - 0.5, fy = y / options.width[1] - 0.5;
       const auto i = std::int64_t(fx), j = std::int64_t(fy);
@@ -66,7 +72,7 @@ void steady(std::int64_t across) {
   const double truth = 5.57953523, slope = 129.00531;
   double least = 1e9, most = 0;
   for (int k = 0; k < 8; ++k) {
-    Channel channel(across, 0.128 / double(across), k / 8.0, (3 * k % 8) / 8.0);
+    Channel channel(across, 0.08 / double(across), k / 8.0, (3 * k % 8) / 8.0);
     channel.options.sides[0] = {fluid::Side::Kind::velocity, {channel.inflow(0.3), 0.0, 0.0}};
     channel.options.pressure = false;
     const auto system = fluid::flow<double>(channel.options);
@@ -90,7 +96,6 @@ void shedding(std::int64_t across) {
   channel.options.sides[0] = {fluid::Side::Kind::velocity, {channel.inflow(1.5), 0.0, 0.0}};
   const auto system = fluid::flow<double>(channel.options);
   const auto force = std::size_t(system->signature().find(Role::state, "body/force").offset);
-  const auto p = system->signature().find(Role::state, "p").offset;
   const std::int64_t chunk = 2;
   Rollout<double> rollout(system, {.steps = chunk, .active = {}});
   auto at = rollout.arguments();
@@ -100,7 +105,7 @@ void shedding(std::int64_t across) {
     at.x0 = rollout.simulate(at).final_state;
     time.push_back(double(k) * channel.options.dt);
     drag.push_back(20 * at.x0[force]), lift.push_back(20 * at.x0[force + 1]);
-    drop.push_back(channel.pressure_drop(at.x0, p));
+    drop.push_back(channel.pressure_drop(at.x0, system->signature()));
   }
   // Cycles begin where the lift rises through zero; look at the last four.
   std::vector<std::size_t> begins;
@@ -144,8 +149,7 @@ void pulse(std::int64_t across) {
     if (20 * at.x0[force + 1] > lift) lift = 20 * at.x0[force + 1], lift_time = t;
   }
   std::printf("drag at most %.5f at %.4f s, lift at most %.5f at %.4f s, pressure drop at the end %.5f\n",
-              drag, drag_time, lift, lift_time,
-              channel.pressure_drop(at.x0, system->signature().find(Role::state, "p").offset));
+              drag, drag_time, lift, lift_time, channel.pressure_drop(at.x0, system->signature()));
 }
 
 }  // namespace
@@ -153,9 +157,10 @@ void pulse(std::int64_t across) {
 int main(int argc, char** argv) {
   const std::string which = argc > 1 ? argv[1] : "";
   const std::int64_t across = argc > 2 ? std::max(4, std::atoi(argv[2])) : 32;
+  Channel::surface = argc > 3 && std::string(argv[3]) == "surface";
   if (which == "2d1") return steady(across), 0;
   if (which == "2d2") return shedding(across), 0;
   if (which == "2d3") return pulse(across), 0;
-  std::fprintf(stderr, "costate_bench_cylinder 2d1|2d2|2d3 [cells across]\n");
+  std::fprintf(stderr, "costate_bench_cylinder 2d1|2d2|2d3 [cells across] [surface]\n");
   return 1;
 }

@@ -155,25 +155,86 @@ void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
   m.scalars.push_back(one);
 }
 
+std::size_t sizes_of(const FlowOptions& o, const Obstacle& b) {
+  const std::size_t dim = o.cells.size();
+  switch (b.shape) {
+    case Obstacle::Shape::ball:
+      return 1;
+    case Obstacle::Shape::capsule:
+      return 2;
+    case Obstacle::Shape::ellipsoid:
+    case Obstacle::Shape::box:
+      return dim;
+    case Obstacle::Shape::level:
+      return std::size_t(o.cells[0] * o.cells[1] * (dim == 3 ? o.cells[2] : 1));
+    case Obstacle::Shape::fourier:
+      break;
+  }
+  return b.size.size() % 2 == 0 || b.size.size() > 33 ? 0 : b.size.size();
+}
+void check_thickness(const FlowOptions& o, const Obstacle& b, const std::string& who) {
+  using Kind = Obstacle::Shape;
+  double widest = 0;
+  for (std::size_t a = 0; a < o.cells.size(); ++a) widest = std::max(widest, o.width[a]);
+  // The deepest cell of a level set, or what makes the others thick.
+  const double least = 1.5 * widest * b.mask;
+  const auto thin = [&](double half) {
+    throw Error({who + " is thinner than the mask that would make it: " + number(2 * half) +
+                     " across, and cells are " + number(widest) + " wide",
+                 {},
+                 "make it at least three cells thick, or the cells smaller"});
+  };
+  if (b.shape == Kind::level) {
+    for (const double d : b.size)
+      if (!std::isfinite(d)) throw Error(who + " has a depth that is not finite");
+    const double deepest = *std::max_element(b.size.begin(), b.size.end());
+    if (!(deepest >= 0.5 * least)) thin(deepest);
+    return;
+  }
+  const std::size_t lengths = b.shape == Kind::fourier || b.shape == Kind::capsule ? 1 : b.size.size();
+  for (std::size_t i = 0; i < lengths; ++i)
+    if (!(b.size[i] >= least)) thin(b.size[i]);
+  if (b.shape == Kind::capsule && !(b.size[1] >= 0)) throw Error(who + " has a negative half length");
+}
+void check_free(const FlowOptions& o, const Obstacle& b, const std::string& who) {
+  if (!b.free) return;
+  if (o.cells.size() == 3 || b.core == Obstacle::Core::surface || o.implicit ||
+      b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian)
+    throw Error({who + " is free, which bodies are in two dimensions, with a mask, a shape that can move, "
+                       "and the schemes "
+                       "rk3 and euler with explicit viscosity",
+                 {},
+                 "leave out `free`, or the other"});
+  const Obstacle::Free& f = *b.free;
+  if (!(f.mass >= 0 && f.inertia >= 0) || !std::isfinite(f.mass + f.inertia))
+    throw Error({who + " has a mass of " + number(f.mass) + " and an inertia of " + number(f.inertia) +
+                     " beyond the fluid that it displaces",
+                 {},
+                 "take positive ones: a body is at least as heavy as the fluid"});
+}
 void check_obstacle(const FlowOptions& o, const Obstacle& b) {
   const std::size_t dim = o.cells.size();
   const std::string who = "the obstacle '" + b.name + "'";
   using Kind = Obstacle::Shape;
   if (dim == 3 && b.shape == Kind::fourier)
-    throw Error({who + " has a shape for two dimensions", {}, "take a ball or an ellipsoid"});
-  const std::size_t wanted = b.shape == Kind::ball ? 1 : b.shape == Kind::ellipsoid ? dim : b.size.size();
-  if (b.size.size() != wanted || b.size.empty() || (b.shape == Kind::fourier && b.size.size() % 2 == 0) ||
-      b.size.size() + dim + 1 > kMostShapeNumbers)
-    throw Error({who + " has " + std::to_string(b.size.size()) + " sizes",
-                 {},
-                 "a ball has a radius, an ellipsoid one semi-axis per dimension, fourier r_0 and pairs of "
-                 "waves, up to 17"});
+    throw Error({who + " has a shape for two dimensions", {}, "take a ball, a box or an ellipsoid"});
+  if (b.size.empty() || b.size.size() != sizes_of(o, b))
+    throw Error(
+        {who + " has " + std::to_string(b.size.size()) + " sizes",
+         {},
+         "a ball has a radius, an ellipsoid and a box one half length per dimension, a capsule a radius "
+         "and a half length, fourier r_0 and pairs of waves, up to 33, a level set one depth per cell"});
   if (b.name.empty() || b.name.find_first_of("/*[]") != std::string::npos)
     throw Error({who + " needs another name", {}, "a name is not empty and has none of / * [ ]"});
-  if (b.angle != 0 && (dim == 3 || b.shape == Kind::ball))
-    throw Error({who + " has an angle, which turns nothing",
+  if (b.angle != 0 && (dim == 3 || b.shape == Kind::ball || b.shape == Kind::level))
+    throw Error(
+        {who + " has an angle, which turns nothing",
+         {},
+         "in two dimensions an ellipse, a box, a capsule and a fourier shape have one: leave it out"});
+  if (b.shape == Kind::level && (b.moves || b.core == Obstacle::Core::surface))
+    throw Error({who + " is made of depths of cells, which neither move nor have points",
                  {},
-                 "only an ellipse and a fourier shape have one: leave it out"});
+                 "take another shape, or leave out `moves` and the core surface"});
   for (std::size_t a = 0; a < dim; ++a) {
     const double length = double(o.cells[a]) * o.width[a];
     if (!(b.center[a] >= 0 && b.center[a] <= length))
@@ -182,22 +243,16 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
                    {},
                    "move it inside"});
   }
-  double widest = 0;
-  for (std::size_t a = 0; a < dim; ++a) widest = std::max(widest, o.width[a]);
-  const std::size_t lengths = b.shape == Kind::fourier ? 1 : b.size.size();
-  for (std::size_t i = 0; i < lengths; ++i)
-    if (!(b.size[i] >= 1.5 * widest * b.mask))
-      throw Error({who + " is thinner than the mask that would make it: " + number(2 * b.size[i]) +
-                       " across, and cells are " + number(widest) + " wide",
-                   {},
-                   "make it at least three cells thick, or the cells smaller"});
+  check_thickness(o, b, who);
+  check_free(o, b, who);
 }
 
 // Directions from the middle to points on the surface, about 1.2 cells apart.
 std::vector<std::array<double, 2>> surface_points(const FlowOptions& o, const Obstacle& b) {
-  if (o.cells.size() == 3 || b.moves || o.pressure)
+  using Kind = Obstacle::Shape;
+  if (o.cells.size() == 3 || b.moves || o.pressure || b.shape == Kind::box || b.shape == Kind::capsule)
     throw Error({"the surface of '" + b.name +
-                     "' holds flows in two dimensions, without moving and without "
+                     "' holds flows in two dimensions, without corners, without moving and without "
                      "the pressure in the state",
                  {},
                  "take the core firm"});
@@ -247,14 +302,17 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
     return std::vector<double>(x.begin() + std::ptrdiff_t(from), x.begin() + std::ptrdiff_t(from + count));
   };
   m.signature.state(b.name + "/force", Index(dim), dim == 2 ? "m^3/s^2" : "m^4/s^2");
+  m.signature.state(b.name + "/torque", Index(spins), dim == 2 ? "m^4/s^2" : "m^5/s^2");
   m.signature.parameter(b.name + "/center", some(b.center, 0, dim), "m");
-  m.signature.parameter(b.name + "/size", b.size, "m");
-  one.turns = b.shape != Obstacle::Shape::ball && dim == 2;
+  const bool level = b.shape == Obstacle::Shape::level;
+  if (level) one.level = m.signature.parameters(), one.sizes = 0;
+  m.signature.parameter(b.name + (level ? "/level" : "/size"), b.size, "m");
+  one.turns = b.shape != Obstacle::Shape::ball && !level && dim == 2;
   if (one.turns) {
     m.signature.parameter(b.name + "/angle", b.angle, "rad");
     ++one.sizes;
   }
-  if (b.moves) {
+  if (b.moves || b.free) {
     one.moved_at = m.signature.states();
     m.signature.state(b.name + "/moved", Index(dim), "m");
     if (dim == 2) m.signature.state(b.name + "/turned", 1, "rad");
@@ -266,6 +324,16 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   } else {
     m.signature.parameter(b.name + "/velocity", some(b.velocity, 0, dim), "m/s");
     m.signature.parameter(b.name + "/spin", some(b.spin, 3 - spins, spins), "rad/s");
+  }
+  if (b.free) {
+    const Obstacle::Free& f = *b.free;
+    one.free_at = m.signature.find(Role::state, b.name + "/rate").offset;
+    one.free = f.axes;
+    one.body_at = m.signature.parameters();
+    m.signature.parameter(b.name + "/mass", f.mass, "m^2").parameter(b.name + "/inertia", f.inertia, "m^4");
+    m.signature.parameter(b.name + "/gravity", {f.gravity[0], f.gravity[1]}, "m/s^2");
+    m.signature.parameter(b.name + "/spring", {f.spring[0], f.spring[1], f.spring[2]});
+    m.signature.parameter(b.name + "/damper", {f.damper[0], f.damper[1], f.damper[2]});
   }
   m.obstacles.push_back(one);
 }
@@ -281,8 +349,9 @@ void limit_parameters(const FlowOptions& o, Signature& signature) {
   for (const Scalar& s : o.scalars) signature.limit(s.name + "/diffusivity", kNotNegative);
   for (const Obstacle& b : o.obstacles) {
     ParameterRange thick = kPositive;  // of a fourier shape r_0 alone: its waves have any sign
-    thick.numbers = b.shape == Obstacle::Shape::fourier ? 1 : 0;
-    signature.limit(b.name + "/size", thick);
+    thick.numbers = b.shape == Obstacle::Shape::fourier || b.shape == Obstacle::Shape::capsule ? 1 : 0;
+    if (b.shape != Obstacle::Shape::level) signature.limit(b.name + "/size", thick);
+    if (b.free) signature.limit(b.name + "/mass", kNotNegative).limit(b.name + "/inertia", kNotNegative);
   }
 }
 
@@ -346,6 +415,8 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
   }
   m.scalar_fields = m.signature.fields(Role::parameter).size();
   for (const Scalar& s : o.scalars) add_scalar(o, s, m);
+  for (const Obstacle& b : o.obstacles)
+    if (b.free && o.cells.size() == 2) m.signature.state(b.name + "/rate", 3, "m/s, rad/s");
   m.stage_size = m.signature.states();
   m.obstacle_fields = m.signature.fields(Role::parameter).size();
   for (const Obstacle& b : o.obstacles) add_obstacle(o, b, m);

@@ -15,8 +15,8 @@
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
 // dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
-// spin. The force on each obstacle during the last step, and the pressure if it is asked for, are part of the
-// state, which nothing reads back, so that every loss can look at them. Fields have x fastest; component u
+// spin. Force and torque on each obstacle during the last step, and the pressure if it is asked for, are part
+// of the state, which nothing reads back, so that every loss can look at them. Fields have x fastest; component u
 // lies on the faces across x, with both ends where x does not wrap: nx + 1 numbers per row. What a state says
 // on a face whose speed a side prescribes is not read.
 //
@@ -60,19 +60,31 @@ inline constexpr const char* kSideNames[6] = {"west", "east", "south", "north", 
 inline constexpr const char* kComponents[3] = {"u", "v", "w"};
 
 // A body in the flow. Its surface may move (a rotating cylinder, a belt), and where it `moves` so does the
-// body: how far it has come and turned is part of the state.
+// body: how far it has come and turned is part of the state. A `Free` body is moved by the flow.
 struct Obstacle {
-  enum class Shape { ball, ellipsoid, fourier };  // obstacles/shapes.h
+  enum class Shape { ball, ellipsoid, fourier, box, capsule, level };  // obstacles/shapes.h
   std::string name = "body";
   Shape shape = Shape::ball;
   std::array<double, 3> center = {};  // [m]
-  // ball: radius; ellipsoid: semi-axes; fourier (2-D): r_0, a_1, b_1, a_2, b_2, ... [m]
+  // ball: radius; ellipsoid: semi-axes; fourier (2-D): r_0, a_1, b_1, a_2, b_2, ...; box: half edges, its
+  // corners rounded by about a third of a cell; capsule: radius, half length of its axis, which lies along x,
+  // in 3-D along z; level: the depth inside of every cell, negative outside (obstacles/outline.h) [m]
   std::vector<double> size = {0.1};
-  double angle = 0;                     // of an ellipse or a fourier shape [rad]
+  double angle = 0;                     // of what is not round, in 2-D [rad]
   std::array<double, 3> velocity = {};  // of its surface [m/s]
   std::array<double, 3> spin = {};      // [rad/s]; in 2-D the third number
   bool driven = false;                  // velocity and spin are controls instead of parameters
   bool moves = false;                   // with velocity and spin; in 3-D a shape does not turn
+  // In 2-D, with rk3 and euler (obstacles/free.h). Mass and inertia are those beyond the fluid it displaces,
+  // (density - 1) area, per density of the fluid. Springs pull it back to where it was made. What is not
+  // free of (x, y, angle) goes with velocity and spin.
+  struct Free {
+    double mass = 0, inertia = 0;                    // [m^2], [m^4]
+    std::array<double, 2> gravity = {};              // [m/s^2]
+    std::array<double, 3> spring = {}, damper = {};  // along x and y, and about the centre
+    std::array<bool, 3> axes = {true, true, true};
+  };
+  std::optional<Free> free = {};
   // Inside, resistance grows without limit (firm: closer to the sharp body), or it is the same everywhere
   // (soft: the usual volume penalty). Or points on the surface hold the flow, exactly without slip (surface:
   // in 2-D, of bodies that do not move; obstacles/surface.h).

@@ -7,6 +7,8 @@
 #include "any_system.h"
 #include "arrays.h"
 #include "costate/fluid/flow.h"
+#include "costate/fluid/flow_places.h"
+#include "costate/fluid/obstacles/outline.h"
 #include "module.h"
 
 namespace costate::python {
@@ -81,6 +83,33 @@ fluid::Side read_side(const std::string& name, nb::handle object, std::size_t di
   });
   return side;
 }
+template <std::size_t N>
+std::array<double, N> numbers_of(nb::handle values, const char* what) {
+  const std::array<double, 3> given = vector_of(values, what, N);
+  std::array<double, N> numbers;
+  std::copy_n(given.begin(), N, numbers.begin());
+  return numbers;
+}
+fluid::Obstacle::Free read_free(nb::handle object) {
+  fluid::Obstacle::Free f;
+  each_item(object, "free", [&](const std::string& key, nb::handle v) {
+    if (key == "mass")
+      f.mass = nb::cast<double>(nb::float_(v));
+    else if (key == "inertia")
+      f.inertia = nb::cast<double>(nb::float_(v));
+    else if (key == "gravity")
+      f.gravity = numbers_of<2>(v, "gravity");
+    else if (key == "spring")
+      f.spring = numbers_of<3>(v, "spring");
+    else if (key == "damper")
+      f.damper = numbers_of<3>(v, "damper");
+    else if (key == "axes")
+      f.axes = nb::cast<std::array<bool, 3>>(v);
+    else
+      unknown("free", key, "mass, inertia, gravity, spring, damper, axes");
+  });
+  return f;
+}
 fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
   using Shape = fluid::Obstacle::Shape;
   fluid::Obstacle b;
@@ -88,9 +117,15 @@ fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
     if (key == "name")
       b.name = nb::cast<std::string>(v);
     else if (key == "shape")
-      b.shape = one_of<Shape>(
-          nb::cast<std::string>(v), "shape",
-          {{"ball", Shape::ball}, {"ellipsoid", Shape::ellipsoid}, {"fourier", Shape::fourier}});
+      b.shape = one_of<Shape>(nb::cast<std::string>(v), "shape",
+                              {{"ball", Shape::ball},
+                               {"ellipsoid", Shape::ellipsoid},
+                               {"fourier", Shape::fourier},
+                               {"box", Shape::box},
+                               {"capsule", Shape::capsule},
+                               {"level", Shape::level}});
+    else if (key == "free")
+      b.free = read_free(v);
     else if (key == "center")
       b.center = vector_of(v, "center", dim);
     else if (key == "size")
@@ -116,7 +151,7 @@ fluid::Obstacle read_obstacle(nb::handle object, std::size_t dim) {
       b.mask = nb::cast<double>(nb::float_(v));
     else
       unknown("an obstacle", key,
-              "name, shape, center, size, angle, velocity, spin, driven, moves, mask, core");
+              "name, shape, center, size, angle, velocity, spin, driven, moves, mask, core, free");
   });
   if (nb::dict given; nb::try_cast(object, given) && !(given.contains("center") && given.contains("size")))
     throw Error({"an obstacle has no 'center' or no 'size'", {}, "give both"});
@@ -147,6 +182,42 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
       unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides, carried");
   });
   return s;
+}
+
+std::vector<fluid::Place> places_of(const ArrayLike& places) {
+  const auto array = as_array<double>(places, "places");
+  const Shape shape = shape_of(array);
+  if (shape.size() != 2 || shape[1] < 2 || shape[1] > 3)
+    wrong_shape("places", shape, "(places, 2) or (places, 3)");
+  const std::vector<double> numbers = to_vector<double>(places, "places");
+  std::vector<fluid::Place> all(shape[0], fluid::Place{});
+  for (std::size_t i = 0; i < numbers.size(); ++i) all[i / shape[1]][i % shape[1]] = numbers[i];
+  return all;
+}
+void bind_depths(nb::module_& f) {
+  const auto vector = [](const ArrayLike& a, const char* what) { return to_vector<double>(a, what); };
+  f.def("outline_depths", [=](const ArrayLike& places, const ArrayLike& corners) {
+    return fluid::outline_depths(places_of(places), vector(corners, "corners"));
+  });
+  f.def("outline_depths_vjp", [=](const ArrayLike& places, const ArrayLike& corners, const ArrayLike& bar) {
+    return fluid::outline_depths_vjp(places_of(places), vector(corners, "corners"),
+                                     vector(bar, "depths_bar"));
+  });
+  f.def("spline_corners", [=](const ArrayLike& control, int per) {
+    return fluid::spline_corners(vector(control, "control"), per);
+  });
+  f.def("spline_corners_vjp", [=](std::size_t numbers, int per, const ArrayLike& bar) {
+    return fluid::spline_corners_vjp(numbers, per, vector(bar, "corners_bar"));
+  });
+  f.def("mesh_depths",
+        [=](const ArrayLike& places, const ArrayLike& vertices, const std::vector<std::uint32_t>& t) {
+          return fluid::mesh_depths(places_of(places), vector(vertices, "vertices"), t);
+        });
+  f.def("mesh_depths_vjp", [=](const ArrayLike& places, const ArrayLike& vertices,
+                               const std::vector<std::uint32_t>& t, const ArrayLike& bar) {
+    return fluid::mesh_depths_vjp(places_of(places), vector(vertices, "vertices"), t,
+                                  vector(bar, "depths_bar"));
+  });
 }
 
 SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width, double dt,
@@ -196,6 +267,7 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
 
 void bind_fluid(nb::module_& m) {
   auto f = m.def_submodule("fluid", "Incompressible flow.");
+  bind_depths(f);
   f.def(
       "flow", &flow, "cells"_a, nb::kw_only(), "width"_a = 1.0, "dt"_a = 0.01, "viscosity"_a = 0.01,
       "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
@@ -211,11 +283,13 @@ void bind_fluid(nb::module_& m) {
       "obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': "
       "[0, 0], 'spin': 0,\n"
       "           'driven': False, 'moves': False, 'mask': 1, 'core': 'firm'}]; core: firm, soft, surface; "
-      "shapes: ball (radius), "
-      "ellipsoid "
-      "(semi-axes), fourier (r_0, "
-      "a_1, "
-      "b_1, ...)\n"
+      "shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...), box (half edges),\n"
+      "           capsule (radius, half length), level (the depth inside of every cell: outline, spline, "
+      "mesh).\n"
+      "           'free': {'mass': m, 'inertia': I, 'gravity': [0, -9.8], 'spring': [0, 0, k], 'damper': "
+      "..., "
+      "'axes': [True, True, True]}:\n"
+      "           the flow moves it; mass and inertia beyond the fluid it displaces\n"
       "scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': "
       "1},\n"
       "           'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme "
@@ -230,8 +304,8 @@ void bind_fluid(nb::module_& m) {
       "implicit   viscosity does not limit dt\n\n"
       "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
       "cells;\n"
-      "           '<obstacle>/force', which the last step felt; '<obstacle>/moved', '<obstacle>/turned' of "
-      "one that moves\n"
+      "           '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', "
+      "'<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one\n"
       "parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', "
       "'<obstacle>/center', ...");
 }

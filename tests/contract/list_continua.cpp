@@ -159,6 +159,13 @@ void add_soft(std::vector<Listed>& list) {
   }
 }
 
+// Depths of 7 x 6 cells inside something round.
+std::vector<double> bowl() {
+  std::vector<double> depths;
+  for (int k = 0; k < 42; ++k) depths.push_back(2.2 - std::hypot(k % 7 - 2.6, 1.2 * (k / 7 - 2.7)));
+  return depths;
+}
+
 void add_obstacles(std::vector<Listed>& list) {
   using Shape = fluid::Obstacle::Shape;
   for (const auto& [name, body] :
@@ -166,7 +173,11 @@ void add_obstacles(std::vector<Listed>& list) {
             "ball", {.center = {3.2, 3.1, 0}, .size = {2}, .velocity = {0.1, 0, 0}, .spin = {0, 0, 0.2}}},
         {"ellipsoid", {.shape = Shape::ellipsoid, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4}},
         {"fourier",
-         {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}}}) {
+         {.shape = Shape::fourier, .center = {3, 3.2, 0}, .size = {1.8, 0.2, -0.1}, .driven = true}},
+        {"box", {.shape = Shape::box, .center = {3, 3, 0}, .size = {2.2, 1.7}, .angle = 0.4, .driven = true}},
+        {"capsule",
+         {.shape = Shape::capsule, .center = {3, 3, 0}, .size = {1.7, 0.5}, .angle = 0.4, .free = {{1, 2}}}},
+        {"level", {.shape = Shape::level, .center = {3, 3, 0}, .size = bowl()}}}) {
     list.push_back({std::string("flow_around_") + name,
                     {"fluid::flow", std::string("fluid::Shape::") + name},
                     [obstacle = body] {

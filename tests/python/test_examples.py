@@ -33,6 +33,10 @@ def test_the_heated_spots_of_a_plate_are_found(tmp_path, monkeypatch):
     assert abs(found - truth).max() < 0.1 * truth.max()
 
 
+def test_a_closure_is_learned_inside_the_solver(tmp_path, monkeypatch):
+    assert run("fluid_closure", tmp_path, monkeypatch, "matplotlib", "optax", "jax") > 1.2
+
+
 @pytest.mark.parametrize("name", ["neural_ode", "residual_physics"])
 def test_networks_learn(name, tmp_path, monkeypatch):
     losses, error = run(name, tmp_path, monkeypatch, "matplotlib")

@@ -83,3 +83,106 @@ def test_creeping_flow_has_a_gradient_with_respect_to_every_cell():
     assert value > 0 and gradient.parameters["resistance"].shape == (54,)
     for result in sim.check({}, loss=loss):
         assert result.passed, result
+
+
+def test_a_body_may_have_any_outline():
+    cells, h = (40, 20), 0.05
+    places = costate.fluid.cell_places(cells, h)
+    angle = 2 * np.pi * np.arange(10) / 10
+    control = np.stack([0.7 + 0.3 * np.cos(angle), 0.5 + 0.22 * np.sin(angle)], axis=1)
+    corners = costate.fluid.spline_corners(control, 6)
+    y = (np.arange(20) + 0.5) * h
+    system = costate.fluid.flow(cells, width=h, dt=0.02, viscosity=0.02,
+                                sides={"west": {"velocity": [4 * y * (1 - y), 0.0]}, "east": "outflow", "south": "wall", "north": "wall"},
+                                obstacles=[{"name": "hull", "shape": "level", "center": [0.7, 0.5],
+                                            "size": costate.fluid.outline_depths(places, corners)}])
+    sim = system.rollout(15, active=["hull/level"])
+    loss = costate.loss.final("hull/force", [0.0, 0.0])
+
+    def value(points):
+        depths = costate.fluid.outline_depths(places, costate.fluid.spline_corners(points, 6))
+        return sim.value({}, p={"hull/level": depths}, loss=loss)
+
+    _, gradient = sim.value_and_grad({}, loss=loss)
+    bar = costate.fluid.outline_depths_vjp(places, corners, gradient.parameters["hull/level"])
+    bar = costate.fluid.spline_corners_vjp(control, bar, 6)
+    along, e = np.sin(np.arange(20.0)).reshape(10, 2), 1e-6
+    assert np.sum(bar * along) == pytest.approx((value(control + e * along) - value(control - e * along)) / (2 * e), rel=1e-5)
+
+
+def test_a_mesh_has_depths_with_a_transpose():
+    vertices = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+    triangles = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+    places = costate.fluid.cell_places((4, 4, 4), 0.6) - [1.2, 1.25, 1.15]
+    depths = costate.fluid.mesh_depths(places, vertices, triangles)
+    np.testing.assert_allclose(depths[depths > 0], (1 - np.abs(places[depths > 0]).sum(axis=1)) / np.sqrt(3), rtol=1e-12)
+    bar = costate.fluid.mesh_depths_vjp(places, vertices, triangles, np.cos(np.arange(64.0)))
+    along, e = np.sin(np.arange(18.0)).reshape(6, 3), 1e-6
+    value = lambda v: np.cos(np.arange(64.0)) @ costate.fluid.mesh_depths(places, v, triangles)
+    assert np.sum(bar * along) == pytest.approx((value(vertices + e * along) - value(vertices - e * along)) / (2 * e), rel=1e-6)
+
+
+def test_the_flow_moves_a_free_body():
+    system = costate.fluid.flow((20, 24), dt=0.1, viscosity=0.1, sides=dict.fromkeys(["west", "east", "south", "north"], "wall"),
+                                obstacles=[{"name": "plate", "shape": "box", "center": [10.0, 15.0], "size": [4.0, 1.6], "angle": 0.3,
+                                            "free": {"mass": 20.0, "inertia": 100.0, "gravity": [0.0, -0.3]}}])
+    sim = system.rollout(20, active=["plate/*"])
+    final = system.signature
+    moved = next(f for f in final.states if f.name == "plate/moved")
+    end = sim.simulate({}).final_state
+    assert end[moved.offset + 1] < -0.1 and abs(end[moved.offset + 2]) > 1e-4  # it falls, and turns
+    for result in sim.check({}, loss=costate.loss.final("plate/moved", [0.0, 0.0])):
+        assert result.passed, result
+    with pytest.raises(costate.Error, match="free has an unknown key 'weight'"):
+        costate.fluid.flow((20, 24), obstacles=[{"center": [9, 9], "size": 3, "free": {"weight": 1}}])
+
+
+def test_apply_and_vjp_of_velocities_in_the_middle_of_cells():
+    n, nu, dt, steps = 16, 0.05, 0.1, 10
+    h = 2 * np.pi / n
+    solver = costate.fluid.Collocated((n, n), width=h, dt=dt, viscosity=nu, steps=steps)
+    x = (np.arange(n) + 0.5) * h
+    v0 = np.stack([np.sin(x)[None, :] * np.cos(x)[:, None], -np.cos(x)[None, :] * np.sin(x)[:, None]])
+    z = -nu * dt * 8 / h**2 * np.sin(h / 2) ** 2
+    np.testing.assert_allclose(solver.apply({"velocity": v0})["velocity"], v0 * (1 + z + z**2 / 2 + z**3 / 6) ** steps, atol=1e-12)
+    rng = np.random.default_rng(3)
+    v0 = v0 + 0.1 * rng.standard_normal(v0.shape)
+    bar, along, e = rng.standard_normal(v0.shape), rng.standard_normal(v0.shape), 1e-5
+    bars = solver.vjp({"velocity": v0, "viscosity": nu}, ["velocity", "viscosity", "dt"], {"velocity": bar})
+    value = lambda v, viscosity: np.sum(bar * solver.apply({"velocity": v, "viscosity": viscosity})["velocity"])
+    assert np.sum(bars["velocity"] * along) == pytest.approx((value(v0 + e * along, nu) - value(v0 - e * along, nu)) / (2 * e), rel=1e-6)
+    assert bars["viscosity"] == pytest.approx((value(v0, nu + e) - value(v0, nu - e)) / (2 * e), rel=1e-6)
+    with pytest.raises(costate.Error, match="no input 'pressure'"):
+        solver.apply({"velocity": v0, "pressure": 0})
+
+
+def test_the_scatter_of_a_shape_derivative_is_measured():
+    def scatter(core):
+        system = costate.fluid.flow((24, 24), width=1 / 24, dt=0.004, viscosity=0.1, force=[1.0, 0.0],
+                                    obstacles=[{"name": "disc", "center": [0.5, 0.5], "size": 0.2, "mask": core}])
+        sim = system.rollout(40, active=["disc/size"])
+        return costate.fluid.shape_scatter(sim, "disc", width=1 / 24, loss=costate.loss.final("disc/force", [0.0, 0.0]))
+
+    wide, thin = scatter(1.0), scatter(0.2)
+    assert wide["derivatives"].shape == (4, 1) and wide["scatter"] < 0.02 < thin["scatter"]
+    with pytest.raises(costate.Error, match="no obstacle 'ball'"):
+        costate.fluid.shape_scatter(costate.fluid.flow((8, 8)).rollout(1), "ball", width=1.0, loss=None)
+
+
+def test_a_network_inside_the_step_learns_through_jax():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import costate.jax
+    n = 8
+    step = costate.jax.rollout(costate.fluid.flow((n, n), dt=0.1, viscosity=0.05, push=True).rollout(1, active=[]))
+    x0 = 0.3 * np.sin(np.arange(2.0 * n * n))
+
+    def final(weight):
+        x = x0
+        for _ in range(4):
+            x = step(x, weight * jax.numpy.tanh(x)[None, :], {})
+        return jax.numpy.sum(x**2)
+
+    slope = jax.grad(final)(0.1)
+    e = 1e-5
+    assert slope == pytest.approx((final(0.1 + e) - final(0.1 - e)) / (2 * e), rel=1e-7)

@@ -12,10 +12,17 @@
 // taken implicitly in every stage: star = (pre + s sum kappa u_body) / (1 + s sum kappa), s = share dt. Mask
 // and resistance get sharper together with the grid. A mask that is sharper than its cells, or a resistance
 // that is much harder than its mask is thin, would give drag whose derivative with respect to the shape is
-// useless although exact; with these two, both converge with second order. The force of the flow on a body,
-// per density, is what the resistance takes away:  force = sum_stages b_s h^d sum kappa (star - u_body).
+// useless although exact; with these two, both converge with second order.
 //
-// A body that moves carries its pose in the state, and during a step it is where it is in the middle of it:
+// With the motion V = (velocity, spin) of a body, u_body = N V on a face. What the flow does to it is the
+// transpose, its force and torque about the centre, per density: what the resistance takes away,
+//
+//   wrench = sum_stages b_s h^d sum N' kappa (star - u_body)       `felt` = N wrench_bar on the faces
+//
+// A `level` body has a depth of its own per cell; that of a face is the mean of its two cells.
+//
+// A body that moves carries its pose in the state, and during a step it is where it is in the middle of it
+// (bodies that the flow moves: free.h):
 //
 //   moved+ = moved + dt velocity     turned+ = turned + dt spin (2-D)
 //   centre = center + moved + dt / 2 velocity,  angle + turned + dt / 2 spin
@@ -101,13 +108,17 @@ struct Obstacles {
 
   void read_masks(bool moving, const From& in) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      if ((model.obstacles[b].moved_at >= 0) != moving || !model.obstacles[b].points.empty()) continue;
+      const FlowModel::ObstacleModel& o = model.obstacles[b];
+      if ((o.moved_at >= 0) != moving || !o.points.empty()) continue;
       const ShapeNumbers<One> q = numbers(b, in);
-      const Depth<One, Dim> depth = depth_of(b, q);
-      const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
+      if (o.level >= 0) {
+        read_field<S>(shape, shape.all_cells(), in.p + o.level, work.level[b]);
+        model.sides.template extend<One>(work.level[b]);
+      }
+      const Mask mask(o.core, o.width);
       each_face([&](std::size_t a, Index at, const auto& x) {
         store<One>(work.mask[b][a], at,
-                   One(Real(mask.scale)) * face_viscosity(a, at) * mask.chi(depth.of(x)));
+                   One(Real(mask.scale)) * face_viscosity(a, at) * mask.chi(depth(b, q, a, at, x)));
       });
     }
   }
@@ -115,30 +126,32 @@ struct Obstacles {
   template <class MaskBar>
   ShapeNumbers<One> read_masks_vjp(std::size_t b, const ShapeNumbers<One>& q, const MaskBar& mask_bar,
                                    bool viscosity) const {
-    const Depth<One, Dim> depth = depth_of(b, q);
-    const std::size_t count = Dim + model.obstacles[b].sizes;
-    const Mask mask(model.obstacles[b].core, model.obstacles[b].width);
-    return row_sums(count, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-      const One d = depth.of(x), bar = One(Real(mask.scale)) * mask_bar(a, at, x);
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
+    const Depth<One, Dim> of = depth_of(b, q);
+    const Mask mask(o.core, o.width);
+    return row_sums(Dim + o.sizes, [&](std::size_t a, Index at, const auto& x, auto& sums) {
+      const One d = depth(b, q, a, at, x), bar = One(Real(mask.scale)) * mask_bar(a, at, x);
       if (viscosity) {
         const One half = One(Real(0.5)) * bar * mask.chi(d);
         store<One>(work.face_bar[a], at, load<One>(work.face_bar[a], at) + half);
       }
-      if (!mask.flat(d)) depth.of_vjp(x, bar * face_viscosity(a, at) * mask.slope(d), sums);
+      const One d_bar = mask.flat(d) ? One(0) : bar * face_viscosity(a, at) * mask.slope(d);
+      if (o.level >= 0)
+        store<One>(work.level_face[a], at, One(Real(0.5)) * d_bar);
+      else if (!mask.flat(d))
+        of.of_vjp(x, d_bar, sums);
     });
   }
-  // What faces got goes to the two cells that they lie between (beyond the sides too: sides.h folds them).
-  void face_viscosity_vjp() const {
-    for (std::size_t a = 0; a < Dim; ++a) {
-      model.sides.template wrap<One>(work.face_bar[a], int(a));
-      each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index count) {
-        store<S>(work.viscosity_bar, at,
-                 load<S>(work.viscosity_bar, at) +
-                     (load<S>(work.face_bar[a], at) + load<S>(work.face_bar[a], at + shape.stride[a])),
-                 count);
-      });
-    }
+  // The depths of cells gather what read_masks_vjp left on the faces.
+  void write_level(std::size_t b, PackedOut<Real> p_bar) const {
+    const Index level = model.obstacles[b].level;
+    if (level < 0) return;
+    clear<S>(shape, work.level_bar);
+    add_to_cells(work.level_face, work.level_bar);
+    model.sides.template extend_vjp<One>(work.level_bar);
+    write_field<S>(shape, shape.all_cells(), work.level_bar, p_bar + level, true);
   }
+  void face_viscosity_vjp() const { add_to_cells(work.face_bar, work.viscosity_bar); }
 
   // --- motion ----------------------------------------------------------------------------------------------
 
@@ -146,7 +159,7 @@ struct Obstacles {
   void read_motion(const From& in) const {
     bool first = true;
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-      if (!model.obstacles[b].points.empty()) continue;
+      if (!model.obstacles[b].points.empty() || model.obstacles[b].free_at >= 0) continue;
       const Motion m = motion(b, in);
       const ShapeNumbers<One> q = numbers(b, in);
       each_face([&](std::size_t a, Index at, const auto& x) {
@@ -155,13 +168,15 @@ struct Obstacles {
       });
       first = false;
     }
+    if (first)
+      for (std::size_t a = 0; a < Dim; ++a) clear<S>(shape, work.carried[a]);
   }
 
   // moved+ and turned+.
   void move(const From& in, PackedOut<Real> y) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
       const Index at = model.obstacles[b].moved_at;
-      if (at < 0) continue;
+      if (at < 0 || model.obstacles[b].free_at >= 0) continue;
       const Motion m = motion(b, in);
       for (std::size_t i = 0; i < kPose; ++i) {
         const One next = read_number<S>(in.x, at + Index(i)) + in.dt * m[i];
@@ -171,42 +186,71 @@ struct Obstacles {
     }
   }
 
-  // --- the force on a body ---------------------------------------------------------------------------------
+  // --- force and torque ------------------------------------------------------------------------------------
 
-  // Adds b_s h^d sum kappa (star - u_body) to force[b].
-  void add_forces(double share, const From& in, std::vector<std::array<double, 6>>& force) const {
+  // Adds b_s h^d sum N' kappa (star - u_body) to force[b]: value and tangent of each number.
+  void add_forces(double share, const From& in, std::vector<std::array<double, 12>>& force) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
       if (!model.obstacles[b].points.empty()) continue;
       const Motion m = motion(b, in);
       const ShapeNumbers<One> q = numbers(b, in);
-      const auto total = row_sums(Dim, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-        sums[a] =
-            sums[a] + load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
+      const auto total = row_sums(kMotion, [&](std::size_t a, Index at, const auto& x, auto& sums) {
+        const One taken = load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
+        add_speed_vjp(a, x, q, taken, sums);
       });
-      for (std::size_t a = 0; a < Dim; ++a) {
-        force[b][2 * a] += share * volume() * double(value(total[a]));
-        if constexpr (kIsDual<S>) force[b][2 * a + 1] += share * volume() * double(total[a].d[0]);
+      for (std::size_t i = 0; i < kMotion; ++i) {
+        force[b][2 * i] += share * volume() * double(value(total[i]));
+        if constexpr (kIsDual<S>) force[b][2 * i + 1] += share * volume() * double(total[i].d[0]);
       }
     }
   }
+  void write_forces(PackedOut<Real> y) const {
+    for (std::size_t b = 0; b < work.force.size(); ++b) {
+      for (std::size_t i = 0; i < kMotion; ++i) {
+        const Index at = model.obstacles[b].force_at + Index(i);
+        y.value[at] = Real(work.force[b][2 * i]);
+        if (kIsDual<S>) y.tangent[at] = Real(work.force[b][2 * i + 1]);
+      }
+    }
+  }
+  // The cotangents of the wrenches, times the volume of a cell, and what faces feel of them.
+  void read_forces_bar(const From& in, Packed<Real> y_bar) const {
+    auto& bars = work.template wrenches_bar<One>();
+    for (std::size_t b = 0; b < bars.size(); ++b) {
+      bool any = false;
+      for (std::size_t i = 0; i < kMotion; ++i) {
+        bars[b][i] = One(Real(volume())) * read_number<S>(y_bar, model.obstacles[b].force_at + Index(i));
+        any = any || value(bars[b][i]) != Real(0);
+        if constexpr (kIsDual<S>) any = any || bars[b][i].d[0] != Real(0);
+      }
+      work.feels[b] = any && model.obstacles[b].points.empty();
+      if (!work.feels[b]) continue;
+      const ShapeNumbers<One> q = numbers(b, in);
+      each_face([&](std::size_t a, Index at, const auto& x) {
+        store<One>(work.felt[b][a], at, speed(a, x, q, bars[b]));
+      });
+    }
+  }
+  One felt(std::size_t b, std::size_t a, Index at) const {
+    return work.feels[b] ? load<One>(work.felt[b][a], at) : One(0);
+  }
 
   // Everything that a step's transpose left on the faces goes to masks, motions and centres.
-  //   resist_bar: of sum kappa; carried_bar: of sum kappa u_body; mean_star: sum_s b_s star;
-  //   force_bar: of the force on each body, times the volume of a cell; y_bar: of the poses
+  //   resist_bar: of sum kappa; carried_bar: of sum kappa u_body; mean_star: sum_s b_s star; y_bar: of the
+  //   poses
   struct To {
     PackedOut<Real> x, u, p;
     One& dt;
   };
-  void transpose(const From& in, const std::vector<std::array<One, 3>>& force_bar, bool viscosity,
-                 Packed<Real> y_bar, const To& bar) const {
+  void transpose(const From& in, bool viscosity, Packed<Real> y_bar, const To& bar) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
       const FlowModel::ObstacleModel& o = model.obstacles[b];
-      if (!o.points.empty()) continue;
+      if (!o.points.empty() || o.free_at >= 0) continue;
       const bool moves = o.moved_at >= 0;
       const Motion m = motion(b, in);
       const ShapeNumbers<One> q = numbers(b, in);
       const auto speed_bar = [&](std::size_t a, Index at) {
-        return load<One>(work.mask[b][a], at) * (load<One>(work.carried_bar[a], at) - force_bar[b][a]);
+        return load<One>(work.mask[b][a], at) * (load<One>(work.carried_bar[a], at) - felt(b, a, at));
       };
       ShapeNumbers<One> motion_bar =
           row_sums(kMotion, [&](std::size_t a, Index at, const auto& x, auto& sums) {
@@ -218,12 +262,18 @@ struct Obstacles {
             [&](std::size_t a, Index at, const auto& x) {
               const One body = speed(a, x, q, m);
               return load<One>(work.resist_bar[a], at) + body * load<One>(work.carried_bar[a], at) +
-                     force_bar[b][a] * (load<One>(work.mean_star[a], at) - body);
+                     felt(b, a, at) * (load<One>(work.mean_star[a], at) - body);
             },
             viscosity);
         speed_centre_vjp(m, motion_bar, q_bar);
-        for (std::size_t i = 0; bar.p.value && i < Dim + o.sizes; ++i)
-          add_number<S>(bar.p, o.shape_at + Index(i), q_bar[i]);
+        if (work.feels[b]) {
+          const auto taken = row_sums(Dim, [&](std::size_t a, Index at, const auto& x, auto& sums) {
+            sums[a] = sums[a] +
+                      load<One>(work.mask[b][a], at) * (load<One>(work.mean_star[a], at) - speed(a, x, q, m));
+          });
+          speed_centre_vjp(work.template wrenches_bar<One>()[b], taken, q_bar);
+        }
+        if (bar.p.value) write_shape(b, q_bar, bar.p);
         if (moves) move_vjp(b, in, m, q_bar, y_bar, motion_bar, bar);
       }
       const PackedOut<Real> to = o.driven ? bar.u : bar.p;
@@ -232,8 +282,13 @@ struct Obstacles {
     }
   }
 
- private:
   static constexpr std::size_t kPose = 3;  // numbers of a pose: a place, and in 2-D an angle
+
+  void write_shape(std::size_t b, const ShapeNumbers<One>& q_bar, PackedOut<Real> p_bar) const {
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
+    for (std::size_t i = 0; i < Dim + o.sizes; ++i) add_number<S>(p_bar, o.shape_at + Index(i), q_bar[i]);
+    write_level(b, p_bar);
+  }
 
   // What number of the shape a number of the pose is added to; none: a disc that turns looks the same.
   std::optional<std::size_t> shape_number(std::size_t b, std::size_t i) const {
@@ -257,6 +312,17 @@ struct Obstacles {
         if (bar.x.tangent) bar.x.tangent[at + Index(i)] = x_bar.d[0];
     }
   }
+  // Adds what faces hold to the two cells that they lie between (beyond the sides too: sides.h folds them).
+  void add_to_cells(const Speeds<Real>& faces, const Plane<Real>& cells) const {
+    for (std::size_t a = 0; a < Dim; ++a) {
+      model.sides.template wrap<One>(faces[a], int(a));
+      each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index count) {
+        store<S>(cells, at,
+                 load<S>(cells, at) + (load<S>(faces[a], at) + load<S>(faces[a], at + shape.stride[a])),
+                 count);
+      });
+    }
+  }
   double volume() const { return shape.h[0] * shape.h[1] * (Dim == 3 ? shape.h[2] : 1.0); }
   static Real value(const One& x) {
     if constexpr (kIsDual<S>)
@@ -274,7 +340,9 @@ struct Obstacles {
     const FlowModel::ObstacleModel& o = model.obstacles[b];
     for (std::size_t i = 0; i < Dim + o.sizes; ++i) q[i] = read_number<S>(in.p, o.shape_at + Index(i));
     if (o.moved_at < 0) return q;
-    const Motion m = motion(b, in);
+    Motion m = motion(b, in);
+    if (o.free_at >= 0)  // with what it has at the beginning of the step
+      for (std::size_t i = 0; i < kPose; ++i) m[i] = read_number<S>(in.x, o.free_at + Index(i));
     for (std::size_t i = 0; i < kPose; ++i)
       if (const auto number = shape_number(b, i))
         q[*number] = q[*number] + read_number<S>(in.x, o.moved_at + Index(i)) + One(Real(0.5)) * in.dt * m[i];
@@ -283,12 +351,20 @@ struct Obstacles {
   Motion motion(std::size_t b, const From& in) const {
     Motion m{};
     const FlowModel::ObstacleModel& o = model.obstacles[b];
+    if (o.free_at >= 0) return work.template moving<One>()[b];  // of the stage: free.h
     for (std::size_t i = 0; i < kMotion; ++i)
       m[i] = read_number<S>(o.driven ? in.u : in.p, o.motion_at + Index(i));
     return m;
   }
   Depth<One, Dim> depth_of(std::size_t b, const ShapeNumbers<One>& q) const {
-    return {model.obstacles[b].shape, model.obstacles[b].sizes, q};
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
+    return {o.shape, o.sizes, q, 0.5 * o.width};
+  }
+  One depth(std::size_t b, const ShapeNumbers<One>& q, std::size_t a, Index at,
+            const std::array<double, 3>& x) const {
+    if (model.obstacles[b].level < 0) return depth_of(b, q).of(x);
+    const Plane<Real>& level = work.level[b];
+    return One(Real(0.5)) * (load<One>(level, at) + load<One>(level, at - shape.stride[a]));
   }
 
   // Component a of velocity + spin x (x - centre).

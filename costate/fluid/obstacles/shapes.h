@@ -5,6 +5,11 @@
 //                                                        z = y turned back (2-D); numbers: a, angle
 //   fourier     d = r_0 + sum_k (a_k cos k t + b_k sin k t) - rho       t the direction of y (2-D);
 //                                                        numbers: r_0, a_1, b_1, a_2, b_2, ..., angle
+//   box         d = -s log sum_i (exp((z_i - a_i)/s) + exp((-z_i - a_i)/s))   the least distance to a face,
+//                                                        corners rounded by s; numbers: a, angle
+//   capsule     d = r - |z - (the nearest point of its axis)|   axis of half length l along x, in 3-D along
+//                                                        z; numbers: r, l, angle
+//   level       d is a number per cell (resistance.h): nothing here
 //
 // d is positive inside. That of an ellipsoid is a distance near its surface, which is where it matters: the
 // mask of an obstacle (resistance.h) is flat elsewhere. In the centre, where d has a corner, its slope is 0.
@@ -31,6 +36,7 @@ struct Depth {
   Obstacle::Shape shape;
   std::size_t sizes;  // numbers behind the centre
   const ShapeNumbers<T>& q;
+  double rounding = 1;  // of the corners of a box [m]
 
   T of(const std::array<double, 3>& x) const {
     const V y = from_centre(x);
@@ -39,7 +45,12 @@ struct Depth {
         return q[Dim] - length(y);
       case Obstacle::Shape::ellipsoid:
         return ellipsoid(y);
+      case Obstacle::Shape::box:
+        return box(y);
+      case Obstacle::Shape::capsule:
+        return capsule(y);
       case Obstacle::Shape::fourier:
+      case Obstacle::Shape::level:
         break;
     }
     return fourier(y);
@@ -48,6 +59,8 @@ struct Depth {
     const V y = from_centre(x);
     if (shape == Obstacle::Shape::ball) return ball_vjp(y, bar, q_bar);
     if (shape == Obstacle::Shape::ellipsoid) return ellipsoid_vjp(y, bar, q_bar);
+    if (shape == Obstacle::Shape::box) return box_vjp(y, bar, q_bar);
+    if (shape == Obstacle::Shape::capsule) return capsule_vjp(y, bar, q_bar);
     fourier_vjp(y, bar, q_bar);
   }
 
@@ -64,12 +77,13 @@ struct Depth {
     for (std::size_t a = 1; a < Dim; ++a) sum = sum + y[a] * y[a];
     return sum;
   }
-  static bool central(const T& squared) {
+  static double number(const T& x) {
     if constexpr (kIsDual<T>)
-      return squared.v < kCentre;
+      return double(x.v);
     else
-      return squared < kCentre;
+      return double(x);
   }
+  static bool central(const T& squared) { return number(squared) < kCentre; }
   static T length(const V& y) {
     const T squared = square(y);
     return central(squared) ? T(0) : sqrt(squared);
@@ -143,6 +157,71 @@ struct Depth {
       q_bar[Dim + a] = q_bar[Dim + a] - n.z[a] / size * (k_bar * s + T(2) * m_bar * t);
     }
     turned_vjp(n.z, z_bar, q_bar);
+  }
+
+  // How far z lies beyond the upper and the lower face of every axis, and the sum of exp(./s) in units of
+  // that of the largest one.
+  struct Faces {
+    V z, above, below;  // exp of (z - a - most) / s and of (-z - a - most) / s
+    T most, sum;
+  };
+  Faces faces(const V& y) const {
+    Faces f{turned(y), {}, {}, T(0), T(0)};
+    const T per_s(value_t<T>(1 / rounding));
+    for (std::size_t a = 0; a < Dim; ++a) {
+      f.above[a] = f.z[a] - q[Dim + a], f.below[a] = -f.z[a] - q[Dim + a];
+      const T& beyond = number(f.z[a]) > 0 ? f.above[a] : f.below[a];
+      if (a == 0 || number(beyond) > number(f.most)) f.most = beyond;
+    }
+    for (std::size_t a = 0; a < Dim; ++a) {
+      f.above[a] = exp((f.above[a] - f.most) * per_s), f.below[a] = exp((f.below[a] - f.most) * per_s);
+      f.sum = f.sum + f.above[a] + f.below[a];
+    }
+    return f;
+  }
+  T box(const V& y) const {
+    const Faces f = faces(y);
+    return -(f.most + T(value_t<T>(rounding)) * log(f.sum));
+  }
+  void box_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+    const Faces f = faces(y);
+    V z_bar;
+    for (std::size_t a = 0; a < Dim; ++a) {
+      z_bar[a] = bar * (f.below[a] - f.above[a]) / f.sum;
+      q_bar[Dim + a] = q_bar[Dim + a] + bar * (f.above[a] + f.below[a]) / f.sum;
+    }
+    turned_vjp(f.z, z_bar, q_bar);
+  }
+
+  // From the nearest point of the axis to z, and on which end of the axis it lies: -1, 0 (between), 1.
+  struct FromAxis {
+    V z, to;
+    int end;
+  };
+  static constexpr std::size_t kAlong = Dim == 2 ? 0 : 2;
+  FromAxis from_axis(const V& y) const {
+    FromAxis f{turned(y), {}, 0};
+    f.to = f.z;
+    const T half = q[Dim + 1];
+    if (number(f.z[kAlong]) > number(half))
+      f.end = 1, f.to[kAlong] = f.z[kAlong] - half;
+    else if (number(f.z[kAlong]) < -number(half))
+      f.end = -1, f.to[kAlong] = f.z[kAlong] + half;
+    else
+      f.to[kAlong] = T(0);
+    return f;
+  }
+  T capsule(const V& y) const { return q[Dim] - length(from_axis(y).to); }
+  void capsule_vjp(const V& y, const T& bar, ShapeNumbers<T>& q_bar) const {
+    q_bar[Dim] = q_bar[Dim] + bar;
+    const FromAxis f = from_axis(y);
+    const T squared = square(f.to);
+    if (central(squared)) return;
+    const T scale = -bar / sqrt(squared);
+    V z_bar;
+    for (std::size_t a = 0; a < Dim; ++a) z_bar[a] = scale * f.to[a];
+    if (f.end != 0) q_bar[Dim + 1] = q_bar[Dim + 1] - T(value_t<T>(f.end)) * z_bar[kAlong];
+    turned_vjp(f.z, z_bar, q_bar);
   }
 
   // f(k, cos k t, sin k t) for k = 1, 2, ...

@@ -89,24 +89,25 @@ struct Surfaces {
       store<S>(out[a], at, load<S>(out[a], at) - load<S>(work.held[a], at), count);
     });
   }
-  // Adds to the force on each body: value and tangent of every component.
+  // Adds to the force and the torque on each body: value and tangent of every number.
   void add_forces(FlowModel::Weights w) const {
     const One scale = per_time(w) * One(Real(shape.h[0] * shape.h[1]));
-    each_point([&](std::size_t b, std::size_t i, const Pair&, const auto&) {
-      for (std::size_t a = 0; a < 2; ++a) {
-        const One f = scale * get(work.surface_force, 2 * i + a);
-        work.force[b][2 * a] += double(value(f));
-        if constexpr (kIsDual<S>) work.force[b][2 * a + 1] += double(f.d[0]);
+    each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
+      const One fx = scale * get(work.surface_force, 2 * i), fy = scale * get(work.surface_force, 2 * i + 1);
+      const std::array<One, 3> wrench{fx, fy, (x[0] - q[0]) * fy - (x[1] - q[1]) * fx};
+      for (std::size_t k = 0; k < 3; ++k) {
+        work.force[b][2 * k] += double(value(wrench[k]));
+        if constexpr (kIsDual<S>) work.force[b][2 * k + 1] += double(wrench[k].d[0]);
       }
     });
   }
 
-  // star_bar is a; force_bar is times the volume of a cell.
-  void transpose(FlowModel::Weights w, const std::vector<std::array<One, 3>>& force_bar) const {
-    each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto&) {
+  // star_bar is a; the cotangents of wrenches are times the volume of a cell.
+  void transpose(FlowModel::Weights w) const {
+    each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
       for (std::size_t a = 0; a < 2; ++a)
         put(work.surface_rhs, 2 * i + a,
-            interpolated(work.star_bar[a], a, x) - per_time(w) * force_bar[b][a]);
+            interpolated(work.star_bar[a], a, x) - per_time(w) * felt(b, a, x, q));
     });
     solve(work.surface_back);
     make_forces(work.surface_back);
@@ -116,22 +117,22 @@ struct Surfaces {
     });
   }
   // What shapes, motions and dt get; surface_force and `out` of the stage have been made again.
-  void transpose_bodies(FlowModel::Weights w, const std::vector<std::array<One, 3>>& force_bar,
-                        const Speeds<Real>& out, PackedOut<Real> u_bar, PackedOut<Real> p_bar,
-                        One& dt_bar) const {
+  void transpose_bodies(FlowModel::Weights w, const Speeds<Real>& out, PackedOut<Real> u_bar,
+                        PackedOut<Real> p_bar, One& dt_bar) const {
     each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
       const FlowModel::ObstacleModel& o = model.obstacles[b];
       const One spin = read_number<S>(o.driven ? u : p, o.motion_at + 2);
-      Pair x_bar{One(0), One(0)}, back{};
+      Pair x_bar{One(0), One(0)}, back{}, force{};
       for (std::size_t a = 0; a < 2; ++a) {
-        const One f = get(work.surface_force, 2 * i + a);
+        const One f = force[a] = get(work.surface_force, 2 * i + a);
         back[a] = get(work.surface_back, 2 * i + a);
         const Pair by_star = slope(work.star_bar[a], a, x), by_out = slope(out[a], a, x);
         for (std::size_t d = 0; d < 2; ++d) x_bar[d] = x_bar[d] - (f * by_star[d] + back[a] * by_out[d]);
-        dt_bar = dt_bar - per_time(w) * force_bar[b][a] * f / dt;
+        dt_bar = dt_bar - per_time(w) * felt(b, a, x, q) * f / dt;
       }
-      // u_body = velocity + spin (-(y - cy), x - cx)
-      const Pair turned{spin * back[1], -(spin * back[0])};
+      // u_body = velocity + spin (-(y - cy), x - cx), and so is what is felt of the torque
+      const One torque_bar = per_time(w) * work.template wrenches_bar<One>()[b][2];
+      const Pair turned{spin * back[1] + torque_bar * force[1], -(spin * back[0]) - torque_bar * force[0]};
       for (std::size_t d = 0; d < 2; ++d) x_bar[d] = x_bar[d] + turned[d];
       const PackedOut<Real> motion = o.driven ? u_bar : p_bar;
       if (motion.value) {
@@ -172,6 +173,11 @@ struct Surfaces {
       return x.v;
     else
       return x;
+  }
+  // N wrench_bar, as u_body is N V.
+  One felt(std::size_t b, std::size_t a, const Pair& x, const ShapeNumbers<One>& q) const {
+    const auto& bar = work.template wrenches_bar<One>()[b];
+    return a == 0 ? bar[0] - bar[2] * (x[1] - q[1]) : bar[1] + bar[2] * (x[0] - q[0]);
   }
   One per_time(FlowModel::Weights w) const { return One(Real(w.mean / w.share)) / dt; }
   template <class F>

@@ -42,7 +42,12 @@ struct FlowModel {
     bool driven;                          // its motion is a control
     Index shape_at, motion_at, force_at;  // in parameters, in parameters or controls, in the state
     Index moved_at = -1;                  // in the state: how far it has come and, in 2-D, turned
-    bool turns = false;                   // the last number of its shape is an angle
+    Index level = -1;                     // in the parameters: depths of all cells, of a level set
+    // Of a body that the flow moves (obstacles/free.h): its rates in the state, the first of its own
+    // parameters, and which numbers of its motion are free.
+    Index free_at = -1, body_at = -1;
+    std::array<bool, 3> free = {};
+    bool turns = false;  // the last number of its shape is an angle
     // Of a body whose surface holds the flow (obstacles/surface.h): directions of its points, from its
     // middle.
     std::vector<std::array<double, 2>> points = {};
@@ -51,17 +56,22 @@ struct FlowModel {
   std::vector<ObstacleModel> obstacles;
   std::size_t scalar_fields = 0;    // the first parameter field of scalars
   std::size_t obstacle_fields = 0;  // the first one of obstacles; none comes behind them
-  Index stage_size = 0;             // numbers of a stage: all faces and scalars, the first ones of a state
-  Index push = -1;                  // offset in the control; -1: there is none
-  bool implicit = false;            // viscosity (implicit.h)
-  bool eddies = false;              // Smagorinsky's viscosity; its constant is the parameter behind dt
-  Index pressure = -1;              // offset in the state; -1: it is not there
-  Index powers = -1;                // of the scheme stokes: offset of its two powers in the state
+  // Numbers of a stage, the first ones of a state: all faces, scalars, and the rates of bodies that the flow
+  // moves.
+  Index stage_size = 0;
+  Index push = -1;        // offset in the control; -1: there is none
+  bool implicit = false;  // viscosity (implicit.h)
+  bool eddies = false;    // Smagorinsky's viscosity; its constant is the parameter behind dt
+  Index pressure = -1;    // offset in the state; -1: it is not there
+  Index powers = -1;      // of the scheme stokes: offset of its two powers in the state
 
   bool moving() const {
     return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.moved_at >= 0; });
   }
 
+  bool any_free() const {
+    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.free_at >= 0; });
+  }
   std::size_t points() const {
     std::size_t sum = 0;
     for (const ObstacleModel& o : obstacles) sum += o.points.size();

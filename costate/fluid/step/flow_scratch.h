@@ -46,6 +46,12 @@ struct FlowScratch final : Workspace {
   std::vector<Speeds<Real>> mask;  // resistance of each obstacle
   // Sum of resistance times body speed, and of a transpose: obstacles/resistance.h.
   Speeds<Real> carried, carried_bar, resist_bar, mean_star, face_bar;
+  std::vector<Speeds<Real>> felt;  // N wrench_bar, of bodies that have one
+  std::vector<char> feels;
+  std::vector<Plane<Real>> level;  // depths in cells, of level sets
+  Plane<Real> level_bar;
+  Speeds<Real> level_face;
+  Speeds<Real> along, whole_bar;  // of obstacles/free.h
   Speeds<Real> held;  // of obstacles/surface.h: forces on faces; its vectors have values, then tangents
   std::vector<Real> surface_rhs, surface_force, surface_back, surface_kept;
   std::vector<double> surface_factor, surface_temporary;
@@ -54,9 +60,37 @@ struct FlowScratch final : Workspace {
   SideSpeeds<Real> side, side_bar;
   Real* solver = nullptr;
   std::vector<double> sums;
-  std::vector<std::array<double, 6>> force;  // on each body: value and tangent of every component
-  std::vector<std::array<Real, 3>> force_bar;
-  std::vector<std::array<Dual<Real>, 3>> force_bar_dual;
+  std::vector<std::array<double, 12>> force;  // and torque on each body: value and tangent of every number
+  // Six numbers of each body: of its wrench_bar, and of its motion in a stage. Of obstacles/free.h: mu, the
+  // rates of the state and of every stage, and their cotangents.
+  template <class One>
+  struct OfBodies {
+    std::vector<std::array<One, 6>> wrench_bar, motion;
+    std::vector<std::array<One, 3>> mu;
+    std::array<std::vector<std::array<One, 3>>, 4> rate, rate_bar;
+    void resize(std::size_t bodies) {
+      wrench_bar.resize(bodies), motion.resize(bodies), mu.resize(bodies);
+      for (auto* list : {&rate, &rate_bar})
+        for (auto& numbers : *list) numbers.resize(bodies);
+    }
+  };
+  OfBodies<Real> bodies;
+  OfBodies<Dual<Real>> dual_bodies;
+  template <class One>
+  OfBodies<One>& of_bodies() {
+    if constexpr (std::is_same_v<One, Real>)
+      return bodies;
+    else
+      return dual_bodies;
+  }
+  template <class One>
+  auto& wrenches_bar() {
+    return of_bodies<One>().wrench_bar;
+  }
+  template <class One>
+  auto& moving() {
+    return of_bodies<One>().motion;
+  }
   bool uniform_viscosity = false;  // of values that have no tangents
   bool same_viscosity = false;     // all values are the same
   const Real* run_p = nullptr;     // parameters of the run: they have been read
@@ -82,9 +116,19 @@ struct FlowScratch final : Workspace {
       for (std::size_t a = 0; a < d; ++a) planes.push_back(&trace.shift_bar[a]);
     }
     mask.resize(model.obstacles.size());
-    force.resize(mask.size()), force_bar.resize(mask.size()), force_bar_dual.resize(mask.size());
-    for (Speeds<Real>& s : mask)
-      for (std::size_t a = 0; a < d; ++a) planes.push_back(&s[a]);
+    force.resize(mask.size()), feels.resize(mask.size());
+    bodies.resize(mask.size()), dual_bodies.resize(mask.size());
+    felt.resize(mask.size()), level.resize(mask.size());
+    for (std::vector<Speeds<Real>>* list : {&mask, &felt})
+      for (Speeds<Real>& s : *list)
+        for (std::size_t a = 0; a < d; ++a) planes.push_back(&s[a]);
+    bool levels = false;
+    for (std::size_t b = 0; b < mask.size(); ++b)
+      if (model.obstacles[b].level >= 0) planes.push_back(&level[b]), levels = true;
+    if (levels) planes.push_back(&level_bar);
+    for (Speeds<Real>* s : {&along, &whole_bar})
+      for (std::size_t a = 0; model.any_free() && a < d; ++a) planes.push_back(&(*s)[a]);
+    for (std::size_t a = 0; levels && a < d; ++a) planes.push_back(&level_face[a]);
     for (Speeds<Real>* s : {&carried, &carried_bar, &resist_bar, &mean_star, &face_bar})
       for (std::size_t a = 0; !mask.empty() && a < d; ++a) planes.push_back(&(*s)[a]);
     const std::size_t points = model.points();

@@ -14,6 +14,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/fluid/obstacles/free.h"
 #include "costate/fluid/obstacles/resistance.h"
 #include "costate/fluid/obstacles/surface.h"
 #include "costate/fluid/step/flow_fault.h"
@@ -136,6 +137,7 @@ class FlowSystem final : public System<Real> {
       const auto from = obstacles_from<T>(in);
       if (model_.moving()) obstacles.read_masks(true, from);
       obstacles.read_motion(from);
+      if constexpr (Dim == 2) free_bodies<T>(in, w).read_rates(in.x, 0);
     }
     read_speeds<T>(model_, in.x, w.x);
     model_.sides.template set_sides<Single<T>>(w.x, w.side);
@@ -176,6 +178,10 @@ class FlowSystem final : public System<Real> {
   Surfaces<T> surfaces(const PackedInputs& in, const Single<T>& dt, Scratch& w) const {
     return {model_, w, solver_, in.u, in.p, dt};
   }
+  template <class T>
+  FreeBodies<T> free_bodies(const PackedInputs& in, Scratch& w) const {
+    return {model_, w, obstacles_from<T>(in)};
+  }
   // `then` looks at `star`, before it is projected.
   template <class T, class Then>
   void advance_stage(int stage, const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum,
@@ -184,6 +190,8 @@ class FlowSystem final : public System<Real> {
     momentum.scalars.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
     if constexpr (Traced) trace_speeds<T>(momentum.dt, w);
     momentum.apply(model_.weights(stage), stage, current(w, stage));
+    if constexpr (Dim == 2)
+      if (model_.any_free()) free_bodies<T>(in, w).apply(model_.weights(stage), stage);
     if (model_.implicit) implicit<T>(momentum.dt, w).apply(model_.weights(stage), current(w, stage));
     model_.sides.template set_faces<Single<T>>(w.star, w.side);
     then(stage);
@@ -228,16 +236,6 @@ class FlowSystem final : public System<Real> {
     Obstacles<T, Dim>{model_, w}.add_forces(model_.weights(stage).mean, obstacles_from<T>(in), w.force);
   }
   template <class T>
-  void write_forces(Out y, const Scratch& w) const {
-    for (std::size_t b = 0; b < w.force.size(); ++b) {
-      for (Index a = 0; a < Dim; ++a) {
-        y.value[model_.obstacles[b].force_at + a] = Real(w.force[b][std::size_t(2 * a)]);
-        if (kIsDual<T>)
-          y.tangent[model_.obstacles[b].force_at + a] = Real(w.force[b][std::size_t(2 * a + 1)]);
-      }
-    }
-  }
-  template <class T>
   void forward(const PackedInputs& in, Out y, Real* tape, Scratch& w) const {
     const auto momentum = read_inputs<T>(in, w);
     const int last = model_.stages() - 1;
@@ -252,14 +250,16 @@ class FlowSystem final : public System<Real> {
       if (!tape) continue;
       Real* const to = tape + stage * model_.stage_size;
       write_speeds<S>(model_, w.stage[stage], {to});
+      if constexpr (Dim == 2) free_bodies<T>(in, w).write_rates(std::size_t(stage) + 1, {to});
       write_scalars<S>({to}, w, [&](const auto& fields) { return fields.stage[stage]; });
     }
     advance_stage<T>(last, in, momentum, w.star, w, forces);
     surface_forces(last);
-    write_forces<T>(y, w);
+    Obstacles<T, Dim>{model_, w}.write_forces(y);
     write_speeds<T>(model_, w.star, y);
     write_scalars<T>(y, w, [](const auto& fields) { return fields.star; });
     if (model_.moving()) Obstacles<T, Dim>{model_, w}.move(obstacles_from<T>(in), y);
+    if constexpr (Dim == 2) free_bodies<T>(in, w).move(model_.stages(), y);
     if (model_.pressure >= 0) {
       scale_pressure<T>(model_, momentum.dt, w.pressure);
       write_field<T>(model_.sides.shape, model_.sides.shape.all_cells(), w.pressure, y + model_.pressure,
@@ -278,6 +278,7 @@ class FlowSystem final : public System<Real> {
         read_speeds<T>(model_, from, w.stage[stage]);
         model_.sides.template set_sides<Single<T>>(w.stage[stage], w.side);
         read_scalars<T>(from, w, [&](const auto& fields) { return fields.stage[stage]; });
+        if constexpr (Dim == 2) free_bodies<T>(in, w).read_rates(from, std::size_t(stage) + 1);
         for (std::size_t s = 0; s < w.scalars.size(); ++s)
           momentum.scalars.set_sides(s, w.scalars[s].stage[stage]);
       } else {
@@ -295,26 +296,6 @@ class FlowSystem final : public System<Real> {
       for (std::size_t f = model_.obstacle_fields; f < active.parameters.size(); ++f)
         if (active.parameters[f]) return true;
     return bar.u.value != nullptr;
-  }
-  double volume() const {
-    const auto& h = model_.sides.shape.h;
-    return h[0] * h[1] * (Dim == 3 ? h[2] : 1.0);
-  }
-  template <class T>
-  auto& forces_bar(Scratch& w) const {
-    if constexpr (kIsDual<T>)
-      return w.force_bar_dual;
-    else
-      return w.force_bar;
-  }
-  template <class T>
-  void read_forces_bar(In y_bar, Scratch& w) const {
-    auto& bars = forces_bar<T>(w);
-    bars.resize(model_.obstacles.size());
-    for (std::size_t b = 0; b < bars.size(); ++b)
-      for (Index a = 0; a < Dim; ++a)
-        bars[b][std::size_t(a)] =
-            Single<T>(Real(volume())) * read_number<T>(y_bar, model_.obstacles[b].force_at + a);
   }
   // Of what the last projection subtracts the gradient of. For dt that one is computed again.
   template <class T>
@@ -337,11 +318,22 @@ class FlowSystem final : public System<Real> {
                           bool bodies, const PackedCotangents& bar, Single<T>& dt_bar, Scratch& w) const {
     const Surfaces<T> surface = surfaces<T>(in, momentum.dt, w);
     const auto weights = model_.weights(stage);
-    surface.transpose(weights, forces_bar<T>(w));
+    surface.transpose(weights);
     if (!bodies) return;
     const Speeds<Real>& out = stage + 1 == model_.stages() ? w.star : w.stage[stage];
     advance_stage<T>(stage, in, momentum, out, w, [](int) {});
-    surface.transpose_bodies(weights, forces_bar<T>(w), out, bar.u, bar.p, dt_bar);
+    surface.transpose_bodies(weights, out, bar.u, bar.p, dt_bar);
+  }
+  // Cotangents of what bodies that the flow moves have come to; for it, with what speed the last stage ends.
+  template <class T>
+  void begin_free(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, In y_bar,
+                  const typename Obstacles<T, Dim>::To& bar, Scratch& w) const {
+    if (!model_.any_free()) return;
+    const int last = model_.stages() - 1;
+    if (model_.eddies) momentum.eddies.read(current(w, last));
+    momentum.apply(model_.weights(last), last, current(w, last));
+    free_bodies<T>(in, w).apply(model_.weights(last), last);
+    free_bodies<T>(in, w).begin_transpose(last + 1, y_bar, bar);
   }
   template <class T>
   void reverse(const PackedInputs& in, const Real* tape, In y_bar, const PackedCotangents& bar,
@@ -364,7 +356,10 @@ class FlowSystem final : public System<Real> {
       scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
       trace_speeds<T>(momentum.dt, w);
     }
-    read_forces_bar<T>(y_bar, w);
+    const Obstacles<T, Dim> obstacles{model_, w};
+    const typename Obstacles<T, Dim>::To bodies_bar{bar.x, bar.u, bar.p, dt_bar};
+    obstacles.read_forces_bar(obstacles_from<T>(in), y_bar);
+    if constexpr (Dim == 2) begin_free<T>(in, momentum, y_bar, bodies_bar, w);
     clear_cotangents<T>(viscosity, w);
     std::array<One, 3> force_bar{One(0), One(0), One(0)};
     read_speeds<T>(model_, y_bar, w.out_bar);
@@ -382,9 +377,15 @@ class FlowSystem final : public System<Real> {
         momentum.apply(weights, stage, current(w, stage));
         implicit<T>(momentum.dt, w).apply(weights, current(w, stage));
       }
-      if (!model_.obstacles.empty()) momentum.transpose_resistance(weights, forces_bar<T>(w));
+      momentum.transpose_forces(weights);
+      if constexpr (Dim == 2)
+        if (model_.any_free())
+          free_bodies<T>(in, w).transpose_after(momentum, weights, stage, current(w, stage), bodies_bar);
+      if (!model_.obstacles.empty()) momentum.transpose_resistance(weights);
       if (model_.implicit) implicit<T>(momentum.dt, w).transpose(weights);
       if (bodies) momentum.transpose_bodies(weights, stage, current(w, stage), dt_bar);
+      if constexpr (Dim == 2)
+        if (model_.any_free()) free_bodies<T>(in, w).transpose_bodies(weights, viscosity, bodies_bar);
       for (int a = 0; a < Dim; ++a) sides.template wrap<One>(w.star_bar[std::size_t(a)], a);
       if (Traced) scalars.transpose_buoyancy(momentum.dt);
       scalars.begin_transpose(weights, momentum.dt);
@@ -403,12 +404,12 @@ class FlowSystem final : public System<Real> {
     sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
     for (std::size_t s = 0; s < w.scalars.size(); ++s) scalars.set_sides_vjp(s, w.scalars[s].out_bar);
     write_state<T>(bar.x, w);
+    if constexpr (Dim == 2) free_bodies<T>(in, w).end_transpose(bar.x);
     if (bar.u.value) write_given<T>(true, bar.u, w);
     if (bar.u.value && model_.push >= 0) write_speeds<T>(model_, w.push_bar, bar.u + model_.push, true);
     if (bodies) {
-      Obstacles<T, Dim>{model_, w}.transpose(obstacles_from<T>(in), forces_bar<T>(w), viscosity, y_bar,
-                                             {bar.x, bar.u, bar.p, dt_bar});
-      if (viscosity) Obstacles<T, Dim>{model_, w}.face_viscosity_vjp();
+      obstacles.transpose(obstacles_from<T>(in), viscosity, y_bar, bodies_bar);
+      if (viscosity) obstacles.face_viscosity_vjp();
     }
     if (!bar.p.value) return;
     write_given<T>(false, bar.p, w);
@@ -465,7 +466,7 @@ class FlowSystem final : public System<Real> {
       std::fill_n(x_bar.value + at, count, Real(0));
       if (x_bar.tangent) std::fill_n(x_bar.tangent + at, count, Real(0));
     };
-    for (const FlowModel::ObstacleModel& o : model_.obstacles) unread(o.force_at, Dim);
+    for (const FlowModel::ObstacleModel& o : model_.obstacles) unread(o.force_at, Dim == 2 ? 3 : 6);
     if (model_.pressure >= 0) unread(model_.pressure, shape.cells());
   }
   template <class T>

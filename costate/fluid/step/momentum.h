@@ -68,18 +68,30 @@ struct Momentum {
     each_component([&](int a) { return model.sides.free_faces(a); }, update);
   }
 
-  // The obstacles' part, in place: from star_bar to the cotangent of what it was made of. force_bar are the
-  // cotangents of the forces on the bodies, times the volume of a cell.
-  void transpose_resistance(FlowModel::Weights w, const std::vector<std::array<One, 3>>& force_bar) const {
+  // The obstacles' part, in place, in two steps: what bodies felt, then from star_bar to the cotangent of
+  // what it was made of.
+  void transpose_forces(FlowModel::Weights w) const {
+    for (std::size_t b = 0; b < work.mask.size(); ++b) {
+      if (!work.feels[b]) continue;
+      for (int c = 0; c < Dim; ++c) {
+        const auto a = std::size_t(c);
+        each_pack<S>(shape, model.sides.free_faces(c), [&](Index at, Index count) {
+          store<S>(work.star_bar[a], at,
+                   load<S>(work.star_bar[a], at) +
+                       Real(w.mean) * load<S>(work.felt[b][a], at) * load<S>(work.mask[b][a], at),
+                   count);
+        });
+      }
+    }
+  }
+  void transpose_resistance(FlowModel::Weights w) const {
+    if (model.implicit) return;
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     for (int c = 0; c < Dim; ++c) {
       const auto a = std::size_t(c);
       each_pack<S>(shape, model.sides.free_faces(c), [&](Index at, Index count) {
-        S bar = load<S>(work.star_bar[a], at);
-        for (std::size_t b = 0; b < work.mask.size(); ++b)
-          bar = bar + everywhere<S>(One(Real(w.mean)) * force_bar[b][a]) * load<S>(work.mask[b][a], at);
-        if (!model.implicit) bar = bar / (S(Real(1)) + step * resistance(a, at));
-        store<S>(work.star_bar[a], at, bar, count);
+        store<S>(work.star_bar[a], at,
+                 load<S>(work.star_bar[a], at) / (S(Real(1)) + step * resistance(a, at)), count);
       });
     }
   }

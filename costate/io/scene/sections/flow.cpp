@@ -2,16 +2,20 @@
 // and sides; [[obstacles]] and [[scalars]] what is in it. Numbers per face or cell are numbers, or formulas
 // of x, y and z, the place of the face or the middle of the cell. [start] gives the fields in the same way.
 // The velocity and the spin of a driven obstacle are controls.
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/text.h"
 #include "costate/fluid/flow.h"
 #include "costate/fluid/flow_places.h"
+#include "costate/fluid/obstacles/outline.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/flow_picture.h"
+#include "costate/io/text/mesh_file.h"
 #include "costate/study/field_quantities.h"
 
 namespace costate::io {
@@ -108,24 +112,85 @@ void read_sides(const SceneFile& file, const TomlValue& table, fluid::FlowOption
   }
 }
 
+// Depths of all cells: outline = [[x, y], ...], spline = control points, mesh = a file, or level = a formula.
+std::optional<std::vector<double>> read_depths(const SceneFile& file, const TomlValue& table,
+                                               const fluid::FlowOptions& o) {
+  const Places places = fluid::cell_places(o);
+  const auto points = [&](const TomlValue& v) {
+    std::vector<double> numbers;
+    if (o.cells.size() != 2) file.fail(v.place, "an outline is for two dimensions", "take a mesh");
+    if (!v.is(TomlValue::Kind::array)) file.fail(v.place, "write points: [[0.1, 0.2], [0.3, 0.2], ...]");
+    for (const TomlValue& point : v.items) {
+      const auto x = file.vector(point, "a point", 2);
+      numbers.insert(numbers.end(), {x[0], x[1]});
+    }
+    return numbers;
+  };
+  if (const TomlValue* v = table.find("level")) return at_places(file, *v, places);
+  if (const TomlValue* v = table.find("outline"))
+    return file.told_at(v->place, [&] { return fluid::outline_depths(places, points(*v)); });
+  if (const TomlValue* v = table.find("spline"))
+    return file.told_at(v->place,
+                        [&] { return fluid::outline_depths(places, fluid::spline_corners(points(*v), 8)); });
+  const TomlValue* v = table.find("mesh");
+  if (!v) return {};
+  if (o.cells.size() != 3) file.fail(v->place, "a mesh is for three dimensions", "take an outline");
+  return file.told_at(v->place, [&] {
+    const std::string path = file.beside(file.string(*v, "mesh"));
+    const TriangleMesh mesh = parse_mesh(read_text(path), path);
+    std::vector<double> vertices;
+    std::vector<std::uint32_t> triangles;
+    for (const auto& x : mesh.vertices) vertices.insert(vertices.end(), {x[0], x[1], x[2]});
+    for (const auto& f : mesh.faces)
+      for (const int corner : f) triangles.push_back(std::uint32_t(corner));
+    return fluid::mesh_depths(places, vertices, triangles);
+  });
+}
+// free = {mass = 0.1, inertia = 0.001, gravity = [0, -9.8], spring = [0, 0, 1], damper = ..., axes = [1, 1, 1]}
+fluid::Obstacle::Free read_free(const SceneFile& file, const TomlValue& v) {
+  file.require_known_keys(file.table(v, "free"), {"mass", "inertia", "gravity", "spring", "damper", "axes"},
+                          "free");
+  fluid::Obstacle::Free f;
+  f.mass = file.not_negative_or(v, "mass", 0), f.inertia = file.not_negative_or(v, "inertia", 0);
+  if (const TomlValue* g = v.find("gravity")) {
+    const auto gravity = file.vector(*g, "gravity", 2);
+    f.gravity = {gravity[0], gravity[1]};
+  }
+  if (const TomlValue* k = v.find("spring")) f.spring = file.vector(*k, "spring", 3);
+  if (const TomlValue* c = v.find("damper")) f.damper = file.vector(*c, "damper", 3);
+  if (const TomlValue* a = v.find("axes")) {
+    const auto axes = file.vector(*a, "axes", 3);
+    for (std::size_t i = 0; i < 3; ++i) f.axes[i] = axes[i] != 0;
+  }
+  return f;
+}
+
 void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, std::size_t& controls) {
   const int dim = int(o.cells.size());
   using Shape = fluid::Obstacle::Shape;
   for (const TomlValue& table : file.tables("obstacles", 100)) {
-    file.require_known_keys(
-        table,
-        {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven", "moves", "mask", "core"},
-        "[[obstacles]]");
+    file.require_known_keys(table,
+                            {"name", "shape", "center", "size", "angle", "velocity", "spin", "driven",
+                             "moves", "mask", "core", "level", "mesh", "free", "rate", "outline", "spline"},
+                            "[[obstacles]]");
     fluid::Obstacle b;
     b.name = file.name_of(table, "an obstacle", "disc");
-    if (const TomlValue* v = table.find("shape"))
-      b.shape = chosen<Shape>(
-          file, *v, "shape",
-          {{"ball", Shape::ball}, {"ellipsoid", Shape::ellipsoid}, {"fourier", Shape::fourier}});
+    const auto depths = read_depths(file, table, o);
+    if (const TomlValue* v = table.find("shape"); v && !depths)
+      b.shape = chosen<Shape>(file, *v, "shape",
+                              {{"ball", Shape::ball},
+                               {"ellipsoid", Shape::ellipsoid},
+                               {"fourier", Shape::fourier},
+                               {"box", Shape::box},
+                               {"capsule", Shape::capsule}});
     b.center = file.vector(file.required(table, "center", "[[obstacles]]", "add center = [0.5, 0.5]"),
                            "center", dim);
-    b.size =
-        file.one_or_more(file.required(table, "size", "[[obstacles]]", "add size = 0.1, a radius"), "size");
+    if (depths)
+      b.shape = Shape::level, b.size = *depths;
+    else
+      b.size =
+          file.one_or_more(file.required(table, "size", "[[obstacles]]", "add size = 0.1, a radius"), "size");
+    if (const TomlValue* v = table.find("free")) b.free = read_free(file, *v);
     b.angle = file.number_or(table, "angle", 0);
     using Core = fluid::Obstacle::Core;
     if (const TomlValue* v = table.find("core"))
@@ -196,6 +261,21 @@ void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup
   }
 }
 
+// rate = [u, v, spin], with which a body that the flow moves begins.
+void read_rates(const SceneFile& file, study::Setup& setup) {
+  for (const TomlValue& table : file.tables("obstacles", 100)) {
+    const TomlValue* v = table.find("rate");
+    if (!v) continue;
+    if (!table.find("free"))
+      file.fail(v->place, "a rate is what a free body begins with",
+                "add free = {mass = ...}, or take velocity");
+    const auto rate = file.vector(*v, "rate", 3);
+    const auto name = file.name_of(table, "an obstacle", "disc");
+    std::ranges::copy(rate, setup.inputs.x0.begin() +
+                                std::ptrdiff_t(setup.signature.find(Role::state, name + "/rate").offset));
+  }
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -239,6 +319,7 @@ Draft read_flow(const SceneFile& file) {
     return std::shared_ptr<const System<decltype(real)>>(fluid::flow<decltype(real)>(o));
   });
   read_start(file, o, setup);
+  read_rates(file, setup);
   std::string size;
   for (const std::int64_t n : o.cells) size += (size.empty() ? "" : " x ") + std::to_string(n);
   setup.headline =

@@ -80,12 +80,81 @@ void FlowPicture::draw(Image& image, const std::vector<double>& state, std::size
                         : state[std::size_t(field + (at[2] * n_[1] + at[1]) * n_[0] + at[0])]));
 }
 
+// A flat shape around its middle; point(t), t from 0 to 2 pi.
+template <class Point>
+Shape fan(const Point& point) {
+  constexpr std::uint32_t kCorners = 96;
+  Shape shape{.kind = Shape::Kind::mesh, .vertices = {0, 0, 0}};
+  for (std::uint32_t i = 0; i < kCorners; ++i) {
+    const auto [x, y] = point(2 * std::numbers::pi * (i + 0.5) / kCorners);
+    shape.vertices.insert(shape.vertices.end(), {float(x), float(y), 0});
+    shape.triangles.insert(shape.triangles.end(), {0, 1 + i, 1 + (i + 1) % kCorners});
+  }
+  return shape;
+}
+
+// The inside of a level set. In two dimensions what is positive among four middles of cells, cut where it
+// ends; in three dimensions the faces between cells inside and outside.
+Shape FlowPicture::filled(const double* depth) const {
+  Shape shape{.kind = Shape::Kind::mesh};
+  const auto& h = options_.width;
+  const auto add = [&](const std::vector<std::array<double, 3>>& corners) {
+    const auto first = std::uint32_t(shape.vertices.size() / 3);
+    for (const auto& c : corners)
+      shape.vertices.insert(shape.vertices.end(), {float(c[0]), float(c[1]), float(c[2])});
+    for (std::uint32_t k = 2; k < corners.size(); ++k)
+      shape.triangles.insert(shape.triangles.end(), {first, first + k - 1, first + k});
+  };
+  const auto at = [&](const Cell& c) { return depth[(c[2] * n_[1] + c[1]) * n_[0] + c[0]]; };
+  Cell c{};
+  for (c[2] = 0; dim_ == 2 && c[1] + 1 < n_[1]; ++c[1]) {
+    for (c[0] = 0; c[0] + 1 < n_[0]; ++c[0]) {
+      constexpr std::array<std::array<std::int64_t, 2>, 4> kAround = {{{0, 0}, {1, 0}, {1, 1}, {0, 1}}};
+      std::vector<std::array<double, 3>> corners;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const auto place = [&](std::size_t m) {
+          const auto& d = kAround[m % 4];
+          return Cell{c[0] + d[0], c[1] + d[1], 0};
+        };
+        const Cell p = place(k), q = place(k + 1);
+        const auto middle = [&](double t) {
+          return std::array<double, 3>{(double(p[0]) + t * double(q[0] - p[0]) + 0.5) * h[0],
+                                       (double(p[1]) + t * double(q[1] - p[1]) + 0.5) * h[1], 0};
+        };
+        if (at(p) > 0) corners.push_back(middle(0));
+        if ((at(p) > 0) != (at(q) > 0)) corners.push_back(middle(at(p) / (at(p) - at(q))));
+      }
+      add(corners);
+    }
+  }
+  for (c = {}; dim_ == 3 && c[2] < n_[2]; ++c[2])
+    for (c[1] = 0; c[1] < n_[1]; ++c[1])
+      for (c[0] = 0; c[0] < n_[0]; ++c[0])
+        for (std::size_t a = 0; at(c) > 0 && a < 3; ++a)
+          for (const int end : {0, 1}) {
+            Cell next = c;
+            next[a] += end ? 1 : -1;
+            if (next[a] >= 0 && next[a] < n_[a] && at(next) > 0) continue;
+            std::vector<std::array<double, 3>> corners;
+            for (const auto& [s, t] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) {
+              std::array<double, 3> x{};
+              x[a] = double(c[a] + end) * h[a];
+              x[(a + 1) % 3] = double(c[(a + 1) % 3] + (end ? s : t)) * h[(a + 1) % 3];
+              x[(a + 2) % 3] = double(c[(a + 2) % 3] + (end ? t : s)) * h[(a + 2) % 3];
+              corners.push_back(x);
+            }
+            add(corners);
+          }
+  return shape;
+}
+
 Body FlowPicture::body(const fluid::Obstacle& o, const std::vector<double>& p) const {
   const auto numbers = [&](const char* name) {
     const Field& f = signature_.find(Role::parameter, o.name + "/" + name);
     return p.data() + f.offset;
   };
-  const double *center = numbers("center"), *size = numbers("size");
+  const bool level = o.shape == fluid::Obstacle::Shape::level;
+  const double *center = numbers("center"), *size = numbers(level ? "level" : "size");
   Body body{.name = o.name, .color = 0x6f6a62};
   body.poses = {{0, 0, 0, 1, 0, 0, 0}};
   Pose& pose = body.poses[0];
@@ -107,20 +176,37 @@ Body FlowPicture::body(const fluid::Obstacle& o, const std::vector<double>& p) c
       if (dim_ == 2) turn();
       break;
     }
-    case Kind::fourier: {
+    case Kind::box: {
+      const double depth = dim_ == 3 ? size[2] : std::min(size[0], size[1]);
+      body.shape = {.kind = Shape::Kind::box, .size = {float(size[0]), float(size[1]), float(depth)}};
+      if (dim_ == 2) turn();
+      break;
+    }
+    case Kind::capsule:
+      if (dim_ == 3) {
+        body.shape = {.kind = Shape::Kind::capsule, .size = {float(size[0]), float(size[1])}};
+        break;
+      }
       turn();
-      constexpr std::uint32_t kCorners = 96;
-      body.shape = {.kind = Shape::Kind::mesh, .vertices = {0, 0, 0}};
-      for (std::uint32_t i = 0; i < kCorners; ++i) {
-        const double t = 2 * std::numbers::pi * i / kCorners;
+      body.shape = fan([&](double t) {
+        const double x = std::cos(t) > 0 ? size[1] : -size[1];
+        return std::array<double, 2>{x + size[0] * std::cos(t), size[0] * std::sin(t)};
+      });
+      break;
+    case Kind::fourier:
+      turn();
+      body.shape = fan([&](double t) {
         double r = size[0];
         for (std::size_t k = 1; 2 * k < o.size.size(); ++k)
           r += size[2 * k - 1] * std::cos(double(k) * t) + size[2 * k] * std::sin(double(k) * t);
-        body.shape.vertices.insert(body.shape.vertices.end(),
-                                   {float(r * std::cos(t)), float(r * std::sin(t)), 0});
-        body.shape.triangles.insert(body.shape.triangles.end(), {0, 1 + i, 1 + (i + 1) % kCorners});
-      }
-    }
+        return std::array<double, 2>{r * std::cos(t), r * std::sin(t)};
+      });
+      break;
+    case Kind::level:
+      body.shape = filled(size);
+      pose = {0, 0, pose[2], 1, 0, 0, 0};
+      if (dim_ == 3) pose[2] = 0;
+      break;
   }
   return body;
 }
@@ -149,7 +235,8 @@ void FlowPicture::frame(double, const std::vector<double>& state) {
   for (Image& image : recording_.images)
     draw(image, state, image.along[0] == 0 ? 0 : image.across[1] == 0 ? 1 : 2);
   for (std::size_t b = 0; b < recording_.bodies.size(); ++b)
-    if (options_.obstacles[b].moves) move(recording_.bodies[b], options_.obstacles[b], state);
+    if (options_.obstacles[b].moves || options_.obstacles[b].free)
+      move(recording_.bodies[b], options_.obstacles[b], state);
   ++recording_.frames;
 }
 

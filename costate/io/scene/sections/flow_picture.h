@@ -32,6 +32,7 @@ class FlowPicture final : public study::Picture {
   double vorticity(const std::vector<double>& state, Cell at, std::size_t across) const;
   void draw(Image& image, const std::vector<double>& state, std::size_t across) const;
   void move(Body& body, const fluid::Obstacle& obstacle, const std::vector<double>& state) const;
+  Shape filled(const double* depth) const;
   Body body(const fluid::Obstacle& obstacle, const std::vector<double>& p) const;
 
   fluid::FlowOptions options_;
