@@ -163,7 +163,7 @@ void VerletList::build(const std::vector<double>& box, double reach, double skin
     double volume = 1;
     for (int k = 0; k < dimensions_; ++k) volume *= grid.size[std::size_t(k)] * grid.count[std::size_t(k)];
     const double ball = 4.2 * far * far * far * double(atoms_) / volume;
-    capacity_ = padded(std::min(atoms_, int(std::min(1.5 * ball + 32, 1e6))));
+    capacity_ = padded(std::min(atoms_, int(std::min(1.25 * ball + 24, 1e6))));
     entries_.resize(std::size_t(atoms_) * std::size_t(capacity_));
   }
   for (;;) {
