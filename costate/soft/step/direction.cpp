@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kMostIterations = 60;
 constexpr int kMostWithAnOldFactor = 20;
+constexpr int kRoundsOfAFactor = 10;  // rounds of conjugate gradients that take as long as a factorisation
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double lane[8] = {}, sum = 0;
@@ -71,9 +72,10 @@ bool ImplicitStep::exact_direction(const Numbers& m, StepScratch& s) const {
   return true;
 }
 
+// Where the last solution took longer than a factorisation, another one comes first.
 bool ImplicitStep::approximate_direction(double accuracy, StepScratch& s) const {
   std::copy(s.d.begin(), s.d.end(), s.trial.begin());
-  if (s.single_age >= 0) {
+  if (s.single_age >= 0 && s.rounds <= kRoundsOfAFactor) {
     ++s.single_age;
     if (conjugate_gradients(accuracy, s)) return true;
     std::copy(s.trial.begin(), s.trial.end(), s.d.begin());
@@ -91,6 +93,7 @@ bool ImplicitStep::conjugate_gradients(double accuracy, StepScratch& s) const {
   const int most = s.single_age > 0 ? kMostWithAnOldFactor : kMostIterations;
   double rz = 0;
   for (int k = 0; k < most; ++k) {
+    s.rounds = k + 1;
     z = r;
     s.cholesky.solve_single(z.data(), s.solve_work.data());
     const double rz_now = dot(r, z);

@@ -233,6 +233,15 @@ void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
   (touching ? s.contact_cholesky : s.cholesky).solve(b, s.solve_work.data());
 }
 
+// Where velocities lead to a higher energy than staying does, they are no guess: stiff bodies turn back within
+// a step.
+void ImplicitStep::stay_where_lower(const In& in, const Numbers& m, StepScratch& s) const {
+  const double there = potential(m, s.z.data(), s);
+  std::copy(m.x, m.x + s.z.size(), s.trial.begin());
+  set_held(in, m, s.trial.data(), s);
+  if (potential(m, s.trial.data(), s) < there) s.z.swap(s.trial);
+}
+
 // From where the velocities lead, or if a law has no value there from where the bodies are.
 void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
   for (std::size_t k = 0; k < s.z.size(); ++k)
@@ -247,7 +256,10 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
     if (step < 1 && c_.self) push(in, m, s);
   }
   at.z = s.z.data();
-  if (undefined_cell(at).empty()) return;
+  if (undefined_cell(at).empty()) {
+    if (!c_.contact && m.a > 0) stay_where_lower(in, m, s);
+    return;
+  }
   for (std::size_t k = 0; k < s.z.size(); ++k) s.z[k] = m.x[k];
   set_held(in, m, s.z.data(), s);
   const std::string cell = undefined_cell(at);

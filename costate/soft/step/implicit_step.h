@@ -38,6 +38,7 @@ struct StepScratch {
   bool analysed = false;  // contact_cholesky knows what touches
   bool factored = false;  // the matrix and its factor are those of the solution
   bool single = false;    // the factor at the solution is in single precision
+  int rounds = 0;         // of the last conjugate gradients
   int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
   double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
@@ -104,6 +105,7 @@ class ImplicitStep {
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
+  void stay_where_lower(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;
   // Stages of the tangent and of the transpose. Rates: tangents or cotangents of dt, a and rate.
