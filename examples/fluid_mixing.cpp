@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     steady = std::min(steady, left);
   }
 
-  // 4. By turns at first, and from there down the gradient.
+  // 4. One after the other at first, and from there down the gradient.
   for (std::size_t k = 0; k < kKnots; ++k) {
     const bool first = k / 2 % 2 == 0;
     amplitude[2 * k] = (first ? 0.8 : 0.2) * kStrongest,
@@ -142,9 +142,9 @@ int main(int argc, char** argv) {
       optim::LbfgsOptions{
           .first_step = 0.3, .stopping = {.max_iterations = 20}, .bounds = {lowest, highest}});
   const double mixed = std::exp(found.value);
-  if (argc > 2) std::printf("in turns: %.4f\n", mixed);
+  if (argc > 2) std::printf("changing: %.4f\n", mixed);
   std::printf("steady stirring   leaves %.2f of the mix-norm\n", steady);
-  std::printf("in turns          %s half of that\n", mixed < steady / 2 ? "less than" : "not less than");
+  std::printf("changing          %s half of that\n", mixed < steady / 2 ? "less than" : "not less than");
   if (argc > 1) {
     figure::Figure figure;
     figure::Panel& panel = figure.panel("time [s]", "amplitude [m/s²]");

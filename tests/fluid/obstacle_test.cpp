@@ -264,7 +264,7 @@ TEST(Obstacle, SaysWhatIsWrong) {
   o.obstacles = {{.size = {0.5}}};
   expect_error([&] { flow<double>(o); }, "'body' is thinner than the mask", "three cells thick");
   o.obstacles = {{.shape = Obstacle::Shape::ellipsoid, .size = {5.0}}};
-  expect_error([&] { flow<double>(o); }, "'body' has 1 sizes", "one semi-axis per dimension");
+  expect_error([&] { flow<double>(o); }, "'body' has 1 sizes", "one half length per dimension");
   o.cells = {8, 8, 8};
   o.obstacles = {{.shape = Obstacle::Shape::fourier, .size = {3.0}}};
   expect_error([&] { flow<double>(o); }, "shape for two dimensions", "ball");
