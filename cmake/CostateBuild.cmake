@@ -60,7 +60,8 @@ set(COSTATE_EIGEN_OPTIONS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(COSTATE_EIGEN_OPTIONS -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
-# For what is compiled once and run little: tests and the command line. The libraries they call are optimised as ever.
+# For what is compiled once and run little: tests, examples, the command line, the Python module, and the layers that read
+# and draw. The libraries they call are optimised as ever.
 # (g++ contracts a * b + c from -O2 on, or with -fexpensive-optimizations: a kernel that a test instantiates itself has
 # the bits of the library's. Its warnings about uninitialised variables and about bounds see ghosts below -O2.)
 add_library(costate_quickly_compiled INTERFACE)
@@ -85,9 +86,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND COSTATE_COMMON_HEADERS <immintrin.h>)
 endif()
 
-# costate_layer(core SOURCES a.cpp b.cpp DEPENDS TBB::tbb): library costate_core, alias costate::core.
+# costate_layer(core SOURCES a.cpp b.cpp DEPENDS TBB::tbb): library costate_core, alias costate::core. QUICKLY_COMPILED: one
+# without kernels, that reads files or draws. (It precompiles for itself: g++ 12 crashes on a precompiled header that was
+# optimised otherwise.)
 function(costate_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICKLY_COMPILED" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(costate_${name} STATIC ${ARG_SOURCES})
   add_library(costate::${name} ALIAS costate_${name})
   set_target_properties(costate_${name} PROPERTIES EXPORT_NAME ${name})
@@ -95,8 +98,11 @@ function(costate_layer name)
                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(costate_${name} PUBLIC costate_flags ${ARG_DEPENDS}
                                         PRIVATE $<BUILD_INTERFACE:costate_warnings> ${ARG_PRIVATE_DEPENDS})
-  if(name STREQUAL "core")
-    target_precompile_headers(costate_core PRIVATE ${COSTATE_COMMON_HEADERS})
+  if(ARG_QUICKLY_COMPILED)
+    target_link_libraries(costate_${name} PRIVATE $<BUILD_INTERFACE:costate_quickly_compiled>)
+  endif()
+  if(ARG_QUICKLY_COMPILED OR name STREQUAL "core")
+    target_precompile_headers(costate_${name} PRIVATE ${COSTATE_COMMON_HEADERS})
   else()
     target_precompile_headers(costate_${name} REUSE_FROM costate_core)
   endif()
@@ -134,7 +140,7 @@ endfunction()
 function(costate_example name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;ARGS" ${ARGN})
   add_executable(${name} ${name}.cpp)
-  target_link_libraries(${name} PRIVATE costate::costate costate_warnings ${ARG_DEPENDS})
+  target_link_libraries(${name} PRIVATE costate::costate costate_warnings costate_quickly_compiled ${ARG_DEPENDS})
   if(name STREQUAL "first_gradient")  # the first one: the others take its precompiled headers
     target_precompile_headers(${name} PRIVATE <costate/costate.h>)
   else()
