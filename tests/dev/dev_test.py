@@ -123,9 +123,11 @@ class Dev(unittest.TestCase):
             program.chmod(0o755)
             for name in "python3", "env":
                 (Path(folder) / name).symlink_to(f"/usr/bin/{name}")
+            (Path(folder) / "tools").mkdir(mode=0o755)
+            for name in "dev", "tools/dev_steps.py":
+                (Path(folder) / name).write_text((ROOT / name).read_text())
+                (Path(folder) / name).chmod(0o755)
             script = Path(folder) / "dev"
-            script.write_text((ROOT / "dev").read_text())
-            script.chmod(0o755)
             Path(folder).chmod(0o755)
             done = subprocess.run([script, "test"], env={"PATH": folder}, user=65534, capture_output=True, text=True,
                                   cwd=folder)
