@@ -4,8 +4,8 @@
 //   costate_bench_cylinder 2d2     Re 100: drag, lift, frequency and pressure drop of a cycle
 //   costate_bench_cylinder 2d3     an inflow that comes and goes within 8 s
 //
-// A second argument is the number of cells across the cylinder, and a third one `surface` for a cylinder whose
-// surface holds the flow instead of a mask.
+// A second argument is the number of cells across the cylinder, and a third one `surface` for a cylinder
+// whose surface holds the flow instead of a mask.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Know your fabric: Young's modulus, Poisson's ratio, bending stiffness and density of a cloth, with error bars,
-// from ten photographs of two samples at rest. A photograph shows each vertex to a millimetre.
+// Know your fabric: Young's modulus, Poisson's ratio, bending stiffness and density of a cloth, with error
+// bars, from ten photographs of two samples at rest. A photograph shows each vertex to a millimetre.
 //
 //   a strip is clamped at a table's edge and hangs         bending and density
 //   a square hangs on its upper edge, a bar of known weight is sewn to its hem
@@ -106,7 +106,8 @@ int main(int argc, char** argv) {
   std::normal_distribution<double> noise(0, kNoise);
   for (std::size_t i = 0; i < n; ++i) seen[i] += noise(random);
 
-  // Numbers as powers of e times the guess, so that all of them are of the size of one; Poisson's ratio as it is.
+  // Numbers as powers of e times the guess, so that all of them are of the size of one; Poisson's ratio as it
+  // is.
   const auto numbers = [&](const double* z, double(&q)[kUnknowns], double(&slope)[kUnknowns]) {
     for (int j = 0; j < kUnknowns; ++j) {
       q[j] = j == 1 ? z[j] : guess[j] * std::exp(z[j]);

@@ -1,5 +1,5 @@
-// A cloth is thrown so that it comes to lie centred on a ball: which velocity must it leave the hand with? Then
-// the same throw, seen once, tells the friction of the ball.
+// A cloth is thrown so that it comes to lie centred on a ball: which velocity must it leave the hand with?
+// Then the same throw, seen once, tells the friction of the ball.
 //
 //   soft_throw docs/images/soft_throw.svg     also draws the picture
 #include <algorithm>

@@ -25,7 +25,8 @@ struct ReferenceWeights {
 
 class Reference final : public Objective<double> {
  public:
-  // space: of no states, every state is a plain number. states: rows of the signature's numbers; controls: as many rows, or one for all, or none (zero).
+  // space: of no states, every state is a plain number. states: rows of the signature's numbers; controls: as
+  // many rows, or one for all, or none (zero).
   Reference(const Signature& signature, StateSpace space, ReferenceWeights weights,
             std::vector<double> states, std::vector<double> controls = {});
 

@@ -11,12 +11,12 @@
 //   differences   finite horizon                nothing                        O(h^2)    O(1/h) where L jumps
 //   continuous    finite horizon                a loss without jumps           O(dt)     grows with chaos
 //   first_order   finite horizon, of the loss   a loss without jumps           O(s^2)    that of the slopes
-//   zeroth_order  smoothed by a normal density  nothing                        O(s^2)    1 / s^2, where L jumps 1 / s
-//   mixed_order   of the parameters, width s    nothing                        O(s^2)    the smaller of the two
+//   zeroth_order  smoothed by a normal density  nothing                        O(s^2)    1/s^2; 1/s at jumps
+//   mixed_order   of the parameters, width s    nothing                        O(s^2)    the smaller one
 //
 // All return value, gradient and the standard errors of both, from samples that are worlds of their own
-// noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose; where there is no path
-// score and pathwise has no signal (adjoints have outgrown it, or the loss jumps), it takes mixed_order.
+// noise. `automatic` tries pathwise and girsanov on a few samples and says why it chose; where there is no
+// path score and pathwise has no signal (adjoints have outgrown it, or the loss jumps), it takes mixed_order.
 //
 // Score function: d E[L] = E[dL/dp + (L - b) d log p / dp]. A running loss sum_k l_k pairs every l_k with the
 // score of the steps before k alone; b is the mean of l_k, or the one that makes the variance least, both

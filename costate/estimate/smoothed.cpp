@@ -1,6 +1,6 @@
-// The smoothed loss: the parameters are drawn from a normal density around where they are, and the average of the
-// loss over it is differentiated (costate/system/estimators.h has the formulas). It needs neither noise in the
-// system nor a score, and is bounded where trajectories part.
+// The smoothed loss: the parameters are drawn from a normal density around where they are, and the average of
+// the loss over it is differentiated (costate/system/estimators.h has the formulas). It needs neither noise
+// in the system nor a score, and is bounded where trajectories part.
 //
 //   first_order    the derivative of every sample's own trajectory: blind to jumps
 //   zeroth_order   from values alone

@@ -16,9 +16,9 @@
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
 // dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
 // spin. Force and torque on each obstacle during the last step, and the pressure if it is asked for, are part
-// of the state, which nothing reads back, so that every loss can look at them. Fields have x fastest; component u
-// lies on the faces across x, with both ends where x does not wrap: nx + 1 numbers per row. What a state says
-// on a face whose speed a side prescribes is not read.
+// of the state, which nothing reads back, so that every loss can look at them. Fields have x fastest;
+// component u lies on the faces across x, with both ends where x does not wrap: nx + 1 numbers per row. What
+// a state says on a face whose speed a side prescribes is not read.
 //
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.

@@ -1,4 +1,5 @@
-// Design: the numbers of a model that its designer turns, with everything that the compiler derives from them.
+// Design: the numbers of a model that its designer turns, with everything that the compiler derives from
+// them.
 //
 //   z  ->  edit  ->  Spec  ->  compile  ->  p(z), every parameter of the system
 //

@@ -1,6 +1,6 @@
 // A trajectory with its derivatives along several directions at once: what Gauss-Newton asks for.
 //
-//   x_{k+1} = step(x_k, u_k, p),    dx_{k+1} = A_k dx_k + B_k du_k + C_k dp      of each direction (dx_0, du, dp)
+//   x_{k+1} = step(x_k, u_k, p),    dx_{k+1} = A_k dx_k + B_k du_k + C_k dp    of each (dx_0, du, dp)
 //
 // Directions share each step: as many at once as there are lanes, and a system that solves equations (soft
 // bodies) solves and factors them once for all directions. So a few directions cost little more than one;

@@ -167,9 +167,9 @@ TEST(Girsanov, HasTheDerivativeOfAMeanFirstPassageTime) {
   EXPECT_NE(cut.label.find("had not arrived"), std::string::npos) << cut.label;
 }
 
-// Steps see a crossing late: as if the level were 0.5826 sigma farther, sigma = sqrt(2 kT dt) [Broadie, Glasserman,
-// Kou, Math. Finance 7 (1997)]. With the level that much nearer, the time and its slope are those of the continuous
-// process, up to dt; two steps are extrapolated to none.
+// Steps see a crossing late: as if the level were 0.5826 sigma farther, sigma = sqrt(2 kT dt) [Broadie,
+// Glasserman, Kou, Math. Finance 7 (1997)]. With the level that much nearer, the time and its slope are those
+// of the continuous process, up to dt; two steps are extrapolated to none.
 TEST(Girsanov, TheTimesOfItsChainsTendToTheContinuousOnes) {
   double time[2], slope[2];
   for (const int i : {0, 1}) {

@@ -104,7 +104,8 @@ TEST(Continuous, IsOffByTheOrderOfTheStep) {
   }
 }
 
-// One step of Verlet from rest: x = 1 - k h, h = dt^2 / 2, with k drawn from a normal density of width sigma k.
+// One step of Verlet from rest: x = 1 - k h, h = dt^2 / 2, with k drawn from a normal density of width sigma
+// k.
 TEST(Smoothed, HasTheDerivativesOfClosedForms) {
   const double k = 1.5, h = 0.02, width = 0.05 * k;
   const auto system =

@@ -1,6 +1,6 @@
 // One input of the fuzzer: a line with the ending of a file (xyz, pdb), then content that claims to be atoms.
-// Whatever it says, reading ends in atoms whose lists have the same length, which are written and read again as
-// the same, or in an Error with a message.
+// Whatever it says, reading ends in atoms whose lists have the same length, which are written and read again
+// as the same, or in an Error with a message.
 #pragma once
 
 #include <string>

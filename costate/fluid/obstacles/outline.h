@@ -3,8 +3,8 @@
 //
 //   outline   a closed polygon, corners x_0, y_0, x_1, y_1, ...: the distance to its nearest point, with the
 //             sign of the winding number
-//   spline    the closed curve of uniform cubic B-splines around control points, as a polygon of `per` corners
-//             per control point; linear in the control points
+//   spline    the closed curve of uniform cubic B-splines around control points, as a polygon with `per`
+//             corners per control point; linear in the control points
 //   mesh      a closed surface of triangles, vertices x, y, z, ...
 //   terrain   heights on a rectangular grid of points (in 2-D on a line), linear in between: the distance to
 //             the tangent plane, (height - z) / sqrt(1 + |slope|^2)

@@ -162,8 +162,8 @@ inline constexpr auto kChosenFirst = [] {
   return order;
 }();
 
-// Puts the chosen lanes of three packs and, with kIndex, of the index behind each other; returns how many. May
-// write a pack beyond.
+// Puts the chosen lanes of three packs and, with kIndex, of the index behind each other; returns how many.
+// May write a pack beyond.
 template <class V, bool kIndex, class Real>
 COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* index, Real* x, Real* y, Real* z,
                         int* to) {

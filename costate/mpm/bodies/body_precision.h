@@ -1,5 +1,5 @@
-// Poses and sums of bodies in another precision: the numbers of a Mechanism are double, those of the particles
-// need not be.
+// Poses and sums of bodies in another precision: the numbers of a Mechanism are double, those of the
+// particles need not be.
 #pragma once
 
 #include "costate/mpm/bodies/body_motion.h"

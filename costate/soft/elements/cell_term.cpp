@@ -291,7 +291,8 @@ class CellTerm final : public Term {
     }
   }
 
-  // Cotangents of one cell: its slots (rest null: not wanted), and its share of what all cells have in common.
+  // Cotangents of one cell: its slots (rest null: not wanted), and its share of what all cells have in
+  // common.
   struct CellBar {
     double *x, *w, *rest;
   };

@@ -49,8 +49,8 @@ struct AtBar {
   double* sums;          // room for sum_groups
 };
 
-// Groups in chunks of kGroupGrain, in parallel: visit(e, sums) adds to N numbers that all groups share. Chunks are
-// added up in their order, in `room`, so that the number of threads does not show.
+// Groups in chunks of kGroupGrain, in parallel: visit(e, sums) adds to N numbers that all groups share.
+// Chunks are added up in their order, in `room`, so that the number of threads does not show.
 inline constexpr std::int64_t kGroupGrain = 64;
 inline constexpr int kMostSums = 10;
 template <int N, class Visit>

@@ -1,4 +1,5 @@
-// Bodies of cubes: the cubes of a grid that are wanted, joined where they touch. Tests: tests/soft/mesh_test.cpp.
+// Bodies of cubes: the cubes of a grid that are wanted, joined where they touch. Tests:
+// tests/soft/mesh_test.cpp.
 #pragma once
 
 #include <array>
@@ -8,8 +9,8 @@
 
 namespace costate::soft {
 
-// Hexahedra of side `size`, one per place (i, j, k) of the grid, from (i, j, k) size on. Vertices are numbered as
-// the cubes meet them. Error for no cubes, and for one that is there twice.
+// Hexahedra of side `size`, one per place (i, j, k) of the grid, from (i, j, k) size on. Vertices are
+// numbered as the cubes meet them. Error for no cubes, and for one that is there twice.
 SoftMesh voxel_mesh(double size, const std::vector<std::array<int, 3>>& cubes);
 
 }  // namespace costate::soft

@@ -233,8 +233,8 @@ void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
   (touching ? s.contact_cholesky : s.cholesky).solve(b, s.solve_work.data());
 }
 
-// Where velocities lead to a higher energy than staying does, they are no guess: stiff bodies turn back within
-// a step.
+// Where velocities lead to a higher energy than staying does, they are no guess: stiff bodies turn back
+// within a step.
 void ImplicitStep::stay_where_lower(const In& in, const Numbers& m, StepScratch& s) const {
   const double there = potential(m, s.z.data(), s);
   std::copy(m.x, m.x + s.z.size(), s.trial.begin());

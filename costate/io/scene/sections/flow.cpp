@@ -146,7 +146,8 @@ std::optional<std::vector<double>> read_depths(const SceneFile& file, const Toml
     return fluid::mesh_depths(places, vertices, triangles);
   });
 }
-// free = {mass = 0.1, inertia = 0.001, gravity = [0, -9.8], spring = [0, 0, 1], damper = ..., axes = [1, 1, 1]}
+// free = {mass = 0.1, inertia = 0.001, gravity = [0, -9.8], spring = [0, 0, 1], damper = ...,
+//         axes = [1, 1, 1]}
 fluid::Obstacle::Free read_free(const SceneFile& file, const TomlValue& v) {
   file.require_known_keys(file.table(v, "free"), {"mass", "inertia", "gravity", "spring", "damper", "axes"},
                           "free");
