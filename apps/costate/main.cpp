@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "commands.h"
 #include "costate/core/error.h"
@@ -322,6 +323,9 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report(
         Error({"not enough memory", "", "keep fewer states: --checkpoints 100"}, Error::Kind::numerics), a);
+  } catch (const std::system_error& error) {  // of what is printed, where no file is meant
+    fmt::print(stderr, "costate: the output cannot be written: {}\n", error.code().message());
+    return kInput;
   } catch (const std::exception& error) {
     return report(Error({std::string("internal error: ") + error.what(), "", ""}, Error::Kind::numerics), a);
   }

@@ -70,7 +70,11 @@ void check(const CellEquation& o) {
     for (std::size_t k = 1; k < 5; ++k) fresh(f.field + kSuffix[k]);
     fresh("lap_" + f.field);
   }
-  for (const CellEquation::Parameter& p : o.parameters) fresh(p.name);
+  for (const CellEquation::Parameter& p : o.parameters) {
+    fresh(p.name);
+    for (const double value : p.value.values)
+      if (!std::isfinite(value)) throw Error("the parameter '" + p.name + "' is " + number(value));
+  }
   for (const std::string& name : o.controls) fresh(name);
 }
 

@@ -6,6 +6,7 @@
 
 #include "costate/control/identifiability.h"
 #include "costate/core/error.h"
+#include "costate/core/text.h"
 #include "costate/study/fit.h"
 #include "costate/study/state_file.h"
 #include "costate/system/ranges.h"
@@ -46,6 +47,15 @@ class Session {
     first_ = optim::common(state).iteration;
   }
 
+  bool resumed() const { return first_ > 0 && !optimum.losses.empty(); }
+  // The identity has names and sizes; what the numbers of the file are worth shows in the loss of the start.
+  void expect_same(double at_start) const {
+    const double was = resumed() ? optimum.losses.front() : at_start;
+    if (std::abs(at_start - was) <= 1e-6 * std::max(std::abs(at_start), std::abs(was))) return;
+    throw Error({"this is the state of another optimisation: the loss of its start was " + number(was) +
+                     ", and it is " + number(at_start) + " here",
+                 options_.state_file, "start anew, or from its best point: --from " + options_.state_file});
+  }
   // The first loss is the start's.
   double watched(double value) {
     if (optimum.losses.empty()) optimum.losses.push_back(value);
@@ -141,7 +151,11 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
     }
   };
   // CMA-ES itself does not look at the start.
-  if (o.method == "cma_es") session.watched(study.value(start));
+  if (o.method == "cma_es" || session.resumed()) {
+    const double at_start = study.value(start);
+    session.expect_same(at_start);
+    session.watched(at_start);
+  }
   const optim::Settings settings{.method = o.method,
                                  .rate = o.rate,
                                  .decay = o.decay,
@@ -187,6 +201,7 @@ Optimum fit(Study& study, const OptimiseOptions& options) {
   residuals.evaluate(start, first.data(), nullptr);
   double half_squares = 0;
   for (const double r : first) half_squares += 0.5 * r * r;
+  session.expect_same(half_squares);
   session.watched(half_squares);
   if (study.optimize()->segment > 0 && optim::common(session.state).iteration == 0)
     start = start_from_pieces(study);

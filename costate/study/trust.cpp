@@ -54,6 +54,7 @@ check::Trust trust(Study& study, const std::vector<double>& z, double loss,
       direction[i] = normal(options.seed + std::uint64_t(k), std::uint32_t(i), 2);
     result.random = std::min(result.random, radius(direction));
   }
+  if (options.directions == 0) result.random = std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/core/text.h"
+#include "costate/system/ranges.h"
 
 namespace costate::check {
 namespace {
@@ -178,6 +179,51 @@ std::vector<Line> regardless_of_contacts(std::vector<Line> lines) {
   return lines;
 }
 
+template <class Real>
+StencilOutcome stencil_at(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+                          const Options& options, const Stencil& how) {
+  const std::vector<Line> lines = lines_through(rollout, at, objective, options);
+  // To ask whether contacts change costs a gradient per point: only where the stencil fails without.
+  StencilOutcome outcome = compare_stencil(regardless_of_contacts(lines), how);
+  if (!outcome.result.passed() && lines.front().same) outcome = compare_stencil(lines, how);
+  return outcome;
+}
+
+// The worst of all directions; `kink` is filled in where the one that fails has one.
+template <class Real>
+Result taylor_at(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
+                 const Options& options, const Stencil& how, std::optional<Kink>& kink) {
+  constexpr double kGate = 0.05;
+  Result worst{.name = {}, .error = -1, .gate = 0, .detail = {}};
+  for (const Line& line : lines_through(rollout, at, objective, options)) {
+    Result one = compare_taylor(regardless_of_contacts({line}).front(), how, kGate);
+    if (!one.passed() && line.same) one = compare_taylor(line, how, kGate);
+    const bool worse = worst.skipped == one.skipped ? !(one.error <= worst.error) : worst.skipped;
+    if (!worst.name.empty() && !worse) continue;
+    worst = one;
+    kink =
+        one.passed() ? std::nullopt : kink_of(line, {.step = options.step, .gate = 1e-6, .noise = how.noise});
+  }
+  return worst;
+}
+
+// Points a little off one at which the loss has two slopes, such as a control of zero whose range begins there.
+// `measure` is asked until a check passes; `failed` otherwise.
+template <class Real, class Measure>
+Result step_off(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options, const Kink& kink,
+                Result failed, const Measure& measure) {
+  const AcrossRanges across;
+  const Arguments<Real> aside = random_direction(rollout, at, options.seed + 1000);
+  for (const double distance : {1e-3, 3e-3, 1e-2}) {
+    Result there = measure(moved(at, aside, distance));
+    if (!there.passed()) continue;
+    there.detail += ", " + number(distance, 2) + " of the scales off the start: " + kink.to_text();
+    return there;
+  }
+  failed.detail += "; the loss has no derivative here: " + kink.to_text();
+  return failed;
+}
+
 }  // namespace
 
 template <class Real>
@@ -186,31 +232,29 @@ Result stencil(Rollout<Real>& rollout, const Arguments<Real>& at, const Objectiv
   constexpr double kRounding = 8 * std::numeric_limits<Real>::epsilon();
   const double gate = options.gate > 0 ? options.gate : gate_of<Real>(1e-9, 1e-2);
   const Stencil how{.step = options.step, .gate = gate, .noise = kRounding};
-  const std::vector<Line> lines = lines_through(rollout, at, objective, options);
-  // To ask whether contacts change costs a gradient per point: only where the stencil fails without.
-  StencilOutcome outcome = compare_stencil(regardless_of_contacts(lines), how);
-  if (!outcome.result.passed() && lines.front().same) outcome = compare_stencil(lines, how);
-  outcome.result.name = "six-point stencil";
-  if (outcome.kink && !outcome.result.passed())
-    outcome.result.detail += "; the loss has no derivative here: " + outcome.kink->to_text();
-  return outcome.result;
+  const auto outcome = stencil_at(rollout, at, objective, options, how);
+  Result result = outcome.result;
+  if (outcome.kink && !result.passed())
+    result = step_off(rollout, at, options, *outcome.kink, result, [&](const Arguments<Real>& there) {
+      return stencil_at(rollout, there, objective, options, how).result;
+    });
+  result.name = "six-point stencil";
+  return result;
 }
 
 template <class Real>
 Result taylor(Rollout<Real>& rollout, const Arguments<Real>& at, const Objective<Real>& objective,
               const Options& options) {
   constexpr double kNoise = 64 * std::numeric_limits<Real>::epsilon();
-  constexpr double kGate = 0.05;
   const Stencil how{.step = options.step / 64, .noise = kNoise};
-  Result worst{.name = {}, .error = -1, .gate = 0, .detail = {}};
-  for (const Line& line : lines_through(rollout, at, objective, options)) {
-    Result one = compare_taylor(regardless_of_contacts({line}).front(), how, kGate);
-    if (!one.passed() && line.same) one = compare_taylor(line, how, kGate);
-    const bool worse = worst.skipped == one.skipped ? !(one.error <= worst.error) : worst.skipped;
-    if (worst.name.empty() || worse) worst = one;
-  }
-  worst.name = "Taylor remainder";
-  return worst;
+  std::optional<Kink> kink, other;
+  Result result = taylor_at(rollout, at, objective, options, how, kink);
+  if (kink)
+    result = step_off(rollout, at, options, *kink, result, [&](const Arguments<Real>& there) {
+      return taylor_at(rollout, there, objective, options, how, other);
+    });
+  result.name = "Taylor remainder";
+  return result;
 }
 
 template <class Real>

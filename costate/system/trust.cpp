@@ -55,23 +55,20 @@ class Group {
       norm_ += slope_[i] * slope_[i];
     }
     norm_ = std::sqrt(norm_);
+    if (group == 2) find_ends(rollout.system().signature());
   }
   double norm() const { return norm_; }
 
   std::vector<double> downhill() const {
     std::vector<double> d(slope_);
-    for (double& x : d) x /= -norm_;
-    return d;
+    for (double& x : d) x = -x;
+    return inside(std::move(d), 0);
   }
   std::vector<double> random(std::uint64_t seed) const {
     std::vector<double> d(slope_.size());
-    double square = 0;
-    for (std::size_t i = 0; i < d.size(); ++i) {
+    for (std::size_t i = 0; i < d.size(); ++i)
       d[i] = normal<double>(seed, std::uint32_t(group_), std::uint64_t(i), kStream);
-      square += d[i] * d[i];
-    }
-    for (double& x : d) x /= std::sqrt(square);
-    return d;
+    return inside(std::move(d), -1);
   }
 
   double radius(Rollout<Real>& many, const std::vector<double>& d, const TrustOptions& options) const {
@@ -84,6 +81,33 @@ class Group {
   }
 
  private:
+  // Numbers that are the least of their range, such as a friction of zero.
+  void find_ends(const Signature& signature) {
+    for (std::size_t f = 0; f < active_.size(); ++f) {
+      if (!active_[f]) continue;
+      const auto values = at_.parameters.values(f);
+      const std::size_t first = at_end_.size();
+      at_end_.resize(first + values.size());
+      for (const ParameterRange& range : signature.fields(Role::parameter)[f].ranges)
+        for (std::size_t i = 0; i < values.size(); ++i)
+          if (!range.open && double(values[i]) == range.low) at_end_[first + i] = true;
+    }
+  }
+  // The direction at length one. Numbers that would leave their range at once go `factor` times as far.
+  std::vector<double> inside(std::vector<double> d, double factor) const {
+    const auto square_of = [](const std::vector<double>& v) {
+      double square = 0;
+      for (const double x : v) square += x * x;
+      return square;
+    };
+    std::vector<double> kept = d;
+    for (std::size_t i = 0; i < at_end_.size(); ++i)
+      if (at_end_[i] && d[i] < 0) kept[i] *= factor;
+    if (square_of(kept) > 0) d = std::move(kept);
+    const double length = std::sqrt(square_of(d));
+    for (double& x : d) x /= length;
+    return d;
+  }
   // Each length is a world. A length that leaves the range of a parameter stays where it was, and is NaN.
   std::vector<double> losses(Rollout<Real>& many, const std::vector<double>& d,
                              std::span<const double> lengths) const {
@@ -132,6 +156,7 @@ class Group {
   int group_, batch_;
   std::vector<bool> active_;  // parameters that are moved
   std::vector<double> scale_, slope_;
+  std::vector<bool> at_end_ = {};
 };
 
 // Whether all worlds of a rollout have the same loss where their inputs are the same. Noise is drawn anew for
@@ -172,8 +197,8 @@ std::string Trust::to_text() const {
   const auto size = [this](double radius) {
     return (radius >= longest ? "at least " : "") + number(radius, 2);
   };
-  return inputs + ": " + size(along_gradient) + " along the gradient, " + size(random) +
-         " along random directions";
+  return inputs + ": " + size(along_gradient) + " along the gradient" +
+         (std::isnan(random) ? "" : ", " + size(random) + " along random directions");
 }
 
 template <class Real>
@@ -204,6 +229,7 @@ std::vector<Trust> trust(std::shared_ptr<const System<Real>> system, RolloutOpti
     for (int k = 0; k < options.directions; ++k)
       t.random =
           std::min(t.random, inputs.radius(*many, inputs.random(options.seed + std::uint64_t(k)), options));
+    if (options.directions == 0) t.random = std::numeric_limits<double>::quiet_NaN();
     result.push_back(std::move(t));
   }
   return result;

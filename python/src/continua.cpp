@@ -78,8 +78,13 @@ SystemHandle own_grid(const nb::dict& rates, std::int64_t nx, std::int64_t ny, d
                       const nb::dict& parameters, const std::vector<std::string>& controls,
                       const nb::dict& sides) {
   grid::CellEquation o{.nx = nx, .ny = ny, .dx = dx, .dt = dt, .fields = {}, .controls = controls};
-  for (const auto& [name, rate] : rates)
-    o.fields.push_back({nb::cast<std::string>(name), nb::cast<std::string>(rate)});
+  for (const auto& [name, rate] : rates) {
+    const std::string field = nb::cast<std::string>(nb::str(name));
+    if (!nb::isinstance<nb::str>(rate) && !PyNumber_Check(rate.ptr()))
+      throw Error(
+          {"the rate of '" + field + "' is not text", {}, "write a formula: '0.1*lap_" + field + "'"});
+    o.fields.push_back({field, nb::cast<std::string>(nb::str(rate))});
+  }
   for (const auto& [name, values] : parameters) {
     const std::string key = nb::cast<std::string>(name);
     if (const Shape shape = shape_of(as_array<double>(values, key.c_str()));
@@ -200,6 +205,12 @@ SystemHandle particles(const ArrayLike& x, const ArrayLike& volume, const nb::li
   per_particle(actuator, "actuator");
   model.particles.material = material;
   model.particles.actuator = actuator;
+  for (const int a : actuator)
+    if (a >= static_cast<int>(count))
+      throw Error({"a particle has actuator " + std::to_string(a) + ", and there are " +
+                       std::to_string(count) + " particles",
+                   {},
+                   "number actuators from 0; -1: none"});
   model.actuators = std::max(0, *std::max_element(actuator.begin(), actuator.end()) + 1);
   const auto contact =
       static_cast<mpm::Contact>(choice(walls, "walls", {"none", "sticky", "slip", "separate", "coulomb"}));

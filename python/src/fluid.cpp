@@ -75,7 +75,8 @@ fluid::Side read_side(const std::string& name, nb::handle object, std::size_t di
     if (key == "driven") {
       side.driven = nb::cast<bool>(value);
     } else if (key == "velocity") {
-      if (nb::len(value) != dim) throw Error("the velocity on '" + name + "' has a component per axis");
+      if (!PySequence_Check(value.ptr()) || nb::len(value) != dim)
+        throw Error("the velocity on '" + name + "' has a component per axis");
       for (std::size_t c = 0; c < dim; ++c) side.velocity[c] = values_of(value[c], "velocity");
     } else {
       unknown("the side '" + name + "'", key, "velocity, driven");

@@ -108,6 +108,7 @@ std::shared_ptr<AnyLoss> expression(const std::string& text, nb::handle when) {
 }
 
 std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms) {
+  if (terms.empty()) throw Error("a sum of no losses");
   std::string text;
   bool changes = false;
   for (std::size_t i = 0; i < terms.size(); ++i) {

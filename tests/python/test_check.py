@@ -26,12 +26,18 @@ IN_WHOLE_STEPS = {"box_stack"}
 @pytest.mark.parametrize("file", SCENES, ids=lambda f: f.stem)
 def test_no_model_cries_wolf(file):
     for check in checked(file, **({"onset": "none"} if file.stem in IN_WHOLE_STEPS else {})):
-        assert check or "kink at" in check.detail, check  # two slopes that were found are no false alarm
+        assert check, check
 
 
 @pytest.mark.parametrize("name", ["double_pendulum.xml", "cart_pole.xml", "hopper.xml"])
 def test_hard_contact_does_not_either(name):
     for check in checked(costate.scene_file(name), contact="hard"):
+        assert check, check
+
+
+def test_controls_that_begin_at_the_end_of_their_range_are_no_alarm():
+    """A thrust of zero cannot be less: the loss has two slopes there."""
+    for check in costate.rigid.load("quadrotor.xml").rollout(4, active=[]).check(loss=costate.loss.final("q") + costate.loss.final("v")):
         assert check, check
 
 
@@ -73,6 +79,22 @@ def test_noise_does_not_shorten_how_far_a_gradient_can_be_followed():
     well = costate.md.system([[0.3]], 1.0, [{"kind": "harmonic"}], integrator="overdamped", dt=0.1)
     straight = well.rollout(5, active=["harmonic/centre"]).trust(loss=costate.loss.final_value("x"))
     assert [(t.inputs, t.along_gradient, t.random) for t in straight] == [("initial state", 1, 1), ("parameters", 1, 1)]
+
+
+def test_what_cannot_be_simulated_far_away_can_be_followed_nearby():
+    """A wave that is a meter per second faster is an error, whose steps are too long."""
+    pond, bump = costate.grid.wave(4, 4), np.r_[1.0, np.zeros(31)]
+    here = pond.rollout(3).trust(bump, loss=costate.loss.final("u"))
+    assert [t.inputs for t in here] == ["initial state", "parameters"] and 0 < here[1].random < 1
+    split = pond.rollout(3, device="ranks:2").trust(bump, loss=costate.loss.final("u"))
+    assert repr(split) == repr(here)
+
+
+def test_a_parameter_at_the_end_of_its_range_ends_nothing():
+    """An armature or damping of zero cannot be smaller, and few models have others."""
+    hopper = costate.rigid.load("hopper.xml").rollout(4, active=["gravity", "joint/*/armature", "joint/*/damping"])
+    parameters = hopper.trust(loss=costate.loss.final("q"), directions=2)[-1]
+    assert parameters.inputs == "parameters" and min(parameters.along_gradient, parameters.random) > 0.1
 
 
 def test_a_loss_at_its_minimum_is_no_alarm():

@@ -114,6 +114,15 @@ def test_a_scene_is_optimised_and_resumed(scene, tmp_path):
     assert scene.value_and_grad(first["x"])[0] == pytest.approx(first["loss"], rel=1e-6)
 
 
+def test_a_state_of_another_study_is_not_resumed(tmp_path):
+    state = str(tmp_path / "state.json")
+    found = costate.load_study("projectile.toml").optimize(state_file=state)
+    with pytest.raises(costate.Error, match="another optimisation: the loss of its start was"):
+        costate.load_study("projectile.toml", {"parameters.g": 3.7}).optimize(state_file=state, resume=True)
+    again = costate.load_study("projectile.toml", {"optimize.iterations": 300}).optimize(state_file=state, resume=True)
+    assert again["loss"] == found["loss"]
+
+
 def test_a_recording_made_in_python(tmp_path):
     r = costate.Recording()
     r.title, r.frame_interval = "orbit", 0.05

@@ -336,6 +336,7 @@ class TestTheNewestPhysics:
         (dict(viscosity=np.ones((16, 12))), "instead of"),
         (dict(obstacles=[{"name": "b", "center": [5, 5], "size": 0.2}]), "outside of the box"),
         (dict(obstacles=[{"name": "b", "size": 0.2}]), "no 'center'"),
+        (dict(sides={"west": {"velocity": 1.0}, "east": "outflow"}), "a component per axis"),
         (dict(obstacles=[{"name": "", "center": [0.4, 0.4], "size": 0.2}]), "another name"),
         (dict(obstacles=[{"name": "b", "center": [0.4, 0.4], "size": 0.2, "angle": 1.0}]), "turns nothing"),
     ])
@@ -349,6 +350,11 @@ class TestTheNewestPhysics:
         assert costate.grid.heat(4, 5, conductivity=np.ones((5, 4))).parameters["conductivity"].shape == (20,)
         with pytest.raises(costate.Error, match="not negative"):
             costate.grid.wave(4, 4, damping=-1.0)
+        with pytest.raises(costate.Error, match="the rate of 'c' is not text"):
+            costate.grid.own({"c": lambda c: c}, 4, 4)
+        with pytest.raises(costate.Error, match="the parameter 'k' is nan"):
+            costate.grid.own({"c": "k*c"}, 4, 4, parameters={"k": np.nan})
+        assert np.allclose(costate.grid.own({"c": 3}, 2, 2, dt=0.1).rollout(1).simulate().final_state, 0.3)
 
     @pytest.mark.parametrize("options, message", [
         (dict(samples=10**12), "do not fit"), (dict(difference=0.0), "difference is 0"), (dict(every=-1), "every is negative"),

@@ -47,6 +47,14 @@ def test_the_command_line_is_the_module(tool, scenes):
         [tool, "--version"], capture_output=True, text=True).stdout
 
 
+def test_the_command_line_notices_a_full_disk():
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([sys.executable, "-m", "costate", "info", "front.toml"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2 and run.stderr.startswith("costate: the output cannot be written")
+
+
 def test_an_installed_package_needs_numpy_alone():
     program = ("import sys; [sys.modules.__setitem__(m, None) for m in ('scipy', 'jax', 'torch', 'matplotlib', 'gymnasium')];"
                "import costate, numpy as np;"
