@@ -55,6 +55,7 @@
 // planning, regulators, filters
 #include "costate/control/ddp.h"
 #include "costate/control/estimation.h"
+#include "costate/control/experiment.h"
 #include "costate/control/identify.h"
 #include "costate/control/lq.h"
 #include "costate/control/lqr.h"

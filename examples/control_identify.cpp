@@ -46,7 +46,21 @@ int main() {
     std::printf("%-8s %.3f +- %.3f\n", found.names[i].c_str(), found.values[i], found.deviations[i]);
   std::printf("residuals: %.2f standard deviations\n", found.residual_rms);
 
-  // 4. With gravity unknown too, the recording says only what gravity/length is.
+  // [experiment]
+  // 4. What would a second recording of 5 s add, if the pendulum is let go from these angles?
+  problem.parameters = found.parameters;
+  std::vector<control::Measurements> candidates;
+  for (const double angle : {0.2, 1.0, 2.5})
+    candidates.push_back({.y = std::vector<double>(101, 0.0), .controls = {}, .x0 = {angle, 0.0}});
+  const std::size_t best = control::choose_experiments(problem, candidates, 1).front();
+  control::Identification both = problem;
+  both.recordings.push_back(candidates[best]);
+  const control::Foretold then = control::foretell(both);
+  // [/experiment]
+  std::printf("next: let it go from %.1f rad; then length +- %.4f instead of %.4f\n", candidates[best].x0[0],
+              then.deviations[0], found.deviations[0]);
+
+  // 5. With gravity unknown too, the recording says only what gravity/length is.
   problem.unknowns.push_back({.name = "gravity"});
   for (const std::string& sentence : control::identify(problem).unseen) std::printf("%s\n", sentence.c_str());
   return std::fabs(found.values[0] - 1.3) < 3 * found.deviations[0] ? 0 : 1;
