@@ -100,17 +100,24 @@ def _ignoring_nan(function):
 def _divmod(a, b):
     """Floor of the quotient, and the rest with the sign of b, as Python: 1.0 // 0.1 is 9 although 1.0 / 0.1 is 10."""
     quotient = _op["floor"](_op["div"](a, b))
-    rest = _op["fnma"](quotient, b, a)
+    rest = select(_infinite(a), np.nan, select(_infinite(b), a, _op["fnma"](quotient, b, a)))
+    quotient = select(_op["and"](_infinite(a), _op["ne"](b, 0.0)), np.nan, quotient)
     beyond = _op["and"](_op["ne"](rest, 0.0), _op["ne"](_op["lt"](rest, 0.0), _op["lt"](b, 0.0)))
     return select(beyond, _op["sub"](quotient, 1.0), quotient), select(beyond, _op["add"](rest, b), rest)
 
 
+def _infinite(a):
+    return _op["eq"](_op["abs"](a), np.inf)
+
+
 def _hypot(a, b):
-    """Scaled, so that squares neither overflow nor vanish."""
+    """Scaled, so that squares neither overflow nor vanish. One choice takes both: max and min would share a tie, and its slopes, otherwise."""
     a, b = _op["abs"](a), _op["abs"](b)
-    larger, smaller = _op["max"](a, b), _op["min"](a, b)
+    less = _op["lt"](a, b)
+    larger, smaller = select(less, b, a), select(less, a, b)
     ratio = _op["div"](smaller, select(_op["gt"](larger, 0.0), larger, 1.0))
-    return _op["mul"](larger, _op["sqrt"](_op["fma"](ratio, ratio, 1.0)))
+    length = _op["mul"](larger, _op["sqrt"](_op["fma"](ratio, ratio, 1.0)))
+    return select(_op["or"](_infinite(a), _infinite(b)), np.inf, length)
 
 
 _UNARY = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p",
@@ -145,7 +152,7 @@ _UFUNCS.update({
     np.hypot: elementwise(_hypot, 2),
     np.isnan: elementwise(lambda a: _op["ne"](a, a), 1),
     np.isfinite: elementwise(lambda a: _op["lt"](_op["abs"](a), np.inf), 1),
-    np.isinf: elementwise(lambda a: _op["eq"](_op["abs"](a), np.inf), 1),
+    np.isinf: elementwise(_infinite, 1),
     np.positive: lambda a: a.copy(),
     np.square: elementwise(lambda a: _op["mul"](a, a), 1),
     np.reciprocal: lambda a: 1.0 / a,
@@ -157,10 +164,16 @@ _UFUNCS.update({
     np.deg2rad: lambda a: a * (np.pi / 180), np.radians: lambda a: a * (np.pi / 180),
     np.rad2deg: lambda a: a * (180 / np.pi), np.degrees: lambda a: a * (180 / np.pi),
     np.copysign: lambda a, b: where((b < 0) | (1.0 / b < 0), -np.fabs(a), np.fabs(a)),
-    np.heaviside: lambda a, b: where(a < 0, 0.0, where(a > 0, 1.0, b)),
-    np.logaddexp: lambda a, b: np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b))),
+    np.heaviside: lambda a, b: where(a < 0, 0.0, where(a > 0, 1.0, where(a == 0, b, a))),
+    np.logaddexp: lambda a, b: _log_of_sum(a, b),
     np.matmul: lambda a, b: matmul(np.matmul, a, b),
 })
+
+
+def _log_of_sum(a, b):
+    """log(e^a + e^b). Each side is smooth where they meet, at a = b: the slopes there are a half each."""
+    sides = where(a < b, b + np.log1p(np.exp(np.minimum(a - b, 0.0))), a + np.log1p(np.exp(np.minimum(b - a, 0.0))))
+    return where((a == b) & np.isinf(a), a, sides)
 
 
 def _area_hyperbolic_sine(a):
@@ -172,8 +185,9 @@ def _area_hyperbolic_sine(a):
 
 
 def _area_hyperbolic_cosine(a):
-    above = a - 1
-    return np.log1p(above + np.sqrt(above) * np.sqrt(above + 2))
+    above = np.minimum(a, 1e8) - 1
+    close = np.log1p(above + np.sqrt(above) * np.sqrt(above + 2))
+    return where(a > 1e8, np.log(a) + np.log(2.0), close)
 
 
 _UFUNCS[np.arcsinh] = _area_hyperbolic_sine

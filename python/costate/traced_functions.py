@@ -223,7 +223,7 @@ def _interp(x, xp, fp, left=None, right=None):
     for i in range(xp.size - 2, -1, -1):
         line = fp[i] + (fp[i + 1] - fp[i]) * ((x - xp[i]) * (1 / (xp[i + 1] - xp[i])))
         result = where(x < xp[i + 1], line, result)
-    return where(x < xp[0], fp[0] if left is None else left, result)
+    return where(x < xp[0], fp[0] if left is None else left, where(x == x, result, x))
 
 
 # --- arrays out of others ---------------------------------------------------------------------------------------------

@@ -64,6 +64,36 @@ def test_extreme_numbers(f, size):
     np.testing.assert_allclose(recorded(f, size * X), f(size * X), rtol=4e-15)
 
 
+SPECIAL = np.array([0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -3.0, 1e308])
+
+
+@pytest.mark.parametrize("name", ["hypot", "logaddexp", "heaviside", "floor_divide", "remainder", "fmax", "maximum", "arctan2", "copysign"])
+def test_pairs_of_numbers_that_are_not_finite(name):
+    a, b = (side.ravel() for side in np.meshgrid(SPECIAL, np.delete(SPECIAL, 7)))
+    f = getattr(np, name)
+    if name in ("floor_divide", "remainder"):  # whose quotient must have a last whole digit
+        a, b = a[np.abs(a) != 1e308], b[np.abs(a) != 1e308]
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(recorded(lambda x: f(x[:a.size], x[a.size:]), np.concatenate([a, b])), f(a, b), rtol=1e-14)
+
+
+def test_a_place_that_is_not_a_number_has_no_value_between():
+    for f in (lambda x: np.interp(x, [0, 1, 2], [0, 1, 4], right=9.0), np.arccosh, np.arcsinh):
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(recorded(f, SPECIAL), f(SPECIAL), rtol=1e-14)
+
+
+@pytest.mark.parametrize("a, b", [(3.0, 3.0), (3.0, -3.0), (-2.0, 2.0), (0.0, 1.0), (2.0, 3.0)])
+def test_smooth_functions_are_smooth_where_a_choice_inside_changes(a, b):
+    """A choice between two equal numbers: its slopes are those of the whole function."""
+    def slopes(f):
+        made = costate.system(states={"x": 2}, method="next")(lambda x: [f(x[0], x[1]), 0.0])
+        return made.rollout(1).pull_back([a, b], final_state=[1.0, 0.0]).x0
+
+    np.testing.assert_allclose(slopes(np.hypot), np.array([a, b]) / np.hypot(a, b), rtol=1e-14)
+    np.testing.assert_allclose(slopes(np.logaddexp), np.exp([a, b]) / np.sum(np.exp([a, b])), rtol=1e-14)
+
+
 def twice(values):
     """Tells truth values from numbers: True + True is True."""
     return (values + values) * 1.0
