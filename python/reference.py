@@ -20,7 +20,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.loss", PACKAGE / "_core/loss.pyi", False), ("costate.loss", PACKAGE / "loss.py", False),
            ("costate.rigid", PACKAGE / "_core/rigid.pyi", False), ("costate.grid", PACKAGE / "_core/grid.pyi", False),
            ("costate.grid", PACKAGE / "grid.py", False),
-           ("costate.fluid", PACKAGE / "_core/fluid.pyi", False),
+           ("costate.fluid", PACKAGE / "_core/fluid.pyi", False), ("costate.fluid", PACKAGE / "fluid.py", False),
            ("costate.soft", PACKAGE / "_core/soft.pyi", False), ("costate.mpm", PACKAGE / "_core/mpm.pyi", False),
            ("costate.md", PACKAGE / "_core/md.pyi", False), ("costate.md", PACKAGE / "md.py", False),
            ("costate.estimate", PACKAGE / "_core/estimate.pyi", False),

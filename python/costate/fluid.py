@@ -26,34 +26,34 @@ def cell_places(cells: Sequence[int], width: npt.ArrayLike) -> np.ndarray:
 
 def outline_depths(places: npt.ArrayLike, corners: npt.ArrayLike) -> np.ndarray:
     """How deep places lie inside a closed polygon of corners (x, y): the `size` of an obstacle of the shape 'level'."""
-    return np.array(_core.fluid.outline_depths(places, np.ravel(corners)))
+    return np.array(_core.fluid._outline_depths(places, np.ravel(corners)))  # type: ignore[attr-defined]
 
 
 def outline_depths_vjp(places: npt.ArrayLike, corners: npt.ArrayLike, depths_bar: npt.ArrayLike) -> np.ndarray:
     """The cotangents of the corners, given those of the depths."""
     shape = np.shape(corners)
-    return np.array(_core.fluid.outline_depths_vjp(places, np.ravel(corners), np.ravel(depths_bar))).reshape(shape)
+    return np.array(_core.fluid._outline_depths_vjp(places, np.ravel(corners), np.ravel(depths_bar))).reshape(shape)  # type: ignore[attr-defined]
 
 
 def spline_corners(control: npt.ArrayLike, per: int = 8) -> np.ndarray:
     """Corners along the closed cubic B-spline of control points (x, y), `per` of them for every point."""
-    return np.array(_core.fluid.spline_corners(np.ravel(control), per)).reshape(-1, 2)
+    return np.array(_core.fluid._spline_corners(np.ravel(control), per)).reshape(-1, 2)  # type: ignore[attr-defined]
 
 
 def spline_corners_vjp(control: npt.ArrayLike, corners_bar: npt.ArrayLike, per: int = 8) -> np.ndarray:
     """The cotangents of the control points, given those of the corners."""
     shape = np.shape(control)
-    return np.array(_core.fluid.spline_corners_vjp(int(np.prod(shape)), per, np.ravel(corners_bar))).reshape(shape)
+    return np.array(_core.fluid._spline_corners_vjp(int(np.prod(shape)), per, np.ravel(corners_bar))).reshape(shape)  # type: ignore[attr-defined]
 
 
 def mesh_depths(places: npt.ArrayLike, vertices: npt.ArrayLike, triangles: npt.ArrayLike) -> np.ndarray:
     """How deep places lie inside a closed surface of triangles."""
-    return np.array(_core.fluid.mesh_depths(places, np.ravel(vertices), np.ravel(triangles).tolist()))
+    return np.array(_core.fluid._mesh_depths(places, np.ravel(vertices), np.ravel(triangles).tolist()))  # type: ignore[attr-defined]
 
 
 def mesh_depths_vjp(places: npt.ArrayLike, vertices: npt.ArrayLike, triangles: npt.ArrayLike, depths_bar: npt.ArrayLike) -> np.ndarray:
     """The cotangents of the vertices, given those of the depths."""
-    bar = _core.fluid.mesh_depths_vjp(places, np.ravel(vertices), np.ravel(triangles).tolist(), np.ravel(depths_bar))
+    bar = _core.fluid._mesh_depths_vjp(places, np.ravel(vertices), np.ravel(triangles).tolist(), np.ravel(depths_bar))  # type: ignore[attr-defined]
     return np.array(bar).reshape(np.shape(vertices))
 
 

@@ -197,25 +197,25 @@ std::vector<fluid::Place> places_of(const ArrayLike& places) {
 }
 void bind_depths(nb::module_& f) {
   const auto vector = [](const ArrayLike& a, const char* what) { return to_vector<double>(a, what); };
-  f.def("outline_depths", [=](const ArrayLike& places, const ArrayLike& corners) {
+  f.def("_outline_depths", [=](const ArrayLike& places, const ArrayLike& corners) {
     return fluid::outline_depths(places_of(places), vector(corners, "corners"));
   });
-  f.def("outline_depths_vjp", [=](const ArrayLike& places, const ArrayLike& corners, const ArrayLike& bar) {
+  f.def("_outline_depths_vjp", [=](const ArrayLike& places, const ArrayLike& corners, const ArrayLike& bar) {
     return fluid::outline_depths_vjp(places_of(places), vector(corners, "corners"),
                                      vector(bar, "depths_bar"));
   });
-  f.def("spline_corners", [=](const ArrayLike& control, int per) {
+  f.def("_spline_corners", [=](const ArrayLike& control, int per) {
     return fluid::spline_corners(vector(control, "control"), per);
   });
-  f.def("spline_corners_vjp", [=](std::size_t numbers, int per, const ArrayLike& bar) {
+  f.def("_spline_corners_vjp", [=](std::size_t numbers, int per, const ArrayLike& bar) {
     return fluid::spline_corners_vjp(numbers, per, vector(bar, "corners_bar"));
   });
-  f.def("mesh_depths",
+  f.def("_mesh_depths",
         [=](const ArrayLike& places, const ArrayLike& vertices, const std::vector<std::uint32_t>& t) {
           return fluid::mesh_depths(places_of(places), vector(vertices, "vertices"), t);
         });
-  f.def("mesh_depths_vjp", [=](const ArrayLike& places, const ArrayLike& vertices,
-                               const std::vector<std::uint32_t>& t, const ArrayLike& bar) {
+  f.def("_mesh_depths_vjp", [=](const ArrayLike& places, const ArrayLike& vertices,
+                                const std::vector<std::uint32_t>& t, const ArrayLike& bar) {
     return fluid::mesh_depths_vjp(places_of(places), vector(vertices, "vertices"), t,
                                   vector(bar, "depths_bar"));
   });

@@ -16,7 +16,10 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
     sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', 'north': 'slip'};
                others are periodic. A component is one number, or one per face. Driven: a control
     obstacles  [{'name': 'body', 'shape': 'ball', 'center': [x, y], 'size': r, 'angle': 0, 'velocity': [0, 0], 'spin': 0,
-               'driven': False, 'moves': False, 'mask': 1, 'core': 'firm'}]; core: firm, soft, surface; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...)
+               'driven': False, 'moves': False, 'mask': 1, 'core': 'firm'}]; core: firm, soft, surface; shapes: ball (radius), ellipsoid (semi-axes), fourier (r_0, a_1, b_1, ...), box (half edges),
+               capsule (radius, half length), level (the depth inside of every cell: outline, spline, mesh).
+               'free': {'mass': m, 'inertia': I, 'gravity': [0, -9.8], 'spring': [0, 0, k], 'damper': ..., 'axes': [True, True, True]}:
+               the flow moves it; mass and inertia beyond the fluid it displaces
     scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1},
                'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
     push       a force on every face is a control
@@ -27,6 +30,6 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
     implicit   viscosity does not limit dt
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
-               '<obstacle>/force', which the last step felt; '<obstacle>/moved', '<obstacle>/turned' of one that moves
+               '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', '<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one
     parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', '<obstacle>/center', ...
     """
