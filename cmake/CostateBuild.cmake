@@ -60,7 +60,7 @@ set(COSTATE_EIGEN_OPTIONS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(COSTATE_EIGEN_OPTIONS -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
-# For what is compiled once and run little: tests, examples, the command line, the Python module, and the layers that read
+# For what is compiled once and run little: tests, the command line, the Python module, and the layers that read
 # and draw. The libraries they call are optimised as ever.
 # (g++ contracts a * b + c from -O2 on, or with -fexpensive-optimizations: a kernel that a test instantiates itself has
 # the bits of the library's. Its warnings about uninitialised variables and about bounds see ghosts below -O2.)
@@ -140,7 +140,7 @@ endfunction()
 function(costate_example name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;ARGS" ${ARGN})
   add_executable(${name} ${name}.cpp)
-  target_link_libraries(${name} PRIVATE costate::costate costate_warnings costate_quickly_compiled ${ARG_DEPENDS})
+  target_link_libraries(${name} PRIVATE costate::costate costate_warnings ${ARG_DEPENDS})
   if(name STREQUAL "first_gradient")  # the first one: the others take its precompiled headers
     target_precompile_headers(${name} PRIVATE <costate/costate.h>)
   else()
