@@ -207,8 +207,8 @@ Result taylor_at(Rollout<Real>& rollout, const Arguments<Real>& at, const Object
   return worst;
 }
 
-// Points a little off one at which the loss has two slopes, such as a control of zero whose range begins there.
-// `measure` is asked until a check passes; `failed` otherwise.
+// Points a little off one at which the loss has two slopes, such as a control of zero whose range begins
+// there. `measure` is asked until a check passes; `failed` otherwise.
 template <class Real, class Measure>
 Result step_off(Rollout<Real>& rollout, const Arguments<Real>& at, const Options& options, const Kink& kink,
                 Result failed, const Measure& measure) {

@@ -61,8 +61,9 @@ TEST(Experiment, WhatIsForetoldIsWhatAFitThenHas) {
 
 TEST(Experiment, ChoosesWhatTellsMost) {
   const Identification p = parabola({"rate", "bend"});
-  // Harder pushes tell more. Beside the hardest, one without a bend tells more than a weak one: with sums A of
-  // t^2, B of t^3 and C of t^4 the determinants are 8 A C - 4 B^2 and 8.5 A C - 6.25 B^2, and B^2 is nearly A C.
+  // Harder pushes tell more. Beside the hardest, one without a bend tells more than a weak one: with sums A
+  // of t^2, B of t^3 and C of t^4 the determinants are 8 A C - 4 B^2 and 8.5 A C - 6.25 B^2, and B^2 is
+  // nearly A C.
   const std::vector<Measurements> candidates = {planned(20, -1), planned(10, 0), planned(20, 0),
                                                 planned(20, 3)};
   EXPECT_EQ(choose_experiments(p, candidates, 2), (std::vector<std::size_t>{3, 0}));
