@@ -155,7 +155,7 @@ TEST(Observer, MisspeltPathsAreErrorsThatNameTheNearest) {
   Model other = model;
   other.bodies[2].name = "leg";
   expect_error([&] { return Observer(other, system->signature(), {}); },
-               "must begin with the parameters of its model");
+               "must begin with the model's parameters");
 }
 
 }  // namespace
