@@ -106,8 +106,7 @@ int main(int argc, char** argv) {
   std::normal_distribution<double> noise(0, kNoise);
   for (std::size_t i = 0; i < n; ++i) seen[i] += noise(random);
 
-  // Numbers as powers of e times the guess, so that all of them are of the size of one; Poisson's ratio as it
-  // is.
+  // Powers of e times the guess, so that all numbers are about one in size; Poisson's ratio as it is.
   const auto numbers = [&](const double* z, double(&q)[kUnknowns], double(&slope)[kUnknowns]) {
     for (int j = 0; j < kUnknowns; ++j) {
       q[j] = j == 1 ? z[j] : guess[j] * std::exp(z[j]);

@@ -49,8 +49,8 @@ soft::SoftModel shirt(const Task& task, double tolerance) {
 // [/shirt]
 
 // [wind]
-// stiffness; wind w [m/s]; frequency [rad/s] and phase: the wind at time t is w (sin(frequency t + phase) +
-// 1)/2.
+// stiffness; wind w [m/s]; frequency [rad/s] and phase. The wind at time t is
+// w (sin(frequency t + phase) + 1) / 2.
 constexpr int kUnknowns = 6;
 constexpr const char* kNames[kUnknowns] = {"E", "wind x", "wind y", "wind z", "frequency", "phase"};
 
