@@ -165,7 +165,7 @@ TEST(StudyCheck, ThereAreScenes) { EXPECT_GE(scenes().size(), 12U); }
 class CheckOfScene : public testing::TestWithParam<std::string> {};
 TEST_P(CheckOfScene, Passes) {
   // Particles in three dimensions and cloth that touches itself take their time.
-  const std::set<std::string> large = {"barista", "coffee", "drape", "grip"};
+  const std::set<std::string> large = {"barista", "coffee", "drape", "grip", "shirt"};
   const auto study = io::load_study(COSTATE_SOURCE "/scenes/" + GetParam() + ".toml",
                                     {.for_check = true, .most_steps = large.contains(GetParam()) ? 8 : 200});
   for (const check::Result& r : check_gradient(*study))
