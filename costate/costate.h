@@ -11,7 +11,7 @@
 // systems, rollouts, losses, checks; physics of your own
 #include "costate/estimate/free_energy.h"
 #include "costate/estimate/gradient.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/estimators.h"
 #include "costate/system/lane_system.h"
 #include "costate/system/program/lambda_system.h"
@@ -40,6 +40,7 @@
 #include "costate/grid/wave.h"
 #include "costate/md/io/structure.h"
 #include "costate/md/model.h"
+#include "costate/md/observable/atom_energies.h"
 #include "costate/md/observable/motion.h"
 #include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
@@ -53,6 +54,7 @@
 #include "costate/soft/mesh/voxels.h"
 #include "costate/soft/soft_system.h"
 // planning, regulators, filters
+#include "costate/control/collocation.h"
 #include "costate/control/ddp.h"
 #include "costate/control/estimation.h"
 #include "costate/control/experiment.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 // [system]
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/rollout.h"
 
 // y_i = x_i + dt k (x_(i-1) - 2 x_i + x_(i+1)),  x_(-1) = u (a heater),  x_n = x_(n-1) (an insulated end)

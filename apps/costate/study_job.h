@@ -15,7 +15,7 @@
 
 #include "costate/cluster/job.h"
 #include "costate/io/scene/load_study.h"
-#include "costate/system/pool.h"
+#include "costate/system/run/pool.h"
 
 namespace costate::app {
 

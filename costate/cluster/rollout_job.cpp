@@ -6,7 +6,7 @@
 
 #include "costate/cluster/bytes.h"
 #include "costate/cluster/shifted.h"
-#include "costate/system/pool.h"
+#include "costate/system/run/pool.h"
 
 namespace costate::cluster {
 namespace {

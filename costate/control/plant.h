@@ -17,7 +17,7 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/system/objective.h"
 #include "costate/system/parameters.h"
-#include "costate/system/pool.h"
+#include "costate/system/run/pool.h"
 #include "costate/system/system.h"
 
 namespace costate::rigid {

@@ -1,6 +1,6 @@
 // DeviceBlock: all worlds of a rollout on their way through its steps on a device, forward and back. The same
-// schedules, objectives, reports and errors as on the CPU (system/cpu_block.h), with numbers that stay on the
-// device: inputs go up once, gradients come down once.
+// schedules, objectives, reports and errors as on the CPU (system/run/cpu_block.h), with numbers that stay on
+// the device: inputs go up once, gradients come down once.
 //
 //   device_block.cpp           inputs in, steps, snapshots, memory
 //   device_block_reverse.cpp   cotangents

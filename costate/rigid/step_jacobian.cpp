@@ -7,7 +7,7 @@
 #include "costate/core/parallel.h"
 #include "costate/rigid/step/step_body.h"
 #include "costate/system/block_memory.h"
-#include "costate/system/pool.h"
+#include "costate/system/run/pool.h"
 
 namespace costate::rigid {
 namespace {

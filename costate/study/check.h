@@ -7,8 +7,8 @@
 //   Taylor         |L(z + h d) - L(z) - h <g, d>| falls like h^2
 //   comparisons    of the gradient with other ways to it, where the physics has some
 //
-// What is measured, and how steps are shortened, is in system/check_line.h. Differences begin as long as the
-// physics allows (Study::stencil()).
+// What is measured, and how steps are shortened, is in system/check/check_line.h. Differences begin as long
+// as the physics allows (Study::stencil()).
 //
 // Errors are relative to the gradient of the variables that were moved. Where that is nearly zero they are
 // relative to 1e-2 of the whole gradient, or to what rounding does to a difference. A failure names the worst

@@ -22,7 +22,7 @@
 #include "costate/control/robust.h"
 #include "costate/io/recording.h"
 #include "costate/study/variables.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/gradient_report.h"
 
 namespace costate::study {

@@ -1,9 +1,10 @@
-// How far the gradient of a study can be followed (system/trust.h), in units of the scales of its variables.
+// How far the gradient of a study can be followed (system/check/trust.h), in units of the scales of its
+// variables.
 // Tests: tests/study/trust_test.cpp.
 #pragma once
 
 #include "costate/study/study.h"
-#include "costate/system/trust.h"
+#include "costate/system/check/trust.h"
 
 namespace costate::study {
 

@@ -2,8 +2,8 @@
 // into blocks, runs them in parallel and puts their results together; where and how a block runs is the
 // affair of its Backend. Internal to Rollout and to backends.
 //
-//   backend.h     who makes blocks
-//   cpu_block.h   blocks of System::lanes() worlds on the CPU
+//   backend.h         who makes blocks
+//   run/cpu_block.h   blocks of System::lanes() worlds on the CPU
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "costate/core/error.h"
-#include "costate/system/keeper.h"
+#include "costate/system/run/keeper.h"
 
 namespace costate {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "costate/core/error.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
+#include "costate/system/check/spot_check.h"
 #include "costate/system/devices.h"
-#include "costate/system/report_collector.h"
-#include "costate/system/rollout_impl.h"
-#include "costate/system/spot_check.h"
+#include "costate/system/run/report_collector.h"
+#include "costate/system/run/rollout_impl.h"
 
 namespace costate {
 

@@ -3,9 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
+#include "costate/system/check/trust.h"
 #include "costate/system/gradient_report.h"
-#include "costate/system/trust.h"
 #include "module.h"
 #include "pickles.h"
 

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "call.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
+#include "costate/system/check/trust.h"
 #include "costate/system/estimators.h"
-#include "costate/system/trust.h"
 #include "resident.h"
 #include "results.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "costate/md/own_potential.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
 

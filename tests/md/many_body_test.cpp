@@ -6,7 +6,7 @@
 #include "costate/core/philox.h"
 #include "costate/md/compile.h"
 #include "costate/md/potential/erfc.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "costate/core/philox.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
 

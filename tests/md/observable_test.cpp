@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
 

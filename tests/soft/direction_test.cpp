@@ -9,7 +9,7 @@
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
 #include "costate/soft/step/implicit_step.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/objective.h"
 #include "costate/system/rollout.h"
 

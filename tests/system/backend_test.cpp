@@ -7,8 +7,8 @@
 
 #include "costate/core/error.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
-#include "costate/system/cpu_block.h"
 #include "costate/system/rollout.h"
+#include "costate/system/run/cpu_block.h"
 #include "tests/system/contract.h"
 
 namespace costate {

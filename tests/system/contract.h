@@ -27,7 +27,7 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/rollout.h"
 #include "tests/allocation_guard.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/program/program_system.h"
 #include "tests/expect_error.h"
 

@@ -7,7 +7,7 @@
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/rigid/contact/impact_probe.h"
 #include "tests/rigid/contact/toss.h"
 #include "tests/system/contract.h"

@@ -10,7 +10,7 @@
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/ranges.h"
 
 namespace costate::rigid {

@@ -9,7 +9,7 @@
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/rigid/models.h"
 #include "tests/rigid/one_world.h"

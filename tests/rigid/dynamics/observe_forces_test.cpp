@@ -10,7 +10,7 @@
 #include "costate/rigid/observe/look.h"
 #include "costate/rigid/observer.h"
 #include "costate/rigid/rigid_system.h"
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
 #include "tests/rigid/models.h"

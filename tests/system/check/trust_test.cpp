@@ -1,4 +1,4 @@
-#include "costate/system/trust.h"
+#include "costate/system/check/trust.h"
 
 #include <gtest/gtest.h>
 

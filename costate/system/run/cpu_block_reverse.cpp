@@ -11,7 +11,7 @@
 #include "costate/core/parallel.h"
 #include "costate/core/progress.h"
 #include "costate/system/block_memory.h"
-#include "costate/system/cpu_block.h"
+#include "costate/system/run/cpu_block.h"
 
 namespace costate {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "costate/system/block.h"
-#include "costate/system/collector.h"
+#include "costate/system/run/collector.h"
 
 namespace costate {
 

@@ -13,7 +13,7 @@
 // change in other steps of the simulation than at the point, steps are shortened until they do not; a line
 // along which they always do is not comparable, and the result says so instead of failing. So does one of a
 // loss that jumps within every difference (check_jumps.h).
-// Tests: tests/system/checks_test.cpp, tests/study/check_test.cpp.
+// Tests: tests/system/check/checks_test.cpp, tests/study/check_test.cpp.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 
 #include <gtest/gtest.h>
 

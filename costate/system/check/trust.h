@@ -7,7 +7,7 @@
 // length one in these. A gradient can be exact and of no use: after twenty bounces its radius may be 1e-9.
 //
 // The lengths 1, 1/2, 1/4, ... are tried, several as worlds of one rollout, down to what rounding hides.
-// Tests: tests/system/trust_test.cpp, tests/study/trust_test.cpp.
+// Tests: tests/system/check/trust_test.cpp, tests/study/trust_test.cpp.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "costate/system/cpu_block.h"
+#include "costate/system/run/cpu_block.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Forward mode and second order of a block: states with their tangents, cotangents with theirs.
 #include "costate/core/interrupt.h"
 #include "costate/system/block_memory.h"
-#include "costate/system/cpu_block.h"
+#include "costate/system/run/cpu_block.h"
 
 namespace costate {
 

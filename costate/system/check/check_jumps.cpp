@@ -1,4 +1,4 @@
-#include "costate/system/check_jumps.h"
+#include "costate/system/check/check_jumps.h"
 
 #include <algorithm>
 #include <array>

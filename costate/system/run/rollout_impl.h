@@ -8,9 +8,9 @@
 #include "costate/core/parallel.h"
 #include "costate/core/progress.h"
 #include "costate/system/backend.h"
-#include "costate/system/collector.h"
-#include "costate/system/pool.h"
 #include "costate/system/rollout.h"
+#include "costate/system/run/collector.h"
+#include "costate/system/run/pool.h"
 
 namespace costate {
 

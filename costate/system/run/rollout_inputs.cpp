@@ -3,7 +3,7 @@
 
 #include "costate/core/error.h"
 #include "costate/system/ranges.h"
-#include "costate/system/rollout_impl.h"
+#include "costate/system/run/rollout_impl.h"
 
 namespace costate {
 

@@ -1,4 +1,4 @@
-#include "costate/system/report_collector.h"
+#include "costate/system/run/report_collector.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "costate/system/spot_check.h"
+#include "costate/system/check/spot_check.h"
 
 #include <cmath>
 #include <limits>
 
-#include "costate/system/checks.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/ranges.h"
 
 namespace costate {

@@ -11,12 +11,12 @@
 //                 but it needs no step size.
 //   time_step     gradients at dt and dt/2. If they disagree while the losses agree, the gradient is that of
 //                 the time grid and not of the physics.
-// Tests: tests/system/checks_test.cpp, and every physics' own.
+// Tests: tests/system/check/checks_test.cpp, and every physics' own.
 #pragma once
 
 #include <string>
 
-#include "costate/system/check_line.h"
+#include "costate/system/check/check_line.h"
 #include "costate/system/rollout.h"
 
 namespace costate::check {

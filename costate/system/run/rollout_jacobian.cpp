@@ -3,8 +3,8 @@
 #include <span>
 
 #include "costate/core/error.h"
-#include "costate/system/cpu_block.h"
-#include "costate/system/rollout_impl.h"
+#include "costate/system/run/cpu_block.h"
+#include "costate/system/run/rollout_impl.h"
 
 namespace costate {
 namespace {

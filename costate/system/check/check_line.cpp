@@ -1,4 +1,4 @@
-#include "costate/system/check_line.h"
+#include "costate/system/check/check_line.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
-#include "costate/system/check_jumps.h"
+#include "costate/system/check/check_jumps.h"
 #include "costate/system/ranges.h"
 
 namespace costate::check {

@@ -6,8 +6,8 @@
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/system/block_memory.h"
-#include "costate/system/cpu_block.h"
 #include "costate/system/ranges.h"
+#include "costate/system/run/cpu_block.h"
 
 namespace costate {
 namespace {

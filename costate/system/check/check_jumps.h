@@ -8,13 +8,13 @@
 // but for those that hold a jump. The cubic is fitted to the least sum of absolute residuals, which a few
 // jumps do not move, then to the squares of all but the outliers. s is the slope; its error follows from the
 // residuals. A wrong slope is beside it by many times that error.
-// Tests: tests/system/checks_test.cpp.
+// Tests: tests/system/check/checks_test.cpp.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "costate/system/check_line.h"
+#include "costate/system/check/check_line.h"
 
 namespace costate::check {
 
