@@ -28,6 +28,26 @@ Rollout<Real>::Impl::Impl(std::shared_ptr<const System<Real>> s, RolloutOptions 
   knots = (options.steps + options.hold - 1) / options.hold;
 }
 
+namespace {
+
+// Of the state's cotangent the blocks say so themselves, with the step.
+template <class Real>
+void refuse_not_finite(const Gradient<Real>& gradient, const Signature& signature) {
+  const auto look = [](std::span<const Real> values, const std::string& name) {
+    if (std::ranges::all_of(values, [](Real value) { return finite_bits(value); })) return;
+    throw Error({"the gradient with respect to " + name + " is not finite although the states are",
+                 {},
+                 "the slope of a root or a logarithm at zero is not: begin a little beside it, or select a "
+                 "safe argument first"},
+                Error::Kind::numerics);
+  };
+  look(gradient.controls, "the controls");
+  for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f)
+    look(gradient.parameters.values(f), "'" + signature.fields(Role::parameter)[f].name + "'");
+}
+
+}  // namespace
+
 template <class Real>
 template <class F>
 void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* second, const F& produce) {
@@ -54,6 +74,7 @@ void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* s
   }
   collector.finish();
   if (second) second->finish();
+  refuse_not_finite(collector.out, system->signature());
   report.finish(shape(), lanes, collector.total.data() + collector.norms, collector.out);
 }
 

@@ -107,15 +107,14 @@ void CpuBlock<Real>::begin(const Objective<Real>* objective, Keeper<Real>* keepe
 template <class Real>
 void CpuBlock<Real>::simulate(const Objective<Real>* objective, Keeper<Real>* keeper) {
   begin(objective, keeper);
-  state_ = march(0, steps_, state_, {});
+  masked_if_it_fails([&] { state_ = march(0, steps_, state_, {}); });
 }
 
 template <class Real>
 void CpuBlock<Real>::forward(const Objective<Real>* objective, Keeper<Real>* keeper) {
   begin(objective, keeper);
   if (options_.checkpoints.kind == Checkpoints::Kind::reversible) {
-    state_ = march(0, steps_, state_, {});
-    return;
+    return masked_if_it_fails([&] { state_ = march(0, steps_, state_, {}); });
   }
   schedule_.emplace(options_.checkpoints, steps_);
   plan_tape(objective);
@@ -124,7 +123,9 @@ void CpuBlock<Real>::forward(const Objective<Real>* objective, Keeper<Real>* kee
   else
     snapshots_.reserve(schedule_->slots() * n_);
   if (steps_ == 0) return visit(0, state());
-  while (reached_ < steps_) execute(*schedule_->next());  // the first reverse comes when the end is reached
+  masked_if_it_fails([&] {
+    while (reached_ < steps_) execute(*schedule_->next());  // the first reverse comes when the end is reached
+  });
 }
 
 // An objective that is known now is the one that backward() will be given.

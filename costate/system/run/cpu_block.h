@@ -4,7 +4,7 @@
 //   cpu_block.cpp              inputs in, steps, snapshots
 //   cpu_block_reverse.cpp      cotangents
 //   cpu_block_tangent.cpp      forward mode and second order
-//   cpu_block_divergence.cpp   states that are not finite
+//   cpu_block_divergence.cpp   states that are not finite, steps that give up
 #pragma once
 
 #include <memory>
@@ -62,11 +62,27 @@ class CpuBlock final : public Block<Real> {
   // cpu_block_divergence.cpp
   void watch(const Real* x);
   [[noreturn]] void locate_divergence();
+  // steps(), which take the block to its end or throw. Where worlds are masked, one whose step gives up is.
+  template <class Steps>
+  void masked_if_it_fails(const Steps& steps) {
+    try {
+      steps();
+    } catch (const Error& error) {
+      if (!may_be_masked(error)) throw;
+      mask(error);
+    }
+  }
+  bool may_be_masked(const Error& error) const;
+  void mask(const Error& error);
+  bool is_masked() const { return lanes_ == 1 && this->results_.diverged[0]; }  // nobody wants its cotangents
 
   // cpu_block_reverse.cpp
+  void zero_cotangents();
   void begin_reverse(const Objective<Real>& objective);
   void reverse(std::int64_t begin, std::int64_t end, const Real* states, const Tape<const Real>& tape);
+  void reverse_steps();
   void reverse_by_inverse_steps();
+  bool is_dropped_at(std::int64_t k) const;
   std::int64_t previous_term(std::int64_t k) const;
   void inject(std::int64_t k, const Real* x);
   void sample(std::int64_t k);
@@ -76,8 +92,10 @@ class CpuBlock final : public Block<Real> {
   // cpu_block_tangent.cpp
   void add_loss_dot(std::int64_t k, const Real* x, const Real* x_dot);
   Inputs<Real> inputs_dot(std::int64_t k, const Real* x_dot) const;
+  void march_tangents();
   void record_with_tangents();
   void inject_dot(std::int64_t k);
+  void reverse_tangents();
 
   const System<Real>& system_;
   const RolloutOptions& options_;

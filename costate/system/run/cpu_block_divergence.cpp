@@ -1,6 +1,7 @@
-// States that are not finite: noticed every so many steps, then located by a replay.
+// States that are not finite: noticed every so many steps, then located by a replay. Steps that give up.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "costate/core/error.h"
@@ -68,6 +69,35 @@ void CpuBlock<Real>::locate_divergence() {
   throw Error(
       {"the state went bad, but not when replayed: this physics does not repeat its own steps", {}, {}},
       Error::Kind::numerics);
+}
+
+// Of worlds that step together it is not known which one has failed. What is wrong with the inputs is no
+// divergence.
+template <class Real>
+bool CpuBlock<Real>::may_be_masked(const Error& error) const {
+  return options_.on_divergence == OnDivergence::mask_world && lanes_ == 1 &&
+         error.kind() == Error::Kind::numerics;
+}
+
+// The states that were not reached are shown as what they are: not numbers.
+template <class Real>
+void CpuBlock<Real>::mask(const Error& error) {
+  BlockResults<Real>& results = this->results_;
+  work_ = system_.make_workspace();  // the step has left the old one half done
+  results.diagnostics = &work_->diagnostics;
+  const Error::Message& m = error.message();
+  work_->diagnostics.findings.add({"masked", -double(results.first_world),
+                                   "world " + std::to_string(results.first_world) +
+                                       " is masked: " + (m.where.empty() ? "" : m.where + ": ") + m.what +
+                                       (m.advice.empty() ? "" : "; " + m.advice)});
+  results.diverged[0] = 1;
+  Real* x = state();
+  std::fill_n(x, n_, std::numeric_limits<Real>::quiet_NaN());
+  results.final_state = results.final_state_dot = x;
+  for (std::int64_t k = keeper_ ? keeper_->next(reached_ + 1) : steps_ + 1; k <= steps_;
+       k = keeper_->next(k + 1))
+    keeper_->see(k, results.first_world, results.live_lanes, results.diverged.data(), x);
+  reached_ = steps_;
 }
 
 template class CpuBlock<float>;

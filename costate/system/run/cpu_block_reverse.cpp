@@ -21,8 +21,7 @@ constexpr std::int64_t kGrain = 1 << 15;  // numbers per chunk of a large array
 }  // namespace
 
 template <class Real>
-void CpuBlock<Real>::begin_reverse(const Objective<Real>& objective) {
-  objective_ = &objective;
+void CpuBlock<Real>::zero_cotangents() {
   lambda_buffer_.reserve(2 * n_);
   u_bar_.reserve(knots_ * nu_);
   p_bar_.reserve(np_);
@@ -32,33 +31,51 @@ void CpuBlock<Real>::begin_reverse(const Objective<Real>& objective) {
   fill_zero(p_bar_.data(), np_);
   this->results_.adjoint_norm2.assign(adjoint_samples(steps_), 0.0);
   note_memory();
+}
+
+template <class Real>
+void CpuBlock<Real>::begin_reverse(const Objective<Real>& objective) {
+  objective_ = &objective;
+  zero_cotangents();
   inject(steps_, this->results_.final_state);
 }
 
 template <class Real>
 void CpuBlock<Real>::backward(const Objective<Real>& objective) {
-  begin_reverse(objective);
-  if (steps_ > 0 && options_.checkpoints.kind == Checkpoints::Kind::reversible) {
-    reverse_by_inverse_steps();
-  } else if (steps_ > 0) {
-    while (const auto action = schedule_->next()) execute(*action);
+  if (is_masked()) {
+    zero_cotangents();
+  } else {
+    begin_reverse(objective);
+    if (steps_ > 0) reverse_steps();
   }
   this->results_.x0_bar = lambda();
   this->results_.u_bar = u_bar_.data();
   this->results_.p_bar = p_bar_.data();
 }
 
+template <class Real>
+void CpuBlock<Real>::reverse_steps() {
+  if (options_.checkpoints.kind == Checkpoints::Kind::reversible) return reverse_by_inverse_steps();
+  while (const auto action = schedule_->next()) execute(*action);
+}
+
 // The cotangent at step k is complete except for the objective's own term there.
 template <class Real>
 void CpuBlock<Real>::inject(std::int64_t k, const Real* x) {
-  const std::int64_t window = options_.checkpoints.window;
-  if (window > 0 && k > 0 && k < steps_ && (steps_ - k) % window == 0) fill_zero(lambda(), n_);
+  if (is_dropped_at(k)) fill_zero(lambda(), n_);
   if (objective_->previous(k, steps_) == k) {
     const bool controls = k < steps_ && nu_ > 0;
     objective_->vjp(
         at(k, x), {lambda(), controls ? u_bar_.data() + (k / options_.hold) * nu_ : nullptr, p_bar_.data()});
   }
   sample(k);
+}
+
+// Truncation: no signal passes from step k on to earlier ones.
+template <class Real>
+bool CpuBlock<Real>::is_dropped_at(std::int64_t k) const {
+  const std::int64_t window = options_.checkpoints.window;
+  return window > 0 && k > 0 && k < steps_ && (steps_ - k) % window == 0;
 }
 
 // The norm of the cotangent, if k is one of the steps where it is taken.

@@ -73,6 +73,11 @@ template <class Real>
 void CpuBlock<Real>::simulate_tangents(const Objective<Real>* objective) {
   begin(objective, nullptr);
   this->results_.loss_dot.assign(lanes_, 0.0);
+  masked_if_it_fails([&] { march_tangents(); });
+}
+
+template <class Real>
+void CpuBlock<Real>::march_tangents() {
   working_dot_.reserve(2 * n_);
   copy(working_dot_.data(), x_dot_.data(), n_);
   Ring<Real> dot{working_dot_.data(), 2, 0};
@@ -113,6 +118,7 @@ void CpuBlock<Real>::record_with_tangents() {
 
 template <class Real>
 void CpuBlock<Real>::inject_dot(std::int64_t k) {
+  if (is_dropped_at(k)) fill_zero(lambda_dot_.base + lambda_dot_.start * n_, n_);
   if (objective_->previous(k, steps_) != k) return;
   Real* u_bar_dot = k < steps_ && nu_ > 0 ? u_bar_dot_.data() + (k / options_.hold) * nu_ : nullptr;
   objective_->hvp(at(k, tape_states_.data() + k * n_), inputs_dot(k, tape_states_dot_.data() + k * n_),
@@ -124,7 +130,7 @@ template <class Real>
 void CpuBlock<Real>::hessian_vector(const Arguments<Real>& direction, const Objective<Real>& objective) {
   load_tangent(direction);
   begin(&objective, nullptr);
-  record_with_tangents();
+  masked_if_it_fails([&] { record_with_tangents(); });
 
   lambda_dot_buffer_.reserve(2 * n_);
   u_bar_dot_.reserve(knots_ * nu_);
@@ -133,8 +139,21 @@ void CpuBlock<Real>::hessian_vector(const Arguments<Real>& direction, const Obje
   fill_zero(lambda_dot_.base, n_);
   fill_zero(u_bar_dot_.data(), knots_ * nu_);
   fill_zero(p_bar_dot_.data(), np_);
-  inject_dot(steps_);
-  begin_reverse(objective);
+  if (is_masked()) {
+    zero_cotangents();
+  } else {
+    inject_dot(steps_);
+    begin_reverse(objective);
+    reverse_tangents();
+  }
+  BlockResults<Real>& results = this->results_;
+  results.x0_bar = lambda(), results.u_bar = u_bar_.data(), results.p_bar = p_bar_.data();
+  results.x0_bar_dot = lambda_dot_.base + lambda_dot_.start * n_;
+  results.u_bar_dot = u_bar_dot_.data(), results.p_bar_dot = p_bar_dot_.data();
+}
+
+template <class Real>
+void CpuBlock<Real>::reverse_tangents() {
   for (std::int64_t k = steps_ - 1; k >= 0; --k) {
     stop_if_interrupted();
     const std::int64_t next = lambda_.next(lambda_.start), knot = (k / options_.hold) * nu_;
@@ -150,10 +169,6 @@ void CpuBlock<Real>::hessian_vector(const Arguments<Real>& direction, const Obje
     inject_dot(k);
     inject(k, x);
   }
-  BlockResults<Real>& results = this->results_;
-  results.x0_bar = lambda(), results.u_bar = u_bar_.data(), results.p_bar = p_bar_.data();
-  results.x0_bar_dot = lambda_dot_.base + lambda_dot_.start * n_;
-  results.u_bar_dot = u_bar_dot_.data(), results.p_bar_dot = p_bar_dot_.data();
 }
 
 template class CpuBlock<float>;
