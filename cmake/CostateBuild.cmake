@@ -50,6 +50,10 @@ if(COSTATE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(COSTATE_SANITIZE_THREADS)  # costate/core/parallel.cpp says what oneTBB orders, tests/threads.supp what it does itself
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
 if(COSTATE_COVERAGE)  # read by tools/coverage.py; threads add to the same counts
   add_compile_options(--coverage -fprofile-update=atomic -fno-inline)
   add_link_options(--coverage)

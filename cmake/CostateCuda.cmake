@@ -1,7 +1,7 @@
 # Turns on the CUDA language where there is nvcc, and sets COSTATE_CUDA_FOUND. Included by the root, because a language
 # belongs to the folder that enables it and those below.
 set(COSTATE_CUDA_FOUND FALSE)
-if(COSTATE_CUDA STREQUAL "AUTO" AND (COSTATE_SANITIZE OR COSTATE_COVERAGE OR COSTATE_FUZZ OR CMAKE_CROSSCOMPILING
+if(COSTATE_CUDA STREQUAL "AUTO" AND (COSTATE_SANITIZE OR COSTATE_SANITIZE_THREADS OR COSTATE_COVERAGE OR COSTATE_FUZZ OR CMAKE_CROSSCOMPILING
                                      OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
   return()  # builds that are about host code
 endif()

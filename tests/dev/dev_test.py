@@ -4,6 +4,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,26 @@ class WideComments(unittest.TestCase):
             finally:
                 sys.stdout = said
         self.assertEqual([os.path.basename(name) for name in bad], ["full.h", "trailing.h"])
+
+
+# What CMake looks for -> the Debian package that has it. None: not from Debian, or not asked for by ./dev.
+DEBIAN = {"TBB": "libtbb-dev", "Eigen3": "libeigen3-dev", "fmt": "libfmt-dev", "CLI11": "libcli11-dev", "MPI": "libopenmpi-dev",
+          "nlohmann_json": "nlohmann-json3-dev", "tinyxml2": "libtinyxml2-dev", "SUNDIALS": "libsundials-dev",
+          "GTest": "libgtest-dev", "benchmark": "libbenchmark-dev", "Python": "python3-dev", "Python3": None, "nanobind": None,
+          "CUDAToolkit": None, "costate": None}
+
+
+class Packages(unittest.TestCase):
+    def test_whatever_the_build_looks_for_is_installed_on_a_bare_machine(self):
+        listed = subprocess.run(["git", "ls-files", "*CMakeLists.txt", "*.cmake"], cwd=ROOT, capture_output=True, text=True)
+        if listed.returncode:
+            self.skipTest("not a git checkout")
+        offered = {package for group in dev.PACKAGES.values() for package in group}
+        for file in listed.stdout.split():
+            for name in re.findall(r"^\s*find_package\((\w+)", (ROOT / file).read_text(), re.MULTILINE):
+                self.assertIn(name, DEBIAN, f"{file}: name its Debian package here")
+                if DEBIAN[name]:
+                    self.assertIn(DEBIAN[name], offered, f"{file} looks for {name}; ./dev does not install it")
 
 
 class ProgressOfABuild(unittest.TestCase):
