@@ -75,6 +75,20 @@ class MixNorm {
 };
 // [/norm]
 
+// The two amplitudes over time, each held from knot to knot.
+void draw(const char* file, const std::vector<double>& amplitude) {
+  figure::Figure figure;
+  figure::Panel& panel = figure.panel("time [s]", "amplitude [m/s²]");
+  for (const std::size_t axis : {std::size_t(0), std::size_t(1)}) {
+    std::vector<figure::Point> line;
+    for (std::size_t k = 0; k < kKnots; ++k)
+      for (const std::size_t end : {k, k + 1})
+        line.push_back({double(end) * kHold * kDt, amplitude[2 * k + axis]});
+    panel.line(line, axis == 0 ? figure::kBlue : figure::kOrange, axis == 0 ? "along x" : "along y");
+  }
+  figure.write(file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -125,9 +139,7 @@ int main(int argc, char** argv) {
   for (const double along_y : {0.0, 0.25, 0.5, 1.0, -0.5}) {
     for (std::size_t k = 0; k < kKnots; ++k)
       amplitude[2 * k] = kStrongest, amplitude[2 * k + 1] = along_y * kStrongest;
-    const double left = std::exp(objective(amplitude.data(), gradient.data()));
-    if (argc > 2) std::printf("steady, %.2f along y: %.3f\n", along_y, left);
-    steady = std::min(steady, left);
+    steady = std::min(steady, std::exp(objective(amplitude.data(), gradient.data())));
   }
 
   // 4. One after the other at first, and from there down the gradient.
@@ -142,20 +154,8 @@ int main(int argc, char** argv) {
       optim::LbfgsOptions{
           .first_step = 0.3, .stopping = {.max_iterations = 20}, .bounds = {lowest, highest}});
   const double mixed = std::exp(found.value);
-  if (argc > 2) std::printf("changing: %.4f\n", mixed);
   std::printf("steady stirring   leaves %.2f of the mix-norm\n", steady);
   std::printf("changing          %s half of that\n", mixed < steady / 2 ? "less than" : "not less than");
-  if (argc > 1) {
-    figure::Figure figure;
-    figure::Panel& panel = figure.panel("time [s]", "amplitude [m/s²]");
-    for (const std::size_t axis : {std::size_t(0), std::size_t(1)}) {
-      std::vector<figure::Point> line;
-      for (std::size_t k = 0; k < kKnots; ++k)
-        for (const std::size_t end : {k, k + 1})
-          line.push_back({double(end) * kHold * kDt, found.x[2 * k + axis]});
-      panel.line(line, axis == 0 ? figure::kBlue : figure::kOrange, axis == 0 ? "along x" : "along y");
-    }
-    figure.write(argv[1]);
-  }
+  if (argc > 1) draw(argv[1], found.x);
   return mixed < steady / 2 ? 0 : 1;
 }

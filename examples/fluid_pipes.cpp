@@ -108,11 +108,17 @@ int main(int argc, char** argv) {
   }
   // [/design]
 
-  // 3. The two streams become one, which is wider.
+  // 3. The two streams become one, which is wider: the share of fluid in every twelfth of the box.
   const Share share(z);
-  for (std::int64_t j = ny - 1; j >= 0; j -= 3) {
-    for (std::int64_t i = 0; i < nx; i += 2)
-      std::printf("%c", share.rho[std::size_t(j * nx + i)] > 0.5 ? '.' : '#');
+  for (std::int64_t row = 11; row >= 0; --row) {
+    for (std::int64_t column = 0; column < 12; ++column) {
+      double sum = 0;
+      int cells = 0;
+      for (std::int64_t j = row * ny / 12; j < (row + 1) * ny / 12; ++j)
+        for (std::int64_t i = column * nx / 12; i < (column + 1) * nx / 12; ++i, ++cells)
+          sum += share.rho[std::size_t(j * nx + i)];
+      std::printf("%4.1f", sum / cells);
+    }
     std::printf("\n");
   }
   std::printf("power %.0f\n", value);

@@ -91,44 +91,66 @@ std::vector<double> ellipse(double a, double b, int count, double middle) {
   return corners;
 }
 
-}  // namespace
+// A channel of 1.1 m x 0.41 m with 12 cells across the cylinder, and a body with two semi-axes.
+constexpr std::int64_t kColumns = 132, kRows = 49;
+constexpr double kHeight = 0.41;
 
-int main(int argc, char** argv) {
-  // [channel]
-  // 1. A channel of 1.1 m x 0.41 m with 12 cells across the cylinder, and a body with two semi-axes.
-  const std::int64_t nx = 132, ny = 49;
-  const double height = 0.41, radius = kRadius;
-  fluid::FlowOptions options{.cells = {nx, ny}, .width = {1.1 / nx, height / ny, 1}, .dt = 0.01};
-  std::vector<double> inflow;
-  for (std::int64_t j = 0; j < ny; ++j) {
-    const double y = (double(j) + 0.5) * height / ny;
-    inflow.push_back(4 * 0.3 * y * (height - y) / (height * height));
+std::vector<double> inflow() {
+  std::vector<double> speeds;
+  for (std::int64_t j = 0; j < kRows; ++j) {
+    const double y = (double(j) + 0.5) * kHeight / kRows;
+    speeds.push_back(4 * 0.3 * y * (kHeight - y) / (kHeight * kHeight));
   }
+  return speeds;
+}
+fluid::FlowOptions channel_with_body() {
+  fluid::FlowOptions options{
+      .cells = {kColumns, kRows}, .width = {1.1 / kColumns, kHeight / kRows, 1}, .dt = 0.01};
   options.viscosity = 1e-3;
-  options.sides[0] = {fluid::Side::Kind::velocity, {inflow, 0.0, 0.0}};
+  options.sides[0] = {fluid::Side::Kind::velocity, {inflow(), 0.0, 0.0}};
   options.sides[1] = {fluid::Side::Kind::outflow};
   options.sides[2] = options.sides[3] = fluid::wall();
   options.obstacles = {{.shape = fluid::Obstacle::Shape::ellipsoid,
                         .center = {kMiddle, kMiddle, 0},
-                        .size = {radius, radius}}};
+                        .size = {kRadius, kRadius}}};
+  return options;
+}
+
+void draw(const char* file, const std::vector<double>& best_ellipse, const std::vector<double>& best) {
+  figure::Figure figure;
+  figure::Panel& panel = figure.panel("x [m]", "y [m]").y_range(-0.06, 0.06);
+  panel.line(outline(ellipse(kRadius, kRadius, 72, kMiddle)), figure::kGrey, "circle, drag 5.7");
+  panel.line(outline(best_ellipse), figure::kBlue, "ellipse, 4.0");
+  panel.line(outline(best), figure::kOrange, "any outline");
+  figure.write(file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // [channel]
+  // 1. A channel, with a cylinder in it for now.
+  fluid::FlowOptions options = channel_with_body();
   const auto channel = fluid::flow<double>(options);
 
   // 2. The drag coefficient after three seconds: 2 F / (U^2 D) with U = 0.2 and D = 0.1.
   Rollout<double> rollout(channel, {.steps = 300, .active = {"body/size"}});
   const auto drag = loss::final_value<double>(channel->signature(), "body/force", 0, 2 / (0.2 * 0.2 * 0.1));
   Arguments<double> at = rollout.arguments();
-  for (std::int64_t j = 0; j < ny; ++j)
-    for (std::int64_t i = 0; i <= nx; ++i) at.x0[std::size_t(j * (nx + 1) + i)] = inflow[std::size_t(j)];
+  const std::vector<double> speeds = inflow();
+  for (std::int64_t j = 0; j < kRows; ++j)
+    for (std::int64_t i = 0; i <= kColumns; ++i)
+      at.x0[std::size_t(j * (kColumns + 1) + i)] = speeds[std::size_t(j)];
   // [/channel]
 
   // [descend]
   // 3. Semi-axes r s and r / s have the area of the circle: descend in s.
   int gradients = 0;
   const auto objective = [&](const double* s, double* gradient) {
-    at.parameters.set("body/size", {radius * s[0], radius / s[0]});
+    at.parameters.set("body/size", {kRadius * s[0], kRadius / s[0]});
     const auto g = rollout.value_and_gradient(at, *drag);
     const auto by_axes = g.parameters["body/size"];
-    gradient[0] = radius * by_axes[0] - radius / (s[0] * s[0]) * by_axes[1];
+    gradient[0] = kRadius * by_axes[0] - kRadius / (s[0] * s[0]) * by_axes[1];
     if (++gradients == 1) std::printf("circle    drag %.2f\n", g.value);
     return g.value;
   };
@@ -143,7 +165,7 @@ int main(int argc, char** argv) {
   // [free]
   // 4. From the ellipse on, any outline: a level set has a depth per cell, which the outline gives.
   const auto places = fluid::cell_places(options);
-  std::vector<double> control = ellipse(radius * found.x[0], radius / found.x[0], kPoints, 0);
+  std::vector<double> control = ellipse(kRadius * found.x[0], kRadius / found.x[0], kPoints, 0);
   options.obstacles[0].shape = fluid::Obstacle::Shape::level;
   options.obstacles[0].size = fluid::outline_depths(places, Body(control.data()).corners);
   const auto river = fluid::flow<double>(options);
@@ -173,14 +195,8 @@ int main(int argc, char** argv) {
   // [/free]
   std::printf("free      drag %.2f, %s than the ellipse\n", shaped.value,
               shaped.value < found.value ? "less" : "not less");
-  if (argc > 1) {
-    figure::Figure figure;
-    figure::Panel& panel = figure.panel("x [m]", "y [m]").y_range(-0.06, 0.06);
-    panel.line(outline(ellipse(radius, radius, 72, kMiddle)), figure::kGrey, "circle, drag 5.7");
-    panel.line(outline(ellipse(radius * found.x[0], radius / found.x[0], 72, kMiddle)), figure::kBlue,
-               "ellipse, 4.0");
-    panel.line(outline(Body(shaped.x.data()).corners), figure::kOrange, "any outline");
-    figure.write(argv[1]);
-  }
+  if (argc > 1)
+    draw(argv[1], ellipse(kRadius * found.x[0], kRadius / found.x[0], 72, kMiddle),
+         Body(shaped.x.data()).corners);
   return gradients <= 15 && ratio > 3 && ratio < 5 && shaped.value < found.value ? 0 : 1;
 }

@@ -4,7 +4,8 @@
 //   dc/dt = -div(u c) + D lap c + source                of scalars, which may push back: f += buoyancy c
 //   S = (grad u + grad u') / 2, nu viscosity [m^2/s], p pressure over density [m^2/s^2], f force [m/s^2]
 //
-//   in space  central fluxes of second order: without viscosity and walls they keep the energy [1]
+//   in space  central fluxes of second order: without viscosity and walls they keep the energy [1]; or
+//             limited upwind ones, which make no ripples (carry/limited.h)
 //   in time   SSP-RK3 [2], each stage projected exactly onto div u = 0:
 //               a = P(u + dt F(u))   b = P(3/4 u + 1/4 (a + dt F(a)))   u+ = P(1/3 u + 2/3 (b + dt F(b)))
 //             or forward Euler, u+ = P(u + dt F(u))
@@ -14,11 +15,11 @@
 //
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
-// dt; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles centre, shape, velocity and
-// spin. Force and torque on each obstacle during the last step, and the pressure if it is asked for, are part
-// of the state, which nothing reads back, so that every loss can look at them. Fields have x fastest;
-// component u lies on the faces across x, with both ends where x does not wrap: nx + 1 numbers per row. What
-// a state says on a face whose speed a side prescribes is not read.
+// dt; the places of tracers; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles
+// centre, shape, velocity and spin. Force and torque on each obstacle during the last step, and the pressure
+// if it is asked for, are part of the state, which nothing reads back, so that every loss can look at them.
+// Fields have x fastest; component u lies on the faces across x, with both ends where x does not wrap: nx +
+// 1 numbers per row. What a state says on a face whose speed a side prescribes is not read.
 //
 // [1] Harlow, Welch, Phys. Fluids 8 (1965); Morinishi et al., J. Comput. Phys. 143 (1998).
 // [2] Shu, Osher, J. Comput. Phys. 77 (1988), eq. 2.18.
@@ -101,11 +102,29 @@ struct Scalar {
   double diffusivity = 0.01;            // [m^2/s]
   CellValues source = 0.0;              // per cell, per second
   std::array<double, 3> buoyancy = {};  // acceleration of the flow per unit [m/s^2]
-  // By central fluxes, or traced back, which the scheme semi_lagrangian can: carry/trace.h.
-  enum class Carried { central, semi_lagrangian, mac_cormack };
+  // By central fluxes, by limited upwind ones (carry/limited.h), or traced back, which the scheme
+  // semi_lagrangian can: carry/trace.h.
+  enum class Carried { central, limited, semi_lagrangian, mac_cormack };
   Carried carried = Carried::central;
+  bool mix_norm = false;  // the state has "c/mix_norm_squared": step/readings.h
   // The value on a side that does not wrap: one number, or one per face. Without, nothing diffuses through.
   std::array<std::optional<CellValues>, 6> sides = {};
+};
+
+// Points that the flow carries along and that do not act on it (carry/tracers.h): where they are is part of
+// the state, and where they begin is its start.
+struct Tracers {
+  std::string name = "tracers";
+  std::int64_t count = 1;
+};
+
+// Where a state says what the flow does there, after every step: "inlet/velocity", "inlet/T" of every scalar,
+// and with `pressure` "inlet/p". With `minus` how much that differs from what there is at another place: a
+// pressure drop.
+struct Probe {
+  std::string name = "probe";
+  std::array<double, 3> place = {};
+  std::optional<std::array<double, 3>> minus = {};
 };
 
 struct FlowOptions {
@@ -117,8 +136,14 @@ struct FlowOptions {
   std::array<Side, 6> sides = {};
   bool push = false;  // a force on every face is a control: "push/u", ... [m/s^2]
   std::vector<Obstacle> obstacles = {};
-  std::vector<Scalar> scalars = {};  // at most 8
+  std::vector<Scalar> scalars = {};   // at most 8
+  std::vector<Tracers> tracers = {};  // not of stokes
+  std::vector<Probe> probes = {};     // not of stokes
+  bool dissipation = false;           // the state has it, by viscosity: step/readings.h
   Scheme scheme = Scheme::rk3;
+  // Speeds are carried by limited upwind fluxes (carry/limited.h) instead of central ones: for eddies and
+  // fronts that the grid does not resolve. With rk3 and euler.
+  bool limited = false;
   // Viscosity does not limit dt: one linear system more per component and stage (step/implicit.h). Not of
   // stokes, which has no dt.
   bool implicit = false;

@@ -31,14 +31,32 @@ class ObservedObjective final : public Objective<Real> {
     const std::vector<Real> z = observe(at);
     std::vector<Real> z_bar(z.size(), Real(0));
     of_->vjp(inner(at, z), {z_bar.data(), bar.u, bar.p});
-    if (!bar.x) return;
-    each_element(at.lanes,
-                 [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
-                   bar.x[std::size_t(from) * lanes + l] += Real(share * double(z_bar[j * lanes + l]));
-                 });
+    spread(at, z_bar, bar.x);
+  }
+  // z is linear in x.
+  void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
+    const std::vector<Real> z = observe(at);
+    std::vector<Real> z_dot, z_bar_dot(z.size(), Real(0));
+    Inputs<Real> inner_dot = in_dot;
+    if (in_dot.x) {
+      At moved = at;
+      moved.in.x = in_dot.x;
+      z_dot = observe(moved);
+      inner_dot.x = z_dot.data();
+    }
+    of_->hvp(inner(at, z), inner_dot, {z_bar_dot.data(), bar_dot.u, bar_dot.p});
+    spread(at, z_bar_dot, bar_dot.x);
   }
 
  private:
+  // The transpose of observe.
+  void spread(const At& at, const std::vector<Real>& z_bar, Real* x_bar) const {
+    if (!x_bar) return;
+    each_element(at.lanes,
+                 [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
+                   x_bar[std::size_t(from) * lanes + l] += Real(share * double(z_bar[j * lanes + l]));
+                 });
+  }
   template <class Visit>
   void each_element(int lanes, const Visit& visit) const {
     for (std::size_t j = 0; j < observed_->means.size(); ++j) {

@@ -169,10 +169,13 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
       s.carried =
           one_of<fluid::Scalar::Carried>(nb::cast<std::string>(v), "carried",
                                          {{"central", fluid::Scalar::Carried::central},
+                                          {"limited", fluid::Scalar::Carried::limited},
                                           {"semi_lagrangian", fluid::Scalar::Carried::semi_lagrangian},
                                           {"mac_cormack", fluid::Scalar::Carried::mac_cormack}});
     else if (key == "buoyancy")
       s.buoyancy = vector_of(v, "buoyancy", dim);
+    else if (key == "mix_norm")
+      s.mix_norm = nb::cast<bool>(v);
     else if (key == "source")
       s.source = values_of(v, "source");
     else if (key == "sides")
@@ -180,9 +183,39 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
         s.sides[side_number(side, dim)] = values_of(value, "the value on a side");
       });
     else
-      unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides, carried");
+      unknown("a scalar", key, "name, diffusivity, buoyancy, source, sides, carried, mix_norm");
   });
   return s;
+}
+
+fluid::Tracers read_tracers(nb::handle object) {
+  fluid::Tracers t;
+  each_item(object, "tracers", [&](const std::string& key, nb::handle v) {
+    if (key == "name")
+      t.name = nb::cast<std::string>(v);
+    else if (key == "count")
+      t.count = nb::cast<std::int64_t>(v);
+    else
+      unknown("tracers", key, "name, count");
+  });
+  return t;
+}
+
+fluid::Probe read_probe(nb::handle object, std::size_t dim) {
+  fluid::Probe p;
+  bool placed = false;
+  each_item(object, "a probe", [&](const std::string& key, nb::handle v) {
+    if (key == "name")
+      p.name = nb::cast<std::string>(v);
+    else if (key == "place")
+      p.place = vector_of(v, "place", dim), placed = true;
+    else if (key == "minus")
+      p.minus = vector_of(v, "minus", dim);
+    else
+      unknown("a probe", key, "name, place, minus");
+  });
+  if (!placed) throw Error({"the probe '" + p.name + "' has no 'place'", {}, "give one number per axis"});
+  return p;
 }
 
 std::vector<fluid::Place> places_of(const ArrayLike& places) {
@@ -224,7 +257,8 @@ void bind_depths(nb::module_& f) {
 SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width, double dt,
                   const ArrayLike& viscosity, const nb::object& force, const nb::dict& sides,
                   const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme,
-                  bool pressure, const ArrayLike& resistance, double smagorinsky, bool implicit) {
+                  bool pressure, const ArrayLike& resistance, double smagorinsky, bool implicit, bool limited,
+                  const nb::list& tracers, const nb::list& probes, bool dissipation) {
   fluid::FlowOptions o;
   const std::size_t dim = cells.size();
   o.cells = cells;
@@ -241,6 +275,8 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
   o.pressure = pressure;
   o.smagorinsky = smagorinsky;
   o.implicit = implicit;
+  o.limited = limited;
+  o.dissipation = dissipation;
   o.scheme = one_of<fluid::Scheme>(scheme, "scheme",
                                    {{"rk3", fluid::Scheme::rk3},
                                     {"euler", fluid::Scheme::euler},
@@ -257,6 +293,8 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
     }
     for (const nb::handle b : obstacles) o.obstacles.push_back(read_obstacle(b, dim));
     for (const nb::handle s : scalars) o.scalars.push_back(read_scalar(s, dim));
+    for (const nb::handle p : probes) o.probes.push_back(read_probe(p, dim));
+    for (const nb::handle t : tracers) o.tracers.push_back(read_tracers(t));
   }
   (void)fluid::flow<double>(o);  // says what is wrong now, not at the first rollout
   return std::make_shared<AnySystem>(
@@ -273,7 +311,8 @@ void bind_fluid(nb::module_& m) {
       "flow", &flow, "cells"_a, nb::kw_only(), "width"_a = 1.0, "dt"_a = 0.01, "viscosity"_a = 0.01,
       "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
       "push"_a = false, "scheme"_a = "rk3", "pressure"_a = false, "resistance"_a = 0.0, "smagorinsky"_a = 0.0,
-      "implicit"_a = false,
+      "implicit"_a = false, "limited"_a = false, "tracers"_a = nb::list(), "probes"_a = nb::list(),
+      "dissipation"_a = false,
       "Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.\n\n"
       "width      of a cell: one number, or one per axis\n"
       "viscosity  one number, or one per cell; force: one number per axis\n"
@@ -293,8 +332,9 @@ void bind_fluid(nb::module_& m) {
       "           the flow moves it; mass and inertia beyond the fluid it displaces\n"
       "scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': "
       "1},\n"
-      "           'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme "
-      "'semi_lagrangian'\n"
+      "           'carried': 'central'}]; or 'limited': upwind without ripples; 'semi_lagrangian', "
+      "'mac_cormack': "
+      "with the scheme 'semi_lagrangian'\n"
       "push       a force on every face is a control\n"
       "scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping "
       "flow\n"
@@ -302,7 +342,16 @@ void bind_fluid(nb::module_& m) {
       "resistance of 'stokes', one number or one per cell: of a porous medium\n"
       "smagorinsky  constant of the viscosity of eddies that the grid does not resolve, about 0.1; 0: "
       "none\n"
-      "implicit   viscosity does not limit dt\n\n"
+      "implicit   viscosity does not limit dt\n"
+      "limited    speeds are carried by limited upwind fluxes, without ripples\n"
+      "tracers    [{'name': 'seeds', 'count': 10}]: points that the flow carries along; the state has x, y "
+      "(and z) "
+      "of each in turn\n"
+      "probes     [{'name': 'inlet', 'place': [x, y], 'minus': [x, y]}]: the state has 'inlet/velocity', "
+      "'inlet/T' of every "
+      "scalar, with pressure 'inlet/p'; with minus how much they differ from there\n"
+      "dissipation  the state has 'dissipation', by viscosity; a scalar with 'mix_norm': True has "
+      "'<scalar>/mix_norm_squared'\n\n"
       "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
       "cells;\n"
       "           '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', "

@@ -51,6 +51,54 @@ def test_smoke_that_is_traced_back_has_a_right_gradient():
         costate.fluid.flow((8, 8), scalars=[{"carried": "semi_lagrangian"}])
 
 
+def test_limited_fluxes_carry_a_front_without_ripples_and_have_a_right_gradient():
+    def box(carried, limited):
+        return costate.fluid.flow((16, 12), dt=0.2, viscosity=0.02, sides={"west": {"velocity": [0.5, 0.01]}, "east": "outflow"}, limited=limited,
+                                  scalars=[{"name": "dye", "diffusivity": 0.0, "carried": carried, "sides": {"west": 1.0}}])
+    least = {}
+    for carried in ("central", "limited"):
+        sim = box(carried, True).rollout(60)
+        x0 = np.zeros(17 * 12 + 16 * 12 + 16 * 12)
+        x0[:17 * 12] = 0.5
+        dye = np.asarray(sim.simulate(x0).final_state)[-16 * 12:]
+        least[carried] = 1 - dye.max()
+    assert least["limited"] > -1e-10 and least["central"] < -0.02
+    sim = box("limited", True).rollout(3, active=["west/u", "dye/west", "dt"])
+    x0 = 0.5 + 0.1 * np.sin(np.arange(x0.size))
+    for result in sim.check(x0, loss=costate.loss.final("dye", np.zeros(16 * 12))):
+        assert result.passed, result
+    with pytest.raises(costate.Error, match="has no fluxes of speeds"):
+        costate.fluid.flow((8, 8), scheme="semi_lagrangian", limited=True)
+
+
+def test_tracers_arrive_somewhere_and_have_a_right_gradient():
+    system = costate.fluid.flow((12, 10), dt=0.1, viscosity=0.05, sides=dict.fromkeys(["south", "north"], "wall"), tracers=[{"name": "seeds", "count": 2}])
+    x0 = np.zeros(system.signature.state_size)
+    x0[:120] = 0.8
+    x0[-4:] = [1.3, 4.2, 2.6, 0.3]
+    sim = system.rollout(10)
+    seeds = np.asarray(sim.simulate(x0).final_state)[-4:]
+    assert 2.0 < seeds[0] < 2.15 and seeds[2] < seeds[0] + 1.3 and seeds[1] == pytest.approx(4.2, abs=1e-6)  # a wall holds the second one back
+    for result in sim.check(x0, loss=costate.loss.final("seeds", [3.0, 4.0, 5.0, 6.0])):
+        assert result.passed, result
+
+
+def test_probes_dissipation_and_mix_norms_have_names():
+    system = costate.fluid.flow((8, 8), width=0.125, dt=0.01, viscosity=0.1, force=[1.0, 0.0], pressure=True, dissipation=True,
+                                sides=dict.fromkeys(["south", "north"], "wall"), scalars=[{"name": "T", "mix_norm": True}],
+                                probes=[{"name": "middle", "place": [0.3, 0.5]}, {"name": "drop", "place": [0.1, 0.2], "minus": [0.1, 0.8]}])
+    sizes = {f.name: f.size for f in system.signature.states}
+    assert {n: sizes[n] for n in ("middle/velocity", "drop/T", "drop/p", "dissipation", "T/mix_norm_squared")} == {
+        "middle/velocity": 2, "drop/T": 1, "drop/p": 1, "dissipation": 1, "T/mix_norm_squared": 1}
+    sim = system.rollout(40)
+    for result in sim.check({}, loss=costate.loss.final("dissipation", [0.0])):
+        assert result.passed, result
+    with pytest.raises(costate.Error, match="lies outside of the box"):
+        costate.fluid.flow((8, 8), probes=[{"place": [9.0, 1.0]}])
+    with pytest.raises(costate.Error, match="has no 'place'"):
+        costate.fluid.flow((8, 8), probes=[{"name": "x"}])
+
+
 def test_a_flow_says_what_is_wrong():
     with pytest.raises(costate.Error, match="west = 'wal'"):
         costate.fluid.flow((8, 8), sides={"west": "wal"})

@@ -3,7 +3,7 @@
 //   cell (i, j, k)        the number at index i + j stride[1] + k stride[2]
 //   component a of speed  on the face of a cell towards lower coordinates along axis a, at the same index
 //
-// Every field is surrounded by kHalo numbers on each side, so that loops over cells have no branches: what
+// Every field is surrounded by `halo` numbers on each side, so that loops over cells have no branches: what
 // lies beyond a side is written there beforehand (grid/sides.h). x is fastest. A field has a plane of values,
 // and for derivatives a plane of tangents; S chooses which are read: Pack<Real> or Dual<Pack<Real>>.
 // Tests: tests/fluid/ (every kernel runs on these).
@@ -21,8 +21,6 @@
 namespace costate::fluid {
 
 using Index = std::int64_t;
-
-inline constexpr Index kHalo = 2;
 
 template <class Real>
 struct Plane {
@@ -99,17 +97,19 @@ struct Shape {
   std::array<double, 3> h = {1, 1, 1};
   std::array<bool, 3> periodic = {};
   Index size = 0, origin = 0;  // numbers of a field; where cell (0, 0, 0) is
+  Index reach = 1;             // how far beyond a side fluxes read: 1, limited ones (carry/limited.h) 2
 
   Shape() = default;
   // `lanes`: rows end with room for one more pack, which is read but not used.
   Shape(int dimension, std::array<Index, 3> cells, std::array<double, 3> width, std::array<bool, 3> wraps,
-        Index lanes)
-      : dim(dimension), n(cells), h(width), periodic(wraps) {
-    stride[1] = (n[0] + 1 + 2 * kHalo + lanes + 7) / 8 * 8 + 8;
-    stride[2] = stride[1] * (n[1] + 1 + 2 * kHalo);
-    const Index planes = dim == 3 ? n[2] + 1 + 2 * kHalo : 1;
+        Index lanes, Index reads = 1)
+      : dim(dimension), n(cells), h(width), periodic(wraps), reach(reads) {
+    const Index halo = reach == 1 ? 2 : 5;  // what gathers from beyond a side is read from further still
+    stride[1] = (n[0] + 1 + 2 * halo + lanes + 7) / 8 * 8 + 8;
+    stride[2] = stride[1] * (n[1] + 1 + 2 * halo);
+    const Index planes = dim == 3 ? n[2] + 1 + 2 * halo : 1;
     size = stride[2] * planes + 2 * lanes;
-    origin = kHalo + kHalo * stride[1] + (dim == 3 ? kHalo * stride[2] : 0);
+    origin = halo + halo * stride[1] + (dim == 3 ? halo * stride[2] : 0);
   }
   Index at(Index i, Index j, Index k) const { return origin + i + j * stride[1] + k * stride[2]; }
   Index cells() const { return n[0] * n[1] * n[2]; }
@@ -121,12 +121,12 @@ struct Shape {
     return box;
   }
   Index face_count(int a) const { return faces(a).rows() * faces(a).width(); }
-  // The box and what reads it from outside: one more on each side of an axis that does not wrap.
+  // The box and what reads it from outside: `reach` more on each side of an axis that does not wrap.
   Box widened(Box box) const {
     for (int a = 0; a < dim; ++a) {
       if (periodic[std::size_t(a)]) continue;
-      --box.lo[std::size_t(a)];
-      ++box.hi[std::size_t(a)];
+      box.lo[std::size_t(a)] -= reach;
+      box.hi[std::size_t(a)] += reach;
     }
     return box;
   }

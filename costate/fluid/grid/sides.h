@@ -77,10 +77,12 @@ struct Sides {
       if (!shape.periodic[axis]) continue;
       const Index n = shape.n[axis], s = shape.stride[axis];
       each_line(box, a, [&](Index at, Index) {
-        store<S>(field, at - s, load<S>(field, at + (n - 1) * s));
-        store<S>(field, at + n * s, load<S>(field, at));
+        for (Index m = 0; m < shape.reach; ++m) {
+          store<S>(field, at - (m + 1) * s, load<S>(field, at + (n - 1 - m) * s));
+          store<S>(field, at + (n + m) * s, load<S>(field, at + m * s));
+        }
       });
-      --box.lo[axis], ++box.hi[axis];
+      box.lo[axis] -= shape.reach, box.hi[axis] += shape.reach;
     }
   }
 
@@ -98,20 +100,41 @@ struct Sides {
     for (int c = 0; c < shape.dim; ++c) {
       for (int a = 0; a < shape.dim; ++a)
         for (int end = 0; end < 2; ++end) set_beyond<S>(a, end, c, u[std::size_t(c)], side);
+      carry_on<S>(u[std::size_t(c)], c);
       wrap<S>(u[std::size_t(c)], c);
     }
   }
   template <class S>
   void set_sides_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const {
-    for (int c = 0; c < shape.dim; ++c)
+    for (int c = 0; c < shape.dim; ++c) {
+      carry_on_vjp<S>(u_bar[std::size_t(c)], c);
       for (int a = 0; a < shape.dim; ++a)
         for (int end = 0; end < 2; ++end) set_beyond_vjp<S>(a, end, c, u_bar[std::size_t(c)], side_bar);
+    }
     set_faces_vjp<S>(u_bar, side_bar);
   }
   template <class S>
   void set_faces_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const {
     for (int a = 0; a < shape.dim; ++a)
       for (int end = 0; end < 2; ++end) set_across_vjp<S>(a, end, u_bar[std::size_t(a)], side_bar);
+  }
+
+  // For fluxes that read two numbers beyond a side, the second one (of a component across a side with given
+  // speeds the first): on the line through the two before it. `faces`: component, or -1 for cells.
+  template <class S>
+  void carry_on(const Plane<value_t<S>>& f, int faces) const {
+    each_second(faces, [&](Index out, Index near, Index next) {
+      store<S>(f, out, value_t<S>(2) * load<S>(f, near) - load<S>(f, next));
+    });
+  }
+  template <class S>
+  void carry_on_vjp(const Plane<value_t<S>>& f_bar, int faces) const {
+    each_second(faces, [&](Index out, Index near, Index next) {
+      const S bar = load<S>(f_bar, out);
+      store<S>(f_bar, out, S(0));
+      store<S>(f_bar, near, load<S>(f_bar, near) + value_t<S>(2) * bar);
+      store<S>(f_bar, next, load<S>(f_bar, next) - bar);
+    });
   }
 
   // One component with homogeneous sides: zero on walls, as inside beyond the others.
@@ -215,6 +238,21 @@ struct Sides {
                               : kind[std::size_t(a)][std::size_t(end)] == Side::Kind::velocity ? Beyond::odd
                                                                                                : Beyond::even;
         each_line(shape.faces(c), a, [&, in = inside](Index at, Index) { f(at, outside, in, beyond); });
+      }
+    }
+  }
+
+  // f(outside, and the two numbers before it)
+  template <class F>
+  void each_second(int faces, const F& f) const {
+    if (shape.reach == 1) return;
+    for (int a = 0; a < shape.dim; ++a) {
+      if (shape.periodic[std::size_t(a)]) continue;
+      for (int end = 0; end < 2; ++end) {
+        const auto [outside, inside] = crossing(a, end, faces);
+        const Index step = outside - inside, first = a == faces && given(a, end) ? outside : outside + step;
+        each_line(faces < 0 ? shape.all_cells() : shape.faces(faces), a,
+                  [&](Index at, Index) { f(at + first, at + first - step, at + first - 2 * step); });
       }
     }
   }

@@ -123,11 +123,11 @@ struct Depth {
   }
   struct Norms {
     V z;
-    T k, m;
+    T k, m;  // 1 in the centre, where nobody asks: a compiler may divide by them before it looks
     bool central;
   };
   Norms norms(const V& y) const {
-    Norms n{turned(y), T(0), T(0), false};
+    Norms n{turned(y), T(1), T(1), false};
     T k(0), m(0);
     for (std::size_t a = 0; a < Dim; ++a) {
       const T s = n.z[a] / q[Dim + a], t = s / q[Dim + a];

@@ -66,9 +66,11 @@ struct Scalars {
       const One inside = load<One>(c, in);
       store<One>(c, out, given ? One(2) * load<One>(*given, face) - inside : inside);
     });
+    model.sides.template carry_on<One>(c, -1);
     model.sides.template wrap<One>(c, -1);
   }
   void set_sides_vjp(std::size_t s, const Plane<Real>& c_bar) const {
+    model.sides.template carry_on_vjp<One>(c_bar, -1);
     each_side(s,
               [&](Index out, Index in, Index face, const Plane<Real>* given, const Plane<Real>* given_bar) {
                 const One beyond = load<One>(c_bar, out), inside = load<One>(c_bar, in);
@@ -82,7 +84,11 @@ struct Scalars {
 
   Transport<S, Dim> transport(std::size_t s, const Speeds<Real>& u, int stage) const {
     return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at)),
-            model.scalars[s].carried == Scalar::Carried::central};
+            model.scalars[s].carried};
+  }
+  bool traced(std::size_t s) const {
+    const auto how = model.scalars[s].carried;
+    return how == Scalar::Carried::semi_lagrangian || how == Scalar::Carried::mac_cormack;
   }
   One buoyancy(std::size_t s, std::size_t a) const {
     return read_number<S>(p, model.scalars[s].buoyancy_at + Index(a));
@@ -93,9 +99,9 @@ struct Scalars {
       const Fields& f = work.scalars[s];
       const Transport<S, Dim> of = transport(s, u, stage);
       if constexpr (Traced) {
-        if (!of.moves) trace(s, u, dt);
+        if (traced(s)) trace(s, u, dt);
       }
-      const Plane<Real>& from = of.moves ? of.c : made(s, stage);
+      const Plane<Real>& from = traced(s) ? made(s, stage) : of.c;
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
         S c = Real(w.share) * load<S>(from, at) + step * (of.rate(at) + load<S>(f.source, at));
         if (w.kept != 0) c = c + Real(w.kept) * load<S>(f.x, at);
@@ -144,7 +150,7 @@ struct Scalars {
         const S bar = of.carried_bar(f.rate_bar, at);
         store<S>(f.out_bar, at, Traced ? bar : pushed(bar, push, at), lanes);
       });
-      if (of.moves)
+      if (!traced(s))
         each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
           store<S>(f.out_bar, at, load<S>(f.out_bar, at) + Real(w.share) * load<S>(f.star_bar, at), lanes);
         });

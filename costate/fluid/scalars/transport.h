@@ -6,7 +6,8 @@
 //   Q_a = -u_a <c>_a + D d_a c  on faces            rate = sum_a d_a Q_a + source
 //
 // Central fluxes keep the sum of c and, where u has no divergence, of c^2. Beyond a side c goes on as inside,
-// or has a given value on the side itself: 2 given - inside.
+// or has a given value on the side itself: 2 given - inside. Limited fluxes (carry/limited.h) carry it
+// without ripples instead; the flux Q is diffusion alone then.
 //
 // Transpose, with rate_bar zero outside of the box and wrapped:
 //
@@ -16,6 +17,7 @@
 // Tests: tests/fluid/scalar_test.cpp.
 #pragma once
 
+#include "costate/fluid/carry/limited.h"
 #include "costate/fluid/step/flow_scratch.h"
 
 namespace costate::fluid {
@@ -28,11 +30,19 @@ struct Transport {
   Speeds<Real> u;
   Plane<Real> c;
   S diffusivity;
-  bool moves;  // false: it is traced back (carry/trace.h), and the flux is diffusion alone
+  bool moves;    // by central fluxes; otherwise the flux is diffusion alone
+  bool limited;  // by limited ones; neither: it is traced back (carry/trace.h)
+  Limited<S, Dim> upwind;
 
   Transport(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& carried, const S& d,
-            bool with_flow)
-      : stride(shape.stride), u(speeds), c(carried), diffusivity(d), moves(with_flow) {
+            Scalar::Carried how)
+      : stride(shape.stride),
+        u(speeds),
+        c(carried),
+        diffusivity(d),
+        moves(how == Scalar::Carried::central),
+        limited(how == Scalar::Carried::limited),
+        upwind(shape, speeds, carried, -1) {
     for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
   }
   COSTATE_INLINE S mean(std::size_t a, Index at) const {
@@ -48,6 +58,7 @@ struct Transport {
   COSTATE_INLINE S rate(Index at) const {
     S sum = per_h[0] * (flux(0, at + 1) - flux(0, at));
     for (std::size_t a = 1; a < Dim; ++a) sum = sum + per_h[a] * (flux(a, at + stride[a]) - flux(a, at));
+    if (limited) sum = sum + upwind.rate(at);
     return sum;
   }
 
@@ -57,6 +68,7 @@ struct Transport {
     return per_h[a] * (load<S>(rate_bar, at - stride[a]) - load<S>(rate_bar, at));
   }
   COSTATE_INLINE S speed_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {
+    if (limited) return upwind.speed_bar(rate_bar, int(a), at);
     if (!moves) return S(Real(0));
     return -(mean(a, at) * flux_bar(rate_bar, a, at));
   }
@@ -68,6 +80,7 @@ struct Transport {
       sum = sum + diffusivity * per_h[a] * (low - high);
       if (moves) sum = sum - Real(0.5) * (load<S>(u[a], at) * low + load<S>(u[a], next) * high);
     }
+    if (limited) sum = sum + upwind.carried_bar(rate_bar, at);
     return sum;
   }
   COSTATE_INLINE S diffusivity_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {

@@ -2,6 +2,6 @@
 
 namespace costate::fluid {
 
-template std::shared_ptr<System<double>> make_flow_system<double, 2, false>(FlowModel);
+template std::shared_ptr<System<double>> make_flow_system<double, 2, Carry::central>(FlowModel);
 
 }  // namespace costate::fluid

@@ -2,6 +2,6 @@
 
 namespace costate::fluid {
 
-template std::shared_ptr<System<float>> make_flow_system<float, 3, false>(FlowModel);
+template std::shared_ptr<System<float>> make_flow_system<float, 3, Carry::central>(FlowModel);
 
 }  // namespace costate::fluid

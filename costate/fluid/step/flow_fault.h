@@ -26,7 +26,7 @@ typename System<Real>::Fault flow_fault(const FlowModel& model, const Inputs<Rea
   for (Index i = 0; !model.implicit && i < shape.cells(); ++i)
     viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);
   const bool rk3 = model.scheme == Scheme::rk3;
-  const double most_courant = rk3 ? 1.7 : 1, most_viscous = rk3 ? 2.5 : 2;
+  const double most_courant = (rk3 ? 1.7 : 1) * (model.limited ? 0.6 : 1), most_viscous = rk3 ? 2.5 : 2;
   // Speeds that have run away do not say which dt would do: viscosity does, or half of it is tried.
   const bool ran_away = courant > 100 * most_courant;
   const double by_speed = ran_away ? 1.0 : courant / most_courant;

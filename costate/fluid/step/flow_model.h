@@ -10,6 +10,10 @@
 
 namespace costate::fluid {
 
+// How speeds are carried: by central fluxes, by limited ones (carry/limited.h), or traced back
+// (carry/trace.h).
+enum class Carry { central, limited, traced };
+
 struct FlowModel {
   // One component of the given speeds of a side.
   struct GivenSpeed {
@@ -32,6 +36,7 @@ struct FlowModel {
     std::array<bool, 6> fixed = {};
     std::vector<Given> given = {};
     Scalar::Carried carried = Scalar::Carried::central;
+    Index mix_norm = -1;  // in the state; -1: it is not there
   };
   std::vector<ScalarModel> scalars;
   struct ObstacleModel {
@@ -54,20 +59,36 @@ struct FlowModel {
     std::size_t first_point = 0;  // among those of all bodies
   };
   std::vector<ObstacleModel> obstacles;
+  struct ProbeModel {
+    Index state_at;
+    std::array<double, 3> place;
+    std::optional<std::array<double, 3>> minus;
+  };
+  std::vector<ProbeModel> probes;
   std::size_t scalar_fields = 0;    // the first parameter field of scalars
   std::size_t obstacle_fields = 0;  // the first one of obstacles; none comes behind them
-  // Numbers of a stage, the first ones of a state: all faces, scalars, and the rates of bodies that the flow
-  // moves.
+  // Numbers of a stage, the first ones of a state: all faces, scalars, tracers, and the rates of bodies that
+  // the flow moves.
   Index stage_size = 0;
-  Index push = -1;        // offset in the control; -1: there is none
-  bool implicit = false;  // viscosity (implicit.h)
-  bool eddies = false;    // Smagorinsky's viscosity; its constant is the parameter behind dt
-  Index pressure = -1;    // offset in the state; -1: it is not there
-  Index powers = -1;      // of the scheme stokes: offset of its two powers in the state
+  Index tracers = 0, tracers_at = -1;  // points that are carried along, and where they lie in the state
+  Index push = -1;                     // offset in the control; -1: there is none
+  bool implicit = false;               // viscosity (implicit.h)
+  bool limited = false;                // speeds are carried by limited fluxes
+  bool eddies = false;                 // Smagorinsky's viscosity; its constant is the parameter behind dt
+  Index pressure = -1;                 // offset in the state; -1: it is not there
+  // What a state says about the flow (readings.h): where that begins in it, and its dissipation; -1: not
+  // there.
+  Index readings_at = -1, dissipation = -1;
+  Index powers = -1;  // of the scheme stokes: offset of its two powers in the state
 
   bool moving() const {
     return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.moved_at >= 0; });
   }
+
+  bool mixes() const {
+    return std::ranges::any_of(scalars, [](const ScalarModel& s) { return s.mix_norm >= 0; });
+  }
+  bool readings() const { return !probes.empty() || dissipation >= 0 || mixes(); }
 
   bool any_free() const {
     return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.free_at >= 0; });

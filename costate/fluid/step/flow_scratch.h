@@ -19,6 +19,7 @@ struct FlowScratch final : Workspace {
   Speeds<Real> push, push_bar;
   Plane<Real> pressure, pressure_bar, viscosity, viscosity_bar;  // pressure_bar: where the state has it
   std::array<Plane<Real>, 3> edges, edges_bar;                   // viscosity on edges
+  Plane<Real> reading;                                           // of readings.h
   Plane<Real> eddy, eddy_bar, strain_bar;  // of eddies.h: all of the viscosity that a stage feels
   std::array<Plane<Real>, 3> eddy_edges, eddy_edges_bar;
   struct ScalarFields {
@@ -43,6 +44,10 @@ struct FlowScratch final : Workspace {
     Speeds<Real> shift_bar;
   };
   TraceFields trace;
+  struct TracerPlaces {
+    Plane<Real> x, stage[2], star, x_bar, out_bar;
+  };
+  TracerPlaces tracers;
   std::vector<Speeds<Real>> mask;  // resistance of each obstacle
   // Sum of resistance times body speed, and of a transpose: obstacles/resistance.h.
   Speeds<Real> carried, carried_bar, resist_bar, mean_star, face_bar;
@@ -97,10 +102,53 @@ struct FlowScratch final : Workspace {
 
   FlowScratch(const FlowModel& model, Index solver_numbers) {
     const Shape& shape = model.sides.shape;
-    const auto d = std::size_t(shape.dim);
     const Index line = 64 / Index(sizeof(Real));
     Index field = (shape.size + line - 1) / line * line;
     if (field * Index(sizeof(Real)) % 4096 < 64) field += line;  // no two fields share all their cache sets
+    const std::vector<Plane<Real>*> planes = fields_of(model);
+    Index given = 0;
+    for (const FlowModel::GivenSpeed& g : model.given) given += g.count;
+    for (const FlowModel::ScalarModel& s : model.scalars)
+      for (const auto& g : s.given) given += g.count;
+    const Index coordinates = model.tracers * shape.dim;
+    given += 3 * coordinates;
+    half_ = Index(planes.size()) * field + 2 * given;
+    memory_.reserve(2 * half_ + (solver_numbers + 2 * line));
+    Real* next = memory_.data();
+    const auto place = [&](Plane<Real>& plane, Index numbers) {
+      plane = {next, next + half_};
+      next += numbers;
+    };
+    for (Plane<Real>* plane : planes) place(*plane, field);
+    for (const FlowModel::GivenSpeed& g : model.given) {
+      place(side[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
+      place(side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
+    }
+    for (std::size_t s = 0; s < scalars.size(); ++s) {
+      for (const auto& g : model.scalars[s].given) {
+        place(scalars[s].side[std::size_t(g.side)], g.count);
+        place(scalars[s].side_bar[std::size_t(g.side)], g.count);
+      }
+    }
+    for (Plane<Real>* p :
+         {&tracers.x, &tracers.stage[0], &tracers.stage[1], &tracers.star, &tracers.x_bar, &tracers.out_bar})
+      place(*p, coordinates);
+    solver = memory_.data() + (2 * half_ + line - 1) / line * line;
+    std::fill_n(memory_.data(), half_, Real(0));
+    std::fill_n(solver, solver_numbers, Real(0));
+    Index rows = 1;
+    for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
+    sums.resize(std::size_t((mask.empty() ? 4 : 2 * kMostShapeNumbers) * rows));
+  }
+  void use_tangents() {
+    if (!has_tangents_) std::fill_n(memory_.data() + half_, half_, Real(0));
+    has_tangents_ = true;
+  }
+
+ private:
+  // The fields that this flow has, with the lists that hold them made long enough.
+  std::vector<Plane<Real>*> fields_of(const FlowModel& model) {
+    const auto d = std::size_t(model.sides.shape.dim);
     std::vector<Plane<Real>*> planes;
     for (Speeds<Real>* s : {&x, &stage[0], &stage[1], &star, &x_bar, &out_bar, &star_bar})
       for (std::size_t a = 0; a < d; ++a) planes.push_back(&(*s)[a]);
@@ -142,6 +190,7 @@ struct FlowScratch final : Workspace {
       if (model.implicit) planes.push_back(p);
     for (Plane<Real>* p : {&pressure, &viscosity, &viscosity_bar}) planes.push_back(p);
     if (model.pressure >= 0) planes.push_back(&pressure_bar);
+    if (model.dissipation >= 0 || model.mixes()) planes.push_back(&reading);
     for (Plane<Real>* p : {&eddy, &eddy_bar, &strain_bar})
       if (model.eddies) planes.push_back(p);
     for (std::size_t e = 0; e < (d == 2 ? 1 : 3); ++e) {
@@ -149,41 +198,9 @@ struct FlowScratch final : Workspace {
       planes.push_back(&edges_bar[e]);
       if (model.eddies) planes.push_back(&eddy_edges[e]), planes.push_back(&eddy_edges_bar[e]);
     }
-    Index given = 0;
-    for (const FlowModel::GivenSpeed& g : model.given) given += g.count;
-    for (const FlowModel::ScalarModel& s : model.scalars)
-      for (const auto& g : s.given) given += g.count;
-    half_ = Index(planes.size()) * field + 2 * given;
-    memory_.reserve(2 * half_ + (solver_numbers + 2 * line));
-    Real* next = memory_.data();
-    const auto place = [&](Plane<Real>& plane, Index numbers) {
-      plane = {next, next + half_};
-      next += numbers;
-    };
-    for (Plane<Real>* plane : planes) place(*plane, field);
-    for (const FlowModel::GivenSpeed& g : model.given) {
-      place(side[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
-      place(side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)], g.count);
-    }
-    for (std::size_t s = 0; s < scalars.size(); ++s) {
-      for (const auto& g : model.scalars[s].given) {
-        place(scalars[s].side[std::size_t(g.side)], g.count);
-        place(scalars[s].side_bar[std::size_t(g.side)], g.count);
-      }
-    }
-    solver = memory_.data() + (2 * half_ + line - 1) / line * line;
-    std::fill_n(memory_.data(), half_, Real(0));
-    std::fill_n(solver, solver_numbers, Real(0));
-    Index rows = 1;
-    for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
-    sums.resize(std::size_t((mask.empty() ? 4 : 2 * kMostShapeNumbers) * rows));
-  }
-  void use_tangents() {
-    if (!has_tangents_) std::fill_n(memory_.data() + half_, half_, Real(0));
-    has_tangents_ = true;
+    return planes;
   }
 
- private:
   AlignedBuffer<Real> memory_;
   Index half_ = 0;  // numbers of all planes of values
   bool has_tangents_ = false;

@@ -1,8 +1,9 @@
 // The step of a flow (flow.h has the equations) and its transpose: the same stages, in reverse order.
 //
-//   read inputs -> for every stage: scalars, momentum, sides, projection -> write the state
+//   read inputs -> for every stage: tracers, scalars, momentum, sides, projection -> write the state
 //
-// `Traced`: speeds are traced back instead of pushed by fluxes (carry/trace.h); there is one stage then.
+// `How` speeds are carried: where they are traced back instead of pushed by fluxes (carry/trace.h), there is
+// one stage.
 //
 // S = Pack gives values, S = Dual<Pack> tangents and, in the transpose, second order. The tape of a step has
 // its inner stages; without it the transpose computes them again, to the same bits.
@@ -14,20 +15,24 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/fluid/carry/tracers.h"
 #include "costate/fluid/obstacles/free.h"
 #include "costate/fluid/obstacles/resistance.h"
 #include "costate/fluid/obstacles/surface.h"
+#include "costate/fluid/step/clear_cotangents.h"
 #include "costate/fluid/step/flow_fault.h"
 #include "costate/fluid/step/flow_inputs.h"
 #include "costate/fluid/step/implicit.h"
 #include "costate/fluid/step/make_flow_system.h"
 #include "costate/fluid/step/momentum.h"
 #include "costate/fluid/step/projection.h"
+#include "costate/fluid/step/readings.h"
 
 namespace costate::fluid {
 
-template <class Real, int Dim, bool Traced>
+template <class Real, int Dim, Carry How>
 class FlowSystem final : public System<Real> {
+  static constexpr bool Traced = How == Carry::traced;
   using S = NativePack<Real>;
   using Tangent = Dual<S>;
   using Scratch = FlowScratch<Real>;
@@ -127,7 +132,7 @@ class FlowSystem final : public System<Real> {
     return {in.x, in.u, in.p, read_number<T>(in.p, model_.dt_at())};
   }
   template <class T>
-  Momentum<T, Dim, Traced> read_inputs(const PackedInputs& in, Scratch& w) const {
+  Momentum<T, Dim, How> read_inputs(const PackedInputs& in, Scratch& w) const {
     if constexpr (kIsDual<T>) w.use_tangents();
     if (kIsDual<T> || in.p.value != w.run_p) read_parameters<T>(in.p, w);
     if (in.u.value) read_given<T>(true, in.u, w);
@@ -144,9 +149,10 @@ class FlowSystem final : public System<Real> {
     const Scalars<T, Dim, Traced> scalars{model_, w, in.p};
     if (kIsDual<T> || in.p.value != w.run_p) scalars.read_parameters();
     scalars.read_state(in.x);
+    CarriedPoints<T, Dim>{model_, w}.read(in.x, w.tracers.x);
     const Single<T> constant = model_.eddies ? read_number<T>(in.p, model_.dt_at() + 1) : Single<T>(0);
-    Momentum<T, Dim, Traced> momentum{model_, w,       read_number<T>(in.p, model_.dt_at()),
-                                      {},     scalars, {model_, w, constant}};
+    Momentum<T, Dim, How> momentum{model_, w,       read_number<T>(in.p, model_.dt_at()),
+                                   {},     scalars, {model_, w, constant}};
     for (int a = 0; a < Dim; ++a)
       momentum.force[std::size_t(a)] = read_number<T>(in.p, model_.force_at() + a);
     return momentum;
@@ -184,9 +190,10 @@ class FlowSystem final : public System<Real> {
   }
   // `then` looks at `star`, before it is projected.
   template <class T, class Then>
-  void advance_stage(int stage, const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum,
+  void advance_stage(int stage, const PackedInputs& in, const Momentum<T, Dim, How>& momentum,
                      const Speeds<Real>& out, Scratch& w, const Then& then) const {
     if (model_.eddies) momentum.eddies.read(current(w, stage));
+    CarriedPoints<T, Dim>{model_, w}.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
     momentum.scalars.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
     if constexpr (Traced) trace_speeds<T>(momentum.dt, w);
     momentum.apply(model_.weights(stage), stage, current(w, stage));
@@ -252,12 +259,14 @@ class FlowSystem final : public System<Real> {
       write_speeds<S>(model_, w.stage[stage], {to});
       if constexpr (Dim == 2) free_bodies<T>(in, w).write_rates(std::size_t(stage) + 1, {to});
       write_scalars<S>({to}, w, [&](const auto& fields) { return fields.stage[stage]; });
+      CarriedPoints<S, Dim>{model_, w}.write(w.tracers.stage[stage], {to});
     }
     advance_stage<T>(last, in, momentum, w.star, w, forces);
     surface_forces(last);
     Obstacles<T, Dim>{model_, w}.write_forces(y);
     write_speeds<T>(model_, w.star, y);
     write_scalars<T>(y, w, [](const auto& fields) { return fields.star; });
+    CarriedPoints<T, Dim>{model_, w}.write(w.tracers.star, y);
     if (model_.moving()) Obstacles<T, Dim>{model_, w}.move(obstacles_from<T>(in), y);
     if constexpr (Dim == 2) free_bodies<T>(in, w).move(model_.stages(), y);
     if (model_.pressure >= 0) {
@@ -265,12 +274,13 @@ class FlowSystem final : public System<Real> {
       write_field<T>(model_.sides.shape, model_.sides.shape.all_cells(), w.pressure, y + model_.pressure,
                      false);
     }
+    if (model_.readings()) Readings<T, Dim>{model_, w, solver_}.write(y);
   }
 
   // --- its transpose ---------------------------------------------------------------------------------------
 
   template <class T>
-  void recall_stages(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, const Real* tape,
+  void recall_stages(const PackedInputs& in, const Momentum<T, Dim, How>& momentum, const Real* tape,
                      Scratch& w) const {
     for (int stage = 0; stage + 1 < model_.stages(); ++stage) {
       if (tape) {
@@ -278,6 +288,7 @@ class FlowSystem final : public System<Real> {
         read_speeds<T>(model_, from, w.stage[stage]);
         model_.sides.template set_sides<Single<T>>(w.stage[stage], w.side);
         read_scalars<T>(from, w, [&](const auto& fields) { return fields.stage[stage]; });
+        CarriedPoints<T, Dim>{model_, w}.read(from, w.tracers.stage[stage]);
         if constexpr (Dim == 2) free_bodies<T>(in, w).read_rates(from, std::size_t(stage) + 1);
         for (std::size_t s = 0; s < w.scalars.size(); ++s)
           momentum.scalars.set_sides(s, w.scalars[s].stage[stage]);
@@ -297,12 +308,26 @@ class FlowSystem final : public System<Real> {
         if (active.parameters[f]) return true;
     return bar.u.value != nullptr;
   }
+  // Of the fields at the end of the step: from those of the state and of what it says about them, for which
+  // the last stage is computed again.
+  template <class T>
+  void read_ends_bar(const PackedInputs& in, const Momentum<T, Dim, How>& momentum, In y_bar, bool viscosity,
+                     Scratch& w) const {
+    const Shape& shape = model_.sides.shape;
+    read_speeds<T>(model_, y_bar, w.out_bar);
+    read_scalars<T>(y_bar, w, [](const auto& fields) { return fields.out_bar; });
+    CarriedPoints<T, Dim>{model_, w}.read(y_bar, w.tracers.out_bar);
+    if (model_.pressure >= 0)
+      read_field<T>(shape, shape.all_cells(), y_bar + model_.pressure, w.pressure_bar);
+    if (!model_.readings()) return;
+    advance_stage<T>(model_.stages() - 1, in, momentum, w.star, w, [](int) {});
+    Readings<T, Dim>{model_, w, solver_}.transpose(y_bar, viscosity);
+  }
   // Of what the last projection subtracts the gradient of. For dt that one is computed again.
   template <class T>
-  void read_pressure_bar(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, In y_bar,
-                         bool sums, Single<T>& dt_bar, Scratch& w) const {
+  void read_pressure_bar(const PackedInputs& in, const Momentum<T, Dim, How>& momentum, bool sums,
+                         Single<T>& dt_bar, Scratch& w) const {
     const Shape& shape = model_.sides.shape;
-    read_field<T>(shape, shape.all_cells(), y_bar + model_.pressure, w.pressure_bar);
     scale_pressure<T>(model_, momentum.dt, w.pressure_bar);
     if (!sums) return;
     const int last = model_.stages() - 1;
@@ -314,7 +339,7 @@ class FlowSystem final : public System<Real> {
   }
   // `bodies`: their points, too. For these the stage is computed again.
   template <class T>
-  void transpose_surfaces(int stage, const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum,
+  void transpose_surfaces(int stage, const PackedInputs& in, const Momentum<T, Dim, How>& momentum,
                           bool bodies, const PackedCotangents& bar, Single<T>& dt_bar, Scratch& w) const {
     const Surfaces<T> surface = surfaces<T>(in, momentum.dt, w);
     const auto weights = model_.weights(stage);
@@ -326,7 +351,7 @@ class FlowSystem final : public System<Real> {
   }
   // Cotangents of what bodies that the flow moves have come to; for it, with what speed the last stage ends.
   template <class T>
-  void begin_free(const PackedInputs& in, const Momentum<T, Dim, Traced>& momentum, In y_bar,
+  void begin_free(const PackedInputs& in, const Momentum<T, Dim, How>& momentum, In y_bar,
                   const typename Obstacles<T, Dim>::To& bar, Scratch& w) const {
     if (!model_.any_free()) return;
     const int last = model_.stages() - 1;
@@ -351,7 +376,9 @@ class FlowSystem final : public System<Real> {
     const Scalars<T, Dim, Traced>& scalars = momentum.scalars;
     const bool bodies =
         !model_.obstacles.empty() && (viscosity || sums || model_.moving() || wants_bodies(bar, active));
-    if (model_.pressure >= 0) read_pressure_bar<T>(in, momentum, y_bar, sums, dt_bar, w);
+    clear_cotangents<T, Dim>(model_, viscosity, w);
+    read_ends_bar<T>(in, momentum, y_bar, viscosity, w);
+    if (model_.pressure >= 0) read_pressure_bar<T>(in, momentum, sums, dt_bar, w);
     if (Traced && (bodies || sums || of_scalars)) {
       scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
       trace_speeds<T>(momentum.dt, w);
@@ -360,10 +387,8 @@ class FlowSystem final : public System<Real> {
     const typename Obstacles<T, Dim>::To bodies_bar{bar.x, bar.u, bar.p, dt_bar};
     obstacles.read_forces_bar(obstacles_from<T>(in), y_bar);
     if constexpr (Dim == 2) begin_free<T>(in, momentum, y_bar, bodies_bar, w);
-    clear_cotangents<T>(viscosity, w);
     std::array<One, 3> force_bar{One(0), One(0), One(0)};
-    read_speeds<T>(model_, y_bar, w.out_bar);
-    read_scalars<T>(y_bar, w, [](const auto& fields) { return fields.out_bar; });
+    const CarriedPoints<T, Dim> tracers{model_, w};
     for (int stage = model_.stages() - 1; stage >= 0; --stage) {
       const auto weights = model_.weights(stage);
       sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
@@ -400,54 +425,32 @@ class FlowSystem final : public System<Real> {
                                   eddies_bar);
       if constexpr (Traced) trace_speeds_vjp<T>(momentum.dt, sums, dt_bar, w);
       scalars.transpose(weights, stage, current(w, stage), momentum.dt, sums || of_scalars, dt_bar);
+      tracers.transpose(weights, stage, current(w, stage), momentum.dt, w.out_bar, dt_bar);
     }
-    sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
-    for (std::size_t s = 0; s < w.scalars.size(); ++s) scalars.set_sides_vjp(s, w.scalars[s].out_bar);
+    set_beginnings_vjp<T>(scalars, w);
     write_state<T>(bar.x, w);
     if constexpr (Dim == 2) free_bodies<T>(in, w).end_transpose(bar.x);
     if (bar.u.value) write_given<T>(true, bar.u, w);
     if (bar.u.value && model_.push >= 0) write_speeds<T>(model_, w.push_bar, bar.u + model_.push, true);
-    if (bodies) {
-      obstacles.transpose(obstacles_from<T>(in), viscosity, y_bar, bodies_bar);
-      if (viscosity) obstacles.face_viscosity_vjp();
-    }
+    if (bodies) obstacles.transpose(obstacles_from<T>(in), viscosity, y_bar, bodies_bar);
+    if (bodies && viscosity) obstacles.face_viscosity_vjp();
     if (!bar.p.value) return;
     write_given<T>(false, bar.p, w);
     if (of_scalars) scalars.write_parameters(bar.p);
     if (viscosity) write_viscosity<T>(bar.p, w);
     if (model_.eddies) add_number<T>(bar.p, model_.dt_at() + 1, eddies_bar);
-    if (sums) {
-      add_number<T>(bar.p, model_.dt_at(), dt_bar);
-      for (int a = 0; a < Dim; ++a) add_number<T>(bar.p, model_.force_at() + a, force_bar[std::size_t(a)]);
-    }
+    if (sums) write_sums<T>(bar.p, dt_bar, force_bar);
+  }
+  // The sides of what a step begins with.
+  template <class T>
+  void set_beginnings_vjp(const Scalars<T, Dim, Traced>& scalars, Scratch& w) const {
+    model_.sides.template set_sides_vjp<Single<T>>(w.out_bar, w.side_bar);
+    for (std::size_t s = 0; s < w.scalars.size(); ++s) scalars.set_sides_vjp(s, w.scalars[s].out_bar);
   }
   template <class T>
-  void clear_cotangents(bool viscosity, Scratch& w) const {
-    const Shape& shape = model_.sides.shape;
-    for (int a = 0; a < Dim; ++a) {
-      clear<T>(shape, w.x_bar[std::size_t(a)]);
-      clear<T>(shape, w.out_bar[std::size_t(a)]);
-      if (model_.push >= 0) clear<T>(shape, w.push_bar[std::size_t(a)]);
-    }
-    for (const FlowModel::GivenSpeed& g : model_.given) {
-      const Plane<Real>& to = w.side_bar[std::size_t(g.axis)][std::size_t(g.end)][std::size_t(g.component)];
-      for (Index i = 0; i < g.count; ++i) store<Single<T>>(to, i, Single<T>(0));
-    }
-    for (std::size_t s = 0; s < w.scalars.size(); ++s) {
-      auto& f = w.scalars[s];
-      for (const Plane<Real>* plane : {&f.x_bar, &f.out_bar, &f.rate_bar, &f.source_bar})
-        clear<T>(shape, *plane);
-      for (const auto& g : model_.scalars[s].given)
-        for (Index i = 0; i < g.count; ++i)
-          store<Single<T>>(f.side_bar[std::size_t(g.side)], i, Single<T>(0));
-      std::fill_n(w.template numbers_bar<Single<T>>(s), 4, Single<T>(0));
-    }
-    for (int a = 0; !w.mask.empty() && a < Dim; ++a)
-      for (const Speeds<Real>* s : {&w.carried_bar, &w.resist_bar, &w.mean_star, &w.face_bar})
-        clear<T>(shape, (*s)[std::size_t(a)]);
-    if (!viscosity) return;
-    clear<T>(shape, w.viscosity_bar);
-    for (int e = 0; e < (Dim == 2 ? 1 : 3); ++e) clear<T>(shape, w.edges_bar[std::size_t(e)]);
+  void write_sums(Out p_bar, const Single<T>& dt_bar, const std::array<Single<T>, 3>& force_bar) const {
+    add_number<T>(p_bar, model_.dt_at(), dt_bar);
+    for (int a = 0; a < Dim; ++a) add_number<T>(p_bar, model_.force_at() + a, force_bar[std::size_t(a)]);
   }
   template <class T>
   void write_state(Out x_bar, Scratch& w) const {
@@ -462,12 +465,14 @@ class FlowSystem final : public System<Real> {
     write_speeds<T>(model_, w.out_bar, x_bar);
     for (const auto& scalar : w.scalars) add_kept(shape.all_cells(), scalar.x_bar, scalar.out_bar);
     write_scalars<T>(x_bar, w, [](const auto& fields) { return fields.out_bar; });
+    CarriedPoints<T, Dim>{model_, w}.write_start(x_bar);
     const auto unread = [&](Index at, Index count) {
       std::fill_n(x_bar.value + at, count, Real(0));
       if (x_bar.tangent) std::fill_n(x_bar.tangent + at, count, Real(0));
     };
     for (const FlowModel::ObstacleModel& o : model_.obstacles) unread(o.force_at, Dim == 2 ? 3 : 6);
     if (model_.pressure >= 0) unread(model_.pressure, shape.cells());
+    if (model_.readings()) unread(model_.readings_at, model_.signature.states() - model_.readings_at);
   }
   template <class T>
   void write_given(bool controls, Out to, Scratch& w) const {
@@ -491,9 +496,9 @@ class FlowSystem final : public System<Real> {
   ViscousSolver<Real> viscous_;  // of implicit viscosity
 };
 
-template <class Real, int Dim, bool Traced>
+template <class Real, int Dim, Carry How>
 std::shared_ptr<System<Real>> make_flow_system(FlowModel model) {
-  return std::make_shared<FlowSystem<Real, Dim, Traced>>(std::move(model));
+  return std::make_shared<FlowSystem<Real, Dim, How>>(std::move(model));
 }
 
 }  // namespace costate::fluid

@@ -1,5 +1,6 @@
 // The systems of flows, each instantiated in a translation unit of its own: flow_2d_float.cpp and its three
-// siblings, as many for flows that are traced back (traced_*.cpp), and steady/stokes_*.cpp for creeping flow.
+// siblings, as many for flows with limited fluxes (limited_*.cpp) and for those that are traced back
+// (traced_*.cpp), and steady/stokes_*.cpp for creeping flow.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace costate::fluid {
 
-template <class Real, int Dim, bool Traced>
+template <class Real, int Dim, Carry How>
 std::shared_ptr<System<Real>> make_flow_system(FlowModel model);
 
 template <class Real>

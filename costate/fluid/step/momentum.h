@@ -3,6 +3,7 @@
 //   star = kept x + share (u + dt (F(u) + f))             on free faces; f: force and push
 //   `Traced` (carry/trace.h): star = traced u + dt (F(u) + f); F is viscosity alone, and scalars push with
 //   what they have become
+//   `limited` (carry/limited.h): F carries speeds by limited upwind fluxes instead of central ones
 //   with obstacles (resistance.h) that over 1 + s kappa, after adding s kappa u_body; s = share dt
 //   with implicit viscosity (implicit.h) that without the division: the next stage of the step solves
 //
@@ -13,6 +14,7 @@
 // faces that are not free, and wrapped. Sums over the grid are added row by row, in the order of the rows.
 #pragma once
 
+#include "costate/fluid/carry/limited.h"
 #include "costate/fluid/scalars/scalars.h"
 #include "costate/fluid/step/eddies.h"
 #include "costate/fluid/step/flow_scratch.h"
@@ -21,9 +23,10 @@
 
 namespace costate::fluid {
 
-template <class S, int Dim, bool Traced>
+template <class S, int Dim, Carry How>
 struct Momentum {
-  using Flux = Stress<S, Dim, !Traced>;
+  static constexpr bool Central = How == Carry::central, Traced = How == Carry::traced;
+  using Flux = Stress<S, Dim, Central>;
   using Real = value_t<S>;
   using One = Single<S>;
   const FlowModel& model;
@@ -31,7 +34,7 @@ struct Momentum {
   One dt;
   std::array<One, 3> force;
   Scalars<S, Dim, Traced> scalars;
-  Eddies<S, Dim, !Traced> eddies;
+  Eddies<S, Dim, Central> eddies;
   const Shape& shape = model.sides.shape;
 
   Flux stress(const Speeds<Real>& u) const {
@@ -43,6 +46,7 @@ struct Momentum {
   COSTATE_INLINE S rate(const Flux& of, int stage, int c, Index at) const {
     const auto a = std::size_t(c);
     S sum = of.force(c, at) + everywhere<S>(force[a]);
+    if constexpr (How == Carry::limited) sum = sum + Limited<S, Dim>(shape, of.u, of.u[a], c).rate(at);
     if (model.push >= 0) sum = sum + load<S>(work.push[a], at);
     for (std::size_t s = 0; s < work.scalars.size(); ++s) {
       const Plane<Real>& carried = Traced ? scalars.made(s, stage) : scalars.current(s, stage);
@@ -124,7 +128,7 @@ struct Momentum {
 
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
     const Flux of = stress(u);
-    const StressTranspose<S, Dim, !Traced> back{of, work.star_bar};
+    const StressTranspose<S, Dim, Central> back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
@@ -132,6 +136,7 @@ struct Momentum {
       if (w.kept != 0) store<S>(work.x_bar[a], at, load<S>(work.x_bar[a], at) + Real(w.kept) * bar, count);
       if (model.push >= 0) store<S>(work.push_bar[a], at, load<S>(work.push_bar[a], at) + step * bar, count);
       S out = step * back.speed_bar(c, at);
+      if constexpr (How == Carry::limited) out = out + step * carrying_bar(u, c, at);
       if (!Traced) out = Real(w.share) * bar + out;
       for (std::size_t s = 0; s < work.scalars.size(); ++s)
         out = out + scalars.transport(s, u, stage).speed_bar(work.scalars[s].rate_bar, a, at);
@@ -159,7 +164,7 @@ struct Momentum {
   // viscosity_bar and edges_bar += dt share T_bar dT/dnu.
   void transpose_viscosity(FlowModel::Weights w, const Speeds<Real>& u) const {
     const Flux of = stress(u);
-    const StressTranspose<S, Dim, !Traced> back{of, work.star_bar};
+    const StressTranspose<S, Dim, Central> back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto add = [&](const Plane<Real>& to, Index at, const S& x, Index count) {
       store<S>(to, at, load<S>(to, at) + step * x, count);
@@ -184,6 +189,13 @@ struct Momentum {
   }
 
  private:
+  // Component c is carried, and carries all of them.
+  COSTATE_INLINE S carrying_bar(const Speeds<Real>& u, int c, Index at) const {
+    const auto of = [&](int k) { return Limited<S, Dim>(shape, u, u[std::size_t(k)], k); };
+    S sum = of(c).carried_bar(work.star_bar[std::size_t(c)], at);
+    for (int k = 0; k < Dim; ++k) sum = sum + of(k).speed_bar(work.star_bar[std::size_t(k)], c, at);
+    return sum;
+  }
   COSTATE_INLINE S resistance(std::size_t a, Index at) const {
     S sum = load<S>(work.mask[0][a], at);
     for (std::size_t b = 1; b < work.mask.size(); ++b) sum = sum + load<S>(work.mask[b][a], at);

@@ -2,6 +2,6 @@
 
 namespace costate::fluid {
 
-template std::shared_ptr<System<float>> make_flow_system<float, 2, true>(FlowModel);
+template std::shared_ptr<System<float>> make_flow_system<float, 2, Carry::traced>(FlowModel);
 
 }  // namespace costate::fluid

@@ -18,7 +18,10 @@ class Pane {
     for (const b of recording.bodies) this.add(new RigidShape(b, this.sun, flat));
     for (const m of recording.meshes) this.add(new MovingMesh(m, recording.frames, this.sun));
     this.pictures = recording.images.map(i => new FieldImage(i, recording.frames));
-    for (const picture of this.pictures) this.add(picture);
+    for (const picture of this.pictures) {
+      picture.place(recording.up, extent.centre);
+      this.add(picture);
+    }
     this.addLight(extent);
     if (flat) {
       const sheet = makeGrid(extent.centre, extent.radius * 1.6, extent.cell, ['x', 'y']);

@@ -7,7 +7,7 @@ import numpy.typing
 import costate._core
 
 
-def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False) -> costate._core.System:
+def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False, limited: bool = False, tracers: list = [], probes: list = [], dissipation: bool = False) -> costate._core.System:
     """
     Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.
 
@@ -21,13 +21,17 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
                'free': {'mass': m, 'inertia': I, 'gravity': [0, -9.8], 'spring': [0, 0, k], 'damper': ..., 'axes': [True, True, True]}:
                the flow moves it; mass and inertia beyond the fluid it displaces
     scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1},
-               'carried': 'central'}]; or 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
+               'carried': 'central'}]; or 'limited': upwind without ripples; 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
     push       a force on every face is a control
     scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping flow
     pressure   the state has 'p' of every cell, over density
     resistance of 'stokes', one number or one per cell: of a porous medium
     smagorinsky  constant of the viscosity of eddies that the grid does not resolve, about 0.1; 0: none
     implicit   viscosity does not limit dt
+    limited    speeds are carried by limited upwind fluxes, without ripples
+    tracers    [{'name': 'seeds', 'count': 10}]: points that the flow carries along; the state has x, y (and z) of each in turn
+    probes     [{'name': 'inlet', 'place': [x, y], 'minus': [x, y]}]: the state has 'inlet/velocity', 'inlet/T' of every scalar, with pressure 'inlet/p'; with minus how much they differ from there
+    dissipation  the state has 'dissipation', by viscosity; a scalar with 'mix_norm': True has '<scalar>/mix_norm_squared'
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
                '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', '<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one

@@ -40,6 +40,35 @@ TEST(FlowSection, ShapesSidesAndHeatHaveARightGradient) {
       "[optimize]\nvariables = [\"parameters.leaf/size\", \"parameters.T/south\", \"parameters.west/u\"]\n");
 }
 
+TEST(FlowSection, LimitedFluxesAndTracersHaveARightGradient) {
+  expect_right(kChannel.substr(0, kChannel.find("[flow]\n") + 7) + "limited = true\n" +
+               kChannel.substr(kChannel.find("[flow]\n") + 7) +
+               "[[scalars]]\nname = \"T\"\ncarried = \"limited\"\nsides = {west = 1.0}\n"
+               "[[tracers]]\nname = \"dye\"\nfrom = [0.22, 0.21]\nto = [0.43, 0.52]\ncount = [3, 2]\n"
+               "[[tracers]]\nname = \"seed\"\nplaces = [[0.31, 0.4]]\n"
+               "[start]\nu = \"y*(0.9 - y) + 0.02*x\"\nv = \"0.01 + 0.02*x*y\"\nT = \"x*y + 0.3*x\"\n"
+               "[[loss]]\nkind = \"position\"\nof = \"dye/mean\"\ntarget = [0.9, 0.3]\n"
+               "[[loss]]\nkind = \"position\"\nof = \"seed/0\"\ntarget = [0.4, 0.3]\n"
+               "[[loss]]\nkind = \"position\"\nof = \"T/40\"\ntarget = 1.0\n"
+               "[optimize]\nvariables = [\"parameters.west/u\", \"parameters.T/west\"]\n");
+}
+
+TEST(FlowSection, ProbesDissipationAndMixNormsHaveARightGradient) {
+  expect_right(
+      "[run]\nduration = 0.2\ndt = 0.02\n"
+      "[flow]\ncells = [12, 9]\nwidth = 0.1\nviscosity = 0.02\ndissipation = true\npressure = true\n"
+      "sides = {south = \"wall\", north = {velocity = [1.0, 0.0]}}\n"
+      "[[scalars]]\nname = \"T\"\ndiffusivity = 0.02\nbuoyancy = [0.0, 1.0]\nmix_norm = true\n"
+      "[[probes]]\nname = \"low\"\nplace = [0.32, 0.2]\n"
+      "[[probes]]\nname = \"drop\"\nplace = [0.32, 0.2]\nminus = [0.9, 0.81]\n"
+      "[start]\nu = \"y\"\nT = \"y*y + 0.2*x\"\n"
+      "[[loss]]\nkind = \"position\"\nof = \"low/velocity/0\"\ntarget = 0.5\n"
+      "[[loss]]\nkind = \"position\"\nof = \"drop/p\"\ntarget = 0.5\n"
+      "[[loss]]\nkind = \"position\"\nof = \"dissipation\"\ntarget = 0.0\n"
+      "[[loss]]\nkind = \"position\"\nof = \"T/mix_norm_squared\"\ntarget = 0.0\n"
+      "[optimize]\nvariables = [\"parameters.north/u\", \"parameters.T/buoyancy\"]\n");
+}
+
 TEST(FlowSection, ThreeDimensionsAndADrivenSpinHaveARightGradient) {
   expect_right(
       "[run]\nduration = 0.1\ndt = 0.02\n[flow]\ncells = [6, 8, 5]\nwidth = [0.1, 0.1, 0.2]\nshow = "
@@ -49,6 +78,28 @@ TEST(FlowSection, ThreeDimensionsAndADrivenSpinHaveARightGradient) {
       "[controls]\nball_spin_z = {count = 2, value = 1.0}\n"
       "[[loss]]\nkind = \"position\"\nof = \"ball/force/1\"\ntarget = 0.5\n"
       "[optimize]\nvariables = [\"controls.ball_spin_z\"]\n");
+}
+
+TEST(FlowSection, AVolumeIsDrawnInLayersAndTracersAsParticles) {
+  const auto study = parse_study(
+      "[run]\nduration = 0.2\ndt = 0.1\n"
+      "[flow]\ncells = [6, 5, 20]\nwidth = 0.5\nviscosity = 0.1\nshow = \"smoke, volume\"\n"
+      "sides = {west = \"wall\", east = \"wall\"}\n"
+      "[[scalars]]\nname = \"smoke\"\n[start]\nsmoke = \"x + 10*y + 100*z\"\n"
+      "[[tracers]]\nname = \"dye\"\nplaces = [[1.0, 2.6, 9.0], [0.3, 0.4, 0.5]]\n",
+      "f.toml", {});
+  const Recording r = study->run(study->start()).recording;
+  check_recording(r, "volume");
+  // Layers of 6, 5 and at most 12, then three slices of each other field.
+  ASSERT_EQ(r.images.size(), 6U + 5 + 12 + 3 * 3);
+  for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(r.images[i].name, "smoke, volume");
+  // Number (2, 1) of the layer across x at cell 4, in the first frame: y = 1.25, z = 0.75.
+  EXPECT_NEAR(r.images[4].values[1 * 5 + 2], 2.25 + 12.5 + 75, 1e-4);
+  // The fifth of 12 layers of 20 cells along z: cell 7.
+  EXPECT_NEAR(r.images[11 + 4].values[0], 0.25 + 2.5 + 375, 1e-4);
+  ASSERT_EQ(r.particles.material.size(), 2U);
+  EXPECT_NEAR(r.particles.positions[1], 2.6 - 2.5, 1e-6);  // within the box
+  EXPECT_EQ(r.materials[0].name, "dye");
 }
 
 TEST(FlowSection, MistakesHaveTheirPlace) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "costate/ad/executable.h"
@@ -23,7 +24,8 @@ namespace {
 
 constexpr long kMostCells = 4096;  // along one side
 constexpr std::int64_t kMostInAll = std::int64_t(1) << 26;
-using Places = std::vector<std::array<double, 3>>;
+using Vec3 = std::array<double, 3>;
+using Places = std::vector<Vec3>;
 
 std::vector<double> at_places(const SceneFile& file, const TomlValue& v, const Places& places) {
   const ad::Executable code(parse_formula(file.document(), v, {{"x", 1}, {"y", 1}, {"z", 1}}));
@@ -220,8 +222,8 @@ void read_obstacles(const SceneFile& file, fluid::FlowOptions& o, Draft& draft, 
 
 void read_scalars(const SceneFile& file, fluid::FlowOptions& o) {
   for (const TomlValue& table : file.tables("scalars", 8)) {
-    file.require_known_keys(table, {"name", "diffusivity", "buoyancy", "source", "sides", "carried"},
-                            "[[scalars]]");
+    file.require_known_keys(
+        table, {"name", "diffusivity", "buoyancy", "source", "sides", "carried", "mix_norm"}, "[[scalars]]");
     fluid::Scalar s;
     s.name = file.name_of(table, "a scalar", "smoke");
     s.diffusivity = file.not_negative_or(table, "diffusivity", s.diffusivity);
@@ -229,12 +231,14 @@ void read_scalars(const SceneFile& file, fluid::FlowOptions& o) {
     if (const TomlValue* v = table.find("carried"))
       s.carried = chosen<Carried>(file, *v, "way to carry a scalar",
                                   {{"central", Carried::central},
+                                   {"limited", Carried::limited},
                                    {"semi_lagrangian", Carried::semi_lagrangian},
                                    {"mac_cormack", Carried::mac_cormack}});
     if (const TomlValue* v = table.find("buoyancy"))
       s.buoyancy = file.vector(*v, "buoyancy", int(o.cells.size()));
     if (const TomlValue* v = table.find("source"))
       s.source = values_of(file, *v, "source", fluid::cell_places(o));
+    if (const TomlValue* v = table.find("mix_norm")) s.mix_norm = file.boolean(*v, "mix_norm");
     const TomlValue* sides = table.find("sides");
     for (std::size_t i = 0; sides && i < file.table(*sides, "sides").keys.size(); ++i) {
       const std::size_t side = side_number(file, sides->key_places[i], sides->keys[i], o.cells.size());
@@ -242,6 +246,80 @@ void read_scalars(const SceneFile& file, fluid::FlowOptions& o) {
     }
     o.scalars.push_back(s);
   }
+}
+
+// places = [[0.1, 0.2], ...], or a lattice of count = [8, 4] points from one corner to the other.
+std::vector<double> tracer_places(const SceneFile& file, const TomlValue& table, int dim) {
+  std::vector<double> places;
+  const auto add = [&](const Vec3& x) { places.insert(places.end(), x.begin(), x.begin() + dim); };
+  if (const TomlValue* v = table.find("places")) {
+    if (!v->is(TomlValue::Kind::array) || v->items.empty())
+      file.fail(v->place, "write places: [[0.1, 0.2], [0.3, 0.2], ...]");
+    for (const TomlValue& place : v->items) add(file.vector(place, "a place", dim));
+    return places;
+  }
+  const auto corner = [&](const char* key) {
+    return file.vector(file.required(table, key, "[[tracers]]",
+                                     "add places = [[0.1, 0.2], ...], or a lattice: from = [0.1, 0.1], "
+                                     "to = [0.9, 0.9], count = [8, 8]"),
+                       key, dim);
+  };
+  const Vec3 from = corner("from"), to = corner("to");
+  const TomlValue& count = file.required(table, "count", "[[tracers]]", "add count = [8, 8]");
+  if (!count.is(TomlValue::Kind::array) || int(count.items.size()) != dim)
+    file.fail(count.place, "count is a number of points along each axis");
+  std::array<std::int64_t, 3> n = {1, 1, 1};
+  for (std::size_t a = 0; a < std::size_t(dim); ++a) n[a] = file.count(count.items[a], "count", 1024);
+  if (n[0] * n[1] * n[2] > 1 << 20) file.fail(count.place, "a file has at most 1048576 tracers");
+  for (std::int64_t k = 0; k < n[2]; ++k)
+    for (std::int64_t j = 0; j < n[1]; ++j)
+      for (std::int64_t i = 0; i < n[0]; ++i) {
+        const std::array<std::int64_t, 3> at = {i, j, k};
+        Vec3 x{};
+        for (std::size_t a = 0; a < 3; ++a)
+          x[a] = n[a] == 1 ? (from[a] + to[a]) / 2
+                           : from[a] + (to[a] - from[a]) * double(at[a]) / double(n[a] - 1);
+        add(x);
+      }
+  return places;
+}
+void read_tracers(const SceneFile& file, fluid::FlowOptions& o) {
+  const int dim = int(o.cells.size());
+  for (const TomlValue& table : file.tables("tracers", 100)) {
+    file.require_known_keys(table, {"name", "places", "from", "to", "count"}, "[[tracers]]");
+    o.tracers.push_back({.name = file.name_of(table, "tracers", "dye"),
+                         .count = std::int64_t(tracer_places(file, table, dim).size()) / dim});
+  }
+}
+// name, place, minus: another place, of which the difference is told.
+void read_probes(const SceneFile& file, fluid::FlowOptions& o) {
+  const int dim = int(o.cells.size());
+  for (const TomlValue& table : file.tables("probes", 1000)) {
+    file.require_known_keys(table, {"name", "place", "minus"}, "[[probes]]");
+    fluid::Probe p{.name = file.name_of(table, "a probe", "probe")};
+    p.place =
+        file.vector(file.required(table, "place", "[[probes]]", "add place = [0.5, 0.5]"), "place", dim);
+    if (const TomlValue* v = table.find("minus")) p.minus = file.vector(*v, "minus", dim);
+    o.probes.push_back(p);
+  }
+}
+// Where tracers begin, and that losses may look at them as points.
+std::vector<study::RowGroup> start_tracers(const SceneFile& file, const fluid::FlowOptions& o,
+                                           study::Setup& setup) {
+  std::vector<study::RowGroup> groups;
+  const auto tables = file.tables("tracers", 100);
+  for (std::size_t t = 0; t < o.tracers.size(); ++t) {
+    const Field& field = setup.signature.find(Role::state, o.tracers[t].name);
+    std::ranges::copy(tracer_places(file, tables[t], int(o.cells.size())),
+                      setup.inputs.x0.begin() + std::ptrdiff_t(field.offset));
+    study::RowGroup group{.name = field.name,
+                          .dimension = int(o.cells.size()),
+                          .offset = field.offset,
+                          .rows = std::vector<std::int64_t>(std::size_t(o.tracers[t].count))};
+    std::iota(group.rows.begin(), group.rows.end(), 0);
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup& setup) {
@@ -289,7 +367,7 @@ Draft read_flow(const SceneFile& file) {
   const TomlValue& table = file.table(*file.root().find("flow"), "flow");
   file.require_known_keys(table,
                           {"cells", "width", "viscosity", "implicit", "resistance", "smagorinsky", "force",
-                           "scheme", "sides", "pressure", "show"},
+                           "scheme", "limited", "sides", "pressure", "dissipation", "show"},
                           "[flow]");
   fluid::FlowOptions o;
   Draft draft;
@@ -308,11 +386,15 @@ Draft read_flow(const SceneFile& file) {
   if (const TomlValue* v = table.find("resistance"))
     o.resistance = values_of(file, *v, "resistance", fluid::cell_places(o));
   o.smagorinsky = file.not_negative_or(table, "smagorinsky", 0);
+  if (const TomlValue* v = table.find("limited")) o.limited = file.boolean(*v, "limited");
   if (const TomlValue* v = table.find("implicit")) o.implicit = file.boolean(*v, "implicit");
   if (const TomlValue* v = table.find("pressure")) o.pressure = file.boolean(*v, "pressure");
+  if (const TomlValue* v = table.find("dissipation")) o.dissipation = file.boolean(*v, "dissipation");
   std::size_t controls = 0;
   read_obstacles(file, o, draft, controls);
   read_scalars(file, o);
+  read_tracers(file, o);
+  read_probes(file, o);
   read_run(file, o.dt, 1, setup);
   o.dt = setup.dt;
   setup.signature = file.told_at(table.place, [&] { return fluid::flow<double>(o)->signature(); });
@@ -321,14 +403,14 @@ Draft read_flow(const SceneFile& file) {
   });
   read_start(file, o, setup);
   read_rates(file, setup);
+  const auto tracers = start_tracers(file, o, setup);
   std::string size;
   for (const std::int64_t n : o.cells) size += (size.empty() ? "" : " x ") + std::to_string(n);
   setup.headline =
       "a flow in " + size + " cells, " + std::to_string(setup.steps) + " steps of " + number(setup.dt) + " s";
   setup.facts = {{"cells", size}, {"dt", number(setup.dt)}, {"steps", std::to_string(setup.steps)}};
   setup.identity = setup.headline;
-  setup.quantities =
-      std::make_shared<study::FieldQuantities>(setup.signature, std::vector<study::RowGroup>{});
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, tracers);
   const std::vector<std::string> shown = FlowPicture::names(o);
   const std::string show = file.string_or(table, "show", shown[0]);
   if (std::ranges::find(shown, show) == shown.end())

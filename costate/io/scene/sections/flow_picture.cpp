@@ -8,12 +8,25 @@
 #include "costate/fluid/flow_places.h"
 
 namespace costate::io {
+namespace {
+
+constexpr std::int64_t kLayers = 12;  // of a volume, along each axis, at most
+const std::string kVolume = ", volume";
+
+bool is_volume(const std::string& name) { return name.ends_with(kVolume); }
+std::string field_of(const std::string& name) {
+  return is_volume(name) ? name.substr(0, name.size() - kVolume.size()) : name;
+}
+
+}  // namespace
 
 std::vector<std::string> FlowPicture::names(const fluid::FlowOptions& o) {
   std::vector<std::string> names;
   for (const fluid::Scalar& s : o.scalars) names.push_back(s.name);
   names.insert(names.end(), {"speed", "vorticity"});
   if (o.pressure) names.emplace_back("p");
+  if (o.cells.size() == 3)
+    for (const fluid::Scalar& s : o.scalars) names.push_back(s.name + kVolume);
   return names;
 }
 
@@ -65,13 +78,17 @@ double FlowPicture::speed(const std::vector<double>& state, Cell at) const {
   return std::sqrt(sum);
 }
 
-// The slice across an axis, in the middle of it.
+// The slice across an axis, where its corner lies.
 void FlowPicture::draw(Image& image, const std::vector<double>& state, std::size_t across) const {
   const std::size_t a = across == 0 ? 1 : 0, b = across == 2 ? 1 : 2;
-  const bool turns = image.name == "vorticity", moves = image.name == "speed";
-  const std::int64_t field = turns || moves ? 0 : signature_.find(Role::state, image.name).offset;
+  const std::string name = field_of(image.name);
+  const bool turns = name == "vorticity", moves = name == "speed";
+  const std::int64_t field = turns || moves ? 0 : signature_.find(Role::state, name).offset;
   Cell at{};
-  at[across] = n_[across] / 2;
+  if (dim_ == 3) {  // the corner of cell n / 2 lies in the middle of the box
+    const double cells = double(image.corner[across]) / options_.width[across];
+    at[across] = std::clamp<std::int64_t>(std::int64_t(cells + 1e-3), 0, n_[across] - 1);
+  }
   for (at[b] = 0; at[b] < n_[b]; ++at[b])
     for (at[a] = 0; at[a] < n_[a]; ++at[a])
       image.values.push_back(
@@ -224,14 +241,43 @@ void FlowPicture::begin(const study::Inputs& inputs) {
       image.about_zero = name == "vorticity" || name == "p";
       image.along = image.across = {};
       image.along[a] = length[a], image.across[b] = length[b];
-      if (dim_ == 3) image.corner[across] = 0.5F * length[across];
-      recording_.images.push_back(std::move(image));
+      const std::int64_t layers = is_volume(name) ? std::min(kLayers, n_[across]) : 1;
+      for (std::int64_t layer = 0; layer < layers; ++layer) {
+        if (dim_ == 3) image.corner[across] = float((double(layer) + 0.5) / double(layers)) * length[across];
+        recording_.images.push_back(image);
+      }
     }
   }
+  constexpr std::array<Color, 4> kColors = {0x1f2933, 0xd1495b, 0x2a9d8f, 0x8a5cc4};
+  for (std::size_t t = 0; t < options_.tracers.size(); ++t) {
+    recording_.materials.push_back({options_.tracers[t].name, kColors[t % kColors.size()]});
+    recording_.particles.material.insert(recording_.particles.material.end(),
+                                         std::size_t(options_.tracers[t].count), std::uint8_t(t));
+  }
+  recording_.particles.radius =
+      float(0.25 * *std::min_element(options_.width.begin(), options_.width.begin() + std::ptrdiff_t(dim_)));
   for (const fluid::Obstacle& o : options_.obstacles) recording_.bodies.push_back(body(o, inputs.p));
 }
 
+// Within the box.
+void FlowPicture::draw_tracers(const std::vector<double>& state) {
+  for (const fluid::Tracers& t : options_.tracers) {
+    const auto at = std::size_t(signature_.find(Role::state, t.name).offset);
+    for (std::size_t k = 0; k < std::size_t(t.count); ++k) {
+      std::array<double, 3> x = {};
+      for (std::size_t a = 0; a < dim_; ++a) {
+        const double length = double(n_[a]) * options_.width[a];
+        x[a] = state[at + dim_ * k + a];
+        if (options_.sides[2 * a].kind == fluid::Side::Kind::periodic)
+          x[a] -= length * std::floor(x[a] / length);
+      }
+      for (const double number : x) recording_.particles.positions.push_back(float(number));
+    }
+  }
+}
+
 void FlowPicture::frame(double, const std::vector<double>& state) {
+  draw_tracers(state);
   for (Image& image : recording_.images)
     draw(image, state, image.along[0] == 0 ? 0 : image.across[1] == 0 ? 1 : 2);
   for (std::size_t b = 0; b < recording_.bodies.size(); ++b)

@@ -1,6 +1,7 @@
 // A flow over time as coloured images: scalars, speed, vorticity, and the pressure where the state has it. In
-// three dimensions three slices through the middle, with the vorticity across each. Obstacles are drawn as
-// bodies.
+// three dimensions three slices through the middle, with the vorticity across each, and of scalars
+// layers of the whole box across every axis ("smoke, volume"), which the page draws translucent. Obstacles
+// are drawn as bodies, tracers as particles.
 #pragma once
 
 #include "costate/fluid/flow.h"
@@ -31,6 +32,7 @@ class FlowPicture final : public study::Picture {
   double speed(const std::vector<double>& state, Cell at) const;
   double vorticity(const std::vector<double>& state, Cell at, std::size_t across) const;
   void draw(Image& image, const std::vector<double>& state, std::size_t across) const;
+  void draw_tracers(const std::vector<double>& state);
   void move(Body& body, const fluid::Obstacle& obstacle, const std::vector<double>& state) const;
   Shape filled(const double* depth) const;
   Body body(const fluid::Obstacle& obstacle, const std::vector<double>& p) const;

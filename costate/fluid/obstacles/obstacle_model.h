@@ -1,0 +1,12 @@
+// What a flow is made of where it has obstacles: their checks, their names and where their numbers lie.
+// Tests: tests/fluid/obstacle_test.cpp, shape_test.cpp, surface_test.cpp, free_test.cpp (errors).
+#pragma once
+
+#include "costate/fluid/step/flow_model.h"
+
+namespace costate::fluid {
+
+// "body/center", "body/size", "body/angle", "body/velocity", "body/spin"; the force on it is in the state.
+void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m);
+
+}  // namespace costate::fluid
