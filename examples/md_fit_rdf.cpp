@@ -12,6 +12,7 @@
 #include <costate/md/observable/pair_distribution.h>
 #include <costate/optim/adam.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -35,16 +36,39 @@ md::Model thin_fluid() {
           .friction = 2};
 }
 
+void set_on_lattice(std::vector<double>& x) {
+  for (int i = 0; i < kSide * kSide; ++i) {
+    x[std::size_t(2 * i)] = kBox / kSide * (i % kSide);
+    x[std::size_t(2 * i + 1)] = kBox / kSide * (i / kSide);
+  }
+}
+
+// g(r) at the start, after the fit, and as measured; the two numbers over the iterations.
+void draw(const char* file, const std::vector<double>& radii, const std::array<std::vector<double>, 3>& g,
+          const std::vector<figure::Point>& epsilons, const std::vector<figure::Point>& sigmas) {
+  const auto curve = [&](const std::vector<double>& values) {
+    std::vector<figure::Point> points;
+    for (std::size_t b = 0; b < values.size(); ++b) points.push_back({radii[b], values[b]});
+    return points;
+  };
+  figure::Figure picture;
+  figure::Panel& distributions = picture.panel("distance r", "g(r)");
+  distributions.line(curve(g[0]), figure::kOrange, "at the start");
+  distributions.line(curve(g[1]), figure::kBlue, "after the fit");
+  distributions.line(curve(g[2]), figure::kGrey, "data", 2, true);
+  figure::Panel& numbers = picture.panel("iteration", "epsilon, sigma").y_range(0.5, 1.1);
+  numbers.line(epsilons, figure::kBlue, "epsilon");
+  numbers.line(sigmas, figure::kGreen, "sigma");
+  picture.write(file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const md::Model model = thin_fluid();
   const auto system = md::make_system<double>(model);
   auto at = Rollout<double>(system, {.steps = 1}).arguments();
-  for (int i = 0; i < kSide * kSide; ++i) {
-    at.x0[std::size_t(2 * i)] = kBox / kSide * (i % kSide);
-    at.x0[std::size_t(2 * i + 1)] = kBox / kSide * (i / kSide);
-  }
+  set_on_lattice(at.x0);
   // [mean]
   // 1. g(r) of a state, and its average over the second half of every world's steps.
   md::PairDistribution of{.width = 0.05};
@@ -108,22 +132,12 @@ int main(int argc, char** argv) {
       optim::AdamOptions{
           .rate = 0.05, .decay = 0.92, .stopping = {.max_iterations = 30, .gradient_tolerance = 0}});
   if (argc > 1) {
-    const auto curve = [&](double epsilon, double sigma) {
+    const auto distribution = [&](double epsilon, double sigma) {
       set(epsilon, sigma);
-      const std::vector<double> g = mean(at, 1);
-      std::vector<figure::Point> points;
-      for (std::size_t b = 0; b < g.size(); ++b) points.push_back({of.radii[b], g[b]});
-      return points;
+      return mean(at, 1);
     };
-    figure::Figure picture;
-    figure::Panel& distributions = picture.panel("distance r", "g(r)");
-    distributions.line(curve(0.6, 0.92), figure::kOrange, "at the start");
-    distributions.line(curve(result.x[0], result.x[1]), figure::kBlue, "after the fit");
-    distributions.line(curve(1, 1), figure::kGrey, "data", 2, true);
-    figure::Panel& numbers = picture.panel("iteration", "epsilon, sigma").y_range(0.5, 1.1);
-    numbers.line(epsilons, figure::kBlue, "epsilon");
-    numbers.line(sigmas, figure::kGreen, "sigma");
-    picture.write(argv[1]);
+    draw(argv[1], of.radii, {distribution(0.6, 0.92), distribution(result.x[0], result.x[1]), data}, epsilons,
+         sigmas);
   }
   std::printf("found      %7.2f  %5.2f  %7.4f\n", result.x[0], result.x[1], result.value);
   return std::abs(result.x[0] - 1) < 0.1 && std::abs(result.x[1] - 1) < 0.02 ? 0 : 1;

@@ -210,11 +210,57 @@ void check_exclude(const Potential& potential, const PotentialKind& kind, const 
           "atoms are counted from 0");
 }
 
+// How many species there are; 0: the potential has none.
+int check_species(const Potential& potential, const PotentialKind& kind, const Model& model,
+                  const std::string& name) {
+  if (potential.species.empty()) return 0;
+  const auto by_instance = [](const ParameterKind& of) { return of.per == ParameterKind::Per::instance; };
+  if (kind.whole || kind.atoms != 2 ||
+      std::none_of(kind.parameters.begin(), kind.parameters.end(), by_instance))
+    refuse(name + " has no numbers of pairs: `species` has no effect", "leave it out");
+  if (potential.species.size() != model.masses.size())
+    refuse(name + " has the species of " + std::to_string(potential.species.size()) +
+               " atoms, and there are " + std::to_string(model.atoms()),
+           "give one whole number per atom");
+  int most = 0;
+  for (const int s : potential.species) {
+    if (s < 0 || s >= kMostSpecies)
+      refuse(name + " has a species " + std::to_string(s),
+             "species are counted from 0 to " + std::to_string(kMostSpecies - 1));
+    most = std::max(most, s);
+  }
+  return most + 1;
+}
+
+// The constants of a potential, in the order of the kind's.
+void read_options(const Potential& potential, const PotentialKind& kind, const std::string& name,
+                  Sites& sites) {
+  std::vector<std::string> known;
+  for (const OptionKind& option : kind.options) {
+    known.push_back(option.name);
+    const auto given = potential.options.find(option.name);
+    sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
+    if (given == potential.options.end() && std::isnan(option.fallback))
+      refuse(name + " has no " + option.name, "give options " + option.name);
+  }
+  if (sites.every_pair && !sites.options.empty()) {
+    sites.skin = sites.options.back();
+    if (!(sites.skin >= 0)) refuse(name + ": the skin is negative");
+  }
+  for (const auto& [key, value] : potential.options)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      refuse(name + " has no option '" + key + "'", meant(key, known));
+}
+
 // Adds a potential's numbers to the signature, and returns where every instance finds them.
 Sites place_numbers(const Potential& potential, const PotentialKind& kind, const std::string& name,
                     const Model& model, Signature& signature) {
   using Per = ParameterKind::Per;
-  Sites sites{.dimensions = model.dimensions, .atoms = model.atoms(), .exclude = potential.exclude};
+  Sites sites{.dimensions = model.dimensions,
+              .atoms = model.atoms(),
+              .exclude = potential.exclude,
+              .species = potential.species,
+              .species_count = check_species(potential, kind, model, name)};
   check_exclude(potential, kind, model, name);
   sites.every_pair = (kind.lists || kind.whole) && potential.atoms.empty() && model.atoms() > kMostInLanes;
   if (kind.whole)
@@ -235,14 +281,17 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     for (const double value : values)
       if (!std::isfinite(value))
         refuse(name + "/" + number_of.name + " is " + number(value), "give a finite number");
+    const bool of_species = number_of.per == Per::instance && sites.species_count > 0;
     const int places = number_of.per == Per::atom    ? model.atoms()
                        : number_of.per == Per::model ? 1
+                       : of_species                  ? species_pairs(sites.species_count)
                                                      : instances;
     const bool shared = int(values.size()) == width;
     if (!shared && int(values.size()) != width * places)
       refuse(name + "/" + number_of.name + " has " + std::to_string(values.size()) + " numbers",
              "give " + std::to_string(width) +
-                 (places > 1 ? ", or " + std::to_string(width * places) : std::string()));
+                 (places > 1 ? ", or " + std::to_string(width * places) : std::string()) +
+                 (of_species ? ": one per pair of species, 00, 01, ..., 11, 12, ..." : ""));
     const int offset = int(signature.parameters());
     signature.parameter(name + "/" + number_of.name, values, number_of.unit);
     if (kind.name == "lennard_jones_mixture" && number_of.name == "epsilon") {  // a root of two of them
@@ -253,7 +302,8 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     if (sites.every_pair || kind.whole) {
       const bool own = number_of.per == Per::atom;
       const int atoms = own && !kind.whole ? kind.atoms : 1;
-      for (int a = 0; a < atoms; ++a) sites.numbers.push_back({offset, own && !shared, a});
+      for (int a = 0; a < atoms; ++a)
+        sites.numbers.push_back({offset, own && !shared, a, of_species && !shared});
     }
     for (int i = 0; i < instances; ++i) {
       auto& to = slots[std::size_t(i)];
@@ -263,6 +313,10 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
       };
       if (number_of.per == Per::atom)
         for (int a = 0; a < kind.atoms; ++a) add(sites.tuples[std::size_t(i * kind.atoms + a)]);
+      else if (of_species)
+        add(species_pair(sites.species[std::size_t(sites.tuples[std::size_t(2 * i)])],
+                         sites.species[std::size_t(sites.tuples[std::size_t(2 * i + 1)])],
+                         sites.species_count));
       else
         add(number_of.per == Per::model ? 0 : i);
     }
@@ -271,21 +325,7 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
     if (std::find(known.begin(), known.end(), key) == known.end())
       refuse(name + " has no parameter '" + key + "'", meant(key, known));
   for (const auto& one : slots) sites.slots.insert(sites.slots.end(), one.begin(), one.end());
-  known.clear();
-  for (const OptionKind& option : kind.options) {
-    known.push_back(option.name);
-    const auto given = potential.options.find(option.name);
-    sites.options.push_back(given == potential.options.end() ? option.fallback : given->second);
-    if (given == potential.options.end() && std::isnan(option.fallback))
-      refuse(name + " has no " + option.name, "give options " + option.name);
-  }
-  if (sites.every_pair && !sites.options.empty()) {
-    sites.skin = sites.options.back();
-    if (!(sites.skin >= 0)) refuse(name + ": the skin is negative");
-  }
-  for (const auto& [key, value] : potential.options)
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      refuse(name + " has no option '" + key + "'", meant(key, known));
+  read_options(potential, kind, name, sites);
   return sites;
 }
 
@@ -322,9 +362,11 @@ double check_cutoff(const std::string& name, const PotentialKind& kind, const Si
     refuse(name + " is shifted or switched without a cutoff", "give options cutoff");
   if (!(from >= 0)) refuse(name + ": switch_from is " + number(from), "give a length, or 0 for none");
   if (from > 0 && from >= cutoff) refuse(name + ": switch_from must be less than the cutoff");
-  double reach = kind.reach.empty() ? cutoff : 1;
-  for (const std::string& factor : kind.reach)
-    reach *= signature.find(Role::parameter, name + "/" + factor).defaults[0];
+  double reach = kind.reach.empty() ? cutoff : kind.reach_factor;
+  for (const std::string& factor : kind.reach) {
+    const std::vector<double>& values = signature.find(Role::parameter, name + "/" + factor).defaults;
+    reach *= *std::max_element(values.begin(), values.end());
+  }
   for (const double edge : model.box)
     if (2 * reach > edge)
       refuse(name + ": the cutoff " + number(reach) + " is more than half of the box's edge " + number(edge),

@@ -19,6 +19,7 @@ struct Compiled {
 
 // More atoms than that are one world that is parallel inside; fewer run as worlds in lanes.
 inline constexpr int kMostInLanes = 128;
+inline constexpr int kMostSpecies = 64;  // of one potential
 
 // Throws Error where the model is no model.
 Compiled compile(const Model& model);

@@ -35,6 +35,9 @@ struct Potential {
   std::string name = {};          // before its parameters' names; empty: the kind
   std::vector<int> atoms = {};    // one after the other: pairs a0 b0 a1 b1 ...; empty: every atom, every pair
   std::vector<int> exclude = {};  // pairs that "every pair" leaves out, one after the other
+  // Of a potential of pairs: the species of every atom, from 0. Its numbers are then one for all pairs, or a
+  // table with one per pair of species: 00, 01, ..., 0K, 11, 12, ...
+  std::vector<int> species = {};
   // What differs from the defaults. One number for all, or one per atom, bond, ...
   std::map<std::string, std::vector<double>> parameters = {};
   std::map<std::string, double> options = {};  // constants: "cutoff"

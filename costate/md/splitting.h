@@ -85,10 +85,10 @@ struct Walk {
         forces(std::size_t(word.forces) * layout.dof),
         places(forces.size()),
         normals(word.normals),
-        work(3 * layout.dof),
+        work((layout.groups.empty() ? 3 : 5) * layout.dof),
         decay(word.letters.size()),
-        kick(word.letters.size() * std::size_t(layout.atoms)),
-        thermal(layout.kT >= 0 ? layout.atoms : 0),
+        kick(word.letters.size() * std::size_t(layout.dof)),
+        thermal(layout.kT >= 0 ? layout.dof : 0),
         here(layout.strain >= 0 ? layout.parameters : 0),
         box(layout.strain >= 0 ? layout.dimensions : 0),
         virials(layout.strain >= 0 ? word.letters.size() : 0) {
@@ -101,8 +101,8 @@ struct Walk {
   std::vector<S> normals;  // of the step
   std::vector<S> work;
   std::vector<Decay<S>> decay;  // of every letter O: what depends on the parameters alone
-  std::vector<S> kick;          // h / m of every letter and atom
-  std::vector<S> thermal;       // sqrt(kT / m) of every atom
+  std::vector<S> kick;          // h / m of every letter and coordinate
+  std::vector<S> thermal;       // sqrt(kT / m) of every coordinate
   // With a barostat: the parameters with the box of the moment, the box itself where strain is 0, and the
   // virials that the letters P found.
   std::vector<S> here, box, virials;
@@ -147,8 +147,11 @@ class Splitting {
 
   // What depends on the parameters alone: after every change of them. `forces` and `p` stay where they are.
   void prepare(const Forces<S>& forces, const S* p, Walk<S>& walk) const {
-    for (std::size_t i = 0; i < walk.thermal.size(); ++i)
-      walk.thermal[i] = costate::sqrt(p[at_.kT] / p[at_.mass + int(i)]);
+    const int n = at_.dimensions, thermal = walk.thermal.empty() ? 0 : at_.atoms;
+    each_coordinate<S>(thermal, [&](int atom) {
+      const S speed = costate::sqrt(p[at_.kT] / p[at_.mass + atom]);
+      std::fill_n(walk.thermal.begin() + atom * n, n, speed);
+    });
     if (at_.strain >= 0) {
       std::copy(p, p + at_.parameters, walk.here.begin());
       std::copy(p + at_.box, p + at_.box + at_.dimensions, walk.box.begin());
@@ -159,8 +162,9 @@ class Splitting {
     for (std::size_t l = 0; l < word_.letters.size(); ++l) {
       const Letter& letter = word_.letters[l];
       const S h = S(value_t<S>(letter.fraction)) * p[at_.dt];
-      S* kick = walk.kick.data() + std::ptrdiff_t(l) * at_.atoms;
-      for (int i = 0; i < at_.atoms; ++i) kick[i] = h / p[at_.mass + i];
+      S* kick = walk.kick.data() + std::ptrdiff_t(l) * at_.dof;
+      each_coordinate<S>(letter.name == 'B' ? at_.atoms : 0,
+                         [&](int atom) { std::fill_n(kick + atom * n, n, S(h / p[at_.mass + atom])); });
       if (letter.name == 'O') walk.decay[l] = Decay<S>(p[at_.friction], h);
       walk.parts.push_back({at_, forces, p, h, walk.normals.data() + letter.first_normal,
                             found_force(letter, walk), walk.work.data(), &walk.decay[l], walk.thermal.data(),

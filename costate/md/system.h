@@ -29,7 +29,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
         : walk(c.layout, c.word), p(c.layout.parameters), p_bar(c.layout.parameters), bar(c.layout.states) {
       for (const auto& term : terms) scratch.push_back(term->make_scratch());
       forces = {&terms, &scratch};
-      if constexpr (std::is_arithmetic_v<T>) {
+      if (!is_dual<T> && c.word.forces > 1 && c.layout.dof >= kLeastRemembered) {
         for (auto* list : {&last.x, &last.f_bar, &last.x_bar}) list->resize(std::size_t(c.layout.dof));
         last.p_bar.resize(std::size_t(c.layout.parameters));
         forces.last = &last;
@@ -314,7 +314,8 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
   // A null pointer reads as zero, and is not written to: tangents that are zero, cotangents that nobody
   // wants.
   static void read(const Real* from, std::vector<S>& to) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from ? load<S>(from + i * kLanes) : S(0);
+    each_coordinate<S>(int(to.size()),
+                       [&](int i) { to[std::size_t(i)] = from ? load<S>(from + i * kLanes) : S(0); });
   }
   static void read(const Real* value, const Real* tangent, std::vector<Tangent>& to) {
     for (std::size_t i = 0; i < to.size(); ++i)
@@ -322,7 +323,8 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
           Tangent(value ? load<S>(value + i * kLanes) : S(0), tangent ? load<S>(tangent + i * kLanes) : S(0));
   }
   static void write(const std::vector<S>& from, Real* to) {
-    for (std::size_t i = 0; to && i < from.size(); ++i) store<S>(to + i * kLanes, from[i]);
+    if (to)
+      each_coordinate<S>(int(from.size()), [&](int i) { store<S>(to + i * kLanes, from[std::size_t(i)]); });
   }
   static void write(const std::vector<Tangent>& from, Real* value, Real* tangent) {
     for (std::size_t i = 0; value && i < from.size(); ++i) {

@@ -15,8 +15,8 @@ from .error import Error
 from ._recipe import remembered
 from .traced import Array, object_array
 
-__all__ = ["Calculator", "dcd", "energy_and_forces", "green_kubo", "load_structure", "observe", "observe_distribution",
-           "observe_motion", "pair_distribution", "potential_kinds", "system", "xyz"]
+__all__ = ["Calculator", "atom_energies", "dcd", "energy_and_forces", "green_kubo", "load_structure", "observe", "observe_distribution",
+           "observe_energies", "observe_motion", "pair_distribution", "potential_kinds", "system", "xyz"]
 
 
 def _recorded(potentials, x):
@@ -65,21 +65,23 @@ def _model(of):
 observe = remembered(_core.md.observe, "costate.md")
 observe_motion = remembered(_core.md.observe_motion, "costate.md")
 observe_distribution = remembered(_core.md.observe_distribution, "costate.md")
+observe_energies = remembered(_core.md.observe_energies, "costate.md")
 green_kubo = _core.md.green_kubo
 energy_and_forces = _core.md.energy_and_forces
+atom_energies = _core.md.atom_energies
 potential_kinds = _core.md.potential_kinds
 pair_distribution = _core.md.pair_distribution
 load_structure, xyz, dcd = _core.md.load_structure, _core.md.xyz, _core.md.dcd
 
 
 class Calculator:
-    """An ASE calculator of energies and forces. It has the methods that ASE asks for and needs no ASE itself.
+    """An ASE calculator of energies, also of every atom, and forces. It has the methods that ASE asks for and needs no ASE itself.
 
     potentials  as those of `system`; the box is the cell of the atoms where all three directions are periodic
     """
 
     name = "costate"
-    implemented_properties = ["energy", "forces"]
+    implemented_properties = ["energy", "energies", "forces"]
 
     def __init__(self, potentials):
         self.potentials = list(potentials)
@@ -89,27 +91,36 @@ class Calculator:
 
     def calculate(self, atoms, properties=("energy", "forces"), system_changes=()):
         """Energy and forces of the atoms, kept in `results`."""
-        box = None
-        if all(atoms.pbc):
-            cell = atoms.get_cell()
-            if any(abs(cell[i][j]) > 0 for i in range(3) for j in range(3) if i != j):
-                raise Error("the cell is not rectangular: only edges along x, y and z are supported")
-            box = [float(cell[i][i]) for i in range(3)]
+        box = self._box(atoms)
         positions = atoms.get_positions()
         key = (positions.tobytes(), tuple(box or ()))
         if key != self._asked:
             energy, forces = energy_and_forces(positions, self.potentials, box=box)
             self.results = {"energy": energy, "free_energy": energy, "forces": forces}
             self._asked = key
+        if "energies" in properties and "energies" not in self.results:
+            self.results["energies"] = atom_energies(positions, self.potentials, box=box)
+
+    @staticmethod
+    def _box(atoms):
+        if not all(atoms.pbc):
+            return None
+        cell = atoms.get_cell()
+        if any(abs(cell[i][j]) > 0 for i in range(3) for j in range(3) if i != j):
+            raise Error("the cell is not rectangular: only edges along x, y and z are supported")
+        return [float(cell[i][i]) for i in range(3)]
 
     def get_property(self, name, atoms=None, allow_calculation=True):
         """What ASE asks by its name; None for what there is not."""
         if atoms is not None and allow_calculation:
-            self.calculate(atoms)
+            self.calculate(atoms, [name])
         return self.results.get(name)
 
     def get_potential_energy(self, atoms=None, force_consistent=False):
         return self.get_property("energy", atoms)
+
+    def get_potential_energies(self, atoms=None):
+        return self.get_property("energies", atoms)
 
     def get_forces(self, atoms=None):
         return self.get_property("forces", atoms)

@@ -13,6 +13,7 @@
 #include "costate/core/interrupt.h"
 #include "costate/md/compile.h"
 #include "costate/md/io/structure.h"
+#include "costate/md/observable/atom_energies.h"
 #include "costate/md/observable/motion.h"
 #include "costate/md/observable/pair_distribution.h"
 #include "costate/md/observable/thermodynamics.h"
@@ -45,6 +46,8 @@ md::Potential potential_of(nb::handle given) {
     } else if (name == "atoms" || name == "exclude") {
       (name == "atoms" ? p.atoms : p.exclude) =
           to_indices(value, name.c_str(), name == "atoms" ? std::size_t(kind.atoms) : 2);
+    } else if (name == "species" && std::none_of(kind.parameters.begin(), kind.parameters.end(), is)) {
+      p.species = to_indices(value, "species");
     } else if (std::any_of(kind.options.begin(), kind.options.end(), is)) {
       p.options[name] = nb::cast<double>(nb::float_(nb::object(value, nb::detail::borrow_t())));
     } else {
@@ -177,6 +180,14 @@ std::shared_ptr<AnyLoss> observe_motion(const nb::object& system, const std::str
   return loss_of_atoms("observe_motion('" + of + "')", model_behind(system), what);
 }
 
+std::shared_ptr<AnyLoss> observe_energies(const nb::object& system, const ArrayLike& weights,
+                                          const ArrayLike& target, const Steps& steps) {
+  md::ObserveEnergies what{.steps = steps};
+  if (!weights.is_none()) what.weights = to_vector<double>(weights, "weights");
+  if (!target.is_none()) what.target = to_vector<double>(target, "target");
+  return loss_of_atoms("observe_energies()", model_behind(system), what);
+}
+
 std::vector<double> finite_positions(const ArrayLike& x) {
   std::vector<double> positions = to_vector<double>(x, "x");
   for (const double number : positions)
@@ -207,6 +218,16 @@ std::pair<double, Array> energy_and_forces(const ArrayLike& x, const nb::list& p
     throw Error({"the energy is " + std::to_string(energy), {}, "do two atoms lie in the same place?"});
   const Shape shape = {std::size_t(compiled.layout.atoms), std::size_t(compiled.layout.dimensions)};
   return {energy, to_numpy(std::move(forces), shape)};
+}
+
+Array atom_energies(const ArrayLike& x, const nb::list& potentials, const ArrayLike& box) {
+  const std::vector<double> positions = finite_positions(x);
+  const md::Model model = model_of(x, nb::cast<ArrayLike>(nb::float_(1.0)), potentials, box);
+  std::vector<double> e = without_gil([&] { return md::atom_energies(model, positions); });
+  for (const double part : e)
+    if (!std::isfinite(part))
+      throw Error({"an energy is " + std::to_string(part), {}, "do two atoms lie in the same place?"});
+  return to_numpy(std::move(e));
 }
 
 md::PairDistribution distribution_of(const ArrayLike& radii, double width, const ArrayLike& waves,
@@ -298,10 +319,76 @@ nb::bytes dcd(const ArrayLike& frames, const ArrayLike& box, double dt) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+nb::none none() { return {}; }
+
+// Quantities of the atoms as losses.
+void bind_observed_atoms(nb::module_& d) {
+  d.def("observe", &observe, "system"_a, "quantity"_a, nb::kw_only(), "steps"_a = Steps{}, "weight"_a = 1.0,
+        "target"_a = none(),
+        "A loss: weight times a quantity of the atoms, summed over `steps` (none given: of the final "
+        "state).\n\n"
+        "quantity    'potential_energy', 'kinetic_energy', 'temperature' or 'pressure'\n"
+        "target      then weight / 2 (quantity - target)^2 instead");
+  d.def("observe_motion", &observe_motion, "system"_a, "of"_a = "displacement", nb::kw_only(),
+        "start"_a = none(), "steps"_a = Steps{}, "weights"_a = none(), "atoms"_a = std::vector<int>{},
+        "A loss: the mean square displacement since the start, or the autocorrelation of velocities.\n\n"
+        "of          'displacement': |x_k - x_0|^2 per atom; 'velocity': v_k . v_0 per atom\n"
+        "start       (states,) or (worlds, states): what the worlds start from; None: the system's own\n"
+        "steps       none given: the final state; weights: one, or one per step\n"
+        "With steps=range(T + 1) and weights=costate.md.green_kubo(T, dt, dimensions) the autocorrelation "
+        "gives\n"
+        "the diffusion coefficient.");
+  d.def("green_kubo", &md::green_kubo, "steps"_a, "dt"_a, "dimensions"_a = 3,
+        "Weights of steps 0 ... steps with which the autocorrelation of velocities sums to the diffusion "
+        "coefficient.");
+  d.def("observe_distribution", &observe_distribution, "system"_a, nb::kw_only(), "radii"_a = none(),
+        "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
+        "to_atoms"_a = std::vector<int>{}, "weights"_a = none(), "target"_a = none(), "steps"_a = Steps{},
+        "A loss: weights . g of the radial distribution and structure factor g (see pair_distribution), or "
+        "with "
+        "a target the sum of weights / 2 (g - target)^2.");
+  d.def("observe_energies", &observe_energies, "system"_a, nb::kw_only(), "weights"_a = none(),
+        "target"_a = none(), "steps"_a = Steps{},
+        "A loss: weights . e of the energies e of the atoms (see atom_energies), or with a target the sum of "
+        "weights / 2 (e - target)^2.\n\n"
+        "weights     one for all, or one per atom; None: 1; target: one per atom");
+}
+
+// Quantities of one state, and files.
+void bind_atoms(nb::module_& d) {
+  d.def(
+      "atom_energies", &atom_energies, "x"_a, "potentials"_a, "box"_a = none(),
+      "The part of the potential energy at x, (atoms, dimensions), that every atom has: half of a pair's, a "
+      "third of an angle's, ...");
+  d.def("energy_and_forces", &energy_and_forces, "x"_a, "potentials"_a, "box"_a = none(),
+        "The potential energy at x, (atoms, dimensions), and the force on every atom.");
+  d.def(
+      "pair_distribution", &pair_distribution, "x"_a, "box"_a, nb::kw_only(), "radii"_a = none(),
+      "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
+      "to_atoms"_a = std::vector<int>{}, "weights"_a = none(),
+      "The radial distribution g(r) of one state at `radii`, smoothed by `width`, then the structure factor "
+      "S(2 pi n / box) at the whole numbers `waves`.\n\n"
+      "from_atoms, to_atoms  the atoms of the pairs; all without them\n"
+      "weights               then also the gradient of weights . g: returns g, d/dx, d/dbox");
+  d.def(
+      "potential_kinds",
+      [] {
+        std::vector<std::pair<std::string, std::string>> kinds;
+        for (const auto& kind : md::potential_kinds()) kinds.emplace_back(kind.name, kind.formula);
+        return kinds;
+      },
+      "The kinds of potentials, each with its formula.");
+  d.def("load_structure", &load_structure, "path"_a,
+        "Atoms of an extended XYZ or PDB file: elements, x, v, masses, box (None where the file has none).");
+  d.def("xyz", &xyz, "elements"_a, "x"_a, "v"_a = none(), "box"_a = none(),
+        "One frame of an extended XYZ file as text; frames follow each other.");
+  d.def("dcd", &dcd, "frames"_a, "box"_a = none(), "dt"_a = 1.0,
+        "A DCD file as bytes, from frames of shape (frames, atoms, 3).");
+}
+
 }  // namespace
 
 void bind_molecules(nb::module_& m) {
-  const auto none = [] { return nb::none(); };
   auto d = m.def_submodule("md", "Molecules.");
   nb::class_<Given>(d, "_Given");
   const auto define = [&](const char* name, auto f, const char* text) {
@@ -328,54 +415,8 @@ void bind_molecules(nb::module_& m) {
       "state 'x', 'v', ...; parameters '<kind>/<parameter>', 'mass', 'kT', 'friction', 'box', 'dt', ...";
   define("system", after(&given, system_of), about);
   define("_given", &given, "What a system is made of.");
-  d.def("observe", &observe, "system"_a, "quantity"_a, nb::kw_only(), "steps"_a = Steps{}, "weight"_a = 1.0,
-        "target"_a = none(),
-        "A loss: weight times a quantity of the atoms, summed over `steps` (none given: of the final "
-        "state).\n\n"
-        "quantity    'potential_energy', 'kinetic_energy', 'temperature' or 'pressure'\n"
-        "target      then weight / 2 (quantity - target)^2 instead");
-  d.def("observe_motion", &observe_motion, "system"_a, "of"_a = "displacement", nb::kw_only(),
-        "start"_a = none(), "steps"_a = Steps{}, "weights"_a = none(), "atoms"_a = std::vector<int>{},
-        "A loss: the mean square displacement since the start, or the autocorrelation of velocities.\n\n"
-        "of          'displacement': |x_k - x_0|^2 per atom; 'velocity': v_k . v_0 per atom\n"
-        "start       (states,) or (worlds, states): what the worlds start from; None: the system's own\n"
-        "steps       none given: the final state; weights: one, or one per step\n"
-        "With steps=range(T + 1) and weights=costate.md.green_kubo(T, dt, dimensions) the autocorrelation "
-        "gives\n"
-        "the diffusion coefficient.");
-  d.def("green_kubo", &md::green_kubo, "steps"_a, "dt"_a, "dimensions"_a = 3,
-        "Weights of steps 0 ... steps with which the autocorrelation of velocities sums to the diffusion "
-        "coefficient.");
-  d.def("observe_distribution", &observe_distribution, "system"_a, nb::kw_only(), "radii"_a = none(),
-        "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
-        "to_atoms"_a = std::vector<int>{}, "weights"_a = none(), "target"_a = none(), "steps"_a = Steps{},
-        "A loss: weights . g of the radial distribution and structure factor g (see pair_distribution), or "
-        "with "
-        "a target the sum of weights / 2 (g - target)^2.");
-  d.def("energy_and_forces", &energy_and_forces, "x"_a, "potentials"_a, "box"_a = none(),
-        "The potential energy at x, (atoms, dimensions), and the force on every atom.");
-  d.def(
-      "pair_distribution", &pair_distribution, "x"_a, "box"_a, nb::kw_only(), "radii"_a = none(),
-      "width"_a = 0.05, "waves"_a = none(), "from_atoms"_a = std::vector<int>{},
-      "to_atoms"_a = std::vector<int>{}, "weights"_a = none(),
-      "The radial distribution g(r) of one state at `radii`, smoothed by `width`, then the structure factor "
-      "S(2 pi n / box) at the whole numbers `waves`.\n\n"
-      "from_atoms, to_atoms  the atoms of the pairs; all without them\n"
-      "weights               then also the gradient of weights . g: returns g, d/dx, d/dbox");
-  d.def(
-      "potential_kinds",
-      [] {
-        std::vector<std::pair<std::string, std::string>> kinds;
-        for (const auto& kind : md::potential_kinds()) kinds.emplace_back(kind.name, kind.formula);
-        return kinds;
-      },
-      "The kinds of potentials, each with its formula.");
-  d.def("load_structure", &load_structure, "path"_a,
-        "Atoms of an extended XYZ or PDB file: elements, x, v, masses, box (None where the file has none).");
-  d.def("xyz", &xyz, "elements"_a, "x"_a, "v"_a = none(), "box"_a = none(),
-        "One frame of an extended XYZ file as text; frames follow each other.");
-  d.def("dcd", &dcd, "frames"_a, "box"_a = none(), "dt"_a = 1.0,
-        "A DCD file as bytes, from frames of shape (frames, atoms, 3).");
+  bind_observed_atoms(d);
+  bind_atoms(d);
   bind_averages(m);
 }
 

@@ -42,9 +42,10 @@ TEST(RigidBonds, KeepTheContract) {
   for (const char* word : {"BAB", "BAOAB", "NBABN"}) {
     SCOPED_TRACE(word);
     test::Sample s = triangle(word, true);
-    s.model.dt = 0.02;
-    // In float bonds must be kept at the start: what closes them is a velocity of its error over dt.
-    test::expect_both_contracts(s, 0);
+    for (const double dt : {0.02, 0.005}) {
+      s.model.dt = dt;
+      test::expect_both_contracts(s);  // the bonds are open at the start, by some percent
+    }
   }
 }
 

@@ -14,8 +14,11 @@ namespace {
 using costate::test::expect_contract;
 using costate::test::same_bits;
 
-// A fluid on a disturbed lattice of cells^3 atoms at density 0.8.
-test::Sample fluid(int cells, const std::string& word, const std::string& kind = "lennard_jones") {
+// A fluid on a disturbed lattice of cells^3 atoms at density 0.8. A kind may be followed by "_of_species":
+// then its numbers are tables of three species.
+test::Sample fluid(int cells, const std::string& word, const std::string& what = "lennard_jones") {
+  const std::size_t end = what.find("_of_species");
+  const std::string kind = what.substr(0, end);
   test::Sample s;
   const int n = cells * cells * cells;
   const double edge = std::cbrt(n / 0.8);
@@ -43,6 +46,11 @@ test::Sample fluid(int cells, const std::string& word, const std::string& kind =
   }
   if (kind == "coulomb")
     for (int i = 0; i < n; ++i) p.parameters["charge"].push_back(i % 2 == 0 ? 0.5 : -0.5);
+  if (end != std::string::npos) {
+    for (int i = 0; i < n; ++i) p.species.push_back(i * i % 3);  // 0 and 1, and
+    p.species[7] = p.species[8] = p.species[100] = 2;
+    p.parameters = {{"epsilon", {1, 0.8, 1.1, 0.9, 1.2, 0.7}}, {"sigma", {1, 0.95, 0.9, 1.05, 0.97, 1.1}}};
+  }
   s.model.potentials = {p};
   return s;
 }
@@ -98,18 +106,25 @@ TEST_P(EveryListedPotential, IsTheSumOverAllPairs) {
   compare([&](const Term<double>& t, double* x, double* p,
               TermScratch* w) { t.virial_vjp(s.x.data(), listed.p.data(), 1.5, x, p, w); },
           "virial_vjp");
+  compare([&](const Term<double>& t, double* x, double*,
+              TermScratch* w) { t.energies(s.x.data(), listed.p.data(), x, w); },
+          "energies");
+  compare([&](const Term<double>& t, double* x, double* p,
+              TermScratch* w) { t.energies_vjp(s.x.data(), listed.p.data(), f_bar.data(), x, p, w); },
+          "energies_vjp");
   const double w = a[0]->virial(s.x.data(), listed.p.data(), scratch.get());
   EXPECT_NEAR(w, b[0]->virial(s.x.data(), listed.p.data(), nullptr), 1e-12 * std::abs(u));
 }
 INSTANTIATE_TEST_SUITE_P(Md, EveryListedPotential,
-                         testing::Values("lennard_jones", "lennard_jones_mixture", "wca", "coulomb"),
+                         testing::Values("lennard_jones", "lennard_jones_mixture", "wca", "coulomb",
+                                         "lennard_jones_of_species", "wca_of_species"),
                          [](const auto& one) { return one.param; });
 
 // Skins from none (a new list in every step) to a large one.
 TEST(Large, ResultsDoNotDependOnTheListToTheBit) {
-  const auto run = [](double skin, auto real) {
+  const auto run = [](double skin, auto real, const char* kind = "lennard_jones") {
     using Real = decltype(real);
-    test::Sample s = fluid(6, "ABA");
+    test::Sample s = fluid(6, "ABA", kind);
     s.model.potentials[0].options["cutoff"] = 2.0;
     s.model.potentials[0].options["skin"] = skin;
     const auto system = make_system<Real>(s.model);
@@ -126,11 +141,18 @@ TEST(Large, ResultsDoNotDependOnTheListToTheBit) {
     EXPECT_TRUE(same_bits(other.parameters, first.parameters)) << skin;
     EXPECT_TRUE(same_bits(run(skin, 0.0F).x0, in_float.x0)) << skin;
   }
+  const auto tables = run(0.0, 0.0F, "lennard_jones_of_species");
+  const auto other = run(0.3, 0.0F, "lennard_jones_of_species");
+  EXPECT_TRUE(same_bits(other.x0, tables.x0));
+  EXPECT_TRUE(same_bits(other.parameters, tables.parameters));
 }
 
 TEST(Large, KeepsTheContract) {
-  for (const std::string word : {"ABA", "BAOAB"}) {
-    const test::Sample s = fluid(6, word, "lennard_jones_mixture");
+  for (const auto& [word, kind] : {std::pair{"ABA", "lennard_jones_mixture"},
+                                   {"BAOAB", "lennard_jones_mixture"},
+                                   {"ABA", "lennard_jones_of_species"}}) {
+    SCOPED_TRACE(kind);
+    const test::Sample s = fluid(6, word, kind);
     const auto states = [&](const auto& rollout, unsigned seed) {
       return test::start(s, rollout, seed, 1e-3);
     };

@@ -1,6 +1,9 @@
 #include "costate/md/observable/thermodynamics.h"
 
 #include <cmath>
+#include <numeric>
+
+#include "costate/md/observable/atom_energies.h"
 
 #include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
@@ -46,6 +49,61 @@ TEST(Thermodynamics, PressureOfWhatIsKnown) {
   const double r = 1.05, slope = 4 * (-12 * std::pow(r, -13) + 6 * std::pow(r, -7));
   x0[3] = r;
   EXPECT_NEAR(value(x0, "pressure"), (6 * temperature - r * slope) / 375, 1e-13);
+}
+
+// Two pairs of three atoms, and what each atom has.
+TEST(AtomEnergies, AreHalvesOfPairs) {
+  const Model model{
+      .masses = {1, 1, 1},
+      .potentials = {
+          {.kind = "harmonic_bond", .atoms = {0, 1, 1, 2}, .parameters = {{"k", {2}}, {"r0", {1}}}}}};
+  const auto e = atom_energies(model, {0, 0, 0, 1.5, 0, 0, 1.5, 3, 0});
+  EXPECT_EQ(e[0], 0.125);  // of 2 (0.5)^2 / 2
+  EXPECT_EQ(e[2], 2);      // of 2 2^2 / 2
+  EXPECT_EQ(e[1], 2.125);
+}
+
+// Through ten steps, at a constant pressure too. (Large worlds: large_test.cpp.)
+TEST(AtomEnergies, GradientsMatchDifferences) {
+  for (const bool barostat : {false, true}) {
+    test::Sample s = test::sample("lennard_jones_mixture", barostat ? "barostat" : "BAB");
+    s.model.piston_mass = 20;
+    const auto system = make_system<double>(s.model);
+    Rollout<double> rollout(system, {.steps = 10});
+    const auto at = test::start(s, rollout, 2);
+    for (const bool target : {false, true}) {
+      ObserveEnergies what{.steps = {3, 10}, .weights = {0.5, -1, 2, 0.3}};
+      if (target) what.target = {0.4, -0.2, 0.1, 0};
+      const auto result = check::stencil(rollout, at, *observe<double>(s.model, what), {.step = 1e-5});
+      EXPECT_TRUE(result.passed()) << barostat << target << ": " << result.error;
+    }
+  }
+}
+
+TEST(AtomEnergies, WithWeightsOfOneAreThePotentialEnergy) {
+  const test::Sample s = test::sample("ewald", "BAB");
+  const auto system = make_system<double>(s.model);
+  Rollout<double> rollout(system, {.steps = 5});
+  const auto at = test::start(s, rollout, 2);
+  const auto parts = rollout.value_and_gradient(at, *observe<double>(s.model, ObserveEnergies{}));
+  const auto whole = rollout.value_and_gradient(at, *observe<double>(s.model, Observe{}));
+  EXPECT_NEAR(parts.value, whole.value, 1e-13);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(parts.parameters["ewald/charge"][i], whole.parameters["ewald/charge"][i], 1e-12);
+}
+
+TEST(AtomEnergies, SayWhatIsWrong) {
+  const auto refuse = [](const Model& model, const ObserveEnergies& what, const char* why,
+                         const char* advice) {
+    costate::test::expect_error([&] { return observe<double>(model, what); }, why, advice);
+  };
+  Model m = test::sample("ewald").model;
+  refuse(m, {.weights = {1, 2}}, "there are 2 weights of 4 atoms", "one per atom");
+  refuse(m, {.target = {1}}, "there are 1 targets of 4 atoms", "one per atom");
+  m.potentials[0].parameters["charge"] = {1};
+  refuse(m, {}, "it has one charge for all atoms", "observe the potential energy of all");
+  refuse(test::sample("energy_formula").model, {}, "atoms have no parts of the energy of energy_formula",
+         "observe the potential energy of all");
 }
 
 TEST(Thermodynamics, SaysWhatItNeeds) {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "costate/core/text.h"
 #include "costate/md/compile.h"
@@ -51,6 +53,39 @@ TEST_P(EveryPotential, GradientIsThatOfTheEnergy) {
   const double virial = tangent[0]->energy(xd.data(), pd.data(), tangent_scratch.get()).d[0];
   EXPECT_NEAR(term[0]->virial(s.x.data(), p.data(), scratch.get()), virial, scale + 1e-12 * std::abs(virial));
 }
+// Parts of atoms add up to the energy, and their gradients to its gradient; the gradient of a weighted sum is
+// its tangent.
+TEST_P(EveryPotential, IsTheSumOfWhatAtomsHave) {
+  using D = Dual<double>;
+  const test::Sample s = test::sample(GetParam());
+  const Compiled c = compile(s.model);
+  const auto term = make_terms<double>(c);
+  const auto tangent = make_terms<D>(c);
+  const auto scratch = term[0]->make_scratch(), tangent_scratch = tangent[0]->make_scratch();
+  const std::size_t n = s.x.size(), np = std::size_t(c.layout.parameters), atoms = s.model.masses.size();
+  std::vector<double> p, e(atoms), weights, x_bar(n), p_bar(np);
+  for (const Field& field : c.signature.fields(Role::parameter))
+    p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+  if (!term[0]->no_energies().empty()) {
+    EXPECT_EQ(GetParam(), "energy_formula");
+    return;
+  }
+  for (std::size_t i = 0; i < atoms; ++i) weights.push_back(0.4 + 0.3 * double(i * i));
+  term[0]->energies(s.x.data(), p.data(), e.data(), scratch.get());
+  term[0]->energies_vjp(s.x.data(), p.data(), weights.data(), x_bar.data(), p_bar.data(), scratch.get());
+  const double u = term[0]->energy(s.x.data(), p.data(), scratch.get()), scale = 1e-13 * (1 + std::abs(u));
+  EXPECT_NEAR(std::accumulate(e.begin(), e.end(), 0.0), u, scale);
+  EXPECT_GT(std::count_if(e.begin(), e.end(), [](double part) { return part != 0; }), 1);
+  for (std::size_t i = 0; i < n + np; ++i) {
+    std::vector<D> xd(s.x.begin(), s.x.end()), pd(p.begin(), p.end()), ed(atoms, D(0));
+    (i < n ? xd[i] : pd[i - n]).d[0] = 1;
+    tangent[0]->energies(xd.data(), pd.data(), ed.data(), tangent_scratch.get());
+    double slope = 0;
+    for (std::size_t a = 0; a < atoms; ++a) slope += weights[a] * ed[a].d[0];
+    EXPECT_NEAR(i < n ? x_bar[i] : p_bar[i - n], slope, 10 * scale + 1e-12 * std::abs(slope))
+        << GetParam() << " number " << i;
+  }
+}
 INSTANTIATE_TEST_SUITE_P(Md, EveryPotential, testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const PotentialKind& kind : potential_kinds()) names.push_back(kind.name);
@@ -100,6 +135,71 @@ TEST(LennardJones, KnowsItsMinimumItsImagesAndItsCutoff) {
   pair.potentials[0].options["shifted"] = 1;
   EXPECT_NEAR(energy_of(pair, {0, 0, 0, 2.499999999, 0, 0}), 0, 1e-9);
   EXPECT_NEAR(energy_of(pair, {0, 0, 0, r, 0, 0}), -0.7 - at_cutoff, 1e-9);
+}
+
+// A table of Lorentz-Berthelot's means is the mixture that takes them itself; its gradient too, by the chain
+// rule.
+TEST(Species, OfATableOfMeansAreTheMixture) {
+  test::Sample s = test::sample("lennard_jones_mixture");
+  const std::vector<double> epsilon = {1, 0.8}, sigma = {1, 0.9};
+  const std::vector<int> species = {0, 1, 1, 0};
+  Potential &mixture = s.model.potentials[0], table{.kind = "lennard_jones", .species = species};
+  mixture.options = table.options = {{"cutoff", 1.5}};
+  for (const char* name : {"epsilon", "sigma"}) mixture.parameters[name].clear();
+  for (const int k : species) {
+    mixture.parameters["epsilon"].push_back(epsilon[std::size_t(k)]);
+    mixture.parameters["sigma"].push_back(sigma[std::size_t(k)]);
+  }
+  table.parameters = {{"epsilon", {1, std::sqrt(0.8), 0.8}}, {"sigma", {1, 0.95, 0.9}}};
+  Model tabled = s.model;
+  tabled.potentials = {table};
+  EXPECT_NEAR(energy_of(tabled, s.x), energy_of(s.model, s.x), 1e-13);
+
+  const auto gradient = [&](const Model& model, const char* name) {
+    const auto system = make_system<double>(model);
+    Rollout<double> rollout(system, {.steps = 5});
+    const auto g = rollout.value_and_gradient(test::start(s, rollout, 4, 0),
+                                              *loss::final<double>(system->signature(), "x", {}));
+    const auto& values = g.parameters[name];
+    return std::vector<double>(values.begin(), values.end());
+  };
+  const auto e = gradient(s.model, "lennard_jones_mixture/epsilon"),
+             t = gradient(tabled, "lennard_jones/epsilon");
+  ASSERT_EQ(t.size(), 3u);
+  EXPECT_NEAR(e[0] + e[3], t[0] + t[1] * 0.5 * std::sqrt(0.8), 1e-12);
+  EXPECT_NEAR(e[1] + e[2], t[2] + t[1] * 0.5 / std::sqrt(0.8), 1e-12);
+  const auto of_sigma = gradient(s.model, "lennard_jones_mixture/sigma"),
+             ts = gradient(tabled, "lennard_jones/sigma");
+  EXPECT_NEAR(of_sigma[0] + of_sigma[3], ts[0] + 0.5 * ts[1], 1e-12);
+  EXPECT_NEAR(of_sigma[1] + of_sigma[2], ts[2] + 0.5 * ts[1], 1e-12);
+  EXPECT_GT(std::abs(ts[1]), 1e-3);
+}
+
+TEST(Species, SayWhatIsWrong) {
+  Model m = test::sample("lennard_jones").model;
+  const auto refuse = [&](const char* why, const char* advice) {
+    costate::test::expect_error([&] { return make_system<double>(m); }, why, advice);
+  };
+  m.potentials[0].species = {0, 1, 1};
+  refuse("lennard_jones has the species of 3 atoms, and there are 4", "one whole number per atom");
+  m.potentials[0].species = {0, 1, 1, -1};
+  refuse("lennard_jones has a species -1", "counted from 0");
+  m.potentials[0].species = {0, 1, 1, 2};
+  m.potentials[0].parameters["epsilon"] = {1, 2, 3};
+  refuse("lennard_jones/epsilon has 3 numbers", "give 1, or 6: one per pair of species");
+  m = test::sample("coulomb").model;
+  m.potentials[0].species = {0, 1, 1, 0};
+  refuse("coulomb has no numbers of pairs: `species` has no effect", "leave it out");
+}
+
+// What no cutoff says: how far the largest sigma reaches.
+TEST(Wca, FitsIntoHalfOfItsBox) {
+  Model m = test::sample("wca").model;  // sigma 1.2, edges from 3.1
+  EXPECT_NO_THROW(make_system<double>(m));
+  m.potentials[0].species = {0, 1, 1, 0};
+  m.potentials[0].parameters["sigma"] = {1, 1.2, 1.4};
+  costate::test::expect_error([&] { return make_system<double>(m); }, "more than half of the box's edge 3.1",
+                              "a larger box or a shorter cutoff");
 }
 
 TEST(Torsion, IsThatOfTheDihedralAngle) {

@@ -55,6 +55,19 @@ TEST(MoleculesInFiles, HaveAStudyWhoseGradientIsChecked) {
   for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
 }
 
+// Two species: numbers of each pair of them, and what is wrong with such a list.
+TEST(MoleculesInFiles, MayHaveTablesOfSpecies) {
+  std::string text = kChain;
+  text.replace(text.find("switch_from"), 0, "species = [0, 1]\nepsilon = [1.0, 0.5, 2.0]\n");
+  const std::string from = "harmonic_bond/k\"", table = "lennard_jones/epsilon[1]\"";
+  text.replace(text.find("parameters." + from) + 11, from.size(), table);
+  const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+  text.replace(text.find("[0, 1]"), 6, "[0, 0.5]");
+  expect_error([&] { return io::parse_study(text, "chain.toml", {}); }, "species are whole numbers",
+               "species = [0, 1, 1]");
+}
+
 TEST(MoleculesInFiles, MayHaveAFormulaOfTheirOwn) {
   std::string text = kChain;
   const std::string from = "kind = \"harmonic_bond\"\n", bond = "parameters.harmonic_bond/k";

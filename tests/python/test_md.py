@@ -135,6 +135,29 @@ def test_ase_agrees():
     assert np.allclose(atoms.get_forces(), forces, atol=1e-9)
 
 
+def test_tables_of_species():
+    x, v = np.array([[0.0, 0, 0], [1.1, 0, 0], [0.1, 1.2, 0]]), [[0.0, 0, 0], [0, 0.1, 0], [0.1, 0, 0]]
+    system = costate.md.system(x, 1.0, [{"kind": "lennard_jones", "species": [0, 1, 0], "epsilon": [1.0, 0.6, 2.0]}], v=v,
+                               integrator="verlet", dt=0.01)
+    value, grad = system.rollout(steps=20).value_and_grad(loss=costate.loss.final("x"))
+    table = grad.parameters["lennard_jones/epsilon"]
+    assert table.shape == (3,) and table[0] != 0 and table[1] != 0 and table[2] == 0  # there is one atom of species 1
+    with pytest.raises(costate.Error, match="the species of 2 atoms"):
+        costate.md.system(x, 1.0, [{"kind": "lennard_jones", "species": [0, 1]}])
+
+
+def test_energies_of_atoms():
+    x, bond = [[0.0, 0, 0], [1.5, 0, 0], [1.5, 3, 0]], {"kind": "harmonic_bond", "atoms": [[0, 1], [1, 2]], "k": 2.0, "r0": 1.0}
+    assert costate.md.atom_energies(x, [bond]) == pytest.approx([0.125, 2.125, 2.0])
+    system = costate.md.system(x, 1.0, [bond], integrator="verlet")
+    sim = system.rollout(steps=1)
+    value, grad = sim.value_and_grad(loss=costate.md.observe_energies(system, weights=[0.0, 0, 1], steps=[0]))
+    assert value == pytest.approx(2.0) and grad.parameters["harmonic_bond/k"] == pytest.approx(1.0)
+    assert sim.value(loss=costate.md.observe_energies(system, target=[0.125, 2.125, 1.0], steps=[0])) == pytest.approx(0.5)
+    with pytest.raises(costate.Error, match="2 weights of 3 atoms"):
+        costate.md.observe_energies(system, weights=[1.0, 2.0])
+
+
 def test_openmm_agrees():
     mm = pytest.importorskip("openmm")
     rng = np.random.default_rng(1)

@@ -95,6 +95,20 @@ def test_ase_has_the_same_morse_cluster():
     expect_same(answer, CHAIN, [{"kind": "morse_bond", "atoms": pairs, "depth": depth, "alpha": rho / r0, "r0": r0}])
 
 
+def test_ase_has_the_same_energies_of_atoms():
+    ase = pytest.importorskip("ase")
+    from ase.calculators.lj import LennardJones
+
+    ends = []
+    for calculator in (LennardJones(sigma=1, epsilon=1.3, rc=2.5),
+                       costate.md.Calculator([{"kind": "lennard_jones", "epsilon": 1.3, "cutoff": 2.5, "shifted": 1}])):
+        atoms = ase.Atoms("H5", positions=CHAIN, calculator=calculator)
+        ends.append(atoms.get_potential_energies())
+        assert ends[-1].sum() == pytest.approx(atoms.get_potential_energy(), rel=1e-12)
+    assert np.allclose(ends[0], ends[1], rtol=1e-12, atol=1e-12)
+    assert np.ptp(ends[0]) > 0.1
+
+
 def test_ase_moves_atoms_with_the_calculator():
     ase = pytest.importorskip("ase")
     from ase.calculators.lj import LennardJones

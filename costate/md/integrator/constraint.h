@@ -3,8 +3,13 @@
 // Every drift is followed by forces along the bonds that it started with, and every letter that changes
 // velocities by their projection [2]. With d_c = x_a - x_b of bond c, J its rows (+d_c at a, -d_c at b):
 //
-//   drift       y = x + h v + P,  v' = v + P / h,  P = M^-1 J(x)' lambda  with  |d_c(y)|^2 = length_c^2
+//   drift       y = x + h v + P,  P = M^-1 J(x)' lambda  with  |d_c(y)|^2 = length_c^2
+//               v' = v - M^-1 [lambda_c r_c],  r_c = (d_c(y) - d_c(x)) / h = (v + P / h)_c
 //   project     v' = v - M^-1 J' kappa           with  J v' = 0
+//
+// A drift's impulse is P / h; its part along J(y)' is left out, because a projection at y follows and would
+// take it off again. P / h is large where the bonds were open at the start, and so is every tangent of it:
+// what remains of either after the projection would have lost its digits in single precision.
 //
 // lambda by Newton's method with A = J(y) M^-1 J(x)', kappa by solving J M^-1 J' kappa = J v. Both are solved
 // bond group by bond group (bonds that share atoms), in the displacements: M^-1 enters as the coupling
@@ -12,13 +17,15 @@
 //
 // Transposes, by the implicit function theorem, never through the iterations:
 //
-//   drift       Y = y_bar + v'_bar / h,  A' mu = J(x) M^-1 Y,  w = y_bar - J(y)' mu,  u = w + v'_bar / h
-//               x_bar = w + [lambda_c r_c],  v_bar = v'_bar + h w,  length_bar += mu_c length_c,
-//               h_bar += v.w - P.v'_bar / h^2,  m_bar -= P.u / m,   r_c = (M^-1 u)_a - (M^-1 u)_b
+//   drift       q_c = -lambda_c (M^-1 v'_bar)_c,  A' mu = J(x) M^-1 (y_bar + [q_c] / h) - r_c.(M^-1 v'_bar)_c
+//               w = y_bar - J(y)' mu,  u = w + [q_c] / h,  x_bar = w + [lambda_c (M^-1 u)_c]
+//               v_bar = v'_bar + h w + [q_c],  length_bar += mu_c length_c,  h_bar += v.w - P.[q_c] / h^2
+//               m_bar += (v - v').v'_bar / m - P.u / m
 //   project     J M^-1 J' s = J M^-1 v'_bar,  v_bar = v'_bar - J' s,
 //               x_bar -= [kappa_c (M^-1 v_bar)_c + s_c v'_c],  m_bar += v_bar.(v - v') / m
 //
-// [g_c] is +g_c at a and -g_c at b. In a box d_c is the nearest image.
+// [g_c] is +g_c at a and -g_c at b, summed over bonds, and (g)_c = g_a - g_b. In a box d_c is the nearest
+// image.
 // [1] Andersen: RATTLE: a "velocity" version of the SHAKE algorithm, J. Comput. Phys. 52 (1983).
 // [2] Leimkuhler, Matthews: Efficient molecular dynamics using geodesic integration and solvent-solute
 //     splitting, Proc. R. Soc. A 472 (2016).
@@ -133,13 +140,11 @@ class BondGroup {
     solve(A, r);
     return r;
   }
-  // A' mu = J(x) M^-1 Y.
-  [[gnu::noinline]] Row pull_back(const S* Y) const {
-    Row mu;
-    for (int c = 0; c < n_; ++c) mu[at(c)] = along(c, d_[at(c)], Y, true);
+  // A' mu = J(x) M^-1 Y + what lies in mu.
+  [[gnu::noinline]] void pull_back(const S* Y, Row& mu) const {
+    for (int c = 0; c < n_; ++c) mu[at(c)] += along(c, d_[at(c)], Y, true);
     Matrix A = slope(true);
     solve(A, mu);
-    return mu;
   }
   // d . (v_a - v_b), or of v / m.
   S along(int c, const Vec<S, 3>& d, const S* v, bool per_mass) const {
@@ -153,6 +158,12 @@ class BondGroup {
     if (!per_mass) return v[to(c) * n + k] - v[from(c) * n + k];
     return v[to(c) * n + k] / c_.p[c_.at.mass + to(c)] - v[from(c) * n + k] / c_.p[c_.at.mass + from(c)];
   }
+  Vec<S, 3> apart_of(int c, const S* v, bool per_mass) const {
+    Vec<S, 3> r = Vec<S, 3>::zero();
+    for (int k = 0; k < 3; ++k)
+      if (k < c_.at.dimensions) r[k] = apart(c, k, v, per_mass);
+    return r;
+  }
   // What d_c = x_a - x_b - images box has received.
   void receive(int c, const S* g, S* x_bar) const {
     spread(c, g, false, x_bar);
@@ -162,6 +173,7 @@ class BondGroup {
     for (int k = 0; k < 3; ++k)
       if (c_.at.box >= 0 && k < c_.at.dimensions) c_.p_bar[c_.at.box + k] -= images_[at(c)][k] * g[k];
   }
+  const S& h() const { return c_.h; }
   const S& length(int c) const { return c_.p[length_slot(c)]; }
   int length_slot(int c) const { return c_.at.length + (c_.at.lengths > 1 ? bonds_[at(c)].number : 0); }
   const S& lambda(int c) const { return lambda_[at(c)]; }
@@ -203,61 +215,55 @@ class BondGroup {
   std::array<Vec<S, 3>, kMost> d_, y_, free_, images_;
 };
 
-// Drift with the forces of rigid bonds.
+// Drift with the forces of rigid bonds; a projection follows.
 struct RigidDrift {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
     const int dof = c.at.dof;
-    S *x = s + c.at.x, *v = s + c.at.v, *free = c.work, *P = c.work + dof;
-    for (int i = 0; i < dof; ++i) free[i] = x[i] + c.h * v[i], P[i] = S(0);
+    S *x = s + c.at.x, *v = s + c.at.v, *free = c.work, *P = c.work + dof, *turn = c.work + 2 * dof;
+    for (int i = 0; i < dof; ++i) free[i] = x[i] + c.h * v[i], P[i] = turn[i] = S(0);
     for (const Layout::Bonds& bonds : c.at.groups) {
       BondGroup<S> group(c, bonds);
       group.positions(x);
       group.shake(free);
       push(group, P);
+      turn_bonds(group, v, P, turn);
     }
     for (int i = 0; i < dof; ++i) {
       x[i] = free[i] + P[i];
-      v[i] += P[i] / c.h;
+      v[i] -= turn[i];
     }
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
-    const int dof = c.at.dof, n = c.at.dimensions;
+    const int dof = c.at.dof;
     const S *x = s + c.at.x, *v = s + c.at.v;
-    S *x_bar = bar + c.at.x, *v_bar = bar + c.at.v, *free = c.work, *P = c.work + dof, *u = c.work + 2 * dof;
+    S *x_bar = bar + c.at.x, *v_bar = bar + c.at.v;
+    S *free = c.work, *P = c.work + dof, *u = c.work + 2 * dof, *q = c.work + 3 * dof,
+      *turn = c.work + 4 * dof;
     for (int i = 0; i < dof; ++i) {
-      free[i] = x[i] + c.h * v[i], P[i] = S(0);
-      u[i] = x_bar[i] + v_bar[i] / c.h;
+      free[i] = x[i] + c.h * v[i], P[i] = q[i] = turn[i] = S(0);
+      u[i] = x_bar[i];
     }
     for (const Layout::Bonds& bonds : c.at.groups) {
       BondGroup<S> group(c, bonds);
       group.positions(x);
       group.shake(free);
       push(group, P);
-      const auto mu = group.pull_back(u);
-      for (int b = 0; b < group.size(); ++b) {
-        const S& m = mu[group.at(b)];
-        const S g[3] = {-(m * group.y(b)[0]), -(m * group.y(b)[1]), -(m * group.y(b)[2])};
-        group.spread(b, g, false, u);
-        group.spread(b, g, false, x_bar);
-        group.receive_box(b, g);
-        c.p_bar[group.length_slot(b)] += m * group.length(b);
-      }
-      // [lambda_c r_c] waits in `free`, which this group has used: x_bar must stay w for a while.
+      turn_bonds(group, v, P, turn);
+      pull_back(c, group, v, P, v_bar, x_bar, u, q);
+      // [lambda_c (M^-1 u)_c] waits in `free`, which this group has used: x_bar must stay w for a while.
       each_number(c, bonds, [&](int i) { free[i] = S(0); });
       for (int b = 0; b < group.size(); ++b) {
-        S g[3] = {S(0), S(0), S(0)};
-        for (int k = 0; k < 3; ++k)
-          if (k < n) g[k] = group.lambda(b) * group.apart(b, k, u, true);
-        group.receive(b, g, free);
+        const Vec<S, 3> g = group.lambda(b) * group.apart_of(b, u, true);
+        group.receive(b, g.e, free);
       }
     }
     S h_bar(0);
     for (int i = 0; i < dof; ++i) {
-      c.mass_bar(i) -= P[i] * u[i] / c.mass(i);
-      h_bar += v[i] * x_bar[i] - P[i] / (c.h * c.h) * v_bar[i];
-      v_bar[i] += c.h * x_bar[i];
+      c.mass_bar(i) += (turn[i] * v_bar[i] - P[i] * u[i]) / c.mass(i);
+      h_bar += v[i] * x_bar[i] - P[i] * q[i] / (c.h * c.h);
+      v_bar[i] += c.h * x_bar[i] + q[i];
     }
     c.h_bar += h_bar;
     for (const Layout::Bonds& bonds : c.at.groups)
@@ -279,6 +285,41 @@ struct RigidDrift {
       const S& l = group.lambda(b);
       const S g[3] = {l * group.d(b)[0], l * group.d(b)[1], l * group.d(b)[2]};
       group.spread(b, g, true, y);
+    }
+  }
+  // r_c = (v + P / h)_c.
+  template <class S>
+  static Vec<S, 3> rate(const BondGroup<S>& group, int b, const S* v, const S* P) {
+    return group.apart_of(b, v, false) + S(S(1) / group.h()) * group.apart_of(b, P, false);
+  }
+  // turn += M^-1 [lambda_c r_c]
+  template <class S>
+  static void turn_bonds(const BondGroup<S>& group, const S* v, const S* P, S* turn) {
+    for (int b = 0; b < group.size(); ++b) {
+      const Vec<S, 3> g = group.lambda(b) * rate(group, b, v, P);
+      group.spread(b, g.e, true, turn);
+    }
+  }
+  // From y_bar in x_bar and in u to w in x_bar, u = w + [q_c] / h, and q; the lengths receive theirs.
+  template <class S>
+  static void pull_back(const Part<S>& c, BondGroup<S>& group, const S* v, const S* P, const S* v_bar,
+                        S* x_bar, S* u, S* q) {
+    typename BondGroup<S>::Row mu;
+    for (int b = 0; b < group.size(); ++b) {
+      const Vec<S, 3> apart = group.apart_of(b, v_bar, true), g = S(-group.lambda(b)) * apart;
+      mu[group.at(b)] = -dot(rate(group, b, v, P), apart);
+      group.spread(b, g.e, false, q);
+      const Vec<S, 3> per_h = S(S(1) / c.h) * g;
+      group.spread(b, per_h.e, false, u);
+    }
+    group.pull_back(u, mu);
+    for (int b = 0; b < group.size(); ++b) {
+      const S& m = mu[group.at(b)];
+      const Vec<S, 3> g = S(-m) * group.y(b);
+      group.spread(b, g.e, false, u);
+      group.spread(b, g.e, false, x_bar);
+      group.receive_box(b, g.e);
+      c.p_bar[group.length_slot(b)] += m * group.length(b);
     }
   }
 };

@@ -17,9 +17,10 @@ namespace costate::md {
 struct Friction {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
-    const Decay<S>& decay = *c.decay;
     S* v = s + c.at.v;
-    each(c, [&](int i, int, const S& g) { v[i] = decay.c * v[i] + decay.s * (g * c.xi[i]); });
+    each_coordinate<S>(c.at.dof, [=, decay = *c.decay, thermal = c.thermal, xi = c.xi](int i) {
+      v[i] = decay.c * v[i] + decay.s * (thermal[i] * xi[i]);
+    });
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
@@ -29,32 +30,24 @@ struct Friction {
     if (c.numbers) {
       const S rate = c.p[c.at.friction];
       S c_bar(0), s_bar(0);
-      each(c, [&](int i, int atom, const S& g) {
-        const S noise = g * c.xi[i] * v_bar[i];
+      for (int i = 0; i < c.at.dof; ++i) {
+        const S noise = c.thermal[i] * c.xi[i] * v_bar[i];
         c_bar += v[i] * v_bar[i];
         s_bar += noise;
-        c.p_bar[c.at.mass + atom] -= S(0.5) * decay.s * noise / c.p[c.at.mass + atom];
-      });
+        c.mass_bar(i) -= S(0.5) * decay.s * noise / c.mass(i);
+      }
       c.p_bar[c.at.kT] += S(0.5) * decay.s * s_bar / c.p[c.at.kT];
       const S exponent_bar = -decay.c * (c_bar - decay.c / decay.s * s_bar);  // of rate h
       c.p_bar[c.at.friction] += c.h * exponent_bar;
       c.h_bar += rate * exponent_bar;
     }
-    for (int i = 0; i < c.at.dof; ++i) v_bar[i] = decay.c * v_bar[i];
+    each_coordinate<S>(c.at.dof, [=, keep = decay.c](int i) { v_bar[i] = keep * v_bar[i]; });
   }
   template <class S>
   static void undo(const Part<S>& c, S* s) {
     const Decay<S>& decay = *c.decay;
     S* v = s + c.at.v;
-    each(c, [&](int i, int, const S& g) { v[i] = (v[i] - decay.s * (g * c.xi[i])) / decay.c; });
-  }
-
- private:
-  template <class S, class F>
-  static void each(const Part<S>& c, const F& body) {
-    const int n = c.at.dimensions;
-    for (int atom = 0; atom < c.at.atoms; ++atom)
-      for (int i = atom * n; i < atom * n + n; ++i) body(i, atom, c.thermal[atom]);
+    for (int i = 0; i < c.at.dof; ++i) v[i] = (v[i] - decay.s * (c.thermal[i] * c.xi[i])) / decay.c;
   }
 };
 

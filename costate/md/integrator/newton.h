@@ -16,14 +16,14 @@ struct Drift {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
     S *x = s + c.at.x, *v = s + c.at.v;
-    for (int i = 0; i < c.at.dof; ++i) x[i] += c.h * v[i];
+    each_coordinate<S>(c.at.dof, [=, h = c.h](int i) { x[i] += h * v[i]; });
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
     const S* v = s + c.at.v;
     const S* x_bar = bar + c.at.x;
     S* v_bar = bar + c.at.v;
-    for (int i = 0; i < c.at.dof; ++i) v_bar[i] += c.h * x_bar[i];
+    each_coordinate<S>(c.at.dof, [=, h = c.h](int i) { v_bar[i] += h * x_bar[i]; });
     if (!c.numbers) return;
     S sum(0);
     for (int i = 0; i < c.at.dof; ++i) sum += v[i] * x_bar[i];
@@ -39,20 +39,16 @@ struct Drift {
 struct Kick {
   template <class S>
   static void apply(const Part<S>& c, S* s) {
-    const int n = c.at.dimensions;
     S* v = s + c.at.v;
-    for (int atom = 0; atom < c.at.atoms; ++atom)
-      for (int i = atom * n; i < atom * n + n; ++i) v[i] += c.kick[atom] * c.force[i];
+    each_coordinate<S>(c.at.dof, [=, kick = c.kick, force = c.force](int i) { v[i] += kick[i] * force[i]; });
   }
   template <class S>
   static void apply_vjp(Part<S>& c, const S* s, S* bar) {
-    const int n = c.at.dimensions;
     const S* v_bar = bar + c.at.v;
     S* f_bar = c.work;
-    for (int atom = 0; atom < c.at.atoms; ++atom) {
-      for (int i = atom * n; i < atom * n + n; ++i) f_bar[i] = c.kick[atom] * v_bar[i];
-    }
+    each_coordinate<S>(c.at.dof, [=, kick = c.kick](int i) { f_bar[i] = kick[i] * v_bar[i]; });
     if (c.numbers) {
+      const int n = c.at.dimensions;
       S sum(0);
       for (int atom = 0; atom < c.at.atoms; ++atom) {
         const S inverse = S(1) / c.p[c.at.mass + atom];
@@ -68,10 +64,8 @@ struct Kick {
   }
   template <class S>
   static void undo(const Part<S>& c, S* s) {
-    const int n = c.at.dimensions;
     S* v = s + c.at.v;
-    for (int atom = 0; atom < c.at.atoms; ++atom)
-      for (int i = atom * n; i < atom * n + n; ++i) v[i] -= c.kick[atom] * c.force[i];
+    for (int i = 0; i < c.at.dof; ++i) v[i] -= c.kick[i] * c.force[i];
   }
 };
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "costate/core/parallel.h"
 #include "costate/md/layout.h"
 #include "costate/md/potential/term.h"
 
@@ -20,8 +21,9 @@ namespace costate::md {
 // The sum of all terms.
 //
 // The last kick of a step and the first one of the step after it are at the same place, and a kick does not
-// change the cotangent of the velocity: their transposes ask for the same product. A large world remembers
-// it.
+// change the cotangent of the velocity: their transposes ask for the same product. It is remembered, but
+// of worlds so small that this costs more than the product.
+inline constexpr int kLeastRemembered = 6;  // coordinates
 template <class S>
 struct Forces {
   struct Product {
@@ -33,7 +35,7 @@ struct Forces {
   Product* last = nullptr;  // null: nothing is remembered
 
   void evaluate(const S* x, const S* p, int dof, S* f) const {
-    for (int i = 0; i < dof; ++i) f[i] = S(0);
+    std::fill(f, f + dof, S(0));
     for (std::size_t t = 0; t < terms->size(); ++t) (*terms)[t]->force(x, p, f, (*scratch)[t].get());
   }
   void evaluate_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar) const {
@@ -49,6 +51,13 @@ struct Forces {
     }
     for (std::size_t i = 0; i < n; ++i) x_bar[i] += last->x_bar[i];
     for (std::size_t i = 0; i < last->p_bar.size(); ++i) p_bar[i] += last->p_bar[i];
+  }
+  void energies(const S* x, const S* p, S* e) const {
+    for (std::size_t t = 0; t < terms->size(); ++t) (*terms)[t]->energies(x, p, e, (*scratch)[t].get());
+  }
+  void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar) const {
+    for (std::size_t t = 0; t < terms->size(); ++t)
+      (*terms)[t]->energies_vjp(x, p, e_bar, x_bar, p_bar, (*scratch)[t].get());
   }
   void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar) const {
     for (std::size_t t = 0; t < terms->size(); ++t)
@@ -92,6 +101,18 @@ struct Decay {
   }
 };
 
+// f(i) for every coordinate or atom; those of one large world are shared out among threads.
+template <class S, class F>
+COSTATE_INLINE void each_coordinate(int count, const F& f) {
+  if constexpr (std::is_arithmetic_v<S>) {
+    parallel_for(count, 8192, [&](std::int64_t begin, std::int64_t end) {
+      for (int i = int(begin); i < int(end); ++i) f(i);
+    });
+  } else {
+    for (int i = 0; i < count; ++i) f(i);
+  }
+}
+
 template <class S>
 struct Part {
   const Layout& at;
@@ -102,8 +123,8 @@ struct Part {
   const S* force;                   // at the position before the letter; null: it needs none
   S* work;                          // 3 dof numbers of scratch
   const Decay<S>* decay = nullptr;  // of friction over h (letter O)
-  const S* thermal = nullptr;       // sqrt(kT / m) of every atom (letter O)
-  const S* kick = nullptr;          // h / m of every atom
+  const S* thermal = nullptr;       // sqrt(kT / m) of every coordinate (letter O)
+  const S* kick = nullptr;          // h / m of every coordinate
   const S* virial = nullptr;        // at the position before the letter (letter P)
   S* p_bar = nullptr;
   S h_bar = S(0);

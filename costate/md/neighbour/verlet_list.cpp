@@ -14,6 +14,10 @@ namespace costate::md {
 
 namespace {
 
+constexpr std::int64_t kChunk = 4096;  // atoms
+constexpr int kMostCells = 128;        // along one edge
+constexpr int kParts = 4;              // of a layer, filled by threads of their own
+
 constexpr int padded(int count) { return (count + 15) / 16 * 16; }
 
 // Cells are searched in single precision, with a margin for its rounding: a list may have an atom too many.
@@ -93,6 +97,8 @@ VerletList::VerletList(int atoms, int dimensions, const std::vector<int>& exclud
       cell_of_(std::size_t(atoms), 0),
       layer_of_(std::size_t(atoms), 0),
       row_of_(std::size_t(atoms), 0),
+      by_layer_(std::size_t(atoms)),
+      moved2_(std::size_t((atoms + kChunk - 1) / kChunk), 0.0),
       inside_(now_.size(), 0.0F),
       sorted_x_(now_.size() + Lanes::lanes, 0.0F) {
   for (std::size_t e = 0; e + 1 < excluded.size(); e += 2) {
@@ -110,9 +116,19 @@ bool VerletList::is_excluded(int i, int j) const {
 template <class Real>
 void VerletList::update(const Real* x, int stride, const std::vector<double>& box, double reach,
                         double skin) {
-  for (int i = 0; i < atoms_; ++i)
-    for (int k = 0; k < dimensions_; ++k)
-      now_[std::size_t(3 * i + k)] = double(x[(i * dimensions_ + k) * stride]);
+  parallel_for(atoms_, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    double worst = 0;
+    for (auto i = int(begin); i < int(end); ++i) {
+      double square = 0;
+      for (int k = 0; k < dimensions_; ++k) {
+        const auto at = std::size_t(3 * i + k);
+        now_[at] = double(x[(i * dimensions_ + k) * stride]);
+        square += (now_[at] - built_at_[at]) * (now_[at] - built_at_[at]);
+      }
+      worst = std::max(worst, square);
+    }
+    moved2_[std::size_t(begin / kChunk)] = worst;
+  });
   if (is_old(box, reach, skin)) build(box, reach, skin);
 }
 template void VerletList::update(const float*, int, const std::vector<double>&, double, double);
@@ -121,14 +137,7 @@ template void VerletList::update(const double*, int, const std::vector<double>&,
 bool VerletList::is_old(const std::vector<double>& box, double reach, double skin) const {
   if (reach != reach_ || skin != skin_ || box.size() != box_.size()) return true;
   if (box != box_) return is_old_in(box);
-  const double far2 = 0.25 * skin * skin;
-  double worst = 0;
-  for (std::size_t i = 0; i < now_.size(); i += 3) {
-    const double a = now_[i] - built_at_[i], b = now_[i + 1] - built_at_[i + 1],
-                 c = now_[i + 2] - built_at_[i + 2];
-    worst = std::max(worst, a * a + b * b + c * c);
-  }
-  return !(worst <= far2);
+  return !(*std::max_element(moved2_.begin(), moved2_.end()) <= 0.25 * skin * skin);
 }
 
 // Of a box that has been scaled: the atoms move with it, and a pair that the list leaves out has come no
@@ -168,9 +177,12 @@ void VerletList::build(const std::vector<double>& box, double reach, double skin
   }
   for (;;) {
     std::atomic<bool> fits = true;
-    parallel_for(grid.count[2], 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t layer = begin; layer < end; ++layer)
-        if (!fill_layer(grid, int(layer))) fits = false;
+    const int rows = grid.count[1], parts = std::min(rows, kParts);
+    parallel_for(std::int64_t(grid.count[2]) * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const int part = int(task % parts);
+        if (!fill_rows(grid, int(task / parts), rows * part / parts, rows * (part + 1) / parts)) fits = false;
+      }
     });
     if (fits) break;
     capacity_ = padded(std::min(atoms_, 2 * capacity_));
@@ -194,7 +206,7 @@ VerletList::Grid VerletList::sort_into_cells(double far) {
       grid.low[K] = low;
       span = std::max(high - low, 1e-300);
     }
-    grid.count[K] = int(std::clamp(span / far, 1.0, 128.0));
+    grid.count[K] = int(std::clamp(span / far, 1.0, double(kMostCells)));
     grid.tight[K] = grid.edge[K] > 0 && grid.count[K] < 3;
     grid.size[K] = span / grid.count[K];
     widest = std::max(widest, span);
@@ -228,7 +240,17 @@ VerletList::Grid VerletList::sort_into_cells(double far) {
     for (std::size_t k = 0; k < 3; ++k)
       sorted_x_[k * std::size_t(atoms_) + place] = inside_[std::size_t(3 * i) + k];
   }
+  sort_into_layers(grid.count[2]);
   return grid;
+}
+
+void VerletList::sort_into_layers(int layers) {
+  first_of_layer_.assign(std::size_t(layers) + 1, 0);
+  for (const int layer : layer_of_) ++first_of_layer_[std::size_t(layer) + 1];
+  for (std::size_t l = 1; l < first_of_layer_.size(); ++l) first_of_layer_[l] += first_of_layer_[l - 1];
+  next_.assign(first_of_layer_.begin(), first_of_layer_.end() - 1);
+  for (int i = 0; i < atoms_; ++i)
+    by_layer_[std::size_t(next_[std::size_t(layer_of_[std::size_t(i)])]++)] = i;
 }
 
 // The atoms of sorted_[from] ... sorted_[to - 1] that are near to x, behind each other; returns how many.
@@ -274,33 +296,46 @@ bool VerletList::add_to_rows(int j, const int* hits, int found) {
   return fits;
 }
 
-// Rows of the atoms in one layer of cells; false: a row is full.
-bool VerletList::fill_layer(const Grid& grid, int layer) {
+// Rows of the atoms in some rows of cells of one layer; false: a row is full.
+bool VerletList::fill_rows(const Grid& grid, int layer, int first_row, int end_row) {
   const int nx = grid.count[0], ny = grid.count[1];
-  const int begin = first_[std::size_t(layer * nx * ny)], end = first_[std::size_t((layer + 1) * nx * ny)];
-  for (int s = begin; s < end; ++s) counts_[std::size_t(sorted_[std::size_t(s)])] = 0;
+  const auto cells = [&](int row) { return std::size_t((layer * ny + row) * nx); };
+  for (int s = first_[cells(first_row)]; s < first_[cells(end_row)]; ++s)
+    counts_[std::size_t(sorted_[std::size_t(s)])] = 0;
   const auto search_here = grid.tight[0] || grid.tight[1] || grid.tight[2] ? &VerletList::search<true>
                                                                            : &VerletList::search<false>;
+  const auto inside = [&](const Grid::Near& row) { return row.cell >= first_row && row.cell < end_row; };
   Grid::Near layers[3], rows[3];
+  std::array<bool, kMostCells> beside{};  // rows that have one of these beside them
+  for (int r = 0; r < ny; ++r)
+    beside[std::size_t(r)] = std::any_of(rows, rows + grid.neighbours(1, r, rows), inside);
   const int near_layers = grid.neighbours(2, layer, layers);
+  const int *next[3], *end[3];
+  for (int n = 0; n < near_layers; ++n) {
+    next[n] = by_layer_.data() + first_of_layer_[std::size_t(layers[n].cell)];
+    end[n] = by_layer_.data() + first_of_layer_[std::size_t(layers[n].cell) + 1];
+  }
   constexpr int kRoom = 1024, kStretch = kRoom - 2 * Lanes::lanes;
   int hits[kRoom], found = 0;
   bool fits = true;
-  for (int j = 0; j < atoms_; ++j) {
-    const int its = layer_of_[std::size_t(j)];
-    int which = 0;
-    while (which < near_layers && layers[which].cell != its) ++which;
-    if (which == near_layers) continue;
+  for (;;) {
+    int which = -1;  // of the lists of atoms, the one whose next has the lowest number
+    for (int n = 0; n < near_layers; ++n)
+      if (next[n] != end[n] && (which < 0 || *next[n] < *next[which])) which = n;
+    if (which < 0) break;
+    const int j = *next[which]++;
+    if (!beside[std::size_t(row_of_[std::size_t(j)])]) continue;
     const float* x = inside_.data() + std::ptrdiff_t(3) * j;
     const float z = x[2] - layers[which].shift;  // the shift of this layer's atoms, the other way
     const double left = grid.far2 - grid.square_to(2, layer, double(z));
     if (left < 0) continue;
     const int near_rows = grid.neighbours(1, row_of_[std::size_t(j)], rows);
     for (int r = 0; r < near_rows; ++r) {
+      if (!inside(rows[r])) continue;
       const float y = x[1] + rows[r].shift;
       const double half2 = left - grid.square_to(1, rows[r].cell, double(y));
       if (half2 < 0) continue;
-      const auto line = std::size_t((layer * ny + rows[r].cell) * nx);
+      const std::size_t line = cells(rows[r].cell);
       grid.each_stretch(double(x[0]), std::sqrt(half2), [&](int first, int last, float shift) {
         const int to = first_[line + std::size_t(last) + 1];
         for (int from = first_[line + std::size_t(first)]; from < to; from += kStretch) {

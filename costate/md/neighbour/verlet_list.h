@@ -6,8 +6,8 @@
 // adding anything up (list_term.h): sums then run over the same atoms in the same order whatever the skin and
 // the age of the list, and results do not depend on it to the bit.
 //
-// A layer of cells is filled by one thread, which takes the
-// neighbours in order of their numbers: rows come out sorted, and no two threads write one row.
+// Some rows of cells in one layer are filled by one thread, which takes the neighbours in order of their
+// numbers: rows of the list come out sorted, and no two threads write one of them.
 // Tests: tests/md/large_test.cpp.
 #pragma once
 
@@ -38,7 +38,8 @@ class VerletList {
   bool is_old_in(const std::vector<double>& box) const;
   void build(const std::vector<double>& box, double reach, double skin);
   Grid sort_into_cells(double far);
-  bool fill_layer(const Grid& grid, int layer);
+  void sort_into_layers(int layers);
+  bool fill_rows(const Grid& grid, int layer, int first_row, int end_row);
   template <bool kImages>
   int search(const Grid& grid, const std::array<float, 3>& x, int from, int to, int* hits) const;
   bool add_to_rows(int j, const int* hits, int found);
@@ -53,6 +54,8 @@ class VerletList {
   // Of the cells: first atom of each, atoms and positions cell by cell; of the atoms: cell, layer and row of
   // cells, place in the box.
   std::vector<int> first_, next_, sorted_, cell_of_, layer_of_, row_of_;
+  std::vector<int> first_of_layer_, by_layer_;  // atoms layer by layer, each in order of their numbers
+  std::vector<double> moved2_;                  // of chunks of atoms: the farthest since the list was made
   std::vector<float> inside_, sorted_x_;
 };
 

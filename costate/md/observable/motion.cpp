@@ -4,6 +4,7 @@
 
 #include "costate/core/error.h"
 #include "costate/md/compile.h"
+#include "costate/md/observable/finite.h"
 #include "costate/system/losses/at_steps.h"
 
 namespace costate::md {
@@ -33,6 +34,7 @@ class MotionLoss final : public loss::AtSteps<Real> {
       refuse("there are " + std::to_string(what_.weights.size()) + " weights of " + std::to_string(steps) +
                  " steps",
              "give one for all, or one per step");
+    require_finite(what_.weights, "weight"), require_finite(what_.start, "start");
     if (what_.start.empty() || what_.start.size() % std::size_t(layout_.states) != 0)
       refuse("the start has " + std::to_string(what_.start.size()) + " numbers",
              "give " + std::to_string(layout_.states) + " of one world, or as many of every world");

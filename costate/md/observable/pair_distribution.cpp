@@ -8,6 +8,7 @@
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/md/compile.h"
+#include "costate/md/observable/finite.h"
 #include "costate/system/losses/at_steps.h"
 
 namespace costate::md {
@@ -197,6 +198,7 @@ class DistributionLoss final : public loss::AtSteps<Real> {
         throw Error({std::to_string(list->size()) + (list == &weights_ ? " weights" : " targets") + " for " +
                          std::to_string(pattern_.size()) + " radii and waves",
                      "md::observe", "give one for each"});
+    require_finite(weights_, "weight"), require_finite(target_, "target");
   }
 
   void check(std::int64_t steps, std::int64_t) const override { this->check_steps(steps); }

@@ -1,25 +1,14 @@
 #include "costate/md/observable/thermodynamics.h"
 
 #include "costate/core/error.h"
-#include "costate/md/compile.h"
-#include "costate/md/integrator/part.h"
+#include "costate/md/observable/evaluation.h"
+#include "costate/md/observable/finite.h"
 #include "costate/system/losses/at_steps.h"
 
 namespace costate::md {
 namespace {
 
 const std::vector<std::string> kNames = {"potential_energy", "kinetic_energy", "temperature", "pressure"};
-
-// Terms with scratch of their own: a loss may be asked from several threads.
-template <class S>
-struct Evaluation {
-  explicit Evaluation(const std::vector<std::unique_ptr<Term<S>>>& terms) {
-    for (const auto& term : terms) scratch.push_back(term->make_scratch());
-    forces = {&terms, &scratch};
-  }
-  std::vector<std::unique_ptr<TermScratch>> scratch;
-  Forces<S> forces;
-};
 
 template <class Real, class S>
 class Thermodynamics final : public loss::AtSteps<Real> {
@@ -31,6 +20,8 @@ class Thermodynamics final : public loss::AtSteps<Real> {
         what_(what),
         compiled_(compile(model)),
         terms_(make_terms<S>(compiled_)) {
+    require_finite({&what_.weight, 1}, "weight");
+    if (what_.target) require_finite({&*what_.target, 1}, "target");
     const bool kinetic = what.quantity != Quantity::potential_energy;
     if (kinetic && (compiled_.layout.v < 0 || compiled_.layout.log_speed >= 0))
       throw Error({kNames[std::size_t(what.quantity)] + " needs velocities", "md::observe",
@@ -58,33 +49,17 @@ class Thermodynamics final : public loss::AtSteps<Real> {
       q_bar = S(Real(what_.weight)) * (q - S(Real(*what_.target)));
     }
     evaluate(at, q_bar, x_bar.data(), p_bar.data());
-    add(x_bar, bar.x);
-    add(p_bar, bar.p);
+    add_lanes_to(x_bar, bar.x);
+    add_lanes_to(p_bar, bar.p);
   }
 
  private:
-  static void add(const std::vector<S>& from, Real* to) {
-    for (std::size_t i = 0; to && i < from.size(); ++i)
-      store<S>(to + i * kLanes, load<S>(to + i * kLanes) + from[i]);
-  }
-
   // The quantity; with x_bar also adds q_bar times its derivatives.
   S evaluate(const typename Objective<Real>::At& at, const S& q_bar, S* x_bar, S* p_bar) const {
-    using costate::exp;
-    const Layout& l = compiled_.layout;
-    std::vector<S> x(std::size_t(l.states)), p(std::size_t(l.parameters));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = load<S>(at.in.x + i * kLanes);
-    for (std::size_t i = 0; i < p.size(); ++i) p[i] = load<S>(at.in.p + i * kLanes);
-    if (l.strain < 0) return quantity(x, p, q_bar, x_bar, p_bar);
-    // The box of the moment is box_0 e^strain.
-    const S grow = exp(x[std::size_t(l.strain)]);
-    for (int k = 0; k < l.dimensions; ++k) p[std::size_t(l.box + k)] = p[std::size_t(l.box + k)] * grow;
-    const S value = quantity(x, p, q_bar, x_bar, p_bar);
-    for (int k = 0; x_bar && k < l.dimensions; ++k) {
-      x_bar[l.strain] += p[std::size_t(l.box + k)] * p_bar[l.box + k];
-      p_bar[l.box + k] = grow * p_bar[l.box + k];
-    }
-    return value;
+    return evaluate_at<S, Real>(at, compiled_.layout, x_bar, p_bar,
+                                [&](const std::vector<S>& x, const std::vector<S>& p) {
+                                  return quantity(x, p, q_bar, x_bar, p_bar);
+                                });
   }
 
   S quantity(const std::vector<S>& x, const std::vector<S>& p, const S& q_bar, S* x_bar, S* p_bar) const {

@@ -7,7 +7,7 @@
 // [1] Tironi, Sperb, Smith, van Gunsteren: A generalized reaction field method, J. Chem. Phys. 102 (1995).
 // Tests: tests/md/potential_test.cpp.
 #include "costate/md/potential/kinds.h"
-#include "costate/md/potential/list_term.h"
+#include "costate/md/potential/pair_kind.h"
 #include "costate/md/potential/radial.h"
 
 namespace costate::md {

@@ -130,6 +130,7 @@ struct Waves {
     });
     return rest(x, p, x_bar, p_bar, room);
   }
+  int charge_slot(int i) const { return charge.per_atom ? charge.offset + i : -1; }
 
  private:
   // Small worlds run in lanes, many at a time: they are not shared out.
@@ -140,7 +141,7 @@ struct Waves {
     else
       body(0, number);
   }
-  int charge_slot(int i) const { return charge.offset + (charge.per_atom ? i : 0); }
+  int slot(int i) const { return charge.offset + (charge.per_atom ? i : 0); }
   template <class T>
   static T wave_number(int n, const T& edge) {
     return T(value_t<T>(2 * std::numbers::pi * n)) / edge;
@@ -179,7 +180,7 @@ struct Waves {
     T *C = room.C.data() + row.first, *S = room.S.data() + row.first;
     for (int n = 0; n < number; ++n) C[n] = S[n] = T(0);
     for (int i = 0; i < atoms; ++i) {
-      const T q = p[charge_slot(i)];
+      const T q = p[slot(i)];
       const SinCos<T> ab = plane(row, i, room);
       const T a = q * ab.cos, b = q * ab.sin;
       const auto at = std::size_t(i * (2 * most[2] + 1) + most[2] + row.low);
@@ -202,7 +203,7 @@ struct Waves {
 
   template <class T>
   void forces(int i, const T* p, T* x_bar, T* p_bar, const Room<T>& room) const {
-    const T q = p[charge_slot(i)];
+    const T q = p[slot(i)];
     T slope[3] = {T(0), T(0), T(0)}, q_bar(0);  // with respect to the three phases 2 pi x / box
     for (const Row& row : rows) {
       const SinCos<T> ab = plane(row, i, room);
@@ -222,7 +223,7 @@ struct Waves {
       slope[2] += moment;
     }
     for (int k = 0; k < 3; ++k) x_bar[3 * i + k] += q * wave_number(1, p[box + k]) * slope[k];
-    if (charge.per_atom) p_bar[charge_slot(i)] += q_bar;
+    if (charge.per_atom) p_bar[slot(i)] += q_bar;
   }
 
   // The energy, and what strength, box and charges receive of everything else.
@@ -243,7 +244,7 @@ struct Waves {
       }
     T total(0), squares(0);
     for (int i = 0; i < atoms; ++i) {
-      const T q = p[charge_slot(i)];
+      const T q = p[slot(i)];
       total += q, squares += q * q;
       for (int k = 0; k < 3; ++k) stretch[k] -= x[3 * i + k] * x_bar[3 * i + k];
     }
@@ -252,7 +253,7 @@ struct Waves {
     const T u = waves + own * squares + even * total * total;
     for (int k = 0; k < 3; ++k) p_bar[box + k] += (stretch[k] - waves - even * total * total) / p[box + k];
     p_bar[strength] += u / p[strength];
-    for (int i = 0; i < atoms; ++i) p_bar[charge_slot(i)] += 2 * (own * p[charge_slot(i)] + even * total);
+    for (int i = 0; i < atoms; ++i) p_bar[slot(i)] += 2 * (own * p[slot(i)] + even * total);
     if (!charge.per_atom) p_bar[charge.offset] += 2 * waves / p[charge.offset];
     return u;
   }

@@ -131,7 +131,7 @@ class Formula {
     programs_[P::kDepth].template run<Real>(std::span(from, std::size_t(kParts * fields + 1)),
                                             std::span(to, std::size_t(kParts * (fields + 1))), kLanes,
                                             scratch);
-    T energy;
+    T energy(0);
     for (int part = 0; part < kParts; ++part) {
       const Real* out_part = y + part * (inputs_ + 1) * kLanes;
       P::part(energy, part) = load<N>(out_part);

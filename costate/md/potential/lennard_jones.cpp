@@ -13,7 +13,7 @@
 // [1] Weeks, Chandler, Andersen: Role of repulsive forces ..., J. Chem. Phys. 54 (1971).
 // Tests: tests/md/potential_test.cpp.
 #include "costate/md/potential/kinds.h"
-#include "costate/md/potential/list_term.h"
+#include "costate/md/potential/pair_kind.h"
 #include "costate/md/potential/radial.h"
 
 namespace costate::md {
@@ -90,6 +90,7 @@ struct Mixture {
 };
 
 struct Wca {
+  static constexpr double kReach = 1.12246205;  // a little more than 2^(1/6)
   static constexpr int kAtoms = 2, kParameters = 2;
   static constexpr auto kLinks = kPair;
   explicit Wca(const Sites&) {}
@@ -107,7 +108,7 @@ struct Wca {
   }
   template <class Number>
   double reach(const Number& number) const {
-    return 1.12246205 * number(1);  // a little more than 2^(1/6)
+    return kReach * number(1);
   }
 };
 
@@ -125,8 +126,11 @@ PotentialKind lennard_jones_mixture_kind() {
                             {{"epsilon", {1}, "", Per::atom}, {"sigma", {1}, "", Per::atom}}, kCut);
 }
 PotentialKind wca_kind() {
-  return pair_kind<Wca>("wca", "lennard_jones + epsilon inside of 2^(1/6) sigma",
-                        {{"epsilon", {1}}, {"sigma", {1}}});
+  PotentialKind kind = pair_kind<Wca>("wca", "lennard_jones + epsilon inside of 2^(1/6) sigma",
+                                      {{"epsilon", {1}}, {"sigma", {1}}});
+  kind.reach = {"sigma"};
+  kind.reach_factor = Wca::kReach;
+  return kind;
 }
 
 }  // namespace costate::md

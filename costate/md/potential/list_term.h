@@ -9,7 +9,8 @@
 //
 // The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij
 // receives for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets
-// what it has as the first of the two.
+// what it has as the first of the two; numbers of pairs of species get theirs lane by lane, in the order of
+// the neighbours.
 // Tests: tests/md/large_test.cpp.
 #pragma once
 
@@ -51,14 +52,25 @@ class ListTerm final : public Term<S> {
   struct Packed {
     alignas(64) S x[kMost + kWidth], y[kMost + kWidth], z[kMost + kWidth];
     int j[kMost + kWidth];
+    int pair[kMost + kWidth];  // place in a table of species
     int count = 0;
   };
 
  public:
-  explicit ListTerm(const Sites& sites) : sites_(sites), law_(sites) {}
+  explicit ListTerm(const Sites& sites) : sites_(sites), law_(sites) {
+    for (std::size_t k = 0; k < std::size_t(kParameters); ++k) {
+      tables_[k] = sums_;
+      if (!sites_.numbers[k].per_species) continue;
+      sums_ += species_pairs(sites_.species_count);
+      has_tables_ = true;
+    }
+    for (int a = 0; a < sites_.species_count; ++a)
+      for (int b = 0; b < sites_.species_count; ++b)
+        pair_of_species_.push_back(species_pair(a, b, sites_.species_count));
+  }
 
   std::unique_ptr<TermScratch> make_scratch() const override {
-    auto scratch = std::make_unique<Scratch>(sites_, kSums);
+    auto scratch = std::make_unique<Scratch>(sites_, std::size_t(sums_));
     scratch->box.resize(sites_.box < 0 ? 0 : std::size_t(sites_.dimensions));
     return scratch;
   }
@@ -77,24 +89,29 @@ class ListTerm final : public Term<S> {
 
   void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar,
                   TermScratch* scratch) const override {
+    add_gradient<false>(x, p, nullptr, u_bar, x_bar, p_bar, scratch);
+  }
+  // Half of a pair's energy is that of either atom.
+  void energies(const S* x, const S* p, S* e, TermScratch* scratch) const override {
     Scratch& work = ready(x, p, scratch);
-    const int n = sites_.dimensions;
-    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
+    each_chunk(work, p, [&](int i, const Frame& space, S*) {
       Packed near;
-      pack<Of::image>(i, space, work, near);
-      Collected<S> bar;
-      for_packs<Of::image>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V* images, int) {
-        bar.add(pair.d_bar, pair.p_bar, images);
-      });
-      for (int k = 0; k < n; ++k) x_bar[i * n + k] += u_bar * add_lanes(bar.x[k]);
-      own_numbers(i, bar, u_bar, p_bar, sum);
-      for (int k = 0; k < n; ++k) sum[kBox + k] -= u_bar * add_lanes(bar.box[k]);
+      pack<Of::nearest>(i, space, work, near);
+      V sum(0);
+      for_packs<Of::nearest>(i, near, space, p,
+                             [&](const Pair<V>& pair, const V&, const V*, int) { sum += pair.u; });
+      e[i] += S(Real(0.5)) * add_lanes(sum);
     });
-    shared_numbers(work, p_bar);
+  }
+  void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar,
+                    TermScratch* scratch) const override {
+    add_gradient<true>(x, p, e_bar, S(Real(0.5)), x_bar, p_bar, scratch);
   }
 
   void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
-    const auto of_the_other = [](const PairNumber& number) { return number.per_atom && number.which == 1; };
+    const auto of_the_other = [](const PairNumber& number) {
+      return (number.per_atom && number.which == 1) || number.per_species;
+    };
     if (std::any_of(sites_.numbers.begin(), sites_.numbers.end(), of_the_other))
       add_forces<true>(x, p, f, scratch);
     else
@@ -106,7 +123,6 @@ class ListTerm final : public Term<S> {
     using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
     pad(f_bar, work.f_bar);
-    const int n = sites_.dimensions;
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::image>(i, space, work, near);
@@ -119,16 +135,15 @@ class ListTerm final : public Term<S> {
         for (int k = 0; k < 3; ++k) t[k] = V(work.f_bar[std::size_t(4 * i + k)]) - there[k];
         return t;
       };
-      for_packs_at<T>(i, near, space, p, along, [&](const Pair<T>& pair, const V* images) {
+      for_packs_at<T>(i, near, space, p, along, [&](const Pair<T>& pair, const V* images, int first) {
         Point<V> rate;
         V numbers[kRoom];
         for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
         for (int k = 0; k < kParameters; ++k) numbers[k] = -pair.p_bar[k].d[0];
         bar.add(rate, numbers, images);
+        if (has_tables_) add_to_tables(near, first, numbers, S(1), sum);
       });
-      for (int k = 0; k < n; ++k) x_bar[i * n + k] += add_lanes(bar.x[k]);
-      own_numbers(i, bar, S(1), p_bar, sum);
-      for (int k = 0; k < n; ++k) sum[kBox + k] -= add_lanes(bar.box[k]);
+      hand_on(i, bar, S(1), x_bar, p_bar, sum);
     });
     shared_numbers(work, p_bar);
   }
@@ -149,22 +164,20 @@ class ListTerm final : public Term<S> {
                   TermScratch* scratch) const override {
     using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
-    const int n = sites_.dimensions;
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
       const auto itself = [](const Point<V>& d, int) { return d; };
-      for_packs_at<T>(i, near, space, p, itself, [&](const Pair<T>& pair, const V* images) {
+      for_packs_at<T>(i, near, space, p, itself, [&](const Pair<T>& pair, const V* images, int first) {
         Point<V> rate;
         V numbers[kRoom];
         for (int k = 0; k < 3; ++k) rate[k] = pair.d_bar[k].v + pair.d_bar[k].d[0];
         for (int k = 0; k < kParameters; ++k) numbers[k] = pair.p_bar[k].d[0];
         bar.add(rate, numbers, images);
+        if (has_tables_) add_to_tables(near, first, numbers, w_bar, sum);
       });
-      for (int k = 0; k < n; ++k) x_bar[i * n + k] += w_bar * add_lanes(bar.x[k]);
-      own_numbers(i, bar, w_bar, p_bar, sum);
-      for (int k = 0; k < n; ++k) sum[kBox + k] -= w_bar * add_lanes(bar.box[k]);
+      hand_on(i, bar, w_bar, x_bar, p_bar, sum);
     });
     shared_numbers(work, p_bar);
   }
@@ -195,6 +208,29 @@ class ListTerm final : public Term<S> {
     }
   };
 
+  // kWeighted: every pair's part counts with the sum of its atoms' weights.
+  template <bool kWeighted>
+  void add_gradient(const S* x, const S* p, const S* weights, const S& u_bar, S* x_bar, S* p_bar,
+                    TermScratch* scratch) const {
+    Scratch& work = ready(x, p, scratch);
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
+      Packed near;
+      pack<Of::image>(i, space, work, near);
+      Collected<S> bar;
+      for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V&, const V* images, int first) {
+        if constexpr (kWeighted) {
+          const V weight = V(weights[i]) + at_neighbours(weights, near.j + first);
+          pair.d_bar = weight * pair.d_bar;
+          for (int k = 0; k < kParameters; ++k) pair.p_bar[k] = weight * pair.p_bar[k];
+        }
+        bar.add(pair.d_bar, pair.p_bar, images);
+        if (has_tables_) add_to_tables(near, first, pair.p_bar, u_bar, sum);
+      });
+      hand_on(i, bar, u_bar, x_bar, p_bar, sum);
+    });
+    shared_numbers(work, p_bar);
+  }
+
   // kIndex: whether a law asks which neighbour it is.
   template <bool kIndex>
   void add_forces(const S* x, const S* p, S* f, TermScratch* scratch) const {
@@ -224,8 +260,10 @@ class ListTerm final : public Term<S> {
   }
   void pad(const S* from, std::vector<S>& to) const {
     const int n = sites_.dimensions;
-    for (int i = 0; i < sites_.atoms; ++i)
-      for (int k = 0; k < n; ++k) to[std::size_t(4 * i + k)] = from[i * n + k];
+    parallel_for(sites_.atoms, 64 * kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (int i = int(begin); i < int(end); ++i)
+        for (int k = 0; k < n; ++k) to[std::size_t(4 * i + k)] = from[i * n + k];
+    });
   }
   // The nearest whole number of a small one; ties do not matter to images.
   static COSTATE_INLINE V nearest_whole(const V& t) {
@@ -238,7 +276,13 @@ class ListTerm final : public Term<S> {
     }
   }
   double reach(const S* p) const {
-    return law_.reach([&](int k) { return double(primal(p[sites_.numbers[std::size_t(k)].offset])); });
+    return law_.reach([&](int k) {
+      const PairNumber& number = sites_.numbers[std::size_t(k)];
+      double most = double(primal(p[number.offset]));
+      for (int t = 1; number.per_species && t < species_pairs(sites_.species_count); ++t)
+        most = std::max(most, double(primal(p[number.offset + t])));
+      return most;
+    });
   }
 
   static COSTATE_INLINE S add_lanes(const V& v) {
@@ -294,6 +338,11 @@ class ListTerm final : public Term<S> {
       to.x[count + l] = to.y[count + l] = to.z[count + l] = kOf == Of::nearest ? f.beyond : S(0);
       to.j[count + l] = i;
     }
+    if (kIndex && has_tables_) {
+      const int* species = sites_.species.data();
+      const int* pairs = pair_of_species_.data() + std::ptrdiff_t(species[i]) * sites_.species_count;
+      for (int l = 0; l < count + kWidth; ++l) to.pair[l] = pairs[species[to.j[l]]];
+    }
     to.count = count;
   }
   [[noreturn]] static void too_many() {
@@ -331,13 +380,16 @@ class ListTerm final : public Term<S> {
   }
   COSTATE_INLINE V number_of(int k, int i, const Packed& near, int first, const S* p) const {
     const PairNumber& number = sites_.numbers[std::size_t(k)];
+    if (number.per_species) return at_neighbours(p + number.offset, near.pair + first);
     if (!number.per_atom) return V(p[number.offset]);
     if (number.which == 0) return V(p[number.offset + i]);
-    if constexpr (kWidth == 1) {
-      return p[number.offset + near.j[first]];
-    } else {
-      return gather<V>(p + number.offset, near.j + first);
-    }
+    return at_neighbours(p + number.offset, near.j + first);
+  }
+  static COSTATE_INLINE V at_neighbours(const S* numbers, const int* index) {
+    if constexpr (kWidth == 1)
+      return numbers[index[0]];
+    else
+      return gather<V>(numbers, index);
   }
 
   template <Of kOf, class Body>
@@ -365,7 +417,7 @@ class ListTerm final : public Term<S> {
       for (int k = 0; k < 3; ++k) pair.d[k] = T(d[k], d_dot[k]);
       for (int k = 0; k < kParameters; ++k) pair.p[k] = T(number_of(k, i, near, first, p));
       pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
-      body(pair, images);
+      body(pair, images, first);
     }
   }
 
@@ -374,59 +426,66 @@ class ListTerm final : public Term<S> {
   void each_chunk(Scratch& work, const S* p, const Body& body) const {
     const Frame space = frame(p);
     parallel_for(sites_.atoms, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      S* sum = work.partial.data() + begin / kGrain * kSums;
-      for (int k = 0; k < kSums; ++k) sum[k] = S(0);
+      S* sum = work.partial.data() + begin / kGrain * sums_;
+      for (int k = 0; k < sums_; ++k) sum[k] = S(0);
       for (int i = int(begin); i < int(end); ++i) body(i, space, sum);
     });
   }
   S total(const Scratch& work, int k) const {
     S sum(0);
-    for (std::size_t at = std::size_t(k); at < work.partial.size(); at += kSums) sum += work.partial[at];
+    for (std::size_t at = std::size_t(k); at < work.partial.size(); at += std::size_t(sums_))
+      sum += work.partial[at];
     return sum;
   }
-  void own_numbers(int i, const Collected<S>& bar, const S& factor, S* p_bar, S* sum) const {
+  // What atom i has collected, times a factor: to its place, its own numbers, and the sums of the chunk.
+  void hand_on(int i, const Collected<S>& bar, const S& factor, S* x_bar, S* p_bar, S* sum) const {
+    const int n = sites_.dimensions;
+    for (int k = 0; k < n; ++k) x_bar[i * n + k] += factor * add_lanes(bar.x[k]);
     for (int k = 0; k < kParameters; ++k) {
       const PairNumber& number = sites_.numbers[std::size_t(k)];
+      if (number.per_species) continue;
       const S part = factor * add_lanes(bar.numbers[std::size_t(k)]);
       if (!number.per_atom)
         sum[k] += part;
       else if (number.which == 0)
         p_bar[number.offset + i] += part;
     }
+    for (int k = 0; k < n; ++k) sum[kBox + k] -= factor * add_lanes(bar.box[k]);
+  }
+  void add_to_tables(const Packed& near, int first, const V* p_bar, const S& factor, S* sum) const {
+    const int live = std::min(kWidth, near.count - first);
+    for (std::size_t k = 0; k < std::size_t(kParameters); ++k) {
+      if (!sites_.numbers[k].per_species) continue;
+      S* table = sum + tables_[k];
+      for (int l = 0; l < live; ++l) {
+        if constexpr (kWidth == 1)
+          table[near.pair[first]] += factor * p_bar[k];
+        else
+          table[near.pair[first + l]] += factor * p_bar[k][l];
+      }
+    }
   }
   void shared_numbers(const Scratch& work, S* p_bar) const {
+    const S half(Real(0.5));  // every pair is met twice
     for (int k = 0; k < kParameters; ++k) {
       const PairNumber& number = sites_.numbers[std::size_t(k)];
-      if (!number.per_atom) p_bar[number.offset] += S(Real(0.5)) * total(work, k);
+      if (number.per_species) {
+        for (int t = 0; t < species_pairs(sites_.species_count); ++t)
+          p_bar[number.offset + t] += half * total(work, tables_[std::size_t(k)] + t);
+      } else if (!number.per_atom) {
+        p_bar[number.offset] += half * total(work, k);
+      }
     }
     for (int k = 0; sites_.box >= 0 && k < sites_.dimensions; ++k)
-      p_bar[sites_.box + k] += S(Real(0.5)) * total(work, kBox + k);
+      p_bar[sites_.box + k] += half * total(work, kBox + k);
   }
 
   Sites sites_;
   Law law_;
+  int sums_ = kSums;                 // per chunk: numbers, box, tables
+  std::array<int, kRoom> tables_{};  // where the table of every number begins among them
+  bool has_tables_ = false;
+  std::vector<int> pair_of_species_;  // place in a table, of every two species
 };
-
-template <class Law, class S>
-std::unique_ptr<Term<S>> make_pair_term(const Sites& sites) {
-  if (sites.every_pair) return std::make_unique<ListTerm<Law, S>>(sites);
-  return std::make_unique<LocalTerm<Law, S>>(sites);
-}
-
-// The kind of a law of pairs, with lists where one world has many atoms. The law says how far it reaches:
-//   double reach(number) const;    number(k): its k-th number, of the first atom
-template <class Law>
-PotentialKind pair_kind(std::string name, std::string formula, std::vector<ParameterKind> parameters,
-                        std::vector<OptionKind> options = {}) {
-  options.push_back({"skin", 0.3});
-  PotentialKind kind =
-      local_kind<Law>(std::move(name), std::move(formula), std::move(parameters), std::move(options));
-  kind.lists = true;
-  kind.one_float = make_pair_term<Law, float>;
-  kind.one_float_dual = make_pair_term<Law, Dual<float>>;
-  kind.one_double = make_pair_term<Law, double>;
-  kind.one_double_dual = make_pair_term<Law, Dual<double>>;
-  return kind;
-}
 
 }  // namespace costate::md

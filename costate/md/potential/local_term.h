@@ -56,18 +56,23 @@ class LocalTerm final : public Term<S> {
   }
 
   void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar, TermScratch*) const override {
+    for (int i = 0; i < count_; ++i) add_gradient(i, x, p, u_bar, x_bar, p_bar);
+  }
+  // An instance's energy is shared out evenly among its atoms.
+  void energies(const S* x, const S* p, S* e, TermScratch*) const override {
     for (int i = 0; i < count_; ++i) {
       At<S> at;
       Point<S> images[kLinks];
       read(i, x, p, at, images);
-      law_(at.d, at.p, at.d_bar, at.p_bar);
-      for (int j = 0; j < kLinks; ++j) scatter(i, j, u_bar * at.d_bar[j], x_bar);
-      for (int k = 0; k < kParameters; ++k) {
-        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += u_bar * at.p_bar[k];
-      }
-      if (sites_.box >= 0) {
-        for (int j = 0; j < kLinks; ++j) add_box(j, S(-u_bar), images[j], at.d_bar[j], p_bar);
-      }
+      const S part = share() * law_(at.d, at.p, at.d_bar, at.p_bar);
+      for (int a = 0; a < kAtoms; ++a) e[atom(i, a)] += part;
+    }
+  }
+  void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar, TermScratch*) const override {
+    for (int i = 0; i < count_; ++i) {
+      S sum(0);
+      for (int a = 0; a < kAtoms; ++a) sum += e_bar[atom(i, a)];
+      add_gradient(i, x, p, S(share() * sum), x_bar, p_bar);
     }
   }
 
@@ -143,11 +148,12 @@ class LocalTerm final : public Term<S> {
   }
 
  private:
+  static S share() { return S(value_t<S>(1.0 / kAtoms)); }
   int atom(int i, int which) const { return sites_.tuples[std::size_t(i * kAtoms + which)]; }
   int slot(int i, int k) const { return sites_.slots[std::size_t(i * kParameters + k)]; }
 
   // Of link j: `to` minus `from`, zero in dimensions that there are not.
-  Point<S> difference(int i, int j, const S* x) const {
+  COSTATE_INLINE Point<S> difference(int i, int j, const S* x) const {
     const int n = sites_.dimensions;
     Point<S> d = Point<S>::zero();
     const S* to = x + atom(i, Law::kLinks[std::size_t(j)].to) * n;
@@ -159,7 +165,7 @@ class LocalTerm final : public Term<S> {
     return d;
   }
 
-  void read(int i, const S* x, const S* p, At<S>& at, Point<S>* images) const {
+  COSTATE_INLINE void read(int i, const S* x, const S* p, At<S>& at, Point<S>* images) const {
     using costate::round;
     for (int j = 0; j < kLinks; ++j) {
       at.d[j] = difference(i, j, x);
@@ -177,8 +183,23 @@ class LocalTerm final : public Term<S> {
     }
   }
 
+  // Adds u_bar times the gradient of instance i.
+  void add_gradient(int i, const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar) const {
+    At<S> at;
+    Point<S> images[kLinks];
+    read(i, x, p, at, images);
+    law_(at.d, at.p, at.d_bar, at.p_bar);
+    for (int j = 0; j < kLinks; ++j) scatter(i, j, u_bar * at.d_bar[j], x_bar);
+    for (int k = 0; k < kParameters; ++k) {
+      if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += u_bar * at.p_bar[k];
+    }
+    if (sites_.box >= 0) {
+      for (int j = 0; j < kLinks; ++j) add_box(j, S(-u_bar), images[j], at.d_bar[j], p_bar);
+    }
+  }
+
   // Adds what link j's displacement has received to the two atoms.
-  void scatter(int i, int j, const Point<S>& bar, S* x_bar) const {
+  COSTATE_INLINE void scatter(int i, int j, const Point<S>& bar, S* x_bar) const {
     const int n = sites_.dimensions;
     S* to = x_bar + atom(i, Law::kLinks[std::size_t(j)].to) * n;
     for (int k = 0; k < n; ++k) to[k] += bar[k];

@@ -65,7 +65,7 @@ struct Neural {
   };
 
   template <class T>
-  T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room) const {
+  T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room, Shares<T> shares = {}) const {
     using costate::exp;
     using V = value_t<T>;
     const T c2 = T(V(1 / (cutoff * cutoff))), sharp = p[slot(angular_eta)];
@@ -84,8 +84,10 @@ struct Neural {
       G.back() = p[species_slot(i)];
       add_radial(bonds, p, G.data());
       add_angular(bonds, G.data() + radial);
-      u += network(p, room);
-      network_vjp(p, p_bar, room);
+      const T energy = network(p, room);
+      u += energy;
+      shares.add(i, energy);
+      network_vjp(p, p_bar, shares.weight_of(i), room);
       p_bar[species_slot(i)] += G_bar.back();
       radial_vjp(bonds, p, G_bar.data(), p_bar);
       angular_vjp(bonds, G_bar.data() + radial);
@@ -205,12 +207,12 @@ struct Neural {
     }
     return room.h.back()[0];
   }
-  // Of dE = 1: adds to the cotangent of the weights, and leaves that of G in room.h_bar[0].
+  // Of E_bar: adds to the cotangent of the weights, and leaves that of G in room.h_bar[0].
   template <class T>
-  void network_vjp(const T* p, T* p_bar, Room<T>& room) const {
+  void network_vjp(const T* p, T* p_bar, const T& E_bar, Room<T>& room) const {
     int end = slot(weights);
     for (std::size_t l = 1; l < sizes.size(); ++l) end += (sizes[l - 1] + 1) * sizes[l];
-    room.h_bar.back()[0] = T(1);
+    room.h_bar.back()[0] = E_bar;
     for (std::size_t l = sizes.size() - 1; l > 0; --l) {
       const int n = sizes[l - 1], m = sizes[l], W = end - (n + 1) * m;
       for (T& bar : room.h_bar[l - 1]) bar = T(0);

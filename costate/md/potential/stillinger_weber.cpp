@@ -7,6 +7,8 @@
 // The defaults are those of [1] in units of epsilon and sigma: the well of a pair is at r = 2^(1/6) sigma and
 // epsilon deep, and the diamond lattice has -2 epsilon per atom.
 //
+// Of a triple's energy all is the atom's in the middle, i. A pair's is shared out evenly.
+//
 // Of displacements u = x_j - x_i, v = x_k - x_i with c = u.v / (|u| |v|): dc/du = (v/|v| - c u/|u|) / |u|.
 // [1] Stillinger, Weber: Computer simulation of local order in condensed phases of silicon, Phys. Rev. B 31
 //     (1985), equations 2.3 to 2.7.
@@ -35,7 +37,7 @@ struct StillingerWeber {
   };
 
   template <class T>
-  T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room) const {
+  T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room, Shares<T> shares = {}) const {
     using costate::exp;
     T q[kNumbers], q_bar[kNumbers], u(0);
     for (std::size_t k = 0; k < kNumbers; ++k) q[k] = p[sites.numbers[k].offset], q_bar[k] = T(0);
@@ -47,8 +49,12 @@ struct StillingerWeber {
         b.h_bar = T(0);
       });
       for (std::size_t b = 0; b < bonds.size(); ++b) {
-        if (bonds[b].j > i) u += pair(bonds[b], q, q_bar);
-        for (std::size_t c = b + 1; c < bonds.size(); ++c) u += triple(bonds[b], bonds[c], q, q_bar);
+        if (bonds[b].j > i) u += shared_pair(i, bonds[b], q, q_bar, shares);
+        for (std::size_t c = b + 1; c < bonds.size(); ++c) {
+          const T energy = triple(bonds[b], bonds[c], q, q_bar, shares.weight_of(i));
+          u += energy;
+          shares.add(i, energy);
+        }
       }
       for (OwnBond<T>& bond : bonds) {
         distances(bond, q, q_bar);
@@ -61,29 +67,40 @@ struct StillingerWeber {
 
  private:
   template <class T>
-  static T pair(OwnBond<T>& b, const T* q, T* q_bar) {
+  static T shared_pair(int i, OwnBond<T>& b, const T* q, T* q_bar, const Shares<T>& shares) {
+    const T half = T(value_t<T>(0.5));
+    const T energy = pair(b, q, q_bar, T(half * (shares.weight_of(i) + shares.weight_of(b.j))));
+    shares.add(i, half * energy);
+    shares.add(b.j, half * energy);
+    return energy;
+  }
+  // Both return the energy, and add weight times its slopes.
+  template <class T>
+  static T pair(OwnBond<T>& b, const T* q, T* q_bar, const T& weight) {
     using costate::exp;
     const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1)), t = q[sigma] / gap;
     const T h = select(b.near, exp(t), T(0)), w = q[sigma] / b.r, w4 = w * w * w * w;
     const T shape = q[B] * w4 - 1, front = q[A] * q[epsilon];
-    const T u = front * shape * h, h_bar = front * shape, w_bar = 4 * front * h * q[B] * w4 / w;
+    const T u = front * shape * h, h_bar = weight * front * shape,
+            w_bar = 4 * weight * front * h * q[B] * w4 / w;
     const T t_bar = h_bar * h, gap_bar = -(t_bar * t / gap);
-    q_bar[A] += q[epsilon] * shape * h;
-    q_bar[epsilon] += q[A] * shape * h;
-    q_bar[B] += front * w4 * h;
+    q_bar[A] += weight * q[epsilon] * shape * h;
+    q_bar[epsilon] += weight * q[A] * shape * h;
+    q_bar[B] += weight * front * w4 * h;
     q_bar[sigma] += w_bar / b.r + t_bar / gap - gap_bar * q[a];
     q_bar[a] -= gap_bar * q[sigma];
     b.r_bar += gap_bar - w_bar * w / b.r;
     return u;
   }
   template <class T>
-  static T triple(OwnBond<T>& b, OwnBond<T>& c, const T* q, T* q_bar) {
+  static T triple(OwnBond<T>& b, OwnBond<T>& c, const T* q, T* q_bar, const T& weight) {
     if (!any(b.near & c.near)) return T(0);
     const T lengths = b.r * c.r, angle = dot(b.d, c.d) / lengths, off = angle - q[cosine];
-    const T hh = b.h * c.h, front = q[lambda] * q[epsilon], u = front * off * off * hh;
+    const T hh = b.h * c.h, whole = q[lambda] * q[epsilon], u = whole * off * off * hh,
+            front = weight * whole;
     const T angle_bar = 2 * front * off * hh;
-    q_bar[lambda] += q[epsilon] * off * off * hh;
-    q_bar[epsilon] += q[lambda] * off * off * hh;
+    q_bar[lambda] += weight * q[epsilon] * off * off * hh;
+    q_bar[epsilon] += weight * q[lambda] * off * off * hh;
     q_bar[cosine] -= angle_bar;
     b.h_bar += front * off * off * c.h;
     c.h_bar += front * off * off * b.h;

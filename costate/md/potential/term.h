@@ -3,6 +3,8 @@
 //   force       f   += -dU/dx
 //   force_vjp   x_bar += (df/dx)' f_bar,   p_bar += (df/dp)' f_bar
 //   energy_vjp  x_bar += u_bar dU/dx,      p_bar += u_bar dU/dp
+//   energies    e_i += the part of U that atom i has: pairs, angles and torsions are shared out evenly
+//   energies_vjp  x_bar += sum e_bar_i de_i/dx,  p_bar += sum e_bar_i de_i/dp
 //   virial      w = x.dU/dx + box.dU/dbox, the tangent of U when positions and box are scaled together
 //   virial_vjp  x_bar += w_bar dw/dx,      p_bar += w_bar dw/dp
 //
@@ -47,6 +49,11 @@ class Term {
   virtual S energy(const S* x, const S* p, TermScratch* scratch) const = 0;
   virtual void energy_vjp(const S* x, const S* p, const S& u_bar, S* x_bar, S* p_bar,
                           TermScratch* scratch) const = 0;
+  virtual void energies(const S* x, const S* p, S* e, TermScratch* scratch) const = 0;
+  virtual void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar,
+                            TermScratch* scratch) const = 0;
+  // Why atoms have no parts of this energy; empty: they have.
+  virtual std::string no_energies() const { return ""; }
   virtual void force(const S* x, const S* p, S* f, TermScratch* scratch) const = 0;
   virtual void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
                          TermScratch* scratch) const = 0;
@@ -55,12 +62,21 @@ class Term {
                           TermScratch* scratch) const = 0;
 };
 
-// One number of a pair's law: shared by all pairs, or that of the first or second atom.
+// One number of a pair's law: shared by all pairs, or that of the first or second atom, or that of the two
+// species.
 struct PairNumber {
   int offset = 0;
   bool per_atom = false;
   int which = 0;
+  bool per_species = false;
 };
+
+// A table of numbers of pairs of species is its upper triangle, row by row.
+constexpr int species_pairs(int species) { return species * (species + 1) / 2; }
+constexpr int species_pair(int a, int b, int species) {
+  const int low = a < b ? a : b, high = a < b ? b : a;
+  return low * species - low * (low - 1) / 2 + high - low;
+}
 
 // Where a term finds its atoms and its numbers.
 struct Sites {
@@ -83,6 +99,9 @@ struct Sites {
   std::vector<int> exclude = {};
   std::vector<PairNumber> numbers = {};
   double skin = 0.3;
+  // Of every atom; empty where the potential has none.
+  std::vector<int> species = {};
+  int species_count = 0;
 };
 
 // A number of a potential, as users see it.
@@ -110,12 +129,14 @@ struct PotentialKind {
   int atoms = 1;  // per instance
   std::vector<ParameterKind> parameters;
   std::vector<OptionKind> options = {};
-  int dimensions = 0;                   // that it needs; 0: any
-  bool lists = false;                   // all pairs of a large world go by neighbour lists
-  bool own_formula = false;             // the user gives a formula and names its numbers (formula.cpp)
-  bool whole = false;                   // one law of all atoms (whole_term.h): it does not ask which
-  bool periodic = false;                // it needs a box
-  std::vector<std::string> reach = {};  // numbers whose product is how far it reaches; empty: its cutoff
+  int dimensions = 0;        // that it needs; 0: any
+  bool lists = false;        // all pairs of a large world go by neighbour lists
+  bool own_formula = false;  // the user gives a formula and names its numbers (formula.cpp)
+  bool whole = false;        // one law of all atoms (whole_term.h): it does not ask which
+  bool periodic = false;     // it needs a box
+  // Numbers whose product, times a factor, is how far it reaches; empty: its cutoff.
+  std::vector<std::string> reach = {};
+  double reach_factor = 1;
   // The same with the numbers of one potential, where what it is given says how many there are. Throws Error.
   PotentialKind (*sized)(const PotentialKind&, const Potential&) = nullptr;
   MakeTerm<Lanes<float>> lanes_float = nullptr;

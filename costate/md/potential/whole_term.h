@@ -6,6 +6,11 @@
 //     template <class T> T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>&) const;
 //   };                                                     // returns U, adds dU/dx and dU/dp
 //
+// Parts e_i of the energy, U = sum e_i, come in one of two ways. A law whose last argument is Shares<T>
+// writes down what each atom has, and differentiates sum weight_i e_i. A law that is quadratic in the charges
+// says where they lie (charge_slot(i), or -1): e_i = q_i (dU/dq_i) / 2, and the gradient of sum e_bar_i e_i
+// is the tangent of U's gradient along q_dot_i = e_bar_i q_i / 2, and e_bar_i dU/dq_i / 2.
+//
 // The transpose of the force is the tangent of the law along f_bar, and the gradient of the virial its
 // tangent along positions and box (term.h).
 //
@@ -17,9 +22,25 @@
 
 namespace costate::md {
 
+// What atoms have of an energy. weight: null for one each; energy: null if nobody asks.
+template <class T>
+struct Shares {
+  const T* weight = nullptr;
+  T* energy = nullptr;
+  T weight_of(int i) const { return weight ? weight[i] : T(1); }
+  void add(int i, const T& e) const {
+    if (energy) energy[i] += e;
+  }
+};
+
 template <class Law, class S>
 class WholeTerm final : public Term<S> {
   using T = Dual<S>;
+  static constexpr bool kShares =
+      requires(const Law& law, const S* x, S* x_bar, typename Law::template Room<S>& room) {
+    law(x, x, x_bar, x_bar, room, Shares<S>{});
+  };
+  static constexpr bool kCharges = requires(const Law& law) { law.charge_slot(0); };
 
   template <class N>
   struct Numbers {
@@ -58,6 +79,46 @@ class WholeTerm final : public Term<S> {
     gradient(x, p, at);
     for (std::size_t i = 0; i < at.x_bar.size(); ++i) x_bar[i] += u_bar * at.x_bar[i];
     for (std::size_t i = 0; i < at.p_bar.size(); ++i) p_bar[i] += u_bar * at.p_bar[i];
+  }
+  std::string no_energies() const override {
+    if constexpr (kShares) return "";
+    if constexpr (kCharges)
+      return law_.charge_slot(0) >= 0 ? "" : "it has one charge for all atoms: give every atom its own";
+    return "it is one number of all atoms at once";
+  }
+  void energies(const S* x, const S* p, S* e, TermScratch* scratch) const override {
+    Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
+    at.clear();
+    if constexpr (kShares) {
+      law_(x, p, at.x_bar.data(), at.p_bar.data(), at.room, Shares<S>{nullptr, e});
+    } else if constexpr (kCharges) {
+      gradient(x, p, at);
+      const S half(value_t<S>(0.5));
+      for (int i = 0; i < sites_.atoms; ++i)
+        e[i] += half * p[law_.charge_slot(i)] * at.p_bar[std::size_t(law_.charge_slot(i))];
+    }
+  }
+  void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar,
+                    TermScratch* scratch) const override {
+    if constexpr (kShares) {
+      Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
+      at.clear();
+      law_(x, p, at.x_bar.data(), at.p_bar.data(), at.room, Shares<S>{e_bar, nullptr});
+      for (std::size_t i = 0; i < at.x_bar.size(); ++i) x_bar[i] += at.x_bar[i];
+      for (std::size_t i = 0; i < at.p_bar.size(); ++i) p_bar[i] += at.p_bar[i];
+    } else if constexpr (kCharges) {
+      Numbers<T>& at = static_cast<Scratch*>(scratch)->tangents;
+      const S half(value_t<S>(0.5));
+      for (std::size_t i = 0; i < at.x.size(); ++i) at.x[i] = T(x[i]);
+      for (std::size_t i = 0; i < at.p.size(); ++i) at.p[i] = T(p[i]);
+      const auto charge = [&](int i) { return std::size_t(law_.charge_slot(i)); };
+      for (int i = 0; i < sites_.atoms; ++i) at.p[charge(i)].d[0] = half * e_bar[i] * p[charge(i)];
+      at.clear();
+      law_(at.x.data(), at.p.data(), at.x_bar.data(), at.p_bar.data(), at.room);
+      for (std::size_t i = 0; i < at.x.size(); ++i) x_bar[i] += at.x_bar[i].d[0];
+      for (std::size_t i = 0; i < at.p.size(); ++i) p_bar[i] += at.p_bar[i].d[0];
+      for (int i = 0; i < sites_.atoms; ++i) p_bar[charge(i)] += half * e_bar[i] * at.p_bar[charge(i)].v;
+    }
   }
   void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
     Numbers<S>& at = static_cast<Scratch*>(scratch)->values;
@@ -141,6 +202,19 @@ class SumTerm final : public Term<S> {
                   TermScratch* scratch) const override {
     each(scratch,
          [&](const Term<S>& part, TermScratch* own) { part.energy_vjp(x, p, u_bar, x_bar, p_bar, own); });
+  }
+  std::string no_energies() const override {
+    for (const auto& part : parts_)
+      if (const std::string why = part->no_energies(); !why.empty()) return why;
+    return "";
+  }
+  void energies(const S* x, const S* p, S* e, TermScratch* scratch) const override {
+    each(scratch, [&](const Term<S>& part, TermScratch* own) { part.energies(x, p, e, own); });
+  }
+  void energies_vjp(const S* x, const S* p, const S* e_bar, S* x_bar, S* p_bar,
+                    TermScratch* scratch) const override {
+    each(scratch,
+         [&](const Term<S>& part, TermScratch* own) { part.energies_vjp(x, p, e_bar, x_bar, p_bar, own); });
   }
   void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
     each(scratch, [&](const Term<S>& part, TermScratch* own) { part.force(x, p, f, own); });

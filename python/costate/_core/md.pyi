@@ -53,6 +53,18 @@ def observe_distribution(system: object, *, radii: numpy.typing.ArrayLike | None
     A loss: weights . g of the radial distribution and structure factor g (see pair_distribution), or with a target the sum of weights / 2 (g - target)^2.
     """
 
+def observe_energies(system: object, *, weights: numpy.typing.ArrayLike | None = None, target: numpy.typing.ArrayLike | None = None, steps: Sequence[int] = []) -> costate._core.Loss:
+    """
+    A loss: weights . e of the energies e of the atoms (see atom_energies), or with a target the sum of weights / 2 (e - target)^2.
+
+    weights     one for all, or one per atom; None: 1; target: one per atom
+    """
+
+def atom_energies(x: numpy.typing.ArrayLike, potentials: list, box: numpy.typing.ArrayLike | None = None) -> numpy.ndarray:
+    """
+    The part of the potential energy at x, (atoms, dimensions), that every atom has: half of a pair's, a third of an angle's, ...
+    """
+
 def energy_and_forces(x: numpy.typing.ArrayLike, potentials: list, box: numpy.typing.ArrayLike | None = None) -> tuple[float, numpy.ndarray]:
     """
     The potential energy at x, (atoms, dimensions), and the force on every atom.

@@ -135,6 +135,19 @@ struct MoleculesReader {
     return list;
   }
 
+  // One whole number per atom.
+  std::vector<int> species_in(const TomlValue& potential) const {
+    const TomlValue* value = potential.find("species");
+    if (!value) return {};
+    std::vector<int> list;
+    for (const double s : file.one_or_more(*value, "species")) {
+      if (!(s == std::floor(s) && std::abs(s) < 1e6))
+        file.fail(value->place, "species are whole numbers", "count them from 0: species = [0, 1, 1]");
+      list.push_back(int(s));
+    }
+    return list;
+  }
+
   // Every key that means nothing else is a number of the formula.
   void own_formula(const TomlValue& p, const md::PotentialKind& kind, md::Potential& out,
                    std::vector<std::string>& known) const {
@@ -161,6 +174,8 @@ struct MoleculesReader {
       });
       md::Potential out{.kind = kind.name, .name = file.string_or(p, "name", "")};
       std::vector<std::string> known = {"kind", "name", "atoms", "exclude"};
+      const bool takes_species = kind.atoms == 2 && !kind.whole;  // `neural` has a parameter of this name
+      if (takes_species) known.push_back("species");
       if (kind.own_formula) own_formula(p, kind, out, known);
       for (const auto& parameter : kind.parameters) {
         known.push_back(parameter.name);
@@ -175,6 +190,7 @@ struct MoleculesReader {
       file.require_known_keys(p, known, "a potential of kind \"" + kind.name + "\"");
       if (const TomlValue* value = p.find("atoms")) out.atoms = atoms_in(*value);
       if (const TomlValue* value = p.find("exclude")) out.exclude = atoms_in(*value);
+      if (takes_species) out.species = species_in(p);
       if (kind.name.ends_with("_bond"))
         for (std::size_t i = 0; i + 1 < out.atoms.size(); i += 2)
           bonds.emplace_back(out.atoms[i], out.atoms[i + 1]);
