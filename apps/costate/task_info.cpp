@@ -64,7 +64,9 @@ int run_task_info(const Arguments& arguments) {
   if (written.find("alive")) facts.emplace_back("alive while", formulas(written.find("alive")) + " > 0");
   facts.emplace_back("learned by", fmt::format("{}: {} decisions in {} worlds, pieces of {}", o.method,
                                                o.steps, o.worlds, o.horizon));
-  facts.emplace_back("networks", fmt::format("policy {}; critic {}", layers(o.hidden), layers(o.critic)));
+  facts.emplace_back("networks", fmt::format("policy {}{}; critic {}",
+                                             o.memory > 0 ? fmt::format("memory {}, ", o.memory) : "",
+                                             layers(o.hidden), layers(o.critic)));
   if (arguments.json) {
     Json list = Json::array();
     for (const auto& [what, value] : facts) list.push_back({what, value});

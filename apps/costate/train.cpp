@@ -30,6 +30,9 @@ std::string identity_of(const learn::LearnOptions& o, const std::string& title) 
                               o.critic_batches, o.target, o.passes, o.batches, o.seed);
   for (const auto* sizes : {&o.hidden, &o.critic})
     for (const int n : *sizes) s += fmt::format(" {}", n);
+  if (o.shortest < o.longest)
+    s += fmt::format(" horizons {} {} {} {}", o.shortest, o.longest, o.stretch, o.dual_rate);
+  if (o.memory > 0) s += fmt::format(" memory {}", o.memory);
   return s;
 }
 
@@ -37,7 +40,8 @@ Json policy_json(const learn::Policy& p) {
   std::vector<double> deviation;
   for (std::size_t i = 0; i < p.seen.mean.size(); ++i) deviation.push_back(p.seen.deviation(i));
   return {{"sizes", p.network.sizes()}, {"parameters", p.parameters}, {"mean", p.seen.mean},
-          {"deviation", deviation},     {"lower", p.lower},           {"upper", p.upper}};
+          {"deviation", deviation},     {"lower", p.lower},           {"upper", p.upper},
+          {"memory", p.remembered()}};
 }
 
 // Beside the old file first: an interruption loses nothing.
@@ -55,8 +59,8 @@ void save(const std::string& path, const std::string& identity, const learn::Lea
           const std::vector<learn::Learned>& history) {
   Json rows = Json::array();
   for (const learn::Learned& l : history)
-    rows.push_back(
-        {l.iteration, l.steps, l.mean_return, l.mean_length, l.objective, l.critic_error, l.gradient_norm});
+    rows.push_back({l.iteration, l.steps, l.mean_return, l.mean_length, l.objective, l.critic_error,
+                    l.gradient_norm, l.horizon});
   const Json json = {{"identity", identity},
                      {"policy", policy_json(learner.policy())},
                      {"history", rows},
@@ -80,7 +84,7 @@ std::vector<learn::Learned> restore(const std::string& path, const std::string& 
     const auto number = [](const Json& v) { return v.is_null() ? std::nan("") : v.get<double>(); };
     for (const Json& r : json["history"])
       history.push_back({r.at(0), r.at(1), number(r.at(2)), number(r.at(3)), number(r.at(4)), number(r.at(5)),
-                         number(r.at(6))});
+                         number(r.at(6)), r.size() > 7 ? r.at(7).get<std::int64_t>() : 0});
   } catch (const Json::exception&) {
     throw Error({"this is not the state of learning", path, "start anew without --resume"});
   }
@@ -97,10 +101,11 @@ io::Recording episode(const io::TaskFile& file, const learn::Policy& policy) {
   file.picture->frame(0, at.x0);
   const auto every = std::max<std::int64_t>(1, std::llround(1 / (30 * file.step)));
   double alive = 1;
+  std::vector<double> h(std::size_t(policy.remembered()));
   for (std::int64_t k = 1; k <= file.task.decisions && alive > 0; ++k) {
     std::vector<double> o(std::size_t(functions.observations()));
     functions.observe(1, at.x0.data(), o.data());
-    at.controls = policy.act(o);
+    at.controls = policy.act(o, h);
     at.x0 = rollout.simulate(at).final_state;
     functions.alive(1, at.x0.data(), &alive);
     if (k % every == 0) file.picture->frame(double(k) * file.step, at.x0);

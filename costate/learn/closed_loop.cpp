@@ -4,35 +4,21 @@
 #include <string>
 #include <utility>
 
-#include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/philox.h"
 #include "costate/learn/controlled_system.h"
+#include "costate/learn/network_start.h"
+#include "costate/learn/strided_dual.h"
 
 namespace costate::learn {
 namespace {
 
-std::vector<double> first_weights(const PolicyNetwork& network, std::uint64_t layer, std::int64_t outputs,
-                                  std::int64_t inputs) {
-  std::vector<double> w(outputs * inputs);
-  for (std::size_t i = 0; i < w.size(); ++i)
-    w[i] = normal(network.seed, 0, layer, std::uint32_t(i)) / std::sqrt(double(inputs));
-  return w;
-}
-
 PolicyLayout join(const Signature& plant, const PolicyNetwork& network, Signature& fields) {
-  if (plant.controls() == 0) throw Error("there is nothing to control: the plant has no controls");
+  check_plant(plant, network.observations);
   if (network.hidden < 1 || network.waves < 0)
     throw Error("a network needs a hidden layer, and waves that can be counted");
   if (network.waves > 0 && !plant.find_if(Role::parameter, "dt"))
     throw Error({"waves need the time, and the plant has no parameter \"dt\"", {}, "set waves to 0"});
-  for (const Observation& o : network.observations) {
-    for (const auto& term : o.terms) {
-      if (term.state < 0 || term.state >= plant.states())
-        throw Error("an observation of state number " + std::to_string(term.state) + ", but there are " +
-                    std::to_string(plant.states()));
-    }
-  }
   PolicyLayout n;
   n.waves = network.waves;
   n.inputs = network.waves + int(network.observations.size());
@@ -42,29 +28,15 @@ PolicyLayout join(const Signature& plant, const PolicyNetwork& network, Signatur
   if (n.inputs == 0) throw Error("a network that sees neither waves nor observations");
   fields = fields_without_controls(plant);
   if (n.waves > 0) fields.parameter("policy/omega", network.omega, "rad/s");
-  fields.parameter("policy/w1", first_weights(network, 1, n.hidden, n.inputs));
+  fields.parameter("policy/w1", first_weights(network.seed, 1, n.hidden, n.inputs));
   fields.parameter_field("policy/b1", n.hidden, 0);
-  fields.parameter("policy/w2", first_weights(network, 2, n.outputs, n.hidden));
+  fields.parameter("policy/w2", first_weights(network.seed, 2, n.outputs, n.hidden));
   fields.parameter_field("policy/b2", n.outputs, 0);
   const auto at = [&](const char* name) { return fields.find(Role::parameter, name).offset; };
   if (n.waves > 0) n.dt = at("dt"), n.omega = at("policy/omega");
   n.w1 = at("policy/w1"), n.b1 = at("policy/b1"), n.w2 = at("policy/w2"), n.b2 = at("policy/b2");
   return n;
 }
-
-// Values and tangents of a lane group as duals. A null pointer to tangents stands for zero.
-template <class S>
-struct StridedDual {
-  value_t<S>*value, *tangent;
-  std::int64_t stride;
-  Dual<S> operator[](std::int64_t i) const {
-    return {load<S>(value + i * stride), tangent ? load<S>(tangent + i * stride) : S(0)};
-  }
-  void add(std::int64_t i, const Dual<S>& s) const {
-    store<S>(value + i * stride, load<S>(value + i * stride) + s.v);
-    store<S>(tangent + i * stride, load<S>(tangent + i * stride) + s.d[0]);
-  }
-};
 
 template <class Real, class S>
 class ClosedLoop final : public ControlledSystem<Real> {
@@ -123,23 +95,9 @@ class ClosedLoop final : public ControlledSystem<Real> {
     }
   }
 
-  // Cotangents that may not be wanted.
-  template <class To>
-  struct Wanted {
-    To to;
-    bool wanted;
-    template <class Scalar>
-    void add(std::int64_t i, const Scalar& s) const {
-      if (wanted) to.add(i, s);
-    }
-  };
-
-  Strided<S> strided(const Real* block, int first) const {
-    return {block ? const_cast<Real*>(block) + first : nullptr, lanes()};
-  }
+  Strided<S> strided(const Real* block, int first) const { return lanes_from<S>(first, lanes(), block); }
   StridedDual<S> strided(const Real* value, const Real* tangent, int first) const {
-    return {value ? const_cast<Real*>(value) + first : nullptr,
-            tangent ? const_cast<Real*>(tangent) + first : nullptr, lanes()};
+    return lanes_from<S>(first, lanes(), value, tangent);
   }
   void write(const std::vector<S>& from, Real* to, int first) const {
     for (std::size_t i = 0; i < from.size(); ++i) store<S>(to + std::int64_t(i) * lanes() + first, from[i]);
@@ -158,6 +116,25 @@ class ClosedLoop final : public ControlledSystem<Real> {
 };
 
 }  // namespace
+
+void check_plant(const Signature& plant, const std::vector<Observation>& observations) {
+  if (plant.controls() == 0) throw Error("there is nothing to control: the plant has no controls");
+  for (const Observation& o : observations) {
+    for (const auto& term : o.terms) {
+      if (term.state < 0 || term.state >= plant.states())
+        throw Error("an observation of state number " + std::to_string(term.state) + ", but there are " +
+                    std::to_string(plant.states()));
+    }
+  }
+}
+
+std::vector<double> first_weights(std::uint64_t seed, std::uint64_t layer, std::int64_t outputs,
+                                  std::int64_t inputs) {
+  std::vector<double> w(std::size_t(outputs * inputs));
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = normal(seed, 0, layer, std::uint32_t(i)) / std::sqrt(double(inputs));
+  return w;
+}
 
 Signature fields_without_controls(const Signature& plant) {
   Signature s;

@@ -3,42 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "costate/ad/dense_lanes.h"
 #include "costate/ad/dense_tanh.h"
 #include "costate/core/error.h"
-#include "costate/core/pack.h"
 #include "costate/core/parallel.h"
 #include "costate/core/philox.h"
+#include "costate/learn/sample_blocks.h"
 
 namespace costate::learn {
-namespace {
-
-template <class Real>
-constexpr int kLanes = 2 * kNativeLanes<Real>;  // of a block: two packs hide the latency of a product
-constexpr std::int64_t kChunk = 16;             // blocks whose cotangents of weights are summed together
-
-// Rows of samples to lanes of a block, and back. Lanes past the last sample are zero.
-template <class Real>
-void to_lanes(const Real* rows, std::int64_t first, std::int64_t count, int size, Real* block) {
-  constexpr int lanes = kLanes<Real>;
-  const int used = int(std::min<std::int64_t>(lanes, count - first));
-  for (int l = 0; l < lanes; ++l) {
-    for (int i = 0; i < size; ++i) block[i * lanes + l] = l < used ? rows[(first + l) * size + i] : Real(0);
-  }
-}
-template <class Real>
-void from_lanes(const Real* block, std::int64_t first, std::int64_t count, int size, Real* rows) {
-  constexpr int lanes = kLanes<Real>;
-  const int used = int(std::min<std::int64_t>(lanes, count - first));
-  for (int l = 0; l < used; ++l) {
-    for (int i = 0; i < size; ++i) rows[(first + l) * size + i] = block[i * lanes + l];
-  }
-}
-
-std::int64_t blocks_of(std::int64_t count, int lanes) { return (count + lanes - 1) / lanes; }
-
-}  // namespace
-
 template <class Real>
 DenseNetwork<Real>::DenseNetwork(std::vector<int> sizes) : sizes_(std::move(sizes)), offsets_(1, 0) {
   if (sizes_.size() < 2) throw Error("a network needs inputs and outputs");
@@ -63,7 +34,7 @@ std::vector<Real> DenseNetwork<Real>::first_weights(std::uint64_t seed, double l
 template <class Real>
 void DenseNetwork<Real>::forward(std::span<const Real> weights, std::int64_t count, const Real* in, Real* out,
                                  NetworkPass<Real>& pass) const {
-  constexpr int lanes = kLanes<Real>;
+  constexpr int lanes = kSampleLanes<Real>;
   const std::int64_t blocks = blocks_of(count, lanes);
   pass.count = count;
   pass.h.resize(sizes_.size());
@@ -102,7 +73,7 @@ void DenseNetwork<Real>::forward(std::span<const Real> weights, std::int64_t cou
 template <class Real>
 void DenseNetwork<Real>::backward(std::span<const Real> weights, const Real* out_bar, Real* in_bar,
                                   Real* weights_bar, NetworkPass<Real>& pass) const {
-  constexpr int lanes = kLanes<Real>;
+  constexpr int lanes = kSampleLanes<Real>;
   const std::int64_t blocks = blocks_of(pass.count, lanes), chunks = (blocks + kChunk - 1) / kChunk;
   const std::int64_t bars = kChunk * widest_ * lanes;  // cotangents of one layer of a chunk
   std::int64_t largest = 0;
@@ -121,21 +92,8 @@ void DenseNetwork<Real>::backward(std::span<const Real> weights, const Real* out
       const int rows = sizes_[l + 1], columns = sizes_[l];
       const Real* const below = pass.h[l].data() + begin * columns * lanes;
       if (weights_bar) {
-        std::fill_n(lane_sums, std::int64_t(rows) * columns * lanes, Real(0));
-        ad::add_outer<Real>({z, std::int64_t(rows) * lanes, below, std::int64_t(columns) * lanes, int(n)},
-                            rows, columns, lanes, columns, 1, lane_sums);
-        for (std::int64_t i = 0; i < std::int64_t(rows) * columns; ++i) {
-          Real sum = 0;
-          for (int k = 0; k < lanes; ++k) sum += lane_sums[i * lanes + k];
-          own[offsets_[l] + i] = sum;
-        }
-        for (int i = 0; i < rows; ++i) {
-          Real sum = 0;
-          for (std::int64_t b = 0; b < n; ++b) {
-            for (int k = 0; k < lanes; ++k) sum += z[(b * rows + i) * lanes + k];
-          }
-          own[bias(l) + i] = sum;
-        }
+        sum_of_products(z, below, n, rows, columns, lane_sums, own + offsets_[l]);
+        sum_of_lanes(z, n, rows, own + bias(l));
       }
       if (l == 0 && !in_bar) break;
       const auto transposed =

@@ -13,6 +13,7 @@ namespace {
 
 // Streams of random numbers of one seed.
 enum Stream : std::uint64_t { kStarts, kNoise, kPolicy, kCritic, kShuffle, kStreams };
+constexpr std::uint64_t kMemory = 0x6d656d6f7279;  // added to the seed of the policy's weights
 std::uint64_t stream(std::uint64_t seed, Stream of) { return seed * kStreams + of; }
 
 constexpr std::size_t kRemembered = 100;  // episodes
@@ -34,6 +35,16 @@ void check(const LearnOptions& o) {
   expect(o.discount > 0 && o.discount < 1, "the discount lies between 0 and 1, both excluded",
          "0.99 is usual");
   expect(o.lambda >= 0 && o.lambda <= 1, "lambda lies between 0 and 1", "0.95 is usual");
+  expect(o.memory >= 0, "a memory of fewer than no numbers", "set memory to 0 for none");
+  expect(o.memory == 0 || o.method == "shac", "a memory learns by gradients through time, which ppo has not",
+         "use shac, or set memory to 0");
+  const bool fixed = o.shortest <= 0 && o.longest <= 0;
+  expect(fixed || (o.shortest >= 1 && o.shortest <= o.horizon && o.horizon <= o.longest),
+         "a horizon that is not between the shortest and the longest", "set shortest <= horizon <= longest");
+  expect(o.shortest >= o.longest || o.method == "shac",
+         "a horizon adapts to how cotangents grow, which ppo has not",
+         "use shac, or leave shortest and longest out");
+  expect(o.stretch > 0 && o.dual_rate > 0, "stretch and dual_rate are positive", "1.1 and 0.1 are usual");
   expect(o.noise > 0, "the noise of a policy is positive", "0.4 is usual");
   expect(o.rate > 0 && o.critic_rate > 0, "rates are positive", "0.002 is usual");
   expect(o.critic_batches >= 1 && o.batches >= 1, "a pass needs at least one batch", "4 is usual");
@@ -78,7 +89,7 @@ Learner::Learner(const Task& task, const LearnOptions& options)
       n_(task.plant->signature().states()),
       m_(task.plant->signature().controls()),
       worlds_(options.worlds),
-      policy_{DenseNetwork<double>(layers(functions_.observations(), options.hidden, m_)),
+      policy_{DenseNetwork<double>(layers(functions_.observations() + options.memory, options.hidden, m_)),
               {},
               Normaliser(functions_.observations()),
               task.lower,
@@ -87,19 +98,26 @@ Learner::Learner(const Task& task, const LearnOptions& options)
       moments_(options.horizon) {
   policy_.parameters = policy_.network.first_weights(stream(options.seed, kPolicy), 0.1);
   policy_.parameters.resize(policy_.parameters.size() + std::size_t(m_), std::log(options.noise));
+  if (options.memory > 0) {
+    policy_.memory.emplace(int(functions_.observations()), options.memory);
+    const std::vector<double> w = policy_.memory->first_weights(stream(options.seed, kPolicy) + kMemory);
+    policy_.parameters.insert(policy_.parameters.end(), w.begin(), w.end());
+  }
   critic_weights_ = critic_.first_weights(stream(options.seed, kCritic), 0.1);
   follower_ = critic_weights_;
   policy_adam_.m.assign(policy_.parameters.size(), 0.0), policy_adam_.v = policy_adam_.m;
   critic_adam_.m.assign(critic_weights_.size(), 0.0), critic_adam_.v = critic_adam_.m;
   policy_adam_.k.assign(1, 0.0), critic_adam_.k.assign(1, 0.0);
   for (auto* of_world : {&elapsed_, &episode_, &return_}) of_world->assign(std::size_t(worlds_), 0.0);
-  x_.resize(std::size_t(worlds_ * n_));
+  if (adapts()) duals_.assign(std::size_t(options.longest), 0.0), reaching_ = {double(options.horizon)};
+  x_.resize(std::size_t(worlds_ * n_)), h_.resize(std::size_t(worlds_ * options.memory));
   for (std::int64_t w = 0; w < worlds_; ++w) start(w);
 }
 
 void Learner::start(std::int64_t w) {
   const std::vector<double> x = start_of(task_, options_.seed, w, std::int64_t(episode_[w]));
   std::copy(x.begin(), x.end(), x_.begin() + w * n_);
+  std::fill_n(h_.begin() + w * options_.memory, options_.memory, 0.0);
   episode_[w] += 1;
   elapsed_[w] = return_[w] = 0;
 }
@@ -122,8 +140,7 @@ void Learner::act(Moment& at) {
   at.n = normalised(at.o);
   at.z.resize(std::size_t(worlds_ * m_));
   at.e.resize(at.z.size()), at.u.resize(at.z.size());
-  policy_.network.forward({policy_.parameters.data(), std::size_t(policy_.network.weights())}, worlds_,
-                          at.n.data(), at.z.data(), at.pass);
+  policy_.forward(worlds_, at.n.data(), h_, at.z.data(), at.pass);
   for (std::int64_t k = 0; k < worlds_ * m_; ++k) {
     const std::int64_t i = k % m_;
     at.e[k] = normal(stream(options_.seed, kNoise), std::uint32_t(k / m_), std::uint64_t(steps_ / worlds_),
@@ -162,16 +179,15 @@ void Learner::advance(std::int64_t t) {
 }
 
 void Learner::collect() {
-  if (rollouts_.empty()) {
-    const RolloutOptions options{.steps = task_.hold,
-                                 .worlds = worlds_,
-                                 .hold = task_.hold,
-                                 .active = {},
-                                 .on_divergence = OnDivergence::mask_world};
-    for (std::int64_t t = 0; t < (needs_gradients() ? options_.horizon : 1); ++t)
-      rollouts_.emplace_back(task_.plant, options);
-  }
-  for (std::int64_t t = 0; t < options_.horizon; ++t) {
+  if (adapts()) moments_.resize(std::size_t(std::llround(reaching_[0])));
+  const RolloutOptions options{.steps = task_.hold,
+                               .worlds = worlds_,
+                               .hold = task_.hold,
+                               .active = {},
+                               .on_divergence = OnDivergence::mask_world};
+  while (std::int64_t(rollouts_.size()) < (needs_gradients() ? horizon() : 1))
+    rollouts_.emplace_back(task_.plant, options);
+  for (std::int64_t t = 0; t < horizon(); ++t) {
     act(moments_[t]);
     advance(t);
   }
@@ -193,8 +209,8 @@ void Learner::evaluate_critics() {
 }
 
 void Learner::find_weights() {
-  weights_.assign(std::size_t(options_.horizon * worlds_), 1.0 / double(options_.horizon * worlds_));
-  for (std::int64_t t = 1; t < options_.horizon; ++t) {
+  weights_.assign(std::size_t(horizon() * worlds_), 1.0 / double(horizon() * worlds_));
+  for (std::int64_t t = 1; t < horizon(); ++t) {
     for (std::int64_t w = 0; w < worlds_; ++w)
       if (moments_[t - 1].end[w] == 0)
         weights_[t * worlds_ + w] = options_.discount * weights_[(t - 1) * worlds_ + w];
@@ -275,6 +291,7 @@ void Learner::move(std::vector<double>& gradient) {
 
 Learned Learner::iterate() {
   collect();
+  const std::int64_t of_horizon = horizon();
   evaluate_critics();
   find_weights();
   std::vector<double> gradient = improve();
@@ -282,21 +299,23 @@ Learned Learner::iterate() {
   const double error = train_critic(targets());
   for (const Moment& at : moments_) policy_.seen.see(at.o);
   ++iteration_;
-  history_.push_back(
-      {iteration_, steps_, mean(ended_returns_), mean(ended_lengths_), objective(), error, gradient_norm_});
+  history_.push_back({iteration_, steps_, mean(ended_returns_), mean(ended_lengths_), objective(), error,
+                      gradient_norm_, of_horizon});
   return history_.back();
 }
 
 std::int64_t Learner::iterations() const {
-  const std::int64_t each = options_.worlds * options_.horizon;
-  return (options_.steps + each - 1) / each;
+  const std::int64_t each = options_.worlds * horizon(),
+                     left = std::max<std::int64_t>(0, options_.steps - steps_);
+  return iteration_ + (left + each - 1) / each;
 }
 
 template <class Self, class Visit>
 void Learner::visit(Self& s, const Visit& visit) {
-  for (auto* v : {&s.policy_.parameters, &s.policy_.seen.mean, &s.policy_.seen.square, &s.critic_weights_,
-                  &s.follower_, &s.policy_adam_.m, &s.policy_adam_.v, &s.policy_adam_.k, &s.critic_adam_.m,
-                  &s.critic_adam_.v, &s.critic_adam_.k, &s.x_, &s.elapsed_, &s.episode_, &s.return_})
+  for (auto* v :
+       {&s.policy_.parameters, &s.policy_.seen.mean, &s.policy_.seen.square, &s.critic_weights_, &s.follower_,
+        &s.policy_adam_.m, &s.policy_adam_.v, &s.policy_adam_.k, &s.critic_adam_.m, &s.critic_adam_.v,
+        &s.critic_adam_.k, &s.x_, &s.h_, &s.elapsed_, &s.episode_, &s.return_, &s.duals_, &s.reaching_})
     visit(*v);
 }
 
@@ -348,10 +367,10 @@ Scores evaluate(const Task& task, const Policy& policy, std::int64_t worlds, std
   }
   Scores scores{std::vector<double>(std::size_t(worlds), 0.0), std::vector<double>(std::size_t(worlds), 0.0)};
   std::vector<double> o(std::size_t(worlds * functions.observations())), r(scores.returns), alive(r),
-      running(r.size(), 1.0);
+      running(r.size(), 1.0), h(std::size_t(worlds * policy.remembered()));
   for (std::int64_t k = 0; k < task.decisions; ++k) {
     functions.observe(worlds, at.x0.data(), o.data());
-    at.controls = policy.act(o);
+    at.controls = policy.act(o, h);
     const Trajectory<double> to = rollout.simulate(at);
     std::vector<double> y = to.final_state;
     for (const std::int64_t w : to.diverged) std::copy_n(at.x0.begin() + w * n, n, y.begin() + w * n);

@@ -28,7 +28,12 @@ struct LearnOptions {
   std::string method = "shac";  // shac, ppo
   std::int64_t steps = 300000;  // decisions of all worlds together
   std::int64_t worlds = 64, horizon = 32;
+  // shac: with shortest < longest the horizon begins as above and is moved between them (shac.cpp): pieces
+  // get shorter where decisions stretch cotangents by more than `stretch`, and longer where they do not.
+  std::int64_t shortest = 0, longest = 0;
+  double stretch = 1.1, dual_rate = 0.1;
   std::vector<int> hidden = {64, 64}, critic = {64, 64};  // hidden layers
+  int memory = 0;  // > 0: numbers that the policy remembers, in a gated recurrent layer (shac)
   double discount = 0.99, lambda = 0.95;
   double rate = 2e-3, critic_rate = 2e-3;  // of Adam
   double last_rate = 0.1;                  // both rates fall to this part of them, in a straight line
@@ -51,6 +56,7 @@ struct Learned {
   double objective = 0;      // what SHAC's gradient is of: discounted rewards of the pieces, per decision
   double critic_error = 0;   // root mean square, in units of the value
   double gradient_norm = 0;  // before it is limited
+  std::int64_t horizon = 0;  // of this iteration
 };
 
 class Learner {
@@ -59,7 +65,7 @@ class Learner {
 
   Learned iterate();
   bool done() const { return steps_ >= options_.steps; }
-  std::int64_t iterations() const;  // in all
+  std::int64_t iterations() const;  // in all, at the present horizon
   const Policy& policy() const { return policy_; }
   const LearnOptions& options() const { return options_; }
   const std::vector<Learned>& history() const { return history_; }
@@ -76,14 +82,16 @@ class Learner {
   struct Moment {
     std::vector<double> x, o, n, e, z, u, y, r, alive, end;  // n: normalised; end: 1 where a piece ends here
     std::vector<double> value, next;                         // V(x), V'(y); next is 0 where the episode ended
-    NetworkPass<double> pass;                                // of the policy
+    PolicyPass pass;
   };
   virtual bool needs_gradients() const = 0;
   // Gradient of the loss with respect to the policy's parameters, or improvements in place (empty gradient).
   virtual std::vector<double> improve() = 0;
 
   std::int64_t iteration() const { return iteration_; }  // that were finished
-  void move(std::vector<double>& gradient);              // one step of Adam
+  std::int64_t horizon() const { return std::int64_t(moments_.size()); }
+  bool adapts() const { return options_.shortest < options_.longest; }
+  void move(std::vector<double>& gradient);  // one step of Adam
   std::vector<double> normalised(const std::vector<double>& o) const;
   std::vector<double> observed(const std::vector<double>& x);
 
@@ -99,6 +107,8 @@ class Learner {
   std::vector<double>
       weights_;  // of each moment and world: gamma^k of a decision in its piece, over all decisions
   double gradient_norm_ = 0;
+  std::vector<double> duals_;     // of each decision of the longest piece; none where the horizon is fixed
+  std::vector<double> reaching_;  // the horizon as a real number, one; none where it is fixed
 
  private:
   void start(std::int64_t world);
@@ -121,8 +131,8 @@ class Learner {
               const LearnOptions& options);
   };
   Adam policy_adam_, critic_adam_;
-  std::vector<double> x_, elapsed_, episode_, return_;  // of each world
-  std::vector<double> ended_returns_, ended_lengths_;   // the last hundred
+  std::vector<double> x_, h_, elapsed_, episode_, return_;  // of each world
+  std::vector<double> ended_returns_, ended_lengths_;       // the last hundred
   std::int64_t steps_ = 0, iteration_ = 0;
   std::vector<Learned> history_;
 };

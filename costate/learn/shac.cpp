@@ -10,8 +10,24 @@
 //   (x_, u_) += (y_x', y_u') y_     Rollout::backward
 //   z_ = half (1 - tanh^2 z) u_;   s_ += exp(s) e z_;   (w_, n_) = network' z_;   x_ += o_x' n_/deviation
 //
+// The cotangent of a memory goes back through the decisions of a piece, and ends where the piece begins or an
+// episode ended.
+//
+// An adaptive horizon [2] keeps gradients away from where physics is stiff. The constraint on decision t of a
+// piece, with s_t the root mean square over worlds of |y_x' y_|/|y_|, and its dual variable:
+//
+//   s_t <= stretch;     phi_t <- phi_t + dual_rate log(s_t/stretch), between -1 and 1
+//   H <- H - mean of phi_t over the decisions of the piece, between shortest and longest
+//
+// [2] bounds the norm of the step's Jacobian, which in its code is the contact force. Here it is measured
+// where it acts, on the cotangent that comes by, which costs nothing; its logarithm is counted, and the dual
+// is bounded, so that one stiff contact does not hold the horizon down for long.
+//
 // [1] Xu et al.: Accelerated Policy Learning with Parallel Differentiable Simulation, ICLR 2022.
+// [2] Georgiev et al.: Adaptive Horizon Actor-Critic for Policy Learning in Contact-Rich Differentiable
+//     Simulation, ICML 2024.
 // Tests: tests/learn/learner_test.cpp (the gradient against differences).
+#include <algorithm>
 #include <cmath>
 
 #include "costate/learn/learner.h"
@@ -28,8 +44,35 @@ class Shac final : public Learner {
 
   std::vector<double> improve() override {
     std::vector<double> gradient(policy_.parameters.size(), 0.0), x_bar;
-    for (std::int64_t t = options_.horizon - 1; t >= 0; --t) x_bar = moment_vjp(t, x_bar, gradient);
+    h_bar_.assign(std::size_t(worlds_ * policy_.remembered()), 0.0);
+    for (std::int64_t t = horizon() - 1; t >= 0; --t) x_bar = moment_vjp(t, x_bar, gradient);
+    if (adapts()) adapt();
     return gradient;
+  }
+
+  void adapt() {
+    double sum = 0;
+    for (std::size_t t = 0; t < std::size_t(horizon()); ++t) {
+      duals_[t] += options_.dual_rate * std::log(stretched_[t] / options_.stretch);
+      duals_[t] = std::clamp(duals_[t], -1.0, 1.0);
+      sum += duals_[t];
+    }
+    reaching_[0] = std::clamp(reaching_[0] - sum / double(horizon()), double(options_.shortest),
+                              double(options_.longest));
+  }
+
+  // By how much a decision stretches the cotangents of its worlds.
+  void measure(std::int64_t t, const std::vector<double>& y_bar, const std::vector<double>& x_bar) {
+    double squares = 0, count = 0;
+    for (std::int64_t w = 0; w < worlds_; ++w) {
+      double before = 0, after = 0;
+      for (std::int64_t i = w * n_; i < (w + 1) * n_; ++i)
+        before += y_bar[i] * y_bar[i], after += x_bar[i] * x_bar[i];
+      if (!(before > 0) || !std::isfinite(after)) continue;
+      squares += after / before, count += 1;
+    }
+    stretched_.resize(std::max<std::size_t>(stretched_.size(), std::size_t(horizon())));
+    stretched_[t] = count > 0 && squares > 0 ? std::sqrt(squares / count) : options_.stretch;
   }
 
   // From the cotangent of the states after decision t to that of the states before it.
@@ -44,8 +87,9 @@ class Shac final : public Learner {
     functions_.reward_vjp(worlds_, at.x.data(), at.u.data(), at.y.data(), at.alive.data(), r_bar.data(),
                           x_bar.data(), u_bar.data(), y_bar.data());
     limit(y_bar, weight);
-    const Gradient<double> through = rollouts_[t].backward(
-        *loss::cotangents<double>(task_.plant->signature(), {task_.hold}, {std::move(y_bar)}));
+    const Gradient<double> through =
+        rollouts_[t].backward(*loss::cotangents<double>(task_.plant->signature(), {task_.hold}, {y_bar}));
+    if (adapts()) measure(t, y_bar, through.x0);
     for (std::size_t i = 0; i < x_bar.size(); ++i) x_bar[i] += through.x0[i];
     for (std::size_t i = 0; i < u_bar.size(); ++i) u_bar[i] += through.controls[i];
     policy_vjp(at, u_bar, gradient, x_bar);
@@ -79,8 +123,10 @@ class Shac final : public Learner {
       gradient[policy_.network.weights() + k % m_] +=
           std::exp(policy_.log_noise(k % m_)) * at.e[k] * z_bar[k];
     }
-    policy_.network.backward({policy_.parameters.data(), std::size_t(policy_.network.weights())},
-                             z_bar.data(), n_bar.data(), gradient.data(), at.pass);
+    const std::int64_t m = policy_.remembered();
+    for (std::int64_t w = 0; w < worlds_; ++w)  // what comes after is another piece, or another episode
+      if (at.end[w] > 0) std::fill_n(h_bar_.begin() + w * m, m, 0.0);
+    policy_.backward(z_bar.data(), h_bar_, n_bar.data(), gradient.data(), at.pass);
     add_observed(at.x, n_bar, x_bar);
   }
 
@@ -105,6 +151,8 @@ class Shac final : public Learner {
   }
 
   NetworkPass<double> critic_pass_;
+  std::vector<double> h_bar_;      // of the memories after a decision
+  std::vector<double> stretched_;  // of each decision
 };
 
 }  // namespace

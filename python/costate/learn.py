@@ -52,24 +52,50 @@ class Task:
     upper: npt.ArrayLike | None = None
 
 
-class Policy:
-    """A trained policy: observations (..., n) to controls (..., m). `save` and `load` are exact."""
+def _logistic(a):
+    return (1 + np.tanh(a / 2)) / 2
 
-    def __init__(self, sizes, parameters, mean, deviation, lower, upper):
-        self.sizes = [int(size) for size in sizes]
+
+class Policy:
+    """A trained policy: observations (..., n) to controls (..., m). `save` and `load` are exact.
+
+    One with a memory takes and returns that too, zeros when an episode begins: controls, memory = policy(observations, memory)."""
+
+    def __init__(self, sizes, parameters, mean, deviation, lower, upper, memory=0):
+        self.sizes, self.memory = [int(size) for size in sizes], int(memory)
         self.parameters, self.mean, self.deviation, self.lower, self.upper = (
             np.asarray(part, dtype=float) for part in (parameters, mean, deviation, lower, upper))
 
-    def __call__(self, observations: npt.ArrayLike) -> np.ndarray:
-        h, at = (np.asarray(observations, dtype=float) - self.mean) / self.deviation, 0
+    def __call__(self, observations: npt.ArrayLike, memory: npt.ArrayLike | None = None) -> Any:
+        seen = np.asarray(observations, dtype=float)
+        if seen.shape[-1:] != self.mean.shape:
+            raise Error(f"the observations have the shape {seen.shape} instead of (..., {self.mean.size})")
+        h, at = (seen - self.mean) / self.deviation, 0
+        if self.memory:
+            if memory is None:
+                raise Error(f"this policy remembers {self.memory} numbers: controls, memory = policy(observations, memory), which is zeros "
+                            f"(..., {self.memory}) when an episode begins")
+            memory = self._remember(h, np.asarray(memory, dtype=float))
+            h = np.concatenate([h, memory], axis=-1)
         for n, m in zip(self.sizes, self.sizes[1:]):
             h = h @ self.parameters[at:at + m * n].reshape(m, n).T + self.parameters[at + m * n:at + m * n + m]
             at += m * n + m
             h = np.tanh(h)  # of the last layer too: between the bounds
-        return (self.upper + self.lower) / 2 + (self.upper - self.lower) / 2 * h
+        controls = (self.upper + self.lower) / 2 + (self.upper - self.lower) / 2 * h
+        return (controls, memory) if self.memory else controls
+
+    def _remember(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """The gated recurrent layer of costate/learn/gru.h, whose weights come last."""
+        n, m = x.shape[-1], self.memory
+        w = self.parameters[-(3 * m * (n + m + 1) + m):]
+        W, U, b, d = np.split(w, np.cumsum([3 * m * n, 3 * m * m, 3 * m]))
+        a, g = np.split(x @ W.reshape(3 * m, n).T + b, 3, axis=-1), np.split(h @ U.reshape(3 * m, m).T, 3, axis=-1)
+        z = _logistic(a[1] + g[1])
+        return (1 - z) * np.tanh(a[2] + _logistic(a[0] + g[0]) * (g[2] + d)) + z * h
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        np.savez(file, **self.__dict__)
+        with open(file, "wb") as out:  # of a name alone, NumPy makes another one
+            np.savez(out, **{"memory_size" if name == "memory" else name: part for name, part in self.__dict__.items()})
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Policy:
@@ -77,7 +103,7 @@ class Policy:
             names = ("sizes", "parameters", "mean", "deviation", "lower", "upper")
             if not set(names) <= set(stored):
                 raise Error(f"{file} is not a policy: it lacks {', '.join(sorted(set(names) - set(stored)))}")
-            return cls(**{name: stored[name] for name in names})
+            return cls(**{name: stored[name] for name in names}, memory=stored["memory_size"] if "memory_size" in stored else 0)
 
 
 def _programs(task):
@@ -113,7 +139,10 @@ class Learner:
     method            'shac': gradients through the physics over `horizon` decisions, a critic for what comes after; 'ppo': without gradients
     steps             decisions of all worlds together
     worlds, horizon   64 and 32: an iteration takes worlds x horizon decisions
+    shortest, longest horizons between which it adapts to how stiff the physics is ('shac'): shorter where a decision stretches cotangents by
+                      more than `stretch` (1.1), with the rate dual_rate (0.1)
     hidden, critic    hidden layers of the two networks, [64, 64]
+    memory            0: numbers that the policy remembers, in a gated recurrent layer, where it does not see everything ('shac')
     discount, lambda_ 0.99 and 0.95
     rate, critic_rate, last_rate   of Adam, and the part of them that is left at the end
     gradient_limit    1: longer gradients are scaled down; adjoint_limit: so are cotangents of single states (0: not)
@@ -158,7 +187,8 @@ class Learner:
         """All that it knows, to go on from: written beside the old file first, so that an interruption loses nothing."""
         kept = {"memory": self._learner.memory(), "history": json.dumps(self.history), "options": json.dumps(self.options, default=str)}
         beside = f"{file}.new.npz"
-        np.savez(beside, **self._learner.policy, **kept)
+        policy = self._learner.policy
+        np.savez(beside, **{**policy, **kept}, memory_size=policy["memory"])
         os.replace(beside, file)
 
     def restore(self, file: str | os.PathLike[str]) -> None:

@@ -30,7 +30,7 @@ struct PyLearner {
     nb::dict d;
     d["iteration"] = l.iteration, d["steps"] = l.steps, d["mean_return"] = l.mean_return;
     d["mean_length"] = l.mean_length, d["objective"] = l.objective, d["critic_error"] = l.critic_error;
-    d["gradient_norm"] = l.gradient_norm;
+    d["gradient_norm"] = l.gradient_norm, d["horizon"] = l.horizon;
     return d;
   }
   nb::dict policy() const {
@@ -39,6 +39,7 @@ struct PyLearner {
     for (std::size_t i = 0; i < p.seen.mean.size(); ++i) deviation.push_back(p.seen.deviation(i));
     nb::dict d;
     d["sizes"] = p.network.sizes();
+    d["memory"] = p.remembered();
     d["parameters"] = to_numpy(Numbers(p.parameters), {p.parameters.size()});
     d["mean"] = to_numpy(Numbers(p.seen.mean), {p.seen.mean.size()});
     d["deviation"] = to_numpy(std::move(deviation), {p.seen.mean.size()});
@@ -70,7 +71,9 @@ LearnOptions options_of(const nb::dict& given) {
         set("adjoint_limit", o.adjoint_limit) || set("noise", o.noise) ||
         set("critic_passes", o.critic_passes) || set("critic_batches", o.critic_batches) ||
         set("target", o.target) || set("passes", o.passes) || set("batches", o.batches) ||
-        set("clip", o.clip) || set("seed", o.seed))
+        set("clip", o.clip) || set("seed", o.seed) || set("memory", o.memory) ||
+        set("shortest", o.shortest) || set("longest", o.longest) || set("stretch", o.stretch) ||
+        set("dual_rate", o.dual_rate))
       continue;
     throw Error({"learning has no option '" + name + "'", "", "see costate.learn.Learner"});
   }

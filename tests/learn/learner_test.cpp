@@ -73,8 +73,7 @@ TEST(Learner, ShacAndPpoLearnToStand) {
 }
 
 // With beta1 = 0 what Adam remembers of the first gradient is that gradient.
-TEST(Learner, ShacsGradientMatchesDifferences) {
-  LearnOptions options = small();
+void expect_gradient_of_differences(LearnOptions options) {
   options.beta1 = 0, options.gradient_limit = 1e9, options.noise = 0.5;
   const auto learner = make_learner(standing(), options);
   // Some iterations first, so that episodes end inside the horizon and the critic has something to say.
@@ -103,10 +102,78 @@ TEST(Learner, ShacsGradientMatchesDifferences) {
   }
 }
 
-TEST(Learner, SameBitsForAnyNumberOfThreadsAndAfterARest) {
-  for (const char* method : {"shac", "ppo"}) {
+TEST(Learner, ShacsGradientMatchesDifferences) { expect_gradient_of_differences(small()); }
+
+TEST(Learner, ShacsGradientGoesThroughTheMemory) {
+  LearnOptions options = small();
+  options.memory = 5;
+  expect_gradient_of_differences(options);
+}
+
+// The rate is not seen: where to push follows from how the angle changed, which only a memory knows.
+TEST(Learner, AMemoryLearnsWhatIsNotSeen) {
+  const auto blind_to_rates = [](int memory) {
+    Task task = standing();
+    task.observe = task_program(task.plant->signature(), {"sin(angle)", "cos(angle)"}, "observe");
     LearnOptions options = small();
-    options.method = method;
+    options.memory = memory, options.steps = 40000;
+    const auto learner = make_learner(task, options);
+    while (!learner->done()) learner->iterate();
+    return mean(evaluate(task, learner->policy(), 32, 99).returns);
+  };
+  const double with = blind_to_rates(12), without = blind_to_rates(0);
+  EXPECT_GT(with, 100);
+  EXPECT_GT(with, without + 5);
+}
+
+// A mass on a floor as stiff as steel bounces; it is to hover at 0.5.
+Task above_a_stiff_floor() {
+  Signature s;
+  s.state("h", 1, "m").state("v", 1, "m/s").control("lift", 1, "m/s^2");
+  Task task{.plant = equations_system<double>(
+                s, "h_dot = v; v_dot = lift - 10 + 4000*max(0 - h, 0) - 10*v*(1 - tanh(200*h))/2", rk4(0.01)),
+            .hold = 2,
+            .decisions = 150};
+  task.observe = task_program(task.plant->signature(), {"h", "v"}, "observe");
+  task.reward = task_program(task.plant->signature(), {"-(h - 0.5)^2 - 0.01*v^2 - 0.0001*lift^2"}, "reward");
+  task.start = {0.5, 0}, task.uniform = {0.4, 2};
+  task.lower = {-20}, task.upper = {20};
+  return task;
+}
+
+// Through 64 decisions gradients come through bounces and say nothing. A horizon that begins there and adapts
+// gets shorter, and learns.
+TEST(Learner, AHorizonThatAdaptsLeavesStiffContactsBehind) {
+  const Task task = above_a_stiff_floor();
+  const auto score_with = [&](const LearnOptions& options, std::int64_t& last) {
+    const auto learner = make_learner(task, options);
+    while (!learner->done()) learner->iterate();
+    last = learner->history().back().horizon;
+    return mean(evaluate(task, learner->policy(), 64, 99).returns);
+  };
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    LearnOptions options = small();
+    options.horizon = 64, options.steps = 60000, options.seed = seed;
+    std::int64_t last = 0;
+    const double fixed = score_with(options, last);
+    EXPECT_EQ(last, 64);
+    options.shortest = 4, options.longest = 64;
+    const double adapting = score_with(options, last);
+    EXPECT_LT(last, 32) << seed;
+    EXPECT_LT(fixed, -10) << seed;
+    EXPECT_GT(adapting, -4) << seed;  // fixed horizons of 8 and 16 come to about -2.5
+  }
+}
+
+TEST(Learner, SameBitsForAnyNumberOfThreadsAndAfterARest) {
+  for (const char* method : {"shac", "ppo", "memory", "adapting"}) {
+    LearnOptions options = small();
+    if (std::string(method) == "memory")
+      options.memory = 4;
+    else if (std::string(method) == "adapting")
+      options.shortest = 3, options.longest = 20;
+    else
+      options.method = method;
     std::vector<double> first;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
@@ -129,6 +196,11 @@ TEST(Learner, MistakesAreErrors) {
   options.method = "sac";
   expect_error([&] { return make_learner(standing(), options); }, "no method of learning is called sac",
                "shac or ppo");
+  options = small(), options.method = "ppo", options.memory = 3;
+  expect_error([&] { return make_learner(standing(), options); }, "gradients through time", "use shac");
+  options = small(), options.shortest = 20, options.longest = 30;
+  expect_error([&] { return make_learner(standing(), options); }, "not between the shortest and the longest",
+               "shortest <= horizon");
   options = small(), options.discount = 1;
   expect_error([&] { return make_learner(standing(), options); }, "discount", "0.99");
   Task task = standing();

@@ -19,9 +19,11 @@ const std::string kGood =
     "observe = [\"q[0]\", \"sin(q[1])\"]\nreward = \"alive - last_q[0]^2\"\nalive = \"1 - abs(q[1])\"\n";
 
 TEST(TaskFile, SaysWhatIsToBeLearned) {
-  const TaskFile file = parse_task(text(kGood + "hold = 3\nuniform = {q = [0.1, 0.2]}\nnormal = 0.5",
-                                        "worlds = 5\nhidden = [7, 8]\nlambda = 0.9"),
-                                   "here.toml", {{"train.seed", "4"}});
+  const TaskFile file = parse_task(
+      text(
+          kGood + "hold = 3\nuniform = {q = [0.1, 0.2]}\nnormal = 0.5",
+          "worlds = 5\nhidden = [7, 8]\nlambda = 0.9\nmemory = 6\nshortest = 4\nlongest = 64\nstretch = 1.3"),
+      "here.toml", {{"train.seed", "4"}});
   EXPECT_EQ(file.task.hold, 3);
   EXPECT_EQ(file.task.observe.output_count(), 2);
   EXPECT_EQ(file.task.uniform, (std::vector<double>{0.1, 0.2, 0, 0}));
@@ -29,6 +31,10 @@ TEST(TaskFile, SaysWhatIsToBeLearned) {
   EXPECT_EQ(file.task.lower, std::vector<double>{-1});
   EXPECT_EQ(file.options.worlds, 5);
   EXPECT_EQ(file.options.hidden, (std::vector<int>{7, 8}));
+  EXPECT_EQ(file.options.memory, 6);
+  EXPECT_EQ(file.options.shortest, 4);
+  EXPECT_EQ(file.options.longest, 64);
+  EXPECT_EQ(file.options.stretch, 1.3);
   EXPECT_EQ(file.options.lambda, 0.9);
   EXPECT_EQ(file.options.seed, 4u);
   EXPECT_DOUBLE_EQ(file.step, 0.03);

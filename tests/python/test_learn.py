@@ -42,6 +42,19 @@ def test_a_policy_is_learned_saved_and_resumed_with_the_same_bits(tmp_path):
     assert policy(seen).shape == (4, 5, 1) and np.all(np.abs(policy(seen)) <= 6)
 
 
+def test_a_policy_is_kept_under_the_name_that_was_given(tmp_path):
+    policy = costate.learn.Learner(standing(), **{**OPTIONS, "steps": 192}).policy
+    for name in ("policy", "policy.npz", "policy.v2"):
+        policy.save(tmp_path / name)
+        assert [file.name for file in tmp_path.iterdir()] == [name]
+        np.testing.assert_array_equal(costate.learn.Policy.load(tmp_path / name).parameters, policy.parameters)
+        (tmp_path / name).unlink()
+    assert policy(np.ones((7, 3))).shape == (7, 1)
+    for wrong in (np.ones((3, 1)), np.ones(2), 1.0):
+        with pytest.raises(costate.Error, match=r"instead of \(..., 3\)"):
+            policy(wrong)
+
+
 def test_a_policy_in_python_acts_as_the_learner_does():
     learner = costate.learn.Learner(standing(uniform=0.0, decisions=3), **OPTIONS)
     learner.iterate()
@@ -52,6 +65,25 @@ def test_a_policy_in_python_acts_as_the_learner_does():
         x = sim.simulate(x, u[None]).final_state
         total += np.cos(x[0]) - 0.05 * x[1]**2 - 0.01 * u[0]**2 + 1
     assert learner.evaluate(1)[0][0] == pytest.approx(total, rel=1e-12)
+
+
+def test_a_policy_with_a_memory_acts_as_the_learner_does(tmp_path):
+    task = standing(uniform=0.0, decisions=5, start=[0.4, 0.0], observe=lambda angle, rate: [np.sin(angle), np.cos(angle)])
+    learner = costate.learn.Learner(task, **{**OPTIONS, "memory": 6})
+    for _ in range(3):
+        learner.iterate()
+    learner.save(tmp_path / "kept.npz")
+    learner.policy.save(tmp_path / "policy.npz")
+    sim = pendulum.rollout(2, hold=2, active=[])
+    for policy in (learner.policy, costate.learn.Policy.load(tmp_path / "policy.npz"), costate.learn.Policy.load(tmp_path / "kept.npz")):
+        x, total, memory = np.array([0.4, 0.0]), 0.0, np.zeros((1, 6))
+        for _ in range(5):
+            u, memory = policy([[np.sin(x[0]), np.cos(x[0])]], memory)
+            x = sim.simulate(x, u).final_state
+            total += np.cos(x[0]) - 0.05 * x[1]**2 - 0.01 * u[0, 0]**2 + 1
+        assert learner.evaluate(1)[0][0] == pytest.approx(total, rel=1e-12)
+    with pytest.raises(costate.Error, match="remembers 6 numbers"):
+        policy([[0.0, 1.0]])
 
 
 def test_mistakes_are_errors(tmp_path):
@@ -116,6 +148,13 @@ def test_a_residual_learns_what_the_laws_leave_out():
     dear = costate.hybrid.Hybrid(pendulum, observe=["rate"], hidden=(12, 12), limit=20.0)
     dear.train(states, controls, window=20, penalty=10.0, iterations=100, rate=1e-2)
     assert dear.share(*unseen, window=20) < 0.5 * share  # a high price keeps the residual small
+
+
+def test_an_untrained_residual_of_many_layers_is_none():
+    states, controls = recordings(1, runs=2, times=41)
+    deep = costate.hybrid.Hybrid(pendulum, hidden=(3,) * 11, limit=20.0)
+    alone, both = deep.errors(states, controls, window=10)
+    np.testing.assert_array_equal(alone, both)
 
 
 def test_mistakes_in_recordings_are_errors():

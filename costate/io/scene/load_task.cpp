@@ -85,10 +85,11 @@ void read_task(const SceneFile& file, const Draft& draft, learn::Task& task) {
 void read_train(const SceneFile& file, learn::LearnOptions& o) {
   const TomlValue& t = file.table_or_empty("train");
   file.require_known_keys(
-      t, {"method",        "steps",  "worlds",        "horizon",        "hidden",    "critic",
-          "discount",      "lambda", "rate",          "critic_rate",    "last_rate", "gradient_limit",
-          "adjoint_limit", "noise",  "critic_passes", "critic_batches", "target",    "passes",
-          "batches",       "clip",   "seed"},
+      t, {"method",        "steps",    "worlds",        "horizon",        "hidden",    "critic",
+          "discount",      "lambda",   "rate",          "critic_rate",    "last_rate", "gradient_limit",
+          "adjoint_limit", "noise",    "critic_passes", "critic_batches", "target",    "passes",
+          "batches",       "clip",     "seed",          "memory",         "shortest",  "longest",
+          "stretch",       "dual_rate"},
       "[train]");
   const auto count = [&](const char* key, auto& to) {
     if (const TomlValue* v = t.find(key))
@@ -110,6 +111,10 @@ void read_train(const SceneFile& file, learn::LearnOptions& o) {
   o.gradient_limit = file.positive_or(t, "gradient_limit", o.gradient_limit);
   o.adjoint_limit = file.not_negative_or(t, "adjoint_limit", o.adjoint_limit);
   o.noise = file.positive_or(t, "noise", o.noise), o.target = file.not_negative_or(t, "target", o.target);
+  count("shortest", o.shortest), count("longest", o.longest);
+  o.stretch = file.positive_or(t, "stretch", o.stretch),
+  o.dual_rate = file.positive_or(t, "dual_rate", o.dual_rate);
+  o.memory = int(file.not_negative_or(t, "memory", 0));
   count("critic_passes", o.critic_passes), count("critic_batches", o.critic_batches);
   count("passes", o.passes), count("batches", o.batches);
   o.clip = file.positive_or(t, "clip", o.clip);
