@@ -22,32 +22,68 @@ std::string in_words(const Vector& direction, const std::vector<std::string>& na
   return text;
 }
 
+struct Seen {
+  Vector sizes;        // singular values, largest first
+  Matrix directions;   // V
+  Eigen::Index count;  // of the directions that the data see
+};
+Seen seen_by(const double* jacobian, int rows, int columns) {
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(MatrixIn(jacobian, rows, columns), Eigen::ComputeFullV);
+  Seen to{svd.singularValues(), svd.matrixV(), 0};
+  while (to.count < to.sizes.size() && to.sizes[to.count] > kBlind * to.sizes[0]) ++to.count;
+  return to;
+}
+
+// The variances of what unseen directions are about are infinite; then all in the units of the unknowns.
+void finish(const Seen& seen, const std::vector<double>& scales, Matrix& covariance,
+            std::vector<double>& deviations) {
+  const auto np = Eigen::Index(scales.size());
+  for (Eigen::Index i = seen.count; i < seen.directions.cols(); ++i)
+    for (Eigen::Index j = 0; j < np; ++j)
+      if (std::abs(seen.directions(j, i)) > 1e-6) covariance(j, j) = HUGE_VAL;
+  for (Eigen::Index i = 0; i < np; ++i)
+    for (Eigen::Index j = 0; j < np; ++j) covariance(i, j) *= scales[std::size_t(i)] * scales[std::size_t(j)];
+  for (Eigen::Index i = 0; i < np; ++i) deviations.push_back(std::sqrt(covariance(i, i)));
+}
+
 }  // namespace
 
 Identifiability identifiability(const double* jacobian, int rows, int columns,
                                 const std::vector<std::string>& names, const std::vector<double>& scales) {
   Identifiability to;
   const auto np = Eigen::Index(names.size());
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(MatrixIn(jacobian, rows, columns), Eigen::ComputeFullV);
-  const Vector& s = svd.singularValues();
-  to.singular_values = {s.data(), s.data() + s.size()};
+  const Seen seen = seen_by(jacobian, rows, columns);
+  to.singular_values = numbers_of(seen.sizes);
   Matrix covariance = Matrix::Zero(np, np);
   for (Eigen::Index i = 0; i < columns; ++i) {
-    const double size = i < s.size() ? s[i] : 0;
-    const Vector direction = svd.matrixV().col(i).head(np);
-    if (size > kBlind * s[0]) {
-      covariance += direction * direction.transpose() / (size * size);
+    const Vector direction = seen.directions.col(i).head(np);
+    if (i < seen.count) {
+      covariance += direction * direction.transpose() / (seen.sizes[i] * seen.sizes[i]);
       continue;
     }
     std::string words = in_words(direction, names);
     if (!words.empty()) to.unseen.push_back(std::move(words));
-    for (Eigen::Index j = 0; j < np; ++j)
-      if (std::abs(direction[j]) > 1e-6) covariance(j, j) = HUGE_VAL;
   }
-  for (Eigen::Index i = 0; i < np; ++i)
-    for (Eigen::Index j = 0; j < np; ++j) covariance(i, j) *= scales[std::size_t(i)] * scales[std::size_t(j)];
+  finish(seen, scales, covariance, to.deviations);
   to.covariance = numbers_of(covariance);
-  for (Eigen::Index i = 0; i < np; ++i) to.deviations.push_back(std::sqrt(covariance(i, i)));
+  return to;
+}
+
+Laplace laplace(const double* jacobian, int rows, int columns, const double* correction,
+                const std::vector<std::string>& names, const std::vector<double>& scales) {
+  Laplace to;
+  const auto np = Eigen::Index(names.size());
+  const Seen seen = seen_by(jacobian, rows, columns);
+  Matrix half = seen.directions.leftCols(seen.count);  // V S^-1
+  for (Eigen::Index i = 0; i < seen.count; ++i) half.col(i) /= seen.sizes[i];
+  const Matrix E = transposed_times(half, times(MatrixIn(correction, columns, columns), half));
+  const Eigen::LLT<Matrix> factor(Matrix::Identity(seen.count, seen.count) + symmetric(E));
+  to.minimum = factor.info() == Eigen::Success;
+  if (!to.minimum) return to;
+  const Matrix top = half.topRows(np);
+  Matrix covariance = symmetric(times(top, solved(factor, top.transpose())));
+  finish(seen, scales, covariance, to.deviations);
+  to.covariance = numbers_of(covariance);
   return to;
 }
 

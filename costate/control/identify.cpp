@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costate/control/curvature.h"
 #include "costate/control/dense.h"
-#include "costate/control/identifiability.h"
 #include "costate/control/sensitivity.h"
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
@@ -47,6 +47,8 @@ class Fit {
     return {residuals_, [this](const double* z, double* r, double* J) { evaluate(z, r, J); }};
   }
   int variables() const { return variables_; }
+  // What the Hessian of the loss has beside J'J.
+  Matrix correction(const double* z) const;
   // Of each residual of the latest evaluation: whether it is of a measurement.
   const std::vector<bool>& measures() const { return measures_; }
   const std::vector<Searched>& searched() const { return searched_; }
@@ -81,6 +83,13 @@ class Fit {
       p.values(searched_[i].field)[std::size_t(searched_[i].index)] = z[i] * searched_[i].scale;
     return p;
   }
+  // Their places among all parameters of the system.
+  std::vector<std::int64_t> numbers() const {
+    std::vector<std::int64_t> places;
+    const auto& fields = problem_.system->signature().fields(Role::parameter);
+    for (const Searched& s : searched_) places.push_back(fields[s.field].offset + s.index);
+    return places;
+  }
   std::vector<double> state_of(const Piece& piece, const double* z) const {
     if (piece.state < 0) return problem_.recordings[piece.recording].x0;
     return {z + piece.state, z + piece.state + states_};
@@ -93,6 +102,13 @@ class Fit {
   void count();
   void roll_starts(std::vector<double>& z) const;
   void evaluate(const double* z, double* r, double* J);
+  Sensitivity along(const double* z) const;
+  bool measured(const Piece& piece, const Measurements& recording, std::int64_t k) const {
+    return (k < piece.first + piece.count || k == steps(recording)) && seen(recording, k);
+  }
+  Passed passed(const Measurements& recording, std::int64_t k, bool taken, Sensitivity& at,
+                Matrix& bent) const;
+  void add_correction(const Piece& piece, const Matrix& of_piece, Matrix& to) const;
 
   std::vector<double> controls(const Measurements& recording, std::int64_t k) const {
     const auto m = std::size_t(problem_.system->signature().controls());
@@ -228,17 +244,17 @@ void Fit::roll_starts(std::vector<double>& z) const {
   plant.give_back(std::move(block));
 }
 
+Sensitivity Fit::along(const double* z) const {
+  return {problem_.system, parameters_at(z), problem_.measured, numbers()};
+}
+
 void Fit::evaluate(const double* z, double* r, double* J) {
   const int n = states_, np = int(searched_.size()), rows = int(problem_.measured.size());
-  std::vector<std::int64_t> numbers;
-  const auto& fields = problem_.system->signature().fields(Role::parameter);
-  for (const Searched& s : searched_) numbers.push_back(fields[s.field].offset + s.index);
-  const Parameters<double> parameters = parameters_at(z);
-  if (!fault(problem_.system->signature(), parameters).empty()) {  // the search steps back
+  if (!fault(problem_.system->signature(), parameters_at(z)).empty()) {  // the search steps back
     std::fill_n(r, residuals_, std::numeric_limits<double>::quiet_NaN());
     return;
   }
-  Sensitivity along(problem_.system, parameters, problem_.measured, numbers);
+  Sensitivity along = this->along(z);
   if (J) std::fill_n(J, std::size_t(residuals_) * std::size_t(variables_), 0.0);
   measures_.assign(std::size_t(residuals_), false);
   int row = 0;
@@ -255,7 +271,7 @@ void Fit::evaluate(const double* z, double* r, double* J) {
     for (std::int64_t k = piece.first;; ++k) {
       stop_if_interrupted();
       const bool end = k == piece.first + piece.count;
-      if ((!end || k == steps(recording)) && seen(recording, k)) {
+      if (measured(piece, recording, k)) {
         along.measure();
         for (int j = 0; j < rows; ++j) {
           if (!seen(recording, k, j)) continue;
@@ -290,10 +306,78 @@ void Fit::evaluate(const double* z, double* r, double* J) {
   }
 }
 
+// Where a trajectory is at step k, and what its measurements weigh there. Adds to `bent` what a robust loss
+// bends otherwise than the square of its softened residual.
+Passed Fit::passed(const Measurements& recording, std::int64_t k, bool taken, Sensitivity& at,
+                   Matrix& bent_by) const {
+  const Eigen::Index columns = bent_by.cols();
+  Passed to{.x = at.state(), .X = at.state_by().rightCols(columns), .u = {}, .weight = {}};
+  if (!taken) return to;
+  at.measure();
+  const int rows = int(problem_.measured.size());
+  to.weight.resize(std::size_t(rows));
+  for (int j = 0; j < rows; ++j) {
+    if (!seen(recording, k, j)) continue;
+    const double sigma = problem_.sigma[std::size_t(j)];
+    const double r = (at.z(j) - recording.y[std::size_t(k * rows + j)]) / sigma;
+    double slope;
+    const double soft = softened(problem_.robust, problem_.robust_width, r, slope);
+    to.weight[std::size_t(j)] = soft * slope / sigma;
+    const double more = bent(problem_.robust, problem_.robust_width, r) - slope * slope;
+    const VectorIn by(at.z_by(j) + (at.state_by().cols() - columns), columns);
+    bent_by += more / (sigma * sigma) * by * by.transpose();
+  }
+  return to;
+}
+
+// From a piece's own numbers (its first state, unless that is known, and the parameters) to the variables.
+void Fit::add_correction(const Piece& piece, const Matrix& of_piece, Matrix& to) const {
+  const int np = int(searched_.size()), n = int(of_piece.rows()) - np;
+  const auto place = [&](int i) { return i < n ? piece.state + i : i - n; };
+  const auto scale = [&](int i) { return i < n ? 1.0 : searched_[std::size_t(i - n)].scale; };
+  for (int i = 0; i < n + np; ++i)
+    for (int j = 0; j < n + np; ++j) to(place(i), place(j)) += scale(i) * scale(j) * of_piece(i, j);
+}
+
+Matrix Fit::correction(const double* z) const {
+  Matrix to = Matrix::Zero(variables_, variables_);
+  Sensitivity along = this->along(z);
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const Piece& piece = pieces_[i];
+    const Measurements& recording = problem_.recordings[piece.recording];
+    const int columns = int(searched_.size()) + (piece.state >= 0 ? states_ : 0);
+    Matrix of_piece = Matrix::Zero(columns, columns);
+    std::vector<Passed> way;
+    along.start(state_of(piece, z), true);
+    for (std::int64_t k = piece.first;; ++k) {
+      stop_if_interrupted();
+      way.push_back(passed(recording, k, measured(piece, recording, k), along, of_piece));
+      if (k == piece.first + piece.count) break;
+      way.back().u = controls(recording, k);
+      along.step(k, way.back().u);
+    }
+    Vector gap;
+    if (i + 1 < pieces_.size() && pieces_[i + 1].joined)
+      gap = (along.state() - VectorIn(z + pieces_[i + 1].state, states_)) /
+            (problem_.gap_sigma * problem_.gap_sigma);
+    of_piece += curvature(along.lanes(), piece.first, way, numbers(), gap);
+    add_correction(piece, of_piece, to);
+  }
+  return to;
+}
+
+void require_second_order(const Identification& problem) {
+  if (!problem.system->capabilities().second_order)
+    throw Error({"Laplace's covariance needs second derivatives, which this system has not",
+                 {},
+                 "leave laplace out: the covariance of Gauss-Newton needs first derivatives only"});
+}
+
 }  // namespace
 
 Identified identify(const Identification& problem, const IdentifyOptions& options) {
   Fit fit(problem);
+  if (options.laplace) require_second_order(problem);
   const optim::Residuals residuals = fit.residuals();
   const optim::Result found = optim::minimize(
       residuals, fit.start(),
@@ -322,6 +406,9 @@ Identified identify(const Identification& problem, const IdentifyOptions& option
   const Identifiability seen = identifiability(J.data(), residuals.count, fit.variables(), to.names, scales);
   to.covariance = seen.covariance, to.deviations = seen.deviations;
   to.unseen = seen.unseen, to.singular_values = seen.singular_values;
+  if (options.laplace)
+    to.laplace = laplace(J.data(), residuals.count, fit.variables(), fit.correction(found.x.data()).data(),
+                         to.names, scales);
   return to;
 }
 

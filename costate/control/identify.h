@@ -12,14 +12,16 @@
 // A measurement may count less the further it lies off (robust.h).
 //
 // Afterwards: the covariance of Gauss-Newton, and which directions of the parameters the data cannot see
-// (identifiability.h).
+// (identifiability.h); with `laplace` that of the whole Hessian as well, by exact second-order products of
+// the steps (curvature.h).
 //
-// Tests: tests/control/identify_test.cpp.
+// Tests: tests/control/identify_test.cpp, laplace_test.cpp.
 #pragma once
 
 #include <functional>
 #include <string>
 
+#include "costate/control/identifiability.h"
 #include "costate/control/plant.h"
 #include "costate/control/robust.h"
 
@@ -57,6 +59,7 @@ struct Identification {
 struct IdentifyOptions {
   int iterations = 100;
   double tolerance = 1e-8;  // of the gradient, in units of the scales
+  bool laplace = false;     // Identified::laplace, too: needs second derivatives of system and measurements
 };
 
 struct Identified {
@@ -73,9 +76,11 @@ struct Identified {
   // Directions that the data cannot see, in words: "the data cannot tell length from gravity". Empty: none.
   std::vector<std::string> unseen;
   std::vector<double> singular_values;  // of the scaled Jacobian, largest first
+  Laplace laplace;                      // empty unless it was asked for
 };
 
-// Error for measurements that are infinite, sizes that do not fit, and a rollout that is not finite.
+// Error for measurements that are infinite, sizes that do not fit, a rollout that is not finite, and for
+// `laplace` of a system without second derivatives.
 Identified identify(const Identification& problem, const IdentifyOptions& options = {});
 
 }  // namespace costate::control

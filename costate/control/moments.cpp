@@ -101,6 +101,46 @@ void Lanes::step_hvp(std::int64_t k, const Vector& x, const double* u, const Mat
   x_bar_dot += rates.rowwise().sum();
 }
 
+void Lanes::load_directions(const Matrix& directions, int first,
+                            const std::vector<std::int64_t>& parameters) {
+  const int n = plant_.states(), all = plant_.lanes();
+  load(directions.topRows(n), first, block_.x_dot);
+  fill_zero(p_dot_.data(), plant_.system().parameter_size());
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    for (int l = 0; l < lanes() && first + l < directions.cols(); ++l)
+      p_dot_.data()[parameters[i] * all + l] = directions(n + Eigen::Index(i), first + l);
+}
+void Lanes::read_rates(int first, const std::vector<std::int64_t>& parameters, Matrix& rates) const {
+  const int n = plant_.states(), all = plant_.lanes();
+  for (int l = 0; l < lanes() && first + l < rates.cols(); ++l) {
+    for (int i = 0; i < n; ++i) rates(i, first + l) = block_.x_bar_dot.data()[i * all + l];
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      rates(n + Eigen::Index(i), first + l) = p_bar_dot_.data()[parameters[i] * all + l];
+  }
+}
+
+Matrix Lanes::step_hessian(std::int64_t k, const Vector& x, const double* u, const Matrix& directions,
+                           const std::vector<std::int64_t>& parameters, const Vector& y_bar) {
+  plant_.spread(x.data(), int(x.size()), block_.x), plant_.spread(u, plant_.controls(), block_.u);
+  plant_.spread(y_bar.data(), int(x.size()), block_.y_bar);
+  fill_zero(block_.u_dot.data(), plant_.system().control_size());
+  fill_zero(block_.y_bar_dot.data(), plant_.system().state_size());
+  Matrix rates(directions.rows(), directions.cols());
+  for (int first = 0; first < directions.cols(); first += lanes()) {
+    load_directions(directions, first, parameters);
+    for (auto* buffer : {&block_.u_bar, &block_.u_bar_dot})
+      fill_zero(buffer->data(), plant_.system().control_size());
+    for (auto* buffer : {&p_bar_, &p_bar_dot_}) fill_zero(buffer->data(), plant_.system().parameter_size());
+    plant_.system().step_hvp(
+        {k, 0, 0}, {block_.x.data(), block_.u.data(), plant_.p()},
+        {block_.x_dot.data(), block_.u_dot.data(), p_dot_.data()}, block_.y_bar.data(),
+        block_.y_bar_dot.data(), {block_.x_bar.data(), block_.u_bar.data(), p_bar_.data()},
+        {block_.x_bar_dot.data(), block_.u_bar_dot.data(), p_bar_dot_.data()}, all_, *work_);
+    read_rates(first, parameters, rates);
+  }
+  return rates;
+}
+
 // A measurement is a term of a final state.
 Objective<double>::At Lanes::at() const {
   Objective<double>::At at;
@@ -144,6 +184,21 @@ void Lanes::measure_hvp(std::size_t i, const Vector& x, const Vector& x_dot, Vec
                     {block_.x_bar_dot.data(), nullptr, p_bar_dot_.data()});
   for (Eigen::Index j = 0; j < x.size(); ++j) x_bar_dot[j] += block_.x_bar_dot.data()[j * plant_.lanes()];
   add_parameters(p_bar_dot_, 1, p_bar_dot);
+}
+
+Matrix Lanes::measure_hessian(std::size_t i, const Vector& x, const Matrix& directions,
+                              const std::vector<std::int64_t>& parameters) {
+  plant_.spread(x.data(), int(x.size()), block_.x);
+  Matrix rates(directions.rows(), directions.cols());
+  for (int first = 0; first < directions.cols(); first += lanes()) {
+    load_directions(directions, first, parameters);
+    fill_zero(block_.x_bar_dot.data(), plant_.system().state_size());
+    fill_zero(p_bar_dot_.data(), plant_.system().parameter_size());
+    measured_[i]->hvp(at(), {block_.x_dot.data(), nullptr, p_dot_.data()},
+                      {block_.x_bar_dot.data(), nullptr, p_bar_dot_.data()});
+    read_rates(first, parameters, rates);
+  }
+  return rates;
 }
 
 }  // namespace costate::control

@@ -55,12 +55,21 @@ class Lanes {
   // d/dx of <y_bar, step> with its rate along x_dot, summed over columns, at one x.
   void step_hvp(std::int64_t k, const Vector& x, const double* u, const Matrix& x_dot, const Matrix& y_bar,
                 Vector& x_bar_dot, double* p_bar_dot);
+  // d/d(x, p) of <y_bar, step>, with its rate along each column of `directions`: rows are the states, and
+  // then the parameters at these places.
+  Matrix step_hessian(std::int64_t k, const Vector& x, const double* u, const Matrix& directions,
+                      const std::vector<std::int64_t>& parameters, const Vector& y_bar);
   // Measurement i of each column.
   void measure(std::size_t i, const Matrix& x, Vector& z);
   void measure_vjp(std::size_t i, const Matrix& x, const Vector& z_bar, Matrix& x_bar, double* p_bar);
   void measure_hvp(std::size_t i, const Vector& x, const Vector& x_dot, Vector& x_bar_dot, double* p_bar_dot);
+  Matrix measure_hessian(std::size_t i, const Vector& x, const Matrix& directions,
+                         const std::vector<std::int64_t>& parameters);
 
  private:
+  // Columns first, first + 1, ... of directions, and of their rates.
+  void load_directions(const Matrix& directions, int first, const std::vector<std::int64_t>& parameters);
+  void read_rates(int first, const std::vector<std::int64_t>& parameters, Matrix& rates) const;
   Objective<double>::At at() const;
   Plant plant_;
   Plant::Block block_;

@@ -33,4 +33,12 @@ inline double softened(Robust kind, double width, double r, double& slope) {
   return r;
 }
 
+// Second derivative of 1/2 rho(r^2): 1 where a residual counts in full.
+inline double bent(Robust kind, double width, double r) {
+  const double s = r * r / (width * width);
+  if (kind == Robust::huber) return s > 1 ? 0 : 1;
+  if (kind == Robust::cauchy) return (1 - s) / ((1 + s) * (1 + s));
+  return 1;
+}
+
 }  // namespace costate::control

@@ -22,8 +22,11 @@ class Sensitivity {
 
   double x(int i) const { return x_(i, 0); }
   double z(int j) const { return z_[j]; }
+  Vector state() const { return x_.col(0); }
+  const Matrix& state_by() const { return X_; }  // with respect to the first state, then to the parameters
   const double* x_by(int i) const { return X_.row(i).data(); }
   const double* z_by(int j) const { return Z_.row(j).data(); }
+  Lanes& lanes() { return lanes_; }
 
  private:
   Lanes lanes_;

@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "costate/control/identify.h"
 #include "costate/core/text.h"
 #include "loss_like.h"
@@ -64,7 +66,7 @@ Unknown unknown_of(const std::string& name, nb::handle given) {
 Identified identified(const AnySystem& system, const nb::list& recordings, const nb::list& measured,
                       const ArrayLike& sigma, const nb::dict& unknowns, const Values& p, std::int64_t segment,
                       double gap_sigma, const std::string& robust, double robust_width, int iterations,
-                      double tolerance) {
+                      double tolerance, bool laplace) {
   Identification problem;
   problem.system = system.make<double>(8);
   const Signature& s = problem.system->signature();
@@ -83,7 +85,8 @@ Identified identified(const AnySystem& system, const nb::list& recordings, const
   if (robust != "none" && robust != "huber" && robust != "cauchy")
     throw Error({"robust = '" + robust + "'", {}, "use one of: none, huber, cauchy"});
   problem.robust = robust == "huber" ? Robust::huber : robust == "cauchy" ? Robust::cauchy : Robust::none;
-  return without_gil([&] { return identify(problem, {.iterations = iterations, .tolerance = tolerance}); });
+  const IdentifyOptions options{.iterations = iterations, .tolerance = tolerance, .laplace = laplace};
+  return without_gil([&] { return identify(problem, options); });
 }
 
 Array square(const Numbers& values, std::size_t side) { return to_numpy(Numbers(values), {side, side}); }
@@ -116,6 +119,18 @@ void bind_identification(nb::module_& m) {
           "covariance", [](const Identified& i) { return square(i.covariance, i.names.size()); },
           "In the order of values.")
       .def_prop_ro(
+          "laplace_covariance",
+          [](const Identified& i) {
+            return i.laplace.minimum && i.laplace.covariance.empty()
+                       ? nb::object(nb::none())
+                       : nb::cast(square(i.laplace.minimum
+                                             ? i.laplace.covariance
+                                             : Numbers(i.names.size() * i.names.size(), HUGE_VAL),
+                                         i.names.size()));
+          },
+          "With laplace=True: the inverse of the whole Hessian, where `covariance` is that of J'J. Infinite "
+          "where x is not a minimum.")
+      .def_prop_ro(
           "x0",
           [](const Identified& i) {
             nb::list starts;
@@ -133,7 +148,7 @@ void bind_identification(nb::module_& m) {
       .def("__repr__", &in_words);
   m.def("identify", &identified, "system"_a, "recordings"_a, "measured"_a, "sigma"_a, "unknowns"_a,
         "p"_a = nb::none(), nb::kw_only(), "segment"_a = 0, "gap_sigma"_a = 1e-3, "robust"_a = "none",
-        "robust_width"_a = 2.0, "iterations"_a = 100, "tolerance"_a = 1e-8,
+        "robust_width"_a = 2.0, "iterations"_a = 100, "tolerance"_a = 1e-8, "laplace"_a = false,
         "Parameters of a system from recordings, by Gauss-Newton with exact Jacobians.\n\n"
         "recordings   dicts with y (steps + 1, measured), NaN where nothing was measured; x0; u; and "
         "x0_free=True\n"
@@ -145,7 +160,8 @@ void bind_identification(nb::module_& m) {
         "a prior\n"
         "p            the other parameters, and where the search begins\n"
         "segment      steps of a piece (multiple shooting): from far away begin with short ones; 0: none\n"
-        "robust       'huber' or 'cauchy': what is more than robust_width deviations off counts less");
+        "robust       'huber' or 'cauchy': what is more than robust_width deviations off counts less\n"
+        "laplace      True: laplace_covariance as well, by exact second derivatives of the steps");
 }
 
 }  // namespace costate::python

@@ -122,6 +122,10 @@ def test_parameters_are_identified_with_error_bars():
     assert found.converged and abs(found.values["length"] - 1.3) < 4 * found.deviations["length"] < 0.02
     assert abs(found.residual_rms - 1) < 0.2 and found.covariance.shape == (1, 1) and not found.unseen
     assert abs(found.x0[1][0] - 1) < 0.05 and "length = 1.29954 +- 0.0011" in repr(found)
+    assert found.laplace_covariance is None
+    whole = control.identify(system, recordings, measured, 0.02, {"length": None}, rough.values, laplace=True)
+    ratio = whole.laplace_covariance[0, 0] / whole.covariance[0, 0]
+    assert abs(ratio - 1) < 0.2 and ratio != 1  # the residuals are small, and not zero
     with pytest.raises(costate.Error, match="a recording needs y"):
         control.identify(system, [{}], measured, 0.02, {"length": None})
 

@@ -173,6 +173,12 @@ class Identified:
         """In the order of values."""
 
     @property
+    def laplace_covariance(self) -> object:
+        """
+        With laplace=True: the inverse of the whole Hessian, where `covariance` is that of J'J. Infinite where x is not a minimum.
+        """
+
+    @property
     def x0(self) -> list:
         """Where each recording began."""
 
@@ -202,7 +208,7 @@ class Identified:
 
     def __repr__(self) -> str: ...
 
-def identify(system: costate._core.System, recordings: list, measured: list, sigma: numpy.typing.ArrayLike, unknowns: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, segment: int = 0, gap_sigma: float = 0.001, robust: str = 'none', robust_width: float = 2.0, iterations: int = 100, tolerance: float = 1e-08) -> Identified:
+def identify(system: costate._core.System, recordings: list, measured: list, sigma: numpy.typing.ArrayLike, unknowns: dict, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, segment: int = 0, gap_sigma: float = 0.001, robust: str = 'none', robust_width: float = 2.0, iterations: int = 100, tolerance: float = 1e-08, laplace: bool = False) -> Identified:
     """
     Parameters of a system from recordings, by Gauss-Newton with exact Jacobians.
 
@@ -214,6 +220,7 @@ def identify(system: costate._core.System, recordings: list, measured: list, sig
     p            the other parameters, and where the search begins
     segment      steps of a piece (multiple shooting): from far away begin with short ones; 0: none
     robust       'huber' or 'cauchy': what is more than robust_width deviations off counts less
+    laplace      True: laplace_covariance as well, by exact second derivatives of the steps
     """
 
 class Twin:
