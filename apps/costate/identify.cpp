@@ -41,6 +41,7 @@ Json report_of(const study::Optimum& o, const std::vector<study::Variable>& vari
     json["standard_deviation"] = named(variables, o.standard_deviation);  // null: infinite
     json["correlation"] = o.correlation;
   }
+  if (!o.laplace_deviation.empty()) json["laplace_deviation"] = named(variables, o.laplace_deviation);
   return json;
 }
 
@@ -68,13 +69,18 @@ int run_identify(const Arguments& arguments) {
     return 0;
   }
   const bool sure = !o.standard_deviation.empty();
-  Table table(sure ? std::vector<std::string>{"variable", "start", "found", "+-"}
-                   : std::vector<std::string>{"variable", "start", "found"});
+  const bool whole = !o.laplace_deviation.empty();  // error bars of the whole Hessian, too
+  std::vector<std::string> head = {"variable", "start", "found"};
+  if (sure) head.push_back("+-");
+  if (whole) head.push_back("+- (Laplace)");
+  Table table(head);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     std::vector<std::string> cells = {variables[i].name, brief(o.start[i] * variables[i].scale),
                                       fmt::format("{:.6g}", values[i])};
     if (sure)
       cells.push_back(std::isfinite(o.standard_deviation[i]) ? brief(o.standard_deviation[i]) : "not seen");
+    if (whole)
+      cells.push_back(std::isfinite(o.laplace_deviation[i]) ? brief(o.laplace_deviation[i]) : "not seen");
     table.row(cells);
   }
   fmt::print("{}\n", table.text());

@@ -74,11 +74,9 @@ int run_optimize(const Arguments& arguments) {
       fractions[last.fractions[i].first] = {first.fractions[i].second, last.fractions[i].second};
     json["fractions"] = fractions;
     json["learned"] = learned;
-    json["report"] = {{"method", o.method},
-                      {"iterations", o.iterations},
-                      {"evaluations", o.evaluations},
-                      {"converged", o.converged},
-                      {"reason", o.reason}};
+    json["report"] = {{"method", o.method},           {"iterations", o.iterations},
+                      {"evaluations", o.evaluations}, {"converged", o.converged},
+                      {"reason", o.reason},           {"advice", o.advice}};
     if (study->has_picture()) json["replay"] = prefix + ".html";
     if (!pool.empty()) json["pool"] = pool;
     print(json);
@@ -101,6 +99,7 @@ int run_optimize(const Arguments& arguments) {
     fmt::print("\n{}\n", table.text());
   }
   fmt::print("{}: {} iterations, {} evaluations; {}\n", o.method, o.iterations, o.evaluations, o.reason);
+  for (const std::string& advice : o.advice) fmt::print("advice: {}\n", advice);
   if (!pool.empty()) fmt::print("{}", pool);
   if (study->has_picture()) fmt::print("replay: {}.html (continue with --resume)\n", prefix);
   return 0;

@@ -8,6 +8,7 @@
 #include "costate/core/philox.h"
 #include "costate/core/text.h"
 #include "costate/ode/adjoints/discrete_adjoint.h"
+#include "costate/ode/adjoints/hessian.h"
 
 namespace costate::study {
 namespace {
@@ -44,6 +45,67 @@ ode::InputTangent tangent_of(const Inputs& d) {
     for (const Path& path : d.paths) tangent.controls.push_back(path.points[k]);
   return tangent;
 }
+
+// Of all series, each once.
+std::vector<double> times_of(const Equations& e) {
+  std::vector<double> times;
+  for (const Series& series : e.data) times.insert(times.end(), series.t.begin(), series.t.end());
+  const bool forward = e.t1 > e.t0;
+  std::sort(times.begin(), times.end(), [&](double a, double b) { return forward ? a < b : a > b; });
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+// sum_k weight_k y(t_k) / sigma of all series: what a fit measures, weighed.
+class WeighedSeries final : public ode::SampleCost {
+ public:
+  WeighedSeries(const std::vector<Series>& data, std::vector<double> times,
+                const std::vector<double>& weights)
+      : times_(std::move(times)), of_time_(times_.size()) {
+    std::size_t row = 0;
+    for (const Series& series : data)
+      for (const double t : series.t)
+        of_time_[std::size_t(std::find(times_.begin(), times_.end(), t) - times_.begin())].push_back(
+            {series.value, weights[row++] / series.sigma});
+  }
+  const std::vector<double>& times() const override { return times_; }
+  double value(std::size_t k, const double* x, const double* p) const override {
+    double sum = 0;
+    for (const Part& part : of_time_[k]) {
+      std::vector<double> scratch(part.of->scratch_size());
+      double y = 0;
+      part.of->value(times_[k], x, p, &y, scratch.data());
+      sum += part.weight * y;
+    }
+    return sum;
+  }
+  void gradient(std::size_t k, const double* x, const double* p, double* x_bar,
+                double* p_bar) const override {
+    double t_bar = 0;  // the times are given
+    for (const Part& part : of_time_[k]) {
+      std::vector<double> scratch(part.of->scratch_size());
+      part.of->vjp(times_[k], x, p, &part.weight, &t_bar, x_bar, p_bar, scratch.data());
+    }
+  }
+  void gradient_jvp(std::size_t k, const double* x, const double* p, const double* x_dot, const double* p_dot,
+                    double* x_bar_dot, double* p_bar_dot) const override {
+    double t_bar_dot = 0;
+    const double still = 0;
+    for (const Part& part : of_time_[k]) {
+      std::vector<double> scratch(part.of->scratch_size());
+      part.of->vjp_jvp(times_[k], x, p, &part.weight, 0.0, x_dot, p_dot, &still, &t_bar_dot, x_bar_dot,
+                       p_bar_dot, scratch.data());
+    }
+  }
+
+ private:
+  struct Part {
+    std::shared_ptr<const ode::Function> of;
+    double weight;
+  };
+  std::vector<double> times_;
+  std::vector<std::vector<Part>> of_time_;
+};
 
 }  // namespace
 
@@ -214,11 +276,7 @@ int EquationStudy::residuals() const {
 // All residuals, series after series, and their Jacobian by forward sensitivities.
 void EquationStudy::residuals(const std::vector<double>& z, double* residual, double* jacobian) {
   const Equations e = at(z);
-  std::vector<double> times;  // of all series, each once
-  for (const Series& series : e.data) times.insert(times.end(), series.t.begin(), series.t.end());
-  const bool forward = e.t1 > e.t0;
-  std::sort(times.begin(), times.end(), [&](double a, double b) { return forward ? a < b : a > b; });
-  times.erase(std::unique(times.begin(), times.end()), times.end());
+  const std::vector<double> times = times_of(e);
   const ode::Solution solution = study::solve(e, times);
   if (solution.t.size() != times.size())
     throw Error(
@@ -255,6 +313,26 @@ void EquationStudy::residuals(const std::vector<double>& z, double* residual, do
         jacobian[row * directions.size() + j] = y_dot / series.sigma;
       }
     }
+  }
+}
+
+// A column per variable.
+void EquationStudy::curvature(const std::vector<double>& z, const std::vector<double>& weights,
+                              double* hessian) {
+  const Equations e = at(z);
+  if (!e.field->has_second_order() || !e.algebraic.empty()) Study::curvature(z, weights, hessian);
+  const std::vector<double> times = times_of(e);
+  const ode::Solution solution = study::solve(e, times);
+  const ode::Loss loss{.integral_weight = 0,
+                       .samples = std::make_shared<WeighedSeries>(e.data, times, weights)};
+  const std::size_t n = variables().size();
+  for (std::size_t j = 0; j < n; ++j) {
+    Inputs d = e.inputs.zeros();
+    number_of(d, variables()[j]) = variables()[j].scale;
+    const ode::Gradient product = ode::hessian_vector(solution, loss, tangent_of(d));
+    std::vector<double> column(n);
+    pull_back(cotangent_of(e, product), variables(), column.data());
+    for (std::size_t i = 0; i < n; ++i) hessian[i * n + j] = column[i];
   }
 }
 

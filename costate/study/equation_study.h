@@ -29,6 +29,7 @@ class EquationStudy final : public Study {
   int residuals() const override;
   void residuals(const std::vector<double>& z, double* residual, double* jacobian) override;
 
+  void curvature(const std::vector<double>& z, const std::vector<double>& weights, double* hessian) override;
   check::Result dot_product(std::uint64_t seed) override;
   Stencil stencil() const override;
   bool has_modes() const override { return false; }

@@ -76,6 +76,23 @@ void FitResiduals::evaluate(const std::vector<double>& z, double* residual, doub
   }
 }
 
+std::vector<double> FitResiduals::correction(const std::vector<double>& z) {
+  const Optimize& o = *study_.optimize();
+  const std::size_t n = z.size(), data = std::size_t(study_.residuals());
+  std::vector<double> r(data), J(data * n), weights(data), C(n * n);
+  study_.residuals(z, r.data(), J.data());
+  for (std::size_t k = 0; k < data; ++k) {
+    double slope;
+    weights[k] = control::softened(o.robust, o.robust_width, r[k], slope) * slope;
+    r[k] = control::bent(o.robust, o.robust_width, r[k]) - slope * slope;
+  }
+  study_.curvature(z, weights, C.data());
+  for (std::size_t k = 0; k < data; ++k)
+    for (std::size_t i = 0; r[k] != 0 && i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) C[i * n + j] += r[k] * J[k * n + i] * J[k * n + j];
+  return C;
+}
+
 std::vector<double> start_from_pieces(Study& any) {
   auto* study = dynamic_cast<Simulation*>(&any);
   if (!study)

@@ -23,6 +23,9 @@ class FitResiduals {
   int count() const { return count_; }
   // jacobian: count x variables, or null.
   void evaluate(const std::vector<double>& z, double* residual, double* jacobian);
+  // What the Hessian of the loss has beside J'J, variables x variables:
+  //   sum_k (rho'(r) r)_k d2 r_k + (rho'' part) dr_k dr_k'
+  std::vector<double> correction(const std::vector<double>& z);
 
  private:
   Study& study_;

@@ -15,6 +15,8 @@ namespace costate::study {
 namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kShortWay = 0.3;     // of a scale: less is hardly a change
+constexpr double kLongGradient = 30;  // times the median
 
 // False where the numerics failed; a mistake in the input is still one.
 template <class Evaluate>
@@ -28,6 +30,32 @@ bool simulated(const Evaluate& evaluate) {
     if (error.kind() != Error::Kind::numerics) throw;
     return false;
   }
+}
+
+// What the steps of adam and gradient descent say about the settings. `lengths`: of the gradients, as they
+// came. One gradient that is much longer than the others makes Adam's steps short for the next thousand.
+std::vector<std::string> advice_on_steps(const Optimize& o, const Optimum& found,
+                                         std::vector<double> lengths) {
+  const bool steps_are_given = o.method == "adam" || o.method == "gradient_descent";
+  if (!steps_are_given || found.converged || found.iterations < 5 || lengths.empty()) return {};
+  std::vector<std::string> advice;
+  double furthest = 0;
+  for (std::size_t i = 0; i < found.best.size(); ++i)
+    furthest = std::max(furthest, std::abs(found.best[i] - found.start[i]));
+  if (furthest == 0)
+    advice.push_back("no step made the loss smaller: ask costate grad --trust how far the gradient reaches");
+  else if (furthest < kShortWay)
+    advice.push_back("no variable moved further than " + number(furthest, 2) + " of its scale in " +
+                     std::to_string(found.iterations) + " iterations: raise rate or iterations");
+  const auto middle = lengths.begin() + std::ptrdiff_t(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const double median = *middle, longest = *std::max_element(lengths.begin(), lengths.end());
+  const bool limited = o.gradient_limit > 0 && o.gradient_limit <= kLongGradient * median;
+  if (median > 0 && longest > kLongGradient * median && !limited)
+    advice.push_back("one gradient was " + number(longest / median, 2) +
+                     " times as long as half of them, and steps after it are short: set gradient_limit = " +
+                     number(3 * median, 2));
+  return advice;
 }
 
 // One run of an optimiser: what is told to the user and to the state file on the way.
@@ -88,6 +116,9 @@ class Session {
     }
     return bounds;
   }
+  void saw_gradient(double length) {
+    if (std::isfinite(length)) lengths_.push_back(length);
+  }
   optim::Callback callback() {
     return [this](const optim::Progress& p) { return after_iteration(p); };
   }
@@ -99,6 +130,7 @@ class Session {
     optimum.evaluations = result.evaluations;
     optimum.converged = result.converged();
     optimum.reason = result.reason;
+    optimum.advice = advice_on_steps(o_, optimum, lengths_);
     return optimum;
   }
 
@@ -116,6 +148,7 @@ class Session {
   std::size_t n_;
   std::string identity_;
   int first_ = 0;
+  std::vector<double> lengths_;  // of the gradients
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 
  public:
@@ -140,6 +173,7 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
     double length = 0;
     for (std::size_t i = 0; i < n; ++i) length += gradient[i] * gradient[i];
     length = std::sqrt(length);
+    session.saw_gradient(length);
     if (o.gradient_limit > 0 && length > o.gradient_limit)
       for (std::size_t i = 0; i < n; ++i) gradient[i] *= o.gradient_limit / length;
     return session.watched(value);
@@ -157,7 +191,7 @@ Optimum minimise(Study& study, const OptimiseOptions& options) {
     session.watched(at_start);
   }
   const optim::Settings settings{.method = o.method,
-                                 .rate = o.rate,
+                                 .rate = o.rate || o.method != "adam" ? o.rate : kAdamRate,
                                  .decay = o.decay,
                                  .stopping = session.stopping(),
                                  .bounds = session.bounds(),
@@ -191,6 +225,22 @@ void judge(Study& study, FitResiduals& residuals, Optimum& optimum) {
       optimum.correlation.push_back(std::isfinite(both) && both > 0 ? seen.covariance[i * n + j] / both : 0);
     }
   }
+  if (!study.optimize()->laplace) return;
+  const std::vector<double> C = residuals.correction(optimum.best);
+  const control::Laplace whole = control::laplace(J.data(), m, n, C.data(), names, scales);
+  for (int i = 0; i < n; ++i)
+    optimum.laplace_deviation.push_back(whole.minimum ? whole.deviations[i] * spread : HUGE_VAL);
+}
+
+// Where there are no second derivatives that is said before the fit, not after it.
+void require_curvature(Study& study, FitResiduals& residuals, const std::vector<double>& start) {
+  try {
+    residuals.correction(start);
+  } catch (const Error& error) {
+    if (error.kind() == Error::Kind::numerics || !error.message().advice.empty()) throw;
+    throw Error({error.message().what + ", which laplace needs", study.file,
+                 "leave laplace out: the other error bars need first derivatives only"});
+  }
 }
 
 Optimum fit(Study& study, const OptimiseOptions& options) {
@@ -199,6 +249,7 @@ Optimum fit(Study& study, const OptimiseOptions& options) {
   const int count = residuals.count();
   std::vector<double> start = study.start(), first(std::size_t(count), 0.0);
   residuals.evaluate(start, first.data(), nullptr);
+  if (study.optimize()->laplace) require_curvature(study, residuals, start);
   double half_squares = 0;
   for (const double r : first) half_squares += 0.5 * r * r;
   session.expect_same(half_squares);

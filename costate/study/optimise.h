@@ -19,6 +19,9 @@
 
 namespace costate::study {
 
+// The rate of adam where the file gives none. Scales say which changes matter: a step is a good part of one.
+constexpr double kAdamRate = 0.1;
+
 struct Optimum {
   std::vector<double> start, best;  // z: variables / scales
   double start_value = 0, best_value = 0;
@@ -27,12 +30,16 @@ struct Optimum {
   // determine; empty where there are not more residuals than variables.
   std::vector<double> standard_deviation;
   std::vector<double> correlation;  // variables x variables
+  // The same by Laplace's approximation (control/identifiability.h), where [fit] says laplace = true:
+  // infinite where the point is not a minimum.
+  std::vector<double> laplace_deviation;
   std::vector<std::string> unseen;  // directions that the data cannot see, in words
   double residual_rms = 0;          // of the measurements, in standard deviations: 1 where sigma is right
   int iterations = 0;
   long evaluations = 0;
   bool converged = false;
   std::string method, reason;
+  std::vector<std::string> advice;  // which setting would have done better, as far as the run shows it
 };
 
 struct OptimiseProgress {

@@ -7,6 +7,7 @@
 #include "costate/core/text.h"
 #include "costate/study/motion_summary.h"
 #include "costate/study/one_per_world.h"
+#include "costate/study/weighted.h"
 #include "costate/study/window.h"
 
 namespace costate::study {
@@ -349,6 +350,49 @@ void RolloutStudy<Real>::residuals(const std::vector<double>& z, double* residua
       pull_back(pull_back_arguments(in, g), variables(), jacobian + k * n);
     }
     for (std::size_t i = 0; i < n; ++i) jacobian[k * n + i] /= d.sigma;
+  }
+}
+
+// A column per variable: the arguments are linear in the variables, unless a collider moves along a path.
+template <class Real>
+void RolloutStudy<Real>::curvature(const std::vector<double>& z, const std::vector<double>& weights,
+                                   double* hessian) {
+  if constexpr (sizeof(Real) == 4) {
+    Study::curvature(z, weights, hessian);
+  } else {
+    if (!system_->capabilities().second_order || !setup_.motions.empty())
+      Study::curvature(z, weights, hessian);
+    std::vector<ObjectivePtr<Real>> data;
+    std::vector<double> of_data;
+    for (std::size_t k = 0; k < setup_.data.size(); ++k) {
+      const Datum& d = setup_.data[k];
+      data.push_back(measured(d, d.term.steps[0]));
+      of_data.push_back(weights[k] / d.sigma);
+    }
+    const Weighted<Real> loss(setup_.signature, std::move(data), std::move(of_data));
+    const Inputs in = inputs_at(z);
+    const Arguments<Real> at = arguments_of(in);
+    const std::size_t n = variables().size();
+    for (std::size_t j = 0; j < n; ++j) {
+      Inputs along = in.zeros();
+      number_of(along, variables()[j]) = variables()[j].scale * variables()[j].unit;
+      Arguments<Real> direction = rollout().arguments();
+      direction.parameters = at.parameters.zeros();
+      direction.x0 = along.x0;
+      for (const std::string& name : active_) {
+        const Field& f = setup_.signature.find(Role::parameter, name);
+        direction.parameters.set(
+            name, std::vector<Real>(along.p.begin() + f.offset, along.p.begin() + f.offset + f.size));
+      }
+      for (const Drive& drive : setup_.drives)
+        for (std::int64_t k = 0; k < setup_.steps; ++k)
+          direction.controls[std::size_t(k * setup_.signature.controls()) + drive.control] =
+              along.paths[drive.path].in_step(k, setup_.path_steps);
+      const auto product = rollout().hessian_vector(at, direction, loss).product;
+      std::vector<double> column(n);
+      pull_back(pull_back_arguments(in, product), variables(), column.data());
+      for (std::size_t i = 0; i < n; ++i) hessian[i * n + j] = column[i];
+    }
   }
 }
 

@@ -124,6 +124,7 @@ class RolloutStudy final : public Study {
   Run run(const std::vector<double>& z, const RunOptions& options = {}) override;
   int residuals() const override { return int(setup_.data.size()); }
   void residuals(const std::vector<double>& z, double* residual, double* jacobian) override;
+  void curvature(const std::vector<double>& z, const std::vector<double>& weights, double* hessian) override;
   check::Result dot_product(std::uint64_t seed) override;
   Stencil stencil() const override { return setup_.stencil; }
   bool has_modes() const override { return setup_.reports_modes; }

@@ -23,6 +23,13 @@ void Study::residuals(const std::vector<double>&, double*, double*) {
   throw Error({"there are no measurements to fit", file, "add [fit] with data"});
 }
 
+void Study::curvature(const std::vector<double>&, const std::vector<double>&, double*) {
+  throw Error(
+      {"laplace needs second derivatives, which are not there for this physics, its precision, or what "
+       "moves along a path",
+       file, "leave laplace out: the other error bars need first derivatives only"});
+}
+
 void Study::require_finite(double value, const double* gradient) const {
   if (!std::isfinite(value))
     throw Error({"the loss is not finite", file, "look for a width, weight or distance that is absurd"},

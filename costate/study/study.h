@@ -44,6 +44,7 @@ struct Optimize {
   control::Robust robust = control::Robust::none;
   bool sigma_given = false;  // of the measurements; without, how exact they are is read off the residuals
   double robust_width = 2;   // in standard deviations of a measurement
+  bool laplace = false;      // error bars of the whole Hessian too, not of J'J alone
   std::int64_t segment = 0;  // > 0: begin with pieces of so many steps ...
   double gap = 0.1;          // ... between which a state may jump by about this much
 };
@@ -129,6 +130,9 @@ class Study {
   // Of a fit: residuals, and where `jacobian` is not null their derivatives, row-major.
   virtual int residuals() const { return 0; }
   virtual void residuals(const std::vector<double>& z, double* residual, double* jacobian);
+  // Of a fit: sum_k weight_k d2 residual_k / dz2, row-major, by Hessian-vector products. Error where the
+  // physics or a variable has no second derivatives.
+  virtual void curvature(const std::vector<double>& z, const std::vector<double>& weights, double* hessian);
 
   // <J v, w> against <v, J' w> of the physics, over everything it depends on.
   virtual check::Result dot_product(std::uint64_t seed) = 0;

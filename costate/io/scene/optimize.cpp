@@ -156,6 +156,7 @@ void read_fit(const SceneFile& file, const TomlValue& o, double dt, study::Optim
   }
   r.sigma_given = gives_sigma(o);
   r.robust_width = file.positive_or(o, "robust_width", r.robust_width);
+  if (const TomlValue* v = o.find("laplace")) r.laplace = file.boolean(*v, "laplace");
   if (const TomlValue* v = o.find("segment")) {
     if (!(dt > 0)) file.fail(v->place, "equations are not cut into segments", "leave segment out");
     r.segment = std::max<std::int64_t>(1, std::llround(file.positive(*v, "segment") / dt));
@@ -176,7 +177,7 @@ std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::v
   const TomlValue& o = file.table(fit ? *fit : *found, where);
   std::vector<std::string> known = {"variables", "iterations", "tolerance"};
   if (fit)
-    known.insert(known.end(), {"data", "robust", "robust_width", "segment", "gap"});
+    known.insert(known.end(), {"data", "robust", "robust_width", "segment", "gap", "laplace"});
   else
     known.insert(known.end(), {"method", "rate", "decay", "target", "gradient_limit", "gradient_window"});
   file.require_known_keys(o, known, where);

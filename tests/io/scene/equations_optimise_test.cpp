@@ -51,6 +51,33 @@ TEST(Optimize, AThrowHitsItsTarget) {
   }
 }
 
+std::string by_adam(const std::string& settings) {
+  return kThrow + "[optimize]\nvariables = [\"start.vx\"]\nmethod = \"adam\"\n" + settings;
+}
+
+TEST(Optimize, AStepOfAdamIsATenthOfAScaleUnlessTheFileSaysOtherwise) {
+  const Optimum o = optimised(equations(by_adam("iterations = 10\n")));
+  EXPECT_NEAR(o.best[0], 6, 0.05);  // from 5, by ten steps in one direction
+  EXPECT_TRUE(o.advice.empty());
+}
+
+TEST(Optimize, StepsThatLeadNowhereComeWithAdvice) {
+  const Optimum o = optimised(equations(by_adam("iterations = 20\nrate = 1e-3\n")));
+  ASSERT_EQ(o.advice.size(), 1U);
+  EXPECT_NE(o.advice[0].find("0.02 of its scale in 20 iterations: raise rate or iterations"),
+            std::string::npos)
+      << o.advice[0];
+}
+
+TEST(Optimize, AGradientMuchLongerThanTheOthersComesWithAdvice) {
+  std::string cliff = by_adam("iterations = 12\n");
+  cliff.replace(cliff.find("(x - 20)^2"), 10, "(x - 20)^2 + 1e6*max(x - 11.5, 0)");
+  const Optimum o = optimised(equations(cliff));
+  ASSERT_EQ(o.advice.size(), 1U);
+  EXPECT_NE(o.advice[0].find("set gradient_limit = "), std::string::npos) << o.advice[0];
+  EXPECT_TRUE(optimised(equations(cliff + "gradient_limit = 50.0\n")).advice.empty());
+}
+
 TEST(Events, TerminalIsTrueOrHowOftenTheEventHappens) {
   EXPECT_EQ(equations(kThrow).options.events[0].terminal, 1);
   std::string text = kThrow;
