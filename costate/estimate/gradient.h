@@ -60,7 +60,8 @@ struct Sampling {
   Method method = Method::automatic;
   std::int64_t samples = 4096;                   // worlds
   std::vector<std::string> parameters = {"**"};  // with respect to which, as globs
-  Baseline baseline = Baseline::mean;            // girsanov
+  // girsanov. (Equilibrium's scores have their own mean taken off: there every baseline gives the same.)
+  Baseline baseline = Baseline::mean;
   // girsanov: d log p0(x0) / dp of every sample, samples x numbers, where the start was drawn from a density
   // that depends on the parameters; empty: it does not.
   std::vector<double> initial_score = {};

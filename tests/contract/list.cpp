@@ -9,6 +9,7 @@
 #include "costate/coupled/articulated.h"
 #include "costate/learn/closed_loop.h"
 #include "costate/learn/program_policy.h"
+#include "costate/learn/recurrent_loop.h"
 #include "costate/ode/lanes/fixed_scheme.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/rigid/compile/compile.h"
@@ -115,21 +116,24 @@ void add_closed_loops(std::vector<Listed>& list) {
                                    ad::Field{"x", 2}, ad::Field{"gain", 2});
                     expect_contract(learn::hybrid<double>(plant, weights, residual), {.stencil_step = 3e-4});
                   }});
-  list.push_back({"closed_loop", {"learn::closed_loop", "learn::ControlledSystem"}, [] {
-                    const learn::PolicyNetwork network{
-                        .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};
-                    expect_contract(learn::closed_loop<double>(ode::pendulum<double>(), network),
-                                    {.stencil_step = 3e-4});
-                    const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);  // leaves a tape
-                    expect_contract(learn::closed_loop<double>(rigid::make_system<double>(model), network),
-                                    {.states =
-                                         [&](const auto& rollout, unsigned seed) {
-                                           return rigid::test::random_arguments(model, rollout, seed + 4);
-                                         },
-                                     .steps = 10,
-                                     .long_steps = 100,
-                                     .stencil_step = 3e-4});
-                  }});
+  list.push_back(
+      {"closed_loop", {"learn::closed_loop", "learn::ControlledSystem"}, [] {
+         const learn::PolicyNetwork network{
+             .waves = 2, .omega = 3, .observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .hidden = 3};
+         expect_contract(learn::closed_loop<double>(ode::pendulum<double>(), network),
+                         {.stencil_step = 3e-4});
+         const rigid::Model model = rigid::test::zoo(rigid::Integrator::euler);  // leaves a tape
+         expect_contract(learn::closed_loop<double>(rigid::make_system<double>(model), network),
+                         {.states =
+                              [&](const auto& rollout, unsigned seed) {
+                                return rigid::test::random_arguments(model, rollout, seed + 4);
+                              },
+                          .steps = 10,
+                          .long_steps = 100,
+                          .stencil_step = 3e-4});
+         const learn::RecurrentNetwork memory{.observations = {{{{0, 1}}}, {{{1, 0.5}}}}, .memory = 3};
+         expect_contract(learn::closed_loop<double>(ode::pendulum<double>(), memory), {.stencil_step = 3e-4});
+       }});
 }
 
 // --- rigid bodies ------------------------------------------------------------------------------------------

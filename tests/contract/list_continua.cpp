@@ -67,6 +67,59 @@ void add_creeping_flow(std::vector<Listed>& list) {
        }});
 }
 
+// Corners are everywhere: tests/fluid/limited_test.cpp steps off them.
+void add_limited_flows(std::vector<Listed>& list) {
+  list.push_back({"flow_limited", {"fluid::make_flow_system", "fluid::Carried::limited"}, [] {
+                    const auto slow = [](const auto& rollout, unsigned seed) {
+                      auto a = rollout.arguments();
+                      std::uint32_t drawn = 0;
+                      for (auto* numbers : {&a.x0, &a.controls})
+                        for (auto& x : *numbers)
+                          x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                      return a;
+                    };
+                    fluid::FlowOptions channel{.cells = {7, 5}, .dt = 0.2, .viscosity = 0.05};
+                    channel.limited = true;
+                    channel.sides[0] = {fluid::Side::Kind::velocity, {0.2, 0.05, 0.0}, true};
+                    channel.sides[1] = {fluid::Side::Kind::outflow};
+                    channel.sides[2] = fluid::wall({0.1, 0, 0});
+                    channel.sides[3] = {fluid::Side::Kind::slip};
+                    channel.scalars = {{.name = "T",
+                                        .diffusivity = 0.02,
+                                        .buoyancy = {0.1, 0.2, 0},
+                                        .carried = fluid::Scalar::Carried::limited}};
+                    channel.scalars[0].sides[0] = 0.4;
+                    expect_contract(fluid::flow<double>(channel),
+                                    {.states = slow, .steps = 4, .long_steps = 60, .smooth = false});
+                    expect_contract(fluid::flow<float>(channel),
+                                    {.states = slow, .steps = 4, .long_steps = 30, .smooth = false});
+                  }});
+}
+
+void add_tracers(std::vector<Listed>& list) {
+  list.push_back({"flow_tracers", {"fluid::make_flow_system"}, [] {
+                    const auto seeded = [](const auto& rollout, unsigned seed) {
+                      auto a = rollout.arguments();
+                      std::uint32_t drawn = 0;
+                      for (auto* numbers : {&a.x0, &a.controls})
+                        for (auto& x : *numbers)
+                          x = decltype(x + 0)(0.3 * (2 * uniform(seed, 5, drawn++) - 1));
+                      const Field& dye = rollout.system().signature().find(Role::state, "dye");
+                      for (std::int64_t i = dye.offset; i < dye.offset + dye.size; ++i)
+                        a.x0[std::size_t(i)] = decltype(a.x0[0] + 0)(0.5 + 3 * uniform(seed, 6, drawn++));
+                      return a;
+                    };
+                    fluid::FlowOptions box{.cells = {5, 6}, .dt = 0.2, .viscosity = 0.1};
+                    box.sides[2] = {fluid::Side::Kind::velocity, {0.1, 0.2, 0.0}, true};
+                    box.sides[3] = {fluid::Side::Kind::outflow};
+                    box.tracers = {{.name = "dye", .count = 4}};
+                    expect_contract(fluid::flow<double>(box),
+                                    {.states = seeded, .steps = 4, .long_steps = 40, .smooth = false});
+                    expect_contract(fluid::flow<float>(box),
+                                    {.states = seeded, .steps = 4, .long_steps = 40, .smooth = false});
+                  }});
+}
+
 // Slower still: no point is traced across the middle of a cell. One that is held (MacCormack) is at a corner.
 void add_traced_flows(std::vector<Listed>& list) {
   list.push_back({"flow_semi_lagrangian",
@@ -268,7 +321,9 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                                     {.states = waves_of(0.4, 0.2), .steps = 30});
                   }});
   add_flows(list);
+  add_limited_flows(list);
   add_traced_flows(list);
+  add_tracers(list);
   add_creeping_flow(list);
   add_obstacles(list);
   add_soft(list);

@@ -1,11 +1,15 @@
 // Rollouts that a device has to agree with the CPU about.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <optional>
 #include <random>
 
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/system/devices.h"
 #include "costate/system/rollout.h"
+#include "tests/float_traps.h"
 
 namespace costate::test {
 
@@ -23,6 +27,19 @@ inline bool has_device(const std::string& device) {
     if (info.device == device) return true;
   return device.starts_with("host");
 }
+
+// A test on a device that its parameter names; skipped where there is no such device.
+class OnDevice : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam().starts_with("cuda")) traps_.emplace();
+    register_host_device();
+    if (!has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
+  }
+
+ private:
+  std::optional<AllowFloatExceptions> traps_;  // off: the driver is not ours
+};
 
 template <class Real>
 using SystemPtr = std::shared_ptr<System<Real>>;

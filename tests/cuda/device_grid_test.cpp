@@ -1,8 +1,6 @@
 // Grids on a device against the CPU: the host in the role of a GPU always, a GPU where there is one.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "costate/grid/burgers.h"
 #include "costate/grid/gray_scott.h"
 #include "costate/grid/heat.h"
@@ -10,7 +8,6 @@
 #include "costate/grid/wave.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
-#include "tests/float_traps.h"
 
 namespace costate {
 namespace {
@@ -18,15 +15,8 @@ namespace {
 using grid::HeatSide;
 using test::difference;
 
-class DeviceGrid : public testing::TestWithParam<std::string> {
+class DeviceGrid : public test::OnDevice {
  protected:
-  void SetUp() override {
-    if (GetParam().starts_with("cuda")) traps_.emplace();
-    test::register_host_device();
-    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
-  }
-  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
-
   // Value, gradient with respect to everything and report of both, from the same inputs.
   template <class Real>
   void expect_same(const test::SystemPtr<Real>& system, RolloutOptions options, double scale) {

@@ -2,8 +2,6 @@
 // one.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "costate/mpm/laws/law.h"
 #include "costate/mpm/system.h"
 #include "tests/cuda/device_cases.h"
@@ -20,15 +18,8 @@ using mpm::Model;
 using mpm::Shape;
 using test::difference;
 
-class DevicePoints : public testing::TestWithParam<std::string> {
+class DevicePoints : public test::OnDevice {
  protected:
-  void SetUp() override {
-    if (GetParam().starts_with("cuda")) traps_.emplace();
-    test::register_host_device();
-    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
-  }
-  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
-
   // Value, gradient with respect to everything and report of both, from a state that is stirred.
   template <class Real>
   void expect_same(const Model& model, RolloutOptions options,

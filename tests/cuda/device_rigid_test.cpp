@@ -2,14 +2,11 @@
 // there is one.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "costate/core/error.h"
 #include "costate/io/model/load_model.h"
 #include "costate/rigid/rigid_system.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
-#include "tests/float_traps.h"
 #include "tests/rigid/models.h"
 
 namespace costate {
@@ -56,13 +53,8 @@ struct Gates {
   double inputs, parameters;
 };
 
-class DeviceRigid : public testing::TestWithParam<std::string> {
+class DeviceRigid : public test::OnDevice {
  protected:
-  void SetUp() override {
-    if (on_gpu()) traps_.emplace();
-    test::register_host_device();
-    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
-  }
   bool on_gpu() const { return GetParam().starts_with("cuda"); }
 
   template <class Real>
@@ -126,8 +118,6 @@ class DeviceRigid : public testing::TestWithParam<std::string> {
     for (Real& u : at.controls) u = Real(std::uniform_real_distribution<double>(-1, 1)(random));
     expect_same<Real>(system, at, options, gate);
   }
-
-  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
 };
 
 TEST_P(DeviceRigid, EveryJointActuatorAndForceInDouble) { everything<double>({1e-11, 1e-11}); }

@@ -1,8 +1,6 @@
 // Rollouts on a device against the CPU: the host in the role of a GPU always, a GPU where there is one.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "costate/system/program/program_objective.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
@@ -15,14 +13,8 @@ using ode::Integrator;
 using test::difference;
 using test::expect_error;
 
-class DeviceRollout : public testing::TestWithParam<std::string> {
+class DeviceRollout : public test::OnDevice {
  protected:
-  void SetUp() override {
-    if (GetParam().starts_with("cuda")) traps_.emplace();
-    test::register_host_device();
-    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
-  }
-  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
   template <class Real>
   static constexpr double tolerance = sizeof(Real) == 8 ? 1e-11 : 1e-5;
 

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "costate/grid/heat.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/cuda/host_device.h"
 #include "tests/expect_error.h"
-#include "tests/float_traps.h"
 #if defined(COSTATE_HAS_CUDA)
 #include "costate/cuda/cuda_device.h"
 #endif
@@ -23,12 +21,11 @@ using cuda::ResidentRollout;
 using ode::Integrator;
 using test::expect_error;
 
-class Resident : public testing::TestWithParam<std::string> {
+class Resident : public test::OnDevice {
  protected:
   void SetUp() override {
-    if (GetParam().starts_with("cuda")) traps_.emplace();
-    test::register_host_device();
-    if (!test::has_device(GetParam())) GTEST_SKIP() << "there is no " << GetParam();
+    test::OnDevice::SetUp();
+    if (IsSkipped()) return;
 #if defined(COSTATE_HAS_CUDA)
     if (GetParam().starts_with("cuda")) {
       device_ = cuda::device_of(0);
@@ -50,7 +47,6 @@ class Resident : public testing::TestWithParam<std::string> {
     return array(std::vector<Real>(size, Real(NAN)));
   }
 
-  std::optional<test::AllowFloatExceptions> traps_;  // off: the driver is not ours
   std::shared_ptr<const cuda::Device> device_;
 };
 

@@ -33,39 +33,7 @@ float literal_value(Literal literal) {
   return std::bit_cast<float>(literal == kSignBit ? std::uint32_t{1} << 31 : ~(std::uint32_t{1} << 31));
 }
 
-bool is_arithmetic(Op op) {
-  switch (op) {
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::div:
-    case Op::neg:
-    case Op::fma:
-    case Op::fms:
-    case Op::fnma:
-    case Op::sqrt:
-    case Op::powi:
-    case Op::abs:
-    case Op::sign:
-    case Op::min:
-    case Op::max:
-    case Op::floor:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::eq:
-    case Op::ne:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not:
-    case Op::select:
-    case Op::gated_mul:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_arithmetic(Op op) { return spare_registers(op) >= 0; }
 
 unsigned memory_operands(Op op) {
   constexpr unsigned a = 1, b = 2, c = 4;
@@ -122,8 +90,15 @@ int spare_registers(Op op) {
     case Op::select:
     case Op::gated_mul:
       return 1;
-    default:
+    case Op::powi:
+    case Op::sign:
+    case Op::min:
+    case Op::max:
+    case Op::logical_and:
+    case Op::logical_or:
       return 2;
+    default:
+      return -1;
   }
 }
 

@@ -40,6 +40,7 @@ struct Placed {
 bool is_arithmetic(Op op);
 // Bit i: operand i may be in memory.
 unsigned memory_operands(Op op);
+// How many registers it needs beside its operands and result; -1 for a call.
 int spare_registers(Op op);
 
 class Operations {

@@ -32,19 +32,7 @@ struct ResponseOf<MaterialKind::fixed_corotated> {
 };
 
 #if !defined(COSTATE_RESPONSES_ALONE)
-namespace {
-
-constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
-
-}  // namespace
-
-constinit const Law Law::fixed_corotated = {
-    .name = "fixed_corotated",
-    .numbers = listed(kNumbers),
-    .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<MaterialKind::fixed_corotated>,
-};
-
+constinit const Law Law::fixed_corotated = elastic_law<MaterialKind::fixed_corotated>("fixed_corotated");
 #endif
 
 }  // namespace costate::mpm

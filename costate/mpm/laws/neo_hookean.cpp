@@ -41,19 +41,7 @@ struct ResponseOf<MaterialKind::neo_hookean> {
 };
 
 #if !defined(COSTATE_RESPONSES_ALONE)
-namespace {
-
-constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
-
-}  // namespace
-
-constinit const Law Law::neo_hookean = {
-    .name = "neo_hookean",
-    .numbers = listed(kNumbers),
-    .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<MaterialKind::neo_hookean>,
-};
-
+constinit const Law Law::neo_hookean = elastic_law<MaterialKind::neo_hookean>("neo_hookean");
 #endif
 
 }  // namespace costate::mpm

@@ -87,6 +87,17 @@ constexpr std::span<const Number> listed(const Number (&numbers)[kCount]) {
   return numbers;
 }
 
+inline constexpr Number kElasticNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
+
+// The Law of a kind whose numbers are these three and no others.
+template <MaterialKind kind>
+constexpr Law elastic_law(const char* name) {
+  return {.name = name,
+          .numbers = listed(kElasticNumbers),
+          .wave_speed = pressure_wave_speed,
+          .responses = &kResponses<kind>};
+}
+
 // The elastic part of a step, F_trial = (1 + dt C) F, and its transpose: adds to C_bar and dt_bar, assigns
 // F_bar.
 template <class S, int D>

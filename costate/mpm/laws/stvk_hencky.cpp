@@ -31,19 +31,7 @@ struct ResponseOf<MaterialKind::stvk_hencky> {
 };
 
 #if !defined(COSTATE_RESPONSES_ALONE)
-namespace {
-
-constexpr Number kNumbers[] = {kDensity, kYoungsModulus, kPoissonsRatio};
-
-}  // namespace
-
-constinit const Law Law::stvk_hencky = {
-    .name = "stvk_hencky",
-    .numbers = listed(kNumbers),
-    .wave_speed = pressure_wave_speed,
-    .responses = &kResponses<MaterialKind::stvk_hencky>,
-};
-
+constinit const Law Law::stvk_hencky = elastic_law<MaterialKind::stvk_hencky>("stvk_hencky");
 #endif
 
 }  // namespace costate::mpm

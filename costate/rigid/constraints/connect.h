@@ -125,20 +125,19 @@ void point_rows_vjp(const GroupInput<S>& in, int a1, int a2, const GroupBar<S>& 
   if (bar.wanted(a2)) add_to(bar.to.p + a2, transpose_times(d.R[two], second_bar));
 }
 
-// Inverse weights of bodies: of translations in the first three rows, of rotations in the others.
-inline WeightSource body_weights(const Tree& tree, const ConstraintGroup& g, int row) {
-  const auto of_body = [&](int b) {
-    const int at = tree.bodies[b].p.invweight;
-    return at < 0 ? kAbsent : at + (row < 3 ? 0 : 1);
-  };
-  return {of_body(g.first), of_body(g.second)};
-}
-
-struct Connect : ConstraintKind {
+struct HoldsBodies : ConstraintKind {
   static constexpr bool kHoldsBodies = true;
+  // Inverse weights of bodies: of translations in the first three rows, of rotations in the others.
   static WeightSource weight(const Tree& tree, const ConstraintGroup& g, int row) {
-    return body_weights(tree, g, row);
+    const auto of_body = [&](int b) {
+      const int at = tree.bodies[b].p.invweight;
+      return at < 0 ? kAbsent : at + (row < 3 ? 0 : 1);
+    };
+    return {of_body(g.first), of_body(g.second)};
   }
+};
+
+struct Connect : HoldsBodies {
   template <class S>
   static PointPair<S> points(const GroupInput<S>& in, const Data<S>& d) {
     const EqualityParameters& at = in.tree.p.equalities[in.index()];

@@ -132,11 +132,7 @@ struct WeldRotationVjp {
   }
 };
 
-struct Weld : ConstraintKind {
-  static constexpr bool kHoldsBodies = true;
-  static WeightSource weight(const Tree& tree, const ConstraintGroup& g, int row) {
-    return body_weights(tree, g, row);
-  }
+struct Weld : HoldsBodies {
   template <class S>
   static PointPair<S> points(const GroupInput<S>& in, const Data<S>& d) {
     const EqualityParameters& at = in.tree.p.equalities[in.index()];

@@ -161,30 +161,34 @@ Observed of_actuator(const Model& m, const std::string& text, const Path& path) 
   return o;
 }
 
+// The path of what a sensor is attached to, and behind it the name of a part.
+std::string path_of_object(const Model& m, const Sensor& s, const char* part) {
+  const std::size_t i = std::size_t(s.object);
+  const std::string behind = *part ? std::string("/") + part : "";
+  switch (s.object_type) {
+    case ObjectType::joint:
+      return "joint/" + name_of(m.joints[i].name, i) + behind;
+    case ObjectType::body:
+      return "body/" + name_of(m.bodies[i].name, i) + "/com" + behind;
+    case ObjectType::xbody:
+      return "body/" + name_of(m.bodies[i].name, i) + behind;
+    case ObjectType::geom:
+      return "geom/" + name_of(m.geoms[i].name, i) + behind;
+    case ObjectType::site:
+      return "site/" + name_of(m.sites[i].name, i) + behind;
+    case ObjectType::tendon:
+      return "tendon/" + name_of(m.tendons[i].name, i) + behind;
+    case ObjectType::actuator:
+      return "actuator/" + name_of(m.actuators[i].name, i) + behind;
+    default:
+      return {};
+  }
+}
+
 // The quantity that a sensor of the file measures.
 std::string path_of_sensor(const Model& m, const std::string& text, const Sensor& s) {
   const std::size_t i = std::size_t(s.object);
-  const auto of = [&](const char* part = "") -> std::string {
-    const std::string behind = *part ? std::string("/") + part : "";
-    switch (s.object_type) {
-      case ObjectType::joint:
-        return "joint/" + name_of(m.joints[i].name, i) + behind;
-      case ObjectType::body:
-        return "body/" + name_of(m.bodies[i].name, i) + "/com" + behind;
-      case ObjectType::xbody:
-        return "body/" + name_of(m.bodies[i].name, i) + behind;
-      case ObjectType::geom:
-        return "geom/" + name_of(m.geoms[i].name, i) + behind;
-      case ObjectType::site:
-        return "site/" + name_of(m.sites[i].name, i) + behind;
-      case ObjectType::tendon:
-        return "tendon/" + name_of(m.tendons[i].name, i) + behind;
-      case ObjectType::actuator:
-        return "actuator/" + name_of(m.actuators[i].name, i) + behind;
-      default:
-        return {};
-    }
-  };
+  const auto of = [&](const char* part = "") { return path_of_object(m, s, part); };
   const auto tree = [&](const char* part) {
     return "subtree/" + name_of(m.bodies[i].name, i) + (*part ? std::string("/") + part : "");
   };

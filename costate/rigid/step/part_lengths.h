@@ -20,9 +20,9 @@
 //                                       change while it slides and rolls. It is continuous there, so that its
 //                                       moment needs no term of its own in the transpose; its slope is not,
 //                                       which costs an error of the part's length times K. y' is taken
-//                                       from the part before or, in the first part of a step, from
-//                                       y' = (1 - d) (K d r' + B J a) of a single point.
-//   kFirstShare / max(sqrt(K), B)       in the first part of a step, where that y' knows nothing of sliding:
+//                                       from the part before or, in the first part of a step in which the
+//                                       point moves, from y' = (1 - d) (K d r' + B J a) of a single point.
+//   kFirstShare / max(sqrt(K), B)       in that first part, where that y' knows nothing of sliding:
 //                                       a tossed capsule was off by 13 % without it, and is by 0.4 % with it
 //
 // All constants are measured (docs/contact.md): slopes of bounces from 0.1 to 10 m/s, damping ratios from 0
@@ -114,13 +114,15 @@ void each_edge(const Constraints& cons, const ConstraintGroup& g, const Constrai
   }
 }
 
-// h of one point, given the first stage of the part; infinite where it rests or its force has ended.
+// h of one point, given the first stage of the part; infinite where it rests or its force has ended. A point
+// that rested in the part before has no edges of it.
 template <class S>
 S point_length(const Stepper& stepper, const ConstraintGroup& g, const ContactSpring<S>& s,
                const mask_t<S>& worlds, const S& rate, const S& depth, const StepWork<S>& w,
-               SplitWork<S>& split) {
+               SplitWork<S>& split, S& edges_of) {
   using T = value_t<S>;
-  const mask_t<S> damped = s.k.B > S(T(1e-3)) * s.root, later = split.before > S(0);
+  const mask_t<S> damped = s.k.B > S(T(1e-3)) * s.root,
+                  later = (split.before > S(0)) & (edges_of == split.number);
   const S shortest = max(S(T(kCornerTime)) / max(s.k.K, S(T(kTiny))), S(T(1e-5)) * split.now.left);
   S h = smooth_length(s, rate, depth);
   h = select(damped & !later, min(h, S(T(kFirstShare)) / max(s.root, s.k.B)), h);
@@ -137,6 +139,7 @@ S point_length(const Stepper& stepper, const ConstraintGroup& g, const ContactSp
     pushes = pushes | on;
     set_where(worlds, phi, split.edges[at]);
   });
+  set_where(worlds, split.number + S(1), edges_of);
   return select(pushes | (rate < S(0)), h, S(T(1e30)));
 }
 
@@ -177,7 +180,9 @@ void choose_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>&
       const S depth = held(max(S(0), -split.gap[pair.point + k]));
       const ContactSpring<S> spring = contact_spring(stepper, par, depth, dt);
       const mask_t<S> on = touches & moves(spring, rate, depth, gravity_of(stepper, w), dt);
-      if (any(on)) h = select(on, min(h, point_length(stepper, g, spring, on, rate, depth, w, split)), h);
+      if (!any(on)) continue;
+      S& edges_of = split.edges_of[std::size_t(pair.point + k)];
+      h = select(on, min(h, point_length(stepper, g, spring, on, rate, depth, w, split, edges_of)), h);
     }
   }
   set_where(worlds, S(1) / whole_parts(held(split.now.left) / held(h)), split.now.length);
@@ -205,7 +210,8 @@ mask_t<S> some_point_moves(const Stepper& stepper, const mask_t<S>& worlds, cons
   return out;
 }
 
-// How fast the gaps of the points that may touch change, at the state x whose gaps were found last.
+// How fast the gaps of the points that may touch change, at the state x whose gaps were found last; 0 of the
+// others, whatever they were before, and whatever they are in the pack's other worlds.
 template <class S>
 void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, StepWork<S>& w,
                  std::vector<S>& rates) {
@@ -214,7 +220,9 @@ void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, 
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
     for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      if (!any(gap[k] < S(value_t<S>(kTouchesAbout)))) continue;
+      const mask_t<S> near = gap[k] < S(value_t<S>(kTouchesAbout));
+      rates[k] = S(0);
+      if (!any(near)) continue;
       if (!moved) body_motions(tree, x + tree.nq, static_cast<const Data<S>&>(w.d), w.c.contact.motion);
       moved = true;
       const geometry::ContactPoint<S>& point = w.c.contact.points[k];
@@ -224,7 +232,7 @@ void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, 
             point.point - root_origin<S>(tree, w.p.data(), x, tree.bodies[std::size_t(body)].root);
         return dot(point.normal, m.v + cross(m.w, at));
       };
-      rates[k] = speed(pair.second_body) - speed(pair.first_body);
+      rates[k] = select(near, speed(pair.second_body) - speed(pair.first_body), S(0));
     }
   }
 }

@@ -113,8 +113,8 @@ struct SplitWork {
       cut_gap;             // of the contact points: where a part begins, where its step ends, and in between
   std::vector<S> settled;  // points that have just changed (1)
   // part_lengths.h: rates of the gaps, as the three of these; edges of cones where the part before began, and
-  // the length of that part, 0: none.
-  std::vector<S> rates, next_rates, cut_rates, edges;
+  // the length of that part, 0: none; of each point, which part of the step its edges are of, counted from 1.
+  std::vector<S> rates, next_rates, cut_rates, edges, edges_of;
   S before;
   std::vector<S> record, tapes;  // of the step (step.h)
   std::vector<S> scratch_tape;   // of a part that is taken again, or by Stepper::in_contact

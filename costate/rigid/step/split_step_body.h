@@ -52,6 +52,7 @@ void begin_steps(const Stepper& stepper, const mask_t<S>& worlds, const S& whole
   for (S* count : {&split.number, &split.events, &split.slow, &split.before}) set_where(worlds, S(0), *count);
   set_where(worlds, whole, split.now.left);
   for (S& s : split.settled) set_where(worlds, S(0), s);
+  for (S& part : split.edges_of) set_where(worlds, S(0), part);
   modes_of(stepper, worlds, split.gap, split.now.modes);
   copy_where(worlds, static_cast<const S*>(split.now.modes.data()), split.now.modes.size(),
              split.record.data());

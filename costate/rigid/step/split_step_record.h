@@ -24,6 +24,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       next_rates(gap.size()),
       cut_rates(gap.size()),
       edges(2 * std::size_t(stepper.constraints.rows)),
+      edges_of(gap.size()),
       record(stepper.record_size()),
       tapes(kTapesKept * stepper.tape_of_step()),
       scratch_tape(pushing(stepper).tape_of_step()),
