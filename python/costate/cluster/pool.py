@@ -265,8 +265,9 @@ class Pool:
                 now, workers = time.monotonic(), len(self._idle) + len(self._busy)
                 until = min(call.next_look(now), now + 0.1) if self._idle else now + 0.1
                 events = self._executor.wait(until - now)
-                now, last = time.monotonic(), now
-                there += (now - last) * workers
+                now = time.monotonic()
+                there += (now - last) * workers  # dealing included: workers compute meanwhile
+                last = now
                 self._take(events, call, keys)
                 bar.show(now, call.done / call.blocks)
         finally:
